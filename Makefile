@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-kernels matrix-arm64 platforms bench lab eval torture install clean setup
+.PHONY: start stop program build charts check lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-kernels matrix-arm64 container platforms bench lab eval torture install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -38,6 +38,13 @@ check: setup
 	@$(MAKE) --no-print-directory charts build
 	@tests/run $(BUILD)
 	@tests/sanitize $(BUILD)
+
+# clang-tidy and cppcheck: a minute of CPU time; ROOMS="base net": over these alone.
+lint: setup
+	@packaging/setup lint
+	@packaging/configure $(BUILD) $(PREFIX) tests
+	@ninja -C $(BUILD) program
+	@tests/lint $(BUILD) $(ROOMS)
 
 # How many lines of each room its unit tests run.
 coverage: setup
@@ -87,6 +94,11 @@ matrix-arm64: setup
 matrix-releases:
 	@packaging/setup matrix
 	@tests/matrix .cache/matrix $(if $(RELEASES),--releases "$(RELEASES)") $(if $(COMPILERS),--compilers "$(COMPILERS)") $(if $(CHECK),--check $(CHECK))
+
+# The image of packaging/container, built, run and asked
+container: package
+	@packaging/setup container
+	@tests/container $(BUILD) .cache/container
 
 # docs/platforms.md, from the last matrix and the last packages
 platforms:

@@ -1,4 +1,4 @@
-/* The fleet's default comparison on public data: bench/fleet-eval DATA smd|asd|petshop|nezha|stories. Protocols: the data's README.
+/* The fleet's default comparison on public data: bench/fleet-eval DATA smd|asd|petshop|nezha|stories|asked. Protocols: the data's README.
  * Prints lines "RESULT NAME VALUE" for bench/eval-fleet, and others for people. */
 #include <glob.h>
 #include <jansson.h>
@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "analysis/fleet/fleet-analysis.h"
+#include "answer/fleet/fleet-why.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/str.h"
@@ -186,10 +187,10 @@ static struct fleet_findings peak_over_spread(const struct fleet_question *q)
 		struct piece all = {f->servers.v[0].column[c], f->servers.v[0].n};
 		struct fleet_finding x = fleet_finding_empty;
 		uint32_t first, n = fleet_rows(&f->servers.v[0], q->window.from, q->window.to, &first);
-		double median = median_of(&all, 1, &room), peak = 0;
-		struct moments m;
+		double median = columns_median(&all, 1, &room), peak = 0;
+		struct column_moments m;
 
-		moments_of(&all, 1, &m);
+		column_moments_of(&all, 1, &m);
 		for (uint32_t i = first; i < first + n; i++)
 			peak = fmax(peak, fabs((double)all.v[i] - median));
 		x.counter = (int)c;
@@ -201,13 +202,13 @@ static struct fleet_findings peak_over_spread(const struct fleet_question *q)
 	return found;
 }
 
-struct comparison {
+struct rank_by {
 	const char *words, *analysis;
 	bool train; /* the reference is the train half, else the test half outside the segment */
 	struct tally at100, at150;
 };
 
-static void rank_segments(const struct machine *m, struct comparison *c)
+static void rank_segments(const struct machine *m, struct rank_by *c)
 {
 	for (size_t i = 0; i < m->n_segments; i++) {
 		struct fleet_question q = about_rows(m->test, m->segments[i].from, m->segments[i].to);
@@ -286,7 +287,7 @@ static void measure_alarms(const struct machine *m, bool train, struct rates *r)
 
 static void evaluate_machines(const char *set, uint32_t counters)
 {
-	struct comparison comparisons[] = {{"default, test half", "deviation", false, {}, {}},
+	struct rank_by comparisons[] = {{"default, test half", "deviation", false, {}, {}},
 					   {"default, train half", "deviation", true, {}, {}},
 					   {"PAD Eq. 2, test half", "between", false, {}, {}},
 					   {"PAD Eq. 2, train half", "between", true, {}, {}},
@@ -511,7 +512,7 @@ static size_t read_faults(const char *day, struct fault *faults, size_t most)
 			const char *time, *pod, *type;
 
 			if (n == most || json_unpack(x, "{s:s, s:s, s:s}", "inject_time", &time, "inject_pod", &pod, "inject_type", &type) < 0 ||
-			    parse_timestamp(time, time + strlen(time), &faults[n].at) < 0)
+			    timestamp_parse(time, time + strlen(time), &faults[n].at) < 0)
 				continue;
 			faults[n].pod = strdup(pod);
 			faults[n++].type = strdup(type);
@@ -637,7 +638,7 @@ static const struct story stories[] = {{"stuck random generator", 12, false}, {"
 
 /* Levels differ by role (three) and counter; a daily cycle that a counter follows more or less; noise that a server's
  * counters share, that all servers share, and its own (autocorrelated), together about 4 % of the level. */
-static struct fleet *tell_story(const struct story *story, double effect, uint64_t seed, int ill)
+static struct fleet *tell_story(const struct story *story, double effect, uint64_t seed, int ill, int from)
 {
 	struct intake *in = intake_new();
 	struct counter_info info = {.kind = FLEET_GAUGE};
@@ -666,13 +667,15 @@ static struct fleet *tell_story(const struct story *story, double effect, uint64
 
 			snprintf(name, sizeof(name), "silo%02d", s);
 			server = intake_server(in, name);
+			snprintf(name, sizeof(name), "role%d", s % 3);
+			intake_role(in, server, name);
 			for (int t = 0; t < STORY_ROWS; t++) {
 				double x = level * role_factor[s % 3] * (1 + cycle * sin(2 * M_PI * t / 288));
 
 				own = 0.5 * own + 0.87 * gaussian(&state);
 				x *= 1 + shared * (0.5 * fleet_noise[t] + 0.5 * server_noise[s][t]) + own_share * own;
-				if (s == ill && (unsigned)c < story->counters && t >= STORY_FROM)
-					x *= 1 + effect * (story->ramp ? (t - STORY_FROM) / (double)(STORY_ROWS - STORY_FROM) * 2 : 1);
+				if (s == ill && (unsigned)c < story->counters && t >= from)
+					x *= 1 + effect * (story->ramp ? (t - from) / (double)(STORY_ROWS - from) * 2 : 1);
 				intake_put(in, server, counter, t * 300 * NS_PER_SEC, x);
 			}
 		}
@@ -715,7 +718,7 @@ static void evaluate_stories(void)
 
 			for (uint64_t seed = 0; seed < STORY_SEEDS; seed++) {
 				int ill = (int)(seed * 5 + k) % STORY_SERVERS;
-				struct fleet *f = tell_story(&stories[k], effects[e] / 100.0, seed, ill);
+				struct fleet *f = tell_story(&stories[k], effects[e] / 100.0, seed, ill, STORY_FROM);
 
 				judge_story(f, &stories[k], ill, &of_story, &first);
 				fleet_free(f);
@@ -736,10 +739,72 @@ static void evaluate_stories(void)
 	}
 }
 
+/* The same stories asked as `fleet why` is: what is said of when and what, and since when it lasts. */
+struct asked {
+	const char *words;
+	int from; /* row from which it is ill; 0 = all of the data */
+	int window; /* row with which the window begins; 0 = none is given */
+	bool symptom; /* the counter is given, not its server */
+};
+
+static const struct asked asked[] = {{"window", STORY_FROM, STORY_FROM, false},
+				     {"window, symptom", STORY_FROM, STORY_FROM, true},
+				     {"nothing", STORY_FROM, 0, false},
+				     {"symptom", STORY_FROM, 0, true},
+				     {"nothing, half is ill", STORY_ROWS / 2, 0, false},
+				     {"all is ill, nothing", 0, 0, false},
+				     {"all is ill, symptom", 0, 0, true},
+				     {"all is ill, window", 0, STORY_FROM, false}};
+
+static bool why_names(const struct fleet *f, const struct asked *question, int ill)
+{
+	struct fleet_question q = fleet_question_default(f);
+	const struct causes causes = {};
+	struct fleet_answer a;
+	bool named;
+
+	q.max_lag = FLEET_LAG_BY_ROWS;
+	if (question->window)
+		q.window.from = question->window * 300 * NS_PER_SEC;
+	if (question->symptom)
+		q.counter = 0;
+	if (fleet_why_answer(&q, &causes, NULL, &a) < 0)
+		return false;
+	named = a.server == ill;
+	fleet_answer_free(&a);
+	return named;
+}
+
+static void ask_stories(double effect, const char *name)
+{
+	struct tally all = {};
+	char words[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+		struct tally of_question = {};
+
+		for (size_t k = 0; k < ARRAY_SIZE(stories); k++)
+			for (uint64_t seed = 0; seed < STORY_SEEDS; seed++) {
+				int ill = (int)(seed * 5 + k) % STORY_SERVERS;
+				struct fleet *f = tell_story(&stories[k], effect, seed, ill, asked[i].from);
+				bool named = why_names(f, &asked[i], ill);
+
+				count(&of_question, named);
+				count(&all, named);
+				fleet_free(f);
+				free(f);
+			}
+		snprintf(words, sizeof(words), "why: %s", asked[i].words);
+		tell("stories", words, name, &of_question);
+	}
+	snprintf(words, sizeof(words), "fleet.stories.why_first_%s", name);
+	result(words, all.sum / all.cases);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
-		die("usage: fleet-eval DATA smd|asd|petshop|nezha|stories");
+		die("usage: fleet-eval DATA smd|asd|petshop|nezha|stories|asked");
 	data_dir = argv[1];
 	if (strcmp(argv[2], "smd") == 0)
 		evaluate_machines("smd", 38);
@@ -747,8 +812,11 @@ int main(int argc, char **argv)
 		evaluate_machines("asd", 19);
 	else if (strcmp(argv[2], "petshop") == 0)
 		evaluate_petshop();
-	else if (strcmp(argv[2], "stories") == 0)
+	else if (strcmp(argv[2], "stories") == 0) {
 		evaluate_stories();
+		ask_stories(0.2, "20");
+	} else if (strcmp(argv[2], "asked") == 0)
+		ask_stories(0.2, "20");
 	else {
 		evaluate_day("2022-08-22", "nezha_ob");
 		evaluate_day("2023-01-29", "nezha_tt");

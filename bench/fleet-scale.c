@@ -17,7 +17,7 @@
 
 static double now(void)
 {
-	return (double)boot_now() / 1e9;
+	return (double)clock_boot() / 1e9;
 }
 
 static float *column(size_t server, size_t counter, const float *cycle)
@@ -93,7 +93,7 @@ static double bandwidth_seconds(struct fleet *f)
 	for (int i = 0; i < 3; i++) {
 		double begin = now();
 
-		work_in_parallel(0, f->counters.n, add_up, f);
+		parallel_run(0, f->counters.n, add_up, f);
 		best = fmin(best, now() - begin);
 	}
 	return best;

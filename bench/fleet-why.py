@@ -1,7 +1,7 @@
 """What `whyslow fleet why --json` answers about public data with known answers, asked as a user asks: all counters,
 default options, a window, and the symptom where the case has one.
 
-    fleet-why.py WHYSLOW DATA petshop|smd|asd|nezha|seconds|made [LATE ...]
+    fleet-why.py WHYSLOW DATA petshop|calls|smd|asd|nezha|seconds|alone|made [LATE ...]
 
 Protocols of the sets: the data's README. LATE (seconds, default 0 10 30 60 120) moves the window's beginning; "none" asks
 without a window, "before" with only the time before the window as reference. Prints "RESULT NAME VALUE" for
@@ -120,7 +120,7 @@ def ask_servers(set_name, cases, lates, lists):
 # --- PetShop: the normal days and one issue in one folder, as one who exported both would ask ---
 
 
-def petshop_cases(folder):
+def petshop_cases(folder, calls=False):
     for issue in sorted(glob.glob(f"{data_dir}/petshop/dataset/*/t*/issue_*")):
         here = os.path.join(folder, issue.split("/")[-3] + "-" + os.path.basename(issue))
         os.mkdir(here)
@@ -134,7 +134,16 @@ def petshop_cases(folder):
         symptom = f"{truth['target']['metric']}.{truth['target']['agg']}@{truth['target']['node']}"
         options = ["--symptom", symptom]
         load(here, here + ".fleet")
+        if calls:
+            options += ["--calls", os.path.join(issue, "../../graph.csv")]
         yield Case(here + ".fleet", (times[0], times[-1] + step / 2), options, truth["root_cause"]["node"])
+
+
+def ask_calls(cases):
+    """PetShop once more with its graph of calls."""
+    ranks = [rank_of(case.ask("0"), "explained_by", case.server) for case in cases]
+    print(f"petshop  --calls  {share(ranks, 1):.3f} {share(ranks, 3):.3f} {share(ranks, 5):.3f}  of {len(ranks)}", flush=True)
+    result("petshop.why_calls_top_1", share(ranks, 1))
 
 
 # --- SMD and ASD ---
@@ -248,8 +257,13 @@ def nezha_cases(day, folder):
 # --- a small set a second: what DBSherlock and RCAEval look like ---
 
 
-def seconds_cases(folder):
-    """Nine minutes of 12 servers x 15 counters, a fault of three in the sixth: a step, ramp, or burst on few counters of one."""
+ALONE = "amber birch cedar delta ember fjord grove heron inlet jetty knoll larch".split()
+
+
+def seconds_cases(folder, alone=False):
+    """Nine minutes of 12 servers x 15 counters, a fault of three in the sixth: a step, ramp, or burst on few counters of one. By
+    their names they do the same work, or (alone) each its own."""
+    names = ALONE if alone else [f"node-{chr(97 + s)}" for s in range(12)]
     for seed in range(15):
         rng = random.Random(seed)
         ill, shape = rng.randrange(12), ("step", "ramp", "burst")[seed % 3]
@@ -269,10 +283,10 @@ def seconds_cases(folder):
                         x *= 1 + effect * noise * 3
                     row.append(f"{x:.6g}")
                 lines.append(f"{BEGIN + t}," + ",".join(row))
-            with open(f"{here}/node-{chr(97 + s)}.csv", "w") as file:
+            with open(f"{here}/{names[s]}.csv", "w") as file:
                 file.write("\n".join(lines) + "\n")
         load(here, here + ".fleet")
-        yield Case(here + ".fleet", (BEGIN + begin, BEGIN + begin + 180), [], f"node-{chr(97 + ill)}", kind=shape)
+        yield Case(here + ".fleet", (BEGIN + begin, BEGIN + begin + 180), [], names[ill], kind=shape)
 
 
 # --- the fleet of the README: a database's disk, then what calls the database, then what calls that ---
@@ -337,6 +351,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="whyslow-fleet.") as folder:
         if set_name == "petshop":
             ask_servers("petshop", list(petshop_cases(folder)), lates, WITH_SYMPTOM)
+        elif set_name == "calls":
+            ask_calls(list(petshop_cases(folder, calls=True)))
         elif set_name == "smd":
             evaluate_machines("smd", 38, 60, lates, folder)
         elif set_name == "asd":
@@ -347,8 +363,8 @@ def main():
             ask_servers("nezha_tt", list(nezha_cases("2023-01-29", folder)), lates, WITHOUT)
         elif set_name == "made":
             evaluate_made(folder)
-        elif set_name == "seconds":
-            ask_servers("seconds", list(seconds_cases(folder)), lates, WITHOUT)
+        elif set_name in ("seconds", "alone"):
+            ask_servers(set_name, list(seconds_cases(folder, set_name == "alone")), lates, WITHOUT)
 
 
 main()

@@ -372,7 +372,7 @@ int main(int argc, char **argv)
 	}
 	state = argc > 3 ? strtoull(argv[3], NULL, 10) : 7;
 	story = argc > 4 && !strcmp(argv[4], "story");
-	began = at = live ? wall_now() : START;
+	began = at = live ? clock_wall() : START;
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	fputs(form->head, stdout);
 	while (made < wanted) {

@@ -41,7 +41,7 @@ def folder():
     """A folder on disk for stores, with `run` in memory, as /run is on a machine that systemd started."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="whyslow-bench-", dir="/var/tmp"))
     (path / "run").mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "whyslow-bench", path / "run"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "whyslow-bench", path / "run"], check=True)
     try:
         yield path
     finally:
@@ -106,6 +106,18 @@ def load(build, processes, active, groups=None):
         process.wait()
 
 
+def private_mib(pid):
+    """Private resident memory without the rings that a recorder shares with the kernel (mapped BPF maps)."""
+    kib, is_ring = 0, False
+    for line in read(f"/proc/{pid}/smaps").splitlines():
+        word = line.split()
+        if not word[0].endswith(":"):
+            is_ring = "bpf" in line
+        elif word[0] in ("Private_Clean:", "Private_Dirty:", "Private_Hugetlb:") and not is_ring:
+            kib += int(word[1])
+    return kib / 1024
+
+
 class Recorder:
     """A recorder with a store of its own, and what it costs."""
 
@@ -130,6 +142,11 @@ class Recorder:
     def cpu_ns(self):
         """Exact (sum_exec_runtime) and of every thread: utime and stime are the same in steps of 10 ms."""
         return sum(int(read(path).split()[0]) for path in glob.glob(f"{self.proc}/task/*/schedstat"))
+
+    def answering_ns(self):
+        """Of the process that waits for questions, and of those that it has forked."""
+        pids = read(f"{self.proc}/task/{self.process.pid}/children").split()
+        return sum(int(read(f"/proc/{pid}/schedstat").split()[0]) for pid in pids)
 
     def cpu_seconds_coarse(self):
         fields = read(f"{self.proc}/stat").rsplit(")", 1)[1].split()
@@ -161,15 +178,7 @@ class Recorder:
         return int(next(line.split()[1] for line in read(f"{self.proc}/io").splitlines() if "write_bytes" in line))
 
     def private_mib(self):
-        """Private resident memory without the rings it shares with the kernel (mapped BPF maps)."""
-        kib, is_ring = 0, False
-        for line in read(f"{self.proc}/smaps").splitlines():
-            word = line.split()
-            if not word[0].endswith(":"):
-                is_ring = "bpf" in line
-            elif word[0] in ("Private_Clean:", "Private_Dirty:", "Private_Hugetlb:") and not is_ring:
-                kib += int(word[1])
-        return kib / 1024
+        return private_mib(self.process.pid)
 
 
 @contextlib.contextmanager

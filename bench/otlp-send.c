@@ -53,10 +53,10 @@ static int send_batch(struct sender *s)
 
 	for (;;) {
 		struct http_reply reply = {};
-		int64_t began = boot_now(), took;
+		int64_t began = clock_boot(), took;
 		int r = http_send(s->client, &request, &reply);
 
-		took = boot_now() - began;
+		took = clock_boot() - began;
 		unsigned status = reply.status;
 		bool unsaid = !reply.retry_after;
 
@@ -148,7 +148,7 @@ static int send_all(double rate)
 	static uint8_t data[4 * BLOCK_MAX];
 	struct str batch = {};
 	size_t at = 0, n = 0, blocks = 0, length;
-	int64_t began = boot_now();
+	int64_t began = clock_boot();
 	uint64_t sent = 0;
 	ssize_t got = 1;
 
@@ -170,7 +170,7 @@ static int send_all(double rate)
 		if (++blocks % BATCH && at < n)
 			continue;
 		if (rate > 0) {
-			int64_t ahead = began + (int64_t)((double)sent / rate * 1e9) - boot_now();
+			int64_t ahead = began + (int64_t)((double)sent / rate * 1e9) - clock_boot();
 
 			if (ahead > 0)
 				wait_for(ahead);

@@ -21,8 +21,8 @@ int main(int argc, char **argv)
 	(void)priority_guard_start(STDIN_FILENO, &guard);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
-		int64_t begun = monotonic_now();
-		struct request q;
+		int64_t begun = clock_monotonic();
+		struct service_request q;
 		int r = request_begin(argv[1], 2, words, &q);
 
 		if (r >= 0)
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 			r = request_end(&q);
 		if (r != 0)
 			return 1;
-		printf("%.3f\n", (double)(monotonic_now() - begun) / 1e6);
+		printf("%.3f\n", (double)(clock_monotonic() - begun) / 1e6);
 	}
 	return 0;
 }

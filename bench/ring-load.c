@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	       t.n_events, lost, torn, t.threads.n, t.stacks.n, t.stacks_lost, (double)(t.to - t.from) / 1e9);
 	for (int k = 0; k < EVENT_KIND_END; k++)
 		if (kinds[k])
-			printf("  %-14s %zu\n", event_kind_name(k), kinds[k]);
+			printf("  %-14s %zu\n", trace_event_name(k), kinds[k]);
 	for (uint32_t i = 0; i < t.n_cpus; i++) {
 		switches += ring_cpus(r, &n_cpus)[i].switches;
 		wakeups += ring_cpus(r, &n_cpus)[i].wakeups;

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 		double delay, slack = a ? 500.0 * (double)(b->switches - a->switches + 2) : 0;
 
 		/* of one that runs or waits at a reading, the kernel has not yet added up what continues */
-		if (!a || a->state == STATE_RUNNING || b->state == STATE_RUNNING || state_is_runnable(a->state) || state_is_runnable(b->state))
+		if (!a || a->state == STATE_RUNNING || b->state == STATE_RUNNING || thread_state_is_runnable(a->state) || thread_state_is_runnable(b->state))
 			continue;
 		compare(&on_cpu, b, grown(a, b, SUM_RUNNING), (double)(b->cpu_time - a->cpu_time), 0.001, slack);
 		/* the scheduler takes some sleep for queueing, and that of before the programs were there cannot be reported from it */

@@ -48,7 +48,7 @@ static void sample_all(void *const *states, uint64_t tick_number, struct tick *t
 {
 	double all = 0;
 
-	tick_begin(tick, boot_now(), wall_now());
+	tick_begin(tick, clock_boot(), clock_wall());
 	for (size_t i = 0; system_sources[i]; i++) {
 		unsigned every = system_sources[i]->every ? system_sources[i]->every : 1;
 		double before = cpu_now(), spent;

@@ -49,7 +49,7 @@ int main(void)
 		return 1;
 	for (uint32_t i = 0; i < TRACES; i++)
 		make(&traces[i]);
-	began = boot_now();
+	began = clock_boot();
 	do {
 		for (uint32_t i = 0; i < TRACES; i++) {
 			for (uint32_t k = 0; k < SPANS; k++) {
@@ -65,7 +65,7 @@ int main(void)
 			whole += traces[i].end[0];
 		}
 		spans += (uint64_t)TRACES * SPANS;
-		taken = boot_now() - began;
+		taken = clock_boot() - began;
 	} while (taken < SECONDS * NS_PER_SEC);
 	if (own != whole) {
 		fprintf(stderr, "the paths' own times do not add up\n");

@@ -57,12 +57,12 @@ static void list(struct pids *pids)
 static int64_t read_proc(const struct pids *pids)
 {
 	static const char *const files[] = {"stat", "status", "io", "schedstat"};
-	int64_t before = boot_now();
+	int64_t before = clock_boot();
 
 	for (size_t i = 0; i < pids->v.n; i++)
 		for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++)
 			(void)read_and_close(pids->v.v[i], files[f]);
-	return boot_now() - before;
+	return clock_boot() - before;
 }
 
 /* As the recorder does it: what was read is encoded, and those who sleep on are left out. */
@@ -71,11 +71,11 @@ static int64_t sweep(void *state, struct tick *tick, struct frame_encoder *encod
 	bool first = !encoder->segment;
 	int64_t before, took;
 
-	tick_begin(tick, boot_now(), wall_now());
+	tick_begin(tick, clock_boot(), clock_wall());
 	tick->brief = !first;
-	before = boot_now();
+	before = clock_boot();
 	source_task.sample(state, tick);
-	took = boot_now() - before;
+	took = clock_boot() - before;
 	str_clear(frame);
 	(void)frame_encode(encoder, tick, first, frame);
 	return took;

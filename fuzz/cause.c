@@ -17,6 +17,7 @@ static void try_on(const struct causes *causes, const char *text)
 		(void)cause_holds(&causes->list.v[i], &facts);
 		free(cause_words(causes->list.v[i].say, &facts));
 	}
+	(void)cause_find(causes, &facts);
 	facts_free(&facts);
 }
 

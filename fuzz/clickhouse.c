@@ -14,7 +14,7 @@ static int take_text(void *data, size_t n, char *const *fields)
 
 static int take_binary(void *data, struct reader *in)
 {
-	char *text = read_text(in);
+	char *text = reader_text(in);
 
 	*(size_t *)data += text ? strlen(text) : 0;
 	free(text);

@@ -39,7 +39,7 @@ static inline void own_file(const char *name, const uint8_t *bytes, size_t n, ch
 	int fd;
 
 	own_path(name, path, n_path);
-	(void)make_folder_of(path, 0700);
+	(void)folder_make_parent(path, 0700);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
 		abort();

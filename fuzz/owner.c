@@ -19,7 +19,7 @@ static void ask(enum owner_request kind, const char *text, size_t length, const 
 	if (r.files[0] < 0)
 		return;
 	owner_read(NULL, &r, &answer);
-	close_fd(&r.files[0]);
+	cleanup_fd(&r.files[0]);
 	if (kind == OWNER_VERSION ? answer.len >= VERSION_MAX : answer.len > 1)
 		abort();
 }

@@ -7,7 +7,7 @@
 
 static void unpack(const void *bytes, size_t n)
 {
-	struct rows rows = {};
+	struct summary_rows rows = {};
 
 	(void)summary_unpack(bytes, n, &rows);
 	VEC_FREE(rows.list);

@@ -71,7 +71,7 @@ static void show(const struct timeline *t)
 	if (waits_fold_stacks(t, &stacks, &tree) == 0)
 		waits_folded_text(&tree, nowhere);
 	path_tree_free(&tree);
-	perfetto_write(t, t->start, t->end, nowhere);
+	waits_perfetto(t, t->start, t->end, nowhere);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

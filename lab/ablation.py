@@ -1,16 +1,30 @@
-"""What the victims wait for, measured without whyslow, and by how much that falls when the culprit is ended.
+"""What the bystanders wait for, and by how much that falls when the culprit is ended.
 
-The same innocents are watched in three phases of a case: calm, slow, and after the culprit was ended while all else went on.
-What their waiting falls by is the truth for "how much of it is the culprit's".
+They are watched in three phases of a case: calm, slow, and after the culprit was ended while all else went on. What their waiting falls
+by is the truth for "how much of it is the culprit's". What they wait changes from second to second, so a share has a standard error, and
+where that is large nothing is known.
 """
+import collections
+import dataclasses
+import math
 import pathlib
+import statistics
 import time
 
+import score
 from tops import TICK
 
 SETTLES = 2  # seconds after the end: queues empty, freed memory is taken
-MOST = 1.5  # seconds a second of one thread: more is no wait (the kernel counts from the boot where accounting began meanwhile)
-LASTS = 5  # seconds of each phase, at least as long as `top` is watched
+ENDED = 8  # seconds from the button to the last phase, of cases that do not say it
+MOST = 1.5  # seconds a second of one thread: more is a mistake (the kernel counts from the boot where accounting begins during a wait)
+LASTS = 8  # seconds of the last phase
+BEGINS = 2  # seconds from the injection on which are not slow yet
+CATCHES_UP = 3  # seconds after a recorder's start, which are not calm
+ALIKE = 0.4  # correlation of what is waited in two seconds, one after the other
+NOTICEABLE = 0.1  # seconds a second of added waiting: of less there is no share
+KNOWN = 0.25  # a larger standard error, and the share is not known
+UNEVEN = 0.4  # CPUs' worth of work by which strangers may do more in one phase than in another
+WAITS = ("cpu.run_delay", "delay.block", "delay.reclaim", "delay.swapin", "delay.thrashing")
 RESOURCES = ("cpu", "io", "memory")
 BLOCKED = 39  # of /proc/PID/stat after the name: delayacct_blkio_ticks (proc(5), field 42)
 
@@ -45,7 +59,7 @@ class Phase:
 
     def __init__(self, actors):
         self.actors = list(actors)
-        self.begin, self.waited, self.pressures = time.monotonic(), waited(self.pids()), pressures()
+        self.since, self.begin, self.waited, self.pressures = time.time(), time.monotonic(), waited(self.pids()), pressures()
 
     def pids(self):
         return frozenset().union(*(actor.descendants for actor in self.actors))
@@ -55,7 +69,7 @@ class Phase:
         lasted, now = time.monotonic() - self.begin, pressures()
         grown = [[possible(end - begin, lasted) for begin, end in zip(self.waited.get(thread, (0, 0)), ends)]
                  for thread, ends in waited(self.pids()).items()]
-        return {"cpu": round(sum(cpu for cpu, _ in grown) / lasted, 4), "io": round(sum(io for _, io in grown) / lasted, 4),
+        return {"since": round(self.since, 3), "cpu": round(sum(cpu for cpu, _ in grown) / lasted, 4), "io": round(sum(io for _, io in grown) / lasted, 4),
                 "pressure": {name: round((now[name] - before) / lasted, 4) for name, before in self.pressures.items()}}
 
 
@@ -82,13 +96,60 @@ def play(stage, scenario, culprits, before):
     return phase.end()
 
 
-def share(ablation, of=("cpu", "io")):
-    """Of what the victims waited more than in the calm, the share that went away with the culprit, 0 to 1; None if they did not
-    wait noticeably more (a tenth of a second a second) or nothing was taken away."""
-    if not ablation or not ablation.get("ended"):
+@dataclasses.dataclass(frozen=True)
+class Gone:
+    """Of what the bystanders wait more than in the calm, what goes away with the culprit: 0 to 1, but for its error."""
+
+    measured: float
+    error: float  # standard error
+
+    @property
+    def share(self):
+        return min(1.0, max(0.0, self.measured))
+
+    def known(self):
+        return self.error <= KNOWN
+
+
+def waits_by_second(truth, rows):
+    """What bystanders wait, and the CPU time of strangers, in seconds a second: {second: ...}, {second: ...}."""
+    waits, strange, threads = collections.Counter(), collections.Counter(), {}
+    for at, row in rows:
+        values, second = {name: value or 0 for name, value in row["values"].items()}, round(at)
+        if row["kind"] == "system":
+            waits[second] += 0
+        elif row["kind"] in ("process", "short-lived"):
+            threads[row["pid"]] = values.get("threads.count", threads.get(row["pid"], 1))
+            if score.STAGE in (row.get("unit") or ""):
+                if not truth.did_it(row):
+                    waits[second] += sum(possible(values.get(name, 0) / 1e9, threads[row["pid"]]) for name in WAITS)
+            elif row.get("exe") != truth.recorder:
+                strange[second] += values.get("cpu.time", 0) / 1e9
+    return waits, strange
+
+
+def mean(values):
+    """With its standard error, as what is waited in one second is like that in the second before it."""
+    return statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values)) * math.sqrt((1 + ALIKE) / (1 - ALIKE))
+
+
+def gone(case, truth, rows):
+    """By what the kernel counted in each recorded second. None where nothing was taken away, hardly anything was waited for,
+    or strangers worked more in one phase than in another."""
+    if not (case["ablation"] or {}).get("ended"):
         return None
-    calm, slow, ended = (sum(ablation[phase][name] for name in of) for phase in ("calm", "slow", "ended"))
-    return min(1.0, max(0.0, (slow - ended) / (slow - calm))) if slow - calm > 0.1 else None
+    waits, strange = waits_by_second(truth, rows)
+    ended = case["ablation"]["ended"].get("since", case["pressed"] + ENDED)
+    spans = ((case["calm_from"] + CATCHES_UP, case["injected"] - 1), (case["injected"] + BEGINS, ended - SETTLES - 1), (ended, ended + LASTS))
+    seconds = [[second for second in waits if begin <= second <= end] for begin, end in spans]
+    if any(len(some) < 3 for some in seconds):
+        return None
+    (calm, of_calm), (slow, of_slow), (after, of_after) = (mean([waits[second] for second in some]) for some in seconds)
+    others = [statistics.fmean(strange[second] for second in some) for some in seconds]
+    if slow - calm < NOTICEABLE or max(others) - min(others) > UNEVEN:
+        return None
+    share = (slow - after) / (slow - calm)
+    return Gone(share, math.hypot(of_after, (1 - share) * of_slow, share * of_calm) / (slow - calm))
 
 
 def short_of(ablation):

@@ -15,6 +15,11 @@ import score
 RIDGE = 4.0  # towards the weights that the program has today: so many questions are worth one unit of a weight
 STEPS, STEP = 150, 0.03  # of the ascent
 NOTHING, UNLISTED = "nothing ", "unlisted "  # begin the names of the moment's weights for these outcomes
+CONFIDENCE = "confidence "  # begins the names of the weights by which it is found (confidence_in() in src/answer/why/verdict.c)
+SURE = 0.999  # as there
+AS_IT_IS = {"always": 0.0, "odds": 1.0, "shortage": 0.0}  # the confidence is the probability
+FLAT, NEWTON = 0.2, 25  # ridge towards that: so many answers are worth one unit of a weight; steps
+BANDS = (0, .3, .5, .7, .8, .9, 1.01)
 FIXED = {NOTHING + "marked"}  # who presses a button has a reason: no case can say how often there is none
 FALLING = {NOTHING + fact for fact in ("felt", "swing", "added")}  # evidence against "nothing"; all else is never negative but "always"
 COSTS = 5  # misses: a false accusation (src/answer/why/verdict.c)
@@ -118,7 +123,13 @@ class Verdict:
     slow: bool
     named: bool
     right: bool
-    confidence: float
+    probability: float  # of the first suspect
+    shortage: float  # its evidence
+    confidence: float = 0.0
+
+    def facts(self):
+        p = min(SURE, max(1 - SURE, self.probability))
+        return {CONFIDENCE + "always": 1.0, CONFIDENCE + "odds": math.log(p / (1 - p)), CONFIDENCE + "shortage": self.shortage}
 
 
 def verdict(question, weigh):
@@ -128,14 +139,74 @@ def verdict(question, weigh):
     named = nothing < 0.5 and top > COSTS * nothing and top >= unlisted
     first = p.index(top) if suspects else len(p) - 2
     right = question.right[first] if named else (question.right[-2] and nothing >= 0.5)
-    return Verdict(nothing < 0.5, named, right, top)
+    said = Verdict(nothing < 0.5, named, right, top, question.outcomes[first].get("shortage", 0.0))
+    return dataclasses.replace(said, confidence=logistic(weigh, said.facts()))
 
 
-def without_own_kind(questions, today):
-    """[(question, verdict)] by weights fitted on all other kinds."""
+def logistic(weigh, facts):
+    return 1 / (1 + math.exp(-sum(weigh.get(name, 0.0) * x for name, x in facts.items())))
+
+
+def fit_confidence(verdicts):
+    """{name: weight} of the logistic regression of "the first suspect is right" over answers that name one (Platt 1999), by Newton's
+    steps; the ridge is towards the probability as it is. Each right answer counts (n + 1) / (n + 2) and each wrong one 1 / (m + 2), as Platt has it."""
+    named = [v for v in verdicts if v.named]
+    right = sum(v.right for v in named)
+    target = {True: (right + 1) / (right + 2), False: 1 / (len(named) - right + 2)}
+    names = [CONFIDENCE + name for name in AS_IT_IS]
+    weigh = begin = dict(zip(names, AS_IT_IS.values()))
+    for _ in range(NEWTON if named else 0):
+        slope = [FLAT * (begin[name] - weigh[name]) for name in names]
+        curve = [[FLAT * (i == k) for k in range(len(names))] for i in range(len(names))]
+        for v in named:
+            facts, p = v.facts(), logistic(weigh, v.facts())
+            for i, name in enumerate(names):
+                slope[i] += (target[v.right] - p) * facts[name]
+                for k, other in enumerate(names):
+                    curve[i][k] += p * (1 - p) * facts[name] * facts[other]
+        weigh = {name: weigh[name] + step for name, step in zip(names, solve(curve, slope))}
+    return weigh
+
+
+def solve(matrix, right):
+    """Of a positive definite matrix (Gauss, without pivots)."""
+    rows = [[*row, value] for row, value in zip(matrix, right)]
+    for i, pivot in enumerate(rows):
+        for row in rows[i + 1:]:
+            factor = row[i] / pivot[i]
+            row[:] = [x - factor * y for x, y in zip(row, pivot)]
+    found = []
+    for i in reversed(range(len(rows))):
+        found.insert(0, (rows[i][-1] - sum(x * y for x, y in zip(rows[i][i + 1:-1], found))) / rows[i][i])
+    return found
+
+
+def bands(verdicts):
+    """[(low, high, mean confidence, right, n)] of those that name a program."""
+    inside = [(low, high, [v for v in verdicts if v.named and low <= v.confidence < high]) for low, high in zip(BANDS, BANDS[1:])]
+    return [(low, min(1, high), sum(v.confidence for v in some) / len(some), sum(v.right for v in some), len(some)) for low, high, some in inside if some]
+
+
+def calibration_error(verdicts):
+    """The expected one: how far the mean confidence of a band lies from the share that is right, by how many are in it."""
+    found = bands(verdicts)
+    return sum(abs(mean * n - right) for _, _, mean, right, n in found) / sum(n for *_, n in found) if found else 0.0
+
+
+def separation(verdicts):
+    """AUROC: how often a right answer has a higher confidence than a wrong one; None where there are not both."""
+    right, wrong = ([v.confidence for v in verdicts if v.named and v.right == is_right] for is_right in (True, False))
+    won = sum((a > b) + (a == b) / 2 for a in right for b in wrong)
+    return won / len(right) / len(wrong) if right and wrong else None
+
+
+def without_own_kind(questions, today, utilities=True):
+    """[(question, verdict)] by weights fitted on all other kinds; without utilities only those of the confidence are fitted."""
     found = []
     for kind in dict.fromkeys(q.kind for q in questions):
-        weigh = fit(weighed([q for q in questions if q.kind != kind]), today)
+        others = [q for q in questions if q.kind != kind]
+        weigh = fit(weighed(others), today) if utilities else today
+        weigh = weigh | fit_confidence([verdict(q, weigh) for q in others if not q.calm])
         found += [(q, verdict(q, weigh)) for q in questions if q.kind == kind]
     return found
 
@@ -146,7 +217,7 @@ def read_weights(path):
     for line in path.read_text().splitlines():
         if table := re.match(r"static const double (\w+)_weights", line):
             of = {"evidence": ""}.get(table[1], table[1] + " ")
-        elif row := re.match(r"\t\[(?:EVIDENCE|MOMENT)_(\w+)\] = ([-.\d]+),", line):
+        elif row := re.match(r"\t\[(?:EVIDENCE|MOMENT|CONFIDENCE)_(\w+)\] = ([-.\d]+),", line):
             weights[of + row[1].lower().replace("_", "-")] = float(row[2])
     return weights
 
@@ -157,7 +228,7 @@ def write_weights(path, weights, told):
     for line in path.read_text().splitlines():
         if table := re.match(r"static const double (\w+)_weights", line):
             of = {"evidence": ""}.get(table[1], table[1] + " ")
-        elif row := re.match(r"(\t\[(?:EVIDENCE|MOMENT)_(\w+)\] = )", line):
+        elif row := re.match(r"(\t\[(?:EVIDENCE|MOMENT|CONFIDENCE)_(\w+)\] = )", line):
             line = f"{row[1]}{weights[of + row[2].lower().replace('_', '-')]:.3g},"
         elif line.startswith(" * Fitted"):  # to the end of the comment
             line = f" * Fitted {told} */"

@@ -4,6 +4,7 @@ import mmap
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import statistics
@@ -14,19 +15,25 @@ import threading
 import time
 
 from recording import Asked
-from stage import Actor, enter, find_program, has_program, run_quietly
+from stage import Actor, enter, find_program, has_program, read_children, run_quietly
 
 STARTS_WITHIN = 120  # seconds, the recorder on a busy machine
 SAMPLED_EVERY = 0.02  # seconds
 
-# What a client repeats, and when the last time was done: in memory, so that timing makes no call.
-TIMED = """import mmap, os, struct, sys, time
+# What a client repeats, and when the last time was done: in memory, so that timing makes no call. Commands are started twice a second: a machine is
+# not idle on which hundreds of programs are.
+TIMED = """import mmap, os, random, struct, sys, time
+SHORTEST, LONGEST = {pauses}
 page = mmap.mmap(os.open(sys.argv[0] + ".done", os.O_RDWR), 8)
-def repeat(request):
+def repeat(request, least=0):
     while True:
         request()
         struct.pack_into("d", page, 0, time.monotonic())
-        time.sleep(0.03)
+        time.sleep(max(pause(), least))
+def pause():
+    return SHORTEST * (LONGEST / SHORTEST) ** random.random()
+def repeat_command(request):
+    repeat(request, 0.5)
 """
 
 # Asks a server on the port of its argument over one connection, again and again.
@@ -101,6 +108,9 @@ class HangRecorder(Asked):
         self.process.wait()
         self.log.close()
 
+    def mark(self, note):
+        return re.search(r"mark (\d+)", self.run("mark", note).stdout)[1]
+
     def ask(self, *arguments):
         said = self.run(*arguments, "--json")
         if said.returncode > 1:
@@ -108,11 +118,24 @@ class HangRecorder(Asked):
         return json.loads(said.stdout)
 
 
+class Program:
+    """A culprit that another program starts: all of its name that are there, and what they start."""
+
+    def __init__(self, stage, name):
+        self.stage, self.name = stage, name
+
+    def pids(self):
+        children, found = read_children(), list(self.stage.pids_of(self.name))
+        for pid in found:
+            found += children.get(pid, [])
+        return found
+
+
 class Stage:
-    def __init__(self, build, folder):
+    def __init__(self, build, folder, pauses):
         self.whyslow, self.folder = str(pathlib.Path(build).resolve() / "src/whyslow"), pathlib.Path(folder)
         self.folder.chmod(0o755)
-        (self.folder / "timed.py").write_text(TIMED)
+        (self.folder / "timed.py").write_text(TIMED.replace("{pauses}", repr(pauses)))
         self.actors, self.clocks, self.mounts, self.kind = [], {}, [], None
         self.of_kind = {}
 
@@ -167,6 +190,9 @@ class Stage:
 
     def actor(self, name):
         return next(actor for actor in self.actors if actor.name == name)
+
+    def program(self, name):
+        return Program(self, name)
 
     def end(self, name):
         self._end(self.actor(name))

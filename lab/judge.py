@@ -6,6 +6,7 @@ import json
 import os
 import random
 
+import ablation
 import life
 import recording
 import scenes
@@ -42,7 +43,7 @@ def judge_case(whyslow, case, models=tuple(MODELS)):
     answers["trivial"] = truth.judge_ranking(trivial.rank(trivial.rows(kept), case["pressed"]))
     for column in tops.COLUMNS:
         answers[f"top by {column}"] = truth.judge_top(case["tops"][column])
-    return case | {"answers": answers, "resource": expected.resource}
+    return case | {"answers": answers, "resource": expected.resource, "gone": ablation.gone(case, truth, kept.rows())}
 
 
 def in_parallel(work, things):

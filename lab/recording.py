@@ -38,8 +38,8 @@ class Asked:
             row = json.loads(line)
             yield datetime.datetime.fromisoformat(row["time"]).timestamp(), row
 
-    def words(self, mark):
-        return self.run("why", "--at", str(mark)).stdout
+    def words(self, mark, *options):
+        return self.run("why", "--at", str(mark), *options).stdout
 
 
 class Kept(Asked):

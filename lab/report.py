@@ -10,6 +10,7 @@ import ablation
 import case as cases
 import judge
 import recording
+import scenes
 import score
 
 OTHERS = re.compile(rf", /(?!{score.STAGE})[^,: ]+")  # a control group that is not the lab's
@@ -17,6 +18,7 @@ FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
 TRIVIAL = "trivial"  # names a program and says no more (trivial.py)
 DEFAULT = "blame"  # whose figures have no suffix
 RESOURCES = ("cpu", "memory", "io", "handles", "faults", "threads", "network", "delay", "other")
+ROUNDED = 0.005  # 99.5 % is printed as 100 %
 SURE = 0.9  # a confidence that must be kept
 BINS = ((0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))  # of stated confidence
 
@@ -38,7 +40,7 @@ def tell(whyslow, work, names=(), models=tuple(judge.MODELS), each=False, calm=T
     else:
         print(text)
     if answers:
-        write_answers(whyslow, judged if names else [case for case in judged if case["group"] == "real"], answers,
+        write_answers(whyslow, judged, answers,
                       " ".join(["lab/tables BUILD", *sorted(names), "--answers", answers]))
     print_figures(judged, quiet)
     print(f"{len(judged)} cases and {sum(map(len, quiet.values()))} calm answers judged in {time.monotonic() - begin:.0f} s", flush=True)
@@ -102,10 +104,10 @@ def heading(judged, output):
         yield f"- Machine: {machine} ({n} cases)."
     yield "- Backgrounds: " + ", ".join(f"{n} of {name}" for name, n in collections.Counter(case["background"] for case in judged).items()) + "."
     yield f"- {len(judged)} cases of {len(kinds)} kinds; played {day(judged[0])} to {day(judged[-1])} (UTC)."
-    yield f"- In {len(felt)} the editor was more than twice as late as in the calm before; it is not in every kind's way."
+    yield f"- In {len(felt)} the editor was more than twice as late as in the calm before; not every kind slows it down."
     passed = {name: counts(judged, name, "passed_over")[0] for name in models_of(judged)}
     strangers = sorted(case["strangers_cpus"] for case in judged)
-    yield (f"- Other programs ran on the machine ({strangers[len(strangers) // 2]:.2f} CPUs' worth in the median case, {strangers[-1]:.2f} at most). Where one of them was named first it is passed over, as nobody knows whether it was innocent: "
+    yield (f"- Other programs ran on the machine ({strangers[len(strangers) // 2]:.2f} CPUs' worth in the median case, {strangers[-1]:.2f} at most). Where one of them was named first it is passed over, because the lab does not know whether it was a bystander: "
            + ", ".join(f"{n} times with {name}" for name, n in passed.items()) + ".")
     yield "- Shares come with 95 % Wilson intervals. `top` cannot say that no program is to blame: those cases are not counted for it.\n"
 
@@ -124,7 +126,7 @@ def head(*cells):
 
 def table_1(judged):
     yield "## Who did it (the paper's Table 1)\n"
-    yield from head("", "first named is right", "one of the first two", "unclear: nobody named")
+    yield from head("", "first named is right", "one of the first two", "unclear: no program named")
     for name in answerers(judged):
         unclear = score.proportion(*counts(judged, name, "unclear")) if name in models_of(judged) else "-"
         yield row(name, score.proportion(*counts(judged, name, "process")), score.proportion(*counts(judged, name, "of_two")), unclear)
@@ -146,15 +148,16 @@ def by_ablation(judged):
     """The truth that no model takes part in: what falls when the culprit is ended and all else goes on."""
     cut = [case for case in judged if (case["ablation"] or {}).get("ended")]
     yield "## What goes away with the culprit\n"
-    yield (f"In {len(cut)} cases the culprit was ended after the press, and all else went on: what the innocents wait for (seconds a second, all "
-           "threads added up), what of the added waiting went away with the culprit, and the resource whose pressure fell most.\n")
+    yield (f"In {len(cut)} cases the culprit was ended after the press, and all else continued: what the bystanders wait for (seconds a second, all "
+           "threads added up), what of the added waiting went away with the culprit (with its standard error, by the counters of each second; "
+           "\"-\" where hardly anything was waited for, or strangers worked more in one phase than in another), and the resource whose pressure fell most.\n")
     if cut:
         yield from head("case", "background", "calm", "slow", "ended", "culprit's share", f"{DEFAULT} says", "pressure that fell most", "declared")
     for case in cut:
         told = (f"{case['ablation'][phase]['cpu']:.2f} + {case['ablation'][phase]['io']:.2f}" for phase in ("calm", "slow", "ended"))
-        share, said = ablation.share(case["ablation"]), explained_by(case)
-        yield row(case["case"], case["background"], *told, "-" if share is None else f"{100 * share:.0f} %",
-                  "-" if said is None else f"{100 * said[0]:.0f} % ({100 * said[1]:.0f}-{100 * said[2]:.0f})",
+        gone, said = case["gone"], explained_by(case)
+        yield row(case["case"], case["background"], *told, f"{100 * gone.share:.0f} % (+- {100 * gone.error:.0f})" if gone else "-",
+                  f"{100 * said[0]:.0f} % ({100 * said[1]:.0f}-{100 * said[2]:.0f})" if said else "-",
                   ablation.short_of(case["ablation"]) or "-", case["resource"])
     yield ""
     yield from attribution(cut)
@@ -165,13 +168,13 @@ def explained_by(case):
 
 
 def attribution(cut):
-    """How far what the model says lies from what went away."""
-    both = [(ablation.share(case["ablation"]), explained_by(case)) for case in cut]
-    both = [(truth, said) for truth, said in both if truth is not None and said]
+    """How far what the model says lies from what went away, where that is known."""
+    both = [(case["gone"], said) for case in cut if case["gone"] and case["gone"].known() and (said := explained_by(case))]
     if both:
-        errors = [abs(truth - said[0]) for truth, said in both]
-        held = sum(said[1] <= truth <= said[2] for truth, said in both)
-        yield (f"Where both are known, the share that {DEFAULT} states is off by {100 * statistics.median(errors):.0f} points in the median; its interval "
+        errors = [abs(gone.share - said[0]) for gone, said in both]
+        held = sum(said[1] <= gone.share <= said[2] + ROUNDED for gone, said in both)
+        yield (f"What went away is known within {100 * ablation.KNOWN:.0f} points (standard error) in {len(both)} cases for which {DEFAULT} states a share. "
+               f"It is off by {100 * statistics.median(errors):.0f} points in the median; its interval "
                f"holds what went away in {score.proportion(held, len(both))}.\n")
 
 
@@ -221,17 +224,17 @@ def table_3(judged):
 
 
 def accusations(judged, quiet):
-    yield "## False accusations\n"
-    yield ("An innocent is accused when he is named first, or with a third of the first one's score (for models whose scores are "
-           "proportions); at a calm moment, when anybody is.\n")
-    yield from head("", "cases with an innocent accused", "calm moments with anybody accused")
+    yield "## Bystanders named\n"
+    yield ("A bystander counts as falsely named when it comes first, or has a third of the first one's score (for models whose scores are "
+           "proportions); at a calm moment, when any program is named.\n")
+    yield from head("", "cases with a bystander named", "calm moments with a program named")
     for name in models_of(judged):
         yield row(name, score.proportion(*counts(judged, name, "accused")), score.proportion(*calm_counts(quiet, name)))
     yield ""
     for name, moments in quiet.items():
         blamed = collections.Counter(who for _, _, who in moments if who)
         if blamed:
-            yield f"Accused at calm moments by {name}: " + ", ".join(f"{who} ({n})" for who, n in blamed.most_common(8)) + ".\n"
+            yield f"Named at calm moments by {name}: " + ", ".join(f"{who} ({n})" for who, n in blamed.most_common(8)) + ".\n"
 
 
 def calm_counts(quiet, name):
@@ -263,23 +266,44 @@ def missed(judged):
     yield ""
     for name in models_of(judged):
         wrong = [case for case in judged if name in case["answers"] and not case["answers"][name]["process"]]
-        yield f"{name}: " + (", ".join(f"{case['case']} (named {case['answers'][name]['first'] or 'nobody'})" for case in wrong) or "none") + ".\n"
+        yield f"{name}: " + (", ".join(f"{case['case']} (named {case['answers'][name]['first'] or 'no program'})" for case in wrong) or "none") + ".\n"
+
+
+def verdict(answer):
+    """In the words of the overview of printed answers."""
+    if answer["process"]:
+        return "right, behind a program that is not the lab's" if answer.get("passed_over") else "right"
+    return "second" if answer["of_two"] else "not counted" if answer["process"] is None else "wrong"
 
 
 def write_answers(whyslow, judged, path, command):
-    """What a user reads: of each kind the first case, right or wrong, as printed."""
+    """What a user reads: of each kind the first case, right or wrong, as printed, to the second suspect."""
     first = {}
     for case in judged:
         first.setdefault(case["scenario"], case)
     with open(path, "w") as out:
         out.write(f"# Answers, as printed\n\nWritten by `{command}`: of each kind the first case that was played, right or wrong "
-                  "([how the lab works](lab.md)). Control groups that are not the lab's are left out.\n")
+                  "([how the lab works](lab.md)), with its first two suspects. Control groups that are not the lab's are left out. "
+                  "Programs that are not the lab's ran as well, compilers for example: the lab does not know whether they were bystanders.\n\n")
+        out.writelines(f"{line}\n" for line in [row("kind", "culprit", "first named", "judged"), row(*["---"] * 4)])
         for kind, case in sorted(first.items()):
-            words = recording.Kept(whyslow, case["folder"] / "recording.db").words(case["mark"])
-            top = ", ".join(f"{first[0][1]} by {column}" for column, first in case["tops"].items())
-            out.write(f"\n## {kind}\n\n{case['what']}\n\nGuilty: {', '.join(case['culprits']) or case['truth']['guilty']}; the button was "
-                      f"pressed after {case['seconds_until_press']} s. `top` shows {top} first.\n\n    $ whyslow why --at {case['mark']}\n")
-            out.writelines(f"    {OTHERS.sub('', line)}".rstrip() + "\n" for line in words.rstrip().splitlines())
+            answer = case["answers"][DEFAULT]
+            out.write(row(f"[{kind}](#{kind})", culprit(case), answer["first"] or "none", verdict(answer)) + "\n")
+        for kind, case in sorted(first.items()):
+            out.writelines(answer_as_printed(whyslow, kind, case))
+
+
+def culprit(case):
+    return ", ".join(case["culprits"]) or case["truth"]["guilty"]
+
+
+def answer_as_printed(whyslow, kind, case):
+    words = recording.Kept(whyslow, case["folder"] / "recording.db").words(case["mark"], "--top", "2")
+    top = ", ".join(f"{first[0][1]} by {column}" for column, first in case["tops"].items())
+    yield (f"\n## {kind}\n\n{scenes.what_of(case)}\n\nCulprit: {culprit(case)}; marked after {case['seconds_until_press']} s. "
+           f"`top` shows {top} first.\n\n    $ whyslow why --at {case['mark']} --top 2\n")
+    for line in words.rstrip().splitlines():
+        yield f"    {OTHERS.sub('', line)}".rstrip() + "\n"
 
 
 def print_figures(judged, quiet):

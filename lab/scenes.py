@@ -59,6 +59,11 @@ def expected(module, culprits):
     return Expected(resources[0], cause, cause | module.TOLERABLE, strict, features)
 
 
+def what_of(case):
+    """The scenario in a sentence."""
+    return load(HERE / "scenarios" / f"{case['scenario']}.py").__doc__.strip()
+
+
 def expected_of(case):
     """Of a case that was kept."""
     return expected(load(HERE / "scenarios" / f"{case['scenario']}.py"), case["culprits"])

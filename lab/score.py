@@ -6,6 +6,7 @@ SHARED_GUILT = 1 / 3  # who has this share of the first one's score is accused t
 SCALELESS = {"gaussian"}  # models whose scores are no proportions: only their first one is accused
 STAGE = "whyslow-lab"  # in the names of the lab's control groups
 NOT_IT = {"limit", "host"}  # kinds of suspects: its limit is to blame, or whom it asks; the program itself is not accused
+ON_STAGE = {"process", "group"} | NOT_IT  # kinds of suspects that are in a control group
 NOT_THE_MACHINE = {"remote", "network", "none"}
 
 
@@ -44,7 +45,14 @@ class Truth:
         return cls(kept["guilty"], frozenset(kept["pids"]), frozenset(kept["exes"]),
                    frozenset(kept["names"]), dict(kept["innocents"]), kept["recorder"])
 
+    def is_elsewhere(self, suspect):
+        """Known to be in no control group of the lab, whatever its pid: pids are used again."""
+        unit = suspect.get("unit")
+        return bool(unit) and STAGE not in unit and suspect["exe"] != self.recorder and suspect.get("kind") in ON_STAGE
+
     def did_it(self, suspect):
+        if self.is_elsewhere(suspect):
+            return False
         if suspect["pid"] in self.pids:
             return True
         known = suspect["exe"] in self.exes or (not suspect["exe"] and suspect["name"] in self.names)
@@ -52,6 +60,8 @@ class Truth:
 
     def is_stranger(self, suspect):
         """Somebody else's program on this machine: nobody knows whether it is innocent."""
+        if self.is_elsewhere(suspect):
+            return True
         if suspect.get("kind") not in ("process", "group") or self.did_it(suspect) or suspect["pid"] in self.innocents:
             return False
         return STAGE not in (suspect.get("unit") or "") and suspect["exe"] != self.recorder
@@ -103,7 +113,7 @@ class Truth:
             return "a kernel worker"
         if self.is_stranger(first):
             return "a stranger, then not the culprit"
-        return "an innocent" if first["pid"] in self.innocents else "the recorder or something else"
+        return "a bystander" if first["pid"] in self.innocents else "the recorder or something else"
 
     def explained(self, answer):
         """[share, low, high] of the added waiting that the answer puts on the culprits' account; None where it says nothing of it."""

@@ -71,13 +71,15 @@ static bool read_question(int argc, char **argv, struct question *q)
 	return (!bare || add_word(q, "why")) && take_words(q, argc - 1, argv + 1);
 }
 
-/* Root's client is urgent meanwhile: beside programs that switch as fast as they can a task of the usual priority waits seconds for a CPU. */
+/* Root's client is urgent while it asks, and while it ends: next to programs that switch as fast as they can a task of the normal priority
+ * waits seconds for a CPU, and the shell waits for the end. */
 static int ask(const struct question *q)
 {
 	struct urgent_section urgent = urgent_section_begin();
 	int status = request_ask(q->run_dir, q->n, q->words);
 
-	urgent_section_end(&urgent);
+	if (status < 0) /* the program takes longer */
+		urgent_section_end(&urgent);
 	return status;
 }
 

@@ -51,7 +51,7 @@ static int on_notify(sd_bus_message *m, void *data, sd_bus_error *e)
 		strcat(actions, ",");
 	}
 	last = replaces ? replaces : last + 1;
-	printf("notify %lld %u %u %s|%s|%s\n", (long long)monotonic_now(), last, replaces, actions, summary,
+	printf("notify %lld %u %u %s|%s|%s\n", (long long)clock_monotonic(), last, replaces, actions, summary,
 	       body);
 	return sd_bus_reply_method_return(m, "u", last);
 }
@@ -107,7 +107,7 @@ static int on_create(sd_bus_message *m, void *data, sd_bus_error *e)
 	(void)data;
 	(void)e;
 	find_option(m, "handle_token", token, sizeof(token));
-	printf("session %lld\n", (long long)monotonic_now());
+	printf("session %lld\n", (long long)clock_monotonic());
 	return answer(m, token);
 }
 
@@ -123,7 +123,7 @@ static int on_bind(sd_bus_message *m, void *data, sd_bus_error *e)
 	    sd_bus_message_enter_container(m, 'r', "sa{sv}") < 0 || sd_bus_message_read(m, "s", &id) < 0)
 		return -EINVAL;
 	find_option(m, "preferred_trigger", trigger, sizeof(trigger));
-	printf("bind %lld %s %s\n", (long long)monotonic_now(), id, trigger);
+	printf("bind %lld %s %s\n", (long long)clock_monotonic(), id, trigger);
 	if (sd_bus_message_exit_container(m) < 0 || sd_bus_message_exit_container(m) < 0 ||
 	    sd_bus_message_read(m, "s", &parent) < 0)
 		return -EINVAL;
@@ -164,7 +164,7 @@ static int on_realtime(sd_bus_message *m, void *data, sd_bus_error *e)
 	param.sched_priority = (int)priority;
 	if (sched_setscheduler((pid_t)thread, SCHED_RR | SCHED_RESET_ON_FORK, &param) < 0)
 		return -errno;
-	printf("realtime %lld %d\n", (long long)monotonic_now(), (int)priority);
+	printf("realtime %lld %d\n", (long long)clock_monotonic(), (int)priority);
 	return sd_bus_reply_method_return(m, "");
 }
 

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		kinds[t.events[i].kind]++;
 	for (int k = 0; k < EVENT_KIND_END; k++)
 		if (kinds[k])
-			printf("%s %zu\n", event_kind_name((enum event_kind)k), kinds[k]);
+			printf("%s %zu\n", trace_event_name((enum event_kind)k), kinds[k]);
 	printf("after the press %.3f s, before %.3f s\n", (double)(t.to - t.frozen) / 1e9, (double)(t.frozen - t.from) / 1e9);
 	printf("stacks %zu modules %zu mappings %zu symbols %zu\n", t.stacks.n, t.modules.n, t.mappings.n, t.symbols.n);
 	print_markers(&t);

@@ -1,4 +1,5 @@
 /* Writes the events of a made-up incident, two seconds of two CPUs: make-incident FILE.trace [more]
+ * or profiles of the same programs, kept of the last minute, and of the same of yesterday: make-incident FOLDER profiles
  *
  * "the culprit" and "bystander" share CPU 0, four milliseconds each. "editor", on CPU 1, waits ten times a second for a kernel's lock
  * that the culprit holds (29 ms), then for the disk (25 ms). Samples with stacks every 20 ms; with `more` the culprit also calls `rebuild`
@@ -7,8 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/data/clock.h"
+#include "store/profile/profile-file.h"
 #include "store/trace/trace-file.h"
 
 #define MS	1000000ull
@@ -163,13 +168,72 @@ static void describe(void)
 	stack(STACK_DISK, 2, (const uint64_t[]){WAIT, FSYNC});
 }
 
+/* Frames innermost first, up to NULL. */
+static void keep(struct profile *p, const char *program, const char *const *frames, int64_t minute, struct profile_row row)
+{
+	uint32_t stack[8], n = 0;
+
+	for (; n < 8 && frames[n]; n++)
+		must(profile_named_frame(p, frames[n], &stack[n]));
+	row.minute = minute;
+	must(profile_text(p, program, &row.program));
+	must(profile_stack(p, stack, n, &row.stack));
+	must(profile_add(p, &row));
+}
+
+/* Today sort_table calls rebuild for two seconds, and the editor waits for the culprit's lock twice as long as yesterday. */
+static void keep_day(const char *folder, int64_t now, bool today)
+{
+	static const char *const sort[] = {"sort_table", "index_files", "main", NULL}, *const draw[] = {"draw", "next_frame", "main", NULL},
+		   *const rebuild[] = {"rebuild", "sort_table", "index_files", "main", NULL},
+		   *const lock[] = {"main", "index_files", "[woken by guilty]", "[waiting for a lock]", "lock_index", "edit", "main", NULL};
+	int64_t minute = now / NS_PER_SEC / 60;
+	struct profile_file *f;
+	struct profile *p;
+
+	must(profile_file_new(folder, &f));
+	p = profile_file_profile(f);
+	keep(p, "guilty", sort, minute, (struct profile_row){.cpu = 3 * NS_PER_SEC});
+	keep(p, "innocent", draw, minute, (struct profile_row){.cpu = NS_PER_SEC});
+	keep(p, "editor", lock, minute, (struct profile_row){.waited = (today ? 4 : 2) * NS_PER_SEC});
+	if (today)
+		keep(p, "guilty", rebuild, minute, (struct profile_row){.cpu = 2 * NS_PER_SEC});
+	must(profile_file_save(f, now, 100));
+	profile_file_free(f);
+}
+
+/* The last whole minute, which must not be yesterday's. */
+static int64_t last_minute(void)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	if (tm.tm_hour == 0 && tm.tm_min == 0)
+		sleep((unsigned)(61 - tm.tm_sec));
+	return clock_wall() - 60 * NS_PER_SEC;
+}
+
+static int keep_profiles(const char *folder)
+{
+	int64_t now = last_minute();
+
+	must(mkdir(folder, 0700));
+	keep_day(folder, now - 86400 * NS_PER_SEC, false);
+	keep_day(folder, now, true);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 3 && strcmp(argv[2], "profiles") == 0)
+		return keep_profiles(argv[1]);
+
 	bool more = argc > 2 && strcmp(argv[2], "more") == 0;
 	int fd = argc > 1 ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
 
 	if (fd < 0) {
-		fputs("usage: make-incident FILE.trace [more]\n", stderr);
+		fputs("usage: make-incident FILE.trace [more] | FOLDER profiles\n", stderr);
 		return 2;
 	}
 	must(trace_begin(&trace, 2));

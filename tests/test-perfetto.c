@@ -107,11 +107,11 @@ static bool next_field(struct reader *r, struct field *f)
 
 	if (r->at == r->end)
 		return false;
-	tag = read_varint(r);
+	tag = reader_varint(r);
 	*f = (struct field){.number = (uint32_t)(tag >> 3)};
 	switch (tag & 7) {
 	case 0:
-		f->value = read_varint(r);
+		f->value = reader_varint(r);
 		break;
 	case 1:
 		assert_true(r->end - r->at >= 8);
@@ -264,7 +264,7 @@ static void totals_are_ours(void **state)
 
 	(void)state;
 	play(&s);
-	assert_int_equal(perfetto_write(&s.line, s.line.start, s.line.end, f), 0);
+	assert_int_equal(waits_perfetto(&s.line, s.line.start, s.line.end, f), 0);
 	fflush(f);
 	size = ftell(f);
 	bytes = malloc((size_t)size);
@@ -291,12 +291,12 @@ static void totals_are_ours(void **state)
 		int64_t ready = 0;
 
 		to_state(&seen[i], s.line.end, 0);
-		report_init(&r, s.line.start, s.line.end);
-		report_add(&r, line);
+		wait_report_init(&r, s.line.start, s.line.end);
+		wait_report_add(&r, line);
 		for (int k = 0; k < INTERVAL_STATES; k++)
 			ready += state_table[k].group == GROUP_RUNNABLE ? r.state[k] : 0;
-		assert_true(report_running(&r) > 0);
-		assert_int_equal(seen[i].total[ON_CPU], report_running(&r));
+		assert_true(wait_report_running(&r) > 0);
+		assert_int_equal(seen[i].total[ON_CPU], wait_report_running(&r));
 		assert_int_equal(seen[i].total[READY], ready);
 	}
 	VEC_FREE(all.list);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "source/span/json-tape.h"
 #include "tests/starve.h"
 
 #define POINTS 150 /* of the allocations of an answer, evenly */
@@ -79,4 +80,26 @@ static void the_model_of_the_paper(void **state)
 	answers_or_says_that_memory_is_short(&method_gaussian);
 }
 
-RUN_TESTS(cmocka_unit_test(the_default_model), cmocka_unit_test(the_model_of_the_paper))
+/* The library that parses takes for granted that it gets memory: it must be left when it does not. */
+static void json_with_escapes(void **state)
+{
+	static const char text[] = "{\"a\\n\": [[[1, \"K\\u00f6ln\"]]], \"b\": {\"c\": null, \"d\": true, \"e\": 2.5, \"f\": []}}";
+	unsigned at = 0;
+	int r = -ENOMEM;
+
+	(void)state;
+	while (r == -ENOMEM) {
+		struct tape t = {};
+
+		at++;
+		starve_at(at, at % 2);
+		r = tape_read(&t, text, strlen(text));
+		starve_at(0, false);
+		tape_free(&t);
+		assert_int_equal(starve_live(), 0);
+	}
+	assert_int_equal(r, 0);
+	assert_in_range(at, 5, 100);
+}
+
+RUN_TESTS(cmocka_unit_test(json_with_escapes), cmocka_unit_test(the_default_model), cmocka_unit_test(the_model_of_the_paper))

@@ -7,6 +7,7 @@ import { drawFeatures } from "./features.js";
 import { localTime, spanSeconds } from "./format.js";
 import { drawLives } from "./lives.js";
 import { drawProcesses } from "./processes.js";
+import { programPanel } from "./program.js";
 import { begin, logOut, onArrival, onEnd, remember } from "./session.js";
 import { drawCurveNames, drawSeries, resolutionText } from "./series.js";
 import { showsNothing } from "./pane.js";
@@ -27,6 +28,7 @@ let board = null, profile = null, marks = [];
 let unfollow = null, followed = null, drawn = {}, curveDrawn = 0, away = false;
 let boardOf = null; // the moment that was asked for: momentOf()
 let marksRead = null;
+const program = programPanel();
 let newest = null, silent = null; // the last board of now; why there is none
 
 const window_ = (s) => s.window || WINDOW;
@@ -81,6 +83,7 @@ async function showFeatures(s, curvesToo) {
 	profile = answer;
 	get("features-title").textContent = `Features of ${profile.process.label} (${pid})`;
 	get("features-title").title = profile.process.cmdline || "";
+	program.show(pid, s.at, (other) => setState({ pid: other, feature: null }));
 	drawFeatures(get("feature-list"), profile, { chosen: feature(state()), onChoose: (name, walk) => setState({ feature: name }, false, walk),
 		onAdd: (name) => layOver(pid, name) });
 	if (curvesToo) showCurves(state());
@@ -293,7 +296,7 @@ function showMachine(s, entered) {
 		else say("reading the recording ...");
 	} else {
 		if (entered || changed("pid", "filter")) showProcesses(s);
-		if (changed("pid", "feature") && board && chosen(s)) showFeatures(s, true);
+		if (changed("pid", "feature", "why") && board && chosen(s)) showFeatures(s, true);
 		else if ((entered || changed("more", "from", "to")) && board) showCurves(s);
 	}
 	drawn = s;
@@ -325,6 +328,7 @@ function zoom(factor) {
 }
 
 function listen() {
+	get("features-title").after(program);
 	get("log-out").addEventListener("click", logOut);
 	get("earlier").addEventListener("click", () => travel(-STEP));
 	get("later").addEventListener("click", () => travel(STEP));

@@ -10,6 +10,9 @@ import { setState, state } from "./state.js";
 
 let parts = null, question = null, graph = null, flame = null, captures = null, capturesOf = null;
 
+// Profiles that the recorder keeps by the minute, in place of events.
+const isKept = (s) => s.kind === "kept" || s.kind === "keptwaits";
+
 const pathOf = (s) => (s.frame ? s.frame.split(";") : []);
 
 function build(main) {
@@ -17,9 +20,10 @@ function build(main) {
 	const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "flame graph", "aria-describedby": "flame-said" });
 	parts = {
 		canvas, events: eventsChoice(), freeze: freezeAnew(), range: rangeChoice(), status: statusLine(), about: element("p", { class: "hint" }),
-		kind: choice("kind", "", [["cpu", "on CPU"], ["waits", "off CPU (wall time)"]]),
+		kind: choice("kind", "", [["cpu", "on CPU"], ["waits", "off CPU (wall time)"], ["kept", "kept for days: on CPU"], ["keptwaits", "kept for days: off CPU, with who woke"]]),
 		who: field("who", "process or thread", { width: 7, placeholder: "all" }),
 		base: eventsChoice("base", ["", "nothing"], "beside"),
+		at: field("at", "kept at", { width: 10, placeholder: "the last hour" }), against: field("against", "compared with", { width: 10, placeholder: "yesterday" }),
 		search: field("search", "search", { width: 14, type: "search", live: true }),
 		said: element("p", { id: "flame-said", class: "said", "aria-live": "polite" }),
 		list: element("div", { class: "scroll" }), seen: element("div", { class: "flame-holder" }, canvas),
@@ -33,7 +37,7 @@ function build(main) {
 	});
 	graph = new FlameGraph(canvas, { onZoom: (path) => setState({ frame: path.join(";") || null }), onSelect: tell });
 	main.replaceChildren(
-		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.freeze, parts.range, parts.kind, parts.who, parts.base, parts.search, parts.out, parts.status, parts.about),
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.events, parts.freeze, parts.range, parts.kind, parts.who, parts.base, parts.at, parts.against, parts.search, parts.out, parts.status, parts.about),
 		element("section", { class: "whole", "aria-labelledby": "flame-title" }, element("h2", { id: "flame-title" }, "Stacks"), parts.said, parts.seen,
 			element("p", { class: "hint" }, "Click or Enter zooms in, Escape or 0 out; in the graph arrows go to the caller, what it called and its siblings; / searches.")),
 		element("section", { class: "whole", "aria-labelledby": "frame-title" }, element("h2", { id: "frame-title" }, "What it called"), parts.list));
@@ -95,6 +99,8 @@ function baseQuestion(s) {
 	return /^\d+$/.test(s.base || "") ? { base_mark: s.base } : {};
 }
 
+const keptText = (f) => `${localTime(f.window.start)} to ${localTime(f.window.end)}${f.base ? `; beside ${localTime(f.base.start)} to ${localTime(f.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
+
 async function loadCaptures(s) {
 	const select = parts.kind.querySelector("select");
 	if (capturesOf === (s.mark ?? null)) return;
@@ -119,13 +125,15 @@ async function load(s) {
 		const c = captures[m[1]];
 		return c ? { tree: m[2] ? c.waits : c.top_down, kind: m[2] ? "waits" : "cpu", unit: m[2] ? "looks" : "samples", about: c.summary } : { tree: null, kind: "cpu", unit: "samples", about: "" };
 	}
+	if (isKept(s)) return { ...await ask("profile", { at: s.at, against: s.against, waits: s.kind === "keptwaits" ? "1" : null, program: s.who }), kept: true };
 	return ask("flame", { ...eventQuestion(s), ...baseQuestion(s), waits: s.kind === "waits" ? "1" : null, who: s.who });
 }
 
 export async function show(main, s, changed) {
 	if (!parts) build(main);
 	showsNothing(main, !flame);
-	for (const p of [parts.freeze, parts.range, parts.kind, parts.who, parts.search]) p.show(s);
+	for (const p of [parts.freeze, parts.range, parts.kind, parts.who, parts.at, parts.against, parts.search]) p.show(s);
+	parts.at.hidden = parts.against.hidden = !isKept(s);
 	if (changed("mark", "view")) {
 		parts.events.show();
 		parts.base.show().then(() => { if (chosenRange(s)) parts.base.extra("before", "what was before the range"); });
@@ -133,12 +141,12 @@ export async function show(main, s, changed) {
 	} else if (changed("base")) {
 		parts.base.show();
 	}
-	if (!flame || changed("mark", "freeze", "from", "to", "kind", "who", "base")) {
+	if (!flame || changed("mark", "freeze", "from", "to", "kind", "who", "base", "at", "against")) {
 		const answer = await question(() => load(s), s.mark ? "reading the events ..." : "freezing the events ...");
 		if (!answer) return;
 		flame = answer;
 	}
-	parts.about.textContent = flame.about ?? `${windowText(flame.window)}${flame.base ? `; beside ${(flame.base.ns / 1e9).toFixed(1)} s until ${localTime(flame.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
+	parts.about.textContent = flame.about ?? (flame.kept ? keptText(flame) : null) ?? `${windowText(flame.window)}${flame.base ? `; beside ${(flame.base.ns / 1e9).toFixed(1)} s until ${localTime(flame.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
 	showsNothing(main, false);
 	draw(state());
 }

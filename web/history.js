@@ -1,4 +1,4 @@
-// What was unusual, without a press of the button: a band of the last days, the more colour the more unusual, and its most unusual times as
+// Unusual times, also those without a mark: a band of the last days, the more colour the more unusual, and its most unusual times as
 // links to the machine's view.
 import { ask } from "./api.js";
 import { element, svg } from "./dom.js";

@@ -1,4 +1,4 @@
-// What the page shows is in its address: view, at, window, pid, feature, more (pid:feature,...), filter; what panes share
+// The address has all that the page shows: view, at, window, pid, feature, more (pid:feature,...), why (a pid), filter; what panes share
 // (selection.js): from, to, mark, tid.
 const listeners = [];
 let quiet = false, walked = null, told = null;

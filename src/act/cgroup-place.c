@@ -86,7 +86,7 @@ static int read_mount(const char *proc_root, const char *controller, char **ret_
 }
 
 /* PID-START, of a user other than root PID-START-uUID: see hold_name() */
-const char *place_hold_id(const char *name)
+const char *cgroup_place_hold_id(const char *name)
 {
 	unsigned long long numbers[3];
 	const char *id = name + strlen(PLACE_OF_HOLDS);
@@ -104,7 +104,7 @@ static void leave_holds(char *path)
 {
 	char *slash;
 
-	while ((slash = strrchr(path, '/')) && place_hold_id(slash + 1))
+	while ((slash = strrchr(path, '/')) && cgroup_place_hold_id(slash + 1))
 		slash[slash == path] = '\0';
 }
 
@@ -131,7 +131,7 @@ int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controlle
 	return 0;
 }
 
-bool place_hands_on(const struct cgroup_place *p, const char *controller)
+bool cgroup_place_delegates(const struct cgroup_place *p, const char *controller)
 {
 	_cleanup_free_ char *name = NULL;
 	_cleanup_fclose_ FILE *f = NULL;

@@ -25,6 +25,6 @@ void cgroup_place_free(struct cgroup_place *p);
  */
 int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controller, struct cgroup_place *ret);
 /* The hold that a control group of this name was made for, within the name; NULL: the group is another one's. */
-const char *place_hold_id(const char *name);
+const char *cgroup_place_hold_id(const char *name);
 /* Whether a version 2 group hands a controller on to the groups below it. */
-bool place_hands_on(const struct cgroup_place *p, const char *controller);
+bool cgroup_place_delegates(const struct cgroup_place *p, const char *controller);

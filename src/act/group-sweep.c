@@ -22,7 +22,7 @@ static void sweep_group(const char *run_dir, int folder, const char *name)
 {
 	struct stat st;
 
-	if (hold_file_exists(run_dir, place_hold_id(name)))
+	if (hold_file_exists(run_dir, cgroup_place_hold_id(name)))
 		return;
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime >= AGE)
 		(void)unlinkat(folder, name, AT_REMOVEDIR); /* fails where something is in it */
@@ -31,7 +31,7 @@ static void sweep_group(const char *run_dir, int folder, const char *name)
 static void sweep_folder(const char *run_dir, int parent, const char *name, unsigned depth)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	_cleanup_(close_folder) DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	_cleanup_(folder_close) DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *e;
 
 	if (!folder && fd >= 0)
@@ -39,14 +39,14 @@ static void sweep_folder(const char *run_dir, int parent, const char *name, unsi
 	while (folder && (e = readdir(folder))) {
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
-		if (place_hold_id(e->d_name))
+		if (cgroup_place_hold_id(e->d_name))
 			sweep_group(run_dir, dirfd(folder), e->d_name);
 		else if (depth < DEPTH_MAX)
 			sweep_folder(run_dir, dirfd(folder), e->d_name, depth + 1);
 	}
 }
 
-void group_sweep(const char *proc_root, const char *run_dir)
+void hold_group_sweep(const char *proc_root, const char *run_dir)
 {
 	_cleanup_free_ char *name = NULL, *line = NULL;
 	_cleanup_fclose_ FILE *f = NULL;

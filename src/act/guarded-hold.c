@@ -153,7 +153,7 @@ static void __attribute__((noreturn)) guard(const struct guarded_hold *c, int fd
 
 static int start_hold_watchdog(struct guarded_hold *c)
 {
-	struct process self, guardian;
+	struct process self = {}, guardian = {};
 	int ends[2], r;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -199,10 +199,10 @@ static void guarded_hold_free(struct guarded_hold *c)
 {
 	if (!c)
 		return;
-	close_fd(&c->pipe);
+	cleanup_fd(&c->pipe);
 	if (c->guardian > 0)
 		waitpid(c->guardian, NULL, 0);
-	close_fd(&c->lock);
+	cleanup_fd(&c->lock);
 	hold_free(&c->hold);
 	target_free(&c->target);
 	free(c->proc_root);
@@ -254,7 +254,7 @@ static int check_free(const struct guarded_hold *c, const struct hold *h, char *
 		if (goes_before(c, &list[i]))
 			r = r < 0 ? r : take_over(c, &list[i]) < 0 ? -EBUSY : 1;
 		else
-			r = fail_again(
+			r = str_fail_again(
 				ret_words, -EBUSY,
 				"%s (pid %u) is held back already: 'whyslow calm --undo %u' releases it",
 				head->name, head->pid, head->pid);
@@ -296,7 +296,7 @@ int guarded_hold_apply(struct guarded_hold *c)
 		c->known = false;
 		r = target_of(c->proc_root, &c->hold.heads, false, &t);
 		if (r == 0)
-			r = class_save(c->proc_root, &t, &c->hold);
+			r = hold_class_save(c->proc_root, &t, &c->hold);
 	}
 	if (r == 0 && !c->known)
 		r = hold_file_write(c->run_dir, &c->hold);
@@ -381,7 +381,7 @@ static int find_way(struct guarded_hold *c, char **ret_words)
 		c->written = c->known = false;
 		hold_free(&c->hold);
 	}
-	return r < 0 ? fail_again(ret_words, r, "%s (pid %u) could not be held back: %s", target_head(&c->target)->name,
+	return r < 0 ? str_fail_again(ret_words, r, "%s (pid %u) could not be held back: %s", target_head(&c->target)->name,
 				  target_head(&c->target)->pid, strerror(-r))
 		     : 0;
 }
@@ -415,7 +415,7 @@ static int check_quota(const struct hold_request *q, char **ret_words)
 	}
 	free(list);
 	return kept < HOLDS_OF_ONE ? 0 :
-				     fail_with(ret_words, -EDQUOT, "you hold back %zu programs already, which is the most: release some with 'whyslow calm --undo'",
+				     str_fail(ret_words, -EDQUOT, "you hold back %zu programs already, which is the most: release some with 'whyslow calm --undo'",
 					       kept);
 }
 
@@ -452,7 +452,7 @@ int guarded_hold_begin(const struct hold_request *q, const struct target *t, str
 		else
 			guarded_hold_free(c);
 		if (!*ret_words)
-			(void)fail_with(ret_words, r, "%s",
+			(void)str_fail(ret_words, r, "%s",
 					r == -EBUSY ? "you are holding back another process: wait for it"
 						    : strerror(-r));
 		return r;

@@ -44,7 +44,7 @@ static int each_thread(const char *proc_root, uint32_t process,
 		       int (*each)(struct hold *h, uint32_t process, uint32_t tid, uint64_t start),
 		       struct hold *h)
 {
-	_cleanup_(close_folder) DIR *folder = NULL;
+	_cleanup_(folder_close) DIR *folder = NULL;
 	_cleanup_free_ char *name = NULL;
 	struct dirent *e;
 	int r = 0;
@@ -55,7 +55,7 @@ static int each_thread(const char *proc_root, uint32_t process,
 	while (folder && r == 0 && (e = readdir(folder))) {
 		uint64_t tid, start;
 
-		if (parse_u64(e->d_name, &tid) == 0 &&
+		if (str_parse_u64(e->d_name, &tid) == 0 &&
 		    thread_start(proc_root, process, (uint32_t)tid, &start) == 0)
 			r = each(h, process, (uint32_t)tid, start);
 	}
@@ -90,7 +90,7 @@ static int save_thread(struct hold *h, uint32_t process, uint32_t tid, uint64_t 
 							 .io = (int32_t)io});
 }
 
-int class_save(const char *proc_root, const struct target *t, struct hold *h)
+int hold_class_save(const char *proc_root, const struct target *t, struct hold *h)
 {
 	int r = 0;
 
@@ -100,7 +100,7 @@ int class_save(const char *proc_root, const struct target *t, struct hold *h)
 }
 
 /* The nice value stays what it was, so that it is there again with the policy. */
-int class_lower(const char *proc_root, struct hold *h)
+int hold_class_lower(const char *proc_root, struct hold *h)
 {
 	int r = 0;
 
@@ -188,7 +188,7 @@ static int restore_children(const char *proc_root, struct hold *h)
 	return r;
 }
 
-int class_restore(const char *proc_root, const struct hold *h)
+int hold_class_restore(const char *proc_root, const struct hold *h)
 {
 	int r = 0;
 

@@ -37,7 +37,7 @@ static char *file_of(const char *run_dir, const char *id, const char *end)
 	return asprintf(&path, "%s/held/%s%s", run_dir, id, end) < 0 ? NULL : path;
 }
 
-int read_boot_id(const char *proc_root, char ret[40])
+int hold_boot_id(const char *proc_root, char ret[40])
 {
 	_cleanup_free_ char *name = NULL;
 	_cleanup_fclose_ FILE *f = NULL;
@@ -144,7 +144,7 @@ int hold_file_write(const char *run_dir, const struct hold *h)
 	hold_write(h, &text);
 	if (!folder || !path || !fresh || text.error)
 		return -ENOMEM;
-	r = make_folders(folder, 0700);
+	r = folder_make(folder, 0700);
 	if (r == 0)
 		r = write_whole(fresh, &text);
 	if (r == 0 && rename(fresh, path) < 0)
@@ -365,7 +365,7 @@ int hold_file_read(const char *run_dir, const char *id, struct hold *ret)
 int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n)
 {
 	_cleanup_free_ char *name = hold_folder(run_dir);
-	_cleanup_(close_folder) DIR *folder = NULL;
+	_cleanup_(folder_close) DIR *folder = NULL;
 	struct {
 		VEC(struct hold) list;
 	} all = {};
@@ -395,7 +395,7 @@ int hold_lock(const char *run_dir, uint32_t uid, int *ret_fd)
 {
 	_cleanup_free_ char *folder = hold_folder(run_dir), *path = NULL;
 	_cleanup_close_ int fd = -1;
-	int r = folder ? make_folders(folder, 0700) : -ENOMEM;
+	int r = folder ? folder_make(folder, 0700) : -ENOMEM;
 
 	if (r < 0)
 		return r;
@@ -431,7 +431,7 @@ static uint32_t user_of(const char *name)
 static void remove_unfinished(const char *run_dir)
 {
 	_cleanup_free_ char *name = hold_folder(run_dir);
-	_cleanup_(close_folder) DIR *folder = name ? opendir(name) : NULL;
+	_cleanup_(folder_close) DIR *folder = name ? opendir(name) : NULL;
 	struct dirent *e;
 
 	while (folder && (e = readdir(folder))) {
@@ -466,9 +466,9 @@ int hold_sweep(const char *proc_root, const char *run_dir)
 	struct hold *list;
 	char boot[40];
 	size_t n;
-	int r = read_boot_id(proc_root, boot), first = 0;
+	int r = hold_boot_id(proc_root, boot), first = 0;
 
-	group_sweep(proc_root, run_dir);
+	hold_group_sweep(proc_root, run_dir);
 	if (r == 0)
 		r = hold_file_list(run_dir, &list, &n);
 	if (r < 0)

@@ -32,6 +32,6 @@ bool hold_file_exists(const char *run_dir, const char *id);
  * its file stays. */
 int hold_sweep(const char *proc_root, const char *run_dir);
 /* Removes empty control groups (in all hierarchies, by PROC/self/mountinfo) that holds left behind a minute ago or longer. */
-void group_sweep(const char *proc_root, const char *run_dir);
+void hold_group_sweep(const char *proc_root, const char *run_dir);
 /* This boot's id. 0 or -errno. */
-int read_boot_id(const char *proc_root, char ret[40]);
+int hold_boot_id(const char *proc_root, char ret[40]);

@@ -14,7 +14,7 @@
 
 #define ROUNDS 20 /* a process may be forking while it is moved */
 
-int group_write(const char *path, const char *text)
+int hold_group_write(const char *path, const char *text)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -32,7 +32,7 @@ static int put_process(const char *group, uint32_t pid)
 	if (asprintf(&path, "%s/cgroup.procs", group) < 0)
 		return -ENOMEM;
 	snprintf(text, sizeof(text), "%u", pid);
-	r = group_write(path, text);
+	r = hold_group_write(path, text);
 	return r == -ESRCH ? 0 : r; /* it has just ended */
 }
 
@@ -73,7 +73,7 @@ static bool has_pid(const struct pids *p, uint32_t pid)
 
 /* Moves those of the members that are in `from`; until a round finds nothing left there: children may come
  * in the meantime. */
-int group_move_in(const char *proc_root, const struct hold *h, const struct hold_step *s)
+int hold_group_move_in(const char *proc_root, const struct hold *h, const struct hold_step *s)
 {
 	_cleanup_(pids_free) struct pids there = {};
 	int r = mkdir(s->path, 0755) == 0 || errno == EEXIST ? 0 : -errno;
@@ -115,7 +115,7 @@ static int put_back(const char *group, uint32_t pid)
 	return r;
 }
 
-int group_move_back(const struct hold_step *s)
+int hold_group_move_back(const struct hold_step *s)
 {
 	_cleanup_(pids_free) struct pids there = {};
 	int r = 0;

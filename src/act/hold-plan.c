@@ -65,7 +65,7 @@ static void disks_free(struct disks *d)
  * /sys/block/vda/dev. */
 static int find_disks(struct disks *ret)
 {
-	_cleanup_(close_folder) DIR *folder = opendir("/sys/block");
+	_cleanup_(folder_close) DIR *folder = opendir("/sys/block");
 	struct dirent *e;
 
 	while (folder && (e = readdir(folder))) {
@@ -260,7 +260,7 @@ static int add_write(struct hold *h, const struct cgroup_place *p, const char *f
 
 static int limit_cpu_of(struct hold *h, const struct cgroup_place *p, int quota)
 {
-	int r = p->unified && !place_hands_on(p, "cpu") ? -EOPNOTSUPP : add_group(h, p);
+	int r = p->unified && !cgroup_place_delegates(p, "cpu") ? -EOPNOTSUPP : add_group(h, p);
 
 	if (r < 0)
 		return r;
@@ -298,7 +298,7 @@ static int limit_one_disk(struct hold *h, const struct cgroup_place *p, const ch
 
 static int limit_disks_of(struct hold *h, const struct cgroup_place *p, const struct disks *disks, int rate)
 {
-	int r = p->unified && !place_hands_on(p, "io") ? -EOPNOTSUPP : add_group(h, p);
+	int r = p->unified && !cgroup_place_delegates(p, "io") ? -EOPNOTSUPP : add_group(h, p);
 
 	for (size_t i = 0; r == 0 && i < disks->list.n; i++)
 		r = limit_one_disk(h, p, disks->list.v[i].number, rate);
@@ -368,7 +368,7 @@ static int plan_freeze(const struct hold_request *q, struct hold *h, struct str 
 
 static int plan_class(const struct hold_request *q, const struct target *t, struct hold *h, struct str *words)
 {
-	int r = class_save(q->proc_root, t, h);
+	int r = hold_class_save(q->proc_root, t, h);
 
 	if (r == 0)
 		r = add_step(h, STEP_CLASS, strdup(target_head(t)->name), NULL, NULL);
@@ -408,11 +408,11 @@ static int begin(const struct hold_request *q, const struct target *t, struct ho
 	*h = (struct hold){.of = q->of,
 			   .kept = q->gentle,
 			   .by = q->rights.viewer,
-			   .since = wall_now()};
+			   .since = clock_wall()};
 	hold_name(h, head, q->rights.viewer);
 	if (processes_copy(&t->heads, &h->heads) < 0)
 		return -ENOMEM;
-	return read_boot_id(q->proc_root, h->boot);
+	return hold_boot_id(q->proc_root, h->boot);
 }
 
 static int try_way(const struct hold_request *q, const struct target *t, enum hold_way way, struct hold *ret,
@@ -446,7 +446,7 @@ int hold_plan(const struct hold_request *q, const struct target *t, struct hold 
 		if (!(q->without >> ways[i] & 1) && (q->way < 0 || (int)ways[i] == q->way))
 			r = try_way(q, t, ways[i], ret, &words);
 	if (r < 0)
-		return fail_with(ret_words, r, "%s (pid %u) cannot be held back %s%s: %s",
+		return str_fail(ret_words, r, "%s (pid %u) cannot be held back %s%s: %s",
 				 target_head(t)->name, target_head(t)->pid, q->way < 0 ? "" : "by ",
 				 q->way < 0 ? "here" : hold_way_names[q->way], strerror(-r));
 	*ret_words = TAKE(words.data);

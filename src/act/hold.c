@@ -27,15 +27,15 @@ static int do_step(const char *proc_root, struct hold *h, const struct hold_step
 {
 	switch (s->kind) {
 	case STEP_WRITE:
-		return group_write(s->path, s->value);
+		return hold_group_write(s->path, s->value);
 	case STEP_MOVE:
-		return group_move_in(proc_root, h, s);
+		return hold_group_move_in(proc_root, h, s);
 	case STEP_PROPERTY:
 		return unit_set(s->path, s->value);
 	case STEP_FREEZE_UNIT:
 		return unit_freeze(s->path);
 	case STEP_CLASS:
-		return class_lower(proc_root, h);
+		return hold_class_lower(proc_root, h);
 	}
 	return -EINVAL;
 }
@@ -47,16 +47,16 @@ static int undo_step(const char *proc_root, struct hold *h, const struct hold_st
 
 	switch (s->kind) {
 	case STEP_WRITE:
-		r = group_write(s->path, s->before);
+		r = hold_group_write(s->path, s->before);
 		return r == -ENOENT || r == -ENODEV ? 0 : r;
 	case STEP_MOVE:
-		return group_move_back(s);
+		return hold_group_move_back(s);
 	case STEP_PROPERTY:
 		return unit_set(s->path, s->before);
 	case STEP_FREEZE_UNIT:
 		return unit_thaw(s->path);
 	case STEP_CLASS:
-		return class_restore(proc_root, h);
+		return hold_class_restore(proc_root, h);
 	}
 	return -EINVAL;
 }

@@ -94,9 +94,9 @@ int hold_undo(const char *proc_root, struct hold *h);
 
 /* --- steps (hold-group.c, hold-class.c, unit.c) --- */
 
-int group_write(const char *path, const char *text);
-int group_move_in(const char *proc_root, const struct hold *h, const struct hold_step *s);
-int group_move_back(const struct hold_step *s);
-int class_save(const char *proc_root, const struct target *t, struct hold *h);
-int class_lower(const char *proc_root, struct hold *h);
-int class_restore(const char *proc_root, const struct hold *h);
+int hold_group_write(const char *path, const char *text);
+int hold_group_move_in(const char *proc_root, const struct hold *h, const struct hold_step *s);
+int hold_group_move_back(const struct hold_step *s);
+int hold_class_save(const char *proc_root, const struct target *t, struct hold *h);
+int hold_class_lower(const char *proc_root, struct hold *h);
+int hold_class_restore(const char *proc_root, const struct hold *h);

@@ -98,7 +98,7 @@ static const char *find_listener(const char *proc_root, uint32_t pid)
 {
 	struct listener listeners[SOCKETS_MAX];
 	size_t n = read_listeners(proc_root, pid, listeners);
-	_cleanup_(close_folder) DIR *folder = NULL;
+	_cleanup_(folder_close) DIR *folder = NULL;
 	_cleanup_free_ char *name = NULL;
 	struct dirent *e;
 
@@ -165,7 +165,7 @@ static bool is_in_foreground(const struct process *p)
 
 static int refuse(char **ret_why, const struct process *p, const char *words)
 {
-	return fail_with(ret_why, -EPERM, "%s (pid %u) is %s: it is never held back", p->name, p->pid, words);
+	return str_fail(ret_why, -EPERM, "%s (pid %u) is %s: it is never held back", p->name, p->pid, words);
 }
 
 int process_refuse(const char *proc_root, const struct processes *all, const struct process *p,
@@ -174,7 +174,7 @@ int process_refuse(const char *proc_root, const struct processes *all, const str
 	const char *words;
 
 	if (o->others_are_hidden && p->uid != o->viewer)
-		return fail_with(ret_why, -ESRCH, "there is no process %u of yours", p->pid);
+		return str_fail(ret_why, -ESRCH, "there is no process %u of yours", p->pid);
 	if (p->pid == 1)
 		return refuse(ret_why, p, "the first process of the machine");
 	if (p->kernel)
@@ -193,10 +193,10 @@ int process_refuse(const char *proc_root, const struct processes *all, const str
 	if (words)
 		return refuse(ret_why, p, words);
 	if (o->viewer != 0 && p->uid != o->viewer)
-		return fail_with(ret_why, -EPERM, "%s (pid %u) is not yours: ask as root: sudo whyslow ...",
+		return str_fail(ret_why, -EPERM, "%s (pid %u) is not yours: ask as root: sudo whyslow ...",
 				 p->name, p->pid);
 	if (is_in_foreground(p) && !o->force)
-		return fail_with(ret_why, -EPERM,
+		return str_fail(ret_why, -EPERM,
 				 "%s (pid %u) is in use, in the foreground of a terminal: "
 				 "--force holds it back anyway",
 				 p->name, p->pid);
@@ -210,7 +210,7 @@ static int refuse_active(const struct target *t, const struct refusal_options *o
 
 	if (o->force || foreground_find(&pid) < 0 || !target_has(t, pid))
 		return 0;
-	return fail_with(
+	return str_fail(
 		ret_why, -EPERM,
 		"%s (pid %u) is in use, in the active window: --force holds it back anyway",
 		target_head(t)->name, target_head(t)->pid);

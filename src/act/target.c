@@ -111,7 +111,7 @@ static int compare_processes(const void *a, const void *b)
 
 int processes_read(const char *proc_root, struct processes *ret)
 {
-	_cleanup_(close_folder) DIR *folder = opendir(proc_root);
+	_cleanup_(folder_close) DIR *folder = opendir(proc_root);
 	_cleanup_(processes_free) struct processes all = {};
 	struct dirent *e;
 
@@ -121,7 +121,7 @@ int processes_read(const char *proc_root, struct processes *ret)
 		struct process p;
 		uint64_t pid;
 
-		if (parse_u64(e->d_name, &pid) < 0 || process_read(proc_root, (uint32_t)pid, &p) < 0)
+		if (str_parse_u64(e->d_name, &pid) < 0 || process_read(proc_root, (uint32_t)pid, &p) < 0)
 			continue;
 		if (VEC_PUSH(all.list, p) < 0)
 			return -ENOMEM;

@@ -25,7 +25,7 @@ static void put(const char *path, const char *text)
 	_cleanup_fclose_ FILE *f = NULL;
 
 	assert_true(asprintf(&name, "%s/%s", root, path) > 0);
-	assert_int_equal(make_folder_of(name, 0755), 0);
+	assert_int_equal(folder_make_parent(name, 0755), 0);
 	f = fopen(name, "we");
 	assert_non_null(f);
 	fputs(text, f);
@@ -225,7 +225,7 @@ static void what_people_need_is_left_alone(void **state)
 
 		assert_true(asprintf(&folder, "%s/26/fd", root) > 0 &&
 			    asprintf(&link, "%s/26/fd/3", root) > 0);
-		assert_int_equal(make_folders(folder, 0755), 0);
+		assert_int_equal(folder_make(folder, 0755), 0);
 		assert_int_equal(symlink("socket:[777]", link), 0);
 	}
 	must_be_left_alone(1, &all, "first process");

@@ -62,6 +62,13 @@ struct {
 	__type(value, struct ring_waking);
 } wakings SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH); /* all of it allocated at once */
+	__uint(max_entries, RING_PROFILE_LEAST); /* or more, by user space */
+	__type(key, struct ring_profile_key);
+	__type(value, struct ring_profile_sum);
+} profile SEC(".maps");
+
 struct frames {
 	u64 v[RING_FRAMES];
 };
@@ -75,6 +82,7 @@ struct {
 __u32 generation;		       /* the one that is written; chosen by user space */
 const volatile __u32 slot_bits;	       /* a CPU's generation has 1 << slot_bits of them */
 const volatile bool stacks_on; /* take stacks of long waits and samples */
+const volatile bool profile_on; /* add up what user space keeps by the minute */
 const volatile bool check_kernel; /* note where the scheduler's own accounts are wrong */
 __u64 registers_of_one;	       /* where a thread's lie; `look` measures */
 __u32 registers_at;	       /* from the bottom of a kernel stack to the registers that user space left */

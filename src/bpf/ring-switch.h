@@ -167,7 +167,7 @@ static __always_inline void leave(void *ctx, struct ring_cpu *c, u32 cpu, u64 no
 	}
 	t->stack = 0;
 	t->place = 0;
-	if (d->facts.call != CALL_NONE && state_is_blocked(t->state)) {
+	if (d->facts.call != CALL_NONE && thread_state_is_blocked(t->state)) {
 		t->place = d->place;
 		if (unlikely(t->place == t->long_place))
 			note_user_stack(ctx, t);
@@ -214,7 +214,7 @@ static __noinline void wake_untold(struct ring_thread *t, struct task_struct *ne
 
 	if (!queued || t->state == STATE_UNKNOWN || (s64)(at - t->since) < 0)
 		return;
-	charge(t, sum_of_state(t->state), at);
+	charge(t, ring_sum_of_state(t->state), at);
 	t->since = at;
 	t->state = STATE_RUNNABLE;
 }
@@ -234,10 +234,10 @@ static __always_inline void come(struct ring_cpu *c, u64 now, struct task_struct
 	took = quota_taken(next, t);
 	if (unlikely(took))
 		tell_quota(c, now, next, t, took);
-	if (unlikely(!state_is_runnable(t->state)))
+	if (unlikely(!thread_state_is_runnable(t->state)))
 		wake_untold(t, next, now, c->offset);
 	if (t->state != STATE_UNKNOWN) /* its departure was seen */
-		charge(t, sum_of_state(t->state), now);
+		charge(t, ring_sum_of_state(t->state), now);
 	t->since = now;
 	t->state = STATE_RUNNING;
 	t->ran_at = next->se.sum_exec_runtime - stint;

@@ -242,7 +242,8 @@ static __noinline void find_kernel_lock(struct task_struct *task, const struct r
 	} else if (l->flags & (LOCK_RW_READ | LOCK_RW_WRITE)) {
 		struct rw_semaphore *semaphore = (void *)l->object;
 
-		owner = BPF_CORE_READ(semaphore, owner.counter);
+		if (bpf_core_field_exists(semaphore->owner)) /* with PREEMPT_RT it is another struct */
+			owner = BPF_CORE_READ(semaphore, owner.counter);
 		if (owner & 1)
 			l->flags |= LOCK_HELD_BY_READERS;
 	}

@@ -1,6 +1,7 @@
 /* Of the flight recorder: wake-ups, and threads that are moved. */
 #pragma once
 
+#include "bpf/ring-profile.h"
 #include "bpf/ring-waits.h"
 
 #define SOFTIRQ_NET_RX 3
@@ -18,7 +19,7 @@ static __always_inline u32 waker_context(const struct ring_cpu *c, u16 *ret_vect
 
 static __always_inline bool waited_long(const struct ring_thread *t, u64 now)
 {
-	return state_is_blocked(t->state) && (s64)(now - t->since) >= RING_LONG_WAIT;
+	return thread_state_is_blocked(t->state) && (s64)(now - t->since) >= RING_LONG_WAIT;
 }
 
 /* Is the thread that runs the one that wakes, so that its stack tells why? In interrupts it is a bystander, unless it sends to this
@@ -182,6 +183,22 @@ static __always_inline u8 fill_waker(struct event *e, u64 now, u32 cpu, struct r
 	return w->context | (w->cpu != cpu ? WAKEUP_REMOTE : 0);
 }
 
+/* A long wait goes to the profile with both stacks. */
+static __noinline int profile_wait(struct task_struct *task, struct ring_thread *t, struct event *e, u64 now)
+{
+	struct ring_profile_key key = {};
+
+	key.process = task->tgid;
+	key.kernel = t->kernel_stack;
+	key.user = t->stack;
+	key.state = t->state;
+	if (e && e->wakeup.stack) {
+		key.waker = e->wakeup.waker;
+		key.waker_stack = e->wakeup.stack;
+	}
+	return add_to_profile(task, &key, now - t->since);
+}
+
 /* It left, and comes back into a queue. */
 static __always_inline void end_wait(void *ctx, struct ring_cpu *c, u32 cpu, u64 now, struct task_struct *task,
 				     struct ring_thread *t, struct event *e, u8 flags)
@@ -195,11 +212,13 @@ static __always_inline void end_wait(void *ctx, struct ring_cpu *c, u32 cpu, u64
 			    is_own_doing(flags, e->wakeup.vector, c->current))
 				e->wakeup.stack = stack_of_waker(ctx, t);
 			tell_wait(c, cpu, now, task, t);
+			if (profile_on)
+				profile_wait(task, t, e, now);
 		} else if (t->place == t->long_place) {
 			t->long_place = 0;
 		}
 	}
-	charge(t, sum_of_state(t->state), now);
+	charge(t, ring_sum_of_state(t->state), now);
 	t->since = now;
 	t->state = STATE_RUNNABLE;
 	note_quota_clock(task, t);
@@ -224,7 +243,7 @@ static __always_inline int wake(void *ctx, struct task_struct *task, u8 flags)
 	struct ring_thread *t = thread_of(task);
 	struct ring_waking *w = unlikely(!t || t->noted) ? waking_of(task->pid) : NULL;
 	bool away = t && t->state == STATE_RUNNING && !task->on_cpu; /* it left untold */
-	bool queued = t && !away && !(flags & WAKEUP_NEW) && (t->state == STATE_RUNNING || state_is_runnable(t->state));
+	bool queued = t && !away && !(flags & WAKEUP_NEW) && (t->state == STATE_RUNNING || thread_state_is_runnable(t->state));
 	struct event *e;
 	u64 now;
 

@@ -26,6 +26,17 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* --- the profile --- */
 
+static __noinline int profile_sample(stack_ref kernel, stack_ref user)
+{
+	struct ring_profile_key key = {};
+
+	key.process = bpf_get_current_pid_tgid() >> 32;
+	key.kernel = kernel;
+	key.user = user;
+	key.state = STATE_RUNNING;
+	return add_to_profile(bpf_get_current_task_btf(), &key, 0);
+}
+
 SEC("perf_event")
 int on_sample(void *ctx)
 {
@@ -43,6 +54,8 @@ int on_sample(void *ctx)
 	if (!in_user)
 		kernel = stack_here(ctx, 0);
 	user = stack_here(ctx, BPF_F_USER_STACK);
+	if (profile_on)
+		profile_sample(kernel, user);
 	e = begin(&c, thread);
 	if (!e)
 		return 0;
@@ -76,7 +89,7 @@ static __always_inline void look_at(struct task_struct *task, struct ring_thread
 	if (task->on_cpu)
 		r->state = STATE_RUNNING;
 	else if (!d.facts.state)
-		r->state = t && state_is_runnable(t->state) ? t->state : STATE_RUNNABLE;
+		r->state = t && thread_state_is_runnable(t->state) ? t->state : STATE_RUNNABLE;
 	else
 		r->state = classify(d.facts);
 }
@@ -111,7 +124,7 @@ int look(struct bpf_iter__task *ctx)
 	r.utime = task->utime;
 	r.stime = task->stime;
 	if (t) {
-		u32 going = sum_of_state(t->state);
+		u32 going = ring_sum_of_state(t->state);
 
 		r.since = t->since;
 		r.overcounted = t->overcounted;

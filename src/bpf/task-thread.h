@@ -127,7 +127,7 @@ static __always_inline void read_sums(struct task_sample *s, const struct ring_t
 	SET(s, WAIT_PEER, t->sum[SUM_PEER]);
 	SET(s, WAIT_OTHER, t->sum[SUM_OTHER]);
 	SET(s, CPU_IMPOSED, t->sum[SUM_IMPOSED]);
-	if (state_is_blocked(t->state))
+	if (thread_state_is_blocked(t->state))
 		add_going_on(s, t);
 }
 

@@ -40,7 +40,7 @@ static int pem_take(FILE *f, const char *file, char **ret, char **ret_error)
 	n = fread(text, 1, PEM_MAX - 1, f);
 	text[n] = '\0';
 	if (!strstr(text, "-----BEGIN "))
-		return fail_with(ret_error, -EINVAL, "%s is not a PEM file", file);
+		return str_fail(ret_error, -EINVAL, "%s is not a PEM file", file);
 	*ret = TAKE(text);
 	return 0;
 }
@@ -50,7 +50,7 @@ int certificate_read_pem(const char *file, char **ret, char **ret_error)
 	_cleanup_fclose_ FILE *f = fopen(file, "re");
 
 	if (!f)
-		return fail_with(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
+		return str_fail(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
 	return pem_take(f, file, ret, ret_error);
 }
 
@@ -60,9 +60,9 @@ int certificate_read_key(const char *file, char **ret, char **ret_error)
 	struct stat s;
 
 	if (!f || fstat(fileno(f), &s) < 0)
-		return fail_with(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
+		return str_fail(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
 	if (s.st_mode & KEY_OTHERS)
-		return fail_with(ret_error, -EACCES, "other users may read or change the key %s: run 'chmod 600 %s', and replace the key "
+		return str_fail(ret_error, -EACCES, "other users may read or change the key %s: run 'chmod 600 %s', and replace the key "
 				"if they had the time to copy it", file, file);
 	return pem_take(f, file, ret, ret_error);
 }
@@ -95,7 +95,7 @@ int certificate_end(const char *file, int64_t *ret_wall_ns, char **ret_error)
 		return r;
 	end = end_of(&gnutls, pem);
 	if (end < 0)
-		return fail_with(ret_error, -EINVAL, "%s has no certificate", file);
+		return str_fail(ret_error, -EINVAL, "%s has no certificate", file);
 	*ret_wall_ns = end > INT64_MAX / NS_PER_SEC ? INT64_MAX : end * NS_PER_SEC;
 	return 0;
 }
@@ -106,9 +106,10 @@ void certificate_warning(int64_t end, int64_t now, struct str *out)
 
 	if (end > now && end - now >= SOON)
 		return;
-	format_local(end, when, sizeof(when));
+	clock_format_local(end, when, sizeof(when));
 	if (end <= now)
 		str_printf(out, "expired on %s: clients refuse it", when);
 	else
-		str_printf(out, "expires in %s, on %s", format_span(end - now, left, sizeof(left)), when);
+		str_printf(out, "expires in %s, on %s", clock_format_span(end - now, left, sizeof(left)),
+			   when);
 }

@@ -74,7 +74,7 @@ static int send_batch(struct clickhouse_insert *i)
 	if (i->error < 0 && i->c->error) {
 		_cleanup_free_ char *said = TAKE(i->c->error);
 
-		fail_again(&i->c->error, i->error, "rows %" PRIu64 " to %" PRIu64 " were not taken, %" PRIu64 " before them were: %s", i->sent + 1,
+		str_fail_again(&i->c->error, i->error, "rows %" PRIu64 " to %" PRIu64 " were not taken, %" PRIu64 " before them were: %s", i->sent + 1,
 		     i->sent + i->rows, i->sent, said);
 	}
 	i->sent += i->rows;

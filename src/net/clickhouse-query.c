@@ -156,7 +156,7 @@ static int take_row(struct clickhouse_inflow *in, char *line, size_t length)
 		char *stop = tab ? tab : end;
 
 		if (n == FIELDS_MAX)
-			return fail_again(&in->c->error, -EBADMSG, "row %" PRIu64 " of the answer has more than %d fields", in->rows + 1, FIELDS_MAX);
+			return str_fail_again(&in->c->error, -EBADMSG, "row %" PRIu64 " of the answer has more than %d fields", in->rows + 1, FIELDS_MAX);
 		fields[n++] = unescape(line, (size_t)(stop - line));
 		line = stop + 1;
 	}
@@ -218,7 +218,7 @@ int clickhouse_take_end(struct clickhouse_inflow *in)
 	exception = memmem(in->rest.data, in->rest.len, CLICKHOUSE_EXCEPTION, strlen(CLICKHOUSE_EXCEPTION));
 	if (exception && strstr(exception, "DB::Exception"))
 		return clickhouse_fault(in->c, exception);
-	return fail_again(&in->c->error, -EBADMSG, "the answer ends in the middle of row %" PRIu64, in->rows + 1);
+	return str_fail_again(&in->c->error, -EBADMSG, "the answer ends in the middle of row %" PRIu64, in->rows + 1);
 }
 
 #define PACKED_FROM 1024 /* bytes of a query that are worth packing */
@@ -230,7 +230,7 @@ static int run_query(struct clickhouse *c, const char *sql, const struct clickho
 	int r = clickhouse_sql(&text, sql, parameters);
 
 	if (r < 0)
-		return fail_again(&c->error, r, "a query's placeholder has no value: %s", sql);
+		return str_fail_again(&c->error, r, "a query's placeholder has no value: %s", sql);
 	if (in->binary)
 		str_puts(&text, " FORMAT RowBinary");
 	else if (in->row)

@@ -51,7 +51,7 @@ static int take_option(struct parts *p, const char *name, const char *value, cha
 	else if (strcmp(name, "plain") == 0)
 		p->plain = strcmp(value, "0") != 0;
 	else
-		return fail_with(ret_error, -EINVAL, "clickhouse://...?%s: the options are cluster, tls, ca and plain", name);
+		return str_fail(ret_error, -EINVAL, "clickhouse://...?%s: the options are cluster, tls, ca and plain", name);
 	return 0;
 }
 
@@ -86,7 +86,7 @@ static int parse_url(const char *url, struct parts *p, char **ret_error)
 	char *options, *path, *at, *port, *host;
 
 	if (!str_starts(url, scheme))
-		return fail_with(ret_error, -EINVAL, "invalid URL '%s'; expected clickhouse://HOST[:PORT]/DATABASE", url);
+		return str_fail(ret_error, -EINVAL, "invalid URL '%s'; expected clickhouse://HOST[:PORT]/DATABASE", url);
 	p->text = strdup(url + sizeof(scheme) - 1);
 	if (!p->text)
 		return -ENOMEM;
@@ -98,7 +98,7 @@ static int parse_url(const char *url, struct parts *p, char **ret_error)
 		*at = '\0';
 		p->user = p->text;
 		if (strchr(p->user, ':'))
-			return fail_with(ret_error, -EINVAL, "every user of this machine can read a password in the URL: put "
+			return str_fail(ret_error, -EINVAL, "every user of this machine can read a password in the URL: put "
 					 "USER:PASSWORD into a file of mode 600 and its name into WHYSLOW_CLICKHOUSE_CREDENTIALS");
 	}
 	port = *host == '[' ? strstr(host, "]:") : strrchr(host, ':');
@@ -108,7 +108,7 @@ static int parse_url(const char *url, struct parts *p, char **ret_error)
 		p->port = port + 1;
 	}
 	if (!*p->host)
-		return fail_with(ret_error, -EINVAL, "'%s' names no host", url);
+		return str_fail(ret_error, -EINVAL, "'%s' names no host", url);
 	p->table = cut(path, '/');
 	p->database = path && *path ? path : NULL;
 	return options ? take_options(p, options, ret_error) : 0;
@@ -238,14 +238,14 @@ static int say_fault(struct clickhouse *c, const char *text)
 	int code = 0, n;
 
 	if (sscanf(text, CLICKHOUSE_EXCEPTION "%d", &code) != 1)
-		return fail_again(&c->error, -EREMOTEIO, "%s: %.200s", c->base, text);
+		return str_fail_again(&c->error, -EREMOTEIO, "%s: %.200s", c->base, text);
 	words = words ? words + sizeof(mark) - 1 : text;
 	end = strstr(words, ", e.what()");
 	n = (int)(end ? (size_t)(end - words) : strcspn(words, "\n"));
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		if (faults[i].code == code)
-			return fail_again(&c->error, faults[i].error, "ClickHouse at %s: %s (%.*s)", c->base, faults[i].said, n < 300 ? n : 300, words);
-	return fail_again(&c->error, -EREMOTEIO, "ClickHouse at %s: %.*s (code %d)", c->base, n < 300 ? n : 300, words, code);
+			return str_fail_again(&c->error, faults[i].error, "ClickHouse at %s: %s (%.*s)", c->base, faults[i].said, n < 300 ? n : 300, words);
+	return str_fail_again(&c->error, -EREMOTEIO, "ClickHouse at %s: %.*s (code %d)", c->base, n < 300 ? n : 300, words, code);
 }
 
 int clickhouse_fault(struct clickhouse *c, const char *text)
@@ -265,12 +265,12 @@ int clickhouse_send(struct clickhouse *c, const struct http_request *q)
 	c->error = NULL;
 	r = http_send(c->http, q, &reply);
 	if (r < 0 && !c->error)
-		fail_again(&c->error, r, "%s", http_client_error(c->http));
+		str_fail_again(&c->error, r, "%s", http_client_error(c->http));
 	if (r != 0)
 		return r;
 	if (reply.status >= 300)
 		r = reply.body.len ? clickhouse_fault(c, reply.body.data)
-				   : fail_again(&c->error, -EREMOTEIO, "%s: it failed (%u)", c->base, reply.status);
+				   : str_fail_again(&c->error, -EREMOTEIO, "%s: it failed (%u)", c->base, reply.status);
 	http_reply_free(&reply);
 	return r;
 }

@@ -70,7 +70,7 @@ static void set_answering(struct gate *g, struct gate_place *place, bool answeri
 		return;
 	pthread_mutex_lock(&g->lock);
 	place->answering = answering;
-	place->since = boot_now();
+	place->since = clock_boot();
 	pthread_mutex_unlock(&g->lock);
 }
 
@@ -156,7 +156,7 @@ static struct gate_place *choose_victim(struct gate *g, bool trusted)
 
 static void end_slow(struct gate *g)
 {
-	int64_t header_time = g->options.header_time ? g->options.header_time : GATE_HEADER_TIME, now = boot_now();
+	int64_t header_time = g->options.header_time ? g->options.header_time : GATE_HEADER_TIME, now = clock_boot();
 
 	pthread_mutex_lock(&g->lock);
 	for (unsigned i = 0; i < g->n_all; i++) {
@@ -197,7 +197,7 @@ static struct gate_place *take_place(struct gate *g, int fd, const struct owner 
 		else
 			n += !g->all[i].leaving;
 	if (free_one)
-		*free_one = (struct gate_place){.fd = fd, .owner = *owner, .since = boot_now()};
+		*free_one = (struct gate_place){.fd = fd, .owner = *owner, .since = clock_boot()};
 	if (free_one && n >= g->options.places) {
 		victim = choose_victim(g, false);
 		if (victim == free_one) /* the youngest of all: the others are trusted */
@@ -257,9 +257,9 @@ static void *take_all(void *argument)
 		poll(fds, room ? 2 : 1, room ? SWEEP_MS : PAUSE_MS);
 		if (fds[0].revents)
 			return NULL;
-		if (boot_now() - swept > SWEEP_MS * NS_PER_MS) {
+		if (clock_boot() - swept > SWEEP_MS * NS_PER_MS) {
 			end_slow(g);
-			swept = boot_now();
+			swept = clock_boot();
 		}
 		for (int i = 0, r = 0; fds[1].revents && i < BURST && r == 0 && has_room(g); i++) {
 			r = take_one(g);
@@ -300,7 +300,7 @@ void gate_stop(struct gate *g)
 	(void)!write(g->stop_fd[1], "", 1);
 	pthread_join(g->thread, NULL);
 	g->running = false;
-	close_fd(&g->options.fd);
+	cleanup_fd(&g->options.fd);
 	g->options.fd = -1;
 }
 
@@ -309,9 +309,9 @@ void gate_free(struct gate *g)
 	if (!g)
 		return;
 	gate_stop(g);
-	close_fd(&g->options.fd);
-	close_fd(&g->stop_fd[0]);
-	close_fd(&g->stop_fd[1]);
+	cleanup_fd(&g->options.fd);
+	cleanup_fd(&g->stop_fd[0]);
+	cleanup_fd(&g->stop_fd[1]);
 	pthread_mutex_destroy(&g->lock);
 	free(g->all);
 	free(g);

@@ -43,29 +43,55 @@ int gzip_pack(const void *bytes, size_t n, struct str *out)
 	return r;
 }
 
-int gzip_unpack(const void *bytes, size_t n, struct str *out)
+/* To the end of a member. Z_STREAM_END, another code of zlib's, or -errno of `out`. */
+static int inflate_member(z_stream *z, struct str *out)
 {
-	z_stream z = {.next_in = (Bytef *)bytes, .avail_in = (uInt)n};
-	int code = Z_OK, r = 0;
+	int code = Z_OK, r;
 
-	if (inflateInit2(&z, WINDOW_EITHER) != Z_OK)
-		return -ENOMEM;
-	while (code == Z_OK && r == 0) {
+	while (code == Z_OK) {
 		size_t room = out->max && out->max - out->len - 1 < PIECE ? out->max - out->len - 1 : PIECE;
 
 		r = str_reserve(out, room ? room : 1);
 		if (r < 0)
-			break;
-		z.next_out = (Bytef *)out->data + out->len;
-		z.avail_out = (uInt)room;
-		code = inflate(&z, Z_NO_FLUSH);
-		out->len += room - z.avail_out;
+			return r;
+		z->next_out = (Bytef *)out->data + out->len;
+		z->avail_out = (uInt)room;
+		code = inflate(z, Z_NO_FLUSH);
+		out->len += room - z->avail_out;
 	}
+	return code == Z_STREAM_END ? Z_STREAM_END : -EBADMSG;
+}
+
+int gzip_unpack(const void *bytes, size_t n, struct str *out)
+{
+	z_stream z = {.next_in = (Bytef *)bytes, .avail_in = (uInt)n};
+	int r;
+
+	if (inflateInit2(&z, WINDOW_EITHER) != Z_OK)
+		return -ENOMEM;
+	r = inflate_member(&z, out);
 	inflateEnd(&z);
-	if (r < 0)
+	return r < 0 ? r : str_append(out, "", 0);
+}
+
+int gzip_unpack_members(const void *bytes, size_t n, struct str *out)
+{
+	z_stream z = {.next_in = (Bytef *)bytes, .avail_in = (uInt)n};
+	size_t whole = out->len;
+	int r;
+
+	if (inflateInit2(&z, WINDOW_EITHER) != Z_OK)
+		return -ENOMEM;
+	do {
+		r = inflate_member(&z, out);
+		if (r == Z_STREAM_END)
+			whole = out->len;
+	} while (r == Z_STREAM_END && z.avail_in && inflateReset(&z) == Z_OK);
+	inflateEnd(&z);
+	if (r == -EBADMSG && whole)
+		out->len = whole;
+	else if (r < 0)
 		return r;
-	if (code != Z_STREAM_END)
-		return -EBADMSG;
 	return str_append(out, "", 0);
 }
 

@@ -8,6 +8,9 @@ int gzip_pack(const void *bytes, size_t n, struct str *out);
 /* Appends what a complete gzip (or zlib) body unpacks to. -EBADMSG on damage or a truncated one, -E2BIG beyond out->max. */
 int gzip_unpack(const void *bytes, size_t n, struct str *out);
 
+/* The same of several bodies one after the other. A last one that is damaged or cut off, as by a power cut, is left out. */
+int gzip_unpack_members(const void *bytes, size_t n, struct str *out);
+
 /* A stream that is packed piece by piece, each readable as soon as it has arrived. */
 struct gzip_stream;
 struct gzip_stream *gzip_stream_new(void); /* NULL without memory */

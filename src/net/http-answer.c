@@ -138,9 +138,9 @@ static bool may_go_on(struct outflow *o)
 {
 	struct user user;
 
-	if (!o->bearer || boot_now() - o->examined < BEARER_CHECK)
+	if (!o->bearer || clock_boot() - o->examined < BEARER_CHECK)
 		return true;
-	o->examined = boot_now();
+	o->examined = clock_boot();
 	return http_authorise(o->server, o->bearer, o->peer, &user) == 0;
 }
 
@@ -156,7 +156,7 @@ static int refill(struct outflow *o)
 	if (more < 0 || o->piece.error)
 		return more < 0 ? more : o->piece.error;
 	o->ended = more == 0;
-	if (!o->piece.len && o->events && boot_now() - o->last > EVENT_SILENCE)
+	if (!o->piece.len && o->events && clock_boot() - o->last > EVENT_SILENCE)
 		str_puts(&o->piece, ":\n\n");
 	if (!o->gzip)
 		return 0;
@@ -183,7 +183,7 @@ static ssize_t outflow_read(void *data, uint64_t position, char *buf, size_t max
 	n = from->len - o->at < max ? from->len - o->at : max;
 	memcpy(buf, from->data + o->at, n);
 	o->at += n;
-	o->last = boot_now();
+	o->last = clock_boot();
 	return (ssize_t)n;
 }
 
@@ -215,11 +215,11 @@ static struct MHD_Response *stream_response(struct http_server *s, struct MHD_Co
 		return NULL;
 	}
 	o->peer = e->peer;
-	o->examined = boot_now();
+	o->examined = clock_boot();
 	o->server = s;
 	o->stream = e->stream;
 	e->stream = (struct http_stream){};
-	o->last = boot_now();
+	o->last = clock_boot();
 	o->events = e->type && strcmp(e->type, "text/event-stream") == 0;
 	o->gzip = takes_gzip(s, c) ? gzip_stream_new() : NULL;
 	response = s->mhd.MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, outflow_read, o, outflow_free);

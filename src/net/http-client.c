@@ -146,7 +146,7 @@ int http_client_open(const struct http_client_options *options, struct http_clie
 	if (!c)
 		return -ENOMEM;
 	if (options->ca_file && access(options->ca_file, R_OK) < 0)
-		r = fail_with(ret_error, -EINVAL, "cannot read the certificate %s: %s", options->ca_file, strerror(errno));
+		r = str_fail(ret_error, -EINVAL, "cannot read the certificate %s: %s", options->ca_file, strerror(errno));
 	else
 		r = library_load(&libcurl, &c->curl, ret_error);
 	if (r == 0)
@@ -233,8 +233,8 @@ static int certificate_error(struct http_client *c, const char *url)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(certificate_faults); i++)
 		if (strcasestr(c->detail, certificate_faults[i].found))
-			return fail_again(&c->error, -EKEYREJECTED, "%s: %s", url, certificate_faults[i].said);
-	return fail_again(&c->error, -EKEYREJECTED, "%s: no trusted connection: %s", url, c->detail);
+			return str_fail_again(&c->error, -EKEYREJECTED, "%s: %s", url, certificate_faults[i].said);
+	return str_fail_again(&c->error, -EKEYREJECTED, "%s: no trusted connection: %s", url, c->detail);
 }
 
 static const struct {
@@ -264,15 +264,16 @@ static int transfer_error(const struct transfer *t, CURLcode code)
 	const char *url = t->request->url;
 
 	if (t->error == -E2BIG)
-		return fail_again(&c->error, -E2BIG, "%s: the answer is longer than %zu MiB: ask for less", url, c->body_max >> 20);
+		return str_fail_again(&c->error, -E2BIG, "%s: the answer is longer than %zu MiB: ask for less", url, c->body_max >> 20);
 	if (t->error)
-		return fail_again(&c->error, t->error, "%s: the answer was not taken to its end", url);
+		return str_fail_again(&c->error, t->error, "%s: the answer was not taken to its end", url);
 	if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_PINNEDPUBKEYNOTMATCH)
 		return certificate_error(c, url);
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		if (faults[i].code == code)
-			return fail_again(&c->error, faults[i].error, "%s: %s", url, faults[i].said);
-	return fail_again(&c->error, -EIO, "%s: %s", url, c->detail[0] ? c->detail : "the request failed");
+			return str_fail_again(&c->error, faults[i].error, "%s: %s", url, faults[i].said);
+	return str_fail_again(&c->error, -EIO, "%s: %s", url,
+			      c->detail[0] ? c->detail : "the request failed");
 }
 
 /* By address: anyone can register a name that begins with "127.". */
@@ -303,9 +304,9 @@ static int check_target(struct http_client *c, const char *url)
 	}
 	c->curl.curl_easy_setopt(c->easy, CURLOPT_PROXY, host && is_loopback(host) ? "" : NULL);
 	if (secret && (!scheme || !host))
-		r = fail_again(&c->error, -EINVAL, "%s: invalid URL; expected https://HOST:PORT", url);
+		r = str_fail_again(&c->error, -EINVAL, "%s: invalid URL; expected https://HOST:PORT", url);
 	else if (secret && strcmp(scheme, "https") != 0 && !is_loopback(host))
-		r = fail_again(&c->error, -EACCES, "%s: the token or password would travel unencrypted: use https://", url);
+		r = str_fail_again(&c->error, -EACCES, "%s: the token or password would travel unencrypted: use https://", url);
 	curl->curl_free(scheme);
 	curl->curl_free(host);
 	curl->curl_url_cleanup(parsed);
@@ -443,9 +444,9 @@ static int status_error(struct http_client *c, const char *url, const struct htt
 	int n = (int)strcspn(text, "\r\n");
 
 	if (code == -EBUSY && reply->retry_after)
-		return fail_again(&c->error, code, "%s: %s; try again in %lld s", url, said,
+		return str_fail_again(&c->error, code, "%s: %s; try again in %lld s", url, said,
 			    (long long)(reply->retry_after / NS_PER_SEC));
-	fail_again(&c->error, code, "%s: %s (%u%s%.*s)", url, said, reply->status, n ? ": " : "", n < 200 ? n : 200, text);
+	str_fail_again(&c->error, code, "%s: %s (%u%s%.*s)", url, said, reply->status, n ? ": " : "", n < 200 ? n : 200, text);
 	str_make_printable(c->error); /* the words are the server's */
 	return code;
 }

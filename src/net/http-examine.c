@@ -115,7 +115,7 @@ static bool announces_too_much(const struct http_incoming *q, struct MHD_Connect
 	const char *length = http_value(q->server, c, MHD_HEADER_KIND, "Content-Length");
 	uint64_t n;
 
-	return length && (parse_u64(length, &n) < 0 || n > q->route->body_max);
+	return length && (str_parse_u64(length, &n) < 0 || n > q->route->body_max);
 }
 
 static const struct http_refusal no_host = {421, WRONG_HOST, "unknown name of this machine: add it with --name"};

@@ -167,10 +167,10 @@ static int parse_listen(const char *text, struct sockaddr_storage *ret, socklen_
 		}
 	}
 	if (atol(port) > UINT16_MAX) /* getaddrinfo() would take what is left of it */
-		return fail_with(ret_error, -EINVAL, "cannot listen on '%s': the highest port is %d", text, UINT16_MAX);
+		return str_fail(ret_error, -EINVAL, "cannot listen on '%s': the highest port is %d", text, UINT16_MAX);
 	code = getaddrinfo(host ? (*host ? host : NULL) : "127.0.0.1", port, &want, &found);
 	if (code != 0)
-		return fail_with(ret_error, -EINVAL, "cannot listen on '%s' (write ADDRESS:PORT): %s", text, gai_strerror(code));
+		return str_fail(ret_error, -EINVAL, "cannot listen on '%s' (write ADDRESS:PORT): %s", text, gai_strerror(code));
 	memcpy(ret, found->ai_addr, found->ai_addrlen);
 	*ret_n = found->ai_addrlen;
 	freeaddrinfo(found);
@@ -226,7 +226,7 @@ static int start_library(struct http_server *s, const char *listen, char **ret_e
 		MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITY,
 		MHD_OPTION_END);
 	if (!s->daemon)
-		return fail_with(ret_error, -EINVAL, "cannot listen on %s: %s", listen, s->complaint.len ? s->complaint.data : "out of memory");
+		return str_fail(ret_error, -EINVAL, "cannot listen on %s: %s", listen, s->complaint.len ? s->complaint.data : "out of memory");
 	return 0;
 }
 
@@ -242,17 +242,17 @@ static int listen_on(struct http_server *s, const struct http_server_options *o,
 		return r;
 	s->loopback = peer_is_loopback((struct sockaddr *)&address);
 	if (!s->loopback && !s->certificate)
-		return fail_with(ret_error, -EACCES, "other machines could listen in on %s: give a certificate and its key "
+		return str_fail(ret_error, -EACCES, "other machines could listen in on %s: give a certificate and its key "
 			"(--tls-cert, --tls-key), or listen on 127.0.0.1", listen);
 	r = open_socket(&address, n, &fd, &s->port);
 	if (r < 0)
-		return fail_with(ret_error, r, "cannot listen on %s: %s", listen,
+		return str_fail(ret_error, r, "cannot listen on %s: %s", listen,
 				r == -EADDRINUSE ? "something else listens there already" : strerror(-r));
 	r = start_library(s, listen, ret_error);
 	if (r < 0)
 		return r;
 	r = gate_start(&(struct gate_options){.fd = TAKE_FD(fd), .places = 2 * s->requests_max + CONNECTIONS_EXTRA, .admit = admit, .data = s}, &s->gate);
-	return r < 0 ? fail_with(ret_error, r, "cannot listen on %s: %s", listen, strerror(-r)) : 0;
+	return r < 0 ? str_fail(ret_error, r, "cannot listen on %s: %s", listen, strerror(-r)) : 0;
 }
 
 /* Where no one can log in, a file without tokens lets in no one: that is a mistake. */
@@ -261,7 +261,7 @@ static int open_users(struct http_server *s, const struct http_server_options *o
 	int r = users_open(o->token_file, o->sessions, &s->tokens, ret_error);
 
 	if (r == 0 && !o->sessions && users_count(s->tokens) == 0)
-		return fail_with(ret_error, -EINVAL, "%s has no token: one line NAME TOKEN for each user", o->token_file);
+		return str_fail(ret_error, -EINVAL, "%s has no token: one line NAME TOKEN for each user", o->token_file);
 	return r;
 }
 
@@ -281,7 +281,7 @@ static int set_up(struct http_server *s, const struct http_server_options *o, ch
 	s->requests_max = o->requests_max ? o->requests_max : REQUESTS_MAX;
 	gethostname(s->hostname, sizeof(s->hostname) - 1);
 	if (!o->cert_file != !o->key_file)
-		return fail_with(ret_error, -EINVAL, "a certificate requires its key, and a key its certificate");
+		return str_fail(ret_error, -EINVAL, "a certificate requires its key, and a key its certificate");
 	if (o->sessions && !(s->sessions = sessions_new(NULL)))
 		return -ENOMEM;
 	r = open_users(s, o, ret_error);

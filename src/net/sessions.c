@@ -40,7 +40,7 @@ struct sessions *sessions_new(int64_t (*clock)(void))
 	if (!s)
 		return NULL;
 	pthread_mutex_init(&s->lock, NULL);
-	s->clock = clock ? clock : boot_now;
+	s->clock = clock ? clock : clock_boot;
 	return s;
 }
 

@@ -21,7 +21,7 @@
 
 struct sessions;
 
-/* clock: boot ns; NULL = boot_now(). NULL without memory. */
+/* clock: boot ns; NULL = clock_boot(). NULL without memory. */
 struct sessions *sessions_new(int64_t (*clock)(void));
 void sessions_free(struct sessions *s);
 

@@ -158,7 +158,7 @@ static void a_token_is_kept_as_its_digest(void **state)
 	(void)state;
 	snprintf(path, sizeof(path), "%s/digests", folder);
 	assert_int_equal(users_add(path, "prometheus", SCOPE_METRICS, INT64_MAX, first, &error), 0);
-	assert_int_equal(users_add(path, "bert", SCOPE_READ, wall_now() + MINUTE, second, &error), 0);
+	assert_int_equal(users_add(path, "bert", SCOPE_READ, clock_wall() + MINUTE, second, &error), 0);
 	assert_int_equal(users_add(path, "bert", SCOPE_READ, INT64_MAX, second, &error), -EEXIST);
 	free(error);
 	assert_int_equal(users_add(path, "two words", SCOPE_READ, INT64_MAX, text, &error), -EINVAL);
@@ -215,7 +215,7 @@ static void a_token_expires(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/expired", folder);
-	assert_int_equal(users_add(path, "old", SCOPE_ALL, wall_now() - MINUTE, token, &error), 0);
+	assert_int_equal(users_add(path, "old", SCOPE_ALL, clock_wall() - MINUTE, token, &error), 0);
 	assert_int_equal(users_open(path, false, &t, &error), 0);
 	assert_int_equal(users_check(t, token, &who), -ETIME);
 	users_free(t);

@@ -71,7 +71,7 @@ void users_free(struct users *t)
 	if (!t)
 		return;
 	forget(t);
-	close_fd(&t->fd);
+	cleanup_fd(&t->fd);
 	pthread_mutex_destroy(&t->lock);
 	free(t->file);
 	free(t);
@@ -80,9 +80,9 @@ void users_free(struct users *t)
 static int check_private(const char *file, const struct stat *s, mode_t forbidden, char **ret_error)
 {
 	if (!S_ISREG(s->st_mode))
-		return fail_with(ret_error, -EINVAL, "%s is not a regular file", file);
+		return str_fail(ret_error, -EINVAL, "%s is not a regular file", file);
 	if (s->st_mode & forbidden)
-		return fail_with(ret_error, -EACCES, "others may read %s: chmod 600 it, and change its tokens", file);
+		return str_fail(ret_error, -EACCES, "others may read %s: chmod 600 it, and change its tokens", file);
 	return 0;
 }
 
@@ -92,7 +92,7 @@ static int take_word(struct token *token, const char *word)
 	if (str_starts(word, "scope="))
 		return user_scope_parse(word + strlen("scope="), &token->scope);
 	if (str_starts(word, "expires="))
-		return parse_time(word + strlen("expires="), 0, &token->expires);
+		return clock_parse_time(word + strlen("expires="), 0, &token->expires);
 	return -EINVAL;
 }
 
@@ -126,10 +126,10 @@ static int take_line(struct users *t, char *line, unsigned number, char **ret_er
 	if (r == 1)
 		return 0;
 	if (r < 0 || (!token.in_clear && strlen(secret) != DIGEST_TEXT - 1))
-		return fail_with(ret_error, -EINVAL, "%s:%u: invalid line; expected NAME TOKEN [scope=all|read|metrics] [expires=TIME]; "
+		return str_fail(ret_error, -EINVAL, "%s:%u: invalid line; expected NAME TOKEN [scope=all|read|metrics] [expires=TIME]; "
 				"'whyslow serve --add-token NAME' writes one", t->file, number);
 	if (strlen(secret) < TOKEN_LENGTH_MIN)
-		return fail_with(ret_error, -EINVAL, "%s:%u: a token has at least %d characters: 'whyslow serve --add-token NAME' makes one",
+		return str_fail(ret_error, -EINVAL, "%s:%u: a token has at least %d characters: 'whyslow serve --add-token NAME' makes one",
 				t->file, number, TOKEN_LENGTH_MIN);
 	token.text = strdup(secret);
 	r = token.text ? VEC_PUSH(t->list, token) : -ENOMEM;
@@ -179,7 +179,7 @@ static int load(struct users *t, char **ret_error)
 	if (t->fd < 0)
 		t->fd = open(t->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (t->fd < 0 || fstat(t->fd, &s) < 0)
-		return fail_with(ret_error, -errno, "cannot read the tokens in %s: %s", t->file, strerror(errno));
+		return str_fail(ret_error, -errno, "cannot read the tokens in %s: %s", t->file, strerror(errno));
 	r = check_private(t->file, &s, OTHERS_WRITE, ret_error);
 	if (r == 0)
 		r = read_whole(t->fd, &text);
@@ -234,7 +234,7 @@ static void load_if_changed(struct users *t)
 	if (!there && errno == EACCES && t->fd >= 0)
 		there = fstat(t->fd, &s) == 0 && s.st_nlink > 0;
 	if (!there) {
-		close_fd(&t->fd);
+		cleanup_fd(&t->fd);
 		t->fd = -1;
 		t->inode = 0;
 		forget(t);
@@ -243,7 +243,7 @@ static void load_if_changed(struct users *t)
 	if (is_unchanged(t, &s))
 		return;
 	if (s.st_ino != t->inode) {
-		close_fd(&t->fd);
+		cleanup_fd(&t->fd);
 		t->fd = -1;
 	}
 	if (load(t, &error) < 0)
@@ -265,7 +265,7 @@ int users_check(struct users *t, const char *token, struct user *ret)
 	if (found) {
 		memcpy(ret->name, found->user, TOKEN_USER_MAX);
 		ret->scope = found->scope;
-		r = found->expires > wall_now() ? 0 : -ETIME;
+		r = found->expires > clock_wall() ? 0 : -ETIME;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return r;
@@ -318,13 +318,13 @@ static int open_to_write(const char *file, char **ret_error)
 {
 	int fd = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
-	if (fd < 0 && errno == ENOENT && make_folder_of(file, 0755) == 0) {
+	if (fd < 0 && errno == ENOENT && folder_make_parent(file, 0755) == 0) {
 		fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd >= 0)
 			hand_to_web_group(fd);
 	}
 	if (fd < 0)
-		return fail_with(ret_error, -errno, "cannot write the tokens in %s: %s", file, strerror(errno));
+		return str_fail(ret_error, -errno, "cannot write the tokens in %s: %s", file, strerror(errno));
 	(void)flock(fd, LOCK_EX);
 	return fd;
 }
@@ -393,7 +393,7 @@ static int put_line(struct str *out, const char *name, enum scope scope, int64_t
 		str_putc(out, '\n');
 	str_printf(out, "%s " DIGEST_PREFIX "%s scope=%s", name, digest, user_scope_name(scope));
 	if (expires != INT64_MAX)
-		str_printf(out, " expires=%s", format_rfc3339(expires, when, sizeof(when)));
+		str_printf(out, " expires=%s", clock_format_rfc3339(expires, when, sizeof(when)));
 	return str_putc(out, '\n');
 }
 
@@ -405,13 +405,13 @@ int users_add(const char *file, const char *name, enum scope scope, int64_t expi
 	int r;
 
 	if (!is_name(name))
-		return fail_with(ret_error, -EINVAL, "invalid NAME '%s'; expected at most %d characters without spaces", name, TOKEN_USER_MAX - 1);
+		return str_fail(ret_error, -EINVAL, "invalid NAME '%s'; expected at most %d characters without spaces", name, TOKEN_USER_MAX - 1);
 	fd = open_to_write(file, ret_error);
 	if (fd < 0)
 		return fd;
 	r = read_whole(fd, &text);
 	if (r == 0 && keep_others(&text, name, &others) > 0)
-		return fail_with(ret_error, -EEXIST, "%s has a token of the name '%s': end it with --revoke-token %s, or choose another name", file, name, name);
+		return str_fail(ret_error, -EEXIST, "%s has a token of the name '%s': end it with --revoke-token %s, or choose another name", file, name, name);
 	if (r == 0)
 		r = digest_make_secret(token);
 	if (r == 0)
@@ -431,7 +431,7 @@ int users_remove(const char *file, const char *name, char **ret_error)
 	int r, n;
 
 	if (fd < 0)
-		return fail_with(ret_error, -errno, "cannot change the tokens in %s: %s", file, strerror(errno));
+		return str_fail(ret_error, -errno, "cannot change the tokens in %s: %s", file, strerror(errno));
 	(void)flock(fd, LOCK_EX);
 	r = read_whole(fd, &text);
 	n = r == 0 ? keep_others(&text, name, &others) : r;
@@ -444,7 +444,7 @@ int user_token_make(const char *file, const char *user)
 {
 	_cleanup_close_ int fd = -1;
 	char secret[SECRET_TEXT], line[TOKEN_USER_MAX + SECRET_TEXT + 2];
-	int n, r = make_folder_of(file, 0700);
+	int n, r = folder_make_parent(file, 0700);
 
 	if (r < 0)
 		return r;
@@ -493,9 +493,9 @@ static int take_credentials(const char *file, char *line, struct credentials *re
 		line[strcspn(line, " \t")] = '\0';
 	}
 	if (str_starts(line, DIGEST_PREFIX))
-		return fail_with(ret_error, -EINVAL, "%s holds the digest of a token: a client needs the token itself", file);
+		return str_fail(ret_error, -EINVAL, "%s holds the digest of a token: a client needs the token itself", file);
 	if (strlen(line) < TOKEN_LENGTH_MIN || strpbrk(line, " \t"))
-		return fail_with(ret_error, -EINVAL, "%s holds neither a token (of %d characters or more) nor USER:PASSWORD", file,
+		return str_fail(ret_error, -EINVAL, "%s holds neither a token (of %d characters or more) nor USER:PASSWORD", file,
 				 TOKEN_LENGTH_MIN);
 	ret->token = strdup(line);
 	return ret->token ? 0 : -ENOMEM;
@@ -511,11 +511,11 @@ int user_credentials_read(const char *file, struct credentials *ret, char **ret_
 	int r;
 
 	if (!f || fstat(fileno(f), &s) < 0)
-		return fail_with(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
+		return str_fail(ret_error, -errno, "cannot read %s: %s", file, strerror(errno));
 	r = check_private(file, &s, OTHERS_READ, ret_error);
 	do {
 		if (r == 0 && getline(&line, &n, f) < 0)
-			r = fail_with(ret_error, -EINVAL, "%s is empty: one line with a token or USER:PASSWORD", file);
+			r = str_fail(ret_error, -EINVAL, "%s is empty: one line with a token or USER:PASSWORD", file);
 		if (r == 0)
 			line[strcspn(line, "\r\n")] = '\0';
 	} while (r == 0 && (!*line || *line == '#'));

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rule/parser.h"
+
 #define NOTHING 0.05 /* of what a person could notice */
 
 static bool is_named(const struct fact_who *w, const char *pattern)
@@ -103,14 +105,6 @@ bool cause_holds(const struct cause *c, const struct facts *facts)
 	return !c->fleet && condition_holds(c->when, test, (void *)facts) == TRUE_;
 }
 
-const struct cause *cause_find(const struct causes *c, const struct facts *facts)
-{
-	for (size_t i = 0; i < c->list.n; i++)
-		if (cause_holds(&c->list.v[i], facts))
-			return &c->list.v[i];
-	return NULL;
-}
-
 /* --- of a fleet --- */
 
 struct fleet_facts {
@@ -190,7 +184,7 @@ static bool put_value(const struct feature *f, double value, struct str *out)
 	else if (f->unit == COUNT && f->kind == COUNTER && value < 1e6)
 		put_times(value, out);
 	else
-		str_puts(out, format_value(f, value, buf, sizeof(buf)));
+		str_puts(out, feature_format(f, value, buf, sizeof(buf)));
 	return true;
 }
 
@@ -202,15 +196,6 @@ static bool put_usual(const struct fact *fact, struct str *out)
 	return true;
 }
 
-/* One process is not worth a word: a sentence leaves out what it says of how many they are. */
-static bool put_members(const struct fact_who *w, struct str *out)
-{
-	if (w->members < 2)
-		return false;
-	str_printf(out, "%u", w->members);
-	return true;
-}
-
 static const char *base_of(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -218,42 +203,81 @@ static const char *base_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* What stands between braces. false: it is not known. */
-static bool put_name(const char *name, const struct facts *f, struct str *out)
+static bool put_culprit(const struct facts *f, struct str *out)
+{
+	return put_text(f->culprit.name, out);
+}
+
+static bool put_victim(const struct facts *f, struct str *out)
+{
+	return put_text(f->victim.name, out);
+}
+
+static bool put_unit(const struct facts *f, struct str *out)
+{
+	return put_text(base_of(f->culprit.unit), out);
+}
+
+/* One process is not worth a word: a sentence leaves out what it says of how many they are. */
+static bool put_members(const struct facts *f, struct str *out)
+{
+	if (f->culprit.members < 2)
+		return false;
+	str_printf(out, "%u", f->culprit.members);
+	return true;
+}
+
+static bool put_pid(const struct facts *f, struct str *out)
+{
+	if (!f->culprit.pid)
+		return false;
+	str_printf(out, "%u", f->culprit.pid);
+	return true;
+}
+
+static const char *without_prefix(const char *name, const char *prefix, bool *ret_has)
+{
+	*ret_has = str_starts(name, prefix);
+	return name + (*ret_has ? strlen(prefix) : 0);
+}
+
+struct placeholder placeholder_of(const char *name)
 {
 	static const struct {
-		const char *prefix;
-		enum fact_of of;
-	} owners[] = {{"culprit ", FACT_CULPRIT}, {"victims ", FACT_VICTIMS}};
-	bool old = strncmp(name, "usual ", 6) == 0; /* the word for it until 0.2 */
-	bool normal = old || strncmp(name, "normal ", 7) == 0, part = strncmp(name, "name ", 5) == 0;
-	enum fact_of of = FACT_MACHINE;
-	const struct fact *fact;
+		const char *name;
+		bool (*put)(const struct facts *f, struct str *out);
+	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"unit", put_unit}, {"processes", put_members}, {"pid", put_pid}};
+	struct placeholder p = {};
+	bool old = false, culprit, victims;
 
-	if (strcmp(name, "culprit") == 0)
-		return put_text(f->culprit.name, out);
-	if (strcmp(name, "victim") == 0)
-		return put_text(f->victim.name, out);
-	if (strcmp(name, "unit") == 0)
-		return put_text(base_of(f->culprit.unit), out);
-	if (strcmp(name, "processes") == 0)
-		return put_members(&f->culprit, out);
-	if (strcmp(name, "pid") == 0 && f->culprit.pid) {
-		str_printf(out, "%u", f->culprit.pid);
-		return true;
-	}
-	name += old ? 6 : normal ? 7 : part ? 5 : 0;
-	for (size_t i = 0; i < 2; i++)
-		if (strncmp(name, owners[i].prefix, strlen(owners[i].prefix)) == 0) {
-			of = owners[i].of;
-			name += strlen(owners[i].prefix);
-		}
-	fact = facts_find(f, of, name);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(name, words[i].name) == 0)
+			return (struct placeholder){.put = words[i].put};
+	p.quantity = without_prefix(name, "normal ", &p.normal);
+	if (!p.normal)
+		p.quantity = without_prefix(name, "usual ", &old); /* the word for it until 0.2 */
+	p.normal |= old;
+	if (!p.normal)
+		p.quantity = without_prefix(name, "name ", &p.part);
+	p.quantity = without_prefix(p.quantity, "culprit ", &culprit);
+	p.quantity = without_prefix(p.quantity, "victims ", &victims);
+	p.owner = culprit ? OWNER_CULPRIT : victims ? OWNER_VICTIMS : OWNER_MACHINE;
+	return p;
+}
+
+/* False: it is not known. */
+static bool put_name(const char *name, const struct facts *f, struct str *out)
+{
+	struct placeholder p = placeholder_of(name);
+	const struct fact *fact = p.put ? NULL : facts_find(f, of_owner(p.owner), p.quantity);
+
+	if (p.put)
+		return p.put(f, out);
 	if (!fact)
 		return false;
-	if (part)
+	if (p.part)
 		return put_text(fact->part, out);
-	return normal ? put_usual(fact, out) : put_value(fact->feature, fact->now, out);
+	return p.normal ? put_usual(fact, out) : put_value(fact->feature, fact->now, out);
 }
 
 /* Writes up to one of `ends` (or the end), and returns where that is; *ret_known = false where a name has no value. */
@@ -294,4 +318,22 @@ char *cause_words(const char *text, const struct facts *facts)
 
 	(void)put_words(text, "", facts, &out, &known);
 	return out.data;
+}
+
+static bool can_be_said(const struct cause *c, const struct facts *facts)
+{
+	struct str out = {};
+	bool known = true;
+
+	(void)put_words(c->say, "", facts, &out, &known);
+	str_free(&out);
+	return known;
+}
+
+const struct cause *cause_find(const struct causes *c, const struct facts *facts)
+{
+	for (size_t i = 0; i < c->list.n; i++)
+		if (cause_holds(&c->list.v[i], facts) && can_be_said(&c->list.v[i], facts))
+			return &c->list.v[i];
+	return NULL;
 }

@@ -13,8 +13,8 @@
  *     culprit named PATTERN             its name, its executable or its unit
  *     culprit is KIND                   process group kernel cgroup disk host limit
  *     kernel said PATTERN               a message of the kernel during the incident
-victims] QUANTITY up | down | either       against its baseline |  *     [culprit | victims] QUANTITY up | down | either       against its baseline | victims] QUANTITY up | down | either       against its baseline
-victims] QUANTITY up | down | either       against its baseline |  *     [culprit | victims] QUANTITY up | down | either       against its baseline | victims] [any | every | average | minimum | maximum] QUANTITY OP VALUE
+ *     [culprit | victims] QUANTITY up | down | either       against its baseline
+ *     [culprit | victims] [any | every | average | minimum | maximum] QUANTITY OP VALUE
  *     ... OP NUMBER % of normal
  *   of fleet: only  PATTERN up | down | either, of the unusual counters of one server
  *
@@ -40,7 +40,7 @@ struct cause {
 };
 
 struct causes {
-	VEC(struct cause) list; /* the first that holds is told */
+	VEC(struct cause) list; /* in the order in which cause_find() looks */
 };
 
 /* Appends. 0; -EINVAL with *ret_error "FILE:LINE:COLUMN: expected ..., not ..." (caller frees); -ENOMEM. */
@@ -55,11 +55,11 @@ void cause_write(const struct cause *c, struct str *out);
 
 /* Whether it holds of these facts. */
 bool cause_holds(const struct cause *c, const struct facts *facts);
-/* The first that does; NULL = none. */
+/* The first that does and whose sentence can be filled in: each name in braces outside of brackets is known. NULL = none. */
 const struct cause *cause_find(const struct causes *c, const struct facts *facts);
 /* The cause whose patterns all match unusual counters of the server of `named` (score >= enough), and one of them `named` itself, or
  * `symptom` where it is of the same server: a cause is of what the answer names, not of what else is unusual there. NULL = none. */
 const struct cause *cause_find_of_fleet(const struct causes *c, const struct fleet *f, const struct fleet_findings *unusual,
 					const struct fleet_finding *named, const struct fleet_finding *symptom, double enough);
-/* A cause's text with its values. The caller frees; NULL without memory. */
+/* A cause's text with its values, "?" for one that is not known. The caller frees; NULL without memory. */
 char *cause_words(const char *text, const struct facts *facts);

@@ -58,7 +58,7 @@ static bool resolve_kind(struct quantity *q, enum entity_kind kind)
 
 	q->index = feature_index(kind, q->name);
 	q->kind = kind;
-	q->feature = q->index >= 0 ? &features_of(kind, &n)[q->index] : derived_feature(q->name, &of);
+	q->feature = q->index >= 0 ? &features_of(kind, &n)[q->index] : fact_derived_feature(q->name, &of);
 	return q->feature && (q->index >= 0 || of == kind);
 }
 
@@ -135,8 +135,30 @@ int parser_take_fact(struct parser *p, struct comparison *c)
 	return c->owner == OWNER_MACHINE ? take_quantity(p, c) : take_owned(p, c);
 }
 
+static int check_placeholder(struct parser *p, const struct token *t, const char *name)
+{
+	struct placeholder placeholder = placeholder_of(name);
+	struct comparison c = {.owner = placeholder.owner, .quantity.name = (char *)placeholder.quantity};
+
+	return placeholder.put ? 0 : resolve(p, &c, t);
+}
+
+/* cause_find() never finds a cause whose sentence has a name that no facts know. */
+static int check_sentence(struct parser *p, const struct token *t, const char *text)
+{
+	const char *close;
+	int r = 0;
+
+	for (const char *at = text; r == 0 && (at = strchr(at, '{')) && (close = strchr(at, '}')); at = close) {
+		_cleanup_free_ char *name = strndup(at + 1, (size_t)(close - at - 1));
+
+		r = name ? check_placeholder(p, t, name) : -ENOMEM;
+	}
+	return r;
+}
+
 /* "one" "and the next": joined by a blank */
-static int take_words(struct parser *p, const char *keyword, char **ret)
+static int take_words(struct parser *p, const char *keyword, int (*check)(struct parser *p, const struct token *t, const char *text), char **ret)
 {
 	struct str text = {};
 	int r = parser_need(p, keyword);
@@ -153,6 +175,8 @@ static int take_words(struct parser *p, const char *keyword, char **ret)
 			r = -ENOMEM;
 		else
 			str_printf(&text, "%s%s", text.len ? " " : "", part);
+		if (part && check)
+			r = check(p, &p->token, part);
 		parser_next(p);
 		if (text.error)
 			r = text.error;
@@ -184,15 +208,15 @@ static int take_cause(struct parser *p)
 	if (r == 0)
 		r = parser_take_condition(p, &c->when);
 	if (r == 0)
-		r = take_words(p, "say", &c->say);
-	return r < 0 ? r : take_words(p, "next", &c->next);
+		r = take_words(p, "say", c->fleet ? NULL : check_sentence, &c->say);
+	return r < 0 ? r : take_words(p, "next", NULL, &c->next);
 }
 
 static void cause_free(struct cause *c)
 {
 	free(c->id);
 	free(c->origin);
-	condition_release(&c->when);
+	parser_condition_release(&c->when);
 	free(c->say);
 	free(c->next);
 }

@@ -146,7 +146,7 @@ int parser_take_span(struct parser *p, int64_t *ret)
 	if (p->token.kind != TOKEN_WORD || p->token.length > 20)
 		return parser_expected(p, "a unit of time: ms, s, min, h or d");
 	snprintf(text, sizeof(text), "%.15g%.*s", number, (int)p->token.length, p->token.text);
-	if (number < 0 || parse_span(text, ret) < 0 || *ret > 366 * 86400 * NS_PER_SEC)
+	if (number < 0 || clock_parse_span(text, ret) < 0 || *ret > 366 * 86400 * NS_PER_SEC)
 		return parser_fail(p, number < 0 ? &t : &p->token,
 			       "expected a span such as 500 ms, 3 s or 10 min");
 	parser_next(p);
@@ -486,12 +486,12 @@ static void condition_free(struct condition *c)
 	free(c);
 }
 
-void condition_release(struct condition **c)
+void parser_condition_release(struct condition **c)
 {
 	condition_free(*c);
 }
 
-int condition_make(enum condition_kind kind, struct condition *left, struct condition *right,
+int parser_condition_make(enum condition_kind kind, struct condition *left, struct condition *right,
 		struct condition **ret)
 {
 	struct condition *c = calloc(1, sizeof(*c));
@@ -519,7 +519,7 @@ static int take_primary(struct parser *p, struct condition **ret)
 		if (r == 0)
 			r = parser_need(p, ")");
 	} else {
-		r = condition_make(CONDITION_COMPARISON, NULL, NULL, &c);
+		r = parser_condition_make(CONDITION_COMPARISON, NULL, NULL, &c);
 		if (r == 0)
 			r = p->cause ? parser_take_fact(p, &c->comparison) : take_comparison(p, &c->comparison);
 	}
@@ -548,7 +548,7 @@ static int take_not(struct parser *p, struct condition **ret)
 	parser_next(p);
 	r = take_nested(p, &inner);
 	if (r == 0)
-		r = condition_make(CONDITION_NOT, inner, NULL, ret);
+		r = parser_condition_make(CONDITION_NOT, inner, NULL, ret);
 	if (r == 0)
 		inner = NULL;
 	return r;
@@ -571,7 +571,7 @@ static int take_chain(struct parser *p, const char *word, enum condition_kind ki
 		parser_next(p);
 		r = part(p, &right);
 		if (r == 0)
-			r = condition_make(kind, left, right, &both);
+			r = parser_condition_make(kind, left, right, &both);
 		if (r < 0)
 			break;
 		left = both;

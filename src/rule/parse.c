@@ -99,7 +99,7 @@ static int take_short_until(struct parser *p)
 	if (when->kind != CONDITION_COMPARISON)
 		return parser_fail(p, &p->token,
 			       "'when' has more than one condition: say which feature 'until' is about");
-	r = condition_make(CONDITION_COMPARISON, NULL, NULL, &c);
+	r = parser_condition_make(CONDITION_COMPARISON, NULL, NULL, &c);
 	if (r < 0)
 		return r;
 	c->comparison = when->comparison;
@@ -225,8 +225,8 @@ static void rule_free(struct rule *r)
 	for (size_t i = 0; i < r->selectors.n; i++)
 		free(r->selectors.v[i].pattern);
 	VEC_FREE(r->selectors);
-	condition_release(&r->when);
-	condition_release(&r->until);
+	parser_condition_release(&r->when);
+	parser_condition_release(&r->until);
 	free(r->command);
 	free(r->url);
 }

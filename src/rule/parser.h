@@ -43,10 +43,19 @@ int parser_take_value(struct parser *p, struct comparison *c);
 /* Nothing of this name: what may be meant. */
 int parser_unknown_quantity(struct parser *p, const struct token *at, const char *name);
 int parser_take_condition(struct parser *p, struct condition **ret);
+/* A name in braces, in the text of a cause (cause.h). */
+struct placeholder {
+	bool (*put)(const struct facts *f, struct str *out); /* of {culprit}, {pid} ...: false = it is not known; NULL: a quantity */
+	enum rule_owner owner;
+	bool normal, part;    /* its baseline; the name of the part that has the highest value */
+	const char *quantity; /* points into the name */
+};
+struct placeholder placeholder_of(const char *name);
+
 /* One comparison of a cause. */
 int parser_take_fact(struct parser *p, struct comparison *c);
 
-int condition_make(enum condition_kind kind, struct condition *left, struct condition *right, struct condition **ret);
-void condition_release(struct condition **c);
+int parser_condition_make(enum condition_kind kind, struct condition *left, struct condition *right, struct condition **ret);
+void parser_condition_release(struct condition **c);
 
-#define _cleanup_condition_ _cleanup_(condition_release)
+#define _cleanup_condition_ _cleanup_(parser_condition_release)

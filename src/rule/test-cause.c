@@ -122,6 +122,30 @@ static void that_there_is_one_process_is_not_said(void **state)
 	assert_string_equal(many, "updatedb, in 3 processes, computes");
 }
 
+/* A sentence about a program says nothing where no program is named. */
+static void a_cause_that_cannot_be_said_is_not_found(void **state)
+{
+	static const char two[] = "cause named when short of disk say \"{culprit} reads {culprit io.read_bytes}[, usually {normal disk.reads}].\" next \"a\"\n"
+				  "cause plain when short of disk say \"Many read.\" next \"b\"";
+	static const struct {
+		const char *facts, *found;
+	} rows[] = {
+		{disk, "named"},
+		{"slow\tyes\tdisk\t-\nculprit\tio.read_bytes\t5e6\tnan\t1e5\n", "plain"},
+		{"slow\tyes\tdisk\tprocess\nwho\tupdatedb\t/usr/bin/updatedb\t-\t812\t1\n", "plain"},
+	};
+	_cleanup_(causes_free) struct causes c = {};
+
+	(void)state;
+	parse(two, &c);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(facts_free) struct facts f = {};
+
+		read_facts(rows[i].facts, &f);
+		assert_string_equal(cause_find(&c, &f)->id, rows[i].found);
+	}
+}
+
 static void facts_survive_being_written(void **state)
 {
 	static const char more[] = "slow\tyes\tdisk\tprocess\n"
@@ -173,6 +197,9 @@ static void what_is_wrong_is_said(void **state)
 		{"cause x when culprit cpu.tiem up say \"a\" next \"b\"", "did you mean cpu.time?"},
 		{"cause x when nobody say next", "expected words in quotes"},
 		{"cause x when nobody say \"a\"", "expected 'next'"},
+		{"cause x when nobody say \"{culprit cpu.tiem} is\" \"a\" next \"b\"", "test:1:25: there is no feature 'cpu.tiem'; did you mean cpu.time?"},
+		{"cause x when nobody say \"a {normal cpu.time}\" next \"b\"", "write 'culprit cpu.time'"},
+		{"cause x when nobody say \"a {culprt}\" next \"b\"", "test:1:25: there is no feature 'culprt'"},
 		{"cause x of fleet when *cpu* 3 say \"a\" next \"b\"", "expected up, down or either"},
 	};
 
@@ -194,7 +221,8 @@ int main(void)
 		cmocka_unit_test(written_ones_are_the_same),
 		cmocka_unit_test(it_holds_where_all_of_it_does),
 		cmocka_unit_test(what_is_not_known_is_left_out_of_the_words),
-	  cmocka_unit_test(that_there_is_one_process_is_not_said),
+		cmocka_unit_test(that_there_is_one_process_is_not_said),
+		cmocka_unit_test(a_cause_that_cannot_be_said_is_not_found),
 		cmocka_unit_test(facts_survive_being_written),
 		cmocka_unit_test(of_parts_any_or_what_is_said),
 		cmocka_unit_test(what_is_wrong_is_said),

@@ -1,6 +1,7 @@
 /* Each cause has incidents on which it is told and near misses on which it is not: tests/incidents/CAUSE.N and
  * CAUSE.not.N, facts as `whyslow why --facts` prints them. The first line says where they are from: "# recorded ..." or
- * "# constructed ...", for what cannot be provoked on any machine. Prints what was reported of each, as a matrix. */
+ * "# constructed ...", for what cannot be provoked on any machine. Prints what was reported of each, as a matrix.
+ * docs/causes.md has the words of each cause; CAUSES_DOCUMENT=FILE writes them there. */
 #include "base/data/test.h"
 
 #include <dirent.h>
@@ -9,12 +10,13 @@
 #include <string.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "rule/cause.h"
 
 #define INCIDENTS_MAX 1024
 
 struct incident {
-	char *expected, *file;
+	char *expected, *file, *say, *next;
 	const char *told; /* "(none)" */
 	bool miss, constructed;
 };
@@ -53,6 +55,8 @@ static void judge(const char *folder, const char *name)
 	x->miss = strstr(name, ".not.") != NULL;
 	x->constructed = strncmp(text, "# constructed", 13) == 0;
 	x->told = told ? told->id : "(none)";
+	x->say = told ? cause_words(told->say, &facts) : NULL;
+	x->next = told ? cause_words(told->next, &facts) : NULL;
 	if (!x->constructed && strncmp(text, "# recorded", 10) != 0)
 		fail_msg("%s: its first line does not say where it is from", path);
 }
@@ -80,6 +84,8 @@ static int forget(void **state)
 	for (size_t i = 0; i < n_incidents; i++) {
 		free(incidents[i].expected);
 		free(incidents[i].file);
+		free(incidents[i].say);
+		free(incidents[i].next);
 	}
 	causes_free(&causes);
 	return 0;
@@ -156,12 +162,72 @@ static void every_cause_has_both(void **state)
 	}
 }
 
+static const struct incident *first_of(const char *cause)
+{
+	for (size_t i = 0; i < n_incidents; i++)
+		if (!incidents[i].miss && strcmp(incidents[i].expected, cause) == 0)
+			return &incidents[i];
+	return NULL;
+}
+
+/* A cell of a table of Markdown. */
+static void write_cell(struct str *out, const char *text)
+{
+	str_puts(out, " ");
+	for (; text && *text; text++)
+		str_printf(out, strchr("|<*_`", *text) ? "\\%c" : "%c", *text == '\n' ? ' ' : *text);
+	str_puts(out, " |");
+}
+
+/* Each cause as an answer says it of its first incident; those of a fleet as they stand. */
+static void write_document(struct str *out)
+{
+	str_printf(out, "# Causes\n\nEach of the %zu causes that whyslow knows, in the words of an answer. The values are those of its first incident in\n"
+		   "`tests/incidents`: recorded on a machine, or constructed where it cannot be provoked on any machine. `share/causes` has the\n"
+		   "conditions; [answers.md](answers.md) has whole answers. A test compares this page with the causes;\n"
+		   "`CAUSES_DOCUMENT=docs/causes.md build/tests/test-rule-incidents` writes it.\n\n"
+		   "| cause | answer | what you can do | from |\n|---|---|---|---|\n", causes.list.n);
+	for (size_t i = 0; i < causes.list.n; i++) {
+		const struct cause *c = &causes.list.v[i];
+		const struct incident *x = c->fleet ? NULL : first_of(c->id);
+
+		str_puts(out, "|");
+		write_cell(out, c->id);
+		write_cell(out, x && x->say ? x->say : c->say);
+		write_cell(out, x && x->next ? x->next : c->next);
+		write_cell(out, !x ? "a fleet" : x->constructed ? "constructed" : "recorded");
+		str_puts(out, "\n");
+	}
+}
+
+static void document_is_up_to_date(void **state)
+{
+	const char *path = getenv("CAUSES_DOCUMENT");
+	_cleanup_str_ struct str expected = {};
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	write_document(&expected);
+	assert_int_equal(expected.error, 0);
+	if (path) {
+		_cleanup_fclose_ FILE *f = fopen(path, "we");
+
+		assert_non_null(f);
+		assert_true(fputs(expected.data, f) >= 0);
+		return;
+	}
+	text = read_whole(INCIDENTS "/../../docs/causes.md");
+	if (strcmp(text, expected.data) != 0)
+		fail_msg("docs/causes.md is old; run CAUSES_DOCUMENT=docs/causes.md build/tests/test-rule-incidents");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_told_of_each),
 		cmocka_unit_test(confusion),
 		cmocka_unit_test(every_cause_has_both),
+		cmocka_unit_test(document_is_up_to_date),
 	};
 
 	return cmocka_run_group_tests(tests, read_all, forget);

@@ -93,7 +93,7 @@ static uint32_t uid_of(const char *user)
 	uint64_t number;
 	const struct passwd *known;
 
-	if (parse_u64(user, &number) == 0)
+	if (str_parse_u64(user, &number) == 0)
 		return (uint32_t)number;
 	known = getpwnam(user);
 	return known ? known->pw_uid : UINT32_MAX;

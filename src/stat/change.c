@@ -33,8 +33,8 @@ static double spread_of_neighbours(const struct points *p, double *room)
 {
 	for (size_t i = 0; i + 1 < p->n; i++)
 		room[i] = fabs(p->value[i + 1] - p->value[i]);
-	sort_values(room, p->n - 1);
-	return quantile_sorted(room, p->n - 1, 0.5) / (0.6745 * M_SQRT2);
+	robust_sort(room, p->n - 1);
+	return robust_quantile(room, p->n - 1, 0.5) / (0.6745 * M_SQRT2);
 }
 
 /* Two levels: [from, to) and the rest; to = n: one change. Of all segments, or of those that continue to the end. About the mean of all
@@ -320,7 +320,8 @@ static double mean_of(const struct window *windows, size_t from, size_t to, size
 	return count > 0 ? sum / count : NAN;
 }
 
-bool change_find(const struct window *windows, size_t n, double period, double level, struct change *ret)
+bool change_find(const struct window *windows, size_t n, double period, double level,
+		 struct change_point *ret)
 {
 	size_t window[MOST_WINDOWS];
 	double value[MOST_WINDOWS], weight[MOST_WINDOWS], alone[MOST_WINDOWS], room[MOST_WINDOWS + 1], room2[MOST_WINDOWS + 1];
@@ -329,7 +330,7 @@ bool change_find(const struct window *windows, size_t n, double period, double l
 	double wander;
 	bool cycle = period > 0 && (double)n >= period / 2;
 
-	*ret = (struct change){.z = NAN, .p = 1, .before = NAN, .during = NAN};
+	*ret = (struct change_point){.z = NAN, .p = 1, .before = NAN, .during = NAN};
 	for (size_t i = n > MOST_WINDOWS ? n - MOST_WINDOWS : 0; i < n; i++)
 		if (windows[i].count > 0) {
 			value[p.n] = windows[i].mean;

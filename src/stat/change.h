@@ -11,7 +11,7 @@ struct window {
 	double variance; /* of the population */
 };
 
-struct change {
+struct change_point {
 	size_t at;	       /* the first window of the new level */
 	size_t until;	       /* the first window of the old level again; n = it continues */
 	double before, during; /* the mean by count, and by how much more the new level is without the cycle's part in it */
@@ -28,4 +28,5 @@ struct change {
  * Windows may also follow a cycle of `period` of them (those of a day; 0 = none), which half of one shows: then a change
  * is what two levels next to the cycle explain better than the cycle alone, and p is by permutation of what the cycle leaves over.
  * Returns whether p <= level and fills *ret (always, where there are four windows or more with something in them). */
-bool change_find(const struct window *windows, size_t n, double period, double level, struct change *ret);
+bool change_find(const struct window *windows, size_t n, double period, double level,
+		 struct change_point *ret);

@@ -79,7 +79,7 @@ static float first_number(const struct piece *pieces, size_t n)
 	return NAN;
 }
 
-void moments_of(const struct piece *pieces, size_t n, struct moments *ret)
+void column_moments_of(const struct piece *pieces, size_t n, struct column_moments *ret)
 {
 	float origin = first_number(pieces, n);
 	struct sums s = {.min = INFINITY, .max = -INFINITY};
@@ -94,9 +94,10 @@ void moments_of(const struct piece *pieces, size_t n, struct moments *ret)
 	}
 	mean = s.sum / (double)s.n;
 	variance = s.squares / (double)s.n - mean * mean;
-	*ret = (struct moments){s.n, (double)origin + mean, variance > 0 ? sqrt(variance) : 0, s.min, s.max};
+	*ret = (struct column_moments){s.n, (double)origin + mean, variance > 0 ? sqrt(variance) : 0, s.min,
+				       s.max};
 	if (!s.n)
-		*ret = (struct moments){0, NAN, NAN, NAN, NAN};
+		*ret = (struct column_moments){0, NAN, NAN, NAN, NAN};
 }
 
 void select_room_free(struct select_room *room)
@@ -244,7 +245,7 @@ static float select_two(float *v, size_t n, size_t k, float *ret_next)
 	return v[k];
 }
 
-float select_kth(float *v, size_t n, size_t k)
+float columns_select(float *v, size_t n, size_t k)
 {
 	float next;
 
@@ -355,12 +356,12 @@ static bool find_bracket(const struct piece *pieces, size_t n, size_t total, dou
 
 	if (taken < SAMPLE / 16)
 		return false;
-	b->high = at + away >= (double)taken ? INFINITY : select_kth(memcpy(again, sample, sizeof(again)), taken, (size_t)(at + away));
-	b->low = at - away < 0 ? -INFINITY : select_kth(sample, taken, (size_t)(at - away));
+	b->high = at + away >= (double)taken ? INFINITY : columns_select(memcpy(again, sample, sizeof(again)), taken, (size_t)(at + away));
+	b->low = at - away < 0 ? -INFINITY : columns_select(sample, taken, (size_t)(at - away));
 	return true;
 }
 
-double quantile_of_pieces(const struct piece *pieces, size_t n, double q, struct select_room *room)
+double columns_quantile(const struct piece *pieces, size_t n, double q, struct select_room *room)
 {
 	struct bracket b = {};
 	size_t total = 0, kept = 0;
@@ -381,7 +382,7 @@ double quantile_of_pieces(const struct piece *pieces, size_t n, double q, struct
 	return value_at(room->v, kept, at);
 }
 
-double median_of(const struct piece *pieces, size_t n, struct select_room *room)
+double columns_median(const struct piece *pieces, size_t n, struct select_room *room)
 {
-	return quantile_of_pieces(pieces, n, 0.5, room);
+	return columns_quantile(pieces, n, 0.5, room);
 }

@@ -10,13 +10,13 @@ struct piece {
 	size_t n;
 };
 
-struct moments {
+struct column_moments {
 	uint64_t n;
 	double mean, sd; /* sd of the values themselves (divided by n) */
 	float min, max;
 };
 
-void moments_of(const struct piece *pieces, size_t n, struct moments *ret);
+void column_moments_of(const struct piece *pieces, size_t n, struct column_moments *ret);
 
 /* Memory that selection reuses; starts as {}. */
 struct select_room {
@@ -26,8 +26,8 @@ struct select_room {
 void select_room_free(struct select_room *room);
 
 /* The median: the mean of the two middles when the count is even. NaN also without memory. */
-double median_of(const struct piece *pieces, size_t n, struct select_room *room);
+double columns_median(const struct piece *pieces, size_t n, struct select_room *room);
 /* Quantile q in 0..1, linear between neighbors (Hyndman-Fan type 7). */
-double quantile_of_pieces(const struct piece *pieces, size_t n, double q, struct select_room *room);
+double columns_quantile(const struct piece *pieces, size_t n, double q, struct select_room *room);
 /* The k-th smallest of n > k numbers (no NaN); what v holds afterwards is undefined. */
-float select_kth(float *v, size_t n, size_t k);
+float columns_select(float *v, size_t n, size_t k);

@@ -92,7 +92,7 @@ static float first_number(const float *v, size_t n)
 
 #define ROUNDING 1e-10 /* of float32 squares against each other: less is no variance */
 
-struct correlation pearson(const float *x, const float *y, size_t n)
+struct correlation correlate_pearson(const float *x, const float *y, size_t n)
 {
 	float x0 = first_number(x, n), y0 = first_number(y, n);
 	size_t whole = n / LANES * LANES;
@@ -125,7 +125,7 @@ static int compare_indirect(const void *a, const void *b, void *data)
 	return x < y ? -1 : x > y;
 }
 
-void rank_values(float *v, size_t n, uint32_t *order)
+void correlate_rank(float *v, size_t n, uint32_t *order)
 {
 	for (size_t i = 0; i < n; i++)
 		order[i] = (uint32_t)i;
@@ -142,14 +142,15 @@ void rank_values(float *v, size_t n, uint32_t *order)
 	}
 }
 
-struct lagged pearson_lagged(const float *x, const float *y, size_t n, uint32_t most)
+struct lagged correlate_lagged(const float *x, const float *y, size_t n, uint32_t most)
 {
-	struct correlation at = pearson(x, y, n);
+	struct correlation at = correlate_pearson(x, y, n);
 	struct lagged best = {at.r, 0, at.n};
 
 	for (uint32_t k = 1; k <= most && k + 3 <= n; k++)
 		for (int sign = -1; sign <= 1; sign += 2) {
-			at = sign > 0 ? pearson(x + k, y, n - k) : pearson(x, y + k, n - k);
+			at = sign > 0 ? correlate_pearson(x + k, y, n - k)
+				      : correlate_pearson(x, y + k, n - k);
 			if (isnan(at.r) || (!isnan(best.r) && fabs(at.r) <= fabs(best.r) + (best.lag ? 0 : 0.01)))
 				continue;
 			best = (struct lagged){at.r, sign * (int)k, at.n};
@@ -157,7 +158,7 @@ struct lagged pearson_lagged(const float *x, const float *y, size_t n, uint32_t 
 	return best;
 }
 
-double shift_p(const float *x, const float *y, size_t n, uint32_t most, uint32_t shifts, double r, float *room)
+double correlate_shift_p(const float *x, const float *y, size_t n, uint32_t most, uint32_t shifts, double r, float *room)
 {
 	size_t margin = most + 1 + n / 20, span = n > 2 * margin ? n - 2 * margin : 0;
 	uint32_t as_well = 0;
@@ -170,7 +171,7 @@ double shift_p(const float *x, const float *y, size_t n, uint32_t most, uint32_t
 	memcpy(room + n, x, n * sizeof(*x));
 	for (uint32_t i = 0; i < shifts; i++) {
 		size_t shift = margin + (size_t)((double)i * (double)span / shifts);
-		struct lagged l = pearson_lagged(room + shift, y, n, most);
+		struct lagged l = correlate_lagged(room + shift, y, n, most);
 
 		as_well += fabs(l.r) >= fabs(r) - 1e-9;
 	}

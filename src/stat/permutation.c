@@ -99,17 +99,17 @@ int shift_find(const double *a, size_t n_a, const double *b, size_t n_b, double 
 		return -ENOMEM;
 	for (size_t i = 0; i < pairs; i++)
 		differences[i] = a[i / n_b] - b[i % n_b];
-	if (sort_values(differences, pairs) < pairs)
+	if (robust_sort(differences, pairs) < pairs)
 		return -EDOM;
 	null_distribution(n_a, n_b, null);
 	cut = find_cut(null, pairs, coverage, &ret->coverage);
-	ret->estimate = quantile_sorted(differences, pairs, 0.5);
+	ret->estimate = robust_quantile(differences, pairs, 0.5);
 	ret->low = differences[cut];
 	ret->high = differences[pairs - 1 - cut];
 	return 0;
 }
 
-void choose_phases(size_t n, size_t k, unsigned long long (*random)(void *data), void *data,
+void permutation_choose(size_t n, size_t k, unsigned long long (*random)(void *data), void *data,
 		   unsigned char *ret)
 {
 	/* selection sampling (Knuth, algorithm S): each is taken with the share of what is still to be taken

@@ -22,5 +22,5 @@ struct shift {
 int shift_find(const double *a, size_t n_a, const double *b, size_t n_b, double coverage, struct shift *ret);
 /* Chooses which k of n phases are of the first kind, each choice as likely as the others; ret: n flags.
  * `random` gives 64 independent bits a call. n <= PERMUTATION_MAX. */
-void choose_phases(size_t n, size_t k, unsigned long long (*random)(void *data), void *data,
+void permutation_choose(size_t n, size_t k, unsigned long long (*random)(void *data), void *data,
 		   unsigned char *ret);

@@ -12,7 +12,7 @@
 const double quantile_rank[QUANTILES] = {0, 0.25, 0.5, 0.75, 0.99, 1};
 
 /* Positive floats ascend as their bits do; negative ones the other way round. */
-uint16_t value_code(double value)
+uint16_t quantiles_code(double value)
 {
 	float f = (float)value;
 	uint32_t bits;
@@ -23,7 +23,7 @@ uint16_t value_code(double value)
 	return (uint16_t)(value < 0 ? VALUE_ZERO - bits : VALUE_ZERO + bits);
 }
 
-double value_of_code(uint16_t code)
+double quantiles_value(uint16_t code)
 {
 	uint32_t bits = (uint32_t)(code >= VALUE_ZERO ? code - VALUE_ZERO : VALUE_ZERO - code) << 17;
 	float f;
@@ -79,7 +79,7 @@ void quantiles_of(struct weighted *values, struct weighted *room, size_t n, doub
 			continue;
 		below += values[i].weight;
 		while (next < QUANTILES && below >= quantile_rank[next] * total)
-			q[next++] = value_of_code(values[i].code);
+			q[next++] = quantiles_value(values[i].code);
 	}
 }
 

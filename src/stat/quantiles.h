@@ -23,15 +23,15 @@ struct distribution {
 
 /* A value and how often it occurred. */
 struct weighted {
-	uint16_t code; /* value_code() */
+	uint16_t code; /* quantiles_code() */
 	uint32_t weight;
 };
 
 /* 16 bits for a value: sign, exponent and six bits of a float, rounded; within 0.8 % (2^-7), ascending as
  * values do. */
 #define VALUE_ZERO 0x4000 /* the code of 0 */
-uint16_t value_code(double value);
-double value_of_code(uint16_t code);
+uint16_t quantiles_code(double value);
+double quantiles_value(uint16_t code);
 
 /* Quantiles of values, each the least value with at least its rank below or at it. Sorts in place; `room` has
  * n places as well. n > 0 and not all weights 0. */

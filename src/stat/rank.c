@@ -6,13 +6,13 @@
 
 #include "stat/robust.h"
 
-double mann_whitney(double *a, size_t n_a, double *b, size_t n_b, double *ret_superiority)
+double rank_mann_whitney(double *a, size_t n_a, double *b, size_t n_b, double *ret_superiority)
 {
 	double u = 0, ties = 0, n, mean, variance, z;
 	size_t i = 0, j = 0;
 
-	n_a = sort_values(a, n_a);
-	n_b = sort_values(b, n_b);
+	n_a = robust_sort(a, n_a);
+	n_b = robust_sort(b, n_b);
 	if (!n_a || !n_b)
 		return NAN;
 	/* u counts, for every b, the a below it and half of those equal to it */
@@ -35,7 +35,7 @@ double mann_whitney(double *a, size_t n_a, double *b, size_t n_b, double *ret_su
 
 		while (i + t < n_a && a[i + t] == a[i])
 			t++;
-		if (!bsearch(&a[i], b, n_b, sizeof(*b), compare_values))
+		if (!bsearch(&a[i], b, n_b, sizeof(*b), robust_compare))
 			ties += (double)t * ((double)t * (double)t - 1);
 		i += t;
 	}
@@ -62,7 +62,7 @@ static int by_p(const void *x, const void *y)
 	return a->p < b->p ? -1 : a->p > b->p;
 }
 
-int benjamini_hochberg(double *p, size_t n)
+int rank_benjamini_hochberg(double *p, size_t n)
 {
 	struct ranked *ranked = calloc(n ? n : 1, sizeof(*ranked));
 	double least = 1;

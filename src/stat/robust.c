@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int compare_values(const void *a, const void *b)
+int robust_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -86,7 +86,7 @@ static void sort_all(double *values, size_t n)
 	uint64_t *keys = n >= WORTH && n <= UINT32_MAX ? malloc(2 * n * sizeof(*keys)) : NULL, *sorted;
 
 	if (!keys) {
-		qsort(values, n, sizeof(*values), compare_values);
+		qsort(values, n, sizeof(*values), robust_compare);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -97,7 +97,7 @@ static void sort_all(double *values, size_t n)
 	free(keys);
 }
 
-size_t sort_values(double *values, size_t n)
+size_t robust_sort(double *values, size_t n)
 {
 	if (n && !is_sorted(values, n)) /* nothing but zeros is normal */
 		sort_all(values, n);
@@ -106,7 +106,7 @@ size_t sort_values(double *values, size_t n)
 	return n;
 }
 
-double quantile_sorted(const double *sorted, size_t n, double q)
+double robust_quantile(const double *sorted, size_t n, double q)
 {
 	double at = q * (double)(n ? n - 1 : 0);
 	size_t below = (size_t)at;
@@ -118,19 +118,19 @@ double quantile_sorted(const double *sorted, size_t n, double q)
 	return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-double iqr_scale_sorted(const double *sorted, size_t n)
+double robust_scale(const double *sorted, size_t n)
 {
-	return (quantile_sorted(sorted, n, 0.75) - quantile_sorted(sorted, n, 0.25)) / 1.349;
+	return (robust_quantile(sorted, n, 0.75) - robust_quantile(sorted, n, 0.25)) / 1.349;
 }
 
-int compare_weighted(const void *a, const void *b)
+int robust_compare_weighted(const void *a, const void *b)
 {
 	double x = ((const struct weighted_value *)a)->value, y = ((const struct weighted_value *)b)->value;
 
 	return x < y ? -1 : x > y;
 }
 
-double quantile_weighted(const struct weighted_value *sorted, size_t n, double q)
+double robust_quantile_weighted(const struct weighted_value *sorted, size_t n, double q)
 {
 	double total = 0, below = 0, last = 0;
 

@@ -177,22 +177,6 @@ double sketch_above(const struct sketch *s, double value)
 	return above / (double)s->weight;
 }
 
-static double central_moment(const struct sketch *s, double about, int order)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < s->n; i++)
-		sum += (double)s->counts[i] * pow(bucket_value(s->first + i) - about, order);
-	return sum / (double)s->weight;
-}
-
-double sketch_kurtosis(const struct sketch *s)
-{
-	double mean = s->weight ? central_moment(s, 0, 1) : NAN, variance = s->weight ? central_moment(s, mean, 2) : 0;
-
-	return variance > 0 ? central_moment(s, mean, 4) / (variance * variance) : NAN;
-}
-
 double sketch_superiority_of(const struct sketch *s, double factor)
 {
 	double wins = 0, below = 0;
@@ -248,7 +232,7 @@ static int read_buckets(struct reader *r, struct sketch *s, uint64_t filled)
 		return -ENOMEM;
 	bucket = 0;
 	for (uint64_t i = 0; i < filled; i++) {
-		uint64_t step = read_varint(r), count = read_varint(r);
+		uint64_t step = reader_varint(r), count = reader_varint(r);
 
 		if (r->bad || !count || (i && !step) || step > end - bucket || __builtin_add_overflow(weight, count, &weight))
 			return -EBADMSG;
@@ -268,11 +252,11 @@ int sketch_read(struct reader *r, struct sketch **ret)
 
 	if (!s)
 		return -ENOMEM;
-	e = read_varint(r) == SKETCH_VERSION ? 0 : -EBADMSG;
-	s->weight = read_varint(r);
-	s->least = read_varint(r);
-	s->greatest = read_varint(r);
-	filled = read_varint(r);
+	e = reader_varint(r) == SKETCH_VERSION ? 0 : -EBADMSG;
+	s->weight = reader_varint(r);
+	s->least = reader_varint(r);
+	s->greatest = reader_varint(r);
+	filled = reader_varint(r);
 	if (e == 0)
 		e = r->bad ? -EBADMSG : read_buckets(r, s, filled);
 	if (e < 0)

@@ -33,8 +33,6 @@ double sketch_quantile(const struct sketch *s, double q);
 double sketch_superiority(const struct sketch *a, const struct sketch *b);
 /* The share of the weight that lies in buckets above that of `value`. NaN of nothing. */
 double sketch_above(const struct sketch *s, double value);
-/* The fourth central moment over the squared variance, of the buckets' values (3 of a Gaussian). NaN of nothing, or of one value. */
-double sketch_kurtosis(const struct sketch *s);
 /* P(x * factor > y) + half of equal, x and y both of `s`: how surely a change by that factor would be seen by ranks. */
 double sketch_superiority_of(const struct sketch *s, double factor);
 /* The canonical bytes; equal sketches give equal bytes. 0 or -errno of `out`. */

@@ -16,7 +16,7 @@ static void make(struct window *w, size_t n, size_t from, size_t to, double leve
 static void a_step_is_found_where_it_is(void **state)
 {
 	struct window w[40];
-	struct change c;
+	struct change_point c;
 
 	(void)state;
 	make(w, 40, 27, 40, 115);
@@ -29,7 +29,7 @@ static void a_step_is_found_where_it_is(void **state)
 static void what_came_back_has_an_end(void **state)
 {
 	struct window w[40];
-	struct change c;
+	struct change_point c;
 
 	(void)state;
 	make(w, 40, 12, 21, 90);
@@ -42,7 +42,7 @@ static void what_came_back_has_an_end(void **state)
 static void quiet_series_and_short_ones_have_none(void **state)
 {
 	struct window w[40];
-	struct change c;
+	struct change_point c;
 
 	(void)state;
 	make(w, 40, 0, 0, 0);
@@ -54,7 +54,7 @@ static void quiet_series_and_short_ones_have_none(void **state)
 static void windows_in_which_nothing_happened_do_not_count(void **state)
 {
 	struct window w[40];
-	struct change c;
+	struct change_point c;
 
 	(void)state;
 	make(w, 40, 20, 40, 120);
@@ -84,7 +84,7 @@ static void chance_finds_no_more_than_its_level(void **state)
 	(void)state;
 	for (int run = 0; run < 300; run++) {
 		struct window w[20];
-		struct change c;
+		struct change_point c;
 
 		for (size_t i = 0; i < 20; i++)
 			w[i] = (struct window){.count = 100, .mean = 50 + noise(), .variance = 100};
@@ -110,7 +110,7 @@ static void a_day_with_its_cycle_has_no_change(void **state)
 	(void)state;
 	for (int run = 0; run < 100; run++) {
 		struct window w[96];
-		struct change c;
+		struct change_point c;
 
 		make_days(w, 96, 0, 0, 0);
 		found += change_find(w, 96, 48, 0.01, &c);
@@ -121,7 +121,7 @@ static void a_day_with_its_cycle_has_no_change(void **state)
 static void a_change_within_a_cycle_is_found_and_measured_without_it(void **state)
 {
 	struct window w[96];
-	struct change c;
+	struct change_point c;
 
 	(void)state;
 	make_days(w, 96, 62, 96, 8);
@@ -137,7 +137,7 @@ static void what_began_is_not_told_as_what_ended(void **state)
 	(void)state;
 	for (int run = 0; run < 60; run++) {
 		struct window w[96];
-		struct change c;
+		struct change_point c;
 		size_t from = 20 + (size_t)run;
 
 		make_days(w, 96, from, 96, 8);

@@ -14,19 +14,19 @@ static void moments_and_medians_by_hand(void **state)
 	const float a[] = {1, 2, NAN, 4}, b[] = {9};
 	const struct piece pieces[] = {{a, 4}, {b, 1}};
 	struct select_room room = {};
-	struct moments m;
+	struct column_moments m;
 
 	(void)state;
-	moments_of(pieces, 2, &m);
+	column_moments_of(pieces, 2, &m);
 	assert_int_equal(m.n, 4);
 	assert_close(m.mean, 4, 1e-12);
 	assert_close(m.sd, sqrt((9 + 4 + 0 + 25) / 4.0), 1e-12);
 	assert_close((double)m.min, 1, 0);
 	assert_close((double)m.max, 9, 0);
-	assert_close(median_of(pieces, 2, &room), 3, 0); /* the mean of the two middles */
-	assert_close(median_of(pieces, 1, &room), 2, 0);
-	assert_close(quantile_of_pieces(pieces, 2, 0.25, &room), 1.75, 1e-12);
-	assert_true(isnan(median_of(pieces, 0, &room)));
+	assert_close(columns_median(pieces, 2, &room), 3, 0); /* the mean of the two middles */
+	assert_close(columns_median(pieces, 1, &room), 2, 0);
+	assert_close(columns_quantile(pieces, 2, 0.25, &room), 1.75, 1e-12);
+	assert_true(isnan(columns_median(pieces, 0, &room)));
 	select_room_free(&room);
 }
 
@@ -44,7 +44,7 @@ static void quantiles_equal_those_of_sorting(void **state)
 			float *v = malloc(n * sizeof(*v));
 			double *sorted = malloc(n * sizeof(*sorted));
 			struct piece pieces[2] = {{v, n / 3}, {v + n / 3, n - n / 3}};
-			struct moments m;
+			struct column_moments m;
 			size_t numbers;
 
 			for (size_t i = 0; i < n; i++) {
@@ -53,11 +53,11 @@ static void quantiles_equal_those_of_sorting(void **state)
 				v[i] = kind == 0 ? x : kind == 1 ? (float)(rand() % 3) : kind == 2 && rand() % 4 == 0 ? NAN : expf(20 * x);
 				sorted[i] = (double)v[i];
 			}
-			numbers = sort_values(sorted, n);
-			moments_of(pieces, 2, &m);
+			numbers = robust_sort(sorted, n);
+			column_moments_of(pieces, 2, &m);
 			assert_int_equal(m.n, numbers);
 			for (double q = 0; q <= 1; q += 0.05) {
-				double want = quantile_sorted(sorted, numbers, q), got = quantile_of_pieces(pieces, 2, q, &room);
+				double want = robust_quantile(sorted, numbers, q), got = columns_quantile(pieces, 2, q, &room);
 
 				assert_true(numbers ? fabs(got - want) <= 1e-9 * fabs(want) : isnan(got));
 			}
@@ -74,12 +74,12 @@ static void correlation_by_hand(void **state)
 	uint32_t order[5];
 
 	(void)state;
-	assert_close(pearson(x, y, 5).r, 0.8, 1e-9);
-	assert_int_equal(pearson(gaps, y, 5).n, 4);
-	assert_true(pearson(x, up, 5).r < 0.99);
-	rank_values(up, 5, order);
-	assert_close(pearson(x, up, 5).r, 1, 1e-9);
-	assert_true(isnan(pearson(x, (const float[]){7, 7, 7, 7, 7}, 5).r));
+	assert_close(correlate_pearson(x, y, 5).r, 0.8, 1e-9);
+	assert_int_equal(correlate_pearson(gaps, y, 5).n, 4);
+	assert_true(correlate_pearson(x, up, 5).r < 0.99);
+	correlate_rank(up, 5, order);
+	assert_close(correlate_pearson(x, up, 5).r, 1, 1e-9);
+	assert_true(isnan(correlate_pearson(x, (const float[]){7, 7, 7, 7, 7}, 5).r));
 }
 
 static void a_leader_is_found_with_its_lag(void **state)
@@ -93,10 +93,10 @@ static void a_leader_is_found_with_its_lag(void **state)
 		y[i] = (float)rand() / (float)RAND_MAX;
 	for (int i = 0; i < 200; i++)
 		x[i] = i >= 3 ? y[i - 3] : 0.5F;
-	l = pearson_lagged(x, y, 200, 5);
+	l = correlate_lagged(x, y, 200, 5);
 	assert_int_equal(l.lag, 3);
 	assert_true(l.r > 0.99);
-	assert_true(shift_p(x, y, 200, 5, 99, l.r, room) <= 0.01 + 1e-9);
+	assert_true(correlate_shift_p(x, y, 200, 5, 99, l.r, room) <= 0.01 + 1e-9);
 }
 
 /* Two slow waves of nearly one frequency correlate highly by nature: the normal p would call that sure. */
@@ -110,9 +110,9 @@ static void surrogates_know_autocorrelation(void **state)
 		x[i] = sinf((float)i / 40);
 		y[i] = sinf((float)i / 40 + 0.3F);
 	}
-	c = pearson(x, y, 300);
+	c = correlate_pearson(x, y, 300);
 	assert_true(c.r > 0.9);
-	assert_true(shift_p(x, y, 300, 20, 199, c.r, room) > 0.01);
+	assert_true(correlate_shift_p(x, y, 300, 20, 199, c.r, room) > 0.01);
 }
 
 RUN_TESTS(cmocka_unit_test(moments_and_medians_by_hand), cmocka_unit_test(quantiles_equal_those_of_sorting),

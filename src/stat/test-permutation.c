@@ -93,7 +93,7 @@ static void every_choice_comes_and_none_is_preferred(void **state)
 		unsigned char flags[8];
 		int mask = 0, held = 0;
 
-		choose_phases(8, 4, count_up, &seed, flags);
+		permutation_choose(8, 4, count_up, &seed, flags);
 		for (int k = 0; k < 8; k++) {
 			mask |= flags[k] << k;
 			held += flags[k];

@@ -23,7 +23,7 @@ static struct distribution summarise(const double *values, size_t n)
 	struct distribution d = {.n = (double)n};
 
 	for (size_t i = 0; i < n; i++) {
-		w[i] = (struct weighted){value_code(values[i]), 1};
+		w[i] = (struct weighted){quantiles_code(values[i]), 1};
 		d.mean += values[i] / (double)n;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -38,15 +38,15 @@ static void codes_keep_order_and_eight_per_mille(void **state)
 
 	(void)state;
 	for (double x = -1e12; x < -1e-12; x *= 0.9) {
-		assert_true(fabs(value_of_code(value_code(x)) / x - 1) <= 1.0 / 128);
-		assert_true(value_of_code(value_code(x)) >= last);
-		last = value_of_code(value_code(x));
+		assert_true(fabs(quantiles_value(quantiles_code(x)) / x - 1) <= 1.0 / 128);
+		assert_true(quantiles_value(quantiles_code(x)) >= last);
+		last = quantiles_value(quantiles_code(x));
 	}
-	assert_true(value_of_code(value_code(0)) == 0);
+	assert_true(quantiles_value(quantiles_code(0)) == 0);
 	for (double x = 1e-12; x < 1e18; x *= 1.003) {
-		assert_true(fabs(value_of_code(value_code(x)) / x - 1) <= 1.0 / 128);
-		assert_true(value_of_code(value_code(x)) >= last);
-		last = value_of_code(value_code(x));
+		assert_true(fabs(quantiles_value(quantiles_code(x)) / x - 1) <= 1.0 / 128);
+		assert_true(quantiles_value(quantiles_code(x)) >= last);
+		last = quantiles_value(quantiles_code(x));
 	}
 }
 
@@ -67,8 +67,8 @@ static void few_and_many_are_sorted(void **state)
 		struct weighted w[100], room[100];
 
 		for (size_t i = 0; i < n; i++) {
-			values[i] = value_of_code(value_code(draw((unsigned)n, (unsigned)i)));
-			w[i] = (struct weighted){value_code(values[i]), 1};
+			values[i] = quantiles_value(quantiles_code(draw((unsigned)n, (unsigned)i)));
+			w[i] = (struct weighted){quantiles_code(values[i]), 1};
 		}
 		qsort(values, n, sizeof(values[0]), ascending);
 		quantiles_of(w, room, n, q);
@@ -82,10 +82,10 @@ static void few_and_many_are_sorted(void **state)
 
 static void weights_count(void **state)
 {
-	struct weighted w[] = {{value_code(8), 1},
-			       {value_code(0), 98},
-			       {value_code(2), 1},
-			       {value_code(-4), 0}},
+	struct weighted w[] = {{quantiles_code(8), 1},
+			       {quantiles_code(0), 98},
+			       {quantiles_code(2), 1},
+			       {quantiles_code(-4), 0}},
 			room[4];
 	double q[QUANTILES];
 
@@ -115,7 +115,7 @@ static void merged_ranks_lie_within_their_error(void **state)
 
 		for (unsigned p = 0; p < PARTS; p++) {
 			for (unsigned i = 0; i < EACH; i++)
-				all[p * EACH + i] = value_of_code(value_code(draw(p + round, i)));
+				all[p * EACH + i] = quantiles_value(quantiles_code(draw(p + round, i)));
 			parts[p] = summarise(all + p * EACH, EACH);
 		}
 		assert_int_equal(distribution_merge(parts, PARTS, &merged), 0);

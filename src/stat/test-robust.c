@@ -9,15 +9,15 @@
 static void quantiles_are_linear_between_neighbours(void **state)
 {
 	double v[] = {4, NAN, 1, 3, 2};
-	size_t n = sort_values(v, 5);
+	size_t n = robust_sort(v, 5);
 
 	(void)state;
 	assert_int_equal(n, 4);
-	assert_true(quantile_sorted(v, n, 0) == 1 && quantile_sorted(v, n, 1) == 4);
-	assert_true(quantile_sorted(v, n, 0.5) == 2.5);
-	assert_true(fabs(quantile_sorted(v, n, 0.25) - 1.75) < 1e-12);
-	assert_true(fabs(iqr_scale_sorted(v, n) - 1.5 / 1.349) < 1e-12);
-	assert_true(isnan(quantile_sorted(v, 0, 0.5)));
+	assert_true(robust_quantile(v, n, 0) == 1 && robust_quantile(v, n, 1) == 4);
+	assert_true(robust_quantile(v, n, 0.5) == 2.5);
+	assert_true(fabs(robust_quantile(v, n, 0.25) - 1.75) < 1e-12);
+	assert_true(fabs(robust_scale(v, n) - 1.5 / 1.349) < 1e-12);
+	assert_true(isnan(robust_quantile(v, 0, 0.5)));
 }
 
 /* Many are sorted by their digits, few by comparing. */
@@ -36,8 +36,8 @@ static void many_values_are_sorted_as_few_are(void **state)
 	sorted[1] = INFINITY;
 	sorted[2] = -INFINITY;
 	memcpy(compared, sorted, sizeof(sorted));
-	qsort(compared, n, sizeof(compared[0]), compare_values);
-	numbers = sort_values(sorted, n);
+	qsort(compared, n, sizeof(compared[0]), robust_compare);
+	numbers = robust_sort(sorted, n);
 	assert_int_equal(numbers, n - (n + 6) / 7);
 	for (size_t i = 0; i < n; i++)
 		assert_true(i < numbers ? sorted[i] == compared[i] : isnan(sorted[i]));

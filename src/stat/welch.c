@@ -58,38 +58,43 @@ static double beta_share(double x, double a, double b)
 	return front * beta_fraction(x, a, b) / a;
 }
 
-double student_p(double t, double df)
+double welch_student_p(double t, double df)
 {
 	if (isnan(t) || !(df > 0))
 		return NAN;
 	if (isinf(t))
 		return 0;
-	return df > 1e7 ? normal_p(t) : beta_share(df / (df + t * t), df / 2, 0.5);
+	return df > 1e7 ? welch_normal_p(t) : beta_share(df / (df + t * t), df / 2, 0.5);
 }
 
-double normal_p(double z)
+double welch_binomial_p(double k, double n, double share)
+{
+	return k <= 0 ? 1 : k > n ? 0 : beta_share(share, k, n - k + 1);
+}
+
+double welch_normal_p(double z)
 {
 	return isnan(z) ? NAN : erfc(fabs(z) / M_SQRT2);
 }
 
-double mann_whitney_p(double superiority, double n_a, double n_b)
+double welch_mann_whitney_p(double superiority, double n_a, double n_b)
 {
 	if (isnan(superiority) || !(n_a > 0) || !(n_b > 0))
 		return NAN;
-	return normal_p((superiority - 0.5) / sqrt((n_a + n_b + 1) / (12 * n_a * n_b)));
+	return welch_normal_p((superiority - 0.5) / sqrt((n_a + n_b + 1) / (12 * n_a * n_b)));
 }
 
-double mad_z(double x, double *others, size_t n, double floor)
+double welch_mad_z(double x, double *others, size_t n, double floor)
 {
 	double median, mad;
 
-	n = sort_values(others, n);
+	n = robust_sort(others, n);
 	if (!n)
 		return NAN;
-	median = quantile_sorted(others, n, 0.5);
+	median = robust_quantile(others, n, 0.5);
 	for (size_t i = 0; i < n; i++)
 		others[i] = fabs(others[i] - median);
-	sort_values(others, n);
-	mad = fmax(1.4826 * quantile_sorted(others, n, 0.5), floor);
+	robust_sort(others, n);
+	mad = fmax(1.4826 * robust_quantile(others, n, 0.5), floor);
 	return mad > 0 ? (x - median) / mad : x == median ? 0 : copysign(INFINITY, x - median);
 }

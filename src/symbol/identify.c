@@ -53,6 +53,12 @@ void identify_free(struct identifier *i)
 	free(i);
 }
 
+void identifier_rest(struct identifier *i)
+{
+	if (i->sandbox.pid > 0)
+		sandbox_stop(&i->sandbox);
+}
+
 static uint64_t file_key(const struct module *m)
 {
 	return m->inode ^ (uint64_t)m->device << 32;
@@ -67,7 +73,7 @@ static void keep(struct identifier *i, const struct module *m)
 	*id = m->build_id;
 	if (i->known.n >= KNOWN_MAX)
 		forget(i);
-	if (hmap_put(&i->known, hash_text(m->path), file_key(m), id) < 0)
+	if (hmap_put(&i->known, hmap_hash_text(m->path), file_key(m), id) < 0)
 		free(id);
 }
 
@@ -117,7 +123,7 @@ static void identify(struct identifier *i, const struct modules *process, struct
 	if (m->identified || m->kind != MODULE_FILE)
 		return;
 	m->identified = true;
-	known = hmap_get(&i->known, hash_text(m->path), file_key(m));
+	known = hmap_get(&i->known, hmap_hash_text(m->path), file_key(m));
 	if (known) {
 		m->build_id = *known;
 		return;

@@ -72,6 +72,22 @@ static int by_address(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
+/* Frees what was allocated for more to come: recorders keep the rest. */
+static void give_back(struct kernel_symbols *k)
+{
+	char *text = realloc(k->text.data, k->text.len + 1);
+	void *symbols = realloc(k->symbols.v, k->symbols.n * sizeof(*k->symbols.v));
+
+	if (text) {
+		k->text.data = text;
+		k->text.allocated = k->text.len + 1;
+	}
+	if (symbols) {
+		k->symbols.v = symbols;
+		k->symbols.allocated = k->symbols.n;
+	}
+}
+
 static int read_all(struct kernel_symbols *k, FILE *f)
 {
 	_cleanup_free_ char *line = NULL;
@@ -85,9 +101,11 @@ static int read_all(struct kernel_symbols *k, FILE *f)
 		r = k->text.error;
 	if (r == 0 && !k->symbols.n)
 		r = lines ? -EACCES : -EBADMSG;
-	if (r == 0)
-		qsort(k->symbols.v, k->symbols.n, sizeof(k->symbols.v[0]), by_address);
-	return r;
+	if (r < 0)
+		return r;
+	qsort(k->symbols.v, k->symbols.n, sizeof(k->symbols.v[0]), by_address);
+	give_back(k);
+	return 0;
 }
 
 int kernel_symbols_read(const char *proc_root, struct kernel_symbols **ret)

@@ -160,7 +160,7 @@ static uint32_t read_inner_pid(const char *folder, uint32_t pid)
 		char *line = strndup(at + 1, strcspn(at + 1, "\n"));
 		char *last = line ? strrchr(line, '\t') : NULL;
 
-		if (!last || parse_u64(last + 1, &inner) < 0)
+		if (!last || str_parse_u64(last + 1, &inner) < 0)
 			inner = pid;
 		free(line);
 	}

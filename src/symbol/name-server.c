@@ -20,7 +20,7 @@ static void put_text(struct str *out, const char *text)
 	(void)str_put_blob(out, text ? text : "", text ? strnlen(text, NAME_LENGTH_MAX) : 0);
 }
 
-void symbol_put(struct str *out, const struct symbol *s)
+void name_server_put(struct str *out, const struct symbol *s)
 {
 	(void)str_put_varint(out, s->nameless);
 	(void)str_put_varint(out, (s->bounded ? BIT_BOUNDED : 0) | (s->inlined ? BIT_INLINED : 0));
@@ -31,16 +31,16 @@ void symbol_put(struct str *out, const struct symbol *s)
 	put_text(out, s->file);
 }
 
-int symbol_take(struct reader *in, struct symbol *ret, char **ret_name, char **ret_file)
+int name_server_take(struct reader *in, struct symbol *ret, char **ret_name, char **ret_file)
 {
-	uint64_t nameless = read_varint(in), bits = read_varint(in);
+	uint64_t nameless = reader_varint(in), bits = reader_varint(in);
 
 	*ret = (struct symbol){.bounded = bits & BIT_BOUNDED, .inlined = bits & BIT_INLINED};
-	ret->module_offset = read_varint(in);
-	ret->offset = read_varint(in);
-	ret->line = (uint32_t)read_varint(in);
-	*ret_name = read_text(in);
-	*ret_file = read_text(in);
+	ret->module_offset = reader_varint(in);
+	ret->offset = reader_varint(in);
+	ret->line = (uint32_t)reader_varint(in);
+	*ret_name = reader_text(in);
+	*ret_file = reader_text(in);
 	if (in->bad || nameless >= NAMELESS_COUNT)
 		return -EBADMSG;
 	ret->nameless = (enum nameless)nameless;
@@ -79,8 +79,8 @@ static void close_object(struct name_server *s, uint64_t id)
 
 static void open_object(struct name_server *s, struct sandbox_request *request, struct str *answer)
 {
-	uint64_t id = read_varint(&request->bytes);
-	_cleanup_free_ char *name = read_text(&request->bytes);
+	uint64_t id = reader_varint(&request->bytes);
+	_cleanup_free_ char *name = reader_text(&request->bytes);
 	const struct build_id *build_id;
 	struct object *o = NULL;
 	int fd = take_file(request, 0);
@@ -103,7 +103,7 @@ static void put_renamed(struct str *answer, struct symbol s, const char *name)
 	_cleanup_free_ char *readable = readable_name(name);
 
 	s.name = readable;
-	symbol_put(answer, &s);
+	name_server_put(answer, &s);
 }
 
 static void put_lines(struct str *answer, const struct symbol *whole, const char *name, const struct source_line *lines, size_t n)
@@ -128,9 +128,9 @@ static void put_lines(struct str *answer, const struct symbol *whole, const char
 /* The innermost inlined call first, the real function last. */
 static void name_place(struct name_server *server, struct sandbox_request *request, struct str *answer)
 {
-	struct object *o = hmap_get(&server->objects, read_varint(&request->bytes), 0);
-	uint64_t file_offset = read_varint(&request->bytes);
-	bool with_lines = read_varint(&request->bytes);
+	struct object *o = hmap_get(&server->objects, reader_varint(&request->bytes), 0);
+	uint64_t file_offset = reader_varint(&request->bytes);
+	bool with_lines = reader_varint(&request->bytes);
 	struct symbol whole = {.module_offset = file_offset, .nameless = NAMELESS_STRIPPED};
 	struct source_line lines[INLINES_MAX];
 	const struct function *f;
@@ -140,7 +140,7 @@ static void name_place(struct name_server *server, struct sandbox_request *reque
 	if (!o || object_address(o, file_offset, &whole.module_offset) < 0) {
 		whole.nameless = o ? NAMELESS_OUTSIDE : NAMELESS_GONE;
 		(void)str_put_varint(answer, 1);
-		symbol_put(answer, &whole);
+		name_server_put(answer, &whole);
 		return;
 	}
 	f = object_function(o, whole.module_offset);
@@ -177,7 +177,7 @@ static int read_map(int fd, struct jit_map **ret)
 
 static void open_map(struct name_server *s, struct sandbox_request *request, struct str *answer)
 {
-	uint64_t id = read_varint(&request->bytes);
+	uint64_t id = reader_varint(&request->bytes);
 	struct jit_map *m = NULL;
 	int r = read_map(take_file(request, 0), &m);
 
@@ -191,8 +191,8 @@ static void open_map(struct name_server *s, struct sandbox_request *request, str
 
 static void name_generated(struct name_server *s, struct sandbox_request *request, struct str *answer)
 {
-	const struct jit_map *m = hmap_get(&s->maps, read_varint(&request->bytes), 0);
-	uint64_t address = read_varint(&request->bytes), offset = 0;
+	const struct jit_map *m = hmap_get(&s->maps, reader_varint(&request->bytes), 0);
+	uint64_t address = reader_varint(&request->bytes), offset = 0;
 	const char *name = m ? jit_map_find(m, address, &offset) : NULL;
 
 	(void)str_put_varint(answer, offset);
@@ -229,7 +229,7 @@ void name_server_handle(void *data, struct sandbox_request *request, struct str 
 		[NAME_OPEN] = open_object, [NAME_PLACE] = name_place,  [NAME_MAP] = open_map, [NAME_GENERATED] = name_generated,
 		[NAME_IDENTIFY] = identify, [NAME_CLOSE] = close_all,
 	};
-	uint64_t kind = read_varint(&request->bytes);
+	uint64_t kind = reader_varint(&request->bytes);
 
 	if (kind < ARRAY_SIZE(handlers) && handlers[kind])
 		handlers[kind](data, request, answer);

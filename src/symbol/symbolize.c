@@ -116,7 +116,7 @@ static const char *intern(struct symbolizer *s, const char *text)
 	if (!text || !*text)
 		return NULL;
 	n = strlen(text);
-	hash = hash_bytes(text, n);
+	hash = hmap_hash_bytes(text, n);
 	kept = hmap_get(&s->strings, hash, n);
 	if (kept)
 		return kept;
@@ -232,7 +232,7 @@ static struct opened open_object(struct symbolizer *s, uint64_t key, uint64_t ke
 	r = ask(s, fd, &answer);
 	if (r < 0)
 		return (struct opened){key, key2, 0, give_up(s, r, key, key2, path)};
-	r = (int)read_svarint(&answer);
+	r = (int)reader_svarint(&answer);
 	if (r == -EBADMSG)
 		note_damage(s, path);
 	if (r < 0)
@@ -268,7 +268,7 @@ static struct opened *keep_opened(struct symbolizer *s, struct opened found)
 
 static uint64_t hash_id(const struct build_id *id)
 {
-	return hash_bytes(id, 1 + (size_t)id->size);
+	return hmap_hash_bytes(id, 1 + (size_t)id->size);
 }
 
 /* The program itself may have been upgraded since while its debug file is still there. */
@@ -294,7 +294,7 @@ static struct opened *find_opened(struct symbolizer *s, uint64_t key, uint64_t k
 
 static struct opened *stored_object(struct symbolizer *s, const struct code_place *p)
 {
-	uint64_t key = hash_text(p->path), key2 = hash_id(&p->build_id);
+	uint64_t key = hmap_hash_text(p->path), key2 = hash_id(&p->build_id);
 	struct opened *known = find_opened(s, key, key2);
 
 	return known ? known : keep_opened(s, open_stored(s, key, key2, p));
@@ -303,7 +303,7 @@ static struct opened *stored_object(struct symbolizer *s, const struct code_plac
 static struct opened *living_object(struct symbolizer *s, const struct modules *process, uint32_t index)
 {
 	const struct module *module = &process->modules.v[index];
-	uint64_t key = hash_text(module->path), key2 = (uint64_t)process->pid << 32 ^ module->inode ^ 1ull << 63;
+	uint64_t key = hmap_hash_text(module->path), key2 = (uint64_t)process->pid << 32 ^ module->inode ^ 1ull << 63;
 	struct opened *known = find_opened(s, key, key2);
 
 	return known ? known : keep_opened(s, open_file(s, key, key2, modules_open(process, module), module->path, NULL));
@@ -325,13 +325,13 @@ static size_t nameless(struct symbolizer *s, const char *path, uint64_t offset, 
 
 static size_t take_symbols(struct symbolizer *s, struct reader *answer, const char *path, struct symbol *ret)
 {
-	uint64_t n = read_varint(answer);
+	uint64_t n = reader_varint(answer);
 	size_t taken = 0;
 
 	while (taken < n && taken < INLINES_MAX) {
 		_cleanup_free_ char *name = NULL, *file = NULL;
 
-		if (symbol_take(answer, &ret[taken], &name, &file) < 0)
+		if (name_server_take(answer, &ret[taken], &name, &file) < 0)
 			break;
 		ret[taken].module = intern(s, path);
 		ret[taken].name = intern(s, name);
@@ -345,7 +345,7 @@ static size_t name_in_object(struct symbolizer *s, const struct opened *opened, 
 {
 	struct opened o = *opened; /* it goes with its server */
 	bool lines = may_read_lines(s);
-	int64_t began = boot_now();
+	int64_t began = clock_boot();
 	struct reader answer;
 	size_t n;
 	int r;
@@ -355,7 +355,7 @@ static size_t name_in_object(struct symbolizer *s, const struct opened *opened, 
 	(void)str_put_varint(&s->request, lines);
 	r = ask(s, -1, &answer);
 	if (lines)
-		s->lines_spent += boot_now() - began;
+		s->lines_spent += clock_boot() - began;
 	if (r < 0)
 		return nameless(s, path, file_offset, give_up(s, r, o.key, o.key2, path), ret);
 	n = take_symbols(s, &answer, path, ret);
@@ -398,7 +398,7 @@ size_t symbolize_place(struct symbolizer *s, const struct code_place *place, str
 
 	if (!place->path)
 		return nameless(s, "[anon]", place->offset, NAMELESS_NO_ELF, ret);
-	key = hash_text(place->path) ^ hash_id(&place->build_id);
+	key = hmap_hash_text(place->path) ^ hash_id(&place->build_id);
 	known = hmap_get(&s->names, key, place->offset);
 	if (known)
 		return give(known->symbols, known->n, ret, max);
@@ -426,7 +426,7 @@ static uint64_t open_map(struct symbolizer *s, const struct modules *process)
 		(void)give_up(s, r, process->pid, JIT_KEY, "its perf map");
 		return 0;
 	}
-	return read_svarint(&answer) == 0 ? id : 0;
+	return reader_svarint(&answer) == 0 ? id : 0;
 }
 
 static uint64_t map_of(struct symbolizer *s, const struct modules *process)
@@ -462,8 +462,8 @@ static const char *find_generated(struct symbolizer *s, const struct modules *pr
 		(void)give_up(s, r, process->pid, JIT_KEY, "its perf map");
 		return NULL;
 	}
-	*ret_offset = read_varint(&answer);
-	name = read_text(&answer);
+	*ret_offset = reader_varint(&answer);
+	name = reader_text(&answer);
 	return intern(s, name);
 }
 

@@ -166,7 +166,7 @@ static bool take_request(struct reader *in, struct unwind_walk *w, uint64_t *reg
 	const char *bytes;
 	size_t n;
 
-	w->max = read_varint(in);
+	w->max = reader_varint(in);
 	bytes = str_read_blob(in, &n);
 	if (n != UNWIND_REGISTERS * sizeof(uint64_t) || !w->max || w->max > UNWIND_FRAMES_MAX)
 		return false;

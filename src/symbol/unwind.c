@@ -73,7 +73,7 @@ const char *unwinder_damaged(const struct unwinder *u, size_t index)
 static int provide_module(void *data, struct reader *question)
 {
 	struct unwinder *u = data;
-	uint64_t index = read_varint(question);
+	uint64_t index = reader_varint(question);
 
 	if (question->bad || index >= u->modules->modules.n || hmap_get(&u->refused, index, 0))
 		return -EINVAL;
@@ -109,7 +109,7 @@ static int ask(struct unwinder *u, struct reader *ret)
 
 static struct chain *take_chain(struct reader *answer, size_t max)
 {
-	bool complete = read_varint(answer);
+	bool complete = reader_varint(answer);
 	size_t size;
 	const char *bytes = str_read_blob(answer, &size);
 	struct chain *c;
@@ -137,7 +137,7 @@ static uint64_t hash_words(uint64_t hash, const void *bytes, size_t n, uint64_t 
 		hash = (hash ^ word) * factor;
 		hash ^= hash >> 29;
 	}
-	return n ? hash ^ hash_bytes(at, n) : hash;
+	return n ? hash ^ hmap_hash_bytes(at, n) : hash;
 }
 
 static struct chain *walk(struct unwinder *u, const uint64_t *registers, const void *stack, size_t n, size_t max)

@@ -1,12 +1,13 @@
 """What a machine does to a recorder: each fault returns (tries, what was lost, what the user saw), and `holds` collects what did not hold.
 tests/test-faults has the store alone, at each of its writes; here it is the recorder as a user starts it."""
+import ctypes
 import os
 import random
 import shutil
 import subprocess
 import time
 
-from recorder import Recorder, with_rights_of_unit
+from recorder import NOBODY, OTHER, Recorder, start_as_user, with_rights_of_unit
 
 ALL = []
 
@@ -164,32 +165,36 @@ def damage(f):
     recorder = f.recorder()
     recorder.ask("mark", "a moment that counts")
     time.sleep(20)
+    now = int(time.time()) - 3
+    at, before = f"@{now}", f"@{now - 60}"
     recorder.stop()
     good, bad = f.folder + "/good.db", f.folder + "/bad.db"
-    subprocess.run([f.whyslow, "export", "--store", recorder.store, "--format", "store", "--output", good], check=True, capture_output=True)
+    subprocess.run([f.whyslow, "export", "--store", recorder.store, "--run-dir", recorder.run, "--format", "store", "--output", good], check=True, capture_output=True)
     with open(good, "rb") as file:
         whole = file.read()
-    questions = (("list", "--json"), ("show", "--at", "-10s", "--json"), ("export", "--format", "csv", "--output", "/dev/stdout"))
+    questions = (("list", "--json"), ("why", "--at", at, "--json"), ("show", "--at", at, "--json"), ("export", "--format", "csv", "--since", before, "--until", at))
     right = [answer_of(f, good, *words) for words in questions]
-    chance, same, told, silent, crashed, tries = random.Random(5), 0, 0, 0, 0, 60
+    f.holds("the questions have answers", all(code in (0, 1) and out for code, out, _ in right), [(code, said) for code, _, said in right])
+    chance, same, told, silent, crashed, tries = random.Random(5), 0, 0, [], [], 100
     for _ in range(tries):
         spoiled = bytearray(whole)
-        n, at = chance.choice([1, 4, 64]), chance.randrange(len(whole) - 64)
-        spoiled[at:at + n] = bytes(b ^ chance.randrange(1, 256) for b in spoiled[at:at + n])
+        n, where = chance.choice([1, 4, 64]), chance.randrange(len(whole) - 64)
+        spoiled[where:where + n] = bytes(b ^ chance.randrange(1, 256) for b in spoiled[where:where + n])
         with open(bad, "wb") as file:
             file.write(spoiled)
         for words, (_, out, _) in zip(questions, right):
             code, got, said = answer_of(f, bad, *words)
-            crashed += code < 0 or code > 3
+            if code < 0 or code > 3:
+                crashed.append((words[0], where, n, code, said[-200:]))
             if strip(got, bad) == strip(out, good) and code <= 1:
                 same += 1
             elif code == 3 or "damage" in got + said:
                 told += 1
             else:
-                silent += 1
-    f.holds("nothing crashes", crashed == 0, crashed)
-    f.holds("no answer differs without a word", silent == 0, f"{silent} of {3 * tries}")
-    return 3 * tries, "what the damaged pages held", f"{same} answers as before, {told} say what is damaged, {silent} differ without a word"
+                silent.append((words[0], where, n))
+    f.holds("nothing crashes", not crashed, crashed)
+    f.holds("no answer differs without a word", not silent, f"{silent} of {len(questions) * tries}")
+    return len(questions) * tries, "what the damaged pages held", f"{same} answers as before, {told} say what is damaged, {len(silent)} differ without a word"
 
 
 def strip(text, file):
@@ -254,3 +259,55 @@ def pid_wrap(f):
     f.holds("memory stays within 20 MiB of before", after < before + 20, f"{before:.0f}, {after:.0f}")
     recorder.stop()
     return 8000, "nothing", f"private memory {before:.0f} MiB before, {after:.0f} MiB after"
+
+
+def churn_names(stop_at):
+    """Processes that live for a moment, each with a name of its own."""
+    libc = ctypes.CDLL(None)
+    n = 0
+    while time.monotonic() < stop_at:
+        pid = os.fork()
+        if pid == 0:
+            libc.prctl(15, b"churn-%d" % n, 0, 0, 0)
+            time.sleep(0.3)
+            os._exit(0)
+        n += 1
+        time.sleep(0.05)
+        while n > 20 and os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return True
+
+
+def middle(values):
+    return sorted(values)[len(values) // 2]
+
+
+@fault("ten ticks a second with programs of new names, incidents, marks and questions of three users (SOAK_MINUTES)")
+def soak(f):
+    seconds = 60 * float(os.environ.get("SOAK_MINUTES", "4"))
+    recorder = f.recorder(settings="record.interval = 100ms\n")
+    began = time.monotonic()
+    churn = start_as_user(NOBODY, lambda: churn_names(began + seconds))
+    questions = 0
+    samples = []
+    while time.monotonic() < began + seconds and recorder.lives():
+        burn = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 if questions % 6 < 2 else 0)]
+        for uid in (0, NOBODY, OTHER):
+            for words in (("mark", f"moment {questions}"), ("why", "--json"), ("list",), ("show",), ("cpu", "--for", "200ms")):
+                done = recorder.ask(*words, user=uid, group=uid, extra_groups=[])
+                f.holds("each question is answered", done.returncode in (0, 1), f"{words}: {done.stderr[-100:]}")
+                questions += 1
+        samples.append((recorder.private_mib(), recorder.descriptors(), recorder.threads()))
+        time.sleep(3)
+        [p.kill() or p.wait() for p in burn]
+    os.waitpid(churn, 0)
+    third = len(samples) // 3
+    early, late = samples[third:2 * third], samples[-third:]
+    mib = [middle([s[0] for s in part]) for part in (early, late)]
+    f.holds("memory is flat", mib[1] < mib[0] + 4, f"{mib[0]:.1f} MiB in the second third, {mib[1]:.1f} MiB in the last")
+    f.holds("descriptors are flat", middle([s[1] for s in late]) <= middle([s[1] for s in early]) + 2, str([s[1] for s in samples[::5]]))
+    f.holds("threads are flat", middle([s[2] for s in late]) <= middle([s[2] for s in early]), str([s[2] for s in samples[::5]]))
+    f.holds("it ends when asked to", recorder.stop() == 0)
+    f.holds("the file is sound", f.is_sound() is True, f.is_sound())
+    return questions, "nothing", (f"in {seconds / 60:.0f} minutes ({10 * seconds:.0f} ticks) private memory {mib[0]:.0f} MiB in the second third, {mib[1]:.0f} MiB in the last, "
+                                  f"at most {max(s[0] for s in samples):.0f} MiB; {samples[-1][1]} descriptors")

@@ -101,6 +101,9 @@ class Recorder:
     def descriptors(self):
         return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in (self.process.pid, self.answerer()))
 
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
     def private_mib(self):
         """Memory of the recorder alone, in MiB."""
         with open(f"/proc/{self.process.pid}/smaps_rollup") as f:

@@ -12,10 +12,11 @@ function record({ whyslow, makeRecording, makeIncident }, folder, file) {
 	mkdirSync(file("traces"));
 	execFileSync(makeIncident, [file("traces/1.trace")]);
 	execFileSync(makeIncident, [file("traces/2.trace"), "more"]);
+	execFileSync(makeIncident, [file("profiles"), "profiles"]);
 	for (const note of ["editor hangs", "editor hangs again"]) {
 		execFileSync(whyslow, ["mark", "--store", file("r.db"), "--run-dir", folder, note]);
 		// as if it had been pressed then: within the recording, and not twice at a time
-		execFileSync("sqlite3", [file("r.db"), `update mark set wall = ${end - 5} * 1000000000 - id * 20000000000, last = ${end - 5} * 1000000000 - id * 20000000000`]);
+		execFileSync("sqlite3", [file("r.db"), `update mark set wall = ${end - 5} * 1000000000 - id * 20000000000, last = ${end - 5} * 1000000000 - id * 20000000000; vacuum`]);
 	}
 	return end;
 }

@@ -101,6 +101,34 @@ async function flame(p, address) {
 	await p.waitForFunction(() => /“lock_index” is in \d+ %/.test(document.querySelector("#flame .said").textContent));
 }
 
+// Stacks that are kept for days: of today next to those of yesterday, on CPUs and off.
+async function keptFlame(p, address) {
+	await go(p, address, "view=flame");
+	await p.selectOption('#flame select[aria-label="which stacks"]', "kept");
+	await inAddress(p, "kind", "kept");
+	await p.locator('#flame tr[data-key="guilty"]', { hasText: "5.00 s" }).waitFor();
+	for (const [key, label, day] of [["at", "kept at", "today"], ["against", "compared with", "yesterday"]]) {
+		await p.locator("#flame label", { hasText: label }).locator("input").fill(day);
+		await p.keyboard.press("Enter");
+		await inAddress(p, key, day);
+	}
+	await p.locator('#flame tr[data-key="guilty"]', { hasText: "+2.00 s" }).waitFor();
+	assert.match(await text(p, '#flame tr[data-key="innocent"]'), /innocent\s+1\.00 s.*1\.00 s\s+±0$/s);
+	assert.match(await text(p, "#flame .toolbar .hint >> nth=-1"), /beside .*, scaled to the same length: red is more than there/);
+	// down to what is new today; the table and the sentence say the same
+	for (const name of ["guilty", "main", "index_files", "sort_table"]) await p.locator(`#flame tr[data-key="${name}"]`).click();
+	await p.locator('#flame tr[data-key="rebuild"]').waitFor();
+	assert.match(await text(p, '#flame tr[data-key="rebuild"]'), /rebuild\s+2\.00 s.*\+2\.00 s$/s);
+	assert.match(await text(p, "#flame .said"), /^sort_table: 5\.00 s.*; in the other window 3\.00 s \(\+2\.00 s\)$/);
+	// off CPU: the sleeper's stack, and who woke it
+	await p.selectOption('#flame select[aria-label="which stacks"]', "keptwaits");
+	await p.keyboard.press("Escape");
+	await inAddress(p, "frame", "");
+	await p.locator('#flame tr[data-key="editor"]', { hasText: "+2.00 s" }).waitFor();
+	for (const name of ["editor", "main", "edit", "lock_index", "[waiting for a lock]"]) await p.locator(`#flame tr[data-key="${name}"]`).click();
+	await p.locator('#flame tr[data-key="[woken by guilty]"]', { hasText: "4.00 s" }).waitFor();
+}
+
 // An answer that was in time, from counters, is followed by the whole one.
 async function lateEvents(p, address) {
 	await p.route(/\/api\/v1\/incident\?/, async (route) => {
@@ -292,9 +320,9 @@ async function firstLoad(address) {
 	await p.context().close();
 }
 
-const PAGES = { blame: "view=blame&mark=1", flame: "view=flame&mark=2&base=1", incidents: "view=incidents&mark=1&with=2", spans: "view=spans&baseline=agent%3D1.6.0&candidate=agent%3D1.7.0",
+const PAGES = { blame: "view=blame&mark=1", flame: "view=flame&mark=2&base=1", kept: "view=flame&kind=kept&at=today&against=yesterday", incidents: "view=incidents&mark=1&with=2", spans: "view=spans&baseline=agent%3D1.6.0&candidate=agent%3D1.7.0",
 	fleet: "view=fleet&counter=queue&server=web-03&surface=1&rule=when+any+queue+in+detail+view+%3E+10+report" };
-const READY = { blame: "#blame .node", flame: "#flame tbody tr", incidents: "#other h2", spans: "#comparison tbody tr", fleet: ".surface canvas[aria-label]" };
+const READY = { blame: "#blame .node", flame: "#flame tbody tr", kept: "#flame tbody tr", incidents: "#other h2", spans: "#comparison tbody tr", fleet: ".surface canvas[aria-label]" };
 
 try {
 	const { options } = recordAll(folder, { whyslow, makeRecording, makeIncident, makeSpans });
@@ -303,7 +331,7 @@ try {
 	await firstLoad(server.address);
 	let began = Date.now();
 	const took = (what) => { console.log(`${what}: ${((Date.now() - began) / 1000).toFixed(1)} s`); began = Date.now(); };
-	for (const pane of [blame, flame, incidents, lateEvents, spans, fleet]) {
+	for (const pane of [blame, flame, keptFlame, incidents, lateEvents, spans, fleet]) {
 		const p = await newPage(browser);
 		p.setDefaultTimeout(60000);
 		await p.goto(server.address);

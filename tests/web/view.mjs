@@ -33,6 +33,11 @@ async function caseStudy(p, address, at) {
 	await p.locator("#features-title", { hasText: `(${pid})` }).waitFor();
 	assert.ok((await rows(p, "feature-list").count()) > 30);
 	assert.match(p.url(), new RegExp(`pid=${pid}`));
+	// why it was slow, also in a copy of the address
+	await p.locator("#why-program").click();
+	await p.locator("#program-answer .summary").waitFor();
+	assert.match(p.url(), new RegExp(`why=${pid}`));
+	assert.equal(await p.locator("#program-answer .summary").textContent(), await p.evaluate(([t, who]) => asked(`/api/v1/program?for=${who}&at=@${t}`).then((r) => r.json()).then((a) => a.summary), [at, pid]));
 	// its series, with another feature laid over it
 	const name = await rows(p, "feature-list").nth(2).getAttribute("data-key");
 	await rows(p, "feature-list").nth(2).click();
@@ -208,14 +213,14 @@ async function refusesToHoldTheDead(p) {
 		return tell("confirm", { pids: "4194303" }).then(() => "held", (e) => e.message);
 	});
 	assert.match(answer, /mark|ended|root/);
-	assert.match(await p.evaluate(async () => (await import("/api.js")).tell("confirm", { pids: "x" }).then(() => "held", (e) => e.message)), /body/);
+	assert.match(await p.evaluate(async () => (await import("/api.js")).tell("confirm", { pids: "x" }).then(() => "held", (e) => e.message)), /invalid pids/);
 }
 
 // What the interface's description lists is there, and takes what it says it takes.
 async function isAsDescribed(p) {
 	const { paths } = await p.evaluate(() => asked("/api/v1/openapi.json").then((r) => r.json()));
 	const keys = (path) => Object.keys(paths[path].post.requestBody.content["application/json"].schema.properties);
-	assert.deepEqual([keys("/api/v1/marks"), keys("/api/v1/notes"), keys("/api/v1/feedback"), keys("/api/v1/confirm")], [["note"], ["id", "note"], ["id", "feedback"], ["pids", "short"]]);
+	assert.deepEqual([keys("/api/v1/marks"), keys("/api/v1/notes"), keys("/api/v1/feedback"), keys("/api/v1/confirm")], [["note"], ["id", "note"], ["id", "feedback"], ["short", "pids"]]);
 	for (const [path, { get }] of Object.entries(paths)) {
 		if (!get || path === "/api/v1/events" || get.parameters.some((x) => x.required)) continue;
 		const [status, said] = await p.evaluate((u) => asked(u).then(async (r) => [r.status, await r.text()]), path);

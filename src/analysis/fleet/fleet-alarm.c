@@ -69,9 +69,9 @@ static double together(const float top[TOGETHER])
 static void standardise(const float *scores, size_t n, double *ret_mean, double *ret_sd)
 {
 	struct piece piece = {scores, n};
-	struct moments m;
+	struct column_moments m;
 
-	moments_of(&piece, 1, &m);
+	column_moments_of(&piece, 1, &m);
 	*ret_mean = m.mean;
 	*ret_sd = m.sd > SPREAD_MIN ? m.sd : SPREAD_MIN;
 }
@@ -132,7 +132,7 @@ static double tail_p(double *usual, size_t n, double value)
 	size_t above = 0, from, k;
 	double edge, excess = 0;
 
-	n = sort_values(usual, n);
+	n = robust_sort(usual, n);
 	while (above < n && usual[n - 1 - above] >= value)
 		above++;
 	if (above >= TAIL_EXCEEDED)
@@ -180,7 +180,7 @@ static int find_q(struct fleet_findings *f)
 	for (size_t i = 0; i < f->list.n; i++)
 		p[i] = isnan(f->list.v[i].p) ? 1 : f->list.v[i].p;
 	if (f->list.n)
-		r = benjamini_hochberg(p, f->list.n);
+		r = rank_benjamini_hochberg(p, f->list.n);
 	for (size_t i = 0; r == 0 && i < f->list.n; i++)
 		f->list.v[i].q = isnan(f->list.v[i].p) ? NAN : p[i];
 	return r;
@@ -252,7 +252,7 @@ static int run(const struct fleet_question *asked, struct fleet_findings *ret)
 	if (r == 0)
 		r = prepare(&a);
 	if (r == 0)
-		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &a);
+		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &a);
 	for (size_t i = 0; i < q->fleet->servers.n && a.servers && r == 0; i++)
 		r = a.servers[i].top ? judge_server(&a, i) : 0;
 	if (r == 0)

@@ -41,15 +41,15 @@ size_t fleet_pieces(const struct fleet *f, size_t counter, struct fleet_span spa
 
 double fleet_statistic_of(const struct fleet_question *q, const struct piece *pieces, size_t n, struct select_room *room)
 {
-	struct moments m;
+	struct column_moments m;
 
 	switch (q->statistic) {
 	case FLEET_AVERAGE:
-		moments_of(pieces, n, &m);
+		column_moments_of(pieces, n, &m);
 		return m.mean;
 	case FLEET_QUANTILE:
-		return quantile_of_pieces(pieces, n, q->quantile, room);
+		return columns_quantile(pieces, n, q->quantile, room);
 	default:
-		return median_of(pieces, n, room);
+		return columns_median(pieces, n, room);
 	}
 }

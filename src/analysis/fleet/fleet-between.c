@@ -33,13 +33,13 @@ static int one_counter(void *data, size_t counter)
 	_cleanup_free_ struct piece *pieces = malloc(most * sizeof(*pieces));
 	_cleanup_(select_room_free) struct select_room room = {};
 	struct fleet_finding x = fleet_finding_empty;
-	struct moments m;
+	struct column_moments m;
 	int r = 0;
 
 	if (!pieces)
 		return -ENOMEM;
 	n = reference_pieces(q, counter, pieces);
-	moments_of(pieces, n, &m);
+	column_moments_of(pieces, n, &m);
 	x.usual = fleet_statistic_of(q, pieces, n, &room);
 	n = fleet_pieces(q->fleet, counter, q->window, pieces);
 	x.observed = fleet_statistic_of(q, pieces, n, &room);
@@ -61,7 +61,7 @@ static int one_counter(void *data, size_t counter)
 static int run(const struct fleet_question *q, struct fleet_findings *ret)
 {
 	struct between b = {.q = q, .ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
-	int r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &b);
+	int r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &b);
 
 	ret->analysis = "between";
 	if (r == 0)

@@ -53,7 +53,7 @@ static const float *values(const struct correlation_run *c, size_t server, size_
 	if (!v || !c->q->spearman)
 		return v;
 	memcpy(room->ranked, v, c->align.n * sizeof(*v));
-	rank_values(room->ranked, c->align.n, room->order);
+	correlate_rank(room->ranked, c->align.n, room->order);
 	return room->ranked;
 }
 
@@ -72,7 +72,7 @@ static void fleet_median(struct correlation_run *c, float *room)
 			if (row != FLEET_NO_ROW && !isnan(v[row]))
 				room[n++] = v[row];
 		}
-		c->symptom[k] = (float)median_of(&(struct piece){room, n}, 1, &select);
+		c->symptom[k] = (float)columns_median(&(struct piece){room, n}, 1, &select);
 	}
 }
 
@@ -88,7 +88,7 @@ static int find_symptom(struct correlation_run *c)
 	if (c->q->server < 0) {
 		fleet_median(c, column);
 		if (c->q->spearman)
-			rank_values(c->symptom, c->align.n, room.order);
+			correlate_rank(c->symptom, c->align.n, room.order);
 		return 0;
 	}
 	v = values(c, (size_t)c->q->server, (size_t)c->q->counter, &room);
@@ -119,7 +119,7 @@ static int one_counter(void *data, size_t counter)
 		if (!v)
 			continue;
 		looked_at++;
-		l = pearson_lagged(c->symptom, v, c->align.n, c->q->max_lag);
+		l = correlate_lagged(c->symptom, v, c->align.n, c->q->max_lag);
 		if (!(fabs(l.r) >= c->threshold))
 			continue;
 		x.server = (int)i;
@@ -128,7 +128,7 @@ static int one_counter(void *data, size_t counter)
 		x.score = fabs(l.r);
 		x.lag = l.lag;
 		x.n = l.n;
-		x.p = shift_p(c->symptom, v, c->align.n, c->q->max_lag, SHIFTS, l.r, room.doubled);
+		x.p = correlate_shift_p(c->symptom, v, c->align.n, c->q->max_lag, SHIFTS, l.r, room.doubled);
 		pthread_mutex_lock(&c->lock);
 		r = VEC_PUSH(c->ret->list, x);
 		pthread_mutex_unlock(&c->lock);
@@ -153,7 +153,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 		return r;
 	r = find_symptom(&c);
 	if (r == 0)
-		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &c);
+		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &c);
 	for (size_t i = 0; i < c.align.servers.n; i++)
 		if (!c.align.servers.v[i].used && (c.align.servers.v[i].late || c.align.servers.v[i].died))
 			ret->remark = "servers that joined late or ended early are left out: --from and --to choose a time at which they are there";

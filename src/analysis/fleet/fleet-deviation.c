@@ -60,7 +60,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 
 	ret->analysis = "deviation";
 	if (r == 0)
-		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &d);
+		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &d);
 	fleet_series_close(&d.series);
 	if (r == 0)
 		fleet_findings_sort(ret);

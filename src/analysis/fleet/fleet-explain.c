@@ -1,12 +1,14 @@
 /* What may explain a symptom: counters that are conspicuous in the window and moved as the symptom did.
  *
- *     own = min(1, deviation's score / CONSPICUOUS) * r^2 * (the symptom's quantity ? 1 : OTHER_QUANTITY)
+ *     own = min(1, deviation's score / CONSPICUOUS) * r^2 * (the symptom's quantity ? 1 : OTHER_QUANTITY) * (contrary ? CONTRARY : 1)
  *     score = (1 - w) * own + w * the highest own of the server's other counters, w = min(CORROBORATED, 2 / rows)
  *
  * r^2 is the share of the symptom's movement that goes with the counter's; being conspicuous counts only up to a point:
  * beyond it, what moved with the symptom is the question, not what moved most. Of many counters some move with a symptom of
  * few rows by chance: two of one server seldom do (of many rows one is enough), and what spreads from server to server is mostly the same quantity (a
  * latency makes a latency). The symptom's own quantity on its own server explains nothing: its p99 is another name of it.
+ * A counter is contrary that moves with the symptom within the window, but lies on the other side of normal than that would put
+ * it (a latency that fell below normal while the symptom's rose above it, with r > 0): few rows move together by chance.
  * r is that of the window and as long before it: where a step began the window, nothing moves within. No p is given: these
  * were chosen by their anomaly.
  */
@@ -26,6 +28,8 @@
 #define CONSPICUOUS 3.0 /* e.g. shift, peak and jump each 1.7 times their usual */
 #define OTHER_QUANTITY 0.9
 #define CORROBORATED   0.4
+#define CONTRARY       0.7
+#define ONE_SIDE       3.0 /* of a peak: nearer, chance tells on which side of normal it lies */
 #define ROWS_MIN    3
 #define LAG_MAX	    5
 #define LAG_ROWS    20 /* for each row of lag: with fewer some lag of chance correlates */
@@ -35,6 +39,7 @@ struct explain_run {
 	const struct fleet_finding **judged; /* by server and counter; NULL = none were given */
 	struct fleet_alignment align;
 	float *symptom;
+	unsigned side; /* of normal, on which the symptom lies */
 	struct fleet_findings *ret;
 	pthread_mutex_t lock;
 };
@@ -62,11 +67,24 @@ static uint32_t longest_lag(const struct explain_run *e)
 	return e->series.q->max_lag == FLEET_LAG_BY_ROWS ? by_rows : e->series.q->max_lag;
 }
 
-static double own_score(const struct fleet_finding *x, bool same_quantity)
+/* FLEET_HIGHER or FLEET_LOWER; 0 = not known. */
+static unsigned side_of(const struct fleet_finding *x)
+{
+	return x->peak >= ONE_SIDE ? x->flags & (FLEET_HIGHER | FLEET_LOWER) : 0;
+}
+
+static bool is_contrary(const struct fleet_finding *x, unsigned symptom_side)
+{
+	unsigned side = side_of(x);
+
+	return side && symptom_side && (side == symptom_side) != (x->r > 0);
+}
+
+static double own_score(const struct fleet_finding *x, bool same_quantity, unsigned symptom_side)
 {
 	if (isnan(x->r))
 		return 0;
-	return fmin(1, x->score / CONSPICUOUS) * x->r * x->r * (same_quantity ? 1 : OTHER_QUANTITY);
+	return fmin(1, x->score / CONSPICUOUS) * x->r * x->r * (same_quantity ? 1 : OTHER_QUANTITY) * (is_contrary(x, symptom_side) ? CONTRARY : 1);
 }
 
 static int take_judged(struct explain_run *e, const struct fleet_question *q)
@@ -99,6 +117,23 @@ static int judge(struct explain_run *e, size_t server, size_t counter, const flo
 	return x ? 0 : -ENODATA;
 }
 
+/* On which side of normal the symptom lies. 0 or -ENOMEM. */
+static int find_side(struct explain_run *e)
+{
+	const struct fleet_question *q = e->series.q;
+	_cleanup_(select_room_free) struct select_room room = {};
+	_cleanup_(fleet_relative_free) struct fleet_relative relative = {};
+	struct fleet_finding x;
+	int r = e->judged ? 0 : fleet_series_relative(&e->series, (size_t)q->counter, &room, &relative);
+
+	if (r < 0)
+		return r;
+	r = judge(e, (size_t)q->server, (size_t)q->counter, relative.v ? relative.v[q->server] : NULL, &room, &x);
+	if (r == 0)
+		e->side = side_of(&x);
+	return r == -ENOMEM ? r : 0;
+}
+
 static int one_series(struct explain_run *e, size_t server, size_t counter, const float *relative, struct select_room *room,
 		      float *gathered)
 {
@@ -114,11 +149,11 @@ static int one_series(struct explain_run *e, size_t server, size_t counter, cons
 	r = judge(e, server, counter, relative, room, &x);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	l = pearson_lagged(e->symptom, v, e->align.n, longest_lag(e));
+	l = correlate_lagged(e->symptom, v, e->align.n, longest_lag(e));
 	x.r = l.r;
 	x.lag = l.lag;
 	x.n = l.n;
-	x.score = own_score(&x, same);
+	x.score = own_score(&x, same, e->side);
 	pthread_mutex_lock(&e->lock);
 	e->ret->looked_at++;
 	r = VEC_PUSH(e->ret->list, x);
@@ -209,7 +244,9 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	if (r == 0)
 		r = find_symptom(&e);
 	if (r == 0)
-		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &e);
+		r = find_side(&e);
+	if (r == 0)
+		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &e);
 	if (r == 0)
 		r = corroborate(q, ret);
 	free(e.symptom);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/fleet/fleet-usual.h"
+#include "analysis/fleet/fleet-baseline.h"
 #include "base/data/cleanup.h"
 #include "base/system/parallel.h"
 
@@ -38,7 +38,7 @@ static size_t sample(const float *v, uint32_t n, float *to)
 	return kept;
 }
 
-static size_t sample_usual(const float *v, const struct usual_rows *rows, float *to)
+static size_t sample_usual(const float *v, const struct fleet_baseline_rows *rows, float *to)
 {
 	uint32_t step = rows->n / SAMPLED + 1, next = 0;
 	size_t kept = 0;
@@ -52,6 +52,15 @@ static size_t sample_usual(const float *v, const struct usual_rows *rows, float 
 		next -= range->n;
 	}
 	return kept;
+}
+
+/* The k-th smallest; `values` stay as they are. */
+static double select_kth(const float *values, size_t n, size_t k)
+{
+	float copy[SAMPLED + 1];
+
+	memcpy(copy, values, n * sizeof(*copy));
+	return (double)columns_select(copy, n, k);
 }
 
 /* How many of the rows before `first` lie on the window's side of the middle. */
@@ -80,7 +89,7 @@ static void add_witness(struct onset *o, const struct witness *w)
 	pthread_mutex_unlock(&o->lock);
 }
 
-static void ask_series(struct onset *o, const struct fleet_server *s, const float *v, const struct usual_rows *usual, uint32_t first,
+static void ask_series(struct onset *o, const struct fleet_server *s, const float *v, const struct fleet_baseline_rows *usual, uint32_t first,
 		       uint32_t n)
 {
 	float values[SAMPLED + 1];
@@ -91,13 +100,13 @@ static void ask_series(struct onset *o, const struct fleet_server *s, const floa
 
 	if (kept < ROWS_MIN)
 		return;
-	spread = ((double)select_kth(values, kept, kept * 3 / 4) - (double)select_kth(values, kept, kept / 4)) / 1.349;
-	normal = (double)select_kth(values, kept, kept / 2);
+	spread = (select_kth(values, kept, kept * 3 / 4) - select_kth(values, kept, kept / 4)) / 1.349;
+	normal = select_kth(values, kept, kept / 2);
 	spread = fmax(spread, fmax(USUAL_FLOOR * fabs(normal), 1e-12));
 	kept = sample(v + first, n, values);
 	if (!kept)
 		return;
-	now = (double)select_kth(values, kept, kept / 2);
+	now = (double)columns_select(values, kept, kept / 2);
 	w.shift = fabs(now - normal) / spread;
 	if (!(w.shift >= ONSET_FAR))
 		return;
@@ -110,13 +119,13 @@ static int one_server(void *data, size_t server)
 {
 	struct onset *o = data;
 	const struct fleet_server *s = &o->q->fleet->servers.v[server];
-	struct usual_rows usual;
+	struct fleet_baseline_rows usual;
 	uint32_t first, n = fleet_rows(s, o->q->window.from, o->q->window.to, &first);
 	int r;
 
 	if (!n)
 		return 0;
-	r = usual_rows_find(s, o->q, n, &usual);
+	r = fleet_baseline_rows(s, o->q, n, &usual);
 	if (r < 0)
 		return r;
 	for (size_t c = 0; c < o->q->fleet->counters.n; c++)
@@ -126,30 +135,29 @@ static int one_server(void *data, size_t server)
 	return 0;
 }
 
-static int compare_times(const void *a, const void *b)
+/* The rows that the witnesses name, in order: the first, or the median. */
+static int64_t named(const struct onset *o, bool first)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t from[ONSET_WITNESSES];
 
-	return x < y ? -1 : x > y;
+	for (size_t i = 0; i < o->n; i++) {
+		size_t at = i;
+
+		for (; at > 0 && from[at - 1] > o->witnesses[i].from; at--)
+			from[at] = from[at - 1];
+		from[at] = o->witnesses[i].from;
+	}
+	return from[first ? 0 : o->n / 2];
 }
 
-static int64_t median_time(int64_t *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), compare_times);
-	return v[n / 2];
-}
-
-int fleet_window_grow(const struct fleet_question *q, struct fleet_span *ret)
+int fleet_window_grow(const struct fleet_question *q, bool first, struct fleet_span *ret)
 {
 	struct onset o = {.q = q, .lock = PTHREAD_MUTEX_INITIALIZER};
-	int64_t from[ONSET_WITNESSES];
-	int r = q->reference ? 0 : work_in_parallel(q->threads, q->fleet->servers.n, one_server, &o);
+	int r = q->reference ? 0 : parallel_run(q->threads, q->fleet->servers.n, one_server, &o);
 
 	*ret = q->window;
 	if (r < 0 || !o.n)
 		return r;
-	for (size_t i = 0; i < o.n; i++)
-		from[i] = o.witnesses[i].from;
-	ret->from = median_time(from, o.n);
+	ret->from = named(&o, first);
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 /* Of the ONSET_WITNESSES series whose median in the window lies farthest from that of the usual time (at least ONSET_FAR), each
  * names the contiguous rows before the window that lie on the window's side of the middle between the two medians. *ret
- * is the window from the median of what they name, at most three times as long as it was. The window itself where no
+ * is the window from the median of what they name, or (`first`: a window that was found begins with the series that lay farthest, and its
+ * cause moved before) the earliest, at most three times as long as it was. The window itself where no
  * level moved that far, or where the reference is another fleet. 0 or -ENOMEM. */
-int fleet_window_grow(const struct fleet_question *q, struct fleet_span *ret);
+int fleet_window_grow(const struct fleet_question *q, bool first, struct fleet_span *ret);

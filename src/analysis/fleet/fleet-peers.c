@@ -13,9 +13,9 @@ void fleet_peers_free(struct fleet_peers *p)
 	VEC_FREE(p->group);
 }
 
-/* A part between '-', '_' or '.' that Kubernetes or a cloud made up: letters and digits mixed, or five letters without
- * a vowel. */
-static bool made_up(const char *part, size_t n)
+/* A part between '-', '_' or '.' that tells one of many from the next: what Kubernetes or a cloud made up (letters and digits mixed, or
+ * five letters without a vowel), or a single letter (node-a, us-east-1a). */
+static bool tells_apart(const char *part, size_t n)
 {
 	size_t digits = 0, vowels = 0;
 
@@ -23,7 +23,7 @@ static bool made_up(const char *part, size_t n)
 		digits += isdigit((unsigned char)part[i]) != 0;
 		vowels += strchr("aeiou", tolower((unsigned char)part[i])) != NULL;
 	}
-	return n >= 5 && ((digits && digits < n) || !vowels);
+	return n - digits == 1 || (n >= 5 && ((digits && digits < n) || !vowels));
 }
 
 char *fleet_name_stem(const char *name)
@@ -34,7 +34,7 @@ char *fleet_name_stem(const char *name)
 	while (stem && *p) {
 		size_t n = strcspn(p, "-_.:");
 
-		if (p == name || !made_up(p, n))
+		if (p == name || !tells_apart(p, n))
 			for (size_t i = 0; i < n; i++)
 				if (!isdigit((unsigned char)p[i]))
 					*to++ = p[i];
@@ -92,7 +92,7 @@ static uint64_t key_of(const struct fleet *f, const struct fleet_server *s, bool
 	_cleanup_free_ char *stem = role ? NULL : fleet_name_stem(s->name);
 
 	*ret_second = role ? 0 : measured_alike(f, s);
-	return hash_text(role ? role : stem ? stem : s->name);
+	return hmap_hash_text(role ? role : stem ? stem : s->name);
 }
 
 int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret)
@@ -146,14 +146,14 @@ struct group_members {
 	VEC(int64_t) clock; /* moments at which some member has a row, whole intervals apart */
 };
 
-static int find_members(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, int group,
+static int find_members(const struct fleet *f, const struct fleet_peers *p, const struct fleet_baseline_rows *usual, int group,
 			size_t counter, struct select_room *room, struct group_members *ret)
 {
 	for (size_t i = 0; i < f->servers.n; i++) {
 		struct member m = {i, f->servers.v[i].column[counter], 0, 0};
-		struct usual u;
+		struct fleet_baseline u;
 
-		if (p->group.v[i] != group || !m.v || usual_find(m.v, &usual[i], room, &u) < 0 || u.median == 0)
+		if (p->group.v[i] != group || !m.v || fleet_baseline_find(m.v, &usual[i], room, &u) < 0 || u.median == 0)
 			continue;
 		m.level = u.median;
 		if (VEC_PUSH(ret->list, m) < 0)
@@ -218,7 +218,7 @@ static void find_common(const struct fleet *f, struct group_members *g, float *v
 			values[n] = x;
 			n += !isnan(x);
 		}
-		common[k] = n >= FLEET_PEERS_MIN ? select_kth(values, n, n / 2) : NAN;
+		common[k] = n >= FLEET_PEERS_MIN ? columns_select(values, n, n / 2) : NAN;
 	}
 }
 
@@ -241,7 +241,7 @@ static int subtract(const struct fleet *f, const struct group_members *g, const 
 	return 0;
 }
 
-static int one_group(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, int group, size_t counter,
+static int one_group(const struct fleet *f, const struct fleet_peers *p, const struct fleet_baseline_rows *usual, int group, size_t counter,
 		     struct select_room *room, struct fleet_relative *ret)
 {
 	struct group_members g = {};
@@ -263,7 +263,7 @@ static int one_group(const struct fleet *f, const struct fleet_peers *p, const s
 	return r;
 }
 
-int fleet_relative_find(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, size_t counter,
+int fleet_relative_find(const struct fleet *f, const struct fleet_peers *p, const struct fleet_baseline_rows *usual, size_t counter,
 			struct select_room *room, struct fleet_relative *ret)
 {
 	struct fleet_relative relative = {calloc(f->servers.n + 1, sizeof(float *)), f->servers.n};

@@ -1,7 +1,7 @@
 /* Servers that do the same work, and a counter relative to them. */
 #pragma once
 
-#include "analysis/fleet/fleet-usual.h"
+#include "analysis/fleet/fleet-baseline.h"
 #include "base/data/vec.h"
 #include "model/fleet/fleet.h"
 
@@ -27,6 +27,6 @@ struct fleet_relative {
 	size_t n;
 };
 /* 0, -ENODATA (nobody has peers), -ENOMEM. */
-int fleet_relative_find(const struct fleet *f, const struct fleet_peers *p, const struct usual_rows *usual, size_t counter,
+int fleet_relative_find(const struct fleet *f, const struct fleet_peers *p, const struct fleet_baseline_rows *usual, size_t counter,
 			struct select_room *room, struct fleet_relative *ret);
 void fleet_relative_free(struct fleet_relative *r);

@@ -56,7 +56,7 @@ static size_t medians(const struct fleet *f, size_t counter, struct fleet_span s
 		for (size_t k = 0; k < parts; k++) {
 			size_t from = pieces[i].n * k / parts, end = pieces[i].n * (k + 1) / parts;
 			struct piece part = {pieces[i].v + from, end - from};
-			double median = end > from ? median_of(&part, 1, room) : NAN;
+			double median = end > from ? columns_median(&part, 1, room) : NAN;
 
 			if (!isnan(median))
 				to[found++] = median;
@@ -67,8 +67,8 @@ static size_t medians(const struct fleet *f, size_t counter, struct fleet_span s
 
 static double median_double(double *v, size_t n)
 {
-	n = sort_values(v, n);
-	return quantile_sorted(v, n, 0.5);
+	n = robust_sort(v, n);
+	return robust_quantile(v, n, 0.5);
 }
 
 static double resampled(const double *v, size_t n, double *room, uint64_t *state)
@@ -90,9 +90,9 @@ static void find_interval(const double *a, size_t n_a, const double *b, size_t n
 
 		effects[i] = (after - before) / fabs(x->usual);
 	}
-	sort_values(effects, RESAMPLES);
-	x->low = quantile_sorted(effects, RESAMPLES, 0.025);
-	x->high = quantile_sorted(effects, RESAMPLES, 0.975);
+	robust_sort(effects, RESAMPLES);
+	x->low = robust_quantile(effects, RESAMPLES, 0.025);
+	x->high = robust_quantile(effects, RESAMPLES, 0.975);
 }
 
 static unsigned judge(const struct fleet_finding *x, int better)
@@ -117,11 +117,11 @@ static int compare(struct runs *c, size_t counter, size_t other, double *a, doub
 	x.counter = (int)counter;
 	x.usual = median_double(a, n_a);
 	x.observed = median_double(b, n_b);
-	x.spread = iqr_scale_sorted(a, n_a);
+	x.spread = robust_scale(a, n_a);
 	x.n = (uint32_t)(n_a + n_b);
 	if (n_a > 1 && n_b > 1 && x.usual != 0)
 		find_interval(a, n_a, b, n_b, room, &x);
-	x.p = mann_whitney(a, n_a, b, n_b, &superiority);
+	x.p = rank_mann_whitney(a, n_a, b, n_b, &superiority);
 	x.shift = x.usual != 0 ? (x.observed - x.usual) / fabs(x.usual) : NAN;
 	x.score = isnan(x.shift) ? x.observed != x.usual ? USUAL_NEW : 0 : fabs(x.shift);
 	x.flags = judge(&x, better_when(q->fleet->counters.v[counter].name));
@@ -158,7 +158,7 @@ static int find_q(struct fleet_findings *f)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->list.n; i++)
 		p[i] = isnan(f->list.v[i].p) ? 1 : f->list.v[i].p;
-	r = benjamini_hochberg(p, f->list.n);
+	r = rank_benjamini_hochberg(p, f->list.n);
 	for (size_t i = 0; r == 0 && i < f->list.n; i++)
 		f->list.v[i].q = p[i];
 	return r;
@@ -167,7 +167,7 @@ static int find_q(struct fleet_findings *f)
 static int run(const struct fleet_question *q, struct fleet_findings *ret)
 {
 	struct runs c = {.q = q, .ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
-	int r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &c);
+	int r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &c);
 
 	ret->analysis = "runs";
 	if (r == 0 && ret->list.n)

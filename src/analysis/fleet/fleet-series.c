@@ -30,7 +30,7 @@ int fleet_series_open(const struct fleet_question *q, struct fleet_series *d)
 		d->window[i].n = fleet_rows(s, q->window.from, q->window.to, &d->window[i].first);
 		d->twin[i] = q->reference ? fleet_find_server(q->reference, s->name) : (int)i;
 		if (d->twin[i] >= 0)
-			r = usual_rows_find(&reference(q)->servers.v[d->twin[i]], q, d->window[i].n, &d->usual[i]);
+			r = fleet_baseline_rows(&reference(q)->servers.v[d->twin[i]], q, d->window[i].n, &d->usual[i]);
 	}
 	return r;
 }
@@ -60,7 +60,7 @@ int fleet_series_relative(const struct fleet_series *d, size_t counter, struct s
 }
 
 /* A residual lies around 0: its floor is that of the level it is relative to. */
-static void raise_floor(struct usual *u)
+static void raise_floor(struct fleet_baseline *u)
 {
 	u->shift = fmax(u->shift, USUAL_FLOOR);
 	u->peak = fmax(u->peak, USUAL_FLOOR);
@@ -70,26 +70,26 @@ static void raise_floor(struct usual *u)
 /* Whether the window lies before or after all of the usual time: what is usual may have drifted until then. */
 static bool outside(const struct fleet_series *d, size_t server)
 {
-	const struct usual_rows *u = &d->usual[server];
+	const struct fleet_baseline_rows *u = &d->usual[server];
 	const struct row_range *w = &d->window[server], *last = u->ranges.n ? &u->ranges.v[u->ranges.n - 1] : NULL;
 
 	return d->q->reference || (last && (last->first + last->n <= w->first || u->ranges.v[0].first >= w->first + w->n));
 }
 
 /* Each half of the usual time as the other one judges it. */
-static int cross_scores(const struct usual_rows *rows, const float *v, bool relative, struct select_room *room, float *to)
+static int cross_scores(const struct fleet_baseline_rows *rows, const float *v, bool relative, struct select_room *room, float *to)
 {
-	struct usual_rows half[2];
-	int r = usual_rows_halve(rows, half);
+	struct fleet_baseline_rows half[2];
+	int r = fleet_baseline_rows_halve(rows, half);
 
 	for (int h = 0; h < 2 && r == 0; h++) {
-		struct usual other;
+		struct fleet_baseline other;
 
-		r = usual_find(v, &half[1 - h], room, &other);
+		r = fleet_baseline_find(v, &half[1 - h], room, &other);
 		if (r == 0 && relative)
 			raise_floor(&other);
 		if (r == 0)
-			usual_block_scores(&other, v, &half[h], h ? to + half[0].blocks : to);
+			fleet_baseline_block_scores(&other, v, &half[h], h ? to + half[0].blocks : to);
 	}
 	VEC_FREE(half[0].ranges);
 	VEC_FREE(half[1].ranges);
@@ -97,15 +97,15 @@ static int cross_scores(const struct usual_rows *rows, const float *v, bool rela
 }
 
 /* The scores of the windows of the usual time: what a window as usual scores by chance. */
-static void find_scores(const struct fleet_series *d, size_t server, const float *v, const struct usual *u, bool relative,
+static void find_scores(const struct fleet_series *d, size_t server, const float *v, const struct fleet_baseline *u, bool relative,
 			struct select_room *room, float *to)
 {
 	if (!outside(d, server) || cross_scores(&d->usual[server], v, relative, room, to) < 0)
-		usual_block_scores(u, v, &d->usual[server], to);
+		fleet_baseline_block_scores(u, v, &d->usual[server], to);
 }
 
 /* A window is judged by the higher of two scores, and so are the windows of the usual time. */
-static int add_scores(const struct fleet_series *d, size_t server, const float *relative, const struct usual *u, struct select_room *room,
+static int add_scores(const struct fleet_series *d, size_t server, const float *relative, const struct fleet_baseline *u, struct select_room *room,
 		      float *scores)
 {
 	size_t n = d->usual[server].blocks;
@@ -121,19 +121,19 @@ static int add_scores(const struct fleet_series *d, size_t server, const float *
 
 /* Against the peers, if they tell better what is usual than its own past does, and say more of the window: where most of a role is
  * ill they have the trouble in common. Observed and usual remain the data's own. */
-static int against_peers(const struct fleet_series *d, size_t server, const float *relative, const struct usual *own,
+static int against_peers(const struct fleet_series *d, size_t server, const float *relative, const struct fleet_baseline *own,
 			 struct select_room *room, struct fleet_finding *ret, float *scores)
 {
 	const struct fleet_server *s = &d->q->fleet->servers.v[server];
 	struct fleet_finding x = *ret;
-	struct usual u;
+	struct fleet_baseline u;
 	double level = fabs(own->median);
 
-	if (!relative || !(level > 0) || usual_find(relative, &d->usual[server], room, &u) < 0)
+	if (!relative || !(level > 0) || fleet_baseline_find(relative, &d->usual[server], room, &u) < 0)
 		return 0;
 	raise_floor(&u);
 	x.flags = 0;
-	if (u.peak * level >= own->peak || usual_compare(&u, s, relative, d->window[server].first, d->window[server].n, &x) < 0)
+	if (u.peak * level >= own->peak || fleet_baseline_compare(&u, s, relative, d->window[server].first, d->window[server].n, &x) < 0)
 		return 0;
 	if (scores && add_scores(d, server, relative, &u, room, scores) < 0)
 		return -ENOMEM;
@@ -153,7 +153,7 @@ int fleet_series_judge(const struct fleet_series *d, size_t server, size_t count
 {
 	int ref_counter = twin_counter(d, counter);
 	const float *now = d->q->fleet->servers.v[server].column[counter], *before;
-	struct usual u;
+	struct fleet_baseline u;
 
 	*ret = fleet_finding_empty;
 	ret->server = (int)server;
@@ -161,8 +161,8 @@ int fleet_series_judge(const struct fleet_series *d, size_t server, size_t count
 	if (!now || !d->window[server].n || d->twin[server] < 0 || ref_counter < 0)
 		return -ENODATA;
 	before = reference(d->q)->servers.v[d->twin[server]].column[ref_counter];
-	if (!before || usual_find(before, &d->usual[server], room, &u) < 0 ||
-	    usual_compare(&u, &d->q->fleet->servers.v[server], now, d->window[server].first, d->window[server].n, ret) < 0)
+	if (!before || fleet_baseline_find(before, &d->usual[server], room, &u) < 0 ||
+	    fleet_baseline_compare(&u, &d->q->fleet->servers.v[server], now, d->window[server].first, d->window[server].n, ret) < 0)
 		return -ENODATA;
 	if (scores)
 		find_scores(d, server, before, &u, false, room, scores);

@@ -7,13 +7,14 @@
 #pragma once
 
 #include "analysis/fleet/fleet-peers.h"
-#include "analysis/fleet/fleet-usual.h"
+#include "analysis/fleet/fleet-baseline.h"
 
 struct fleet_series {
 	const struct fleet_question *q;
 	struct fleet_peers peers;
 	bool with_peers;
-	struct usual_rows *usual; /* by server of the question's fleet: rows of its twin in the reference */
+	struct fleet_baseline_rows
+		*usual;		  /* by server of the question's fleet: rows of its twin in the reference */
 	struct row_range *window; /* by server */
 	int *twin; /* by server: its index in the reference, -1 = it is not there */
 };

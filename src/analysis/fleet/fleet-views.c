@@ -23,20 +23,20 @@ void fleet_view_free(struct fleet_view *v)
 
 static struct fleet_summary summarise(const struct piece *pieces, size_t n, struct select_room *room)
 {
-	struct moments m;
+	struct column_moments m;
 
-	moments_of(pieces, n, &m);
+	column_moments_of(pieces, n, &m);
 	return (struct fleet_summary){
 		.server = -1,
 		.mean = m.mean,
-		.median = median_of(pieces, n, room),
+		.median = columns_median(pieces, n, room),
 		.sd = m.sd,
 		.min = (double)m.min,
 		.max = (double)m.max,
-		.q05 = quantile_of_pieces(pieces, n, 0.05, room),
-		.q25 = quantile_of_pieces(pieces, n, 0.25, room),
-		.q75 = quantile_of_pieces(pieces, n, 0.75, room),
-		.q95 = quantile_of_pieces(pieces, n, 0.95, room),
+		.q05 = columns_quantile(pieces, n, 0.05, room),
+		.q25 = columns_quantile(pieces, n, 0.25, room),
+		.q75 = columns_quantile(pieces, n, 0.75, room),
+		.q95 = columns_quantile(pieces, n, 0.95, room),
 		.n = (uint32_t)m.n,
 	};
 }
@@ -146,9 +146,9 @@ static int reduce_values(struct fleet_view *v, uint32_t n)
 	for (size_t s = 0; s < v->fleet->servers.n; s++)
 		for (uint32_t k = 0; k < n; k++) {
 			struct piece part = part_of(v, s, k);
-			struct moments m;
+			struct column_moments m;
 
-			moments_of(&part, 1, &m);
+			column_moments_of(&part, 1, &m);
 			mean[s * n + k] = m.n ? (float)m.mean : NAN;
 			v->low[s * n + k] = m.n ? m.min : NAN;
 			v->high[s * n + k] = m.n ? m.max : NAN;
@@ -204,15 +204,15 @@ int fleet_view_reduce(struct fleet_view *v, uint32_t points)
 
 static double statistic_of(enum threshold_statistic of, double quantile, const struct piece *pieces, size_t n, struct select_room *room)
 {
-	struct moments m;
+	struct column_moments m;
 
 	switch (of) {
 	case OF_MEDIAN:
-		return median_of(pieces, n, room);
+		return columns_median(pieces, n, room);
 	case OF_QUANTILE:
-		return quantile_of_pieces(pieces, n, quantile, room);
+		return columns_quantile(pieces, n, quantile, room);
 	default:
-		moments_of(pieces, n, &m);
+		column_moments_of(pieces, n, &m);
 		return of == OF_MINIMUM || of == OF_EVERY ? (double)m.min : of == OF_MAXIMUM || of == OF_ANY ? (double)m.max : m.mean;
 	}
 }
@@ -339,7 +339,7 @@ static double of_summary(const struct checking *c, const struct fleet_summary *x
 
 	if (s != OF_QUANTILE)
 		return of[s];
-	value = quantile_of_pieces(values, 1, c->rule->quantile, &room);
+	value = columns_quantile(values, 1, c->rule->quantile, &room);
 	select_room_free(&room);
 	return value;
 }
@@ -368,7 +368,7 @@ static int check_rows(struct checking *c)
 	struct fleet_view v;
 	_cleanup_free_ float *room = malloc((c->f->servers.n + 1) * sizeof(*room));
 	_cleanup_free_ float *values = NULL;
-	struct moments m;
+	struct column_moments m;
 	int r = room ? fleet_view_find(c->f, c->counter, c->window, c->rule->view, &v) : -ENOMEM;
 
 	if (r < 0)
@@ -380,7 +380,7 @@ static int check_rows(struct checking *c)
 		values[i] = (float)of_summary(c, &v.rows.v[i], &piece);
 	}
 	c->ret->remark = v.partly ? FLEET_PARTLY : c->ret->remark;
-	moments_of(&(struct piece){values, values ? v.rows.n : 0}, 1, &m);
+	column_moments_of(&(struct piece){values, values ? v.rows.n : 0}, 1, &m);
 	c->mean = m.mean;
 	c->sd = m.sd;
 	for (size_t i = 0; values && i < v.rows.n && r == 0; i++)
@@ -392,13 +392,13 @@ static int check_rows(struct checking *c)
 static int check_counter(struct checking *c)
 {
 	_cleanup_free_ struct piece *pieces = malloc((c->f->servers.n + 1) * sizeof(*pieces));
-	struct moments m;
+	struct column_moments m;
 	size_t n;
 
 	if (!pieces)
 		return -ENOMEM;
 	n = fleet_pieces(c->f, (size_t)c->counter, c->window, pieces);
-	moments_of(pieces, n, &m);
+	column_moments_of(pieces, n, &m);
 	c->mean = m.mean;
 	c->sd = m.sd;
 	c->expected = c->rule->expected;

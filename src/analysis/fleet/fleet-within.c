@@ -131,7 +131,7 @@ static int one_counter(void *data, size_t counter)
 	const struct fleet *f = w->q->fleet;
 	_cleanup_free_ struct piece *pieces = malloc((f->servers.n + 1) * sizeof(*pieces));
 	_cleanup_(select_room_free) struct select_room room = {};
-	struct moments m;
+	struct column_moments m;
 	struct global g;
 	size_t n;
 
@@ -140,7 +140,7 @@ static int one_counter(void *data, size_t counter)
 	if (w->q->counter >= 0 && (size_t)w->q->counter != counter)
 		return 0;
 	n = fleet_pieces(f, counter, w->q->window, pieces);
-	moments_of(pieces, n, &m);
+	column_moments_of(pieces, n, &m);
 	g = (struct global){fleet_statistic_of(w->q, pieces, n, &room), m.sd};
 	return w->q->by_time ? times(w, counter, &g, &room) : servers(w, counter, &g, &room);
 }
@@ -156,7 +156,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	if (r == 0 && fleet_aligned_partly(&w.align))
 		ret->remark = FLEET_PARTLY;
 	if (r == 0)
-		r = work_in_parallel(q->threads, q->fleet->counters.n, one_counter, &w);
+		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &w);
 	fleet_alignment_free(&w.align);
 	if (r == 0)
 		fleet_findings_sort(ret);

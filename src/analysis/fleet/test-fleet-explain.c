@@ -81,14 +81,34 @@ static void a_late_window_grows_back_to_the_first_row_of_the_trouble(void **stat
 	put(in, "b", "cpu", 0, 0, ROWS);
 	f = finish(in);
 	q = about(f, BEGIN + 10, "a", "cpu");
-	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(fleet_window_grow(&q, false, &grown), 0);
 	assert_int_equal(grown.from, (int64_t)BEGIN * MINUTE);
 	q.window.from = (int64_t)BEGIN * MINUTE; /* in time: nothing to add */
-	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(fleet_window_grow(&q, false, &grown), 0);
 	assert_int_equal(grown.from, q.window.from);
 	q.window = (struct fleet_span){50 * MINUTE, 60 * MINUTE}; /* no trouble at all */
-	assert_int_equal(fleet_window_grow(&q, &grown), 0);
+	assert_int_equal(fleet_window_grow(&q, false, &grown), 0);
 	assert_int_equal(grown.from, q.window.from);
+	release(f);
+}
+
+/* Half of the way lies at 130: the median of the baseline is 60, not one of its higher values. */
+static void rows_beyond_half_of_the_way_belong_to_the_trouble(void **state)
+{
+	struct intake *in = intake_new();
+	int server = intake_server(in, "a"), counter = intake_counter(in, "queue", NULL);
+	struct fleet_question q;
+	struct fleet_span grown;
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned t = 0; t < ROWS; t++)
+		assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE,
+					    t >= BEGIN + 10 ? 200 : t >= BEGIN ? 135 : 50 + 50 * wobble(3, t)), 0);
+	f = finish(in);
+	q = about(f, BEGIN + 10, "a", "queue");
+	assert_int_equal(fleet_window_grow(&q, false, &grown), 0);
+	assert_int_equal(grown.from, (int64_t)BEGIN * MINUTE);
 	release(f);
 }
 
@@ -301,7 +321,39 @@ static void without_windows_to_compare_servers_are_listed_without_p(void **state
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
+/* Six rows after a gap, in which all have the same shape. */
+static void put_shape(struct intake *in, const char *server, const char *counter, double by)
+{
+	static const double shape[] = {0.7, 1.3, 0.8, 1.2, 0.9, 1.1};
+	int s = intake_server(in, server), c = intake_counter(in, counter, NULL);
+
+	put(in, server, counter, 0, 0, BEGIN);
+	for (unsigned t = 0; t < 6; t++)
+		assert_int_equal(intake_put(in, s, c, (10000 + (int64_t)t) * MINUTE, 100 + by + 20 * shape[t]), 0);
+}
+
+static void a_counter_on_the_other_side_of_normal_explains_less(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found;
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put_shape(in, "front", "latency", 20);
+	put_shape(in, "below", "latency", -80); /* moves with it, but has fallen while the symptom rose */
+	put_shape(in, "above", "latency", 10);
+	f = finish(in);
+	q = about(f, 10000, "front", "latency");
+	found = explain(&q);
+	assert_int_equal(found.list.n, 2);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "above"));
+	assert_true(found.list.v[1].r > 0.99 && found.list.v[1].score < 0.8 * found.list.v[0].score);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(rows_beyond_half_of_the_way_belong_to_the_trouble), cmocka_unit_test(a_counter_on_the_other_side_of_normal_explains_less), cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
 	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does),
 	  cmocka_unit_test(without_windows_to_compare_servers_are_listed_without_p),
 	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(few_rows_tell_of_no_lag),

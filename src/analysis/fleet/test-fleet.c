@@ -248,12 +248,12 @@ static void assert_common_course(struct fleet *f, int64_t step)
 	struct fleet_peers peers;
 	struct fleet_relative relative;
 	_cleanup_(select_room_free) struct select_room room = {};
-	struct usual_rows usual[6];
+	struct fleet_baseline_rows usual[6];
 
 	q.window = (struct fleet_span){390 * step, 400 * step};
 	assert_int_equal(fleet_peers_find(f, &peers), 0);
 	for (size_t s = 0; s < 6; s++)
-		assert_int_equal(usual_rows_find(&f->servers.v[s], &q, 10, &usual[s]), 0);
+		assert_int_equal(fleet_baseline_rows(&f->servers.v[s], &q, 10, &usual[s]), 0);
 	assert_int_equal(fleet_relative_find(f, &peers, usual, 0, &room, &relative), 0);
 	for (size_t s = 1; s < 6; s++)
 		for (uint32_t row = 0; row < 400; row++)
@@ -457,7 +457,8 @@ static void names_tell_who_does_the_same(void **state)
 {
 	static const struct {
 		const char *name, *stem;
-	} cases[] = {{"web-01", "web-"}, {"frontend-579b9bff58-t2dbm", "frontend--"}, {"db2.example.org", "db.example.org"}};
+	} cases[] = {{"web-01", "web-"}, {"frontend-579b9bff58-t2dbm", "frontend--"}, {"db2.example.org", "db.example.org"},
+		     {"node-a", "node-"},   {"us-east-1a.web", "us-east-.web"},		{"db-main", "db-main"}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

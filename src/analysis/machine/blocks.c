@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-int64_t blocks_recorded(const struct dataset *d, const struct question *q)
+int64_t blocks_recorded(const struct dataset *d, const struct method_question *q)
 {
 	int64_t past = 0;
 
@@ -13,7 +13,7 @@ int64_t blocks_recorded(const struct dataset *d, const struct question *q)
 	return past;
 }
 
-static void cut(struct blocks *b, const struct dataset *d, const struct question *q, int64_t length)
+static void cut(struct blocks *b, const struct dataset *d, const struct method_question *q, int64_t length)
 {
 	int64_t since = 0;
 
@@ -33,7 +33,7 @@ static void cut(struct blocks *b, const struct dataset *d, const struct question
 	}
 }
 
-int blocks_cut(struct blocks *b, const struct dataset *d, const struct question *q, int64_t length)
+int blocks_cut(struct blocks *b, const struct dataset *d, const struct method_question *q, int64_t length)
 {
 	size_t room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 2 : 2;
 

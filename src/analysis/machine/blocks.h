@@ -12,10 +12,10 @@ struct blocks {
 };
 
 /* Cuts [train_from, train_to] into blocks of `length` ns of recorded time. 0 or -ENOMEM. */
-int blocks_cut(struct blocks *b, const struct dataset *d, const struct question *q, int64_t length);
+int blocks_cut(struct blocks *b, const struct dataset *d, const struct method_question *q, int64_t length);
 void blocks_free(struct blocks *b);
 /* What was recorded in [train_from, train_to], ns: the recorder may have been off in between. */
-int64_t blocks_recorded(const struct dataset *d, const struct question *q);
+int64_t blocks_recorded(const struct dataset *d, const struct method_question *q);
 
 /* Adds a subject's feature to sum[n + 1]: a counter's growth in each block, in quanta; a gauge's level at its end. */
 void blocks_add(const struct blocks *b, const struct subject *s, size_t feature, double *sum);

@@ -126,8 +126,8 @@ static bool gives_way(const struct joining *j, uint32_t thread)
 
 static int add(struct joining *j, const struct charge *one)
 {
-	uint64_t victim = hash_text(one->victim) * 256 + (uint64_t)one->of * 16 + one->how;
-	uint64_t culprit = hash_text(one->culprit);
+	uint64_t victim = hmap_hash_text(one->victim) * 256 + (uint64_t)one->of * 16 + one->how;
+	uint64_t culprit = hmap_hash_text(one->culprit);
 	uintptr_t place = (uintptr_t)hmap_get(&j->places, victim, culprit);
 	int r;
 

@@ -77,7 +77,7 @@ static int gather(const struct dataset *d, int which, struct hmap *pairs)
 
 		if (s->info.kind != ENTITY_PROCESS || s->first > s->last)
 			continue;
-		key = hash_text(s->program);
+		key = hmap_hash_text(s->program);
 		pair = hmap_get(pairs, key, 0);
 		if (!pair) {
 			pair = calloc(1, sizeof(*pair));
@@ -96,23 +96,23 @@ static int compare_feature(struct minutes m[2], const struct pair *pair, size_t 
 {
 	size_t n_a = fill(&m[0], pair->members[0].v, pair->members[0].n, f);
 	size_t n_b = fill(&m[1], pair->members[1].v, pair->members[1].n, f);
-	struct change c = {.n_a = (unsigned)n_a, .n_b = (unsigned)n_b};
+	struct compared_change c = {.n_a = (unsigned)n_a, .n_b = (unsigned)n_b};
 
 	if (n_a < MINUTES_MIN || n_b < MINUTES_MIN)
 		return 0;
 	c.subject = pair->members[1].v[0];
 	c.feature = &c.subject->features[f];
-	c.p = mann_whitney(m[0].values, n_a, m[1].values, n_b, &c.superiority); /* sorts both */
-	c.a = quantile_sorted(m[0].values, n_a, 0.5);
-	c.b = quantile_sorted(m[1].values, n_b, 0.5);
-	c.spread = fmax(fmax(iqr_scale_sorted(m[0].values, n_a), noticeable(c.feature)), 0.02 * fabs(c.a));
+	c.p = rank_mann_whitney(m[0].values, n_a, m[1].values, n_b, &c.superiority); /* sorts both */
+	c.a = robust_quantile(m[0].values, n_a, 0.5);
+	c.b = robust_quantile(m[1].values, n_b, 0.5);
+	c.spread = fmax(fmax(robust_scale(m[0].values, n_a), method_noticeable(c.feature)), 0.02 * fabs(c.a));
 	c.effect = (c.b - c.a) / c.spread;
 	return VEC_PUSH(ret->list, c);
 }
 
 static int by_effect(const void *x, const void *y)
 {
-	const struct change *a = x, *b = y;
+	const struct compared_change *a = x, *b = y;
 
 	return fabs(a->effect) > fabs(b->effect) ? -1 : fabs(a->effect) < fabs(b->effect);
 }
@@ -126,7 +126,7 @@ static int keep_real_changes(struct changes *c)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->list.n; i++)
 		q[i] = c->list.v[i].p;
-	if (benjamini_hochberg(q, c->list.n) < 0)
+	if (rank_benjamini_hochberg(q, c->list.n) < 0)
 		return -ENOMEM;
 	c->compared = (unsigned)c->list.n;
 	for (size_t i = 0; i < c->list.n; i++) {

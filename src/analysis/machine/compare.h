@@ -4,7 +4,7 @@
 #include "base/data/vec.h"
 #include "model/machine/dataset.h"
 
-struct change {
+struct compared_change {
 	const struct subject *subject; /* a member, of B if it is there, else of A */
 	const struct feature *feature;
 	double a, b;	    /* medians of one-minute means; counters as rates */
@@ -16,7 +16,7 @@ struct change {
 };
 
 struct changes {
-	VEC(struct change) list; /* largest effect first; q <= 0.05 and |effect| >= 1 only */
+	VEC(struct compared_change) list; /* largest effect first; q <= 0.05 and |effect| >= 1 only */
 	unsigned compared;
 };
 

@@ -32,12 +32,12 @@ static void add(struct moments *m, double value, double times)
 	m->square += times * delta * (value - m->mean);
 }
 
-static bool learnt(const struct dataset *d, const struct question *q, uint32_t tick)
+static bool learnt(const struct dataset *d, const struct method_question *q, uint32_t tick)
 {
 	return d->ticks.v[tick].span > 0 && !(q->excluded && q->excluded[tick]);
 }
 
-static struct moments train(const struct dataset *d, const struct question *q, const struct subject *s, size_t feature)
+static struct moments train(const struct dataset *d, const struct method_question *q, const struct subject *s, size_t feature)
 {
 	const struct series *series = &s->series[feature];
 	uint32_t from = s->first > q->train_from ? s->first : q->train_from;
@@ -73,7 +73,8 @@ struct range {
 
 /* Ticks whose values may stand for the query: within its tolerance, while the subject was there. Where the event is learnt
  * from, too (block mode), they are ticks that are learnt from. */
-static struct range ticks_near(const struct dataset *d, const struct question *q, const struct subject *s)
+static struct range ticks_near(const struct dataset *d, const struct method_question *q,
+			       const struct subject *s)
 {
 	bool event_is_learnt = q->train_to >= (int64_t)q->at;
 	struct range r = {s->first, s->last};
@@ -120,7 +121,7 @@ double gaussian_log_likelihood(double x, double mean, double sd)
 	return -log(sd) - 0.5 * log(2 * M_PI) - 0.5 * z * z;
 }
 
-static int judge(const struct dataset *d, const struct question *q, const struct subject *s, struct range near,
+static int judge(const struct dataset *d, const struct method_question *q, const struct subject *s, struct range near,
 		 struct suspect *ret)
 {
 	double sum = 0;
@@ -156,7 +157,7 @@ static int judge(const struct dataset *d, const struct question *q, const struct
 	return 1;
 }
 
-static int gaussian_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
+static int gaussian_rank(const struct dataset *d, const struct method_question *q, struct ranking *ret)
 {
 	ret->method = "gaussian";
 	for (size_t i = 0; i < d->subjects.n; i++) {
@@ -185,7 +186,7 @@ static int gaussian_rank(const struct dataset *d, const struct question *q, stru
 		for (size_t j = 0; j < ret->suspects.v[i].features.n && j < 10; j++) {
 			struct deviation *dev = &ret->suspects.v[i].features.v[j];
 
-			deviation_spark(d, ret->suspects.v[i].subject,
+			method_spark(d, ret->suspects.v[i].subject,
 					(size_t)(dev->feature - ret->suspects.v[i].subject->features), q->train_from, q->at,
 					dev->spark);
 		}

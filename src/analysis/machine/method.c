@@ -12,7 +12,7 @@ const struct method *method_find(const char *name)
 	return NULL;
 }
 
-void deviation_spark(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,
+void method_spark(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,
 		     float spark[SPARK_POINTS])
 {
 	uint64_t n = (uint64_t)to - from + 1;
@@ -24,7 +24,7 @@ void deviation_spark(const struct dataset *d, const struct subject *s, size_t fe
 	}
 }
 
-double noticeable(const struct feature *f)
+double method_noticeable(const struct feature *f)
 {
 	bool counter = f->kind == COUNTER;
 

@@ -8,7 +8,7 @@
 #include "model/answer/finding.h"
 
 /* Ticks are indices into the dataset's moments; all ranges are inclusive. */
-struct question {
+struct method_question {
 	uint32_t at;		     /* the moment asked about */
 	uint32_t focus;		     /* the trouble is [focus, at] */
 	uint32_t train_from;	     /* what is usual is learnt from [train_from, train_to] */
@@ -25,7 +25,7 @@ struct question {
 	int (*widen)(void *context, const struct subject *const *subjects, size_t n, const struct dataset **ret);
 	/* Of the time before the dataset: what is known of a feature of a program, oldest first, *ret_n of them; lives as
 	 * long as the answer. NULL = nothing. */
-	const struct stretch *(*older)(void *context, enum entity_kind kind, const char *program, size_t feature, size_t *ret_n);
+	const struct older_stretch *(*older)(void *context, enum entity_kind kind, const char *program, size_t feature, size_t *ret_n);
 	void *context; /* of both */
 };
 
@@ -34,7 +34,7 @@ struct method {
 	const char *help;
 	feature_set features; /* of processes: what it must see of everybody; 0 = all */
 	/* Fills *ret with every suspect the method sees, sorted. 0 or -ENOMEM. */
-	int (*rank)(const struct dataset *d, const struct question *q, struct ranking *ret);
+	int (*rank)(const struct dataset *d, const struct method_question *q, struct ranking *ret);
 };
 
 extern const struct method method_blame, method_gaussian, method_unusual;
@@ -44,8 +44,8 @@ const struct method *method_find(const char *name);
 
 /* The least difference a person could notice in a feature, in its unit (per second for counters): spreads below it are
  * noise. */
-double noticeable(const struct feature *f);
+double method_noticeable(const struct feature *f);
 
 /* Shape of the window for a deviation: SPARK_POINTS means. */
-void deviation_spark(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,
+void method_spark(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to,
 		     float spark[SPARK_POINTS]);

@@ -9,11 +9,11 @@
 /* Quantiles 1/8, 3/8, 5/8 and 7/8 of a Gaussian: each stands for a quarter. */
 static const double quarter[STRETCH_POINTS] = {-1.1503, -0.3186, 0.3186, 1.1503};
 
-void stretch_points(const struct stretch *s, bool counter, double block_seconds,
+void older_stretch_points(const struct older_stretch *s, bool counter, double block_seconds,
 		    struct weighted_value points[STRETCH_POINTS])
 {
 	double sum = s->members * s->of_member.mean, strays = sqrt(s->members * s->of_member.variance);
-	double highest = fmax(sum, stretch_highest(s));
+	double highest = fmax(sum, older_stretch_highest(s));
 
 	if (counter && block_seconds > 1)
 		strays /= sqrt(block_seconds);
@@ -23,7 +23,7 @@ void stretch_points(const struct stretch *s, bool counter, double block_seconds,
 	}
 }
 
-double stretch_blocks_above(const struct stretch *s, double value, double block_seconds)
+double older_stretch_blocks_above(const struct older_stretch *s, double value, double block_seconds)
 {
 	double share = s->members * (1 - distribution_cdf(&s->of_member, value, 1));
 
@@ -32,13 +32,13 @@ double stretch_blocks_above(const struct stretch *s, double value, double block_
 	return share * s->seconds / block_seconds;
 }
 
-uint32_t stretches_episodes(const struct stretch *s, size_t n, double value, double block_seconds)
+uint32_t older_stretch_episodes(const struct older_stretch *s, size_t n, double value, double block_seconds)
 {
 	uint32_t episodes = 0;
 	bool before = false;
 
 	for (size_t i = 0; i < n; i++) {
-		bool high = stretch_blocks_above(&s[i], value, block_seconds) >= 1;
+		bool high = older_stretch_blocks_above(&s[i], value, block_seconds) >= 1;
 
 		if (i > 0 && s[i].from > s[i - 1].to + NEXT_TO)
 			before = false;
@@ -48,7 +48,7 @@ uint32_t stretches_episodes(const struct stretch *s, size_t n, double value, dou
 	return episodes;
 }
 
-double stretch_highest(const struct stretch *s)
+double older_stretch_highest(const struct older_stretch *s)
 {
 	return fmax(s->of_member.q[QUANTILES - 1], s->members * s->of_member.mean);
 }

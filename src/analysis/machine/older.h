@@ -9,7 +9,7 @@
 #include "stat/robust.h"
 
 /* One feature of one program over an hour, say. */
-struct stretch {
+struct older_stretch {
 	int64_t from, to;	       /* wall ns */
 	double seconds;		       /* recorded in it */
 	double members;		       /* how many of its processes were there, on average */
@@ -20,11 +20,11 @@ struct stretch {
 
 /* A stretch as values of blocks, weighed in blocks: the sum over its members, and how far that strays.
  * Members and (of counters) seconds are taken as independent of each other. */
-void stretch_points(const struct stretch *s, bool counter, double block_seconds,
+void older_stretch_points(const struct older_stretch *s, bool counter, double block_seconds,
 		    struct weighted_value points[STRETCH_POINTS]);
 /* How many of its blocks reached a value, about; a fraction. */
-double stretch_blocks_above(const struct stretch *s, double value, double block_seconds);
+double older_stretch_blocks_above(const struct older_stretch *s, double value, double block_seconds);
 /* Runs of stretches, oldest first, of which a block or more reached the value. */
-uint32_t stretches_episodes(const struct stretch *s, size_t n, double value, double block_seconds);
+uint32_t older_stretch_episodes(const struct older_stretch *s, size_t n, double value, double block_seconds);
 /* The highest value that may have been. */
-double stretch_highest(const struct stretch *s);
+double older_stretch_highest(const struct older_stretch *s);

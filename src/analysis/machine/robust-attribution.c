@@ -49,7 +49,7 @@ static double score_in(const struct verdict *v, enum bottleneck of)
 /* Not a kernel worker, nor a program whose whole score a job has. */
 static bool may_employ(const struct verdict *v)
 {
-	return v->suspect.score > 0 && !works_for_others(v->program);
+	return v->suspect.score > 0 && !robust_works_for_others(v->program);
 }
 
 /* Whoever is most guilty of using what the worker works on. */
@@ -76,8 +76,8 @@ static int move(struct verdict *from, struct verdict *to, double part, const cha
 	bool told = moved >= WORTH_TELLING;
 	char *text;
 
-	weigh(to, EVIDENCE_ON_BEHALF, 1 + moved / to->suspect.score);
-	weigh(from, EVIDENCE_ON_BEHALF, 1 - part);
+	robust_weigh(to, EVIDENCE_ON_BEHALF, 1 + moved / to->suspect.score);
+	robust_weigh(from, EVIDENCE_ON_BEHALF, 1 - part);
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
 		to->used[b] = fmin(1, to->used[b] + part * from->used[b]);
 		from->used[b] *= 1 - part;
@@ -105,7 +105,7 @@ static int64_t first_start(const struct robust *r, const struct program *p, bool
 		const struct subject *s = p->members.v[i];
 		int64_t start = s->info.start ? (int64_t)s->info.start : r->d->ticks.v[s->first].boot;
 
-		if (s->info.kind == ENTITY_PROCESS && (!lately || began_lately(r, s)) && start < first)
+		if (s->info.kind == ENTITY_PROCESS && (!lately || robust_began_lately(r, s)) && start < first)
 			first = start;
 	}
 	return first;
@@ -114,13 +114,13 @@ static int64_t first_start(const struct robust *r, const struct program *p, bool
 /* Beyond the usual; less than `least` in all is none. */
 static double more_of(struct robust *r, struct program *p, size_t feature, double least)
 {
-	double now = program_now(r, p, feature);
-	struct usual u;
+	double now = robust_program_now(r, p, feature);
+	struct robust_baseline u;
 
 	if (isnan(now) || now < least)
 		return 0;
-	u = usual_of(r, p, feature, now);
-	return excess_of(&u, now);
+	u = robust_baseline(r, p, feature, now);
+	return robust_excess(&u, now);
 }
 
 static double alike(double sent, double received)
@@ -172,13 +172,13 @@ static struct verdict *asker_of(struct robust *r, const struct verdict *server)
 	return best;
 }
 
-int move_score(struct robust *r)
+int robust_attribute_scores(struct robust *r)
 {
 	int result = 0;
 
 	for (size_t i = 0; result == 0 && i < r->verdicts.n; i++) {
 		struct verdict *v = &r->verdicts.v[i], *to;
-		bool worker = works_for_others(v->program);
+		bool worker = robust_works_for_others(v->program);
 
 		to = worker ? employer_of(r, work_of(v->program)) : asker_of(r, v);
 		if (to)

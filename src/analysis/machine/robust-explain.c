@@ -1,14 +1,15 @@
 /* How much of the waiting each suspect explains.
  *
- * What programs wait beyond their usual is added up by resource: run delay, block delay, waits for memory and for a quota, as the
- * kernel counts them, and locks and other programs as the events have them. Of each a suspect explains its share: by what it uses
- * beyond its usual, and by whom the waiting threads waited for, where events tell. The two estimates are the ends of the interval.
+ * The waits of programs beyond their normal ones are added up by resource: run delay, block delay, waits for memory and for a quota, as the
+ * kernel counts them, and locks and other programs as the events have them. Of each a suspect has a part: by what it uses beyond
+ * its baseline, or, where events tell, by whom the waiting threads waited for; the larger one.
  *
- *   bound      who uses u CPUs holds up those that queue for a CPU no longer than it runs: for u of all their waiting at most
+ *   bound      while it runs on u CPUs all wait that queue for one: its part is at most u of all their waiting
  *   steal      time that the hypervisor took is a competitor of all programs: it has its part of the wait for CPUs
  *   heat       so is the time that cores lose by a lower clock while they are too hot
- *   steep      without a share of what is new more than that share of the waiting goes away: the larger estimate is stated
- *   own wait   what a suspect waits itself is not on its account
+ *   steep      without a part p of what is new 1 - (1 - p)^k of the waiting goes away. k is STEEP in the middle, and between STEEP_LOW
+ *              and STEEP_HIGH in nine of ten: a fit to the lab's ablations, each weighed by how well it is known (docs/lab.md)
+ *   own wait   what a suspect waits itself is not caused by it
  */
 #include <math.h>
 #include <string.h>
@@ -16,8 +17,10 @@
 #include "analysis/machine/robust.h"
 
 #define ADDED_LEAST   0.05 /* s/s of added waiting: of less nothing is explained */
-#define STEEP	      3	   /* measured: of what went away in the lab's ablations */
-#define UNSURE	      0.25 /* of each estimate: what is usual is known no better (its spread in the lab's baselines) */
+#define STEEP	      5
+#define STEEP_LOW     0.26
+#define STEEP_HIGH    97
+#define CERTAIN	      0.95 /* of what is new: no baseline is known so well that a part is larger */
 #define CHARGED_WAITS ((1u << BOTTLENECK_LOCK) | (1u << BOTTLENECK_PEER)) /* of these only events tell */
 
 /* Seconds a second of a wait that are charged to whom the waiting threads wait for. */
@@ -40,7 +43,7 @@ static double waited_itself(const struct program *p, enum bottleneck b)
 	return sum;
 }
 
-/* What others than the suspect wait for a resource beyond their usual. */
+/* Others than the suspect wait so much for a resource beyond their baseline. */
 static double waited_by_others(const struct robust *r, const struct verdict *v, enum bottleneck b)
 {
 	if (CHARGED_WAITS >> b & 1)
@@ -59,62 +62,59 @@ static double added_in_all(const struct robust *r)
 	return sum;
 }
 
-void find_lost(struct robust *r)
+void robust_find_lost(struct robust *r)
 {
-	double stolen = part_beyond_usual(r, ENTITY_CPU, FEATURE_CORE_STEAL), slowed = lost_to_heat(r), all = stolen + slowed;
+	double stolen = robust_part_beyond_baseline(r, ENTITY_CPU, FEATURE_CORE_STEAL), slowed = robust_lost_to_heat(r), all = stolen + slowed;
 
 	r->stolen = all > 0 ? stolen / (all + r->growth[FEATURE_CPU_TIME]) : 0;
 	r->slowed = all > 0 ? slowed / (all + r->growth[FEATURE_CPU_TIME]) : 0;
 }
 
 /* Waits for what is nearly always in use grow much faster than use does (of a queue as 1 / (1 - use)), so without a program that has a
- * share of what is new more than that share of the waiting goes away. */
-static double gone_without(double share)
+ * part of what is new more than that part of the waiting goes away. */
+static double gone_without(double part, double steep)
 {
-	return 1 - pow(1 - fmin(1, share), STEEP);
+	return 1 - pow(1 - fmin(1, part), steep);
 }
 
-/* By use: its share of what is new on the resource. */
-static double estimated_by_use(const struct robust *r, const struct verdict *v, enum bottleneck b, double others)
+/* How much of it others may wait for it at most, by what it uses. */
+static double bound_of(const struct robust *r, const struct verdict *v, enum bottleneck b, double others)
 {
 	const struct program *p = v->program;
-	double runs = program_now(r, p, FEATURE_CPU_TIME), starts = program_now(r, p, FEATURE_CHILDREN_CPU);
+	double runs = robust_program_now(r, p, FEATURE_CPU_TIME),
+	       starts = robust_program_now(r, p, FEATURE_CHILDREN_CPU);
 
-	if (b != BOTTLENECK_CPU)
-		return gone_without(v->used[b]);
-	return fmin(gone_without(v->used[b] * (1 - r->stolen - r->slowed)), fmax(isnan(runs) ? 0 : runs, isnan(starts) ? 0 : starts) / 1e9 * r->queued / others);
+	return b == BOTTLENECK_CPU ? fmax(isnan(runs) ? 0 : runs, isnan(starts) ? 0 : starts) / 1e9 * r->queued / others : 1;
 }
 
-/* By events: whom the waiting threads waited for. By use where none tell. */
-static double estimated_by_events(const struct verdict *v, enum bottleneck b, double others, double by_use)
+/* Its part of the waits for one resource. */
+static double part_of_wait(const struct robust *r, const struct verdict *v, enum bottleneck b, double others)
 {
-	return isnan(v->charged[b]) ? by_use : fmin(1, v->charged[b] / others);
+	double used = fmin(v->used[b] * (b == BOTTLENECK_CPU ? 1 - r->stolen - r->slowed : 1), bound_of(r, v, b, others));
+
+	return isnan(v->charged[b]) ? used : fmax(used, fmin(1, v->charged[b] / others));
 }
 
-struct explained explain_verdict(const struct robust *r, const struct verdict *v)
+struct explained robust_explain_verdict(const struct robust *r, const struct verdict *v)
 {
-	struct explained sum = {};
-	double all = 0;
+	double sum = 0, all = 0, part;
 
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
-		double others = waited_by_others(r, v, b), used, charged;
+		double others = waited_by_others(r, v, b);
 
 		if (!(others > 0))
 			continue;
-		used = fmin(1, estimated_by_use(r, v, b, others));
-		charged = estimated_by_events(v, b, others, used);
-		sum.share += others * fmax(used, charged);
-		sum.low += others * fmin(used, charged) * (1 - UNSURE);
-		sum.high += others * fmin(1, fmax(used, charged) * (1 + UNSURE));
+		sum += others * part_of_wait(r, v, b, others);
 		all += others;
 	}
 	/* what is waited for answers of another machine is not among it */
 	if (all < ADDED_LEAST || v->suspect.kind == CULPRIT_HOST)
-		return (struct explained){NAN, NAN, NAN};
-	return (struct explained){sum.share / all, sum.low / all, sum.high / all};
+		return (struct explained){NAN, NAN, NAN, NAN};
+	part = sum / all;
+	return (struct explained){part, gone_without(part, STEEP), gone_without(fmin(CERTAIN, part), STEEP_LOW), gone_without(part, STEEP_HIGH)};
 }
 
-void explain_waiting(const struct robust *r, struct ranking *ret)
+void robust_explain_waiting(const struct robust *r, struct ranking *ret)
 {
 	double all = added_in_all(r), of_cpu = all > 0 ? r->added[BOTTLENECK_CPU] / all : 0, explained = (r->stolen + r->slowed) * of_cpu;
 

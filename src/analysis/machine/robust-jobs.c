@@ -89,9 +89,9 @@ static int find_jobs(struct robust *r, const struct family *f)
 	for (size_t i = 0; i < r->d->subjects.n; i++) {
 		const struct subject *s = r->d->subjects.v[i], *up = s;
 
-		if (!has_parents(s) || !is_there(r, s) || !began_lately(r, s))
+		if (!has_parents(s) || !is_there(r, s) || !robust_began_lately(r, s))
 			continue;
-		for (int depth = 0; depth < DEPTH_MAX && (up = parent_of(f, up)) && began_lately(r, up); depth++) {
+		for (int depth = 0; depth < DEPTH_MAX && (up = parent_of(f, up)) && robust_began_lately(r, up); depth++) {
 			struct program *job;
 
 			if (strcmp(up->program, s->program) == 0 || job_of(r, up->program) || is_older(r, up))
@@ -109,7 +109,7 @@ static int find_jobs(struct robust *r, const struct family *f)
 
 static int add_part(struct robust *r, struct program *job, const struct subject *s)
 {
-	struct program *whole = program_of(r, s);
+	struct program *whole = robust_program(r, s);
 	size_t i = 0;
 
 	if (!whole)
@@ -124,7 +124,7 @@ static int add_part(struct robust *r, struct program *job, const struct subject 
 /* Who goes on since long is another job: the shell of somebody's old script has nothing to do with that of a new one. */
 static bool is_of_this_time(const struct robust *r, const struct subject *starter)
 {
-	return began_lately(r, starter) || starter->last < r->q->focus;
+	return robust_began_lately(r, starter) || starter->last < r->q->focus;
 }
 
 /* A process belongs to the jobs of all it descends from. */
@@ -145,7 +145,7 @@ static int add_to_jobs(struct robust *r, const struct family *f, const struct su
 	return result;
 }
 
-int gather_jobs(struct robust *r)
+int robust_jobs_gather(struct robust *r)
 {
 	struct family f = {};
 	int result = find_family(r, &f);
@@ -162,7 +162,7 @@ int gather_jobs(struct robust *r)
 	return result;
 }
 
-void free_jobs(struct robust *r)
+void robust_jobs_free(struct robust *r)
 {
 	for (size_t i = 0; i < r->jobs.n; i++) {
 		struct program *job = r->jobs.v[i];
@@ -177,20 +177,20 @@ void free_jobs(struct robust *r)
 	VEC_FREE(r->jobs);
 }
 
-double part_now(const struct robust *r, const struct job_part *part, size_t feature)
+double robust_part_now(const struct robust *r, const struct job_part *part, size_t feature)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < part->members.n; i++)
-		sum += member_now(r, part->members.v[i], feature);
+		sum += robust_member_now(r, part->members.v[i], feature);
 	return sum;
 }
 
-double part_of_program(const struct robust *r, const struct job_part *part, size_t feature)
+double robust_part_of_program(const struct robust *r, const struct job_part *part, size_t feature)
 {
-	double all = program_now(r, part->whole, feature);
+	double all = robust_program_now(r, part->whole, feature);
 
-	return all > 0 ? fmin(1, part_now(r, part, feature) / all) : 0;
+	return all > 0 ? fmin(1, robust_part_now(r, part, feature) / all) : 0;
 }
 
 static struct verdict *verdict_of(struct robust *r, const struct program *p)
@@ -220,7 +220,7 @@ static double score_of_parts(struct robust *r, const struct program *job)
 		const struct verdict *v = verdict_of(r, job->parts.v[i].whole);
 
 		if (v)
-			sum += v->suspect.score * part_of_program(r, &job->parts.v[i], used_most(v));
+			sum += v->suspect.score * robust_part_of_program(r, &job->parts.v[i], used_most(v));
 	}
 	return sum;
 }
@@ -228,7 +228,7 @@ static double score_of_parts(struct robust *r, const struct program *job)
 /* What is another one's as well is told of that one. */
 static void take_part(struct verdict *v, double part)
 {
-	weigh(v, EVIDENCE_OF_JOB, 1 - part);
+	robust_weigh(v, EVIDENCE_OF_JOB, 1 - part);
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
 		v->used[b] *= 1 - part;
 		v->charged[b] *= 1 - part;
@@ -242,7 +242,7 @@ static void take_from_parts(struct robust *r, const struct program *job)
 		struct verdict *v = verdict_of(r, job->parts.v[i].whole);
 
 		if (v)
-			take_part(v, part_of_program(r, &job->parts.v[i], used_most(v)));
+			take_part(v, robust_part_of_program(r, &job->parts.v[i], used_most(v)));
 	}
 }
 
@@ -250,7 +250,7 @@ static int tell_parts(const struct robust *r, struct verdict *v)
 {
 	const struct program *job = v->program;
 	size_t f = used_most(v);
-	double all = program_now(r, job, f), told_last = INFINITY;
+	double all = robust_program_now(r, job, f), told_last = INFINITY;
 	struct str text = {};
 	unsigned told = 0;
 
@@ -259,7 +259,7 @@ static int tell_parts(const struct robust *r, struct verdict *v)
 		double uses_most = 0.01 * all;
 
 		for (size_t i = 0; i < job->parts.n; i++) {
-			double now = part_now(r, &job->parts.v[i], f);
+			double now = robust_part_now(r, &job->parts.v[i], f);
 
 			if (now < told_last && now > uses_most) {
 				uses_most = now;
@@ -269,7 +269,7 @@ static int tell_parts(const struct robust *r, struct verdict *v)
 		if (!most)
 			break;
 		str_puts(&text, told ? ", " : "most of it by ");
-		put_program(r, &text, most->whole->key);
+		robust_program_put(r, &text, most->whole->key);
 		str_printf(&text, " %.0f %%", 100 * uses_most / all);
 		told_last = uses_most;
 	}
@@ -317,7 +317,7 @@ static double part_of_job(const struct robust *r, const struct program *job, con
 	double both = 0, all = 0;
 
 	for (size_t i = 0; i < job->members.n; i++) {
-		double now = member_now(r, job->members.v[i], feature);
+		double now = robust_member_now(r, job->members.v[i], feature);
 
 		if (!(now > 0))
 			continue;
@@ -345,7 +345,7 @@ static struct verdict *best_job(struct robust *r, struct verdict *v, size_t n)
 	return best;
 }
 
-int judge_jobs(struct robust *r)
+int robust_jobs_score(struct robust *r)
 {
 	struct verdict *v = calloc(r->jobs.n + 1, sizeof(*v)), *best;
 	size_t n = 0;
@@ -353,7 +353,7 @@ int judge_jobs(struct robust *r)
 
 	for (size_t i = 0; v && i < r->jobs.n; i++) {
 		v[n].suspect.share = NAN;
-		n += (size_t)judge_program(r, r->jobs.v[i], &v[n]);
+		n += (size_t)robust_program_score(r, r->jobs.v[i], &v[n]);
 	}
 	while (result == 0 && (best = best_job(r, v, n))) {
 		struct verdict named = *best;

@@ -24,28 +24,28 @@ static double charged_alike(const struct charges *c, const struct charge *one)
 /* The part of a charge that is not usual, 0..1. Where the recorder's sums cannot tell, what the events have of the time before does. */
 static double unusual_part(struct robust *r, const struct charge *one)
 {
-	struct program *p = hmap_get(&r->by_key, hash_text(one->victim), 0);
+	struct program *p = hmap_get(&r->by_key, hmap_hash_text(one->victim), 0);
 	double charged = charged_alike(r->q->charges, one);
 
 	if (!p || !(charged > 0))
 		return 0;
-	if (one->how == CHARGE_UNREAD && !program_is_new(r, p))
-		return fmin(1, more_waited(r, p, FEATURE_WAIT_PEER) / 1e9 / charged);
+	if (one->how == CHARGE_UNREAD && !robust_program_is_new(r, p))
+		return fmin(1, robust_more_waited(r, p, FEATURE_WAIT_PEER) / 1e9 / charged);
 	return isnan(one->before) ? NO_PAST : fmax(0, 1 - one->before / charged);
 }
 
 /* Where the recorder's sums do not have what the events tell (who is stopped waits for no lock), all of it is new. */
 static double unusual_of_lock(struct robust *r, const struct charge *one)
 {
-	struct program *p = hmap_get(&r->by_key, hash_text(one->victim), 0);
-	double now = p ? program_now(r, p, FEATURE_WAIT_LOCK) / 1e9 : NAN;
+	struct program *p = hmap_get(&r->by_key, hmap_hash_text(one->victim), 0);
+	double now = p ? robust_program_now(r, p, FEATURE_WAIT_LOCK) / 1e9 : NAN;
 
 	if (one->how == CHARGE_STOPPED || !(now >= SAME_WAIT * one->seconds))
 		return 1;
-	return fmin(1, more_waited(r, p, FEATURE_WAIT_LOCK) / 1e9 / now);
+	return fmin(1, robust_more_waited(r, p, FEATURE_WAIT_LOCK) / 1e9 / now);
 }
 
-int weigh_news(struct robust *r)
+int robust_weigh_news(struct robust *r)
 {
 	const struct charges *c = r->q->charges;
 
@@ -66,7 +66,7 @@ int weigh_news(struct robust *r)
 	return 0;
 }
 
-double share_of_news(const struct robust *r, const struct program *p, enum bottleneck of)
+double robust_share_of_news(const struct robust *r, const struct program *p, enum bottleneck of)
 {
 	double sum = 0;
 

@@ -11,15 +11,13 @@
 #define SHORT_LEAST	0.05 /* share of the time in which programs wait for something: less is not short */
 #define OWN_CAUSE	0.5 /* share of what is short from which whyslow names itself */
 #define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
-#define STARTER		1.1
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
 #define OLD		(60 * NS_PER_SEC) /* so much older than the trouble: it is not its beginning */
 #define OLD_GUILT	0.2
 #define LATELY		(15 * NS_PER_SEC) /* before others began to wait */
-#define LINE		5e6 /* bytes a second */
 #define GROWN		0.01 /* of the memory: what programs hold more than usual is why it is short */
 #define REPORT_SCORE	1e-4
-#define NO_PRESSURE	12    /* what is not measured, on a free machine, beside what is */
+#define NO_PRESSURE	12    /* what no pressure is measured for, on a free machine, beside what one is measured for */
 #define QUEUES_LEAST	5e7  /* ns/s: who waits less for the disk has hardly a part of its queue */
 #define TAKES_MUCH	0.05
 
@@ -57,7 +55,7 @@ static double share_of_memory(const struct robust *r, const struct use *use, dou
 	return fmin(1, fmax(excess / r->memory, of_growth * fmin(1, r->shortage[use->resource] / use->weight)));
 }
 
-double charged_to(const struct robust *r, const struct program *p, enum bottleneck of)
+double robust_charged(const struct robust *r, const struct program *p, enum bottleneck of)
 {
 	const struct charges *c = r->q->charges;
 	double sum = 0;
@@ -65,7 +63,7 @@ double charged_to(const struct robust *r, const struct program *p, enum bottlene
 	if (!p->root)
 		return charges_against(c, p->key, of);
 	for (size_t i = 0; i < p->parts.n; i++)
-		sum += charges_against(c, p->parts.v[i].whole->key, of) * part_of_program(r, &p->parts.v[i], FEATURE_CPU_TIME);
+		sum += charges_against(c, p->parts.v[i].whole->key, of) * robust_part_of_program(r, &p->parts.v[i], FEATURE_CPU_TIME);
 	return sum;
 }
 
@@ -74,7 +72,7 @@ static double charged_share(const struct robust *r, const struct program *p, enu
 {
 	const struct charges *c = r->q->charges;
 
-	return c && c->total[of] >= CHARGED_LEAST ? fmin(1, charged_to(r, p, of) / c->total[of]) : NAN;
+	return c && c->total[of] >= CHARGED_LEAST ? fmin(1, robust_charged(r, p, of) / c->total[of]) : NAN;
 }
 
 /* What came on top of the usual is to blame, not what always was there; but a little that is new is not all of it. */
@@ -85,8 +83,8 @@ static double all_new(const struct robust *r, size_t feature)
 
 static double share_of(const struct robust *r, const struct use *use, double excess)
 {
-	if (use->scale > 0)
-		return excess / (excess + use->scale);
+	if (use->scale > 0) /* a few handles or threads more are no leak */
+		return use->resource == BOTTLENECK_NONE ? pow(excess, 2) / (pow(excess, 2) + pow(use->scale, 2)) : excess / (excess + use->scale);
 	if (use->of_memory)
 		return share_of_memory(r, use, excess);
 	return r->total[use->feature] > 0 ? part_of(r, use) * fmin(1, excess / all_new(r, (size_t)use->feature)) : 0;
@@ -100,15 +98,15 @@ static double new_on_disk(struct robust *r, struct program *p)
 
 	for (size_t i = 0; i < USES; i++) {
 		size_t f = (size_t)uses[i].feature;
-		double now = uses[i].resource == BOTTLENECK_DISK ? program_now(r, p, f) : NAN, time;
-		struct usual u;
+		double now = uses[i].resource == BOTTLENECK_DISK ? robust_program_now(r, p, f) : NAN, time;
+		struct robust_baseline u;
 
 		if (!(now > 0))
 			continue;
-		u = usual_of(r, p, f, now);
+		u = robust_baseline(r, p, f, now);
 		time = part_of(r, &uses[i]) / r->total[f];
 		takes += now * time;
-		more += excess_of(&u, now) * time;
+		more += robust_excess(&u, now) * time;
 	}
 	return takes > 0 ? more / takes : 0;
 }
@@ -122,17 +120,17 @@ static double share_of_queue(struct robust *r, struct program *p, const struct u
 
 	for (size_t i = 0; i < USES; i++) {
 		size_t f = (size_t)uses[i].feature;
-		double now = uses[i].resource == BOTTLENECK_DISK ? program_now(r, p, f) : NAN;
+		double now = uses[i].resource == BOTTLENECK_DISK ? robust_program_now(r, p, f) : NAN;
 
 		all += now > 0 ? part_of(r, &uses[i]) * now / r->total[f] : 0;
 	}
-	return all > 0 && r->blocked > 0 ? fmin(1, blocked_now(r, p) / r->blocked * of_use / all) : 0;
+	return all > 0 && r->blocked > 0 ? fmin(1, robust_blocked_now(r, p) / r->blocked * of_use / all) : 0;
 }
 
 /* A few writes one by one are no bytes worth a word, and may keep a disk busy. */
 static bool queues_noticeably(const struct robust *r, const struct program *p, const struct use *use)
 {
-	return use->resource == BOTTLENECK_DISK && blocked_now(r, p) >= QUEUES_LEAST;
+	return use->resource == BOTTLENECK_DISK && robust_blocked_now(r, p) >= QUEUES_LEAST;
 }
 
 /* Of what is new, however little that is: what waits more does so because of it. */
@@ -151,19 +149,17 @@ static double joined_share(struct robust *r, struct program *p, const struct use
 			   double *ret_charged)
 {
 	double share = share_of(r, use, excess), charged = charged_share(r, p, use->resource);
-	double right = use->resource == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1, is_new;
+	double right = use->resource == BOTTLENECK_CPU ? robust_cpu_weight(r, p) : 1, is_new;
 
 	if (use->resource == BOTTLENECK_DISK)
 		share = fmax(share, share_of_queue(r, p, use, excess));
 	*ret_charged = NAN;
 	*ret_used = right * share_of_new(r, use, share, excess);
 	share *= right;
-	if (use->resource == BOTTLENECK_NETWORK)
-		share *= now / (now + LINE); /* how fast the line is nobody knows: what is little fills none */
 	if (isnan(charged) || use->is_wait)
 		return share;
 	is_new = use->resource == BOTTLENECK_DISK ? new_on_disk(r, p) : excess / now;
-	*ret_charged = is_new * charged_to(r, p, use->resource);
+	*ret_charged = is_new * robust_charged(r, p, use->resource);
 	return (share + charged * is_new) / 2;
 }
 
@@ -188,24 +184,24 @@ static double member_before(struct robust *r, struct program *p, const struct su
 	double own = s->first < r->q->focus && r->q->train_to >= r->q->train_from ?
 			     subject_mean(r->d, s, f, r->q->train_from, (uint32_t)r->q->train_to) :
 			     NAN;
-	struct usual u;
+	struct robust_baseline u;
 
 	if (!isnan(own))
 		return own;
 	if (p->members.n == 1 || !eldest)
 		return 0;
-	u = usual_of(r, p, f, program_now(r, p, f));
-	return isnan(u.median) ? 0 : fmin(u.median, member_now(r, s, f));
+	u = robust_baseline(r, p, f, robust_program_now(r, p, f));
+	return isnan(u.median) ? 0 : fmin(u.median, robust_member_now(r, s, f));
 }
 
-const struct subject *most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part)
+const struct subject *robust_most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part)
 {
 	const struct subject *best = NULL, *eldest = eldest_of(r, p);
 	double most = -1, sum = 0;
 
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
-		double now = member_now(r, s, f), excess;
+		double now = robust_member_now(r, s, f), excess;
 
 		if (s->last < r->q->focus)
 			continue;
@@ -230,7 +226,7 @@ static const struct subject *one_that_is_there(const struct robust *r, const str
 	return NULL;
 }
 
-bool began_lately(const struct robust *r, const struct subject *s)
+bool robust_began_lately(const struct robust *r, const struct subject *s)
 {
 	int64_t trouble = r->d->ticks.v[r->q->focus].boot - r->d->ticks.v[r->q->focus].span;
 
@@ -240,10 +236,10 @@ bool began_lately(const struct robust *r, const struct subject *s)
 	return !s->info.start || (int64_t)s->info.start >= trouble - LATELY;
 }
 
-bool program_is_new(const struct robust *r, const struct program *p)
+bool robust_program_is_new(const struct robust *r, const struct program *p)
 {
 	for (size_t i = 0; i < p->members.n; i++)
-		if (!began_lately(r, p->members.v[i]))
+		if (!robust_began_lately(r, p->members.v[i]))
 			return false;
 	return true;
 }
@@ -252,22 +248,22 @@ bool program_is_new(const struct robust *r, const struct program *p)
  * is its own doing, 0..1. */
 static double held_by_itself(const struct robust *r, const struct program *p)
 {
-	double queued = program_now(r, p, FEATURE_CPU_RUN_DELAY), held = charged_to(r, p, BOTTLENECK_LOCK) * 1e9;
+	double queued = robust_program_now(r, p, FEATURE_CPU_RUN_DELAY), held = robust_charged(r, p, BOTTLENECK_LOCK) * 1e9;
 
-	return held > 0 ? 1 - fmin(1, ((isnan(queued) ? 0 : queued) + blocked_now(r, p)) / held) : 1;
+	return held > 0 ? 1 - fmin(1, ((isnan(queued) ? 0 : queued) + robust_blocked_now(r, p)) / held) : 1;
 }
 
 /* Whoever holds a lock that others wait for. A program that always did so is less of a surprise than a new one. */
 static double score_of_lock(const struct robust *r, const struct program *p)
 {
-	double share = share_of_news(r, p, BOTTLENECK_LOCK);
+	double share = robust_share_of_news(r, p, BOTTLENECK_LOCK);
 
-	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * held_by_itself(r, p) * (program_is_new(r, p) ? 1 : HELD_BEFORE);
+	return isnan(share) ? 0 : r->shortage[BOTTLENECK_LOCK] * share * held_by_itself(r, p) * (robust_program_is_new(r, p) ? 1 : HELD_BEFORE);
 }
 
 static double score_of_peer(const struct robust *r, const struct program *p)
 {
-	double share = share_of_news(r, p, BOTTLENECK_PEER);
+	double share = robust_share_of_news(r, p, BOTTLENECK_PEER);
 
 	return isnan(share) ? 0 : r->shortage[BOTTLENECK_PEER] * share;
 }
@@ -292,7 +288,7 @@ static double machine_is_free(const struct robust *r)
  * machine that is short of something. */
 static double waits_for_limit(const struct robust *r, const struct program *p, double waited)
 {
-	return program_is_new(r, p) ? waited * machine_is_free(r) : waited;
+	return robust_program_is_new(r, p) ? waited * machine_is_free(r) : waited;
 }
 
 /* Where nothing is known of a program's past, whether it is older than the trouble is. */
@@ -328,7 +324,7 @@ static void add_shares(struct verdict *v, enum bottleneck b, double used, double
 /* Of locks and of other programs that do not answer only events tell. */
 static void add_charged_alone(const struct robust *r, struct verdict *v)
 {
-	double lock = v->program->root ? NAN : share_of_news(r, v->program, BOTTLENECK_LOCK);
+	double lock = v->program->root ? NAN : robust_share_of_news(r, v->program, BOTTLENECK_LOCK);
 
 	v->used[BOTTLENECK_LOCK] = isnan(lock) ? 0 : lock;
 	v->used[BOTTLENECK_PEER] = r->shortage[BOTTLENECK_PEER] > 0 ? v->peer / r->shortage[BOTTLENECK_PEER] : 0;
@@ -350,7 +346,7 @@ static double product_of(const double factors[EVIDENCE_COUNT])
 	return product;
 }
 
-void weigh(struct verdict *v, enum evidence what, double factor)
+void robust_weigh(struct verdict *v, enum evidence what, double factor)
 {
 	double *of = &v->suspect.factors[what];
 
@@ -371,92 +367,120 @@ static void take_waits_alone(const struct robust *r, struct verdict *v, double w
 	factors[EVIDENCE_SHARE] = guilt / r->shortage[b];
 }
 
-/* The guilt of a program by each use; *ret_worst = the use with the most. */
+/* What it has of a use beyond its baseline and beyond what says nothing of a slow machine. */
+static double excess_of(struct robust *r, struct program *p, const struct use *use, const struct robust_baseline *u, double now)
+{
+	double excess = robust_excess(u, now) / leakers(r, p, use);
+
+	/* it may always have had so many; and a server without work waits in the same call as who waits for an answer */
+	if ((use->resource == BOTTLENECK_NONE || use->resource == BOTTLENECK_REMOTE) && isnan(u->median))
+		return 0;
+	if (use->resource == BOTTLENECK_REMOTE)
+		return robust_waits_elsewhere(r, p, excess);
+	return use->feature == FEATURE_WAIT_QUOTA ? waits_for_limit(r, p, excess) : excess;
+}
+
+/* The evidence of one use. False: it is none. */
+static bool weigh_use(struct robust *r, struct program *p, const struct use *use, struct verdict *v, double factors[EVIDENCE_COUNT])
+{
+	size_t f = (size_t)use->feature;
+	double now = robust_program_now(r, p, f), excess, used, charged;
+	struct robust_baseline u;
+
+	if (p->root && !is_of_jobs(use))
+		return false;
+	if (isnan(now) || (now < method_noticeable(&p->members.v[0]->features[f]) && !queues_noticeably(r, p, use)))
+		return false;
+	/* even if all of it were new, would it matter? */
+	if (robust_shortage_for(r, use) * share_of(r, use, now) < REPORT_SCORE)
+		return false;
+	u = robust_baseline(r, p, f, now);
+	excess = excess_of(r, p, use, &u, now);
+	apply_none(factors);
+	factors[EVIDENCE_SHORTAGE] = robust_shortage_for(r, use);
+	factors[EVIDENCE_SHARE] = joined_share(r, p, use, now, excess, &used, &charged);
+	factors[EVIDENCE_SURPRISE] = robust_surprise(&u);
+	if (use->resource == BOTTLENECK_MEMORY && !robust_may_use_memory(r, p))
+		factors[EVIDENCE_SHARE] = used = charged = 0;
+	add_shares(v, use->resource, used, charged);
+	if (use->resource == BOTTLENECK_NONE) /* what nothing is short of is not what a short machine is slow by */
+		factors[EVIDENCE_MACHINE_IS_FREE] = NO_PRESSURE * pow(machine_is_free(r), 5);
+	if (isnan(u.median))
+		factors[EVIDENCE_AGE] = youth(r, p);
+	return true;
+}
+
+/* A CPU taken by hundreds of threads is first of all too many threads. */
+static bool is_crowd(struct robust *r, struct program *p)
+{
+	double now = robust_program_now(r, p, FEATURE_THREADS);
+	struct robust_baseline u;
+
+	if (!(now >= CROWD * r->q->cpus))
+		return false;
+	u = robust_baseline(r, p, FEATURE_THREADS, now);
+	return robust_excess(&u, now) >= CROWD * r->q->cpus;
+}
+
+/* The guilt of a program by each use; *ret_worst = the use with the most. What it did only at first (each program reads itself when it starts)
+ * is not what it is about. */
 static double culprit_score_of(struct robust *r, struct program *p, struct verdict *v, size_t *ret_worst)
 {
-	double *guilt = v->guilt;
-	double by_resource[BOTTLENECK_COUNT] = {}, factors[EVIDENCE_COUNT], sum = 0, worst = 0, crowd = 0, used, charged;
+	double by_resource[BOTTLENECK_COUNT] = {}, factors[EVIDENCE_COUNT], sum = 0, worst = 0, most = 0, goes_on = 0, waits, guilt;
 	size_t cpu = 0, threads = USES - 1; /* their places in `uses` */
 
 	for (size_t i = 0; i < USES; i++) {
-		size_t f = (size_t)uses[i].feature;
-		double now = program_now(r, p, f), excess;
-		struct usual u;
-
-		guilt[i] = 0;
-		if (p->root && !is_of_jobs(&uses[i]))
+		if (!weigh_use(r, p, &uses[i], v, factors))
 			continue;
-		if (isnan(now) || (now < noticeable(&p->members.v[0]->features[f]) && !queues_noticeably(r, p, &uses[i])))
-			continue;
-		/* even if all of it were new, would it matter? */
-		if (shortage_for(r, &uses[i]) * share_of(r, &uses[i], now) < REPORT_SCORE)
-			continue;
-		u = usual_of(r, p, f, now);
-		excess = excess_of(&u, now) / leakers(r, p, &uses[i]);
-		if (f == FEATURE_WAIT_NETWORK)
-			excess = waits_elsewhere(r, p, excess);
-		if (f == FEATURE_WAIT_QUOTA)
-			excess = waits_for_limit(r, p, excess);
-		apply_none(factors);
-		factors[EVIDENCE_SHORTAGE] = shortage_for(r, &uses[i]);
-		factors[EVIDENCE_SHARE] = joined_share(r, p, &uses[i], now, excess, &used, &charged);
-		factors[EVIDENCE_SURPRISE] = surprise_of(&u);
-		if (uses[i].resource == BOTTLENECK_MEMORY && !may_have_memory(r, p))
-			factors[EVIDENCE_SHARE] = used = charged = 0;
-		add_shares(v, uses[i].resource, used, charged);
-		if (uses[i].resource == BOTTLENECK_NONE) { /* what nothing is short of is not what a short machine is slow by */
-			factors[EVIDENCE_MACHINE_IS_FREE] = machine_is_free(r);
-			factors[EVIDENCE_NO_PRESSURE] = pow(NO_PRESSURE, machine_is_free(r) * machine_is_free(r));
-		}
-		if (isnan(u.median))
-			factors[EVIDENCE_AGE] = youth(r, p);
-		if (f == FEATURE_THREADS)
-			crowd = excess_of(&u, now);
-		if (f == FEATURE_CHILDREN_CPU)
-			factors[EVIDENCE_STARTER] = STARTER; /* who starts them is named before what he starts */
-		guilt[i] = product_of(factors);
+		guilt = product_of(factors);
+		v->guilt[i] = guilt * robust_still(r, p, &uses[i]);
+		goes_on += uses[i].feature == FEATURE_IO_WRITE_BYTES ? guilt : v->guilt[i]; /* it may be on its way to the disk yet */
 		if (uses[i].resource == BOTTLENECK_NONE)
-			sum += guilt[i];
-		else if (guilt[i] > by_resource[uses[i].resource])
-			by_resource[uses[i].resource] = guilt[i];
-		if (guilt[i] > worst) {
-			worst = guilt[i];
-			*ret_worst = i;
-			memcpy(v->suspect.factors, factors, sizeof(factors));
-		}
+			sum += v->guilt[i];
+		else
+			by_resource[uses[i].resource] = fmax(by_resource[uses[i].resource], v->guilt[i]);
+		if (v->guilt[i] <= most)
+			continue;
+		most = v->guilt[i];
+		worst = guilt;
+		*ret_worst = i;
+		memcpy(v->suspect.factors, factors, sizeof(factors));
 	}
+	if (uses[*ret_worst].resource != BOTTLENECK_NONE)
+		by_resource[uses[*ret_worst].resource] = fmax(by_resource[uses[*ret_worst].resource], worst);
 	v->lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : score_of_lock(r, p);
 	v->peer = by_resource[BOTTLENECK_PEER] = p->root ? 0 : score_of_peer(r, p);
+	waits = v->lock + v->peer;
+	v->still = worst + waits > 0 ? fmin(1, (goes_on + waits) / (worst + waits)) : 1;
 	add_charged_alone(r, v);
 	take_waits_alone(r, v, worst);
 	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
 		sum += by_resource[i];
-	/* a CPU taken by hundreds of threads is first of all too many threads */
-	if (crowd >= CROWD * r->q->cpus && guilt[cpu] > 0 && *ret_worst == cpu)
-		guilt[threads] = 1.05 * guilt[cpu];
+	if (v->guilt[cpu] > 0 && *ret_worst == cpu && !p->root && is_crowd(r, p))
+		v->guilt[threads] = 1.05 * v->guilt[cpu];
 	return sum;
 }
 
 /* kswapd, kworkers and soft interrupts work for others: they are named when nobody else can be. */
-bool works_for_others(const struct program *p)
+bool robust_works_for_others(const struct program *p)
 {
 	const struct entity_info *info = &p->members.v[0]->info;
 
 	return info->kind == ENTITY_KERNEL || (info->flags & ENTITY_IS_KERNEL_THREAD);
 }
 
-/* The recorder and its answers have more to do because it is slow. */
-bool answers_questions(const struct program *p)
+/* The recorder, its answers and the commands that ask for them have more to do because it is slow. */
+bool robust_answers_requests(const struct program *p)
 {
 	for (size_t i = 0; i < p->members.n; i++)
-		if (p->members.v[i]->info.flags & ENTITY_IS_SELF)
+		if (entity_asks(&p->members.v[i]->info))
 			return true;
 	return false;
 }
 
 static double share_in_use(const struct robust *r, const struct program *p, const struct use *use)
 {
-	double now = program_now(r, p, (size_t)use->feature);
+	double now = robust_program_now(r, p, (size_t)use->feature);
 
 	if (use->of_memory)
 		return r->q->memory ? now / (double)r->q->memory : NAN;
@@ -494,13 +518,13 @@ static const struct subject *find_starter(const struct robust *r, const struct s
 /* Held back by a limit: because it wants more than it used to, or because it is given less? */
 static bool wants_more(struct robust *r, struct program *p)
 {
-	double now = program_now(r, p, FEATURE_CPU_TIME);
-	struct usual u;
+	double now = robust_program_now(r, p, FEATURE_CPU_TIME);
+	struct robust_baseline u;
 
-	if (isnan(now) || now < noticeable(&p->members.v[0]->features[FEATURE_CPU_TIME]))
+	if (isnan(now) || now < method_noticeable(&p->members.v[0]->features[FEATURE_CPU_TIME]))
 		return false;
-	u = usual_of(r, p, FEATURE_CPU_TIME, now);
-	return excess_of(&u, now) * surprise_of(&u) >= now / 2;
+	u = robust_baseline(r, p, FEATURE_CPU_TIME, now);
+	return robust_excess(&u, now) * robust_surprise(&u) >= now / 2;
 }
 
 static enum culprit_kind kind_of(struct robust *r, struct program *p, const struct suspect *s, double part)
@@ -509,7 +533,7 @@ static enum culprit_kind kind_of(struct robust *r, struct program *p, const stru
 		return CULPRIT_HOST;
 	if (s->of == BOTTLENECK_QUOTA && !wants_more(r, p))
 		return CULPRIT_LIMIT;
-	if (works_for_others(p))
+	if (robust_works_for_others(p))
 		return CULPRIT_KERNEL;
 	return part < 0.7 || s->subject->info.kind == ENTITY_SHORT_LIVED ? CULPRIT_GROUP : CULPRIT_PROCESS;
 }
@@ -524,7 +548,7 @@ static enum bottleneck mainly(const struct verdict *v, size_t worst)
 }
 
 /* 1 = *ret is worth a look, 0 = not. */
-int judge_program(struct robust *r, struct program *p, struct verdict *ret)
+int robust_program_score(struct robust *r, struct program *p, struct verdict *ret)
 {
 	struct suspect *s = &ret->suspect;
 	size_t worst = 0;
@@ -536,18 +560,16 @@ int judge_program(struct robust *r, struct program *p, struct verdict *ret)
 	sum = culprit_score_of(r, p, ret, &worst);
 	s->score = product_of(s->factors);
 	if (sum > s->score * (1 + SAME) && s->score > 0)
-		weigh(ret, EVIDENCE_SEVERAL, sum / s->score);
-	if (works_for_others(p))
-		weigh(ret, EVIDENCE_FOR_OTHERS, WORKS_FOR_OTHERS);
-	else if (answers_questions(p))
-		weigh(ret, EVIDENCE_RECORDER, WORKS_FOR_OTHERS);
-	if (answers_questions(p) && !(r->q->pressure.now[uses[worst].resource] >= SHORT_LEAST && share_in_use(r, p, &uses[worst]) >= OWN_CAUSE))
+		robust_weigh(ret, EVIDENCE_SEVERAL, sum / s->score);
+	if (robust_works_for_others(p) || robust_answers_requests(p))
+		robust_weigh(ret, EVIDENCE_FOR_OTHERS, WORKS_FOR_OTHERS);
+	if (robust_answers_requests(p) && !(r->q->pressure.now[uses[worst].resource] >= SHORT_LEAST && share_in_use(r, p, &uses[worst]) >= OWN_CAUSE))
 		return 0;
 	if (s->score < REPORT_SCORE)
 		return 0;
 	s->of = mainly(ret, worst);
-	s->imposed = charged_to(r, p, s->of);
-	s->subject = most_responsible(r, p, (size_t)uses[worst].feature, &part);
+	s->imposed = robust_charged(r, p, s->of);
+	s->subject = robust_most_responsible(r, p, (size_t)uses[worst].feature, &part);
 	if (!s->subject && s->of == BOTTLENECK_PEER)
 		s->subject = one_that_is_there(r, p);
 	if (!s->subject)

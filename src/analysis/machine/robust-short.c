@@ -8,12 +8,15 @@
 #define LOCKED_LEAST	0.3  /* s/s: less than that is waited for locks and others at any time */
 #define GROUP_SHORT	1   /* times a second that a control group runs into its memory limit */
 #define ENOUGH_MEMORY	0.1 /* of the machine's that can be had: then what is short is the group's */
+#define NOTICED		0.05 /* share of the time */
+#define LINE		5e6 /* bytes a second: the speed of the line is not known, and a little traffic fills none */
 
 /* All of a kind together: what they have of a feature now (NaN: there are none), and their baseline. */
-static struct usual usual_of_kind(struct robust *r, enum entity_kind kind, size_t f, double *ret_now)
+static struct robust_baseline usual_of_kind(struct robust *r, enum entity_kind kind, size_t f,
+					    double *ret_now)
 {
 	struct program all = {.key = ""};
-	struct usual u = {};
+	struct robust_baseline u = {};
 
 	*ret_now = NAN;
 	for (size_t i = 0; i < r->d->subjects.n; i++) {
@@ -24,10 +27,10 @@ static struct usual usual_of_kind(struct robust *r, enum entity_kind kind, size_
 	}
 	if (!all.members.n)
 		return u;
-	*ret_now = program_now(r, &all, f);
-	fill_blocks(r, &all, f);
-	u = learn_usual(r, &all.members.v[0]->features[f], *ret_now);
-	u.noticed = *ret_now > noticeable(&all.members.v[0]->features[f]);
+	*ret_now = robust_program_now(r, &all, f);
+	robust_blocks_fill(r, &all, f);
+	u = robust_baseline_learn(r, &all.members.v[0]->features[f], *ret_now);
+	u.noticed = *ret_now > method_noticeable(&all.members.v[0]->features[f]);
 	u.members = all.members.n;
 	VEC_FREE(all.members);
 	return u;
@@ -39,7 +42,7 @@ static struct usual usual_of_kind(struct robust *r, enum entity_kind kind, size_
 static double new_waiting(struct robust *r, enum entity_kind kind, size_t f, double *ret_now)
 {
 	double now;
-	struct usual u = usual_of_kind(r, kind, f, &now);
+	struct robust_baseline u = usual_of_kind(r, kind, f, &now);
 
 	*ret_now = u.noticed ? now : 0;
 	if (!u.noticed)
@@ -47,33 +50,35 @@ static double new_waiting(struct robust *r, enum entity_kind kind, size_t f, dou
 	return isnan(u.median) ? 1 : fmax(0, 1 - u.median / now);
 }
 
-double part_beyond_usual(struct robust *r, enum entity_kind kind, size_t f)
+double robust_part_beyond_baseline(struct robust *r, enum entity_kind kind, size_t f)
 {
 	double now, part = new_waiting(r, kind, f, &now);
 
 	return isnan(part) ? 0 : now * part;
 }
 
-double lost_to_heat(struct robust *r)
+double robust_lost_to_heat(struct robust *r)
 {
-	struct usual clock;
+	struct robust_baseline clock;
 	double now;
 
-	if (!(part_beyond_usual(r, ENTITY_CPU, FEATURE_CORE_THROTTLES) > 0))
+	if (!(robust_part_beyond_baseline(r, ENTITY_CPU, FEATURE_CORE_THROTTLES) > 0))
 		return 0;
 	clock = usual_of_kind(r, ENTITY_CPU, FEATURE_CORE_FREQUENCY, &now);
 	return 1e9 * (double)clock.members * fmax(0, 1 - now / clock.highest); /* of a NaN and a number the number */
 }
 
-double more_waited(struct robust *r, struct program *p, size_t f)
+double robust_more_waited(struct robust *r, struct program *p, size_t f)
 {
-	double now = p->there ? program_now(r, p, f) : NAN;
-	struct usual u;
+	double now = p->there ? robust_program_now(r, p, f) : NAN;
+	struct robust_baseline u;
 
 	if (isnan(now) || now < WAIT_LEAST)
 		return 0;
-	u = usual_of(r, p, f, now);
-	return excess_of(&u, now) * surprise_of(&u);
+	u = robust_baseline(r, p, f, now);
+	if (f == FEATURE_WAIT_NETWORK && isnan(u.median)) /* a server without work waits in the same call */
+		return 0;
+	return robust_excess(&u, now) * robust_surprise(&u);
 }
 
 /* Of waits that no pressure is measured for: what all programs together wait beyond their usual, a whole thread = 1. */
@@ -82,7 +87,7 @@ static double waited_more(struct robust *r, size_t f)
 	double sum = 0;
 
 	for (size_t i = 0; i < r->programs.n; i++)
-		sum += more_waited(r, r->programs.v[i], f);
+		sum += robust_more_waited(r, r->programs.v[i], f);
 	return fmin(1, sum / 1e9);
 }
 
@@ -95,7 +100,13 @@ static double lock_shortage(const struct robust *r)
 	return fmin(1, added >= LOCKED_LEAST ? added : r->q->charges->stopped);
 }
 
-double shortage_of(struct robust *r, enum bottleneck b)
+/* Programs wait for one percent of the time on an idle machine, and no user notices that: 0..1, and a half at NOTICED. */
+static double noticed_part(double pressure)
+{
+	return 1 / (1 + pow(NOTICED / pressure, 4)); /* of 0: 0 */
+}
+
+double robust_shortage(struct robust *r, enum bottleneck b)
 {
 	const struct pressure *p = &r->q->pressure;
 	double now = p->now[b], usual = isnan(p->usual[b]) ? 0 : fmin(p->usual[b], now), more = NAN, sum;
@@ -117,7 +128,7 @@ double shortage_of(struct robust *r, enum bottleneck b)
 	/* under reclaim everybody reads and waits: what is short is memory */
 	if (b != BOTTLENECK_MEMORY && p->now[BOTTLENECK_MEMORY] >= MEMORY_STALL)
 		now *= 0.25;
-	return now;
+	return now * noticed_part(p->now[b]);
 }
 
 /* Of the machine's traffic, in or out, what a program moves beyond its usual, 0..1. */
@@ -127,13 +138,13 @@ static double traffic_part(struct robust *r, struct program *p)
 
 	for (size_t i = 0; i < USES; i++) {
 		size_t f = (size_t)uses[i].feature;
-		double now = uses[i].resource == BOTTLENECK_NETWORK ? program_now(r, p, f) : NAN;
-		struct usual u;
+		double now = uses[i].resource == BOTTLENECK_NETWORK ? robust_program_now(r, p, f) : NAN;
+		struct robust_baseline u;
 
-		if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]))
+		if (isnan(now) || now < method_noticeable(&p->members.v[0]->features[f]))
 			continue;
-		u = usual_of(r, p, f, now);
-		part = fmax(part, excess_of(&u, now) / r->total[f]);
+		u = robust_baseline(r, p, f, now);
+		part = fmax(part, robust_excess(&u, now) / r->total[f]);
 	}
 	return part;
 }
@@ -143,19 +154,19 @@ static double traffic_part(struct robust *r, struct program *p)
  * of the machine's traffic waits for nothing but the line. */
 static void learn_elsewhere(struct robust *r, struct program *p)
 {
-	double computes = program_now(r, p, FEATURE_CPU_TIME), most = 0;
-	struct usual u;
+	double computes = robust_program_now(r, p, FEATURE_CPU_TIME), most = 0;
+	struct robust_baseline u;
 
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
 		most = b == BOTTLENECK_NETWORK ? most : fmax(most, r->shortage[b]);
 	p->elsewhere = (struct elsewhere){.known = true, .moves = traffic_part(r, p), .here = fmin(1, most)};
 	if (isnan(computes))
 		return;
-	u = usual_of(r, p, FEATURE_CPU_TIME, computes);
+	u = robust_baseline(r, p, FEATURE_CPU_TIME, computes);
 	p->elsewhere.idle = u.median > computes ? u.median - computes : 0;
 }
 
-double waits_elsewhere(struct robust *r, struct program *p, double waited)
+double robust_waits_elsewhere(struct robust *r, struct program *p, double waited)
 {
 	const struct elsewhere *e = &p->elsewhere;
 
@@ -164,36 +175,77 @@ double waits_elsewhere(struct robust *r, struct program *p, double waited)
 	return fmax(0, waited * (1 - e->moves) - e->idle) * (1 - e->here);
 }
 
-double network_shortage(struct robust *r)
+double robust_shortage_of_network(struct robust *r)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < r->programs.n; i++) {
 		struct program *p = r->programs.v[i];
-		double waited = more_waited(r, p, FEATURE_WAIT_NETWORK);
+		double waited = robust_more_waited(r, p, FEATURE_WAIT_NETWORK);
 
 		if (waited > 0)
-			sum += waits_elsewhere(r, p, waited);
+			sum += robust_waits_elsewhere(r, p, waited);
 	}
 	return fmin(1, sum / 1e9);
 }
 
-double shortage_for(const struct robust *r, const struct use *use)
+/* The part of the time in which the busiest disk has a request. */
+static double disk_in_use(const struct robust *r)
 {
-	return fmax(use->weight, use->resource == BOTTLENECK_NONE ? 0 : r->shortage[use->resource]);
+	double most = NAN;
+
+	for (size_t i = 0; i < r->d->subjects.n; i++) {
+		const struct subject *s = r->d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_DISK && s->first <= s->last && subject_has(s, FEATURE_DISK_BUSY))
+			most = fmax(most, subject_growth(r->d, s, FEATURE_DISK_BUSY, r->q->focus, r->q->at) / 1e9 / r->focus_seconds);
+	}
+	return most;
 }
 
-double blocked_now(const struct robust *r, const struct program *p)
+/* The part of the machine's memory that is available, 0..1; NaN = not recorded. */
+static double memory_available(const struct robust *r)
 {
-	double counted = p->there ? program_now(r, p, FEATURE_DELAY_BLOCK) : NAN;
-	double recorded = p->there ? program_now(r, p, FEATURE_WAIT_DISK) : NAN;
+	for (size_t i = 0; i < r->d->subjects.n; i++) {
+		const struct subject *s = r->d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_SYSTEM && s->first <= r->q->at && s->last >= r->q->at)
+			return subject_value(r->d, s, FEATURE_SYS_MEM_AVAILABLE, r->q->at) / (double)r->q->memory;
+	}
+	return NAN;
+}
+
+void robust_find_use(struct robust *r)
+{
+	double line = fmax(r->total[FEATURE_NET_RX_BYTES], r->total[FEATURE_NET_TX_BYTES]);
+
+	for (size_t b = 0; b < BOTTLENECK_COUNT; b++)
+		r->in_use[b] = 1;
+	r->in_use[BOTTLENECK_CPU] = fmin(1, r->total[FEATURE_CPU_TIME] / 1e9); /* a thread has no more than one */
+	r->in_use[BOTTLENECK_DISK] = fmin(1, disk_in_use(r)); /* of a NaN and a number the number */
+	r->in_use[BOTTLENECK_MEMORY] = fmin(1, 1 - memory_available(r));
+	r->in_use[BOTTLENECK_NETWORK] = line / (line + LINE);
+}
+
+/* Where no wait is measured, two want a thing that is in use for a part of the time at once for the square of that. */
+double robust_shortage_for(const struct robust *r, const struct use *use)
+{
+	double in_use = r->in_use[use->resource], least = use->weight * (use->is_wait ? 1 : in_use * in_use);
+
+	return fmax(least, use->resource == BOTTLENECK_NONE ? 0 : r->shortage[use->resource]);
+}
+
+double robust_blocked_now(const struct robust *r, const struct program *p)
+{
+	double counted = p->there ? robust_program_now(r, p, FEATURE_DELAY_BLOCK) : NAN;
+	double recorded = p->there ? robust_program_now(r, p, FEATURE_WAIT_DISK) : NAN;
 
 	return fmax(0, fmax(counted, recorded)); /* of a NaN and a number the number */
 }
 
 /* Reads and writes share a disk by the time they take, not by their bytes: a few synchronous writes can hold up a
  * stream of reads, and a trickle of buffered ones does not. */
-void weigh_disk(struct robust *r)
+void robust_weigh_disk(struct robust *r)
 {
 	double reads = 0, writes = 0;
 
@@ -207,7 +259,9 @@ void weigh_disk(struct robust *r)
 	}
 	r->read_part = r->write_part = 1;
 	for (size_t i = 0; i < r->programs.n; i++)
-		r->blocked += works_for_others(r->programs.v[i]) ? 0 : blocked_now(r, r->programs.v[i]);
+		r->blocked += robust_works_for_others(r->programs.v[i])
+				      ? 0
+				      : robust_blocked_now(r, r->programs.v[i]);
 	if (reads + writes <= 0)
 		return;
 	r->read_part = reads / (reads + writes);
@@ -215,7 +269,7 @@ void weigh_disk(struct robust *r)
 }
 
 /* Of what programs can have, the scheduler gives a nice one less than a normal one: next to nothing at nice 19. */
-double right_to_cpu(const struct robust *r, const struct program *p)
+double robust_cpu_weight(const struct robust *r, const struct program *p)
 {
 	double least = 20;
 
@@ -246,16 +300,13 @@ static const struct subject *short_group(const struct robust *r)
 	const struct subject *found = NULL;
 	double most = GROUP_SHORT;
 
+	if (!(memory_available(r) >= ENOUGH_MEMORY))
+		return NULL;
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 		double hits;
 
-		if (s->first > s->last)
-			continue;
-		if (s->info.kind == ENTITY_SYSTEM && s->last >= r->q->at && s->first <= r->q->at &&
-		    !(subject_value(d, s, FEATURE_SYS_MEM_AVAILABLE, r->q->at) >= ENOUGH_MEMORY * (double)r->q->memory))
-			return NULL;
-		if (s->info.kind != ENTITY_CGROUP || !s->info.name)
+		if (s->first > s->last || s->info.kind != ENTITY_CGROUP || !s->info.name)
 			continue;
 		hits = (subject_growth(d, s, FEATURE_CG_MEMORY_MAX, r->q->focus, r->q->at) +
 			subject_growth(d, s, FEATURE_CG_MEMORY_HIGH, r->q->focus, r->q->at)) / r->focus_seconds;
@@ -270,7 +321,7 @@ static const struct subject *short_group(const struct robust *r)
 	return NULL;
 }
 
-void find_short_memory(struct robust *r)
+void robust_find_short_memory(struct robust *r)
 {
 	const struct subject *group = short_group(r);
 	double has = group ? subject_value(r->d, group, FEATURE_CG_MEMORY, r->q->at) : NAN;
@@ -280,16 +331,16 @@ void find_short_memory(struct robust *r)
 	r->short_of_memory = group || r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL;
 }
 
-bool may_have_memory(const struct robust *r, const struct program *p)
+bool robust_may_use_memory(const struct robust *r, const struct program *p)
 {
 	return !r->short_group || program_is_in(p, r->short_group);
 }
 
-void sum_totals(struct robust *r)
+void robust_sum_totals(struct robust *r)
 {
 	for (size_t i = 0; i < r->programs.n; i++)
 		for (size_t k = 0; k < USES; k++) {
-			double now = r->programs.v[i]->there ? program_now(r, r->programs.v[i], (size_t)uses[k].feature) : NAN;
+			double now = r->programs.v[i]->there ? robust_program_now(r, r->programs.v[i], (size_t)uses[k].feature) : NAN;
 
 			/* what short-lived children used is on their parent's account and in their own group's: once */
 			if (uses[k].feature == FEATURE_CPU_TIME || uses[k].feature == FEATURE_CHILDREN_CPU)
@@ -298,7 +349,7 @@ void sum_totals(struct robust *r)
 				r->total[uses[k].feature] += now;
 		}
 	for (size_t i = 0; i < r->programs.n; i++) {
-		double now = program_now(r, r->programs.v[i], FEATURE_CPU_TIME);
+		double now = robust_program_now(r, r->programs.v[i], FEATURE_CPU_TIME);
 
 		if (!isnan(now))
 			r->total[FEATURE_CPU_TIME] += now;
@@ -306,22 +357,22 @@ void sum_totals(struct robust *r)
 	r->total[FEATURE_CHILDREN_CPU] = r->total[FEATURE_CPU_TIME];
 }
 
-void sum_growth(struct robust *r)
+void robust_sum_growth(struct robust *r)
 {
 	for (size_t i = 0; i < r->programs.n; i++)
 		for (size_t k = 0; k < USES; k++) {
 			struct program *p = r->programs.v[i];
 			size_t f = (size_t)uses[k].feature;
 			bool asked = uses[k].of_memory ? r->short_of_memory : uses[k].scale == 0;
-			double now = asked && p->there ? program_now(r, p, f) : NAN;
-			struct usual u;
+			double now = asked && p->there ? robust_program_now(r, p, f) : NAN;
+			struct robust_baseline u;
 
-			if (isnan(now) || now < noticeable(&p->members.v[0]->features[f]) || now < NEW_LEAST / 10 * r->total[f])
+			if (isnan(now) || now < method_noticeable(&p->members.v[0]->features[f]) || now < NEW_LEAST / 10 * r->total[f])
 				continue;
-			if (uses[k].resource == BOTTLENECK_MEMORY && !may_have_memory(r, p))
+			if (uses[k].resource == BOTTLENECK_MEMORY && !robust_may_use_memory(r, p))
 				continue;
-			u = usual_of(r, p, f, now);
-			r->growth[f] += excess_of(&u, now) * (uses[k].resource == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1);
+			u = robust_baseline(r, p, f, now);
+			r->growth[f] += robust_excess(&u, now) * (uses[k].resource == BOTTLENECK_CPU ? robust_cpu_weight(r, p) : 1);
 		}
 	r->growth[FEATURE_CHILDREN_CPU] = r->growth[FEATURE_CPU_TIME];
 }

@@ -11,6 +11,7 @@
 
 #define TIE		0.01 /* of features as guilty as each other the more conspicuous one comes first */
 #define CHARGES_TOLD	3
+#define CHARGE_LEAST	0.01 /* of what others waited because of it: a smaller part is not listed */
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 
 /* What a victim waits in, and for what. */
@@ -22,7 +23,7 @@ static const struct {
 	{FEATURE_DELAY_SWAPIN, BOTTLENECK_MEMORY}, {FEATURE_DELAY_THRASHING, BOTTLENECK_MEMORY}, {FEATURE_QUOTA_THROTTLED, BOTTLENECK_QUOTA},
 };
 
-static enum shape shape_of(const struct robust *r, const struct usual *u, const struct feature *f)
+static enum shape shape_of(const struct robust *r, const struct robust_baseline *u, const struct feature *f)
 {
 	const struct blocks *b = &r->blocks;
 	uint32_t rises = 0, n = 0;
@@ -65,13 +66,13 @@ static int64_t since_when(const struct robust *r, const struct subject *s, size_
 static int describe_feature(struct robust *r, struct program *p, size_t f, double guilt, struct suspect *suspect)
 {
 	struct deviation dev = {};
-	struct usual u;
+	struct robust_baseline u;
 
 	dev.feature = &p->members.v[0]->features[f];
-	dev.observed = program_now(r, p, f);
+	dev.observed = robust_program_now(r, p, f);
 	if (isnan(dev.observed))
 		return 0;
-	u = usual_of(r, p, f, dev.observed);
+	u = robust_baseline(r, p, f, dev.observed);
 	dev.usual = u.median;
 	dev.spread = u.spread;
 	dev.deviation = isnan(u.median) ? NAN : (dev.observed - u.median) / u.spread;
@@ -79,14 +80,14 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	dev.compared = u.n + 1;
 	if (isnan(u.median))
 		dev.flags |= FINDING_NO_HISTORY;
-	else if (program_is_new(r, p) && !r->n_older)
+	else if (robust_program_is_new(r, p) && !r->n_older)
 		dev.flags |= FINDING_NEW;
-	else if (u.only_value && fabs(dev.observed - u.median) >= noticeable(dev.feature))
+	else if (u.only_value && fabs(dev.observed - u.median) >= method_noticeable(dev.feature))
 		dev.flags |= FINDING_LEFT_ONLY_VALUE;
 	if (!isnan(u.median) && dev.observed > u.highest)
 		dev.flags |= FINDING_HIGHEST;
 	if (!isnan(dev.deviation) && dev.deviation > 3)
-		dev.score = surprise_of(&u) * dev.deviation / (dev.deviation + 10);
+		dev.score = robust_surprise(&u) * dev.deviation / (dev.deviation + 10);
 	/* guilt first; behind it what is conspicuous without being to blame, never above it */
 	if (guilt > 0)
 		dev.score = 1 + guilt + TIE * dev.score;
@@ -119,28 +120,28 @@ static int describe(struct robust *r, struct program *p, const struct verdict *v
 }
 
 /* Who waited: run delay and block delay beyond the usual, in seconds per second. */
-int find_victims(struct robust *r, struct ranking *ret)
+int robust_find_victims(struct robust *r, struct ranking *ret)
 {
 	for (size_t i = 0; i < r->programs.n; i++) {
 		struct program *p = r->programs.v[i];
 		struct suspect victim = {.share = NAN};
 
-		if (!p->there || works_for_others(p) || answers_questions(p))
+		if (!p->there || robust_works_for_others(p) || robust_answers_requests(p))
 			continue;
 		for (size_t k = 0; k < sizeof(delays) / sizeof(delays[0]); k++) {
 			size_t f = (size_t)delays[k].feature;
-			double now = program_now(r, p, f), part, more;
-			struct usual u;
+			double now = robust_program_now(r, p, f), part, more;
+			struct robust_baseline u;
 
 			if (isnan(now) || now < 2e7)
 				continue;
-			u = usual_of(r, p, f, now);
-			more = excess_of(&u, now) / 1e9;
+			u = robust_baseline(r, p, f, now);
+			more = robust_excess(&u, now) / 1e9;
 			victim.score += more;
-			r->queued += delays[k].for_what == BOTTLENECK_CPU ? now / 1e9 * right_to_cpu(r, p) : 0;
+			r->queued += delays[k].for_what == BOTTLENECK_CPU ? now / 1e9 * robust_cpu_weight(r, p) : 0;
 			/* who gives way waits by choice */
-			p->added[delays[k].for_what] += more * (delays[k].for_what == BOTTLENECK_CPU ? right_to_cpu(r, p) : 1);
-			victim.subject = most_responsible(r, p, f, &part);
+			p->added[delays[k].for_what] += more * (delays[k].for_what == BOTTLENECK_CPU ? robust_cpu_weight(r, p) : 1);
+			victim.subject = robust_most_responsible(r, p, f, &part);
 			if (describe_feature(r, p, f, now / 1e9, &victim) < 0)
 				return -ENOMEM;
 		}
@@ -159,15 +160,15 @@ static void finish_features(struct robust *r, struct suspect *s, const struct su
 	for (size_t j = from; j < s->features.n; j++) {
 		struct deviation *dev = &s->features.v[j];
 		size_t f = (size_t)(dev->feature - subject->features);
-		double now = member_now(r, subject, f); /* one of many has a part of what all have */
+		double now = robust_member_now(r, subject, f); /* one of many has a part of what all have */
 		double usual = isnan(dev->usual) || dev->observed == 0 ? 0 : dev->usual * now / dev->observed;
 
 		dev->since = since_when(r, subject, f, usual, now);
-		deviation_spark(r->d, subject, f, r->q->train_from, r->q->at, dev->spark);
+		method_spark(r->d, subject, f, r->q->train_from, r->q->at, dev->spark);
 	}
 }
 
-void finish_suspect(struct robust *r, struct suspect *s)
+void robust_finish_suspect(struct robust *r, struct suspect *s)
 {
 	finish_features(r, s, s->busiest ? s->busiest : s->subject, 0);
 }
@@ -227,15 +228,15 @@ static int describe_further(struct robust *r, const struct dataset *wide, struct
 /* With whom it was compared, for those that have just begun. */
 static int tell_start(struct robust *r, struct verdict *v)
 {
-	const struct startup *s = program_startup(r, v->program);
+	const struct startup *s = robust_program_startup(r, v->program);
 	bool own = s && s->earlier[0].members == v->program->members.v;
 	char from[32], to[32], *text;
 
 	if (!s)
 		return 0;
 	if (asprintf(&text, "compared with %u earlier start%s of %s at the same age (%s to %s)", s->n, s->n == 1 ? "" : "s",
-		     own ? "it" : "the same program", format_span(s->from, from, sizeof(from)),
-		     format_span(s->to, to, sizeof(to))) < 0)
+		     own ? "it" : "the same program", clock_format_span(s->from, from, sizeof(from)),
+		     clock_format_span(s->to, to, sizeof(to))) < 0)
 		return -ENOMEM;
 	if (VEC_PUSH(v->suspect.evidence, text) == 0)
 		return 0;
@@ -243,9 +244,9 @@ static int tell_start(struct robust *r, struct verdict *v)
 	return -ENOMEM;
 }
 
-void put_program(const struct robust *r, struct str *s, const char *key)
+void robust_program_put(const struct robust *r, struct str *s, const char *key)
 {
-	const struct program *p = hmap_get(&r->by_key, hash_text(key), 0);
+	const struct program *p = hmap_get(&r->by_key, hmap_hash_text(key), 0);
 	char *label = p && p->members.n ? entity_label(&p->members.v[0]->info) : NULL;
 
 	if (label)
@@ -283,7 +284,8 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 
 	if (all < CHARGED_LEAST)
 		return 0;
-	str_printf(&text, "other programs waited %.2g s per second because of it:", all);
+	/* of a lock also its own processes */
+	str_printf(&text, "programs waited %.2g s per second because of it:", all);
 	for (size_t i = 0; i < c->list.n && told < CHARGES_TOLD; i++) {
 		const struct charge *one = &c->list.v[i];
 		double seconds;
@@ -291,10 +293,10 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 		if (one->of != v->suspect.of || strcmp(one->culprit, v->program->key) != 0)
 			continue;
 		seconds = told_together(c, i);
-		if (!(seconds > 0))
+		if (!(seconds > CHARGE_LEAST * all))
 			continue;
 		str_puts(&text, told++ ? ", " : " ");
-		put_program(r, &text, one->victim);
+		robust_program_put(r, &text, one->victim);
 		str_printf(&text, " %.0f %%", 100 * seconds / all);
 	}
 	if (!text.error && VEC_PUSH(v->suspect.evidence, text.data) == 0)
@@ -329,11 +331,11 @@ static int describe_in_full(struct robust *r, const struct dataset *wide, struct
 		result = tell_start(r, v);
 	if (result == 0)
 		result = tell_charges(r, v);
-	finish_suspect(r, &v->suspect);
+	robust_finish_suspect(r, &v->suspect);
 	return result == 0 && wide != r->d ? describe_further(r, wide, v) : result;
 }
 
-int describe_verdicts(struct robust *r, struct ranking *ret)
+int robust_describe_verdicts(struct robust *r, struct ranking *ret)
 {
 	const struct dataset *wide;
 	int result = widen(r, &wide);
@@ -341,7 +343,7 @@ int describe_verdicts(struct robust *r, struct ranking *ret)
 	for (size_t i = 0; result == 0 && i < r->verdicts.n && i < SUSPECTS_MAX; i++) {
 		struct verdict *v = &r->verdicts.v[i];
 
-		v->suspect.explains = explain_verdict(r, v);
+		v->suspect.explains = robust_explain_verdict(r, v);
 		result = describe_in_full(r, i < DESCRIBED_IN_FULL ? wide : r->d, v);
 		if (result == 0)
 			result = VEC_PUSH(ret->suspects, v->suspect);

@@ -39,9 +39,9 @@ const struct use uses[USES] = {
 	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05, false},
 };
 
-struct program *program_of(struct robust *r, const struct subject *s)
+struct program *robust_program(struct robust *r, const struct subject *s)
 {
-	uint64_t key = hash_text(s->program), name = hash_text(s->info.name ? s->info.name : "");
+	uint64_t key = hmap_hash_text(s->program), name = hmap_hash_text(s->info.name ? s->info.name : "");
 	bool short_lived = s->info.kind == ENTITY_SHORT_LIVED;
 	/* of short-lived processes only the name is known: it is that of a program some process of which lived longer */
 	struct program *p = short_lived ? hmap_get(&r->by_name, name, 0) : hmap_get(&r->by_key, key, 0);
@@ -71,7 +71,7 @@ static int gather_kind(struct robust *r, enum entity_kind kind)
 
 		if (s->info.kind != kind || s->first > s->last || s->first > r->q->at)
 			continue;
-		p = program_of(r, s);
+		p = robust_program(r, s);
 		if (!p || VEC_PUSH(p->members, s) < 0)
 			return -ENOMEM;
 		p->there |= s->last >= r->q->focus;
@@ -103,7 +103,7 @@ static void robust_free(struct robust *r)
 		free(r->programs.v[i]);
 	}
 	VEC_FREE(r->programs);
-	free_jobs(r);
+	robust_jobs_free(r);
 	VEC_FREE(r->verdicts);
 	hmap_free(&r->by_key);
 	hmap_free(&r->by_name);
@@ -141,12 +141,12 @@ static int judge_all(struct robust *r, struct ranking *ret)
 		if (!r->programs.v[i]->there)
 			continue;
 		ret->looked_at++;
-		if (judge_program(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
+		if (robust_program_score(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
 			return -ENOMEM;
 	}
-	if (judge_jobs(r) < 0 || move_score(r) < 0)
+	if (robust_jobs_score(r) < 0 || robust_attribute_scores(r) < 0)
 		return -ENOMEM;
-	apply_recency_decay(r);
+	robust_apply_recency_decay(r);
 	for (size_t i = 0; i < r->verdicts.n; i++)
 		if (r->verdicts.v[i].suspect.score > 0) /* all of its guilt may be another one's */
 			r->verdicts.v[i].suspect.score = score_of(r->verdicts.v[i].suspect.factors);
@@ -160,36 +160,38 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	int result = gather_programs(r);
 
 	if (result == 0)
-		result = gather_jobs(r);
+		result = robust_jobs_gather(r);
 	if (result == 0)
-		result = make_blocks(r);
+		result = robust_blocks_make(r);
 	if (result < 0)
 		return result;
-	result = weigh_news(r);
+	result = robust_weigh_news(r);
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
-		r->shortage[b] = shortage_of(r, (enum bottleneck)b);
-	find_short_memory(r);
-	weigh_disk(r);
-	sum_totals(r);
-	sum_growth(r);
-	r->shortage[BOTTLENECK_NETWORK] = network_shortage(r);
-	find_lost(r);
+		r->shortage[b] = robust_shortage(r, (enum bottleneck)b);
+	robust_find_short_memory(r);
+	robust_weigh_disk(r);
+	robust_sum_totals(r);
+	robust_sum_growth(r);
+	robust_find_use(r);
+	robust_find_lately(r);
+	r->shortage[BOTTLENECK_NETWORK] = robust_shortage_of_network(r) * r->in_use[BOTTLENECK_NETWORK];
+	robust_find_lost(r);
 	result = result ?: judge_all(r, ret);
 	if (result == 0)
-		result = find_victims(r, ret);
+		result = robust_find_victims(r, ret);
 	if (result == 0)
-		result = describe_verdicts(r, ret);
+		result = robust_describe_verdicts(r, ret);
 	ranking_sort(ret);
-	explain_waiting(r, ret);
+	robust_explain_waiting(r, ret);
 	while (ret->victims.n > SUSPECTS_MAX)
 		suspect_free(&ret->victims.v[--ret->victims.n]);
 	assign_roles(ret);
 	for (size_t i = 0; i < ret->victims.n; i++)
-		finish_suspect(r, &ret->victims.v[i]);
+		robust_finish_suspect(r, &ret->victims.v[i]);
 	return result;
 }
 
-static int blame_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
+static int blame_rank(const struct dataset *d, const struct method_question *q, struct ranking *ret)
 {
 	struct robust r = {.d = d, .q = q};
 	int result;

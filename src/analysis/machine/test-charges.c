@@ -188,18 +188,21 @@ static void who_sleeps_instead_of_reading_is_charged(void **state)
 	dataset_free(&d);
 }
 
-/* A asks C, again and again, and is answered each time, for six seconds. */
+/* A asks C, again and again, and is answered each time, for six seconds; at last it has just asked. */
 static void ask_again_and_again(struct story *s)
 {
 	begin_with_two(s);
+	leave_for(s, S, 1, C, 0, CALL_POLL, 0);
 	for (int64_t at = S; at < 6 * S; at += S / 5) {
-		leave_for(s, at, 1, C, 0, CALL_POLL, 0);
 		wake(s, at + 10, 0, A, C, 1);
 		leave_for(s, at + 10, 1, 0, C, 0, 0);
 		leave_for(s, at + 20, 0, A, 0, CALL_POLL, 0);
 		wake(s, at + 30, 1, C, A, 0);
 		leave_for(s, at + 30, 0, 0, A, 0, 0);
+		leave_for(s, at + 40, 1, C, 0, CALL_POLL, 0);
 	}
+	wake(s, 6 * S - 20, 0, A, C, 1);
+	leave_for(s, 6 * S - 20, 1, 0, C, 0, 0);
 }
 
 /* Then C wants the lock of a file, which D has: by the freeze, as no event says so. C is no culprit. */
@@ -261,7 +264,7 @@ static void who_stops_another_twice_is_not(void **state)
 	stops(2, 0);
 }
 
-/* A shell waits for its child, which C keeps from the CPU for six seconds. */
+/* A shell waits for its child, which C keeps from the CPU for six seconds; at last it has just asked. */
 static void what_a_child_waits_is_not_its_parents_as_well(void **state)
 {
 	_cleanup_(charges_free) struct charges c = {};

@@ -37,7 +37,7 @@ static struct subject *add_process(struct dataset *d, uint32_t id, int varying, 
 static void processes_rank_by_mean_log_likelihood(void **state)
 {
 	static const int64_t calm[6] = {1, 2, 3, 2, 1, 2}, wild[6] = {1, 2, 3, 2, 1, 9};
-	struct question q = {.at = 5, .train_from = 0, .train_to = 4, .tolerance = NS_PER_SEC};
+	struct method_question q = {.at = 5, .train_from = 0, .train_to = 4, .tolerance = NS_PER_SEC};
 	struct ranking r = {};
 	struct dataset d = {};
 	/* mean 1.8, sd sqrt(0.56) of 1 2 3 2 1, in units of each feature's quantum */
@@ -73,8 +73,8 @@ static void processes_rank_by_mean_log_likelihood(void **state)
 static void the_event_itself_is_not_learnt(void **state)
 {
 	static const int64_t wild[6] = {1, 2, 3, 2, 1, 9};
-	struct question past = {.at = 5, .train_to = 4, .tolerance = NS_PER_SEC};
-	struct question block = {.at = 5, .train_to = 5, .tolerance = NS_PER_SEC};
+	struct method_question past = {.at = 5, .train_to = 4, .tolerance = NS_PER_SEC};
+	struct method_question block = {.at = 5, .train_to = 5, .tolerance = NS_PER_SEC};
 	struct ranking a = {}, b = {};
 	struct dataset d = {};
 
@@ -97,7 +97,7 @@ static void the_event_itself_is_not_learnt(void **state)
 static void of_each_feature_the_closest_value_counts(void **state)
 {
 	static const int64_t wild[6] = {1, 2, 3, 2, 1, 9};
-	struct question q = {.at = 3, .train_to = 5, .tolerance = 2 * NS_PER_SEC};
+	struct method_question q = {.at = 3, .train_to = 5, .tolerance = 2 * NS_PER_SEC};
 	struct ranking r = {};
 	struct dataset d = {};
 	struct subject *s;
@@ -133,7 +133,7 @@ static void of_each_feature_the_closest_value_counts(void **state)
 static void a_value_from_outside_the_block_is_not_judged_by_it(void **state)
 {
 	static const int64_t wild[6] = {1, 900000, 1, 2, 1, 1};
-	struct question q = {.at = 2, .train_from = 2, .train_to = 5, .tolerance = 30 * NS_PER_SEC};
+	struct method_question q = {.at = 2, .train_from = 2, .train_to = 5, .tolerance = 30 * NS_PER_SEC};
 	struct ranking r = {};
 	struct dataset d = {};
 

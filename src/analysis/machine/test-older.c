@@ -8,9 +8,10 @@
 #define HOUR (3600 * NS_PER_SEC)
 
 /* An hour in which `members` processes did `usual` in all but `share` of the seconds, and `high` in those. */
-static struct stretch hour(int n, double members, double usual, double high, double share)
+static struct older_stretch hour(int n, double members, double usual, double high, double share)
 {
-	struct stretch s = {.from = n * HOUR, .to = (n + 1) * HOUR, .seconds = 3600, .members = members};
+	struct older_stretch s = {
+		.from = n * HOUR, .to = (n + 1) * HOUR, .seconds = 3600, .members = members};
 
 	s.of_member.n = members * 3600;
 	s.of_member.mean = usual + share * (high - usual);
@@ -23,12 +24,12 @@ static struct stretch hour(int n, double members, double usual, double high, dou
 
 static void members_add_up(void **state)
 {
-	struct stretch s = hour(0, 5, 10, 10, 0);
+	struct older_stretch s = hour(0, 5, 10, 10, 0);
 	struct weighted_value points[STRETCH_POINTS];
 	double weight = 0;
 
 	(void)state;
-	stretch_points(&s, true, 60, points);
+	older_stretch_points(&s, true, 60, points);
 	for (size_t i = 0; i < STRETCH_POINTS; i++) {
 		assert_true(points[i].value == 50);
 		weight += points[i].weight;
@@ -38,12 +39,12 @@ static void members_add_up(void **state)
 
 static void a_counters_blocks_stray_less_than_its_seconds(void **state)
 {
-	struct stretch s = hour(0, 1, 0, 100, 0.5);
+	struct older_stretch s = hour(0, 1, 0, 100, 0.5);
 	struct weighted_value counter[STRETCH_POINTS], gauge[STRETCH_POINTS];
 
 	(void)state;
-	stretch_points(&s, true, 100, counter);
-	stretch_points(&s, false, 100, gauge);
+	older_stretch_points(&s, true, 100, counter);
+	older_stretch_points(&s, false, 100, gauge);
 	assert_true(counter[0].value < 50 && counter[3].value > 50);
 	assert_true(fabs((gauge[2].value - 50) - 10 * (counter[2].value - 50)) < 1e-9);
 	assert_true(gauge[0].value >= 0 && gauge[3].value <= 100);
@@ -51,26 +52,26 @@ static void a_counters_blocks_stray_less_than_its_seconds(void **state)
 
 static void a_nightly_job_is_one_episode_a_night(void **state)
 {
-	struct stretch s[48];
+	struct older_stretch s[48];
 
 	(void)state;
 	for (int i = 0; i < 48; i++)
 		s[i] = i % 24 == 2 || i % 24 == 3 ? hour(i, 1, 1, 100, 0.5) : hour(i, 1, 1, 1, 0);
-	assert_int_equal(stretches_episodes(s, 48, 70, 60), 2);
-	assert_int_equal(stretches_episodes(s, 48, 150, 60), 0);
-	assert_int_equal(stretches_episodes(s, 48, 0.7, 60), 1); /* always */
-	assert_true(stretch_blocks_above(&s[2], 70, 60) > 10);
-	assert_true(stretch_blocks_above(&s[5], 70, 60) == 0);
-	assert_true(stretch_highest(&s[2]) == 100);
+	assert_int_equal(older_stretch_episodes(s, 48, 70, 60), 2);
+	assert_int_equal(older_stretch_episodes(s, 48, 150, 60), 0);
+	assert_int_equal(older_stretch_episodes(s, 48, 0.7, 60), 1); /* always */
+	assert_true(older_stretch_blocks_above(&s[2], 70, 60) > 10);
+	assert_true(older_stretch_blocks_above(&s[5], 70, 60) == 0);
+	assert_true(older_stretch_highest(&s[2]) == 100);
 }
 
 static void many_that_do_a_little_reach_it_together(void **state)
 {
-	struct stretch s = hour(0, 40, 2, 2, 0);
+	struct older_stretch s = hour(0, 40, 2, 2, 0);
 
 	(void)state;
-	assert_true(stretch_blocks_above(&s, 70, 60) == 60);
-	assert_true(stretch_blocks_above(&s, 90, 60) == 0);
+	assert_true(older_stretch_blocks_above(&s, 70, 60) == 60);
+	assert_true(older_stretch_blocks_above(&s, 90, 60) == 0);
 }
 
 static void a_weight_counts_as_so_many_values(void **state)
@@ -78,10 +79,10 @@ static void a_weight_counts_as_so_many_values(void **state)
 	const struct weighted_value v[] = {{1, 1}, {2, 8}, {3, 1}};
 
 	(void)state;
-	assert_true(quantile_weighted(v, 3, 0.5) == 2);
-	assert_true(quantile_weighted(v, 3, 0) == 1 && quantile_weighted(v, 3, 1) == 3);
-	assert_true(quantile_weighted(v, 3, 0.25) > 1 && quantile_weighted(v, 3, 0.25) < 2);
-	assert_true(isnan(quantile_weighted(v, 0, 0.5)));
+	assert_true(robust_quantile_weighted(v, 3, 0.5) == 2);
+	assert_true(robust_quantile_weighted(v, 3, 0) == 1 && robust_quantile_weighted(v, 3, 1) == 3);
+	assert_true(robust_quantile_weighted(v, 3, 0.25) > 1 && robust_quantile_weighted(v, 3, 0.25) < 2);
+	assert_true(isnan(robust_quantile_weighted(v, 0, 0.5)));
 }
 
 RUN_TESTS(cmocka_unit_test(members_add_up), cmocka_unit_test(a_counters_blocks_stray_less_than_its_seconds),

@@ -42,7 +42,7 @@ static void use(struct subject *s, uint32_t from, uint32_t to, int64_t percent)
 
 static void rank(struct fixture *f)
 {
-	struct question q = {.at = TICKS - 1, .focus = TICKS - 10, .train_to = TICKS - 11, .cpus = 2};
+	struct method_question q = {.at = TICKS - 1, .focus = TICKS - 10, .train_to = TICKS - 11, .cpus = 2};
 
 	assert_int_equal(method_unusual.rank(&f->d, &q, &f->r), 0);
 }
@@ -138,5 +138,35 @@ static void a_young_process_is_compared_with_its_predecessor(void **state)
 	end(&f);
 }
 
-RUN_TESTS(cmocka_unit_test(a_change_is_ranked_before_what_is_big_but_usual), cmocka_unit_test(less_than_usual_is_unusual_too),
+/* The recorder began 20 s ago: the window that the answer names has the process's own values. */
+static void without_a_history_the_window_is_compared_with(void **state)
+{
+	struct method_question q = {.at = 20, .focus = 15, .train_to = -1, .cpus = 2};
+	const struct deviation *dev;
+	struct subject *changed, *steady;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	changed = add(&f, "/bin/changed", 0);
+	steady = add(&f, "/bin/steady", 0);
+	use(steady, 0, 20, 90);
+	use(changed, 0, 17, 2);
+	use(changed, 18, 20, 62);
+	assert_int_equal(method_unusual.rank(&f.d, &q, &f.r), 0);
+	dev = &find(&f, changed)->features.v[0];
+	assert_string_equal(dev->feature->name, "cpu.time");
+	assert_false(dev->flags & FINDING_NO_HISTORY);
+	assert_in_range((int)(100 * dev->score), 80, 90); /* 2 %, and 60 of the least that can be noticed away */
+	assert_true(find(&f, steady)->features.v[0].score < 0.05);
+	end(&f);
+	begin(&f); /* with five ticks there is none to speak of */
+	changed = add(&f, "/bin/changed", 14);
+	use(changed, 14, 20, 62);
+	assert_int_equal(method_unusual.rank(&f.d, &q, &f.r), 0);
+	assert_true(find(&f, changed)->features.v[0].flags & FINDING_NO_HISTORY);
+	end(&f);
+}
+
+RUN_TESTS(cmocka_unit_test(without_a_history_the_window_is_compared_with), cmocka_unit_test(a_change_is_ranked_before_what_is_big_but_usual), cmocka_unit_test(less_than_usual_is_unusual_too),
 	  cmocka_unit_test(what_happened_before_counts_less), cmocka_unit_test(a_young_process_is_compared_with_its_predecessor))

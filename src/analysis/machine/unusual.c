@@ -10,7 +10,7 @@
  * Among equals, who uses more CPU comes first.
  *
  * A process younger than that is compared with what its program's earlier process did; if its program is new as well,
- * with nothing at all. Of what is no use of anything (nice values ...) half counts.
+ * with nothing at all. Where the recording itself is too young for a history, each is compared with the ticks of the window before now. Of what is no use of anything (nice values ...) half counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,6 +26,7 @@
 #define BLOCK_MIN_NS (5 * NS_PER_SEC)
 #define BLOCKS_MAX   240 /* of everybody: a finer cut would not change the quantiles */
 #define BLOCKS_MIN   6	 /* fewer are no history */
+#define TICKS_MAX    64	 /* the newest of the window, where there is no history */
 #define RELATIVE     0.02
 #define FAR	     10.0 /* deviation at which half of the score is reached */
 #define OTHERS	     0.1
@@ -33,7 +34,7 @@
 
 struct past_comparison {
 	const struct dataset *d;
-	const struct question *q;
+	const struct method_question *q;
 	struct blocks blocks;
 	uint32_t now_from;
 	double *value, *sorted;	 /* blocks.n + 1 */
@@ -49,7 +50,7 @@ static int find_predecessors(struct past_comparison *l)
 {
 	for (size_t i = 0; i < l->d->subjects.n; i++) {
 		struct subject *s = l->d->subjects.v[i], *known;
-		uint64_t key = hash_text(s->program);
+		uint64_t key = hmap_hash_text(s->program);
 
 		if (!is_process(s) || s->first > s->last)
 			continue;
@@ -74,7 +75,22 @@ static size_t collect(struct past_comparison *l, const struct subject *s, size_t
 	for (uint32_t i = 0; i < b->n; i++)
 		if (b->start[i] >= s->first && b->start[i + 1] - 1 <= s->last)
 			l->sorted[n++] = l->value[i];
-	return sort_values(l->sorted, n);
+	return robust_sort(l->sorted, n);
+}
+
+/* Where there is no history: the window itself, the incident included, tick by tick up to now, as the paper's block has it. */
+static size_t collect_window(struct past_comparison *l, const struct subject *s, size_t f)
+{
+	uint32_t first = l->now_from > TICKS_MAX ? l->now_from - TICKS_MAX : 0;
+	size_t n = 0;
+
+	for (uint32_t t = first > s->first ? first : s->first; t < l->now_from; t++) {
+		double value = s->features[f].kind == COUNTER ? subject_mean(l->d, s, f, t, t) : subject_value(l->d, s, f, t);
+
+		if (!isnan(value) && t > s->first) /* in its first tick it has no rate */
+			l->sorted[n++] = value;
+	}
+	return robust_sort(l->sorted, n);
 }
 
 static double value_now(const struct past_comparison *l, const struct subject *s, size_t f)
@@ -88,7 +104,7 @@ static double value_now(const struct past_comparison *l, const struct subject *s
 
 static double spread_of(const double *sorted, size_t n, double median, const struct feature *f)
 {
-	return fmax(iqr_scale_sorted(sorted, n), fmax(RELATIVE * fabs(median), noticeable(f)));
+	return fmax(robust_scale(sorted, n), fmax(RELATIVE * fabs(median), method_noticeable(f)));
 }
 
 /* How many blocks lie at least as far out on the same side. */
@@ -117,7 +133,7 @@ static double score_for(const struct deviation *dev)
 static void compare(const struct past_comparison *l, size_t n, struct deviation *dev)
 {
 
-	dev->usual = quantile_sorted(l->sorted, n, 0.5);
+	dev->usual = robust_quantile(l->sorted, n, 0.5);
 	dev->spread = spread_of(l->sorted, n, dev->usual, dev->feature);
 	dev->deviation = (dev->observed - dev->usual) / dev->spread;
 	dev->rank = as_far(l->sorted, n, dev->usual, dev->observed) + 1;
@@ -125,7 +141,8 @@ static void compare(const struct past_comparison *l, size_t n, struct deviation 
 	dev->score = score_for(dev);
 	if (dev->observed > l->sorted[n - 1])
 		dev->flags |= FINDING_HIGHEST;
-	if (l->sorted[0] == l->sorted[n - 1] && fabs(dev->observed - dev->usual) >= noticeable(dev->feature))
+	if (l->sorted[0] == l->sorted[n - 1] &&
+	    fabs(dev->observed - dev->usual) >= method_noticeable(dev->feature))
 		dev->flags |= FINDING_LEFT_ONLY_VALUE;
 	dev->shape = dev->feature->kind == COUNTER ? SHAPE_SPIKE : SHAPE_STEP;
 }
@@ -134,7 +151,7 @@ static void compare(const struct past_comparison *l, size_t n, struct deviation 
 static void compare_with_nothing(const struct past_comparison *l, struct deviation *dev)
 {
 	dev->usual = 0;
-	dev->spread = noticeable(dev->feature);
+	dev->spread = method_noticeable(dev->feature);
 	dev->deviation = dev->observed / dev->spread;
 	dev->rank = 1;
 	dev->compared = l->blocks.n + 1;
@@ -158,6 +175,8 @@ static int describe_feature(struct past_comparison *l, const struct subject *s, 
 		compare(l, n, &dev);
 	else if (s->first > l->q->train_from && l->blocks.n >= BLOCKS_MIN)
 		compare_with_nothing(l, &dev);
+	else if ((n = collect_window(l, s, f)) >= BLOCKS_MIN)
+		compare(l, n, &dev);
 	else
 		dev.flags |= FINDING_NO_HISTORY;
 	if (dev.score > 0)
@@ -178,7 +197,7 @@ static double score_of(const struct suspect *s)
 
 static int describe(struct past_comparison *l, const struct subject *s, struct suspect *ret)
 {
-	const struct subject *predecessor = hmap_get(&l->predecessor, hash_text(s->program), 0);
+	const struct subject *predecessor = hmap_get(&l->predecessor, hmap_hash_text(s->program), 0);
 	int r = 0;
 
 	for (size_t f = 0; r == 0 && f < s->n_features; f++)
@@ -221,14 +240,14 @@ static int prepare(struct past_comparison *l)
 	if (r < 0)
 		return r;
 	l->value = calloc(l->blocks.n + 1, sizeof(*l->value));
-	l->sorted = calloc(l->blocks.n + 1, sizeof(*l->sorted));
+	l->sorted = calloc(l->blocks.n + 1 + TICKS_MAX, sizeof(*l->sorted));
 	l->now_from = l->q->at;
 	while (l->now_from > 0 && l->d->ticks.v[l->q->at].boot - l->d->ticks.v[l->now_from - 1].boot < NOW_NS)
 		l->now_from--;
 	return l->value && l->sorted ? find_predecessors(l) : -ENOMEM;
 }
 
-static int unusual_rank(const struct dataset *d, const struct question *q, struct ranking *ret)
+static int unusual_rank(const struct dataset *d, const struct method_question *q, struct ranking *ret)
 {
 	struct past_comparison l = {.d = d, .q = q};
 	int r = prepare(&l);

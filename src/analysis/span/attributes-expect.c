@@ -34,7 +34,7 @@ static size_t choose_slices(const double *numerator, const double *denominator, 
 
 	for (size_t k = 0; k < slices; k++)
 		sorted[k] = rates[k] = slice_rate(numerator + k * n, denominator ? denominator + k * n : NULL, n);
-	median = quantile_sorted(sorted, sort_values(sorted, slices), 0.5);
+	median = robust_quantile(sorted, robust_sort(sorted, slices), 0.5);
 	for (size_t k = 0; k < slices; k++) {
 		keep[k] = rates[k] <= RAISED * median;
 		kept += keep[k];
@@ -84,7 +84,7 @@ static void collect(const double *numerator, const double *denominator, size_t s
 			base = denominator[k * n + i];
 			expected = base * (past.numerator - x + LEAN * whole) / (past.denominator - base + LEAN);
 			if (expected > 0)
-				ret[(*ret_n)++] = (struct residual){relative_change(x, expected), expected, counting_spread(x, expected)};
+				ret[(*ret_n)++] = (struct residual){attributes_relative_change(x, expected), expected, attributes_count_spread(x, expected)};
 		}
 	}
 }
@@ -101,7 +101,7 @@ static double part_variance(const struct residual *v, size_t n, bool scaled, dou
 {
 	for (size_t i = 0; i < n; i++)
 		room[i] = scaled ? v[i].r * v[i].r / (v[i].counting * v[i].counting) : v[i].r * v[i].r;
-	return quantile_sorted(room, sort_values(room, n), 0.5) / 0.454936;
+	return robust_quantile(room, robust_sort(room, n), 0.5) / 0.454936;
 }
 
 /* The busy leaves show what varies beside counting; the median leaf how much wilder than Poisson counts are. */

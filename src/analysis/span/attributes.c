@@ -5,18 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/span/attributes-cells.h"
 #include "base/data/cleanup.h"
 #include "stat/robust.h"
 
 #define MOST_DEFAULT 16
 #define SIGNIFICANT  4.6	  /* nats: a cause must be a hundred times likelier than chance, after its multiplicity */
-#define SCREEN	     3.0	  /* an element that has not moved by this many of its own deviations is no cause */
 #define SPREAD_LEAST 0.02	  /* of a cause's effect on its leaves, in r */
-#define VISITS_MOST  (60u << 20)  /* leaves visited while cuboids are made: what bounds the depth of many attributes */
 #define CERTAIN	     5.0  /* deviations of the whole: then something did it */
 #define SHARE_LEAST  0.05 /* of the change */
 #define SHARE_MOST   0.5
-#define MOVED_LEAST  0.3  /* of what its leaves say, before anything is fitted */
 #define RATE_LEAST   0.5 /* of its leaves a cause moves: a cause that spares most is several, or another */
 #define EFFECT_LEAST 0.1 /* of r: what moves less is no cause, however sure */
 #define TELLING	     40.0 /* nats: beyond it a leaf leaves no doubt */
@@ -33,22 +31,13 @@ struct leaf {
 	bool explained;
 };
 
-/* All leaves of one combination of attributes, leaves of one element beside each other. */
-struct cell {
-	uint32_t first, n;
-	uint32_t attributes; /* bits */
-	float cost;	     /* nats: how many there were to choose from */
-	double score;	     /* as last computed; -INFINITY = screened out */
-	double purity;	     /* share of its leaves that moved, as last computed */
-};
-
 struct search {
 	const struct leaf_table *table;
 	struct leaf *leaves;
 	uint32_t *moved; /* leaves that say something: indices into the table */
 	size_t n_moved;
-	VEC(uint32_t) members;
-	VEC(struct cell) cells;
+	struct leaf_gist *gists; /* by leaf */
+	struct cells found;
 	double whims;
 	double sign; /* +1: the metric rose */
 	double noise;
@@ -72,16 +61,16 @@ static double log_mixture(double p, double t)
 
 /* --- what noise does ---------------------------------------------------------------------------------------------- */
 
-double relative_change(double observed, double expected)
+double attributes_relative_change(double observed, double expected)
 {
 	double greater = fmax(observed, expected);
 
 	return greater > 0 ? (observed - expected) / greater : 0;
 }
 
-double counting_spread(double observed, double expected)
+double attributes_count_spread(double observed, double expected)
 {
-	double r = relative_change(observed, expected), deviance;
+	double r = attributes_relative_change(observed, expected), deviance;
 
 	if (fabs(r) < 1e-3)
 		return 1 / sqrt(fmax(expected, 0.25));
@@ -103,7 +92,7 @@ static int sign_of_change(const struct leaf_table *t, enum change_direction dire
 /* Median of r^2 over that of a Gaussian of variance 1. */
 static double robust_variance(double *squares, size_t n)
 {
-	return quantile_sorted(squares, sort_values(squares, n), 0.5) / 0.454936;
+	return robust_quantile(squares, robust_sort(squares, n), 0.5) / 0.454936;
 }
 
 /* Leaves that go against the change are nobody's effect: half of the noise, and all of it by symmetry. Of counts the
@@ -119,11 +108,11 @@ static int learn_noise(struct search *s)
 		return -ENOMEM;
 	for (size_t k = 0; k < s->n_moved; k++) {
 		uint32_t i = s->moved[k];
-		double r = relative_change(t->observed[i], t->expected[i]);
+		double r = attributes_relative_change(t->observed[i], t->expected[i]);
 
 		if (r * s->sign > 0)
 			continue;
-		counting[n] = t->counts ? counting_spread(t->observed[i], t->expected[i]) : 0;
+		counting[n] = t->counts ? attributes_count_spread(t->observed[i], t->expected[i]) : 0;
 		squares[n] = r * r;
 		n++;
 	}
@@ -146,9 +135,9 @@ static void weigh_leaf(struct search *s, uint32_t i)
 {
 	const struct leaf_table *t = s->table;
 	struct leaf *leaf = &s->leaves[i];
-	double counting = t->counts ? counting_spread(t->observed[i], t->expected[i]) : 0;
+	double counting = t->counts ? attributes_count_spread(t->observed[i], t->expected[i]) : 0;
 
-	leaf->r = s->sign * relative_change(t->observed[i], t->expected[i]);
+	leaf->r = s->sign * attributes_relative_change(t->observed[i], t->expected[i]);
 	leaf->forward = leaf->r > 0;
 	leaf->s = sqrt(s->counting * counting * counting + s->noise * s->noise + 1e-6);
 	leaf->weight = 1 / (leaf->s * leaf->s);
@@ -169,9 +158,18 @@ static void weigh_whole(struct search *s)
 		expected += t->expected[i];
 		variance += s->leaves[i].s * s->leaves[i].s * greater * greater;
 	}
-	s->whole = s->sign * relative_change(observed, expected);
+	s->whole = s->sign * attributes_relative_change(observed, expected);
 	s->certain = s->whole > EFFECT_LEAST && s->sign * (observed - expected) > CERTAIN * sqrt(variance);
 	s->whole = fmax(s->whole, 0);
+}
+
+static void sum_up_leaf(struct search *s, uint32_t i)
+{
+	const struct leaf *leaf = &s->leaves[i];
+	double least = fmax(EFFECT_LEAST, s->whole), own = leaf->weight / (1 + least * least * leaf->weight);
+
+	s->gists[i] = (struct leaf_gist){(float)leaf->weight, (float)(leaf->r * leaf->weight), (float)own,
+					 leaf->r > EFFECT_LEAST ? (float)own : 0};
 }
 
 static int weigh_leaves(struct search *s)
@@ -189,123 +187,8 @@ static int weigh_leaves(struct search *s)
 	for (size_t k = 0; k < s->n_moved; k++)
 		weigh_leaf(s, s->moved[k]);
 	weigh_whole(s);
-	return 0;
-}
-
-/* --- the elements --------------------------------------------------------------------------------------------------- */
-
-struct keyed {
-	uint64_t key;
-	uint32_t leaf;
-};
-
-static int by_key(const void *x, const void *y)
-{
-	const struct keyed *a = x, *b = y;
-
-	return a->key != b->key ? (a->key < b->key ? -1 : 1) : a->leaf < b->leaf ? -1 : a->leaf > b->leaf;
-}
-
-/* By the lowest `bits` bits; stable. */
-static void radix_sort(struct keyed *v, struct keyed *room, size_t n, unsigned bits)
-{
-	for (unsigned shift = 0; shift < bits; shift += 11) {
-		size_t at[2049] = {};
-
-		for (size_t i = 0; i < n; i++)
-			at[(v[i].key >> shift & 2047) + 1]++;
-		for (size_t i = 0; i < 2048; i++)
-			at[i + 1] += at[i];
-		for (size_t i = 0; i < n; i++)
-			room[at[v[i].key >> shift & 2047]++] = v[i];
-		memcpy(v, room, n * sizeof(*v));
-	}
-}
-
-static unsigned bits_of(uint32_t greatest)
-{
-	return greatest ? 32 - (unsigned)__builtin_clz(greatest) : 1;
-}
-
-/* The values of the fixed attributes as one number where they fit, else their hash. */
-static unsigned make_keys(const struct search *s, uint32_t mask, const unsigned *width, struct keyed *keys)
-{
-	const struct leaf_table *t = s->table;
-	unsigned bits = 0;
-
-	for (unsigned a = 0; a < t->attributes; a++)
-		bits += mask >> a & 1 ? width[a] : 0;
-	for (size_t k = 0; k < s->n_moved; k++) {
-		const uint32_t *codes = t->codes + (size_t)s->moved[k] * t->attributes;
-		uint64_t key = 0;
-
-		for (unsigned a = 0; a < t->attributes; a++)
-			if (mask >> a & 1)
-				key = bits <= 64 ? key << width[a] | codes[a] : (key ^ codes[a]) * 0x9e3779b97f4a7c15u ^ key >> 29;
-		keys[k] = (struct keyed){key, s->moved[k]};
-	}
-	return bits;
-}
-
-static double log_choose(unsigned n, unsigned k)
-{
-	return lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0);
-}
-
-/* Adds the elements of one set of attributes. */
-static int add_cuboid(struct search *s, uint32_t mask, const unsigned *width, struct keyed *keys, struct keyed *room)
-{
-	unsigned bits = make_keys(s, mask, width, keys);
-	size_t begin = s->cells.n;
-
-	if (bits <= 33)
-		radix_sort(keys, room, s->n_moved, bits);
-	else
-		qsort(keys, s->n_moved, sizeof(*keys), by_key);
-	for (size_t k = 0, first; k < s->n_moved;) {
-		for (first = k; k < s->n_moved && keys[k].key == keys[first].key; k++)
-			if (VEC_PUSH(s->members, keys[k].leaf) < 0)
-				return -ENOMEM;
-		if (VEC_PUSH(s->cells, (struct cell){.first = (uint32_t)(s->members.n - (k - first)),
-						     .n = (uint32_t)(k - first), .attributes = mask}) < 0)
-			return -ENOMEM;
-	}
-	for (size_t c = begin; c < s->cells.n; c++)
-		s->cells.v[c].cost = (float)(log((double)(s->cells.n - begin)) +
-					     log_choose(s->table->attributes, (unsigned)__builtin_popcount(mask)));
-	return 0;
-}
-
-static void widths(const struct leaf_table *t, unsigned *ret)
-{
-	for (unsigned a = 0; a < t->attributes; a++) {
-		uint32_t greatest = 0;
-
-		for (size_t i = 0; i < t->n; i++)
-			greatest = t->codes[i * t->attributes + a] > greatest ? t->codes[i * t->attributes + a] : greatest;
-		ret[a] = bits_of(greatest);
-	}
-}
-
-/* Layer by layer, as deep as was asked for and as the time allows. */
-static int add_elements(struct search *s, unsigned depth)
-{
-	unsigned width[ATTRIBUTES_MAX], attributes = s->table->attributes;
-	_cleanup_free_ struct keyed *keys = calloc(s->n_moved + 1, sizeof(*keys));
-	_cleanup_free_ struct keyed *room = calloc(s->n_moved + 1, sizeof(*room));
-	double visits = 0;
-
-	if (!keys || !room)
-		return -ENOMEM;
-	widths(s->table, width);
-	for (unsigned layer = 1; layer <= attributes && (!depth || layer <= depth); layer++) {
-		visits += exp(log_choose(attributes, layer)) * (double)s->n_moved;
-		if (visits > VISITS_MOST && layer > 1)
-			break;
-		for (uint32_t mask = 1; mask < 1u << attributes; mask++)
-			if ((unsigned)__builtin_popcount(mask) == layer && add_cuboid(s, mask, width, keys, room) < 0)
-				return -ENOMEM;
-	}
+	for (size_t k = 0; k < s->n_moved; k++)
+		sum_up_leaf(s, s->moved[k]);
 	return 0;
 }
 
@@ -332,13 +215,13 @@ struct sums {
 };
 
 /* One step of expectation and maximisation. Returns the likelihood over the background under the effect it came with. */
-static double refine(const struct search *s, const struct cell *c, struct effect *e, bool start)
+static double refine(const struct search *s, const struct attribute_cell *c, struct effect *e, bool start)
 {
 	struct sums sum = {};
 	double likelihood = 0, product = 1, mean; /* logarithms are dear: factors are multiplied while they fit */
 
 	for (uint32_t k = 0; k < c->n; k++) {
-		const struct leaf *leaf = &s->leaves[s->members.v[c->first + k]];
+		const struct leaf *leaf = &s->leaves[s->found.members.v[c->first + k]];
 		double t, share, weight;
 
 		if (leaf->explained)
@@ -382,7 +265,7 @@ static double fitted(const struct effect *e, double n)
 	return fmax(log(sqrt(moved) / (e->spread * sqrt(2 * M_PI))), 0) + 0.5 * log(moved) + 0.5 * log(n);
 }
 
-static double fit(const struct search *s, const struct cell *c, double rate, bool noisy, double n, struct effect *ret)
+static double fit(const struct search *s, const struct attribute_cell *c, double rate, bool noisy, double n, struct effect *ret)
 {
 	struct effect e = {.rate = rate, .noisy = noisy, .mean = 0, .spread = 1}, before;
 	double likelihood = -INFINITY;
@@ -400,33 +283,28 @@ static double fit(const struct search *s, const struct cell *c, double rate, boo
 	return before.mean > EFFECT_LEAST ? likelihood - fitted(&before, n) : -INFINITY;
 }
 
-/* Cheap: has the element moved as a whole, by SCREEN of its own deviations, and could half of its leaves have? */
-static bool could_be(const struct search *s, const struct cell *c, double *ret_n)
+/* How many leaves it has that nothing explains yet; 0 where the cheap test says that it is no cause. */
+static size_t leaves_to_explain(const struct search *s, const struct attribute_cell *c)
 {
-	double weight = 0, sum = 0, telling = 0, moved = 0, least = fmax(EFFECT_LEAST, s->whole);
+	struct leaf_gist sum = {};
+	size_t n = 0;
 
-	*ret_n = 0;
 	for (uint32_t k = 0; k < c->n; k++) {
-		const struct leaf *leaf = &s->leaves[s->members.v[c->first + k]];
-		double own;
+		uint32_t i = s->found.members.v[c->first + k];
 
-		if (leaf->explained)
+		if (s->leaves[i].explained)
 			continue;
-		weight += leaf->weight;
-		sum += leaf->r * leaf->weight;
-		own = leaf->weight / (1 + least * least * leaf->weight);
-		telling += own;
-		moved += leaf->r > EFFECT_LEAST ? own : 0;
-		(*ret_n)++;
+		leaf_gist_add(&sum, &s->gists[i]);
+		n++;
 	}
-	return weight > 0 && sum > SCREEN * sqrt(weight) && moved > MOVED_LEAST * telling;
+	return leaf_gist_is_hopeful(&sum) ? n : 0;
 }
 
-static double score(const struct search *s, const struct cell *c, struct effect *ret)
+static double score(const struct search *s, const struct attribute_cell *c, struct effect *ret)
 {
-	double n, best = -INFINITY;
+	double best = -INFINITY, n = (double)leaves_to_explain(s, c);
 
-	if (!could_be(s, c, &n))
+	if (!(n > 0))
 		return -INFINITY;
 	for (int variant = 0; variant < 4 && (variant < 2 || best > HOPELESS); variant++) {
 		struct effect e;
@@ -446,11 +324,11 @@ static double score(const struct search *s, const struct cell *c, struct effect 
 
 /* --- the search ----------------------------------------------------------------------------------------------------- */
 
-static void describe(const struct search *s, const struct cell *c, const struct effect *effect, double change,
-		     struct element *ret)
+static void describe(const struct search *s, const struct attribute_cell *c, const struct effect *effect,
+		     double change, struct element *ret)
 {
 	const struct leaf_table *t = s->table;
-	const uint32_t *codes = t->codes + (size_t)s->members.v[c->first] * t->attributes;
+	const uint32_t *codes = t->codes + (size_t)s->found.members.v[c->first] * t->attributes;
 
 	*ret = (struct element){.score = c->score, .moved = effect->rate, .shift = s->sign * effect->mean,
 				.exposure = t->exposure ? 0 : NAN};
@@ -458,7 +336,7 @@ static void describe(const struct search *s, const struct cell *c, const struct 
 		ret->value[a] = a < t->attributes && c->attributes >> a & 1 ? codes[a] : ATTRIBUTE_ANY;
 	ret->fixed = (unsigned)__builtin_popcount(c->attributes);
 	for (uint32_t k = 0; k < c->n; k++) {
-		uint32_t i = s->members.v[c->first + k];
+		uint32_t i = s->found.members.v[c->first + k];
 
 		if (s->leaves[i].explained)
 			continue;
@@ -485,30 +363,30 @@ static double forward_change(const struct search *s)
 	return change;
 }
 
-static void set_aside(struct search *s, const struct cell *c)
+static void set_aside(struct search *s, const struct attribute_cell *c)
 {
 	for (uint32_t k = 0; k < c->n; k++)
-		s->leaves[s->members.v[c->first + k]].explained = true;
+		s->leaves[s->found.members.v[c->first + k]].explained = true;
 }
 
 /* Only what shares leaves with what was set aside has another score now. */
-static bool touched(const struct search *s, const struct cell *c)
+static bool touched(const struct search *s, const struct attribute_cell *c)
 {
 	for (uint32_t k = 0; k < c->n; k++)
-		if (s->leaves[s->members.v[c->first + k]].explained)
+		if (s->leaves[s->found.members.v[c->first + k]].explained)
 			return true;
 	return false;
 }
 
 /* Causes are looked for one at a time, so one that covers two by sparing many leaves must not come before either. */
-static double preference(const struct cell *c)
+static double preference(const struct attribute_cell *c)
 {
 	return c->score > 0 ? c->score * c->purity : c->score;
 }
 
 /* Of a change that is beyond doubt the likeliest cause of most of it is named even where chance could have picked it;
  * and where leaves are counts, which wander in their small ways, only what explains a part of it. */
-static bool acceptable(const struct search *s, const struct cell *c, double change)
+static bool acceptable(const struct search *s, const struct attribute_cell *c, double change)
 {
 	double own = 0;
 
@@ -517,14 +395,14 @@ static bool acceptable(const struct search *s, const struct cell *c, double chan
 	if (!s->certain || c->score == -INFINITY)
 		return false;
 	for (uint32_t k = 0; k < c->n; k++) {
-		uint32_t i = s->members.v[c->first + k];
+		uint32_t i = s->found.members.v[c->first + k];
 
 		own += s->leaves[i].explained ? 0 : s->sign * (s->table->observed[i] - s->table->expected[i]);
 	}
 	return own > change * (c->score > SIGNIFICANT ? SHARE_LEAST : SHARE_MOST);
 }
 
-static void rate_cell(const struct search *s, struct cell *c)
+static void rate_cell(const struct search *s, struct attribute_cell *c)
 {
 	struct effect effect = {};
 
@@ -532,24 +410,24 @@ static void rate_cell(const struct search *s, struct cell *c)
 	c->purity = effect.rate;
 }
 
-static struct cell *best_cell(struct search *s, double change)
+static struct attribute_cell *best_cell(struct search *s, double change)
 {
-	struct cell *best = s->cells.n ? &s->cells.v[0] : NULL;
+	struct attribute_cell *best = s->found.cells.n ? &s->found.cells.v[0] : NULL;
 
-	for (size_t i = 1; i < s->cells.n; i++)
-		if (preference(&s->cells.v[i]) > preference(best))
-			best = &s->cells.v[i];
+	for (size_t i = 1; i < s->found.cells.n; i++)
+		if (preference(&s->found.cells.v[i]) > preference(best))
+			best = &s->found.cells.v[i];
 	return best && acceptable(s, best, change) ? best : NULL;
 }
 
 static int search_greedily(struct search *s, size_t most, struct attribute_findings *ret)
 {
 	double change = forward_change(s);
-	struct cell *best;
+	struct attribute_cell *best;
 	struct effect effect = {};
 
-	for (size_t i = 0; i < s->cells.n; i++)
-		rate_cell(s, &s->cells.v[i]);
+	for (size_t i = 0; i < s->found.cells.n; i++)
+		rate_cell(s, &s->found.cells.v[i]);
 	while (ret->elements.n < most && (best = best_cell(s, change))) {
 		struct element element;
 
@@ -559,8 +437,8 @@ static int search_greedily(struct search *s, size_t most, struct attribute_findi
 			return -ENOMEM;
 		ret->explained += element.share;
 		set_aside(s, best);
-		for (size_t i = 0; i < s->cells.n; i++) {
-			struct cell *c = &s->cells.v[i];
+		for (size_t i = 0; i < s->found.cells.n; i++) {
+			struct attribute_cell *c = &s->found.cells.v[i];
 
 			if (c->score > -INFINITY && touched(s, c))
 				rate_cell(s, c);
@@ -588,7 +466,7 @@ static void sum_up(const struct search *s, struct attribute_findings *ret)
 	ret->moved_outside = left ? (double)moved / (double)left : 0;
 	ret->noise = s->noise;
 	ret->up = s->sign > 0;
-	ret->elements_tried = s->cells.n;
+	ret->elements_tried = s->found.tried;
 	ret->changed = ret->elements.n || moved;
 }
 
@@ -596,8 +474,8 @@ static void search_free(struct search *s)
 {
 	free(s->leaves);
 	free(s->moved);
-	VEC_FREE(s->members);
-	VEC_FREE(s->cells);
+	free(s->gists);
+	cells_free(&s->found);
 }
 
 int attributes_search(const struct leaf_table *t, const struct attribute_options *o, struct attribute_findings *ret)
@@ -610,12 +488,13 @@ int attributes_search(const struct leaf_table *t, const struct attribute_options
 		return -EINVAL;
 	s.leaves = calloc(t->n, sizeof(*s.leaves));
 	s.moved = calloc(t->n, sizeof(*s.moved));
-	if (!s.leaves || !s.moved)
+	s.gists = calloc(t->n, sizeof(*s.gists));
+	if (!s.leaves || !s.moved || !s.gists)
 		return -ENOMEM;
 	s.sign = sign_of_change(t, o->direction);
 	e = weigh_leaves(&s);
 	if (e == 0)
-		e = add_elements(&s, o->depth);
+		e = cells_make(&s.found, t, s.moved, s.n_moved, s.gists, o->depth);
 	if (e == 0)
 		e = search_greedily(&s, o->most ? o->most : MOST_DEFAULT, &found);
 	if (e < 0) {

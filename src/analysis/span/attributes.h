@@ -21,9 +21,7 @@
 #include <stdint.h>
 
 #include "base/data/vec.h"
-
-#define ATTRIBUTES_MAX 16
-#define ATTRIBUTE_ANY  UINT32_MAX
+#include "model/span/attribute-finding.h"
 
 /* What leaves do in quiet times. */
 struct leaf_quiet {
@@ -47,38 +45,14 @@ struct leaf_table {
 enum change_direction { CHANGE_AUTO, CHANGE_UP, CHANGE_DOWN }; /* AUTO: as the total goes */
 
 /* What one leaf's count is off by, over what counting makes it: r over the signed root of the Poisson deviance. */
-double counting_spread(double observed, double expected);
+double attributes_count_spread(double observed, double expected);
 /* (observed - expected) / the greater of the two; 0 of nothing. */
-double relative_change(double observed, double expected);
+double attributes_relative_change(double observed, double expected);
 
 struct attribute_options {
 	enum change_direction direction;
 	unsigned depth; /* attributes of one element at most; 0 = as many as the time allows */
 	unsigned most;	/* elements returned at most; 0 = 16 */
-};
-
-/* One cause. */
-struct element {
-	uint32_t value[ATTRIBUTES_MAX]; /* ATTRIBUTE_ANY where it does not matter */
-	unsigned fixed;			/* how many do */
-	double observed, expected;	/* sums over its leaves not explained by elements before it */
-	double exposure;		/* likewise; NaN for additive metrics */
-	double share;			/* of the whole change: its own over all leaves' in that direction */
-	double moved;			/* share of its leaves that moved, 0..1 */
-	double shift;			/* r of those */
-	double score;			/* nats above chance; > 0 */
-	size_t leaves;
-};
-
-struct attribute_findings {
-	VEC(struct element) elements; /* as found, the best first */
-	double observed, expected, exposure; /* of all leaves */
-	double explained; /* share of the change in its direction that the elements explain */
-	double moved_outside; /* share of leaves that moved and belong to no element */
-	double noise; /* the usual relative deviation of a leaf without counting noise */
-	bool up;
-	bool changed; /* false: no leaf, and not all together, moved beyond the noise */
-	size_t elements_tried;
 };
 
 /* 0, -ENOMEM, -EINVAL (too many attributes, nothing to compare). `changed` and no elements: the cause is not among

@@ -16,7 +16,7 @@
 #define MAD_THRESHOLD 3.5
 #define AGE_SHARE     .02 /* of the time of two groups */
 #define AGE_REQUESTS  5
-#define FLOOR	      0.01 /* of the usual: groups that agree better than this are taken to differ by it */
+#define FLOOR	      0.01 /* of the normal: groups that agree better than this are taken to differ by it */
 
 static double least_of(const struct group_options *o)
 {
@@ -58,7 +58,7 @@ static void judge_literally(const struct version_group *groups, size_t n, size_t
 	size_t k;
 
 	spread_of(groups, n, older ? &groups[at] : NULL, &mean, &sd, &k);
-	ret->usual = mean;
+	ret->normal = mean;
 	ret->effect = (groups[at].mean - mean) / mean;
 	ret->z = sd > 0 ? (groups[at].mean - mean) / sd : NAN;
 	if (isnan(ret->z))
@@ -111,7 +111,7 @@ static bool the_others(const struct version_group *groups, size_t n, size_t at, 
 }
 
 /* Groups differ among each other more than their sampling says: by that much too must an outlier differ. */
-static double z_among_groups(const struct version_group *groups, size_t n, size_t at, double usual, double *room)
+static double z_among_groups(const struct version_group *groups, size_t n, size_t at, double normal, double *room)
 {
 	double mean = 0, squares = 0, own = groups[at].variance / fmax(groups[at].effective, 1), floor;
 	size_t k = 0;
@@ -119,9 +119,9 @@ static double z_among_groups(const struct version_group *groups, size_t n, size_
 	for (size_t i = 0; i < n; i++)
 		if (i != at)
 			room[k++] = groups[i].mean;
-	floor = sqrt(FLOOR * FLOOR * usual * usual + own);
+	floor = sqrt(FLOOR * FLOOR * normal * normal + own);
 	if (n >= MAD_FROM)
-		return mad_z(groups[at].mean, room, k, floor);
+		return welch_mad_z(groups[at].mean, room, k, floor);
 	for (size_t i = 0; i < k; i++)
 		mean += room[i] / (double)k;
 	for (size_t i = 0; i < k; i++)
@@ -150,7 +150,7 @@ static void compare_ranks(const struct version_group *groups, size_t n, size_t a
 	if (!(weight > 0))
 		return;
 	ret->superiority = sum / weight;
-	p = mann_whitney_p(ret->superiority, others->n, groups[at].effective);
+	p = welch_mann_whitney_p(ret->superiority, others->n, groups[at].effective);
 	/* either may see it; twice the lesser one is the p of both */
 	ret->p = isnan(ret->p) ? p : fmin(1, 2 * fmin(p, ret->p));
 }
@@ -165,15 +165,15 @@ static void judge_robustly(const struct version_group *groups, size_t n, size_t 
 		ret->flags |= GROUP_NO_REFERENCE;
 		return;
 	}
-	ret->usual = others.mean;
+	ret->normal = others.mean;
 	ret->effect = (g->mean - others.mean) / others.mean;
 	if (own.n < 2 || others.n < 2) {
 		ret->flags |= GROUP_TOO_FEW;
 		return;
 	}
 	t = welch_t(&others, &own, &df);
-	ret->p = student_p(t, df);
-	ret->z = n > 2 ? z_among_groups(groups, n, at, ret->usual, room) : t;
+	ret->p = welch_student_p(t, df);
+	ret->z = n > 2 ? z_among_groups(groups, n, at, ret->normal, room) : t;
 	compare_ranks(groups, n, at, &others, ret);
 }
 
@@ -187,14 +187,14 @@ int groups_judge(const struct version_group *groups, size_t n, const struct grou
 	for (size_t i = 0; i < n; i++)
 		all += groups[i].count;
 	for (size_t i = 0; i < n; i++) {
-		struct group_judgement j = {.usual = NAN, .effect = NAN, .z = NAN, .p = NAN, .q = NAN, .superiority = NAN};
+		struct group_judgement j = {.normal = NAN, .effect = NAN, .z = NAN, .p = NAN, .q = NAN, .superiority = NAN};
 
 		j.share = all > 0 ? groups[i].count / all : 0;
 		if (o->method == GROUPS_ROBUST)
 			judge_robustly(groups, n, i, room, &j);
 		else
 			judge_literally(groups, n, i, o, &j);
-		j.excess = isnan(j.usual) ? 0 : j.share * (groups[i].mean - j.usual);
+		j.excess = isnan(j.normal) ? 0 : j.share * (groups[i].mean - j.normal);
 		ret[i] = j;
 	}
 	if (o->method == GROUPS_ROBUST)
@@ -222,7 +222,7 @@ int groups_correct(struct group_judgement *judgements, size_t n, const struct gr
 			of[tests] = i;
 			p[tests++] = judgements[i].p;
 		}
-	if (benjamini_hochberg(p, tests) < 0)
+	if (rank_benjamini_hochberg(p, tests) < 0)
 		return -ENOMEM;
 	for (size_t k = 0; k < tests; k++) {
 		struct group_judgement *j = &judgements[of[k]];
@@ -300,7 +300,7 @@ int groups_level(struct version_group *groups, size_t n, const double *counts, c
 
 /* --- requests --------------------------------------------------------------------------------------------------------- */
 
-double request_z(double duration, const struct version_group *older, size_t n)
+double group_request_z(double duration, const struct version_group *older, size_t n)
 {
 	double count = 0, sum = 0, squares = 0, mean, variance;
 
@@ -312,11 +312,4 @@ double request_z(double duration, const struct version_group *older, size_t n)
 	mean = sum / count;
 	variance = squares / count - mean * mean;
 	return variance > 0 ? (duration - mean) / sqrt(variance) : NAN;
-}
-
-const char *group_method_name(enum group_method method)
-{
-	static const char *const names[] = {"robust", "sdiag-older", "sdiag-pooled"};
-
-	return names[method];
 }

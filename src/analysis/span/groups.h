@@ -20,40 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/span/group-finding.h"
 #include "stat/sketch.h"
-
-enum group_method { GROUPS_ROBUST, GROUPS_SDIAG_OLDER, GROUPS_SDIAG_POOLED };
-
-#define SDIAG_THRESHOLD	   3.0
-#define SDIAG_POOLED_LEAST 11 /* groups */
-
-struct version_group {
-	int64_t first_seen;
-	double count;	  /* requests it stands for (adjusted) */
-	double effective; /* independent samples: Kish's (sum w)^2 / sum w^2 */
-	double mean, variance; /* of the population, by adjusted count */
-	const struct sketch *sketch; /* of the durations; may be NULL */
-	int64_t last_seen;	     /* 0 = not known */
-};
-
-enum group_flags {
-	GROUP_OUTLIER = 1,
-	GROUP_CANNOT_EXCEED = 2, /* pooled: too few groups for the threshold */
-	GROUP_NO_REFERENCE = 4,	 /* nothing older, or nothing else; z and p are NaN */
-	GROUP_TOO_FEW = 8,	 /* fewer than two samples in it or in what it is compared with */
-	GROUP_FASTER = 16,	 /* an outlier to the good side */
-};
-
-struct group_judgement {
-	double usual;	    /* what it is compared with */
-	double effect;	    /* (mean - usual) / usual */
-	double z;	    /* of the method; NaN where there is none */
-	double p, q;	    /* two-sided; NaN for the literal methods; q as p until groups_correct() */
-	double superiority; /* P(a request of it is slower than one of the others); NaN without sketches */
-	double share;	    /* of the bucket's requests */
-	double excess;	    /* what all requests together took more for it: count x (mean - usual) / all requests */
-	unsigned flags;	    /* enum group_flags */
-};
 
 struct group_options {
 	enum group_method method;
@@ -78,6 +46,4 @@ int groups_correct(struct group_judgement *judgements, size_t n, const struct gr
 
 /* Requests: z of each against the mean and standard deviation of the older groups' requests (SDiag: "to identify the
  * outlier groups and requests"). */
-double request_z(double duration, const struct version_group *older, size_t n);
-
-const char *group_method_name(enum group_method method);
+double group_request_z(double duration, const struct version_group *older, size_t n);

@@ -63,7 +63,7 @@ static int fit_model(struct table *t)
 	if (!t->model)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->kinds.n; i++) {
-		sum += moments_sum(&t->kinds.v[i].side[0]);
+		sum += kind_time(&t->kinds.v[i].side[0]);
 		count += moments_count(&t->kinds.v[i].side[0]);
 	}
 	for (size_t i = 0; i < t->kinds.n; i++)
@@ -78,7 +78,7 @@ static int fit_model(struct table *t)
 		for (size_t i = 0; i < t->kinds.n; i++) {
 			uint32_t code = t->kinds.codes[i * t->kinds.n_looked + k];
 
-			got[code] += moments_sum(&t->kinds.v[i].side[0]);
+			got[code] += kind_time(&t->kinds.v[i].side[0]);
 			fitted[code] += moments_count(&t->kinds.v[i].side[0]) * t->model[i];
 		}
 		for (size_t i = 0; i < t->kinds.n; i++) {
@@ -103,7 +103,7 @@ static double unit_of(const struct table *t)
 			if (!m->count)
 				continue;
 			variance += moments_count(m) * moments_variance(m);
-			mean += moments_sum(m);
+			mean += kind_time(m);
 			count[side] += moments_count(m);
 			effective[side] += moments_effective(m);
 		}
@@ -327,7 +327,7 @@ static int name_traces(const struct forest *f, struct span_cause *cause)
 	char buf[33];
 
 	for (size_t i = 0; i < cause->n_traces; i++) {
-		cause->traces[i].id = strdup(trace_id_text(f->names, cause->traces[i].high, cause->traces[i].low, buf));
+		cause->traces[i].id = strdup(span_trace_id_text(f->names, cause->traces[i].high, cause->traces[i].low, buf));
 		if (!cause->traces[i].id)
 			return -ENOMEM;
 	}
@@ -342,7 +342,7 @@ static int link_traces(const struct forest *f, struct span_causes *c)
 
 	for (size_t i = 0; i < f->buckets.n; i++)
 		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
-			const struct group *g = &f->buckets.v[i].groups.v[j];
+			const struct forest_group *g = &f->buckets.v[i].groups.v[j];
 
 			if (kind_side_of_group(f, &f->buckets.v[i], g, NULL) != 1)
 				continue;

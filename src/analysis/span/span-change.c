@@ -8,14 +8,13 @@
 #include "base/data/cleanup.h"
 #include "stat/rank.h"
 
-#define TESTS	     3	  /* of a bucket: its mean, its tail, its errors */
+#define TESTS	     4	  /* of a bucket: its mean, its tail, what is slow for its kind, its errors */
 #define POWER_Z	     1.645 /* of SPAN_POWER */
+#define SHARES_P     .05  /* that shares of kinds moved by chance, below which quantiles of all of them say nothing */
 #define MANY	     1.5  /* times as many requests fail, or are in the tail, at least */
 #define ERRORS_LEAST .005 /* of all requests more */
 #define TAIL_LEAST   .005
-#define SPREAD_LEAST 1.1  /* times as great a coefficient of variation, at least */
 #define CALL_SLOWER  1.2  /* times as slow by itself, at least, is a call below requests that are not slower */
-#define SEEN_LEAST   .8	  /* of the traffic is to be told, bucket by bucket or all together */
 #define SHRINK 3 /* calls: scores of services that were called less count less */
 
 void span_change_free(struct span_change *c)
@@ -24,27 +23,6 @@ void span_change_free(struct span_change *c)
 		VEC_FREE(c->buckets.v[i].vertices);
 	VEC_FREE(c->buckets);
 	VEC_FREE(c->services);
-}
-
-const char *span_reason_name(enum span_reason reason)
-{
-	static const char *const names[REASON_COUNT] = {"none", "slower", "more calls", "retries", "sequential", "new", "one host"};
-
-	return names[reason];
-}
-
-const char *span_ground_name(enum span_ground ground)
-{
-	static const char *const names[] = {"none", "mean", "tail", "call", "spread"};
-
-	return names[ground];
-}
-
-const char *span_verdict_name(enum span_verdict verdict)
-{
-	static const char *const names[] = {"same", "slower", "faster", "unclear", "failing"};
-
-	return names[verdict];
 }
 
 /* --- one bucket ------------------------------------------------------------------------------------------------------- */
@@ -57,11 +35,11 @@ static int by_gain(const void *a, const void *b)
 	return dx > dy ? -1 : dx < dy ? 1 : x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
 }
 
-double moments_p(const struct moments *before, const struct moments *after, double superiority)
+double span_change_p(const struct moments *before, const struct moments *after, double superiority)
 {
-	const struct sample_moments a = moments_sample(before), b = moments_sample(after);
-	double df = 0, t = welch_t(&a, &b, &df), by_mean = isnan(t) ? 1 : student_p(t, df),
-	       by_rank = mann_whitney_p(superiority, a.n, b.n);
+	const struct sample_moments a = span_vertex_sample(before), b = span_vertex_sample(after);
+	double df = 0, t = welch_t(&a, &b, &df), by_mean = isnan(t) ? 1 : welch_student_p(t, df),
+	       by_rank = welch_mann_whitney_p(superiority, a.n, b.n);
 
 	return fmin(1, 2 * fmin(by_mean, isnan(by_rank) ? 1 : by_rank));
 }
@@ -73,7 +51,7 @@ static double shares_p(double a, double n_a, double b, double n_b)
 	/* counts are whole numbers: half a request on either side is no difference (Yates) */
 	double off = fabs(b - a) - .5 * (1 / n_a + 1 / n_b);
 
-	return variance > 0 && off > 0 ? normal_p(off / sqrt(variance)) : 1;
+	return variance > 0 && off > 0 ? welch_normal_p(off / sqrt(variance)) : 1;
 }
 
 static double share_of(uint64_t weight, const struct moments *of)
@@ -83,7 +61,7 @@ static double share_of(uint64_t weight, const struct moments *of)
 
 /* Requests beyond a quantile of both sides together, and of the candidate beyond that by more than what is tolerated: a tail that moves
  * no mean. */
-static int test_tail(const struct forest *f, struct bucket_change *c, double least)
+static int test_tail(struct bucket_change *c, double least)
 {
 	static const double at[SPAN_TAILS] = {.95, .98, .99};
 	struct sketch *both = sketch_new();
@@ -105,23 +83,47 @@ static int test_tail(const struct forest *f, struct bucket_change *c, double lea
 		c->tail_before = a;
 		c->tail_after = b;
 	}
-	if (r == 0)
-		r = span_spread_find(f, c->before, c->after, sketch_kurtosis(both), &c->spread);
-	c->p_tail = fmin(1, (SPAN_TAILS + 1) * fmin(c->p_tail, span_spread_p(&c->spread)));
+	c->p_tail = fmin(1, SPAN_TAILS * c->p_tail);
 	sketch_free(both);
 	return r;
 }
 
-/* Of few requests, one that took forever makes a mean, and none of them makes ranks: both are to be sure. */
+/* By the mean, and by the ranks, or by the shift within kinds. Of few requests, one that took forever makes a mean, and none of them makes
+ * ranks: both are to be sure. */
 static double mean_p(const struct bucket_change *c)
 {
 	const struct moments *a = &c->before->total, *b = &c->after->total;
-	const struct sample_moments x = moments_sample(a), y = moments_sample(b);
-	double df = 0, t = welch_t(&x, &y, &df), by_mean = isnan(t) ? 1 : student_p(t, df), by_rank = mann_whitney_p(c->superiority, x.n, y.n);
+	const struct sample_moments x = span_vertex_sample(a), y = span_vertex_sample(b);
+	double df = 0, t = welch_t(&x, &y, &df), by_mean = isnan(t) ? 1 : welch_student_p(t, df), by_rank = welch_mann_whitney_p(c->superiority, x.n, y.n);
 
-	if (x.n >= SPAN_LEAST && y.n >= SPAN_LEAST)
-		return moments_p(a, b, c->superiority);
-	return fmax(by_mean, isnan(by_rank) ? 1 : by_rank);
+	if (c->kinds || c->mixed) { /* ranks are of all kinds of requests together */
+		by_mean = c->error > 0 ? welch_normal_p(c->within / c->error) : 1;
+		by_rank = c->for_kind.shift_error > 0 ? welch_normal_p(c->for_kind.shift / c->for_kind.shift_error) : 1;
+	}
+	if (isnan(by_rank) || x.n < SPAN_LEAST || y.n < SPAN_LEAST)
+		return fmax(by_mean, isnan(by_rank) ? 1 : by_rank);
+	return fmin(1, 2 * fmin(by_mean, by_rank));
+}
+
+/* What of the change is within kinds of requests. */
+static int find_within(const struct forest *f, struct bucket_change *c)
+{
+	const struct moments *a = &c->before->total, *b = &c->after->total;
+	struct span_within within = {};
+	int r = c->for_kind.n_keys ? span_mix_within(f, c->before, c->after, c->for_kind.keys, c->for_kind.n_keys, &within) : 0;
+
+	if (r < 0)
+		return r;
+	c->kinds = r;
+	c->mixed = c->mix.n_keys || (r && within.p_shares <= SHARES_P);
+	c->within = r ? within.within : c->mix.n_keys ? c->mix.within : c->mean_after - c->mean_before;
+	c->error = r ? within.error : c->mix.n_keys ? c->mix.error :
+		       sqrt(moments_variance(a) / moments_effective(a) + moments_variance(b) / moments_effective(b));
+	if (c->mix.n_keys)
+		c->mix.mix = c->mean_after - c->mean_before - c->within;
+	c->low = c->within - 1.96 * c->error;
+	c->high = c->within + 1.96 * c->error;
+	return 0;
 }
 
 static int test_bucket(const struct forest *f, double least, struct bucket_change *c)
@@ -130,24 +132,22 @@ static int test_bucket(const struct forest *f, double least, struct bucket_chang
 	int r = span_mix_find(f, c->before, c->after, &c->mix);
 
 	if (r == 0)
-		r = test_tail(f, c, least);
+		r = test_tail(c, least);
+	if (r == 0)
+		r = span_slow_find(f, c->before, c->after, c->mix.keys, c->mix.n_keys, least, &c->for_kind);
+	if (r == 0)
+		r = find_within(f, c);
+	if (r < 0)
+		return r;
 	c->superiority = sketch_superiority(c->before->sketch, c->after->sketch);
-	c->within = c->mix.n_keys ? c->mix.within : c->mean_after - c->mean_before;
-	c->error = c->mix.n_keys ? c->mix.error :
-				   sqrt(moments_variance(a) / moments_effective(a) + moments_variance(b) / moments_effective(b));
-	c->low = c->within - 1.96 * c->error;
-	c->high = c->within + 1.96 * c->error;
 	c->errors_before = share_of(c->before->errors, a);
 	c->errors_after = share_of(c->after->errors, b);
 	c->p_errors = shares_p(c->errors_before, moments_effective(a), c->errors_after, moments_effective(b));
-	if (c->mix.n_keys) {
-		c->p_mean = c->error > 0 ? fmin(1, 2 * normal_p(c->within / c->error)) : 1; /* twice, as moments_p() */
-		c->p_tail = span_spread_p(&c->spread); /* ranks and tails are of all kinds of requests together */
-	} else {
-		c->p_mean = mean_p(c);
-	}
-	c->p = fmin(1, TESTS * fmin(c->p_mean, fmin(c->p_tail, c->p_errors)));
-	return r;
+	c->p_mean = mean_p(c);
+	if (c->mixed)
+		c->p_tail = 1; /* quantiles are of all kinds of requests together */
+	c->p = fmin(1, TESTS * fmin(fmin(c->p_mean, c->for_kind.p), fmin(c->p_tail, c->p_errors)));
+	return 0;
 }
 
 /* A few very long requests make every mean unsure; then the ranks and the p95 say whether anything moved. */
@@ -156,14 +156,14 @@ static bool alike(const struct bucket_change *c)
 	double na = moments_effective(&c->before->total), nb = moments_effective(&c->after->total);
 	double error = sqrt((na + nb + 1) / (12 * na * nb));
 
-	return !c->mix.n_keys && c->superiority + 1.96 * error < .56 &&
+	return !c->mixed && c->superiority + 1.96 * error < .56 &&
 	       sketch_quantile(c->after->sketch, .95) < (1 + 2 * SPAN_TOLERANCE) * sketch_quantile(c->before->sketch, .95);
 }
 
 /* Is one of the tests that decided the bucket's q sure by itself? */
-static bool is_sure(double q, double p)
+static bool is_sure(double level, double q, double p)
 {
-	return q <= SPAN_Q && TESTS * p <= SPAN_Q;
+	return q <= level && TESTS * p <= level;
 }
 
 static bool is_much_more(double before, double after, double least)
@@ -171,34 +171,35 @@ static bool is_much_more(double before, double after, double least)
 	return after >= before + least && after >= MANY * before;
 }
 
-/* Some requests became slower, and not others so much faster that the mean fell: a cache makes durations spread, too. */
-static bool spreads_more(const struct span_spread *s, double within)
+/* How much longer a typical request takes, 0.05 = 5 %: by medians, or within kinds. */
+static double typical_rise(const struct bucket_change *c)
 {
-	return span_spread_times(s) >= SPREAD_LEAST && within > 0;
+	if (c->kinds)
+		return c->for_kind.shift_error > 0 ? c->for_kind.shift : 0;
+	return c->mixed ? 0 : sketch_quantile(c->after->sketch, .5) / sketch_quantile(c->before->sketch, .5) - 1;
 }
 
-static enum span_verdict judge(struct bucket_change *c, double least)
+static enum span_verdict judge(struct bucket_change *c, double least, double level)
 {
 	double tolerated = least * c->mean_before;
-	double median = sketch_quantile(c->before->sketch, .5), moved = sketch_quantile(c->after->sketch, .5) - median;
 
 	if (moments_effective(&c->before->total) < 2 || moments_effective(&c->after->total) < 2)
 		return VERDICT_UNCLEAR;
-	if (is_sure(c->q, c->p_errors) && is_much_more(c->errors_before, c->errors_after, ERRORS_LEAST))
+	if (is_sure(level, c->q, c->p_errors) && is_much_more(c->errors_before, c->errors_after, ERRORS_LEAST))
 		return VERDICT_FAILING;
-	if (is_sure(c->q, c->p_mean) && (c->within > tolerated || (!c->mix.n_keys && moved > least * median && c->within > 0))) {
+	if (is_sure(level, c->q, c->p_mean) && (c->within > tolerated || (typical_rise(c) > least && c->within > 0))) {
 		c->ground = GROUND_MEAN;
 		return VERDICT_SLOWER;
 	}
-	if (!c->mix.n_keys && is_sure(c->q, c->p_tail) && is_much_more(c->tail_before, c->tail_after, TAIL_LEAST)) {
+	if (!c->mixed && is_sure(level, c->q, c->p_tail) && is_much_more(c->tail_before, c->tail_after, TAIL_LEAST)) {
 		c->ground = GROUND_TAIL;
 		return VERDICT_SLOWER;
 	}
-	if (is_sure(c->q, c->p_tail) && spreads_more(&c->spread, c->within)) {
-		c->ground = GROUND_SPREAD;
+	if (span_slow_worst(&c->for_kind) && is_sure(level, c->q, c->for_kind.p)) {
+		c->ground = GROUND_SLOW;
 		return VERDICT_SLOWER;
 	}
-	if (is_sure(c->q, c->p_mean) && c->within < -tolerated)
+	if (is_sure(level, c->q, c->p_mean) && c->within < -tolerated)
 		return VERDICT_FASTER;
 	return c->high <= 2 * tolerated || alike(c) || c->could_see <= 2 * least ? VERDICT_SAME : VERDICT_UNCLEAR;
 }
@@ -260,7 +261,7 @@ static double z_of(double level)
 	for (int i = 0; i < 60; i++) {
 		double z = (low + high) / 2;
 
-		*(normal_p(z) > level ? &low : &high) = z;
+		*(welch_normal_p(z) > level ? &low : &high) = z;
 	}
 	return high;
 }
@@ -292,7 +293,9 @@ static double could_see(const struct bucket_change *c, double z, double least)
 	double na = moments_effective(&c->before->total), nb = moments_effective(&c->after->total);
 	double by_mean = na >= 2 && nb >= 2 ? seen_by_mean(c->error, c->mean_before, z, least) : INFINITY;
 
-	if (c->mix.n_keys || na < SPAN_LEAST || nb < SPAN_LEAST)
+	if (c->kinds && na >= SPAN_LEAST && nb >= SPAN_LEAST)
+		return c->for_kind.shift_error > 0 ? fmin(by_mean, seen_by_mean(c->for_kind.shift_error, 1, z, least)) : by_mean;
+	if (c->mixed || na < SPAN_LEAST || nb < SPAN_LEAST)
 		return by_mean;
 	return fmin(by_mean, fmax(seen_by_ranks(c, z), 2 * least));
 }
@@ -326,7 +329,7 @@ static double shares_of_all(const struct span_change *c, double (*share)(const s
 	}
 	for (int side = 0; side < 2; side++)
 		ret[side] /= fmax(requests, 1);
-	return variance > 0 && fabs(off) > .5 ? normal_p((fabs(off) - .5) / sqrt(variance)) : 1;
+	return variance > 0 && fabs(off) > .5 ? welch_normal_p((fabs(off) - .5) / sqrt(variance)) : 1;
 }
 
 static double errors_of(const struct bucket_change *b, int side, size_t which)
@@ -338,15 +341,7 @@ static double errors_of(const struct bucket_change *b, int side, size_t which)
 /* Of another mix of requests the tail is another one. */
 static double tail_of(const struct bucket_change *b, int side, size_t which)
 {
-	return b->mix.n_keys ? 0 : b->tails[side][which];
-}
-
-static void sum_spreads(struct span_change *c)
-{
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		c->all.spread.sum += c->buckets.v[i].spread.sum;
-		c->all.spread.weight += c->buckets.v[i].spread.weight;
-	}
+	return b->mixed ? 0 : b->tails[side][which];
 }
 
 static void test_shares_of_all(struct span_change *c)
@@ -356,7 +351,6 @@ static void test_shares_of_all(struct span_change *c)
 	c->all.p_errors = shares_of_all(c, errors_of, 0, shares);
 	c->all.errors_before = shares[0];
 	c->all.errors_after = shares[1];
-	sum_spreads(c);
 	c->all.p_tail = 1;
 	for (size_t i = 0; i < SPAN_TAILS; i++) {
 		double p = shares_of_all(c, tail_of, i, shares);
@@ -367,7 +361,11 @@ static void test_shares_of_all(struct span_change *c)
 		c->all.tail_before = shares[0];
 		c->all.tail_after = shares[1];
 	}
-	c->all.p_tail = fmin(1, (SPAN_TAILS + 1) * fmin(c->all.p_tail, span_spread_p(&c->all.spread)));
+	c->all.p_tail = fmin(1, SPAN_TAILS * c->all.p_tail);
+	c->all.for_kind.shift = c->all.for_kind.shift_error = NAN;
+	for (size_t i = 0; i < c->buckets.n; i++)
+		span_slow_add(&c->all.for_kind, &c->buckets.v[i].for_kind);
+	span_slow_judge(&c->all.for_kind);
 }
 
 /* All buckets at the candidate's shares of them: what of the rise is within buckets. */
@@ -391,9 +389,12 @@ static void test_all(struct span_change *c)
 	c->all.error = sqrt(variance);
 	c->all.low = c->all.within - 1.96 * c->all.error;
 	c->all.high = c->all.within + 1.96 * c->all.error;
-	c->all.p_mean = variance > 0 ? fmin(1, 2 * normal_p(c->all.within / c->all.error)) : 1; /* twice, as moments_p() */
 	test_shares_of_all(c);
-	c->all.p = fmin(1, TESTS * fmin(c->all.p_mean, fmin(c->all.p_tail, c->all.p_errors)));
+	c->all.p_mean = variance > 0 ? welch_normal_p(c->all.within / c->all.error) : 1;
+	if (c->all.for_kind.shift_error > 0)
+		c->all.p_mean = fmin(c->all.p_mean, welch_normal_p(c->all.for_kind.shift / c->all.for_kind.shift_error));
+	c->all.p_mean = fmin(1, 2 * c->all.p_mean);
+	c->all.p = fmin(1, TESTS * fmin(fmin(c->all.p_mean, c->all.for_kind.p), fmin(c->all.p_tail, c->all.p_errors)));
 }
 
 static void judge_all(struct span_change *c, double z)
@@ -401,20 +402,23 @@ static void judge_all(struct span_change *c, double z)
 	double tolerated = c->least * c->all.mean;
 
 	c->all.could_see = c->all.mean > 0 ? seen_by_mean(c->all.error, c->all.mean, z, c->least) : INFINITY;
+	if (c->all.for_kind.shift_error > 0)
+		c->all.could_see = fmin(c->all.could_see, seen_by_mean(c->all.for_kind.shift_error, 1, z, c->least));
 	c->all.verdict = VERDICT_UNCLEAR;
 	if (!(c->all.mean > 0))
 		return;
-	if (is_sure(c->all.q, c->all.p_errors) && is_much_more(c->all.errors_before, c->all.errors_after, ERRORS_LEAST)) {
+	if (is_sure(c->level, c->all.q, c->all.p_errors) && is_much_more(c->all.errors_before, c->all.errors_after, ERRORS_LEAST)) {
 		c->all.verdict = VERDICT_FAILING;
-	} else if (is_sure(c->all.q, c->all.p_mean) && fabs(c->all.within) > tolerated) {
+	} else if (is_sure(c->level, c->all.q, c->all.p_mean) &&
+		   (fabs(c->all.within) > tolerated || (c->all.within > 0 && c->all.for_kind.shift > c->least))) {
 		c->all.verdict = c->all.within > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 		c->all.ground = c->all.within > 0 ? GROUND_MEAN : GROUND_NONE;
-	} else if (is_sure(c->all.q, c->all.p_tail) && is_much_more(c->all.tail_before, c->all.tail_after, TAIL_LEAST)) {
+	} else if (is_sure(c->level, c->all.q, c->all.p_tail) && is_much_more(c->all.tail_before, c->all.tail_after, TAIL_LEAST)) {
 		c->all.verdict = VERDICT_SLOWER;
 		c->all.ground = GROUND_TAIL;
-	} else if (is_sure(c->all.q, c->all.p_tail) && spreads_more(&c->all.spread, c->all.within)) {
+	} else if (span_slow_worst(&c->all.for_kind) && is_sure(c->level, c->all.q, c->all.for_kind.p)) {
 		c->all.verdict = VERDICT_SLOWER;
-		c->all.ground = GROUND_SPREAD;
+		c->all.ground = GROUND_SLOW;
 	} else if (c->all.high <= 2 * tolerated || c->all.could_see <= 2 * c->least) {
 		c->all.verdict = VERDICT_SAME;
 	}
@@ -438,7 +442,7 @@ static void sum_seen(struct span_change *c)
 	c->seen_share = all > 0 ? told / all : 0;
 }
 
-/* Benjamini-Hochberg over buckets that both sides have, and all of them together. */
+/* Half of the level is for all buckets together, half by Benjamini and Hochberg for those that both sides have. */
 static int judge_buckets(struct span_change *c)
 {
 	double *p = calloc(c->buckets.n + 2, sizeof(*p)), z;
@@ -451,22 +455,21 @@ static int judge_buckets(struct span_change *c)
 	for (size_t i = 0; i < c->buckets.n; i++)
 		if (c->buckets.v[i].before && c->buckets.v[i].after)
 			p[n++] = c->buckets.v[i].p;
-	p[n++] = c->all.p;
-	r = benjamini_hochberg(p, n);
-	z = z_of(SPAN_Q / (double)n / (2 * TESTS));
-	c->all.q = p[n - 1];
+	r = rank_benjamini_hochberg(p, n);
+	z = z_of(c->level / (double)(n ? 2 * n : 2) / (2 * TESTS));
+	c->all.q = fmin(1, 2 * c->all.p);
 	n = 0;
 	for (size_t i = 0; r == 0 && i < c->buckets.n; i++) {
 		struct bucket_change *b = &c->buckets.v[i];
 
 		if (!b->before || !b->after)
 			continue;
-		b->q = p[n++];
+		b->q = fmin(1, 2 * p[n++]);
 		b->could_see = could_see(b, z, c->least);
-		b->verdict = judge(b, c->least);
+		b->verdict = judge(b, c->least, c->level);
 	}
 	free(p);
-	judge_all(c, z);
+	judge_all(c, z_of(c->level / 2 / (2 * TESTS)));
 	sum_seen(c);
 	return r;
 }
@@ -476,15 +479,15 @@ static int judge_buckets(struct span_change *c)
 /* A call that both sides make and that takes longer by itself, beyond what another mix of requests may do to it; ns a request. */
 static double call_rise(const struct bucket_change *c, const struct cell *x, const struct cell *y, double *ret_p)
 {
-	const struct sample_moments a = moments_sample(&x->self), b = moments_sample(&y->self);
+	const struct sample_moments a = span_vertex_sample(&x->self), b = span_vertex_sample(&y->self);
 	double rise = b.mean - a.mean, df = 0, t = welch_t(&a, &b, &df), on_path;
 
 	*ret_p = 1;
 	if (rise <= 0 || isnan(t) || a.n < SPAN_LEAST || b.n < SPAN_LEAST || b.mean < CALL_SLOWER * a.mean)
 		return 0;
 	on_path = y->self.sum ? fmin(1, (double)((long double)y->path.sum / (long double)y->self.sum)) : 0;
-	*ret_p = student_p(t, df);
-	return on_path * rise * moments_count(&y->self) / moments_count(&c->after->total) - 2 * fabs(c->mix.n_keys ? c->mix.mix : 0);
+	*ret_p = welch_student_p(t, df);
+	return on_path * rise * moments_count(&y->self) / moments_count(&c->after->total) - 2 * fabs(c->mean_after - c->mean_before - c->within);
 }
 
 /* Below requests that became no slower, as others of them became rarer, a call may have. */
@@ -496,18 +499,18 @@ static int judge_calls(struct span_change *c)
 
 	for (int round = 0; round < 2 && r == 0; round++) {
 		if (round == 1)
-			r = benjamini_hochberg(p.v, p.n);
+			r = rank_benjamini_hochberg(p.v, p.n);
 		for (size_t i = 0; i < c->buckets.n; i++) {
 			struct bucket_change *b = &c->buckets.v[i];
 			double worst = c->least * b->mean_before;
 
 			for (size_t k = 0; b->before && b->after && k < b->after->cells.n && r == 0; k++) {
-				const struct cell *y = &b->after->cells.v[k], *x = group_cell(b->before, y->vertex);
+				const struct cell *y = &b->after->cells.v[k], *x = forest_group_cell(b->before, y->vertex);
 				double one = 1, rise = x ? call_rise(b, x, y, &one) : 0;
 
 				if (round == 0) {
 					r = VEC_PUSH(p, one);
-				} else if (p.v[n++] <= SPAN_Q && rise > worst && !span_is_regression(b->verdict)) {
+				} else if (p.v[n++] <= c->level && rise > worst && !span_is_regression(b->verdict)) {
 					worst = rise;
 					b->slow_call = y->vertex;
 				}
@@ -546,7 +549,7 @@ static void split_mix(struct span_change *c)
 
 static int add_service(struct span_change *ret, uint32_t service, const struct cell *x, const struct cell *y)
 {
-	double before = cell_each(x), calls = moments_count(&y->duration);
+	double before = span_vertex_mean(x), calls = moments_count(&y->duration);
 	struct service_change *s = NULL;
 
 	for (size_t i = 0; i < ret->services.n && !s; i++)
@@ -558,7 +561,7 @@ static int add_service(struct span_change *ret, uint32_t service, const struct c
 		s = &ret->services.v[ret->services.n - 1];
 	}
 	s->expected += before * calls;
-	s->got += cell_each(y) * calls;
+	s->got += span_vertex_mean(y) * calls;
 	s->calls += fmin((double)x->duration.samples, (double)y->duration.samples);
 	return 0;
 }
@@ -577,7 +580,8 @@ static int compare_services(const struct forest *f, struct span_change *ret)
 		const struct bucket_change *c = &ret->buckets.v[i];
 
 		for (size_t k = 0; c->before && c->after && k < c->after->cells.n; k++) {
-			const struct cell *y = &c->after->cells.v[k], *x = group_cell(c->before, y->vertex);
+			const struct cell *y = &c->after->cells.v[k],
+					  *x = forest_group_cell(c->before, y->vertex);
 
 			if (x && x->duration.count && add_service(ret, f->vertices.v[y->vertex].service, x, y) < 0)
 				return -ENOMEM;
@@ -593,12 +597,12 @@ static int compare_services(const struct forest *f, struct span_change *ret)
 	return 0;
 }
 
-int span_change(const struct forest *f, double least, struct span_change *ret)
+int span_change(const struct forest *f, double least, double level, struct span_change *ret)
 {
 	const uint32_t sets[2] = {span_side_set(f->names, SIDE_BASELINE), span_side_set(f->names, SIDE_CANDIDATE)};
 	int r = 0;
 
-	*ret = (struct span_change){.least = least > 0 ? least : SPAN_TOLERANCE};
+	*ret = (struct span_change){.least = least > 0 ? least : SPAN_TOLERANCE, .level = level > 0 ? level : SPAN_Q};
 	for (uint32_t i = 0; r == 0 && i < f->buckets.n; i++)
 		r = compare_bucket(f, i, sets, ret);
 	if (r == 0)
@@ -615,25 +619,4 @@ int span_change(const struct forest *f, double least, struct span_change *ret)
 		span_change_free(ret);
 	}
 	return r;
-}
-
-enum span_verdict span_change_gate(const struct span_change *c)
-{
-	bool slower = c->all.verdict == VERDICT_SLOWER;
-
-	if (c->all.verdict == VERDICT_FAILING)
-		return VERDICT_FAILING;
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		if (c->buckets.v[i].verdict == VERDICT_FAILING)
-			return VERDICT_FAILING;
-		slower |= c->buckets.v[i].verdict == VERDICT_SLOWER;
-	}
-	if (slower)
-		return VERDICT_SLOWER;
-	return c->seen_share >= SEEN_LEAST || c->all.verdict == VERDICT_SAME || c->all.verdict == VERDICT_FASTER ? VERDICT_SAME : VERDICT_UNCLEAR;
-}
-
-double span_change_needed(const struct span_change *c, double rise)
-{
-	return c->all.could_see / rise * (c->all.could_see / rise);
 }

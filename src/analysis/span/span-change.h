@@ -8,114 +8,11 @@
 
 #include "analysis/span/span-mix.h"
 #include "analysis/span/span-sides.h"
+#include "analysis/span/span-slow.h"
+#include "model/span/span-change.h"
 
-#define SPAN_TOLERANCE 0.05 /* a change of the mean below this is no regression */
-#define SPAN_Q	       0.01 /* Benjamini-Hochberg over buckets */
-#define SPAN_MOVED     0.5  /* of what calls gained, if others lost as much: it was moved */
-#define SPAN_LEAST     20   /* requests on either side, below which means are sure only where ranks are, too */
-#define SPAN_TAILS     3    /* quantiles of both sides beyond which requests are counted: 0.95, 0.98, 0.99 */
-#define SPAN_POWER     0.95 /* chance with which a change that "could be seen" is told */
-
-enum span_reason {
-	REASON_NONE,
-	REASON_SLOWER,	   /* each call takes longer by itself */
-	REASON_MORE_CALLS, /* more calls a parent call */
-	REASON_RETRIES,	   /* more calls, and they follow failed ones */
-	REASON_SEQUENTIAL, /* its calls ran side by side and now run one after another */
-	REASON_NEW,	   /* was not called before */
-	REASON_ONE_HOST,   /* slower, on one host of several only */
-	REASON_COUNT
-};
-
-/* One vertex's part in the change of a bucket's mean. */
-struct vertex_change {
-	uint32_t vertex;
-	double before, after;		    /* exclusive time on the critical path, ns a request */
-	double calls_before, calls_after;   /* a parent call */
-	double each_before, each_after;	    /* exclusive time (self) of a call, ns */
-	double parallel_before, parallel_after; /* calls at a time: of what it calls, or, where they became
-						  * sequential, among the siblings of `through`; NaN = calls nothing */
-	double p;			    /* Welch, of the time on the path a request */
-	enum span_reason reason;
-	uint32_t through; /* the vertex above it, or itself, that is called more often, retried or serialised */
-	uint32_t host;	    /* REASON_ONE_HOST: text */
-	double host_mean, others_mean; /* ns of self time a call, on that host and on the others */
-};
-
-/* Kept in stores: never renumbered. */
-enum span_verdict { VERDICT_SAME = 0, VERDICT_SLOWER = 1, VERDICT_FASTER = 2, VERDICT_UNCLEAR = 3, VERDICT_FAILING = 4 };
-
-/* By what a bucket is slower. */
-enum span_ground { GROUND_NONE, GROUND_MEAN, GROUND_TAIL, GROUND_CALL, GROUND_SPREAD };
-
-struct bucket_change {
-	uint32_t bucket; /* index in the forest */
-	const struct group *before, *after; /* NULL = none there */
-	double mean_before, mean_after;	    /* ns */
-	double low, high;		    /* 95 % of mean_after - mean_before */
-	double superiority;		    /* P(a request of the candidate takes longer) + half of equal */
-	double p, q; /* of the smallest of all that was tested */
-	double p_mean, p_tail, p_errors;
-	struct span_spread spread; /* of requests of one kind; its p is in p_tail, too */
-	double errors_before, errors_after; /* share of the requests that failed */
-	double tail_before, tail_after;	    /* share of the requests beyond `tail_ns` (that of the greatest change) */
-	double tail_ns;
-	double tails[2][SPAN_TAILS]; /* shares beyond each quantile that is looked at, before and after */
-	struct span_mix mix;	  /* of what was asked for (n_keys 0 = the same) */
-	double within;		  /* ns: mean_after - mean_before without the mix; low and high are of it */
-	double error;		  /* its standard error, ns */
-	double could_see;	  /* the least rise of the mean that would have been told, 0.08 = 8 % */
-	enum span_verdict verdict;
-	enum span_ground ground;
-	uint32_t slow_call; /* GROUND_CALL: vertex */
-	double gained, lost; /* ns a request, of vertices that changed beyond chance: cost that moved is in both */
-	VEC(struct vertex_change) vertices; /* by how much they added, most first */
-};
-
-/* A service's own time and the way to it, at the same calls: how many times as slow. */
-struct service_change {
-	uint32_t service;
-	double expected, got; /* ns: what the candidate's calls would have taken before, and took */
-	double calls;
-	double score; /* log(got / expected), shrunk where it was called little */
-};
-
-struct span_change {
-	VEC(struct bucket_change) buckets; /* regressions first, then by the time they cost all together */
-	VEC(struct service_change) services; /* by score */
-	double mean_before, mean_after; /* of all requests */
-	double within, mix;		/* their difference: changed within buckets, or only in the buckets' shares */
-	uint32_t only_before, only_after; /* buckets that one side does not have */
-	double least;			  /* rise of the mean that matters, 0.05 = 5 % */
-	struct {
-		double within, low, high, error; /* ns of the mean, at the candidate's shares of buckets; 95 % */
-		double mean;	  /* ns, of the baseline at those shares */
-		double errors_before, errors_after; /* share of the requests, at the candidate's shares of buckets */
-		double tail_before, tail_after;	    /* likewise, beyond one quantile of each bucket */
-		struct span_spread spread;
-		double p_mean, p_tail, p_errors;
-		double p, q, could_see;
-		enum span_verdict verdict;
-		enum span_ground ground;
-	} all; /* buckets together: where each has few requests */
-	double seen_share; /* of the candidate's requests are in buckets that were judged */
-	double seen;	   /* ... in which a rise of so much, or more, would have been told */
-};
-
-/* `f` is finished and outlives *ret; least: as in *ret, 0 = SPAN_TOLERANCE. 0 or -ENOMEM. */
-int span_change(const struct forest *f, double least, struct span_change *ret);
+/* `f` is finished and outlives *ret; least: as in *ret, 0 = SPAN_TOLERANCE; level: chance of a false alarm, 0 = SPAN_Q. 0 or -ENOMEM. */
+int span_change(const struct forest *f, double least, double level, struct span_change *ret);
 void span_change_free(struct span_change *c);
 /* Twice the smaller p of Welch's test of means and of the rank test (superiority = P(after > before) + half of equal). */
-double moments_p(const struct moments *before, const struct moments *after, double superiority);
-const char *span_reason_name(enum span_reason reason);
-const char *span_verdict_name(enum span_verdict verdict);
-const char *span_ground_name(enum span_ground ground); /* "none", "mean", "tail", "call", "spread" */
-/* What a gate says: FAILING or SLOWER if any bucket is, or all together are; UNCLEAR if neither most of the traffic nor all together
- * can be told; else SAME. */
-enum span_verdict span_change_gate(const struct span_change *c);
-static inline bool span_is_regression(enum span_verdict v)
-{
-	return v == VERDICT_SLOWER || v == VERDICT_FAILING;
-}
-/* How many times as many requests a rise of `rise` would need to be told. */
-double span_change_needed(const struct span_change *c, double rise);
+double span_change_p(const struct moments *before, const struct moments *after, double superiority);

@@ -11,7 +11,6 @@
 #include "base/data/str.h"
 
 #define LEAD_SHARE 50 /* of all the time there is: of a year's requests a quarter of an hour is a short time */
-#define HOSTS_TOLD 3
 
 void span_deployed_free(struct span_deployed *d)
 {
@@ -33,7 +32,7 @@ static struct times times_of(const struct forest *f, const struct span_change *c
 
 	(void)f;
 	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct group *sides[] = {c->buckets.v[i].before, c->buckets.v[i].after};
+		const struct forest_group *sides[] = {c->buckets.v[i].before, c->buckets.v[i].after};
 
 		for (int k = 0; k < 2; k++) {
 			if (!sides[k] || !sides[k]->total.count)
@@ -120,7 +119,7 @@ static int add_host(struct span_deployed_one *one, const struct deployment *even
 	if (!*event->host)
 		return 0;
 	one->slow_host |= slow && !strcmp(slow, event->host);
-	if (one->n_hosts++ >= HOSTS_TOLD)
+	if (one->n_hosts++ >= DEPLOYED_HOSTS)
 		return 0;
 	str_printf(&hosts, "%s%s%s", one->hosts, *one->hosts ? ", " : "", event->host);
 	if (hosts.error)
@@ -180,18 +179,4 @@ int span_deployed_rank(const struct forest *f, const struct span_change *c, cons
 	while (ret->list.n > DEPLOYED_MOST)
 		free(ret->list.v[--ret->list.n].hosts);
 	return 0;
-}
-
-char *span_deployed_words(const struct span_deployed_one *one)
-{
-	_cleanup_str_ struct str s = {};
-	char when[32];
-
-	str_printf(&s, "%s %s", one->first->package, one->first->version);
-	if (one->n_hosts)
-		str_printf(&s, " at %s", one->hosts);
-	if (one->n_hosts > HOSTS_TOLD)
-		str_printf(&s, " and %zu others", one->n_hosts - HOSTS_TOLD);
-	str_printf(&s, ", since %s", format_local(one->first->time, when, sizeof(when)));
-	return s.error ? NULL : TAKE(s.data);
 }

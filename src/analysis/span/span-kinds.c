@@ -136,14 +136,14 @@ static void put_value(struct kind_table *t, uint32_t key, uint32_t value, void *
 		((uint32_t *)context)[place] = value;
 }
 
-static int side_of(const struct forest *f, const struct group *g)
+static int side_of(const struct forest *f, const struct forest_group *g)
 {
 	const struct attribute_set *set = names_get_set(f->names, g->versions);
 
 	return set->n == 1 && !strcmp(names_get(f->names, set->v[0].value), span_side_name(SIDE_CANDIDATE));
 }
 
-int kind_side_of_group(const void *forest, const struct bucket *b, const struct group *g, const struct sampled_request *r)
+int kind_side_of_group(const void *forest, const struct bucket *b, const struct forest_group *g, const struct sampled_request *r)
 {
 	(void)b;
 	(void)r;
@@ -159,7 +159,7 @@ static int each_row(struct kind_table *t, row_fn each, void *context)
 	for (size_t i = 0; i < f->buckets.n; i++)
 		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
 			const struct bucket *b = &f->buckets.v[i];
-			const struct group *g = &b->groups.v[j];
+			const struct forest_group *g = &b->groups.v[j];
 
 			for (size_t k = 0; r == 0 && !t->query->side && k < g->leaves.n; k++)
 				r = each(t, &(struct row){b, g->leaves.v[k].set, NULL, g->leaves.v[k].total, side_of(f, g)}, context);
@@ -189,7 +189,7 @@ static int add_row(struct kind_table *t, const struct row *of, void *context)
 
 	memset(row, 0, t->n_keys * sizeof(*row));
 	each_attribute(t, of, put_value, row);
-	key = hash_bytes(row, t->n_keys * sizeof(*row));
+	key = hmap_hash_bytes(row, t->n_keys * sizeof(*row));
 	key2 = key * 0x9e3779b97f4a7c15ull ^ row[0];
 	place = (uintptr_t)hmap_get(seen, key, key2);
 	if (!place) {
@@ -216,7 +216,7 @@ static int gather(struct kind_table *t)
 }
 
 /* ns, of all requests that these stand for */
-double moments_sum(const struct moments *m)
+double kind_time(const struct moments *m)
 {
 	return (double)m->sum / (double)SPAN_WEIGHT_ONE;
 }
@@ -250,7 +250,7 @@ static int sum_values(const struct kind_table *t, size_t key, struct key_sums *r
 		}
 		for (int side = 0; r == 0 && side < 2; side++) {
 			ret->values.v[place - 1].count[side] += moments_count(&t->all.v[i].side[side]);
-			ret->values.v[place - 1].sum[side] += moments_sum(&t->all.v[i].side[side]);
+			ret->values.v[place - 1].sum[side] += kind_time(&t->all.v[i].side[side]);
 		}
 	}
 	hmap_free(&places);
@@ -366,7 +366,7 @@ static double rise_of(const struct kind_table *t)
 
 	for (size_t i = 0; i < t->all.n; i++)
 		for (int side = 0; side < 2; side++) {
-			sum[side] += moments_sum(&t->all.v[i].side[side]);
+			sum[side] += kind_time(&t->all.v[i].side[side]);
 			count[side] += moments_count(&t->all.v[i].side[side]);
 		}
 	return sum[0] > 0 && count[1] > 0 ? sum[1] / count[1] / (sum[0] / count[0]) : 1;
@@ -442,7 +442,7 @@ static int project(struct kind_table *t)
 
 		for (size_t k = 0; k < t->n_looked; k++)
 			row[k] = code_of(t, k, t->values[i * t->n_keys + t->looked[k]], codes);
-		key = hash_bytes(row, t->n_looked * sizeof(*row));
+		key = hmap_hash_bytes(row, t->n_looked * sizeof(*row));
 		place = (uintptr_t)hmap_get(&seen, key, 0);
 		if (!place) {
 			r = hmap_put(&seen, key, 0, (void *)(uintptr_t)++t->n);

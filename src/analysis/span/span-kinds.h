@@ -15,13 +15,13 @@ struct kind_query {
 	/* Which side a request of the sample is on: 0, 1, or -1 = none. The sample knows the calls of each request and their attributes; an
 	 * attribute that a request does not have stands for "does not go through that call". NULL: all requests, by their leaves, each on
 	 * the side of its group (analysis/span/span-sides.h). */
-	int (*side)(const void *state, const struct bucket *b, const struct group *g, const struct sampled_request *r);
+	int (*side)(const void *state, const struct bucket *b, const struct forest_group *g, const struct sampled_request *r);
 	const void *state;
 	bool shares; /* attributes are chosen by how they tell the sides apart, not by how durations differ */
 };
 
 /* By the side of its group. */
-int kind_side_of_group(const void *forest, const struct bucket *b, const struct group *g, const struct sampled_request *r);
+int kind_side_of_group(const void *forest, const struct bucket *b, const struct forest_group *g, const struct sampled_request *r);
 
 /* All requests with the same attributes, of both sides. */
 struct kind {
@@ -57,4 +57,4 @@ bool kind_is_of_call(const struct kind_table *k, uint32_t key);
 bool kind_agrees(struct kind_table *k, const struct bucket *b, const struct sampled_request *r, const struct attribute *terms, size_t n);
 void kind_table_free(struct kind_table *k);
 /* ns, of all requests that these stand for */
-double moments_sum(const struct moments *m);
+double kind_time(const struct moments *m);

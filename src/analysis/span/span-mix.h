@@ -8,31 +8,18 @@
  */
 #pragma once
 
+#include "model/span/span-change.h"
 #include "timeline/forest/forest.h"
 
-#define MIX_KEYS 3 /* attributes that are combined */
-
-struct span_mix {
-	uint32_t keys[MIX_KEYS]; /* texts */
-	size_t n_keys;		 /* 0 = no attribute's mix moved the mean: the rest is not set */
-	double mix, within;	 /* ns of the mean */
-	double error;		 /* standard error of within, ns */
-	uint32_t value;		 /* text: of keys[0], the one whose share moved most; 0 = has none */
-	double share_before, share_after; /* of that value */
-};
-
 /* 0 or -ENOMEM. */
-int span_mix_find(const struct forest *f, const struct group *before, const struct group *after, struct span_mix *ret);
+int span_mix_find(const struct forest *f, const struct forest_group *before, const struct forest_group *after, struct span_mix *ret);
 
-/* Whether durations spread more than before: a tail of some requests raises the variance among requests of one kind, where the quantiles of
- * all kinds together hide it. Kinds are strata by the attributes that tell durations apart. Their squared coefficients of variation are
- * compared by logarithm, whose variance is (kurtosis - 1) (1/n + 1/n') (Kendall and Stuart, The Advanced Theory of Statistics, 10.15).
- * kurtosis: of all requests of both sides; that of a log-normal stratum is the least that is taken. 0 or -ENOMEM. */
-struct span_spread {
-	double sum, weight; /* of the logarithms, each over its variance; 0: too few requests are of kinds that both sides have */
+/* The same by given attributes, whether their shares moved or not: requests of each kind are held against their own kind, so that the
+ * differences between kinds do not add to the chance of the mean. */
+struct span_within {
+	double within, error; /* as above */
+	double p_shares;      /* chance that the kinds' shares differ as much */
 };
-int span_spread_find(const struct forest *f, const struct group *before, const struct group *after, double kurtosis, struct span_spread *ret);
-/* How many times as great the coefficient of variation is; 1 where it is not known. */
-double span_spread_times(const struct span_spread *s);
-/* Two-sided; 1 where they spread less. */
-double span_spread_p(const struct span_spread *s);
+/* 1 = done, 0 = the sides have too few kinds in common, -ENOMEM. */
+int span_mix_within(const struct forest *f, const struct forest_group *before, const struct forest_group *after, const uint32_t *keys, size_t n_keys,
+		    struct span_within *ret);

@@ -22,9 +22,9 @@ static void gather(const struct forest *f, const struct suspect_version *s, uint
 
 	*ret = (struct vertex_sides){};
 	for (size_t j = 0; j < b->groups.n; j++) {
-		const struct group *g = &b->groups.v[j];
+		const struct forest_group *g = &b->groups.v[j];
 		enum span_side side = suspect_side(f, s, g);
-		const struct cell *c = side == SIDE_NONE ? NULL : group_cell(g, vertex);
+		const struct cell *c = side == SIDE_NONE ? NULL : forest_group_cell(g, vertex);
 		bool own = side == SIDE_CANDIDATE;
 
 		if (!c)
@@ -162,6 +162,6 @@ bool own_time_find(const struct forest *f, const struct suspect_version *s, stru
 			ret->structure += structure_of(f, s, v, &x) * moments_count(&x.duration[1]) / s->requests;
 	}
 	if (variance > 0 && ret->mean > ret->others)
-		ret->p = normal_p((ret->mean - ret->others) / sqrt(variance));
+		ret->p = welch_normal_p((ret->mean - ret->others) / sqrt(variance));
 	return any;
 }

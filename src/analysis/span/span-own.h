@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "analysis/span/span-suspect.h"
+#include "analysis/span/suspect.h"
 
 struct own_time {
 	double mean, others; /* ns a request on the critical path, at the calls of the suspect's version */

@@ -33,11 +33,6 @@ void span_differences_free(struct span_differences *d)
 	VEC_FREE(d->looked_at);
 }
 
-static bool is_there(const struct span_selection *s, const struct forest *f, const struct bucket *b)
-{
-	return !s->bucket || s->bucket(f, b);
-}
-
 static bool is_selected(const struct span_selection *s, const struct sampled_request *r)
 {
 	return (!s->from || r->start >= s->from) && (!s->to || r->start < s->to) && (!s->low || r->duration >= s->low) &&
@@ -53,7 +48,7 @@ static int each_request(const struct forest *f, const struct span_selection *s, 
 	for (size_t i = 0; i < f->buckets.n; i++) {
 		const struct bucket *b = &f->buckets.v[i];
 
-		for (size_t j = 0; is_there(s, f, b) && j < b->groups.n; j++)
+		for (size_t j = 0; bucket_is_chosen(&s->choice, f, b) && j < b->groups.n; j++)
 			for (size_t k = 0; r == 0 && k < b->groups.v[j].requests.n; k++)
 				r = visit(context, b, &b->groups.v[j].requests.v[k]);
 	}
@@ -134,12 +129,12 @@ int span_map_make(const struct forest *f, const struct span_selection *s, struct
 
 /* --- kinds of requests -------------------------------------------------------------------------------------------------- */
 
-static int side_of_selected(const void *state, const struct bucket *b, const struct group *g, const struct sampled_request *r)
+static int side_of_selected(const void *state, const struct bucket *b, const struct forest_group *g, const struct sampled_request *r)
 {
 	const struct span_selection *s = state;
 
 	(void)g;
-	return is_there(s, s->f, b) ? is_selected(s, r) : -1;
+	return bucket_is_chosen(&s->choice, s->f, b) ? is_selected(s, r) : -1;
 }
 
 struct counts {
@@ -265,7 +260,7 @@ static int link_traces(const struct kind_table *t, const struct span_selection *
 	each_request(t->f, s, link_request, &l);
 	kind_table_free(&l.fresh);
 	for (size_t i = 0; i < d->n_traces; i++) {
-		d->traces[i].id = strdup(trace_id_text(t->f->names, d->traces[i].high, d->traces[i].low, buf));
+		d->traces[i].id = strdup(span_trace_id_text(t->f->names, d->traces[i].high, d->traces[i].low, buf));
 		if (!d->traces[i].id)
 			return -ENOMEM;
 	}

@@ -49,7 +49,7 @@ static uint32_t with_versions(const struct versions_of_group *g, uint32_t set)
 }
 
 /* The group's leaves and requests, what they ran as among their attributes: sides put versions together. */
-static int label_requests(struct names *names, const struct group *from, struct group *to)
+static int label_requests(struct names *names, const struct forest_group *from, struct forest_group *to)
 {
 	struct versions_of_group g = {.names = names};
 	const struct attribute_set *set;
@@ -74,7 +74,7 @@ static int label_requests(struct names *names, const struct group *from, struct 
 }
 
 /* A copy of the forest's frame whose groups are labelled by their side; all but the leaves is shared. */
-int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const struct bucket *, const struct group *), void *state,
+int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const struct bucket *, const struct forest_group *), void *state,
 		  struct forest *ret)
 {
 	struct bucket *buckets = calloc(f->buckets.n + 1, sizeof(*buckets));
@@ -83,14 +83,14 @@ int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const s
 
 	for (size_t i = 0; r == 0 && i < f->buckets.n; i++) {
 		const struct bucket *b = &f->buckets.v[i];
-		struct group *groups = calloc(b->groups.n + 1, sizeof(*groups));
+		struct forest_group *groups = calloc(b->groups.n + 1, sizeof(*groups));
 
 		buckets[i] = *b;
 		buckets[i].groups.v = groups;
 		buckets[i].groups.n = 0;
 		for (size_t j = 0; groups && j < b->groups.n; j++) {
 			enum span_side which = side(state, b, &b->groups.v[j]);
-			struct group *g = &groups[buckets[i].groups.n];
+			struct forest_group *g = &groups[buckets[i].groups.n];
 
 			if (which == SIDE_NONE || r < 0)
 				continue;
@@ -120,21 +120,21 @@ int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const s
 struct whole {
 	const struct forest *f;
 	enum span_side side;
-	bool (*selected)(const struct forest *f, const struct bucket *b);
+	const struct bucket_choice *choice;
 };
 
-static enum span_side whole_side(void *state, const struct bucket *b, const struct group *g)
+static enum span_side whole_side(void *state, const struct bucket *b, const struct forest_group *g)
 {
 	const struct whole *w = state;
 
 	(void)g;
-	return !w->selected || w->selected(w->f, b) ? w->side : SIDE_NONE;
+	return bucket_is_chosen(w->choice, w->f, b) ? w->side : SIDE_NONE;
 }
 
 int span_sides_add(struct forest *ret, const struct forest *part, enum span_side side,
-		   bool (*selected)(const struct forest *f, const struct bucket *b))
+		   const struct bucket_choice *choice)
 {
-	struct whole w = {part, side, selected};
+	struct whole w = {part, side, choice};
 	struct forest copy = *part;
 
 	if (side == SIDE_BASELINE)

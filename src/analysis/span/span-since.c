@@ -6,6 +6,7 @@
 #include "analysis/span/span-strata.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
+#include "stat/change.h"
 
 #define WINDOWS_LEAST 4
 #define WINDOWS_MOST  128
@@ -62,6 +63,7 @@ bool span_since_find(const struct bucket *b, double level, struct span_since *re
 	int64_t first, last, width;
 	size_t n = windows_of(b, &first, &last, &width);
 	_cleanup_free_ struct moments *sums = n >= WINDOWS_LEAST ? calloc(n, sizeof(*sums)) : NULL;
+	struct change_point change;
 	_cleanup_free_ struct window *windows = sums ? calloc(n, sizeof(*windows)) : NULL;
 
 	if (!windows)
@@ -72,11 +74,12 @@ bool span_since_find(const struct bucket *b, double level, struct span_since *re
 	for (size_t i = 0; i < n; i++)
 		if (sums[i].count)
 			windows[i] = (struct window){moments_effective(&sums[i]), moments_mean(&sums[i]), moments_variance(&sums[i])};
-	if (!change_find(windows, n, (double)DAY / (double)width, level, &ret->change) ||
-	    fabs(ret->change.during / ret->change.before - 1) < SINCE_LEAST)
+	if (!change_find(windows, n, (double)DAY / (double)width, level, &change) ||
+	    fabs(change.during / change.before - 1) < SINCE_LEAST)
 		return false;
-	ret->since = first + (int64_t)ret->change.at * width;
-	ret->until = ret->change.until < n ? first + (int64_t)ret->change.until * width : 0;
+	*ret = (struct span_since){.before = change.before, .during = change.during, .p = change.p};
+	ret->since = first + (int64_t)change.at * width;
+	ret->until = change.until < n ? first + (int64_t)change.until * width : 0;
 	hold_against(ret, first, last);
 	return true;
 }
@@ -93,21 +96,21 @@ static double cost_of(const struct bucket *b, const struct span_since *s)
 			if (slot->start >= s->since && (!s->until || slot->start < s->until))
 				count += moments_count(&slot->total);
 		}
-	return count * (s->change.during - s->change.before);
+	return count * (s->during - s->before);
 }
 
-bool span_since_worst(const struct forest *f, bool (*selected)(const struct forest *f, const struct bucket *b), struct span_since *ret)
+bool span_since_worst(const struct forest *f, const struct bucket_choice *choice, struct span_since *ret)
 {
 	double worst = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->buckets.n; i++)
-		n += !selected || selected(f, &f->buckets.v[i]);
+		n += bucket_is_chosen(choice, f, &f->buckets.v[i]);
 	for (size_t i = 0; i < f->buckets.n; i++) {
 		const struct bucket *b = &f->buckets.v[i];
 		struct span_since one;
 
-		if ((selected && !selected(f, b)) || !span_since_find(b, SINCE_LEVEL / (double)n, &one) || cost_of(b, &one) <= worst)
+		if (!bucket_is_chosen(choice, f, b) || !span_since_find(b, SINCE_LEVEL / (double)n, &one) || cost_of(b, &one) <= worst)
 			continue;
 		worst = cost_of(b, &one);
 		*ret = one;

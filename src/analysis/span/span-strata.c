@@ -21,7 +21,7 @@ bool strata_times(const struct bucket *b, int64_t *ret_first, int64_t *ret_last,
 	*ret_last = INT64_MIN;
 	*ret_width = 0;
 	for (size_t i = 0; i < b->groups.n; i++) {
-		const struct group *g = &b->groups.v[i];
+		const struct forest_group *g = &b->groups.v[i];
 		int64_t end;
 
 		if (!g->slots.n)
@@ -79,7 +79,7 @@ static size_t stratum_of(const struct strata *s, int64_t start)
 	return stratum < s->n ? stratum : s->n - 1;
 }
 
-void strata_add(const struct strata *s, const struct group *g, double *counts, double *sums)
+void strata_add(const struct strata *s, const struct forest_group *g, double *counts, double *sums)
 {
 	for (size_t i = 0; i < g->slots.n; i++) {
 		const struct moments *m = &g->slots.v[i].total;
@@ -90,7 +90,7 @@ void strata_add(const struct strata *s, const struct group *g, double *counts, d
 	}
 }
 
-void strata_add_vertex(const struct strata *s, const struct group *g, uint32_t vertex, double *counts, double *sums)
+void strata_add_vertex(const struct strata *s, const struct forest_group *g, uint32_t vertex, double *counts, double *sums)
 {
 	for (size_t i = 0; i < g->slots.n; i++) {
 		const struct slot *slot = &g->slots.v[i];
@@ -143,7 +143,7 @@ static int times_differ(const struct bucket *b, const struct strata *day, const 
 		return -ENOMEM;
 	groups_fit(counts, sums, n, day->n, of_group, of_phase);
 	for (size_t i = 0; i < n; i++) {
-		const struct group *g = &b->groups.v[i];
+		const struct forest_group *g = &b->groups.v[i];
 		double mean = moments_mean(&g->total), spread = moments_variance(&g->total) / (mean * mean);
 
 		for (size_t k = 0; mean > 0 && k < g->slots.n; k++) {

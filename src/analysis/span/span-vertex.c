@@ -14,24 +14,24 @@ static double ratio(long double a, long double b)
 	return b > 0 ? (double)(a / b) : NAN;
 }
 
-static const struct cell *cell_of(const struct group *g, uint32_t vertex)
+static const struct cell *cell_of(const struct forest_group *g, uint32_t vertex)
 {
-	return g && vertex != NO_VERTEX ? group_cell(g, vertex) : NULL;
+	return g && vertex != NO_VERTEX ? forest_group_cell(g, vertex) : NULL;
 }
 
-static double of_request(const struct group *g, const struct cell *c)
+static double of_request(const struct forest_group *g, const struct cell *c)
 {
 	return c ? ratio((long double)c->path.sum, (long double)g->total.count) : 0;
 }
 
-static double calls_of(const struct forest *f, const struct group *g, const struct cell *c)
+static double calls_of(const struct forest *f, const struct forest_group *g, const struct cell *c)
 {
 	const struct cell *parent = c ? cell_of(g, f->vertices.v[c->vertex].parent) : NULL;
 
 	return c ? ratio((long double)c->duration.count, parent ? (long double)parent->duration.count : (long double)g->total.count) : 0;
 }
 
-double cell_each(const struct cell *c)
+double span_vertex_mean(const struct cell *c)
 {
 	return c ? moments_mean(&c->self) : NAN;
 }
@@ -42,7 +42,7 @@ static double parallel_of(const struct cell *c)
 }
 
 /* Variance of a vertex's time on the path over all requests: those that have none there count as 0. */
-static double path_variance(const struct group *g, const struct cell *c)
+static double path_variance(const struct forest_group *g, const struct cell *c)
 {
 	double n = (double)g->total.count, m, squares;
 
@@ -53,15 +53,16 @@ static double path_variance(const struct group *g, const struct cell *c)
 	return squares > m * m ? squares - m * m : 0;
 }
 
-static double path_p(const struct group *a, const struct group *b, const struct cell *x, const struct cell *y)
+static double path_p(const struct forest_group *a, const struct forest_group *b, const struct cell *x,
+		     const struct cell *y)
 {
 	double na = moments_effective(&a->total), nb = moments_effective(&b->total);
 	double error = sqrt(path_variance(a, x) / na + path_variance(b, y) / nb);
 
-	return error > 0 ? normal_p((of_request(b, y) - of_request(a, x)) / error) : 1;
+	return error > 0 ? welch_normal_p((of_request(b, y) - of_request(a, x)) / error) : 1;
 }
 
-struct sample_moments moments_sample(const struct moments *m)
+struct sample_moments span_vertex_sample(const struct moments *m)
 {
 	return (struct sample_moments){moments_effective(m), moments_mean(m), moments_variance(m)};
 }
@@ -69,10 +70,10 @@ struct sample_moments moments_sample(const struct moments *m)
 /* By Welch's test: a single call that took forever makes no mean sure. */
 static bool surely_greater(const struct moments *a, const struct moments *b, double level)
 {
-	const struct sample_moments x = moments_sample(a), y = moments_sample(b);
+	const struct sample_moments x = span_vertex_sample(a), y = span_vertex_sample(b);
 	double df = 0, t = welch_t(&y, &x, &df);
 
-	return t > 0 && student_p(t, df) <= level;
+	return t > 0 && welch_student_p(t, df) <= level;
 }
 
 /* One host whose calls take much longer than the others', when the others have not changed as much. */
@@ -114,7 +115,7 @@ static double overlap_lost(const struct cell *x, const struct cell *y)
 }
 
 /* Its own siblings, or those of what called it, ran side by side before and do so less: that is most of what it adds. */
-static bool serialised(const struct forest *f, const struct group *a, const struct group *b, struct vertex_change *v)
+static bool serialised(const struct forest *f, const struct forest_group *a, const struct forest_group *b, struct vertex_change *v)
 {
 	if (v->each_after > 1.5 * v->each_before)
 		return false;
@@ -136,7 +137,7 @@ static bool serialised(const struct forest *f, const struct group *a, const stru
 }
 
 /* It, or what called it, is called more often by its caller. */
-static bool fanned_out(const struct forest *f, const struct group *a, const struct group *b, struct vertex_change *v)
+static bool fanned_out(const struct forest *f, const struct forest_group *a, const struct forest_group *b, struct vertex_change *v)
 {
 	for (uint32_t u = v->vertex; u != NO_VERTEX; u = f->vertices.v[u].parent) {
 		double before = calls_of(f, a, cell_of(a, u)), after = calls_of(f, b, cell_of(b, u));
@@ -151,7 +152,7 @@ static bool fanned_out(const struct forest *f, const struct group *a, const stru
 	return false;
 }
 
-static bool retried(const struct forest *f, const struct group *a, const struct group *b, struct vertex_change *v)
+static bool retried(const struct forest *f, const struct forest_group *a, const struct forest_group *b, struct vertex_change *v)
 {
 	for (uint32_t u = v->vertex; u != NO_VERTEX; u = f->vertices.v[u].parent) {
 		const struct cell *x = cell_of(a, u), *y = cell_of(b, u);
@@ -167,7 +168,7 @@ static bool retried(const struct forest *f, const struct group *a, const struct 
 	return false;
 }
 
-static enum span_reason reason_of(const struct forest *f, uint32_t bucket, const struct group *a, const struct group *b,
+static enum span_reason reason_of(const struct forest *f, uint32_t bucket, const struct forest_group *a, const struct forest_group *b,
 				  const struct cell *x, const struct cell *y, struct vertex_change *v)
 {
 	if (v->after <= v->before || !y)
@@ -193,8 +194,8 @@ int span_change_vertex(const struct forest *f, struct bucket_change *c, uint32_t
 		.after = of_request(c->after, y),
 		.calls_before = calls_of(f, c->before, x),
 		.calls_after = calls_of(f, c->after, y),
-		.each_before = cell_each(x),
-		.each_after = cell_each(y),
+		.each_before = span_vertex_mean(x),
+		.each_after = span_vertex_mean(y),
 		.parallel_before = parallel_of(x),
 		.parallel_after = parallel_of(y),
 		.p = path_p(c->before, c->after, x, y),

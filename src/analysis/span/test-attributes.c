@@ -44,7 +44,7 @@ static void make(struct world *w, double noise)
 				       .expected = w->expected, .quiet = {NAN, NAN, 0}};
 }
 
-static void raise(struct world *w, uint32_t a, uint32_t b, uint32_t c, double by)
+static void slow_down(struct world *w, uint32_t a, uint32_t b, uint32_t c, double by)
 {
 	for (size_t i = 0; i < LEAVES; i++) {
 		const uint32_t *code = w->codes + 3 * i;
@@ -67,7 +67,7 @@ static void a_pair_of_values_is_found_and_no_coarser_or_finer_one(void **state)
 	(void)state;
 	seed = 1;
 	make(&w, 0.05);
-	raise(&w, 4, ATTRIBUTE_ANY, 2, 1.5);
+	slow_down(&w, 4, ATTRIBUTE_ANY, 2, 1.5);
 	assert_int_equal(attributes_search(&w.table, &(struct attribute_options){}, &f), 0);
 	assert_int_equal(f.elements.n, 1);
 	assert_true(is(&f.elements.v[0], 4, ATTRIBUTE_ANY, 2));
@@ -84,8 +84,8 @@ static void two_causes_that_fell_are_two_findings(void **state)
 	(void)state;
 	seed = 2;
 	make(&w, 0.1);
-	raise(&w, ATTRIBUTE_ANY, 3, ATTRIBUTE_ANY, 0.4);
-	raise(&w, 1, 0, ATTRIBUTE_ANY, 0.1);
+	slow_down(&w, ATTRIBUTE_ANY, 3, ATTRIBUTE_ANY, 0.4);
+	slow_down(&w, 1, 0, ATTRIBUTE_ANY, 0.1);
 	assert_int_equal(attributes_search(&w.table, &(struct attribute_options){}, &f), 0);
 	assert_int_equal(f.elements.n, 2);
 	assert_true(is(&f.elements.v[0], ATTRIBUTE_ANY, 3, ATTRIBUTE_ANY));
@@ -143,7 +143,7 @@ static void a_ratio_that_rose_in_one_place_is_found_through_counting_noise(void 
 		w.expected[i] = 0.02 * w.exposure[i];
 		w.observed[i] = fmax(0, floor(w.expected[i] + sqrt(w.expected[i]) * normal() + 0.5));
 	}
-	raise(&w, 2, ATTRIBUTE_ANY, ATTRIBUTE_ANY, 8);
+	slow_down(&w, 2, ATTRIBUTE_ANY, ATTRIBUTE_ANY, 8);
 	w.table.exposure = w.exposure;
 	w.table.counts = true;
 	assert_int_equal(attributes_search(&w.table, &(struct attribute_options){}, &f), 0);
@@ -181,7 +181,42 @@ static void expectations_leave_raised_slices_out(void **state)
 	assert_int_equal(attributes_expect(numerator, denominator, 1, 2, expected, &quiet), -EINVAL);
 }
 
-RUN_TESTS(cmocka_unit_test(a_pair_of_values_is_found_and_no_coarser_or_finer_one),
+/* Every combination that a leaf has counts once, also where one leaf alone has it. */
+static void all_combinations_are_counted(void **state)
+{
+	struct world w;
+	struct attribute_findings f;
+
+	(void)state;
+	seed = 8;
+	make(&w, 0.05);
+	assert_int_equal(attributes_search(&w.table, &(struct attribute_options){}, &f), 0);
+	assert_int_equal(f.elements_tried, (A + 1) * (B + 1) * (C + 1) - 1);
+	attribute_findings_free(&f);
+	w.table.n = C + 1; /* the first value of A, one value of B with all of C, and another with one */
+	assert_int_equal(attributes_search(&w.table, &(struct attribute_options){}, &f), 0);
+	assert_int_equal(f.elements_tried, 1 + 2 + C + 2 + C + (C + 1) + (C + 1));
+	attribute_findings_free(&f);
+}
+
+static void a_leaf_that_is_alone_has_the_attributes_that_tell_it(void **state)
+{
+	struct world w;
+	struct attribute_findings f;
+
+	(void)state;
+	seed = 9;
+	make(&w, 0.02);
+	slow_down(&w, 4, 2, 1, 3);
+	assert_int_equal(attributes_search(&w.table, &(struct attribute_options){}, &f), 0);
+	assert_int_equal(f.elements.n, 1);
+	assert_true(is(&f.elements.v[0], 4, 2, 1));
+	assert_int_equal(f.elements.v[0].leaves, 1);
+	attribute_findings_free(&f);
+}
+
+RUN_TESTS(cmocka_unit_test(all_combinations_are_counted), cmocka_unit_test(a_leaf_that_is_alone_has_the_attributes_that_tell_it),
+	  cmocka_unit_test(a_pair_of_values_is_found_and_no_coarser_or_finer_one),
 	  cmocka_unit_test(two_causes_that_fell_are_two_findings), cmocka_unit_test(noise_alone_has_no_cause),
 	  cmocka_unit_test(a_change_of_leaves_at_random_is_not_among_the_attributes),
 	  cmocka_unit_test(a_ratio_that_rose_in_one_place_is_found_through_counting_noise),

@@ -17,12 +17,12 @@ static void sdiag_against_the_older_ones_by_hand(void **state)
 	(void)state;
 	assert_int_equal(groups_judge(g, 4, &(struct group_options){GROUPS_SDIAG_OLDER, 0}, j), 0);
 	/* older means 10 12 14: mean 12, standard deviation 2 */
-	assert_true(j[1].usual == 12 && fabs(j[1].z - 4) < 1e-12);
+	assert_true(j[1].normal == 12 && fabs(j[1].z - 4) < 1e-12);
 	assert_true(j[1].flags & GROUP_OUTLIER);
 	/* 14 after 10 and 12: (14 - 11) / sqrt 2 */
 	assert_true(fabs(j[0].z - 3 / M_SQRT2) < 1e-12 && !(j[0].flags & GROUP_OUTLIER));
 	/* one older group has no spread, the first none at all */
-	assert_true(isnan(j[3].z) && j[3].flags & GROUP_NO_REFERENCE && j[3].usual == 10);
+	assert_true(isnan(j[3].z) && j[3].flags & GROUP_NO_REFERENCE && j[3].normal == 10);
 	assert_true(isnan(j[2].z) && j[2].flags & GROUP_NO_REFERENCE);
 }
 
@@ -79,7 +79,7 @@ static void three_groups_name_the_one_that_differs(void **state)
 	(void)state;
 	assert_int_equal(groups_judge(g, 3, &(struct group_options){}, j), 0);
 	assert_true(j[2].flags == GROUP_OUTLIER);
-	assert_true(fabs(j[2].usual - 100.5) < 1e-12);
+	assert_true(fabs(j[2].normal - 100.5) < 1e-12);
 	assert_false(j[0].flags & GROUP_OUTLIER);
 	assert_false(j[1].flags & GROUP_OUTLIER);
 }
@@ -129,7 +129,7 @@ static void requests_by_hand(void **state)
 	struct version_group g[] = {group(1, 10, 10, 0), group(2, 10, 14, 0)}; /* mean 12, standard deviation 2 */
 
 	(void)state;
-	assert_true(fabs(request_z(20, g, 2) - 4) < 1e-12);
+	assert_true(fabs(group_request_z(20, g, 2) - 4) < 1e-12);
 }
 
 static void a_version_that_ran_at_night_is_not_fast(void **state)

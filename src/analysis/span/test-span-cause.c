@@ -38,7 +38,7 @@ static uint64_t draw(double mean)
 	return (uint64_t)(-mean * log((rand() % 100000 + 1) / 100001.));
 }
 
-static void add_kind(struct forest *f, struct group *g, uint32_t set, double mean, unsigned n, uint64_t weight)
+static void add_kind(struct forest *f, struct forest_group *g, uint32_t set, double mean, unsigned n, uint64_t weight)
 {
 	struct leaf *leaf = forest_leaf(f, g, set);
 
@@ -56,7 +56,7 @@ static void add_side(struct forest *f, const char *version, slowdown *slow, unsi
 {
 	const uint32_t none[FOREST_DIMENSIONS] = {};
 	struct attribute one = {text(f->names, "api"), text(f->names, version)};
-	struct group *g = forest_group(f, forest_bucket(f, none, text(f->names, "api GET")), names_set(f->names, 0, &one, 1));
+	struct forest_group *g = forest_group(f, forest_bucket(f, none, text(f->names, "api GET")), names_set(f->names, 0, &one, 1));
 
 	for (unsigned region = 0; region < 4; region++)
 		for (unsigned tier = 0; tier < 4; tier++)
@@ -65,9 +65,9 @@ static void add_side(struct forest *f, const char *version, slowdown *slow, unsi
 					 MEAN * (1 + cache / 2.) * (tier == 3 ? 1.2 : 1) * slow(region, tier, cache), n, weight);
 }
 
-static enum span_side by_version(void *state, const struct bucket *b, const struct group *g)
+static enum span_side by_version(void *state, const struct bucket *b, const struct forest_group *g)
 {
-	char *versions = set_text(state, g->versions);
+	char *versions = forest_set_text(state, g->versions);
 	enum span_side side = strstr(versions, "=v2") ? SIDE_CANDIDATE : SIDE_BASELINE;
 
 	(void)b;

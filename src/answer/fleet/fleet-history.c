@@ -39,8 +39,8 @@ static int measure(const struct fleet *f, struct fleet_episode *e, struct select
 	uint32_t first, n = fleet_rows(s, e->first.span.from, e->first.span.to, &first);
 	const struct piece now = {v + first, n}, rest[] = {{v, first}, {v + first + n, s->n - first - n}};
 
-	e->value = median_of(&now, 1, room);
-	e->normal = median_of(rest, 2, room);
+	e->value = columns_median(&now, 1, room);
+	e->normal = columns_median(rest, 2, room);
 	return 0;
 }
 

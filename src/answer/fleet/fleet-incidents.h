@@ -6,15 +6,6 @@
 
 #define FINGERPRINT_COUNTERS 64 /* the most unusual ones */
 
-struct fleet_incident {
-	char *name, *counter; /* its name and its symptom */
-	int64_t at;	      /* wall ns */
-	double similarity;    /* to the one asked about, -1..1 */
-};
-struct fleet_incidents {
-	VEC(struct fleet_incident) list; /* most similar first */
-};
-
 /* Appends the answer's fingerprint. 0 or -errno. */
 int fleet_incident_remember(const char *path, const char *name, const struct fleet *f, const struct fleet_answer *a);
 /* Those in the file, by similarity. A damaged line is left out. -ENOENT: none yet. */

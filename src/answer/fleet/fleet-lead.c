@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/data/cleanup.h"
+#include "model/fleet/counter-name.h"
 
 #define CANDIDATES_MAX 32 /* more that explain a symptom equally well are told apart by nothing */
 
@@ -33,6 +34,12 @@ static void find_candidates(const struct fleet_findings *e, double equal, struct
 	}
 }
 
+/* Whether it can be the cause of what calls it. */
+static bool counts_below(const struct fleet *f, const struct fleet_finding *x, int symptom)
+{
+	return x->n >= LEAD_ROWS || counter_same_quantity(f->counters.v[x->counter].name, f->counters.v[symptom].name);
+}
+
 /* Marks all that a server calls, directly or through others. */
 static void mark_called(const struct fleet_calls *calls, int server, bool *called)
 {
@@ -48,7 +55,7 @@ static void mark_called(const struct fleet_calls *calls, int server, bool *calle
 
 /* Whether a server calls another candidate that does not call it back. */
 static int calls_a_candidate(const struct fleet *f, const struct fleet_calls *calls, const struct candidates *c, const struct fleet_findings *e,
-			     int server)
+			     int symptom, int server)
 {
 	_cleanup_free_ bool *called = calloc(f->servers.n + 1, sizeof(*called)), *back = calloc(f->servers.n + 1, sizeof(*back));
 
@@ -58,7 +65,7 @@ static int calls_a_candidate(const struct fleet *f, const struct fleet_calls *ca
 	for (size_t i = 0; i < c->n; i++) {
 		int other = e->list.v[c->at[i]].server;
 
-		if (other == server || !called[other])
+		if (other == server || !called[other] || !counts_below(f, &e->list.v[c->at[i]], symptom))
 			continue;
 		memset(back, 0, f->servers.n * sizeof(*back));
 		mark_called(calls, other, back);
@@ -68,10 +75,11 @@ static int calls_a_candidate(const struct fleet *f, const struct fleet_calls *ca
 	return 0;
 }
 
-static int lead_by_calls(const struct fleet *f, const struct fleet_calls *calls, const struct candidates *c, const struct fleet_findings *e)
+static int lead_by_calls(const struct fleet *f, const struct fleet_calls *calls, const struct candidates *c, const struct fleet_findings *e,
+			 int symptom)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		int r = calls_a_candidate(f, calls, c, e, e->list.v[c->at[i]].server);
+		int r = calls_a_candidate(f, calls, c, e, symptom, e->list.v[c->at[i]].server);
 
 		if (r <= 0)
 			return r < 0 ? r : (int)i;
@@ -92,21 +100,38 @@ static int lead_by_time(const struct fleet *f, const struct candidates *c, const
 	return lead;
 }
 
-int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, struct fleet_findings *explain)
+/* Of the leading server's counters that explain about as much: the one whose trouble began first. */
+static size_t first_of_server(const struct fleet *f, const struct fleet_findings *e, size_t best)
+{
+	size_t first = best;
+
+	for (size_t i = 0; i < e->list.n; i++) {
+		const struct fleet_finding *x = &e->list.v[i];
+
+		if (x->server == e->list.v[best].server && x->n >= LEAD_ROWS && x->score >= LEAD_SCORE && x->score >= LEAD_EQUAL * e->list.v[best].score &&
+		    x->since && x->since <= e->list.v[first].since - f->interval)
+			first = i;
+	}
+	return first;
+}
+
+int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, int symptom, struct fleet_findings *explain)
 {
 	struct candidates c = {};
 	struct fleet_finding front;
 	bool by_calls = calls && calls->list.n;
+	size_t at;
 	int lead;
 
 	find_candidates(explain, by_calls ? LEAD_CALLS : LEAD_EQUAL, &c);
 	if (!c.n)
 		return 0;
-	lead = by_calls ? lead_by_calls(f, calls, &c, explain) : lead_by_time(f, &c, explain);
+	lead = by_calls ? lead_by_calls(f, calls, &c, explain, symptom) : lead_by_time(f, &c, explain);
 	if (lead < 0)
 		return lead;
-	front = explain->list.v[c.at[lead]];
-	memmove(&explain->list.v[1], &explain->list.v[0], c.at[lead] * sizeof(front));
+	at = first_of_server(f, explain, c.at[lead]);
+	front = explain->list.v[at];
+	memmove(&explain->list.v[1], &explain->list.v[0], at * sizeof(front));
 	explain->list.v[0] = front;
 	return 1;
 }

@@ -10,8 +10,9 @@
 #define LEAD_CALLS 0.95 /* the same for calls, which also link what moved by chance */
 #define LEAD_ROWS  20  /* that are compared: with fewer no order in time is believed */
 
-/* Moves the lead to the front of the explanations (highest score first). Candidates are the best counters of servers with at
- * least LEAD_SCORE and LEAD_EQUAL (LEAD_CALLS) of the best. With `calls` (may be NULL): the best one of those from which no other candidate is
- * called, directly or through others. Else the one whose trouble began at least a row before the best one's. True: the front
- * explains the symptom. 0 or 1, or -ENOMEM. */
-int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, struct fleet_findings *explain);
+/* Moves the lead to the front of the explanations (highest score first) of the symptom's counter. Candidates are the best counters of servers
+ * with at least LEAD_SCORE and LEAD_EQUAL (LEAD_CALLS) of the best. With `calls` (may be NULL): the best one of those from which no
+ * other candidate is called, directly or through others; of fewer than LEAD_ROWS rows a callee counts by the symptom's quantity
+ * alone, another one moves with it by chance or because of the caller (its requests). Else the one whose trouble began at
+ * least a row before the best one's. Of the chosen server it is the counter that began first of those that explain about as much. True: the front explains the symptom. 0 or 1, or -ENOMEM. */
+int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, int symptom, struct fleet_findings *explain);

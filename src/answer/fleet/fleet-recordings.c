@@ -21,7 +21,7 @@ static int64_t before(int64_t to)
 	return to == INT64_MAX ? to - 1 : to;
 }
 
-char *recording_host(const char *path)
+char *fleet_recording_host(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
 
@@ -46,7 +46,7 @@ static void keep_matching(const struct fleet_input *input, struct recorded *r)
 
 static int load_file(const struct fleet_input *input, struct intake *into, const char *path)
 {
-	_cleanup_free_ char *error = NULL, *name = recording_host(path);
+	_cleanup_free_ char *error = NULL, *name = fleet_recording_host(path);
 	struct store_paths paths = {path, NULL};
 	struct recorded recorded = {};
 	struct store *store;
@@ -73,7 +73,7 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 	return r == -ENOMEM ? r : 0;
 }
 
-int recordings_find(const char *location, glob_t *ret)
+int fleet_recordings_find(const char *location, glob_t *ret)
 {
 	_cleanup_free_ char *below = NULL;
 	struct stat st;
@@ -91,10 +91,10 @@ int recordings_find(const char *location, glob_t *ret)
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	glob_t files = {};
-	int r = recordings_find(input->location, &files);
+	int r = fleet_recordings_find(input->location, &files);
 
 	if (r < 0)
-		return fail_with(ret_error, r, "%s: there is no recording; 'whyslow export --format store' writes one", input->location);
+		return str_fail(ret_error, r, "%s: there is no recording; 'whyslow export --format store' writes one", input->location);
 	for (size_t i = 0; r == 0 && i < files.gl_pathc; i++) {
 		r = load_file(input, into, files.gl_pathv[i]);
 		intake_progress(into, i + 1, files.gl_pathc);
@@ -111,7 +111,7 @@ static int recognise(const char *location)
 	char begin[sizeof(magic)] = "";
 	int score = 0;
 
-	if (recordings_find(location, &files) == 0) {
+	if (fleet_recordings_find(location, &files) == 0) {
 		_cleanup_fclose_ FILE *f = fopen(files.gl_pathv[0], "re");
 		struct store_paths paths = {files.gl_pathv[0], NULL};
 		struct store *store;

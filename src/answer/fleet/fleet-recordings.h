@@ -4,6 +4,6 @@
 #include <glob.h>
 
 /* Those of a folder (HOST.db, HOST.whyslow), a file or a glob. 0, -ENOENT or -ENOMEM; globfree() in any case. */
-int recordings_find(const char *location, glob_t *ret);
+int fleet_recordings_find(const char *location, glob_t *ret);
 /* "web-1" of "folder/web-1.db"; the caller frees. NULL without memory. */
-char *recording_host(const char *path);
+char *fleet_recording_host(const char *path);

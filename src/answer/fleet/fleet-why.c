@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/fleet/fleet-onset.h"
-#include "analysis/fleet/fleet-usual.h"
+#include "analysis/fleet/fleet-baseline.h"
 #include "answer/fleet/fleet-lead.h"
 #include "answer/fleet/fleet-window.h"
 #include "base/data/cleanup.h"
@@ -67,7 +67,7 @@ static void name_since(int64_t since, struct str *s)
 	char text[32];
 
 	if (since)
-		str_printf(s, " since %s", format_rfc3339(since, text, sizeof(text)));
+		str_printf(s, " since %s", clock_format_rfc3339(since, text, sizeof(text)));
 }
 
 static void name_leader(const struct fleet *f, const struct fleet_answer *a, struct str *s)
@@ -75,12 +75,24 @@ static void name_leader(const struct fleet *f, const struct fleet_answer *a, str
 	const struct fleet_finding *x = a->explain.list.v;
 	char now[48], normal[48];
 
+	if (a->began_first)
+		str_puts(s, " It began before what moved with it.");
 	if (!a->led)
 		return;
 	str_printf(s, " Most likely because of %s of %s: %s, normally %s,", f->counters.v[x->counter].name, f->servers.v[x->server].name,
 		   fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)));
 	name_since(x->since, s);
 	str_putc(s, '.');
+}
+
+/* From link `i` on: one counter, of servers on which it began at the same time. */
+static size_t count_alike(const struct fleet_answer *a, size_t i)
+{
+	size_t n = 1;
+
+	while (i + n < a->n_chain && a->chain[i + n].counter == a->chain[i].counter && a->chain[i + n].since == a->chain[i].since)
+		n++;
+	return n;
 }
 
 /* The order in which they began, where the rows tell one. */
@@ -90,8 +102,11 @@ static void name_chain(const struct fleet *f, const struct fleet_answer *a, stru
 
 	if (a->n_chain < 2 || last->since - a->chain[0].since < f->interval)
 		return;
-	for (size_t i = 0; i < a->n_chain; i++) {
-		str_printf(s, "%s %s of %s", i ? ", then" : " First", f->counters.v[a->chain[i].counter].name, f->servers.v[a->chain[i].server].name);
+	for (size_t i = 0, n; i < a->n_chain; i += n) {
+		n = count_alike(a, i);
+		str_printf(s, "%s %s of", i ? ", then" : " First", f->counters.v[a->chain[i].counter].name);
+		for (size_t k = 0; k < n; k++)
+			str_printf(s, "%s %s", k == 0 ? "" : k + 1 < n ? "," : " and", f->servers.v[a->chain[i + k].server].name);
 		name_since(a->chain[i].since, s);
 	}
 	str_putc(s, '.');
@@ -124,7 +139,14 @@ static void name_servers(const struct fleet *f, const struct fleet_answer *a, st
 	str_puts(s, n > 4 ? " and others." : ".");
 }
 
-static int write_summary(const struct fleet *f, struct fleet_answer *a)
+/* The answer has the cause's id and its advice; NULL = none is known. */
+static void set_cause(const struct cause *cause, struct fleet_answer *a)
+{
+	a->cause = cause ? cause->id : NULL;
+	a->next = cause ? cause->next : NULL;
+}
+
+static int write_summary(const struct fleet *f, const struct cause *cause, struct fleet_answer *a)
 {
 	const struct fleet_finding *x = &a->symptom;
 	struct str s = {};
@@ -139,8 +161,8 @@ static int write_summary(const struct fleet *f, struct fleet_answer *a)
 	name_chain(f, a, &s);
 	name_movers(f, a, &s);
 	name_servers(f, a, &s);
-	if (a->cause)
-		str_printf(&s, " That looks like %s: %s.", a->cause->id, a->cause->say);
+	if (cause)
+		str_printf(&s, " That looks like %s: %s.", cause->id, cause->say);
 	if (s.error)
 		return -ENOMEM;
 	a->summary = s.data;
@@ -162,18 +184,18 @@ static int find_levels(const struct fleet_question *q, struct fleet_answer *a)
 	const struct fleet_server *s = &q->fleet->servers.v[q->server];
 	_cleanup_(select_room_free) struct select_room room = {};
 	_cleanup_free_ struct piece *pieces = NULL;
-	struct usual_rows usual;
+	struct fleet_baseline_rows usual;
 	uint32_t first, n = fleet_rows(s, a->symptom.since ? a->symptom.since : q->window.from, q->window.to, &first);
 	struct piece now = {s->column[q->counter] + first, n};
-	int r = usual_rows_find(s, q, n, &usual);
+	int r = fleet_baseline_rows(s, q, n, &usual);
 
 	if (r == 0 && !(pieces = calloc(usual.ranges.n + 1, sizeof(*pieces))))
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < usual.ranges.n; i++)
 		pieces[i] = (struct piece){s->column[q->counter] + usual.ranges.v[i].first, usual.ranges.v[i].n};
 	if (r == 0) {
-		a->now = median_of(&now, 1, &room);
-		a->normal_p95 = quantile_of_pieces(pieces, usual.ranges.n, 0.95, &room);
+		a->now = columns_median(&now, 1, &room);
+		a->normal_p95 = columns_quantile(pieces, usual.ranges.n, 0.95, &room);
 	}
 	VEC_FREE(usual.ranges);
 	return r;
@@ -208,23 +230,34 @@ static void find_chain(struct fleet_answer *a)
 		add_to_chain(a, &a->explain.list.v[i]);
 }
 
+/* An effect is no cause: what is called may be slow first and be seen late, but without calls the rows alone tell. */
+static bool symptom_began_first(const struct fleet_question *q, const struct fleet_calls *calls, const struct fleet_answer *a)
+{
+	const struct fleet_finding *x = a->explain.list.v;
+
+	return !(calls && calls->list.n) && x->n >= LEAD_ROWS && a->symptom.since && x->since >= a->symptom.since + q->fleet->interval;
+}
+
 /* From the symptom on: who explains it, who led, and what that usually means. */
 static int explain_symptom(const struct fleet_question *q, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *a)
 {
 	struct fleet_question again = *q;
+	const struct cause *cause;
 	int r;
 
 	again.judged = &a->unusual;
 	r = analyse("explain", &again, &a->explain);
 	if (r == 0)
-		r = fleet_find_lead(q->fleet, calls, &a->explain);
+		r = fleet_find_lead(q->fleet, calls, q->counter, &a->explain);
 	if (r < 0 && r != -ENODATA)
 		return r;
-	a->led = r > 0;
+	a->began_first = r > 0 && symptom_began_first(q, calls, a);
+	a->led = r > 0 && !a->began_first;
 	find_chain(a);
-	a->cause = cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH);
+	cause = cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH);
+	set_cause(cause, a);
 	r = find_levels(q, a);
-	return r < 0 ? r : write_summary(q->fleet, a);
+	return r < 0 ? r : write_summary(q->fleet, cause, a);
 }
 
 static void clip_to_data(const struct fleet *f, struct fleet_span *w)
@@ -241,6 +274,7 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 {
 	struct fleet_answer a = {.found_window = !window_given(q), .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
 	const struct fleet_finding *x;
+	const struct cause *cause;
 	struct str s = {};
 	char now[48], normal[48];
 	int r = fleet_levels_compare(q, &a.unusual);
@@ -261,13 +295,14 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	a.now = x->observed;
 	a.alarms.analysis = "alarm";
 	a.explain.analysis = "explain";
-	a.cause = cause_find_of_fleet(causes, q->fleet, &a.unusual, x, x, 0);
+	cause = cause_find_of_fleet(causes, q->fleet, &a.unusual, x, x, 0);
+	set_cause(cause, &a);
 	str_printf(&s, "%s of %s is unusually %s for all of the data: %s, %s on the servers that do the same work. The data do not show since when.",
 		   q->fleet->counters.v[x->counter].name, q->fleet->servers.v[x->server].name, x->flags & FLEET_LOWER ? "low" : "high",
 		   fleet_value_text(q->fleet, x->counter, x->observed, now, sizeof(now)),
 		   fleet_value_text(q->fleet, x->counter, x->usual, normal, sizeof(normal)));
-	if (a.cause)
-		str_printf(&s, " That looks like %s: %s.", a.cause->id, a.cause->say);
+	if (cause)
+		str_printf(&s, " That looks like %s: %s.", cause->id, cause->say);
 	a.summary = s.data;
 	if (s.error) {
 		fleet_answer_free(&a);
@@ -277,15 +312,16 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	return 0;
 }
 
-/* A window that was given, about any server, in which none stands out from its usual time. Where the usual time is too short to tell a rate of
- * false alarms, a cycle of the day alone reaches several times what is usual: then none stands out that lies nearer than LEVELS_FAR. */
+/* A window, about any server, in which none stands out from its baseline. Where the baseline is too short to tell a rate of
+ * false alarms, or the alarms judged the beginning of the window alone (a ramp begins with nothing), a cycle of the day reaches several times the
+ * baseline: then none stands out that lies nearer than LEVELS_FAR. */
 static bool nothing_changed(const struct fleet_question *asked, const struct fleet_answer *a)
 {
 	const struct fleet_finding *first = a->alarms.list.v;
 
-	if (!window_given(asked) || asked->server >= 0 || asked->counter >= 0)
+	if (asked->server >= 0 || asked->counter >= 0)
 		return false;
-	return !a->alarms.list.n || (isnan(first->p) ? a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR : first->q > CONSPICUOUS);
+	return !a->alarms.list.n || (isnan(first->p) || (a->alarms.shortened && first->q > CONSPICUOUS) ? a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR : first->q > CONSPICUOUS);
 }
 
 int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
@@ -303,8 +339,8 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	}
 	clip_to_data(q.fleet, &q.window);
 	a.asked = q.window;
-	if (r == 0 && !a.found_window)
-		r = fleet_window_grow(&q, &q.window);
+	if (r == 0)
+		r = fleet_window_grow(&q, a.found_window, &q.window);
 	a.window = q.window;
 	all = q;
 	all.server = all.counter = -1;

@@ -2,21 +2,21 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/fleet/fleet-scan.h"
 #include "analysis/fleet/fleet-series.h"
 #include "base/data/cleanup.h"
+#include "base/system/parallel.h"
 
 #define TOLERATED 1.5 /* spreads from normal: the peak of a cycle lies at one */
 #define ROW_MOST  20.0 /* that a row counts: one odd value is no incident */
 #define ROW_LEAST -1.0 /* a row that looks normal ends no incident */
 #define ENOUGH	  6.0 /* in all, by the root of the rows: three rows at five spreads, or a hundred at two */
 #define QUARTER	  4
-
-#define SMOOTHED 3   /* of a server without peers: one odd value is no incident */
-#define FAR	 4.0 /* spreads from the median */
-#define GAP	 5   /* rows that may look usual within an incident */
+#define ALONE	  5.0 /* of a server without peers, where no symptom is given (fleet-scan.h): chance reaches 4 */
 
 struct normal {
 	double middle, spread;
@@ -53,53 +53,11 @@ static void find_stretch_among_peers(const struct fleet_server *s, const float *
 	find_side(s, v, normal, -1, best);
 }
 
-/* How far the smoothed value at a row lies from what is normal. */
-static double how_far(const float *v, uint32_t n_rows, uint32_t row, const struct normal *normal)
-{
-	float around[SMOOTHED];
-	size_t n = 0;
-
-	for (uint32_t i = row ? row - 1 : 0; i < n_rows && n < SMOOTHED; i++)
-		if (!isnan(v[i]))
-			around[n++] = v[i];
-	return n ? fabs((double)select_kth(around, n, n / 2) - normal->middle) / normal->spread : 0;
-}
-
-/* Without peers a cycle and noise are all that is known: only what lies FAR counts. */
-static void find_stretch_alone(const struct fleet_server *s, const float *v, const struct normal *normal, struct stretch_found *best)
-{
-	uint32_t begin = 0, last = 0;
-	double excess = 0;
-
-	for (uint32_t i = 0; i <= s->n; i++) {
-		double far = i < s->n ? how_far(v, s->n, i, normal) : 0;
-
-		if (far > FAR) {
-			begin = excess > 0 ? begin : i;
-			excess += log(far);
-			last = i;
-		} else if (excess > 0 && (i - last > GAP || i == s->n)) {
-			if (excess > best->excess)
-				*best = (struct stretch_found){excess, {s->time[begin], s->time[last] + 1}};
-			excess = 0;
-		}
-	}
-}
-
 static double spread_of(const float *v, uint32_t n, struct select_room *room)
 {
 	const struct piece piece = {v, n};
 
-	return (quantile_of_pieces(&piece, 1, 0.75, room) - quantile_of_pieces(&piece, 1, 0.25, room)) / 1.349;
-}
-
-static struct normal normal_of(const float *v, uint32_t n, struct select_room *room)
-{
-	const struct piece piece = {v, n};
-	struct normal normal = {median_of(&piece, 1, room), spread_of(v, n, room)};
-
-	normal.spread = fmax(normal.spread, fmax(USUAL_FLOOR * fabs(normal.middle), 1e-12));
-	return normal;
+	return (columns_quantile(&piece, 1, 0.75, room) - columns_quantile(&piece, 1, 0.25, room)) / 1.349;
 }
 
 /* What the members of a server's group stray from each other: the median of their spreads. */
@@ -111,7 +69,7 @@ static double common_spread(const struct fleet_series *d, const struct fleet_rel
 	for (size_t i = 0; i < relative->n; i++)
 		if (relative->v[i] && d->peers.group.v[i] == d->peers.group.v[server] && !isnan(spreads[i]))
 			room_of_spreads[n++] = spreads[i];
-	return n ? fmax((double)select_kth(room_of_spreads, n, n / 2), USUAL_FLOOR) : NAN;
+	return n ? fmax((double)columns_select(room_of_spreads, n, n / 2), USUAL_FLOOR) : NAN;
 }
 
 struct search {
@@ -122,62 +80,45 @@ struct search {
 	struct select_room room;
 	float *spreads, *sorted; /* by server */
 	float *copy;		 /* of a series, in which what was found is taken out */
+	bool *searched;		 /* by server and counter: among peers, or not to be searched */
+	pthread_mutex_t lock;	 /* of `best` and `all` */
 };
 
-typedef void (*stretch_finder)(const struct fleet_server *s, const float *v, const struct normal *normal, struct stretch_found *best);
+static bool is_asked(const struct fleet_question *q, size_t server, size_t counter)
+{
+	return (q->server < 0 || (size_t)q->server == server) && (q->counter < 0 || (size_t)q->counter == counter);
+}
 
-/* One series: its best stretch, or one after another. `least`: from which excess on one counts. 0 or -ENOMEM. */
-static int search_series(struct search *s, size_t server, size_t counter, const float *v, const struct normal *normal, stretch_finder find,
-			 double least)
+static int add_stretch(struct search *s, size_t server, size_t counter, double score, struct fleet_span span)
+{
+	return VEC_PUSH(s->all->list, ((struct fleet_stretch){.server = (int)server, .counter = (int)counter, .score = score, .span = span}));
+}
+
+/* One series among its peers: its best stretch, or one after another. 0 or -ENOMEM. */
+static int search_among_peers(struct search *s, size_t server, size_t counter, const float *v, const struct normal *normal)
 {
 	const struct fleet_server *of = &s->q->fleet->servers.v[server];
-	unsigned found = 0;
 
 	if (!s->all) {
-		struct stretch_found best = {.excess = fmax(least, s->best.excess)};
-
-		find(of, v, normal, &best);
-		if (best.span.to > best.span.from)
-			s->best = best;
+		s->best.excess = fmax(s->best.excess, ENOUGH);
+		find_stretch_among_peers(of, v, normal, &s->best);
 		return 0;
 	}
 	memcpy(s->copy, v, of->n * sizeof(*v));
-	while (found++ < FLEET_STRETCHES_EACH) {
-		struct stretch_found best = {.excess = fmax(least, ENOUGH)};
-		struct fleet_stretch x = {.server = (int)server, .counter = (int)counter};
+	for (unsigned found = 0; found < FLEET_STRETCHES_EACH; found++) {
+		struct stretch_found best = {.excess = ENOUGH};
 		uint32_t first, n;
 
-		find(of, s->copy, normal, &best);
+		find_stretch_among_peers(of, s->copy, normal, &best);
 		n = fleet_rows(of, best.span.from, best.span.to, &first);
 		if (!n)
 			break;
 		for (uint32_t i = first; i < first + n; i++)
 			s->copy[i] = NAN;
-		x.span = best.span;
-		x.score = best.excess;
-		if (VEC_PUSH(s->all->list, x) < 0)
+		if (add_stretch(s, server, counter, best.excess, best.span) < 0)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-/* `relative`: those that have peers are left out; NULL = none is. */
-static int search_own(struct search *s, size_t counter, const struct fleet_relative *relative)
-{
-	const struct fleet *f = s->q->fleet;
-	int r = 0;
-
-	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
-		const struct fleet_server *server = &f->servers.v[i];
-		struct normal normal;
-
-		if (!server->column[counter] || (s->q->server >= 0 && (size_t)s->q->server != i) || (relative && relative->v && relative->v[i]))
-			continue;
-		normal = normal_of(server->column[counter], server->n, &s->room);
-		if (!isnan(normal.middle))
-			r = search_series(s, i, counter, server->column[counter], &normal, find_stretch_alone, 0);
-	}
-	return r;
 }
 
 static int search_relative(struct search *s, size_t counter)
@@ -192,14 +133,54 @@ static int search_relative(struct search *s, size_t counter)
 		struct piece first = {relative.v[i], f->servers.v[i].n / QUARTER};
 		struct normal normal;
 
-		if (!relative.v[i] || (s->q->server >= 0 && (size_t)s->q->server != i))
+		if (!relative.v[i] || !is_asked(s->q, i, counter))
 			continue;
-		normal.middle = median_of(&first, 1, &s->room);
+		s->searched[i * f->counters.n + counter] = true;
+		normal.middle = columns_median(&first, 1, &s->room);
 		normal.spread = common_spread(&s->series, &relative, i, s->sorted, s->spreads);
 		if (!isnan(normal.middle) && !isnan(normal.spread))
-			r = search_series(s, i, counter, relative.v[i], &normal, find_stretch_among_peers, ENOUGH);
+			r = search_among_peers(s, i, counter, relative.v[i], &normal);
 	}
-	return r < 0 ? r : search_own(s, counter, &relative);
+	return r;
+}
+
+static int collect_alone(struct search *s, size_t server, const bool *skip)
+{
+	struct scan_list found = {};
+	int r = fleet_scan_each(s->q->fleet, server, skip, ENOUGH, FLEET_STRETCHES_EACH, &found);
+
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < found.list.n && r == 0; i++)
+		r = add_stretch(s, server, (size_t)found.list.v[i].counter, found.list.v[i].score, found.list.v[i].span);
+	pthread_mutex_unlock(&s->lock);
+	VEC_FREE(found.list);
+	return r;
+}
+
+/* All counters of a server that were not searched among peers. With a symptom something was slow: then its farthest stretch counts,
+ * however far. */
+static int search_alone(void *data, size_t server)
+{
+	struct search *s = data;
+	const bool *skip = s->searched + server * s->q->fleet->counters.n;
+	struct scan_found found;
+	int r;
+
+	if (s->q->server >= 0 && (size_t)s->q->server != server)
+		return 0;
+	if (s->all)
+		return collect_alone(s, server, skip);
+	if (s->q->counter >= 0 && skip[s->q->counter])
+		return 0;
+	r = s->q->counter >= 0 && s->q->server >= 0 ? fleet_scan_symptom(s->q->fleet, server, (size_t)s->q->counter, &found) :
+						      fleet_scan_server(s->q->fleet, server, skip, &found);
+	if (r < 0)
+		return r == -ENODATA ? 0 : r;
+	pthread_mutex_lock(&s->lock);
+	if (found.score > s->best.excess && (s->q->counter >= 0 || found.score >= ALONE))
+		s->best = (struct stretch_found){found.score, found.span};
+	pthread_mutex_unlock(&s->lock);
+	return 0;
 }
 
 /* The first quarter is normal, the window lies behind all of the data. Levels of one and the same time: where a cycle is high, it is high
@@ -218,24 +199,23 @@ static struct fleet_question about_first_quarter(const struct fleet_question *q)
 /* `together`: also those that have peers as they are, for what befell all of a role. */
 static int search_all(struct search *s, bool together)
 {
+	const struct fleet *f = s->q->fleet;
 	int r = 0;
 
-	for (size_t c = 0; c < s->q->fleet->counters.n && r == 0; c++) {
-		if (s->q->counter >= 0 && (size_t)s->q->counter != c)
-			continue;
-		if (together)
-			r = search_own(s, c, NULL);
-		else
+	for (size_t i = 0; i < f->servers.n; i++)
+		for (size_t c = 0; c < f->counters.n; c++)
+			s->searched[i * f->counters.n + c] = !is_asked(s->q, i, c);
+	for (size_t c = 0; c < f->counters.n && r == 0 && !together; c++)
+		if (s->q->counter < 0 || (size_t)s->q->counter == c)
 			r = search_relative(s, c);
-	}
-	return r;
+	return r < 0 ? r : parallel_run(s->q->threads, f->servers.n, search_alone, s);
 }
 
 static int search_fleet(const struct fleet_question *q, bool together, struct fleet_stretches *all, struct stretch_found *ret_best)
 {
 	const struct fleet *f = q->fleet;
 	struct fleet_question early = about_first_quarter(q);
-	struct search s = {.q = q, .all = all};
+	struct search s = {.q = q, .all = all, .lock = PTHREAD_MUTEX_INITIALIZER};
 	uint32_t rows = 0;
 	int r = fleet_series_open(&early, &s.series);
 
@@ -244,7 +224,8 @@ static int search_fleet(const struct fleet_question *q, bool together, struct fl
 	s.spreads = malloc((f->servers.n + 1) * sizeof(*s.spreads));
 	s.sorted = malloc((f->servers.n + 1) * sizeof(*s.sorted));
 	s.copy = malloc(((size_t)rows + 1) * sizeof(*s.copy));
-	if (!s.spreads || !s.sorted || !s.copy)
+	s.searched = malloc(f->servers.n * f->counters.n + 1);
+	if (!s.spreads || !s.sorted || !s.copy || !s.searched)
 		r = -ENOMEM;
 	if (r == 0)
 		r = search_all(&s, together);
@@ -253,6 +234,7 @@ static int search_fleet(const struct fleet_question *q, bool together, struct fl
 	free(s.spreads);
 	free(s.sorted);
 	free(s.copy);
+	free(s.searched);
 	*ret_best = s.best;
 	return r;
 }
@@ -264,7 +246,7 @@ int fleet_window_find(const struct fleet_question *q, bool together, struct flee
 
 	if (r < 0)
 		return r;
-	if (!(best.excess > 0))
+	if (best.span.to <= best.span.from)
 		return -ENODATA;
 	*ret = best.span;
 	if (ret->to - ret->from < 3 * q->fleet->interval) /* at the edges of the data a window of one row cannot be judged */
@@ -281,23 +263,32 @@ int fleet_stretches_find(const struct fleet_question *q, struct fleet_stretches 
 
 /* --- all the time --- */
 
+/* Those that are there; how many. */
+static size_t levels_of_group(const struct fleet_question *q, const struct fleet_peers *p, int group, const double *levels, float *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->fleet->servers.n; i++)
+		if (p->group.v[i] == group && !isnan(levels[i]))
+			to[n++] = (float)levels[i];
+	return n;
+}
+
 /* The levels of one group's servers; NaN = none. */
 static int compare_group(const struct fleet_question *q, const struct fleet_peers *p, int group, size_t counter, const double *levels,
 			 float *room, struct fleet_findings *ret)
 {
 	double middle, spread;
-	size_t n = 0;
+	size_t n = levels_of_group(q, p, group, levels, room);
 	int r = 0;
 
-	for (size_t i = 0; i < q->fleet->servers.n; i++)
-		if (p->group.v[i] == group && !isnan(levels[i]))
-			room[n++] = (float)levels[i];
 	if (n < FLEET_PEERS_MIN)
 		return 0;
-	middle = (double)select_kth(room, n, n / 2);
-	for (size_t i = 0; i < n; i++)
-		room[i] = (float)fabs((double)room[i] - middle);
-	spread = fmax(1.4826 * (double)select_kth(room, n, n / 2), 0.02 * fabs(middle));
+	middle = (double)columns_select(room, n, n / 2);
+	for (size_t i = 0, k = 0; i < q->fleet->servers.n; i++)
+		if (p->group.v[i] == group && !isnan(levels[i]))
+			room[k++] = (float)fabs(levels[i] - middle);
+	spread = fmax(1.4826 * (double)columns_select(room, n, n / 2), 0.02 * fabs(middle));
 	for (size_t i = 0; i < q->fleet->servers.n && r == 0 && spread > 0; i++) {
 		struct fleet_finding x = fleet_finding_empty;
 
@@ -333,7 +324,7 @@ int fleet_levels_compare(const struct fleet_question *q, struct fleet_findings *
 		for (size_t i = 0; i < f->servers.n; i++) {
 			struct piece all = {f->servers.v[i].column[c], f->servers.v[i].n};
 
-			levels[i] = all.v ? median_of(&all, 1, &select) : NAN;
+			levels[i] = all.v ? columns_median(&all, 1, &select) : NAN;
 		}
 		for (size_t g = 0; g < p.groups && r == 0; g++)
 			r = compare_group(q, &p, (int)g, c, levels, room, ret);

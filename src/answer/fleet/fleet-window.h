@@ -2,22 +2,18 @@
 #pragma once
 
 #include "analysis/fleet/fleet-analysis.h"
+#include "model/fleet/fleet-answer.h"
 
-/* The stretch in which a series lay farthest from its normal: of q's symptom, or of any counter of any server. A server with peers
+/* The interval in which a series lay farthest from its normal: of q's symptom, or of any counter of any server. A server with peers
  * is looked at relative to them: what they all do at the same time, a daily cycle say, is none of its own; its normal is its
  * first quarter, and its spread is what is common among them, so that a fault may last to the end. One without peers is
- * looked at as it is, with its spread of all the data, so that a fault of less than a quarter of it shows; with `together`
- * all are. 0, -ENODATA (none), -ENOMEM. */
+ * looked at as it is (fleet-scan.h), all counters together; with `together` all are. Of a symptom the farthest interval is found, however
+ * far it lies. 0, -ENODATA (none), -ENOMEM. */
 int fleet_window_find(const struct fleet_question *q, bool together, struct fleet_span *ret);
 
-/* All such stretches, of each series at most FLEET_STRETCHES_EACH: what was unusual in a week. In no order. The caller frees the list.
+/* All such intervals, of each series at most FLEET_STRETCHES_EACH: what was unusual in a week. In no order. The caller frees the list.
  * 0 or -ENOMEM. */
 #define FLEET_STRETCHES_EACH 16
-struct fleet_stretch {
-	int server, counter;
-	double score; /* of its own kind: comparable within one answer */
-	struct fleet_span span;
-};
 struct fleet_stretches {
 	VEC(struct fleet_stretch) list;
 };

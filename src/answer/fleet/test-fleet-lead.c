@@ -17,6 +17,8 @@ static struct fleet make(void)
 
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(fleet_add_server(&f, names[i]), i);
+	assert_int_equal(fleet_add_counter(&f, "latency_ms"), 0);
+	assert_int_equal(fleet_add_counter(&f, "requests"), 1);
 	return f;
 }
 
@@ -50,15 +52,36 @@ static void among_equals_the_one_without_a_candidate_below_leads(void **state)
 	put(&e, 1, 0.98, 5 * MINUTE, 5);
 	put(&e, 2, 0.97, 5 * MINUTE, 5);
 	put(&e, 3, 0.60, 1 * MINUTE, 5); /* explains less: no candidate */
-	assert_int_equal(fleet_find_lead(&f, &calls, &e), 1);
+	assert_int_equal(fleet_find_lead(&f, &calls, 0, &e), 1);
 	assert_int_equal(e.list.v[0].server, 2);
 	assert_int_equal(e.list.v[1].server, 0); /* the rest keeps its order */
 	assert_int_equal(e.list.v[2].server, 1);
 	add_call(&calls, (struct fleet_call){2, 0}); /* they call each other: nothing is told apart */
-	assert_int_equal(fleet_find_lead(&f, &calls, &e), 1);
+	assert_int_equal(fleet_find_lead(&f, &calls, 0, &e), 1);
 	assert_int_equal(e.list.v[0].server, 2);
 	VEC_FREE(calls.list);
 	fleet_findings_free(&e);
+	fleet_free(&f);
+}
+
+static void few_rows_accuse_a_callee_by_the_symptoms_quantity_alone(void **state)
+{
+	struct fleet f = make();
+	struct fleet_calls calls = {};
+
+	(void)state;
+	add_call(&calls, (struct fleet_call){0, 1});
+	for (uint32_t rows = 5; rows <= 80; rows += 75) {
+		struct fleet_findings e = {};
+
+		put(&e, 0, 1.00, 5 * MINUTE, rows);
+		put(&e, 1, 0.98, 5 * MINUTE, rows);
+		e.list.v[1].counter = 1; /* its requests: what the caller asks of it */
+		assert_int_equal(fleet_find_lead(&f, &calls, 0, &e), 1);
+		assert_int_equal(e.list.v[0].server, rows > 5 ? 1 : 0);
+		fleet_findings_free(&e);
+	}
+	VEC_FREE(calls.list);
 	fleet_free(&f);
 }
 
@@ -72,10 +95,29 @@ static void what_moved_first_leads_where_rows_can_tell(void **state)
 
 		put(&e, 0, 1.00, 5 * MINUTE, rows);
 		put(&e, 1, 0.90, 3 * MINUTE, rows);
-		assert_int_equal(fleet_find_lead(&f, NULL, &e), 1);
+		assert_int_equal(fleet_find_lead(&f, NULL, 0, &e), 1);
 		assert_int_equal(e.list.v[0].server, rows > 5 ? 1 : 0);
 		fleet_findings_free(&e);
 	}
+	fleet_free(&f);
+}
+
+/* A database's disk is busy a minute before its queries take longer. */
+static void the_first_counter_of_the_server_leads(void **state)
+{
+	struct fleet f = make();
+	struct fleet_findings e = {};
+
+	(void)state;
+	put(&e, 0, 0.98, 5 * MINUTE, 80);
+	put(&e, 2, 0.90, 4 * MINUTE, 80);
+	put(&e, 2, 0.89, 3 * MINUTE, 80);
+	put(&e, 2, 0.55, 1 * MINUTE, 80); /* explains less */
+	e.list.v[2].counter = 1;
+	assert_int_equal(fleet_find_lead(&f, NULL, 0, &e), 1);
+	assert_int_equal(e.list.v[0].server, 2);
+	assert_int_equal(e.list.v[0].counter, 1);
+	fleet_findings_free(&e);
 	fleet_free(&f);
 }
 
@@ -85,12 +127,12 @@ static void what_explains_little_leads_nothing(void **state)
 	struct fleet_findings e = {};
 
 	(void)state;
-	assert_int_equal(fleet_find_lead(&f, NULL, &e), 0);
+	assert_int_equal(fleet_find_lead(&f, NULL, 0, &e), 0);
 	put(&e, 0, 0.4, MINUTE, 80);
-	assert_int_equal(fleet_find_lead(&f, NULL, &e), 0);
+	assert_int_equal(fleet_find_lead(&f, NULL, 0, &e), 0);
 	fleet_findings_free(&e);
 	fleet_free(&f);
 }
 
 RUN_TESTS(cmocka_unit_test(among_equals_the_one_without_a_candidate_below_leads),
-	  cmocka_unit_test(what_moved_first_leads_where_rows_can_tell), cmocka_unit_test(what_explains_little_leads_nothing))
+	  cmocka_unit_test(few_rows_accuse_a_callee_by_the_symptoms_quantity_alone), cmocka_unit_test(what_moved_first_leads_where_rows_can_tell), cmocka_unit_test(the_first_counter_of_the_server_leads), cmocka_unit_test(what_explains_little_leads_nothing))

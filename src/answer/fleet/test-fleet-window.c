@@ -109,6 +109,67 @@ static void a_server_that_is_ill_all_the_time_differs_from_its_peers(void **stat
 	release(f);
 }
 
+/* web-2's ramp begins with nothing; web-5 is twice as high all the time. */
+static void a_ramp_is_named_before_a_server_of_another_level(void **state)
+{
+	struct intake *in = intake_new();
+	const struct causes none = {};
+	struct fleet_question q;
+	struct fleet_answer a;
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned s = 0; s < 6; s++) {
+		char name[8];
+		int server;
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < 2 * ROWS; t++) {
+			double ramp = s == 2 && t >= ROWS ? 0.8 * (t - ROWS) / ROWS : 0;
+
+			assert_int_equal(intake_put(in, server, intake_counter(in, "cpu", NULL), t * STEP, (s == 5 ? 200 : 100) * (1 + ramp) + 3 * wobble(s, t)), 0);
+		}
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	q.window.from = ROWS * STEP;
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	assert_int_equal(a.server, fleet_find_server(f, "web-2"));
+	fleet_answer_free(&a);
+	release(f);
+}
+
+/* More than are sorted at once when a median is looked for. */
+static void one_of_many_differs_from_its_peers(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found = {};
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned s = 0; s < 200; s++) {
+		char name[12];
+		int server;
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < 8; t++)
+			assert_int_equal(intake_put(in, server, intake_counter(in, "cpu", NULL), t * STEP, s == 77 ? 200 : 100 + 20 * wobble(s, 1)), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	assert_int_equal(fleet_levels_compare(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "web-77"));
+	assert_true(fabs(found.list.v[0].spread - 15.69) < 0.1); /* 1.4826 times the median distance */
+	fleet_findings_free(&found);
+	release(f);
+}
+
 static void a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other(void **state)
 {
 	struct fleet *f = six(0.5, 0, ROWS);
@@ -129,6 +190,6 @@ static void a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other(void 
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+RUN_TESTS(cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
 	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
 	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))

@@ -74,11 +74,15 @@ static void incidents_of_two_hosts_are_one_group(void **state)
 	assert_int_equal(p.hosts, 2);
 	assert_int_equal(p.unreadable, 0);
 	assert_int_equal(p.list.n, 6);
-	assert_int_equal(p.groups.list.n, 2);
-	for (size_t g = 0; g < 2; g++)
-		assert_int_equal(p.groups.list.v[g].marks.n, 3);
+	assert_int_equal(p.groups.n, 2);
+	for (size_t g = 0; g < 2; g++) {
+		assert_int_equal(p.groups.v[g].incidents.n, 3);
+		assert_int_equal(p.groups.v[g].hosts, 2);
+	}
+	assert_int_equal(p.groups.v[0].right + p.groups.v[1].right, 1);
+	assert_int_equal(p.groups.v[0].wrong + p.groups.v[1].wrong, 1);
 	for (size_t i = 0; i < p.list.n; i++)
-		said[p.list.v[i].mark.feedback]++;
+		said[p.list.v[i].feedback]++;
 	assert_int_equal(said[FEEDBACK_RIGHT], 1);
 	assert_int_equal(said[FEEDBACK_WRONG], 1);
 	assert_string_equal(p.list.v[0].host, "db-1");

@@ -100,7 +100,7 @@ static char *tell(const struct start *st, const char *kind, int64_t until)
 	struct str s = {};
 	char span[32];
 
-	str_printf(&s, "the start took %s", format_span(until, span, sizeof(span)));
+	str_printf(&s, "the start took %s", clock_format_span(until, span, sizeof(span)));
 	str_printf(&s, kind ? "; %s" : "; nothing was short", kind ? kind + strlen("start-up: ") : "");
 	str_printf(&s, ": %.1f s of CPU", st->cpu / 1e9);
 	if (cpu)

@@ -93,7 +93,7 @@ static int add_owner(struct reading *r, enum entity_kind kind, const struct meas
 /* 0 with *ret NULL: there are HISTORY_PROGRAMS_MAX already. */
 static int find_owner(struct reading *r, const struct subject *s, struct owner **ret)
 {
-	const uint64_t key = s->info.kind == ENTITY_SYSTEM ? 0 : hash_text(s->program);
+	const uint64_t key = s->info.kind == ENTITY_SYSTEM ? 0 : hmap_hash_text(s->program);
 	size_t at = s->info.kind == ENTITY_SYSTEM ? 1 : (size_t)hmap_get(&r->by_program, key, 0);
 	_cleanup_free_ char *label = NULL;
 	int n;

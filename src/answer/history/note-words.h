@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "base/data/vec.h"
+#include "model/answer/note-word.h"
 
 #define NOTE_WORDS_MAX	 2000 /* different words that are looked at; later ones are left out */
 #define NOTE_WORD_LENGTH 32   /* bytes: longer ones are cut */
@@ -12,18 +12,6 @@
 struct noted_incident {
 	const char *note;    /* NULL = none */
 	const char *symptom; /* what was found, as "disk", "backup": NULL = nothing */
-};
-
-struct note_word {
-	char *word;
-	const char *symptom; /* one of the incidents' */
-	unsigned both, with_word, with_symptom; /* incidents */
-	double p, q; /* fisher_p(); q over all pairs that were tried */
-};
-
-struct note_words {
-	VEC(struct note_word) list; /* the least q first */
-	unsigned incidents;	    /* with a note and a symptom */
 };
 
 /* Words of three letters or more, in whatever case; a word counts once an incident. A pair must occur twice. 0 or -ENOMEM. */

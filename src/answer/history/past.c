@@ -17,7 +17,7 @@ struct origin {
 
 struct history {
 	bool gauge;
-	VEC(struct stretch) stretches;
+	VEC(struct older_stretch) stretches;
 	VEC(struct origin) origins; /* one a stretch */
 };
 
@@ -37,7 +37,7 @@ static int begin_hour(struct past *p, const struct summary *s)
 
 static struct history *history_of(struct past *p, const struct summary *s)
 {
-	uint64_t hash = hash_text(s->program), key = feature_key(s->kind, (size_t)s->feature);
+	uint64_t hash = hmap_hash_text(s->program), key = feature_key(s->kind, (size_t)s->feature);
 	struct history *h = hmap_get(&p->histories, hash, key);
 	size_t n;
 
@@ -57,7 +57,7 @@ static struct history *history_of(struct past *p, const struct summary *s)
 /* Rows of one program and hour follow each other. */
 static int begin_group(struct past *p, const struct summary *s)
 {
-	uint64_t now[3] = {p->hours.n, hash_text(s->program), s->kind};
+	uint64_t now[3] = {p->hours.n, hmap_hash_text(s->program), s->kind};
 
 	if (p->most.n && now[0] == p->last[0] && now[1] == p->last[1] && now[2] == p->last[2])
 		return 0;
@@ -86,7 +86,7 @@ static int take(const struct summary *s, void *data)
 	    VEC_PUSH(h->origins, (struct origin){(uint32_t)p->hours.n - 1, (uint32_t)p->most.n - 1}) < 0)
 		return -ENOMEM;
 	return VEC_PUSH(h->stretches,
-			(struct stretch){.from = s->from, .to = s->to, .of_member = s->distribution});
+			(struct older_stretch){.from = s->from, .to = s->to, .of_member = s->distribution});
 }
 
 /* What only the whole hour tells: how much of it was recorded, and whether a gauge's rows are complete. */
@@ -95,7 +95,7 @@ static void settle(const struct past *p, struct history *h)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < h->stretches.n; i++) {
-		struct stretch s = h->stretches.v[i];
+		struct older_stretch s = h->stretches.v[i];
 		const struct past_hour *hour = &p->hours.v[h->origins.v[i].hour];
 
 		if (h->gauge && s.of_member.n < GAUGE_COVERED * p->most.v[h->origins.v[i].group])
@@ -142,11 +142,11 @@ void past_free(struct past *p)
 	marked_times_free(&p->marked);
 }
 
-const struct stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,
+const struct older_stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,
 				size_t feature, size_t *ret_n)
 {
 	const struct history *h =
-		p->histories.n ? hmap_get(&p->histories, hash_text(program), feature_key(kind, feature))
+		p->histories.n ? hmap_get(&p->histories, hmap_hash_text(program), feature_key(kind, feature))
 			       : NULL;
 
 	*ret_n = h ? h->stretches.n : 0;

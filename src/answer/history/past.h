@@ -21,5 +21,5 @@ int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const s
 	      size_t n_marks);
 void past_free(struct past *p);
 /* Oldest first; NULL without any. */
-const struct stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,
+const struct older_stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,
 				size_t feature, size_t *ret_n);

@@ -16,7 +16,7 @@ _Static_assert(UNWIND_REGISTERS <= CAPTURE_REGISTERS, "registers of a capture");
 
 static const char *own(struct frame_namer *n, const char *text, size_t size)
 {
-	uint64_t hash = hash_bytes(text, size);
+	uint64_t hash = hmap_hash_bytes(text, size);
 	char *kept = hmap_get(&n->texts, hash, size);
 
 	if (kept)
@@ -63,7 +63,7 @@ static int read_modules(struct frame_namer *n)
 	struct modules fresh;
 	int r = modules_read(n->proc_root, n->pid, &fresh);
 
-	n->modules_at = boot_now();
+	n->modules_at = clock_boot();
 	if (r < 0)
 		return r;
 	end_unwinder(n);
@@ -77,7 +77,7 @@ static int read_modules(struct frame_namer *n)
 /* Code that was mapped since: libraries opened late. */
 static void refresh_modules(struct frame_namer *n, uint64_t address)
 {
-	if (modules_find(&n->modules, address) || boot_now() - n->modules_at < REFRESH)
+	if (modules_find(&n->modules, address) || clock_boot() - n->modules_at < REFRESH)
 		return;
 	(void)read_modules(n);
 }
@@ -248,7 +248,9 @@ void frame_namer_name(struct frame_namer *n, const struct capture_thread *t, con
 		size_t depth = unwind_user(n, t, user, addresses, FRAMES_MAX, &ret->complete);
 
 		ret->n += name_user(n, addresses, depth, ret->frames + ret->n, ARRAY_SIZE(ret->frames) - ret->n);
-		n->chains++;
-		n->incomplete += !ret->complete;
+		if (t->has_registers || t->n_user != 1) { /* else it is one address */
+			n->chains++;
+			n->incomplete += !ret->complete;
+		}
 	}
 }

@@ -73,7 +73,7 @@ static void write_busy(const struct inspection *n, struct str *out)
 		str_printf(out, "%s in %s", busy == 1 ? " that began" : ", which all began", begins);
 }
 
-char *summarise(const struct inspection *n)
+char *inspect_summary(const struct inspection *n)
 {
 	const struct tree_node *wait = main_wait(n);
 	struct str s = {};
@@ -122,7 +122,7 @@ static void write_bytes(uint64_t bytes, char *buf, size_t size)
 {
 	static const struct feature amount = {.name = "", .unit = BYTES, .kind = GAUGE};
 
-	format_value(&amount, (double)bytes, buf, size);
+	feature_format(&amount, (double)bytes, buf, size);
 }
 
 /* "0::/system.slice/x.service" */
@@ -151,10 +151,10 @@ static void read_group(struct inspection *n, const char *group)
 	long long quota, period;
 
 	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", group);
-	if (take_line(path, text, sizeof(text)) && parse_u64(text, &bytes) == 0) {
+	if (take_line(path, text, sizeof(text)) && str_parse_u64(text, &bytes) == 0) {
 		write_bytes(bytes, limit, sizeof(limit));
 		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.current", group);
-		if (take_line(path, text, sizeof(text)) && parse_u64(text, &now) == 0) {
+		if (take_line(path, text, sizeof(text)) && str_parse_u64(text, &now) == 0) {
 			write_bytes(now, used, sizeof(used));
 			add_limit(n, "memory of its control group: %s of %s", used, limit);
 		}
@@ -185,7 +185,7 @@ static void read_process_limits(const char *proc_root, uint32_t pid, struct insp
 	}
 }
 
-void read_limits(const char *proc_root, uint32_t pid, struct inspection *n)
+void inspect_read_limits(const char *proc_root, uint32_t pid, struct inspection *n)
 {
 	char group[4096];
 

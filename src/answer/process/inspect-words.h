@@ -4,6 +4,6 @@
 #include "answer/process/inspect.h"
 
 /* One sentence for somebody who knows nothing of threads. The caller frees; NULL without memory. */
-char *summarise(const struct inspection *n);
+char *inspect_summary(const struct inspection *n);
 /* The control group's limits, and how near to the process's own it is. */
-void read_limits(const char *proc_root, uint32_t pid, struct inspection *n);
+void inspect_read_limits(const char *proc_root, uint32_t pid, struct inspection *n);

@@ -48,7 +48,7 @@ int inspector_new(const char *proc_root, uint32_t pid, struct inspector **ret)
 		inspector_free(i);
 		return r;
 	}
-	i->began = boot_now();
+	i->began = clock_boot();
 	*ret = i;
 	return 0;
 }
@@ -200,6 +200,30 @@ static void take_look(struct inspector *i, struct inspected_thread *thread, cons
 	str_free(&words);
 }
 
+/* A thread of the kernel has no registers. A single address has no beginning either. */
+static bool shows_beginning(const struct capture_thread *t, const struct chain *c)
+{
+	return c->complete || (!t->has_registers && t->n_user != 1 && c->n);
+}
+
+/* Names the chain, and takes from it where the thread began if that is not known yet. */
+static void name_chain(struct inspector *i, struct inspected_thread *thread, const struct capture_thread *t, const uint64_t *user,
+		       struct chain *ret)
+{
+	frame_namer_name(&i->namer, t, user, ret);
+	if (!thread->begins && shows_beginning(t, ret))
+		note_beginning(thread, ret->frames, ret->n);
+}
+
+void inspector_take_beginning(struct inspector *i, const struct capture_thread *t, const uint64_t *user, int64_t now)
+{
+	struct inspected_thread *thread = find_thread(i, t, now);
+	struct chain chain;
+
+	if (thread && !thread->begins)
+		name_chain(i, thread, t, user, &chain);
+}
+
 void inspector_take(struct inspector *i, const struct capture_thread *t, const uint64_t *user, int64_t now)
 {
 	struct inspected_thread *thread = find_thread(i, t, now);
@@ -207,9 +231,7 @@ void inspector_take(struct inspector *i, const struct capture_thread *t, const u
 
 	if (!thread)
 		return;
-	frame_namer_name(&i->namer, t, user, &chain);
-	if ((chain.complete || (!t->has_registers && chain.n)) && !thread->begins)
-		note_beginning(thread, chain.frames, chain.n);
+	name_chain(i, thread, t, user, &chain);
 	while (chain.n > 1 && chain.frames[chain.n - 1].stub)
 		chain.n--; /* the same for everybody */
 	if (t->kind == CAPTURE_SAMPLE && chain.n)
@@ -364,9 +386,9 @@ void inspector_describe(struct inspector *i, char *exe, char *cmdline, char *uni
 	n->container = container;
 	snprintf(root, sizeof(root), "%s/%u/root", i->namer.proc_root, i->namer.pid);
 	if (n->exe)
-		(void)package_of(root, n->exe, &n->package, &n->version);
-	read_limits(i->namer.proc_root, i->namer.pid, n);
-	i->began = boot_now(); /* the looking itself */
+		(void)owner_package(root, n->exe, &n->package, &n->version);
+	inspect_read_limits(i->namer.proc_root, i->namer.pid, n);
+	i->began = clock_boot(); /* the looking itself */
 }
 
 int inspector_finish(struct inspector *i, const struct inspected_counts *counts, struct inspection *ret)
@@ -381,7 +403,7 @@ int inspector_finish(struct inspector *i, const struct inspected_counts *counts,
 	path_tree_sort(&n->top_down);
 	path_tree_sort(&n->bottom_up);
 	path_tree_sort(&n->waits);
-	n->summary = summarise(n);
+	n->summary = inspect_summary(n);
 	*ret = *n;
 	*n = (struct inspection){};
 	return ret->summary ? 0 : -ENOMEM;

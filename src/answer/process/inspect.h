@@ -16,6 +16,8 @@ int inspector_new(const char *proc_root, uint32_t pid, struct inspector **ret);
 void inspector_free(struct inspector *i);
 /* One thread at a moment (boot ns), or one sample; `user` are its frame pointers' frames. */
 void inspector_take(struct inspector *i, const struct capture_thread *t, const uint64_t *user, int64_t now);
+/* Takes only the place where the thread of a sample began: for callers that count instructions by other means. */
+void inspector_take_beginning(struct inspector *i, const struct capture_thread *t, const uint64_t *user, int64_t now);
 /* All threads were looked at: who is not among them has gone. */
 void inspector_end_look(struct inspector *i, int64_t now);
 

@@ -95,7 +95,7 @@ static double least_use(const char *of)
 	return strcmp(of, "disk") == 0 ? TRIAL_LEAST_BYTES : TRIAL_LEAST_CPU;
 }
 
-int trial_judge(struct trial *t)
+int judge_trial(struct trial *t)
 {
 	struct groups g;
 	struct shift s;

@@ -17,4 +17,4 @@
  * at least TRIAL_LEAST_SHARE of them no       it was bound, and even the interval's upper end is less than
  * that unclear  otherwise, with the reason: nobody waited, it could not be bound, or the noise is too loud
  */
-int trial_judge(struct trial *t);
+int judge_trial(struct trial *t);

@@ -97,8 +97,8 @@ static int take_file(struct sandbox_request *r, size_t i)
 
 void owner_read(void *data, struct sandbox_request *request, struct str *answer)
 {
-	uint64_t kind = read_varint(&request->bytes), found = 0;
-	_cleanup_free_ char *text = read_text(&request->bytes);
+	uint64_t kind = reader_varint(&request->bytes), found = 0;
+	_cleanup_free_ char *text = reader_text(&request->bytes);
 
 	(void)data;
 	if (!text || !*text || !request->n_files)

@@ -33,7 +33,7 @@ struct search {
 static int ask(struct search *s, enum owner_request kind, const char *text, struct reader *ret)
 {
 	const struct sandbox_call call = {
-		.request = &s->request, .files = s->files, .n_files = s->n, .patience = s->until - monotonic_now()};
+		.request = &s->request, .files = s->files, .n_files = s->n, .patience = s->until - clock_monotonic()};
 	int r;
 
 	str_clear(&s->request);
@@ -80,7 +80,7 @@ static int look_through(struct search *s, const char *path, char **ret)
 
 	if (r < 0)
 		return r;
-	found = read_varint(&answer);
+	found = reader_varint(&answer);
 	if (!found || found > SANDBOX_FILES_MAX)
 		return answer.bad ? -EBADMSG : -ENOENT;
 	*ret = strdup(s->names[found - 1]);
@@ -89,7 +89,7 @@ static int look_through(struct search *s, const char *path, char **ret)
 
 static int find_package(struct search *s, int info, const char *path, char **ret)
 {
-	_cleanup_(close_folder) DIR *folder = fdopendir(info);
+	_cleanup_(folder_close) DIR *folder = fdopendir(info);
 	const struct dirent *e;
 	unsigned lists = 0;
 	int r = -ENOENT;
@@ -99,7 +99,7 @@ static int find_package(struct search *s, int info, const char *path, char **ret
 		return -ENOMEM;
 	}
 	while (r == -ENOENT && (e = readdir(folder)) && lists++ < LISTS_MAX) {
-		if (monotonic_now() > s->until)
+		if (clock_monotonic() > s->until)
 			return -ETIME;
 		if (!package_name(e->d_name, s->names[s->n]))
 			continue;
@@ -125,9 +125,9 @@ static char *find_version(struct search *s, const char *root, const char *packag
 	return strndup((const char *)answer.at, VERSION_MAX);
 }
 
-int package_of(const char *root, const char *path, char **ret_package, char **ret_version)
+int owner_package(const char *root, const char *path, char **ret_package, char **ret_version)
 {
-	struct search s = {.until = monotonic_now() + PATIENCE};
+	struct search s = {.until = clock_monotonic() + PATIENCE};
 	int info = outside_open_folder_below(root, INFO), r;
 
 	if (info < 0)

@@ -4,4 +4,4 @@
 
 /* dpkg's database below root ("/proc/PID/root"). At most 2 s. 0; -ENOENT; -ETIME; -EBADMSG for one that dpkg did not write;
  * -errno. What is given consists of the letters that dpkg allows. The caller frees both; the version may be NULL. */
-int package_of(const char *root, const char *path, char **ret_package, char **ret_version);
+int owner_package(const char *root, const char *path, char **ret_package, char **ret_version);

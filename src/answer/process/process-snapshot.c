@@ -11,17 +11,18 @@
 #define READ_MAX (12 * 3600 * NS_PER_SEC) /* more would take gigabytes, and change what is usual of nobody */
 #define NOW_NS (3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */
 
-int snapshot_load(struct store *store, const struct why_request *request, struct process_snapshot *ret)
+int process_snapshot_load(struct store *store, const struct why_request *request,
+			  struct process_snapshot *ret)
 {
 	int64_t window = request->window < READ_MAX || request->has_gaps ? request->window : READ_MAX; /* with gaps no more is recorded in it */
 	int r = store_load(store, request->at - window, request->at + NS_PER_SEC, &ret->data, &ret->damaged);
 
 	if (r == 0)
 		r = store_extent(store, &ret->recorded_from, &ret->recorded_to);
-	return r < 0 ? r : snapshot_rank(ret, request);
+	return r < 0 ? r : process_snapshot_rank(ret, request);
 }
 
-int snapshot_extend(struct process_snapshot *b, struct store *store, int64_t to, unsigned *ret_new)
+int process_snapshot_extend(struct process_snapshot *b, struct store *store, int64_t to, unsigned *ret_new)
 {
 	int64_t last = b->data.ticks.n ? b->data.ticks.v[b->data.ticks.n - 1].wall : 0;
 	struct dataset part = {};
@@ -58,7 +59,7 @@ static double culprit_score_of(const struct answer *verdict, const struct subjec
 	return 0;
 }
 
-int snapshot_rank(struct process_snapshot *b, const struct why_request *request)
+int process_snapshot_rank(struct process_snapshot *b, const struct why_request *request)
 {
 	struct why_request each = *request;
 	struct answer verdict, everybody;
@@ -85,14 +86,14 @@ int snapshot_rank(struct process_snapshot *b, const struct why_request *request)
 	return 0;
 }
 
-void snapshot_free(struct process_snapshot *b)
+void process_snapshot_free(struct process_snapshot *b)
 {
 	answer_free(&b->verdict);
 	answer_free(&b->everybody);
 	dataset_free(&b->data);
 }
 
-const struct suspect *snapshot_find(const struct process_snapshot *b, const char *who)
+const struct suspect *process_snapshot_find(const struct process_snapshot *b, const char *who)
 {
 	const struct ranking *r = &b->everybody.ranking;
 
@@ -142,7 +143,7 @@ static int add_life(const struct dataset *d, const struct subject *s, struct liv
 	return r;
 }
 
-int snapshot_lives(struct store *store, const struct viewer *viewer, int64_t from, int64_t to, struct lives *ret)
+int process_snapshot_lives(struct store *store, const struct viewer *viewer, int64_t from, int64_t to, struct lives *ret)
 {
 	struct dataset d = {};
 	struct lives lives = {};

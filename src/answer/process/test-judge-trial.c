@@ -30,7 +30,7 @@ static enum trial_verdict judge(const double *free, const double *held, double u
 				struct trial *ret)
 {
 	tell(ret, free, held, use_free, use_held);
-	assert_int_equal(trial_judge(ret), 0);
+	assert_int_equal(judge_trial(ret), 0);
 	return ret->verdict;
 }
 
@@ -107,7 +107,7 @@ static void a_phase_without_a_sample_is_no_trial(void **state)
 	(void)state;
 	tell(&t, (double[]){.6, .6, .6, .6}, (double[]){.6, .6, .6, .6}, 1, 0);
 	t.samples.n -= 3;
-	assert_int_equal(trial_judge(&t), -ENODATA);
+	assert_int_equal(judge_trial(&t), -ENODATA);
 	trial_free(&t);
 }
 

@@ -5,16 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/waits/hidden-lock.h"
+#include "answer/live/hidden-lock.h"
+#include "answer/live/lock-file.h"
 #include "answer/waits/wait-chain.h"
 #include "answer/why/quiet.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/str.h"
+#include "timeline/blame/new-sleepers.h"
 
 #define BASELINE_MOST  (1800 * NS_PER_SEC)
+#define SLEEPERS_MOST  4 /* whose memory is looked at: 10 to 20 ms of CPU each of an interpreter */
 #define BASELINE_LEAST (30 * NS_PER_SEC) /* of less nothing is normal */
 #define EXCESS	       5e8		 /* ns/s: half a thread */
+#define LOCKS_PATIENCE 50		 /* ms: on a calm machine it takes 10 */
+#define LOCK_FILE_NEW	    (20 * NS_PER_SEC) /* made about when its sleeps changed, which new_sleepers_find() sees for ten seconds */
+#define LOCK_FILES_PATIENCE (100 * NS_PER_MS) /* for all of them */
+#define RETRY_MOST     (1100 * NS_PER_MS) /* sqliteDefaultBusyCallback() sleeps for 100 ms at most, where there is no usleep() for a second */
+#define OUTWEIGHS      2  /* times what is waited for a shortage */
 #define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
 
 static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
@@ -51,16 +59,53 @@ static double waited_until(const struct dataset *d, const struct subject *s, siz
 	return subject_mean(d, s, kind, begin_of(d, to), to);
 }
 
-/* By the trace, in its last three seconds; *ret_since: the wall time since when a thread of those has waited. */
-static double waited_in_trace(const struct trace *t, uint32_t pid, size_t kind, int64_t *ret_since)
-{
-	double sum = 0;
+/* The threads that wait at the end of the trace, by process: of 20,000 of them not all are looked at for each process. */
+struct waiting {
+	const struct trace *trace;
+	const struct trace_thread **v;
+	size_t n;
+};
 
+static int by_process(const void *a, const void *b)
+{
+	const struct trace_thread *x = *(const struct trace_thread *const *)a, *y = *(const struct trace_thread *const *)b;
+
+	return x->tgid != y->tgid ? (x->tgid < y->tgid ? -1 : 1) : x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static int find_waiting(const struct trace *t, struct waiting *ret)
+{
+	struct waiting w = {.trace = t, .v = calloc(t->threads.n + 1, sizeof(*w.v))};
+
+	if (!w.v)
+		return -ENOMEM;
 	for (size_t i = 0; i < t->threads.n; i++) {
 		const struct trace_thread *th = &t->threads.v[i];
+
+		if (!th->end && th->state_since && th->state_since <= t->frozen && kind_of_state(th->state) != SIZE_MAX)
+			w.v[w.n++] = th;
+	}
+	qsort(w.v, w.n, sizeof(*w.v), by_process);
+	*ret = w;
+	return 0;
+}
+
+static void waiting_free(struct waiting *w)
+{
+	free(w->v);
+}
+
+/* By the trace, in its last three seconds; *ret_since: the wall time since when a thread of those has waited. */
+static double waited_in_trace(const struct waiting *w, uint32_t pid, size_t kind, int64_t *ret_since)
+{
+	const struct trace *t = w->trace;
+	double sum = 0;
+
+	for (size_t i = FIRST_WHERE(k, w->n, w->v[k]->tgid >= pid); i < w->n && w->v[i]->tgid == pid; i++) {
+		const struct trace_thread *th = w->v[i];
 		uint64_t waited = t->frozen - th->state_since;
 
-		if (th->tgid != pid || th->end || !th->state_since || th->state_since > t->frozen || kind_of_state(th->state) != kind)
+		if (kind_of_state(th->state) != kind)
 			continue;
 		sum += waited < HANG_LEAST ? (double)waited : (double)HANG_LEAST;
 		if (waited >= HANG_LEAST && trace_wall(t, th->state_since) < *ret_since)
@@ -97,10 +142,20 @@ static double normally(const struct dataset *d, const struct hang_question *q, c
 	return known >= BASELINE_LEAST ? most : NAN;
 }
 
-static bool hangs(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, struct hang *ret)
+/* Where incidents leave too little to compare with, what was waited in them is normal, too: fewer hangs are seen, but no press is in vain. */
+static double normally_or_ever(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, uint32_t until)
+{
+	const struct hang_question all = {.at = q->at};
+	double most = normally(d, q, s, kind, until);
+
+	return isnan(most) && q->excluded ? normally(d, &all, s, kind, until) : most;
+}
+
+static bool hangs(const struct dataset *d, const struct hang_question *q, const struct waiting *w, const struct subject *s, size_t kind,
+		  struct hang *ret)
 {
 	int64_t since = INT64_MAX;
-	double now = waited_until(d, s, kind, q->at), in_trace = q->trace ? waited_in_trace(q->trace, s->info.pid, kind, &since) : 0;
+	double now = waited_until(d, s, kind, q->at), in_trace = waited_in_trace(w, s->info.pid, kind, &since);
 	uint32_t before;
 
 	now = isnan(now) ? in_trace : fmax(now, in_trace);
@@ -109,7 +164,7 @@ static bool hangs(const struct dataset *d, const struct hang_question *q, const 
 	before = before_hang(d, s, kind, q->at, now, since);
 	if (d->ticks.v[before].wall < since)
 		since = d->ticks.v[before].wall;
-	*ret = (struct hang){.victim = s, .kind = kind, .now = now, .since = since, .normal = normally(d, q, s, kind, before)};
+	*ret = (struct hang){.victim = s, .kind = kind, .now = now, .since = since, .normal = normally_or_ever(d, q, s, kind, before)};
 	return d->ticks.v[q->at].wall - since >= HANG_LEAST - NS_PER_SEC && now - ret->normal >= EXCESS; /* false of NAN */
 }
 
@@ -123,6 +178,8 @@ static int by_excess(const void *a, const void *b)
 	const struct hang *x = a, *y = b;
 	double more = (y->now - y->normal) - (x->now - x->normal);
 
+	if (x->assumed != y->assumed)
+		return x->assumed ? 1 : -1;
 	return more > 0 ? 1 : more < 0 ? -1 : x->victim->info.pid < y->victim->info.pid ? -1 : x->victim->info.pid > y->victim->info.pid;
 }
 
@@ -158,7 +215,7 @@ static int add_quiet(const struct dataset *d, const struct hang_question *q, str
 	return VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = PROCESS_FEATURE_COUNT, .since = d->ticks.v[q->at].wall - ns});
 }
 
-static int collect(const struct dataset *d, const struct hang_question *q, struct answer *a)
+static int collect(const struct dataset *d, const struct hang_question *q, const struct waiting *w, struct answer *a)
 {
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
@@ -166,7 +223,7 @@ static int collect(const struct dataset *d, const struct hang_question *q, struc
 		for (size_t k = 0; k < ARRAY_SIZE(kinds) && is_asked_about(s, q->at); k++) {
 			struct hang h;
 
-			if (subject_has(s, kinds[k]) && hangs(d, q, s, kinds[k], &h) && VEC_PUSH(a->hangs, h) < 0)
+			if (subject_has(s, kinds[k]) && hangs(d, q, w, s, kinds[k], &h) && VEC_PUSH(a->hangs, h) < 0)
 				return -ENOMEM;
 		}
 	}
@@ -217,26 +274,46 @@ static int add_late(const struct dataset *d, const struct hang_question *q, cons
 	return 0;
 }
 
+/* Requests that no event tells of: the chain confirms them. */
+static int add_assumed(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
+{
+	for (size_t i = 0; q->proc_root && i < requests->assumed.n; i++) {
+		const struct peer_request *r = &requests->assumed.v[i];
+		const struct subject *s = subject_of(d, r->process);
+		struct hang h = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC, .took = r->took, .normally = r->normally,
+				 .since = trace_wall(q->trace, (uint64_t)r->since), .assumed = true};
+
+		if (s && is_asked_about(s, q->at) && !hang_of(a, s) && VEC_PUSH(a->hangs, h) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Since when the thread has slept (wall ns); 0 = for no second, or not at all. */
 static int64_t asleep_since(const struct trace *t, uint32_t tid)
 {
 	const struct trace_thread *th = trace_thread(t, tid, t->frozen);
 
-	if (!th || th->end || !th->state_since || th->state == STATE_RUNNING || state_is_runnable(th->state) || th->state_since + NS_PER_SEC > t->frozen)
+	if (!th || th->end || !th->state_since || th->state == STATE_RUNNING || thread_state_is_runnable(th->state) || th->state_since + NS_PER_SEC > t->frozen)
 		return 0;
 	return trace_wall(t, th->state_since);
 }
 
+static bool may_retry(const struct trace *t, const struct trace_thread *th)
+{
+	return !th->end && th->state == STATE_TIMER && th->state_since + RETRY_MOST > t->frozen;
+}
+
 /* Who sleeps between attempts to lock an SQLite database waits in no call that says so; whose transaction it is sleeps longer. */
-static int add_retries(const struct dataset *d, const struct hang_question *q, struct answer *a)
+static int add_retries(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct answer *a)
 {
 	for (size_t i = 0; q->trace && q->proc_root && i < q->trace->threads.n; i++) {
 		const struct trace_thread *th = &q->trace->threads.v[i];
-		const struct subject *s = !th->end && th->state == STATE_TIMER ? subject_of(d, th->tgid) : NULL;
+		const struct subject *s = may_retry(q->trace, th) ? subject_of(d, th->tgid) : NULL;
 		struct hidden_lock lock;
 		int64_t since;
 
-		if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !sqlite_lock_find(q->proc_root, th->tgid, &lock))
+		if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !hidden_lock_of_sqlite(locks, th->tgid, &lock))
 			continue;
 		since = asleep_since(q->trace, lock.holder);
 		if (since && VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) < 0)
@@ -245,17 +322,75 @@ static int add_retries(const struct dataset *d, const struct hang_question *q, s
 	return 0;
 }
 
-/* An event loop, and who goes on while it is looked at, do not hang; who reads from a pipe waits for work, unless it is known to have asked. */
+/* Who tries again and again to make a lock file, which has been there for a while: the thread of `sleep` is its script's. */
+static int add_lock_file(const struct dataset *d, const struct hang_question *q, const struct trace_thread *th, int64_t patience, struct answer *a)
+{
+	struct live_thread t;
+	struct lock_file lock;
+	const struct subject *s;
+
+	if (live_thread_read(q->proc_root, th->tgid, th->tid, &t) < 0)
+		return 0;
+	s = subject_of(d, lock_file_seeker(&t));
+	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !lock_file_find(q->proc_root, &t, patience, &lock) || !lock.holder ||
+	    d->ticks.v[q->at].wall - lock.since < HANG_LEAST || d->ticks.v[q->at].wall - lock.since > LOCK_FILE_NEW)
+		return 0;
+	return VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = lock.since});
+}
+
+static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	const int64_t until = clock_monotonic() + LOCK_FILES_PATIENCE;
+	struct new_sleepers sleepers = {};
+	int r = q->trace && q->proc_root ? new_sleepers_find(q->trace, &sleepers) : 0;
+	int64_t left;
+
+	for (size_t i = 0; r == 0 && i < sleepers.list.n && i < SLEEPERS_MOST && (left = until - clock_monotonic()) > 0; i++)
+		r = add_lock_file(d, q, &q->trace->threads.v[sleepers.list.v[i]], left, a);
+	new_sleepers_free(&sleepers);
+	return r;
+}
+
+/* An event loop, who pauses, and who goes on while it is looked at, do not hang; who reads from a pipe waits for work, unless it is known to have
+ * asked. */
 static bool may_hang(const struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
+	bool alone = h->chain.links.n == 1, quiet = h->kind == PROCESS_FEATURE_COUNT;
 
-	return h->chain.links.n && (!first->reads || h->took) && first->kind != CHAIN_RUNS && (first->kind != CHAIN_EVENTS || h->chain.links.n > 1);
+	return h->chain.links.n && (!first->reads || h->took) && first->kind != CHAIN_RUNS &&
+	       !(alone && (first->kind == CHAIN_EVENTS || (first->kind == CHAIN_SLEEPS && !quiet)));
 }
 
-static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
+/* A script that asks this program waits for the answer. */
+static bool waits_for_us(const struct hang *h)
 {
-	struct chain_question live = {q->proc_root, q->viewer, 0, requests};
+	for (size_t i = 1; i < h->chain.links.n; i++)
+		if (entity_name_is_ours(h->chain.links.v[i].comm))
+			return true;
+	return false;
+}
+
+/* TCP knows when it asked; else it asked before it went to sleep. False: nothing is unanswered, or not for long. */
+static bool confirm(struct hang *h)
+{
+	const struct chain_link *first = h->chain.links.v;
+
+	if (!h->assumed)
+		return true;
+	if (!h->chain.links.n || !first->unanswered)
+		return false;
+	if (first->asked_ms) {
+		h->since -= first->asked_ms * NS_PER_MS - h->took;
+		h->took = first->asked_ms * NS_PER_MS;
+	}
+	h->normal = (double)NS_PER_SEC * (double)h->normally / (double)h->took;
+	return peer_request_is_late(h->took, h->normally);
+}
+
+static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct answer *a)
+{
+	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < a->hangs.n; i++) {
@@ -264,7 +399,7 @@ static int look_up_chains(const struct hang_question *q, const struct peer_reque
 
 		if (r < 0)
 			return r;
-		if (may_hang(h))
+		if (may_hang(h) && !waits_for_us(h) && confirm(h))
 			a->hangs.v[kept++] = *h;
 		else
 			wait_chain_free(&h->chain);
@@ -284,17 +419,21 @@ static void sort(struct answer *a, int (*compare)(const void *, const void *))
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
 {
 	_cleanup_(peer_requests_free) struct peer_requests requests = {};
-	int r = q->trace ? peer_requests_find(q->trace, &requests) : 0;
+	_cleanup_(file_locks_free) struct file_locks locks = {.proc_root = q->proc_root, .patience = LOCKS_PATIENCE};
+	_cleanup_(waiting_free) struct waiting waiting = {};
+	int r = q->trace ? peer_requests_find(q->trace, &requests) ?: find_waiting(q->trace, &waiting) : 0;
 
-	r = r ?: collect(d, q, a);
+	r = r ?: collect(d, q, &waiting, a);
 	r = r ?: add_late(d, q, &requests, a);
-	r = r ?: add_retries(d, q, a);
+	r = r ?: add_retries(d, q, &locks, a);
+	r = r ?: add_lock_files(d, q, a);
+	r = r ?: add_assumed(d, q, &requests, a);
 	if (r < 0)
 		return r;
 	sort(a, by_excess);
 	r = add_quiet(d, q, a);
 	if (r == 0 && q->proc_root)
-		r = look_up_chains(q, &requests, a);
+		r = look_up_chains(q, &requests, &locks, a);
 	sort(a, by_chain);
 	return r;
 }
@@ -316,11 +455,34 @@ const struct subject *hang_culprit(const struct dataset *d, const struct hang *h
 	return hang_is_explained(h) ? subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid) : NULL;
 }
 
+/* Who waits for a child waits for what that waits for. */
+static const struct chain_link *first_wait(const struct hang *h)
+{
+	const struct chain_link *l = h->chain.links.v, *last = l + h->chain.links.n - 1;
+
+	while (l < last && l->kind == CHAIN_CHILD)
+		l++;
+	return l;
+}
+
+/* How much of the time it waits beyond what is normal. */
+static double score_of(const struct hang *h)
+{
+	return fmin(1, h->kind < PROCESS_FEATURE_COUNT ? (h->now - h->normal) / 1e9 : 1);
+}
+
+bool hang_outweighs(const struct hang *h, double pressure)
+{
+	enum chain_kind last = h->chain.links.n ? h->chain.links.v[h->chain.links.n - 1].kind : CHAIN_RUNS;
+
+	return hang_is_explained(h) && last != CHAIN_RUNS && last != CHAIN_DISK && score_of(h) > OUTWEIGHS * pressure;
+}
+
 static enum bottleneck bottleneck_of(const struct hang *h)
 {
 	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
 							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK};
-	enum bottleneck b = of[h->chain.links.v[0].kind];
+	enum bottleneck b = of[first_wait(h)->kind];
 
 	return b ? b : BOTTLENECK_PEER;
 }
@@ -337,10 +499,11 @@ static void put_name(const struct dataset *d, const struct chain_link *l, struct
 char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 {
 	const struct chain_link *links = h->chain.links.v;
+	int64_t waited = at - h->since > h->took ? at - h->since : h->took; /* the answer came after the last tick */
 	char *label = entity_label(&h->victim->info), span[32];
 	struct str s = {};
 
-	str_printf(&s, "%s (pid %u) has waited for %s", label ? label : h->victim->program, h->victim->info.pid, format_span(at - h->since, span, sizeof(span)));
+	str_printf(&s, "%s (pid %u) has waited for %s", label ? label : h->victim->program, h->victim->info.pid, clock_format_span(waited, span, sizeof(span)));
 	free(label);
 	if (h->took)
 		str_printf(&s, " (the slowest answer takes %.2g s, normally %.2g s at most)", (double)h->took / 1e9, (double)h->normally / 1e9);
@@ -361,7 +524,7 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 
 static int put_first(struct ranking *r, const struct subject *culprit, const struct hang *h)
 {
-	double score = fmin(1, h->kind < PROCESS_FEATURE_COUNT ? (h->now - h->normal) / 1e9 : 1);
+	double score = score_of(h);
 	struct suspect top = {.subject = culprit, .score = score, .probability = NAN, .share = NAN, .of = bottleneck_of(h), .members = 1};
 	struct suspect victim = {.subject = h->victim, .score = score, .share = NAN, .of = top.of, .members = 1};
 

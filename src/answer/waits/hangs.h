@@ -1,8 +1,9 @@
 /* Programs that wait for another one longer than they ever did: the commonest slowness of a machine that is short of nothing.
  *
  * A process hangs when its threads have waited for locks, network sockets, or pipes, local sockets and files for three seconds at the least, half a
- * thread more than in any three seconds of the half hour before; when an answer of another process is late (timeline/blame/peer-requests.h); when it
- * tries again and again to lock an SQLite database (answer/waits/hidden-lock.h); or when it has gone quiet (answer/why/quiet.h). For whom it waits is looked up
+ * thread more than in any three seconds of the half hour before; when an answer of another process is late (timeline/blame/peer-requests.h), where
+ * no event tells of the request by what the kernel says of the connection; when it
+ * tries again and again to lock an SQLite database (answer/live/hidden-lock.h), or to make a lock file (answer/live/lock-file.h); or when it has gone quiet (answer/why/quiet.h). For whom it waits is looked up
  * in /proc of this moment (answer/waits/wait-chain.h), where the question is about now.
  */
 #pragma once
@@ -26,6 +27,9 @@ struct hang_question {
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a);
 /* Does its chain end at another program, which does something else than wait for work? */
 bool hang_is_explained(const struct hang *h);
+/* Does it say more than a shortage for which programs wait that share of the time? A program that stands still does, where less than half of that
+ * is waited, and where who is at the end of its chain neither runs nor waits for the disk, which a shortage would explain. */
+bool hang_outweighs(const struct hang *h, double pressure);
 /* The process at the end of its chain; NULL = none, or one that is not recorded. */
 const struct subject *hang_culprit(const struct dataset *d, const struct hang *h);
 /* The first explained hang becomes what the answer says. True if there is one. -ENOMEM. */

@@ -79,8 +79,8 @@ static struct program_wait measure(const struct dataset *d, const char *who, siz
 		w.now /= (double)recent;
 	if (n >= BASELINE_LEAST) {
 		qsort(values, n, sizeof(*values), ascending);
-		w.p50 = quantile_sorted(values, n, 0.5);
-		w.p90 = quantile_sorted(values, n, 0.9);
+		w.p50 = robust_quantile(values, n, 0.5);
+		w.p90 = robust_quantile(values, n, 0.9);
 	}
 	w.unusual = w.now > UNUSUAL_TIMES * w.p90 + UNUSUAL_LEAST;
 	return w;

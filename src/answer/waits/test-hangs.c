@@ -2,12 +2,17 @@
 #include "answer/why/test-recording.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "answer/waits/hangs.h"
+#include "answer/live/live-thread.h"
 #include "base/data/cleanup.h"
 
 #define LONG 8 /* ticks */
@@ -69,6 +74,26 @@ static void who_always_waits_does_not_hang(void **state)
 	ask_live(&st, NULL);
 	assert_int_equal(st.answer.hangs.n, 0);
 	assert_non_null(strstr(st.answer.summary, "nothing unusual"));
+	end(&st);
+}
+
+/* Who presses again and again leaves no moment that is not near a press. */
+static void presses_leave_something_to_compare_with(void **state)
+{
+	struct answer a = {};
+	struct subject *client;
+	bool excluded[TICKS];
+	struct hang_question q = {.at = TICKS - 1, .excluded = excluded};
+	struct story st;
+
+	(void)state;
+	memset(excluded, true, sizeof(excluded));
+	begin_calm(&st);
+	client = hanging_client(&st);
+	series_push(&client->series[FEATURE_WAIT_PEER], TICKS - 1, LONG * NS_PER_SEC / client->features[FEATURE_WAIT_PEER].quantum);
+	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
+	assert_int_equal(a.hangs.n, 1);
+	answer_free(&a);
 	end(&st);
 }
 
@@ -173,6 +198,122 @@ static void an_answer_later_than_ever_is_a_hang(void **state)
 	end(&st);
 }
 
+static struct subject *is_process(struct subject *s, pid_t pid)
+{
+	s->info.pid = (uint32_t)pid;
+	return s;
+}
+
+/* Client and server have asked and answered each other in poll(); since then the server sleeps, and the client polls for four seconds. */
+static void tell_of_habit(struct trace *t, uint32_t client, uint32_t server)
+{
+	struct trace_thread both[] = {{.tid = client, .tgid = client, .comm = "client", .state = STATE_IDLE, .facts.call = CALL_POLL,
+				       .state_since = 2 * NS_PER_SEC},
+				      {.tid = server, .tgid = server, .comm = "server", .state = STATE_TIMER, .facts.call = CALL_SLEEP,
+				       .state_since = 2 * NS_PER_SEC}};
+
+	assert_int_equal(trace_begin(t, 1), 0);
+	assert_int_equal(trace_add_thread(t, &both[0]) + trace_add_thread(t, &both[1]), 0);
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t at = (1000 + 50 * i) * NS_PER_MS;
+		struct event round[] = {
+			{.kind = EVENT_SWITCH, .time = at - 10, .thread = server, .out = {.state = TASK_STATE_SLEEPS, .call = CALL_POLL}},
+			{.kind = EVENT_WAKEUP, .time = at, .thread = server, .wakeup.waker = client},
+			{.kind = EVENT_SWITCH, .time = at + 10, .thread = client, .out = {.state = TASK_STATE_SLEEPS, .call = CALL_POLL}},
+			{.kind = EVENT_WAKEUP, .time = at + NS_PER_MS, .thread = client, .wakeup.waker = server},
+		};
+
+		for (size_t k = 0; k < ARRAY_SIZE(round); k++)
+			assert_int_equal(trace_add(t, &round[k]), 0);
+	}
+	t->from = 1;
+	t->to = t->frozen = 6 * NS_PER_SEC;
+	assert_int_equal(trace_finish(t), 0);
+}
+
+static pid_t begin_poller(int ends[2], bool asks)
+{
+	pid_t pid = fork();
+	struct pollfd p = {.fd = ends[0], .events = POLLIN};
+
+	if (pid)
+		return pid;
+	close(ends[1]);
+	if (asks)
+		(void)!write(ends[0], "?", 1);
+	poll(&p, 1, -1);
+	_exit(0);
+}
+
+static pid_t begin_sleeper(int ends[2])
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	close(ends[0]);
+	sleep(1000);
+	_exit(0);
+}
+
+static void wait_until_in(pid_t pid, const char *call)
+{
+	for (int i = 0; i < 1000; i++) {
+		struct live_thread t;
+
+		if (live_thread_read("/proc", (unsigned)pid, (unsigned)pid, &t) == 0 && t.state == 'S' && t.call && strcmp(t.call, call) == 0)
+			return;
+		usleep(10000);
+	}
+}
+
+static void poll_for_an_answer(bool asks, size_t hangs)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct answer a = {};
+	const struct viewer root = {};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root};
+	struct subject *victim;
+	pid_t client, server;
+	struct story st;
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	client = begin_poller(ends, asks);
+	server = begin_sleeper(ends);
+	close(ends[0]);
+	close(ends[1]);
+	wait_until_in(client, "poll");
+	wait_until_in(server, "clock_nanosleep");
+	begin_calm(&st);
+	victim = is_process(add(&st, "/bin/client", 0, TICKS - 1, 0), client);
+	is_process(add(&st, "/bin/server", 0, TICKS - 1, 0), server);
+	tell_of_habit(&t, (uint32_t)client, (uint32_t)server);
+	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
+	kill(client, SIGKILL);
+	kill(server, SIGKILL);
+	waitpid(client, NULL, 0);
+	waitpid(server, NULL, 0);
+	assert_int_equal(a.hangs.n, hangs);
+	if (hangs) {
+		assert_ptr_equal(a.hangs.v[0].victim, victim);
+		assert_int_equal(a.hangs.v[0].took, 4 * NS_PER_SEC);
+		assert_int_equal(hang_culprit(&st.d, &a.hangs.v[0])->info.pid, server);
+	}
+	answer_free(&a);
+	end(&st);
+}
+
+/* It was not asleep where it is asked, and so was not woken. */
+static void a_request_that_lies_unread_is_a_hang(void **state)
+{
+	(void)state;
+	if (access("/proc/self/syscall", R_OK) < 0)
+		skip();
+	poll_for_an_answer(true, 1);
+	poll_for_an_answer(false, 0);
+}
+
 /* A process of this test: takes a lock on the file, says so, and does nothing more. */
 static pid_t lock_file(const char *path)
 {
@@ -208,12 +349,6 @@ static bool waits_for_lock(pid_t pid)
 	if (f)
 		fclose(f);
 	return strstr(word, "lock") != NULL;
-}
-
-static struct subject *is_process(struct subject *s, pid_t pid)
-{
-	s->info.pid = (uint32_t)pid;
-	return s;
 }
 
 /* A client that waits for a lock that a backup holds, for real; until end_lock(). */
@@ -283,6 +418,109 @@ static void the_holder_of_a_lock_is_named(void **state)
 	end(&st);
 }
 
+/* A script whose command waits for the lock hangs for the lock. */
+static void who_waits_for_a_child_waits_for_what_that_waits_for(void **state)
+{
+	struct lock_play play;
+	struct subject *script;
+	struct story st;
+	int said[2];
+	pid_t pid;
+
+	(void)state;
+	begin_lock(&play);
+	assert_int_equal(pipe(said), 0);
+	pid = fork();
+	if (pid == 0) {
+		int child = lock_file(play.path);
+
+		(void)!write(said[1], &child, sizeof(child));
+		waitpid(child, NULL, 0);
+		_exit(0);
+	}
+	kill(play.waiter, SIGKILL);
+	waitpid(play.waiter, NULL, 0);
+	assert_int_equal(read(said[0], &play.waiter, sizeof(play.waiter)), sizeof(play.waiter));
+	wait_until_in(play.waiter, "flock");
+	wait_until_in(pid, "wait4");
+	begin_calm(&st);
+	script = is_process(add(&st, "/bin/script", 0, TICKS - 1, 0), pid);
+	use(script, FEATURE_WAIT_PEER, TICKS - LONG, TICKS - 1, 100 * PERCENT);
+	is_process(add(&st, "/bin/backup", 0, TICKS - 1, 0), play.holder);
+	ask_live(&st, "/proc");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	kill(play.waiter, SIGKILL);
+	end_lock(&play);
+	assert_int_equal(first(&st)->subject->info.pid, play.holder);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_LOCK);
+	close(said[0]);
+	close(said[1]);
+	end(&st);
+}
+
+/* A program that is unusual but delays no one is not what a user waits for. */
+static void a_hang_is_told_before_what_delays_no_one(void **state)
+{
+	struct lock_play play;
+	struct subject *reader;
+	struct story st;
+
+	(void)state;
+	begin_lock(&play);
+	begin_calm(&st);
+	reader = add(&st, "/bin/reader", TICKS - 10, TICKS - 1, 0);
+	use(reader, FEATURE_IO_READ_BYTES, TICKS - 10, TICKS - 1, MB);
+	add_waiter(&st, &play);
+	ask_live(&st, "/proc");
+	end_lock(&play);
+	assert_int_equal(first(&st)->subject->info.pid, play.holder);
+	end(&st);
+}
+
+/* A hog, and a client that waits for a lock for as long. */
+static struct subject *begin_hog(struct story *st, const struct lock_play *p, int64_t pressure)
+{
+	struct subject *hog;
+
+	begin(st);
+	use(add(st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	hog = add(st, "/bin/hog", FROM, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	press(st, FEATURE_PSI_CPU_SOME, 2, pressure);
+	add_waiter(st, p);
+	return hog;
+}
+
+static bool tells_of_hog(const struct story *st)
+{
+	for (size_t i = 0; i < st->answer.remarks.n; i++)
+		if (strstr(st->answer.remarks.v[i], "mostly because of hog"))
+			return true;
+	return false;
+}
+
+/* Who stands still waits all the time, who is delayed by the hog a quarter of it. */
+static void a_hang_is_told_before_a_smaller_shortage(void **state)
+{
+	struct lock_play play;
+	struct story small, great;
+	struct subject *hog;
+
+	(void)state;
+	begin_lock(&play);
+	begin_hog(&small, &play, 25);
+	ask_live(&small, "/proc");
+	hog = begin_hog(&great, &play, 80);
+	ask_live(&great, "/proc");
+	end_lock(&play);
+	assert_int_equal(first(&small)->subject->info.pid, play.holder);
+	assert_true(tells_of_hog(&small));
+	assert_ptr_equal(first(&great)->subject, hog);
+	end(&small);
+	end(&great);
+}
+
 /* A shortage that ended some seconds ago is not what it waits for now. */
 static void a_hang_is_told_before_what_is_over(void **state)
 {
@@ -337,8 +575,154 @@ static void who_reads_from_a_pipe_waits_for_work(void **state)
 	end(&st);
 }
 
+/* A delivery that sleeps between attempts to make a lock file, which names a backup; until end_retries(). */
+struct retry_play {
+	char path[32];
+	pid_t holder, seeker;
+	int64_t since; /* wall ns, of the file */
+};
+
+static void begin_retries(struct retry_play *p)
+{
+	struct stat st;
+	int fd;
+
+#ifdef __SANITIZE_THREAD__
+	skip(); /* the name is looked for in the memory of a sleeper, of which this sanitizer takes more than is read */
+#endif
+	snprintf(p->path, sizeof(p->path), "/tmp/XXXXXX.lock");
+	fd = mkstemps(p->path, 5);
+	assert_true(fd >= 0);
+	p->holder = fork();
+	if (p->holder == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_true(dprintf(fd, "%d\n", (int)p->holder) > 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	p->since = st.st_ctim.tv_sec * NS_PER_SEC + st.st_ctim.tv_nsec;
+	p->seeker = fork();
+	if (p->seeker == 0) {
+		char *name = strdup(p->path); /* in its own memory */
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (mkdir(name, 0700) < 0)
+			sleep(20);
+		_exit(0);
+	}
+	wait_until_in(p->seeker, "clock_nanosleep");
+}
+
+static void end_retries(struct retry_play *p)
+{
+	kill(p->seeker, SIGKILL);
+	kill(p->holder, SIGKILL);
+	waitpid(p->seeker, NULL, 0);
+	waitpid(p->holder, NULL, 0);
+	unlink(p->path);
+}
+
+/* It sleeps by a timer since a second, for the first time. */
+static void tell_of_sleep(struct trace *t, pid_t pid)
+{
+	struct trace_thread sleeper = {.tid = (uint32_t)pid, .tgid = (uint32_t)pid, .comm = "delivery", .state = STATE_TIMER, .facts.call = CALL_SLEEP,
+				       .state_since = 5 * NS_PER_SEC};
+
+	assert_int_equal(trace_begin(t, 1), 0);
+	assert_int_equal(trace_add_thread(t, &sleeper), 0);
+	t->from = 1;
+	t->to = t->frozen = 6 * NS_PER_SEC;
+	assert_int_equal(trace_finish(t), 0);
+}
+
+/* The answer of a moment at which the file is `age` old. How many hang. */
+static size_t hangs_at_age(const struct retry_play *p, int64_t age)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct answer a = {};
+	const struct viewer root = {};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root};
+	const struct subject *seeker, *holder;
+	struct story st;
+	size_t n;
+
+	begin_calm(&st);
+	seeker = is_process(add(&st, "/bin/delivery", 0, TICKS - 1, 0), p->seeker);
+	holder = is_process(add(&st, "/bin/backup", 0, TICKS - 1, 0), p->holder);
+	tell_of_sleep(&t, p->seeker);
+	for (int64_t i = 0; i < TICKS; i++)
+		st.d.ticks.v[i].wall = p->since + age - (TICKS - 1 - i) * NS_PER_SEC;
+	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
+	n = a.hangs.n;
+	if (n) {
+		assert_ptr_equal(a.hangs.v[0].victim, seeker);
+		assert_ptr_equal(hang_culprit(&st.d, &a.hangs.v[0]), holder);
+		assert_int_equal(a.hangs.v[0].since, p->since);
+	}
+	answer_free(&a);
+	end(&st);
+	return n;
+}
+
+/* A file that was there long before the sleeps changed, or is only just there, is not what the sleeps are for. */
+static void only_a_lock_file_of_that_time_is_a_hang(void **state)
+{
+	struct retry_play play;
+	size_t n = 0;
+
+	(void)state;
+	if (access("/proc/self/syscall", R_OK) < 0)
+		skip();
+	begin_retries(&play);
+	for (int i = 0; i < 200 && !(n = hangs_at_age(&play, 10 * NS_PER_SEC)); i++)
+		usleep(50000); /* until the file is old enough to be looked at; a busy machine may not find it in time */
+	assert_int_equal(n, 1);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(hangs_at_age(&play, 2 * NS_PER_SEC), 0);
+		assert_int_equal(hangs_at_age(&play, 30 * NS_PER_SEC), 0);
+	}
+	end_retries(&play);
+}
+
+/* A script that asks again and again waits for each answer. */
+static void who_asks_us_does_not_hang(void **state)
+{
+	struct subject *script;
+	struct story st;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0) {
+		pid_t child = fork();
+
+		if (child == 0) {
+			prctl(PR_SET_NAME, "whyslow");
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pause();
+		}
+		waitpid(child, NULL, 0);
+		_exit(0);
+	}
+	wait_until_in(pid, "wait4");
+	begin_calm(&st);
+	script = is_process(add(&st, "/bin/script", 0, TICKS - 1, 0), pid);
+	use(script, FEATURE_WAIT_PEER, TICKS - LONG, TICKS - 1, 100 * PERCENT);
+	ask_live(&st, "/proc");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(st.answer.hangs.n, 0);
+	end(&st);
+}
+
 RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
-	  cmocka_unit_test(the_holder_of_a_lock_is_named), cmocka_unit_test(a_hang_is_told_before_what_is_over),
-	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work))
+	  cmocka_unit_test(a_request_that_lies_unread_is_a_hang),
+	  cmocka_unit_test(the_holder_of_a_lock_is_named), cmocka_unit_test(presses_leave_something_to_compare_with),
+	  cmocka_unit_test(who_waits_for_a_child_waits_for_what_that_waits_for), cmocka_unit_test(a_hang_is_told_before_what_delays_no_one),
+	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage),
+	  cmocka_unit_test(a_hang_is_told_before_what_is_over),
+	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang))

@@ -42,11 +42,11 @@ static void the_group_that_has_the_terminal(void **state)
 	put(2, "2 (shell) S 90 790 790 34816 812 4194304\n"); /* the shell that started it */
 	put(3, "3 (daemon) S 1 3 3 0 -1 4194304\n");
 	put(4, "4 (torn");
-	assert_true(is_in_foreground(root, 1));
-	assert_false(is_in_foreground(root, 2));
-	assert_false(is_in_foreground(root, 3));
-	assert_false(is_in_foreground(root, 4));
-	assert_false(is_in_foreground(root, 5));
+	assert_true(using_in_foreground(root, 1));
+	assert_false(using_in_foreground(root, 2));
+	assert_false(using_in_foreground(root, 3));
+	assert_false(using_in_foreground(root, 4));
+	assert_false(using_in_foreground(root, 5));
 	for (unsigned pid = 1; pid <= 4; pid++)
 		take_away(pid);
 	rmdir(root);

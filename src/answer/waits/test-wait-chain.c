@@ -3,8 +3,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,14 +14,17 @@
 #include <sys/epoll.h>
 #include <sys/fanotify.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answer/live/live-thread.h"
 #include "answer/waits/wait-chain.h"
 #include "base/data/cleanup.h"
+#include "base/data/clock.h"
 
 #define ACTORS 4
 
@@ -126,7 +131,7 @@ static void fill_pipe(const int *files)
 static void find(pid_t pid, size_t links, enum chain_kind last, struct wait_chain *ret)
 {
 	for (int i = 0; i < 5000; i++) {
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)pid, ret), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL}, (unsigned)pid, ret), 0);
 		if (ret->links.n == links && ret->links.v[links - 1].kind == last)
 			return;
 		if (i < 4999)
@@ -167,10 +172,10 @@ static void from_the_client_to_who_holds_the_lock(void **state)
 	close(file);
 	find(client, 3, CHAIN_SLEEPS, &c);
 	expect(&c, 0, client, CHAIN_LOCAL_SOCKET, NULL);
-	expect(&c, 1, server, CHAIN_FILE_LOCK, "at the other end");
+	expect(&c, 1, server, CHAIN_FILE_LOCK, "which has not read the request");
 	expect(&c, 2, holder, CHAIN_SLEEPS, "which holds it");
 	assert_non_null(strstr(c.links.v[1].words, "/tmp/whyslow-chain-"));
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 1000000, NULL}, (unsigned)client, &again), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 1000000, NULL, NULL}, (unsigned)client, &again), 0);
 	assert_false(again.passing);
 	assert_false(c.cycle);
 }
@@ -232,12 +237,12 @@ static void a_worker_does_not_wait_for_its_master(void **state)
 	close(channel[0]);
 }
 
-/* Until the first link is of that kind. */
+/* Asks until the first link is of that kind, and the last one has gone to sleep. */
 static void find_first(pid_t pid, enum chain_kind kind, struct wait_chain *ret)
 {
 	for (int i = 0; i < 5000; i++) {
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)pid, ret), 0);
-		if (ret->links.n && ret->links.v[0].kind == kind)
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL}, (unsigned)pid, ret), 0);
+		if (ret->links.n && ret->links.v[0].kind == kind && ret->links.v[ret->links.n - 1].kind != CHAIN_RUNS)
 			return;
 		wait_chain_free(ret);
 		*ret = (struct wait_chain){};
@@ -321,6 +326,82 @@ static void who_is_asked_before_a_file_is_opened(void **state)
 	close(file);
 }
 
+#define BUS_CONNECTIONS 40
+
+/* files: to the client, to the service, pairs of idle connections */
+static void be_bus(const int *files)
+{
+	int loop = epoll_create1(0), idle[2];
+	struct epoll_event e = {.events = EPOLLIN};
+
+	prctl(PR_SET_NAME, "dbus-daemon");
+	for (int i = 0; i < BUS_CONNECTIONS && socketpair(AF_UNIX, SOCK_STREAM, 0, idle) == 0; i++)
+		epoll_ctl(loop, EPOLL_CTL_ADD, idle[0], &e);
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[0], &e);
+	epoll_ctl(loop, EPOLL_CTL_ADD, files[1], &e);
+	(void)!write(files[1], "call", 4);
+	epoll_wait(loop, &e, 1, -1);
+}
+
+/* A client waits for the bus, and the bus for a service that does not read. */
+static void through_a_message_bus(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t service, client;
+	int front[2], back[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
+	service = begin(just_sleep, NULL, (int[]){front[0], front[1], back[0], -1});
+	begin(be_bus, (int[]){front[1], back[0]}, (int[]){front[0], back[1], -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], back[0], back[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(front[i]);
+		close(back[i]);
+	}
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 2, service, CHAIN_SLEEPS, "which has not read the request");
+}
+
+/* In a network of its own, where port 53 is free. */
+static void ask_name_server(const int *files)
+{
+	volatile unsigned char query[] = {0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 4, 's', 'h', 'o', 'p', 4, 't', 'e', 's', 't', 0, 0, 1, 0, 1};
+	struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	char byte;
+	int s;
+
+	if (unshare(CLONE_NEWNET) == 0) {
+		s = socket(AF_INET, SOCK_DGRAM, 0);
+		if (ioctl(s, SIOCSIFFLAGS, &loopback) == 0 && connect(s, (struct sockaddr *)&server, sizeof(server)) == 0) {
+			(void)!write(files[0], "y", 1);
+			(void)!recv(s, &byte, query[6] + 1u, 0);
+		}
+	}
+	(void)!write(files[0], "n", 1);
+}
+
+static void a_name_server_and_the_name(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t client;
+	int said[2];
+	char works;
+
+	(void)state;
+	assert_int_equal(pipe(said), 0);
+	client = begin(ask_name_server, (int[]){said[1]}, (int[]){said[0], -1});
+	assert_int_equal(read(said[0], &works, 1), 1);
+	close(said[0]);
+	close(said[1]);
+	if (works == 'n')
+		skip();
+	find(client, 1, CHAIN_REMOTE, &c);
+	assert_non_null(strstr(c.links.v[0].words, "waits for the name server at 127.0.0.1:53, which is asked for shop.test"));
+}
+
 /* A server that waits for its next request does not wait for who asks it. */
 static void a_server_without_work_ends_the_chain(void **state)
 {
@@ -383,7 +464,7 @@ static void a_deadlock_is_a_circle(void **state)
 	assert_int_equal(write(go[1], "go", 2), 2);
 	for (int i = 0; i < 5000 && !(c.cycle && c.links.v[0].kind == CHAIN_FILE_LOCK && c.links.v[1].kind == CHAIN_FILE_LOCK); i++) {
 		wait_chain_free(&c);
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL}, (unsigned)one, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL}, (unsigned)one, &c), 0);
 		usleep(1000);
 	}
 	assert_int_equal(c.links.n, 2);
@@ -449,7 +530,7 @@ static void a_child_and_who_is_gone(void **state)
 	find(parent, 2, CHAIN_SLEEPS, &c);
 	expect(&c, 0, parent, CHAIN_CHILD, NULL);
 	assert_string_equal(c.links.v[1].role, "the child");
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/nowhere", &root, 0, NULL}, (unsigned)parent, &none), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/nowhere", &root, 0, NULL, NULL}, (unsigned)parent, &none), 0);
 	assert_int_equal(none.links.n, 0);
 }
 
@@ -476,7 +557,7 @@ static void who_goes_on_does_not_hang(void **state)
 		usleep(1000);
 		wait_chain_free(&c);
 		c = (struct wait_chain){};
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 100000000, NULL}, (unsigned)one, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 100000000, NULL, NULL}, (unsigned)one, &c), 0);
 	}
 	assert_true(c.passing);
 }
@@ -497,10 +578,10 @@ static void what_others_wait_for_is_theirs(void **state)
 	close(file);
 	wait_chain_free(&c);
 	find(waiter, 2, CHAIN_SLEEPS, &c);
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &other, 0, NULL}, (unsigned)waiter, &told), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &other, 0, NULL, NULL}, (unsigned)waiter, &told), 0);
 	assert_int_equal(told.links.n, 1);
 	assert_null(strstr(told.links.v[0].words, "lock"));
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &sees_no_others, 0, NULL}, (unsigned)waiter, &hidden), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &sees_no_others, 0, NULL, NULL}, (unsigned)waiter, &hidden), 0);
 	assert_int_equal(hidden.links.n, 0);
 }
 
@@ -622,10 +703,133 @@ static void events_say_which_connection_of_a_loop_is_meant(void **state)
 	assert_int_equal(VEC_PUSH(requests.pending, asked), 0);
 	wait_chain_free(&c);
 	c = (struct wait_chain){};
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests}, (unsigned)loop, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)loop, &c), 0);
 	assert_int_equal(c.links.n, 2);
 	expect(&c, 1, other, CHAIN_SLEEPS, "at the other end");
 	assert_true(one != other);
+	peer_requests_free(&requests);
+}
+
+/* Polls, of which the descriptors say nothing, while a child sleeps. */
+static void poll_beside_sleeper(const int *files)
+{
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(files[0]);
+		for (;;)
+			sleep(1000);
+	}
+	poll(NULL, 0, -1);
+}
+
+/* ... while a child waits for what its parent has for it. */
+static void poll_beside_reader(const int *files)
+{
+	int work[2];
+
+	if (pipe(work) == 0 && fork() == 0) {
+		char byte;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(files[0]);
+		close(work[1]);
+		(void)!read(work[0], &byte, 1);
+		_exit(0);
+	}
+	close(work[0]);
+	poll(NULL, 0, -1);
+}
+
+static void ask_one(void (*server)(const int *), pid_t *ret_client, pid_t *ret_server)
+{
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	*ret_server = begin(server, (int[]){ends[0]}, (int[]){ends[1], -1});
+	*ret_client = begin(ask, (int[]){ends[1]}, (int[]){ends[0], -1});
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* An event loop of its own, in which a server waits for a command, is not seen by its descriptors. */
+static void a_server_waits_for_its_only_child_that_does_something(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain busy = {}, idle = {};
+	pid_t client, server;
+
+	(void)state;
+	ask_one(poll_beside_sleeper, &client, &server);
+	find(client, 3, CHAIN_SLEEPS, &busy);
+	assert_int_equal(busy.links.v[1].pid, server);
+	assert_int_equal(busy.links.v[1].kind, CHAIN_CHILD);
+	assert_string_equal(busy.links.v[2].role, "the child");
+	ask_one(poll_beside_reader, &client, &server);
+	find(client, 2, CHAIN_EVENTS, &idle);
+}
+
+static void *wait_for_another(void *of)
+{
+	sem_wait(of);
+	return NULL;
+}
+
+/* One thread waits for what another one does not do, the main thread for connections. */
+static void wait_inside(const int *files)
+{
+	pthread_t worker;
+	sem_t never;
+
+	(void)files;
+	sem_init(&never, 0, 0);
+	pthread_create(&worker, NULL, wait_for_another, &never);
+	poll(NULL, 0, -1);
+}
+
+/* Its thread that waits for another one. */
+static unsigned worker_of(pid_t pid)
+{
+	unsigned tids[2];
+	struct live_thread t;
+
+	for (int i = 0; i < 5000; i++, usleep(1000))
+		if (live_threads("/proc", (unsigned)pid, tids, 2) == 2 && live_thread_read("/proc", (unsigned)pid, tids[1], &t) == 0 && t.call &&
+		    strncmp(t.call, "futex", 5) == 0)
+			return t.tid;
+	fail();
+	return 0;
+}
+
+/* A server with a thread for each connection, which waits until it has done what another client asked for before. */
+static void whose_older_request_a_server_has_not_answered(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	struct peer_requests requests = {};
+	pid_t server, before, client;
+	int mine[2], others[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, mine) + socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
+	server = begin(wait_inside, (int[]){mine[0], others[0]}, (int[]){mine[1], others[1], -1});
+	before = begin(ask, (int[]){others[1]}, (int[]){mine[0], mine[1], others[0], -1});
+	client = begin(ask, (int[]){mine[1]}, (int[]){mine[0], others[0], others[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(mine[i]);
+		close(others[i]);
+	}
+	find_first(client, CHAIN_LOCAL_SOCKET, &c);
+	wait_chain_free(&c);
+	c = (struct wait_chain){};
+	for (unsigned i = 0; i < 2; i++) {
+		struct peer_request r = {.process = (uint32_t)(i ? client : before), .server = (uint32_t)server, .asked = worker_of(server),
+					 .since = 1 + i, .took = (9 - (int64_t)i) * NS_PER_SEC};
+
+		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
+	}
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(c.links.n, 3);
+	expect(&c, 1, server, CHAIN_OLDER_REQUEST, "which has not read the request");
+	assert_non_null(strstr(c.links.v[1].words, "9 s old"));
+	expect(&c, 2, before, CHAIN_SLEEPS, "whose request that is");
 	peer_requests_free(&requests);
 }
 
@@ -696,11 +900,12 @@ static void who_has_used_up_the_workers(void **state)
 	close(ready[1]);
 }
 
-RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(a_server_without_work_ends_the_chain),
+RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
-	  TELLS(who_has_used_up_the_workers),
+	  TELLS(who_has_used_up_the_workers), TELLS(whose_older_request_a_server_has_not_answered),
+	  TELLS(a_server_waits_for_its_only_child_that_does_something),
 	  TELLS(who_has_a_lock_of_an_open_file_description))

@@ -7,7 +7,7 @@
 
 /* 812 (vim) S 800 812 790 34816 812 ...: pid (name) state parent group session terminal foreground-group; a name may hold
  * anything. */
-bool is_in_foreground(const char *proc_root, uint32_t pid)
+bool using_in_foreground(const char *proc_root, uint32_t pid)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	char path[256], line[512], *name_end;

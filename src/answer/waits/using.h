@@ -5,4 +5,4 @@
 #include <stdint.h>
 
 /* Whether a process is in the foreground of its terminal: its process group has it. false where that is not known. */
-bool is_in_foreground(const char *proc_root, uint32_t pid);
+bool using_in_foreground(const char *proc_root, uint32_t pid);

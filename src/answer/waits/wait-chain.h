@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/system/file-lock.h"
 #include "model/event/wait-chain.h"
 #include "model/machine/visibility.h"
 #include "timeline/blame/peer-requests.h"
@@ -18,6 +19,7 @@ struct chain_question {
 	const struct viewer *viewer;	 /* at another user's process the chain ends for who is not root (model/machine/visibility.h) */
 	int64_t rest_ns;		 /* > 0: where the first one waits, it is looked at once more after so long (wait_chain.passing) */
 	const struct peer_requests *requests; /* of a moment ago; NULL = there are no events */
+	struct file_locks *locks;	      /* read once for several chains; NULL = this one reads its own */
 };
 
 /* 0 or -ENOMEM. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/live/live-thread.h"
 #include "base/system/file-lock.h"
 #include "base/data/cleanup.h"
 
@@ -78,28 +79,25 @@ static int find_call(int number)
 
 static void write_file(const char *proc_root, unsigned pid, unsigned long long fd, struct str *out)
 {
-	_cleanup_free_ char *path = NULL;
 	char target[1024];
-	ssize_t n;
 
-	if (asprintf(&path, "%s/%u/fd/%llu", proc_root, pid, fd) < 0)
-		return;
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 0)
+	if (!live_fd_link(proc_root, pid, fd, target, sizeof(target)))
 		str_printf(out, "file %llu", fd);
 	else if (strncmp(target, "pipe:", 5) == 0 || strncmp(target, "socket:", 7) == 0)
 		str_printf(out, "a %.*s", (int)strcspn(target, ":"),
 			   target); /* its number says nothing to people */
 	else
-		str_append(out, target, (size_t)n);
+		str_puts(out, target);
 }
 
 static void write_holder(const char *proc_root, unsigned pid, struct str *out)
 {
-	unsigned holder = file_lock_holder(proc_root, pid);
+	struct file_locks locks = {.proc_root = proc_root, .patience = FILE_LOCKS_PATIENCE};
+	unsigned holder = file_locks_holder(&locks, pid);
 	char path[512], name[64] = "a process that has ended,";
 	_cleanup_fclose_ FILE *f = NULL;
 
+	file_locks_free(&locks);
 	if (!holder)
 		return;
 	snprintf(path, sizeof(path), "%s/%u/comm", proc_root, holder);

@@ -37,7 +37,7 @@ static enum bottleneck most_waited_for(const struct pressure *p)
 
 static struct user *user_of(struct hmap *users, const struct subject *s)
 {
-	uint64_t hash = hash_text(s->program);
+	uint64_t hash = hmap_hash_text(s->program);
 	struct user *u = hmap_get(users, hash, 0);
 
 	if (u)
@@ -50,7 +50,8 @@ static struct user *user_of(struct hmap *users, const struct subject *s)
 	return u;
 }
 
-static int sum_by_program(const struct dataset *d, const struct question *q, size_t f, struct hmap *users)
+static int sum_by_program(const struct dataset *d, const struct method_question *q, size_t f,
+			  struct hmap *users)
 {
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
@@ -76,7 +77,7 @@ static int sum_by_program(const struct dataset *d, const struct question *q, siz
 }
 
 /* Whoever uses most of one thing, if it is more than what was found before. */
-static int look_for_user(const struct dataset *d, const struct question *q, size_t f, struct user *best, const struct feature **ret_feature)
+static int look_for_user(const struct dataset *d, const struct method_question *q, size_t f, struct user *best, const struct feature **ret_feature)
 {
 	struct hmap users = {};
 	int r = sum_by_program(d, q, f, &users);
@@ -94,7 +95,7 @@ static int look_for_user(const struct dataset *d, const struct question *q, size
 	return r;
 }
 
-int busiest_find(const struct dataset *d, const struct question *q, const struct pressure *pressure, struct suspect *ret)
+int busiest_find(const struct dataset *d, const struct method_question *q, const struct pressure *pressure, struct suspect *ret)
 {
 	enum bottleneck of = most_waited_for(pressure);
 	const struct feature *feature = NULL;
@@ -105,7 +106,7 @@ int busiest_find(const struct dataset *d, const struct question *q, const struct
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(used); i++)
 		if (used[i].of == of)
 			r = look_for_user(d, q, (size_t)used[i].feature, &best, &feature);
-	if (r < 0 || !feature || best.now < noticeable(feature))
+	if (r < 0 || !feature || best.now < method_noticeable(feature))
 		return r;
 	ret->subject = best.most;
 	ret->members = best.members;

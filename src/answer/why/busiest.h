@@ -7,4 +7,4 @@
 
 /* Of what is waited for most in [q->focus, q->at], if that is worth a word, the program that uses most, with the feature that says
  * how much. Leaves ret->subject NULL where nobody waits much. The caller frees *ret. 0 or -ENOMEM. */
-int busiest_find(const struct dataset *d, const struct question *q, const struct pressure *pressure, struct suspect *ret);
+int busiest_find(const struct dataset *d, const struct method_question *q, const struct pressure *pressure, struct suspect *ret);

@@ -22,7 +22,7 @@
 
 struct observer {
 	const struct dataset *d;
-	const struct question *q;
+	const struct method_question *q;
 	struct blocks blocks;
 	double *sum, *sorted; /* by block */
 	struct facts *facts;
@@ -33,7 +33,7 @@ struct together {
 	VEC(const struct subject *) v;
 };
 
-static int open_observer(struct observer *o, const struct dataset *d, const struct question *q, struct facts *facts)
+static int open_observer(struct observer *o, const struct dataset *d, const struct method_question *q, struct facts *facts)
 {
 	int64_t trouble = d->ticks.v[q->at].elapsed - d->ticks.v[q->focus].elapsed + d->ticks.v[q->focus].span;
 	int64_t wanted = blocks_recorded(d, q) / BLOCKS_WANTED, length = trouble / 2;
@@ -63,7 +63,7 @@ static void usual_of(struct observer *o, const struct together *t, size_t f, str
 	size_t n = 0;
 
 	fact->usual = NAN;
-	fact->spread = noticeable(feature);
+	fact->spread = method_noticeable(feature);
 	memset(o->sum, 0, (o->blocks.n + 1) * sizeof(*o->sum));
 	for (size_t i = 0; i < t->v.n; i++)
 		if (subject_has(t->v.v[i], f) && t->v.v[i]->series[f].n)
@@ -72,11 +72,11 @@ static void usual_of(struct observer *o, const struct together *t, size_t f, str
 	for (uint32_t i = 0; i < o->blocks.n; i++)
 		if (!isnan(o->sum[i]))
 			o->sorted[n++] = o->sum[i];
-	n = sort_values(o->sorted, n);
+	n = robust_sort(o->sorted, n);
 	if (n < BLOCKS_MIN)
 		return;
-	fact->usual = quantile_sorted(o->sorted, n, 0.5);
-	fact->spread = fmax(fmax(iqr_scale_sorted(o->sorted, n), 0.02 * fabs(fact->usual)), fact->spread);
+	fact->usual = robust_quantile(o->sorted, n, 0.5);
+	fact->spread = fmax(fmax(robust_scale(o->sorted, n), 0.02 * fabs(fact->usual)), fact->spread);
 }
 
 static bool observe(struct observer *o, const struct together *t, size_t f, struct fact *fact)
@@ -195,7 +195,7 @@ static int take_who(const struct suspect *s, struct fact_who *ret)
 
 static int add_told(struct facts *facts, const char *name, double now)
 {
-	return isnan(now) ? 0 : facts_add(facts, (struct fact){.of = FACT_CULPRIT, .feature = derived_feature(name, NULL), .now = now, .usual = NAN, .spread = NAN});
+	return isnan(now) ? 0 : facts_add(facts, (struct fact){.of = FACT_CULPRIT, .feature = fact_derived_feature(name, NULL), .now = now, .usual = NAN, .spread = NAN});
 }
 
 /* All instances of the culprit's program, or all processes of its job; the features of `mask` alone. */
@@ -367,7 +367,7 @@ static int add_victims(struct observer *o, const struct answer *a)
 
 		if (!fact.feature)
 			continue;
-		fact.spread = noticeable(fact.feature);
+		fact.spread = method_noticeable(fact.feature);
 		if (facts_add(o->facts, fact) < 0)
 			return -ENOMEM;
 	}
@@ -393,7 +393,7 @@ static int add_said(struct observer *o)
 	return 0;
 }
 
-int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_t narrow, const struct question *q,
+int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_t narrow, const struct method_question *q,
 		    const struct answer *a, struct facts *ret)
 {
 	struct facts facts = {.bottleneck = a->bottleneck, .slow = a->slow};

@@ -27,7 +27,7 @@ static bool is_believed(const struct why_request *request)
 }
 
 static int measure(const struct dataset *d, const struct why_request *request, int64_t reaction,
-		   struct question *q, struct shortages *ret)
+		   struct method_question *q, struct shortages *ret)
 {
 	bool has_past = q->train_to >= q->train_from;
 	int r = pressure_find(d, q, request->since, reaction, is_believed(request), ret);
@@ -54,7 +54,7 @@ void incident_search_free(struct incident_search *l)
 
 static void incident_search_judge(struct incident_search *l, const struct dataset *d, const struct why_request *request)
 {
-	const struct question *q = &l->q;
+	const struct method_question *q = &l->q;
 	struct answer *a = &l->answer;
 
 	a->at = request->at;
@@ -70,8 +70,8 @@ static void incident_search_judge(struct incident_search *l, const struct datase
 }
 
 /* q: the moment asked about and what is learnt from. 0 or -ENOMEM; *ret is the caller's either way. */
-static int look_at(const struct dataset *d, const struct why_request *request, const struct question *q,
-		   int64_t reaction, struct incident_search *ret)
+static int look_at(const struct dataset *d, const struct why_request *request,
+		   const struct method_question *q, int64_t reaction, struct incident_search *ret)
 {
 	int r;
 
@@ -97,7 +97,7 @@ static void incident_search_replace(struct incident_search *l, struct incident_s
 
 /* In a young recording a trouble may reach back to its beginning, and nothing is left to compare with. Either it began before,
  * or the machine is always like that and somebody came on top: who is new in the last seconds, beside those before? */
-static int look_at_what_is_new(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
+static int look_at_what_is_new(const struct dataset *d, const struct why_request *request, const struct method_question *q, struct incident_search *ret)
 {
 	uint32_t at = ret->q.at, latest = pressure_tick_before(d, at, LATEST);
 	uint32_t middle = at - (at - pressure_tick_before(d, at, YOUNG)) / 2;
@@ -118,9 +118,9 @@ static int look_at_what_is_new(const struct dataset *d, const struct why_request
 
 /* A machine that is slow since the recorder began is compared with itself, and nothing stands out. Until there is a past, pressures
  * and shares decide: the search runs as if nothing was recorded before. */
-static int look_without_past(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
+static int look_without_past(const struct dataset *d, const struct why_request *request, const struct method_question *q, struct incident_search *ret)
 {
-	struct question alone = *q;
+	struct method_question alone = *q;
 	struct incident_search here;
 	int r;
 
@@ -135,7 +135,7 @@ static int look_without_past(const struct dataset *d, const struct why_request *
 
 /* Where the pressures point to a moment shortly before, and nobody stands out there, it may be something else
  * that somebody pressed the button for: then the moment of the press is looked at. */
-static int look_at_the_press(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
+static int look_at_the_press(const struct dataset *d, const struct why_request *request, const struct method_question *q, struct incident_search *ret)
 {
 	struct incident_search here;
 	int r = look_at(d, request, q, 0, &here);
@@ -147,7 +147,7 @@ static int look_at_the_press(const struct dataset *d, const struct why_request *
 	return r;
 }
 
-int incident_search_run(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret)
+int incident_search_run(const struct dataset *d, const struct why_request *request, const struct method_question *q, struct incident_search *ret)
 {
 	int r = look_at(d, request, q, PRESSURE_REACTION, ret);
 

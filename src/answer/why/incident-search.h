@@ -6,7 +6,7 @@
 #include "answer/why/why.h"
 
 struct incident_search {
-	struct question q;
+	struct method_question q;
 	struct shortages there;
 	struct charges charges;
 	struct answer answer; /* without words */
@@ -17,4 +17,4 @@ void incident_search_free(struct incident_search *l);
 
 /* q: the moment asked about, what is learnt from and how more is read; the request's method is set. 0 or -ENOMEM; the caller
  * frees *ret either way. */
-int incident_search_run(const struct dataset *d, const struct why_request *request, const struct question *q, struct incident_search *ret);
+int incident_search_run(const struct dataset *d, const struct why_request *request, const struct method_question *q, struct incident_search *ret);

@@ -109,7 +109,7 @@ static void gauge_free(struct gauge *g)
 	free(g->pressure);
 }
 
-static int gauge_read(const struct dataset *d, const struct question *q, enum bottleneck what, int feature, struct gauge *ret)
+static int gauge_read(const struct dataset *d, const struct method_question *q, enum bottleneck what, int feature, struct gauge *ret)
 {
 	const struct subject *newest = pressure_system(d, q->at);
 	bool queues = feature == FEATURE_PSI_CPU_SOME && q->waited;
@@ -135,12 +135,13 @@ static int gauge_read(const struct dataset *d, const struct question *q, enum bo
 	return 0;
 }
 
-static bool is_learnt(const struct question *q, int64_t t)
+static bool is_learnt(const struct method_question *q, int64_t t)
 {
 	return !(q->excluded && q->excluded[t]);
 }
 
-static int learn_usual(const struct question *q, const double *by_tick, int64_t to, bool queue, double *ret)
+static int learn_usual(const struct method_question *q, const double *by_tick, int64_t to, bool queue,
+		       double *ret)
 {
 	size_t n = 0, room = to >= q->train_from ? (size_t)(to - q->train_from) + 1 : 0;
 	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
@@ -150,10 +151,10 @@ static int learn_usual(const struct question *q, const double *by_tick, int64_t 
 	for (int64_t t = q->train_from; t <= to; t++)
 		if (is_learnt(q, t))
 			values[n++] = by_tick[t];
-	n = sort_values(values, n);
+	n = robust_sort(values, n);
 	/* a queue swings more than the time in which somebody waits: what it reaches a quarter of the time is usual */
 	if (queue && n >= PAST_LEAST) {
-		*ret = quantile_sorted(values, n, 0.75);
+		*ret = robust_quantile(values, n, 0.75);
 		return 0;
 	}
 	/* the mean of the middle: of a pressure that is mostly zero the median says nothing */
@@ -204,7 +205,7 @@ uint32_t pressure_tick_before(const struct dataset *d, uint32_t from, int64_t ns
 	return t;
 }
 
-int64_t pressure_last_learnt(const struct dataset *d, const struct question *q, uint32_t focus)
+int64_t pressure_last_learnt(const struct dataset *d, const struct method_question *q, uint32_t focus)
 {
 	int64_t past = d->ticks.v[focus].elapsed - d->ticks.v[q->train_from].elapsed;
 	int64_t guard = past / GUARD_PART < GUARD ? past / GUARD_PART : GUARD;
@@ -251,7 +252,7 @@ static double worst_before(const struct dataset *d, const double *strain, uint32
  * quarter the odds of a strain fall off exponentially (peaks over a threshold; its scale is taken from quantiles, which a few
  * troubles in the past do not move). Learnt from k peaks the next one is Pareto: P(x) = (1 + x / (k scale))^-k. Of what is
  * higher than all of n moments it is no more than 1 / n. */
-static int learn_chance(const struct dataset *d, const struct question *q, const double *strain, int64_t to, double now, double *ret)
+static int learn_chance(const struct dataset *d, const struct method_question *q, const double *strain, int64_t to, double now, double *ret)
 {
 	size_t n = 0, room = to >= q->train_from ? (size_t)(to - q->train_from) + 1 : 0;
 	_cleanup_free_ double *values = calloc(room + 1, sizeof(*values));
@@ -267,13 +268,13 @@ static int learn_chance(const struct dataset *d, const struct question *q, const
 		values[n++] = worst / (1 - fmin(worst, 0.999));
 		moments += (double)d->ticks.v[t].span / PRESSURE_REACTION;
 	}
-	n = sort_values(values, n);
+	n = robust_sort(values, n);
 	*ret = NAN;
 	if (n < PAST_LEAST)
 		return 0;
 	peaks = moments * (1 - UPPER);
-	upper = quantile_sorted(values, n, UPPER);
-	scale = (quantile_sorted(values, n, 0.95) - upper) / log((1 - UPPER) / 0.05);
+	upper = robust_quantile(values, n, UPPER);
+	scale = (robust_quantile(values, n, 0.95) - upper) / log((1 - UPPER) / 0.05);
 	beyond = now / (1 - fmin(now, 0.999)) - upper;
 	if (beyond <= 0)
 		*ret = 1;
@@ -304,7 +305,7 @@ struct stretch_of_trouble {
 	uint32_t begin; /* where the strain had half its height: found without knowing what is usual */
 };
 
-static bool find_stretch(const struct dataset *d, const struct question *q, const struct gauge *g, int64_t reaction, struct stretch_of_trouble *ret)
+static bool find_stretch(const struct dataset *d, const struct method_question *q, const struct gauge *g, int64_t reaction, struct stretch_of_trouble *ret)
 {
 	uint32_t reacted = pressure_tick_before(d, q->at, reaction > FELT ? reaction : FELT);
 	struct stretch_of_trouble s = {.first = q->train_from, .worst = q->at};
@@ -330,7 +331,7 @@ static bool is_steady(const struct stretch_of_trouble *s)
 
 /* Up to which tick a strain's usual is learnt: what may be a trouble is not learnt from where it is more than a part of what
  * there is to learn from. */
-static int64_t usual_until(const struct dataset *d, const struct question *q, const struct stretch_of_trouble *s)
+static int64_t usual_until(const struct dataset *d, const struct method_question *q, const struct stretch_of_trouble *s)
 {
 	int64_t past = d->ticks.v[q->at].elapsed - d->ticks.v[s->first].elapsed;
 	bool usual = is_steady(s) && past >= STEADY_LEAST;
@@ -367,7 +368,8 @@ static double before_rise(const double *strain, const struct stretch_of_trouble 
 	return best >= RISE_CLEAR * (squares - all * all / n - best) / (n - 2) ? found : NAN;
 }
 
-static int learn_gauge(const struct dataset *d, const struct question *q, int64_t reaction, struct gauge *g)
+static int learn_gauge(const struct dataset *d, const struct method_question *q, int64_t reaction,
+		       struct gauge *g)
 {
 	struct stretch_of_trouble s;
 	bool strained = find_stretch(d, q, g, reaction, &s);
@@ -383,7 +385,7 @@ static int learn_gauge(const struct dataset *d, const struct question *q, int64_
 }
 
 /* Is there a trouble at `at` or within a reaction's time before it? What the past swung to is always that of the longest one. */
-static int look_for_trouble(const struct dataset *d, const struct question *q, int64_t reaction, double chance, struct gauge *g)
+static int look_for_trouble(const struct dataset *d, const struct method_question *q, int64_t reaction, double chance, struct gauge *g)
 {
 	uint32_t oldest = pressure_tick_before(d, q->at, reaction > FELT ? reaction : FELT);
 	int r;
@@ -405,7 +407,7 @@ static int look_for_trouble(const struct dataset *d, const struct question *q, i
 
 /* The newest moment of a trouble, and where the strain that rose most had risen half-way. Where nothing goes beyond what the
  * past swung to: of what is felt. */
-static void place_focus(const struct dataset *d, struct question *q, const struct gauge g[], size_t n, bool beyond)
+static void place_focus(const struct dataset *d, struct method_question *q, const struct gauge g[], size_t n, bool beyond)
 {
 	uint32_t end = 0, latest;
 	double most = 0;
@@ -429,7 +431,7 @@ static void place_focus(const struct dataset *d, struct question *q, const struc
 	}
 }
 
-int pressure_find(const struct dataset *d, struct question *q, int64_t since, int64_t reaction, bool believed, struct shortages *ret)
+int pressure_find(const struct dataset *d, struct method_question *q, int64_t since, int64_t reaction, bool believed, struct shortages *ret)
 {
 	struct gauge gauges[ARRAY_SIZE(pressures)] = {};
 	int r = 0;

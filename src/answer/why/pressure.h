@@ -22,7 +22,7 @@ uint32_t pressure_tick_before(const struct dataset *d, uint32_t from, int64_t ns
 
 /* What is usual of a trouble that began at `focus` is learnt up to this tick (it may lie before q->train_from): who makes
  * others wait may have begun before anybody else wanted what he takes, so the moments just before are left out. */
-int64_t pressure_last_learnt(const struct dataset *d, const struct question *q, uint32_t focus);
+int64_t pressure_last_learnt(const struct dataset *d, const struct method_question *q, uint32_t focus);
 
 /* For each tick what programs that do not give way waited for a CPU, s/s. Some of them waited for no more of the time
  * than all of them together did; and that those wait who chose to is no shortage. The caller frees *ret, which is NULL
@@ -42,4 +42,4 @@ bool pressure_is_felt(double now, double usual);
  * A trouble is what is felt and goes beyond what the past reached by itself: pressures swing, and of a hundred calm moments one
  * at most may be called slow. Who has pressed a button (`believed`) needs less. What is felt without going beyond that (`felt`) is
  * placed as well: it is a trouble where one program stands out. 0 or -ENOMEM. */
-int pressure_find(const struct dataset *d, struct question *q, int64_t since, int64_t reaction, bool believed, struct shortages *ret);
+int pressure_find(const struct dataset *d, struct method_question *q, int64_t since, int64_t reaction, bool believed, struct shortages *ret);

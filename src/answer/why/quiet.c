@@ -19,7 +19,7 @@ struct life {
 
 static struct life *life_of(struct hmap *lives, const struct dataset *d, const struct subject *s)
 {
-	uint64_t hash = hash_text(s->program);
+	uint64_t hash = hmap_hash_text(s->program);
 	struct life *l = hmap_get(lives, hash, 0);
 
 	if (l)

@@ -203,7 +203,7 @@ static double score_of_sleeper(enum charge_how how, int64_t usually, double befo
 	struct story st;
 	struct subject *writer, *reader;
 	struct charges charges = {};
-	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 1, .cpus = 2, .charges = &charges};
+	struct method_question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 1, .cpus = 2, .charges = &charges};
 	struct ranking ranking = {};
 	double score;
 
@@ -242,7 +242,7 @@ static double guilt_of_holder(int64_t usually, int64_t queues)
 	struct story st;
 	struct subject *victim, *holder;
 	struct charges charges = {.total[BOTTLENECK_LOCK] = 0.6};
-	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 1, .cpus = 2, .charges = &charges};
+	struct method_question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 1, .cpus = 2, .charges = &charges};
 	struct ranking ranking = {};
 	double score;
 
@@ -259,6 +259,36 @@ static double guilt_of_holder(int64_t usually, int64_t queues)
 	charges_free(&charges);
 	end(&st);
 	return score;
+}
+
+/* A victim of next to nothing is not listed. */
+static void who_waited_for_it_is_listed_by_share(void **state)
+{
+	struct story st;
+	struct subject *victim, *other, *holder;
+	struct charges charges = {.total[BOTTLENECK_LOCK] = 0.6};
+	struct method_question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 1, .cpus = 2, .charges = &charges};
+	struct ranking ranking = {};
+	bool listed = false;
+
+	(void)state;
+	begin(&st);
+	victim = add(&st, "/bin/victim", 0, TICKS - 1, 0);
+	other = add(&st, "/bin/other", 0, TICKS - 1, 0);
+	holder = add(&st, "/bin/holder", 0, TICKS - 1, 0);
+	use(victim, FEATURE_WAIT_LOCK, FROM, TICKS - 1, 60 * PERCENT);
+	assert_int_equal(VEC_PUSH(charges.list, (struct charge){victim->program, holder->program, BOTTLENECK_LOCK, CHARGE_HELD, 0.599, 0, NAN}), 0);
+	assert_int_equal(VEC_PUSH(charges.list, (struct charge){other->program, holder->program, BOTTLENECK_LOCK, CHARGE_HELD, 0.001, 0, NAN}), 0);
+	assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+	assert_true(ranking.suspects.n > 0);
+	for (size_t i = 0; i < ranking.suspects.v[0].evidence.n; i++) {
+		listed = listed || strstr(ranking.suspects.v[0].evidence.v[i], "victim 100 %");
+		assert_null(strstr(ranking.suspects.v[0].evidence.v[i], ", other"));
+	}
+	assert_true(listed);
+	ranking_free(&ranking);
+	charges_free(&charges);
+	end(&st);
 }
 
 static void who_shares_a_lock_as_ever_is_not_guilty(void **state)
@@ -623,6 +653,7 @@ int main(void)
 		cmocka_unit_test(an_answer_that_comes_late_is_not_this_machines_fault),
 		cmocka_unit_test(who_fills_the_line_is_why_answers_come_late),
 		cmocka_unit_test(who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of),
+		cmocka_unit_test(who_waited_for_it_is_listed_by_share),
 		cmocka_unit_test(who_shares_a_lock_as_ever_is_not_guilty),
 		cmocka_unit_test(who_waits_for_a_cpu_while_it_holds_a_lock_is_not_guilty),
 		cmocka_unit_test(who_always_is_big_may_do_more),

@@ -56,6 +56,7 @@ static void who_takes_what_is_new_explains_the_waiting(void **state)
 	s = first(&st);
 	assert_true(fabs(st.answer.ranking.added - 0.59) < 0.02); /* the editor waits 60 % of the time instead of 1 % */
 	assert_true(s->explains.share > 0.8 && s->explains.low < s->explains.share && s->explains.share <= s->explains.high);
+	assert_true(s->explains.low > 0.3); /* a baseline is not known so well that all of it were certain */
 	assert_true(fabs(st.answer.ranking.unexplained - (1 - s->explains.share)) < 1e-9);
 	assert_string_equal(st.answer.cause, "cpu");
 	end(&st);
@@ -73,20 +74,21 @@ static void without_one_of_two_most_of_the_waiting_goes_away(void **state)
 	use(add(&st, "/bin/two", FROM, TICKS - 1, 0), FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
 	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
 	ask_by(&st, true, &method_blame);
-	assert_true(first(&st)->explains.share > 0.7 && first(&st)->explains.share < 0.95);
+	assert_true(first(&st)->explains.share > 0.7 && first(&st)->explains.share < 0.99);
 	assert_true(st.answer.ranking.unexplained < 1e-9);
 	end(&st);
 }
 
-/* Others queue behind it no longer than it runs: of the rest nothing is known. */
+/* Others queue behind it no longer than it runs: of the rest nothing is known. How much goes away without it is hard to say. */
 static void who_uses_little_explains_little(void **state)
 {
 	struct story st;
 
 	(void)state;
 	compute_beside(&st, 8, 0, 100);
-	assert_true(first(&st)->explains.share < 0.09);
-	assert_true(st.answer.ranking.unexplained > 0.9);
+	assert_true(first(&st)->explains.part < 0.09 && first(&st)->explains.share < 0.4);
+	assert_true(first(&st)->explains.low < 0.04 && first(&st)->explains.high - first(&st)->explains.low > EXPLAINED_VAGUE);
+	assert_true(st.answer.ranking.unexplained > 0.6);
 	assert_string_equal(st.answer.cause, "cpu-partly");
 	assert_null(strstr(st.answer.summary, "other programs wait"));
 	end(&st);
@@ -285,7 +287,7 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 {
 	struct subject *camera, *reader;
 	struct charges charges = {.covered = TROUBLE, .total[BOTTLENECK_DISK] = 0.5};
-	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2, .charges = &charges};
+	struct method_question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2, .charges = &charges};
 	struct ranking ranking = {};
 	struct story st;
 
@@ -311,7 +313,7 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 /* A ledger writes little and waits for each write, a log ten times as much through the page cache, beside a camera that always writes. */
 static void who_keeps_the_disk_waiting_is_not_who_has_most_bytes(void **state)
 {
-	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2};
+	struct method_question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2};
 	struct subject *camera, *log, *ledger;
 	struct ranking ranking = {};
 	struct story st;
@@ -339,7 +341,7 @@ static void who_keeps_the_disk_waiting_is_not_who_has_most_bytes(void **state)
 /* It has the most files and threads of the machine, all new, and rests, while a small reader has the others wait for the disk. */
 static void who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by(void **state)
 {
-	struct question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2};
+	struct method_question q = {.at = TICKS - 1, .focus = FROM, .train_to = FROM - 20, .cpus = 2};
 	struct subject *camera, *store, *reader;
 	struct ranking ranking = {};
 	struct story st;
@@ -392,7 +394,7 @@ static void the_eldest_does_what_its_program_always_did(void **state)
 /* Four seconds were recorded before it became slow. */
 static void of_a_short_past_what_was_done_then_is_not_new(void **state)
 {
-	struct question q = {.at = TICKS - 1, .focus = FROM, .train_from = FROM - 8, .train_to = FROM - 5, .cpus = 2};
+	struct method_question q = {.at = TICKS - 1, .focus = FROM, .train_from = FROM - 8, .train_to = FROM - 5, .cpus = 2};
 	struct subject *backup, *reader;
 	struct ranking ranking = {};
 	struct story st;

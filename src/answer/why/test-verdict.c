@@ -55,7 +55,7 @@ static struct answer verdict_on(const double *scores, size_t n, const struct sho
 {
 	static struct subject who;
 	struct suspect suspects[4] = {};
-	struct question q = {};
+	struct method_question q = {};
 	struct answer a, judged;
 
 	for (size_t i = 0; i < n; i++)
@@ -74,13 +74,12 @@ static void all_outcomes_together_are_certain(void **state)
 	struct subject who;
 	struct suspect two[] = {{.subject = known(&who, (char *)"/bin/hog|", 7, 1), .score = 0.3}, {.subject = &who, .score = 0.1}};
 	struct answer a = answer_with(two, 2);
-	struct question q = {};
+	struct method_question q = {};
 
 	(void)state;
 	verdict_judge(&a, &q, &rare, &method_blame, false);
 	assert_true(fabs(a.odds.nothing + a.odds.unlisted + a.ranking.suspects.v[0].probability + a.ranking.suspects.v[1].probability - 1) < 1e-9);
 	assert_true(fabs(a.ranking.suspects.v[0].probability - 3 * a.ranking.suspects.v[1].probability) < 1e-9);
-	assert_true(a.confidence == a.ranking.suspects.v[0].probability);
 	answer_free(&a);
 }
 
@@ -107,7 +106,31 @@ static void one_of_many_alike_is_less_sure_than_one_alone(void **state)
 	const double scores[] = {0.1, 0.1, 0.1};
 
 	(void)state;
-	assert_true(verdict_on(scores, 1, &rare, true).confidence > 2 * verdict_on(scores, 3, &rare, true).confidence);
+	assert_true(verdict_on(scores, 1, &rare, true).confidence > verdict_on(scores, 3, &rare, true).confidence);
+}
+
+/* How sure an answer is of a program that has this part of what it takes. */
+static double confidence_by_shortage(double shortage)
+{
+	struct subject who;
+	struct suspect one = {.subject = known(&who, (char *)"/bin/hog|", 7, 1), .of = BOTTLENECK_CPU, .score = 0.1};
+	struct method_question q = {};
+	double confidence;
+	struct answer a;
+
+	one.factors[EVIDENCE_SHORTAGE] = shortage;
+	a = answer_with(&one, 1);
+	verdict_judge(&a, &q, &rare, &method_blame, true);
+	confidence = a.confidence;
+	answer_free(&a);
+	return confidence;
+}
+
+static void who_takes_what_is_hardly_short_is_less_sure(void **state)
+{
+	(void)state;
+	assert_true(confidence_by_shortage(0.5) > 0.9);
+	assert_true(confidence_by_shortage(0.05) < 1 - 2 * (1 - confidence_by_shortage(0.5)));
 }
 
 static void what_is_slow_is_short_of_something(void **state)
@@ -131,6 +154,7 @@ int main(void)
 		cmocka_unit_test(what_is_rare_is_slow_although_no_program_stands_out),
 		cmocka_unit_test(in_a_calm_moment_more_is_needed_to_accuse),
 		cmocka_unit_test(one_of_many_alike_is_less_sure_than_one_alone),
+		cmocka_unit_test(who_takes_what_is_hardly_short_is_less_sure),
 		cmocka_unit_test(what_is_slow_is_short_of_something),
 	};
 

@@ -1,6 +1,8 @@
 /* Stories with a known end, told to the default model: who must be named, who must not. */
 #include "answer/why/test-recording.h"
 
+#define LATELY (TICKS - 12) /* where no pressure says when it began, the last ten seconds are looked at */
+
 static void a_new_hog_beside_a_bigger_usual_innocent(void **state)
 {
 	struct subject *innocent, *hog;
@@ -377,6 +379,47 @@ static struct subject *run_of(struct story *st, const char *exe, uint32_t from, 
 	return s;
 }
 
+/* A user opens a shell, which reads a little from a disk that has next to nothing to do. */
+static void add_little_work(struct story *st)
+{
+	struct entity_info disk = {.id = ++st->next_id, .kind = ENTITY_DISK, .name = (char *)"vda"};
+	struct subject *editor = add(st, "/bin/editor", 0, TICKS - 1, 0), *shell = add(st, "/bin/shell", LATELY, TICKS - 1, 0);
+	struct subject *vda = dataset_define(&st->d, &disk);
+
+	vda->first = 0;
+	vda->last = TICKS - 1;
+	use(vda, FEATURE_DISK_BUSY, 0, TICKS - 1, PERCENT);
+	use(editor, FEATURE_CPU_TIME, 0, TICKS - 1, 2 * PERCENT);
+	use(shell, FEATURE_CPU_TIME, LATELY, TICKS - 1, 5 * PERCENT);
+	use(shell, FEATURE_IO_READ_BYTES, LATELY, TICKS - 1, MB / 2);
+	use(shell, FEATURE_NET_RX_BYTES, LATELY, TICKS - 1, MB / 2);
+	level(shell, FEATURE_HANDLES_FILES, LATELY, 20);
+	level(editor, FEATURE_HANDLES_FILES, 0, 4000);
+	use(editor, FEATURE_WAIT_NETWORK, 0, TICKS - 1, 99 * PERCENT);
+	press(st, FEATURE_PSI_CPU_SOME, 1, 1);
+	press(st, FEATURE_PSI_IO_SOME, 1, 1);
+}
+
+static void a_press_on_a_calm_machine_finds_nothing(void **state)
+{
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .marked = true};
+	const int64_t windows[] = {3600 * NS_PER_SEC, 14 * NS_PER_SEC, 5 * NS_PER_SEC}; /* the recorder may have begun a moment ago */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+		struct story st;
+
+		begin(&st);
+		add_little_work(&st);
+		request.window = windows[i];
+		assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+		assert_false(st.answer.slow);
+		assert_string_equal(st.answer.cause, "nothing");
+		assert_non_null(strstr(st.answer.summary, "nothing unusual"));
+		end(&st);
+	}
+}
+
 /* It always pages for its first half minute, and has just begun again: the one beside it is guilty. */
 static void a_start_as_always_is_innocent(void **state)
 {
@@ -541,13 +584,16 @@ static bool says(const struct story *st, const char *words)
 /* Whether events are in the answer is no guess of its reader's. */
 static void events_that_come_too_late_are_left_out_and_that_is_said(void **state)
 {
-	static const int64_t until[] = {0, INT64_MAX, 1};
+	static const struct {
+		int64_t until;
+		bool there, said;
+	} cases[] = {{0, true, false}, {INT64_MAX, true, false}, {1, true, true}, {INT64_MAX, false, true}, {0, false, false}};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(until) / sizeof(until[0]); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct trace trace = {};
 		struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 3600 * NS_PER_SEC,
-					      .trace = &trace, .events_until = until[i]};
+					      .trace = cases[i].there ? &trace : NULL, .events_until = cases[i].until};
 		struct story st;
 
 		begin(&st);
@@ -555,7 +601,7 @@ static void events_that_come_too_late_are_left_out_and_that_is_said(void **state
 		press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
 		dataset_finish(&st.d);
 		assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
-		assert_int_equal(says(&st, "whyslow why --wait"), until[i] == 1);
+		assert_int_equal(says(&st, "whyslow why --wait"), cases[i].said);
 		end(&st);
 	}
 }
@@ -579,6 +625,7 @@ RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
 	  cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),
 	  cmocka_unit_test(many_small_processes_are_one_group),
 	  cmocka_unit_test(a_busy_machine_that_nobody_waits_on_is_not_slow),
+	  cmocka_unit_test(a_press_on_a_calm_machine_finds_nothing),
 	  cmocka_unit_test(a_start_as_always_is_innocent),
 	  cmocka_unit_test(a_start_that_goes_on_for_unusually_long_is_named),
 	  cmocka_unit_test(of_a_start_nobody_saw_nothing_is_learnt),

@@ -5,6 +5,7 @@
 #include "model/answer/weights.h"
 
 #define COSTS	     5 /* misses: a false accusation in a calm moment */
+#define SURE	     0.999 /* what is more probable is no better known */
 #define SWING_OFTEN  0.1 /* the past does so once in ten moments: that says nothing */
 #define SWING_MOST   3	/* nothing is rarer */
 #define SHORT_LEAST  0.05 /* of the time: who takes less of what is short has nobody wait */
@@ -79,6 +80,18 @@ static void find_odds(struct answer *a, const struct shortages *there, bool mark
 	o->unlisted /= all;
 }
 
+/* How often an answer like this was right (model/answer/evidence.h). */
+static double confidence_in(const struct suspect *top)
+{
+	double p = fmin(SURE, fmax(1 - SURE, top->probability)), shortage = top->factors[EVIDENCE_SHORTAGE], utility = 0;
+	double facts[CONFIDENCE_COUNT] = {
+		[CONFIDENCE_ALWAYS] = 1, [CONFIDENCE_ODDS] = log(p / (1 - p)), [CONFIDENCE_SHORTAGE] = shortage > 0 ? log(shortage) : 0};
+
+	for (enum confidence_fact f = 0; f < CONFIDENCE_COUNT; f++)
+		utility += confidence_weights[f] * facts[f];
+	return 1 / (1 + exp(-utility));
+}
+
 static void judge_by_odds(struct answer *a, const struct shortages *there, bool marked)
 {
 	const struct suspect *top = first_of(a);
@@ -86,7 +99,7 @@ static void judge_by_odds(struct answer *a, const struct shortages *there, bool 
 	find_odds(a, there, marked);
 	a->slow = a->odds.nothing < 0.5;
 	a->culprit_is_named = a->slow && top && top->probability > COSTS * a->odds.nothing && top->probability >= a->odds.unlisted;
-	a->confidence = a->culprit_is_named ? top->probability : NAN;
+	a->confidence = a->culprit_is_named ? confidence_in(top) : NAN;
 }
 
 static void judge_without_odds(struct answer *a, const struct shortages *there, bool by_score)
@@ -100,7 +113,7 @@ static void judge_without_odds(struct answer *a, const struct shortages *there, 
 		a->ranking.suspects.v[i].probability = NAN;
 }
 
-void verdict_judge(struct answer *a, const struct question *q, const struct shortages *there, const struct method *method, bool marked)
+void verdict_judge(struct answer *a, const struct method_question *q, const struct shortages *there, const struct method *method, bool marked)
 {
 	a->pressure = q->pressure;
 	if (has_odds(method))

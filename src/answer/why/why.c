@@ -1,6 +1,7 @@
 #include "answer/why/why.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "answer/history/marked-times.h"
 #include "answer/history/past.h"
 #include "answer/waits/hangs.h"
+#include "answer/waits/used-up.h"
 #include "answer/waits/using.h"
 #include "answer/why/busiest.h"
 #include "answer/why/facts.h"
@@ -27,6 +29,7 @@
 #define EXACT_PAST \
 	(4 * 3600 * NS_PER_SEC) /* ... for so long before the trouble, and before that from summaries */
 #define HOUR	   (3600 * NS_PER_SEC)
+#define CENSUS_PATIENCE (30 * NS_PER_MS) /* what 1,500 processes take; the first line is due after 300 ms */
 #define MARK_AFTER (10 * NS_PER_SEC) /* ... and goes on after it */
 
 /* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
@@ -86,7 +89,7 @@ static size_t filter(struct suspect *of, size_t n, const char *only)
 	return kept;
 }
 
-static void set_window(const struct dataset *d, const struct why_request *request, struct question *q)
+static void set_window(const struct dataset *d, const struct why_request *request, struct method_question *q)
 {
 	int64_t from = request->at - request->window;
 
@@ -123,7 +126,7 @@ static unsigned upgrade(const struct dataset *d, size_t last, int64_t *ret_first
 }
 
 /* Programs without a name of their own in the recording cannot be named by an answer either. */
-static void add_folded(struct answer *a, const struct dataset *d, const struct question *q)
+static void add_folded(struct answer *a, const struct dataset *d, const struct method_question *q)
 {
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
@@ -138,7 +141,7 @@ static void add_folded(struct answer *a, const struct dataset *d, const struct q
 
 /* What happened on the time axis and may matter: kernel messages of the trouble, software that changed before
  * it. */
-static void add_notes(struct answer *a, const struct dataset *d, const struct question *q)
+static void add_notes(struct answer *a, const struct dataset *d, const struct method_question *q)
 {
 	int64_t trouble = d->ticks.v[q->focus].wall - MARK_BEFORE, told = INT64_MAX;
 	unsigned listed = 0;
@@ -155,7 +158,7 @@ static void add_notes(struct answer *a, const struct dataset *d, const struct qu
 			continue;
 		if (package)
 			changes = upgrade(d, i, &told);
-		format_local(note->wall, at, sizeof(at));
+		clock_format_local(note->wall, at, sizeof(at));
 		if (changes > 1)
 			remark(a, "%s: %s, the last of %u packages", at, note->text, changes);
 		else
@@ -219,8 +222,8 @@ static int widen(void *context, const struct subject *const *subjects, size_t n,
 	return r;
 }
 
-static const struct stretch *older(void *context, enum entity_kind kind, const char *program, size_t feature,
-				   size_t *ret_n)
+static const struct older_stretch *older(void *context, enum entity_kind kind, const char *program,
+					 size_t feature, size_t *ret_n)
 {
 	const struct loader *loader = context;
 
@@ -246,11 +249,12 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 		return;
 	a->window_start = past->from;
 	remark(a, "the baseline before %s comes from hourly summaries",
-	       format_local(exact, at, sizeof(at)));
+	       clock_format_local(exact, at, sizeof(at)));
 }
 
 /* Of several the one that was there last. */
-static const struct subject *who_is_meant(const struct dataset *d, const struct question *q, const char *only)
+static const struct subject *who_is_meant(const struct dataset *d, const struct method_question *q,
+					  const char *only)
 {
 	const struct subject *found = NULL;
 
@@ -264,7 +268,8 @@ static const struct subject *who_is_meant(const struct dataset *d, const struct 
 }
 
 /* Judged is the whole machine, told is one: whoever else is guilty is in the sentence all the same. */
-static void tell_only(struct answer *a, const struct dataset *d, const struct question *q, const char *only)
+static void tell_only(struct answer *a, const struct dataset *d, const struct method_question *q,
+		      const char *only)
 {
 	const struct subject *meant = who_is_meant(d, q, only);
 	struct ranking *r = &a->ranking;
@@ -285,7 +290,7 @@ static void find_used(struct ranking *r, const char *proc_root)
 	for (size_t i = 0; i < r->victims.n; i++) {
 		struct suspect victim = r->victims.v[i];
 
-		if (!is_in_foreground(proc_root, victim.subject->info.pid))
+		if (!using_in_foreground(proc_root, victim.subject->info.pid))
 			continue;
 		victim.using = true;
 		memmove(&r->victims.v[1], &r->victims.v[0], i * sizeof(victim));
@@ -330,7 +335,7 @@ static void forget_own_waits(struct ranking *r)
 }
 
 /* The cause, and all of it in words. */
-static int explain(const struct dataset *d, const struct loader *loader, const struct question *q,
+static int explain(const struct dataset *d, const struct loader *loader, const struct method_question *q,
 		   const struct why_request *request, struct answer *a)
 {
 	bool widened = loader && loader->data->more.ticks.n == d->ticks.n;
@@ -356,23 +361,36 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 	return r;
 }
 
-/* An answer in time from counters is worth more than a late one. Asked once: what is compared must be measured alike. */
+/* An answer in time from counters is worth more than a late one. Asked once: what is compared must be measured alike. Where there are none
+ * although they were asked for, they were late, too. */
 static bool leave_out_late_events(struct why_request *r)
 {
-	bool late = r->trace && r->events_until && monotonic_now() > r->events_until;
+	bool late = r->events_until && (!r->trace || clock_monotonic() > r->events_until);
 
 	if (late)
 		r->trace = NULL;
 	return late;
 }
 
-/* What the answer is about is over, or is a wait itself: then a hang that goes on says more. */
+/* What the answer is about is over, is a wait itself, delays no one measurably, or less than the hang that goes on: then that says more. */
 static bool gives_way_to_hang(const struct answer *a)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	bool waits = top && (top->of == BOTTLENECK_REMOTE || top->of == BOTTLENECK_PEER || top->of == BOTTLENECK_LOCK);
 
-	return !a->culprit_is_named || a->slow_until || waits;
+	return !a->culprit_is_named || a->slow_until || !a->slow_since || waits || hang_outweighs(&a->hangs.v[0], a->pressure.now[a->bottleneck]);
+}
+
+/* The shortage that gives way to a hang is worth a remark, too. */
+static int tell_shortage(struct answer *a)
+{
+	const struct suspect *top = a->culprit_is_named && a->slow_since && !a->slow_until ? &a->ranking.suspects.v[0] : NULL;
+	_cleanup_free_ char *label = top ? entity_label(&top->subject->info) : NULL;
+
+	if (!top || isnan(a->pressure.now[a->bottleneck]))
+		return 0;
+	return label ? remark(a, "besides that, %s pressure is %.0f %%, mostly because of %s", bottleneck_name(a->bottleneck), 100 * a->pressure.now[a->bottleneck], label) :
+		       -ENOMEM;
 }
 
 /* Where nothing is short, or no program is to blame for it, a hang is the answer; else it is worth a remark. */
@@ -385,8 +403,8 @@ static int look_for_hangs(const struct dataset *d, const struct why_request *req
 
 	if (r < 0 || !a->hangs.n)
 		return r;
-	if (!pressed || gives_way_to_hang(a))
-		r = hangs_become_answer(d, a);
+	if (hang_culprit(d, &a->hangs.v[0]) && (!pressed || gives_way_to_hang(a)))
+		r = tell_shortage(a) ?: hangs_become_answer(d, a);
 	if (r == 0 && !a->hang_is_told && a->slow && hang_is_explained(&a->hangs.v[0])) {
 		words = hang_words(d, &a->hangs.v[0], a->at);
 		if (!words)
@@ -396,11 +414,32 @@ static int look_for_hangs(const struct dataset *d, const struct why_request *req
 	return r < 0 ? r : 0;
 }
 
+/* Limits that are reached make programs fail or wait, whatever else is slow. */
+static int tell_used_up(const struct dataset *d, const struct why_request *request, uint32_t at, struct answer *a)
+{
+	struct used_up_list found = {};
+	int64_t until = request->events_until ? clock_monotonic() + CENSUS_PATIENCE : INT64_MAX;
+	int r = request->live_root ? used_up_find(d, at, request->live_root, "/sys/fs/cgroup", &request->viewer, until, &found) : 0;
+
+	for (size_t i = 0; r == 0 && i < found.list.n && i < USED_UP_TOLD; i++) {
+		struct str words = {};
+
+		used_up_words(&found.list.v[i], &words);
+		if (words.error)
+			r = -ENOMEM;
+		else
+			remark(a, "%s", words.data);
+		str_free(&words);
+	}
+	used_up_free(&found);
+	return r;
+}
+
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader,
 		       struct answer *ret)
 {
 	struct why_request r = *request;
-	struct question q = {.tolerance = NEAR_ENOUGH,
+	struct method_question q = {.tolerance = NEAR_ENOUGH,
 			     .widen = loader ? widen : NULL,
 			     .older = loader && loader->past->from ? older : NULL,
 			     .context = loader};
@@ -445,6 +484,9 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return result;
 	if (!a->has_history)
 		remark(a, "there is no past to compare with: judged by pressure and shares alone");
+	result = tell_used_up(d, request, (uint32_t)at, a);
+	if (result < 0)
+		return result;
 	a->events_are_late = late;
 	if (late)
 		remark(a, "this answer is from counters alone, to be in time: 'whyslow why --wait' also says which program waited for which");

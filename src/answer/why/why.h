@@ -26,7 +26,7 @@ struct why_request {
 	const struct mark *marks;    /* incidents that must not be learnt as usual */
 	size_t n_marks;
 	const struct trace *trace;   /* events of the trouble; NULL = none are kept */
-	int64_t events_until;	     /* monotonic ns: later they are left out, and the answer says so; 0 = they are worth any time */
+	int64_t events_until;	     /* monotonic ns: later they are left out, and the answer says so; 0 = they are worth any time, or there are none */
 	const struct causes *causes; /* the catalogue; NULL = what is built in */
 	struct facts *ret_facts;     /* what the causes were tried on; the caller frees. NULL = not wanted */
 };

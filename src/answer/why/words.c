@@ -48,9 +48,9 @@ static void put_culprit(struct str *s, const struct suspect *top)
 		str_puts(s, label);
 	if (!f)
 		return;
-	str_printf(s, ": %s %s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
+	str_printf(s, ": %s %s", f->feature->name, feature_format(f->feature, f->observed, now, sizeof(now)));
 	if (!isnan(f->usual))
-		str_printf(s, ", normally %s", format_value(f->feature, f->usual, usual, sizeof(usual)));
+		str_printf(s, ", normally %s", feature_format(f->feature, f->usual, usual, sizeof(usual)));
 }
 
 static void put_when(const struct answer *a, struct str *s)
@@ -58,14 +58,16 @@ static void put_when(const struct answer *a, struct str *s)
 	char span[32], ago[32];
 
 	if (a->slow_until)
-		str_printf(s, "was slow for %s, until %s ago: ", format_span(a->slow_until - a->slow_since, span, sizeof(span)),
-			   format_span(a->at - a->slow_until, ago, sizeof(ago)));
+		str_printf(s, "was slow for %s, until %s ago: ", clock_format_span(a->slow_until - a->slow_since, span, sizeof(span)),
+			   clock_format_span(a->at - a->slow_until, ago, sizeof(ago)));
 	else if (a->slow_since)
-		str_printf(s, "slow for %s: ", format_span(a->at - a->slow_since, span, sizeof(span)));
+		str_printf(s, "slow for %s: ", clock_format_span(a->at - a->slow_since, span, sizeof(span)));
 	else if (a->bottleneck == BOTTLENECK_PEER || a->bottleneck == BOTTLENECK_LOCK || a->bottleneck == BOTTLENECK_REMOTE)
 		str_puts(s, "the machine is not short of CPU, disk or memory, but "); /* somebody waits all the same */
-	else
+	else if (a->culprit_is_named)
 		str_puts(s, "the machine is no busier than normally, but one program is unusual: ");
+	else
+		str_puts(s, "the machine is no busier than normally; yet ");
 }
 
 /* Without a cause: what was short, and who stands out. */
@@ -91,7 +93,7 @@ static void put_quiet(const struct answer *a, const struct hang *h, struct str *
 	char span[32];
 
 	str_printf(s, "; but %s has done nothing for %s, for the first time: it may wait for something", label,
-		   format_span(a->window_end - h->since, span, sizeof(span)));
+		   clock_format_span(a->window_end - h->since, span, sizeof(span)));
 }
 
 static void put_hang(const struct dataset *d, const struct answer *a, struct str *s)
@@ -112,7 +114,7 @@ static char *tell_nothing(const struct dataset *d, const struct answer *a)
 	struct str s = {};
 	char span[32];
 
-	format_span(a->window_end - a->window_start, span, sizeof(span));
+	clock_format_span(a->window_end - a->window_start, span, sizeof(span));
 	if (a->has_history)
 		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at, span);
 	else if (a->window_end - a->window_start < 2 * NS_PER_SEC)
@@ -154,7 +156,7 @@ static void put_end(const struct facts *facts, struct str *s)
 
 	if (ended)
 		str_printf(s, "; %s ended %s ago", facts->culprit.members > 1 ? "the last of it" : "it",
-			   format_span((int64_t)ended->now, span, sizeof(span)));
+			   clock_format_span((int64_t)ended->now, span, sizeof(span)));
 }
 
 static char *advise(const struct cause *cause, const struct facts *facts)
@@ -175,7 +177,7 @@ static char *summarise(const struct dataset *d, const struct answer *a, const st
 
 	if (a->hang_is_told)
 		return hang_words(d, &a->hangs.v[0], a->at);
-	if (!a->slow)
+	if (!a->slow || (!said && !a->slow_since && !a->culprit_is_named))
 		return tell_nothing(d, a);
 	put_when(a, &s);
 	if (said)

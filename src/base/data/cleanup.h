@@ -9,27 +9,27 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static inline void free_pointer(void *p)
+static inline void cleanup_pointer(void *p)
 {
 	free(*(void **)p);
 }
 
-static inline void close_fd(int *fd)
+static inline void cleanup_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 }
 
-static inline void close_file(FILE **f)
+static inline void cleanup_file(FILE **f)
 {
 	if (*f)
 		fclose(*f);
 }
 
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
-#define _cleanup_free_  _cleanup_(free_pointer)
-#define _cleanup_close_ _cleanup_(close_fd)
-#define _cleanup_fclose_ _cleanup_(close_file)
+#define _cleanup_free_  _cleanup_(cleanup_pointer)
+#define _cleanup_close_ _cleanup_(cleanup_fd)
+#define _cleanup_fclose_ _cleanup_(cleanup_file)
 
 #define TAKE(pointer)                            \
 	({                                       \

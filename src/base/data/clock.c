@@ -17,17 +17,17 @@ static int64_t clock_ns(clockid_t id)
 	return ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
 }
 
-int64_t boot_now(void)
+int64_t clock_boot(void)
 {
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
-int64_t monotonic_now(void)
+int64_t clock_monotonic(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-int64_t wall_now(void)
+int64_t clock_wall(void)
 {
 	return clock_ns(CLOCK_REALTIME);
 }
@@ -53,7 +53,7 @@ static double unit_seconds(const char *name, size_t n)
 	return -1;
 }
 
-int parse_span(const char *text, int64_t *ret_ns)
+int clock_parse_span(const char *text, int64_t *ret_ns)
 {
 	double total = 0;
 	int parts = 0;
@@ -192,7 +192,7 @@ static int parse_seconds(const char *text, int64_t *ret)
 	return 0;
 }
 
-int parse_time(const char *text, int64_t now, int64_t *ret)
+int clock_parse_time(const char *text, int64_t now, int64_t *ret)
 {
 	int64_t span;
 
@@ -207,7 +207,7 @@ int parse_time(const char *text, int64_t now, int64_t *ret)
 	if (*text == '@')
 		return parse_seconds(text + 1, ret);
 	if (*text == '-' || *text == '+') {
-		if (parse_span(text + 1, &span) < 0)
+		if (clock_parse_span(text + 1, &span) < 0)
 			return -EINVAL;
 		*ret = *text == '-' ? now - span : now + span;
 		return 0;
@@ -215,7 +215,7 @@ int parse_time(const char *text, int64_t now, int64_t *ret)
 	return parse_absolute(text, now, ret);
 }
 
-char *format_rfc3339(int64_t wall_ns, char *buf, size_t n)
+char *clock_format_rfc3339(int64_t wall_ns, char *buf, size_t n)
 {
 	time_t seconds = wall_ns / NS_PER_SEC;
 	char head[24];
@@ -227,7 +227,7 @@ char *format_rfc3339(int64_t wall_ns, char *buf, size_t n)
 	return buf;
 }
 
-char *format_local(int64_t wall_ns, char *buf, size_t n)
+char *clock_format_local(int64_t wall_ns, char *buf, size_t n)
 {
 	time_t seconds = wall_ns / NS_PER_SEC;
 	struct tm tm;
@@ -237,7 +237,7 @@ char *format_local(int64_t wall_ns, char *buf, size_t n)
 	return buf;
 }
 
-char *format_span(int64_t ns, char *buf, size_t n)
+char *clock_format_span(int64_t ns, char *buf, size_t n)
 {
 	double s = (double)ns / 1e9;
 	long whole = lround(s);

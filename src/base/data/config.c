@@ -36,6 +36,8 @@ static const struct setting {
 	 "memory for them (0 = 1 % of the memory, at most 64M)"},
 	{"ring.profile", SETTING_BOOL, offsetof(struct config, ring_profile), 0,
 	 "sample 49 times a second what each busy CPU executes"},
+	{"ring.keep_profile", SETTING_BOOL, offsetof(struct config, ring_keep_profile), 0,
+	 "keep stacks by program and minute for days ('whyslow flame'), in a tenth of store.max_size; needs ring.profile"},
 	{"ring.disk", SETTING_SIZE, offsetof(struct config, ring_disk), 0,
 	 "the oldest traces of marks are deleted beyond this size"},
 	{"store.file", SETTING_TEXT, offsetof(struct config, store_file), 0, "the recording"},
@@ -53,6 +55,10 @@ static const struct setting {
 	 "length of the baseline"},
 	{"agent.key", SETTING_TEXT, offsetof(struct config, agent_key), 0,
 	 "the button on the keyboard ('whyslow agent'): Scroll_Lock, Ctrl+Alt+F12 ... or none"},
+	{"ship.to", SETTING_TEXT, offsetof(struct config, ship_to), 0,
+	 "where 'whyslow ship' brings the recording, as whyslow-ship.timer has it do each hour: a folder, a URL, or none"},
+	{"ship.token_file", SETTING_TEXT, offsetof(struct config, ship_token_file), 0,
+	 "of a URL: a file with the token or user:password, or none"},
 };
 
 /* ~/.local/state/whyslow/recording.db */
@@ -81,7 +87,7 @@ static char *user_run_dir(void)
 
 static bool has_texts(const struct config *c)
 {
-	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group;
+	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group && c->ship_to && c->ship_token_file;
 }
 
 int config_defaults(struct config *c)
@@ -104,6 +110,8 @@ int config_defaults(struct config *c)
 	c->store_file = root ? strdup("/var/lib/whyslow/recording.db") : user_store();
 	c->record_rules = strdup("/etc/whyslow/rules");
 	c->agent_key = strdup("Scroll_Lock");
+	c->ship_to = strdup("none");
+	c->ship_token_file = strdup("none");
 	c->socket_group = strdup("none");
 	c->store_run_dir = root ? strdup(SYSTEM_RUN_DIR) : user_run_dir();
 	if (has_texts(c))
@@ -116,6 +124,8 @@ void config_free(struct config *c)
 {
 	free(c->record_rules);
 	free(c->agent_key);
+	free(c->ship_to);
+	free(c->ship_token_file);
 	free(c->socket_group);
 	free(c->store_file);
 	free(c->store_run_dir);
@@ -142,7 +152,7 @@ static int set(struct config *c, const struct setting *s, const char *value)
 
 	switch (s->type) {
 	case SETTING_SPAN:
-		if (parse_span(value, &span) < 0 || span < s->least)
+		if (clock_parse_span(value, &span) < 0 || span < s->least)
 			return -EINVAL;
 		*(int64_t *)target = span;
 		return 0;
@@ -152,7 +162,7 @@ static int set(struct config *c, const struct setting *s, const char *value)
 		*(bool *)target = *value == 'y';
 		return 0;
 	case SETTING_SIZE:
-		if (parse_size(value, &size) < 0)
+		if (str_parse_size(value, &size) < 0)
 			return -EINVAL;
 		*(uint64_t *)target = size;
 		return 0;

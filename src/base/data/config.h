@@ -24,6 +24,7 @@ struct config {
 	bool ring;
 	uint64_t ring_size; /* bytes of memory; 0 = 1 % of it, at most 64 MiB */
 	bool ring_profile;
+	bool ring_keep_profile;
 	uint64_t ring_disk; /* bytes of traces kept of marks */
 	char *store_file;
 	char *store_run_dir;
@@ -33,6 +34,8 @@ struct config {
 	uint64_t socket_mode;	 /* of RUN/socket */
 	char *socket_group;	 /* its group, whose members see everything; "none" = none */
 	char *agent_key;	 /* the button; "none" = none */
+	char *ship_to;		 /* a folder or a URL; "none" = none */
+	char *ship_token_file;	 /* of a URL; "none" = none */
 };
 
 /* Defaults: the system's places for root, the user's own otherwise. 0 or -ENOMEM. */

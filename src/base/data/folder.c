@@ -1,13 +1,14 @@
 #include "base/data/folder.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
 
-int make_folders(const char *path, mode_t mode)
+int folder_make(const char *path, mode_t mode)
 {
 	_cleanup_free_ char *copy = strdup(path);
 
@@ -21,7 +22,7 @@ int make_folders(const char *path, mode_t mode)
 	return mkdir(copy, mode) == 0 || errno == EEXIST ? 0 : -errno;
 }
 
-int check_folder_owner(const char *path)
+int folder_check_owner(const char *path)
 {
 	struct stat st;
 
@@ -39,11 +40,11 @@ char *folder_of(const char *file)
 	return !slash ? strdup(".") : strndup(file, slash == file ? 1 : (size_t)(slash - file));
 }
 
-int make_folder_of(const char *file, mode_t mode)
+int folder_make_parent(const char *file, mode_t mode)
 {
 	_cleanup_free_ char *folder = folder_of(file);
 
-	return folder ? make_folders(folder, mode) : -ENOMEM;
+	return folder ? folder_make(folder, mode) : -ENOMEM;
 }
 
 bool folder_path_exists(const char *path)
@@ -51,4 +52,17 @@ bool folder_path_exists(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0;
+}
+
+char *folder_beside(const char *file, const char *what)
+{
+	size_t n = strlen(file), stem = n > 3 && strcmp(file + n - 3, ".db") == 0 ? n - 3 : n;
+	_cleanup_free_ char *own = NULL, *folder = folder_of(file);
+	char *path;
+
+	if (!folder || asprintf(&own, "%.*s.%s", (int)stem, file, what) < 0)
+		return NULL;
+	if (folder_path_exists(own))
+		return TAKE(own);
+	return asprintf(&path, "%s/%s", folder, what) < 0 ? NULL : path;
 }

@@ -5,22 +5,26 @@
 #include <sys/types.h>
 
 /* Makes a folder and whatever is missing above it (those 0755). 0, also if it is there, or -errno. */
-int make_folders(const char *path, mode_t mode);
+int folder_make(const char *path, mode_t mode);
 /* The folder that a file lies in: "." where its name has no slash. The caller frees; NULL = no memory. */
 char *folder_of(const char *file);
 /* The same made, as above. */
-int make_folder_of(const char *file, mode_t mode);
+int folder_make_parent(const char *file, mode_t mode);
+
+/* The folder of what belongs to FOLDER/NAME.db: FOLDER/NAME.WHAT where that is there, as next to a copy among those of other machines, else
+ * FOLDER/WHAT. The caller frees; NULL = no memory. */
+char *folder_beside(const char *file, const char *what);
 
 /* May this process trust what it finds in and writes into this folder? In a folder that all may write to (/dev/shm) anybody may
  * have made it first. 0, also if it is not there; -EPERM: it is a link, another user's (root's is trusted), or others may write there. */
-int check_folder_owner(const char *path);
+int folder_check_owner(const char *path);
 
 /* Whether there is something of this name that this process can reach. access() asks with the real user's rights and without
  * capabilities: what an answer for another user may read in root's folder is not there for it. */
 bool folder_path_exists(const char *path);
 
 /* For _cleanup_(): a folder that is being read. */
-static inline void close_folder(DIR **folder)
+static inline void folder_close(DIR **folder)
 {
 	if (*folder)
 		closedir(*folder);

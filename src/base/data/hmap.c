@@ -96,7 +96,7 @@ void *hmap_remove(struct hmap *m, uint64_t key, uint64_t key2)
 	}
 }
 
-uint64_t hash_bytes(const void *bytes, size_t n)
+uint64_t hmap_hash_bytes(const void *bytes, size_t n)
 {
 	const uint8_t *b = bytes;
 	uint64_t h = 0xcbf29ce484222325ull;
@@ -106,7 +106,7 @@ uint64_t hash_bytes(const void *bytes, size_t n)
 	return h;
 }
 
-uint64_t hash_text(const char *text)
+uint64_t hmap_hash_text(const char *text)
 {
-	return hash_bytes(text, strlen(text));
+	return hmap_hash_bytes(text, strlen(text));
 }

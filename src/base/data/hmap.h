@@ -28,8 +28,8 @@ int hmap_put(struct hmap *m, uint64_t key, uint64_t key2, void *value);
 void *hmap_remove(struct hmap *m, uint64_t key, uint64_t key2);
 
 /* 64-bit FNV-1a of n bytes: for keys made of text. */
-uint64_t hash_bytes(const void *bytes, size_t n);
-uint64_t hash_text(const char *text);
+uint64_t hmap_hash_bytes(const void *bytes, size_t n);
+uint64_t hmap_hash_text(const char *text);
 
 #define HMAP_FOREACH(slot, map) \
 	for (struct hmap_slot *slot = (map)->slots, *slot##_end = slot ? slot + (map)->size : slot; slot < slot##_end; slot++) \

@@ -34,12 +34,12 @@ static int set(const struct option_row *row, const char *value, char **ret_error
 		*(const char **)row->target = value;
 		return 0;
 	case OPTION_SPAN:
-		if (parse_span(value, row->target) < 0)
-			return fail_with(ret_error, -EINVAL, "--%s expects a span such as 90s, 5min or 4h, not '%s'", row->name, value);
+		if (clock_parse_span(value, row->target) < 0)
+			return str_fail(ret_error, -EINVAL, "--%s expects a span such as 90s, 5min or 4h, not '%s'", row->name, value);
 		return 0;
 	case OPTION_COUNT:
-		if (parse_u64(value, row->target) < 0)
-			return fail_with(ret_error, -EINVAL, "--%s expects a whole number, not '%s'", row->name, value);
+		if (str_parse_u64(value, row->target) < 0)
+			return str_fail(ret_error, -EINVAL, "--%s expects a whole number, not '%s'", row->name, value);
 		return 0;
 	case OPTION_END:
 		break;
@@ -70,12 +70,12 @@ static int parse_one(const struct option_row *rows, const struct option_row *mor
 			value = word + 2;
 	}
 	if (!row)
-		return fail_with(ret_error, -EINVAL, "unknown option %s; --help lists them", word);
+		return str_fail(ret_error, -EINVAL, "unknown option %s; --help lists them", word);
 	if (row->type == OPTION_FLAG && value)
-		return fail_with(ret_error, -EINVAL, "--%s takes no value", row->name);
+		return str_fail(ret_error, -EINVAL, "--%s takes no value", row->name);
 	if (row->type != OPTION_FLAG && !value) {
 		if (*at + 1 >= argc)
-			return fail_with(ret_error, -EINVAL, "--%s requires a value: --%s %s", row->name, row->name, row->argument);
+			return str_fail(ret_error, -EINVAL, "--%s requires a value: --%s %s", row->name, row->name, row->argument);
 		value = argv[++*at];
 	}
 	return set(row, value, ret_error);
@@ -113,10 +113,21 @@ int options_parse(const struct option_row *rows, const struct option_row *more, 
 	return words;
 }
 
-void options_print(const struct option_row *rows)
+static bool has_name(const struct option_row *rows, const char *name)
+{
+	for (; rows && rows->type != OPTION_END; rows++)
+		if (strcmp(rows->name, name) == 0)
+			return true;
+	return false;
+}
+
+void options_print(const struct option_row *rows, const struct option_row *before)
 {
 	for (; rows && rows->type != OPTION_END; rows++) {
 		char left[64];
+
+		if (has_name(before, rows->name))
+			continue;
 
 		if (rows->letter)
 			snprintf(left, sizeof(left), "-%c, --%s %s", rows->letter, rows->name,

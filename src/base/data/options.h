@@ -27,5 +27,6 @@ struct option_row {
  * table, for the options all verbs share. */
 int options_parse(const struct option_row *rows, const struct option_row *more, bool stop_at_word, int argc,
 		  char **argv, char **ret_error);
-/* "  --window SPAN   how far back ..." lines on standard output. */
-void options_print(const struct option_row *rows);
+/* "  --window SPAN   how far back ..." lines on standard output, but for options that `before` (may be NULL) has under the same name:
+ * those are parsed first. */
+void options_print(const struct option_row *rows, const struct option_row *before);

@@ -126,7 +126,7 @@ int str_put_blob(struct str *s, const void *bytes, size_t n)
 
 const char *str_read_blob(struct reader *r, size_t *ret_n)
 {
-	uint64_t n = read_varint(r);
+	uint64_t n = reader_varint(r);
 	const char *bytes = (const char *)r->at;
 
 	*ret_n = 0;
@@ -237,7 +237,7 @@ int str_puts_xml(struct str *s, const char *text)
 	return r;
 }
 
-void print_xml(const char *text, FILE *out)
+void str_print_xml(const char *text, FILE *out)
 {
 	for (; *text; text++) {
 		const char *entity = xml_entity(*text);
@@ -249,7 +249,7 @@ void print_xml(const char *text, FILE *out)
 	}
 }
 
-char *read_text(struct reader *r)
+char *reader_text(struct reader *r)
 {
 	size_t n;
 	const char *bytes = str_read_blob(r, &n);
@@ -257,7 +257,7 @@ char *read_text(struct reader *r)
 	return bytes ? strndup(bytes, n) : NULL;
 }
 
-const char *error_words(int r)
+const char *str_error(int r)
 {
 	static const struct {
 		int code;
@@ -278,7 +278,7 @@ const char *error_words(int r)
 	return strerror(r);
 }
 
-int fail_with(char **ret_error, int code, const char *format, ...)
+int str_fail(char **ret_error, int code, const char *format, ...)
 {
 	va_list args;
 
@@ -291,7 +291,7 @@ int fail_with(char **ret_error, int code, const char *format, ...)
 	return code;
 }
 
-int fail_again(char **error, int code, const char *format, ...)
+int str_fail_again(char **error, int code, const char *format, ...)
 {
 	va_list args;
 
@@ -308,7 +308,7 @@ bool str_starts(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-int parse_u64(const char *text, uint64_t *ret)
+int str_parse_u64(const char *text, uint64_t *ret)
 {
 	uint64_t value = 0;
 
@@ -325,7 +325,7 @@ int parse_u64(const char *text, uint64_t *ret)
 	return 0;
 }
 
-int parse_size(const char *text, uint64_t *ret)
+int str_parse_size(const char *text, uint64_t *ret)
 {
 	static const char units[] = "kmgt";
 	uint64_t value = 0;

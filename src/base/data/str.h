@@ -30,7 +30,7 @@ int str_append(struct str *s, const void *bytes, size_t n);
 int str_puts(struct str *s, const char *text);
 /* The same as text or attribute of XML and HTML; and to a file. */
 int str_puts_xml(struct str *s, const char *text);
-void print_xml(const char *text, FILE *out);
+void str_print_xml(const char *text, FILE *out);
 int str_putc(struct str *s, char c);
 int str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int str_vprintf(struct str *s, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
@@ -49,7 +49,7 @@ struct reader {
 	bool bad;
 };
 
-static inline uint64_t read_varint(struct reader *r)
+static inline uint64_t reader_varint(struct reader *r)
 {
 	uint64_t value = 0;
 	unsigned shift = 0;
@@ -67,9 +67,9 @@ static inline uint64_t read_varint(struct reader *r)
 	return 0;
 }
 
-static inline int64_t read_svarint(struct reader *r)
+static inline int64_t reader_svarint(struct reader *r)
 {
-	uint64_t z = read_varint(r);
+	uint64_t z = reader_varint(r);
 
 	return (int64_t)(z >> 1) ^ -(int64_t)(z & 1);
 }
@@ -77,15 +77,15 @@ static inline int64_t read_svarint(struct reader *r)
 /* A length and that many bytes; *ret_n = 0 and r->bad on damage. Returned memory belongs to the reader's buffer. */
 const char *str_read_blob(struct reader *r, size_t *ret_n);
 /* As str_read_blob, copied and NUL-terminated; the caller frees. NULL on damage or without memory. */
-char *read_text(struct reader *r);
+char *reader_text(struct reader *r);
 
 /* What a -errno means, in words of this program where the C library's speak of something else ("Argument list too long" for E2BIG).
  * Never NULL. */
-const char *error_words(int r);
+const char *str_error(int r);
 /* Puts words into *ret_error (which the caller frees; NULL without memory, or may itself be NULL) and returns `code`. */
-int fail_with(char **ret_error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int str_fail(char **ret_error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same for an error that is kept: what *error held before is freed. */
-int fail_again(char **error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int str_fail_again(char **error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* What a terminal would obey (C0, DEL, C1), and bytes that are no UTF-8, which JSON cannot carry, become a space or '?', in place: names, notes and command
  * lines are chosen by the one that is recorded, not by the one that reads them. NULL stays. */
@@ -96,6 +96,6 @@ bool str_make_bytes_printable(char *text, size_t n);
 bool str_is_utf8(const char *text, size_t n);
 bool str_starts(const char *text, const char *prefix);
 /* Whole decimal numbers only: "12" yes, "12x", "" and "-1" no. Returns 0 or -EINVAL / -ERANGE. */
-int parse_u64(const char *text, uint64_t *ret);
+int str_parse_u64(const char *text, uint64_t *ret);
 /* "64M", "2 GiB", "900k", "512" -> bytes (powers of 1024). 0 or -EINVAL. */
-int parse_size(const char *text, uint64_t *ret);
+int str_parse_size(const char *text, uint64_t *ret);

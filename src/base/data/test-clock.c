@@ -33,7 +33,7 @@ static void takes_times_as_journalctl_does(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int64_t ns = 0;
 
-		assert_int_equal(parse_time(cases[i].text, NOW, &ns), 0);
+		assert_int_equal(clock_parse_time(cases[i].text, NOW, &ns), 0);
 		if (ns != cases[i].seconds * NS_PER_SEC)
 			fail_msg("%s gave %lld", cases[i].text, (long long)(ns / NS_PER_SEC));
 	}
@@ -47,7 +47,7 @@ static void refuses_what_is_no_time(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (parse_time(bad[i], NOW, &ns) == 0)
+		if (clock_parse_time(bad[i], NOW, &ns) == 0)
 			fail_msg("'%s' was taken for a time", bad[i]);
 	assert_int_equal(ns, 7);
 }
@@ -57,9 +57,9 @@ static void keeps_fractions(void **state)
 	int64_t ns;
 
 	(void)state;
-	assert_int_equal(parse_time("2026-11-20T14:32:07.250Z", NOW, &ns), 0);
+	assert_int_equal(clock_parse_time("2026-11-20T14:32:07.250Z", NOW, &ns), 0);
 	assert_int_equal(ns, NOW + 250 * NS_PER_MS);
-	assert_int_equal(parse_span("1.5s", &ns), 0);
+	assert_int_equal(clock_parse_span("1.5s", &ns), 0);
 	assert_int_equal(ns, 1500 * NS_PER_MS);
 }
 
@@ -69,8 +69,8 @@ static void writes_what_it_reads(void **state)
 	int64_t ns;
 
 	(void)state;
-	assert_string_equal(format_rfc3339(NOW + 123 * NS_PER_MS, text, sizeof(text)), "2026-11-20T14:32:07.123Z");
-	assert_int_equal(parse_time(text, 0, &ns), 0);
+	assert_string_equal(clock_format_rfc3339(NOW + 123 * NS_PER_MS, text, sizeof(text)), "2026-11-20T14:32:07.123Z");
+	assert_int_equal(clock_parse_time(text, 0, &ns), 0);
 	assert_int_equal(ns, NOW + 123 * NS_PER_MS);
 }
 
@@ -79,10 +79,10 @@ static void spans_read_well(void **state)
 	char text[32];
 
 	(void)state;
-	assert_string_equal(format_span(41 * NS_PER_SEC, text, sizeof(text)), "41 s");
-	assert_string_equal(format_span(4 * 3600 * NS_PER_SEC, text, sizeof(text)), "4 h");
-	assert_string_equal(format_span(200 * NS_PER_SEC, text, sizeof(text)), "3 min 20 s");
-	assert_string_equal(format_span(120 * NS_PER_MS, text, sizeof(text)), "120 ms");
+	assert_string_equal(clock_format_span(41 * NS_PER_SEC, text, sizeof(text)), "41 s");
+	assert_string_equal(clock_format_span(4 * 3600 * NS_PER_SEC, text, sizeof(text)), "4 h");
+	assert_string_equal(clock_format_span(200 * NS_PER_SEC, text, sizeof(text)), "3 min 20 s");
+	assert_string_equal(clock_format_span(120 * NS_PER_MS, text, sizeof(text)), "120 ms");
 }
 
 int main(void)

@@ -48,8 +48,8 @@ static void the_folder_of_a_file_is_found(void **state)
 static void a_folder_of_ones_own_or_none_is_trusted(void **state)
 {
 	(void)state;
-	assert_int_equal(check_folder_owner(within("missing")), 0);
-	assert_int_equal(check_folder_owner(root), 0);
+	assert_int_equal(folder_check_owner(within("missing")), 0);
+	assert_int_equal(folder_check_owner(root), 0);
 }
 
 static void what_others_may_write_is_not(void **state)
@@ -57,9 +57,9 @@ static void what_others_may_write_is_not(void **state)
 	(void)state;
 	assert_int_equal(mkdir(within("open"), 0700), 0);
 	assert_int_equal(chmod(within("open"), 0777), 0);
-	assert_int_equal(check_folder_owner(within("open")), -EPERM);
+	assert_int_equal(folder_check_owner(within("open")), -EPERM);
 	assert_int_equal(chmod(within("open"), 01777), 0);
-	assert_int_equal(check_folder_owner(within("open")), -EPERM);
+	assert_int_equal(folder_check_owner(within("open")), -EPERM);
 	assert_int_equal(rmdir(within("open")), 0);
 }
 
@@ -67,7 +67,7 @@ static void a_link_is_not(void **state)
 {
 	(void)state;
 	assert_int_equal(symlink(root, within("link")), 0);
-	assert_int_equal(check_folder_owner(within("link")), -EPERM);
+	assert_int_equal(folder_check_owner(within("link")), -EPERM);
 	assert_int_equal(unlink(within("link")), 0);
 }
 
@@ -78,7 +78,7 @@ static void another_users_is_not(void **state)
 		skip();
 	assert_int_equal(mkdir(within("theirs"), 0700), 0);
 	assert_int_equal(chown(within("theirs"), 65534, 65534), 0);
-	assert_int_equal(check_folder_owner(within("theirs")), -EPERM);
+	assert_int_equal(folder_check_owner(within("theirs")), -EPERM);
 	assert_int_equal(rmdir(within("theirs")), 0);
 }
 

@@ -17,9 +17,9 @@ static void varints_come_back(void **state)
 		str_put_svarint(&s, values[i]);
 	r = (struct reader){(uint8_t *)s.data, (uint8_t *)s.data + s.len, false};
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		assert_true(read_svarint(&r) == values[i]);
+		assert_true(reader_svarint(&r) == values[i]);
 	assert_false(r.bad);
-	read_varint(&r);
+	reader_varint(&r);
 	assert_true(r.bad);
 	str_free(&s);
 }
@@ -92,25 +92,25 @@ static void sizes_are_read_as_people_write_them(void **state)
 	uint64_t n = 0;
 
 	(void)state;
-	assert_int_equal(parse_size("64M", &n), 0);
+	assert_int_equal(str_parse_size("64M", &n), 0);
 	assert_int_equal(n, 64 << 20);
-	assert_int_equal(parse_size("2 GiB", &n), 0);
+	assert_int_equal(str_parse_size("2 GiB", &n), 0);
 	assert_int_equal(n, 2ull << 30);
-	assert_int_equal(parse_size("512", &n), 0);
+	assert_int_equal(str_parse_size("512", &n), 0);
 	assert_int_equal(n, 512);
-	assert_int_equal(parse_size("12x", &n), -EINVAL);
-	assert_int_equal(parse_size("99999999999999T", &n), -EINVAL);
-	assert_int_equal(parse_u64("18446744073709551616", &n), -ERANGE);
-	assert_int_equal(parse_u64("1 ", &n), -EINVAL);
+	assert_int_equal(str_parse_size("12x", &n), -EINVAL);
+	assert_int_equal(str_parse_size("99999999999999T", &n), -EINVAL);
+	assert_int_equal(str_parse_u64("18446744073709551616", &n), -ERANGE);
+	assert_int_equal(str_parse_u64("1 ", &n), -EINVAL);
 }
 
 static void no_error_is_without_its_reason(void **state)
 {
 	(void)state;
-	assert_non_null(strstr(error_words(-E2BIG), "does not fit"));
-	assert_string_equal(error_words(E2BIG), error_words(-E2BIG));
-	assert_string_equal(error_words(-EACCES), strerror(EACCES));
-	assert_null(strstr(error_words(0), "Success"));
+	assert_non_null(strstr(str_error(-E2BIG), "does not fit"));
+	assert_string_equal(str_error(E2BIG), str_error(-E2BIG));
+	assert_string_equal(str_error(-EACCES), strerror(EACCES));
+	assert_null(strstr(str_error(0), "Success"));
 }
 
 RUN_TESTS(cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/data/clock.h"
+#include "base/system/urgent.h"
 
 #define STACK (512 << 10)
 
@@ -30,6 +31,7 @@ struct worker {
 struct helper {
 	struct worker *worker; /* NULL = none runs */
 	struct tally *tally;
+	bool as_caller; /* the threads' priority */
 };
 
 static void tally_leave(struct tally *t)
@@ -78,7 +80,7 @@ static void *do_jobs(void *argument)
 	return NULL;
 }
 
-static int start_thread(struct worker *w)
+static int start_thread(struct worker *w, bool as_caller)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -87,14 +89,18 @@ static int start_thread(struct worker *w)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (as_caller)
+		urgent_threads_too(&attributes);
 	r = -pthread_create(&thread, &attributes, do_jobs, w);
 	pthread_attr_destroy(&attributes);
+	if (r == -EPERM && as_caller)
+		return start_thread(w, false);
 	if (r == 0)
 		pthread_setname_np(thread, "helper");
 	return r;
 }
 
-static int worker_start(struct tally *tally, struct worker **ret)
+static int worker_start(struct tally *tally, bool as_caller, struct worker **ret)
 {
 	struct worker *w = calloc(1, sizeof(*w));
 	pthread_condattr_t monotonic;
@@ -108,7 +114,7 @@ static int worker_start(struct tally *tally, struct worker **ret)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (start_thread(w) < 0) {
+	if (start_thread(w, as_caller) < 0) {
 		worker_free(w);
 		return -EAGAIN;
 	}
@@ -132,10 +138,19 @@ int helper_new(struct helper **ret)
 	return 0;
 }
 
+int helper_new_as_caller(struct helper **ret)
+{
+	int r = helper_new(ret);
+
+	if (r == 0)
+		(*ret)->as_caller = true;
+	return r;
+}
+
 /* With the lock held: whether the job came back. */
 static bool wait_for_job(struct worker *w, int64_t patience)
 {
-	const int64_t until = monotonic_now() + patience;
+	const int64_t until = clock_monotonic() + patience;
 	const struct timespec at = {until / NS_PER_SEC, until % NS_PER_SEC};
 
 	while (!w->done)
@@ -160,7 +175,7 @@ int helper_do(struct helper *h, void (*work)(void *job), void (*release)(void *j
 
 	if (!h->worker && __atomic_load_n(&h->tally->left, __ATOMIC_ACQUIRE) >= HELPERS_LEFT_MAX)
 		return -EBUSY;
-	if (!h->worker && worker_start(h->tally, &h->worker) < 0)
+	if (!h->worker && worker_start(h->tally, h->as_caller, &h->worker) < 0)
 		return -EAGAIN;
 	w = h->worker;
 	pthread_mutex_lock(&w->lock);

@@ -15,6 +15,8 @@
 struct helper;
 
 int helper_new(struct helper **ret);
+/* Its threads have the caller's real-time priority, where that is allowed: for jobs that wait, and take no CPU time to speak of. */
+int helper_new_as_caller(struct helper **ret);
 /* Does work(job) in the helper's thread. 0: done, the job is the caller's. -ETIMEDOUT after `patience` ns: the thread calls
  * release(job) when work() returns. -EBUSY (as many are left as may be) and -EAGAIN (no thread): nothing was begun, the job is the caller's. */
 int helper_do(struct helper *h, void (*work)(void *job), void (*release)(void *job), void *job, int64_t patience);

@@ -10,13 +10,13 @@
 
 #define LARGE_BLOCK (256 << 10) /* bytes; fixed, else it would rise to 32 MiB with the first large block that is freed */
 
-void memory_use_one_heap(void)
+void locked_memory_use_one_heap(void)
 {
 	(void)mallopt(M_ARENA_MAX, 1);
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 }
 
-int memory_lock(void)
+int locked_memory_lock(void)
 {
 	return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0 ? -errno : 0;
 }
@@ -34,7 +34,7 @@ static bool is_locked(void)
 }
 
 /* Of two threads at once the one that finds it unlocked leaves it to the other to lock it again. */
-void memory_give_back(void)
+void locked_memory_release(void)
 {
 	bool locked = is_locked();
 
@@ -42,5 +42,5 @@ void memory_give_back(void)
 		(void)munlockall();
 	malloc_trim(0);
 	if (locked)
-		(void)memory_lock();
+		(void)locked_memory_lock();
 }

@@ -8,8 +8,8 @@
 #pragma once
 
 /* One heap for all threads, large blocks mapped alone. Before the first thread begins. */
-void memory_use_one_heap(void);
+void locked_memory_use_one_heap(void);
 /* Locks what there is, and what comes as it is touched. 0 or -errno. */
-int memory_lock(void);
+int locked_memory_lock(void);
 /* After work that took much memory: free pages go back to the system. What is locked is locked again; any thread may call it. */
-void memory_give_back(void);
+void locked_memory_release(void);

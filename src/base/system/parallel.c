@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "base/system/urgent.h"
+
 #define THREADS_MAX 64
 
 struct crew {
@@ -16,7 +18,6 @@ struct crew {
 	atomic_int error;
 	pid_t caller;
 	int policy; /* the caller's */
-	struct sched_param priority;
 };
 
 /* SCHED_OTHER where it is not known. */
@@ -66,23 +67,18 @@ static int start_helper(struct crew *c, pthread_t *ret)
 
 	if (r != 0)
 		return r;
-	if (is_real_time(c->policy)) {
-		(void)pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-		(void)pthread_attr_setschedpolicy(&attributes, c->policy);
-		(void)pthread_attr_setschedparam(&attributes, &c->priority);
-	}
+	urgent_threads_too(&attributes);
 	r = pthread_create(ret, &attributes, help, c);
 	pthread_attr_destroy(&attributes);
 	return r;
 }
 
-int work_in_parallel(unsigned threads, size_t n, int (*work)(void *data, size_t i), void *data)
+int parallel_run(unsigned threads, size_t n, int (*work)(void *data, size_t i), void *data)
 {
 	struct crew c = {.work = work, .data = data, .n = n, .caller = gettid(), .policy = policy_of(0)};
 	pthread_t ids[THREADS_MAX];
 	size_t started = 0;
 
-	(void)sched_getparam(0, &c.priority);
 	if (!threads)
 		threads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	if (threads > n)

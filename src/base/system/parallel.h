@@ -7,4 +7,4 @@
  * included; 0 = as many as there are CPUs. Without further threads this one does it all. After an error no more is begun, and
  * it is returned. Threads of a caller with real-time priority have that priority, too, for as long as the caller has it; where the rights
  * to that are missing, the caller does it all. */
-int work_in_parallel(unsigned threads, size_t n, int (*work)(void *data, size_t i), void *data);
+int parallel_run(unsigned threads, size_t n, int (*work)(void *data, size_t i), void *data);

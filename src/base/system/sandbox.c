@@ -55,7 +55,7 @@ static int send_message(int socket, const struct message *m, int flags)
 static void close_all(int *files, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		close_fd(&files[i]);
+		cleanup_fd(&files[i]);
 }
 
 static size_t take_files(struct msghdr *header, int *ret)
@@ -209,7 +209,7 @@ void sandbox_stop(struct sandbox *s)
 static int wait_for(int socket, short events, int64_t until)
 {
 	for (;;) {
-		int64_t left = until - monotonic_now();
+		int64_t left = until - clock_monotonic();
 		struct pollfd p = {socket, events, 0};
 		int r = left > 0 ? poll(&p, 1, (int)(left / NS_PER_MS) + 1) : 0;
 
@@ -242,7 +242,7 @@ static int provide(const struct sandbox *s, const struct sandbox_call *call, str
 static int converse(struct sandbox *s, const struct sandbox_call *call, char *bytes, struct str *answer)
 {
 	struct message request = {KIND_REQUEST, call->request->data, call->request->len, call->files, call->n_files};
-	int64_t until = monotonic_now() + call->patience;
+	int64_t until = clock_monotonic() + call->patience;
 	int r = send_until(s, &request, until);
 
 	for (unsigned questions = 0; r == 0 && questions <= QUESTIONS_MAX; questions++) {

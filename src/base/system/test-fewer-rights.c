@@ -32,7 +32,7 @@ static bool may_read(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	close_fd(&fd);
+	cleanup_fd(&fd);
 	return fd >= 0;
 }
 
@@ -43,7 +43,7 @@ static bool may_write(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	close_fd(&fd);
+	cleanup_fd(&fd);
 	return fd >= 0;
 }
 

@@ -5,10 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/system/file-lock.h"
+
+static unsigned holder_of(const char *proc_root, unsigned pid)
+{
+	struct file_locks locks = {.proc_root = proc_root, .patience = FILE_LOCKS_PATIENCE};
+	unsigned holder = file_locks_holder(&locks, pid);
+
+	file_locks_free(&locks);
+	return holder;
+}
 
 static void the_process_that_holds_it(void **state)
 {
@@ -27,11 +37,11 @@ static void the_process_that_holds_it(void **state)
 		_exit(flock(mine, LOCK_EX) < 0);
 	}
 	for (int i = 0; i < 3000 && !holder; i++) {
-		holder = file_lock_holder("/proc", (unsigned)child);
+		holder = holder_of("/proc", (unsigned)child);
 		usleep(1000);
 	}
 	assert_int_equal(holder, getpid());
-	assert_int_equal(file_lock_holder("/proc", (unsigned)getpid()), 0);
+	assert_int_equal(holder_of("/proc", (unsigned)getpid()), 0);
 	flock(fd, LOCK_UN);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	close(fd);
@@ -57,21 +67,63 @@ static void those_who_wait_stand_below_it(void **state)
 	      "garbage\n",
 	      f);
 	fclose(f);
-	assert_int_equal(file_lock_holder(root, 2293), 776);
-	assert_int_equal(file_lock_holder(root, 2294), 776);
-	assert_int_equal(file_lock_holder(root, 2295), 0);
-	assert_int_equal(file_lock_holder(root, 4028), 0);
-	assert_int_equal(file_lock_holder("/nowhere", 2293), 0);
+	assert_int_equal(holder_of(root, 2293), 776);
+	assert_int_equal(holder_of(root, 2294), 776);
+	assert_int_equal(holder_of(root, 2295), 0);
+	assert_int_equal(holder_of(root, 4028), 0);
+	assert_int_equal(holder_of("/nowhere", 2293), 0);
 	unlink(path);
 	rmdir(root);
 }
 
-int main(void)
+static void write_list(const char *path, const char *text)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_process_that_holds_it),
-		cmocka_unit_test(those_who_wait_stand_below_it),
-	};
+	FILE *f = fopen(path, "w");
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
 }
+
+/* Each reading takes a grace period of the kernel. */
+static void the_list_is_read_once(void **state)
+{
+	char root[] = "/tmp/whyslow-locks-XXXXXX", path[64];
+	struct file_locks locks = {.proc_root = root, .patience = FILE_LOCKS_PATIENCE};
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/locks", root);
+	write_list(path, "1: FLOCK  ADVISORY  WRITE 7 fe:00:1 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 8 fe:00:1 0 EOF\n");
+	assert_int_equal(file_locks_holder(&locks, 8), 7);
+	write_list(path, "1: FLOCK  ADVISORY  WRITE 7 fe:00:1 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 9 fe:00:1 0 EOF\n");
+	assert_int_equal(file_locks_holder(&locks, 8), 7);
+	assert_int_equal(file_locks_holder(&locks, 9), 0);
+	file_locks_free(&locks);
+	unlink(path);
+	rmdir(root);
+}
+
+/* As where real-time programs starve the kernel's threads: without a bound this test would not end. */
+static void a_list_that_does_not_come_is_not_waited_for(void **state)
+{
+	char root[] = "/tmp/whyslow-locks-XXXXXX", path[64];
+	struct file_locks locks = {.proc_root = root, .patience = 20};
+	int end;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/locks", root);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	end = open(path, O_RDWR | O_CLOEXEC); /* it can be opened, and nothing comes */
+	assert_int_equal(file_locks_holder(&locks, 8), 0);
+	assert_int_equal(file_locks_holder(&locks, 8), 0);
+	file_locks_free(&locks);
+	fflush(NULL); /* as an answer ends */
+	close(end);   /* the thread that was left behind ends */
+	unlink(path);
+	rmdir(root);
+}
+
+RUN_TESTS(cmocka_unit_test(the_process_that_holds_it), cmocka_unit_test(those_who_wait_stand_below_it), cmocka_unit_test(the_list_is_read_once),
+	  cmocka_unit_test(a_list_that_does_not_come_is_not_waited_for))

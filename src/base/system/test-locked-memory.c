@@ -51,15 +51,15 @@ static void what_a_thread_freed_goes_back_though_memory_is_locked(void **state)
 	int locked;
 
 	(void)state;
-	memory_use_one_heap();
-	locked = memory_lock();
+	locked_memory_use_one_heap();
+	locked = locked_memory_lock();
 	if (locked < 0)
 		skip();
 	before = status_kb("RssAnon");
 	assert_int_equal(pthread_create(&thread, NULL, work, blocks), 0);
 	pthread_join(thread, NULL);
 	assert_true(status_kb("RssAnon") > before + 30000);
-	memory_give_back();
+	locked_memory_release();
 	after = status_kb("RssAnon");
 	assert_in_range(after, 0, before + 12000);
 	assert_true(status_kb("VmLck") > 0);

@@ -33,7 +33,7 @@ static int look(void *data, size_t i)
 static void work(struct seen *s)
 {
 	*s = (struct seen){.caller = pthread_self()};
-	assert_int_equal(work_in_parallel(4, JOBS, look, s), 0);
+	assert_int_equal(parallel_run(4, JOBS, look, s), 0);
 	for (size_t i = 0; i < JOBS; i++)
 		assert_int_equal(s->times[i], 1);
 }
@@ -57,7 +57,7 @@ static void each_is_done_once(void **state)
 static void an_error_is_returned(void **state)
 {
 	(void)state;
-	assert_int_equal(work_in_parallel(2, JOBS, fail_once, NULL), -EIO);
+	assert_int_equal(parallel_run(2, JOBS, fail_once, NULL), -EIO);
 }
 
 static int become_urgent(void)

@@ -125,7 +125,7 @@ static void it_may_do_nothing(void **state)
 	assert_int_equal(sandbox_call(&s, &call, &answer), 0);
 	in = answer_of(&answer);
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
-		int64_t r = read_svarint(&in);
+		int64_t r = reader_svarint(&in);
 
 		if (r == 0)
 			fail_msg("attempt %zu succeeded", i);
@@ -280,8 +280,8 @@ static void files_are_handed_over(void **state)
 	for (unsigned round = 0; round < 200; round++) {
 		assert_int_equal(sandbox_call(&s, &call, &answer), 0);
 		in = answer_of(&answer);
-		assert_int_equal(read_varint(&in), SANDBOX_FILES_MAX * (SANDBOX_FILES_MAX + 1) / 2);
-		assert_int_equal(read_varint(&in), 1);
+		assert_int_equal(reader_varint(&in), SANDBOX_FILES_MAX * (SANDBOX_FILES_MAX + 1) / 2);
+		assert_int_equal(reader_varint(&in), 1);
 	}
 	assert_int_equal(provided, 200);
 	for (int i = 0; i < SANDBOX_FILES_MAX; i++)

@@ -1,7 +1,9 @@
 #include "base/data/test.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/data/clock.h"
 #include "base/system/urgent.h"
@@ -105,4 +107,33 @@ static void a_budget_ends_after_the_section(void **state)
 	urgent_budget_close(&budget);
 }
 
-RUN_TESTS(cmocka_unit_test(a_section_raises_and_gives_back), cmocka_unit_test(a_section_lowers_nothing), cmocka_unit_test(a_budget_ends_after_the_section))
+/* "FDSize:	64": room in the table of descriptors. */
+static int room_for_files(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+	int room = 0;
+
+	assert_non_null(f);
+	while (!room && fgets(line, sizeof(line), f))
+		if (sscanf(line, "FDSize: %d", &room) != 1)
+			room = 0;
+	fclose(f);
+	return room;
+}
+
+static void a_table_of_files_is_made_large_and_nothing_stays_open(void **state)
+{
+	int before = dup(0), after;
+
+	(void)state;
+	assert_true(room_for_files() < 1000);
+	urgent_reserve_files(1000);
+	assert_true(room_for_files() >= 1000);
+	after = dup(0);
+	assert_int_equal(after, before + 1);
+	close(after);
+	close(before);
+}
+
+RUN_TESTS(cmocka_unit_test(a_table_of_files_is_made_large_and_nothing_stays_open), cmocka_unit_test(a_section_raises_and_gives_back), cmocka_unit_test(a_section_lowers_nothing), cmocka_unit_test(a_budget_ends_after_the_section))

@@ -1,6 +1,7 @@
 #include "base/system/urgent.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -31,6 +32,31 @@ int urgent_set(bool urgent)
 bool urgent_is(void)
 {
 	return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+}
+
+void urgent_reserve_files(int n)
+{
+	int ends[2], last;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	last = fcntl(ends[0], F_DUPFD_CLOEXEC, n - 1);
+	if (last >= 0)
+		close(last);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+void urgent_threads_too(pthread_attr_t *attributes)
+{
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	struct sched_param param;
+
+	if ((policy != SCHED_RR && policy != SCHED_FIFO) || sched_getparam(0, &param) < 0)
+		return;
+	(void)pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
+	(void)pthread_attr_setschedpolicy(attributes, policy);
+	(void)pthread_attr_setschedparam(attributes, &param);
 }
 
 /* Of the calling thread. */

@@ -3,6 +3,7 @@
  * would starve them. */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -12,8 +13,16 @@
 /* For the calling thread, not for what it starts; or back to the normal. 0, or -EPERM without the right to it: nothing has happened. */
 int urgent_set(bool urgent);
 bool urgent_is(void);
+/* Threads that are made with these attributes get the caller's real-time priority, if it has one: SCHED_RESET_ON_FORK would take it away.
+ * Without the right to it pthread_create() returns EPERM. */
+void urgent_threads_too(pthread_attr_t *attributes);
 /* For the calling thread and the processes that it forks: a process that had to become urgent by itself would first wait for a CPU. */
 int urgent_set_inherited(void);
+
+/* Makes room for so many descriptors in the process's table, before it has threads: later it would wait for a grace period of RCU each time
+ * the table grows (expand_fdtable() in the kernel's fs/file.c), which takes seconds where real-time programs starve the kernel's threads.
+ * A fork has a table of its own. */
+void urgent_reserve_files(int n);
 
 /* Raises the calling thread for as long as it holds a lock that urgent threads take, too: a holder of the baseline priority gets no CPU
  * next to a storm, and they would wait with it (immediate priority ceiling; Sha, Rajkumar, Lehoczky 1990). Sections do not nest.

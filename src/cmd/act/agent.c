@@ -23,7 +23,7 @@ static int run(struct common *common, int argc, char **argv)
 	};
 
 	if (argc > 1)
-		return usage_error("agent", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("agent", "unexpected argument '%s'", argv[1]);
 	return agent_run(&agent) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 

@@ -81,10 +81,10 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 		.proc_root = PROC,
 		.run_dir = common->config.store_run_dir,
 		.gentle = true,
-		.rights = hold_rights(common, arg_force),
-		.of = arg_short ? (enum hold_short)find_name(arg_short, hold_short_names, SHORT_COUNT)
+		.rights = confirm_rights(common, arg_force),
+		.of = arg_short ? (enum hold_short)confirm_find_name(arg_short, hold_short_names, SHORT_COUNT)
 				: SHORT_CPU,
-		.way = arg_way ? find_name(arg_way, hold_way_names, WAY_COUNT) : -1};
+		.way = arg_way ? confirm_find_name(arg_way, hold_way_names, WAY_COUNT) : -1};
 	_cleanup_(target_free) struct target t = {};
 	_cleanup_free_ char *words = NULL;
 	struct guarded_hold *c = NULL;
@@ -138,7 +138,7 @@ static json_t *hold_json(const struct hold *h)
 	return json_pack("{s:I, s:o, s:s, s:s, s:s, s:s?, s:I, s:s, s:b}", "pid", (json_int_t)head->pid, "pids",
 			 pids_json(&h->heads), "name", head->name, "short", hold_short_names[h->of], "way", hold_way_names[h->way], "unit",
 			 *h->unit ? h->unit : NULL, "uid", (json_int_t)h->by, "since",
-			 format_rfc3339(h->since, at, sizeof(at)), "kept", h->kept);
+			 clock_format_rfc3339(h->since, at, sizeof(at)), "kept", h->kept);
 }
 
 static void print_hold(const struct hold *h)
@@ -150,7 +150,7 @@ static void print_hold(const struct hold *h)
 
 	if (h->heads.list.n > 1)
 		snprintf(more, sizeof(more), " with %zu others", h->heads.list.n - 1);
-	printf("%7u  %-16s  since %s  %s%s%s%s%s\n", head->pid, head->name, format_local(h->since, at, sizeof(at)),
+	printf("%7u  %-16s  since %s  %s%s%s%s%s\n", head->pid, head->name, clock_format_local(h->since, at, sizeof(at)),
 	       words[h->way], *h->unit ? ": " : "", h->unit, more,
 	       h->kept ? "" : "  (temporarily, by 'confirm')");
 }
@@ -189,15 +189,16 @@ static int run(struct common *common, int argc, char **argv)
 	uint32_t pids[PIDS_MAX] = {};
 	size_t n = 0;
 
-	if (argc > 2 || (argc == 2 && parse_pids(argv[1], pids, arg_undo ? 1 : PIDS_MAX, &n) < 0))
-		return usage_error("calm", "expected PIDS ('whyslow calm 812' or '812,813'; with --undo one), or none to list what "
+	if (argc > 2 || (argc == 2 && confirm_parse_pids(argv[1], pids, arg_undo ? 1 : PIDS_MAX, &n) < 0))
+		return verb_usage_error("calm", "expected PIDS ('whyslow calm 812' or '812,813'; with --undo one), or none to list what "
 					   "is held back");
-	if (arg_short && find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
-		return usage_error("calm", "invalid --short '%s'; expected cpu, disk or memory", arg_short);
-	if (arg_way && find_name(arg_way, hold_way_names, WAY_COUNT) < 0)
-		return usage_error("calm", "invalid --by '%s'; expected unit, limit, freeze or class", arg_way);
+	if (arg_short && confirm_find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
+		return verb_usage_error("calm", "invalid --short '%s'; expected cpu, disk or memory",
+					arg_short);
+	if (arg_way && confirm_find_name(arg_way, hold_way_names, WAY_COUNT) < 0)
+		return verb_usage_error("calm", "invalid --by '%s'; expected unit, limit, freeze or class", arg_way);
 	if (geteuid() != 0)
-		return say_no_rights();
+		return confirm_print_no_rights();
 	if (client_keep_holding(common, 0))
 		return EXIT_CANNOT;
 	(void)hold_sweep(PROC, common->config.store_run_dir);
@@ -210,7 +211,7 @@ const struct verb verb_calm = {
 	.name = "calm",
 	.group = "Act",
 	.words = "[PIDS] ",
-	.help = "hold processes back, list those that are, release them",
+	.help = "hold processes back, list those that are held, or release them",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -16,6 +16,7 @@
 #include "cmd/act/save-answers.h"
 #include "daemon/service/service-budget.h"
 #include "rule/cause.h"
+#include "store/profile/profile-file.h"
 #include "store/trace/trace-folder.h"
 
 /* What an answer reads of the system: who processes are, how the machine is, what users and times are called. */
@@ -25,7 +26,7 @@ static const char *const system_paths[] = {
 	"/lib64",	  "/run/systemd/userdb", "/var/lib/extrausers", SYSTEM_CAUSES,	       "/dev/urandom",
 };
 
-#define OWN_PATHS 5 /* the recording, its log and index; traces; the run dir */
+#define OWN_PATHS 6 /* the recording, its log and index; traces; profiles; the run dir */
 
 bool client_has_rights_left(const struct common *c)
 {
@@ -50,7 +51,7 @@ static unsigned work_of(unsigned wants)
 static int take_reading(const struct common *c, unsigned wants)
 {
 	const char *paths[ARRAY_SIZE(system_paths) + OWN_PATHS], *file = c->config.store_file;
-	_cleanup_free_ char *log = NULL, *index = NULL, *traces = trace_folder(file);
+	_cleanup_free_ char *log = NULL, *index = NULL, *traces = trace_folder(file), *profiles = profile_folder(file);
 	struct fewer_rights to = {.uid = c->viewer.uid, .gid = (gid_t)c->client_gid, .readable = paths,
 				  .work = work_of(wants)};
 
@@ -58,12 +59,12 @@ static int take_reading(const struct common *c, unsigned wants)
 		log = NULL;
 	if (asprintf(&index, "%s-shm", file) < 0)
 		index = NULL;
-	if (!log || !index || !traces)
+	if (!log || !index || !traces || !profiles)
 		return -ENOMEM;
 	for (; to.n_readable < ARRAY_SIZE(system_paths); to.n_readable++)
 		paths[to.n_readable] = system_paths[to.n_readable];
 	for (size_t i = 0; i < OWN_PATHS; i++)
-		paths[to.n_readable++] = (const char *[OWN_PATHS]){file, log, index, traces, c->config.store_run_dir}[i];
+		paths[to.n_readable++] = (const char *[OWN_PATHS]){file, log, index, traces, profiles, c->config.store_run_dir}[i];
 	return fewer_rights_take(&to);
 }
 

@@ -54,7 +54,7 @@ static int answer_for(struct store *store, struct common *common, struct why_que
 /* The moment of the mark. */
 static int take_mark(const struct common *common, struct why_query *asked)
 {
-	struct store *store = open_common_store(common, STORE_READ);
+	struct store *store = common_open_store(common, STORE_READ);
 	struct mark m;
 	int r;
 
@@ -73,7 +73,7 @@ static int take_mark(const struct common *common, struct why_query *asked)
 
 static int find_here(struct common *common, int64_t mark, struct culprit_list *ret)
 {
-	_cleanup_why_query_ struct why_query asked = {.request = {.at = wall_now(),
+	_cleanup_why_query_ struct why_query asked = {.request = {.at = clock_wall(),
 							  .marked = mark != 0,
 							  .proc_root = mark ? NULL : "/proc",
 							  .window = common->config.answer_window,
@@ -88,7 +88,7 @@ static int find_here(struct common *common, int64_t mark, struct culprit_list *r
 	status = client_give_up_rights(common, 0);
 	if (status)
 		return status;
-	store = open_common_store(common, STORE_READ);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	status = answer_for(store, common, &asked, ret);
@@ -154,7 +154,7 @@ static int take_culprit(struct found_culprit *from, struct culprit_list *ret)
 	return r;
 }
 
-int find_culprits(struct common *common, int64_t mark, struct culprit_list *ret)
+int confirm_culprits(struct common *common, int64_t mark, struct culprit_list *ret)
 {
 	static struct found found;
 	int status, r = 0;

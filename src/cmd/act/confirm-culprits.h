@@ -6,4 +6,4 @@
 
 /* mark: 0 = now. EXIT_ANSWERED and *ret, of which something may be tried (culprit_list_free()); or another exit status after having
  * said why not on standard error. */
-int find_culprits(struct common *common, int64_t mark, struct culprit_list *ret);
+int confirm_culprits(struct common *common, int64_t mark, struct culprit_list *ret);

@@ -12,14 +12,14 @@
 
 #define LEAST 0.005 /* of the time: who waited less before is not a victim */
 
-static int take_culprit(struct watch *w, uint32_t pid)
+static int take_culprit(struct confirm_watch *w, uint32_t pid)
 {
 	return hmap_put(&w->culprits, pid, 0, w);
 }
 
-int watch_open(struct ring *ring, const struct target *t, struct watch *ret)
+int confirm_watch_open(struct ring *ring, const struct target *t, struct confirm_watch *ret)
 {
-	struct watch w = {.ring = ring, .target = t};
+	struct confirm_watch w = {.ring = ring, .target = t};
 	int r = wait_sums_open(ring, &w.sums);
 
 	for (size_t i = 0; r == 0 && i < t->members.list.n; i++)
@@ -27,14 +27,14 @@ int watch_open(struct ring *ring, const struct target *t, struct watch *ret)
 	if (r == 0)
 		r = pulse_start(&w.pulse);
 	if (r < 0) {
-		watch_close(&w);
+		confirm_watch_close(&w);
 		return r;
 	}
 	*ret = w;
 	return 0;
 }
 
-void watch_close(struct watch *w)
+void confirm_watch_close(struct confirm_watch *w)
 {
 	wait_sums_close(w->sums);
 	pulse_stop(w->pulse);
@@ -43,7 +43,7 @@ void watch_close(struct watch *w)
 	free(slot->value);
 	hmap_free(&w->waited);
 	hmap_free(&w->culprits);
-	*w = (struct watch){};
+	*w = (struct confirm_watch){};
 }
 
 /* "read_bytes: 4096", "write_bytes: 0" */
@@ -63,14 +63,14 @@ static void add_bytes(uint32_t pid, uint64_t *read_bytes, uint64_t *written)
 	}
 }
 
-static bool is_culprit(struct watch *w, const struct process_waits *p)
+static bool is_culprit(struct confirm_watch *w, const struct process_waits *p)
 {
 	if (hmap_get(&w->culprits, p->pid, 0))
 		return true;
 	return (hmap_get(&w->culprits, p->parent, 0) || target_takes(w->target, p->parent, p->name)) && take_culprit(w, p->pid) == 0;
 }
 
-static bool is_wanted(const struct watch *w, uint32_t pid)
+static bool is_wanted(const struct confirm_watch *w, uint32_t pid)
 {
 	for (size_t i = 0; i < VICTIMS_MAX && w->wanted[i]; i++)
 		if (w->wanted[i] == pid)
@@ -80,7 +80,7 @@ static bool is_wanted(const struct watch *w, uint32_t pid)
 
 /* Once the victims are chosen, what has begun since and has a victim's name counts as that victim: compilers,
  * requests. */
-static struct victim *find_victim(struct watch *w, const struct process_waits *p)
+static struct victim *find_victim(struct confirm_watch *w, const struct process_waits *p)
 {
 	struct victim *v = hmap_get(&w->waited, p->pid, 0);
 
@@ -106,7 +106,7 @@ static struct victim *find_victim(struct watch *w, const struct process_waits *p
 	return v;
 }
 
-static void take_waits(struct watch *w, const struct process_waits *p, struct trial_sample *s)
+static void take_waits(struct confirm_watch *w, const struct process_waits *p, struct trial_sample *s)
 {
 	struct victim *v = find_victim(w, p);
 
@@ -119,7 +119,7 @@ static void take_waits(struct watch *w, const struct process_waits *p, struct tr
 		v->phases[s->held] += (double)p->waited;
 }
 
-int watch_look(struct watch *w, struct trial_sample *ret)
+int confirm_watch_sample(struct confirm_watch *w, struct trial_sample *ret)
 {
 	uint64_t read_bytes = 0, written = 0, ran = 0, got, wrote;
 	int64_t span;
@@ -167,7 +167,7 @@ static int compare_victims(const void *a, const void *b)
 }
 
 /* All of them, the longest wait first. The caller frees. */
-static struct victim **sorted(const struct watch *w)
+static struct victim **sorted(const struct confirm_watch *w)
 {
 	struct victim **all = calloc(w->waited.n + 1, sizeof(*all));
 	size_t n = 0;
@@ -187,7 +187,7 @@ static bool is_hidden(const char *proc_root, const struct refusal_options *o, ui
 	return o->others_are_hidden && (process_read(proc_root, pid, &p) < 0 || p.uid != o->viewer);
 }
 
-int watch_choose(struct watch *w, const char *proc_root, const struct refusal_options *o)
+int confirm_watch_choose(struct confirm_watch *w, const char *proc_root, const struct refusal_options *o)
 {
 	_cleanup_free_ struct victim **all = sorted(w);
 	size_t n = w->waited.n, kept = 0;
@@ -208,7 +208,7 @@ static double share(double ns, int64_t span)
 	return span ? ns / (double)span : 0;
 }
 
-int watch_victims(const struct watch *w, struct trial *t)
+int confirm_watch_victims(const struct confirm_watch *w, struct trial *t)
 {
 	_cleanup_free_ struct victim **all = sorted(w);
 

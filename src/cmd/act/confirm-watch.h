@@ -10,7 +10,7 @@
 
 #define VICTIMS_MAX 16
 
-struct watch {
+struct confirm_watch {
 	const struct target *target;
 	struct ring *ring;
 	struct wait_sums *sums;
@@ -37,11 +37,11 @@ struct victim {
 };
 
 /* Ring and target stay the caller's; the target may get more heads in the meantime. 0 or -errno. */
-int watch_open(struct ring *ring, const struct target *t, struct watch *ret);
-void watch_close(struct watch *w);
-int watch_look(struct watch *w, struct trial_sample *ret);
+int confirm_watch_open(struct ring *ring, const struct target *t, struct confirm_watch *ret);
+void confirm_watch_close(struct confirm_watch *w);
+int confirm_watch_sample(struct confirm_watch *w, struct trial_sample *ret);
 /* From now on the others are not counted: the victims are those that were asked for, or who waited most until now; of those that `o`
  * hides from the one who asks, none. */
-int watch_choose(struct watch *w, const char *proc_root, const struct refusal_options *o);
+int confirm_watch_choose(struct confirm_watch *w, const char *proc_root, const struct refusal_options *o);
 /* The victims, the longest wait first, for the answer. 0 or -ENOMEM. */
-int watch_victims(const struct watch *w, struct trial *t);
+int confirm_watch_victims(const struct confirm_watch *w, struct trial *t);

@@ -55,14 +55,14 @@ struct trial_run {
 	struct common *common;
 	struct target target;
 	int of; /* enum hold_short; -1 = by what it uses */
-	struct watch watch;
+	struct confirm_watch watch;
 	struct guarded_hold *hold;
 	struct trial trial;
 	sigset_t ends;
 	char *words; /* why it could not be held */
 };
 
-int find_name(const char *text, const char *const *names, int n)
+int confirm_find_name(const char *text, const char *const *names, int n)
 {
 	for (int i = 0; i < n; i++)
 		if (strcmp(text, names[i]) == 0)
@@ -70,7 +70,7 @@ int find_name(const char *text, const char *const *names, int n)
 	return -1;
 }
 
-int parse_pids(const char *text, uint32_t *ret, size_t most, size_t *ret_n)
+int confirm_parse_pids(const char *text, uint32_t *ret, size_t most, size_t *ret_n)
 {
 	_cleanup_free_ char *list = strdup(text);
 	size_t n = 0;
@@ -79,7 +79,7 @@ int parse_pids(const char *text, uint32_t *ret, size_t most, size_t *ret_n)
 	for (char *word = list ? strtok_r(list, ",", &save) : NULL; word; word = strtok_r(NULL, ",", &save)) {
 		uint64_t pid;
 
-		if (parse_u64(word, &pid) < 0 || !pid || pid > UINT32_MAX || n == most)
+		if (str_parse_u64(word, &pid) < 0 || !pid || pid > UINT32_MAX || n == most)
 			return -EINVAL;
 		ret[n++] = (uint32_t)pid;
 	}
@@ -102,12 +102,12 @@ static int short_of(enum bottleneck b)
 	}
 }
 
-struct refusal_options hold_rights(const struct common *common, bool force)
+struct refusal_options confirm_rights(const struct common *common, bool force)
 {
 	return (struct refusal_options){common->viewer.uid, force, common->viewer.hides_others && !viewer_sees_all(&common->viewer)};
 }
 
-int say_no_rights(void)
+int confirm_print_no_rights(void)
 {
 	log_error("holding a process back requires root, or a recorder run by root that does it for the "
 		  "process's owner: start it ('systemctl start whyslow'), or: sudo whyslow ...");
@@ -119,7 +119,7 @@ int say_no_rights(void)
 /* Processes of the program that have begun: they must be such as may be held back, as all others. */
 static int take_joined(struct trial_run *t)
 {
-	struct refusal_options rights = hold_rights(t->common, arg_force);
+	struct refusal_options rights = confirm_rights(t->common, arg_force);
 	size_t before = t->target.heads.list.n;
 	struct target now;
 	int r = target_of(PROC, &t->target.heads, true, &now);
@@ -165,7 +165,7 @@ static void tell(const struct trial_sample *s)
 static int look(void *data, struct trial_sample *s)
 {
 	struct trial_run *t = data;
-	int r = watch_look(&t->watch, s);
+	int r = confirm_watch_sample(&t->watch, s);
 
 	tell(s);
 	if (r == 0 && t->hold)
@@ -180,13 +180,13 @@ static int look(void *data, struct trial_sample *s)
 static int rest(void *data, int64_t until)
 {
 	struct trial_run *t = data;
-	int64_t left = until - monotonic_now();
+	int64_t left = until - clock_monotonic();
 	struct timespec wait = {left > 0 ? left / NS_PER_SEC : 0, left > 0 ? left % NS_PER_SEC : 0};
 
 	return sigtimedwait(&t->ends, NULL, &wait) > 0 ? -EINTR : 0;
 }
 
-static enum hold_short by_use(const struct watch *w)
+static enum hold_short by_use(const struct confirm_watch *w)
 {
 	double cpu = w->span ? w->cpu / (double)w->span : 0;
 
@@ -200,9 +200,9 @@ static int ready(void *data)
 				 .run_dir = t->common->config.store_run_dir,
 				 .of = t->of < 0 ? by_use(&t->watch) : (enum hold_short)t->of,
 				 .writes = t->watch.written > t->watch.read,
-				 .way = arg_way ? find_name(arg_way, hold_way_names, WAY_COUNT) : -1,
-				 .rights = hold_rights(t->common, arg_force)};
-	int r = watch_choose(&t->watch, PROC, &q.rights);
+				 .way = arg_way ? confirm_find_name(arg_way, hold_way_names, WAY_COUNT) : -1,
+				 .rights = confirm_rights(t->common, arg_force)};
+	int r = confirm_watch_choose(&t->watch, PROC, &q.rights);
 
 	t->watch.by_disk = q.of == SHORT_DISK;
 	if (r == 0)
@@ -231,7 +231,7 @@ static void draw_order(struct trial *t)
 {
 	unsigned char held[TRIAL_PHASES];
 
-	choose_phases(TRIAL_PHASES, TRIAL_PHASES / 2, random_bits, NULL, held);
+	permutation_choose(TRIAL_PHASES, TRIAL_PHASES / 2, random_bits, NULL, held);
 	for (int i = 0; i < TRIAL_PHASES; i++)
 		t->phases[i].held = held[i];
 }
@@ -256,9 +256,9 @@ static int finish(struct trial_run *t, int r)
 	else if (r < 0)
 		log_error("%s", t->words ? t->words : strerror(-r));
 	if (r == 0)
-		r = trial_judge(trial);
+		r = judge_trial(trial);
 	if (r == 0)
-		r = watch_victims(&t->watch, trial);
+		r = confirm_watch_victims(&t->watch, trial);
 	if (r < 0 || given < 0)
 		return EXIT_CANNOT;
 	if (t->common->json)
@@ -278,7 +278,7 @@ static int run_trial(struct trial_run *t)
 			       .change = change,
 			       .look = look,
 			       .rest = rest,
-			       .now = monotonic_now,
+			       .now = clock_monotonic,
 			       .ready = ready,
 			       .data = t};
 
@@ -286,7 +286,7 @@ static int run_trial(struct trial_run *t)
 	int r = 0;
 
 	t->trial.pid = head->pid;
-	t->trial.wall = wall_now();
+	t->trial.wall = clock_wall();
 	snprintf(t->trial.name, sizeof(t->trial.name), "%s", head->name);
 	for (size_t i = 0; r == 0 && i < t->target.heads.list.n; i++)
 		r = VEC_PUSH(t->trial.pids, t->target.heads.list.v[i].pid);
@@ -294,12 +294,12 @@ static int run_trial(struct trial_run *t)
 	return finish(t, r < 0 ? r : experiment_run(&e, &t->trial));
 }
 
-static int parse_victims(struct watch *w)
+static int parse_victims(struct confirm_watch *w)
 {
 	size_t n;
 
-	if (arg_victims && parse_pids(arg_victims, w->wanted, VICTIMS_MAX, &n) < 0)
-		return usage_error("confirm", "--victim expects at most %d pids: --victim 812,813", VICTIMS_MAX);
+	if (arg_victims && confirm_parse_pids(arg_victims, w->wanted, VICTIMS_MAX, &n) < 0)
+		return verb_usage_error("confirm", "--victim expects at most %d pids: --victim 812,813", VICTIMS_MAX);
 	return EXIT_ANSWERED;
 }
 
@@ -318,13 +318,13 @@ static int confirm_target(struct trial_run *t, struct ring *ring)
 	int status = EXIT_CANNOT;
 
 	block_ends(&t->ends);
-	if (watch_open(ring, &t->target, &t->watch) < 0)
+	if (confirm_watch_open(ring, &t->target, &t->watch) < 0)
 		log_error("out of memory");
 	else
 		status = parse_victims(&t->watch);
 	if (status == EXIT_ANSWERED)
 		status = run_trial(t);
-	watch_close(&t->watch);
+	confirm_watch_close(&t->watch);
 	return status;
 }
 
@@ -357,7 +357,7 @@ static int find_target(const struct listed_culprit *who, struct target *ret)
 /* 0, or -errno and *ret_why in words (the caller frees). */
 static int check_target(struct trial_run *t, const struct listed_culprit *who, char **ret_why)
 {
-	struct refusal_options rights = hold_rights(t->common, arg_force);
+	struct refusal_options rights = confirm_rights(t->common, arg_force);
 	int r;
 
 	if (who->why_not) {
@@ -381,7 +381,7 @@ static int choose_target(struct trial_run *t, const struct culprit_list *l)
 		int r = check_target(t, who, &why);
 
 		if (r == 0) {
-			t->of = arg_short ? find_name(arg_short, hold_short_names, SHORT_COUNT) : short_of(who->of);
+			t->of = arg_short ? confirm_find_name(arg_short, hold_short_names, SHORT_COUNT) : short_of(who->of);
 			return EXIT_ANSWERED;
 		}
 		target_free(&t->target);
@@ -423,13 +423,14 @@ static int find_who(struct common *common, int argc, char **argv, struct culprit
 	size_t n = 0;
 	int r = -ESRCH;
 
-	if (argc > 2 || (arg_mark && argc == 2) || (word && parse_pids(word, pids, arg_mark ? 1 : PIDS_MAX, &n) < 0))
-		return usage_error("confirm", "expected PIDS or a mark's number, or nothing (the culprit "
-					      "of this moment): 'whyslow confirm 812' or '812,813'");
+	if (argc > 2 || (arg_mark && argc == 2) || (word && confirm_parse_pids(word, pids, arg_mark ? 1 : PIDS_MAX, &n) < 0))
+		return verb_usage_error("confirm",
+					"expected PIDS or a mark's number, or nothing (the culprit "
+					"of this moment): 'whyslow confirm 812' or '812,813'");
 	if (n && !arg_mark)
 		r = accuse(pids, n, ret);
 	if (r == -ESRCH && n <= 1)
-		return find_culprits(common, pids[0], ret);
+		return confirm_culprits(common, pids[0], ret);
 	if (r == 0)
 		return EXIT_ANSWERED;
 	log_error("%s", r == -ESRCH ? "none of these processes exists" : strerror(-r));
@@ -438,14 +439,15 @@ static int find_who(struct common *common, int argc, char **argv, struct culprit
 
 static int check_options(const struct common *common)
 {
-	if (arg_short && find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
-		return usage_error("confirm", "invalid --short '%s'; expected cpu, disk or memory", arg_short);
-	if (arg_way && find_name(arg_way, hold_way_names, WAY_COUNT) < 0)
-		return usage_error("confirm", "invalid --by '%s'; expected unit, limit, freeze or class", arg_way);
+	if (arg_short && confirm_find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
+		return verb_usage_error("confirm", "invalid --short '%s'; expected cpu, disk or memory", arg_short);
+	if (arg_way && confirm_find_name(arg_way, hold_way_names, WAY_COUNT) < 0)
+		return verb_usage_error("confirm", "invalid --by '%s'; expected unit, limit, freeze or class", arg_way);
 	if (arg_phase && arg_phase < PHASE_LEAST)
-		return usage_error("confirm", "invalid --phase; expected 2s or longer: shorter phases prove nothing");
+		return verb_usage_error("confirm", "invalid --phase; expected 2s or longer: shorter phases prove nothing");
 	if (common->for_client && arg_phase > PHASE_LONGEST)
-		return usage_error("confirm", "invalid --phase; expected at most 5s through the recorder");
+		return verb_usage_error("confirm",
+					"invalid --phase; expected at most 5s through the recorder");
 	return EXIT_ANSWERED;
 }
 
@@ -459,7 +461,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (status != EXIT_ANSWERED)
 		return status;
 	if (geteuid() != 0)
-		return say_no_rights();
+		return confirm_print_no_rights();
 	status = find_who(common, argc, argv, &who);
 	(void)setpriority(PRIO_PROCESS, 0, -15); /* phases begin and end on time on a starved machine, too */
 	if (status == EXIT_ANSWERED)
@@ -481,7 +483,7 @@ const struct verb verb_confirm = {
 	.name = "confirm",
 	.group = "Act",
 	.words = "[PIDS|ID] ",
-	.help = "test whether a process is the cause: hold it back, let it go, and compare how long others wait",
+	.help = "test whether a process is the cause: hold it back, release it, and compare how long others wait",
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

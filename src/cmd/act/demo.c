@@ -343,11 +343,11 @@ static int use_store(struct common *common, const struct play *p)
 /* The button, and the answer as `whyslow mark --why` prints it. Returns that verb's status. */
 static int press(struct common *common, const struct play *p)
 {
-	int64_t now = wall_now(), id;
+	int64_t now = clock_wall(), id;
 	struct store *store;
 	int r;
 
-	store = use_store(common, p) < 0 ? NULL : open_common_store(common, STORE_MARK);
+	store = use_store(common, p) < 0 ? NULL : common_open_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_mark(store, now, common->viewer.uid, "a demo", &id);
@@ -423,7 +423,7 @@ static int run(struct common *common, int argc, char **argv)
 		return list();
 	demo = argc == 2 ? find(argv[1]) : NULL;
 	if (!demo)
-		return usage_error("demo", "unknown demo '%s'; 'whyslow demo' lists them",
+		return verb_usage_error("demo", "unknown demo '%s'; 'whyslow demo' lists them",
 				   argv[argc - 1]);
 	if (find_programs(play.programs, sizeof(play.programs)) < 0) {
 		log_error("the lab's programs are not installed with this whyslow "

@@ -13,18 +13,22 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
+#include "base/data/str.h"
 #include "cmd/verbs/verb.h"
 #include "daemon/recorder/recorder.h"
 #include "base/system/urgent.h"
+#include "source/flight/branches.h"
 #include "source/flight/flight.h"
+#include "source/flight/instructions.h"
 #include "source/flight/lockdown.h"
 #include "source/machine/source.h"
 #include "view/why/json.h"
 
 static const struct option_row options[] = {{}};
 
-#define CHECKS	   11
-#define ROOM_LEAST 16 /* MB: some hours of a recording, and the log of the database next to it */
+#define CHECKS	     12
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+#define ROOM_LEAST   16 /* MB: some hours of a recording, and the log of the database next to it */
 
 struct finding_row {
 	const char *what;
@@ -49,7 +53,7 @@ static void check_root(struct finding_row *row)
 static const char *remedy_of_kernel(const char *otherwise)
 {
 	return geteuid()		      ? "sudo whyslow doctor" :
-	       kernel_is_confidential("/sys") ? "boot without lockdown=confidentiality" :
+	       lockdown_is_confidential("/sys") ? "boot without lockdown=confidentiality" :
 						otherwise;
 }
 
@@ -83,7 +87,7 @@ static void check_namespace(struct finding_row *row)
 
 static void check_btf(struct finding_row *row)
 {
-	row->good = exists("/sys/kernel/btf/vmlinux");
+	row->good = exists(KERNEL_TYPES);
 	strcpy(row->state, row->good ? "the kernel describes its types (BTF)" : "no BTF: BPF is not available; whyslow reads /proc instead");
 	row->remedy = "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y (Debian's are)";
 }
@@ -173,11 +177,11 @@ static void check_disk(struct finding_row *row, const struct common *common)
 	}
 	r = store_extent(store, &from, &to);
 	store_close(store);
-	row->good = r == 0 && to && wall_now() - to < 60 * NS_PER_SEC;
+	row->good = r == 0 && to && clock_wall() - to < 60 * NS_PER_SEC;
 	if (to)
 		snprintf(row->state, sizeof(row->state), "%s recorded in %s, the last %s ago",
-			 format_span(to - from, span, sizeof(span)), common->config.store_file,
-			 format_span(wall_now() - to, age, sizeof(age)));
+			 clock_format_span(to - from, span, sizeof(span)), common->config.store_file,
+			 clock_format_span(clock_wall() - to, age, sizeof(age)));
 	else
 		snprintf(row->state, sizeof(row->state), "%s holds nothing yet", common->config.store_file);
 	left = room_beside(common->config.store_file);
@@ -187,6 +191,23 @@ static void check_disk(struct finding_row *row, const struct common *common)
 			 common->config.store_file, left);
 		row->remedy = "free some space, or lower store.max_size";
 	}
+}
+
+/* missing: a line each. why: why ftrace is used; NULL = it is not. */
+static void list_missing(const char *why, const char *missing, char *to, size_t size)
+{
+	struct str text = {};
+
+	if (why)
+		str_printf(&text, "uses ftrace, because %s; ftrace does not record: ", why);
+	else
+		str_puts(&text, "not available on this kernel: ");
+	for (size_t n; *missing; missing += n + (missing[n] == '\n')) {
+		n = strcspn(missing, "\n");
+		str_printf(&text, "%.*s%s", (int)n, missing, missing[n] && missing[n + 1] ? "; " : "");
+	}
+	snprintf(to, size, "%s", text.error ? "no memory" : text.data);
+	str_free(&text);
 }
 
 /* What the flight recorder cannot know here, in one line; nothing can be done about an older kernel but a newer one. */
@@ -207,14 +228,26 @@ static void check_ring(struct finding_row *row)
 	by_ring = flight_ring(flight);
 	flight_close(flight);
 	row->good = !missing;
-	for (char *newline = missing; newline && (newline = strchr(newline, '\n'));)
-		*newline = newline[1] ? ';' : '\0';
 	if (!by_ring)
-		row->remedy = "boot a kernel with BTF, 6.1 or later (Debian's are)";
-	snprintf(row->state, sizeof(row->state), "%s%s",
-		 !by_ring ? "uses ftrace, which does not record: " :
-		 missing  ? "not available on this kernel: " : "every switch, wake-up, interrupt and request",
-		 missing ? missing : " can be recorded");
+		row->remedy = exists(KERNEL_TYPES) ? "please report it, with uname -a" : "boot a kernel with BTF, 6.1 or later (Debian's are)";
+	if (row->good)
+		strcpy(row->state, "every switch, wake-up, interrupt and request can be recorded");
+	else
+		list_missing(by_ring ? NULL : why, missing, row->state, sizeof(row->state));
+}
+
+/* How `inspect` can follow a program's way; each machine has one. */
+static void check_tracing(struct finding_row *row)
+{
+	unsigned branches = branches_recorded("/sys");
+
+	row->good = true;
+	if (!instructions_missing("/sys"))
+		strcpy(row->state, "'inspect --instructions' traces every instruction (Intel PT)");
+	else if (branches)
+		snprintf(row->state, sizeof(row->state), "'inspect --steps' counts the branches that the CPU records, %u at a time (LBR)", branches);
+	else
+		strcpy(row->state, "'inspect --steps' works by single steps: this CPU shows no trace (Intel PT) and no record of branches (LBR)");
 }
 
 static size_t check_all(const struct common *common, struct finding_row rows[CHECKS])
@@ -242,6 +275,8 @@ static size_t check_all(const struct common *common, struct finding_row rows[CHE
 	check_ring(&rows[9]);
 	rows[10].what = "priority";
 	check_urgency(&rows[10]);
+	rows[11].what = "tracing";
+	check_tracing(&rows[11]);
 	return CHECKS;
 }
 
@@ -264,7 +299,7 @@ static int run(struct common *common, int argc, char **argv)
 	size_t n, gaps = 0;
 
 	if (argc > 1)
-		return usage_error("doctor", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("doctor", "unexpected argument '%s'", argv[1]);
 	n = check_all(common, rows);
 	for (size_t i = 0; i < n; i++)
 		gaps += !rows[i].good;

@@ -24,11 +24,11 @@ static int run(struct common *common, int argc, char **argv)
 	uint64_t id;
 	int r;
 
-	if (argc != 3 || parse_u64(argv[1], &id) < 0 || parse(argv[2]) == FEEDBACK_NONE)
-		return usage_error("feedback", "expected a mark's number and right, wrong or fixed: feedback 3 right");
+	if (argc != 3 || str_parse_u64(argv[1], &id) < 0 || parse(argv[2]) == FEEDBACK_NONE)
+		return verb_usage_error("feedback", "expected a mark's number and right, wrong or fixed: feedback 3 right");
 	if (client_keep_writing(common))
 		return EXIT_CANNOT;
-	store = open_common_store(common, STORE_MARK);
+	store = common_open_store(common, STORE_MARK);
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_mark_feedback(store, (int64_t)id, common->viewer.uid, parse(argv[2]));

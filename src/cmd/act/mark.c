@@ -13,11 +13,12 @@
 #include "daemon/recorder/capture.h"
 
 static bool arg_undo, arg_why;
-static const char *arg_id, *arg_trace;
+static const char *arg_trace;
+static uint64_t arg_id; /* 0 = none */
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "undo", NULL, &arg_undo, "remove the newest mark"},
-	{OPTION_TEXT, 0, "id", "ID", &arg_id, "set the note of an earlier mark"},
+	{OPTION_COUNT, 0, "id", "ID", &arg_id, "set the note of an earlier mark"},
 	{OPTION_TEXT, 0, "trace", "TEXT", &arg_trace, "only add a marker to the time axis of events"},
 	{OPTION_FLAG, 'w', "why", NULL, &arg_why, "answer at once"},
 	{},
@@ -42,14 +43,13 @@ static int undo(const struct common *common, struct store *store)
 
 static int change_note(const struct common *common, struct store *store, const char *note)
 {
-	uint64_t id;
 	int r;
 
-	if (parse_u64(arg_id, &id) < 0 || !note)
-		return usage_error("mark", "--id expects a mark's number and a note: mark --id 3 'video froze'");
-	r = store_mark_note(store, (int64_t)id, common->viewer.uid, note);
+	if (!note)
+		return verb_usage_error("mark", "--id expects a mark's number and a note: mark --id 3 'video froze'");
+	r = store_mark_note(store, (int64_t)arg_id, common->viewer.uid, note);
 	if (r == -ENOENT)
-		log_error("you have no mark %s; 'whyslow list' shows your marks", arg_id);
+		log_error("you have no mark %" PRIu64 "; 'whyslow list' shows your marks", arg_id);
 	else if (r < 0)
 		log_error("%s", store_error(store));
 	return r == 0 ? EXIT_ANSWERED : r == -ENOENT ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
@@ -72,9 +72,9 @@ static struct store *open_for_press(const struct common *common)
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 
-	if (!common->from_file && store_open_press(common->config.store_run_dir, &store, &error) == 0)
+	if (!common->from_file && common_has_own_recorder(common) && store_open_press(common->config.store_run_dir, &store, &error) == 0)
 		return store;
-	return open_common_store(common, STORE_MARK);
+	return common_open_store(common, STORE_MARK);
 }
 
 static int press(const struct common *common, struct store *store, int64_t now, const char *note, int64_t *ret_id)
@@ -87,9 +87,10 @@ static int press(const struct common *common, struct store *store, int64_t now, 
 		log_error("%s", store_error(store));
 		return EXIT_CANNOT;
 	}
-	(void)capture_mark(common->config.store_run_dir, id); /* without a flight recorder there are only counters */
+	if (common_has_own_recorder(common))
+		(void)capture_mark(common->config.store_run_dir, id); /* without a flight recorder there are only counters */
 	if (common->json && !arg_why)
-		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\"}\n", id, format_rfc3339(now, at, sizeof(at)));
+		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\"}\n", id, clock_format_rfc3339(now, at, sizeof(at)));
 	else if (!common->json)
 		printf("marked %s (mark %" PRId64 "); 'whyslow show %" PRId64 "' answers why\n", note ? note : "this moment", id, id);
 	*ret_id = id;
@@ -111,7 +112,7 @@ static int change(struct common *common, const void *data, void *ret_id)
 		return status;
 	if (arg_trace)
 		return put_marker(common);
-	store = arg_undo || arg_id ? open_common_store(common, STORE_MARK) : open_for_press(common);
+	store = arg_undo || arg_id ? common_open_store(common, STORE_MARK) : open_for_press(common);
 	if (!store)
 		return EXIT_CANNOT;
 	if (arg_undo)
@@ -126,13 +127,13 @@ static int change(struct common *common, const void *data, void *ret_id)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	struct pressing pressing = {.now = wall_now()};
+	struct pressing pressing = {.now = clock_wall()};
 	_cleanup_str_ struct str note = {};
 	int64_t id = 0;
 	int status;
 
 	if (common->from_file && !arg_undo && !arg_id)
-		return usage_error("mark", "--from names a past recording; 'mark' marks the present and does not accept it");
+		return verb_usage_error("mark", "--from names a past recording; 'mark' marks the present and does not accept it");
 	for (int i = 1; i < argc; i++)
 		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
 	pressing.note = note.data;

@@ -153,10 +153,10 @@ static bool is_used(const struct found *f)
 
 static bool is_used_in_time(const struct found *f)
 {
-	int64_t until = boot_now() + BROWSER_TIME;
+	int64_t until = clock_boot() + BROWSER_TIME;
 	bool used;
 
-	while (!(used = is_used(f)) && boot_now() < until)
+	while (!(used = is_used(f)) && clock_boot() < until)
 		poll(NULL, 0, 100);
 	return used;
 }
@@ -183,8 +183,9 @@ static int run(struct common *common, int argc, char **argv)
 	_cleanup_free_ char *address = NULL;
 	uint64_t id;
 
-	if (argc > 2 || (argc == 2 && parse_u64(argv[1], &id) < 0))
-		return usage_error("open", "expected a mark's number, or none; 'whyslow list' shows them");
+	if (argc > 2 || (argc == 2 && str_parse_u64(argv[1], &id) < 0))
+		return verb_usage_error("open",
+					"expected a mark's number, or none; 'whyslow list' shows them");
 	if (!f.recording || find_or_start(common, &f) < 0)
 		return EXIT_CANNOT;
 	if (asprintf(&address, "%s#%s%s%slogin=%s", f.address, argc == 2 ? "mark=" : "", argc == 2 ? argv[1] : "", argc == 2 ? "&" : "", f.code) < 0)

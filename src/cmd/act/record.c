@@ -25,9 +25,9 @@ static int run(struct common *common, int argc, char **argv)
 	};
 
 	if (argc > 1)
-		return usage_error("record", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("record", "unexpected argument '%s'", argv[1]);
 	if (common->from_file)
-		return usage_error("record", "--from names a past recording; use --store to choose the one to write");
+		return verb_usage_error("record", "--from names a past recording; use --store to choose the one to write");
 	log_setup(getenv("JOURNAL_STREAM") != NULL, LOG_LEVEL_INFO);
 	return record_run(&record) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }

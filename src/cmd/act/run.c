@@ -64,11 +64,11 @@ static int64_t watch(struct recorder *recorder, pid_t pid, int go, struct str *f
 	int64_t start, end;
 
 	recorder_tick(recorder, true, frames);
-	start = boot_now();
+	start = clock_boot();
 	(void)!write(go, "g", 1);
 	while (poll(&ended, 1, TICK_MS) <= 0)
 		(void)recorder_tick(recorder, false, frames);
-	end = boot_now();
+	end = clock_boot();
 	(void)recorder_tick(recorder, false, frames);
 	poll(NULL, 0, 10);
 	(void)recorder_tick(recorder, false, frames); /* last words that arrived while that one was taken */
@@ -124,15 +124,15 @@ static void print_json(const struct account *a, int status)
 {
 	json_t *root = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "schema",
 				 "whyslow.run/1", "status", status, "bottleneck", bottleneck_name(a->bottleneck), "wall_ns",
-				 number_json(a->wall), "cpu_ns", number_json(a->cpu), "run_delay_ns", number_json(a->run_delay), "block_ns",
-				 number_json(a->block), "memory_ns", number_json(a->memory), "throttled_ns", number_json(a->throttled),
-				 "other_ns", number_json(a->other), "read_bytes", number_json(a->read_bytes), "write_bytes",
-				 number_json(a->write_bytes), "processes", (int)a->processes);
+				 json_number(a->wall), "cpu_ns", json_number(a->cpu), "run_delay_ns", json_number(a->run_delay), "block_ns",
+				 json_number(a->block), "memory_ns", json_number(a->memory), "throttled_ns", json_number(a->throttled),
+				 "other_ns", json_number(a->other), "read_bytes", json_number(a->read_bytes), "write_bytes",
+				 json_number(a->write_bytes), "processes", (int)a->processes);
 
 	if (a->competitor)
 		json_object_set_new(root, "competitor",
 				    json_pack("{s:I, s:s?, s:o}", "pid", (json_int_t)a->competitor->info.pid, "name",
-					      a->competitor->info.name, "share", number_json(a->competitor_share)));
+					      a->competitor->info.name, "share", json_number(a->competitor_share)));
 	json_print(root, JSON_INDENT(1), stdout);
 }
 
@@ -153,7 +153,7 @@ static int run(struct common *common, int argc, char **argv)
 	char byte;
 
 	if (argc < 2)
-		return usage_error("run", "expected a command: whyslow run -- make -j2");
+		return verb_usage_error("run", "expected a command: whyslow run -- make -j2");
 	if (recorder_open(&look, &recorder, &error) < 0) {
 		log_error("%s", error ? error : "cannot watch processes");
 		return EXIT_CANNOT;

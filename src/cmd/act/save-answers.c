@@ -132,7 +132,7 @@ void save_answers_end(struct common *c)
 	if (!s)
 		return;
 	store_close(s->store);
-	close_fd(&s->socket);
+	cleanup_fd(&s->socket);
 	if (s->pid > 0)
 		(void)waitpid(s->pid, NULL, 0);
 	free(s);

@@ -30,7 +30,7 @@ static const struct passwd *caller_of_sudo(void)
 	const char *text = getenv("SUDO_UID");
 	uint64_t uid;
 
-	return text && parse_u64(text, &uid) == 0 && uid > 0 && uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
+	return text && str_parse_u64(text, &uid) == 0 && uid > 0 && uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
 }
 
 int serve_choose_user(const char *named, struct serve_user *ret, char **ret_error)
@@ -38,12 +38,12 @@ int serve_choose_user(const char *named, struct serve_user *ret, char **ret_erro
 	const struct passwd *p = named ? getpwnam(named) : caller_of_sudo();
 
 	if (named && !p)
-		return fail_with(ret_error, -ENOENT, "there is no user '%s'", named);
+		return str_fail(ret_error, -ENOENT, "there is no user '%s'", named);
 	if (!p)
 		p = getpwnam(WEB_USER);
 	if (!p)
 		p = getpwnam("nobody");
-	return p ? take_user(p, ret) : fail_with(ret_error, -ENOENT, "there is no user '" WEB_USER "': name one with --user");
+	return p ? take_user(p, ret) : str_fail(ret_error, -ENOENT, "there is no user '" WEB_USER "': name one with --user");
 }
 
 /* Answers come from processes of this program. */
@@ -57,7 +57,7 @@ static int check_program(const struct serve_user *user, char **ret_error)
 	path[n] = '\0';
 	if (access(path, X_OK) == 0)
 		return 0;
-	return fail_with(ret_error, -errno, "the user %s may not run %s: install it, or keep root's rights with --user root", user->name, path);
+	return str_fail(ret_error, -errno, "the user %s may not run %s: install it, or keep root's rights with --user root", user->name, path);
 }
 
 int serve_become(const struct serve_user *user, char **ret_error)
@@ -70,8 +70,8 @@ int serve_become(const struct serve_user *user, char **ret_error)
 	unsetenv("XDG_RUNTIME_DIR");
 	if (initgroups(user->name, user->gid) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
 	    setresuid(user->uid, user->uid, user->uid) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return fail_with(ret_error, -errno, "cannot become the user %s: %s", user->name, strerror(errno));
+		return str_fail(ret_error, -errno, "cannot become the user %s: %s", user->name, strerror(errno));
 	if (setuid(0) == 0)
-		return fail_with(ret_error, -EPERM, "cannot drop root's rights");
+		return str_fail(ret_error, -EPERM, "cannot drop root's rights");
 	return check_program(user, ret_error);
 }

@@ -30,8 +30,9 @@ int serve_add_token(const struct serve_token_options *o)
 	int r;
 
 	if (o->scope && user_scope_parse(o->scope, &scope) < 0)
-		return usage_error("serve", "invalid SCOPE '%s'; expected all, read or metrics", o->scope);
-	r = users_add(o->file, o->name, scope, o->life ? wall_now() + o->life : INT64_MAX, token, &error);
+		return verb_usage_error("serve", "invalid SCOPE '%s'; expected all, read or metrics",
+					o->scope);
+	r = users_add(o->file, o->name, scope, o->life ? clock_wall() + o->life : INT64_MAX, token, &error);
 	if (r < 0)
 		return cannot(o->file, r, error);
 	fprintf(stderr, "The token of %s, for %s. Save it now: %s holds only its digest.\n", o->name, user_scope_name(scope), o->file);
@@ -61,7 +62,7 @@ static void print_token(void *data, const struct listed_token *t)
 
 	(void)data;
 	if (t->expires != INT64_MAX)
-		format_local(t->expires, when, sizeof(when));
+		clock_format_local(t->expires, when, sizeof(when));
 	printf("%-24s %-8s %-24s %s\n", t->name, user_scope_name(t->scope), when, t->in_clear ? "in clear: revoke it and add it again" : "");
 }
 
@@ -70,7 +71,7 @@ static void put_token(void *data, const struct listed_token *t)
 	char when[32];
 
 	json_array_append_new(data, json_pack("{s:s, s:s, s:s?, s:b}", "name", t->name, "scope", user_scope_name(t->scope), "expires",
-					      t->expires == INT64_MAX ? NULL : format_rfc3339(t->expires, when, sizeof(when)), "in_clear", t->in_clear));
+					      t->expires == INT64_MAX ? NULL : clock_format_rfc3339(t->expires, when, sizeof(when)), "in_clear", t->in_clear));
 }
 
 int serve_list_tokens(const struct serve_token_options *o, bool json)
@@ -115,8 +116,8 @@ static bool print_sessions(void *data, const char *folder, uint16_t port, const 
 	printf("%s: %zu logged in\n", json_string_value(json_object_get(answer, "address")), json_array_size(list));
 	json_array_foreach(list, i, s)
 		printf("%6lld  %s, scope %s, since %s, ends in %s\n", (long long)number_of(s, "number"), json_string_value(json_object_get(s, "user")),
-		       json_string_value(json_object_get(s, "scope")), format_span(number_of(s, "age") * NS_PER_SEC, age, sizeof(age)),
-		       format_span(number_of(s, "left") * NS_PER_SEC, left, sizeof(left)));
+		       json_string_value(json_object_get(s, "scope")), clock_format_span(number_of(s, "age") * NS_PER_SEC, age, sizeof(age)),
+		       clock_format_span(number_of(s, "left") * NS_PER_SEC, left, sizeof(left)));
 	return true;
 }
 
@@ -159,8 +160,8 @@ int serve_end_session(const struct common *common, const char *which)
 	long long ended = 0;
 	char words[40];
 
-	if (strcmp(which, "all") != 0 && (parse_u64(which, &number) < 0 || !number))
-		return usage_error("serve", "invalid session '%s'; expected a number of 'whyslow serve --sessions', or all", which);
+	if (strcmp(which, "all") != 0 && (str_parse_u64(which, &number) < 0 || !number))
+		return verb_usage_error("serve", "invalid session '%s'; expected a number of 'whyslow serve --sessions', or all", which);
 	snprintf(words, sizeof(words), "end %llu", (unsigned long long)number);
 	if (web_ask_all(common->config.store_run_dir, words, add_ended, &ended) <= 0)
 		return no_server();

@@ -27,7 +27,7 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "any-port", NULL, &arg_any_port, "use another port of 127.0.0.1 if that one is in use"},
 	{OPTION_TEXT, 0, "tls-cert", "FILE", &arg_cert, "certificate, PEM"},
 	{OPTION_TEXT, 0, "tls-key", "FILE", &arg_key, "its key, PEM"},
-	{OPTION_TEXT, 0, "name", "HOST", &arg_name, "a further name of this machine"},
+	{OPTION_TEXT, 0, "name", "HOST", &arg_name, "another name of this machine"},
 	{OPTION_TEXT, 0, "spans", "FILE", &arg_spans, "traced requests: a store that 'spans load' or 'spans receive' wrote (default: the default store)"},
 	{OPTION_TEXT, 0, "fleet", "FILE", &arg_fleet, "counters of a fleet: what 'fleet load' wrote"},
 	{OPTION_TEXT, 0, "hosts", "FILE", &arg_hosts, "recorders to ask about slow requests, as 'spans why --hosts'; its user must be able to read the list and its token files"},
@@ -66,7 +66,7 @@ void serve_warn_of_certificate(const char *file)
 
 	if (!file || certificate_end(file, &end, &error) < 0)
 		return;
-	certificate_warning(end, wall_now(), &warning);
+	certificate_warning(end, clock_wall(), &warning);
 	if (warning.len)
 		log_warning("the certificate %s %s", file, warning.data);
 }
@@ -81,8 +81,13 @@ char *serve_recording(const struct common *c)
 
 static int print_openapi(void)
 {
-	json_t *document = serve_openapi();
+	_cleanup_free_ char *error = NULL;
+	json_t *document = calls_openapi(verb_options_of, &error);
 
+	if (!document) {
+		log_error("%s", error ? error : "out of memory");
+		return EXIT_CANNOT;
+	}
 	json_print(document, JSON_INDENT(1), stdout);
 	return EXIT_ANSWERED;
 }
@@ -141,7 +146,7 @@ static int serve(const struct common *common, const char *token_file)
 	const char *const names[] = {arg_name, NULL};
 	_cleanup_free_ char *error = NULL, *recording = serve_recording(common);
 	bool drops = gives_up_root(common);
-	struct serve_options o = {.asker = drops ? recorder_asker(common) : common_asker(common), .run_dir = common->config.store_run_dir,
+	struct serve_options o = {.verb_options = verb_options_of, .asker = drops ? common_recorder_asker(common) : common_asker(common), .run_dir = common->config.store_run_dir,
 				  .recording = recording, .listen = arg_listen ? arg_listen : SERVE_LISTEN, .cert_file = arg_cert,
 				  .key_file = arg_key, .token_file = token_file, .names = names, .spans_file = arg_spans, .fleet_file = arg_fleet, .hosts_file = arg_hosts};
 	struct serve_user user = {};
@@ -178,13 +183,13 @@ static int run(struct common *common, int argc, char **argv)
 	const struct serve_token_options token = {token_file, arg_add_token ? arg_add_token : arg_revoke_token, arg_scope, arg_expires};
 
 	if (argc > 1)
-		return usage_error("serve", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("serve", "unexpected argument '%s'", argv[1]);
 	if (arg_openapi)
 		return print_openapi();
 	if (!arg_cert != !arg_key)
-		return usage_error("serve", "--tls-cert and --tls-key require each other");
+		return verb_usage_error("serve", "--tls-cert and --tls-key require each other");
 	if ((arg_scope || arg_expires) && !arg_add_token)
-		return usage_error("serve", "--scope and --expires require --add-token");
+		return verb_usage_error("serve", "--scope and --expires require --add-token");
 	if (arg_add_token)
 		return serve_add_token(&token);
 	if (arg_revoke_token)

@@ -27,7 +27,7 @@ struct progress {
 static void show_progress(void *data, uint64_t done, uint64_t total)
 {
 	struct progress *p = data;
-	int64_t now = boot_now();
+	int64_t now = clock_boot();
 
 	if (now - p->begin < NS_PER_SEC || now - p->last < PROGRESS_EVERY || !isatty(STDERR_FILENO))
 		return;
@@ -78,20 +78,20 @@ static void tell_bad_rows(const struct intake *in)
 static bool input_time(const char *text, int64_t otherwise, int64_t *ret)
 {
 	*ret = otherwise;
-	if (!text || parse_timestamp(text, text + strlen(text), ret) == 0 || parse_time(text, wall_now(), ret) == 0)
+	if (!text || timestamp_parse(text, text + strlen(text), ret) == 0 || clock_parse_time(text, clock_wall(), ret) == 0)
 		return true;
 	log_error("invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or -2h", text);
 	return false;
 }
 
-static struct fleet *load(const struct fleet_args *args, const char *location)
+static struct fleet *load(const struct fleet_query *args, const char *location)
 {
 	const struct fleet_source *source = choose_source(args->source, location);
 	struct fleet_input input = {.location = location, .from = INT64_MIN, .to = INT64_MAX, .step = args->step, .delimiter = args->delimiter,
 				    .time_column = args->time_column, .server_column = args->server_column,
 				    .counter_column = args->counter_column, .value_column = args->value_column, .match = args->match,
 				    .token_file = args->token_file, .ca_file = args->ca_file};
-	struct progress progress = {.begin = boot_now()};
+	struct progress progress = {.begin = clock_boot()};
 	struct intake *in;
 	_cleanup_free_ char *error = NULL;
 	struct fleet *f = NULL;
@@ -119,7 +119,7 @@ static struct fleet *load(const struct fleet_args *args, const char *location)
 	return f;
 }
 
-struct fleet *fleet_open(const struct fleet_args *args, const char *location, const char *wanted)
+struct fleet *fleet_open(const struct fleet_query *args, const char *location, const char *wanted)
 {
 	_cleanup_free_ char *error = NULL, *pattern = NULL;
 	struct fleet *f;
@@ -174,9 +174,9 @@ static bool read_time(const struct fleet *f, const char *text, int64_t *ret)
 	int64_t first, last;
 
 	fleet_extent(f, &first, &last);
-	if (parse_timestamp(text, text + strlen(text), ret) == 0 && (strlen(text) > 8 || *ret >= first))
+	if (timestamp_parse(text, text + strlen(text), ret) == 0 && (strlen(text) > 8 || *ret >= first))
 		return true;
-	if (time_of_last_day(text, last, ret) || parse_time(text, last, ret) == 0)
+	if (time_of_last_day(text, last, ret) || clock_parse_time(text, last, ret) == 0)
 		return true;
 	log_error("invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or 14:32 (UTC, of the data's last day), or -2h before the data's end", text);
 	return false;
@@ -262,11 +262,11 @@ static bool window_has_data(const struct fleet *f, const struct fleet_span *w)
 	fleet_extent(f, &first, &last);
 	if (fleet_engine_of(f) || (w->from <= last && w->to > first))
 		return true;
-	log_error("the window lies outside of the data, which is from %s to %s", format_rfc3339(first, a, sizeof(a)), format_rfc3339(last, b, sizeof(b)));
+	log_error("the window lies outside of the data, which is from %s to %s", clock_format_rfc3339(first, a, sizeof(a)), clock_format_rfc3339(last, b, sizeof(b)));
 	return false;
 }
 
-static bool ask_times(const struct fleet_args *args, const struct fleet *f, struct fleet_question *q)
+static bool ask_times(const struct fleet_query *args, const struct fleet *f, struct fleet_question *q)
 {
 	if (args->from && !read_time(f, args->from, &q->window.from))
 		return false;
@@ -282,7 +282,7 @@ static bool ask_times(const struct fleet_args *args, const struct fleet *f, stru
 	return false;
 }
 
-bool fleet_ask(const struct fleet_args *args, const struct fleet *f, struct fleet_question *q)
+bool fleet_ask(const struct fleet_query *args, const struct fleet *f, struct fleet_question *q)
 {
 	char *end;
 
@@ -330,10 +330,10 @@ static int run_analysis(const char *analysis, const struct fleet_question *q, st
 	if (!e)
 		return fleet_analysis_find(analysis)->run(q, ret);
 	r = fleet_engine_run(e, q->reference ? fleet_engine_of(q->reference) : NULL, analysis, q, ret);
-	return r < 0 ? fail_with(ret_error, r, "%s", fleet_engine_error(e)) : 0;
+	return r < 0 ? str_fail(ret_error, r, "%s", fleet_engine_error(e)) : 0;
 }
 
-int fleet_tell(struct common *common, const struct fleet_args *args, const char *analysis, const struct fleet_question *q,
+int fleet_tell(struct common *common, const struct fleet_query *args, const char *analysis, const struct fleet_question *q,
 	       const char *headline)
 {
 	struct fleet_findings found = {};

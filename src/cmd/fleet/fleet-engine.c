@@ -7,7 +7,7 @@
 
 static struct fleet_engine *arg_engines[2]; /* of the one or two DATA of a command line */
 
-struct fleet *fleet_engine_data(const struct fleet_args *args, const char *location)
+struct fleet *fleet_engine_data(const struct fleet_query *args, const char *location)
 {
 	const char *url = strcmp(location, "-") == 0 ? args->engine : location;
 	_cleanup_free_ char *error = NULL;

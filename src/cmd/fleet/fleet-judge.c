@@ -12,7 +12,7 @@
 #include "cmd/verbs/grammars.h"
 #include "rule/pad-xml.h"
 
-static int tell_checked(struct common *common, const struct fleet_args *args, const struct fleet_question *q,
+static int tell_checked(struct common *common, const struct fleet_query *args, const struct fleet_question *q,
 			const struct fleet_thresholds *rules)
 {
 	struct fleet_findings found = {};
@@ -61,7 +61,7 @@ static int read_rules(const char *path, struct fleet_thresholds *ret, char **ret
 }
 
 /* --rule TEXT, else the file of that name. */
-static int rules_asked_for(const struct fleet_args *args, const char *path, struct fleet_thresholds *ret, char **ret_error)
+static int rules_asked_for(const struct fleet_query *args, const char *path, struct fleet_thresholds *ret, char **ret_error)
 {
 	struct rules rules = {};
 	int r;
@@ -77,7 +77,7 @@ static int rules_asked_for(const struct fleet_args *args, const char *path, stru
 
 static int run_check(struct common *common, int argc, char **argv)
 {
-	struct fleet_args *args = &fleet_args;
+	struct fleet_query query = fleet_parsed, *args = &query;
 	struct fleet_thresholds rules = {};
 	_cleanup_free_ char *error = NULL;
 	struct fleet_question q;
@@ -85,7 +85,7 @@ static int run_check(struct common *common, int argc, char **argv)
 	int r, status = EXIT_CANNOT;
 
 	if (argc != (args->rule ? 2 : 3))
-		return usage_error("fleet", "check expects DATA and a file of rules: 'when average QUEUE in time view > 5 report', or PAD's XML; or --rule");
+		return verb_usage_error("fleet", "check expects DATA and a file of rules: 'when average QUEUE in time view > 5 report', or PAD's XML; or --rule");
 	r = rules_asked_for(args, argv[2], &rules, &error);
 	if (r < 0) {
 		log_error("%s%s%s", error ? "" : argv[2], error ? "" : ": ", error ? error : strerror(-r));
@@ -102,8 +102,8 @@ static int run_check(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row check_options[] = {
-	{OPTION_TEXT, 0, "rule", "TEXT", &fleet_args.rule, "these rules, instead of a file's"},
-	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many of each rule to list (default 10, 0 = all)"},
+	{OPTION_TEXT, 0, "rule", "TEXT", &fleet_parsed.rule, "these rules, instead of a file's"},
+	{OPTION_COUNT, 'n', "top", "N", &fleet_parsed.top, "how many of each rule to list (default 10, 0 = all)"},
 	FLEET_WINDOW_OPTIONS,
 	FLEET_INPUT_OPTIONS,
 	{},
@@ -119,7 +119,7 @@ const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "check thresh
 /* --- correlate --- */
 
 /* "COUNTER" or "COUNTER@SERVER". */
-static bool take_symptom(struct fleet_args *args, char *text)
+static bool take_symptom(struct fleet_query *args, char *text)
 {
 	char *at = strrchr(text, '@');
 
@@ -133,13 +133,13 @@ static bool take_symptom(struct fleet_args *args, char *text)
 
 static int run_correlate(struct common *common, int argc, char **argv)
 {
-	struct fleet_args *args = &fleet_args;
+	struct fleet_query query = fleet_parsed, *args = &query;
 	struct fleet_question q;
 	struct fleet *f;
 	int status = EXIT_CANNOT;
 
 	if (argc != 3 || !take_symptom(args, argv[2]))
-		return usage_error("fleet", "correlate expects DATA and a symptom: COUNTER, or COUNTER@SERVER");
+		return verb_usage_error("fleet", "correlate expects DATA and a symptom: COUNTER, or COUNTER@SERVER");
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
@@ -156,10 +156,10 @@ static int run_correlate(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row correlate_options[] = {
-	{OPTION_TEXT, 0, "threshold", "R", &fleet_args.threshold, "the minimum |r| (default 0.9)"},
-	{OPTION_FLAG, 0, "spearman", NULL, &fleet_args.spearman, "by ranks instead of values"},
-	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_args.max_lag, "by how much a counter may lead or follow (default 0)"},
-	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many to list (default 10, 0 = all)"},
+	{OPTION_TEXT, 0, "threshold", "R", &fleet_parsed.threshold, "the minimum |r| (default 0.9)"},
+	{OPTION_FLAG, 0, "spearman", NULL, &fleet_parsed.spearman, "by ranks instead of values"},
+	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_parsed.max_lag, "by how much a counter may lead or follow (default 0)"},
+	{OPTION_COUNT, 'n', "top", "N", &fleet_parsed.top, "how many to list (default 10, 0 = all)"},
 	FLEET_WINDOW_OPTIONS,
 	FLEET_INPUT_OPTIONS,
 	{},
@@ -170,7 +170,7 @@ const struct subverb fleet_correlate = {"correlate", "DATA SYMPTOM ", "which cou
 
 /* --- compare --- */
 
-static int compare_one(struct common *common, struct fleet_args *args, struct fleet *f)
+static int compare_one(struct common *common, struct fleet_query *args, struct fleet *f)
 {
 	struct fleet_question q;
 
@@ -179,16 +179,16 @@ static int compare_one(struct common *common, struct fleet_args *args, struct fl
 	if (args->literal)
 		return fleet_tell(common, args, "within", &q, args->by_time ? "time points against the fleet (Equation 1)" : "servers against the fleet (Equation 1)");
 	if (!args->from && !args->to)
-		return usage_error("fleet", "compare DATA needs a window (--from, --to), a second DATA, or --literal (PAD's Equation 1)");
+		return verb_usage_error("fleet", "compare DATA needs a window (--from, --to), a second DATA, or --literal (PAD's Equation 1)");
 	return fleet_tell(common, args, "deviation", &q, "the window against the baseline");
 }
 
-static const char *analysis_between(const struct fleet_args *args)
+static const char *analysis_between(const struct fleet_query *args)
 {
 	return args->all ? "runs" : args->literal ? "between" : "deviation";
 }
 
-static int compare_two(struct common *common, struct fleet_args *args, struct fleet *a, struct fleet *b)
+static int compare_two(struct common *common, struct fleet_query *args, struct fleet *a, struct fleet *b)
 {
 	static const struct {
 		const char *analysis, *headline;
@@ -211,12 +211,12 @@ static int compare_two(struct common *common, struct fleet_args *args, struct fl
 
 static int run_compare(struct common *common, int argc, char **argv)
 {
-	struct fleet_args *args = &fleet_args;
+	struct fleet_query query = fleet_parsed, *args = &query;
 	struct fleet *a, *b = NULL;
 	int status = EXIT_CANNOT;
 
 	if (argc != 2 && argc != 3)
-		return usage_error("fleet", "compare expects DATA with a window, or the reference's DATA and the other's");
+		return verb_usage_error("fleet", "compare expects DATA with a window, or the reference's DATA and the other's");
 	if (args->all)
 		args->top = args->top == 10 ? 0 : args->top;
 	a = fleet_open(args, argv[1], NULL);
@@ -234,14 +234,14 @@ static int run_compare(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row compare_options[] = {
-	{OPTION_FLAG, 0, "all", NULL, &fleet_args.all, "two runs: every counter, better or worse, effect and interval"},
-	{OPTION_FLAG, 0, "literal", NULL, &fleet_args.literal, "PAD's Equation 1 (one DATA) or 2 (two)"},
-	{OPTION_FLAG, 0, "by-time", NULL, &fleet_args.by_time, "Equation 1 of time points instead of servers"},
-	{OPTION_TEXT, 0, "statistic", "S", &fleet_args.statistic, "of the equations: median (default), average, or a quantile such as 0.95"},
-	{OPTION_TEXT, 0, "threshold", "X", &fleet_args.threshold, "list only findings with at least this score"},
-	{OPTION_TEXT, 0, "server", "NAME", &fleet_args.server, "only this server"},
-	{OPTION_TEXT, 0, "counter", "NAME", &fleet_args.counter, "only this counter"},
-	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many to list (default 10, 0 = all)"},
+	{OPTION_FLAG, 0, "all", NULL, &fleet_parsed.all, "two runs: every counter, better or worse, effect and interval"},
+	{OPTION_FLAG, 0, "literal", NULL, &fleet_parsed.literal, "PAD's Equation 1 (one DATA) or 2 (two)"},
+	{OPTION_FLAG, 0, "by-time", NULL, &fleet_parsed.by_time, "Equation 1 of time points instead of servers"},
+	{OPTION_TEXT, 0, "statistic", "S", &fleet_parsed.statistic, "of the equations: median (default), average, or a quantile such as 0.95"},
+	{OPTION_TEXT, 0, "threshold", "X", &fleet_parsed.threshold, "list only findings with at least this score"},
+	{OPTION_TEXT, 0, "server", "NAME", &fleet_parsed.server, "only this server"},
+	{OPTION_TEXT, 0, "counter", "NAME", &fleet_parsed.counter, "only this counter"},
+	{OPTION_COUNT, 'n', "top", "N", &fleet_parsed.top, "how many to list (default 10, 0 = all)"},
 	FLEET_WINDOW_OPTIONS,
 	FLEET_USUAL_OPTIONS,
 	FLEET_INPUT_OPTIONS,
@@ -255,13 +255,13 @@ const struct subverb fleet_compare = {"compare", "DATA [DATA] ", "which counters
 
 static int run_rank(struct common *common, int argc, char **argv)
 {
-	struct fleet_args *args = &fleet_args;
+	struct fleet_query query = fleet_parsed, *args = &query;
 	struct fleet_question q;
 	struct fleet *f;
 	int status = EXIT_CANNOT;
 
 	if (argc != 2 || (!args->from && !args->to))
-		return usage_error("fleet", "rank expects DATA and a window: --from TIME --to TIME");
+		return verb_usage_error("fleet", "rank expects DATA and a window: --from TIME --to TIME");
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
@@ -272,7 +272,7 @@ static int run_rank(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row rank_options[] = {
-	{OPTION_COUNT, 'n', "top", "N", &fleet_args.top, "how many to list (default 10, 0 = all)"},
+	{OPTION_COUNT, 'n', "top", "N", &fleet_parsed.top, "how many to list (default 10, 0 = all)"},
 	FLEET_WINDOW_OPTIONS,
 	FLEET_USUAL_OPTIONS,
 	FLEET_INPUT_OPTIONS,

@@ -23,13 +23,13 @@ int fleet_plugin_open(const char *file, char **ret_error)
 		return 0;
 	handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
-		return fail_with(ret_error, -EINVAL, "the plug-in cannot be loaded: %s%s", dlerror(),
+		return str_fail(ret_error, -EINVAL, "the plug-in cannot be loaded: %s%s", dlerror(),
 				 strchr(file, '/') ? "" : " (for one in this folder write ./ before its name)");
 	found = dlsym(handle, "whyslow_plugin");
 	if (!found || found->version != WHYSLOW_PLUGIN_VERSION) {
-		int r = found ? fail_with(ret_error, -EINVAL, "%s was made for version %u of whyslow's plug-ins, and this whyslow takes version %d: "
+		int r = found ? str_fail(ret_error, -EINVAL, "%s was made for version %u of whyslow's plug-ins, and this whyslow takes version %d: "
 					  "build it against its include/whyslow-plugin.h", file, found->version, WHYSLOW_PLUGIN_VERSION)
-			      : fail_with(ret_error, -EINVAL, "%s is not a whyslow plug-in: it has no symbol whyslow_plugin", file);
+			      : str_fail(ret_error, -EINVAL, "%s is not a whyslow plug-in: it has no symbol whyslow_plugin", file);
 
 		dlclose(handle);
 		return r;
@@ -69,7 +69,7 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	int r = arg_plugin->source->load(input->location, input->from, input->to, &sink, error, sizeof(error));
 
 	error[sizeof(error) - 1] = '\0';
-	return r < 0 ? fail_with(ret_error, -EIO, "%s: %s", arg_plugin->source->name, *error ? error : "the plug-in failed without a message") : 0;
+	return r < 0 ? str_fail(ret_error, -EIO, "%s: %s", arg_plugin->source->name, *error ? error : "the plug-in failed without a message") : 0;
 }
 
 static int recognise(const char *location)
@@ -171,7 +171,7 @@ int fleet_plugin_run(const struct fleet_question *q, struct fleet_findings *ret,
 	r = arg_plugin->analysis->run(&data, &question, take_result, &to, error, sizeof(error));
 	error[sizeof(error) - 1] = '\0';
 	if (r < 0)
-		return fail_with(ret_error, -EIO, "%s: %s", ret->analysis, *error ? error : "the plug-in failed without a message");
+		return str_fail(ret_error, -EIO, "%s: %s", ret->analysis, *error ? error : "the plug-in failed without a message");
 	fleet_findings_sort(ret);
 	return 0;
 }

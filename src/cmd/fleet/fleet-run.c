@@ -207,14 +207,14 @@ static int run_script(struct script *s, struct str *text)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	struct fleet_args *args = &fleet_args;
+	const struct fleet_query query = fleet_parsed;
 	_cleanup_str_ struct str text = {.max = FILE_MAX};
 	struct script s = {.common = common, .path = argc == 2 ? argv[1] : NULL, .status = EXIT_ANSWERED};
 	int r;
 
 	if (argc != 2)
-		return usage_error("fleet", "run expects a file: one subverb per line, or XML");
-	s.data = args->server ? strdup(args->server) : NULL;
+		return verb_usage_error("fleet", "run expects a file: one subverb per line, or XML");
+	s.data = query.server ? strdup(query.server) : NULL;
 	r = ++depth > 3 ? -ELOOP : read_script(argv[1], &text);
 	if (r == 0 && !text.len)
 		r = -ENODATA;
@@ -228,7 +228,7 @@ static int run(struct common *common, int argc, char **argv)
 }
 
 static const struct option_row options[] = {
-	{OPTION_TEXT, 0, "data", "DATA", &fleet_args.server, "the value of DATA in the file"},
+	{OPTION_TEXT, 0, "data", "DATA", &fleet_parsed.server, "the value of DATA in the file"},
 	{},
 };
 

@@ -100,7 +100,8 @@ static void hear_hosts(struct watch_news *n, const struct watch_round *round)
 		if (!s || s->silent == !h->ok)
 			continue;
 		s->silent = !h->ok;
-		snprintf(note, sizeof(note), "it is back after %s", format_span(h->away, span, sizeof(span)));
+		snprintf(note, sizeof(note), "it is back after %s",
+			 clock_format_span(h->away, span, sizeof(span)));
 		post(n, "silent", s, h->ok ? note : h->words ? h->words : "it does not answer", h->ok, round->at);
 	}
 }

@@ -1,7 +1,7 @@
 /* whyslow fleet SUBVERB: which server, which counter, since when. */
 #include "cmd/fleet/fleet.h"
 
-struct fleet_args fleet_args;
+struct fleet_query fleet_parsed;
 
 static const struct subverb *const list[] = {
 	&fleet_load, &fleet_info, &fleet_view, &fleet_check_verb, &fleet_correlate, &fleet_compare, &fleet_rank, &fleet_why, &fleet_history_verb, &fleet_incidents_verb, &fleet_run, &fleet_watch, NULL,
@@ -9,7 +9,7 @@ static const struct subverb *const list[] = {
 
 static void reset(void)
 {
-	fleet_args = (struct fleet_args){.top = 10, .max_lag = LAG_NOT_GIVEN};
+	fleet_parsed = (struct fleet_query){.top = 10, .max_lag = LAG_NOT_GIVEN};
 }
 
 static const struct subverbs subverbs = {

@@ -1,4 +1,4 @@
-/* whyslow ship TO: brings the recording to where those of many machines lie, once or on a schedule: HOST.db in a folder (replaced whole, so
+/* whyslow ship [TO]: brings the recording, the events kept of marks and the profiles to where those of many machines lie, once or on a schedule: HOST.db in a folder (replaced whole, so
  * that rsync and readers never meet half a file), or uploaded to a URL. */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include "base/data/folder.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
+#include "cmd/fleet/ship-files.h"
 #include "cmd/verbs/verb.h"
 #include "net/http-client.h"
 #include "net/users.h"
@@ -27,7 +28,7 @@ static const char *arg_name, *arg_token_file, *arg_ca_file;
 static int64_t arg_every;
 
 static const struct option_row options[] = {
-	{OPTION_SPAN, 0, "every", "SPAN", &arg_every, "again and again, until stopped (default: once)"},
+	{OPTION_SPAN, 0, "every", "SPAN", &arg_every, "repeat after this time, until stopped (default: once)"},
 	{OPTION_TEXT, 0, "name", "HOST", &arg_name, "the recording's name there (default: this machine's)"},
 	{OPTION_TEXT, 0, "token-file", "FILE", &arg_token_file, "of a URL: a file with the token or user:password"},
 	{OPTION_TEXT, 0, "ca-file", "FILE", &arg_ca_file, "of a URL: the authority that signed the server's certificate, or the certificate itself"},
@@ -39,11 +40,16 @@ static bool is_url(const char *to)
 	return str_starts(to, "http://") || str_starts(to, "https://");
 }
 
+static const char *shipped_file(const struct common *common)
+{
+	return common_paths(common).file;
+}
+
 /* A whole copy of the recording, journal included. */
 static int export_to(struct common *common, const char *path)
 {
 	_cleanup_free_ char *error = NULL;
-	struct store *store = open_common_store(common, STORE_READ);
+	struct store *store = common_open_store(common, STORE_READ);
 	int r;
 
 	if (!store)
@@ -75,7 +81,7 @@ static int ship_to_folder(struct common *common, const char *folder, const char 
 		(void)unlink(unfinished);
 	else
 		printf("%s\n", path);
-	return r;
+	return r < 0 ? r : ship_files_to_folder(shipped_file(common), folder, name);
 }
 
 /* --- a URL --- */
@@ -100,7 +106,7 @@ static int open_client(struct http_client **ret)
 
 static int put_bytes(const char *url, const void *bytes, size_t n)
 {
-	const struct http_request q = {.method = "PUT", .url = url, .body = bytes, .n = n, .content_type = "application/vnd.sqlite3"};
+	const struct http_request q = {.method = "PUT", .url = url, .body = bytes, .n = n, .content_type = "application/octet-stream"};
 	struct http_client *client = NULL;
 	struct http_reply reply = {};
 	int r = open_client(&client);
@@ -128,11 +134,51 @@ static int put_file(const char *url, const char *path)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
+	if (!st.st_size)
+		return 0;
 	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
 	r = put_bytes(url, bytes, (size_t)st.st_size);
 	munmap(bytes, (size_t)st.st_size);
+	return r;
+}
+
+/* Where the files next to it are uploaded to. */
+struct upload {
+	const char *to;
+};
+
+static int put_one(const char *path, const char *place, void *data)
+{
+	const struct upload *u = data;
+	_cleanup_str_ struct str url = {};
+	int r;
+
+	str_printf(&url, "%s%s%s", u->to, u->to[strlen(u->to) - 1] == '/' ? "" : "/", place);
+	r = url.error ? url.error : put_file(url.data, path);
+	return r == -ENOENT ? 0 : r; /* deleted in the meantime */
+}
+
+/* Those that changed since the last upload began, which is the time of FILE.shipped. */
+static int put_files(const char *store_file, const char *to, const char *name)
+{
+	_cleanup_free_ char *stamp = NULL;
+	struct upload u = {to};
+	int64_t began = clock_wall();
+	struct stat st;
+	int r;
+
+	if (asprintf(&stamp, "%s.shipped", store_file) < 0)
+		return -ENOMEM;
+	r = ship_files_each(store_file, name, stat(stamp, &st) == 0 ? st.st_mtim.tv_sec * NS_PER_SEC : 0, put_one, &u);
+	if (r == 0) {
+		const struct timespec times[2] = {{began / NS_PER_SEC, 0}, {began / NS_PER_SEC, 0}};
+		_cleanup_close_ int fd = open(stamp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+		if (fd < 0 || futimens(fd, times) < 0)
+			log_warning("cannot write %s: all kept events are uploaded again the next time", stamp);
+	}
 	return r;
 }
 
@@ -152,7 +198,7 @@ static int ship_to_url(struct common *common, const char *to, const char *name)
 	if (r == 0)
 		r = put_file(url.data, unfinished);
 	(void)unlink(unfinished);
-	return r;
+	return r < 0 ? r : put_files(shipped_file(common), to, name);
 }
 
 /* --- */
@@ -179,32 +225,41 @@ static _Noreturn void ship_again_and_again(struct common *common, const char *to
 	}
 }
 
+/* The configuration has the rest. Returns whether there is a place. */
+static bool take_settings(const struct config *c, const char *given, const char **ret)
+{
+	*ret = given ? given : c->ship_to;
+	if (!arg_token_file && !given && strcmp(c->ship_token_file, "none") != 0)
+		arg_token_file = c->ship_token_file;
+	return given || strcmp(c->ship_to, "none") != 0;
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
 	char host[HOST_NAME_MAX + 1] = "";
-	const char *name = arg_name ? arg_name : host;
+	const char *name = arg_name ? arg_name : host, *to;
 
 	(void)gethostname(host, sizeof(host) - 1);
-	if (argc != 2)
-		return usage_error("ship", "expected where to: a folder, or the URL of one that takes uploads (PUT)");
+	if (argc > 2 || !take_settings(&common->config, argc == 2 ? argv[1] : NULL, &to))
+		return verb_usage_error("ship", "expected where to: a folder, or the URL of one that takes uploads (PUT); or the setting ship.to");
 	if (!*name || strchr(name, '/') || *name == '.')
-		return usage_error("ship", "invalid --name '%s'; expected a host's name", name);
+		return verb_usage_error("ship", "invalid --name '%s'; expected a host's name", name);
 	if (arg_every && arg_every < EVERY_LEAST)
-		return usage_error("ship", "--every is at least 1min: each time the whole recording is copied");
-	if (!is_url(argv[1]) && !folder_path_exists(argv[1])) {
-		log_error("there is no folder %s", argv[1]);
+		return verb_usage_error("ship", "--every is at least 1min: each time the whole recording is copied");
+	if (!is_url(to) && !folder_path_exists(to)) {
+		log_error("there is no folder %s", to);
 		return EXIT_CANNOT;
 	}
 	if (arg_every)
-		ship_again_and_again(common, argv[1], name);
-	return ship(common, argv[1], name) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+		ship_again_and_again(common, to, name);
+	return ship(common, to, name) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 const struct verb verb_ship = {
 	.name = "ship",
 	.group = "Export",
-	.words = "TO ",
-	.help = "bring the recording to where those of many machines lie, once or on a schedule: a folder, or a URL",
+	.words = "[TO] ",
+	.help = "copy the recording to a folder or a URL that collects those of many machines, once or on a schedule",
 	.options = options,
 	.run = run,
 };

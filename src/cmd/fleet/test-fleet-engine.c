@@ -393,14 +393,14 @@ static void views_are_what_the_columns_say(void **state)
 		const struct fleet_summary *x = &servers.rows.v[i];
 		struct piece piece = {local->servers.v[fleet_find_server(local, fleet_engine_fleet(engine)->servers.v[x->server].name)].column[5], ROWS};
 		_cleanup_(select_room_free) struct select_room room = {};
-		struct moments m;
+		struct column_moments m;
 
-		moments_of(&piece, 1, &m);
+		column_moments_of(&piece, 1, &m);
 		assert_int_equal(x->n, m.n);
 		assert_true(near(x->mean, m.mean, 1e-9) && near(x->sd, m.sd, 1e-9));
 		assert_true(same(x->min, (double)m.min) && same(x->max, (double)m.max));
-		assert_true(same(x->median, median_of(&piece, 1, &room)));
-		assert_true(same(x->q25, quantile_of_pieces(&piece, 1, 0.25, &room)));
+		assert_true(same(x->median, columns_median(&piece, 1, &room)));
+		assert_true(same(x->q25, columns_quantile(&piece, 1, 0.25, &room)));
 	}
 	assert_int_equal(times.rows.v[0].time, T);
 	assert_int_equal(times.rows.v[ROWS - 1].n, SERVERS);

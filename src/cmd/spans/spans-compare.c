@@ -1,104 +1,28 @@
 /* whyslow spans compare, why, gate: two sets of requests, where the milliseconds went, and by what. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/span/span-change.h"
+#include "analysis/span/span-select.h"
+#include "answer/span/span-comparison.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"
-#include "cmd/spans/spans-change.h"
+#include "cmd/spans/spans-descent.h"
 #include "source/span/span-clickhouse.h"
 
-#define VERSIONS_TOLD 1000 /* characters */
+#define WATCH_LEVEL_TIME (3600. * NS_PER_SEC)
 
-static void sides_free(struct sides *s)
+static struct comparison_query comparison_of(const struct spans_query *q)
 {
-	descent_free(&s->descent);
-	forest_free(&s->forest);
-	free(s->before);
-	free(s->after);
-	suspects_free(&s->suspects);
-	span_causes_free(&s->causes);
-	span_deployed_free(&s->deployed);
-	deployments_free(&s->deployments);
-	names_free(s->names);
+	return (struct comparison_query){.choice = q->choice, .baseline = q->baseline, .candidate = q->candidate, .slot = q->input.slot,
+					 .least = (double)q->min_effect / 100};
 }
 
-/* --- choosing the sides ------------------------------------------------------------------------------------------------ */
-
-struct choice {
-	const struct forest *f;
-};
-
-/* "1.4" (of any package) or "package=1.4". */
-static bool has_version(const struct forest *f, const struct group *g, const char *wanted)
-{
-	const struct attribute_set *set = names_get_set(f->names, g->versions);
-	const char *equal = strchr(wanted, '=');
-
-	for (uint32_t i = 0; i < set->n; i++) {
-		const char *package = names_get(f->names, set->v[i].key), *version = names_get(f->names, set->v[i].value);
-
-		if (equal && (strlen(package) != (size_t)(equal - wanted) || strncmp(package, wanted, strlen(package))))
-			continue;
-		if (!strcmp(version, equal ? equal + 1 : wanted))
-			return true;
-	}
-	return false;
-}
-
-static enum span_side by_version(void *state, const struct bucket *b, const struct group *g)
-{
-	const struct choice *c = state;
-
-	if (!spans_selected(c->f, b))
-		return SIDE_NONE;
-	if (spans_arg.candidate && has_version(c->f, g, spans_arg.candidate))
-		return SIDE_CANDIDATE;
-	if (!spans_arg.baseline)
-		return SIDE_BASELINE;
-	if (has_version(c->f, g, spans_arg.baseline))
-		return SIDE_BASELINE;
-	return spans_arg.candidate ? SIDE_NONE : SIDE_CANDIDATE;
-}
-
-/* A version that no request ran is a slip of the pen: says which there are. */
-static int check_version(const struct forest *f, const char *wanted)
-{
-	_cleanup_str_ struct str there = {};
-	uint32_t last = 0;
-
-	for (size_t i = 0; wanted && i < f->buckets.n; i++) {
-		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
-			const struct group *g = &f->buckets.v[i].groups.v[j];
-			_cleanup_free_ char *text = g->versions != last ? spans_versions_label(f, g->versions) : NULL;
-
-			if (has_version(f, g, wanted))
-				return 0;
-			if (text && there.len < VERSIONS_TOLD && (!there.len || !strstr(there.data, text)))
-				str_printf(&there, "\n  %s", text);
-			last = g->versions;
-		}
-	}
-	if (!wanted)
-		return 0;
-	log_error("no request ran version '%s'; there are:%s%s", wanted, there.data ? there.data : "", there.len < VERSIONS_TOLD ? "" : "\n  ...");
-	return -ENODATA;
-}
-
-static int sides_by_version(const struct forest *f, struct sides *ret)
-{
-	struct choice c = {f};
-
-	if (check_version(f, spans_arg.baseline) < 0 || check_version(f, spans_arg.candidate) < 0)
-		return -ENODATA;
-	ret->before = strdup(spans_arg.baseline ? spans_arg.baseline : "all other versions");
-	ret->after = strdup(spans_arg.candidate ? spans_arg.candidate : "all other versions");
-	return span_sides_of(f, by_version, &c, &ret->forest);
-}
+/* --- reading the sides ------------------------------------------------------------------------------------------------- */
 
 static int split_files(char *list, char ***ret, size_t *ret_n)
 {
@@ -115,15 +39,16 @@ static int split_files(char *list, char ***ret, size_t *ret_n)
 	return 0;
 }
 
-static int add_side(struct common *common, size_t n, char **files, enum span_side side, struct sides *ret)
+static int add_side(struct common *common, const struct spans_query *q, size_t n, char **files, enum span_side side, struct span_comparison *ret)
 {
+	const struct comparison_query query = comparison_of(q);
 	struct names *names;
 	struct forest f;
-	int r = spans_forest_of(common, n, files, &names, &f);
+	int r = spans_forest_of(common, q, n, files, &names, &f);
 
 	if (r < 0)
 		return r;
-	r = span_sides_add(&ret->forest, &f, side, spans_selected);
+	r = span_comparison_add(&query, &f, side, ret);
 	if (r == -EEXIST)
 		log_error("the two sides were read with different --rule or --by");
 	forest_free(&f);
@@ -131,149 +56,51 @@ static int add_side(struct common *common, size_t n, char **files, enum span_sid
 	return r;
 }
 
-static int sides_by_files(struct common *common, size_t n, char **files, struct sides *ret)
+static int sides_by_files(struct common *common, const struct spans_query *q, size_t n, char **files, struct span_comparison *ret)
 {
-	_cleanup_free_ char *list = strdup(spans_arg.against);
+	_cleanup_free_ char *list = strdup(q->against);
 	_cleanup_free_ char **baseline = NULL;
 	size_t n_baseline = 0;
 	int r = list ? split_files(list, &baseline, &n_baseline) : -ENOMEM;
 
-	ret->before = strdup(spans_arg.against);
+	ret->before = strdup(q->against);
 	ret->after = strdup(n == 1 ? files[0] : "the given files");
 	if (r == 0)
-		r = add_side(common, n_baseline, baseline, SIDE_BASELINE, ret);
-	return r == 0 ? add_side(common, n, files, SIDE_CANDIDATE, ret) : r;
+		r = add_side(common, q, n_baseline, baseline, SIDE_BASELINE, ret);
+	return r == 0 ? add_side(common, q, n, files, SIDE_CANDIDATE, ret) : r;
 }
 
 /* The requests of [from, to), 0 = no bound. */
-static int add_time(struct common *common, size_t n, char **files, int64_t from, int64_t to, enum span_side side, struct sides *ret)
+static int add_time(struct common *common, const struct spans_query *q, size_t n, char **files, int64_t from,
+		    int64_t to, enum span_side side, struct span_comparison *ret)
 {
-	int r;
+	struct spans_query part = *q;
 
-	spans_arg.only_from = from;
-	spans_arg.only_to = to;
-	r = add_side(common, n, files, side, ret);
-	spans_arg.only_from = spans_arg.only_to = 0;
-	return r;
+	part.input.only_from = from;
+	part.input.only_to = to;
+	return add_side(common, &part, n, files, side, ret);
 }
 
-static int sides_by_moments(struct common *common, size_t n, char **files, const struct span_since *times, struct sides *ret)
+static int sides_by_moments(struct common *common, const struct spans_query *q, size_t n, char **files,
+			    const struct span_since *times, struct span_comparison *ret)
 {
-	char when[32], end[32];
-	int r;
+	int r = span_comparison_name_times(times, ret);
 
-	format_rfc3339(times->from, when, sizeof(when));
-	if (asprintf(&ret->after, "since %s%s%s", when, times->to ? " until " : "",
-		     times->to ? format_rfc3339(times->to, end, sizeof(end)) : "") < 0)
-		return -ENOMEM;
-	format_rfc3339(times->against_to, end, sizeof(end));
-	if (asprintf(&ret->before, "%s%s%s%s", times->against_from ? "the same hours the day before, " : "before ",
-		     times->against_from ? format_rfc3339(times->against_from, when, sizeof(when)) : "", times->against_from ? " to " : "", end) < 0)
-		return -ENOMEM;
-	r = add_time(common, n, files, times->against_from, times->against_to, SIDE_BASELINE, ret);
-	return r == 0 ? add_time(common, n, files, times->from, times->to, SIDE_CANDIDATE, ret) : r;
+	if (r == 0)
+		r = add_time(common, q, n, files, times->against_from, times->against_to, SIDE_BASELINE, ret);
+	return r == 0 ? add_time(common, q, n, files, times->from, times->to, SIDE_CANDIDATE, ret) : r;
 }
 
-static int sides_by_time(struct common *common, size_t n, char **files, struct sides *ret)
+static int sides_by_time(struct common *common, const struct spans_query *q, size_t n, char **files, struct span_comparison *ret)
 {
 	struct span_since times = {};
-	int r = parse_time(spans_arg.since, wall_now(), &times.from);
+	int r = clock_parse_time(q->input.since, clock_wall(), &times.from);
 
 	times.against_to = times.from;
 	if (r == 0)
-		return sides_by_moments(common, n, files, &times, ret);
-	usage_error("spans", "invalid time '%s'", spans_arg.since);
+		return sides_by_moments(common, q, n, files, &times, ret);
+	verb_usage_error("spans", "invalid time '%s'", q->input.since);
 	return r;
-}
-
-struct suspicion {
-	const struct forest *f;
-	const struct suspect_version *suspect;
-};
-
-static enum span_side by_suspect(void *state, const struct bucket *b, const struct group *g)
-{
-	const struct suspicion *s = state;
-
-	if (b != &s->f->buckets.v[s->suspect->bucket])
-		return SIDE_NONE;
-	return suspect_side(s->f, s->suspect, g);
-}
-
-static enum span_side by_suspect_anywhere(void *state, const struct bucket *b, const struct group *g)
-{
-	const struct suspicion *s = state;
-
-	return spans_selected(s->f, b) ? suspect_side(s->f, s->suspect, g) : SIDE_NONE;
-}
-
-/* Where that version is slower: its requests of all buckets, against those of the other versions. */
-static int find_causes_anywhere(struct suspicion *s, struct sides *ret)
-{
-	struct forest everywhere = {};
-	int r = forest_init(&everywhere, s->f->names, spans_arg.slot);
-
-	if (r == 0)
-		r = span_sides_of(s->f, by_suspect_anywhere, s, &everywhere);
-	if (r == 0)
-		r = forest_finish(&everywhere);
-	if (r == 0)
-		r = span_causes_find(&everywhere, &ret->causes);
-	forest_free(&everywhere);
-	return r;
-}
-
-/* Was this version deployed while these requests ran, or shortly before? */
-static bool was_deployed(const struct forest *f, const struct suspect_version *s, const struct deployments *d)
-{
-	const struct bucket *b = &f->buckets.v[s->bucket];
-	int64_t first = INT64_MAX, last = INT64_MIN;
-
-	for (size_t i = 0; i < b->groups.n; i++) {
-		first = b->groups.v[i].first_seen < first ? b->groups.v[i].first_seen : first;
-		last = b->groups.v[i].last_seen > last ? b->groups.v[i].last_seen : last;
-	}
-	for (size_t i = 0; i < d->list.n; i++)
-		if (d->list.v[i].time >= first - DEPLOYED_LEAD && d->list.v[i].time <= last &&
-		    !strcmp(d->list.v[i].package, names_get(f->names, s->package)) && !strcmp(d->list.v[i].version, names_get(f->names, s->version)))
-			return true;
-	return false;
-}
-
-/* The candidates begin with what changed; otherwise they stay in their order. */
-static void deployed_first(const struct forest *f, struct suspects *s, const struct deployments *d)
-{
-	size_t front = 0;
-
-	for (size_t i = 0; i < s->list.n; i++) {
-		struct suspect_version one = s->list.v[i];
-
-		one.deployed = was_deployed(f, &one, d);
-		if (one.deployed) {
-			memmove(&s->list.v[front + 1], &s->list.v[front], (i - front) * sizeof(one));
-			s->list.v[front++] = one;
-		}
-	}
-}
-
-/* No side was named: the version that is slower than the others of its bucket. */
-static int sides_by_suspect(const struct forest *f, struct sides *ret)
-{
-	struct suspicion s = {.f = f};
-	struct choice all = {f};
-	int r = suspects_find(f, spans_selected, &ret->suspects);
-
-	if (r < 0)
-		return r;
-	deployed_first(f, &ret->suspects, &ret->deployments);
-	if (!ret->suspects.list.n)
-		return span_sides_of(f, by_version, &all, &ret->forest);
-	s.suspect = &ret->suspects.list.v[0];
-	if (asprintf(&ret->after, "%s %s", names_get(f->names, s.suspect->package), names_get(f->names, s.suspect->version)) < 0 ||
-	    asprintf(&ret->before, "other versions of %s", names_get(f->names, s.suspect->package)) < 0)
-		return -ENOMEM;
-	r = find_causes_anywhere(&s, ret);
-	return r < 0 ? r : span_sides_of(f, by_suspect, &s, &ret->forest);
 }
 
 /* Does the store have a part that begins from then on? */
@@ -288,299 +115,250 @@ static bool store_has_parts_from(struct common *common, int64_t since)
 }
 
 /* Files can be read again, by time, and the store's parts; a pipe or what was summed cannot. */
-static bool can_be_read_again(struct common *common, size_t n, char **data, int64_t since)
+static bool can_be_read_again(struct common *common, const struct spans_query *q, size_t n, char **data, int64_t since)
 {
 	if (!n)
-		return !spans_arg.engine && store_has_parts_from(common, since);
+		return !q->input.engine && store_has_parts_from(common, since);
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(data[i], "-") || span_table_is(data[i]))
 			return false;
 	return true;
 }
 
-/* No version is slower than the others: all of them may be, since some moment. */
-static int sides_by_change(struct common *common, size_t n, char **files, struct sides *ret)
+/* One forest has both sides: versions that were named, or (`guess`) the one that is slower. */
+static int sides_of_forest(struct common *common, const struct spans_query *q, size_t n, char **files, struct span_comparison *ret)
 {
-	forest_free(&ret->forest);
-	free(ret->before);
-	free(ret->after);
-	ret->before = ret->after = NULL;
-	if (forest_init(&ret->forest, ret->names, spans_arg.slot) < 0)
-		return -ENOMEM;
-	return sides_by_moments(common, n, files, &ret->changed, ret);
-}
-
-static int choose_sides(struct common *common, size_t n, char **files, bool guess, struct sides *ret)
-{
+	const struct comparison_query query = comparison_of(q);
+	_cleanup_free_ char *error = NULL;
 	struct names *names;
 	struct forest f;
-	int r;
+	int r = spans_forest_of(common, q, n, files, &names, &f);
 
-	ret->names = names_new();
-	r = ret->names ? forest_init(&ret->forest, ret->names, spans_arg.slot) : -ENOMEM;
 	if (r < 0)
 		return r;
-	if (spans_arg.against)
-		r = sides_by_files(common, n, files, ret);
-	else if (spans_arg.since)
-		r = sides_by_time(common, n, files, ret);
-	else if (spans_arg.baseline || spans_arg.candidate || guess) {
-		r = spans_forest_of(common, n, files, &names, &f);
-		if (r < 0)
-			return r;
-		r = spans_arg.baseline || spans_arg.candidate ? sides_by_version(&f, ret) : sides_by_suspect(&f, ret);
-		/* the suspects speak in texts of f's names */
-		suspects_translate(&ret->suspects, f.names, ret->names);
-		if (r == 0 && guess && !spans_arg.baseline && !spans_arg.candidate && !ret->suspects.list.n &&
-		    !span_since_worst(&f, spans_selected, &ret->changed))
-			ret->changed = (struct span_since){};
-		forest_free(&f);
-		names_free(names);
-		if (r == 0 && ret->changed.since && can_be_read_again(common, n, files, ret->changed.since))
-			r = sides_by_change(common, n, files, ret);
-	} else {
-		usage_error("spans", "expected one of --baseline VERSION, --candidate VERSION, --since TIME, or --against FILE,...");
-		return -EINVAL;
-	}
-	return r == 0 ? forest_finish(&ret->forest) : r;
+	r = q->baseline || q->candidate ? span_comparison_by_version(&query, &f, ret, &error) : span_comparison_by_suspect(&query, &f, ret);
+	if (error)
+		log_error("%s", error);
+	forest_free(&f);
+	names_free(names);
+	/* no version is slower than the others: all of them may be, since some moment */
+	if (r < 0 || !ret->changed.since || !can_be_read_again(common, q, n, files, ret->changed.since))
+		return r;
+	r = span_comparison_restart(&query, ret);
+	return r == 0 ? sides_by_moments(common, q, n, files, &ret->changed, ret) : r;
+}
+
+static int choose_sides(struct common *common, const struct spans_query *q, size_t n, char **files, bool guess, struct span_comparison *ret)
+{
+	if (q->against)
+		return sides_by_files(common, q, n, files, ret);
+	if (q->input.since)
+		return sides_by_time(common, q, n, files, ret);
+	if (q->baseline || q->candidate || guess)
+		return sides_of_forest(common, q, n, files, ret);
+	verb_usage_error("spans", "expected one of --baseline VERSION, --candidate VERSION, --since TIME, or --against FILE,...");
+	return -EINVAL;
 }
 
 /* --- verbs ---------------------------------------------------------------------------------------------------------------- */
 
-/* What changed, and for what became slower: of which requests. */
-static int judge(struct sides *s, struct span_change *ret)
-{
-	int r = span_change(&s->forest, (double)spans_arg.min_effect / 100, ret);
-
-	if (r == 0 && !s->suspects.list.n && span_is_regression(span_change_gate(ret)))
-		r = span_causes_find(&s->forest, &s->causes);
-	if (r == 0 && (s->suspects.list.n || span_is_regression(span_change_gate(ret))))
-		r = span_deployed_rank(&s->forest, ret, &s->deployments, &s->deployed);
-	return r;
-}
-
 /* From the call that adds most to the first bucket that became slower down to its host. */
-static int descend_change(const struct common *common, struct sides *s, const struct span_change *c)
+static int descend(const struct common *common, const struct spans_query *q, struct span_comparison *s)
 {
-	const struct bucket_change *b = c->buckets.n && span_is_regression(c->buckets.v[0].verdict) ? &c->buckets.v[0] : NULL;
-	uint32_t vertex = b && b->vertices.n ? b->vertices.v[0].vertex : NO_VERTEX;
-	const struct exemplar *request = b && b->after && vertex != NO_VERTEX ? descent_choose(b->after, vertex) : NULL;
+	uint32_t vertex;
+	const struct exemplar *request = span_comparison_example(s, &vertex);
 
-	return request ? descend(common, &s->forest, request, vertex, &s->descent) : 0;
+	return request ? spans_descend(common, q, &s->forest, request, vertex, &s->descent) : 0;
 }
 
-static int with_change(struct common *common, size_t n, char **files, bool guess, const char *schema,
-		       int (*tell)(struct common *common, const struct sides *s, const struct span_change *c, const char *schema))
+/* How the answer is given. */
+struct answering {
+	const struct spans_query *q;
+	const char *schema;
+	bool json;
+};
+
+static int with_change(struct common *common, const struct spans_query *q, size_t n, char **files, bool guess, const char *schema,
+		       int (*tell)(const struct answering *a, const struct span_comparison *s))
 {
-	struct sides s = {};
-	struct span_change c = {};
-	int r = spans_deployments(common, !n && !spans_arg.engine, &s.deployments), status = EXIT_CANNOT;
+	const struct comparison_query query = comparison_of(q);
+	struct span_comparison s;
+	int r = span_comparison_init(&query, &s), status = EXIT_CANNOT;
 
 	if (r == 0)
-		r = choose_sides(common, n, files, guess, &s);
+		r = spans_deployments(common, q, !n && !q->input.engine, &s.deployments);
 	if (r == 0)
-		r = judge(&s, &c);
-	if (r == 0) {
-		r = guess ? descend_change(common, &s, &c) : 0;
-		status = r == 0 ? tell(common, &s, &c, schema) : EXIT_CANNOT;
-		span_change_free(&c);
-	}
-	if (r == -ENOMEM) {
+		r = choose_sides(common, q, n, files, guess, &s);
+	if (r == 0)
+		r = span_comparison_judge(&query, &s);
+	if (r == 0 && guess)
+		r = descend(common, q, &s);
+	if (r == 0)
+		status = tell(&(struct answering){q, schema, common->json}, &s);
+	if (r == -ENOMEM)
 		log_error("out of memory");
-	}
-	sides_free(&s);
+	span_comparison_free(&s);
 	return r == -EINVAL ? EXIT_USAGE : status;
 }
 
-/* --html: 1 = nothing else is to be said. */
-static int write_html(const struct sides *s, const struct span_change *c)
+static int tell_json(const struct answering *a, const struct span_comparison *s, int status)
 {
-	int r = spans_arg.html ? change_html(spans_arg.html, s, c) : 0;
-
-	if (r < 0)
-		log_error("cannot write %s: %s", spans_arg.html, strerror(-r));
-	return r < 0 ? r : spans_arg.html && !strcmp(spans_arg.html, "-");
+	return spans_print_json(span_change_json(a->schema, s, a->q->top), status);
 }
 
-static int tell_change(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
+static int status_of(const struct span_comparison *s)
 {
-	bool slower = span_is_regression(span_change_gate(c));
-
-	if (common->json)
-		return spans_print_json(change_json(schema, s, c), slower ? EXIT_ANSWERED : EXIT_NOTHING_FOUND);
-	change_print(s, c);
-	return slower ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	return span_is_regression(span_change_gate(&s->change)) ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-int spans_compare(struct common *common, int argc, char **argv)
+static int tell_change(const struct answering *a, const struct span_comparison *s)
 {
-	return with_change(common, (size_t)argc - 1, argv + 1, false, "whyslow.spans.compare/1", tell_change);
+	if (a->json)
+		return tell_json(a, s, status_of(s));
+	span_change_text(s, a->q->top, stdout);
+	return status_of(s);
 }
 
-/* All versions together take longer since some moment: in words, and where they were read by time, where it went. */
-static int tell_since(const struct sides *s, const struct span_change *c)
+int spans_compare(struct common *common, const struct spans_query *q, int argc, char **argv)
 {
-	char x[24], y[24], when[32], end[32];
+	return with_change(common, q, (size_t)argc - 1, argv + 1, false, "whyslow.spans.compare/1", tell_change);
+}
 
-	printf("but where it costs most all of them together take %s since %s, were %s", spans_duration(s->changed.change.during, x),
-	       format_local(s->changed.since, when, sizeof(when)), spans_duration(s->changed.change.before, y));
-	if (s->changed.until)
-		printf(", until %s", format_local(s->changed.until, end, sizeof(end)));
-	puts("\n");
-	if (s->after) {
-		change_print(s, c);
-		return EXIT_ANSWERED;
+/* --html: 1 = it is written to standard output, where nothing else is; -errno (said). */
+static int write_html(const struct spans_query *q, const struct span_comparison *s)
+{
+	const struct span_selection all = {};
+	struct span_map map = {};
+	FILE *out;
+	int r = 0;
+
+	if (!q->html)
+		return 0;
+	out = strcmp(q->html, "-") ? fopen(q->html, "we") : stdout;
+	if (!out)
+		r = -errno;
+	else if (span_map_make(&s->forest, &all, &map) < 0)
+		r = -ENOMEM;
+	if (r == 0) {
+		span_change_html(s, &map, q->top, out);
+		r = ferror(out) ? -EIO : 0;
 	}
-	printf("'--since %s' says where that went\n", format_rfc3339(s->changed.since, when, sizeof(when)));
-	spans_print_tally(&s->forest);
-	return EXIT_ANSWERED;
+	span_map_free(&map);
+	if (out && out != stdout && fclose(out) != 0)
+		r = -errno;
+	if (r < 0)
+		log_error("cannot write %s: %s", q->html, strerror(-r));
+	return r < 0 ? r : out == stdout;
 }
 
-static int tell_why(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
+/* A version or a time was found, or something became slower. */
+static int status_of_why(const struct span_comparison *s, bool searched)
 {
-	bool guessed = s->suspects.compared || s->suspects.alone;
-	int html = write_html(s, c);
+	if (s->suspects.list.n)
+		return EXIT_ANSWERED;
+	if (!searched)
+		return status_of(s);
+	return s->changed.since ? EXIT_ANSWERED : s->suspects.compared ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
+}
+
+static int tell_why(const struct answering *a, const struct span_comparison *s)
+{
+	int html = write_html(a->q, s), status = s->suspects.list.n ? EXIT_ANSWERED : status_of(s);
 
 	if (html)
-		return html < 0 ? EXIT_CANNOT : s->suspects.list.n || span_is_regression(span_change_gate(c)) ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
-
-	if (common->json || !guessed)
-		return tell_change(common, s, c, schema);
-	if (s->suspects.list.n) {
-		suspects_print(s);
-		change_print(s, c);
-		return EXIT_ANSWERED;
-	}
-	if (s->suspects.compared)
-		printf("no version is slower than the others of its bucket: %u compared in %u buckets (q <= %.2g and at least %.0f %% slower)\n",
-		       s->suspects.compared, s->suspects.buckets, SPAN_Q, 100 * SPAN_TOLERANCE);
-	else if (s->suspects.few)
-		printf("too few requests to compare versions: %d of each are needed in a bucket (--by OTHER,... makes fewer buckets)\n", SPAN_LEAST);
-	else
-		puts("there is only one version to see");
-	if (s->suspects.replaced)
-		printf("%u were slower than all that followed them, and have ended\n", s->suspects.replaced);
-	if (s->changed.since)
-		return tell_since(s, c);
-	if (!s->suspects.compared)
-		puts("and nothing changed in time; compare times with --since TIME, or files with --against FILE,...");
-	spans_print_tally(&s->forest);
-	return s->suspects.compared ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
+		return html < 0 ? EXIT_CANNOT : status;
+	if (a->json)
+		return tell_json(a, s, status_of(s));
+	span_why_text(s, a->q->top, stdout);
+	return status_of_why(s, s->suspects.compared || s->suspects.alone);
 }
 
-/* The request of that id among those that were stored whole. */
-static const struct exemplar *find_request(const struct forest *f, const char *id)
+static int tell_request(const struct common *common, const struct spans_query *q, const struct exemplar *request, const struct descent *d)
 {
-	uint64_t high, low;
-
-	trace_id_of_text(f->names, id, strlen(id), &high, &low);
-	for (size_t i = 0; i < f->buckets.n; i++)
-		for (size_t k = 0; k < f->buckets.v[i].groups.n; k++) {
-			const struct group *g = &f->buckets.v[i].groups.v[k];
-
-			for (size_t j = 0; j < g->slowest.n + g->sample.n; j++) {
-				const struct exemplar *e = j < g->slowest.n ? &g->slowest.v[j] : &g->sample.v[j - g->slowest.n];
-
-				if (e->high == high && e->low == low)
-					return e;
-			}
-		}
-	return NULL;
-}
-
-static int tell_request(const struct common *common, const struct exemplar *request, const struct descent *d)
-{
-	char at[40], took[24];
-
 	if (common->json)
-		return spans_print_json(json_pack("{s:s, s:s, s:s, s:I, s:o}", "schema", "whyslow.spans.request/1", "trace", spans_arg.trace, "start",
-						  format_rfc3339(request->start, at, sizeof(at)), "duration_ns", (json_int_t)request->duration,
-						  "hosts", descent_json(d)), EXIT_ANSWERED);
-	printf("request %s of %s took %s\n", spans_arg.trace, format_local(request->start, at, sizeof(at)),
-	       spans_duration((double)request->duration, took));
-	descent_print(d);
+		return spans_print_json(span_request_json(request, q->input.trace, d), EXIT_ANSWERED);
+	span_request_text(request, q->input.trace, d, stdout);
 	return EXIT_ANSWERED;
 }
 
 /* One request, down to its hosts. */
-static int why_request(struct common *common, size_t n, char **files)
+static int why_request(struct common *common, const struct spans_query *q, size_t n, char **files)
 {
 	_cleanup_(descent_free) struct descent d = {};
 	const struct exemplar *request;
 	struct names *names;
 	struct forest f;
-	int status = EXIT_CANNOT, r = spans_forest_of(common, n, files, &names, &f);
+	int status = EXIT_CANNOT, r = spans_forest_of(common, q, n, files, &names, &f);
 
 	if (r < 0)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
-	request = find_request(&f, spans_arg.trace);
+	request = descent_request(&f, q->input.trace);
 	if (!request)
-		log_error("request %s is not stored whole; 'whyslow spans exemplars' lists those that are", spans_arg.trace);
-	else if (descend(common, &f, request, NO_VERTEX, &d) == 0)
-		status = tell_request(common, request, &d);
+		log_error("request %s is not stored whole; 'whyslow spans exemplars' lists those that are", q->input.trace);
+	else if (spans_descend(common, q, &f, request, NO_VERTEX, &d) == 0)
+		status = tell_request(common, q, request, &d);
 	forest_free(&f);
 	names_free(names);
 	return status;
 }
 
-int spans_why(struct common *common, int argc, char **argv)
+int spans_why(struct common *common, const struct spans_query *q, int argc, char **argv)
 {
-	if (spans_arg.trace)
-		return why_request(common, (size_t)argc - 1, argv + 1);
-	return with_change(common, (size_t)argc - 1, argv + 1, true, "whyslow.spans.why/1", tell_why);
+	if (q->input.trace)
+		return why_request(common, q, (size_t)argc - 1, argv + 1);
+	return with_change(common, q, (size_t)argc - 1, argv + 1, true, "whyslow.spans.why/1", tell_why);
 }
 
-static int add_window(struct common *common, int64_t begin, enum span_side side, struct sides *ret)
+/* SPAN_Q is for all windows of WATCH_LEVEL_TIME, each of them judged alone and with the one before. */
+static int judge_windows(struct common *common, const struct spans_query *q, int64_t begin, int64_t end, const int64_t *past, size_t n_past,
+			 struct span_comparison *s)
 {
-	return add_time(common, 0, NULL, begin, begin + spans_arg.window, side, ret);
-}
+	struct comparison_query query = comparison_of(q);
+	int r = spans_deployments(common, q, true, &s->deployments);
 
-int spans_judge_window(struct common *common, int64_t begin, const int64_t *past, size_t n_past, json_t **ret, char **ret_headline,
-		       int *ret_verdict)
-{
-	struct sides s = {};
-	struct span_change c = {};
-	int r;
-
-	s.names = names_new();
-	r = s.names ? forest_init(&s.forest, s.names, spans_arg.slot) : -ENOMEM;
-	if (r == 0)
-		r = spans_deployments(common, true, &s.deployments);
 	for (size_t i = 0; r == 0 && i < n_past; i++)
-		r = add_window(common, past[i], SIDE_BASELINE, &s);
+		r = add_time(common, q, 0, NULL, past[i], past[i] + q->window, SIDE_BASELINE, s);
 	if (r == 0)
-		r = add_window(common, begin, SIDE_CANDIDATE, &s);
+		r = add_time(common, q, 0, NULL, begin, end, SIDE_CANDIDATE, s);
+	s->before = strdup("the windows before");
+	s->after = strdup(end - begin > q->window ? "the last two windows" : "the window");
+	query.level = SPAN_Q / 2 * fmin(1, (double)q->window / WATCH_LEVEL_TIME);
+	return r == 0 ? span_comparison_judge(&query, s) : r;
+}
+
+int spans_judge_window(struct common *common, const struct spans_query *q, int64_t begin, int64_t end, const int64_t *past,
+		       size_t n_past, json_t **ret, char **ret_headline, int *ret_verdict)
+{
+	const struct comparison_query query = comparison_of(q);
+	struct span_comparison s;
+	int r = span_comparison_init(&query, &s);
+
 	if (r == 0)
-		r = forest_finish(&s.forest);
-	if (r == 0)
-		r = judge(&s, &c);
+		r = judge_windows(common, q, begin, end, past, n_past, &s);
 	if (r == 0) {
-		s.before = strdup("the windows before");
-		s.after = strdup("the window");
-		*ret_verdict = (int)span_change_gate(&c);
-		*ret = change_json("whyslow.spans.watch/1", &s, &c);
-		*ret_headline = change_headline(&s, &c);
-		span_change_free(&c);
+		*ret_verdict = (int)span_change_gate(&s.change);
+		*ret = span_change_json("whyslow.spans.watch/1", &s, q->top);
+		*ret_headline = span_change_headline(&s);
 	}
-	sides_free(&s);
+	span_comparison_free(&s);
 	return r;
 }
 
 /* 0 pass, 1 regression, 3 cannot tell. */
-static int tell_gate(struct common *common, const struct sides *s, const struct span_change *c, const char *schema)
+static int tell_gate(const struct answering *a, const struct span_comparison *s)
 {
-	enum span_verdict verdict = span_change_gate(c);
+	enum span_verdict verdict = span_change_gate(&s->change);
 	int status = span_is_regression(verdict) ? 1 : verdict == VERDICT_SAME ? 0 : EXIT_CANNOT;
 
-	if (common->json)
-		return spans_print_json(change_json(schema, s, c), status);
-	gate_print(s, c, verdict);
+	if (a->json)
+		return tell_json(a, s, status);
+	span_gate_text(a->q->report, s, a->q->top, stdout);
 	return status;
 }
 
-int spans_gate(struct common *common, int argc, char **argv)
+int spans_gate(struct common *common, const struct spans_query *q, int argc, char **argv)
 {
-	if (!gate_report_is_known(spans_arg.report))
-		return usage_error("spans gate", "invalid --report '%s'; expected long, line, table, markdown, or junit", spans_arg.report);
-	return with_change(common, (size_t)argc - 1, argv + 1, false, "whyslow.spans.gate/1", tell_gate);
+	if (!span_gate_report_is_known(q->report))
+		return verb_usage_error("spans gate", "invalid --report '%s'; expected long, line, table, markdown, or junit", q->report);
+	return with_change(common, q, (size_t)argc - 1, argv + 1, false, "whyslow.spans.gate/1", tell_gate);
 }

@@ -15,54 +15,60 @@
 static int read_time(const char *text, int64_t otherwise, int64_t *ret)
 {
 	*ret = otherwise;
-	if (!text || parse_time(text, wall_now(), ret) == 0)
+	if (!text || clock_parse_time(text, clock_wall(), ret) == 0)
 		return 0;
-	return usage_error("spans", "invalid time '%s'", text), -EINVAL;
+	return verb_usage_error("spans", "invalid time '%s'", text), -EINVAL;
 }
 
 /* What is asked for: [from, to), 0 = no bound. Where --since parts two sides, the side at hand. */
-static int read_times(int64_t *ret_from, int64_t *ret_to)
+static int read_times(const struct spans_query *q, int64_t *ret_from, int64_t *ret_to)
 {
-	bool side = spans_arg.only_from || spans_arg.only_to;
+	bool side = q->input.only_from || q->input.only_to;
 	int r;
 
-	*ret_to = spans_arg.only_to;
-	r = side ? 0 : read_time(spans_arg.since, 0, ret_from);
+	*ret_to = q->input.only_to;
+	r = side ? 0 : read_time(q->input.since, 0, ret_from);
 	if (side)
-		*ret_from = spans_arg.only_from;
-	return r < 0 || *ret_to ? r : read_time(spans_arg.until, 0, ret_to);
+		*ret_from = q->input.only_from;
+	return r < 0 || *ret_to ? r : read_time(q->input.until, 0, ret_to);
 }
 
-int spans_pipeline_options(size_t n_files, struct pipeline_options *ret)
+int spans_pipeline_options(const struct spans_query *q, size_t n_files, struct pipeline_options *ret)
 {
 	enum path_rule rule = PATH_TOLERANT;
 	int64_t from, to;
-	int r = read_times(&from, &to);
+	int r = read_times(q, &from, &to);
 
 	if (r < 0)
 		return r;
-	if (strcmp(spans_arg.rule, "sdiag") && path_rule_parse(spans_arg.rule, &rule) < 0) {
-		usage_error("spans", "invalid --rule '%s'; expected tolerant, crisp, strict or sdiag", spans_arg.rule);
+	if (strcmp(q->input.rule, "sdiag") && path_rule_parse(q->input.rule, &rule) < 0) {
+		verb_usage_error("spans", "invalid --rule '%s'; expected tolerant, crisp, strict or sdiag", q->input.rule);
 		return -EINVAL;
 	}
-	if (spans_arg.root && strcmp(spans_arg.root, "parentless") && strcmp(spans_arg.root, "topmost")) {
-		usage_error("spans", "invalid --root '%s'; expected parentless or topmost", spans_arg.root);
+	if (q->input.root && strcmp(q->input.root, "parentless") && strcmp(q->input.root, "topmost")) {
+		verb_usage_error("spans", "invalid --root '%s'; expected parentless or topmost",
+				 q->input.root);
 		return -EINVAL;
 	}
 	*ret = (struct pipeline_options){
-		.only = spans_arg.trace,
-		.topmost = spans_arg.root && !strcmp(spans_arg.root, "topmost"),
-		.mapping_file = spans_arg.mapping,
-		.join = spans_arg.join,
-		.dimensions = spans_arg.by,
-		.asynchronous = spans_arg.asynchronous,
-		.format = spans_arg.format,
+		.only = q->input.trace,
+		.topmost = q->input.root && !strcmp(q->input.root, "topmost"),
+		.mapping_file = q->input.mapping,
+		.join = q->input.join,
+		.dimensions = q->input.by,
+		.asynchronous = q->input.asynchronous,
+		.format = q->input.format,
 		.rule = rule,
-		.late = spans_arg.late >= 0 ? spans_arg.late : n_files > 1 ? INT64_MAX : n_files ? 900 * NS_PER_SEC : 30 * NS_PER_SEC,
+		.late = q->input.late >= 0 ? q->input.late
+			: n_files > 1	   ? INT64_MAX
+			: n_files	   ? 900 * NS_PER_SEC
+					   : 30 * NS_PER_SEC,
 		.from = from,
 		.to = to,
-		.slot_width = spans_arg.slot > 0 ? spans_arg.slot : NS_PER_SEC,
-		.most = (uint32_t)(spans_arg.memory ? spans_arg.memory : !n_files ? ASSEMBLE_SPANS_MAX : FILE_SPANS / (spans_arg.jobs ? spans_arg.jobs : 1)),
+		.slot_width = q->input.slot > 0 ? q->input.slot : NS_PER_SEC,
+		.most = (uint32_t)(q->input.memory ? q->input.memory
+				   : !n_files	   ? ASSEMBLE_SPANS_MAX
+						   : FILE_SPANS / (q->input.jobs ? q->input.jobs : 1)),
 	};
 	return 0;
 }
@@ -113,7 +119,7 @@ int spans_files(size_t n, char **data, struct file_list *ret)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct file_list one = {};
 
-		r = list_files(data[i], endings, &one);
+		r = files_list(data[i], endings, &one);
 		if (r < 0)
 			log_error("%s: %s", data[i], strerror(-r));
 		for (size_t k = 0; r == 0 && k < one.paths.n; k++) {
@@ -127,7 +133,7 @@ int spans_files(size_t n, char **data, struct file_list *ret)
 	return r;
 }
 
-static int read_files(size_t n, char **data, struct forest *f)
+static int read_files(const struct spans_query *q, size_t n, char **data, struct forest *f)
 {
 	struct pipeline_options o;
 	struct span_faults faults = {};
@@ -137,10 +143,10 @@ static int read_files(size_t n, char **data, struct forest *f)
 
 	if (r < 0)
 		return r;
-	r = spans_pipeline_options(files.paths.n, &o);
+	r = spans_pipeline_options(q, files.paths.n, &o);
 	o.skips_unknown = files.paths.n > n;
 	if (r == 0)
-		r = pipeline_load(&o, files.paths.v, files.paths.n, (unsigned)spans_arg.jobs, f, &faults, &error);
+		r = pipeline_load(&o, files.paths.v, files.paths.n, (unsigned)q->input.jobs, f, &faults, &error);
 	spans_print_faults(&faults);
 	if (error)
 		log_error("%s", error);
@@ -148,14 +154,21 @@ static int read_files(size_t n, char **data, struct forest *f)
 	return r;
 }
 
-static int add_part(void *forest, const struct span_part *part)
+struct reading {
+	const struct spans_input *input;
+	struct forest *forest;
+};
+
+static int add_part(void *state, const struct span_part *part)
 {
+	const struct reading *reading = state;
+	const struct spans_input *input = reading->input;
 	int r;
 
 	/* a part is whole: it counts where it begins */
-	if ((spans_arg.only_from && part->from < spans_arg.only_from) || (spans_arg.only_to && part->from >= spans_arg.only_to))
+	if ((input->only_from && part->from < input->only_from) || (input->only_to && part->from >= input->only_to))
 		return 0;
-	r = forest_read(forest, part->bytes, part->n);
+	r = forest_read(reading->forest, part->bytes, part->n);
 	if (r == -EEXIST)
 		log_error("part '%s' of the store was loaded with another --rule or --by than others; load it again, or use another --store",
 			  part->key);
@@ -164,65 +177,66 @@ static int add_part(void *forest, const struct span_part *part)
 	return r;
 }
 
-static int read_store(struct common *common, struct forest *f)
+static int read_store(struct common *common, const struct spans_query *q, struct forest *f)
 {
+	struct reading reading = {&q->input, f};
 	struct span_store *store;
 	int64_t from, to;
-	int r = read_times(&from, &to);
+	int r = read_times(q, &from, &to);
 
 	if (r < 0)
 		return r;
 	store = spans_open_store(common, false);
 	if (!store)
 		return -ENOENT;
-	r = span_store_each(store, from ? from : INT64_MIN, to ? to - 1 : INT64_MAX, f, add_part);
+	r = span_store_each(store, from ? from : INT64_MIN, to ? to - 1 : INT64_MAX, &reading, add_part);
 	if (r == -EIO || r == -EUCLEAN)
 		log_error("%s", span_store_error(store));
 	span_store_close(store);
 	return r;
 }
 
-int spans_work_options(struct work_options *ret)
+int spans_work_options(const struct spans_query *q, struct work_options *ret)
 {
-	int r = spans_pipeline_options(0, &ret->pipeline);
+	int r = spans_pipeline_options(q, 0, &ret->pipeline);
 
-	ret->margin = spans_arg.late >= 0 ? spans_arg.late : WORK_MARGIN;
-	ret->piece_spans = spans_arg.memory ? spans_arg.memory : WORK_PIECE_SPANS;
+	ret->margin = q->input.late >= 0 ? q->input.late : WORK_MARGIN;
+	ret->piece_spans = q->input.memory ? q->input.memory : WORK_PIECE_SPANS;
 	ret->pipeline.most = (uint32_t)(ret->piece_spans < UINT32_MAX / 4 ? 4 * ret->piece_spans : UINT32_MAX);
 	return r;
 }
 
-static int read_tables(size_t n, char **urls, struct forest *f)
+static int read_tables(const struct spans_query *q, size_t n, char **urls, struct forest *f)
 {
 	struct work_options o = {};
 	struct span_faults faults = {};
 	_cleanup_free_ char *error = NULL;
-	int r = spans_work_options(&o);
+	int r = spans_work_options(q, &o);
 
 	if (r < 0)
 		return r;
-	r = work_load(&o, urls, n, (unsigned)spans_arg.jobs, f, &faults, &error);
+	r = span_work_load(&o, urls, n, (unsigned)q->input.jobs, f, &faults, &error);
 	spans_print_faults(&faults);
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
 	return r;
 }
 
-static int read_engine(struct forest *f)
+static int read_engine(const struct spans_query *q, struct forest *f)
 {
 	struct work_options o = {};
 	_cleanup_free_ char *error = NULL;
-	int r = spans_work_options(&o);
+	int r = spans_work_options(q, &o);
 
 	if (r < 0)
 		return r;
-	r = work_gather(&o, spans_arg.engine, f, &error);
+	r = span_work_gather(&o, q->input.engine, f, &error);
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
 	return r;
 }
 
-int spans_learn(size_t n, char **data)
+int spans_learn(const struct spans_query *q, size_t n, char **data)
 {
 	struct pipeline_options o;
 	struct file_list files;
@@ -232,89 +246,87 @@ int spans_learn(size_t n, char **data)
 
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(data[i], "-"))
-			return usage_error("spans", "--learn reads the files twice and cannot read standard input"), -EINVAL;
+			return verb_usage_error("spans", "--learn reads the files twice and cannot read standard input"), -EINVAL;
 	r = spans_files(n, data, &files);
 	if (r < 0)
 		return r;
-	r = spans_pipeline_options(files.paths.n, &o);
+	r = spans_pipeline_options(q, files.paths.n, &o);
 	o.skips_unknown = files.paths.n > n;
 	if (r == 0)
-		r = pipeline_learn(&o, files.paths.v, files.paths.n, spans_arg.learn, &edges, &error);
-	if (r == 0) {
-		log_info("%zu kinds of calls outlive their callers, which do not wait for them: %s", edges, spans_arg.learn);
-		spans_arg.asynchronous = spans_arg.learn;
-		spans_arg.learn = NULL;
-	} else if (error) {
+		r = pipeline_learn(&o, files.paths.v, files.paths.n, q->input.learn, &edges, &error);
+	if (r == 0)
+		log_info("%zu kinds of calls outlive their callers, which do not wait for them: %s", edges, q->input.learn);
+	else if (error)
 		log_error("%s", error);
-	}
 	file_list_free(&files);
 	return r;
 }
 
-static int read_data(struct common *common, size_t n, char **data, struct forest *f)
+static int read_data(struct common *common, const struct spans_query *q, size_t n, char **data, struct forest *f)
 {
 	size_t tables = 0;
 
 	for (size_t i = 0; i < n; i++)
 		tables += span_table_is(data[i]);
-	if (spans_arg.engine && n)
-		return usage_error("spans", "with --engine the data is in the database: '%s' is not read", data[0]), -EINVAL;
-	if (spans_arg.engine)
-		return read_engine(f);
+	if (q->input.engine && n)
+		return verb_usage_error("spans", "with --engine the data is in the database: '%s' is not read", data[0]), -EINVAL;
+	if (q->input.engine)
+		return read_engine(q, f);
 	if (tables && tables < n)
-		return usage_error("spans", "files and tables are not read together: load the files first"), -EINVAL;
-	if (spans_arg.learn && (tables || !n))
-		return usage_error("spans", "--learn reads files; what it wrote is for tables too, by --asynchronous"), -EINVAL;
-	if (spans_arg.learn) {
-		int r = spans_learn(n, data);
+		return verb_usage_error("spans", "files and tables are not read together: load the files first"), -EINVAL;
+	if (q->input.learn && (tables || !n))
+		return verb_usage_error("spans", "--learn reads files; what it wrote is for tables too, by --asynchronous"), -EINVAL;
+	if (q->input.learn) {
+		struct spans_query learnt = *q;
+		int r = spans_learn(q, n, data);
 
-		if (r < 0)
-			return r;
+		learnt.input.asynchronous = q->input.learn;
+		return r < 0 ? r : read_files(&learnt, n, data, f);
 	}
-	return tables ? read_tables(n, data, f) : n ? read_files(n, data, f) : read_store(common, f);
+	return tables ? read_tables(q, n, data, f) : n ? read_files(q, n, data, f) : read_store(common, q, f);
 }
 
 /* --where or --entry with which nothing agrees: says what there is. */
-static int check_selection(const struct forest *f)
+static int check_selection(const struct spans_query *q, const struct forest *f)
 {
 	_cleanup_str_ struct str there = {};
 
-	if (!spans_arg.where && !spans_arg.entry)
+	if (!q->choice.where && !q->choice.entry)
 		return 0;
 	for (size_t i = 0; i < f->buckets.n; i++) {
-		_cleanup_free_ char *label = spans_bucket_label(f, &f->buckets.v[i]);
+		_cleanup_free_ char *label = span_bucket_label(f, &f->buckets.v[i]);
 
-		if (spans_selected(f, &f->buckets.v[i]))
+		if (bucket_is_chosen(&q->choice, f, &f->buckets.v[i]))
 			return 0;
-		if (i < spans_arg.top)
+		if (i < q->top)
 			str_printf(&there, "\n  %s", label ? label : "?");
 	}
 	log_error("no bucket agrees with --where and --entry; there are (--by makes others):%s%s", there.data ? there.data : "",
-		  f->buckets.n > spans_arg.top ? "\n  ..." : "");
+		  f->buckets.n > q->top ? "\n  ..." : "");
 	return -ENODATA;
 }
 
-int spans_forest_of(struct common *common, size_t n, char **data, struct names **ret_names, struct forest *ret)
+int spans_forest_of(struct common *common, const struct spans_query *q, size_t n, char **data, struct names **ret_names, struct forest *ret)
 {
 	int r;
 
 	*ret_names = names_new();
-	r = *ret_names ? forest_init(ret, *ret_names, spans_arg.slot > 0 ? spans_arg.slot : NS_PER_SEC) : -ENOMEM;
+	r = *ret_names ? forest_init(ret, *ret_names, q->input.slot > 0 ? q->input.slot : NS_PER_SEC) : -ENOMEM;
 	if (r == 0)
-		r = read_data(common, n, data, ret);
+		r = read_data(common, q, n, data, ret);
 	if (r == 0)
 		r = forest_finish(ret);
-	if (r == 0 && !ret->tally.requests && spans_arg.trace && n) {
-		log_error("trace %s is not in the data", spans_arg.trace);
+	if (r == 0 && !ret->tally.requests && q->input.trace && n) {
+		log_error("trace %s is not in the data", q->input.trace);
 		r = -ENODATA;
 	} else if (r == 0 && !ret->tally.requests) {
 		log_error("no whole request: %" PRIu64 " spans read, none of them a root; if traces are spread over files, give all of them; if "
 			  "requests begin elsewhere (an ingress, a browser), use --root topmost", ret->tally.spans);
-		spans_print_tally(ret);
+		span_tally_text(ret, stdout);
 		r = -ENODATA;
 	}
 	if (r == 0)
-		r = check_selection(ret);
+		r = check_selection(q, ret);
 	if (r < 0) {
 		forest_free(ret);
 		names_free(*ret_names);
@@ -333,10 +345,10 @@ static int deployments_of_store(struct common *common, struct deployments *ret)
 	return r;
 }
 
-int spans_deployments(struct common *common, bool of_store, struct deployments *ret)
+int spans_deployments(struct common *common, const struct spans_query *q, bool of_store, struct deployments *ret)
 {
 	_cleanup_free_ char *error = NULL;
-	int r = spans_arg.deployments ? deployments_read(spans_arg.deployments, wall_now(), ret, &error) : 0;
+	int r = q->deployments ? deployments_read(q->deployments, clock_wall(), ret, &error) : 0;
 
 	if (error)
 		log_error("%s", error);

@@ -109,21 +109,21 @@ static int run_receiver(struct receiver *r)
 	return result < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
-int spans_receive(struct common *common, int argc, char **argv)
+int spans_receive(struct common *common, const struct spans_query *q, int argc, char **argv)
 {
 	size_t n = (size_t)argc - 1;
 	char **words = argv + 1;
-	_cleanup_free_ char *token_file = spans_arg.token_file ? strdup(spans_arg.token_file) : serve_token_file(), *error = NULL;
-	struct receive_options o = {.listen = spans_arg.listen, .cert_file = spans_arg.cert_file, .key_file = spans_arg.key_file,
-				    .window = !spans_arg.window ? RECEIVE_WINDOW : spans_arg.window > SHORTEST ? spans_arg.window : SHORTEST,
+	_cleanup_free_ char *token_file = q->token_file ? strdup(q->token_file) : serve_token_file(), *error = NULL;
+	struct receive_options o = {.listen = q->listen, .cert_file = q->cert_file, .key_file = q->key_file,
+				    .window = !q->window ? RECEIVE_WINDOW : q->window > SHORTEST ? q->window : SHORTEST,
 				    .flush = FLUSH,
-				    .keep = spans_arg.keep};
+				    .keep = q->keep};
 	struct receiver *receiver;
 	int r, status;
 
 	if (n)
-		return usage_error("spans receive", "unexpected argument '%s'", words[0]);
-	if (spans_pipeline_options(0, &o.pipeline) < 0)
+		return verb_usage_error("spans receive", "unexpected argument '%s'", words[0]);
+	if (spans_pipeline_options(q, 0, &o.pipeline) < 0)
 		return EXIT_USAGE;
 	o.token_file = token_file;
 	if (!token_file || user_token_make(token_file, "spans") < 0) {
@@ -134,7 +134,7 @@ int spans_receive(struct common *common, int argc, char **argv)
 	if (!o.store)
 		return EXIT_CANNOT;
 	listen_for_the_end();
-	serve_warn_of_certificate(spans_arg.cert_file);
+	serve_warn_of_certificate(q->cert_file);
 	r = receiver_start(&o, &receiver, &error);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));
@@ -177,12 +177,12 @@ static void post(const char *url, const char *finding)
 		log_error("cannot post the finding: %s", error ? error : strerror(-r));
 }
 
-static void act(const char *finding)
+static void act(const struct spans_query *q, const char *finding)
 {
-	if (spans_arg.run)
-		run_command(spans_arg.run, finding);
-	if (spans_arg.webhook)
-		post(spans_arg.webhook, finding);
+	if (q->run)
+		run_command(q->run, finding);
+	if (q->webhook)
+		post(q->webhook, finding);
 }
 
 /* A window of the store and its past. */
@@ -200,70 +200,112 @@ static void tell(struct watched *w, int64_t begin, bool slower, const char *head
 
 	if (begin < w->latest) {
 		if (slower)
-			printf("%s, with late spans: %s\n", format_local(begin, when, sizeof(when)), headline);
+			printf("%s, with late spans: %s\n", clock_format_local(begin, when, sizeof(when)), headline);
 		return;
 	}
 	w->latest = begin;
 	if (slower && !w->slower)
-		printf("%s: %s\n", format_local(begin, when, sizeof(when)), headline);
+		printf("%s: %s\n", clock_format_local(begin, when, sizeof(when)), headline);
 	else if (!slower && w->slower)
-		printf("%s: it has ended\n", format_local(begin, when, sizeof(when)));
+		printf("%s: it has ended\n", clock_format_local(begin, when, sizeof(when)));
 	fflush(stdout);
 	w->slower = slower;
 }
 
 /* The windows before `begin` that were not slower, the latest first; their number. */
-static size_t past_of(struct watched *w, int64_t begin, int64_t past[PAST])
+static size_t past_of(const struct spans_query *q, struct watched *w, int64_t begin, int64_t past[PAST])
 {
 	size_t n = 0;
 
 	for (int64_t k = 1; k <= PAST_SEARCHED && n < PAST; k++) {
-		int64_t at = begin - k * spans_arg.window, part, requests;
+		int64_t at = begin - k * q->window, part, requests;
 		struct span_judged judged;
 
-		if (span_store_newest(w->store, at, at + spans_arg.window, &part, &requests) < 0 || !requests)
+		if (span_store_newest(w->store, at, at + q->window, &part, &requests) < 0 || !requests)
 			continue;
-		if (span_store_judged(w->store, spans_arg.window, at, &judged) > 0 && span_is_regression((enum span_verdict)judged.verdict))
+		if (span_store_judged(w->store, q->window, at, &judged) > 0 && span_is_regression((enum span_verdict)judged.verdict))
 			continue;
 		past[n++] = at;
 	}
 	return n;
 }
 
+/* A verdict on some requests; free both texts. */
+struct judgement {
+	json_t *answer; /* NULL: there is nothing to compare with */
+	char *headline;
+	int verdict;
+};
+
+static void judgement_free(struct judgement *j)
+{
+	json_decref(j->answer);
+	free(j->headline);
+}
+
+static int judge_between(struct common *common, const struct spans_query *q, struct watched *w, int64_t begin, int64_t end, struct judgement *ret)
+{
+	int64_t past[PAST];
+	size_t n = past_of(q, w, begin, past);
+
+	*ret = (struct judgement){.verdict = VERDICT_UNCLEAR};
+	return n ? spans_judge_window(common, q, begin, end, past, n, &ret->answer, &ret->headline, &ret->verdict) : 0;
+}
+
+/* Is there a window before it that was judged, and not slower? */
+static bool may_join(const struct spans_query *q, struct watched *w, int64_t begin)
+{
+	struct span_judged judged;
+
+	return span_store_judged(w->store, q->window, begin - q->window, &judged) > 0 && !span_is_regression((enum span_verdict)judged.verdict);
+}
+
+/* A window alone; if that is not slower, together with the one before: what is too faint for one may be sure in two. */
+static int judge_requests(struct common *common, const struct spans_query *q, struct watched *w, int64_t begin, struct judgement *ret)
+{
+	_cleanup_(judgement_free) struct judgement two = {};
+	int r = judge_between(common, q, w, begin, begin + q->window, ret);
+
+	if (r < 0 || span_is_regression((enum span_verdict)ret->verdict) || !may_join(q, w, begin))
+		return r;
+	r = judge_between(common, q, w, begin - q->window, begin + q->window, &two);
+	if (r < 0 || !span_is_regression((enum span_verdict)two.verdict))
+		return r;
+	judgement_free(ret);
+	*ret = two;
+	two = (struct judgement){};
+	return 0;
+}
+
 /* Judges the window that begins there if it has requests, has not been judged, or has late ones. 1 = judged, 0 = there is nothing to
  * judge, -errno. *ret_finding: caller frees. */
-static int judge_window(struct common *common, struct watched *w, int64_t begin, char **ret_finding)
+static int judge_window(struct common *common, const struct spans_query *q, struct watched *w, int64_t begin, char **ret_finding)
 {
+	_cleanup_(judgement_free) struct judgement j = {};
 	struct span_judged judged = {};
-	int64_t past[PAST], part, requests;
-	_cleanup_free_ char *headline = NULL;
-	json_t *answer = NULL;
-	size_t n;
-	int r = span_store_newest(w->store, begin, begin + spans_arg.window, &part, &requests);
+	int64_t part, requests;
+	int r = span_store_newest(w->store, begin, begin + q->window, &part, &requests);
 
 	if (r < 0 || !requests)
 		return r;
-	r = span_store_judged(w->store, spans_arg.window, begin, &judged);
+	r = span_store_judged(w->store, q->window, begin, &judged);
 	if (r < 0 || (r > 0 && (judged.looks >= LOOKS || judged.part >= part)))
 		return r < 0 ? r : 0;
-	n = past_of(w, begin, past);
-	judged = (struct span_judged){VERDICT_UNCLEAR, part, judged.looks + 1};
-	if (n) {
-		r = spans_judge_window(common, begin, past, n, &answer, &headline, &judged.verdict);
-		if (r < 0)
-			return r;
-		*ret_finding = json_dumps(answer, JSON_INDENT(1));
-		json_decref(answer);
-	}
-	r = span_store_judge(w->store, spans_arg.window, begin, &judged);
-	tell(w, begin, span_is_regression((enum span_verdict)judged.verdict), headline ? headline : "slower");
+	r = judge_requests(common, q, w, begin, &j);
+	if (r < 0)
+		return r;
+	judged = (struct span_judged){j.verdict, part, judged.looks + 1};
+	if (j.answer)
+		*ret_finding = json_dumps(j.answer, JSON_INDENT(1));
+	r = span_store_judge(w->store, q->window, begin, &judged);
+	tell(w, begin, span_is_regression((enum span_verdict)j.verdict), j.headline ? j.headline : "slower");
 	return r < 0 ? r : 1;
 }
 
 /* Everything that is finished and not judged. A finding of now is acted on; one of before this process began is only told. */
-static int look(struct common *common, struct watched *w)
+static int look(struct common *common, const struct spans_query *q, struct watched *w)
 {
-	int64_t width = spans_arg.window, now = wall_now(), end;
+	int64_t width = q->window, now = clock_wall(), end;
 	_cleanup_free_ char *finding = NULL;
 	bool was_slower = w->slower;
 	int r = span_store_complete(w->store, &w->complete);
@@ -276,80 +318,80 @@ static int look(struct common *common, struct watched *w)
 	for (int64_t begin = end - PAST * width; r >= 0 && begin < end; begin += width) {
 		_cleanup_free_ char *one = NULL;
 
-		r = judge_window(common, w, begin, &one);
+		r = judge_window(common, q, w, begin, &one);
 		if (one) {
 			free(finding);
 			finding = TAKE(one);
 		}
 	}
 	if (r >= 0 && w->slower && !was_slower)
-		act(finding ? finding : "{}");
+		act(q, finding ? finding : "{}");
 	return r < 0 ? r : 0;
 }
 
 /* Where a watch that ended left off: as the latest window was judged. */
-static void take_up(struct watched *w)
+static void take_up(const struct spans_query *q, struct watched *w)
 {
-	int64_t end = wall_now() / spans_arg.window * spans_arg.window;
+	int64_t end = clock_wall() / q->window * q->window;
 	struct span_judged judged;
 
 	for (int64_t k = 0; k <= PAST; k++) {
-		if (span_store_judged(w->store, spans_arg.window, end - k * spans_arg.window, &judged) <= 0)
+		if (span_store_judged(w->store, q->window, end - k * q->window, &judged) <= 0)
 			continue;
 		w->slower = span_is_regression((enum span_verdict)judged.verdict);
-		w->latest = end - k * spans_arg.window;
+		w->latest = end - k * q->window;
 		return;
 	}
 }
 
-static void say_what_runs(const struct watched *w)
+static void say_what_runs(const struct spans_query *q, const struct watched *w)
 {
 	char from[32], until[32];
 
 	printf("judged until %s; the window that began then still runs, until %s\n",
-	       format_local(w->complete / spans_arg.window * spans_arg.window, from, sizeof(from)),
-	       format_local(w->complete / spans_arg.window * spans_arg.window + spans_arg.window, until, sizeof(until)));
+	       clock_format_local(w->complete / q->window * q->window, from, sizeof(from)),
+	       clock_format_local(w->complete / q->window * q->window + q->window, until, sizeof(until)));
 	fflush(stdout);
 }
 
-static int watch(struct common *common, struct watched *w)
+static int watch(struct common *common, const struct spans_query *q, struct watched *w)
 {
 	bool said = false;
 	int r = 0;
 
-	take_up(w);
+	take_up(q, w);
 	while (!ended) {
-		r = look(common, w);
+		r = look(common, q, w);
 		if (r < 0)
 			log_error("the windows cannot be judged: %s", span_store_error(w->store));
 		else if (!said)
-			say_what_runs(w);
+			say_what_runs(q, w);
 		said = true;
-		if (spans_arg.once)
+		if (q->once)
 			break;
 		poll(NULL, 0, LOOK_EACH);
 	}
 	return r < 0 ? EXIT_CANNOT : w->slower ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-int spans_watch(struct common *common, int argc, char **argv)
+int spans_watch(struct common *common, const struct spans_query *q, int argc, char **argv)
 {
 	size_t n = (size_t)argc - 1;
 	char **words = argv + 1;
+	struct spans_query with_window = *q;
 	struct watched w = {};
 	int status;
 
 	if (n)
-		return usage_error("spans watch", "unexpected argument '%s'", words[0]);
-	if (!spans_arg.window)
-		spans_arg.window = WATCH_WINDOW;
-	if (spans_arg.window < SHORTEST)
-		return usage_error("spans watch", "--window is at least 10 s");
+		return verb_usage_error("spans watch", "unexpected argument '%s'", words[0]);
+	with_window.window = q->window ? q->window : WATCH_WINDOW;
+	if (with_window.window < SHORTEST)
+		return verb_usage_error("spans watch", "--window is at least 10 s");
 	w.store = spans_open_store(common, true);
 	if (!w.store)
 		return EXIT_CANNOT;
 	listen_for_the_end();
-	status = watch(common, &w);
+	status = watch(common, &with_window, &w);
 	span_store_close(w.store);
 	return status;
 }

@@ -72,7 +72,7 @@ static int print_causes(void)
 static int run(struct common *common, int argc, char **argv)
 {
 	if (argc > 1)
-		return usage_error("config", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("config", "unexpected argument '%s'", argv[1]);
 	if (arg_rules)
 		return print_rules(&common->config);
 	if (arg_causes)

@@ -47,7 +47,7 @@ static int ask_recording(const struct common *common, feature_set present[ENTITY
 	if (r < 0)
 		return r;
 	r = store_extent(store, &first, &last);
-	if (r == 0 && last < wall_now() - JUST_NOW)
+	if (r == 0 && last < clock_wall() - JUST_NOW)
 		r = -ENOENT;
 	if (r == 0)
 		r = store_load(store, last - LATELY, last, &d, &damaged);
@@ -135,7 +135,7 @@ static int run(struct common *common, int argc, char **argv)
 	_cleanup_free_ char *missing = NULL;
 
 	if (argc > 1)
-		return usage_error("features", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("features", "unexpected argument '%s'", argv[1]);
 	if (ask_recording(common, present) < 0 && look(present, &missing) < 0)
 		return EXIT_CANNOT;
 	if (common->json)

@@ -41,8 +41,8 @@ void help_verb(const struct verb *verb, const struct option_row *shared)
 {
 	printf("Usage: whyslow %s %s[OPTIONS]\n\n%c%s.\n\nOptions:\n", verb->name, verb->words,
 	       toupper((unsigned char)verb->help[0]), verb->help + 1);
-	options_print(verb->options);
-	options_print(shared);
+	options_print(verb->options, NULL);
+	options_print(shared, verb->options);
 	printf("\n%s\n%s\n", help_times, help_status);
 }
 
@@ -63,7 +63,7 @@ static int run(struct common *common, int argc, char **argv)
 	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
 
 	if (argc > 1 && !verb && !(arg_man && strcmp(argv[1], MANUAL_SETTINGS) == 0))
-		return usage_error("help", "unknown verb '%s'; 'whyslow help' lists them", argv[1]);
+		return verb_usage_error("help", "unknown verb '%s'; 'whyslow help' lists them", argv[1]);
 	if (arg_man)
 		return print_manual(common, argc > 1 ? argv[1] : NULL, verb);
 	if (arg_bash)

@@ -37,7 +37,7 @@ static void print_line(const struct mark *m)
 {
 	char at[40];
 
-	printf("%4" PRId64 "  %s", m->id, format_local(m->wall, at, sizeof(at)));
+	printf("%4" PRId64 "  %s", m->id, clock_format_local(m->wall, at, sizeof(at)));
 	if (mark_is_of_rule(m))
 		printf(m->goes_on ? "  (by a rule, ongoing)" : "  (by a rule)");
 	else if (m->presses > 1)
@@ -56,8 +56,8 @@ static json_t *mark_json(const struct mark *m)
 	/* kind and goes_on: the names of source and ongoing until 0.2 */
 	return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "source",
 			 mark_is_of_rule(m) ? "rule" : "user", "kind", mark_is_of_rule(m) ? "caught" : "mark", "ongoing",
-			 (int)m->goes_on, "goes_on", (int)m->goes_on, "until", format_rfc3339(m->last, until, sizeof(until)), "at",
-			 format_rfc3339(m->wall, at, sizeof(at)), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
+			 (int)m->goes_on, "goes_on", (int)m->goes_on, "until", clock_format_rfc3339(m->last, until, sizeof(until)), "at",
+			 clock_format_rfc3339(m->wall, at, sizeof(at)), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
 			 "note", m->note, "feedback", m->feedback ? feedback_names[m->feedback] : NULL);
 }
 
@@ -98,8 +98,8 @@ static int list_by_program(struct common *common, struct store *store, const str
 	int64_t split = 0;
 	int r;
 
-	if (arg_split && parse_time(arg_split, wall_now(), &split) < 0)
-		return usage_error("list", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_split);
+	if (arg_split && clock_parse_time(arg_split, clock_wall(), &split) < 0)
+		return verb_usage_error("list", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_split);
 	r = incidents_by_program(store, marks, n, common->config.answer_window, split, &common->viewer, &incidents);
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
@@ -122,7 +122,7 @@ static void print_alike(const struct similar_marks *a, const struct mark *marks)
 	char at[40];
 
 	printf("%3zu  %s%s%s\n     last %s%s%s%s; marks", a->marks.n, a->first.slow ? a->first.bottleneck : "nothing found",
-	       a->first.culprit ? ": " : "", a->first.culprit ? a->first.culprit : "", format_local(last->wall, at, sizeof(at)),
+	       a->first.culprit ? ": " : "", a->first.culprit ? a->first.culprit : "", clock_format_local(last->wall, at, sizeof(at)),
 	       *note_of(last) ? " '" : "", note_of(last), *note_of(last) ? "'" : "");
 	for (size_t i = 0; i < a->marks.n; i++)
 		printf(" %" PRId64, marks[a->marks.v[i]].id);
@@ -259,13 +259,13 @@ static int run(struct common *common, int argc, char **argv)
 	size_t n;
 
 	if (argc > 1)
-		return usage_error("list", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("list", "unexpected argument '%s'", argv[1]);
 	if (arg_split && !arg_by_program)
-		return usage_error("list", "--split requires --by-program");
+		return verb_usage_error("list", "--split requires --by-program");
 	status = client_give_up_rights(common, arg_alike ? CLIENT_SAVES_ANSWERS : 0);
 	if (status)
 		return status;
-	store = open_common_store(common, STORE_READ);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	if (arg_follow) {

@@ -43,7 +43,7 @@ static int run(struct common *common, const struct subverbs *s, const struct sub
 	words = options_parse(v->options, common->shared_options, false, argc, argv, &error);
 	if (words < 0) {
 		snprintf(name, sizeof(name), "%s %s", s->verb, v->name);
-		return usage_error(name, "%s", error ? error : "bad options");
+		return verb_usage_error(name, "%s", error ? error : "bad options");
 	}
 	return common->help ? help(common, s, v) : v->run(common, words, argv);
 }
@@ -55,5 +55,5 @@ int subverbs_run(struct common *common, const struct subverbs *s, int argc, char
 	for (size_t i = 0; s->list[i]; i++)
 		if (!strcmp(s->list[i]->name, argv[0]))
 			return run(common, s, s->list[i], argc, argv);
-	return usage_error(s->verb, "unknown subverb '%s'; 'whyslow %s' lists them", argv[0], s->verb);
+	return verb_usage_error(s->verb, "unknown subverb '%s'; 'whyslow %s' lists them", argv[0], s->verb);
 }

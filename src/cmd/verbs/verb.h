@@ -52,6 +52,8 @@ struct verb {
 
 extern const struct verb *const verbs[]; /* NULL-terminated */
 const struct verb *verb_find(const char *name);
+/* The options of the verb, and of its subverb, that begin these words; NULL = there is none. */
+const struct option_row *verb_options_of(const char *const *words);
 /* Answers a question that a user asked the recorder; data is the recorder's struct record_options. As struct record_options wants it. */
 int verbs_answer(const struct service_question *q, const void *data);
 /* Reads options, configuration and rights, and runs the verb. Returns the exit status. */
@@ -60,14 +62,17 @@ int verbs_main(int argc, char **argv, int asked);
 /* The recording that the options name. One that --from names has no recorder, and may be from anywhere (store/recording/database.h). */
 struct store_paths common_paths(const struct common *common);
 /* Opens the store a verb reads or writes marks in; says on standard error why it cannot. NULL then. */
-struct store *open_common_store(const struct common *common, enum store_mode mode);
+struct store *common_open_store(const struct common *common, enum store_mode mode);
+/* Whether the recorder of the run directory, if one runs there, writes the recording that is asked about: else its events and its
+ * button are not this one's. */
+bool common_has_own_recorder(const struct common *common);
 /* Says which times of the recording are damaged and left out, where any are. */
-void warn_of_damage(const struct store *store);
+void verb_warn_of_damage(const struct store *store);
 /* Who may not read the recording asks the recorder (daemon/service/request.h): an unprivileged user who names no recording. */
-bool asks_recorder(const struct common *common);
+bool common_asks_recorder(const struct common *common);
 /* How a view that is started like this asks its questions; `common` must outlive it. */
 struct asker common_asker(const struct common *common);
 /* The same for a view that is about to give up root's rights: it asks the recorder. */
-struct asker recorder_asker(const struct common *common);
+struct asker common_recorder_asker(const struct common *common);
 /* Says "whyslow VERB: ..." and returns EXIT_USAGE. */
-int usage_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int verb_usage_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));

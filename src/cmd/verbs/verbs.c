@@ -1,5 +1,6 @@
 #include "cmd/verbs/help.h"
 #include "cmd/act/client-rights.h"
+#include "cmd/verbs/subverb.h"
 #include "cmd/verbs/verb.h"
 
 #include <errno.h>
@@ -19,19 +20,20 @@
 #include "daemon/recorder/record.h"
 #include "daemon/service/access.h"
 #include "daemon/service/request.h"
+#include "store/recording/page-sums.h"
 #include "store/trace/trace-file.h"
 
 #define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
 
 extern const struct verb
 	verb_why, verb_mark, verb_list, verb_history, verb_show, verb_top, verb_open, verb_cpu, verb_threads, verb_waits,
-	verb_inspect, verb_compare, verb_confirm, verb_calm, verb_export, verb_ship, verb_fleet, verb_spans, verb_record,
+	verb_flame, verb_inspect, verb_compare, verb_confirm, verb_calm, verb_export, verb_ship, verb_fleet, verb_spans, verb_record,
 	verb_serve, verb_agent, verb_run, verb_demo, verb_feedback, verb_doctor, verb_config, verb_features,
 	verb_help;
 
 const struct verb *const verbs[] = {
 	&verb_why, &verb_mark, &verb_list, &verb_history, &verb_show, &verb_top, &verb_open, &verb_cpu, &verb_threads, &verb_waits,
-	&verb_inspect, &verb_compare, &verb_confirm, &verb_calm, &verb_export, &verb_ship, &verb_fleet, &verb_spans,
+	&verb_flame, &verb_inspect, &verb_compare, &verb_confirm, &verb_calm, &verb_export, &verb_ship, &verb_fleet, &verb_spans,
 	&verb_record, &verb_serve, &verb_agent, &verb_run, &verb_demo, &verb_feedback, &verb_doctor, &verb_config,
 	&verb_features, &verb_help, NULL,
 };
@@ -44,7 +46,19 @@ const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
-int usage_error(const char *verb, const char *format, ...)
+const struct option_row *verb_options_of(const char *const *words)
+{
+	const struct verb *verb = words[0] ? verb_find(words[0]) : NULL;
+
+	if (!verb || !verb->subverbs)
+		return verb ? verb->options : NULL;
+	for (size_t i = 0; words[1] && verb->subverbs->list[i]; i++)
+		if (strcmp(verb->subverbs->list[i]->name, words[1]) == 0)
+			return verb->subverbs->list[i]->options;
+	return NULL;
+}
+
+int verb_usage_error(const char *verb, const char *format, ...)
 {
 	va_list args;
 
@@ -59,7 +73,7 @@ int usage_error(const char *verb, const char *format, ...)
 /* Marks are written there: what another user may have put in place is not touched. */
 static int check_run_dir(const char *run_dir)
 {
-	int r = check_folder_owner(run_dir);
+	int r = folder_check_owner(run_dir);
 
 	if (r == -EPERM)
 		log_error("cannot use %s: it is a link, belongs to another user, or others may write there; remove it, or pass --run-dir",
@@ -97,25 +111,42 @@ struct store_paths common_paths(const struct common *c)
 	return (struct store_paths){c->config.store_file, c->from_file ? NULL : c->config.store_run_dir};
 }
 
-struct store *open_common_store(const struct common *c, enum store_mode mode)
+struct store *common_open_store(const struct common *c, enum store_mode mode)
 {
 	struct store_paths paths = common_paths(c);
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 	int r = store_open(&paths, mode, &store, &error);
 
+	if (r == 0 && store_run_dir_is_foreign(store))
+		log_warning("the journal and marks in %s belong to another recording and are left out; pass this one's --run-dir, or read it with --from",
+			    paths.run_dir);
 	if (r == 0)
 		return store;
 	if (c->from_file && trace_is_file(c->from_file))
 		log_error("%s holds only events, no counters: 'waits', 'threads', 'cpu' and 'export' read it", c->from_file);
-	else if (asks_recorder(c)) /* the recorder was asked before, if the verb may: it is not for everybody, or nothing listens */
+	else if (common_asks_recorder(c)) /* the recorder was asked before, if the verb may: it is not for everybody, or nothing listens */
 		log_error("%s; only root can read a recording that root's recorder made", error ? error : strerror(-r));
 	else
 		log_error("%s", error ? error : strerror(-r));
 	return NULL;
 }
 
-void warn_of_damage(const struct store *store)
+bool common_has_own_recorder(const struct common *c)
+{
+	const struct store_paths paths = common_paths(c);
+	_cleanup_free_ char *error = NULL;
+	struct store *store;
+	bool own;
+
+	if (c->for_client || !c->store_file || store_open(&paths, STORE_READ, &store, &error) < 0)
+		return true;
+	own = !store_run_dir_is_foreign(store);
+	store_close(store);
+	return own;
+}
+
+void verb_warn_of_damage(const struct store *store)
 {
 	_cleanup_free_ char *times = store_damage(store);
 
@@ -123,7 +154,7 @@ void warn_of_damage(const struct store *store)
 		log_warning("parts of the recording are damaged and were left out: %s", times);
 }
 
-bool asks_recorder(const struct common *c)
+bool common_asks_recorder(const struct common *c)
 {
 	return !c->for_client && geteuid() != 0 && !c->store_file && !c->from_file && !c->run_dir && !c->config_file;
 }
@@ -137,10 +168,10 @@ static bool is_remote(const char *name)
 
 struct asker common_asker(const struct common *c)
 {
-	return (struct asker){c->store_file, c->from_file, c->run_dir, c->config_file, asks_recorder(c) ? is_remote : NULL};
+	return (struct asker){c->store_file, c->from_file, c->run_dir, c->config_file, common_asks_recorder(c) ? is_remote : NULL};
 }
 
-struct asker recorder_asker(const struct common *c)
+struct asker common_recorder_asker(const struct common *c)
 {
 	return (struct asker){c->store_file, c->from_file, c->run_dir, c->config_file,
 			      c->store_file || c->from_file || c->run_dir || c->config_file ? NULL : is_remote};
@@ -161,7 +192,7 @@ static void say_how_it_ended(const char *run_dir)
 
 	if (ending_read(run_dir, &ending) == 0)
 		log_warning("the recorder ended at %s: %s; start it again ('whyslow record', or 'systemctl start whyslow')",
-			    format_local(ending.wall, at, sizeof(at)), ending.reason);
+			    clock_format_local(ending.wall, at, sizeof(at)), ending.reason);
 }
 
 /* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */
@@ -218,10 +249,13 @@ static int know_client(struct common *c)
 
 static int run_with_rights(struct common *c, const struct verb *verb, int argc, char **argv)
 {
+	const unsigned failed = page_sums_failed();
 	int status = verb->rights == RIGHTS_GIVEN_UP ? client_give_up_rights(c, 0) : 0;
 
 	if (status == 0)
 		status = verb->run(c, argc, argv);
+	if (page_sums_failed() != failed)
+		log_warning("a file that was read is damaged (checksums of its pages differ): what was on these pages is missing here");
 	if ((status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND) || !client_has_rights_left(c))
 		return status;
 	log_error("'%s' was answered with root's rights, which is a bug in whyslow", verb->name);
@@ -240,7 +274,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	memcpy(given, argv, (size_t)argc * sizeof(*given));
 	words = options_parse(verb->options, shared, verb->takes_command, argc, argv, &error);
 	if (words < 0)
-		return usage_error(verb->name, "%s", error ? error : "bad options");
+		return verb_usage_error(verb->name, "%s", error ? error : "bad options");
 	if (c->help && verb->subverbs)
 		return verb->run(c, 1, argv);
 	if (c->help) {
@@ -288,7 +322,7 @@ static int choose_and_run(struct common *common, int argc, char **argv)
 
 	common->shared_options = shared;
 	if (!verb || (common->for_client && !verb->remote && !verb->for_clients))
-		return usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");
+		return verb_usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");
 	return run_verb(common, verb, common->for_client ? shared + SHARED_FOR_CLIENTS : shared, argc, argv);
 }
 

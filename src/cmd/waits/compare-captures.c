@@ -70,7 +70,7 @@ static int parse(const char *text, int64_t *ret_id, uint32_t *ret_phase)
 	_cleanup_free_ char *number = dot ? strndup(text, (size_t)(dot - text)) : strdup(text);
 	uint64_t id, phase = 0;
 
-	if (!number || parse_u64(number, &id) < 0 || (dot && parse_u64(dot + 1, &phase) < 0))
+	if (!number || str_parse_u64(number, &id) < 0 || (dot && str_parse_u64(dot + 1, &phase) < 0))
 		return -EINVAL;
 	*ret_id = (int64_t)id;
 	*ret_phase = (uint32_t)phase;
@@ -87,11 +87,11 @@ static json_t *load(struct common *common, const char *text)
 	int64_t id;
 
 	if (parse(text, &id, &phase) < 0) {
-		usage_error("compare",
+		verb_usage_error("compare",
 			    "--captures expects two incident numbers ('whyslow list' shows them), or their phases: 7.1 7.2");
 		return NULL;
 	}
-	store = open_common_store(common, STORE_READ);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return NULL;
 	(void)store_captures(store, id, &list, &n);

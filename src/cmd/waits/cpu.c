@@ -77,7 +77,7 @@ static void rest(int64_t span)
 /* Users get sums of whole ticks: readings that overlap would tell when within one a thread ran. */
 static void wait_for_tick(const struct common *common)
 {
-	int64_t now = monotonic_now();
+	int64_t now = clock_monotonic();
 
 	if (!viewer_sees_all(&common->viewer))
 		rest(VISIBLE_TICK - now % VISIBLE_TICK);
@@ -156,7 +156,7 @@ static int run(struct common *common, int argc, char **argv)
 	int status;
 
 	if (argc > 1)
-		return usage_error("cpu", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("cpu", "unexpected argument '%s'", argv[1]);
 	if (is_past(common))
 		return look_back(common);
 	if (capture_open_sums(common->config.store_run_dir, &ring, &live) < 0)

@@ -30,8 +30,8 @@ static int find_threads(const struct timeline *t, const char *who, bool may_lack
 	uint64_t number;
 	int n;
 
-	if (parse_u64(who, &number) < 0 || !number || number > UINT32_MAX)
-		return usage_error("export", "invalid --who '%s'; expected the number of a process or thread", who);
+	if (str_parse_u64(who, &number) < 0 || !number || number > UINT32_MAX)
+		return verb_usage_error("export", "invalid --who '%s'; expected the number of a process or thread", who);
 	n = timeline_find(t, (uint32_t)number, ret);
 	if (n <= 0 && !may_lack) {
 		log_error("no process or thread %s is known at that time", who);
@@ -72,7 +72,7 @@ int export_folded(const struct common *common, const struct folded_options *o, F
 	int status;
 
 	if (compared && !common->json)
-		return usage_error("export", "--base-mark, --base-since and --base-until need --json");
+		return verb_usage_error("export", "--base-mark, --base-since and --base-until need --json");
 	status = fold(common, &o->events, o, compared, &w);
 	if (status == EXIT_ANSWERED && compared)
 		status = fold(common, &other, o, true, &base);

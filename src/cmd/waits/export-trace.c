@@ -35,7 +35,7 @@ static int write_to(const struct trace *t, const char *output)
 		return EXIT_CANNOT;
 	}
 	printf("%s holds %zu events of %s: read it anywhere with --from %s\n", output, t->n_events,
-	       format_span((int64_t)(t->to - t->from), span, sizeof(span)), output);
+	       clock_format_span((int64_t)(t->to - t->from), span, sizeof(span)), output);
 	return EXIT_ANSWERED;
 }
 
@@ -46,9 +46,10 @@ int export_trace(struct common *common, const char *mark, const char *output)
 	int r;
 
 	if (!output && !common->for_client)
-		return usage_error("export", "--format trace needs --output FILE");
-	if (mark && (parse_u64(mark, &id) < 0 || !id))
-		return usage_error("export", "--mark expects a mark's number; 'whyslow list' shows them");
+		return verb_usage_error("export", "--format trace needs --output FILE");
+	if (mark && (str_parse_u64(mark, &id) < 0 || !id))
+		return verb_usage_error("export",
+					"--mark expects a mark's number; 'whyslow list' shows them");
 	r = find_trace(common, (int64_t)id, &t);
 	if (r == -ENOENT)
 		log_error("no recorder with a flight recorder is running: start one ('whyslow record', as root)");

@@ -46,8 +46,8 @@ static int export_store(struct common *common)
 	int r;
 
 	if (!arg_output)
-		return usage_error("export", "--format store needs --output FILE");
-	store = open_common_store(common, STORE_READ);
+		return verb_usage_error("export", "--format store needs --output FILE");
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_export(store, arg_output, &error);
@@ -106,7 +106,7 @@ static int write_perfetto(const struct common *common, FILE *out)
 
 	if (status != EXIT_ANSWERED)
 		return status;
-	(void)perfetto_write(&events.timeline, events.from, events.to, out);
+	(void)waits_perfetto(&events.timeline, events.from, events.to, out);
 	opened_trace_free(&events);
 	return EXIT_ANSWERED;
 }
@@ -141,7 +141,7 @@ static int export_html(struct common *common, const char *id)
 
 static int export_window(struct common *common, int64_t from, int64_t to)
 {
-	struct store *store = open_common_store(common, STORE_READ);
+	struct store *store = common_open_store(common, STORE_READ);
 	struct dataset d = {};
 	unsigned damaged;
 	int r, status;
@@ -155,7 +155,7 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 	if (status == EXIT_NOTHING_FOUND)
 		log_warning("nothing is recorded in that time");
 	if (r == 0)
-		warn_of_damage(store);
+		verb_warn_of_damage(store);
 	dataset_free(&d);
 	store_close(store);
 	return status;
@@ -163,7 +163,7 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 
 static int export_machine(struct common *common, int64_t from, int64_t to)
 {
-	struct store *store = open_common_store(common, STORE_READ);
+	struct store *store = common_open_store(common, STORE_READ);
 	int r;
 
 	if (!store)
@@ -177,17 +177,17 @@ static int export_machine(struct common *common, int64_t from, int64_t to)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	int64_t now = wall_now(), from, to;
+	int64_t now = clock_wall(), from, to;
 
 	if (common->for_client && (argc > 1 || arg_output || !arg_format || strcmp(arg_format, "trace") != 0))
-		return usage_error("export", "the recorder gives other users only events; export the rest as root");
+		return verb_usage_error("export", "the recorder gives other users only events; export the rest as root");
 	if (arg_format && strcmp(arg_format, "html") == 0)
 		return argc == 2 ? export_html(common, argv[1]) :
-				   usage_error("export", "--format html expects the number of a mark or an incident");
+				   verb_usage_error("export", "--format html expects the number of a mark or an incident");
 	if (argc > 1)
-		return usage_error("export", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("export", "unexpected argument '%s'", argv[1]);
 	if (!arg_format)
-		return usage_error("export", "--format is " FORMATS);
+		return verb_usage_error("export", "--format is " FORMATS);
 	if (strcmp(arg_format, "store") == 0)
 		return export_store(common);
 	if (strcmp(arg_format, "trace") == 0)
@@ -195,11 +195,11 @@ static int run(struct common *common, int argc, char **argv)
 	if (strcmp(arg_format, "perfetto") == 0 || strcmp(arg_format, "folded") == 0)
 		return export_events(common);
 	if (strcmp(arg_format, "counters") != 0 && strcmp(arg_format, "csv") != 0 && strcmp(arg_format, "jsonl") != 0 && strcmp(arg_format, "openmetrics") != 0)
-		return usage_error("export", "--format is " FORMATS ", not '%s'", arg_format);
-	if (parse_time(arg_since ? arg_since : "-10min", now, &from) < 0)
-		return usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);
-	if (parse_time(arg_until ? arg_until : "now", now, &to) < 0)
-		return usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_until);
+		return verb_usage_error("export", "--format is " FORMATS ", not '%s'", arg_format);
+	if (clock_parse_time(arg_since ? arg_since : "-10min", now, &from) < 0)
+		return verb_usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);
+	if (clock_parse_time(arg_until ? arg_until : "now", now, &to) < 0)
+		return verb_usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_until);
 	return strcmp(arg_format, "counters") == 0 ? export_machine(common, from, to) : export_window(common, from, to);
 }
 

@@ -53,7 +53,8 @@ static int read_from(const char *file, int64_t mark, struct trace *ret)
 static int freeze_now(const struct common *common, struct trace *ret)
 {
 	_cleanup_free_ char *error = NULL;
-	int r = common->capture ? capture_freeze(common->capture, 0, true, FREEZE_PATIENCE, ret) :
+	int r = !common_has_own_recorder(common) ? -ENOENT :
+		common->capture ? capture_freeze(common->capture, 0, true, FREEZE_PATIENCE, ret) :
 				  capture_now(common->config.store_run_dir, 0, FREEZE_PATIENCE, ret, &error);
 
 	if (r == -ENOENT || r == -ECONNREFUSED)
@@ -70,7 +71,7 @@ static int ask_recorder(int64_t mark, struct trace *ret)
 	_cleanup_free_ char *error = NULL;
 	char number[24];
 	char *words[] = {(char *)"export", (char *)"--format", (char *)"trace", (char *)"--mark", number};
-	struct request q;
+	struct service_request q;
 	int r;
 
 	snprintf(number, sizeof(number), "%" PRId64, mark);
@@ -95,7 +96,7 @@ int find_trace(const struct common *common, int64_t mark, struct trace *ret)
 
 	if (common->from_file)
 		return read_from(common->from_file, mark, ret);
-	if (asks_recorder(common))
+	if (common_asks_recorder(common))
 		return ask_recorder(mark, ret);
 	r = mark ? read_kept(common, mark, ret) : freeze_now(common, ret);
 	if (r == 0)

@@ -44,7 +44,7 @@ static int read_kept(const struct common *common, int64_t mark, int64_t ended, s
 {
 	_cleanup_free_ char *folder = trace_folder(common->config.store_file);
 	_cleanup_free_ char *path = folder ? trace_file_of(folder, mark) : NULL;
-	int64_t last = boot_now() + PATIENCE;
+	int64_t last = clock_boot() + PATIENCE;
 	int r = path ? 0 : -ENOMEM;
 
 	while (r == 0) {
@@ -54,7 +54,7 @@ static int read_kept(const struct common *common, int64_t mark, int64_t ended, s
 		if (r < 0 || trace_wall(ret, ret->to) >= ended - SHORT_OF)
 			break;
 		trace_clear(ret);
-		if (boot_now() >= last)
+		if (clock_boot() >= last)
 			r = -ETIMEDOUT;
 		else
 			pause_for(LOOK_AGAIN);
@@ -74,7 +74,8 @@ static int find(const struct common *common, int64_t mark, int64_t ended, struct
 static int busiest_first(const void *a, const void *b)
 {
 	const struct wait_report *x = a, *y = b;
-	int64_t p = report_running(x) + report_contended(x), q = report_running(y) + report_contended(y);
+	int64_t p = wait_report_running(x) + wait_report_contended(x),
+		q = wait_report_running(y) + wait_report_contended(y);
 
 	return p > q ? -1 : p < q;
 }
@@ -89,8 +90,8 @@ static size_t report_all(const struct telling *t, int64_t from, int64_t to, stru
 	size_t kept = 0;
 
 	for (size_t i = 0; entries && i < t->n; i++) {
-		report_init(&entries[kept].report, from, to);
-		report_add(&entries[kept].report, &t->timeline->threads.v[t->threads[i]]);
+		wait_report_init(&entries[kept].report, from, to);
+		wait_report_add(&entries[kept].report, &t->timeline->threads.v[t->threads[i]]);
 		entries[kept].thread = t->threads[i];
 		kept += entries[kept].report.alive > 0;
 	}

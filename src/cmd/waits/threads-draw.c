@@ -30,7 +30,7 @@ void draw_cache_free(struct draw_cache *c)
 	free(c);
 }
 
-bool is_drawing(const struct threads_draw *d)
+bool threads_draw_is_used(const struct threads_draw *d)
 {
 	return d->points || d->at;
 }
@@ -97,7 +97,7 @@ static int parse_thread(const struct opened_trace *r, const char *text, uint32_t
 	*ret = NOBODY;
 	if (!text)
 		return 0;
-	if (parse_u64(text, &number) < 0 || !number || number > UINT32_MAX)
+	if (str_parse_u64(text, &number) < 0 || !number || number > UINT32_MAX)
 		return -EINVAL;
 	*ret = find_thread(&r->timeline, (uint32_t)number, r->from + (r->to - r->from) / 2);
 	return *ret == NOBODY ? -ESRCH : 0;
@@ -171,9 +171,9 @@ static int answer_instant(const struct opened_trace *r, const struct threads_dra
 	int status;
 
 	if (!number)
-		return usage_error("threads", "--at requires a thread: 'whyslow threads 812 --at 14:32:07 --json'");
+		return verb_usage_error("threads", "--at requires a thread: 'whyslow threads 812 --at 14:32:07 --json'");
 	if (trace_open_time(&r->trace, d->at, r->timeline.end, &at) < 0)
-		return usage_error("threads", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", d->at);
+		return verb_usage_error("threads", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", d->at);
 	thread = find_thread(&r->timeline, number, at);
 	status = thread == NOBODY ? -ENODATA : draw_instant(&r->timeline, thread, at, &m);
 	if (status == -ENODATA) {
@@ -194,15 +194,15 @@ static int answer_drawing(const struct opened_trace *r, const struct threads_dra
 	int status;
 
 	if (d->points > POINTS_MAX)
-		return usage_error("threads", "invalid --points; expected at most %d", POINTS_MAX);
+		return verb_usage_error("threads", "invalid --points; expected at most %d", POINTS_MAX);
 	if (parse_order(d->order, &rows.order) < 0)
-		return usage_error("threads", "invalid --order '%s'; expected waited, ran, name or pid", d->order);
+		return verb_usage_error("threads", "invalid --order '%s'; expected waited, ran, name or pid", d->order);
 	if (parse_numbers(d->folded, folded, &rows.n_folded) < 0)
-		return usage_error("threads", "--folded expects PIDs with commas between them");
-	if (d->chosen && (parse_u64(d->chosen, &chosen) < 0 || chosen > UINT32_MAX))
-		return usage_error("threads", "--chosen expects a PID");
+		return verb_usage_error("threads", "--folded expects PIDs with commas between them");
+	if (d->chosen && (str_parse_u64(d->chosen, &chosen) < 0 || chosen > UINT32_MAX))
+		return verb_usage_error("threads", "--chosen expects a PID");
 	if (trace_open_time(&r->trace, d->order_since, rows.from, &rows.from) < 0 || trace_open_time(&r->trace, d->order_until, rows.to, &rows.to) < 0)
-		return usage_error("threads", "--order-since and --order-until expect a TIME");
+		return verb_usage_error("threads", "--order-since and --order-until expect a TIME");
 	q.chosen = (uint32_t)chosen;
 	if (parse_thread(r, d->path, &q.path) < 0) {
 		log_error("no thread '%s' is known at that time", d->path);

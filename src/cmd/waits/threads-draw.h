@@ -26,6 +26,6 @@ struct threads_draw {
 struct draw_cache;
 void draw_cache_free(struct draw_cache *c);
 
-bool is_drawing(const struct threads_draw *d);
+bool threads_draw_is_used(const struct threads_draw *d);
 /* Answers on standard output, in one line. `number`: the thread of --at; 0 = none was given. The exit status. */
 int threads_draw(const struct opened_trace *r, const struct threads_draw *d, uint32_t number, struct draw_cache **cache);

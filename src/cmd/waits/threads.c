@@ -57,9 +57,10 @@ static int sort_threads(const struct opened_trace *r, uint32_t *threads, size_t 
 	for (size_t i = 0; i < n; i++) {
 		struct wait_report report;
 
-		report_init(&report, r->from, r->to);
-		report_add(&report, &r->timeline.threads.v[threads[i]]);
-		entries[i] = (struct entry){threads[i], report_running(&report) + report_contended(&report)};
+		wait_report_init(&report, r->from, r->to);
+		wait_report_add(&report, &r->timeline.threads.v[threads[i]]);
+		entries[i] = (struct entry){threads[i],
+					    wait_report_running(&report) + wait_report_contended(&report)};
 	}
 	qsort(entries, n, sizeof(*entries), busiest_first);
 	for (size_t i = 0; i < n; i++)
@@ -75,8 +76,8 @@ static int print(const struct common *common, const struct opened_trace *r, uint
 	if (!reports || sort_threads(r, threads, n) < 0)
 		return EXIT_CANNOT;
 	for (size_t i = 0; i < n; i++) {
-		report_init(&reports[i], r->from, r->to);
-		report_add(&reports[i], &r->timeline.threads.v[threads[i]]);
+		wait_report_init(&reports[i], r->from, r->to);
+		wait_report_add(&reports[i], &r->timeline.threads.v[threads[i]]);
 	}
 	if (common->json)
 		return waits_threads_json(&r->timeline, threads, reports, n, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
@@ -106,8 +107,8 @@ static int all_threads(const struct opened_trace *r, uint32_t **ret)
 static int parse_number(int argc, char **argv, uint64_t *ret)
 {
 	*ret = 0;
-	if (argc > 2 || (argc == 2 && (parse_u64(argv[1], ret) < 0 || !*ret || *ret > UINT32_MAX)))
-		return usage_error("threads", "expected one PID (of a process or thread), or none: 'whyslow threads 812'");
+	if (argc > 2 || (argc == 2 && (str_parse_u64(argv[1], ret) < 0 || !*ret || *ret > UINT32_MAX)))
+		return verb_usage_error("threads", "expected one PID (of a process or thread), or none: 'whyslow threads 812'");
 	return EXIT_ANSWERED;
 }
 
@@ -123,10 +124,10 @@ static int list(const struct common *common, const struct opened_trace *r, uint6
 
 static int answer(const struct common *common, const struct opened_trace *r, uint64_t pid, struct draw_cache **cache)
 {
-	if (!is_drawing(&arg_draw))
+	if (!threads_draw_is_used(&arg_draw))
 		return list(common, r, pid);
 	if (!common->json)
-		return usage_error("threads", "--points and --at require --json");
+		return verb_usage_error("threads", "--points and --at require --json");
 	return threads_draw(r, &arg_draw, (uint32_t)pid, cache);
 }
 
@@ -157,7 +158,8 @@ static int answer_question(const struct common *common, struct opened_trace *r, 
 
 	argc = argc < 0 ? argc : options_parse(options, json, false, argc, argv, &error);
 	if (argc < 0)
-		status = usage_error("threads", "%s", error ? error : "a question is a JSON array of words");
+		status = verb_usage_error("threads", "%s",
+					  error ? error : "a question is a JSON array of words");
 	else
 		status = parse_number(argc, argv, &pid);
 	if (status == EXIT_ANSWERED)
@@ -206,7 +208,7 @@ static int run(struct common *common, int argc, char **argv)
 	int status = parse_number(argc, argv, &pid);
 
 	if (arg_questions && !common->json)
-		return usage_error("threads", "--questions requires --json");
+		return verb_usage_error("threads", "--questions requires --json");
 	if (status == EXIT_ANSWERED)
 		status = trace_open(common, "threads", &arg_what, &r);
 	if (status != EXIT_ANSWERED)

@@ -8,6 +8,7 @@
 #include "base/data/clock.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
+#include "base/system/file-lock.h"
 #include "cmd/waits/find-trace.h"
 #include "daemon/recorder/capture-locks.h"
 #include "daemon/recorder/capture-symbols.h"
@@ -39,7 +40,7 @@ static int name_places(struct trace *t)
 	struct kernel_symbols *kernel = NULL;
 	int r;
 
-	capture_locks(t, "/proc");
+	capture_locks(t, "/proc", FILE_LOCKS_PATIENCE);
 	r = capture_symbols(t, "/proc", &kernel, NULL);
 	kernel_symbols_free(kernel);
 	if (r < 0)
@@ -78,7 +79,7 @@ int trace_open_time(const struct trace *t, const char *text, int64_t standard, i
 		*ret = standard;
 		return 0;
 	}
-	if (parse_time(text, trace_wall(t, t->to), &wall) < 0)
+	if (clock_parse_time(text, trace_wall(t, t->to), &wall) < 0)
 		return -EINVAL;
 	*ret = wall - t->wall_offset;
 	return 0;
@@ -90,9 +91,9 @@ int trace_open_window(const struct trace_request *what, const char *verb, struct
 	int64_t from, to;
 
 	if (trace_open_time(&ret->trace, what->since, t->start, &from) < 0)
-		return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", what->since);
+		return verb_usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", what->since);
 	if (trace_open_time(&ret->trace, what->until, t->end, &to) < 0)
-		return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", what->until);
+		return verb_usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", what->until);
 	ret->asked = what->since ? to - from : 0;
 	ret->from = from > t->start ? from : t->start;
 	ret->to = to < t->end ? to : t->end;
@@ -108,8 +109,8 @@ int trace_open(const struct common *common, const char *verb, const struct trace
 	int r, status;
 
 	*ret = (struct opened_trace){};
-	if (what->mark && (parse_u64(what->mark, &mark) < 0 || !mark))
-		return usage_error(verb, "--mark expects a mark's number; 'whyslow list' shows them");
+	if (what->mark && (str_parse_u64(what->mark, &mark) < 0 || !mark))
+		return verb_usage_error(verb, "--mark expects a mark's number; 'whyslow list' shows them");
 	r = find_trace(common, (int64_t)mark, &ret->trace);
 	if (r == -ENOENT)
 		r = watch_now(what->span ? what->span : WATCH_DEFAULT, &ret->trace);

@@ -53,7 +53,7 @@ static int cannot(int r)
 	if (r == -EBADE)
 		log_error("the charges do not add up to the waits: this is a bug, please report it with the exported trace");
 	else
-		log_error("cannot charge the waits: %s", error_words(r));
+		log_error("cannot charge the waits: %s", str_error(r));
 	return EXIT_CANNOT;
 }
 
@@ -95,9 +95,9 @@ static int answer_one(const struct common *common, const struct opened_trace *r,
 	int status = blame_build(&r->timeline, r->from, r->to, threads, n, LEVEL_THREAD, &matrix);
 
 	blame_sort(&matrix);
-	report_init(&report, r->from, r->to);
+	wait_report_init(&report, r->from, r->to);
 	for (size_t i = 0; i < n; i++)
-		report_add(&report, &r->timeline.threads.v[threads[i]]);
+		wait_report_add(&report, &r->timeline.threads.v[threads[i]]);
 	if (status == 0 && arg_path) {
 		status = path_build(&r->timeline, threads[0], r->from, r->to, &path);
 		w.path = &path;
@@ -158,16 +158,16 @@ static int run(struct common *common, int argc, char **argv)
 	uint64_t pid = 0;
 	int status;
 
-	if (argc > 2 || (argc == 2 && (parse_u64(argv[1], &pid) < 0 || !pid || pid > UINT32_MAX)))
-		return usage_error("waits", "expected one PID (of a process or thread), or none: 'whyslow waits 812'");
+	if (argc > 2 || (argc == 2 && (str_parse_u64(argv[1], &pid) < 0 || !pid || pid > UINT32_MAX)))
+		return verb_usage_error("waits", "expected one PID (of a process or thread), or none: 'whyslow waits 812'");
 	if (arg_by && parse_level(arg_by, &level) < 0)
-		return usage_error("waits", "invalid --by '%s'; expected thread, process, program or cgroup", arg_by);
+		return verb_usage_error("waits", "invalid --by '%s'; expected thread, process, program or cgroup", arg_by);
 	if (arg_matrix && (pid || !common->json))
-		return usage_error("waits", "--matrix covers all threads, and requires --json");
+		return verb_usage_error("waits", "--matrix covers all threads, and requires --json");
 	if (arg_reasons && !pid)
-		return usage_error("waits", "--reasons needs a PID: whose waits?");
+		return verb_usage_error("waits", "--reasons needs a PID: whose waits?");
 	if (arg_path && !pid)
-		return usage_error("waits", "--path requires a PID");
+		return verb_usage_error("waits", "--path requires a PID");
 	status = trace_open(common, "waits", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
 		return status;

@@ -34,15 +34,15 @@ static int parse_range(const char *text, struct range *ret)
 {
 	const char *dots = strstr(text, "..");
 	_cleanup_free_ char *from = dots ? strndup(text, (size_t)(dots - text)) : strdup(text);
-	int64_t now = wall_now();
+	int64_t now = clock_wall();
 
-	if (!from || parse_time(from, now, &ret->from) < 0)
+	if (!from || clock_parse_time(from, now, &ret->from) < 0)
 		return -EINVAL;
 	if (!dots) {
 		ret->to = ret->from + arg_span;
 		return 0;
 	}
-	return parse_time(dots + 2, now, &ret->to) < 0 || ret->to <= ret->from ? -EINVAL : 0;
+	return clock_parse_time(dots + 2, now, &ret->to) < 0 || ret->to <= ret->from ? -EINVAL : 0;
 }
 
 static void print_text(const struct changes *c)
@@ -50,12 +50,12 @@ static void print_text(const struct changes *c)
 	printf("%zu changes of %u compared", c->list.n, c->compared);
 	puts(c->list.n ? " (medians of minutes; q <= 0.05):" : ": no program does anything noticeably different.");
 	for (size_t i = 0; i < c->list.n && i < arg_top; i++) {
-		const struct change *x = &c->list.v[i];
+		const struct compared_change *x = &c->list.v[i];
 		_cleanup_free_ char *label = entity_label(&x->subject->info);
 		char a[32], b[32];
 
-		printf("  %-24s %-20s %10s -> %-10s", label, x->feature->name, format_value(x->feature, x->a, a, sizeof(a)),
-		       format_value(x->feature, x->b, b, sizeof(b)));
+		printf("  %-24s %-20s %10s -> %-10s", label, x->feature->name, feature_format(x->feature, x->a, a, sizeof(a)),
+		       feature_format(x->feature, x->b, b, sizeof(b)));
 		if (x->a > 0 && x->b > 0)
 			printf("  x %.2g", x->b / x->a);
 		putchar('\n');
@@ -68,7 +68,7 @@ static void print_json(const struct changes *c)
 	json_t *root;
 
 	for (size_t i = 0; i < c->list.n; i++) {
-		const struct change *x = &c->list.v[i];
+		const struct compared_change *x = &c->list.v[i];
 		_cleanup_free_ char *label = entity_label(&x->subject->info);
 
 		json_array_append_new(array, json_pack("{s:s, s:s?, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i}", "name",
@@ -83,7 +83,7 @@ static void print_json(const struct changes *c)
 
 static int load(struct common *common, const struct range *range, struct dataset *ret)
 {
-	struct store *store = open_common_store(common, STORE_READ);
+	struct store *store = common_open_store(common, STORE_READ);
 	unsigned damaged;
 	int r;
 
@@ -94,7 +94,7 @@ static int load(struct common *common, const struct range *range, struct dataset
 		log_error("%s", store_reason(store, r));
 	else if (!ret->ticks.n)
 		log_error("nothing is recorded in one of the two times");
-	warn_of_damage(store);
+	verb_warn_of_damage(store);
 	store_close(store);
 	return r < 0 ? r : ret->ticks.n ? 0 : -ENODATA;
 }
@@ -109,7 +109,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (arg_captures && argc == 3)
 		return compare_captures(common, argv[1], argv[2]);
 	if (argc != 3 || parse_range(argv[1], &range_a) < 0 || parse_range(argv[2], &range_b) < 0)
-		return usage_error("compare", "expected two times: compare yesterday today, compare -3h..-2h -1h..now");
+		return verb_usage_error("compare", "expected two times: compare yesterday today, compare -3h..-2h -1h..now");
 	r = load(common, &range_a, &a);
 	if (r == 0)
 		r = load(common, &range_b, &b);

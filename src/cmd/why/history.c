@@ -17,19 +17,20 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "from here (default: -7d)"},
 	{OPTION_TEXT, 0, "until", "TIME", &arg_until, "end of the window (default: now)"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many unusual times to list (default 10, 0 = all)"},
-	{OPTION_COUNT, 0, "points", "N", &arg_points, "with --json: also the scores, in at most so many parts"},
+	{OPTION_COUNT, 0, "points", "N", &arg_points, "with --json: also the scores, in at most N parts"},
 	{},
 };
 
 static int parse_times(int64_t *ret_from, int64_t *ret_to)
 {
-	const int64_t now = wall_now();
+	const int64_t now = clock_wall();
 
-	if (parse_time(arg_since ? arg_since : "-7d", now, ret_from) < 0)
-		return usage_error("history", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);
-	if (parse_time(arg_until ? arg_until : "now", now, ret_to) < 0)
-		return usage_error("history", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_until);
-	return *ret_to > *ret_from ? EXIT_ANSWERED : usage_error("history", "--until lies before --since");
+	if (clock_parse_time(arg_since ? arg_since : "-7d", now, ret_from) < 0)
+		return verb_usage_error("history", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);
+	if (clock_parse_time(arg_until ? arg_until : "now", now, ret_to) < 0)
+		return verb_usage_error("history", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_until);
+	return *ret_to > *ret_from ? EXIT_ANSWERED
+				   : verb_usage_error("history", "--until lies before --since");
 }
 
 /* Nothing is read of times before the recording began. */
@@ -71,7 +72,7 @@ static int answer(struct common *common, struct store *store, const char *who, i
 	if (r == 0)
 		r = print(common, &h, who);
 	status = r < 0 ? EXIT_CANNOT : h.episodes.list.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
-	warn_of_damage(store);
+	verb_warn_of_damage(store);
 	history_free(&h);
 	return status;
 }
@@ -83,11 +84,11 @@ static int run(struct common *common, int argc, char **argv)
 	int status;
 
 	if (argc > 2)
-		return usage_error("history", "takes one program at most: '%s'", argv[2]);
+		return verb_usage_error("history", "takes one program at most: '%s'", argv[2]);
 	status = parse_times(&from, &to);
 	if (status != EXIT_ANSWERED)
 		return status;
-	store = open_common_store(common, STORE_READ);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	status = answer(common, store, argc == 2 ? argv[1] : NULL, from, to);
@@ -99,7 +100,7 @@ const struct verb verb_history = {
 	.name = "history",
 	.group = "Daily use",
 	.words = "[WHO] ",
-	.help = "what was unusual in the last days, without a press of the button",
+	.help = "list the unusual times of the last days, also those without a mark",
 	.options = options,
 	.remote = true,
 	.run = run,

@@ -33,16 +33,16 @@ static void print_json(json_t *root)
 
 static int print_process(struct common *common, const struct process_snapshot *b, const char *who)
 {
-	const struct suspect *s = snapshot_find(b, who);
+	const struct suspect *s = process_snapshot_find(b, who);
 
 	if (!s) {
 		log_error("no process '%s' existed at that moment; 'whyslow show --at TIME' lists those that did", who);
 		return EXIT_NOTHING_FOUND;
 	}
 	if (common->json)
-		print_json(snapshot_process_json(b, s));
+		print_json(process_snapshot_process_json(b, s));
 	else
-		snapshot_process_text(b, s, common->colour, stdout);
+		process_snapshot_process_text(b, s, common->colour, stdout);
 	return EXIT_ANSWERED;
 }
 
@@ -53,9 +53,9 @@ static int print_snapshot(struct common *common, const struct process_snapshot *
 	if (view->who)
 		return print_process(common, b, view->who);
 	if (common->json)
-		print_json(snapshot_json(b));
+		print_json(process_snapshot_json(b));
 	else
-		snapshot_text(b, &text, stdout);
+		process_snapshot_text(b, &text, stdout);
 	return EXIT_ANSWERED;
 }
 
@@ -74,7 +74,7 @@ static int load(struct store *store, struct why_request *request, bool of_past, 
 {
 	int r = find_now(store, request, of_past);
 
-	return r < 0 ? r : snapshot_load(store, request, b);
+	return r < 0 ? r : process_snapshot_load(store, request, b);
 }
 
 static int explain(struct store *store, int r)
@@ -87,8 +87,10 @@ static int explain(struct store *store, int r)
 	else if (store_extent(store, &from, &to) < 0 || !to)
 		log_error("nothing is recorded yet: is the recorder running? ('make start' or 'whyslow record')");
 	else
-		log_error("nothing is recorded around that moment: the recording covers %s to %s ('make start' or 'whyslow record' continues it)",
-			  format_local(from, first, sizeof(first)), format_local(to, last, sizeof(last)));
+		log_error("nothing is recorded around that moment: the recording covers %s to %s ('make "
+			  "start' or 'whyslow record' continues it)",
+			  clock_format_local(from, first, sizeof(first)),
+			  clock_format_local(to, last, sizeof(last)));
 	return EXIT_CANNOT;
 }
 
@@ -98,7 +100,7 @@ static int explain_end(int64_t last)
 	char text[40];
 
 	log_error("no recorder is running: the recording ends at %s ('make start' or 'whyslow record' continues it)",
-		  format_local(last, text, sizeof(text)));
+		  clock_format_local(last, text, sizeof(text)));
 	return EXIT_CANNOT;
 }
 
@@ -112,37 +114,37 @@ static int follow(struct common *common, struct store *store, struct why_request
 {
 	struct pollfd reader = {STDOUT_FILENO, 0, 0};
 	struct process_snapshot b = {};
-	int64_t loaded = boot_now(), began, cost, end = 0;
+	int64_t loaded = clock_boot(), began, cost, end = 0;
 	int r = load(store, request, common->from_file || !view->at, &b), status = EXIT_ANSWERED;
 	unsigned fresh = 1;
 
 	while (r == 0) {
-		began = boot_now();
+		began = clock_boot();
 		if (fresh) {
-			r = snapshot_rank(&b, request);
+			r = process_snapshot_rank(&b, request);
 			if (r == 0 && !common->json)
 				fputs("\033[H\033[2J", stdout);
 			status = r == 0 ? print_snapshot(common, &b, view) : status;
 			if (fflush(stdout) != 0)
 				break;
 		}
-		cost = boot_now() - began;
+		cost = clock_boot() - began;
 		if (poll(&reader, 1, (int)((cost * SHARE > NS_PER_SEC ? cost * SHARE : NS_PER_SEC - cost) / NS_PER_MS)) > 0)
 			break;
-		request->at = wall_now();
-		if (boot_now() - loaded > RELOAD_AFTER) {
-			snapshot_free(&b);
+		request->at = clock_wall();
+		if (clock_boot() - loaded > RELOAD_AFTER) {
+			process_snapshot_free(&b);
 			b = (struct process_snapshot){};
-			loaded = boot_now();
+			loaded = clock_boot();
 			r = load(store, request, common->from_file || !view->at, &b);
 		} else {
-			r = snapshot_extend(&b, store, request->at, &fresh);
+			r = process_snapshot_extend(&b, store, request->at, &fresh);
 			end = last_tick(&b);
 			if (r == 0 && !fresh && request->at - end > ENDED_AFTER)
 				r = -ENODATA;
 		}
 	}
-	snapshot_free(&b);
+	process_snapshot_free(&b);
 	return r == -ENODATA && end ? explain_end(end) : r < 0 ? explain(store, r) : status;
 }
 
@@ -152,10 +154,10 @@ static int once(struct common *common, struct store *store, struct why_request *
 	int r = load(store, request, common->from_file || !view->at, &b), status = r < 0 ? explain(store, r) : print_snapshot(common, &b, view);
 
 	if (r == 0)
-		warn_of_damage(store);
-	if (r == 0 && !view->at && !common->from_file && wall_now() - last_tick(&b) > ENDED_AFTER)
+		verb_warn_of_damage(store);
+	if (r == 0 && !view->at && !common->from_file && clock_wall() - last_tick(&b) > ENDED_AFTER)
 		log_warning("no recorder is running: this is the last recorded moment");
-	snapshot_free(&b);
+	process_snapshot_free(&b);
 	return status;
 }
 
@@ -176,9 +178,9 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 	if (r < 0)
 		return EXIT_NOTHING_FOUND;
 	if (common->json)
-		print_json(snapshot_curve_json(&who, feature, &curve));
+		print_json(process_snapshot_curve_json(&who, feature, &curve));
 	else
-		snapshot_curve_text(&who, feature, &curve, stdout);
+		process_snapshot_curve_text(&who, feature, &curve, stdout);
 	entity_info_free(&who);
 	curve_free(&curve);
 	return EXIT_ANSWERED;
@@ -186,11 +188,11 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 
 static int read_window(const struct snapshot_view *view, int64_t *from, int64_t *to)
 {
-	if (view->since && parse_time(view->since, wall_now(), from) < 0)
-		return usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", view->since);
-	if (snapshot_arg_until && parse_time(snapshot_arg_until, wall_now(), to) < 0)
-		return usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", snapshot_arg_until);
-	return *from < *to ? EXIT_ANSWERED : usage_error("show", "--since must be before --until");
+	if (view->since && clock_parse_time(view->since, clock_wall(), from) < 0)
+		return verb_usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", view->since);
+	if (snapshot_arg_until && clock_parse_time(snapshot_arg_until, clock_wall(), to) < 0)
+		return verb_usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", snapshot_arg_until);
+	return *from < *to ? EXIT_ANSWERED : verb_usage_error("show", "--since must be before --until");
 }
 
 static int show_curve(struct common *common, struct store *store, const struct why_request *request, const struct snapshot_view *view)
@@ -200,7 +202,7 @@ static int show_curve(struct common *common, struct store *store, const struct w
 				  snapshot_arg_points, request->viewer};
 
 	if (feature < 0)
-		return usage_error("show", "unknown process feature '%s'; 'whyslow features' lists them", snapshot_arg_feature);
+		return verb_usage_error("show", "unknown process feature '%s'; 'whyslow features' lists them", snapshot_arg_feature);
 	if (read_window(view, &q.from, &q.to) != EXIT_ANSWERED)
 		return EXIT_USAGE;
 	return tell_curve(common, store, &q);
@@ -214,13 +216,13 @@ static int show_lives(struct common *common, struct store *store, const struct w
 
 	if (status != EXIT_ANSWERED)
 		return status;
-	r = snapshot_lives(store, &request->viewer, from, to, &lives);
+	r = process_snapshot_lives(store, &request->viewer, from, to, &lives);
 	if (r < 0)
 		return explain(store, r);
 	if (common->json)
-		print_json(snapshot_lives_json(&lives, snapshot_arg_points));
+		print_json(process_snapshot_lives_json(&lives, snapshot_arg_points));
 	else
-		snapshot_lives_text(&lives, snapshot_arg_points, stdout);
+		process_snapshot_lives_text(&lives, snapshot_arg_points, stdout);
 	lives_free(&lives);
 	return EXIT_ANSWERED;
 }
@@ -240,22 +242,22 @@ static int ask_snapshot(struct common *common, struct store *store, struct why_q
 	return snapshot_arg_follow && !common->from_file ? follow(common, store, &asked->request, view) : once(common, store, &asked->request, view);
 }
 
-int snapshot_show(struct common *common, const struct snapshot_view *view)
+int process_snapshot_show(struct common *common, const struct snapshot_view *view)
 {
-	_cleanup_why_query_ struct why_query asked = {.by_default = !view->window, .request = {.at = wall_now(), .viewer = common->viewer}};
+	_cleanup_why_query_ struct why_query asked = {.by_default = !view->window, .request = {.at = clock_wall(), .viewer = common->viewer}};
 	struct why_request *request = &asked.request;
 	struct store *store;
 	int status, r;
 
 	request->window = view->window ? view->window : WINDOW_DEFAULT;
 	if (snapshot_arg_feature && !view->who)
-		return usage_error("show", "--feature needs --for WHO: a pid, unit or name");
+		return verb_usage_error("show", "--feature needs --for WHO: a pid, unit or name");
 	if (snapshot_arg_points < 1 || snapshot_arg_points > POINTS_MAX)
-		return usage_error("show", "invalid --points; expected 1 to %d", POINTS_MAX);
+		return verb_usage_error("show", "invalid --points; expected 1 to %d", POINTS_MAX);
 	r = view->at ? why_query_parse(common, view->at, &asked) : 0;
 	if (r < 0)
 		return why_query_wrong_time("show", view->at, r);
-	store = open_common_store(common, STORE_READ);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	if (snapshot_arg_feature || snapshot_arg_lives) {

@@ -21,4 +21,4 @@ struct snapshot_view {
 	int64_t window;
 	unsigned processes;
 };
-int snapshot_show(struct common *common, const struct snapshot_view *view);
+int process_snapshot_show(struct common *common, const struct snapshot_view *view);

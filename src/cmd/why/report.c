@@ -126,7 +126,7 @@ static void write_report(struct common *common, struct store *store, const struc
 	struct capture *list = NULL;
 	char at[40], title[64];
 	struct report r = {.title = title,
-			   .when = format_local(mark->wall, at, sizeof(at)),
+			   .when = clock_format_local(mark->wall, at, sizeof(at)),
 			   .note = mark->note,
 			   .answer = answer,
 			   .redact = redact};
@@ -158,10 +158,10 @@ int report_incident(struct common *common, const char *text, bool redact, FILE *
 	uint64_t id;
 	int r;
 
-	if (parse_u64(text, &id) < 0)
-		return usage_error("export", "--format html expects the number of a mark or an incident "
+	if (str_parse_u64(text, &id) < 0)
+		return verb_usage_error("export", "--format html expects the number of a mark or an incident "
 					     "('whyslow list' shows them)");
-	store = open_common_store(common, STORE_READ);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_mark_get(store, (int64_t)id, &mark);

@@ -41,7 +41,7 @@ static void print_summaries(const struct capture *list, size_t n, const char *id
 	if (n)
 		fputs("\nLooked into while it lasted:\n", stdout);
 	for (size_t i = 0; i < n; i++)
-		printf("  %s  %s\n", format_local(list[i].wall, at, sizeof(at)), list[i].summary);
+		printf("  %s  %s\n", clock_format_local(list[i].wall, at, sizeof(at)), list[i].summary);
 	if (n)
 		printf("  ('whyslow show %s --captures' has all of it)\n", id);
 }
@@ -49,7 +49,7 @@ static void print_summaries(const struct capture *list, size_t n, const char *id
 /* Other users' processes are root's business: stacks and command lines are in there. */
 static int show_captures(struct common *common, int64_t id, const char *text)
 {
-	struct store *store = client_give_up_rights(common, 0) ? NULL : open_common_store(common, STORE_READ);
+	struct store *store = client_give_up_rights(common, 0) ? NULL : common_open_store(common, STORE_READ);
 	struct capture *list = NULL;
 	size_t n = 0;
 
@@ -77,9 +77,9 @@ static int show_mark(struct common *common, const char *text)
 	uint64_t id;
 	int r;
 
-	if (parse_u64(text, &id) < 0)
-		return usage_error("show", "invalid mark number '%s' ('whyslow list' shows the marks); pass a moment with --at", text);
-	store = open_common_store(common, STORE_READ);
+	if (str_parse_u64(text, &id) < 0)
+		return verb_usage_error("show", "invalid mark number '%s' ('whyslow list' shows the marks); pass a moment with --at", text);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	r = store_mark_get(store, (int64_t)id, &mark);
@@ -95,7 +95,7 @@ static int show_mark(struct common *common, const char *text)
 		return show_captures(common, (int64_t)id, text);
 	}
 	if (!common->json)
-		printf("%s %" PRIu64 ", %s%s%s\n\n", mark_is_of_rule(&mark) ? "Caught" : "Mark", id, format_local(mark.wall, at, sizeof(at)), mark.note ? ": " : "",
+		printf("%s %" PRIu64 ", %s%s%s\n\n", mark_is_of_rule(&mark) ? "Caught" : "Mark", id, clock_format_local(mark.wall, at, sizeof(at)), mark.note ? ": " : "",
 		       mark.note ? mark.note : "");
 	r = why_at(common, mark.wall, mark.id);
 	mark_free(&mark);
@@ -108,8 +108,8 @@ static int run(struct common *common, int argc, char **argv)
 	struct snapshot_view view = {why_args.at, why_args.since, why_args.who, why_args.window, why_args.top == 5 ? PROCESSES_DEFAULT : (unsigned)why_args.top};
 
 	if (argc > 2)
-		return usage_error("show", "expected one mark's number, or none, not '%s'", argv[2]);
-	return argc == 2 ? show_mark(common, argv[1]) : snapshot_show(common, &view);
+		return verb_usage_error("show", "expected one mark's number, or none, not '%s'", argv[2]);
+	return argc == 2 ? show_mark(common, argv[1]) : process_snapshot_show(common, &view);
 }
 
 const struct verb verb_show = {

@@ -119,7 +119,7 @@ static void find_feature(struct top *t)
 
 /* --- questions and answers --- */
 
-static int ask_question(struct top *t, enum question which)
+static int ask_question(struct top *t, enum top_question which)
 {
 	const char *words[16] = {"show", "--json"};
 	size_t n = 2;
@@ -152,9 +152,9 @@ void top_ask_what_is_stale(struct top *t)
 	for (int i = 0; i < QUESTIONS; i++) {
 		int r;
 
-		if (!t->stale[i] || t->asked[i].asked || (i == ASK_BOARD && boot_now() < t->ended + RETRY_AFTER))
+		if (!t->stale[i] || t->asked[i].asked || (i == ASK_BOARD && clock_boot() < t->ended + RETRY_AFTER))
 			continue;
-		r = ask_question(t, (enum question)i);
+		r = ask_question(t, (enum top_question)i);
 		if (r < 0)
 			top_say(t, "cannot ask: %s", strerror(-r));
 	}
@@ -165,13 +165,13 @@ static void stay_there(struct top *t)
 {
 	const char *at = json_string_value(json_object_get(t->answers[ASK_BOARD], "at"));
 
-	if (!at || parse_time(at, wall_now(), &t->at) < 0)
+	if (!at || clock_parse_time(at, clock_wall(), &t->at) < 0)
 		return;
 	t->screen.live = false;
 	snprintf(t->at_text, sizeof(t->at_text), "%s", at);
 }
 
-static void take_answer(struct top *t, enum question which, json_t *answer)
+static void take_answer(struct top *t, enum top_question which, json_t *answer)
 {
 	json_decref(t->answers[which]);
 	t->answers[which] = answer;
@@ -200,7 +200,7 @@ static void tell_errors(struct top *t, const struct inquiry *q)
 		top_say(t, "%s", errors.data);
 }
 
-void top_read_answer(struct top *t, enum question which)
+void top_read_answer(struct top *t, enum top_question which)
 {
 	struct inquiry *q = &t->asked[which];
 	int more = ask_read(q);
@@ -216,7 +216,7 @@ void top_read_answer(struct top *t, enum question which)
 		stay_there(t);
 	if (which == ASK_BOARD && !t->at) {
 		t->stale[which] = true; /* the recorder was restarted, or an answer may take only so long */
-		t->ended = boot_now();
+		t->ended = clock_boot();
 	}
 }
 
@@ -227,7 +227,7 @@ void top_show_moment(struct top *t, int64_t at)
 	t->at = at;
 	t->screen.live = !at;
 	if (at)
-		format_rfc3339(at, t->at_text, sizeof(t->at_text));
+		clock_format_rfc3339(at, t->at_text, sizeof(t->at_text));
 	ask_end(&t->asked[ASK_BOARD]);
 	t->stale[ASK_BOARD] = true;
 	t->ended = 0;
@@ -239,9 +239,9 @@ void top_travel(struct top *t, int64_t by)
 	const char *at = json_string_value(json_object_get(t->answers[ASK_BOARD], "at"));
 	int64_t now = t->at;
 
-	if (!now && (!at || parse_time(at, wall_now(), &now) < 0))
-		now = wall_now();
-	if (now + by >= wall_now())
+	if (!now && (!at || clock_parse_time(at, clock_wall(), &now) < 0))
+		now = clock_wall();
+	if (now + by >= clock_wall())
 		top_show_moment(t, 0);
 	else
 		top_show_moment(t, now + by);

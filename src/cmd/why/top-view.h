@@ -15,7 +15,7 @@
 #define WHEEL	    3 /* lines */
 #define KEY_ESCAPE  27
 
-enum question { ASK_BOARD, ASK_PROCESS, ASK_SERIES, QUESTIONS };
+enum top_question { ASK_BOARD, ASK_PROCESS, ASK_SERIES, QUESTIONS };
 
 struct top {
 	struct asker asker;
@@ -48,7 +48,7 @@ void top_choose_process(struct top *t);
 void top_choose_feature(struct top *t);
 void top_ask_what_is_stale(struct top *t);
 /* Takes what has come of an answer; its end may make it stale. */
-void top_read_answer(struct top *t, enum question which);
+void top_read_answer(struct top *t, enum top_question which);
 /* wall ns; 0 = live */
 void top_show_moment(struct top *t, int64_t at);
 void top_travel(struct top *t, int64_t by);

@@ -52,7 +52,7 @@ static bool moment_of(const json_t *mark, int64_t *ret_wall)
 {
 	const char *at = json_string_value(json_object_get(mark, "at"));
 
-	return at && parse_time(at, 0, ret_wall) == 0;
+	return at && clock_parse_time(at, 0, ret_wall) == 0;
 }
 
 /* Events of the past are kept of marks alone: the number of the one nearest to the moment, if its events may tell of it. */
@@ -81,11 +81,11 @@ bool top_go_to(struct top *t, const char *text)
 	json_t *root;
 	size_t i;
 
-	if (parse_time(text, wall_now(), &at) == 0) {
+	if (clock_parse_time(text, clock_wall(), &at) == 0) {
 		top_show_moment(t, at);
 		return true;
 	}
-	if (parse_u64(text, &number) < 0)
+	if (str_parse_u64(text, &number) < 0)
 		return false;
 	root = read_marks(t);
 	json_array_foreach(json_object_get(root, "marks"), i, mark)

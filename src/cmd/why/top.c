@@ -42,7 +42,7 @@ static void wait_for_something(struct top *t)
 	poll(fds, ARRAY_SIZE(fds), t->stale[ASK_BOARD] ? 500 : -1);
 	for (int i = 0; i < QUESTIONS; i++)
 		if (fds[1 + i].revents)
-			top_read_answer(t, (enum question)i);
+			top_read_answer(t, (enum top_question)i);
 	if (fds[0].revents & (POLLHUP | POLLERR))
 		t->quit = true;
 	for (int key = getch(); key != ERR; key = getch())
@@ -55,7 +55,7 @@ static int show(struct common *common)
 	const char *error;
 
 	if (arg_at && !top_go_to(&t, arg_at))
-		return usage_error("top", "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", arg_at);
+		return verb_usage_error("top", "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", arg_at);
 	if (arg_window)
 		snprintf(t.window_text, sizeof(t.window_text), "%llds", arg_window / NS_PER_SEC);
 	if (terminal_open(&error) < 0) {
@@ -87,7 +87,7 @@ static int run(struct common *common, int argc, char **argv)
 	pid_t view;
 
 	if (argc > 1)
-		return usage_error("top", "unexpected argument '%s'", argv[1]);
+		return verb_usage_error("top", "unexpected argument '%s'", argv[1]);
 	view = terminal ? fork() : 0;
 	if (view == 0) {
 		status = show(common);

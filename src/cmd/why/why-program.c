@@ -65,7 +65,7 @@ static bool is_called(unsigned pid, const char *who)
 	_cleanup_fclose_ FILE *f = NULL;
 	uint64_t number;
 
-	if (parse_u64(who, &number) == 0)
+	if (str_parse_u64(who, &number) == 0)
 		return number == pid;
 	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
 	f = fopen(path, "re");
@@ -113,7 +113,7 @@ static size_t worth(const struct wait_chain *c)
 
 static int find_again(struct program_question *q, const struct viewer *viewer)
 {
-	struct chain_question again = {"/proc", viewer, GOES_ON, &q->requests};
+	struct chain_question again = {"/proc", viewer, GOES_ON, &q->requests, NULL};
 	unsigned pid = q->found.chain.links.v[0].pid;
 
 	wait_chain_free(&q->found.chain);
@@ -123,7 +123,7 @@ static int find_again(struct program_question *q, const struct viewer *viewer)
 
 static int find_chain(struct program_question *q, const struct viewer *viewer)
 {
-	struct chain_question live = {"/proc", viewer, q->found.pids.n > 1 ? 0 : GOES_ON, &q->requests};
+	struct chain_question live = {"/proc", viewer, q->found.pids.n > 1 ? 0 : GOES_ON, &q->requests, NULL};
 	int r = 0;
 
 	for (size_t i = 0; q->now && r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
@@ -149,7 +149,7 @@ static bool is_meant(const struct program_question *q, const struct thread_line 
 	const struct timeline *t = &q->timeline;
 	uint64_t number;
 
-	if (parse_u64(q->who, &number) == 0)
+	if (str_parse_u64(q->who, &number) == 0)
 		return line->tgid == number;
 	for (size_t i = 0; i < q->found.pids.n; i++)
 		if (q->found.pids.v[i] == line->tgid)
@@ -284,7 +284,7 @@ static int find_blame(struct program_question *q, struct why_query *asked)
 	if (from >= to)
 		return 0;
 	r = blame_build(&q->timeline, from, to, threads, n, LEVEL_PROCESS, &q->found.by_process);
-	blame_sort(&q->found.by_process);
+	r = r ?: blame_sort_by_holder(&q->found.by_process);
 	if (r == 0)
 		q->found.timeline = &q->timeline;
 	return r ?: find_where_held(q, &asked->trace);

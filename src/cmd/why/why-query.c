@@ -1,8 +1,10 @@
 #include "cmd/why/why-query.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/data/clock.h"
@@ -17,6 +19,7 @@
 #define EVENTS_MOST	150000 /* of the newest: 0.1 to 0.2 s of CPU, within the budget of a question (service-budget.h) */
 #define EVENTS_PATIENCE 150 /* ms */
 #define ALL_PATIENCE	20000 /* ms, for every event there is */
+#define MARK_PATIENCE	(2 * NS_PER_SEC) /* a full ring is copied and named within one on an idle machine */
 #define EVENTS_UNTIL	(150 * NS_PER_MS) /* into a question: with events the answer takes 0.1 s more, and the first line is due after 0.3 s */
 #define RING_REACHES (1800 * NS_PER_SEC) /* no ring reaches further back */
 #define LIVE (10 * NS_PER_SEC) /* for so long those who hung are taken to hang still */
@@ -29,9 +32,9 @@ int why_query_parse(struct common *common, const char *text, struct why_query *a
 	uint64_t id;
 	int r;
 
-	if (parse_u64(text, &id) < 0)
-		return parse_time(text, wall_now(), &a->request.at);
-	store = open_common_store(common, STORE_READ);
+	if (str_parse_u64(text, &id) < 0)
+		return clock_parse_time(text, clock_wall(), &a->request.at);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return -EIO;
 	r = store_mark_get(store, (int64_t)id, &mark);
@@ -54,8 +57,8 @@ int why_query_wrong_time(const char *verb, const char *text, int r)
 	if (r == -EIO)
 		return EXIT_CANNOT;
 	if (r == -ENOENT)
-		return usage_error(verb, "there is no mark %s; 'whyslow list' shows them", text);
-	return usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", text);
+		return verb_usage_error(verb, "there is no mark %s; 'whyslow list' shows them", text);
+	return verb_usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", text);
 }
 
 int why_query_load_causes(struct why_query *a)
@@ -77,13 +80,28 @@ static void find_events_of_now(const struct common *common, struct why_query *a)
 	const int patience = a->waits ? ALL_PATIENCE : EVENTS_PATIENCE;
 	int r;
 
-	if (common->from_file || asks_recorder(common))
+	if (common->from_file || common_asks_recorder(common) || !common_has_own_recorder(common))
 		return;
-	a->request.events_until = a->waits ? 0 : monotonic_now() + EVENTS_UNTIL;
+	a->request.events_until = a->waits ? 0 : clock_monotonic() + EVENTS_UNTIL;
 	r = common->capture ? capture_freeze(common->capture, most, false, patience, &a->trace) :
 			      capture_now(common->config.store_run_dir, most, patience, &a->trace, &error);
 	if (r == 0 && trace_hide(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
+	else if (r != -ETIMEDOUT)
+		a->request.events_until = 0; /* there are none to wait for */
+}
+
+/* The recorder writes them while who pressed already asks, and has no time for another copy. In its own process a copy is at hand. */
+static void wait_for_events_of_mark(const struct common *common, const struct why_query *a, const char *path)
+{
+	_cleanup_free_ char *socket = NULL;
+	const struct timespec pause = {.tv_nsec = 10 * NS_PER_MS};
+	int64_t until = clock_monotonic() + MARK_PATIENCE;
+
+	if (common->capture || !why_query_is_live(common, a) || asprintf(&socket, "%s/press", common->config.store_run_dir) < 0 || !folder_path_exists(socket))
+		return;
+	while (!folder_path_exists(path) && clock_monotonic() < until)
+		nanosleep(&pause, NULL);
 }
 
 static void find_events_of_mark(const struct common *common, struct why_query *a)
@@ -91,6 +109,8 @@ static void find_events_of_mark(const struct common *common, struct why_query *a
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
 	_cleanup_free_ char *path = folder ? trace_file_of(folder, a->mark) : NULL, *error = NULL;
 
+	if (path)
+		wait_for_events_of_mark(common, a, path);
 	if (path && folder_path_exists(path) && trace_read_file(path, &a->trace, &error) == 0 && trace_hide(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 	if (error)
@@ -110,7 +130,7 @@ void why_query_find_past_events(const struct common *common, struct why_query *a
 {
 	bool waits = a->waits;
 
-	if (a->request.trace || a->mark || wall_now() - a->request.at > RING_REACHES)
+	if (a->request.trace || a->mark || clock_wall() - a->request.at > RING_REACHES)
 		return;
 	a->waits = true;
 	find_events_of_now(common, a);
@@ -123,7 +143,7 @@ void why_query_find_past_events(const struct common *common, struct why_query *a
 
 bool why_query_is_live(const struct common *common, const struct why_query *a)
 {
-	int64_t passed = wall_now() - a->request.at;
+	int64_t passed = clock_wall() - a->request.at;
 
 	return !common->from_file && passed >= 0 && passed < LIVE;
 }

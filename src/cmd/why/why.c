@@ -156,7 +156,7 @@ static int answer_from(struct common *common, struct store *store, struct why_qu
 		compare_with_earlier(common, store, asked->mark, &a);
 	status = finish(common, r, request, &a, store);
 	if (r == 0)
-		warn_of_damage(store);
+		verb_warn_of_damage(store);
 	why_data_free(&data);
 	return status;
 }
@@ -170,16 +170,16 @@ static int prepare(struct common *common, struct why_query *asked)
 	request->window = why_args.window ? why_args.window : common->config.answer_window;
 	request->only = why_args.who;
 	request->viewer = common->viewer;
-	if (why_args.since && parse_time(why_args.since, wall_now(), &request->since) < 0)
-		return usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
+	if (why_args.since && clock_parse_time(why_args.since, clock_wall(), &request->since) < 0)
+		return verb_usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
 	if (why_args.model) {
 		request->method = method_find(why_args.model);
 		if (!request->method)
-			return usage_error("why", "unknown model '%s'; expected blame, gaussian or unusual", why_args.model);
+			return verb_usage_error("why", "unknown model '%s'; expected blame, gaussian or unusual", why_args.model);
 	}
 	if (why_args.window_mode) {
 		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)
-			return usage_error("why", "invalid --window-mode '%s'; expected past or block", why_args.window_mode);
+			return verb_usage_error("why", "invalid --window-mode '%s'; expected past or block", why_args.window_mode);
 		request->block = *why_args.window_mode == 'b';
 	}
 	request->ret_facts = why_args.facts ? &asked->facts : NULL;
@@ -210,7 +210,7 @@ static int answer_moment(struct common *common, struct why_query *asked)
 	status = client_give_up_rights(common, asked->mark ? CLIENT_SAVES_ANSWERS : 0);
 	if (status)
 		return status;
-	store = open_common_store(common, STORE_READ);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	status = answer_from(common, store, asked);
@@ -228,7 +228,7 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 static int why_now(struct common *common)
 {
 	struct store_paths paths = common_paths(common);
-	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = wall_now(), .proc_root = "/proc"}};
+	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = clock_wall(), .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 	int status = prepare(common, &asked);
@@ -298,7 +298,7 @@ static bool boot_is_unrecorded(struct common *common, int64_t start)
 /* From the machine's start to now, or to ten minutes after it. */
 static int why_boot(struct common *common)
 {
-	int64_t now = wall_now(), start = now - boot_now();
+	int64_t now = clock_wall(), start = now - clock_boot();
 	_cleanup_why_query_ struct why_query asked = {.by_the_clock = true, .request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
 	struct store *store;
 	int status = prepare(common, &asked);
@@ -308,7 +308,7 @@ static int why_boot(struct common *common)
 	if (boot_is_unrecorded(common, start))
 		return boot_unrecorded(common, start);
 	asked.request.since = start;
-	store = open_common_store(common, STORE_READ);
+	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
 	asked.request.window = BOOT_LONGEST;
@@ -321,7 +321,7 @@ static int why_boot(struct common *common)
 static int why_one(struct common *common, const char *who)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
-	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = wall_now(), .proc_root = common->from_file ? NULL : "/proc"}};
+	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = clock_wall(), .proc_root = common->from_file ? NULL : "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store = NULL;
 	int r, status;
@@ -332,12 +332,12 @@ static int why_one(struct common *common, const char *who)
 		if (r < 0)
 			return why_query_wrong_time("why", why_args.at, r);
 	}
-	if (why_args.since && parse_time(why_args.since, wall_now(), &asked.request.since) < 0)
-		return usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
+	if (why_args.since && clock_parse_time(why_args.since, clock_wall(), &asked.request.since) < 0)
+		return verb_usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
 	why_query_find_events(common, &asked);
 	why_query_find_past_events(common, &asked);
 	if (common->from_file || why_args.at) {
-		store = open_common_store(common, STORE_READ);
+		store = common_open_store(common, STORE_READ);
 		if (!store)
 			return EXIT_CANNOT;
 	} else if (store_open(&paths, STORE_READ, &store, &error) < 0) {
@@ -355,9 +355,9 @@ static int run(struct common *common, int argc, char **argv)
 	int r;
 
 	if (argc > 2 || (argc == 2 && (why_args.boot || why_args.who)))
-		return usage_error("why", "expected one WHO (a pid, unit or name), or none: 'whyslow why postgres'");
+		return verb_usage_error("why", "expected one WHO (a pid, unit or name), or none: 'whyslow why postgres'");
 	if (argc == 2 && common->from_file && !why_args.at)
-		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
+		return verb_usage_error("why", "--from needs --at TIME: a recording has no 'now'");
 	if (argc == 2)
 		return why_one(common, argv[1]);
 	if (why_args.boot)
@@ -365,7 +365,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (!why_args.at && !common->from_file)
 		return why_now(common);
 	if (!why_args.at)
-		return usage_error("why", "--from needs --at TIME: a recording has no 'now'");
+		return verb_usage_error("why", "--from needs --at TIME: a recording has no 'now'");
 	r = why_query_parse(common, why_args.at, &asked);
 	return r < 0 ? why_query_wrong_time("why", why_args.at, r) : answer_moment(common, &asked);
 }

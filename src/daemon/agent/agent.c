@@ -55,7 +55,7 @@ static int on_caught(sd_bus_message *m, void *data, sd_bus_error *error)
 	if (!is_trusted(m) || sd_bus_message_read(m, "xss", &id, &event, &note) < 0)
 		return 0;
 	known = a->shown_at && id == a->incident;
-	if (!known && a->shown_at && boot_now() - a->shown_at < AT_MOST_ONE)
+	if (!known && a->shown_at && clock_boot() - a->shown_at < AT_MOST_ONE)
 		return 0;
 	if (!known)
 		notification_forget(&a->shown);
@@ -63,7 +63,7 @@ static int on_caught(sd_bus_message *m, void *data, sd_bus_error *error)
 			      note, ACTION_LOOK) < 0)
 		return 0;
 	a->incident = id;
-	a->shown_at = boot_now();
+	a->shown_at = clock_boot();
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static int on_action(sd_bus_message *m, void *data, sd_bus_error *error)
 	(void)error;
 	if (sd_bus_message_read(m, "us", &shown, &action) >= 0 && shown == a->shown.id &&
 	    strcmp(action, "look") == 0)
-		look_at(a->incident);
+		button_show_mark(a->incident);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ static void on_pressed(void *data)
 {
 	struct agent *a = data;
 
-	press(a->presses);
+	button_press(a->presses);
 	if (priority_guard_acted(a->guard))
 		(void)realtime_kit_ask(a->system);
 }

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "act/foreground.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/system/spawn.h"
@@ -21,7 +22,7 @@
 
 extern char **environ;
 
-enum question { ASK_NOTHING, ASK_MARK, ASK_ANSWER, ASK_NOTE };
+enum question { ASK_NOTHING, ASK_MARK, ASK_ANSWER, ASK_WINDOW, ASK_NOTE };
 
 struct button_presses {
 	sd_event *event;
@@ -29,7 +30,10 @@ struct button_presses {
 	struct asker asker;
 	struct notification shown;
 	int64_t pressed_at; /* boot ns */
-	int64_t mark;	    /* 0 = not told yet */
+	int64_t mark;	    /* 0 = not known yet */
+	uint32_t window;    /* the process of the active window at the press; 0 = not known */
+	bool slow;	    /* the machine's answer */
+	char *summary;	    /* ... */
 	/* one question at a time; a note waits for its turn */
 	enum question asked;
 	struct inquiry inquiry;
@@ -48,7 +52,7 @@ static unsigned actions(const struct button_presses *p)
 	return p->mark ? ACTION_LOOK | ACTION_NOTE : 0;
 }
 
-void look_at(int64_t mark)
+void button_show_mark(int64_t mark)
 {
 	char id[24];
 	char *argv[] = {(char *)"whyslow", (char *)"open", id, NULL};
@@ -72,10 +76,29 @@ static void take_mark(struct button_presses *p, json_t *answer)
 static void take_answer(struct button_presses *p, json_t *answer)
 {
 	const char *summary = json_string_value(json_object_get(answer, "summary"));
-	bool slow = json_is_true(json_object_get(answer, "slow"));
 
-	(void)notification_show(&p->shown, p->user, slow ? "It is slow" : "Marked",
+	p->slow = json_is_true(json_object_get(answer, "slow"));
+	free(p->summary);
+	p->summary = summary ? strdup(summary) : NULL;
+	(void)notification_show(&p->shown, p->user, p->slow ? "It is slow" : "Marked",
 				summary ? summary : "Nothing is known of that moment", actions(p));
+	if (p->window)
+		ask(p, ASK_WINDOW);
+}
+
+/* A program that hangs is what the press was about, where the machine is not slow. */
+static void take_window(struct button_presses *p, json_t *answer)
+{
+	const char *summary = json_string_value(json_object_get(answer, "summary"));
+	_cleanup_str_ struct str text = {};
+
+	if (!summary || !json_is_true(json_object_get(answer, "slow")))
+		return;
+	if (p->slow && p->summary)
+		str_printf(&text, "%s. ", p->summary);
+	str_printf(&text, "The active window: %s", summary);
+	if (!text.error)
+		(void)notification_show(&p->shown, p->user, "It is slow", text.data, actions(p));
 }
 
 static void say_why_not(struct button_presses *p)
@@ -99,7 +122,7 @@ static void finish(struct button_presses *p)
 		p->inquiry.text.len ? json_loadb(p->inquiry.text.data, p->inquiry.text.len, 0, NULL) : NULL;
 
 	p->reading = sd_event_source_disable_unref(p->reading);
-	if (asked != ASK_NOTE && !answer)
+	if (asked != ASK_NOTE && asked != ASK_WINDOW && !answer)
 		say_why_not(p);
 	ask_end(&p->inquiry);
 	p->asked = ASK_NOTHING;
@@ -107,6 +130,8 @@ static void finish(struct button_presses *p)
 		take_mark(p, answer);
 	else if (asked == ASK_ANSWER && answer)
 		take_answer(p, answer);
+	else if (asked == ASK_WINDOW && answer)
+		take_window(p, answer);
 	json_decref(answer);
 	if (p->asked == ASK_NOTHING && p->note && p->mark)
 		ask(p, ASK_NOTE);
@@ -132,8 +157,8 @@ static void ask(struct button_presses *p, enum question what)
 	size_t n = 0;
 	int r;
 
-	snprintf(id, sizeof(id), "%" PRId64, p->mark);
-	words[n++] = what == ASK_ANSWER ? "show" : "mark";
+	snprintf(id, sizeof(id), "%" PRId64, what == ASK_WINDOW ? (int64_t)p->window : p->mark);
+	words[n++] = what == ASK_ANSWER ? "show" : what == ASK_WINDOW ? "why" : "mark";
 	if (what == ASK_NOTE)
 		words[n++] = "--id";
 	else
@@ -162,9 +187,9 @@ static void drop_question(struct button_presses *p)
 	p->asked = ASK_NOTHING;
 }
 
-void press(struct button_presses *p)
+void button_press(struct button_presses *p)
 {
-	int64_t now = boot_now();
+	int64_t now = clock_boot();
 
 	if (p->pressed_at && now - p->pressed_at < AGAIN)
 		return;
@@ -174,6 +199,8 @@ void press(struct button_presses *p)
 	notification_forget(&p->shown);
 	/* the ring is frozen first, then people are told */
 	ask(p, ASK_MARK);
+	p->window = 0;
+	(void)foreground_find(&p->window);
 	if (p->asked == ASK_MARK)
 		(void)notification_show(&p->shown, p->user, "Marked", "Looking for the reason ...", 0);
 }
@@ -205,7 +232,7 @@ static int on_reply(sd_bus_message *m, void *data, sd_bus_error *error)
 static void close_dialog(struct button_presses *p)
 {
 	p->dialog_source = sd_event_source_disable_unref(p->dialog_source);
-	close_fd(&p->dialog);
+	cleanup_fd(&p->dialog);
 	p->dialog = -1;
 	str_free(&p->written);
 	p->written = (struct str){};
@@ -251,7 +278,7 @@ static void open_dialog(struct button_presses *p)
 	if (r == 0 && sd_event_add_io(p->event, &p->dialog_source, p->dialog, EPOLLIN, on_dialog, p) >= 0)
 		return;
 	close_dialog(p);
-	look_at(p->mark); /* the web view has a place for notes */
+	button_show_mark(p->mark); /* the web view has a place for notes */
 }
 
 static int on_action(sd_bus_message *m, void *data, sd_bus_error *error)
@@ -264,7 +291,7 @@ static int on_action(sd_bus_message *m, void *data, sd_bus_error *error)
 	if (sd_bus_message_read(m, "us", &id, &action) < 0 || id != p->shown.id || !p->mark)
 		return 0;
 	if (strcmp(action, "look") == 0)
-		look_at(p->mark);
+		button_show_mark(p->mark);
 	else if (strcmp(action, "note") == 0)
 		open_dialog(p);
 	return 0;
@@ -302,6 +329,7 @@ void button_close(struct button_presses *p)
 	drop_question(p);
 	close_dialog(p);
 	free(p->note);
+	free(p->summary);
 	free(p->shown.summary);
 	free(p->shown.body);
 	free(p);

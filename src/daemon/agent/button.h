@@ -13,6 +13,6 @@ struct button_presses;
 int button_open(sd_event *event, sd_bus *user, const struct asker *asker, struct button_presses **ret);
 void button_close(struct button_presses *p);
 /* The button was pressed. Does not wait for anybody. */
-void press(struct button_presses *p);
+void button_press(struct button_presses *p);
 /* A notification's "Why?": opens the incident in the browser. */
-void look_at(int64_t mark);
+void button_show_mark(int64_t mark);

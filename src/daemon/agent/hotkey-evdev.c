@@ -110,7 +110,7 @@ static int add_device(struct evdev *s, const struct hotkey_options *o, const cha
 
 static int add_all(struct evdev *s, const struct hotkey_options *o, char **ret_why)
 {
-	_cleanup_(close_folder) DIR *folder = opendir(FOLDER);
+	_cleanup_(folder_close) DIR *folder = opendir(FOLDER);
 	int refused = folder ? 0 : errno;
 	struct dirent *e;
 
@@ -125,7 +125,7 @@ static int add_all(struct evdev *s, const struct hotkey_options *o, char **ret_w
 	}
 	if (s->devices.n)
 		return 0;
-	return fail_with(ret_why, refused ? -refused : -ENODEV,
+	return str_fail(ret_why, refused ? -refused : -ENODEV,
 			 refused == EACCES ? "this user may not read the keyboard (group 'input')"
 					   : "there is no keyboard with %s",
 			 o->key);
@@ -151,13 +151,13 @@ static int evdev_open(const struct hotkey_options *o, void **ret, char **ret_why
 
 	if (!s)
 		return -ENOMEM;
-	(void)key_parse(o->key, &key);
+	(void)hotkey_parse(o->key, &key);
 	s->pressed = o->pressed;
 	s->data = o->data;
 	s->wanted = key.modifiers;
-	s->code = key_code(key.name);
+	s->code = hotkey_code(key.name);
 	if (s->code < 0)
-		r = fail_with(ret_why, -EINVAL,
+		r = str_fail(ret_why, -EINVAL,
 			      "the input devices' number of '%s' is not known: choose Scroll_Lock, Pause or "
 			      "F1 to F15",
 			      key.name);
@@ -166,7 +166,7 @@ static int evdev_open(const struct hotkey_options *o, void **ret, char **ret_why
 	else
 		r = add_all(s, o, ret_why);
 	if (r < 0 && !*ret_why)
-		(void)fail_with(ret_why, r, "%s cannot be read: %s", o->device, strerror(-r));
+		(void)str_fail(ret_why, r, "%s cannot be read: %s", o->device, strerror(-r));
 	if (r < 0) {
 		evdev_close(s);
 		return r;

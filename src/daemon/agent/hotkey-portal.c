@@ -144,7 +144,7 @@ static char *write_trigger(const char *text)
 	_cleanup_str_ struct str out = {};
 	struct key_name key;
 
-	(void)key_parse(text, &key);
+	(void)hotkey_parse(text, &key);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (key.modifiers >> i & 1)
 			str_puts(&out, names[i]);
@@ -183,7 +183,7 @@ static int portal_open(const struct hotkey_options *o, void **ret, char **ret_wh
 					     "session_handle_token", "s", "whyslow");
 	if (r < 0) {
 		portal_close(p);
-		return fail_with(ret_why, r, "the desktop's portal cannot be asked: %s", strerror(-r));
+		return str_fail(ret_why, r, "the desktop's portal cannot be asked: %s", strerror(-r));
 	}
 	*ret = p;
 	return 0;

@@ -129,17 +129,17 @@ static int connect_to_server(struct x11 *s, const struct hotkey_options *o, char
 		return r;
 	s->display = s->x.XOpenDisplay(NULL);
 	if (!s->display)
-		return fail_with(ret_why, -ECONNREFUSED, "the X server %s does not answer",
+		return str_fail(ret_why, -ECONNREFUSED, "the X server %s does not answer",
 				 getenv("DISPLAY") ? getenv("DISPLAY") : "(DISPLAY is not set)");
-	(void)key_parse(o->key, &key);
+	(void)hotkey_parse(o->key, &key);
 	s->code = s->x.XKeysymToKeycode(s->display, s->x.XStringToKeysym(key.name));
 	if (!s->code)
-		return fail_with(ret_why, -EINVAL, "this keyboard has no key '%s' ('xev' prints the names)",
+		return str_fail(ret_why, -EINVAL, "this keyboard has no key '%s' ('xev' prints the names)",
 				 key.name);
 	(void)s->x.XkbSetDetectableAutoRepeat(s->display, True, NULL);
 	r = grab(s, key.modifiers);
 	if (r < 0)
-		return fail_with(ret_why, r, "another program has %s: choose another key (agent.key)",
+		return str_fail(ret_why, r, "another program has %s: choose another key (agent.key)",
 				 o->key);
 	return sd_event_add_io(o->event, &s->source, s->x.XConnectionNumber(s->display), EPOLLIN, on_events,
 			       s);

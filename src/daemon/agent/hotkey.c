@@ -17,7 +17,7 @@ struct hotkey {
 
 static const struct hotkey_way *const ways[] = {&hotkey_portal, &hotkey_x11, &hotkey_evdev};
 
-int key_parse(const char *text, struct key_name *ret)
+int hotkey_parse(const char *text, struct key_name *ret)
 {
 	static const struct {
 		const char *name;
@@ -45,7 +45,7 @@ int key_parse(const char *text, struct key_name *ret)
 	return *text ? 0 : -EINVAL;
 }
 
-int key_code(const char *name)
+int hotkey_code(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -103,9 +103,9 @@ int hotkey_open(const struct hotkey_options *o, struct hotkey **ret, char **ret_
 	if (!h)
 		return -ENOMEM;
 	if (!way)
-		r = fail_with(ret_words, -EINVAL, "cannot listen by '%s'; expected x11, portal or evdev", o->way);
-	else if (key_parse(o->key, &key) < 0)
-		r = fail_with(ret_words, -EINVAL, "invalid key '%s'; expected Scroll_Lock, Ctrl+Alt+F12", o->key);
+		r = str_fail(ret_words, -EINVAL, "cannot listen by '%s'; expected x11, portal or evdev", o->way);
+	else if (hotkey_parse(o->key, &key) < 0)
+		r = str_fail(ret_words, -EINVAL, "invalid key '%s'; expected Scroll_Lock, Ctrl+Alt+F12", o->key);
 	else
 		r = way->open(o, &h->state, ret_words);
 	if (r < 0) {

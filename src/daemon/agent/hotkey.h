@@ -42,6 +42,6 @@ struct key_name {
 	const char *name; /* points into the text */
 };
 /* "Ctrl+Alt+F12". 0 or -EINVAL. */
-int key_parse(const char *text, struct key_name *ret);
+int hotkey_parse(const char *text, struct key_name *ret);
 /* The input devices' number of a key; -EINVAL for a name that is not known. */
-int key_code(const char *name);
+int hotkey_code(const char *name);

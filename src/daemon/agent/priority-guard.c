@@ -124,7 +124,7 @@ int priority_guard_start(int fd, struct priority_guard **ret)
 	if (r == 0)
 		r = start_thread(g);
 	if (r < 0) {
-		close_fd(&g->stop);
+		cleanup_fd(&g->stop);
 		free(g);
 		return r;
 	}
@@ -145,6 +145,6 @@ void priority_guard_stop(struct priority_guard *g)
 		return;
 	(void)!write(g->stop, &one, sizeof(one));
 	pthread_join(g->thread, NULL);
-	close_fd(&g->stop);
+	cleanup_fd(&g->stop);
 	free(g);
 }

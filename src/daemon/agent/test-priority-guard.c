@@ -33,12 +33,12 @@ static int set_priority(int priority)
 /* Takes the CPU until the other thread has read; too long for a CPU is as good as for ever. */
 static void *take_cpu(void *data)
 {
-	int64_t end = monotonic_now() + HOG_MOST;
+	int64_t end = clock_monotonic() + HOG_MOST;
 
 	(void)data;
 	stay_on_one_cpu();
 	(void)set_priority(HIGH);
-	while (!atomic_load(&was_read) && monotonic_now() < end)
+	while (!atomic_load(&was_read) && clock_monotonic() < end)
 		;
 	return (void *)(uintptr_t)atomic_load(&was_read);
 }

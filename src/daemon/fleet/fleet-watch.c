@@ -51,7 +51,7 @@ static void pull_free(struct pull *p)
 	free(p);
 }
 
-void watch_list_free(struct watch_list *l)
+void fleet_watch_list_free(struct watch_list *l)
 {
 	for (size_t i = 0; i < l->hosts.n; i++) {
 		struct watch_host *h = &l->hosts.v[i];
@@ -96,7 +96,7 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 	if (!url || *url == '#')
 		return 0;
 	if (!is_prometheus(url) && !str_starts(url, "https://") && !str_starts(url, "http://"))
-		return fail_with(ret_error, -EINVAL, "%s:%u: invalid host '%s'; expected https://HOST:PORT or prometheus://HOST:PORT", file, number, url);
+		return str_fail(ret_error, -EINVAL, "%s:%u: invalid host '%s'; expected https://HOST:PORT or prometheus://HOST:PORT", file, number, url);
 	h.url = strdup(url);
 	while (r == 0 && (word = strtok_r(NULL, " \t\r\n", &rest)))
 		r = take_word(&h, word);
@@ -104,8 +104,8 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 		h.url[strlen(h.url) - 1] = '\0';
 	h.pull = calloc(1, sizeof(*h.pull));
 	if (r == -EINVAL)
-		fail_with(ret_error, r, "%s:%u: expected name=, token= or ca= after the URL", file, number);
-	else if (!h.url || !h.pull || VEC_GROW(l->hosts) < 0)
+		str_fail(ret_error, r, "%s:%u: expected name=, token= or ca= after the URL", file, number);
+	else if (r < 0 || !h.url || !h.pull || VEC_GROW(l->hosts) < 0)
 		r = -ENOMEM;
 	else
 		l->hosts.v[l->hosts.n++] = h;
@@ -119,7 +119,7 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 	return r;
 }
 
-int watch_list_read(const char *file, struct watch_list *ret, char **ret_error)
+int fleet_watch_list_read(const char *file, struct watch_list *ret, char **ret_error)
 {
 	_cleanup_fclose_ FILE *f = fopen(file, "re");
 	_cleanup_free_ char *line = NULL;
@@ -128,13 +128,13 @@ int watch_list_read(const char *file, struct watch_list *ret, char **ret_error)
 	int r = 0;
 
 	if (!f)
-		return fail_with(ret_error, -errno, "cannot read the list of hosts %s: %s", file, strerror(errno));
+		return str_fail(ret_error, -errno, "cannot read the list of hosts %s: %s", file, strerror(errno));
 	for (unsigned number = 1; r == 0 && getline(&line, &n, f) >= 0; number++)
 		r = take_host(&l, file, number, line, ret_error);
 	if (r == 0 && !l.hosts.n)
-		r = fail_with(ret_error, -EINVAL, "%s names no host; expected lines such as https://HOST:9470", file);
+		r = str_fail(ret_error, -EINVAL, "%s names no host; expected lines such as https://HOST:9470", file);
 	if (r < 0)
-		watch_list_free(&l);
+		fleet_watch_list_free(&l);
 	else
 		*ret = l;
 	return r;
@@ -157,7 +157,7 @@ static void set_state(const struct watch *w, struct watch_host *h, bool ok, cons
 	h->words = words ? strdup(words) : NULL;
 }
 
-int watch_host_connect(const struct watch_host *h, const char *token_file, const char *ca_file, int64_t timeout, struct http_client **ret,
+int fleet_watch_host_connect(const struct watch_host *h, const char *token_file, const char *ca_file, int64_t timeout, struct http_client **ret,
 		       char **ret_error)
 {
 	struct http_client_options o = {.ca_file = h->ca_file ? h->ca_file : ca_file, .timeout = timeout};
@@ -166,7 +166,7 @@ int watch_host_connect(const struct watch_host *h, const char *token_file, const
 
 	token_file = h->token_file ? h->token_file : token_file;
 	if (!token_file)
-		return fail_with(ret_error, -EINVAL, "no token for it: --token-file FILE, or token=FILE behind its URL");
+		return str_fail(ret_error, -EINVAL, "no token for it: --token-file FILE, or token=FILE behind its URL");
 	r = user_credentials_read(token_file, &who, ret_error);
 	if (r < 0)
 		return r;
@@ -247,7 +247,7 @@ static int keep_answer(struct watch_host *h, const struct http_reply *reply, siz
 	*ret_n = part.times.n;
 	if (r == 0 && part.times.n) {
 		h->pull->next = part.times.v[part.times.n - 1] + 1;
-		h->pull->newest = boot_now();
+		h->pull->newest = clock_boot();
 		r = VEC_PUSH(h->pull->parts, part);
 		if (r < 0)
 			recorded_free(&part);
@@ -274,11 +274,11 @@ static int ask(struct watch_host *h, size_t *ret_n, char **ret_error)
 	if (r == 0)
 		r = http_check_status(h->pull->client, &q, &reply);
 	if (r < 0)
-		fail_with(ret_error, r, "%s", http_client_error(h->pull->client));
+		str_fail(ret_error, r, "%s", http_client_error(h->pull->client));
 	else
 		r = keep_answer(h, &reply, ret_n);
 	if (r == -EBADMSG && !*ret_error)
-		fail_with(ret_error, r, "its answer is not from whyslow: does 'whyslow serve' listen there?");
+		str_fail(ret_error, r, "its answer is not from whyslow: does 'whyslow serve' listen there?");
 	http_reply_free(&reply);
 	return r;
 }
@@ -312,12 +312,12 @@ static int pull_host(void *data, size_t i)
 	if (h->pull->next < begin)
 		h->pull->next = begin;
 	if (!h->pull->client)
-		r = watch_host_connect(h, w->options->token_file, w->options->ca_file, PULL_TIMEOUT, &h->pull->client, &error);
+		r = fleet_watch_host_connect(h, w->options->token_file, w->options->ca_file, PULL_TIMEOUT, &h->pull->client, &error);
 	for (int k = 0; r == 0 && n && k < ANSWERS_MAX; k++)
 		r = ask(h, &n, &error);
 	if (r < 0)
 		set_state(w, h, false, error ? error : strerror(-r));
-	else if (boot_now() - h->pull->newest > SILENT_ROUNDS * w->options->every + 5 * NS_PER_SEC)
+	else if (clock_boot() - h->pull->newest > SILENT_ROUNDS * w->options->every + 5 * NS_PER_SEC)
 		set_state(w, h, false, "it answers, but records nothing new: is its recorder running?");
 	else
 		set_state(w, h, true, NULL);
@@ -377,8 +377,8 @@ static int one_round(struct watch *w, void (*tell)(void *data, const struct watc
 	struct fleet *fleet = NULL;
 	int r;
 
-	w->now = round.at = wall_now();
-	(void)work_in_parallel(16, w->list->hosts.n, pull_host, w);
+	w->now = round.at = clock_wall();
+	(void)parallel_run(16, w->list->hosts.n, pull_host, w);
 	r = gather(w, &fleet);
 	if (r == 0) {
 		round.fleet = fleet;
@@ -397,26 +397,26 @@ static int one_round(struct watch *w, void (*tell)(void *data, const struct watc
 	return r == -ENODATA ? 0 : r;
 }
 
-int watch_run(struct watch_list *list, const struct watch_options *options,
+int fleet_watch_run(struct watch_list *list, const struct watch_options *options,
 	      void (*tell)(void *data, const struct watch_round *round), void *data, char **ret_error)
 {
 	struct watch w = {list, options, 0};
-	int64_t next = boot_now();
+	int64_t next = clock_boot();
 
 	for (size_t i = 0; i < list->hosts.n; i++)
 		list->hosts.v[i].pull->newest = next;
 	for (uint64_t n = 0; !options->rounds || n < options->rounds; n++) {
-		int64_t wait = next - boot_now();
+		int64_t wait = next - clock_boot();
 		int r;
 
 		if (wait > 0)
 			poll(NULL, 0, (int)(wait / NS_PER_MS));
 		r = one_round(&w, tell, data);
 		if (r < 0)
-			return fail_with(ret_error, r, "%s", strerror(-r));
+			return str_fail(ret_error, r, "%s", strerror(-r));
 		next += options->every;
-		if (next < boot_now())
-			next = boot_now();
+		if (next < clock_boot())
+			next = clock_boot();
 	}
 	return 0;
 }

@@ -36,7 +36,7 @@ int host_recorders_open(const struct host_recorders_options *o, struct host_reco
 	(void)gethostname(h->here, sizeof(h->here) - 1);
 	h->folder = o->location && stat(o->location, &st) == 0 && S_ISDIR(st.st_mode);
 	if (o->location && !h->folder)
-		r = watch_list_read(o->location, &h->list, ret_error);
+		r = fleet_watch_list_read(o->location, &h->list, ret_error);
 	if (r < 0) {
 		free(h);
 		return r;
@@ -49,16 +49,8 @@ void host_recorders_free(struct host_recorders *h)
 {
 	if (!h)
 		return;
-	watch_list_free(&h->list);
+	fleet_watch_list_free(&h->list);
 	free(h);
-}
-
-void host_answer_free(struct host_answer *a)
-{
-	json_decref(a->why);
-	free(a->recorder);
-	free(a->error);
-	*a = (struct host_answer){};
 }
 
 /* --- whom a name means --- */
@@ -147,7 +139,7 @@ static int take_text(const struct str *text, const char *said, struct host_answe
 		return 0;
 	json_decref(ret->why);
 	ret->why = NULL;
-	return fail_with(&ret->error, 0, "%s", said && *said ? said : "its answer is not from whyslow");
+	return str_fail(&ret->error, 0, "%s", said && *said ? said : "its answer is not from whyslow");
 }
 
 static int ask_here(const struct asker *asker, const struct host_question *q, struct host_answer *ret)
@@ -168,7 +160,7 @@ static int ask_here(const struct asker *asker, const struct host_question *q, st
 	}
 	status = ask_all(asker, n, words, &text, &errors);
 	if (status < 0)
-		return fail_with(&ret->error, status == -ENOMEM ? status : 0, "%s", ask_failure(asker, status));
+		return str_fail(&ret->error, status == -ENOMEM ? status : 0, "%s", ask_failure(asker, status));
 	return take_text(&text, errors.data, ret);
 }
 
@@ -199,7 +191,7 @@ static int send_question(struct http_client *client, const struct watch_host *w,
 	r = http_send(client, &request, &reply);
 	if (r == 0)
 		r = http_check_status(client, &request, &reply);
-	r = r < 0 ? fail_with(&ret->error, 0, "%s", http_client_error(client)) : take_text(&reply.body, NULL, ret);
+	r = r < 0 ? str_fail(&ret->error, 0, "%s", http_client_error(client)) : take_text(&reply.body, NULL, ret);
 	http_reply_free(&reply);
 	return r;
 }
@@ -212,11 +204,11 @@ static int ask_listed(const struct host_recorders *h, const struct watch_host *w
 	ret->recorder = strdup(w->url);
 	if (!ret->recorder)
 		return -ENOMEM;
-	r = watch_host_connect(w, h->options.token_file, h->options.ca_file, ANSWER_TIMEOUT, &client, &ret->error);
+	r = fleet_watch_host_connect(w, h->options.token_file, h->options.ca_file, ANSWER_TIMEOUT, &client, &ret->error);
 	if (r == 0)
 		r = send_question(client, w, q, ret);
 	else if (r != -ENOMEM)
-		r = ret->error ? 0 : fail_with(&ret->error, 0, "%s", strerror(-r));
+		r = ret->error ? 0 : str_fail(&ret->error, 0, "%s", strerror(-r));
 	http_client_close(client);
 	return r;
 }
@@ -232,10 +224,10 @@ static int ask_recording(const struct host_recorders *h, char *path, const struc
 static int refuse(const struct host_recorders *h, const char *host, struct host_answer *ret)
 {
 	if (!h->options.location)
-		return fail_with(&ret->error, 0, "no list of hosts is given: --hosts FILE names their recorders, --hosts FOLDER holds their recordings");
+		return str_fail(&ret->error, 0, "no list of hosts is given: --hosts FILE names their recorders, --hosts FOLDER holds their recordings");
 	if (h->folder)
-		return fail_with(&ret->error, 0, "%s has no recording of it (%s.db)", h->options.location, host);
-	return fail_with(&ret->error, 0, "%s does not name it: expected a line such as https://%s:9470 token=FILE", h->options.location, host);
+		return str_fail(&ret->error, 0, "%s has no recording of it (%s.db)", h->options.location, host);
+	return str_fail(&ret->error, 0, "%s does not name it: expected a line such as https://%s:9470 token=FILE", h->options.location, host);
 }
 
 int host_recorders_ask(struct host_recorders *h, const struct host_question *q, struct host_answer *ret)

@@ -2,9 +2,8 @@
  * here, or, for this machine's own name, to the recorder that runs here. */
 #pragma once
 
-#include <jansson.h>
-
 #include "daemon/serve/ask.h"
+#include "model/span/span-finding.h"
 
 struct host_recorders;
 
@@ -24,12 +23,5 @@ struct host_question {
 	int64_t since, at;   /* wall ns; since 0 = as the answer finds it */
 };
 
-struct host_answer {
-	json_t *why;	/* what `why --json` prints there (docs/json.md); NULL: see error */
-	char *recorder; /* what was asked: its URL, the recording's file, "this machine"; NULL: none is known for that host */
-	char *error;	/* in words */
-};
-
 /* 0 also where `error` says why there is no answer, or -ENOMEM. The caller frees with host_answer_free(). */
 int host_recorders_ask(struct host_recorders *h, const struct host_question *q, struct host_answer *ret);
-void host_answer_free(struct host_answer *a);

@@ -4,5 +4,5 @@
 #include "model/event/trace.h"
 
 /* Sets trace_thread.owner of those that wait in flock or fcntl, from /proc/locks, where the kernel says who holds it. `proc_root`:
- * "/proc", or a test's. */
-void capture_locks(struct trace *t, const char *proc_root);
+ * "/proc", or a test's; it takes `patience` ms at most. */
+void capture_locks(struct trace *t, const char *proc_root, int patience);

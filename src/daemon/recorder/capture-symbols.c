@@ -17,13 +17,17 @@
 
 #define PATIENCE	   (3 * NS_PER_SEC) /* for one process; at most HELPERS_LEFT_MAX times, far within FREEZE_PATIENCE */
 
-struct naming {
-	const char *proc_root;
-	struct helper *helper; /* NULL = in this thread */
-	struct identifier *identifier;
-};
-
 /* --- the kernel --- */
+
+const struct kernel_symbols *kernel_names_get(struct kernel_names *k)
+{
+	pthread_mutex_lock(&k->lock);
+	if (!k->tried)
+		(void)kernel_symbols_read("/proc", &k->symbols);
+	k->tried = true;
+	pthread_mutex_unlock(&k->lock);
+	return k->symbols;
+}
 
 static int name_address(struct trace *t, const struct kernel_symbols *kernel, struct hmap *named, uint64_t address)
 {
@@ -128,8 +132,8 @@ static void release_reading(void *data)
 	free(r);
 }
 
-/* 0; -ESRCH: its addresses stay numbers; -ENOMEM. A process that cannot be read keeps its reading, and with it the identifier. */
-static int read_bounded(struct naming *n, uint32_t pid, struct modules *ret)
+/* A process that cannot be read keeps its reading, and with it the identifier. */
+int module_reader_read(struct module_reader *n, uint32_t pid, struct modules *ret)
 {
 	struct reading *reading = malloc(sizeof(*reading));
 	int r;
@@ -149,10 +153,10 @@ static int read_bounded(struct naming *n, uint32_t pid, struct modules *ret)
 	return r;
 }
 
-static int name_process(struct trace *t, struct naming *n, uint32_t pid)
+static int name_process(struct trace *t, struct module_reader *n, uint32_t pid)
 {
 	struct modules m = {};
-	int r = read_bounded(n, pid, &m);
+	int r = module_reader_read(n, pid, &m);
 
 	if (r == 0)
 		r = add_maps(t, &m, pid);
@@ -181,7 +185,7 @@ static bool has_room(const struct trace *t, size_t *counted, size_t *text)
 	return t->mappings.n < MAPPINGS_MAX && *text < PATHS_MAX;
 }
 
-static int map_processes(struct trace *t, struct naming *naming)
+static int map_processes(struct trace *t, struct module_reader *naming)
 {
 	struct hmap mapped = {}; /* (tgid, 0) -> anything */
 	size_t counted = 0, text = 0;
@@ -203,7 +207,7 @@ static int map_processes(struct trace *t, struct naming *naming)
 
 static int name_processes(struct trace *t, const char *proc_root, struct helper *helper)
 {
-	struct naming naming = {proc_root, helper, NULL};
+	struct module_reader naming = {proc_root, helper, NULL};
 	int r = identify_new(&naming.identifier);
 
 	if (r < 0)

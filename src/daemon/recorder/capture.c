@@ -5,18 +5,22 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/folder.h"
+#include "base/system/file-lock.h"
 #include "base/system/helper-thread.h"
 #include "base/system/linger.h"
 #include "base/system/local-socket.h"
@@ -24,6 +28,7 @@
 #include "base/data/log.h"
 #include "daemon/recorder/capture-locks.h"
 #include "daemon/recorder/capture-symbols.h"
+#include "daemon/recorder/profiler.h"
 #include "base/system/urgent.h"
 #include "store/trace/trace-file.h"
 #include "store/trace/trace-folder.h"
@@ -35,6 +40,7 @@
 #define PRESS_PATIENCE 1 /* s for root's program to say what it wants once it has connected */
 #define THREAD_STACK (512 << 10)
 #define COPY_BUDGET  200000000 /* ns of CPU at real-time priority in a second: a copy of two million events takes half of it */
+#define ASIDE_TIMEOUT 60 /* s */
 #define IDLE_BUSY    0.02 /* CPUs' worth of work below which no samples are taken */
 #define NS_STALE     (1 * NS_PER_SEC)
 
@@ -61,11 +67,15 @@ struct marker {
 struct markers {
 	uint64_t n;
 	struct marker v[MARKERS_MAX]; /* the newest, in turn */
+	uint64_t frozen;	      /* of the events of the marks that wait; by the process that copied them */
 };
 
 struct capture {
 	struct flight *flight;
-	struct kernel_symbols *kernel; /* NULL until a trace needs them */
+	struct kernel_names kernel;
+	struct profiler *profiler; /* NULL = no profiles are kept */
+	struct profiler_options profiles;
+	bool keeps_profiles;
 	struct helper *helper;	       /* the same; of the process that made it */
 	pthread_t press_thread, marker_thread;
 	bool has_press_thread, has_marker_thread, realtime;
@@ -75,8 +85,7 @@ struct capture {
 	struct markers *markers;
 	bool inherited; /* this is the copy of a forked process */
 	struct {
-		VEC(int64_t) marks; /* that wait for the same second freeze */
-		struct trace before;
+		VEC(int64_t) marks; /* that wait for the same second freeze; the first one's file has the events up to now */
 		int64_t due; /* boot ns; 0 = none waits */
 	} press;
 };
@@ -94,7 +103,7 @@ static bool is_thread_of(uint32_t process, uint32_t thread)
 static void take_marker(struct capture *c, const struct message *r, const struct ucred *from)
 {
 	struct marker *m = &c->markers->v[c->markers->n % MARKERS_MAX];
-	uint64_t now = (uint64_t)monotonic_now();
+	uint64_t now = (uint64_t)clock_monotonic();
 	uint32_t length = r->length < MARKER_TEXT ? r->length : MARKER_TEXT;
 
 	m->time = r->time && r->time <= now && now - r->time < NS_STALE ? r->time : now;
@@ -146,17 +155,18 @@ static int name_addresses(struct capture *c, struct trace *t)
 {
 	int r = c->helper ? 0 : helper_new(&c->helper);
 
-	return r < 0 ? r : capture_symbols(t, "/proc", &c->kernel, c->helper);
+	(void)kernel_names_get(&c->kernel);
+	return r < 0 ? r : capture_symbols(t, "/proc", &c->kernel.symbols, c->helper);
 }
 
-static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool named, struct trace *ret)
+static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool named, int patience, struct trace *ret)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 	int r = flight_freeze_since(c->flight, since, most, &t);
 
 	set_urgent(c, false); /* what is written over meanwhile is copied: the rest has time */
 	if (r == 0)
-		capture_locks(&t, "/proc");
+		capture_locks(&t, "/proc", patience);
 	if (r == 0 && named)
 		r = name_addresses(c, &t);
 	if (r == 0)
@@ -170,7 +180,7 @@ static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool n
 
 static int freeze(struct capture *c, uint64_t since, size_t most, struct trace *ret)
 {
-	int r = freeze_quietly(c, since, most, true, ret);
+	int r = freeze_quietly(c, since, most, true, FILE_LOCKS_PATIENCE, ret);
 
 	if (r < 0)
 		log_warning("cannot read the flight recorder: %s", strerror(-r));
@@ -183,7 +193,8 @@ int capture_freeze(struct capture *c, size_t most, bool named, int patience, str
 
 	if (!c->inherited)
 		return capture_now(c->run_dir, most, patience, ret, &error);
-	return freeze_quietly(c, 0, most, named, ret);
+	patience /= 3; /* for who holds which file, of which the asker may do without */
+	return freeze_quietly(c, 0, most, named, patience < FILE_LOCKS_PATIENCE ? patience : FILE_LOCKS_PATIENCE, ret);
 }
 
 void capture_inherit(struct capture *c)
@@ -204,14 +215,70 @@ static void answer(struct capture *c, int connection, size_t most)
 		(void)local_socket_send_descriptors(connection, &fd, 1);
 }
 
-static void answer_and_forget(struct capture *c, int connection, size_t most)
+/* --- what takes much memory --- */
+
+struct copying {
+	int connection; /* who asked for the events of now */
+	size_t most;
+};
+
+static void begin_aside(struct capture *c, bool urgent)
 {
-	answer(c, connection, most);
-	memory_give_back();
+	sigset_t alarms;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it has the recorder's locks: the next one waits for them a moment */
+	c->helper = NULL; /* its threads are not here */
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+	alarm(ASIDE_TIMEOUT);
+	if (urgent)
+		(void)urgent_for(COPY_BUDGET);
+	(void)locked_memory_lock(); /* as the recorder: on a machine that crawls the copy must not wait for a disk */
 }
 
+/* Runs a step in a process of its own. It has the events of the whole ring in memory, which would otherwise be the recorder's: locked, and
+ * never quite given back. It is as urgent as the caller from its first moment. The step's return value, -ECANCELED if it was killed. */
+static int run_aside(struct capture *c, int (*step)(struct capture *c, const struct copying *data), const struct copying *data)
+{
+	const bool urgent = c->realtime && urgent_is();
+	int status;
+	pid_t pid;
+
+	(void)kernel_names_get(&c->kernel); /* here, for all that follow */
+	if (urgent)
+		(void)urgent_set_inherited();
+	pthread_mutex_lock(&c->kernel.lock); /* no other thread holds it in the copy */
+	pid = fork();
+	pthread_mutex_unlock(&c->kernel.lock);
+	if (pid == 0) {
+		begin_aside(c, urgent);
+		_exit(-step(c, data));
+	}
+	if (urgent)
+		set_urgent(c, true);
+	if (pid < 0)
+		return -errno;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (WIFEXITED(status))
+		return -WEXITSTATUS(status);
+	log_warning("the flight recorder was not copied: the process that does it was ended by signal %d", WTERMSIG(status));
+	return -ECANCELED;
+}
+
+static int answer_aside(struct capture *c, const struct copying *asked)
+{
+	answer(c, asked->connection, asked->most);
+	return 0;
+}
+
+/* --- marks --- */
+
 /* Beside its place, then into it: a reader sees the old one or the new one. */
-static int keep(const struct capture *c, const struct trace *t, int64_t mark)
+static int write_trace(const struct capture *c, const struct trace *t, int64_t mark)
 {
 	_cleanup_free_ char *path = trace_file_of(c->folder, mark), *beside = NULL;
 	_cleanup_close_ int fd = -1;
@@ -227,21 +294,60 @@ static int keep(const struct capture *c, const struct trace *t, int64_t mark)
 		r = -errno;
 	if (r < 0)
 		unlink(beside);
-	return r < 0 ? r : trace_trim(c->folder, c->disk, mark, c->store_file, c->run_dir);
+	return r;
 }
 
-static void keep_all(struct capture *c, const struct trace *t)
+static int report(const struct capture *c, int64_t mark, int r)
 {
-	for (size_t i = 0; i < c->press.marks.n; i++) {
-		int r = keep(c, t, c->press.marks.v[i]);
-
-		if (r < 0)
-			log_warning("the trace of mark %" PRId64 " cannot be saved in %s: %s", c->press.marks.v[i], c->folder,
-				    strerror(-r));
-	}
+	if (r < 0)
+		log_warning("the trace of mark %" PRId64 " cannot be saved in %s: %s", mark, c->folder, strerror(-r));
+	return r;
 }
 
-/* Marks pressed while one waits share its trace: the past is the same. */
+/* Aside: the events before a press. */
+static int copy_before(struct capture *c, const struct copying *unused)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	int r = freeze(c, 0, 0, &t);
+
+	(void)unused;
+	c->markers->frozen = t.frozen;
+	return r < 0 ? r : report(c, c->press.marks.v[0], write_trace(c, &t, c->press.marks.v[0]));
+}
+
+/* Aside: with those of the seconds after it. */
+static int copy_after(struct capture *c, const struct copying *unused)
+{
+	_cleanup_free_ char *path = trace_file_of(c->folder, c->press.marks.v[0]), *error = NULL;
+	_cleanup_(trace_clear) struct trace t = {}, later = {};
+	int r = freeze(c, c->markers->frozen, 0, &later);
+
+	(void)unused;
+	if (r == 0)
+		r = path ? trace_read_file(path, &t, &error) : -ENOMEM;
+	if (r == 0)
+		r = trace_append(&t, &later);
+	for (size_t i = 0; r == 0 && i < c->press.marks.n; i++)
+		r = report(c, c->press.marks.v[i], write_trace(c, &t, c->press.marks.v[i]));
+	return r;
+}
+
+/* A name of the same file: each is replaced, and never changed. */
+static int share_file(const struct capture *c, int64_t from, int64_t mark)
+{
+	_cleanup_free_ char *there = trace_file_of(c->folder, from), *path = trace_file_of(c->folder, mark);
+
+	if (!there || !path)
+		return -ENOMEM;
+	return link(there, path) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static void trim(const struct capture *c, int64_t mark)
+{
+	(void)report(c, mark, trace_trim(c->folder, c->disk, mark, c->store_file, c->run_dir));
+}
+
+/* Marks pressed while one waits share its trace: the past is the same. It is written at once: it may be asked for before the 5 s are over. */
 static void press(struct capture *c, int64_t mark)
 {
 	for (size_t i = 0; i < c->press.marks.n; i++)
@@ -249,26 +355,23 @@ static void press(struct capture *c, int64_t mark)
 			return;
 	if (VEC_PUSH(c->press.marks, mark) < 0)
 		return;
-	if (!c->press.due) {
-		if (freeze(c, 0, 0, &c->press.before) < 0) {
-			c->press.marks.n = 0;
-			return;
-		}
-		c->press.due = boot_now() + AFTER_PRESS * NS_PER_MS;
+	if (c->press.due) {
+		(void)report(c, mark, share_file(c, c->press.marks.v[0], mark));
+	} else if (run_aside(c, copy_before, NULL) < 0) { /* which has said why */
+		c->press.marks.n = 0;
+		return;
+	} else {
+		c->press.due = clock_boot() + AFTER_PRESS * NS_PER_MS;
 	}
-	keep_all(c, &c->press.before); /* at once: it may be asked for before the 5 s are over */
+	trim(c, mark);
 }
 
 static void finish_press(struct capture *c)
 {
-	struct trace later = {};
-
-	if (freeze(c, c->press.before.frozen, 0, &later) == 0 && trace_append(&c->press.before, &later) == 0)
-		keep_all(c, &c->press.before);
-	trace_clear(&c->press.before);
+	if (run_aside(c, copy_after, NULL) == 0)
+		trim(c, c->press.marks.v[c->press.marks.n - 1]);
 	c->press.marks.n = 0;
 	c->press.due = 0;
-	memory_give_back();
 }
 
 /* --- the thread --- */
@@ -310,12 +413,12 @@ static void receive_press(struct capture *c)
 	if (r.kind == REQUEST_MARK)
 		press(c, r.mark);
 	else if (r.kind == REQUEST_FREEZE)
-		answer_and_forget(c, fd, r.mark > 0 ? (size_t)r.mark : 0);
+		(void)run_aside(c, answer_aside, &(struct copying){fd, r.mark > 0 ? (size_t)r.mark : 0});
 }
 
 static int time_left(const struct capture *c)
 {
-	int64_t left = c->press.due - boot_now();
+	int64_t left = c->press.due - clock_boot();
 
 	return !c->press.due ? -1 : left > 0 ? (int)(left / NS_PER_MS) + 1 : 0;
 }
@@ -345,7 +448,7 @@ static void listen_until_stopped(struct capture *c, struct urgent_budget *budget
 	int64_t renewed = 0;
 
 	for (;;) {
-		const int64_t now = monotonic_now();
+		const int64_t now = clock_monotonic();
 		int n;
 
 		if (!renewed || now - renewed >= NS_PER_SEC) {
@@ -436,7 +539,7 @@ static int start_thread(struct capture *c, void *(*run)(void *), const char *nam
 /* Apart, because markers come from any user, and presses must not wait for them. */
 static int start_threads(struct capture *c)
 {
-	int r = start_thread(c, listen_for_presses, "capture", &c->press_thread);
+	int r = start_thread(c, listen_for_presses, "whyslow-capture", &c->press_thread); /* its children are known as the recorder's by that */
 
 	c->has_press_thread = r == 0;
 	if (r == 0)
@@ -448,16 +551,21 @@ static int start_threads(struct capture *c)
 int capture_open(const struct config *config, bool without_bpf, struct capture **ret, const char **ret_why)
 {
 	struct flight_options options = {
-		.ring = {.bytes = config->ring_size, .stacks = true, .profile = config->ring_profile, .attach_later = true},
+		.ring = {.bytes = config->ring_size, .stacks = true, .profile = config->ring_profile,
+			 .keep_profile = config->ring_profile && config->ring_keep_profile, .attach_later = true},
 		.without_bpf = without_bpf,
 	};
 	struct capture *c = calloc(1, sizeof(*c));
+	const char *why = NULL;
 	int r;
 
 	if (!c)
 		return -ENOMEM;
 	c->markers_fd = c->press_fd = c->stop[0] = c->stop[1] = -1;
 	c->disk = config->ring_disk;
+	pthread_mutex_init(&c->kernel.lock, NULL);
+	c->keeps_profiles = options.ring.keep_profile;
+	c->profiles = (struct profiler_options){.max_age = config->store_max_age, .max_bytes = profiler_share(config->store_max_size)};
 	c->realtime = config->record_realtime;
 	*ret_why = "its files cannot be made";
 	c->markers = mmap(NULL, sizeof(*c->markers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -466,8 +574,9 @@ int capture_open(const struct config *config, bool without_bpf, struct capture *
 	c->folder = trace_folder(config->store_file);
 	c->run_dir = strdup(config->store_run_dir);
 	c->store_file = strdup(config->store_file);
-	r = c->markers && c->folder && c->run_dir && c->store_file ? flight_open(&options, &c->flight, ret_why) : -ENOMEM;
+	r = c->markers && c->folder && c->run_dir && c->store_file ? flight_open(&options, &c->flight, &why) : -ENOMEM;
 	if (r < 0) {
+		*ret_why = why ? why : *ret_why;
 		capture_stop(c);
 		return r;
 	}
@@ -475,15 +584,32 @@ int capture_open(const struct config *config, bool without_bpf, struct capture *
 	return 0;
 }
 
+/* Without it everything else is recorded all the same. */
+static void start_profiler(struct capture *c)
+{
+	int r;
+
+	c->profiles.ring = flight_ring(c->flight);
+	c->profiles.kernel = &c->kernel;
+	c->profiles.store_file = c->store_file;
+	r = profiler_start(&c->profiles, &c->profiler);
+	if (r < 0)
+		log_warning("no profiles are kept: %s", strerror(-r));
+}
+
 int capture_start(struct capture *c)
 {
-	int r = make_folders(c->folder, 0700);
+	int r = folder_make(c->folder, 0700);
 
 	if (r == 0)
 		r = listen_on(c);
 	if (r == 0)
 		r = tell_maps(c);
-	return r < 0 ? r : start_threads(c);
+	if (r == 0)
+		r = start_threads(c);
+	if (r == 0 && c->keeps_profiles && flight_ring(c->flight))
+		start_profiler(c);
+	return r;
 }
 
 void capture_stop(struct capture *c)
@@ -492,7 +618,8 @@ void capture_stop(struct capture *c)
 
 	if (!c)
 		return;
-	close_fd(&c->stop[1]);
+	profiler_stop(c->profiler);
+	cleanup_fd(&c->stop[1]);
 	c->stop[1] = -1;
 	if (c->has_press_thread)
 		pthread_join(c->press_thread, NULL);
@@ -500,14 +627,14 @@ void capture_stop(struct capture *c)
 		pthread_join(c->marker_thread, NULL);
 	for (size_t i = 0; c->run_dir && i < ARRAY_SIZE(files); i++)
 		local_socket_unlink_in(c->run_dir, files[i]);
-	close_fd(&c->markers_fd);
-	close_fd(&c->press_fd);
-	close_fd(&c->stop[0]);
-	close_fd(&c->stop[1]);
+	cleanup_fd(&c->markers_fd);
+	cleanup_fd(&c->press_fd);
+	cleanup_fd(&c->stop[0]);
+	cleanup_fd(&c->stop[1]);
 	flight_close(c->flight);
-	kernel_symbols_free(c->kernel);
+	kernel_symbols_free(c->kernel.symbols);
+	pthread_mutex_destroy(&c->kernel.lock);
 	helper_free(c->helper);
-	trace_clear(&c->press.before);
 	VEC_FREE(c->press.marks);
 	free(c->run_dir);
 	free(c->store_file);
@@ -523,6 +650,7 @@ void capture_tick(struct capture *c, double busy)
 		return;
 	flight_turn(c->flight);
 	flight_profile(c->flight, busy >= IDLE_BUSY);
+	profiler_tick(c->profiler, busy >= IDLE_BUSY);
 }
 
 struct ring *capture_ring(struct capture *c)
@@ -569,7 +697,7 @@ int capture_now(const char *run_dir, size_t most, int patience, struct trace *re
 
 int capture_marker(const char *run_dir, unsigned flags, const char *text)
 {
-	struct message r = {.kind = REQUEST_MARKER, .flags = flags, .time = (uint64_t)monotonic_now(), .thread = (uint32_t)gettid()};
+	struct message r = {.kind = REQUEST_MARKER, .flags = flags, .time = (uint64_t)clock_monotonic(), .thread = (uint32_t)gettid()};
 	_cleanup_close_ int fd = local_socket_connect(run_dir, "ring", SOCK_DGRAM);
 
 	if (fd < 0)

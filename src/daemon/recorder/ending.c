@@ -109,13 +109,13 @@ static void write_ending(const char *run_dir, int64_t wall, const char *reason)
 
 void ending_note_reason(const char *run_dir, const char *reason)
 {
-	write_ending(run_dir, wall_now(), reason);
+	write_ending(run_dir, clock_wall(), reason);
 }
 
 void ending_note(const char *run_dir, pid_t pid, int pidfd)
 {
 	char reason[ENDING_TEXT] = "it was killed or crashed: its log has the reason";
-	int64_t wall = wall_now();
+	int64_t wall = clock_wall();
 	struct ending noted;
 	const char *memory;
 	int status;

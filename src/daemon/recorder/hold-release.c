@@ -100,7 +100,7 @@ static void *keep(void *argument)
 static int open_all(struct hold_release *k)
 {
 	_cleanup_free_ char *folder = hold_folder(k->run_dir);
-	int r = folder ? make_folders(folder, 0700) : -ENOMEM;
+	int r = folder ? folder_make(folder, 0700) : -ENOMEM;
 
 	if (r < 0)
 		return r;
@@ -113,9 +113,9 @@ static int open_all(struct hold_release *k)
 
 static void free_hold_release(struct hold_release *k)
 {
-	close_fd(&k->changes);
-	close_fd(&k->stop[0]);
-	close_fd(&k->stop[1]);
+	cleanup_fd(&k->changes);
+	cleanup_fd(&k->stop[0]);
+	cleanup_fd(&k->stop[1]);
 	free(k->run_dir);
 	free(k);
 }
@@ -145,7 +145,7 @@ void hold_release_stop(struct hold_release *k)
 {
 	if (!k)
 		return;
-	close_fd(&k->stop[1]);
+	cleanup_fd(&k->stop[1]);
 	pthread_join(k->thread, NULL);
 	free_hold_release(k);
 }

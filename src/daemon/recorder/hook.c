@@ -50,7 +50,7 @@ static char *to_json(const struct hook_event *e)
 	(void)gethostname(here, sizeof(here) - 1);
 	/* "text" is what chat servers show */
 	event = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:o}", "schema", "whyslow.event/1", "event",
-			  e->over ? "end" : "begin", "host", host, "at", format_rfc3339(e->wall, at, sizeof(at)), "rule",
+			  e->over ? "end" : "begin", "host", host, "at", clock_format_rfc3339(e->wall, at, sizeof(at)), "rule",
 			  e->rule, "id", (json_int_t)e->id, "note", e->note, "text",
 			  json_sprintf("%s: %s%s", host, e->note, e->over ? " (over)" : ""));
 	text = event ? json_dumps(event, 0) : NULL;

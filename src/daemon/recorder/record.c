@@ -31,6 +31,7 @@
 #include "daemon/recorder/ending.h"
 #include "daemon/recorder/hold-release.h"
 #include "daemon/recorder/recorder.h"
+#include "daemon/recorder/tick-guard.h"
 #include "daemon/recorder/trigger.h"
 #include "daemon/recorder/writer.h"
 #include "daemon/service/access.h"
@@ -41,6 +42,8 @@
 #define SAVE_EVERY	8    /* ticks under load: with the tick in hand and the write itself less than 10 s */
 #define BUSY_THRESHOLD	0.05 /* of one CPU, on average since the last look: below it the machine idles and the disk is left alone */
 #define STACK_SIZE	(256 << 10) /* of a thread: all memory is locked, and the default would be 8 MB of it */
+#define LOCK_PATIENCE	2000 /* ms */
+#define LOCK_EVERY	50
 #define JOURNAL_MAX	(256ull << 20) /* a disk that is stuck for hours must not fill the memory */
 
 struct daemon {
@@ -50,6 +53,7 @@ struct daemon {
 	struct journal journal;
 	struct writer *writer;
 	struct service *service;
+	struct tick_guard *guard; /* NULL = none */
 	struct hold_release *keeper;
 	struct triggers *triggers;
 	struct capture *capture; /* the flight recorder; NULL = there is none */
@@ -64,7 +68,7 @@ struct daemon {
 
 static int64_t new_segment_id(const struct daemon *d)
 {
-	int64_t id = wall_now() / NS_PER_MS;
+	int64_t id = clock_wall() / NS_PER_MS;
 
 	/* the wall clock may have been set back: ids still ascend */
 	return id > d->journal.segment ? id : d->journal.segment + 1;
@@ -102,7 +106,7 @@ static void append(struct daemon *d)
 static void tick(struct daemon *d)
 {
 	bool stepped = recorder_read_clocks(d->recorder, d->interval);
-	int64_t boot = boot_now();
+	int64_t boot = clock_boot();
 	/* within a segment the wall clock only goes forward */
 	bool key = !d->journal.segment || boot - d->segment_started >= SEGMENT_SPAN || d->dropping || stepped ||
 		   recorder_segment_is_full(d->recorder);
@@ -128,7 +132,7 @@ static void tick(struct daemon *d)
 
 static void raise_priority(const struct config *config)
 {
-	struct sched_param param = {.sched_priority = 1};
+	struct sched_param param = {.sched_priority = SAMPLER_PRIORITY};
 
 	if (!config->record_realtime)
 		return;
@@ -151,6 +155,19 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* A process that copied the flight recorder for one that was killed has its lock for a moment longer. */
+static int lock_soon(int fd)
+{
+	int r = -EWOULDBLOCK;
+
+	for (int waited = 0; r == -EWOULDBLOCK && waited <= LOCK_PATIENCE; waited += LOCK_EVERY) {
+		if (waited)
+			poll(NULL, 0, LOCK_EVERY);
+		r = flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+	}
+	return r;
+}
+
 static int take_lock(struct daemon *d)
 {
 	_cleanup_free_ char *path = NULL;
@@ -164,7 +181,7 @@ static int take_lock(struct daemon *d)
 		log_error("cannot write %s: %s; choose another store.run_dir", path, strerror(-r));
 		return r;
 	}
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+	if (lock_soon(d->lock_fd) < 0) {
 		log_error("another recorder is running here (%s is locked): stop it first, or give this one another store.run_dir",
 			  path);
 		return -EBUSY;
@@ -215,6 +232,7 @@ static void start_service(struct daemon *d)
 	const struct service_options options = {
 		.run_dir = config->store_run_dir,
 		.capture = d->capture,
+		.guard = d->guard,
 		.close_fd = d->lock_fd,
 		.realtime = config->record_realtime,
 		.lock_memory = config->record_lock_memory,
@@ -229,7 +247,7 @@ static void start_service(struct daemon *d)
 
 static int check_run_dir(const char *run_dir)
 {
-	int r = check_folder_owner(run_dir);
+	int r = folder_check_owner(run_dir);
 
 	if (r < 0)
 		log_error("cannot use %s: %s; remove it, or choose another store.run_dir", run_dir,
@@ -264,6 +282,9 @@ static int open_all(struct daemon *d)
 	if (r < 0)
 		return r;
 	open_capture(d);
+	r = tick_guard_new(&d->guard);
+	if (r < 0)
+		return r;
 	start_service(d);
 	r = writer_open(config, &d->writer, &options.first_id);
 	if (r == 0)
@@ -285,6 +306,7 @@ static int open_all(struct daemon *d)
 static void close_all(struct daemon *d)
 {
 	service_stop(d->service);
+	tick_guard_free(d->guard);
 	hold_release_stop(d->keeper);
 	triggers_stop(d->triggers); /* before the entities it knows */
 	recorder_close(d->recorder);
@@ -300,7 +322,7 @@ static void close_all(struct daemon *d)
  * seconds and samples of instantaneous counts would see the clump. */
 static int64_t next_moment(int64_t *grid, int64_t interval)
 {
-	int64_t now = monotonic_now();
+	int64_t now = clock_monotonic();
 
 	*grid += interval;
 	if (*grid < now)
@@ -330,7 +352,7 @@ static int64_t watchdog_interval(void)
 /* A message wakes the service manager: no more of them than it asked for. */
 static void say_alive(struct daemon *d)
 {
-	int64_t now = boot_now();
+	int64_t now = clock_boot();
 
 	if (!d->alive_every || now - d->alive_said < d->alive_every)
 		return;
@@ -341,7 +363,7 @@ static void say_alive(struct daemon *d)
 /* How long to wait for a moment (monotonic), or where ticks are far apart until the service manager wants to hear of us. */
 static struct timespec patience(const struct daemon *d, int64_t moment)
 {
-	int64_t left = moment - monotonic_now(), silence = d->alive_said + d->alive_every - boot_now();
+	int64_t left = moment - clock_monotonic(), silence = d->alive_said + d->alive_every - clock_boot();
 
 	if (d->alive_every && d->interval + d->interval / 10 >= d->alive_every && silence < left)
 		left = silence;
@@ -398,7 +420,7 @@ static void note_beginning(const struct daemon *d)
 
 	if (ending_read(run_dir, &ending) == 0)
 		recorder_note(d->recorder, NOTE_ENDED, "nothing was recorded since %s, when the recorder ended: %s",
-			      format_local(ending.wall, at, sizeof(at)), ending.reason);
+			      clock_format_local(ending.wall, at, sizeof(at)), ending.reason);
 	ending_forget(run_dir);
 	recorder_note(d->recorder, NOTE_RECORDER, "recording began");
 }
@@ -447,9 +469,10 @@ static void loop(struct daemon *d, int signal_fd)
 		say_alive(d);
 		if (ready > 0 && fds[1].revents && !recorder_drain(d->recorder))
 			moment = 0;
-		if (monotonic_now() < moment)
+		if (clock_monotonic() < moment)
 			continue;
 		tick(d);
+		tick_guard_renew(d->guard, d->interval);
 		moment = next_moment(&grid, d->interval);
 	}
 }
@@ -470,7 +493,7 @@ int record_run(const struct record_options *options)
 	/* who stops reading an answer must not end the recorder */
 	signal(SIGPIPE, SIG_IGN);
 	keep_stacks_small();
-	memory_use_one_heap();
+	locked_memory_use_one_heap();
 	r = open_all(&d);
 	if (r < 0) {
 		note_failure(&d, r);
@@ -482,7 +505,7 @@ int record_run(const struct record_options *options)
 		close_all(&d);
 		return r;
 	}
-	if (options->config->record_lock_memory && memory_lock() < 0)
+	if (options->config->record_lock_memory && locked_memory_lock() < 0)
 		log_info("memory cannot be locked (raise 'ulimit -l' or run as root): under memory pressure samples may come late");
 	raise_priority(options->config);
 	open_socket(&d);

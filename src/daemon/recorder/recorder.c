@@ -59,7 +59,7 @@ struct recorder {
 	int64_t last_boot, last_wall; /* of the one before */
 };
 
-static const struct recorder_clock machine_clock = {boot_now, wall_now};
+static const struct recorder_clock machine_clock = {clock_boot, clock_wall};
 
 /* A description that a helper's thread may be left with. */
 struct describing {
@@ -72,7 +72,7 @@ static void describe_one(void *data)
 {
 	struct describing *d = data;
 
-	d->result = process_describe(d->proc_root, d->d.pid, d->d.start, &d->d.text);
+	d->result = describe_live(d->proc_root, d->d.pid, d->d.start, &d->d.text);
 }
 
 static void release_describing(void *data)
@@ -97,7 +97,7 @@ static int describe_bounded(struct describer *d, struct description *one)
 	if (r < 0) {
 		if (r != -ETIMEDOUT)
 			free(job);
-		return process_describe_program(d->proc_root, one->pid, one->start, &one->text);
+		return describe_program(d->proc_root, one->pid, one->start, &one->text);
 	}
 	r = job->result;
 	*one = job->d;
@@ -206,7 +206,7 @@ static void describe_now(struct recorder *r)
 		struct entity *e = r->tick.unnamed.v[i];
 		struct process_text text;
 
-		if (process_describe(r->describer.proc_root, e->info.pid, e->info.start, &text) == 0)
+		if (describe_live(r->describer.proc_root, e->info.pid, e->info.start, &text) == 0)
 			apply(e, &text);
 	}
 }
@@ -329,11 +329,11 @@ bool recorder_read_clocks(struct recorder *r, int64_t interval)
 	step = (r->wall - r->last_wall) - passed;
 	if (passed > 5 * interval + 2 * NS_PER_SEC)
 		recorder_note(r, NOTE_CLOCK, "nothing recorded for %s (the machine slept or stood still)",
-			      format_span(passed, text, sizeof(text)));
+			      clock_format_span(passed, text, sizeof(text)));
 	if (step <= NS_PER_SEC && step >= -NS_PER_SEC)
 		return false;
 	recorder_note(r, NOTE_CLOCK, "the clock was set %s by %s", step > 0 ? "forward" : "back",
-		      format_span(step > 0 ? step : -step, text, sizeof(text)));
+		      clock_format_span(step > 0 ? step : -step, text, sizeof(text)));
 	return true;
 }
 

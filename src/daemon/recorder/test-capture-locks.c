@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/system/file-lock.h"
 #include "daemon/recorder/capture-locks.h"
 
 static void who_waits_in_flock_has_an_owner(void **state)
@@ -28,7 +29,7 @@ static void who_waits_in_flock_has_an_owner(void **state)
 	assert_int_equal(trace_begin(&t, 1), 0);
 	assert_int_equal(trace_add_thread(&t, &waits), 0);
 	assert_int_equal(trace_add_thread(&t, &polls), 0);
-	capture_locks(&t, root);
+	capture_locks(&t, root, FILE_LOCKS_PATIENCE);
 	assert_int_equal(t.threads.v[0].owner, 700);
 	assert_int_equal(t.threads.v[1].owner, 0); /* its process waits, this thread does not */
 	unlink(path);

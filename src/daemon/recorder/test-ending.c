@@ -43,7 +43,7 @@ static void what_is_noted_is_read_until_it_is_forgotten(void **state)
 {
 	char dir[] = "/tmp/whyslow-ending-XXXXXX", path[64];
 	struct ending e = {};
-	int64_t before = wall_now();
+	int64_t before = clock_wall();
 	pid_t pid;
 	int pidfd;
 
@@ -53,7 +53,7 @@ static void what_is_noted_is_read_until_it_is_forgotten(void **state)
 	ending_note_reason(dir, "it could not begin: No space left on device");
 	assert_int_equal(ending_read(dir, &e), 0);
 	assert_string_equal(e.reason, "it could not begin: No space left on device");
-	assert_true(e.wall >= before && e.wall <= wall_now());
+	assert_true(e.wall >= before && e.wall <= clock_wall());
 
 	pid = fork();
 	if (pid == 0)

@@ -115,8 +115,9 @@ static char *describe(const struct watch_event *e, int64_t now)
 	write_subject(e, &text);
 	write_quantity(e, &text);
 	str_printf(&text, " up to %s",
-		   e->feature ? format_value(e->feature, e->highest, value, sizeof(value)) : "?");
-	str_printf(&text, ", for %s", format_span(now > e->began ? now - e->began : 0, span, sizeof(span)));
+		   e->feature ? feature_format(e->feature, e->highest, value, sizeof(value)) : "?");
+	str_printf(&text, ", for %s",
+		   clock_format_span(now > e->began ? now - e->began : 0, span, sizeof(span)));
 	if (e->phases > 1)
 		str_printf(&text, " in %u phases", e->phases);
 	return text.data;
@@ -159,7 +160,7 @@ static void report(const struct watch_event *e, void *data)
 {
 	struct triggers *t = data;
 	struct news n = {
-		.action = e->action, .number = e->number, .wall = t->tick ? t->tick->wall : wall_now()};
+		.action = e->action, .number = e->number, .wall = t->tick ? t->tick->wall : clock_wall()};
 
 	begin_or_end_turns(t, e);
 	n.note = describe(e, n.wall);

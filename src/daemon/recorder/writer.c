@@ -9,6 +9,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"
+#include "daemon/recorder/profiler.h"
 #include "store/recording/store.h"
 
 /* What is written to the disk; whatever fails stays in memory. */
@@ -50,7 +51,7 @@ static void compact(struct writer *w, enum duty duty, int64_t current, const str
 	int r = store_recover(w->store, current);
 
 	/* what goes may be what there is no room for */
-	if (report(w, DUTY_RETAIN, store_retain(w->store, keep, wall_now())) == 0 && r == -ENOSPC)
+	if (report(w, DUTY_RETAIN, store_retain(w->store, keep, clock_wall())) == 0 && r == -ENOSPC)
 		r = store_recover(w->store, current);
 	report(w, duty, r);
 }
@@ -74,7 +75,7 @@ static void *write_all(void *argument)
 		if (now.compact)
 			compact(w, DUTY_SEGMENTS, now.current, &now.keep);
 		else if (now.retain)
-			report(w, DUTY_RETAIN, store_retain(w->store, &now.keep, wall_now()));
+			report(w, DUTY_RETAIN, store_retain(w->store, &now.keep, clock_wall()));
 		if (now.save && now.current)
 			report(w, DUTY_SAVE, store_save_journal(w->store, now.current));
 		report(w, DUTY_MARKS, store_save_marks(w->store));
@@ -95,10 +96,17 @@ static int end_what_was_caught(struct store *store)
 
 static int take_over(struct writer *w, uint32_t *ret_first_id)
 {
+	bool set_aside = false;
 	uint32_t highest;
 	int r;
 
 	r = store_lock(w->store);
+	if (r == 0)
+		r = store_upgrade(w->store);
+	if (r == 0)
+		r = store_claim_run_dir(w->store, &set_aside);
+	if (set_aside)
+		log_warning("the run directory held the journal of another recording: it is left in other-* there, for a recorder that continues that one");
 	if (r == 0) {
 		compact(w, DUTY_EARLIER, 0, &w->keep);
 		r = store_open_marks(w->store);
@@ -174,6 +182,8 @@ void writer_keep(struct writer *w, const struct config *config)
 {
 	pthread_mutex_lock(&w->lock);
 	w->keep = (struct retention){config->store_max_age, config->store_max_size};
+	if (config->ring && config->ring_profile && config->ring_keep_profile)
+		w->keep.bytes -= profiler_share(w->keep.bytes);
 	w->retain = true; /* who lowers a limit does so because there is too much now */
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);

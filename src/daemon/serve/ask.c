@@ -90,13 +90,13 @@ int ask_begin(const struct asker *a, size_t n, const char *const *words, struct 
 	int r;
 
 	if (n > WORDS_MAX || q.errors < 0) {
-		close_fd(&q.errors);
+		cleanup_fd(&q.errors);
 		return n > WORDS_MAX ? -E2BIG : -errno;
 	}
 	r = a->by_recorder && a->by_recorder(words[0]) ? ask_recorder(n, words, &q) : start_child(a, n, words, &q);
 	if (r < 0) {
-		close_fd(&q.fd);
-		close_fd(&q.errors);
+		cleanup_fd(&q.fd);
+		cleanup_fd(&q.errors);
 		return r;
 	}
 	fcntl(q.fd, F_SETFL, O_NONBLOCK);
@@ -184,7 +184,7 @@ int ask_end(struct inquiry *q)
 		else
 			request_drop(&q->request);
 	}
-	close_fd(&q->errors);
+	cleanup_fd(&q->errors);
 	str_free(&q->text);
 	*q = (struct inquiry){};
 	return status;

@@ -25,7 +25,7 @@ struct inquiry {
 	int fd; /* its output, non-blocking; valid while `asked` */
 	bool asked;
 	pid_t child;	/* of this process; 0 = the daemon's */
-	struct request request; /* to the recorder; its connection is -1 where there is none */
+	struct service_request request; /* to the recorder; its connection is -1 where there is none */
 	int errors;	 /* what it wrote to standard error: a file in memory */
 	struct str text; /* what was read and not yet taken */
 };

@@ -108,7 +108,7 @@ static void give_back(struct reader_pool *k, struct hold_release *p)
 	pthread_mutex_unlock(&p->lock);
 	pthread_mutex_lock(&k->lock);
 	p->users--;
-	p->used = boot_now();
+	p->used = clock_boot();
 	pthread_mutex_unlock(&k->lock);
 }
 
@@ -122,7 +122,7 @@ static int start(const struct asker *a, struct hold_release *p, size_t n, const 
 	if (p->errors < 0)
 		return -errno;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-		close_fd(&p->errors);
+		cleanup_fd(&p->errors);
 		return -errno;
 	}
 	r = ask_start(a, n, words, ends[1], ends[1], p->errors, &p->pid);
@@ -130,8 +130,8 @@ static int start(const struct asker *a, struct hold_release *p, size_t n, const 
 	p->fd = ends[0];
 	if (r < 0) {
 		p->pid = 0;
-		close_fd(&p->fd);
-		close_fd(&p->errors);
+		cleanup_fd(&p->fd);
+		cleanup_fd(&p->errors);
 	}
 	return r;
 }

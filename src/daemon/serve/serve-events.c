@@ -75,8 +75,8 @@ static void go_on(struct live *l, struct following *f, int (*follow)(struct live
 	int more;
 
 	if (!f->inquiry.asked) {
-		if (!l->asker->from_file && boot_now() - f->ended > RETRY_AFTER) {
-			f->ended = boot_now();
+		if (!l->asker->from_file && clock_boot() - f->ended > RETRY_AFTER) {
+			f->ended = clock_boot();
 			(void)follow(l);
 		}
 		return;
@@ -88,7 +88,7 @@ static void go_on(struct live *l, struct following *f, int (*follow)(struct live
 	if (f == &l->board)
 		put_reason(&f->inquiry, out);
 	ask_end(&f->inquiry);
-	f->ended = boot_now();
+	f->ended = clock_boot();
 }
 
 static int next_events(void *state, struct str *out)

@@ -5,10 +5,12 @@
 #include <stdint.h>
 
 #include "daemon/serve/ask.h"
+#include "daemon/serve/calls.h"
 #include "net/digest.h"
 
 struct serve_options {
 	struct asker asker;
+	verb_options_fn verb_options;
 	const char *run_dir;   /* its folder `web` gets the control socket (web-control.h) */
 	const char *recording; /* which one is served, for who looks for a server of it */
 	const char *listen, *cert_file, *key_file, *token_file; /* as of http_server_options */
@@ -29,5 +31,3 @@ int serve_login_code(const struct serve *s, char ret_code[SECRET_TEXT]);
 /* How many tokens stand in the token file themselves, not their digests. */
 size_t serve_tokens_in_clear(const struct serve *s);
 void serve_stop(struct serve *s); /* NULL: nothing */
-/* The interface as an OpenAPI 3 document; the caller's reference. */
-json_t *serve_openapi(void);

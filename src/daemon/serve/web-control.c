@@ -60,11 +60,11 @@ int web_folder(const char *run_dir, char **ret, char **ret_error)
 
 	if ((unit && *unit ? asprintf(&folder, "%.*s", (int)strcspn(unit, ":"), unit) : asprintf(&folder, "%s/web", run_dir)) < 0)
 		return -ENOMEM;
-	r = make_folders(folder, geteuid() == 0 ? 0755 : 0700);
+	r = folder_make(folder, geteuid() == 0 ? 0755 : 0700);
 	if (r < 0)
-		return fail_with(ret_error, r, "cannot make the folder %s: %s", folder, strerror(-r));
+		return str_fail(ret_error, r, "cannot make the folder %s: %s", folder, strerror(-r));
 	if (!is_safe(folder, geteuid()))
-		return fail_with(ret_error, -EPERM, "others may write the folder %s or the one above it: remove it, or name another with --run-dir", folder);
+		return str_fail(ret_error, -EPERM, "others may write the folder %s or the one above it: remove it, or name another with --run-dir", folder);
 	*ret = TAKE(folder);
 	return 0;
 }
@@ -135,7 +135,7 @@ static json_t *answer_end(struct web_control *c, uint32_t uid, const char *rest)
 	uint64_t number;
 
 	(void)uid;
-	if (parse_u64(rest, &number) < 0)
+	if (str_parse_u64(rest, &number) < 0)
 		return NULL;
 	return json_pack("{s:I}", "ended", (json_int_t)sessions_end_number(c->options.sessions, number));
 }
@@ -259,9 +259,9 @@ void web_control_stop(struct web_control *c)
 	}
 	if (c->fd >= 0)
 		local_socket_unlink_in(c->folder, name_of(c->options.port, name));
-	close_fd(&c->fd);
-	close_fd(&c->stop_fd[0]);
-	close_fd(&c->stop_fd[1]);
+	cleanup_fd(&c->fd);
+	cleanup_fd(&c->stop_fd[0]);
+	cleanup_fd(&c->stop_fd[1]);
 	free(c->folder);
 	free(c->address);
 	free(c->recording);
@@ -301,7 +301,7 @@ json_t *web_ask(const char *folder, uint16_t port, const char *words)
 /* Asks the servers of one folder. How many answered; *ret_on: whether to go on. */
 static int ask_folder(const char *folder, const char *words, web_answer_fn *take, void *data, bool *ret_on)
 {
-	_cleanup_(close_folder) DIR *list = opendir(folder);
+	_cleanup_(folder_close) DIR *list = opendir(folder);
 	struct dirent *entry;
 	int n = 0;
 
@@ -309,7 +309,7 @@ static int ask_folder(const char *folder, const char *words, web_answer_fn *take
 		uint64_t port;
 		json_t *said;
 
-		if (parse_u64(entry->d_name, &port) < 0 || port > UINT16_MAX)
+		if (str_parse_u64(entry->d_name, &port) < 0 || port > UINT16_MAX)
 			continue;
 		said = web_ask(folder, (uint16_t)port, words);
 		if (!said)

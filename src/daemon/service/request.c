@@ -51,7 +51,7 @@ static int add_settings(struct message *m)
 }
 
 /* The other end answers with the pipes, or with a status alone. */
-static int take_pipes(int connection, struct request *ret)
+static int take_pipes(int connection, struct service_request *ret)
 {
 	int fds[2], r = local_socket_receive_descriptors(connection, fds, 2);
 
@@ -66,7 +66,7 @@ static int take_pipes(int connection, struct request *ret)
 	return 0;
 }
 
-int request_begin(const char *run_dir, int n_words, char *const *words, struct request *ret)
+int request_begin(const char *run_dir, int n_words, char *const *words, struct service_request *ret)
 {
 	const struct timeval patience = {.tv_sec = BEGIN_PATIENCE};
 	_cleanup_close_ int fd = -1;
@@ -127,7 +127,7 @@ static int copy_some(int from, int to)
 	return r < 0 ? r : n > 0;
 }
 
-int request_copy(const struct request *q, int output, int errors)
+int request_copy(const struct service_request *q, int output, int errors)
 {
 	struct pollfd fds[] = {{q->output, POLLIN, 0}, {q->errors, POLLIN, 0}};
 	const int to[] = {output, errors};
@@ -161,7 +161,7 @@ static int say_silent(const char *run_dir, int r)
 
 int request_ask(const char *run_dir, int n_words, char *const *words)
 {
-	struct request q;
+	struct service_request q;
 	int r = request_begin(run_dir, n_words, words, &q);
 
 	if (r == -EBUSY)
@@ -178,15 +178,15 @@ int request_ask(const char *run_dir, int n_words, char *const *words)
 	return STATUS_CANNOT;
 }
 
-void request_drop(struct request *q)
+void request_drop(struct service_request *q)
 {
-	close_fd(&q->connection);
-	close_fd(&q->output);
-	close_fd(&q->errors);
-	*q = (struct request){-1, -1, -1};
+	cleanup_fd(&q->connection);
+	cleanup_fd(&q->output);
+	cleanup_fd(&q->errors);
+	*q = (struct service_request){-1, -1, -1};
 }
 
-int request_end(struct request *q)
+int request_end(struct service_request *q)
 {
 	uint8_t status;
 	int r = recv(q->connection, &status, 1, 0) == 1 ? status : -ECONNRESET;

@@ -15,7 +15,7 @@
 #define STATUS_CANNOT  3     /* the exit status of a verb that has no answer */
 
 /* A question under way. */
-struct request {
+struct service_request {
 	int connection; /* the answer's end: readable when the status is there */
 	int output, errors; /* to read from */
 };
@@ -25,14 +25,14 @@ bool request_is_urgent(const char *verb);
 
 /* Sends the words and waits until the answer begins. 0, or -errno: -ENOENT / -ECONNREFUSED when no recorder listens, -E2BIG
  * for more than REQUEST_MAX, -EBUSY. On success the caller ends it with request_end(). */
-int request_begin(const char *run_dir, int n_words, char *const *words, struct request *ret);
+int request_begin(const char *run_dir, int n_words, char *const *words, struct service_request *ret);
 /* Copies what the answer says to these descriptors, to its end. 0 or -errno. */
-int request_copy(const struct request *q, int output, int errors);
+int request_copy(const struct service_request *q, int output, int errors);
 /* Waits for the answer's end and closes everything. The exit status, or -ECONNRESET: the process that answered has died. */
-int request_end(struct request *q);
+int request_end(struct service_request *q);
 /* All of it: asks, and copies the answer to standard output and error. The exit status; says why where there is no answer that the program
  * could give in its place. -errno otherwise: -ENOENT or -ECONNREFUSED when no recorder listens, -E2BIG; of root, who can read the
  * recording, any other. */
 int request_ask(const char *run_dir, int n_words, char *const *words);
 /* Closes everything without waiting: the answer ends by itself. */
-void request_drop(struct request *q);
+void request_drop(struct service_request *q);

@@ -26,6 +26,7 @@
 #define MEMORY_MAX	 (2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define OOM_ADJUST	 "500" /* half of the memory there is counts as its own */
 #define ZONE_MAX	 64
+#define FILES_MOST	 512 /* the flight recorder has 100, and an answer opens some at a time */
 
 /* --- priority --- */
 
@@ -203,6 +204,7 @@ void service_answer(const struct service_options *options, const struct service_
 	ssize_t n;
 
 	default_signals();
+	urgent_reserve_files(FILES_MOST);
 	bound_resources(asker);
 	set_environment();
 	take_priority(asker);

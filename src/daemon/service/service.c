@@ -23,6 +23,7 @@
 #include "base/data/vec.h"
 #include "daemon/recorder/capture.h"
 #include "daemon/recorder/ending.h"
+#include "daemon/recorder/tick-guard.h"
 #include "daemon/service/request.h"
 #include "daemon/service/service-answer.h"
 #include "daemon/service/service-budget.h"
@@ -99,7 +100,7 @@ static void start_answer(struct forker *f, int connection, const struct ucred *p
 		service_answer(o, &asker); /* does not return */
 	}
 	if (pid < 0 || VEC_PUSH(f->answers, (struct running){pid, peer->uid}) < 0) {
-		budget_end(&f->budget, peer->uid, monotonic_now(), 0);
+		budget_end(&f->budget, peer->uid, clock_monotonic(), 0);
 		say_busy(f, connection);
 		return;
 	}
@@ -111,7 +112,7 @@ static void start_answer(struct forker *f, int connection, const struct ucred *p
 static void accept_one(struct forker *f)
 {
 	int connection = local_socket_accept(f->service->listen_fd);
-	int64_t now = monotonic_now();
+	int64_t now = clock_monotonic();
 	struct ucred peer;
 	socklen_t length = sizeof(peer);
 	bool urgent = false;
@@ -137,7 +138,7 @@ static void note_end(struct forker *f, pid_t pid, int status, const struct rusag
 	for (size_t i = 0; i < f->answers.n; i++) {
 		if (f->answers.v[i].pid != pid)
 			continue;
-		budget_end(&f->budget, f->answers.v[i].uid, monotonic_now(), cpu_of(usage));
+		budget_end(&f->budget, f->answers.v[i].uid, clock_monotonic(), cpu_of(usage));
 		f->answers.v[i] = f->answers.v[--f->answers.n];
 	}
 	if (WIFSIGNALED(status) && service_is_crash(WTERMSIG(status)))
@@ -176,7 +177,7 @@ static void prepare(struct forker *f)
 {
 	const struct service_options *o = &f->service->options;
 
-	close_fd(&(int){o->close_fd});
+	cleanup_fd(&(int){o->close_fd});
 	capture_inherit(o->capture);
 	if (o->lock_memory)
 		(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
@@ -197,7 +198,8 @@ static void run_forker(const struct service *s, int alive)
 	struct forker f = {.service = s};
 	pid_t recorder = getppid();
 	int signals = open_signals(), pidfd = (int)syscall(SYS_pidfd_open, recorder, 0);
-	struct pollfd fds[] = {{s->listen_fd, POLLIN, 0}, {alive, POLLIN, 0}, {signals, POLLIN, 0}, {pidfd, POLLIN, 0}};
+	struct pollfd fds[] = {{s->listen_fd, POLLIN, 0}, {alive, POLLIN, 0}, {signals, POLLIN, 0}, {pidfd, POLLIN, 0},
+			       {s->options.realtime ? tick_guard_fd(s->options.guard) : -1, POLLIN, 0}};
 
 	prepare(&f);
 	if (signals < 0 || linger_guard_open(&f.guard) < 0)
@@ -207,6 +209,8 @@ static void run_forker(const struct service *s, int alive)
 			break;
 		if (fds[2].revents)
 			reap(&f, signals);
+		if (fds[4].revents)
+			tick_guard_act(s->options.guard, recorder);
 		if (fds[0].revents)
 			accept_one(&f);
 	}
@@ -297,7 +301,7 @@ void service_tend(struct service *s)
 		log_warning("the process that answers questions ended (%s): it is started again",
 			    WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "by itself");
 	s->pid = 0;
-	close_fd(&s->alive);
+	cleanup_fd(&s->alive);
 	s->alive = -1;
 	r = start(s);
 	if (r < 0 && !s->failed)
@@ -313,10 +317,10 @@ void service_stop(struct service *s)
 		kill(s->pid, SIGKILL); /* before the pipe closes, which says that the recorder has died */
 		waitpid(s->pid, NULL, 0);
 	}
-	close_fd(&s->alive);
+	cleanup_fd(&s->alive);
 	if (s->listen_fd >= 0)
 		local_socket_unlink_in(s->run_dir, s->opened ? "socket" : STARTING);
-	close_fd(&s->listen_fd);
+	cleanup_fd(&s->listen_fd);
 	free(s->run_dir);
 	free(s);
 }

@@ -13,6 +13,7 @@
 
 struct capture;
 struct service;
+struct tick_guard;
 
 struct service_question {
 	uint32_t uid, gid;	/* of the asker */
@@ -25,6 +26,7 @@ struct service_question {
 struct service_options {
 	const char *run_dir;
 	struct capture *capture; /* NULL = none; not started yet */
+	struct tick_guard *guard; /* it waits for that of the calling thread; NULL = none */
 	int close_fd;	    /* of the recorder's, which the answering processes must not hold; -1 = none */
 	bool realtime;	    /* use real-time priority */
 	bool lock_memory;

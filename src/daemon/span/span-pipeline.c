@@ -25,7 +25,7 @@ static int join_inventories(struct pipeline *p, char **ret_error)
 	char *rest = copy, *spec;
 
 	while (rest && (spec = strsep(&rest, ","))) {
-		int r = record_join(&p->records, spec, ret_error);
+		int r = span_record_join(&p->records, spec, ret_error);
 
 		if (r < 0)
 			return r;
@@ -39,7 +39,7 @@ static int open_forest(struct pipeline *p)
 	int r = forest_init(&p->forest, p->names, p->options.slot_width ? p->options.slot_width : 60000000000);
 
 	if (r == 0)
-		r = record_init(&p->records, p->names, &p->mapping, dimensions);
+		r = span_record_init(&p->records, p->names, &p->mapping, dimensions);
 	if (r < 0)
 		return r;
 	p->forest.rule = strdup(path_rule_name(p->options.rule));
@@ -54,7 +54,7 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 {
 	struct assembler_options assembly = {.late = options->late, .most = options->most, .ordered = options->ordered,
 					     .state = options->trace ? options->state : &p->builder,
-					     .trace = options->trace ? options->trace : builder_add};
+					     .trace = options->trace ? options->trace : forest_builder_add};
 	struct span_sink sink;
 	int r;
 
@@ -68,14 +68,14 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 	r = open_forest(p);
 	if (r == 0)
 		r = join_inventories(p, ret_error);
-	edges_init(&p->asynchronous, p->names);
+	span_edges_init(&p->asynchronous, p->names);
 	if (r == 0 && options->asynchronous)
-		r = edges_read(&p->asynchronous, options->asynchronous, ret_error);
+		r = span_edges_read(&p->asynchronous, options->asynchronous, ret_error);
 	p->builder.tree.asynchronous = &p->asynchronous;
 	p->builder.tree.names = p->names;
 	p->builder.one = options->only;
 	if (options->only)
-		trace_id_of_text(p->names, options->only, strlen(options->only), &p->builder.high, &p->builder.low);
+		span_trace_id_of_text(p->names, options->only, strlen(options->only), &p->builder.high, &p->builder.low);
 	p->builder.tree.topmost = options->topmost;
 	p->assembler = r == 0 ? assembler_new(&assembly) : NULL;
 	if (r == 0 && !p->assembler)
@@ -95,10 +95,10 @@ void pipeline_close(struct pipeline *p)
 {
 	span_reader_free(&p->reader);
 	assembler_free(p->assembler);
-	builder_free(&p->builder);
-	edges_free(&p->asynchronous);
+	forest_builder_free(&p->builder);
+	span_edges_free(&p->asynchronous);
 	forest_free(&p->forest);
-	record_free(&p->records);
+	span_record_free(&p->records);
 	span_mapping_free(&p->mapping);
 	if (!p->options.names)
 		names_free(p->names);
@@ -172,7 +172,7 @@ static int learn_trace(void *state, const struct span *spans, uint32_t n)
 	struct tree_tally tally = {};
 	int r = trace_tree(spans, n, l->rule, &l->tree, &tally);
 
-	return r == 0 ? edges_count(&l->edges, &l->tree, spans) : r;
+	return r == 0 ? span_edges_count(&l->edges, &l->tree, spans) : r;
 }
 
 int pipeline_learn(const struct pipeline_options *options, char *const *paths, size_t n, const char *file, size_t *ret_edges,
@@ -187,19 +187,19 @@ int pipeline_learn(const struct pipeline_options *options, char *const *paths, s
 	own.state = &l;
 	own.asynchronous = NULL;
 	r = pipeline_open(&p, &own, ret_error);
-	edges_init(&l.edges, p.names);
+	span_edges_init(&l.edges, p.names);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = pipeline_read(&p, paths[i], ret_error);
 	if (r == 0)
 		r = pipeline_end(&p);
 	if (r == 0) {
-		edges_settle(&l.edges);
+		span_edges_settle(&l.edges);
 		*ret_edges = l.edges.list.n;
-		r = edges_write(&l.edges, file);
+		r = span_edges_write(&l.edges, file);
 		if (r < 0)
 			say(ret_error, r, file);
 	}
-	edges_free(&l.edges);
+	span_edges_free(&l.edges);
 	tree_free(&l.tree);
 	pipeline_close(&p);
 	return r;
@@ -212,7 +212,7 @@ int pipeline_part(const struct forest *f, struct str *bytes, struct span_part *r
 
 	for (size_t i = 0; i < f->buckets.n; i++) {
 		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
-			const struct group *g = &f->buckets.v[i].groups.v[j];
+			const struct forest_group *g = &f->buckets.v[i].groups.v[j];
 
 			part.from = g->first_seen < part.from ? g->first_seen : part.from;
 			part.to = g->last_seen > part.to ? g->last_seen : part.to;

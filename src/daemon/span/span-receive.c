@@ -164,7 +164,7 @@ static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t ha
 	faults = faults_of(r) - faults;
 	r->counts.spans += spans;
 	r->counts.rejected += faults;
-	r->last_span = boot_now();
+	r->last_span = clock_boot();
 	if (result < 0) {
 		e->retry_after = RETRY_AFTER;
 		http_fail(e, 503, "%s", strerror(-result));
@@ -181,7 +181,7 @@ static void take_traces(struct http_exchange *e)
 {
 	struct receiver *r = e->context;
 	enum body_kind kind = body_kind(e);
-	uint64_t hash = hash_bytes(e->body.data, e->body.len) | 1;
+	uint64_t hash = hmap_hash_bytes(e->body.data, e->body.len) | 1;
 
 	pthread_mutex_lock(&r->lock);
 	r->counts.requests++;
@@ -225,7 +225,7 @@ static void take_deployments(struct http_exchange *e)
 
 	pthread_mutex_lock(&r->lock);
 	had = r->deployments.list.n;
-	result = deployments_parse("the body", e->body.data ? e->body.data : "", e->body.len, wall_now(), &r->deployments, &error);
+	result = deployments_parse("the body", e->body.data ? e->body.data : "", e->body.len, clock_wall(), &r->deployments, &error);
 	r->counts.deployments += r->deployments.list.n - had;
 	if (result == -EINVAL) {
 		http_fail(e, 400, "%s", error ? error : "expected {\"package\": ..., \"version\": ..., \"host\": ..., \"time\": ...}");
@@ -268,7 +268,7 @@ static bool has_ended(const struct receiver *r, const struct open_window *w, int
 static int open_window(struct receiver *r, int64_t begin)
 {
 	const struct forest *like = &r->pipeline.forest;
-	int64_t now = wall_now();
+	int64_t now = clock_wall();
 	struct open_window fresh = {.begin = begin, .opened = now, .late = now >= settled_by(r, begin + r->options.window)};
 	int result = forest_init(&fresh.forest, r->pipeline.names, like->slot_width);
 
@@ -318,7 +318,7 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 	if (!w)
 		return -ENOMEM;
 	r->pipeline.builder.forest = &w->forest;
-	result = builder_add(&r->pipeline.builder, spans, n);
+	result = forest_builder_add(&r->pipeline.builder, spans, n);
 	r->thinned = w->forest.thinned > r->thinned ? w->forest.thinned : r->thinned;
 	return result;
 }
@@ -367,8 +367,9 @@ static int write_window(struct receiver *r, size_t i)
 	pthread_mutex_lock(&r->lock);
 	w = &r->windows.v[i];
 	spans = w->forest.tally.spans;
-	snprintf(key, sizeof(key), "receive %s, opened %s", format_rfc3339(w->begin, begin, sizeof(begin)),
-		 format_rfc3339(w->opened, opened, sizeof(opened)));
+	snprintf(key, sizeof(key), "receive %s, opened %s",
+		 clock_format_rfc3339(w->begin, begin, sizeof(begin)),
+		 clock_format_rfc3339(w->opened, opened, sizeof(opened)));
 	if (spans != w->written) {
 		tell_counts(r, &w->forest.tally);
 		result = pack(r, &w->forest, &bytes, &part);
@@ -415,7 +416,7 @@ static bool close_windows(struct receiver *r, int64_t now)
 
 static int write_windows(struct receiver *r)
 {
-	int64_t now = wall_now();
+	int64_t now = clock_wall();
 	int result = 0;
 	size_t n;
 
@@ -460,7 +461,7 @@ static int put_hour(struct span_store *store, struct hour *h)
 
 	if (r == 0)
 		r = pipeline_part(&h->forest, &bytes, &part);
-	snprintf(key, sizeof(key), "receive hour %s", format_rfc3339(h->begin, when, sizeof(when)));
+	snprintf(key, sizeof(key), "receive hour %s", clock_format_rfc3339(h->begin, when, sizeof(when)));
 	part.key = key;
 	part.source = "receive";
 	return r == 0 ? span_store_merge(store, h->ids.v, h->ids.n, &part) : r;
@@ -485,7 +486,7 @@ int receiver_merge_hour(struct span_store *store, int64_t begin)
 /* One hour a time: those that are older than every window that is judged. */
 static int merge_old(struct receiver *r)
 {
-	int64_t last = (wall_now() - APART) / HOUR * HOUR - HOUR;
+	int64_t last = (clock_wall() - APART) / HOUR * HOUR - HOUR;
 	int result;
 
 	if (!r->next_hour)
@@ -519,7 +520,7 @@ static int write_deployments(struct receiver *r)
 
 int receiver_tick(struct receiver *r)
 {
-	int64_t now = boot_now();
+	int64_t now = clock_boot();
 	int result = 0;
 
 	pthread_mutex_lock(&r->lock);
@@ -556,8 +557,8 @@ int receiver_start(const struct receive_options *options, struct receiver **ret,
 	r->options.pipeline.thinned = &r->thinned;
 	pthread_mutex_init(&r->lock, NULL);
 	result = pipeline_open(&r->pipeline, &r->options.pipeline, ret_error);
-	if (result == 0 && (result = span_store_set_complete(options->store, begin_of(r, wall_now()))) < 0)
-		fail_with(ret_error, result, "%s", span_store_error(options->store));
+	if (result == 0 && (result = span_store_set_complete(options->store, begin_of(r, clock_wall()))) < 0)
+		str_fail(ret_error, result, "%s", span_store_error(options->store));
 	if (result == 0)
 		result = http_server_start(&server, &r->server, ret_error);
 	if (result < 0) {

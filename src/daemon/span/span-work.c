@@ -18,20 +18,20 @@
 
 /* --- one piece --------------------------------------------------------------------------------------------------------- */
 
-static struct span_selection range_of(const struct work_options *o)
+static struct span_clickhouse_selection range_of(const struct work_options *o)
 {
 	int64_t to = o->pipeline.to ? o->pipeline.to : INT64_MAX;
 
-	return (struct span_selection){.from = o->pipeline.from, .to = to < INT64_MAX - o->margin ? to + o->margin : INT64_MAX, .pieces = 1};
+	return (struct span_clickhouse_selection){.from = o->pipeline.from, .to = to < INT64_MAX - o->margin ? to + o->margin : INT64_MAX, .pieces = 1};
 }
 
 static int fail_table(struct span_table *t, int r, char **ret_error)
 {
-	return fail_with(ret_error, r, "%s", span_table_error(t));
+	return str_fail(ret_error, r, "%s", span_table_error(t));
 }
 
 /* Reads a piece of the table: the canonical bytes of its forest. */
-static int read_piece(const struct work_options *o, struct span_table *t, const struct span_selection *rows, struct str *bytes,
+static int read_piece(const struct work_options *o, struct span_table *t, const struct span_clickhouse_selection *rows, struct str *bytes,
 		      struct span_part *part, uint64_t *ret_rows, struct span_faults *faults, char **ret_error)
 {
 	struct pipeline_options own = o->pipeline;
@@ -87,7 +87,7 @@ static int open_table(const struct work_options *o, const char *url, bool whole,
 struct reading_job {
 	const struct work_options *options;
 	const char *url;
-	struct span_selection range; /* pieces of the whole */
+	struct span_clickhouse_selection range; /* pieces of the whole */
 	unsigned job, jobs;
 	struct str *bytes; /* of each piece */
 	struct span_faults faults;
@@ -107,7 +107,7 @@ static void *run_reading(void *argument)
 
 	j->result = open_table(j->options, j->url, true, &mapping, &t, &j->error);
 	for (uint32_t i = j->job; j->result == 0 && i < j->range.pieces; i += j->jobs) {
-		struct span_selection piece = j->range;
+		struct span_clickhouse_selection piece = j->range;
 
 		piece.piece = i;
 		j->bytes[i].max = BYTES_MAX;
@@ -138,7 +138,7 @@ static int run_readings(struct reading_job *jobs, unsigned n)
 
 static int count_spans(const struct work_options *o, const char *url, bool whole, uint64_t *ret, char **ret_error)
 {
-	struct span_selection range = range_of(o);
+	struct span_clickhouse_selection range = range_of(o);
 	struct span_mapping mapping = {};
 	struct span_table *t = NULL;
 	int r = open_table(o, url, whole, &mapping, &t, ret_error);
@@ -157,7 +157,7 @@ static int load_table(const struct work_options *o, const char *url, unsigned n_
 		      char **ret_error)
 {
 	struct reading_job *jobs = calloc(n_jobs, sizeof(*jobs));
-	struct span_selection range = range_of(o);
+	struct span_clickhouse_selection range = range_of(o);
 	uint64_t spans = 0;
 	struct str *bytes = NULL;
 	int r = jobs ? count_spans(o, url, true, &spans, ret_error) : -ENOMEM;
@@ -187,14 +187,14 @@ static int load_table(const struct work_options *o, const char *url, unsigned n_
 	return r;
 }
 
-int work_load(const struct work_options *o, char *const *urls, size_t n, unsigned jobs, struct forest *ret,
-	      struct span_faults *faults, char **ret_error)
+int span_work_load(const struct work_options *o, char *const *urls, size_t n, unsigned jobs,
+		   struct forest *ret, struct span_faults *faults, char **ret_error)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = load_table(o, urls[i], jobs ? jobs : 1, ret, faults, ret_error);
-	return r < 0 && !*ret_error ? fail_with(ret_error, r, "%s", strerror(-r)) : r;
+	return r < 0 && !*ret_error ? str_fail(ret_error, r, "%s", strerror(-r)) : r;
 }
 
 /* --- the question --------------------------------------------------------------------------------------------------- */
@@ -207,12 +207,12 @@ static int hash_file(const char *path, uint64_t *ret, char **ret_error)
 	size_t n;
 
 	if (!f)
-		return fail_with(ret_error, -errno, "%s: %s", path, strerror(errno));
+		return str_fail(ret_error, -errno, "%s: %s", path, strerror(errno));
 	while ((n = fread(piece, 1, sizeof(piece), f)) > 0)
 		str_append(&all, piece, n);
 	if (all.error || ferror(f))
 		return all.error ? all.error : -EIO;
-	*ret = hash_bytes(all.data ? all.data : "", all.len);
+	*ret = hmap_hash_bytes(all.data ? all.data : "", all.len);
 	return 0;
 }
 
@@ -228,7 +228,7 @@ static int put_joins(const char *specs, struct str *out, char **ret_error)
 		uint64_t hash;
 
 		if (!attribute)
-			return fail_with(ret_error, -EINVAL, "'%s' is not FILE:ATTRIBUTE, as inventory.csv:host.name", spec);
+			return str_fail(ret_error, -EINVAL, "'%s' is not FILE:ATTRIBUTE, as inventory.csv:host.name", spec);
 		*attribute++ = '\0';
 		r = hash_file(spec, &hash, ret_error);
 		if (r == 0)
@@ -275,7 +275,7 @@ struct worker {
 	struct span_table *table;
 	struct span_parts *parts;
 	char *question;
-	struct span_selection range;
+	struct span_clickhouse_selection range;
 	int64_t *done; /* rows of each piece that is there, or -1 */
 	uint64_t *counts; /* rows of each piece now */
 	struct work_done tally;
@@ -308,13 +308,13 @@ static int look_what_is_done(struct worker *w, int64_t *ret_pieces, char **ret_e
 {
 	int r = span_parts_done(w->parts, w->question, ret_pieces, w->done, PIECES_MAX);
 
-	return r < 0 ? fail_with(ret_error, r, "%s", span_parts_error(w->parts)) : 0;
+	return r < 0 ? str_fail(ret_error, r, "%s", span_parts_error(w->parts)) : 0;
 }
 
 /* The division that other workers, or an earlier start, began with; else one of our own. */
 static int divide(struct worker *w, char **ret_error)
 {
-	struct span_selection all = range_of(w->options);
+	struct span_clickhouse_selection all = range_of(w->options);
 	uint64_t spans = 0;
 	int64_t pieces;
 	uint32_t wanted;
@@ -343,7 +343,7 @@ static bool is_done(const struct worker *w, uint32_t i)
 static int make_piece(struct worker *w, uint32_t i, char **ret_error)
 {
 	_cleanup_str_ struct str bytes = {.max = BYTES_MAX};
-	struct span_selection rows = w->range;
+	struct span_clickhouse_selection rows = w->range;
 	struct span_faults faults = {};
 	struct span_part part;
 	struct span_piece piece;
@@ -358,7 +358,7 @@ static int make_piece(struct worker *w, uint32_t i, char **ret_error)
 				    .requests = (int64_t)part.requests, .from = part.from, .to = part.to, .bytes = part.bytes, .n = part.n};
 	r = span_parts_put(w->parts, &piece);
 	if (r < 0)
-		return fail_with(ret_error, r, "%s", span_parts_error(w->parts));
+		return str_fail(ret_error, r, "%s", span_parts_error(w->parts));
 	w->done[i] = (int64_t)n;
 	w->counts[i] = n;
 	w->tally.made++;
@@ -387,10 +387,10 @@ static int make_pieces(struct worker *w, char **ret_error)
 	return r;
 }
 
-int work_run(const struct work_options *o, const char *url, struct work_done *ret, char **ret_error)
+int span_work_run(const struct work_options *o, const char *url, struct work_done *ret, char **ret_error)
 {
 	struct worker w = {.options = o};
-	int64_t began = boot_now();
+	int64_t began = clock_boot();
 	int r = worker_open(&w, url, ret_error);
 
 	if (r == 0)
@@ -401,10 +401,10 @@ int work_run(const struct work_options *o, const char *url, struct work_done *re
 			w.tally.had += is_done(&w, i);
 		r = make_pieces(&w, ret_error);
 	}
-	w.tally.took = boot_now() - began;
+	w.tally.took = clock_boot() - began;
 	*ret = w.tally;
 	worker_close(&w);
-	return r < 0 && !*ret_error ? fail_with(ret_error, r, "%s", strerror(-r)) : r;
+	return r < 0 && !*ret_error ? str_fail(ret_error, r, "%s", strerror(-r)) : r;
 }
 
 /* --- what workers wrote ------------------------------------------------------------------------------------------------ */
@@ -417,7 +417,7 @@ static int merge_piece(void *forest, const struct span_piece *piece)
 /* Is every span that the table has in exactly one part? */
 static int check_whole(const struct work_options *o, const char *url, const struct span_progress *v, size_t n, char **ret_error)
 {
-	struct span_selection range = range_of(o);
+	struct span_clickhouse_selection range = range_of(o);
 	struct span_mapping mapping = {};
 	struct span_table *t = NULL;
 	uint64_t spans = 0;
@@ -427,7 +427,7 @@ static int check_whole(const struct work_options *o, const char *url, const stru
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		rows += v[i].rows;
 		if (v[i].done != v[i].pieces)
-			r = fail_with(ret_error, -EAGAIN, "of %s %" PRId64 " of %" PRId64 " parts are done: 'whyslow spans work' continues with the rest",
+			r = str_fail(ret_error, -EAGAIN, "of %s %" PRId64 " of %" PRId64 " parts are done: 'whyslow spans work' continues with the rest",
 				      v[i].shard, v[i].done, v[i].pieces);
 	}
 	if (r == 0) {
@@ -438,17 +438,17 @@ static int check_whole(const struct work_options *o, const char *url, const stru
 			fail_table(t, r, ret_error);
 	}
 	if (r == 0 && (uint64_t)rows < spans)
-		r = fail_with(ret_error, -EAGAIN, "workers have read %" PRId64 " of %" PRIu64 " spans on %zu shards: let 'whyslow spans work' run on "
+		r = str_fail(ret_error, -EAGAIN, "workers have read %" PRId64 " of %" PRIu64 " spans on %zu shards: let 'whyslow spans work' run on "
 			      "each shard (with the same --by, --rule, --since ...); of a table that grows, ask with --until", rows, spans, n);
 	if (r == 0 && (uint64_t)rows > spans)
-		r = fail_with(ret_error, -EAGAIN, "the parts count %" PRId64 " spans, the table has %" PRIu64 ": spans were deleted since, or a shard "
+		r = str_fail(ret_error, -EAGAIN, "the parts count %" PRId64 " spans, the table has %" PRIu64 ": spans were deleted since, or a shard "
 			      "was read under two names (TRUNCATE TABLE span_parts, and let workers begin again)", rows, spans);
 	span_table_close(t);
 	span_mapping_free(&mapping);
 	return r;
 }
 
-int work_gather(const struct work_options *o, const char *url, struct forest *ret, char **ret_error)
+int span_work_gather(const struct work_options *o, const char *url, struct forest *ret, char **ret_error)
 {
 	_cleanup_free_ char *question = NULL;
 	struct span_progress *progress = NULL;
@@ -461,16 +461,16 @@ int work_gather(const struct work_options *o, const char *url, struct forest *re
 	if (r == 0) {
 		r = span_parts_progress(parts, question, &progress, &n);
 		if (r < 0)
-			fail_with(ret_error, r, "%s", span_parts_error(parts));
+			str_fail(ret_error, r, "%s", span_parts_error(parts));
 	}
 	if (r == 0)
 		r = check_whole(o, url, progress, n, ret_error);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = span_parts_each(parts, question, &progress[i], ret, merge_piece);
 		if (r < 0)
-			fail_with(ret_error, r, "%s", span_parts_error(parts));
+			str_fail(ret_error, r, "%s", span_parts_error(parts));
 	}
 	span_progress_free(progress, n);
 	span_parts_close(parts);
-	return r < 0 && !*ret_error ? fail_with(ret_error, r, "%s", strerror(-r)) : r;
+	return r < 0 && !*ret_error ? str_fail(ret_error, r, "%s", strerror(-r)) : r;
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include "daemon/span/span-pipeline.h"
+#include "model/span/span-answer.h"
 
 #define WORK_PIECE_SPANS 2000000ull /* up to 250 MB while it is read */
 #define WORK_MARGIN	 900000000000ll /* ns: spans that begin so long after the time asked for may belong to its requests */
@@ -24,17 +25,12 @@ struct work_options {
 
 
 /* All pieces of the tables, with `jobs` threads, in this process: into *ret (not finished). 0 or -errno with *ret_error. */
-int work_load(const struct work_options *o, char *const *urls, size_t n, unsigned jobs, struct forest *ret,
-	      struct span_faults *faults, char **ret_error);
+int span_work_load(const struct work_options *o, char *const *urls, size_t n, unsigned jobs,
+		   struct forest *ret, struct span_faults *faults, char **ret_error);
 
-struct work_done {
-	int64_t pieces, had, made; /* of the shard; there already; by this worker */
-	uint64_t spans;		   /* of those made */
-	int64_t took;		   /* ns */
-};
 /* A worker on one shard. 0 or -errno with *ret_error. */
-int work_run(const struct work_options *o, const char *url, struct work_done *ret, char **ret_error);
+int span_work_run(const struct work_options *o, const char *url, struct work_done *ret, char **ret_error);
 
 /* The parts that workers wrote, of all shards, into *ret (not finished). -EAGAIN while there is work left, -EXDEV if traces
  * are torn between shards; *ret_error in words. */
-int work_gather(const struct work_options *o, const char *url, struct forest *ret, char **ret_error);
+int span_work_gather(const struct work_options *o, const char *url, struct forest *ret, char **ret_error);

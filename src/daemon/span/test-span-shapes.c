@@ -131,7 +131,7 @@ static const struct cell *cell_of(const struct forest *f, const char *service, c
 	for (uint32_t v = 0; v < f->vertices.n; v++)
 		if (f->vertices.v[v].kind == VERTEX_CALL && !strcmp(names_get(f->names, f->vertices.v[v].service), service) &&
 		    !strcmp(names_get(f->names, f->vertices.v[v].operation), operation))
-			return group_cell(&f->buckets.v[0].groups.v[0], v);
+			return forest_group_cell(&f->buckets.v[0].groups.v[0], v);
 	return NULL;
 }
 

@@ -8,13 +8,10 @@ enum evidence {
 	EVIDENCE_SHORTAGE,
 	EVIDENCE_SHARE,
 	EVIDENCE_SURPRISE,
-	EVIDENCE_NO_PRESSURE,
 	EVIDENCE_MACHINE_IS_FREE,
 	EVIDENCE_AGE,
-	EVIDENCE_STARTER,
 	EVIDENCE_SEVERAL,
 	EVIDENCE_FOR_OTHERS,
-	EVIDENCE_RECORDER,
 	EVIDENCE_OF_JOB,
 	EVIDENCE_ON_BEHALF,
 	EVIDENCE_GOES_ON,
@@ -38,6 +35,14 @@ enum moment_fact {
 };
 
 extern const struct evidence_row moment_rows[MOMENT_COUNT];
+
+/* By what the confidence in a named program is found: a logistic regression of "the first suspect is right" (Platt 1999). */
+enum confidence_fact {
+	CONFIDENCE_ALWAYS,   /* 1 */
+	CONFIDENCE_ODDS,     /* ln of the odds of the first suspect's probability */
+	CONFIDENCE_SHORTAGE, /* ln of its factor EVIDENCE_SHORTAGE: what nothing measures to be short is taken by many */
+	CONFIDENCE_COUNT
+};
 
 /* What is not a suspect: the facts of the moment, and how probable it is. */
 struct odds {

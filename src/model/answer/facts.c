@@ -62,7 +62,7 @@ static const struct {
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 };
 
-const struct feature *derived_feature(const char *name, enum entity_kind *ret_kind)
+const struct feature *fact_derived_feature(const char *name, enum entity_kind *ret_kind)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++) {
 		if (strcmp(derived[i].feature.name, name) != 0)
@@ -276,7 +276,7 @@ static const struct feature *find_feature(const char *name)
 		if (i >= 0)
 			return &features_of(kind, &n)[i];
 	}
-	return derived_feature(name, NULL);
+	return fact_derived_feature(name, NULL);
 }
 
 static int read_fact(const struct line *l, enum fact_of of, size_t first, struct facts *f)

@@ -55,10 +55,14 @@ enum bottleneck {
 enum culprit_kind { CULPRIT_PROCESS, CULPRIT_GROUP, CULPRIT_KERNEL, CULPRIT_CGROUP, CULPRIT_DISK, CULPRIT_HOST, CULPRIT_LIMIT };
 enum culprit_role { ROLE_PRIMARY, ROLE_CONTRIBUTING };
 
-/* Of what others wait beyond their baseline, 0..1: the best estimate, and between which it lies. NaN = not known. */
+/* Of what others wait beyond their baseline, 0..1: the best estimate, and between what it lies in nine of ten cases. NaN = not known. */
 struct explained {
+	double part; /* its part of what is new, on which the estimate rests */
 	double share, low, high;
 };
+
+/* Between so far ends the estimate says next to nothing. */
+#define EXPLAINED_VAGUE 0.8
 
 /* One named (or one victim), with its features, most conspicuous first. */
 struct suspect {
@@ -117,6 +121,7 @@ struct hang {
 	size_t kind;	     /* FEATURE_WAIT_: what it waits for; PROCESS_FEATURE_COUNT = not known, it does nothing at all */
 	double now, normal;  /* ns/s: in the last seconds, and the most before */
 	int64_t took, normally; /* ns: the slowest answer lately, and before; 0 = no request of its is known */
+	bool assumed;		/* no event tells of the request: what the kernel says of the connection must confirm it */
 	int64_t since;	     /* wall ns */
 	struct wait_chain chain; /* for whom; no links = not looked up */
 };
@@ -131,13 +136,13 @@ struct answer {
 	bool culprit_is_named; /* the first suspect stands out; else the rest of `ranking` is only what is conspicuous */
 	struct odds odds;
 	VEC(struct suspect) unnamed; /* where it is slow and none is named: those that the odds are about; whoever is in `ranking` is accused */
-	double confidence; /* the probability of the first suspect, where one is named; else NaN */
+	double confidence; /* how often the first suspect of such an answer is right, where one is named; else NaN */
 	enum bottleneck bottleneck;
 	struct pressure pressure;
 	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nothing */
 	VEC(struct hang) hangs; /* the one that is explained best first */
 	bool hang_is_told;	/* the first of them is what the answer says */
-	bool events_are_late;	/* there are events, which are left out so that the answer is in time */
+	bool events_are_late;	/* there are events, which are left out, or not asked for longer, so that the answer is in time */
 	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
 	char *next;    /* what can be done; NULL = nothing known */

@@ -9,13 +9,10 @@ static const double evidence_weights[EVIDENCE_COUNT] = {
 	[EVIDENCE_SHORTAGE] = 1,
 	[EVIDENCE_SHARE] = 1,
 	[EVIDENCE_SURPRISE] = 2,
-	[EVIDENCE_NO_PRESSURE] = 1,
 	[EVIDENCE_MACHINE_IS_FREE] = 1,
 	[EVIDENCE_AGE] = 1,
-	[EVIDENCE_STARTER] = 1,
 	[EVIDENCE_SEVERAL] = 1,
 	[EVIDENCE_FOR_OTHERS] = 2,
-	[EVIDENCE_RECORDER] = 1,
 	[EVIDENCE_OF_JOB] = 1,
 	[EVIDENCE_ON_BEHALF] = 1,
 	[EVIDENCE_GOES_ON] = 1,
@@ -35,4 +32,10 @@ static const double unlisted_weights[MOMENT_COUNT] = {
 	[MOMENT_FELT] = 0,
 	[MOMENT_SWING] = 1.9,
 	[MOMENT_ADDED] = 0,
+};
+
+static const double confidence_weights[CONFIDENCE_COUNT] = {
+	[CONFIDENCE_ALWAYS] = 3.04,
+	[CONFIDENCE_ODDS] = 0.465,
+	[CONFIDENCE_SHORTAGE] = 0.794,
 };

@@ -13,6 +13,24 @@ void blame_matrix_free(struct blame_matrix *m)
 	VEC_FREE(m->members);
 }
 
+uint32_t blame_holder(const struct blame_cell *c)
+{
+	if (c->wait != FOR_LOCK)
+		return NOBODY;
+	return c->via != NOBODY ? c->via : c->culprit == BY_TASK ? c->id : NOBODY;
+}
+
+int64_t blame_held(const struct blame_matrix *m, const struct blame_cell *c)
+{
+	uint32_t holder = blame_holder(c);
+	int64_t ns = 0;
+
+	for (size_t i = 0; holder != NOBODY && i < m->cells.n; i++)
+		if (blame_holder(&m->cells.v[i]) == holder)
+			ns += m->cells.v[i].ns;
+	return holder == NOBODY ? c->ns : ns;
+}
+
 #define NS_PER_US 1000
 
 static int64_t sum_states(const struct wait_report *r, enum state_group group)
@@ -25,12 +43,12 @@ static int64_t sum_states(const struct wait_report *r, enum state_group group)
 	return sum;
 }
 
-int64_t report_running(const struct wait_report *r)
+int64_t wait_report_running(const struct wait_report *r)
 {
 	return sum_states(r, GROUP_RUNNING);
 }
 
-int64_t report_waited(const struct wait_report *r, enum wait_for wait)
+int64_t wait_report_waited(const struct wait_report *r, enum wait_for wait)
 {
 	int64_t sum = 0;
 
@@ -40,12 +58,12 @@ int64_t report_waited(const struct wait_report *r, enum wait_for wait)
 	return sum;
 }
 
-int64_t report_contended(const struct wait_report *r)
+int64_t wait_report_contended(const struct wait_report *r)
 {
 	int64_t sum = 0;
 
 	for (int s = 0; s < INTERVAL_STATES; s++)
-		if (wait_is_contended(state_table[s].wait))
+		if (wait_for_is_contended(state_table[s].wait))
 			sum += r->state[s];
 	return sum;
 }

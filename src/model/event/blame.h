@@ -107,10 +107,15 @@ struct critical_path {
 };
 
 void blame_matrix_free(struct blame_matrix *m);
+/* Who held the lock that a cell's victim waited for, whatever held that one up: an index as blame_cell.id. UINT32_MAX
+ * without a known holder, and for other waits. */
+uint32_t blame_holder(const struct blame_cell *c);
+/* The time that all victims waited for locks of the same holder, ns; of a cell without a holder its own. */
+int64_t blame_held(const struct blame_matrix *m, const struct blame_cell *c);
 
 /* On a CPU, wanting one, blocked and contended, awaited: sums over states. */
-int64_t report_running(const struct wait_report *r);
-int64_t report_waited(const struct wait_report *r, enum wait_for wait);
-int64_t report_contended(const struct wait_report *r);
+int64_t wait_report_running(const struct wait_report *r);
+int64_t wait_report_waited(const struct wait_report *r, enum wait_for wait);
+int64_t wait_report_contended(const struct wait_report *r);
 /* The shortest span such that `share` of the delays of all causes were no longer: exact to a factor of two. */
 int64_t delays_quantile(const struct delays *d, double share);

@@ -178,13 +178,13 @@ static inline __attribute__((always_inline)) enum thread_state classify(struct w
 }
 
 /* Ready, and kept from a CPU. */
-static inline int state_is_runnable(enum thread_state s)
+static inline int thread_state_is_runnable(enum thread_state s)
 {
 	return s >= STATE_RUNNABLE && s <= STATE_QUOTA;
 }
 
 /* Waits for something that something owes it: what counts as blocked. */
-static inline int state_is_blocked(enum thread_state s)
+static inline int thread_state_is_blocked(enum thread_state s)
 {
 	return (s >= STATE_LOCK && s <= STATE_PEER) || s == STATE_OTHER;
 }

@@ -53,12 +53,12 @@ static const struct {
 	[FOR_UNCLEAR] = {"unclear", "for an unknown reason"},
 };
 
-const char *wait_name(enum wait_for w)
+const char *wait_for_name(enum wait_for w)
 {
 	return waits[w].name;
 }
 
-const char *wait_text(enum wait_for w)
+const char *wait_for_text(enum wait_for w)
 {
 	return waits[w].text;
 }

@@ -57,9 +57,9 @@ struct state_row {
 	enum wait_for wait;
 };
 extern const struct state_row state_table[INTERVAL_STATES];
-const char *wait_name(enum wait_for w); /* as in JSON */
-const char *wait_text(enum wait_for w); /* "a CPU", "a lock" ... */
-static inline bool wait_is_contended(enum wait_for w)
+const char *wait_for_name(enum wait_for w); /* as in JSON */
+const char *wait_for_text(enum wait_for w); /* "a CPU", "a lock" ... */
+static inline bool wait_for_is_contended(enum wait_for w)
 {
 	return w > FOR_NONE && w < FOR_PEER;
 }

@@ -35,7 +35,7 @@ struct program_waits {
 	/* By events, where there are any: */
 	const struct timeline *timeline; /* NULL = there are none */
 	bool past;			 /* of a window before `at`, not of the last moments */
-	struct blame_matrix by_process;	 /* its threads are the victims; the longest first */
+	struct blame_matrix by_process;	 /* its threads are the victims; as blame_sort_by_holder() */
 	VEC(struct held_in) held_in;	 /* of the first cells, as many as have a culprit whose stacks are known */
 };
 

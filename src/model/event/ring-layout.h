@@ -1,4 +1,4 @@
-/* What the flight recorder's BPF programs share with user space next to the events. Freestanding; private to one build:
+/* The flight recorder's BPF programs share this with user space, next to the events. Freestanding; private to one build:
  * nothing here is persisted.
  *
  * The ring is one array of events: for each CPU two generations of `slots` each, [(cpu * 2 + generation) * slots, ...).
@@ -29,6 +29,8 @@
 #define RING_THREADS	 8192 /* slots for threads, by number; a power of two */
 #define RING_WOKEN_WORDS 1024 /* of 64 bits, by numbers of processes; a power of two */
 #define RING_COMM	 16
+#define RING_PROFILE_CPU 512 /* stacks of programs that are added up at a time, for each CPU, and at least */
+#define RING_PROFILE_LEAST 2048
 
 /* The parts of a thread's time that are added up in the kernel. An index into ring_thread.sum. */
 enum ring_sum {
@@ -52,7 +54,7 @@ struct ring_block {
 	struct event records[RING_BLOCK];
 };
 
-/* Of a CPU's generation: record n is in blocks[n / RING_BLOCK % 2]. */
+/* The stage of a CPU's generation: record n is in blocks[n / RING_BLOCK % 2]. */
 struct ring_stage {
 	struct ring_block blocks[2];
 };
@@ -63,7 +65,7 @@ static inline __attribute__((always_inline)) event_u64 ring_put_away_at(event_u6
 	return ((n >> RING_BLOCK_BITS) + 1) * RING_BLOCK + RING_BLOCK / 2 + 1;
 }
 
-/* Of every thread. What each switch and wake-up needs stands together. */
+/* Each thread has one. The fields that each switch and wake-up needs stand together. */
 struct ring_thread {
 	event_u64 thread;  /* in a slot: whose it is; 0 = no one's, and all else is 0 */
 	event_u64 since;   /* when its state began */
@@ -77,7 +79,7 @@ struct ring_thread {
 	event_u64 place;   /* where it waits, in user space: a hash of the instruction and the depth of the stack; 0 = not looked at */
 	event_u64 long_place; /* where it last waited for 1 ms or more; 0 = nowhere */
 	event_u64 quota_clock, quota_queue; /* the throttled clock when it became runnable, and whose */
-	event_u64 dirtied; /* write_bytes as last told */
+	event_u64 dirtied; /* write_bytes as last reported */
 	event_u64 ran_at, queued_at; /* when it came: how long it had run, and stood in queues, by the scheduler's accounts */
 	event_u64 sum[SUM_COUNT];
 	event_u64 file;
@@ -103,7 +105,7 @@ struct ring_waking {
 	event_u32 spare2;
 };
 
-/* What a CPU is doing. What an interrupt, the wake-up in it and the switch after it need stands in as few cache lines as can be: a CPU
+/* A CPU's activity. The fields that an interrupt, the wake-up in it and the switch after it need stand in as few cache lines as can be: a CPU
  * that comes out of its idle state finds none of them. */
 struct ring_cpu {
 	event_u64 head[RING_GENERATIONS]; /* records reserved */
@@ -147,12 +149,30 @@ struct ring_stack {
 	event_u64 frames[RING_FRAMES]; /* kernel (bit 63 set) before user, each innermost first */
 };
 
-/* Of the whole machine. */
+/* A sum for profiles that are kept is of one process (or the waker's thread) at one stack, running or in one kind of wait. */
+struct ring_profile_key {
+	event_u32 process;
+	stack_ref kernel, user; /* of a wait: the sleeper's */
+	stack_ref waker_stack;
+	event_u32 waker; /* thread; 0 = none, or it is not known */
+	event_u8 state;	 /* enum thread_state; STATE_RUNNING = samples */
+	event_u8 spare[3];
+};
+struct ring_profile_sum {
+	event_u64 samples, waited; /* number; ns */
+	event_u64 start;	   /* of the process, CLOCK_BOOTTIME ns */
+	event_u32 uid;
+	event_u32 is_kernel; /* a kernel thread */
+	char comm[RING_COMM];	   /* the process's */
+};
+
+/* The whole machine's. */
 struct ring_counts {
 	event_u64 stacks_replaced; /* slots used again for another stack */
 	event_u64 ended;	   /* threads that ended: the next place is ended % RING_ENDED */
 	event_u64 no_storage;	   /* events of threads without a ring_thread */
 	event_u64 no_waker;	   /* wake-ups whose sched_waking was not seen */
+	event_u64 profile_lost;	   /* samples and waits for which the table of profiles had no room */
 };
 
 /* A thread's identity, as the kernel has it. */
@@ -192,7 +212,7 @@ struct ring_task {
 	event_u64 sum[SUM_COUNT]; /* what continues included */
 };
 
-static inline __attribute__((always_inline)) enum ring_sum sum_of_state(event_u8 state)
+static inline __attribute__((always_inline)) enum ring_sum ring_sum_of_state(event_u8 state)
 {
 	static const event_u8 sums[EVENT_BYTES] = { /* + 1 */
 		[STATE_RUNNING] = SUM_RUNNING + 1,

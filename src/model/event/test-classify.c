@@ -53,12 +53,12 @@ static void earlier_facts_win(void **state)
 static void an_idle_loop_is_not_blocked(void **state)
 {
 	(void)state;
-	assert_false(state_is_blocked(STATE_IDLE));
-	assert_false(state_is_blocked(STATE_TIMER));
-	assert_true(state_is_blocked(STATE_LOCK));
-	assert_true(state_is_runnable(STATE_QUOTA));
+	assert_false(thread_state_is_blocked(STATE_IDLE));
+	assert_false(thread_state_is_blocked(STATE_TIMER));
+	assert_true(thread_state_is_blocked(STATE_LOCK));
+	assert_true(thread_state_is_runnable(STATE_QUOTA));
 	for (int s = 0; s < STATE_COUNT; s++)
-		assert_false(state_is_blocked(s) && state_is_runnable(s));
+		assert_false(thread_state_is_blocked(s) && thread_state_is_runnable(s));
 }
 
 RUN_TESTS(cmocka_unit_test(earlier_facts_win),

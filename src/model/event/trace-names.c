@@ -1,6 +1,6 @@
 #include "model/event/trace.h"
 
-const char *event_kind_name(enum event_kind k)
+const char *trace_event_name(enum event_kind k)
 {
 	static const char *const names[EVENT_KIND_END] = {
 		[EVENT_NONE] = "none",

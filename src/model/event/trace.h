@@ -175,4 +175,4 @@ static inline int64_t trace_wall(const struct trace *t, uint64_t time)
 }
 
 /* In a word: "switch", "wakeup" ... */
-const char *event_kind_name(enum event_kind k);
+const char *trace_event_name(enum event_kind k);

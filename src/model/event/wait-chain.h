@@ -25,6 +25,7 @@ enum chain_kind {
 	CHAIN_DISK,
 	CHAIN_EVENTS,	    /* an event loop, a server without work, a condition: it can be about anything */
 	CHAIN_DATABASE,	    /* a lock inside a database server, of a transaction */
+	CHAIN_OLDER_REQUEST, /* inside a server, which has not answered another client either */
 	CHAIN_KINDS
 };
 extern const char *const chain_kind_names[CHAIN_KINDS];
@@ -37,6 +38,8 @@ struct chain_link {
 	const char *role;     /* what it is to the one before: "which holds it"; NULL of the first */
 	bool reads;	      /* waits for data that others may write when they please: as much work as a hang */
 	bool retries;	      /* wakes again and again to see whether it is its turn */
+	bool unanswered;      /* the kernel says so of the connection: what it sent is not read, or of TCP not answered */
+	unsigned asked_ms;    /* of TCP: so long ago; else 0 */
 };
 
 struct wait_chain {

@@ -39,7 +39,7 @@ void fleet_free(struct fleet *f)
 
 static int find(const struct hmap *index, const char *name)
 {
-	uintptr_t found = (uintptr_t)hmap_get(index, hash_text(name), 0);
+	uintptr_t found = (uintptr_t)hmap_get(index, hmap_hash_text(name), 0);
 
 	return found ? (int)(found - 1) : -ENOENT;
 }
@@ -68,7 +68,7 @@ int fleet_add_server(struct fleet *f, const char *name)
 		free(s.column);
 		return -ENOMEM;
 	}
-	r = hmap_put(&f->server_index, hash_text(name), 0, (void *)(uintptr_t)f->servers.n);
+	r = hmap_put(&f->server_index, hmap_hash_text(name), 0, (void *)(uintptr_t)f->servers.n);
 	return r < 0 ? r : (int)f->servers.n - 1;
 }
 
@@ -103,7 +103,7 @@ int fleet_add_counter(struct fleet *f, const char *name)
 	if (!c.name)
 		return -ENOMEM;
 	f->counters.v[f->counters.n++] = c;
-	r = hmap_put(&f->counter_index, hash_text(name), 0, (void *)(uintptr_t)f->counters.n);
+	r = hmap_put(&f->counter_index, hmap_hash_text(name), 0, (void *)(uintptr_t)f->counters.n);
 	return r < 0 ? r : (int)f->counters.n - 1;
 }
 

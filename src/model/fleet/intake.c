@@ -382,6 +382,98 @@ char *const *intake_bad_rows(const struct intake *in, size_t *ret_n)
 	return in->bad.v;
 }
 
+/* --- merging --- */
+
+static double cell(const struct cells *c, uint32_t row)
+{
+	if (row >= c->n)
+		return NAN;
+	return c->is_wide ? c->wide[row] : (double)c->narrow[row];
+}
+
+/* `in`'s number of each counter of `from`; NULL without memory. */
+static int *map_counters(struct intake *in, const struct intake *from)
+{
+	size_t n = from->fleet->counters.n;
+	int *map = malloc((n + 1) * sizeof(*map));
+
+	for (size_t i = 0; map && i < n; i++) {
+		const struct fleet_counter *c = &from->fleet->counters.v[i];
+
+		map[i] = intake_counter(in, c->name, &(struct counter_info){c->kind, c->unit, c->help});
+		if (map[i] < 0) {
+			free(map);
+			return NULL;
+		}
+	}
+	return map;
+}
+
+/* A server of which `in` has nothing yet: its memory changes hands. */
+static int move_rows(struct intake *in, struct rows *to, struct rows *from, const int *map)
+{
+	struct cells *cells = calloc(in->fleet->counters.n + 1, sizeof(*cells));
+
+	if (!cells)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_cells; i++)
+		cells[map[i]] = from->cells[i];
+	free(from->cells);
+	from->cells = NULL;
+	from->n_cells = 0;
+	rows_free(to);
+	*to = *from;
+	to->cells = cells;
+	to->n_cells = in->fleet->counters.n;
+	*from = (struct rows){};
+	return 0;
+}
+
+static int put_rows(struct intake *in, struct rows *to, const struct rows *from, const int *map)
+{
+	for (size_t row = 0; row < from->time.n; row++) {
+		int64_t at = find_row(to, from->time.v[row]);
+
+		if (at < 0)
+			return -ENOMEM;
+		to->cursor = (uint32_t)at;
+		for (size_t i = 0; i < from->n_cells; i++)
+			if (put_at(in, to, at, map[i], cell(&from->cells[i], (uint32_t)row)) < 0)
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+static int merge_server(struct intake *in, struct intake *from, size_t server, const int *map)
+{
+	const struct fleet_server *s = &from->fleet->servers.v[server];
+	int id = intake_server(in, s->name), r = id < 0 ? id : intake_role(in, id, s->role);
+	struct rows *to = r < 0 ? NULL : &in->rows.v[id], *rows = &from->rows.v[server];
+
+	if (r < 0)
+		return r;
+	return to->time.n ? put_rows(in, to, rows, map) : move_rows(in, to, rows, map);
+}
+
+int intake_merge(struct intake *in, struct intake *from)
+{
+	uint64_t values = in->count.values + from->count.values;
+	_cleanup_free_ int *map = map_counters(in, from);
+	int r = map ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < from->rows.n && r == 0; i++)
+		r = merge_server(in, from, i, map);
+	in->count.values = values;
+	in->count.bad += from->count.bad;
+	in->count.twice += from->count.twice;
+	for (size_t i = 0; i < from->bad.n && in->bad.n < INTAKE_BAD_SHOWN && r == 0; i++)
+		if ((r = VEC_PUSH(in->bad, from->bad.v[i])) == 0)
+			from->bad.v[i] = NULL;
+	for (size_t i = 0; i < from->fleet->remarks.n && r == 0; i++)
+		r = fleet_remark(in->fleet, "%s", from->fleet->remarks.v[i]);
+	return r;
+}
+
 /* --- finishing --- */
 
 /* A name that says so, as Prometheus and OpenMetrics write sums. */
@@ -419,13 +511,6 @@ static enum fleet_kind behaves_as(const struct intake *in, size_t counter)
 	if (!columns || rises < 30 * columns / (total ? 30 : 1) || falls * 20 > rises || (fell * 2 > columns && falls > 2 * fell))
 		return FLEET_GAUGE;
 	return FLEET_COUNTER;
-}
-
-static double cell(const struct cells *c, uint32_t row)
-{
-	if (row >= c->n)
-		return NAN;
-	return c->is_wide ? c->wide[row] : (double)c->narrow[row];
 }
 
 #define TWO_32 4294967296.0

@@ -5,7 +5,7 @@
  * behavior decides: a running sum never falls but at a restart. Nothing a source reads is fatal: a bad row is
  * reported with intake_bad() and left out.
  *
- * One thread at a time.
+ * One thread at a time; several threads feed one intake each, which intake_merge() puts together.
  */
 #pragma once
 
@@ -66,6 +66,10 @@ void intake_progress(struct intake *in, uint64_t done, uint64_t total);
 struct intake_count intake_count(const struct intake *in);
 /* The reports kept: "file:line: reason"; *ret_n <= INTAKE_BAD_SHOWN. */
 char *const *intake_bad_rows(const struct intake *in, size_t *ret_n);
+
+/* Adds all that `from` was fed with, as if `in` had been: its rows where `in` has none of the server, else value by value.
+ * `from` must still be freed. 0 or -ENOMEM. */
+int intake_merge(struct intake *in, struct intake *from);
 
 /* Decides kinds, makes rates, sorts; the intake is empty afterwards and must still be freed. -ENODATA: no value was put.
  * -ENOMEM. The caller frees *ret with fleet_free() and free(). */

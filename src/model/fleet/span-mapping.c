@@ -32,6 +32,10 @@ static const struct field fields[FIELD_COUNT] = {
 	[FIELD_CALLEE] = {"callee", "peer.service, rpc.service, db.system.name, db.system, messaging.system, server.address, net.peer.name"},
 	[FIELD_WEIGHT] = {"weight", "sampling.adjusted_count, sampler.adjusted_count, adjusted_count, SampleRate, sample_rate, weight"},
 	[FIELD_ROUTE] = {"route", "http.route, url.template, url.path, http.target"},
+	[FIELD_TARGET] = {"target", "db.collection.name, db.sql.table, db.mongodb.collection, db.cassandra.table, messaging.destination.template, "
+				    "messaging.destination.name, messaging.destination, db.namespace, db.name"},
+	[FIELD_REMOTE] = {"remote", "rpc.service"},
+	[FIELD_OPERATION] = {"operation", "db.operation.name, db.operation, messaging.operation.name, messaging.operation, rpc.method"},
 	[FIELD_PROCESS] = {"process", "process.pid, process_pid"},
 };
 
@@ -104,7 +108,7 @@ static int complain(char **ret_error, const char *path, unsigned line, const cha
 {
 	if (asprintf(ret_error, "%s:%u: %s '%s'; a line is: field = attribute, attribute (fields: trace, span, parent, "
 				"function, start, end, duration, kind, status, service, instance, host, hardware, workload, "
-				"version, callee, weight, route, process)", path, line, what, name) < 0)
+				"version, callee, weight, route, target, remote, operation, process)", path, line, what, name) < 0)
 		*ret_error = NULL;
 	return -EINVAL;
 }

@@ -31,6 +31,9 @@ enum span_field {
 	FIELD_CALLEE,  /* whom a client span without a server span calls */
 	FIELD_WEIGHT,  /* adjusted count */
 	FIELD_ROUTE,   /* what an HTTP request is for, where the span is named after its method alone */
+	FIELD_TARGET,  /* likewise of a database or a queue: the table, the topic */
+	FIELD_REMOTE,  /* likewise of a remote call: the service that has the method */
+	FIELD_OPERATION, /* what is done with the target, or the method */
 	FIELD_PROCESS, /* the process that made it, by its number on its host */
 	FIELD_COUNT
 };

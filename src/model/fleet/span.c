@@ -69,7 +69,7 @@ uint64_t span_id_of_text(const char *text, size_t n)
 		return 0;
 	if (hex_number(text, n, &id))
 		return id;
-	return hash_bytes(text, n) | HASHED;
+	return hmap_hash_bytes(text, n) | HASHED;
 }
 
 /* "550e8400-e29b-41d4-a716-446655440000" without its dashes. */
@@ -103,16 +103,17 @@ static bool make_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *r
 	if (n <= 32 && hex_number(text + n - low, low, ret_low) && (n == low || hex_number(text, n - low, ret_high)))
 		return true;
 	*ret_high = n ? TEXT_HIGH : 0;
-	*ret_low = n ? hash_bytes(text, n) : 0;
+	*ret_low = n ? hmap_hash_bytes(text, n) : 0;
 	return !n;
 }
 
-void trace_id_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low)
+void span_trace_id_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low)
 {
 	make_key(text, n, ret_high, ret_low);
 }
 
-void trace_id_of_text(struct names *names, const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low)
+void span_trace_id_of_text(struct names *names, const char *text, size_t n, uint64_t *ret_high,
+			   uint64_t *ret_low)
 {
 	if (!make_key(text, n, ret_high, ret_low))
 		*ret_high |= names_text(names, text, n);
@@ -123,7 +124,7 @@ static bool is_text(uint64_t high)
 	return high >> 32 == TEXT_HIGH >> 32;
 }
 
-uint64_t trace_id_lot(uint64_t high, uint64_t low)
+uint64_t span_trace_id_lot(uint64_t high, uint64_t low)
 {
 	uint64_t h;
 
@@ -135,7 +136,7 @@ uint64_t trace_id_lot(uint64_t high, uint64_t low)
 	return h ^ h >> 32;
 }
 
-const char *trace_id_text(const struct names *names, uint64_t high, uint64_t low, char buf[33])
+const char *span_trace_id_text(const struct names *names, uint64_t high, uint64_t low, char buf[33])
 {
 	if (is_text(high) && (uint32_t)high && (uint32_t)high < names_count(names))
 		return names_get(names, (uint32_t)high);

@@ -79,7 +79,7 @@ struct span_sink {
 
 /* A whole trace: spans in the order of the source, the tree by index. Lent for the time of a call. */
 #define NO_SPAN UINT32_MAX
-struct trace {
+struct span_trace {
 	uint64_t high, low;
 	uint32_t n;
 	uint32_t root;		  /* NO_SPAN: every span is an orphan's */
@@ -97,15 +97,16 @@ static inline int64_t span_duration(const struct span *s)
 /* An id as people write it: up to 16 hexadecimal digits are the number; any other text is hashed with the top bit set.
  * 0 for empty text and "0". */
 uint64_t span_id_of_text(const char *text, size_t n);
-/* As above for up to 32 digits or a UUID; the text of one that is not a number goes to `names` so that trace_id_text() gives it
+/* As above for up to 32 digits or a UUID; the text of one that is not a number goes to `names` so that span_trace_id_text() gives it
  * back. */
-void trace_id_of_text(struct names *names, const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low);
+void span_trace_id_of_text(struct names *names, const char *text, size_t n, uint64_t *ret_high,
+			   uint64_t *ret_low);
 /* The same without its text being kept: numbers, or a hash. */
-void trace_id_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low);
+void span_trace_id_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low);
 /* A fixed order of ids that has nothing to do with the requests: the smallest are a random sample, in any order of merging. */
-uint64_t trace_id_lot(uint64_t high, uint64_t low);
+uint64_t span_trace_id_lot(uint64_t high, uint64_t low);
 /* buf of at least 33 bytes, or the interned text. */
-const char *trace_id_text(const struct names *names, uint64_t high, uint64_t low, char buf[33]);
+const char *span_trace_id_text(const struct names *names, uint64_t high, uint64_t low, char buf[33]);
 /* Counts a fault; the first of its kind is kept with where it was. */
 void span_fault(struct span_faults *faults, enum span_fault fault, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -325,9 +325,13 @@ static int append_series(struct series *to, const struct series *from, bool gaug
 
 static int append_subject(struct dataset *d, const struct subject *from, uint32_t begin, const int64_t *index)
 {
+	const struct subject *known = dataset_subject(d, from->info.id);
 	size_t subjects = d->subjects.n;
-	struct subject *s = dataset_define(d, &from->info);
+	struct subject *s;
 
+	if (known && known->info.kind != from->info.kind)
+		return -EBADMSG; /* nothing becomes another kind of thing */
+	s = dataset_define(d, &from->info);
 	if (!s)
 		return -ENOMEM;
 	if (d->subjects.n > subjects)

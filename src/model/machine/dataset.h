@@ -79,7 +79,8 @@ static inline size_t series_reserve(struct series *s, size_t n)
 int dataset_allocate(struct dataset *d);
 /* Takes back n entries that begin at `at`. */
 void series_remove(struct series *s, size_t at, size_t n);
-/* Appends what another dataset has in [from, to] (wall ns); of gauges also the level before. 0 or -ENOMEM. */
+/* Appends what another dataset has in [from, to] (wall ns); of gauges also the level before. 0; -ENOMEM; -EBADMSG: there a
+ * subject is of another kind. */
 int dataset_append(struct dataset *d, const struct dataset *part, int64_t from, int64_t to);
 
 /* The value of a feature at a tick: a counter's rate per second (growth over the tick's span), a gauge's level.

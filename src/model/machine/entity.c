@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/str.h"
 
 void entity_info_free(struct entity_info *info)
 {
@@ -65,7 +66,7 @@ void entity_info_write(const struct entity_info *info, struct str *out)
 /* An absent text was written as an empty one. */
 static char *read_optional(struct reader *in)
 {
-	char *text = read_text(in);
+	char *text = reader_text(in);
 
 	if (text && !*text) {
 		free(text);
@@ -79,14 +80,14 @@ int entity_info_read(struct reader *in, struct entity_info *ret)
 {
 	struct entity_info info = {};
 
-	info.id = (uint32_t)read_varint(in);
-	info.kind = (enum entity_kind)read_varint(in);
-	info.pid = (uint32_t)read_varint(in);
-	info.parent = (uint32_t)read_varint(in);
-	info.uid = (uint32_t)read_varint(in);
-	info.flags = (uint32_t)read_varint(in);
-	info.start = read_varint(in);
-	info.present = read_varint(in);
+	info.id = (uint32_t)reader_varint(in);
+	info.kind = (enum entity_kind)reader_varint(in);
+	info.pid = (uint32_t)reader_varint(in);
+	info.parent = (uint32_t)reader_varint(in);
+	info.uid = (uint32_t)reader_varint(in);
+	info.flags = (uint32_t)reader_varint(in);
+	info.start = reader_varint(in);
+	info.present = reader_varint(in);
 	info.name = read_optional(in);
 	info.exe = read_optional(in);
 	info.cmdline = read_optional(in);
@@ -212,7 +213,7 @@ bool entity_is_meant(const struct entity_info *info, const char *who)
 	_cleanup_free_ char *label = NULL;
 	uint64_t pid;
 
-	if (parse_u64(who, &pid) == 0)
+	if (str_parse_u64(who, &pid) == 0)
 		return info->pid == pid;
 	if (same_text(info->unit, who) || same_text(info->name, who))
 		return true;
@@ -371,9 +372,38 @@ void entity_describe(struct entity *e, char *exe, char *cmdline, char *unit, cha
 
 #define RECORDER_NAME "whyslow" /* as the program calls its process */
 
+bool entity_name_is_ours(const char *name)
+{
+	return strcmp(name, RECORDER_NAME) == 0 || str_starts(name, RECORDER_NAME "-");
+}
+
 bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, uint32_t recorder)
 {
 	bool is_child = e->info.parent == recorder || (parent && parent->info.flags & ENTITY_IS_SELF);
 
-	return e->info.pid == recorder || (is_child && strcmp(e->info.name, RECORDER_NAME) == 0);
+	return e->info.pid == recorder || (is_child && entity_name_is_ours(e->info.name));
+}
+
+bool entity_asks(const struct entity_info *info)
+{
+	return info->flags & ENTITY_IS_SELF || (has_owner(info) && entity_name_is_ours(info->name));
+}
+
+struct entity *entity_new_process(const struct process_birth *b)
+{
+	struct entity *e = entity_new(ENTITY_PROCESS, b->name);
+
+	if (!e)
+		return NULL;
+	e->info.pid = b->pid;
+	e->info.parent = b->parent;
+	e->info.start = b->start;
+	e->born = b->was_seen_to_start;
+	if (b->is_kernel_thread)
+		e->info.flags |= ENTITY_IS_KERNEL_THREAD;
+	if (!e->born)
+		e->info.flags |= ENTITY_WAS_RUNNING;
+	if (entity_is_of_recorder(e, b->parent_entity, b->recorder))
+		e->info.flags |= ENTITY_IS_SELF;
+	return e;
 }

@@ -70,10 +70,28 @@ struct entity {
 };
 
 struct entity *entity_new(enum entity_kind kind, const char *name);
+
+/* A process as a source meets it for the first time. */
+struct process_birth {
+	const char *name;
+	uint32_t pid, parent;
+	uint64_t start; /* as of entity_info */
+	bool is_kernel_thread;
+	bool was_seen_to_start; /* the recorder ran when it started */
+	const struct entity *parent_entity; /* NULL = not known */
+	uint32_t recorder; /* the recorder's pid: entity_is_of_recorder() */
+};
+
+/* NULL without memory; entity_free(). */
+struct entity *entity_new_process(const struct process_birth *b);
 void entity_free(struct entity *e);
 /* Is this process the recorder with that pid, or one of its processes that answer questions or look into a process? Not the commands that
  * rules start: they have another name. parent: NULL = not known. */
 bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, uint32_t recorder);
+/* Does a process or thread of this program bear that name? A process may call itself so. */
+bool entity_name_is_ours(const char *name);
+/* The recorder, its answers, or a command with which a user asks: it has something to do because a user looks. A process may call itself so. */
+bool entity_asks(const struct entity_info *info);
 /* Nothing is to be said of it but what changes from now on: it was encoded as it is described, with all it has. */
 static inline bool entity_is_settled(const struct entity *e)
 {

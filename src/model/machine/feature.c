@@ -100,7 +100,7 @@ static char *format_scaled(double value, double base, const char *const suffixes
 	return buf;
 }
 
-char *format_value(const struct feature *f, double value, char *buf, size_t n)
+char *feature_format(const struct feature *f, double value, char *buf, size_t n)
 {
 	static const char *const bytes[] = {"B", "kB", "MB", "GB", "TB", NULL};
 	static const char *const counts[] = {"", "k", "M", "G", NULL};

@@ -205,7 +205,7 @@ static struct stand_in *stand_in_for_others(struct name_limit *l, uint32_t uid)
 
 static struct stand_in *stand_in_for(struct name_limit *l, const struct entity *e)
 {
-	uint64_t key = hash_text(e->info.name);
+	uint64_t key = hmap_hash_text(e->info.name);
 	struct stand_in *s = hmap_get(&l->by_name, key, e->info.uid);
 
 	if (!s && key != KEY_OF_OTHERS && fair_share_take(&l->folded_names, e->info.uid, 0, 1))

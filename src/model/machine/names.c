@@ -309,7 +309,7 @@ uint32_t names_set_count(const struct names *names)
 	return (uint32_t)names->sets.n;
 }
 
-uint32_t set_value(const struct attribute_set *set, uint32_t key)
+uint32_t attribute_set_value(const struct attribute_set *set, uint32_t key)
 {
 	for (uint32_t i = 0; i < set->n; i++)
 		if (set->v[i].key == key)

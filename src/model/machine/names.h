@@ -49,4 +49,4 @@ uint32_t names_set(struct names *names, uint32_t service, struct attribute *v, s
 const struct attribute_set *names_get_set(const struct names *names, uint32_t set);
 uint32_t names_set_count(const struct names *names);
 /* The value a set has for a key, or 0. */
-uint32_t set_value(const struct attribute_set *set, uint32_t key);
+uint32_t attribute_set_value(const struct attribute_set *set, uint32_t key);

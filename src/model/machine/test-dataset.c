@@ -1,6 +1,7 @@
 /* A wait that was read late is put into the time in which it grew. */
 #include "base/data/test.h"
 
+#include <errno.h>
 #include <math.h>
 
 #include "base/data/clock.h"
@@ -106,6 +107,22 @@ static void what_is_no_wait_grew_in_its_tick(void **state)
 	dataset_free(&d);
 }
 
+/* Two recordings in one, or a hostile one: numbers of entities meet. */
+static void nothing_becomes_another_kind_of_thing(void **state)
+{
+	struct entity_info info = {.id = 1, .kind = ENTITY_SYSTEM, .name = (char *)"machine", .present = UINT64_MAX};
+	struct dataset d = {}, part = {};
+
+	(void)state;
+	grow(one_process(&part, 0), FEATURE_WAIT_PEER, 3, 0.2);
+	assert_int_equal(dataset_add_tick(&d, 0, 0, NS_PER_SEC), 0);
+	assert_non_null(dataset_define(&d, &info));
+	assert_int_equal(dataset_append(&d, &part, INT64_MIN, INT64_MAX), -EBADMSG);
+	dataset_free(&d);
+	dataset_free(&part);
+}
+
 RUN_TESTS(cmocka_unit_test(a_wait_of_half_a_minute_lies_in_that_half_minute), cmocka_unit_test(threads_wait_side_by_side),
 	  cmocka_unit_test(nothing_waits_before_it_is_there), cmocka_unit_test(a_wait_may_begin_before_the_window),
-	  cmocka_unit_test(what_is_no_wait_grew_in_its_tick))
+	  cmocka_unit_test(what_is_no_wait_grew_in_its_tick),
+	  cmocka_unit_test(nothing_becomes_another_kind_of_thing))

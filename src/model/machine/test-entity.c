@@ -52,13 +52,12 @@ static void names_do_not_speak_to_a_terminal(void **state)
 
 static bool is_own(uint32_t pid, uint32_t parent_pid, const char *name, const struct entity *parent)
 {
-	struct entity *e = entity_new(ENTITY_PROCESS, name);
+	struct entity *e = entity_new_process(&(struct process_birth){.name = name, .pid = pid, .parent = parent_pid, .parent_entity = parent, .recorder = 100});
 	bool own;
 
 	assert_non_null(e);
-	e->info.pid = pid;
-	e->info.parent = parent_pid;
-	own = entity_is_of_recorder(e, parent, 100);
+	own = e->info.flags & ENTITY_IS_SELF;
+	assert_int_equal(own, entity_is_of_recorder(e, parent, 100));
 	entity_free(e);
 	return own;
 }
@@ -71,6 +70,7 @@ static void the_recorder_knows_its_own(void **state)
 	assert_non_null(service);
 	assert_true(is_own(100, 1, "renamed", NULL));
 	assert_true(is_own(101, 100, "whyslow", NULL));
+	assert_true(is_own(101, 100, "whyslow-capture", NULL)); /* as the thread that forked it */
 	assert_false(is_own(101, 100, "notify-send", NULL)); /* what a rule starts */
 	assert_false(is_own(300, 1, "whyslow", NULL)); /* of another user */
 	assert_false(is_own(300, 101, "whyslow", service));
@@ -79,11 +79,38 @@ static void the_recorder_knows_its_own(void **state)
 	entity_free(service);
 }
 
+/* Commands with which a user asks, and what parses for them. */
+static void who_asks_is_known_by_name(void **state)
+{
+	struct entity_info parser = {.kind = ENTITY_PROCESS, .name = (char *)"whyslow-parse"}, commands = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"whyslow"},
+			   other = {.kind = ENTITY_PROCESS, .name = (char *)"whyslowly"}, group = {.kind = ENTITY_CGROUP, .name = (char *)"whyslow"},
+			   recorder = {.kind = ENTITY_PROCESS, .flags = ENTITY_IS_SELF, .name = (char *)"renamed"};
+
+	(void)state;
+	assert_true(entity_asks(&parser) && entity_asks(&commands) && entity_asks(&recorder));
+	assert_false(entity_asks(&other) || entity_asks(&group));
+}
+
+static void a_process_that_was_there_before_says_so(void **state)
+{
+	struct entity *before = entity_new_process(&(struct process_birth){.name = "init", .pid = 1, .start = 7});
+	struct entity *born = entity_new_process(&(struct process_birth){.name = "kworker", .pid = 9, .parent = 2, .is_kernel_thread = true, .was_seen_to_start = true});
+
+	(void)state;
+	assert_non_null(before);
+	assert_non_null(born);
+	assert_true(before->info.flags == ENTITY_WAS_RUNNING && !before->born && before->info.start == 7 && before->info.pid == 1);
+	assert_true(born->info.flags == ENTITY_IS_KERNEL_THREAD && born->born && born->info.parent == 2);
+	entity_free(before);
+	entity_free(born);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_is_called_as_it_was_started),
-		cmocka_unit_test(the_recorder_knows_its_own),
+		cmocka_unit_test(the_recorder_knows_its_own), cmocka_unit_test(who_asks_is_known_by_name),
+		cmocka_unit_test(a_process_that_was_there_before_says_so),
 		cmocka_unit_test(names_do_not_speak_to_a_terminal),
 	};
 

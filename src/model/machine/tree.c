@@ -17,7 +17,7 @@ void path_tree_free(struct path_tree *t)
 static const char *own(struct path_tree *t, const char *name)
 {
 	size_t n = strlen(name);
-	uint64_t hash = hash_bytes(name, n);
+	uint64_t hash = hmap_hash_bytes(name, n);
 	char *kept = hmap_get(&t->names, hash, n);
 
 	if (kept)

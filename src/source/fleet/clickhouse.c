@@ -35,7 +35,7 @@ struct tables {
 
 static bool read_times(struct tables *t, struct reader *in)
 {
-	uint64_t n = read_varint(in);
+	uint64_t n = reader_varint(in);
 
 	if (in->bad || n > POINTS_MAX || (size_t)(in->end - in->at) / 8 < n) {
 		in->bad = true;
@@ -50,7 +50,7 @@ static bool read_times(struct tables *t, struct reader *in)
 
 static bool read_values(struct tables *t, struct reader *in)
 {
-	uint64_t n = read_varint(in);
+	uint64_t n = reader_varint(in);
 
 	if (in->bad || (size_t)(in->end - in->at) / 8 < n) {
 		in->bad = true;
@@ -71,7 +71,7 @@ static int put_series(struct tables *t, const char *server, const char *counter,
 		return 0;
 	}
 	intake_progress(t->into, ++t->series, 0);
-	if (!wants_counter(t->input, counter))
+	if (!selection_wants_counter(t->input, counter))
 		return 0;
 	s = intake_server(t->into, server);
 	c = intake_counter(t->into, counter, info);
@@ -84,7 +84,7 @@ static int put_series(struct tables *t, const char *server, const char *counter,
 static int take_flat(void *data, struct reader *in)
 {
 	struct tables *t = data;
-	_cleanup_free_ char *server = read_text(in), *counter = in->bad ? NULL : read_text(in);
+	_cleanup_free_ char *server = reader_text(in), *counter = in->bad ? NULL : reader_text(in);
 
 	if (in->bad || !counter || !read_times(t, in) || !read_values(t, in))
 		return in->bad ? 0 : -ENOMEM;
@@ -95,9 +95,9 @@ static int take_flat(void *data, struct reader *in)
 static int take_otel(void *data, struct reader *in)
 {
 	struct tables *t = data;
-	_cleanup_free_ char *server = read_text(in), *metric = in->bad ? NULL : read_text(in);
-	_cleanup_free_ char *attributes = in->bad ? NULL : read_text(in), *unit = in->bad ? NULL : read_text(in);
-	_cleanup_free_ char *help = in->bad ? NULL : read_text(in);
+	_cleanup_free_ char *server = reader_text(in), *metric = in->bad ? NULL : reader_text(in);
+	_cleanup_free_ char *attributes = in->bad ? NULL : reader_text(in), *unit = in->bad ? NULL : reader_text(in);
+	_cleanup_free_ char *help = in->bad ? NULL : reader_text(in);
 	int64_t monotonic = in->bad ? 0 : clickhouse_read_int64(in), temporality = in->bad ? 0 : clickhouse_read_int64(in);
 	_cleanup_str_ struct str counter = {};
 	struct counter_info info = {.kind = FLEET_GAUGE, .unit = unit, .help = help};
@@ -126,7 +126,7 @@ static int take_about(void *data, size_t n, char *const *fields)
 		info.kind = FLEET_COUNTER;
 	else if (strcmp(fields[1], "gauge") == 0 || strcmp(fields[1], "rate") == 0)
 		info.kind = FLEET_GAUGE;
-	if (wants_counter(t->input, fields[0]))
+	if (selection_wants_counter(t->input, fields[0]))
 		r = intake_counter(t->into, fields[0], &info);
 	return r < 0 ? r : 0;
 }
@@ -242,7 +242,7 @@ static int load_tables(struct tables *t, char **ret_error)
 	int r = find_tables(t);
 
 	if (r == 0 && !t->flat && !t->gauges && !t->sums)
-		return fail_with(ret_error, -ENOENT, "%s: there is no table of counters: neither fleet_values nor otel_metrics_gauge or "
+		return str_fail(ret_error, -ENOENT, "%s: there is no table of counters: neither fleet_values nor otel_metrics_gauge or "
 				 "otel_metrics_sum (name another as clickhouse://HOST/DATABASE/TABLE; docs/clickhouse.md has their columns)",
 				 t->input->location);
 	if (r == 0 && t->flat)
@@ -254,7 +254,7 @@ static int load_tables(struct tables *t, char **ret_error)
 	if (r == 0 && t->deltas)
 		intake_remark(t->into, "%llu sums are differences (delta temporality): whyslow reads them as levels",
 			      (unsigned long long)t->deltas);
-	return r < 0 ? fail_with(ret_error, r, "%s", clickhouse_error(t->clickhouse)) : 0;
+	return r < 0 ? str_fail(ret_error, r, "%s", clickhouse_error(t->clickhouse)) : 0;
 }
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)

@@ -9,9 +9,9 @@
 
 #define NUMBER_MAX 40 /* characters of a number with a comma */
 
-struct field csv_next_field(char **p, char *end, char delimiter)
+struct csv_field csv_next_field(char **p, char *end, char delimiter)
 {
-	struct field f = {*p, *p};
+	struct csv_field f = {*p, *p};
 	char *to = *p;
 
 	if (**p != '"' || *p == end) {
@@ -32,7 +32,7 @@ struct field csv_next_field(char **p, char *end, char delimiter)
 	}
 }
 
-void csv_trim(struct field *f)
+void csv_trim(struct csv_field *f)
 {
 	while (f->at < f->end && isspace((unsigned char)*f->at))
 		f->at++;
@@ -40,13 +40,13 @@ void csv_trim(struct field *f)
 		f->end--;
 }
 
-bool csv_is_number(const struct field *f)
+bool csv_is_number(const struct csv_field *f)
 {
 	char copy[NUMBER_MAX + 1], *comma;
 	size_t n = (size_t)(f->end - f->at);
 	double value;
 
-	if (parse_number_slowly(f->at, f->end, &value))
+	if (number_parse_slowly(f->at, f->end, &value))
 		return true;
 	if (n > NUMBER_MAX)
 		return false;
@@ -55,12 +55,12 @@ bool csv_is_number(const struct field *f)
 	comma = strchr(copy, ',');
 	if (comma)
 		*comma = '.';
-	return comma && parse_number_slowly(copy, copy + n, &value);
+	return comma && number_parse_slowly(copy, copy + n, &value);
 }
 
-bool csv_is_time(const struct field *f)
+bool csv_is_time(const struct csv_field *f)
 {
 	int64_t time;
 
-	return f->at < f->end && parse_timestamp(f->at, f->end, &time) == 0;
+	return f->at < f->end && timestamp_parse(f->at, f->end, &time) == 0;
 }

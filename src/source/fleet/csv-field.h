@@ -3,18 +3,18 @@
 
 #include <stdbool.h>
 
-struct field {
+struct csv_field {
 	char *at, *end;
 };
 
 /* Splits off one field at *p; quotes are taken off in place. `end` is the line's end; *p is beyond it after the last one. */
-struct field csv_next_field(char **p, char *end, char delimiter);
+struct csv_field csv_next_field(char **p, char *end, char delimiter);
 
 /* Without blanks around it. */
-void csv_trim(struct field *f);
+void csv_trim(struct csv_field *f);
 
 /* With a point, or as tables between semicolons write them, with a comma. */
-bool csv_is_number(const struct field *f);
+bool csv_is_number(const struct csv_field *f);
 
-/* Whatever parse_timestamp() takes. */
-bool csv_is_time(const struct field *f);
+/* Whatever timestamp_parse() takes. */
+bool csv_is_time(const struct csv_field *f);

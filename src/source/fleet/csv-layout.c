@@ -15,7 +15,7 @@
 /* --- the sample: a file's first rows, to find out how it is written --- */
 
 struct sample_row {
-	VEC(struct field) fields;
+	VEC(struct csv_field) fields;
 };
 
 struct sample {
@@ -57,7 +57,7 @@ char csv_find_delimiter(const char *line, size_t n)
 static int split_row(char *line, char *end, char delimiter, struct sample_row *ret)
 {
 	for (char *p = line; p <= end;) {
-		struct field f = csv_next_field(&p, end, delimiter);
+		struct csv_field f = csv_next_field(&p, end, delimiter);
 
 		csv_trim(&f);
 		if (VEC_PUSH(ret->fields, f) < 0)
@@ -66,7 +66,7 @@ static int split_row(char *line, char *end, char delimiter, struct sample_row *r
 	return 0;
 }
 
-static int take_sample(struct table *t, const char *piece, size_t n, struct sample *s)
+static int take_sample(struct csv_table *t, const char *piece, size_t n, struct sample *s)
 {
 	char *p, *end;
 
@@ -120,12 +120,12 @@ static void count_headers(struct sample *s)
 }
 
 /* Whether the column's sampled fields are mostly so: a stray word must not turn numbers into text. */
-static bool column_is(const struct sample *s, size_t column, bool (*is)(const struct field *f))
+static bool column_is(const struct sample *s, size_t column, bool (*is)(const struct csv_field *f))
 {
 	size_t yes = 0, all = 0;
 
 	for (size_t i = s->headers; i < s->n; i++) {
-		const struct field *f;
+		const struct csv_field *f;
 
 		if (column >= s->rows[i].fields.n)
 			continue;
@@ -169,13 +169,13 @@ static int rank_of(const char *name, const char *const *names)
 }
 
 /* The column called as given, or (where nothing was given) the first of `names` that `is` what it must be. */
-static int choose_column(const struct table *t, const struct sample *s, const char *given, const char *const *names,
-			 bool (*is)(const struct field *f), bool wanted)
+static int choose_column(const struct csv_table *t, const struct sample *s, const char *given, const char *const *names,
+			 bool (*is)(const struct csv_field *f), bool wanted)
 {
 	int best = -1, best_rank = 1000;
 
 	for (size_t i = 0; i < t->columns.n; i++) {
-		const struct column *c = &t->columns.v[i];
+		const struct csv_column *c = &t->columns.v[i];
 		int rank = given ? strcasecmp(c->name, given) == 0 ? 0 : -1 : rank_of(c->name, names);
 
 		if (rank < 0 || rank >= best_rank || c->use != USE_NOTHING)
@@ -188,17 +188,17 @@ static int choose_column(const struct table *t, const struct sample *s, const ch
 	return best;
 }
 
-static char *field_text(const struct field *f)
+static char *field_text(const struct csv_field *f)
 {
 	return strndup(f->at, (size_t)(f->end - f->at));
 }
 
-static int name_columns(struct table *t, const struct sample *s)
+static int name_columns(struct csv_table *t, const struct sample *s)
 {
 	size_t n = s->rows[0].fields.n;
 
 	for (size_t i = 0; i < n; i++) {
-		struct column c = {.server = -1};
+		struct csv_column c = {.server = -1};
 
 		if (!s->headers) {
 			if (asprintf(&c.name, "c%zu", i + 1) < 0)
@@ -214,7 +214,7 @@ static int name_columns(struct table *t, const struct sample *s)
 	return 0;
 }
 
-static bool set_use(struct table *t, int column, enum csv_use use)
+static bool set_use(struct csv_table *t, int column, enum csv_use use)
 {
 	if (column >= 0)
 		t->columns.v[column].use = use;
@@ -222,7 +222,7 @@ static bool set_use(struct table *t, int column, enum csv_use use)
 }
 
 /* Several header rows: which of them names servers. */
-static size_t server_level(const struct table *t, const struct sample *s)
+static size_t server_level(const struct csv_table *t, const struct sample *s)
 {
 	for (size_t i = 0; i < s->headers; i++) {
 		_cleanup_free_ char *label = field_text(&s->rows[i].fields.v[0]);
@@ -236,14 +236,14 @@ static size_t server_level(const struct table *t, const struct sample *s)
 	return 0;
 }
 
-static int name_level(struct table *t, const struct sample *s, size_t column, size_t server_row)
+static int name_level(struct csv_table *t, const struct sample *s, size_t column, size_t server_row)
 {
-	struct column *c = &t->columns.v[column];
+	struct csv_column *c = &t->columns.v[column];
 	_cleanup_free_ char *server = field_text(&s->rows[server_row].fields.v[column]);
 	_cleanup_str_ struct str counter = {};
 
 	for (size_t i = 0; i < s->headers; i++) {
-		const struct field *f = &s->rows[i].fields.v[column];
+		const struct csv_field *f = &s->rows[i].fields.v[column];
 
 		if (i == server_row || f->at == f->end)
 			continue;
@@ -260,7 +260,7 @@ static int name_level(struct table *t, const struct sample *s, size_t column, si
 	return c->name && c->server >= -1 ? 0 : -ENOMEM;
 }
 
-static int use_levels(struct table *t, const struct sample *s)
+static int use_levels(struct csv_table *t, const struct sample *s)
 {
 	size_t level = server_level(t, s);
 
@@ -272,7 +272,7 @@ static int use_levels(struct table *t, const struct sample *s)
 	return 0;
 }
 
-static const char *missing_given(const struct table *t)
+static const char *missing_given(const struct csv_table *t)
 {
 	const char *const given[] = {t->input->time_column, t->input->server_column, t->input->counter_column,
 				     t->input->value_column};
@@ -289,23 +289,23 @@ static const char *missing_given(const struct table *t)
 }
 
 /* The first column of a table without a header, or with an unnamed one, may hold the time all the same. */
-static int time_by_content(const struct table *t, const struct sample *s)
+static int time_by_content(const struct csv_table *t, const struct sample *s)
 {
 	int64_t time, before = INT64_MIN;
 
 	if (s->headers && *t->columns.v[0].name)
 		return -1;
 	for (size_t i = s->headers; i < s->n; i++) {
-		const struct field *f = &s->rows[i].fields.v[0];
+		const struct csv_field *f = &s->rows[i].fields.v[0];
 
-		if (!s->rows[i].fields.n || parse_timestamp(f->at, f->end, &time) < 0 || time < before)
+		if (!s->rows[i].fields.n || timestamp_parse(f->at, f->end, &time) < 0 || time < before)
 			return -1;
 		before = time;
 	}
 	return before > 1000000000ll * 100000000 ? 0 : -1;
 }
 
-static void find_uses(struct table *t, const struct sample *s)
+static void find_uses(struct csv_table *t, const struct sample *s)
 {
 	const struct fleet_input *in = t->input;
 	int time = choose_column(t, s, in->time_column, time_names, csv_is_time, true), value, counter;
@@ -331,10 +331,10 @@ static void find_uses(struct table *t, const struct sample *s)
 
 /* A column that is called like a time, or was given as one, and whose texts are none ("11/21/2026" may be two days): its rows must not
  * be told to be of 1970. */
-static bool times_unreadable(const struct table *t, const struct sample *s)
+static bool times_unreadable(const struct csv_table *t, const struct sample *s)
 {
 	int column = choose_column(t, s, t->input->time_column, time_names, NULL, true);
-	const struct field *f;
+	const struct csv_field *f;
 
 	if (column < 0 || s->n <= s->headers || (size_t)column >= s->rows[s->headers].fields.n)
 		return false;
@@ -346,7 +346,7 @@ static bool times_unreadable(const struct table *t, const struct sample *s)
 }
 
 /* 0, or -ENOMSG or -EAGAIN of csv_lay_out(). */
-static int judge_timeless(const struct table *t, const struct sample *s)
+static int judge_timeless(const struct csv_table *t, const struct sample *s)
 {
 	if (t->has_time)
 		return 0;
@@ -358,16 +358,16 @@ static int judge_timeless(const struct table *t, const struct sample *s)
 }
 
 /* A second clock is no counter, whichever one is believed. */
-static void drop_second_clocks(struct table *t, const struct sample *s)
+static void drop_second_clocks(struct csv_table *t, const struct sample *s)
 {
 	for (size_t i = 0; t->has_time && i < t->columns.n; i++) {
-		struct column *c = &t->columns.v[i];
+		struct csv_column *c = &t->columns.v[i];
 		int64_t time;
 
 		if (c->use != USE_NUMBER || rank_of(c->name, time_names) < 0 || s->n <= s->headers ||
 		    i >= s->rows[s->headers].fields.n)
 			continue;
-		if (parse_timestamp(s->rows[s->headers].fields.v[i].at, s->rows[s->headers].fields.v[i].end, &time) == 0)
+		if (timestamp_parse(s->rows[s->headers].fields.v[i].at, s->rows[s->headers].fields.v[i].end, &time) == 0)
 			c->use = USE_NOTHING;
 	}
 }
@@ -381,14 +381,14 @@ static char *unit_in_name(const char *name)
 	return open && open > name && open[1] ? strndup(open + 1, (size_t)(name + n - 1 - open - 1)) : NULL;
 }
 
-bool csv_wanted(const struct table *t, const char *counter)
+bool csv_wanted(const struct csv_table *t, const char *counter)
 {
 	return !t->input->match || fnmatch(t->input->match, counter, 0) == 0;
 }
 
-static bool name_is_taken(const struct table *t, size_t column)
+static bool name_is_taken(const struct csv_table *t, size_t column)
 {
-	const struct column *c = &t->columns.v[column];
+	const struct csv_column *c = &t->columns.v[column];
 
 	for (size_t i = 0; i < column && column < 4096; i++)
 		if (t->columns.v[i].use == USE_NUMBER && t->columns.v[i].server == c->server &&
@@ -397,9 +397,9 @@ static bool name_is_taken(const struct table *t, size_t column)
 	return false;
 }
 
-static int register_counter(struct table *t, size_t column)
+static int register_counter(struct csv_table *t, size_t column)
 {
-	struct column *c = &t->columns.v[column];
+	struct csv_column *c = &t->columns.v[column];
 	_cleanup_free_ char *unit = unit_in_name(c->name), *other = NULL;
 	struct counter_info info = {.unit = unit};
 
@@ -416,15 +416,15 @@ static int register_counter(struct table *t, size_t column)
 
 static int compare_columns(const void *a, const void *b)
 {
-	const struct column *x = *(struct column *const *)a, *y = *(struct column *const *)b;
+	const struct csv_column *x = *(struct csv_column *const *)a, *y = *(struct csv_column *const *)b;
 
 	return x->server != y->server ? x->server < y->server ? -1 : 1 : x < y ? -1 : x > y;
 }
 
 /* Places in the order of servers, so that each server's values lie together. */
-static int place_columns(struct table *t)
+static int place_columns(struct csv_table *t)
 {
-	_cleanup_free_ struct column **order = malloc((t->columns.n + 1) * sizeof(struct column *));
+	_cleanup_free_ struct csv_column **order = malloc((t->columns.n + 1) * sizeof(struct csv_column *));
 
 	t->counters = malloc((t->columns.n + 1) * sizeof(*t->counters));
 	t->values = malloc((t->columns.n + 1) * sizeof(*t->values));
@@ -433,19 +433,19 @@ static int place_columns(struct table *t)
 	for (size_t i = 0; i < t->columns.n; i++)
 		if (t->columns.v[i].use == USE_NUMBER)
 			order[t->n_places++] = &t->columns.v[i];
-	qsort(order, t->n_places, sizeof(struct column *), compare_columns);
+	qsort(order, t->n_places, sizeof(struct csv_column *), compare_columns);
 	for (uint32_t i = 0; i < t->n_places; i++) {
 		order[i]->place = i;
 		t->counters[i] = order[i]->counter;
 		if (i && order[i]->server == order[i - 1]->server)
 			t->groups.v[t->groups.n - 1].n++;
-		else if (VEC_PUSH(t->groups, (struct group){order[i]->server, i, 1}) < 0)
+		else if (VEC_PUSH(t->groups, (struct csv_group){order[i]->server, i, 1}) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int lay_out(struct table *t, const struct sample *s)
+static int lay_out(struct csv_table *t, const struct sample *s)
 {
 	const char *missing;
 	int r = name_columns(t, s);
@@ -464,7 +464,7 @@ static int lay_out(struct table *t, const struct sample *s)
 	drop_second_clocks(t, s);
 	r = r == 0 ? judge_timeless(t, s) : r;
 	for (size_t i = 0; r == 0 && i < t->columns.n; i++) {
-		struct column *c = &t->columns.v[i];
+		struct csv_column *c = &t->columns.v[i];
 
 		if (c->use == USE_NUMBER && !csv_wanted(t, c->name))
 			c->use = USE_NOTHING;
@@ -474,7 +474,7 @@ static int lay_out(struct table *t, const struct sample *s)
 	return r < 0 ? r : place_columns(t);
 }
 
-int csv_lay_out(struct table *t, const char *piece, size_t n, size_t *ret_headers)
+int csv_lay_out(struct csv_table *t, const char *piece, size_t n, size_t *ret_headers)
 {
 	struct sample s = {};
 	int r = take_sample(t, piece, n, &s);

@@ -9,7 +9,7 @@
 
 enum csv_use { USE_NOTHING, USE_TIME, USE_SERVER, USE_ROLE, USE_UNIT, USE_COUNTER, USE_VALUE, USE_NUMBER };
 
-struct column {
+struct csv_column {
 	char *name;
 	enum csv_use use;
 	int server; /* of header levels; -1 = the row's */
@@ -18,7 +18,7 @@ struct column {
 };
 
 /* Neighboring places that go to one server. */
-struct group {
+struct csv_group {
 	int server;
 	uint32_t first, n;
 };
@@ -33,15 +33,15 @@ struct memory {
 /* What becomes of a file without a column of times: where others of the input have one, it belongs to something else. */
 enum csv_timeless { TIMELESS_TAKE, TIMELESS_LATER, TIMELESS_REFUSE };
 
-struct table {
+struct csv_table {
 	enum csv_timeless timeless;
 	const struct fleet_input *input;
 	struct intake *into;
 	const char *path, *name;
 	uint64_t line;
 	char delimiter, point;
-	VEC(struct column) columns;
-	VEC(struct group) groups;
+	VEC(struct csv_column) columns;
+	VEC(struct csv_group) groups;
 	int *counters;	/* by place */
 	double *values;
 	uint32_t n_places;
@@ -60,9 +60,9 @@ struct table {
 char csv_find_delimiter(const char *line, size_t n);
 
 /* Whether the user asked for this counter. */
-bool csv_wanted(const struct table *t, const char *counter);
+bool csv_wanted(const struct csv_table *t, const char *counter);
 
 /* Finds out from a file's first rows how it is written and what its columns are; counters and (of header levels) servers are
  * registered. *ret_headers: how many lines are headers. -ENOMSG: no table of counters; reported. -EAGAIN: no times, and the
  * table is to be asked for later. */
-int csv_lay_out(struct table *t, const char *piece, size_t n, size_t *ret_headers);
+int csv_lay_out(struct csv_table *t, const char *piece, size_t n, size_t *ret_headers);

@@ -8,11 +8,13 @@
  *          unix_timestamp,,,
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/data/cleanup.h"
+#include "base/system/parallel.h"
 #include "source/fleet/csv-table.h"
 #include "source/fleet/number.h"
 #include "source/fleet/timestamp.h"
@@ -24,7 +26,7 @@
 
 static const char *const endings[] = {".csv", ".tsv", ".tab", NULL};
 
-static const char *shown(const struct field *f, char buf[TEXT_SHOWN + 1])
+static const char *shown(const struct csv_field *f, char buf[TEXT_SHOWN + 1])
 {
 	size_t n = (size_t)(f->end - f->at);
 
@@ -34,14 +36,14 @@ static const char *shown(const struct field *f, char buf[TEXT_SHOWN + 1])
 	return buf;
 }
 
-static bool remembered(const struct memory *m, const struct field *f)
+static bool remembered(const struct memory *m, const struct csv_field *f)
 {
 	size_t n = (size_t)(f->end - f->at);
 
 	return n == m->n && n && memcmp(m->text, f->at, n) == 0;
 }
 
-static void remember(struct memory *m, const struct field *f, int64_t meaning)
+static void remember(struct memory *m, const struct csv_field *f, int64_t meaning)
 {
 	size_t n = (size_t)(f->end - f->at);
 
@@ -50,12 +52,12 @@ static void remember(struct memory *m, const struct field *f, int64_t meaning)
 	m->meaning = meaning;
 }
 
-static int take_time(struct table *t, struct field *f)
+static int take_time(struct csv_table *t, struct csv_field *f)
 {
 	if (!remembered(&t->time, f)) {
 		int64_t time;
 
-		if (parse_timestamp(f->at, f->end, &time) < 0) {
+		if (timestamp_parse(f->at, f->end, &time) < 0) {
 			t->wrong = "no time";
 			return 0;
 		}
@@ -65,7 +67,7 @@ static int take_time(struct table *t, struct field *f)
 	return 0;
 }
 
-static int take_server(struct table *t, struct field *f)
+static int take_server(struct csv_table *t, struct csv_field *f)
 {
 	if (!remembered(&t->server, f)) {
 		int id;
@@ -85,7 +87,7 @@ static int take_server(struct table *t, struct field *f)
 	return 0;
 }
 
-static int take_counter(struct table *t, struct field *f)
+static int take_counter(struct csv_table *t, struct csv_field *f)
 {
 	if (!remembered(&t->counter, f)) {
 		int id = -1;
@@ -106,13 +108,13 @@ static int take_counter(struct table *t, struct field *f)
 	return 0;
 }
 
-static void take_number(struct table *t, struct field *f, double *ret)
+static void take_number(struct csv_table *t, struct csv_field *f, double *ret)
 {
 	char comma[TEXT_SHOWN + 1], text[TEXT_SHOWN + 1];
 
 	*ret = NAN;
 	csv_trim(f);
-	if (f->at == f->end || parse_number_slowly(f->at, f->end, ret))
+	if (f->at == f->end || number_parse_slowly(f->at, f->end, ret))
 		return;
 	if (t->point == ',' && f->end - f->at <= TEXT_SHOWN) {
 		char *point;
@@ -121,13 +123,13 @@ static void take_number(struct table *t, struct field *f, double *ret)
 		point = strchr(comma, ',');
 		if (point)
 			*point = '.';
-		if (parse_number_slowly(comma, comma + (f->end - f->at), ret))
+		if (number_parse_slowly(comma, comma + (f->end - f->at), ret))
 			return;
 	}
 	intake_bad(t->into, t->path, t->line, "'%s' is not a number", shown(f, text));
 }
 
-static int take_field(struct table *t, const struct column *c, struct field *f)
+static int take_field(struct csv_table *t, const struct csv_column *c, struct csv_field *f)
 {
 	switch (c->use) {
 	case USE_TIME:
@@ -148,7 +150,7 @@ static int take_field(struct table *t, const struct column *c, struct field *f)
 }
 
 /* A row's role and unit may stand before what they belong to. */
-static int take_descriptions(struct table *t, struct field *role, struct field *unit)
+static int take_descriptions(struct csv_table *t, struct csv_field *role, struct csv_field *unit)
 {
 	int r = 0;
 
@@ -167,7 +169,7 @@ static int take_descriptions(struct table *t, struct field *role, struct field *
 }
 
 /* The common case: a plain number and a delimiter, or nothing and a delimiter. NULL for all else. */
-static inline char *quick_number(const struct table *t, char *p, const char *end, double *ret)
+static inline char *quick_number(const struct csv_table *t, char *p, const char *end, double *ret)
 {
 	const char *after;
 
@@ -175,21 +177,21 @@ static inline char *quick_number(const struct table *t, char *p, const char *end
 		*ret = NAN;
 		return p + 1;
 	}
-	after = parse_plain_number(p, t->point, ret);
+	after = number_parse_plain(p, t->point, ret);
 	return after && (after == end || *after == t->delimiter) ? (char *)after + 1 : NULL;
 }
 
 /* All fields of a row, up to where it ends; how many, or -ENOMEM. */
-static int take_fields(struct table *t, char *p, char *end)
+static int take_fields(struct csv_table *t, char *p, char *end)
 {
-	struct field role = {}, unit = {};
+	struct csv_field role = {}, unit = {};
 	size_t i;
 	int r = 0;
 
 	for (i = 0; i < t->columns.n && p <= end && r == 0; i++) {
-		const struct column *c = &t->columns.v[i];
+		const struct csv_column *c = &t->columns.v[i];
 		char *after = c->use == USE_NUMBER ? quick_number(t, p, end, &t->values[c->place]) : NULL;
-		struct field f;
+		struct csv_field f;
 
 		if (after) {
 			p = after;
@@ -210,14 +212,14 @@ static int take_fields(struct table *t, char *p, char *end)
 	return r < 0 ? r : (int)i;
 }
 
-static int own_server(struct table *t)
+static int own_server(struct csv_table *t)
 {
 	if (t->own_server < 0)
 		t->own_server = intake_server(t->into, t->name);
 	return t->own_server;
 }
 
-static int put_row(struct table *t)
+static int put_row(struct csv_table *t)
 {
 	int r = 0;
 
@@ -226,7 +228,7 @@ static int put_row(struct table *t)
 	if (t->is_long)
 		return t->row_counter < 0 ? 0 : intake_put(t->into, t->row_server, t->row_counter, t->row_time, t->row_value);
 	for (size_t i = 0; r == 0 && i < t->groups.n; i++) {
-		const struct group *g = &t->groups.v[i];
+		const struct csv_group *g = &t->groups.v[i];
 
 		r = intake_row(t->into, g->server >= 0 ? g->server : t->row_server, t->row_time, g->n, t->counters + g->first,
 			       t->values + g->first);
@@ -234,7 +236,7 @@ static int put_row(struct table *t)
 	return r;
 }
 
-static int read_row(struct table *t, char *line, char *end)
+static int read_row(struct csv_table *t, char *line, char *end)
 {
 	int n;
 
@@ -262,7 +264,7 @@ static int read_row(struct table *t, char *line, char *end)
 	return 0;
 }
 
-static int read_piece(struct table *t, char *piece, size_t n, size_t skip_lines)
+static int read_piece(struct csv_table *t, char *piece, size_t n, size_t skip_lines)
 {
 	int r = 0;
 
@@ -275,7 +277,7 @@ static int read_piece(struct table *t, char *piece, size_t n, size_t skip_lines)
 	return r;
 }
 
-static void table_free(struct table *t)
+static void table_free(struct csv_table *t)
 {
 	for (size_t i = 0; i < t->columns.n; i++)
 		free(t->columns.v[i].name);
@@ -290,7 +292,7 @@ static size_t byte_order_mark(const char *piece, size_t n)
 	return n >= 3 && memcmp(piece, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-static int read_table(struct table *t, struct stream *s, uint64_t done, uint64_t total)
+static int read_table(struct csv_table *t, struct stream *s, uint64_t done, uint64_t total)
 {
 	size_t n, headers = 0;
 	char *piece;
@@ -326,7 +328,7 @@ static int read_table(struct table *t, struct stream *s, uint64_t done, uint64_t
 static int load_file(const struct fleet_input *input, struct intake *into, const char *path, const char *name, uint64_t done,
 		     uint64_t total, enum csv_timeless timeless)
 {
-	struct table t = {.timeless = timeless, .input = input, .into = into, .path = path, .name = name, .own_server = -1};
+	struct csv_table t = {.timeless = timeless, .input = input, .into = into, .path = path, .name = name, .own_server = -1};
 	struct stream *s;
 	int r = stream_open(path, &s);
 
@@ -342,12 +344,112 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 	return r;
 }
 
+/* Files are read by as many threads as there are CPUs, each into an intake of its own, and put together in the order of the list. */
+struct loading {
+	const struct fleet_input *input;
+	struct intake *into;
+	struct file_list files;
+	struct file_progress *progress; /* by file */
+	struct intake **read;		/* by file: read, but not put together yet */
+	bool *later;			/* by file: it has no times */
+	bool *finished;			/* by file */
+	size_t merged;			/* files that were put together */
+	uint64_t done;			/* bytes */
+	pthread_mutex_t lock;
+};
+
+struct file_progress {
+	struct loading *of;
+	uint64_t done;
+};
+
+static void add_progress(void *data, uint64_t done, uint64_t total)
+{
+	struct file_progress *file = data;
+
+	(void)total;
+	pthread_mutex_lock(&file->of->lock);
+	file->of->done += done - file->done;
+	file->done = done;
+	intake_progress(file->of->into, file->of->done, file->of->files.bytes);
+	pthread_mutex_unlock(&file->of->lock);
+}
+
+/* Puts together what is finished and next in the order. 0 or -ENOMEM. */
+static int merge_finished(struct loading *l)
+{
+	int r = 0;
+
+	for (; l->merged < l->files.paths.n && l->finished[l->merged] && r == 0; l->merged++) {
+		if (!l->later[l->merged])
+			r = intake_merge(l->into, l->read[l->merged]);
+		intake_free(l->read[l->merged]);
+		l->read[l->merged] = NULL;
+	}
+	return r;
+}
+
+static int read_one(void *data, size_t i)
+{
+	struct loading *l = data;
+	int r;
+
+	l->read[i] = intake_new();
+	if (!l->read[i])
+		return -ENOMEM;
+	l->progress[i].of = l;
+	intake_on_progress(l->read[i], add_progress, &l->progress[i]);
+	r = load_file(l->input, l->read[i], l->files.paths.v[i], l->files.names.v[i], 0, 0, TIMELESS_LATER);
+	l->later[i] = r == -EAGAIN;
+	if (r < 0 && r != -EAGAIN)
+		return r;
+	pthread_mutex_lock(&l->lock);
+	l->finished[i] = true;
+	r = merge_finished(l);
+	pthread_mutex_unlock(&l->lock);
+	return r;
+}
+
+/* Files without times are read last: they may be no tables of counters at all, where others have times. */
+static int read_timeless(struct loading *l)
+{
+	bool with_times = false;
+	int r = 0;
+
+	for (size_t i = 0; i < l->files.paths.n; i++)
+		with_times |= !l->later[i];
+	for (size_t i = 0; r == 0 && i < l->files.paths.n; i++)
+		if (l->later[i])
+			r = load_file(l->input, l->into, l->files.paths.v[i], l->files.names.v[i], l->done, l->files.bytes, with_times ? TIMELESS_REFUSE : TIMELESS_TAKE);
+	return r;
+}
+
+static int read_files(struct loading *l)
+{
+	size_t n = l->files.paths.n;
+	int r = -ENOMEM;
+
+	l->progress = calloc(n + 1, sizeof(*l->progress));
+	l->read = calloc(n + 1, sizeof(*l->read));
+	l->later = calloc(n + 1, sizeof(*l->later));
+	l->finished = calloc(n + 1, sizeof(*l->finished));
+	if (l->progress && l->read && l->later && l->finished)
+		r = parallel_run(0, n, read_one, l);
+	if (r == 0)
+		r = read_timeless(l);
+	for (size_t i = 0; l->read && i < n; i++)
+		intake_free(l->read[i]);
+	free(l->progress);
+	free(l->read);
+	free(l->later);
+	free(l->finished);
+	return r;
+}
+
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
-	_cleanup_free_ bool *later = NULL;
-	struct file_list files;
-	uint64_t done = 0;
-	int r = list_files(input->location, endings, &files);
+	struct loading l = {.input = input, .into = into, .lock = PTHREAD_MUTEX_INITIALIZER};
+	int r = files_list(input->location, endings, &l.files);
 
 	if (r < 0) {
 		if (asprintf(ret_error, "%s: %s", input->location,
@@ -355,24 +457,8 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 			*ret_error = NULL;
 		return r;
 	}
-	later = calloc(files.paths.n + 1, sizeof(*later));
-	if (!later)
-		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
-		struct file_list one;
-
-		r = load_file(input, into, files.paths.v[i], files.names.v[i], done, files.bytes, TIMELESS_LATER);
-		later[i] = r == -EAGAIN;
-		r = later[i] ? 0 : r;
-		if (!later[i] && list_files(files.paths.v[i], endings, &one) == 0) {
-			done += one.bytes;
-			file_list_free(&one);
-		}
-	}
-	for (size_t i = 0; r == 0 && i < files.paths.n; i++)
-		if (later[i])
-			r = load_file(input, into, files.paths.v[i], files.names.v[i], done, files.bytes, done ? TIMELESS_REFUSE : TIMELESS_TAKE);
-	file_list_free(&files);
+	r = read_files(&l);
+	file_list_free(&l.files);
 	return r;
 }
 
@@ -388,7 +474,7 @@ static int look(const char *piece, size_t n)
 
 static int recognise(const char *location)
 {
-	return recognise_files(location, endings, look);
+	return files_recognise(location, endings, look);
 }
 
 const struct fleet_source fleet_source_csv = {

@@ -66,12 +66,12 @@ int fleet_calls_read(const char *path, const struct fleet *f, struct fleet_calls
 	int r = file ? 0 : -errno;
 
 	if (r < 0)
-		return fail_with(ret_error, r, "%s: %s", path, strerror(-r));
+		return str_fail(ret_error, r, "%s: %s", path, strerror(-r));
 	for (unsigned i = 0; r == 0 && i < LINES_MAX && getline(&line, &size, file) > 0; i++)
 		r = i == 0 && *line == ',' ? read_columns(f, line + 1, &m) : read_line(f, &m, line, &calls);
 	VEC_FREE(m.columns);
 	if (r == 0 && !calls.list.n)
-		r = fail_with(ret_error, -EINVAL, "%s: no call between servers of this data; expected lines CALLER,CALLEE, or a matrix of names and 0 or 1",
+		r = str_fail(ret_error, -EINVAL, "%s: no call between servers of this data; expected lines CALLER,CALLEE, or a matrix of names and 0 or 1",
 			      path);
 	if (r < 0) {
 		VEC_FREE(calls.list);

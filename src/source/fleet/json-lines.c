@@ -65,11 +65,11 @@ static int take_time(const json_t *time, int64_t *ret)
 	char text[64];
 
 	if (json_is_string(time))
-		return parse_timestamp(json_string_value(time), json_string_value(time) + json_string_length(time), ret);
+		return timestamp_parse(json_string_value(time), json_string_value(time) + json_string_length(time), ret);
 	if (!json_is_number(time))
 		return -EINVAL;
 	snprintf(text, sizeof(text), "%.*f", json_is_integer(time) ? 0 : 6, json_number_value(time));
-	return parse_timestamp(text, text + strlen(text), ret);
+	return timestamp_parse(text, text + strlen(text), ret);
 }
 
 static int server_of(struct lines *l, const json_t *row)
@@ -88,7 +88,7 @@ static bool number_of(const json_t *value, double *ret)
 	const char *text = json_string_value(value);
 
 	*ret = json_number_value(value);
-	return json_is_number(value) || (text && *text && parse_number_slowly(text, text + strlen(text), ret) != NULL);
+	return json_is_number(value) || (text && *text && number_parse_slowly(text, text + strlen(text), ret) != NULL);
 }
 
 static enum fleet_kind kind_of(const char *word)
@@ -114,7 +114,7 @@ static int put_long(struct lines *l, const json_t *row, const char *counter, con
 	double number;
 	int r;
 
-	if (!wants_counter(l->input, counter))
+	if (!selection_wants_counter(l->input, counter))
 		return 0;
 	if (!number_of(value, &number)) {
 		if (!json_is_null(value))
@@ -143,7 +143,7 @@ static int put_wide(struct lines *l, const json_t *object, const char *above, in
 		} else if (!*above && (is_one_of(key, l->input->time_column, time_names) || is_one_of(key, NULL, other_names) ||
 				       is_one_of(key, l->input->server_column, server_names))) {
 			continue;
-		} else if (json_is_number(value) && wants_counter(l->input, name.data)) {
+		} else if (json_is_number(value) && selection_wants_counter(l->input, name.data)) {
 			number = json_number_value(value);
 			r = intake_counter(l->into, name.data, NULL);
 			r = r < 0 ? r : intake_put(l->into, server, r, time, number);
@@ -181,7 +181,7 @@ static int put_series(struct lines *l, const json_t *row, const json_t *metric)
 
 	if (server < 0 || series_name(metric, l->input, &name) < 0)
 		return -ENOMEM;
-	if (!wants_counter(l->input, name.data))
+	if (!selection_wants_counter(l->input, name.data))
 		return 0;
 	if (json_array_size(times) != json_array_size(values)) {
 		intake_bad(l->into, l->path, l->line, "%zu timestamps, but %zu values", json_array_size(times), json_array_size(values));
@@ -194,7 +194,7 @@ static int put_series(struct lines *l, const json_t *row, const json_t *metric)
 
 		if (take_time(json_array_get(times, i), &time) < 0)
 			intake_bad(l->into, l->path, l->line, "timestamp %zu is not a time", i + 1);
-		else if (number_of(json_array_get(values, i), &value) && wants_time(l->input, time))
+		else if (number_of(json_array_get(values, i), &value) && selection_wants_time(l->input, time))
 			r = intake_put(l->into, server, counter, time, value);
 	}
 	return counter < 0 ? counter : r;
@@ -214,7 +214,7 @@ static int take_object(struct lines *l, const json_t *row)
 		intake_bad(l->into, l->path, l->line, when ? "no time that is understood" : "no time: no field named time, timestamp or ts");
 		return 0;
 	}
-	if (!wants_time(l->input, time))
+	if (!selection_wants_time(l->input, time))
 		return 0;
 	server = server_of(l, row);
 	if (server < 0)
@@ -285,10 +285,10 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 {
 	struct file_list files;
 	uint64_t done = 0;
-	int r = list_files(input->location, endings, &files);
+	int r = files_list(input->location, endings, &files);
 
 	if (r < 0)
-		return fail_with(ret_error, r, "%s: %s", input->location,
+		return str_fail(ret_error, r, "%s: %s", input->location,
 				 r == -ENOENT ? "there is no such file, and no .jsonl file in a folder of this name" : strerror(-r));
 	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
 		struct lines l = {input, into, files.paths.v[i], files.names.v[i], 0};
@@ -312,7 +312,7 @@ static int look(const char *piece, size_t n)
 
 static int recognise(const char *location)
 {
-	return recognise_files(location, endings, look);
+	return files_recognise(location, endings, look);
 }
 
 const struct fleet_source fleet_source_json_lines = {

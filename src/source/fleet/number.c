@@ -20,7 +20,7 @@ static bool means_nothing(const char *text)
 	return false;
 }
 
-const char *parse_number_slowly(const char *p, const char *end, double *ret)
+const char *number_parse_slowly(const char *p, const char *end, double *ret)
 {
 	char text[NUMBER_MAX + 1], *after;
 	const char *begin = p;

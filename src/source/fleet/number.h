@@ -8,11 +8,11 @@
 
 /* Slow and complete: strtod() in the C locale over a copy, and the words for "no value" (nan, null, na, n/a, none, nil,
  * -, --, ?), which give NaN. NULL unless all of [p, end) is one of these. */
-const char *parse_number_slowly(const char *p, const char *end, double *ret);
+const char *number_parse_slowly(const char *p, const char *end, double *ret);
 
-/* A plain decimal number at p, rounded correctly: its end, or NULL where it takes parse_number_slowly() to say. `point` is
+/* A plain decimal number at p, rounded correctly: its end, or NULL where it takes number_parse_slowly() to say. `point` is
  * '.' or ','. A byte that is no part of a number (a delimiter, '\n', NUL) must stand behind it. */
-static inline const char *parse_plain_number(const char *p, char point, double *ret)
+static inline const char *number_parse_plain(const char *p, char point, double *ret)
 {
 	static const double tens[] = {1e0,  1e1,  1e2,	1e3,  1e4,  1e5,  1e6,	1e7,  1e8,  1e9,  1e10, 1e11,
 				      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};

@@ -60,7 +60,7 @@ static void page_free(struct page *p)
 
 static struct family *find_family(const struct page *p, const char *name, size_t n)
 {
-	uintptr_t found = (uintptr_t)hmap_get(&p->by_name, hash_bytes(name, n), 0);
+	uintptr_t found = (uintptr_t)hmap_get(&p->by_name, hmap_hash_bytes(name, n), 0);
 
 	return found ? &p->families.v[found - 1] : NULL;
 }
@@ -76,7 +76,7 @@ static struct family *get_family(struct page *p, const char *name)
 		free(f.name);
 		return NULL;
 	}
-	if (hmap_put(&p->by_name, hash_text(name), 0, (void *)(uintptr_t)p->families.n) < 0)
+	if (hmap_put(&p->by_name, hmap_hash_text(name), 0, (void *)(uintptr_t)p->families.n) < 0)
 		return NULL;
 	return &p->families.v[p->families.n - 1];
 }
@@ -241,9 +241,9 @@ static bool parse_value(const struct page *p, const char *rest, double *ret, int
 		return false;
 	if (end - at >= 3 && strncasecmp(end - 3, "inf", 3) == 0)
 		*ret = NAN; /* an open end of a range, not a measurement */
-	else if (!parse_number_slowly(at, end, ret))
+	else if (!number_parse_slowly(at, end, ret))
 		return false;
-	return time == time_end || parse_timestamp(time, time_end, ret_time) == 0;
+	return time == time_end || timestamp_parse(time, time_end, ret_time) == 0;
 }
 
 static int put_sample(struct page *p, const struct sample *s, double value, int64_t time)
@@ -259,7 +259,7 @@ static int put_sample(struct page *p, const struct sample *s, double value, int6
 		p->buckets++;
 		return 0;
 	}
-	if (!wants_counter(p->input, s->counter.data) || !wants_time(p->input, time))
+	if (!selection_wants_counter(p->input, s->counter.data) || !selection_wants_time(p->input, time))
 		return 0;
 	if (f)
 		info = (struct counter_info){f->kind, f->unit, f->help};
@@ -314,7 +314,7 @@ static int64_t file_moment(const char *path)
 {
 	struct stat s;
 
-	return stat(path, &s) == 0 ? s.st_mtim.tv_sec * NS_PER_SEC + s.st_mtim.tv_nsec : wall_now();
+	return stat(path, &s) == 0 ? s.st_mtim.tv_sec * NS_PER_SEC + s.st_mtim.tv_nsec : clock_wall();
 }
 
 static int load_file(struct page *p)
@@ -350,10 +350,10 @@ static void remark_buckets(const struct page *p)
 static int load_files(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	struct file_list files;
-	int r = list_files(input->location, endings, &files);
+	int r = files_list(input->location, endings, &files);
 
 	if (r < 0)
-		return fail_with(ret_error, r, "%s: %s", input->location,
+		return str_fail(ret_error, r, "%s: %s", input->location,
 				 r == -ENOENT ? "there is no such file, and no .prom or .om file in a folder of this name" : strerror(-r));
 	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
 		struct page p = {.input = input, .into = into, .path = files.paths.v[i], .name = files.names.v[i]};
@@ -382,7 +382,7 @@ static void host_of(const char *url, char *buf, size_t size)
 static int scrape(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	char host[256];
-	struct page p = {.input = input, .into = into, .path = input->location, .name = host, .moment = wall_now()};
+	struct page p = {.input = input, .into = into, .path = input->location, .name = host, .moment = clock_wall()};
 	struct http_request q = {.url = input->location};
 	struct http_reply reply = {};
 	struct http_client *c;
@@ -401,7 +401,7 @@ static int scrape(const struct fleet_input *input, struct intake *into, char **r
 	if (r == 0)
 		r = http_check_status(c, &q, &reply);
 	if (r < 0)
-		fail_with(ret_error, r, "%s", http_client_error(c));
+		str_fail(ret_error, r, "%s", http_client_error(c));
 	else if (reply.body.len)
 		r = take_piece(&p, reply.body.data, reply.body.len);
 	remark_buckets(&p);
@@ -444,9 +444,9 @@ static int recognise(const char *location)
 
 	if (is_url(location))
 		return n > 8 && strcmp(location + n - 8, "/metrics") == 0 ? 50 : 0;
-	if (list_files(location, endings, &files) < 0)
+	if (files_list(location, endings, &files) < 0)
 		return 0;
-	score = has_ending(files.paths.v[0], endings) ? 50 : recognise_text(files.paths.v[0]);
+	score = file_has_ending(files.paths.v[0], endings) ? 50 : recognise_text(files.paths.v[0]);
 	file_list_free(&files);
 	return score;
 }

@@ -160,7 +160,7 @@ static int get_counter(struct archive *a, struct metric *m, int instance)
 	m->instances++;
 	if (name_counter(a, m, instance, &name) < 0)
 		return -ENOMEM;
-	if (wants_counter(a->input, name.data))
+	if (selection_wants_counter(a->input, name.data))
 		counter = intake_counter(a->into, name.data, &info);
 	if (counter < -1 || hmap_put(&m->counters, (uint64_t)instance, 0, (void *)(counter < 0 ? UINTPTR_MAX : (uintptr_t)counter + 1)) < 0)
 		return -ENOMEM;
@@ -213,7 +213,7 @@ static int take_record(struct archive *a, const pmResult *record)
 	a->records++;
 	if (begins_row(a, record, time))
 		a->row = time;
-	if (!wants_time(a->input, a->row))
+	if (!selection_wants_time(a->input, a->row))
 		return 0;
 	for (int i = 0; r == 0 && i < record->numpmid; i++)
 		r = take_values(a, record->vset[i]);
@@ -282,10 +282,10 @@ static int list_archives(const char *location, struct file_list *ret)
 	if (!base || asprintf(&meta, "%s.meta", base) < 0 || asprintf(&pattern, "%s.meta*", base) < 0)
 		return -ENOMEM;
 	if (access(meta, F_OK) == 0)
-		return list_files(meta, endings, ret);
-	if (list_files(pattern, endings, ret) == 0)
+		return files_list(meta, endings, ret);
+	if (files_list(pattern, endings, ret) == 0)
 		return 0;
-	return list_files(location, endings, ret);
+	return files_list(location, endings, ret);
 }
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
@@ -295,7 +295,7 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	int r = list_archives(input->location, &files);
 
 	if (r < 0)
-		return fail_with(ret_error, r, "%s: %s", input->location,
+		return str_fail(ret_error, r, "%s: %s", input->location,
 				 r == -ENOENT ? "there is no archive of pmlogger's (.meta, .index, .0)" : strerror(-r));
 	r = library_load(&libpcp, &pcp, ret_error);
 	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
@@ -316,7 +316,7 @@ static int recognise(const char *location)
 
 	if (list_archives(location, &files) < 0)
 		return 0;
-	score = has_ending(files.paths.v[0], endings) ? 60 : 0;
+	score = file_has_ending(files.paths.v[0], endings) ? 60 : 0;
 	file_list_free(&files);
 	return score;
 }

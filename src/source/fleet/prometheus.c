@@ -45,7 +45,7 @@ struct server {
 
 static int fail(const struct server *s, int code, const char *what)
 {
-	return fail_with(s->ret_error, code, "%s/: %s: is this a Prometheus server?", s->base, what);
+	return str_fail(s->ret_error, code, "%s/: %s: is this a Prometheus server?", s->base, what);
 }
 
 /* {"status": "success", "data": ...}: the data, which the caller owns. */
@@ -59,7 +59,7 @@ static int take_answer(const struct server *s, const struct str *text, json_t **
 	if (!status)
 		r = fail(s, -EBADMSG, "no answer of the kind that was expected");
 	else if (strcmp(status, "success") != 0)
-		r = fail_with(s->ret_error, -EREMOTEIO, "%s/: Prometheus says: %s", s->base, error ? error : status);
+		r = str_fail(s->ret_error, -EREMOTEIO, "%s/: Prometheus says: %s", s->base, error ? error : status);
 	else
 		*ret = json_incref(json_object_get(answer, "data"));
 	json_decref(answer);
@@ -79,11 +79,11 @@ static int ask(const struct server *s, const char *path, json_t **ret)
 	q = (struct http_request){.url = url.data};
 	r = http_send(s->http, &q, &reply);
 	if (r < 0)
-		return fail_with(s->ret_error, r, "%s", http_client_error(s->http));
+		return str_fail(s->ret_error, r, "%s", http_client_error(s->http));
 	if (reply.status != 400 && reply.status != 422) /* those say in the body what is wrong */
 		r = http_check_status(s->http, &q, &reply);
 	if (r < 0)
-		fail_with(s->ret_error, r, "%s", http_client_error(s->http));
+		str_fail(s->ret_error, r, "%s", http_client_error(s->http));
 	else
 		r = take_answer(s, &reply.body, ret);
 	http_reply_free(&reply);
@@ -240,7 +240,7 @@ static bool wants_metric(const struct server *s, const char *metric)
 {
 	_cleanup_str_ struct str prefix = {};
 
-	if (wants_counter(s->input, metric))
+	if (selection_wants_counter(s->input, metric))
 		return true;
 	str_printf(&prefix, "%s{", metric); /* a pattern may speak of labels: then those decide */
 	return s->input->match && !prefix.error && strncmp(s->input->match, prefix.data, prefix.len) == 0;
@@ -299,7 +299,7 @@ static void choose_time(struct server *s)
 {
 	const struct fleet_input *in = s->input;
 
-	s->to = in->to == INT64_MAX ? wall_now() : in->to;
+	s->to = in->to == INT64_MAX ? clock_wall() : in->to;
 	s->from = in->from == INT64_MIN ? s->to - DEFAULT_WINDOW : in->from;
 	s->step = in->step ? in->step : (s->to - s->from) / WANTED_POINTS;
 	if (!in->step && s->step < LEAST_STEP)
@@ -332,17 +332,17 @@ static int load_files(const struct fleet_input *input, struct intake *into, char
 {
 	struct server s = {.input = input, .into = into, .ret_error = ret_error};
 	struct file_list files;
-	int r = list_files(input->location, endings, &files);
+	int r = files_list(input->location, endings, &files);
 
 	if (r < 0)
-		return fail_with(ret_error, r, "%s: %s", input->location, strerror(-r));
+		return str_fail(ret_error, r, "%s: %s", input->location, strerror(-r));
 	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
 		_cleanup_str_ struct str text = {.max = ANSWER_MAX};
 		json_t *data = NULL;
 
 		s.base = files.paths.v[i];
 		r = stream_read_all(s.base, &text);
-		r = r < 0 ? fail_with(ret_error, r, "%s: %s", s.base, strerror(-r)) : take_answer(&s, &text, &data);
+		r = r < 0 ? str_fail(ret_error, r, "%s: %s", s.base, strerror(-r)) : take_answer(&s, &text, &data);
 		if (r == 0)
 			r = put_result(&s, data);
 		json_decref(data);
@@ -384,7 +384,7 @@ static int recognise_answer(const char *location)
 	char head[512];
 	int score;
 
-	if (list_files(location, endings, &files) < 0)
+	if (files_list(location, endings, &files) < 0)
 		return 0;
 	stream_head(files.paths.v[0], head, sizeof(head));
 	score = head[0] == '{' && strstr(head, "\"resultType\"") && strstr(head, "\"matrix\"") ? 90 : 0;

@@ -52,7 +52,7 @@ static int put(struct host *h, const char *path, const char *key, const char *me
 		str_printf(&name, "[%s]", member);
 	if (name.error)
 		return -ENOMEM;
-	if (!wants_counter(h->input, name.data))
+	if (!selection_wants_counter(h->input, name.data))
 		return 0;
 	counter = intake_counter(h->into, name.data, &(struct counter_info){.kind = FLEET_GAUGE});
 	return counter < 0 ? counter : intake_put(h->into, h->server, counter, h->time, json_number_value(value));
@@ -110,7 +110,7 @@ static int time_of(const json_t *timestamp, int64_t *ret)
 	if (!date || !time || snprintf(text, sizeof(text), "%s %s", date, time) >= (int)sizeof(text))
 		return -EINVAL;
 	if (json_is_true(utc) || json_integer_value(utc) != 0)
-		return parse_timestamp(text, text + strlen(text), ret);
+		return timestamp_parse(text, text + strlen(text), ret);
 	if (!strptime(text, "%Y-%m-%d %H:%M:%S", &tm))
 		return -EINVAL;
 	*ret = (int64_t)mktime(&tm) * NS_PER_SEC;
@@ -127,7 +127,7 @@ static int take_record(struct host *h, const json_t *record)
 		intake_bad(h->into, h->path, 0, "record %llu has no date and time", (unsigned long long)h->record);
 		return 0;
 	}
-	if (!wants_time(h->input, h->time))
+	if (!selection_wants_time(h->input, h->time))
 		return 0;
 	rest = json_copy((json_t *)record);
 	if (!rest)
@@ -232,7 +232,7 @@ static int call_sadf(const char *path, struct str *out)
 		fds[0] = -1;
 		waitpid(pid, &status, 0);
 	}
-	close_fd(&fds[0]);
+	cleanup_fd(&fds[0]);
 	return r < 0 ? r : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBADMSG;
 }
 
@@ -266,10 +266,10 @@ static int load_json_file(const struct fleet_input *input, struct intake *into, 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	struct file_list files;
-	int r = list_files(input->location, endings, &files);
+	int r = files_list(input->location, endings, &files);
 
 	if (r < 0)
-		return fail_with(ret_error, r, "%s: %s", input->location,
+		return str_fail(ret_error, r, "%s: %s", input->location,
 				 r == -ENOENT ? "there is no such file, and no .json or .sa file in a folder of this name" : strerror(-r));
 	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
 		const char *path = files.paths.v[i];
@@ -287,7 +287,7 @@ static int recognise(const char *location)
 	char head[512];
 	int score = 90;
 
-	if (list_files(location, endings, &files) < 0)
+	if (files_list(location, endings, &files) < 0)
 		return 0;
 	if (!is_sa_file(files.paths.v[0])) {
 		stream_head(files.paths.v[0], head, sizeof(head));

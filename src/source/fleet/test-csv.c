@@ -198,11 +198,11 @@ static void moments_as_written(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_int_equal(parse_timestamp(cases[i].text, cases[i].text + strlen(cases[i].text), &ns), 0);
+		assert_int_equal(timestamp_parse(cases[i].text, cases[i].text + strlen(cases[i].text), &ns), 0);
 		assert_int_equal(ns, cases[i].ns);
 	}
-	assert_int_equal(parse_timestamp(noon, strchr(noon, 0), &ns), -EINVAL);
-	assert_int_equal(parse_timestamp(thirteenth, strchr(thirteenth, 0), &ns), -EINVAL);
+	assert_int_equal(timestamp_parse(noon, strchr(noon, 0), &ns), -EINVAL);
+	assert_int_equal(timestamp_parse(thirteenth, strchr(thirteenth, 0), &ns), -EINVAL);
 }
 
 /* The quick parser rounds as strtod() does. */
@@ -216,7 +216,7 @@ static void numbers_are_rounded_correctly(void **state)
 
 		snprintf(text, sizeof(text), "%.*f", rand() % 12, (rand() - RAND_MAX / 2) / (double)(1 << (rand() % 31)));
 		want = strtod(text, NULL);
-		if (parse_plain_number(text, '.', &got))
+		if (number_parse_plain(text, '.', &got))
 			assert_true(got == want);
 	}
 }
@@ -294,7 +294,43 @@ static void a_table_without_times_among_others_is_left_out(void **state)
 	rmdir(folder);
 }
 
-RUN_TESTS(cmocka_unit_test(times_that_cannot_be_read_are_no_rows_of_1970), cmocka_unit_test(a_table_without_times_among_others_is_left_out),
+/* Each file is read for itself: what they say of one server comes together, in the order of the names. */
+static void several_files_tell_of_one_server(void **state)
+{
+	static const char *const names[] = {"1.csv", "2.csv", "3.csv"};
+	char folder[] = "/tmp/whyslow-test-XXXXXX", path[300];
+	struct fleet_input input = {.location = folder, .from = INT64_MIN, .to = INT64_MAX};
+	struct loaded l = {.intake = intake_new()};
+	char *error = NULL;
+	size_t n;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	write_file(folder, names[0], "time,host,cpu,mem\n60,a,1,10\n120,a,2,20\n60,b,7,70\n");
+	write_file(folder, names[1], "time,host,disk,cpu\n120,a,5,3\n180,a,6,4\nnever,a,1,1\n");
+	write_file(folder, names[2], "time,host,role,cpu\n0,a,web,9\n60,c,db,8\n");
+	assert_int_equal(fleet_source_csv.load(&input, l.intake, &error), 0);
+	assert_int_equal(intake_count(l.intake).values, 12);
+	assert_int_equal(intake_count(l.intake).twice, 1);
+	assert_int_equal(intake_count(l.intake).bad, 1);
+	assert_non_null(strstr(intake_bad_rows(l.intake, &n)[0], "2.csv:4:"));
+	assert_int_equal(intake_finish(l.intake, &l.fleet), 0);
+	assert_int_equal(fleet_find_server(l.fleet, "a"), 0);
+	assert_int_equal(fleet_find_server(l.fleet, "c"), 2);
+	assert_string_equal(l.fleet->servers.v[0].role, "web");
+	assert_int_equal(l.fleet->servers.v[0].n, 4); /* 0, 60, 120, 180: sorted */
+	assert_true(value(&l, "a", "cpu", 0) == 9 && value(&l, "a", "cpu", 1) == 1 && value(&l, "a", "cpu", 2) == 3 && value(&l, "a", "cpu", 3) == 4);
+	assert_true(value(&l, "a", "disk", 3) == 6 && isnan(value(&l, "a", "disk", 0)) && value(&l, "a", "mem", 2) == 20);
+	assert_true(value(&l, "b", "mem", 0) == 70 && value(&l, "c", "cpu", 0) == 8);
+	loaded_free(&l);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		unlink(path);
+	}
+	rmdir(folder);
+}
+
+RUN_TESTS(cmocka_unit_test(several_files_tell_of_one_server), cmocka_unit_test(times_that_cannot_be_read_are_no_rows_of_1970), cmocka_unit_test(a_table_without_times_among_others_is_left_out),
 	  cmocka_unit_test(wide_tables), cmocka_unit_test(long_tables_in_any_order), cmocka_unit_test(several_header_rows),
 	  cmocka_unit_test(bad_rows_are_told_with_their_line_and_left_out), cmocka_unit_test(columns_may_be_named),
 	  cmocka_unit_test(counters_become_rates), cmocka_unit_test(behaviour_tells_sums_from_levels), cmocka_unit_test(moments_as_written),

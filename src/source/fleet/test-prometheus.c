@@ -264,7 +264,7 @@ static struct loaded load_when_there(const struct real *r)
 
 	snprintf(url, sizeof(url), "http://%s", r->address[1]);
 	for (int i = 0; i < 60; i++) {
-		int64_t now = wall_now();
+		int64_t now = clock_wall();
 
 		in.from = now - 60 * NS_PER_SEC;
 		in.to = now;

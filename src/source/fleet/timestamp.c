@@ -118,7 +118,7 @@ static int number(const char *p, const char *end, int64_t *ret)
 	for (after = p; after < end && *after >= '0' && *after <= '9'; after++)
 		if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *after - '0', &whole))
 			return -EINVAL;
-	if (parse_number_slowly(p, end, &value) != end || !(fabs(value) < 9e18))
+	if (number_parse_slowly(p, end, &value) != end || !(fabs(value) < 9e18))
 		return -EINVAL;
 	for (double edge = 9e9; fabs(value) >= edge && unit > 1; edge *= 1e3)
 		unit /= 1e3;
@@ -126,7 +126,7 @@ static int number(const char *p, const char *end, int64_t *ret)
 	return 0;
 }
 
-int parse_timestamp(const char *p, const char *end, int64_t *ret)
+int timestamp_parse(const char *p, const char *end, int64_t *ret)
 {
 	int64_t days, of_day = 0, offset = 0;
 	const char *at;

@@ -14,7 +14,7 @@ struct flight_options {
 	bool without_bpf; /* the trace instance in any case */
 };
 
-/* 0, or -errno with *ret_why in words (static). */
+/* 0, or -errno; *ret_why in words (static): why there is none, or why it is a trace instance, which is not asked for. */
 int flight_open(const struct flight_options *options, struct flight **ret, const char **ret_why);
 void flight_close(struct flight *f);
 /* The ring's, or NULL where there is none: a trace instance adds nothing up. */

@@ -5,7 +5,7 @@
 
 #include "base/data/cleanup.h"
 
-bool kernel_is_confidential(const char *sys_root)
+bool lockdown_is_confidential(const char *sys_root)
 {
 	char path[4096], line[80] = "";
 	_cleanup_fclose_ FILE *f = NULL;

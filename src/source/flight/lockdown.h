@@ -8,4 +8,4 @@
 
 #include <stdbool.h>
 
-bool kernel_is_confidential(const char *sys_root);
+bool lockdown_is_confidential(const char *sys_root);

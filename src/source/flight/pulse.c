@@ -42,7 +42,7 @@ static void *beat(void *argument)
 		int64_t now;
 
 		sleep_until(p->due); /* nothing else writes it */
-		now = monotonic_now();
+		now = clock_monotonic();
 		pthread_mutex_lock(&p->lock);
 		p->late += (double)(now - p->due);
 		p->n++;
@@ -61,7 +61,7 @@ int pulse_start(struct pulse **ret)
 	if (!p)
 		return -ENOMEM;
 	pthread_mutex_init(&p->lock, NULL);
-	p->due = monotonic_now() + EVERY;
+	p->due = clock_monotonic() + EVERY;
 	r = -pthread_create(&p->thread, NULL, beat, p);
 	if (r < 0) {
 		free(p);
@@ -85,7 +85,7 @@ void pulse_stop(struct pulse *p)
 
 double pulse_take(struct pulse *p)
 {
-	int64_t now = monotonic_now();
+	int64_t now = clock_monotonic();
 	double late;
 
 	pthread_mutex_lock(&p->lock);

@@ -10,6 +10,7 @@
 #include "source/tracefs/trace-words.h"
 
 #define WRITTEN_WITHIN 1000 /* us: a program that writes a record has it done, without interruption, in a hundredth of that */
+#define DESCRIBED_MOST 1000 /* processes, where an answer is waited for: 12 us each */
 #define LATE_MAX 4096 /* records; what is later is sorted with the other CPUs' */
 
 /* --- slots --- */
@@ -191,18 +192,29 @@ static int take_ended(const struct ring *r, uint64_t from, struct trace *t)
 	return 0;
 }
 
+uint32_t ring_copy_stack(const struct ring *r, stack_ref ref, uint64_t frames[RING_FRAMES])
+{
+	const struct ring_stack s = r->stacks[ref & (RING_STACKS - 1)];
+
+	if (!ref || s.ref != ref || s.n > RING_FRAMES)
+		return 0;
+	memcpy(frames, s.frames, s.n * sizeof(*frames));
+	return s.n;
+}
+
 static int take_stack(const struct ring *r, stack_ref ref, struct trace *t)
 {
-	struct ring_stack s;
+	uint64_t frames[RING_FRAMES];
+	uint32_t n;
 
 	if (!ref || trace_stack(t, ref))
 		return 0;
-	s = r->stacks[ref & (RING_STACKS - 1)];
-	if (s.ref != ref || s.n > RING_FRAMES) {
+	n = ring_copy_stack(r, ref, frames);
+	if (!n) {
 		t->stacks_lost++;
 		return 0;
 	}
-	return trace_add_stack(t, ref, (const uint64_t *)s.frames, s.n);
+	return trace_add_stack(t, ref, frames, n);
 }
 
 static int take_stacks(const struct ring *r, struct trace *t)
@@ -242,7 +254,7 @@ static void turn(struct ring *r)
 	for (uint32_t i = 0; i < r->n_cpus; i++)
 		ring_begin(r, next)[i] = r->cpus[i].head[next];
 	__atomic_store_n(&r->skel->bss->generation, next, __ATOMIC_SEQ_CST);
-	r->turns->generations[next].began = r->turns->generations[rests].rested = (uint64_t)monotonic_now();
+	r->turns->generations[next].began = r->turns->generations[rests].rested = (uint64_t)clock_monotonic();
 }
 
 void ring_turn(struct ring *r)
@@ -286,7 +298,7 @@ static int read_both(struct ring *r, uint64_t since, uint64_t most, struct trace
 
 	if (!heads)
 		return -ENOMEM;
-	t->frozen = (uint64_t)monotonic_now();
+	t->frozen = (uint64_t)clock_monotonic();
 	usleep(WRITTEN_WITHIN);
 	newer = note_heads(r, now, heads);
 	usleep(WRITTEN_WITHIN);
@@ -305,7 +317,7 @@ static void describe_cpus(const struct ring *r, struct trace *t)
 	}
 }
 
-static int take_others(struct ring *r, struct trace *t)
+static int take_others(struct ring *r, size_t described, struct trace *t)
 {
 	uint64_t from = UINT64_MAX;
 	struct taking into = {r, t};
@@ -322,7 +334,7 @@ static int take_others(struct ring *r, struct trace *t)
 		return n;
 	describe_kernel(r, t);
 	trace_describe_machine(t);
-	trace_describe_threads("/proc", t);
+	trace_describe_threads("/proc", described, t);
 	return trace_finish(t);
 }
 
@@ -342,7 +354,7 @@ int ring_freeze_since(struct ring *r, uint64_t since, size_t most, struct trace 
 		return n;
 	trace_cut(&t, since);
 	describe_cpus(r, &t);
-	n = take_others(r, &t);
+	n = take_others(r, most ? DESCRIBED_MOST : 0, &t);
 	if (n < 0)
 		return n;
 	*ret = t;

@@ -47,8 +47,8 @@ struct ring {
 struct btf;
 
 /* ring-kernel.c */
-bool kernel_traces(const struct btf *vmlinux, const char *tracepoint);
-struct ring_abilities kernel_abilities(const struct btf *vmlinux);
+bool ring_kernel_traces(const struct btf *vmlinux, const char *tracepoint);
+struct ring_abilities ring_kernel_abilities(const struct btf *vmlinux);
 
 /* Takes the lock of the turns; what a process that died with it left is sound. */
 void ring_lock_turns(struct ring *r);

@@ -8,7 +8,7 @@
 #include "base/data/str.h"
 #include "source/flight/ring-inside.h"
 
-bool kernel_traces(const struct btf *vmlinux, const char *tracepoint)
+bool ring_kernel_traces(const struct btf *vmlinux, const char *tracepoint)
 {
 	char name[80];
 
@@ -51,19 +51,19 @@ char *ring_missing(void)
 	if (!vmlinux)
 		return strdup("the flight recorder: this kernel has no BTF\n");
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
-		if (optional[i].tracepoint ? !kernel_traces(vmlinux, optional[i].tracepoint) :
+		if (optional[i].tracepoint ? !ring_kernel_traces(vmlinux, optional[i].tracepoint) :
 					     !has_field(vmlinux, optional[i].type, optional[i].field))
 			str_printf(&out, "%s\n", optional[i].lost);
 	btf__free(vmlinux);
 	return out.data;
 }
 
-struct ring_abilities kernel_abilities(const struct btf *vmlinux)
+struct ring_abilities ring_kernel_abilities(const struct btf *vmlinux)
 {
 	return (struct ring_abilities){
 		.deadlines = has_field(vmlinux, "sched_entity", "deadline"),
 		.quota_clock = has_field(vmlinux, "cfs_rq", "throttled_clock_self_time"),
-		.lock_owners = kernel_traces(vmlinux, "contention_begin"),
-		.block = kernel_traces(vmlinux, "block_rq_issue"),
+		.lock_owners = ring_kernel_traces(vmlinux, "contention_begin"),
+		.block = ring_kernel_traces(vmlinux, "block_rq_issue"),
 	};
 }

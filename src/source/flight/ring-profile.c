@@ -1,4 +1,5 @@
-/* The profile: what runs on each CPU, 49 times a second. */
+/* The profile: what runs on each CPU, 49 times a second; and what the kernel added up of it. */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -6,9 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/data/cleanup.h"
 #include "source/flight/ring-inside.h"
 
 #define PROFILE_HZ 49
+#define TAKEN	   512 /* at a time; a bucket of the table has few */
 
 static int open_sampler(uint32_t cpu)
 {
@@ -59,4 +62,29 @@ void ring_close_samplers(struct ring *r)
 	}
 	free(r->samplers);
 	free(r->sampling);
+}
+
+struct taken {
+	struct ring_profile_key keys[TAKEN];
+	struct ring_profile_sum sums[TAKEN];
+};
+
+int ring_take_profile(struct ring *r, void (*each)(const struct ring_profile_key *key, const struct ring_profile_sum *sum, void *data), void *data)
+{
+	_cleanup_free_ struct taken *t = malloc(sizeof(*t));
+	const int fd = bpf_map__fd(r->skel->maps.profile);
+	uint32_t place = 0, n;
+	int code = 0;
+
+	if (!t)
+		return -ENOMEM;
+	for (bool first = true; code == 0; first = false) {
+		n = TAKEN;
+		code = bpf_map_lookup_and_delete_batch(fd, first ? NULL : &place, &place, t->keys, t->sums, &n, NULL);
+		if (code < 0 && code != -ENOENT)
+			return code;
+		for (uint32_t i = 0; i < n; i++)
+			each(&t->keys[i], &t->sums[i], data);
+	}
+	return 0;
 }

@@ -61,11 +61,11 @@ static void leave_out_unknown(struct ring_bpf *skel, const struct btf *vmlinux, 
 
 		if (only_look)
 			bpf_program__set_autoload(program, program == skel->progs.look);
-		else if (str_starts(section, "tp_btf/") && !kernel_traces(vmlinux, section + strlen("tp_btf/")))
+		else if (str_starts(section, "tp_btf/") && !ring_kernel_traces(vmlinux, section + strlen("tp_btf/")))
 			bpf_program__set_autoload(program, false);
 	}
 	/* one of the two will do */
-	if (kernel_traces(vmlinux, "csd_queue_cpu"))
+	if (ring_kernel_traces(vmlinux, "csd_queue_cpu"))
 		bpf_program__set_autoload(skel->progs.on_waking, false);
 }
 
@@ -76,7 +76,7 @@ static struct ring_bpf *open_programs(const struct btf *vmlinux)
 			       sizeof(struct ring_bpf__bss) == sizeof(struct ring_old_bpf__bss) &&
 			       sizeof(struct ring_bpf__rodata) == sizeof(struct ring_old_bpf__rodata),
 		       "one source, the same programs and variables");
-	return kernel_traces(vmlinux, "csd_queue_cpu") ? ring_bpf__open() : (struct ring_bpf *)ring_old_bpf__open();
+	return ring_kernel_traces(vmlinux, "csd_queue_cpu") ? ring_bpf__open() : (struct ring_bpf *)ring_old_bpf__open();
 }
 
 static int load_failed(int r, const char **ret_why)
@@ -85,7 +85,7 @@ static int load_failed(int r, const char **ret_why)
 
 	snprintf(other, sizeof(other), "this kernel cannot load the flight recorder's BPF programs (%s; it needs BTF, 6.1 or later)",
 		 strerror(-r));
-	*ret_why = kernel_is_confidential("/sys") ?
+	*ret_why = lockdown_is_confidential("/sys") ?
 			   "the kernel is locked down (lockdown=confidentiality): neither BPF programs nor trace events may read its memory" :
 		   r == -EPERM || r == -EACCES ?
 			   "the flight recorder needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
@@ -101,6 +101,12 @@ static uint64_t choose_slots(const struct ring_options *options, uint32_t n_cpus
 	return slots < SLOTS_LEAST ? SLOTS_LEAST : power_below(slots);
 }
 
+/* Two seconds have 98 samples a CPU, and waits. All of it is looked at each time it is taken. */
+static uint32_t profile_entries(uint32_t n_cpus)
+{
+	return n_cpus * RING_PROFILE_CPU < RING_PROFILE_LEAST ? RING_PROFILE_LEAST : n_cpus * RING_PROFILE_CPU;
+}
+
 static int load(struct ring *r, const struct ring_options *options)
 {
 	struct btf *vmlinux = btf__load_vmlinux_btf();
@@ -114,13 +120,15 @@ static int load(struct ring *r, const struct ring_options *options)
 		return -errno;
 	}
 	leave_out_unknown(r->skel, vmlinux, false);
-	r->can = kernel_abilities(vmlinux);
+	r->can = ring_kernel_abilities(vmlinux);
 	btf__free(vmlinux);
 	bpf_map__set_max_entries(r->skel->maps.ring, (uint32_t)(r->n_cpus * RING_GENERATIONS * (r->slots / RING_BLOCK)));
 	bpf_map__set_max_entries(r->skel->maps.staged, r->n_cpus * RING_GENERATIONS);
 	bpf_map__set_max_entries(r->skel->maps.cpus, r->n_cpus);
 	r->skel->rodata->slot_bits = (uint32_t)__builtin_ctzll(r->slots);
+	bpf_map__set_max_entries(r->skel->maps.profile, options->keep_profile ? profile_entries(r->n_cpus) : 1);
 	r->skel->rodata->stacks_on = options->stacks;
+	r->skel->rodata->profile_on = options->keep_profile;
 	r->skel->rodata->check_kernel = options->check_kernel;
 	n = ring_bpf__load(r->skel);
 	return n;
@@ -215,7 +223,7 @@ static int attach(struct ring *r)
 		n = run_iterator(r->adopt);
 	for (uint32_t i = 0; i < r->n_cpus; i++)
 		ring_begin(r, 0)[i] = r->cpus[i].head[0];
-	r->turns->generations[0].began = (uint64_t)monotonic_now();
+	r->turns->generations[0].began = (uint64_t)clock_monotonic();
 	return n;
 }
 

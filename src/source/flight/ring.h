@@ -21,6 +21,7 @@ struct ring_options {
 	uint64_t bytes; /* of events, both generations; 0 = ring_default_bytes() */
 	bool stacks;	/* of long waits */
 	bool profile;	/* samples at 49 Hz a CPU, once ring_profile() switches them on */
+	bool keep_profile; /* stacks are added up for ring_take_profile() */
 	bool attach_later; /* the caller calls ring_attach(): it takes a second, in which nothing is recorded yet */
 	bool sums_only; /* the smallest ring: for `cpu` without a recorder */
 	bool check_kernel; /* ring_task.overcounted is known */
@@ -64,6 +65,12 @@ void ring_turn(struct ring *r);
 
 /* Samples on or off: off while the machine idles, so that nothing is woken for them. */
 void ring_profile(struct ring *r, bool on);
+
+/* Takes what was added up since the last time, of every process and stack that ran or waited, and calls back for each. From one thread. 0
+ * or -errno. */
+int ring_take_profile(struct ring *r, void (*each)(const struct ring_profile_key *key, const struct ring_profile_sum *sum, void *data), void *data);
+/* Copies a stack, innermost first. How many frames it has; 0: it is not kept any more. */
+uint32_t ring_copy_stack(const struct ring *r, stack_ref ref, uint64_t frames[RING_FRAMES]);
 
 /* Calls back for every thread of the machine, in the kernel's order. 0 or -errno. */
 int ring_look(struct ring *r, void (*each)(const struct ring_task *task, void *data), void *data);

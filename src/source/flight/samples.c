@@ -77,6 +77,23 @@ void samples_free(struct samples *s)
 	free(s);
 }
 
+static int open_branches(const struct samples *s, int tid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.sample_period = s->options.branch_period,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_BRANCH_STACK,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
 static int open_event(const struct samples *s, int tid, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -100,7 +117,7 @@ static int open_event(const struct samples *s, int tid, int cpu)
 
 int samples_add(struct samples *s, int tid, int cpu, int bpf_program)
 {
-	struct buffer b = {.fd = open_event(s, tid, cpu), .size = s->options.buffer_pages * PAGE};
+	struct buffer b = {.fd = s->options.branch_period ? open_branches(s, tid, cpu) : open_event(s, tid, cpu), .size = s->options.buffer_pages * PAGE};
 	int r;
 
 	if (b.fd < 0)
@@ -193,18 +210,39 @@ static void take_stack(struct capture_thread *t, struct cursor *c)
 	t->stack_size = (uint32_t)used;
 }
 
-static void take_sample(struct samples *s, struct capture_thread *t, const uint8_t *bytes, size_t n,
-			const struct thread_sampler_callbacks *callbacks)
+static void begin_sample(struct capture_thread *t, uint64_t ids)
 {
-	struct cursor c = {bytes, bytes + n};
-	uint64_t ids = take_word(&c);
-
 	t->kind = CAPTURE_SAMPLE;
 	t->tid = (uint32_t)(ids >> 32);
 	t->state = CAPTURE_RUNNING;
 	t->syscall = -1;
 	t->n_kernel = t->n_user = t->stack_size = t->has_registers = 0;
 	t->comm[0] = '\0';
+}
+
+void samples_read_branches(const uint8_t *bytes, size_t n, struct capture_thread *t, const struct thread_sampler_callbacks *callbacks)
+{
+	enum { FROM, TO, FLAGS, WORDS };
+	struct cursor c = {bytes, bytes + n};
+	uint64_t ids = take_word(&c), branches = take_word(&c), to;
+
+	if (branches > (uint64_t)(c.end - c.at) / (WORDS * sizeof(to)))
+		return;
+	begin_sample(t, ids);
+	t->n_user = 1;
+	while (branches-- > 0) {
+		memcpy(&to, c.at + (branches * WORDS + TO) * sizeof(to), sizeof(to));
+		if (to)
+			callbacks->thread(t, &to, callbacks->data);
+	}
+}
+
+static void take_sample(struct samples *s, struct capture_thread *t, const uint8_t *bytes, size_t n,
+			const struct thread_sampler_callbacks *callbacks)
+{
+	struct cursor c = {bytes, bytes + n};
+
+	begin_sample(t, take_word(&c));
 	take_chain(s, t, &c);
 	take_registers(t, &c);
 	take_stack(t, &c);
@@ -233,7 +271,9 @@ static void drain(struct samples *s, const struct buffer *b, struct capture_thre
 		if (header.size < sizeof(header))
 			break;
 		copy_out(b, tail, s->record, header.size);
-		if (header.type == PERF_RECORD_SAMPLE) {
+		if (header.type == PERF_RECORD_SAMPLE && s->options.branch_period) {
+			samples_read_branches(s->record + sizeof(header), header.size - sizeof(header), scratch, c);
+		} else if (header.type == PERF_RECORD_SAMPLE) {
 			take_sample(s, scratch, s->record + sizeof(header), header.size - sizeof(header), c);
 		} else if (header.type == PERF_RECORD_LOST) {
 			uint64_t lost;

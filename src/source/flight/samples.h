@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "model/event/capture.h"
@@ -14,6 +15,7 @@ struct samples_options {
 	unsigned buffer_pages; /* of 4 KiB, a power of two; for each thread or CPU added */
 	unsigned stack;	      /* bytes of user stack with each; at most CAPTURE_STACK_MAX */
 	bool user_only;	      /* what the kernel runs is not seen: all that others than root may have */
+	uint64_t branch_period; /* not 0: the branches that the CPU recorded, at each so-many-th branch, in place of the clock (branches.h) */
 };
 
 /* 0 or -ENOMEM. */
@@ -26,5 +28,8 @@ int samples_add(struct samples *s, int tid, int cpu, int bpf_program);
 int samples_enable(struct samples *s);
 /* Those that came since the last call. `scratch` is used for each. */
 void samples_take(struct samples *s, struct capture_thread *scratch, const struct thread_sampler_callbacks *c);
+/* The bytes behind the header of such a record of branches: pid, tid, how many, and from, to and flags of each, the latest first. A record that
+ * is not whole has none. */
+void samples_read_branches(const uint8_t *bytes, size_t n, struct capture_thread *scratch, const struct thread_sampler_callbacks *c);
 /* For which the kernel had no room. */
 uint64_t samples_lost(const struct samples *s);

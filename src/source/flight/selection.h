@@ -5,12 +5,12 @@
 
 #include "model/fleet/fleet-source.h"
 
-static inline bool wants_counter(const struct fleet_input *input, const char *counter)
+static inline bool selection_wants_counter(const struct fleet_input *input, const char *counter)
 {
 	return !input->match || fnmatch(input->match, counter, 0) == 0;
 }
 
-static inline bool wants_time(const struct fleet_input *input, int64_t time)
+static inline bool selection_wants_time(const struct fleet_input *input, int64_t time)
 {
 	return time >= input->from && time < input->to;
 }

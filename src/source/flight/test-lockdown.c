@@ -16,7 +16,7 @@ static void check_lockdown(const char *sys, const char *text, bool expected)
 	assert_non_null(f);
 	fputs(text, f);
 	fclose(f);
-	assert_int_equal(kernel_is_confidential(sys), expected);
+	assert_int_equal(lockdown_is_confidential(sys), expected);
 }
 
 static void confidentiality_is_told_from_the_other_levels(void **state)
@@ -25,7 +25,7 @@ static void confidentiality_is_told_from_the_other_levels(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(sys));
-	assert_false(kernel_is_confidential(sys));
+	assert_false(lockdown_is_confidential(sys));
 	snprintf(path, sizeof(path), "mkdir -p %s/kernel/security", sys);
 	assert_int_equal(system(path), 0);
 	check_lockdown(sys, "[none] integrity confidentiality\n", false);

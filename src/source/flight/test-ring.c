@@ -2,6 +2,7 @@
  * a wake-up that the test causes. */
 #include "source/flight/ring.h"
 
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,9 +156,8 @@ static void what_left_the_stage_is_at_its_place(void **state)
 		assert_int_equal(t.events[i].time, 228 + i);
 }
 
-static struct ring *open_or_skip(void)
+static struct ring *open_with(struct ring_options options)
 {
-	struct ring_options options = {.bytes = 16 << 20, .stacks = true};
 	const char *why = NULL;
 	struct ring *r;
 
@@ -166,6 +166,11 @@ static struct ring *open_or_skip(void)
 		skip();
 	}
 	return r;
+}
+
+static struct ring *open_or_skip(void)
+{
+	return open_with((struct ring_options){.bytes = 16 << 20, .stacks = true});
 }
 
 static void a_life_is_told_from_fork_to_exit(void **state)
@@ -264,7 +269,52 @@ static void sums_follow_a_thread(void **state)
 	ring_close(r);
 }
 
-RUN_TESTS(cmocka_unit_test(reads_a_ring_that_is_not_full), cmocka_unit_test(what_was_overwritten_is_not_covered),
+struct added_up {
+	struct ring *ring;
+	uint64_t samples, frames;
+	char comm[RING_COMM];
+};
+
+static void add_own(const struct ring_profile_key *key, const struct ring_profile_sum *sum, void *data)
+{
+	struct added_up *a = data;
+	uint64_t frames[RING_FRAMES];
+
+	if (key->process != (uint32_t)getpid() || key->state != STATE_RUNNING)
+		return;
+	a->samples += sum->samples;
+	a->frames += ring_copy_stack(a->ring, key->user, frames);
+	memcpy(a->comm, sum->comm, sizeof(a->comm));
+	assert_int_equal(sum->uid, getuid());
+	assert_true(sum->start);
+}
+
+/* Works until it was sampled, however busy the machine is; then what was taken is not there any more. */
+static void samples_are_added_up_by_process(void **state)
+{
+	struct ring *r = open_with((struct ring_options){.bytes = 1 << 20, .stacks = true, .profile = true, .keep_profile = true});
+	struct added_up a = {.ring = r}, again = {.ring = r};
+	volatile uint64_t work = 0;
+
+	(void)state;
+	ring_profile(r, true);
+	for (int k = 0; k < 600 && a.samples < 3; k++) {
+		for (uint64_t i = 0; i < 20000000; i++)
+			work += i;
+		assert_int_equal(ring_take_profile(r, add_own, &a), 0);
+	}
+	ring_profile(r, false);
+	assert_true(a.samples >= 3);
+	assert_true(a.frames > 0);
+	assert_memory_equal(a.comm, "test-source-", strlen("test-source-"));
+	assert_int_equal(ring_take_profile(r, add_own, &again), 0);
+	again.samples = 0;
+	assert_int_equal(ring_take_profile(r, add_own, &again), 0);
+	assert_int_equal(again.samples, 0);
+	ring_close(r);
+}
+
+RUN_TESTS(cmocka_unit_test(samples_are_added_up_by_process), cmocka_unit_test(reads_a_ring_that_is_not_full), cmocka_unit_test(what_was_overwritten_is_not_covered),
 	  cmocka_unit_test(only_the_newest_are_read_where_that_is_asked),
 	  cmocka_unit_test(torn_slots_are_counted), cmocka_unit_test(what_was_told_late_stands_where_it_belongs),
 	  cmocka_unit_test(the_last_records_are_on_the_stage), cmocka_unit_test(what_left_the_stage_is_at_its_place),

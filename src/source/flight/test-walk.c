@@ -51,7 +51,7 @@ static void eye_open(struct eye *eye, struct ring *ring, bool iterator)
 
 static void eye_look(struct eye *eye)
 {
-	tick_begin(&eye->tick, boot_now(), wall_now());
+	tick_begin(&eye->tick, clock_boot(), clock_wall());
 	source_task.sample(eye->source, &eye->tick);
 }
 

@@ -35,7 +35,7 @@ static uint32_t last_number(const char *status, const char *label)
 
 	if (!at)
 		return 0;
-	for (at += strlen(label); scan_number(&at, &n);)
+	for (at += strlen(label); text_scan_number(&at, &n);)
 		;
 	return (uint32_t)n;
 }
@@ -93,9 +93,9 @@ static int32_t prio_of(const struct proc_stat *s)
 
 static bool read_whole(const char *folder, const char *file, char *buf)
 {
-	_cleanup_close_ int fd = attribute_open(folder, file);
+	_cleanup_close_ int fd = text_attribute_open(folder, file);
 
-	return fd >= 0 && attribute_read(fd, buf, FILE_MOST) > 0;
+	return fd >= 0 && text_attribute_read(fd, buf, FILE_MOST) > 0;
 }
 
 static bool take_text(const struct listed *l, const char *tid, const char *file, char *buf)
@@ -115,7 +115,7 @@ static int take_thread(const struct listed *l, const char *tid, int64_t boot_off
 	int64_t times[3];
 	uint64_t number;
 
-	if (parse_u64(tid, &number) < 0 || !take_text(l, tid, "stat", text) || proc_parse_stat(text, &stat) < 0)
+	if (str_parse_u64(tid, &number) < 0 || !take_text(l, tid, "stat", text) || proc_parse_stat(text, &stat) < 0)
 		return 0;
 	thread.tid = (uint32_t)number;
 	thread.prio = prio_of(&stat);
@@ -161,7 +161,7 @@ static void take_shared(const char *process, uint32_t pid, struct trace_thread *
 
 static int take_process(const char *proc_root, uint32_t pid, int64_t boot_offset, struct trace *t)
 {
-	_cleanup_(close_folder) DIR *folder = NULL;
+	_cleanup_(folder_close) DIR *folder = NULL;
 	char process[200], task[220];
 	struct listed l = {.task = task};
 	struct dirent *entry;
@@ -180,7 +180,7 @@ static int take_process(const char *proc_root, uint32_t pid, int64_t boot_offset
 
 int trace_list_threads(const char *proc_root, int64_t boot_offset, struct trace *t)
 {
-	_cleanup_(close_folder) DIR *folder = opendir(proc_root);
+	_cleanup_(folder_close) DIR *folder = opendir(proc_root);
 	struct dirent *entry;
 	int r = 0;
 
@@ -189,7 +189,7 @@ int trace_list_threads(const char *proc_root, int64_t boot_offset, struct trace 
 	while (r == 0 && (entry = readdir(folder))) {
 		uint64_t pid;
 
-		if (parse_u64(entry->d_name, &pid) == 0 && pid <= UINT32_MAX)
+		if (str_parse_u64(entry->d_name, &pid) == 0 && pid <= UINT32_MAX)
 			r = take_process(proc_root, (uint32_t)pid, boot_offset, t);
 	}
 	return r;

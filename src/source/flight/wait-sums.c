@@ -31,7 +31,7 @@ int wait_sums_open(struct ring *ring, struct wait_sums **ret)
 	if (!w)
 		return -ENOMEM;
 	w->ring = ring;
-	w->opened = monotonic_now();
+	w->opened = clock_monotonic();
 	*ret = w;
 	return 0;
 }
@@ -132,7 +132,7 @@ static void forget_ended(struct wait_sums *w)
 
 int wait_sums_look(struct wait_sums *w, struct process_waits_list *ret, int64_t *ret_span)
 {
-	int64_t now = monotonic_now();
+	int64_t now = clock_monotonic();
 	int r;
 
 	ret->list.n = 0;

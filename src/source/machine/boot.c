@@ -23,12 +23,12 @@ static int boot_open(const struct source_options *options, void **ret_state, con
 	struct boot_source *src = calloc(1, sizeof(*src));
 	char text[64];
 	const char *at = text;
-	int r = src ? attribute_take(options->proc_root, "uptime", text, sizeof(text)) : -ENOMEM;
+	int r = src ? text_attribute_take(options->proc_root, "uptime", text, sizeof(text)) : -ENOMEM;
 
-	if (r == 0 && !scan_number(&at, &src->uptime))
+	if (r == 0 && !text_scan_number(&at, &src->uptime))
 		r = -EBADMSG;
 	if (r == 0)
-		r = attribute_take(options->proc_root, "sys/kernel/osrelease", src->kernel,
+		r = text_attribute_take(options->proc_root, "sys/kernel/osrelease", src->kernel,
 				   sizeof(src->kernel));
 	if (r < 0) {
 		free(src);

@@ -87,8 +87,8 @@ static void take_scaled(const char *text, const char *label, struct entity_slot 
 {
 	uint64_t value;
 
-	if (find_number(text, label, &value))
-		member_set(m, feature, value * scale);
+	if (text_find_number(text, label, &value))
+		entity_slot_set(m, feature, value * scale);
 }
 
 /* Of either version: each has some of these lines. */
@@ -104,8 +104,8 @@ static void take_alone(const char *text, struct entity_slot *m, int feature)
 {
 	uint64_t value;
 
-	if (scan_number(&text, &value))
-		member_set(m, feature, value);
+	if (text_scan_number(&text, &value))
+		entity_slot_set(m, feature, value);
 }
 
 static void take_usage(const char *text, struct entity_slot *m)
@@ -135,8 +135,8 @@ static void take_pressure(const char *text, struct entity_slot *m, int feature)
 {
 	uint64_t ns;
 
-	if (psi_total(text, "some", &ns))
-		member_set(m, feature, ns);
+	if (system_psi_total(text, "some", &ns))
+		entity_slot_set(m, feature, ns);
 }
 
 static void take_cpu_pressure(const char *text, struct entity_slot *m)
@@ -222,7 +222,7 @@ static void open_files(const struct cgroup_source *src, struct entity_slot *m)
 		if (!file->is_part)
 			g->beside[i] = -1;
 		if (g->fd[i] < 0 && find_file(src, m, file->tree, file->name, path, sizeof(path)))
-			g->fd[i] = attribute_open(src->root, path);
+			g->fd[i] = text_attribute_open(src->root, path);
 	}
 }
 
@@ -234,8 +234,8 @@ static void read_limit(const struct cgroup_source *src, struct entity_slot *m)
 
 	m->present &= ~(FEATURE_BIT(FEATURE_CG_MEMORY_LIMIT));
 	if (find_file(src, m, src->layout->limit_tree, src->layout->limit_file, path, sizeof(path)) &&
-	    attribute_take(src->root, path, text, sizeof(text)) == 0 && scan_number(&at, &limit) && limit < NO_LIMIT)
-		member_set(m, FEATURE_CG_MEMORY_LIMIT, limit);
+	    text_attribute_take(src->root, path, text, sizeof(text)) == 0 && text_scan_number(&at, &limit) && limit < NO_LIMIT)
+		entity_slot_set(m, FEATURE_CG_MEMORY_LIMIT, limit);
 }
 
 static void describe(struct entity *e)
@@ -243,7 +243,7 @@ static void describe(struct entity *e)
 	char line[PATH_MAX + 8], *unit, *container;
 
 	snprintf(line, sizeof(line), "0::%s\n", e->info.name);
-	cgroup_names(line, &unit, &container);
+	describe_cgroup(line, &unit, &container);
 	entity_describe(e, NULL, NULL, unit, container);
 }
 
@@ -355,7 +355,7 @@ static bool read_file(const struct group_file *file, size_t i, struct entity_slo
 {
 	struct group *g = m->own;
 	char text[1024];
-	int n = attribute_read(g->fd[i], text, sizeof(text));
+	int n = text_attribute_read(g->fd[i], text, sizeof(text));
 
 	if (n > 0)
 		file->take(text, m);
@@ -392,8 +392,8 @@ static bool number_of_groups_changed(struct cgroup_source *src)
 	char text[256];
 	uint64_t n, before = src->n_groups;
 
-	if (src->root_stat < 0 || attribute_read(src->root_stat, text, sizeof(text)) <= 0 ||
-	    !find_number(text, "nr_descendants", &n))
+	if (src->root_stat < 0 || text_attribute_read(src->root_stat, text, sizeof(text)) <= 0 ||
+	    !text_find_number(text, "nr_descendants", &n))
 		return false;
 	src->n_groups = n;
 	return n != before;
@@ -479,7 +479,7 @@ static int cgroup_open(const struct source_options *options, void **ret_state, c
 	}
 	src->groups = (struct entity_set){.kind = ENTITY_CGROUP, .max = most_groups(), .release = group_release};
 	src->layout = find_layout(src->root);
-	src->root_stat = attribute_open(src->root, "cgroup.stat");
+	src->root_stat = text_attribute_open(src->root, "cgroup.stat");
 	(void)number_of_groups_changed(src);
 	if (!src->layout) {
 		cgroup_close(src);

@@ -123,11 +123,11 @@ static void read_disk(struct disk_source *src, const char *line)
 	bool is_new;
 	size_t n;
 
-	if (scan_numbers(&at, numbers, 2) != 2)
+	if (text_scan_numbers(&at, numbers, 2) != 2)
 		return;
-	name = skip_blanks(at);
-	at = end = skip_word(name);
-	n = scan_numbers(&at, columns, COLUMNS);
+	name = text_skip_blanks(at);
+	at = end = text_skip_word(name);
+	n = text_scan_numbers(&at, columns, COLUMNS);
 	if (end == name || n <= WAIT_MS || is_unused_pseudo_disk(name, columns))
 		return;
 	m = entity_set_see(&src->disks, name, (size_t)(end - name), &is_new);
@@ -136,7 +136,7 @@ static void read_disk(struct disk_source *src, const char *line)
 	if (is_new)
 		m->ignored = !is_whole(src, m->entity->info.name);
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && rows[i].column < n; i++)
-		member_set(m, rows[i].feature, columns[rows[i].column] * rows[i].scale);
+		entity_slot_set(m, rows[i].feature, columns[rows[i].column] * rows[i].scale);
 }
 
 static void disk_sample(void *state, struct tick *tick)
@@ -146,7 +146,7 @@ static void disk_sample(void *state, struct tick *tick)
 	if (text_file_read(&src->file) < 0)
 		return;
 	entity_set_begin(&src->disks);
-	for (const char *line = src->file.data; *line; line = next_line(line))
+	for (const char *line = src->file.data; *line; line = text_next_line(line))
 		read_disk(src, line);
 	entity_set_put(&src->disks, tick);
 }

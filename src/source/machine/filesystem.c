@@ -147,10 +147,10 @@ static void ask(struct filesystem_source *src, const struct mount *mount)
 	m = entity_set_see(&src->filesystems, mount->point, strlen(mount->point), NULL);
 	if (!m)
 		return;
-	member_set(m, FEATURE_FS_SIZE, (uint64_t)fs.f_blocks * fs.f_frsize);
-	member_set(m, FEATURE_FS_FREE, (uint64_t)fs.f_bavail * fs.f_frsize);
+	entity_slot_set(m, FEATURE_FS_SIZE, (uint64_t)fs.f_blocks * fs.f_frsize);
+	entity_slot_set(m, FEATURE_FS_FREE, (uint64_t)fs.f_bavail * fs.f_frsize);
 	if (fs.f_files) /* btrfs and vfat have no such limit */
-		member_set(m, FEATURE_FS_FILES_FREE, fs.f_favail);
+		entity_slot_set(m, FEATURE_FS_FILES_FREE, fs.f_favail);
 }
 
 static void filesystem_sample(void *state, struct tick *tick)

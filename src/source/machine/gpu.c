@@ -83,9 +83,9 @@ static void take_line(struct fdinfo *info, const char *key, const char *value)
 	if (strcmp(key, "drm-driver") == 0) {
 		info->is_drm = true;
 		if (!info->client.device)
-			info->client.device = hash_text(value);
+			info->client.device = hmap_hash_text(value);
 	} else if (strcmp(key, "drm-pdev") == 0) {
-		info->client.device = hash_text(value);
+		info->client.device = hmap_hash_text(value);
 	} else if (!parse_amount(value, &amount)) {
 		return;
 	} else if (strcmp(key, "drm-client-id") == 0) {

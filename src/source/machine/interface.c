@@ -50,24 +50,24 @@ static int interface_open(const struct source_options *options, void **ret_state
 /* An alias has a colon in its name ("eth0:1"): the last one ends it. */
 static void read_interface(struct interface_source *src, const char *line)
 {
-	const char *name = skip_blanks(line), *colon = memrchr(name, ':', strcspn(name, "\n")), *at;
+	const char *name = text_skip_blanks(line), *colon = memrchr(name, ':', strcspn(name, "\n")), *at;
 	uint64_t v[COLUMNS];
 	struct entity_slot *m;
 
 	if (!colon)
 		return;
 	at = colon + 1;
-	if (scan_numbers(&at, v, COLUMNS) != COLUMNS || (!v[RX_PACKETS] && !v[TX_PACKETS]))
+	if (text_scan_numbers(&at, v, COLUMNS) != COLUMNS || (!v[RX_PACKETS] && !v[TX_PACKETS]))
 		return;
 	m = entity_set_see(&src->interfaces, name, (size_t)(colon - name), NULL);
 	if (!m)
 		return;
-	member_set(m, FEATURE_IF_RX_BYTES, v[RX_BYTES]);
-	member_set(m, FEATURE_IF_TX_BYTES, v[TX_BYTES]);
-	member_set(m, FEATURE_IF_RX_PACKETS, v[RX_PACKETS]);
-	member_set(m, FEATURE_IF_TX_PACKETS, v[TX_PACKETS]);
-	member_set(m, FEATURE_IF_ERRORS, v[RX_ERRORS] + v[TX_ERRORS]);
-	member_set(m, FEATURE_IF_DROPS, v[RX_DROPS] + v[TX_DROPS]);
+	entity_slot_set(m, FEATURE_IF_RX_BYTES, v[RX_BYTES]);
+	entity_slot_set(m, FEATURE_IF_TX_BYTES, v[TX_BYTES]);
+	entity_slot_set(m, FEATURE_IF_RX_PACKETS, v[RX_PACKETS]);
+	entity_slot_set(m, FEATURE_IF_TX_PACKETS, v[TX_PACKETS]);
+	entity_slot_set(m, FEATURE_IF_ERRORS, v[RX_ERRORS] + v[TX_ERRORS]);
+	entity_slot_set(m, FEATURE_IF_DROPS, v[RX_DROPS] + v[TX_DROPS]);
 }
 
 static void interface_sample(void *state, struct tick *tick)
@@ -77,7 +77,7 @@ static void interface_sample(void *state, struct tick *tick)
 	if (text_file_read(&src->file) < 0)
 		return;
 	entity_set_begin(&src->interfaces);
-	for (const char *line = src->file.data; *line; line = next_line(line))
+	for (const char *line = src->file.data; *line; line = text_next_line(line))
 		read_interface(src, line);
 	entity_set_put(&src->interfaces, tick);
 }

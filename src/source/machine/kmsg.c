@@ -90,12 +90,12 @@ static void take_message(struct kmsg_source *src, struct tick *tick, const char 
 
 static void take_record(struct kmsg_source *src, struct tick *tick, const char *text)
 {
-	for (const char *line = text; *line; line = next_line(line)) {
+	for (const char *line = text; *line; line = text_next_line(line)) {
 		const char *at = line, *end = strchrnul(line, '\n'),
 			   *message = memchr(line, ';', (size_t)(end - line));
 		uint64_t priority;
 
-		if (*line != ' ' && message && scan_number(&at, &priority) && *at == ',' && priority < 8)
+		if (*line != ' ' && message && text_scan_number(&at, &priority) && *at == ',' && priority < 8)
 			take_message(src, tick, message + 1, (size_t)(end - message - 1));
 	}
 }
@@ -135,7 +135,7 @@ static int kmsg_open(const struct source_options *options, void **ret_state, con
 
 	if (!src)
 		return -ENOMEM;
-	*src = (struct kmsg_source){.fd = attribute_open(options->proc_root, "../dev/kmsg")};
+	*src = (struct kmsg_source){.fd = text_attribute_open(options->proc_root, "../dev/kmsg")};
 	if (src->fd < 0) {
 		int r = src->fd;
 

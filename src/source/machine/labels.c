@@ -25,7 +25,7 @@ static uint8_t row_of(const struct labels *l, const char *line)
 static void learn(struct labels *l, const char *text)
 {
 	l->n_lines = 0;
-	for (const char *line = text; *line && l->n_lines < LABEL_LINES_MAX; line = next_line(line))
+	for (const char *line = text; *line && l->n_lines < LABEL_LINES_MAX; line = text_next_line(line))
 		l->row_of_line[l->n_lines++] = row_of(l, line);
 }
 
@@ -35,7 +35,7 @@ static bool take(const struct labels *l, const char *text, int64_t *values, feat
 	uint64_t seen = 0;
 	size_t i = 0;
 
-	for (const char *line = text; *line && i < LABEL_LINES_MAX; line = next_line(line), i++) {
+	for (const char *line = text; *line && i < LABEL_LINES_MAX; line = text_next_line(line), i++) {
 		const struct label_row *row;
 		const char *at;
 		uint64_t value, bit;
@@ -48,7 +48,7 @@ static bool take(const struct labels *l, const char *text, int64_t *values, feat
 		at = after_label(line, row->label);
 		if (!at)
 			return false;
-		if (!scan_number(&at, &value))
+		if (!text_scan_number(&at, &value))
 			continue;
 		bit = FEATURE_BIT(row->feature);
 		value = value * row->scale + (seen & bit ? (uint64_t)values[row->feature] : 0);

@@ -57,14 +57,14 @@ static void begin_step(struct probe *p, enum step step)
 {
 	pthread_mutex_lock(&p->lock);
 	p->step = step;
-	p->began = boot_now();
+	p->began = clock_boot();
 	pthread_mutex_unlock(&p->lock);
 }
 
 static void end_step(struct probe *p)
 {
 	pthread_mutex_lock(&p->lock);
-	p->last[p->step] = boot_now() - p->began;
+	p->last[p->step] = clock_boot() - p->began;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -213,7 +213,7 @@ static bool is_under_pressure(struct probe *p, const struct tick *tick, const in
 static void put(struct probe *p, int64_t *values, feature_set *present)
 {
 	for (size_t i = 0; i < STEP_COUNT; i++) {
-		int64_t so_far = p->busy && p->step == i ? boot_now() - p->began : -1;
+		int64_t so_far = p->busy && p->step == i ? clock_boot() - p->began : -1;
 		int64_t took = so_far > p->last[i] ? so_far : p->last[i];
 
 		if (took < 0)
@@ -251,7 +251,7 @@ static void probe_read(void *state, struct tick *tick, int64_t *values, feature_
 		p->busy = p->nudged = true;
 		p->under_pressure = pressed;
 		p->step = STEP_WAKEUP;
-		p->began = boot_now();
+		p->began = clock_boot();
 		pthread_cond_signal(&p->nudge);
 	}
 	pthread_mutex_unlock(&p->lock);

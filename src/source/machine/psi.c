@@ -47,7 +47,7 @@ static int psi_open(const struct source_options *options, void **ret_state)
 	if (!psi)
 		return -ENOMEM;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		psi->fd[i] = attribute_open(options->proc_root, files[i].file);
+		psi->fd[i] = text_attribute_open(options->proc_root, files[i].file);
 		any |= psi->fd[i] >= 0;
 	}
 	if (!any) {
@@ -58,20 +58,20 @@ static int psi_open(const struct source_options *options, void **ret_state)
 	return 0;
 }
 
-bool psi_total(const char *text, const char *line, uint64_t *ret_ns)
+bool system_psi_total(const char *text, const char *line, uint64_t *ret_ns)
 {
 	size_t n = strlen(line);
 	const char *at;
 	uint64_t us;
 
-	for (; *text; text = next_line(text)) {
+	for (; *text; text = text_next_line(text)) {
 		if (strncmp(text, line, n) != 0 || text[n] != ' ')
 			continue;
 		at = strstr(text, "total=");
-		if (!at || at >= next_line(text))
+		if (!at || at >= text_next_line(text))
 			return false;
 		at += strlen("total=");
-		if (!scan_number(&at, &us))
+		if (!text_scan_number(&at, &us))
 			return false;
 		*ret_ns = us * 1000;
 		return true;
@@ -83,7 +83,7 @@ static void take(const char *text, const char *line, int feature, int64_t *value
 {
 	uint64_t ns;
 
-	if (feature < 0 || !psi_total(text, line, &ns))
+	if (feature < 0 || !system_psi_total(text, line, &ns))
 		return;
 	values[feature] = (int64_t)ns;
 	*present |= FEATURE_BIT(feature);
@@ -97,7 +97,7 @@ static void psi_read(void *state, struct tick *tick, int64_t *values, feature_se
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		char text[512];
 
-		if (psi->fd[i] < 0 || attribute_read(psi->fd[i], text, sizeof(text)) <= 0)
+		if (psi->fd[i] < 0 || text_attribute_read(psi->fd[i], text, sizeof(text)) <= 0)
 			continue;
 		take(text, "some", files[i].some, values, present);
 		take(text, "full", files[i].full, values, present);

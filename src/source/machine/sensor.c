@@ -60,11 +60,11 @@ static void add_zone(struct sensor_source *src, const char *folder, const char *
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s/temp", folder, zone);
-	fd = str_starts(zone, "thermal_zone") ? attribute_open(src->sys_root, path) : -ENOENT;
+	fd = str_starts(zone, "thermal_zone") ? text_attribute_open(src->sys_root, path) : -ENOENT;
 	if (fd < 0)
 		return;
 	snprintf(path, sizeof(path), "%s/%s/type", folder, zone);
-	if (attribute_take(src->sys_root, path, type, sizeof(type)) < 0)
+	if (text_attribute_take(src->sys_root, path, type, sizeof(type)) < 0)
 		strcpy(type, "unnamed");
 	snprintf(name, sizeof(name), "%s (%s)", type, zone);
 	add(src, name, fd, FEATURE_SENSOR_TEMPERATURE);
@@ -77,14 +77,14 @@ static void add_limits(struct sensor_source *src, const char *folder, const char
 		int fd;
 
 		snprintf(path, sizeof(path), "%s/%s/constraint_%d_power_limit_uw", folder, domain, i);
-		fd = attribute_open(src->sys_root, path);
+		fd = text_attribute_open(src->sys_root, path);
 		if (fd < 0)
 			return;
 		snprintf(path, sizeof(path), "%s/%s/constraint_%d_name", folder, domain, i);
-		if (attribute_take(src->sys_root, path, kind, sizeof(kind)) < 0)
+		if (text_attribute_take(src->sys_root, path, kind, sizeof(kind)) < 0)
 			strcpy(kind, "limit");
 		snprintf(path, sizeof(path), "%s/%s/name", folder, domain);
-		if (attribute_take(src->sys_root, path, owner, sizeof(owner)) < 0)
+		if (text_attribute_take(src->sys_root, path, owner, sizeof(owner)) < 0)
 			strcpy(owner, "unnamed");
 		snprintf(name, sizeof(name), "%s %s (%s)", owner, kind, domain);
 		add(src, name, fd, FEATURE_SENSOR_POWER_LIMIT);
@@ -121,7 +121,7 @@ static bool read_sensor(struct entity_slot *m)
 	const struct sensor *sensor = m->own;
 	char text[64];
 	const char *at = text;
-	int r = sensor ? attribute_read(sensor->fd, text, sizeof(text)) : -ENODEV;
+	int r = sensor ? text_attribute_read(sensor->fd, text, sizeof(text)) : -ENODEV;
 	bool negative;
 	uint64_t value;
 
@@ -130,8 +130,8 @@ static bool read_sensor(struct entity_slot *m)
 	m->present = 0;
 	negative = *at == '-';
 	at += negative;
-	if (r > 0 && scan_number(&at, &value))
-		member_set(m, sensor->feature, negative ? -value : value);
+	if (r > 0 && text_scan_number(&at, &value))
+		entity_slot_set(m, sensor->feature, negative ? -value : value);
 	return true;
 }
 

@@ -39,7 +39,7 @@ struct snmp {
 
 static const char *find_line(const char *text, const char *prefix)
 {
-	for (; *text; text = next_line(text))
+	for (; *text; text = text_next_line(text))
 		if (strncmp(text, prefix, strlen(prefix)) == 0)
 			return text;
 	return NULL;
@@ -57,23 +57,23 @@ static void take(const char *text, const char *prefix, const struct column *colu
 		 feature_set *present)
 {
 	const char *names = find_line(text, prefix),
-		   *numbers = names ? find_line(next_line(names), prefix) : NULL;
+		   *numbers = names ? find_line(text_next_line(names), prefix) : NULL;
 
 	if (!numbers)
 		return;
 	names += strlen(prefix);
 	numbers += strlen(prefix);
 	for (;;) {
-		const char *name = skip_blanks(names), *number = skip_blanks(numbers);
+		const char *name = text_skip_blanks(names), *number = text_skip_blanks(numbers);
 		int feature;
 		uint64_t value;
 
-		names = skip_word(name);
-		numbers = skip_word(number);
+		names = text_skip_word(name);
+		numbers = text_skip_word(number);
 		if (names == name || numbers == number)
 			return;
 		feature = feature_of(columns, name, (size_t)(names - name));
-		if (feature < 0 || !scan_number(&number, &value))
+		if (feature < 0 || !text_scan_number(&number, &value))
 			continue;
 		values[feature] = (int64_t)value;
 		*present |= FEATURE_BIT(feature);

@@ -37,7 +37,7 @@ static bool take_us(const char *line, const char *key, int64_t *ret)
 	const char *at = line + n + 1;
 	uint64_t us;
 
-	if (strncmp(line, key, n) != 0 || line[n] != '=' || !scan_number(&at, &us))
+	if (strncmp(line, key, n) != 0 || line[n] != '=' || !text_scan_number(&at, &us))
 		return false;
 	*ret = (int64_t)us * US;
 	return true;
@@ -45,7 +45,7 @@ static bool take_us(const char *line, const char *key, int64_t *ret)
 
 void start_record_take_manager(const char *text, struct start_record *r)
 {
-	for (const char *line = text; *line; line = next_line(line))
+	for (const char *line = text; *line; line = text_next_line(line))
 		(void)(take_us(line, "FirmwareTimestampMonotonic", &r->firmware) || take_us(line, "LoaderTimestampMonotonic", &r->loader) ||
 		       take_us(line, "InitRDTimestampMonotonic", &r->initrd) || take_us(line, "UserspaceTimestampMonotonic", &r->userspace) ||
 		       take_us(line, "FinishTimestampMonotonic", &r->finished));
@@ -91,7 +91,7 @@ int start_record_take_units(const char *text, struct start_record *r)
 	struct start_unit u = {};
 	int result = 0;
 
-	for (const char *line = text; *line && result == 0; line = next_line(line)) {
+	for (const char *line = text; *line && result == 0; line = text_next_line(line)) {
 		if (*line == '\n')
 			result = keep_unit(r, &u);
 		else
@@ -176,12 +176,12 @@ int start_record_take_log(const char *text, struct start_record *r)
 	struct log_end last = {};
 	int result = 0;
 
-	for (const char *line = text; *line && result == 0; line = next_line(line)) {
+	for (const char *line = text; *line && result == 0; line = text_next_line(line)) {
 		const char *end = strchrnul(line, '\n'), *at = line, *message = memchr(line, ';', (size_t)(end - line));
 		uint64_t head[3] = {};
 		size_t n = 0;
 
-		while (message && n < 3 && scan_number(&at, &head[n])) {
+		while (message && n < 3 && text_scan_number(&at, &head[n])) {
 			n++;
 			at += *at == ',';
 		}
@@ -195,13 +195,13 @@ static bool may_read_log(const char *proc_root, const struct viewer *viewer)
 {
 	char text[8] = "1";
 
-	return viewer_sees_all(viewer) || (attribute_take(proc_root, "sys/kernel/dmesg_restrict", text, sizeof(text)) == 0 && *text == '0');
+	return viewer_sees_all(viewer) || (text_attribute_take(proc_root, "sys/kernel/dmesg_restrict", text, sizeof(text)) == 0 && *text == '0');
 }
 
 /* A record a read, from the oldest that the ring still has. */
 static int read_log(const char *proc_root, struct start_record *r)
 {
-	_cleanup_close_ int fd = attribute_open(proc_root, "../dev/kmsg");
+	_cleanup_close_ int fd = text_attribute_open(proc_root, "../dev/kmsg");
 	_cleanup_str_ struct str text = {.max = LOG_MAX};
 	char record[RECORD_MAX];
 
@@ -233,7 +233,7 @@ static int take_process(struct start_record *r, const char *proc_root, unsigned 
 	struct proc_stat stat;
 
 	snprintf(path, sizeof(path), "%u/stat", pid);
-	if (attribute_take(proc_root, path, text, sizeof(text)) < 0 || proc_parse_stat(text, &stat) < 0 || stat.flags & PF_KTHREAD ||
+	if (text_attribute_take(proc_root, path, text, sizeof(text)) < 0 || proc_parse_stat(text, &stat) < 0 || stat.flags & PF_KTHREAD ||
 	    stat.start > START_LONGEST)
 		return 0;
 	p.began = (int64_t)stat.start;
@@ -255,7 +255,7 @@ static bool is_visible(int folder, const char *pid, const struct viewer *viewer)
 
 static int read_processes(const char *proc_root, const struct viewer *viewer, struct start_record *r)
 {
-	_cleanup_(close_folder) DIR *dir = opendir(proc_root);
+	_cleanup_(folder_close) DIR *dir = opendir(proc_root);
 	const struct dirent *e;
 	int result = 0;
 

@@ -120,9 +120,9 @@ static struct cpu *cpu_open(const char *sys_root, const char *name)
 	if (!cpu)
 		return NULL;
 	snprintf(path, sizeof(path), "devices/system/cpu/%s/cpufreq/scaling_cur_freq", name);
-	cpu->frequency = attribute_open(sys_root, path);
+	cpu->frequency = text_attribute_open(sys_root, path);
 	snprintf(path, sizeof(path), "devices/system/cpu/%s/thermal_throttle/core_throttle_count", name);
-	cpu->throttles = attribute_open(sys_root, path);
+	cpu->throttles = text_attribute_open(sys_root, path);
 	return cpu;
 }
 
@@ -132,8 +132,8 @@ static void take_attribute(struct entity_slot *m, int fd, int feature, uint64_t 
 	const char *at = text;
 	uint64_t value;
 
-	if (fd >= 0 && attribute_read(fd, text, sizeof(text)) > 0 && scan_number(&at, &value))
-		member_set(m, feature, value * scale);
+	if (fd >= 0 && text_attribute_read(fd, text, sizeof(text)) > 0 && text_scan_number(&at, &value))
+		entity_slot_set(m, feature, value * scale);
 }
 
 /* CPUs take turns after the first sample, and keep what they had in between. */
@@ -144,9 +144,9 @@ static bool has_turn(const struct cpu_counters *s)
 
 static void read_cpu(struct cpu_counters *s, const char *line)
 {
-	const char *end = skip_word(line), *at = end;
+	const char *end = text_skip_word(line), *at = end;
 	uint64_t ticks[COLUMNS];
-	size_t n = scan_numbers(&at, ticks, COLUMNS);
+	size_t n = text_scan_numbers(&at, ticks, COLUMNS);
 	bool is_new;
 	struct entity_slot *m = n ? entity_set_see(&s->cpus, line, (size_t)(end - line), &is_new) : NULL;
 	const struct cpu *cpu;
@@ -156,7 +156,7 @@ static void read_cpu(struct cpu_counters *s, const char *line)
 	if (is_new)
 		m->own = cpu_open(s->sys_root, m->entity->info.name);
 	for (size_t i = 0; i < n; i++)
-		member_set(m, features[i], ticks[i] * TICK_NS);
+		entity_slot_set(m, features[i], ticks[i] * TICK_NS);
 	cpu = m->own;
 	if (!cpu || !has_turn(s))
 		return;
@@ -172,10 +172,10 @@ static void put_work(struct tick *tick, struct kernel_work *work, uint64_t ticks
 
 static void read_all_cpus(struct cpu_counters *s, struct tick *tick, const char *line)
 {
-	const char *at = skip_word(line);
+	const char *at = text_skip_word(line);
 	uint64_t ticks[COLUMNS];
 
-	if (scan_numbers(&at, ticks, COLUMNS) <= SOFTIRQ)
+	if (text_scan_numbers(&at, ticks, COLUMNS) <= SOFTIRQ)
 		return;
 	put_work(tick, &s->hardirq, ticks[IRQ]);
 	put_work(tick, &s->softirq, ticks[SOFTIRQ]);
@@ -187,7 +187,7 @@ static void read_line(const char *line, int64_t *values, feature_set *present)
 		const char *at = line + strlen(lines[i].label);
 		uint64_t value;
 
-		if (!str_starts(line, lines[i].label) || !scan_number(&at, &value))
+		if (!str_starts(line, lines[i].label) || !text_scan_number(&at, &value))
 			continue;
 		values[lines[i].feature] = (int64_t)value;
 		*present |= FEATURE_BIT(lines[i].feature);
@@ -203,7 +203,7 @@ static void stat_read(void *state, struct tick *tick, int64_t *values, feature_s
 		return;
 	s->samples++;
 	entity_set_begin(&s->cpus);
-	for (const char *line = s->file.data; *line; line = next_line(line)) {
+	for (const char *line = s->file.data; *line; line = text_next_line(line)) {
 		if (!str_starts(line, "cpu"))
 			read_line(line, values, present);
 		else if (line[3] == ' ')

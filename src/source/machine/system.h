@@ -25,4 +25,4 @@ extern const struct system_reader probe_reader; /* after psi_reader, whose value
 
 /* From the text of a pressure file, what follows "total=" on the line that begins with `line` ("some", "full"): time
  * in ns. False where the line is not there. */
-bool psi_total(const char *text, const char *line, uint64_t *ret_ns);
+bool system_psi_total(const char *text, const char *line, uint64_t *ret_ns);

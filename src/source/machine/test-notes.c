@@ -84,7 +84,7 @@ static void changes_of_software_are_noted_when_in_effect(void **state)
 	assert_int_equal(t.tick.notes.n, 2);
 	check_note(&t, 0, NOTE_PACKAGE, "removed nano:amd64 7.2-1");
 	check_note(&t, 1, NOTE_PACKAGE, "upgraded libssl3:amd64 from 3.0.15-1 to 3.0.17-1");
-	assert_int_equal(parse_time("2026-11-20 10:33:49", 0, &wall), 0);
+	assert_int_equal(clock_parse_time("2026-11-20 10:33:49", 0, &wall), 0);
 	assert_int_equal(t.tick.notes.v[1].wall, wall);
 	append(&t, "var/log/dpkg.log", "2026-11-20 10:34:00 status installed atop:amd64 2.8.1-1");
 	tree_sample(&t);

@@ -19,7 +19,7 @@ static volatile int64_t hold_until;
 
 static void *hold_a_cpu(void *argument)
 {
-	while (boot_now() < hold_until)
+	while (clock_boot() < hold_until)
 		;
 	return argument;
 }
@@ -30,7 +30,7 @@ static void hold_all_cpus(pthread_t *threads, long n)
 	struct sched_param param = {.sched_priority = 10};
 	pthread_attr_t attributes;
 
-	hold_until = boot_now() + HELD;
+	hold_until = clock_boot() + HELD;
 	pthread_attr_init(&attributes);
 	pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
 	pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);

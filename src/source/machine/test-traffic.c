@@ -67,7 +67,7 @@ static const struct sample *look_for(void *source, struct tick *tick, pid_t pid)
 {
 	const struct sample *found = NULL;
 
-	tick_begin(tick, boot_now(), wall_now());
+	tick_begin(tick, clock_boot(), clock_wall());
 	source_task.sample(source, tick);
 	for (size_t i = 0; i < tick->samples.n; i++) {
 		const struct sample *s = &tick->samples.v[i];

@@ -11,7 +11,7 @@
 
 #define TEXT_FILE_START 8192
 
-int attribute_open(const char *root, const char *path)
+int text_attribute_open(const char *root, const char *path)
 {
 	char name[PATH_MAX];
 	int fd;
@@ -22,7 +22,7 @@ int attribute_open(const char *root, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-int attribute_read(int fd, char *buf, size_t size)
+int text_attribute_read(int fd, char *buf, size_t size)
 {
 	ssize_t n = pread(fd, buf, size - 1, 0);
 
@@ -30,10 +30,10 @@ int attribute_read(int fd, char *buf, size_t size)
 	return n < 0 ? -errno : (int)n;
 }
 
-int attribute_take(const char *root, const char *path, char *buf, size_t size)
+int text_attribute_take(const char *root, const char *path, char *buf, size_t size)
 {
-	_cleanup_close_ int fd = attribute_open(root, path);
-	int n = fd < 0 ? fd : attribute_read(fd, buf, size);
+	_cleanup_close_ int fd = text_attribute_open(root, path);
+	int n = fd < 0 ? fd : text_attribute_read(fd, buf, size);
 
 	if (n < 0)
 		return n;
@@ -43,7 +43,7 @@ int attribute_take(const char *root, const char *path, char *buf, size_t size)
 
 int text_file_open(struct text_file *f, const char *root, const char *path)
 {
-	int fd = attribute_open(root, path);
+	int fd = text_attribute_open(root, path);
 
 	if (fd < 0)
 		return fd;
@@ -102,15 +102,15 @@ void text_file_close(struct text_file *f)
 	*f = (struct text_file){};
 }
 
-bool find_number(const char *text, const char *label, uint64_t *ret)
+bool text_find_number(const char *text, const char *label, uint64_t *ret)
 {
 	size_t n = strlen(label);
 
-	for (const char *line = text; *line; line = next_line(line)) {
+	for (const char *line = text; *line; line = text_next_line(line)) {
 		const char *at = line + n;
 
 		if (strncmp(line, label, n) == 0 && *at == ' ')
-			return scan_number(&at, ret);
+			return text_scan_number(&at, ret);
 	}
 	return false;
 }

@@ -25,27 +25,27 @@ int text_file_read(struct text_file *f);
 void text_file_close(struct text_file *f);
 
 /* An attribute of one line, as those of sysfs are: its descriptor, or -errno. */
-int attribute_open(const char *root, const char *path);
+int text_attribute_open(const char *root, const char *path);
 /* Reads at most size - 1 bytes from the start; buf is a text in any case. Number of bytes, or -errno. */
-int attribute_read(int fd, char *buf, size_t size);
+int text_attribute_read(int fd, char *buf, size_t size);
 /* The whole attribute opened, read and closed, without its line end. 0 or -errno. */
-int attribute_take(const char *root, const char *path, char *buf, size_t size);
+int text_attribute_take(const char *root, const char *path, char *buf, size_t size);
 
-static inline const char *next_line(const char *at)
+static inline const char *text_next_line(const char *at)
 {
 	const char *end = strchrnul(at, '\n');
 
 	return *end ? end + 1 : end;
 }
 
-static inline const char *skip_blanks(const char *at)
+static inline const char *text_skip_blanks(const char *at)
 {
 	while (*at == ' ' || *at == '\t')
 		at++;
 	return at;
 }
 
-static inline const char *skip_word(const char *at)
+static inline const char *text_skip_word(const char *at)
 {
 	while (*at && *at != ' ' && *at != '\t' && *at != '\n')
 		at++;
@@ -53,9 +53,9 @@ static inline const char *skip_word(const char *at)
 }
 
 /* A decimal number after blanks; false, and *at unmoved, where none stands on this line. */
-static inline bool scan_number(const char **at, uint64_t *ret)
+static inline bool text_scan_number(const char **at, uint64_t *ret)
 {
-	const char *c = skip_blanks(*at);
+	const char *c = text_skip_blanks(*at);
 	uint64_t value = 0;
 
 	if (*c < '0' || *c > '9')
@@ -68,14 +68,14 @@ static inline bool scan_number(const char **at, uint64_t *ret)
 }
 
 /* The numbers that follow on this line, at most n; how many there were. */
-static inline size_t scan_numbers(const char **at, uint64_t *numbers, size_t n)
+static inline size_t text_scan_numbers(const char **at, uint64_t *numbers, size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && scan_number(at, &numbers[i]))
+	while (i < n && text_scan_number(at, &numbers[i]))
 		i++;
 	return i;
 }
 
 /* The number after a label that begins a line: "usage_usec" finds 12 in "usage_usec 12". */
-bool find_number(const char *text, const char *label, uint64_t *ret);
+bool text_find_number(const char *text, const char *label, uint64_t *ret);

@@ -158,7 +158,7 @@ static char *unit_of(const char *path)
 	return strdup(path);
 }
 
-void cgroup_names(const char *text, char **ret_unit, char **ret_container)
+void describe_cgroup(const char *text, char **ret_unit, char **ret_container)
 {
 	char *unit = NULL, *container = NULL;
 
@@ -225,7 +225,7 @@ static int describe(const char *proc_root, uint32_t pid, uint64_t start, bool ar
 	text.exe = read_exe(dir);
 	text.cmdline = arguments ? read_cmdline(dir) : NULL;
 	if (read_file(dir, "cgroup", cgroup, sizeof(cgroup)) > 0)
-		cgroup_names(cgroup, &text.unit, &text.container);
+		describe_cgroup(cgroup, &text.unit, &text.container);
 	name_pod(&text.container);
 	str_make_printable(text.exe);
 	str_make_printable(text.unit);
@@ -238,12 +238,12 @@ static int describe(const char *proc_root, uint32_t pid, uint64_t start, bool ar
 	return 0;
 }
 
-int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
+int describe_live(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
 {
 	return describe(proc_root, pid, start, true, ret);
 }
 
-int process_describe_program(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
+int describe_program(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret)
 {
 	return describe(proc_root, pid, start, false, ret);
 }

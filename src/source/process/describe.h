@@ -1,7 +1,7 @@
 /* Who a process is: what is not available from counters. Read once when it begins and after each exec.
  *
  * Reading another process's command line takes its memory lock, and so may block for as long as a thread of that process waits for a
- * dead disk: process_describe() belongs into a helper's thread (base/system/helper-thread.h). What process_describe_program() reads takes no
+ * dead disk: describe_live() belongs into a helper's thread (base/system/helper-thread.h). What describe_program() reads takes no
  * lock of the process's memory.
  */
 #pragma once
@@ -24,11 +24,11 @@ struct process_text {
 
 /* 0, or -ESRCH when the process is gone (or another process has its pid by now). Caller frees with
  * process_text_free(). `start` is CLOCK_BOOTTIME ns, compared to a clock tick (10 ms); 0 = do not compare. */
-int process_describe(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret);
+int describe_live(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret);
 /* The same without the command line. */
-int process_describe_program(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret);
+int describe_program(const char *proc_root, uint32_t pid, uint64_t start, struct process_text *ret);
 void process_text_free(struct process_text *text);
 
 /* From the text of /proc/PID/cgroup: the systemd unit where one is named, else the deepest path that is not "/";
  * container or pod id or name where the path tells one. Either may stay NULL, and has at most NAME_TEXT_MAX bytes. */
-void cgroup_names(const char *proc_cgroup, char **ret_unit, char **ret_container);
+void describe_cgroup(const char *proc_cgroup, char **ret_unit, char **ret_container);

@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) void entity_set_fetch(const struct 
 }
 void entity_set_free(struct entity_set *r);
 
-static inline void member_set(struct entity_slot *m, int feature, uint64_t value)
+static inline void entity_slot_set(struct entity_slot *m, int feature, uint64_t value)
 {
 	m->values[feature] = (int64_t)value;
 	m->present |= FEATURE_BIT(feature);

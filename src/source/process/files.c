@@ -34,7 +34,7 @@ static size_t stem(const char *name, const char *const *endings)
 	return bare ? bare : unpacked ? unpacked : n;
 }
 
-int has_ending(const char *name, const char *const *endings)
+int file_has_ending(const char *name, const char *const *endings)
 {
 	size_t n = strlen(name), unpacked = without(name, n, packed);
 
@@ -72,7 +72,7 @@ static int visit(struct file_list *l, const char *top, const char *below, const 
 		return 0;
 	if (S_ISDIR(st.st_mode))
 		return depth < DEPTH_MAX ? walk(l, top, name, endings, depth + 1) : 0;
-	return has_ending(entry, endings) ? add(l, path, name, endings) : 0;
+	return file_has_ending(entry, endings) ? add(l, path, name, endings) : 0;
 }
 
 static int walk(struct file_list *l, const char *top, const char *below, const char *const *endings, int depth)
@@ -110,7 +110,7 @@ static int walk_glob(struct file_list *l, const char *pattern, const char *const
 	return r;
 }
 
-int list_files(const char *location, const char *const *endings, struct file_list *ret)
+int files_list(const char *location, const char *const *endings, struct file_list *ret)
 {
 	struct file_list l = {};
 	const char *slash = strrchr(location, '/');
@@ -145,7 +145,7 @@ void file_list_free(struct file_list *l)
 	VEC_FREE(l->names);
 }
 
-int recognise_files(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n))
+int files_recognise(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n))
 {
 	struct file_list files;
 	struct stream *s;
@@ -153,9 +153,9 @@ int recognise_files(const char *location, const char *const *endings, int (*look
 	size_t n;
 	int score = 0;
 
-	if (list_files(location, endings, &files) < 0)
+	if (files_list(location, endings, &files) < 0)
 		return 0;
-	if (has_ending(files.paths.v[0], endings)) {
+	if (file_has_ending(files.paths.v[0], endings)) {
 		score = 50;
 	} else if (stream_open(files.paths.v[0], &s) == 0) {
 		score = stream_next(s, &piece, &n) == 1 ? look(piece, n) : 0;

@@ -14,10 +14,10 @@ struct file_list {
 
 /* A file, a glob, or a folder with all that lies in it and ends in one of `endings` (NULL-terminated; .gz, .zst and .xz
  * may follow them), by name. 0, -ENOENT (nothing there), -ENOMEM, -errno. */
-int list_files(const char *location, const char *const *endings, struct file_list *ret);
+int files_list(const char *location, const char *const *endings, struct file_list *ret);
 void file_list_free(struct file_list *l);
 /* How likely the files of a location are of a format: 50 by their ending, else what `look` makes of the first whole lines of the first
  * of them; 0 where there are none. */
-int recognise_files(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n));
+int files_recognise(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n));
 /* Whether a name ends in one of them. */
-int has_ending(const char *name, const char *const *endings);
+int file_has_ending(const char *name, const char *const *endings);

@@ -50,8 +50,8 @@ static const char *take_word(const char *at, char *word)
 	const char *end;
 	size_t n;
 
-	at = skip_blanks(at);
-	end = skip_word(at);
+	at = text_skip_blanks(at);
+	end = text_skip_word(at);
 	n = (size_t)(end - at) < NAME_MAX_LEN ? (size_t)(end - at) : NAME_MAX_LEN - 1;
 	memcpy(word, at, n);
 	word[n] = '\0';
@@ -94,7 +94,7 @@ static int64_t time_of(const struct log_line *line, const struct tick *tick)
 {
 	int64_t wall;
 
-	return parse_time(line->time, tick->wall, &wall) == 0 ? wall : 0;
+	return clock_parse_time(line->time, tick->wall, &wall) == 0 ? wall : 0;
 }
 
 /* "status installed NAME VERSION": the words stand one further right. */
@@ -147,14 +147,14 @@ static bool read_new_lines(struct packages_source *src, struct tick *tick)
 	}
 	src->text[end + 1 - src->text] = '\0';
 	src->read_to += end + 1 - src->text;
-	for (const char *line = src->text; *line; line = next_line(line))
+	for (const char *line = src->text; *line; line = text_next_line(line))
 		take_line(src, tick, line);
 	return true;
 }
 
 static void follow_rotation(struct packages_source *src)
 {
-	int fd = attribute_open(src->proc_root, LOG);
+	int fd = text_attribute_open(src->proc_root, LOG);
 	struct stat ours, named;
 
 	if (fd < 0)
@@ -206,7 +206,7 @@ static int packages_open(const struct source_options *options, void **ret_state,
 	if (!src)
 		return -ENOMEM;
 	src->proc_root = options->proc_root;
-	src->fd = attribute_open(options->proc_root, LOG);
+	src->fd = text_attribute_open(options->proc_root, LOG);
 	if (src->fd < 0) {
 		int r = src->fd;
 

@@ -8,6 +8,6 @@
 #define POD_LOGS     "/var/log/pods"
 #define POD_LOGS_MAX 10000 /* folders that are looked at: a node has some hundred pods */
 
-/* "NAMESPACE/POD/ID" for a container that cgroup_names() calls "podUID/ID"; NULL for any other, and where `logs` has no folder of
+/* "NAMESPACE/POD/ID" for a container that describe_cgroup() calls "podUID/ID"; NULL for any other, and where `logs` has no folder of
  * that UID. The caller frees. */
 char *pod_name(const char *logs, const char *container);

@@ -271,21 +271,10 @@ static void read_values(struct proc_source *src, int dir, struct process *p, con
 static struct entity *new_entity(const struct proc_source *src, const struct process *p, const struct proc_stat *s)
 {
 	const struct process *parent = hmap_get(&src->by_pid, s->parent, 0);
-	struct entity *e = entity_new(ENTITY_PROCESS, s->comm);
 
-	if (!e)
-		return NULL;
-	e->info.pid = p->pid;
-	e->info.parent = s->parent;
-	e->info.start = s->start;
-	e->born = src->recording;
-	if (s->flags & PF_KTHREAD)
-		e->info.flags |= ENTITY_IS_KERNEL_THREAD;
-	if (!e->born)
-		e->info.flags |= ENTITY_WAS_RUNNING;
-	if (entity_is_of_recorder(e, parent ? parent->entity : NULL, src->own_pid))
-		e->info.flags |= ENTITY_IS_SELF;
-	return e;
+	return entity_new_process(&(struct process_birth){.name = s->comm, .pid = p->pid, .parent = s->parent, .start = s->start,
+				  .is_kernel_thread = s->flags & PF_KTHREAD, .was_seen_to_start = src->recording,
+				  .parent_entity = parent ? parent->entity : NULL, .recorder = src->own_pid});
 }
 
 static void rename_entity(struct entity *e, const char *name)
@@ -440,7 +429,7 @@ static void proc_sample(void *state, struct tick *tick)
 	for (struct dirent *e; (e = readdir(src->root));) {
 		uint64_t pid;
 
-		if (isdigit((unsigned char)*e->d_name) && parse_u64(e->d_name, &pid) == 0 && pid <= UINT32_MAX)
+		if (isdigit((unsigned char)*e->d_name) && str_parse_u64(e->d_name, &pid) == 0 && pid <= UINT32_MAX)
 			visit(src, tick, e->d_name, (uint32_t)pid);
 	}
 	HMAP_FOREACH(slot, &src->by_pid) {

@@ -35,9 +35,9 @@ static void keep_seen_that_ended(struct task_source *src)
 /* Of a process that slept on the sweep told no threads: all it had then are in its sums. */
 static bool slept_in_sweep(struct task_source *src, const struct task_sample *s)
 {
-	const struct process *p = hmap_get(&src->processes, s->pid, s->start);
+	const struct task_process *p = hmap_get(&src->processes, s->pid, s->start);
 
-	return p && was_seen(src, p) && place_of(src, p)->slept;
+	return p && task_was_seen(src, p) && task_slot(src, p)->slept;
 }
 
 static bool seen_in_sweep(struct task_source *src, const struct task_sample *s)
@@ -46,7 +46,7 @@ static bool seen_in_sweep(struct task_source *src, const struct task_sample *s)
 	const struct seen *found =
 		src->seen.n ? bsearch(&key, src->seen.v, src->seen.n, sizeof(key), compare_seen) : NULL;
 
-	return (found && same_thread(found, s)) || slept_in_sweep(src, s);
+	return (found && task_same_thread(found, s)) || slept_in_sweep(src, s);
 }
 
 static struct short_lived *new_short_lived(struct task_source *src, const char *name, uint64_t key, uint64_t key2)
@@ -85,9 +85,9 @@ static struct short_lived *find_others(struct task_source *src, uint32_t uid)
 	return group;
 }
 
-static struct short_lived *find_short_lived(struct task_source *src, const struct process *p)
+static struct short_lived *find_short_lived(struct task_source *src, const struct task_process *p)
 {
-	uint64_t name = hash_bytes(p->comm, strnlen(p->comm, TASK_COMM_SIZE));
+	uint64_t name = hmap_hash_bytes(p->comm, strnlen(p->comm, TASK_COMM_SIZE));
 	struct short_lived *group = hmap_get(&src->short_lived, name, p->parent);
 	char text[TASK_COMM_SIZE + 1];
 
@@ -108,10 +108,10 @@ static struct short_lived *find_short_lived(struct task_source *src, const struc
 	return group;
 }
 
-void task_count_short_lived(struct task_source *src, const struct process *p)
+void task_count_short_lived(struct task_source *src, const struct task_process *p)
 {
 	struct short_lived *group = find_short_lived(src, p);
-	struct process *parent;
+	struct task_process *parent;
 
 	if (group) {
 		if (group->tick != src->tick)
@@ -126,15 +126,15 @@ void task_count_short_lived(struct task_source *src, const struct process *p)
 	}
 	parent = hmap_get(&src->by_pid, p->parent, 0);
 	if (parent) {
-		look_again(src, parent);
+		task_look_again(src, parent);
 		parent->children++;
 		parent->children_cpu += p->ended[FEATURE_CPU_TIME];
 	}
 }
 
-static struct process *find_or_add_unseen(struct task_source *src, const struct task_sample *s)
+static struct task_process *find_or_add_unseen(struct task_source *src, const struct task_sample *s)
 {
-	struct process *p = hmap_get(&src->processes, s->pid, s->start);
+	struct task_process *p = hmap_get(&src->processes, s->pid, s->start);
 
 	if (p)
 		return p;
@@ -146,18 +146,18 @@ static struct process *find_or_add_unseen(struct task_source *src, const struct 
 
 static void count_exit(struct task_source *src, const struct task_sample *s)
 {
-	struct process *p = find_or_add_unseen(src, s);
+	struct task_process *p = find_or_add_unseen(src, s);
 
 	if (!p)
 		return;
-	look_again(src, p);
+	task_look_again(src, p);
 	(void)VEC_PUSH(src->announced, (struct seen){s->tid, s->flags & TASK_GROUP_DEAD, s->thread_start, s->exec_id});
 	p->exit_tick = src->tick;
 	p->ended_present &= s->present | ~THREAD_MASK;
 	p->present &= s->present | ~THREAD_MASK;
 	for (int i = 0; i < THREAD_FEATURE_COUNT; i++) {
 		p->ended[i] += (int64_t)s->v[i];
-		if (was_seen(src, p))
+		if (task_was_seen(src, p))
 			p->now[i] += (int64_t)s->v[i];
 	}
 	p->parent = s->parent;
@@ -167,7 +167,7 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 		return;
 	p->dead = true;
 	if (p->place)
-		place_of(src, p)->dead = true;
+		task_slot(src, p)->dead = true;
 	if (s->present & (FEATURE_BIT(FEATURE_NET_RX_BYTES)))
 		for (int i = FEATURE_NET_RX_BYTES; i <= FEATURE_NET_TX_CALLS; i++)
 			p->now[i] = (int64_t)s->v[i];
@@ -198,7 +198,7 @@ void task_count_all_short_lived(struct task_source *src)
 	size_t n = 0;
 
 	for (size_t i = 0; i < src->unseen.n; i++) {
-		struct process *p = src->unseen.v[i];
+		struct task_process *p = src->unseen.v[i];
 
 		if (p->place)
 			continue; /* a sweep has seen it since */

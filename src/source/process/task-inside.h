@@ -29,7 +29,7 @@
 
 /* A process's place among those that live: all that a tick touches of one that sleeps on. */
 struct process_slot {
-	struct process *process; /* NULL = it has gone */
+	struct task_process *process; /* NULL = it has gone */
 	struct entity *entity;
 	uint64_t start;
 	feature_set present; /* as last put */
@@ -44,7 +44,7 @@ struct process_slot {
 };
 
 /* A process between two ticks. */
-struct process {
+struct task_process {
 	uint32_t pid;
 	uint64_t start;
 	struct entity *entity;
@@ -105,7 +105,7 @@ struct task_source {
 	bool has_gpu;	/* the machine */
 	bool recording; /* a tick has been taken: the one that appears from now on was born */
 	uint32_t own_pid;
-	struct hmap processes;	 /* (pid, start) -> struct process */
+	struct hmap processes;	 /* (pid, start) -> struct task_process */
 	struct hmap by_pid;	 /* (pid, 0) -> the newest of that number */
 	struct hmap short_lived; /* (hash of name, parent pid) -> struct short_lived */
 	struct fair_share group_share;
@@ -113,31 +113,31 @@ struct task_source {
 	VEC(struct short_lived *) groups, past_groups; /* those of this tick; those that ended with the one before */
 	VEC(struct process_slot) roll;
 	size_t cursor, holes;	 /* the place last found; places of those that have gone */
-	VEC(struct process *) unseen; /* known only by an exit */
+	VEC(struct task_process *) unseen; /* known only by an exit */
 	VEC(struct ran) ran;	       /* of the records in hand */
 	VEC(struct seen) seen;	       /* threads of which the sweep told */
 	VEC(struct task_sample) exits; /* read from the ring, not yet counted */
 	VEC(struct task_sample) later;
 	VEC(struct seen) announced; /* their exits are counted; a sweep may see them once more */
 	VEC(struct seen) lingering; /* ... and did */
-	VEC(struct process *) gone;
+	VEC(struct task_process *) gone;
 };
 
-static inline struct process_slot *place_of(struct task_source *src, const struct process *p)
+static inline struct process_slot *task_slot(struct task_source *src, const struct task_process *p)
 {
 	return p->place ? &src->roll.v[p->place - 1] : NULL;
 }
 
-static inline bool was_seen(struct task_source *src, const struct process *p)
+static inline bool task_was_seen(struct task_source *src, const struct task_process *p)
 {
-	const struct process_slot *place = place_of(src, p);
+	const struct process_slot *place = task_slot(src, p);
 
 	return place && place->tick == src->tick;
 }
 
-static inline void look_again(struct task_source *src, struct process *p)
+static inline void task_look_again(struct task_source *src, struct task_process *p)
 {
-	struct process_slot *place = place_of(src, p);
+	struct process_slot *place = task_slot(src, p);
 
 	if (place) {
 		place->same = place->settled = false;
@@ -146,7 +146,7 @@ static inline void look_again(struct task_source *src, struct process *p)
 }
 
 /* Of two threads with one number and start, the later one has called exec more often. */
-static inline bool same_thread(const struct seen *seen, const struct task_sample *last_word)
+static inline bool task_same_thread(const struct seen *seen, const struct task_sample *last_word)
 {
 	return seen->tid == last_word->tid && seen->start == last_word->thread_start &&
 	       seen->exec_id <= last_word->exec_id;
@@ -159,12 +159,12 @@ int task_load(struct task_source *src, const struct source_options *options, con
 /* Reads every living process into its `now`. */
 void task_sweep(struct task_source *src, struct tick *tick);
 /* One that nothing knew, without an entity; NULL without memory. */
-struct process *task_add_process(struct task_source *src, const struct task_sample *s);
+struct task_process *task_add_process(struct task_source *src, const struct task_sample *s);
 
 /* Empties the ring of last words. */
 void task_count_exits(struct task_source *src);
 /* A process that no sweep saw goes into its group's sum and onto its parent's account. */
-void task_count_short_lived(struct task_source *src, const struct process *p);
+void task_count_short_lived(struct task_source *src, const struct task_process *p);
 /* Of all that no sweep saw; before anything is put: the parents' samples tell of them. */
 void task_count_all_short_lived(struct task_source *src);
 void task_put_short_lived(struct task_source *src, struct tick *tick);

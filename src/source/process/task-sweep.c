@@ -12,36 +12,28 @@
 #define ROLL_LOOK_AHEAD 4 /* entries of the roll that may have ended since the tick before */
 #define ALL_EVERY	4096 /* sweeps: the walk goes through all tasks, should it have lost sight of one */
 
-static bool comes_from_exec(const struct process *p, const struct task_sample *s)
+static bool comes_from_exec(const struct task_process *p, const struct task_sample *s)
 {
 	return p->entity->exec_id != s->exec_id;
 }
 
 static struct entity *new_process_entity(struct task_source *src, const struct task_sample *s)
 {
-	const struct process *parent = hmap_get(&src->by_pid, s->parent, 0);
-	struct entity *e = entity_new(ENTITY_PROCESS, s->comm);
+	const struct task_process *parent = hmap_get(&src->by_pid, s->parent, 0);
+	struct entity *e = entity_new_process(&(struct process_birth){.name = s->comm, .pid = s->pid, .parent = s->parent, .start = s->start,
+					      .is_kernel_thread = s->flags & TASK_IS_KERNEL, .was_seen_to_start = src->recording,
+					      .parent_entity = parent ? parent->entity : NULL, .recorder = src->own_pid});
 
 	if (!e)
 		return NULL;
-	e->info.pid = s->pid;
-	e->info.parent = s->parent;
 	e->info.uid = s->uid;
-	e->info.start = s->start;
 	e->exec_id = s->exec_id;
-	e->born = src->recording;
-	if (s->flags & TASK_IS_KERNEL)
-		e->info.flags |= ENTITY_IS_KERNEL_THREAD;
-	if (!e->born)
-		e->info.flags |= ENTITY_WAS_RUNNING;
-	if (entity_is_of_recorder(e, parent ? parent->entity : NULL, src->own_pid))
-		e->info.flags |= ENTITY_IS_SELF;
 	return e;
 }
 
-struct process *task_add_process(struct task_source *src, const struct task_sample *s)
+struct task_process *task_add_process(struct task_source *src, const struct task_sample *s)
 {
-	struct process *p = calloc(1, sizeof(*p));
+	struct task_process *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -65,7 +57,7 @@ static bool stands_at(const struct process_slot *place, const struct task_sample
 static struct process_slot *find_place(struct task_source *src, const struct task_sample *s)
 {
 	size_t end = src->cursor + ROLL_LOOK_AHEAD < src->roll.n ? src->cursor + ROLL_LOOK_AHEAD : src->roll.n;
-	struct process *p;
+	struct task_process *p;
 
 	for (size_t i = src->cursor; i < end; i++)
 		if (stands_at(&src->roll.v[i], s)) {
@@ -82,7 +74,7 @@ static struct process_slot *find_place(struct task_source *src, const struct tas
 static struct process_slot *find_or_add_place(struct task_source *src, const struct task_sample *s)
 {
 	struct process_slot *place = find_place(src, s);
-	struct process *p;
+	struct task_process *p;
 
 	if (place)
 		return place;
@@ -96,7 +88,7 @@ static struct process_slot *find_or_add_place(struct task_source *src, const str
 }
 
 /* Describes a process that is new, and again after every exec. */
-static void follow_identity(struct task_source *src, struct tick *tick, struct process *p,
+static void follow_identity(struct task_source *src, struct tick *tick, struct task_process *p,
 			    const struct task_sample *s)
 {
 	if (!p->entity) {
@@ -125,7 +117,7 @@ static void follow_identity(struct task_source *src, struct tick *tick, struct p
 static void count_thread(struct task_source *src, struct tick *tick, const struct task_sample *s)
 {
 	struct process_slot *place = find_or_add_place(src, s);
-	struct process *p;
+	struct task_process *p;
 
 	if (!place)
 		return;
@@ -163,7 +155,7 @@ static void count_sleeper(struct task_source *src, const struct task_sample *s)
 static bool was_announced(struct task_source *src, const struct task_sample *s)
 {
 	for (size_t i = 0; i < src->announced.n; i++)
-		if (same_thread(&src->announced.v[i], s))
+		if (task_same_thread(&src->announced.v[i], s))
 			return true;
 	return false;
 }

@@ -11,7 +11,7 @@
  * says (hold_sums).
  *
  * A thread that calls exec takes over the leader's number and start time when the leader has ended: of two with the
- * same number and start the one with the higher exec_id is another thread (same_thread).
+ * same number and start the one with the higher exec_id is another thread (task_same_thread).
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -31,7 +31,7 @@
 #define LONGEST_WAIT	120000000000ll /* ns: from here on the kernel itself speaks of a hung task */
 #define CHILDREN_MASK	(FEATURE_BIT(FEATURE_CHILDREN_SHORT) | FEATURE_BIT(FEATURE_CHILDREN_CPU))
 
-static void process_free(struct process *p)
+static void process_free(struct task_process *p)
 {
 	if (p)
 		entity_free(p->entity);
@@ -43,7 +43,7 @@ static void process_free(struct process *p)
  * a wait for a disk whose task was left in its queue for a while (DELAY_DEQUEUE; the start is then noted of the one that runs)
  * from the start of an earlier one: of those, only threads that were blocked at the last sweep can have waited longer
  * than since then. What threads took with them when they ended is theirs since who knows when. */
-static int64_t longest_wait(const struct task_source *src, const struct process *p, int feature, int64_t elapsed)
+static int64_t longest_wait(const struct task_source *src, const struct task_process *p, int feature, int64_t elapsed)
 {
 	int64_t threads = p->now[FEATURE_THREADS] + 1;
 
@@ -52,7 +52,7 @@ static int64_t longest_wait(const struct task_source *src, const struct process 
 	return threads * elapsed + p->blocked_before * LONGEST_WAIT;
 }
 
-static void drop_impossible_waits(const struct task_source *src, struct process *p, int64_t elapsed)
+static void drop_impossible_waits(const struct task_source *src, struct task_process *p, int64_t elapsed)
 {
 	for (int i = FEATURE_DELAY_BLOCK; i <= FEATURE_WAIT_OTHER; i++) {
 		int64_t growth = p->now[i] - p->before[i];
@@ -68,7 +68,7 @@ static void drop_impossible_waits(const struct task_source *src, struct process 
 
 /* A sum may be low for one tick, when a thread changed its number or ended at the very moment of the sweep: it is held.
  * If it stays low, a thread's last word was lost, or was spoken before all was done: what was seen stays in the sum. */
-static void hold_sums(struct process *p)
+static void hold_sums(struct task_process *p)
 {
 	bool falls = false;
 
@@ -87,7 +87,7 @@ static void hold_sums(struct process *p)
 }
 
 /* A process's last sample: what its threads did until the end, and none of its levels. */
-static void put_last(struct tick *tick, struct process *p)
+static void put_last(struct tick *tick, struct task_process *p)
 {
 	memcpy(p->now, p->ended, sizeof(p->ended));
 	hold_sums(p);
@@ -97,7 +97,7 @@ static void put_last(struct tick *tick, struct process *p)
 	tick_put(tick, p->entity, p->now, p->present);
 }
 
-static void read_gpu(struct task_source *src, struct process *p)
+static void read_gpu(struct task_source *src, struct task_process *p)
 {
 	char path[4096];
 	_cleanup_close_ int dir = -1;
@@ -115,7 +115,7 @@ static void read_gpu(struct task_source *src, struct process *p)
 
 static void put_living(struct task_source *src, struct tick *tick, struct process_slot *place)
 {
-	struct process *p = place->process;
+	struct task_process *p = place->process;
 
 	p->now[FEATURE_CHILDREN_SHORT] = p->children;
 	p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
@@ -131,7 +131,7 @@ static void put_living(struct task_source *src, struct tick *tick, struct proces
 
 static void put_ended(struct task_source *src, struct tick *tick, struct process_slot *place)
 {
-	struct process *p = place->process;
+	struct task_process *p = place->process;
 
 	if (p->entity) {
 		p->now[FEATURE_CHILDREN_SHORT] = p->children;
@@ -214,7 +214,7 @@ static void close_ranks(struct task_source *src)
 static void forget_gone(struct task_source *src)
 {
 	for (size_t i = 0; i < src->gone.n; i++) {
-		struct process *p = src->gone.v[i];
+		struct task_process *p = src->gone.v[i];
 
 		hmap_remove(&src->processes, p->pid, p->start);
 		if (hmap_get(&src->by_pid, p->pid, 0) == p)
@@ -268,7 +268,7 @@ static void task_close(void *state)
 
 	if (!src)
 		return;
-	close_fd(&src->wake_fd);
+	cleanup_fd(&src->wake_fd);
 	ring_buffer__free(src->ring);
 	if (src->walked)
 		munmap(src->walked, sizeof(*src->walked));
@@ -317,7 +317,7 @@ static int task_open(const struct source_options *options, void **ret_state, con
 	r = src->buffer ? task_load(src, options, ret_why) : -ENOMEM;
 	if (r < 0) {
 		task_close(src);
-		*ret_why = kernel_is_confidential(options->sys_root) ?
+		*ret_why = lockdown_is_confidential(options->sys_root) ?
 				   "the kernel is locked down (lockdown=confidentiality): BPF programs may not read its memory" :
 			   r == -EPERM || r == -EACCES ?
 				   "BPF needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :

@@ -90,14 +90,14 @@ static struct bounds wait_for_answer(int family, int listener, const struct sock
 	struct bounds took;
 
 	until_answered(first);
-	began = boot_now();
+	began = clock_boot();
 	second = begin_connect(family, address);
-	sent = boot_now();
+	sent = clock_boot();
 	usleep(100000); /* its SYN has come and was dropped */
-	took.least = boot_now() - sent;
+	took.least = clock_boot() - sent;
 	close(accept(listener, NULL, NULL));
 	until_answered(second);
-	took.most = boot_now() - began;
+	took.most = clock_boot() - began;
 	close(first);
 	close(second);
 	return took;

@@ -15,7 +15,7 @@ static void check_cgroup(const char *text, const char *unit, const char *contain
 {
 	char *got_unit, *got_container;
 
-	cgroup_names(text, &got_unit, &got_container);
+	describe_cgroup(text, &got_unit, &got_container);
 	if (unit)
 		assert_string_equal(got_unit, unit);
 	else
@@ -53,13 +53,13 @@ static void describes_itself(void **state)
 	struct process_text text;
 
 	(void)state;
-	assert_int_equal(process_describe("/proc", (uint32_t)getpid(), 0, &text), 0);
+	assert_int_equal(describe_live("/proc", (uint32_t)getpid(), 0, &text), 0);
 	assert_non_null(strstr(text.exe, "test-source-describe"));
 	assert_non_null(text.cmdline);
 	process_text_free(&text);
 	/* started in another second: a reused pid */
-	assert_int_equal(process_describe("/proc", (uint32_t)getpid(), 12345, &text), -ESRCH);
-	assert_int_equal(process_describe("/nonexistent", 1, 0, &text), -ESRCH);
+	assert_int_equal(describe_live("/proc", (uint32_t)getpid(), 12345, &text), -ESRCH);
+	assert_int_equal(describe_live("/nonexistent", 1, 0, &text), -ESRCH);
 }
 
 static void write_file(const char *dir, const char *name, const char *text)
@@ -102,13 +102,13 @@ static void long_texts_are_cut(void **state)
 	assert_int_equal(symlink(exe, command), 0);
 	write_file(dir, "cgroup", cgroup);
 	write_file(dir, "cmdline", cmdline);
-	assert_int_equal(process_describe(root, 7, 0, &text), 0);
+	assert_int_equal(describe_live(root, 7, 0, &text), 0);
 	assert_int_equal(strlen(text.exe), NAME_TEXT_MAX);
 	assert_string_equal(text.exe + NAME_TEXT_MAX - 11, "-a-stranger");
 	assert_int_equal(strlen(text.unit), NAME_TEXT_MAX);
 	assert_true(strlen(text.cmdline) <= CMDLINE_MAX + 4);
 	process_text_free(&text);
-	cgroup_names(lxc, &unit, &container);
+	describe_cgroup(lxc, &unit, &container);
 	assert_int_equal(strlen(container), NAME_TEXT_MAX);
 	free(unit);
 	free(container);
@@ -138,12 +138,38 @@ static void a_program_is_described_without_its_memory(void **state)
 	write_file(dir, "cgroup", "0::/system.slice/blocked.service\n");
 	assert_int_equal(trace_begin(&t, 1), 0);
 	assert_int_equal(trace_add_thread(&t, &thread), 0);
-	trace_describe_threads(root, &t);
+	trace_describe_threads(root, 0, &t);
 	assert_string_equal(t.threads.v[0].exe, "/usr/bin/blocked");
 	assert_string_equal(t.threads.v[0].unit, "blocked.service");
 	snprintf(path, sizeof(path), "rm -r %s", root);
 	assert_int_equal(system(path), 0);
 }
 
-RUN_TESTS(cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(a_program_is_described_without_its_memory), cmocka_unit_test(units_and_containers_are_told_from_the_cgroup),
+/* Where there are many, and an answer is waited for. */
+static void of_many_those_are_described_that_did_something(void **state)
+{
+	static const struct event switches = {.time = 1, .thread = 8, .kind = EVENT_SWITCH, .out.next = 9};
+	_cleanup_(trace_clear) struct trace t = {};
+	char root[] = "/tmp/whyslow-describe-XXXXXX", path[120];
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(trace_begin(&t, 1), 0);
+	for (uint32_t pid = 7; pid <= 9; pid++) {
+		snprintf(path, sizeof(path), "%s/%u", root, pid);
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(path, sizeof(path), "%s/%u/exe", root, pid);
+		assert_int_equal(symlink("/usr/bin/one", path), 0);
+		assert_int_equal(trace_add_thread(&t, &(struct trace_thread){.tid = pid, .tgid = pid}), 0);
+	}
+	assert_int_equal(trace_add(&t, &switches), 0);
+	trace_describe_threads(root, 2, &t);
+	assert_null(t.threads.v[0].exe);
+	assert_string_equal(t.threads.v[1].exe, "/usr/bin/one");
+	assert_string_equal(t.threads.v[2].exe, "/usr/bin/one");
+	snprintf(path, sizeof(path), "rm -r %s", root);
+	assert_int_equal(system(path), 0);
+}
+
+RUN_TESTS(cmocka_unit_test(of_many_those_are_described_that_did_something), cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(a_program_is_described_without_its_memory), cmocka_unit_test(units_and_containers_are_told_from_the_cgroup),
 	  cmocka_unit_test(describes_itself))

@@ -179,7 +179,7 @@ static void make_tree(void)
 
 static void take(void *source, struct tick *t)
 {
-	tick_begin(t, boot_now(), wall_now());
+	tick_begin(t, clock_boot(), clock_wall());
 	source_proc.sample(source, t);
 }
 
@@ -338,7 +338,7 @@ static void both_sources_say_the_same_of_a_process(void **state)
 		skip();
 	}
 	assert_int_equal(source_proc.open(&options, &proc, &why), 0);
-	tick_begin(&bpf_tick, boot_now(), wall_now());
+	tick_begin(&bpf_tick, clock_boot(), clock_wall());
 	source_task.sample(bpf, &bpf_tick); /* from now on threads that end are counted */
 	assert_int_equal(pipe(say), 0);
 	pid = fork();
@@ -347,7 +347,7 @@ static void both_sources_say_the_same_of_a_process(void **state)
 	assert_int_equal(read(say[0], &c, 1), 1);
 	usleep(20000);
 	for (int i = 0; i < 2; i++) { /* the last word of a thread may come a tick late */
-		tick_begin(&bpf_tick, boot_now(), wall_now());
+		tick_begin(&bpf_tick, clock_boot(), clock_wall());
 		source_task.sample(bpf, &bpf_tick);
 	}
 	take(proc, &proc_tick);

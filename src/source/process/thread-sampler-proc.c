@@ -88,7 +88,7 @@ static int take_text(const struct thread_sampler_proc *l, const char *tid, const
 	char path[300];
 
 	snprintf(path, sizeof(path), "%s/%s", tid, name);
-	return attribute_take(l->task, path, buf, size);
+	return text_attribute_take(l->task, path, buf, size);
 }
 
 static unsigned int state_of(char letter)
@@ -201,7 +201,7 @@ static bool take_thread(struct thread_sampler_proc *l, const char *tid, struct c
 {
 	uint64_t number;
 
-	if (parse_u64(tid, &number) < 0 || !take_stat(l, tid, t))
+	if (str_parse_u64(tid, &number) < 0 || !take_stat(l, tid, t))
 		return false;
 	t->kind = CAPTURE_LOOK;
 	t->tid = (unsigned int)number;

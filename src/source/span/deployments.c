@@ -30,7 +30,7 @@ static const char *const names[PARTS][6] = {
 
 static int refuse(const struct reading *r, const struct tape_value *v, const char *what)
 {
-	return fail_with(r->ret_error, -EINVAL, "%s: byte %zu: %s", r->name, (size_t)(v->text - r->text),
+	return str_fail(r->ret_error, -EINVAL, "%s: byte %zu: %s", r->name, (size_t)(v->text - r->text),
 			 what);
 }
 
@@ -64,7 +64,7 @@ static int read_time(const struct reading *r, const struct tape_value *event, in
 	*ret = r->now;
 	if (!v)
 		return 0;
-	return text && parse_timestamp(text, text + n, ret) == 0 ? 0 : refuse(r, event, "the time is neither RFC 3339 nor a number since 1970");
+	return text && timestamp_parse(text, text + n, ret) == 0 ? 0 : refuse(r, event, "the time is neither RFC 3339 nor a number since 1970");
 }
 
 static int add_event(struct reading *r, const struct tape_value *event)
@@ -108,7 +108,7 @@ static int read_values(struct reading *r, size_t n)
 			break;
 		e = tape_read(&tape, r->text + at, n - at);
 		if (e == -EINVAL || e == -ENODATA)
-			e = fail_with(r->ret_error, -EINVAL, "%s: byte %zu: this is not JSON", r->name, at + tape.end);
+			e = str_fail(r->ret_error, -EINVAL, "%s: byte %zu: this is not JSON", r->name, at + tape.end);
 		else if (e == 0)
 			e = add_value(r, tape.values.v);
 	}
@@ -151,10 +151,10 @@ int deployments_read(const char *path, int64_t now, struct deployments *d, char 
 
 	*ret_error = NULL;
 	if (e < 0)
-		return fail_with(ret_error, e, "%s: %s", path, strerror(-e));
+		return str_fail(ret_error, e, "%s: %s", path, strerror(-e));
 	n = input_need(&in, DEPLOYMENTS_FILE_MAX + 1);
 	if (n < 0 || in.broken || n > (int64_t)DEPLOYMENTS_FILE_MAX)
-		e = fail_with(ret_error, n < 0 ? (int)n : -EFBIG, "%s: %s", path, n < 0 ? strerror((int)-n) : "damaged, or larger than 64 MiB");
+		e = str_fail(ret_error, n < 0 ? (int)n : -EFBIG, "%s: %s", path, n < 0 ? strerror((int)-n) : "damaged, or larger than 64 MiB");
 	else
 		e = deployments_parse(path, (const char *)input_at(&in), (size_t)n, now, d, ret_error);
 	input_close(&in);

@@ -65,7 +65,7 @@ static void read_tags(struct span_reader *r, const struct tape_value *tags, stru
 		const char *value = tape_text(json, &n);
 
 		if (tape_is(key, TAPE_TEXT) && value && !take_tag(key, json, value, n, span, &sampling))
-			reader_attribute(r, key->text, key->n, value, n, all);
+			span_reader_attribute(r, key->text, key->n, value, n, all);
 	}
 	if (sampling.probabilistic && sampling.share > 0 && sampling.share <= 1)
 		r->weight = (uint64_t)((double)SPAN_WEIGHT_ONE / sampling.share + 0.5);
@@ -79,7 +79,7 @@ static bool same_trace(const struct tape_value *reference, const struct span *sp
 
 	if (!tape_is(trace, TAPE_TEXT) || !trace->n)
 		return true;
-	trace_id_key(trace->text, trace->n, &high, &low);
+	span_trace_id_key(trace->text, trace->n, &high, &low);
 	return low == span->trace_low && (high >> 32 == span->trace_high >> 32 || !high || !span->trace_high);
 }
 
@@ -136,19 +136,19 @@ static const struct process *process_of(const struct process *processes, size_t 
 static void read_process(struct span_reader *r, const struct tape_value *json, struct process *process)
 {
 	const struct tape_value *service = tape_get(json, "serviceName");
-	const struct cached_resource *known = reader_cached(r, json->text, json->n);
+	const struct cached_resource *known = span_reader_cached(r, json->text, json->n);
 
 	if (known) {
 		process->set = known->set;
 		process->service = known->service;
 		return;
 	}
-	reader_begin(r);
+	span_reader_begin(r);
 	read_tags(r, tape_get(json, "tags"), NULL, true);
 	if (tape_is(service, TAPE_TEXT))
-		reader_attribute(r, "service.name", 12, service->text, service->n, true);
-	process->set = reader_resource(r, &process->service);
-	reader_remember(r, json->text, json->n, process->set, process->service);
+		span_reader_attribute(r, "service.name", 12, service->text, service->n, true);
+	process->set = span_reader_resource(r, &process->service);
+	span_reader_remember(r, json->text, json->n, process->set, process->service);
 }
 
 static int read_span(struct span_reader *r, const struct jaeger_position *place, const struct tape_value *json,
@@ -160,7 +160,7 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 	const struct process *process = process_of(processes, n_processes, tape_get(json, "processID"));
 	struct process own = {};
 
-	if (tape_is(trace, TAPE_TEXT) && !reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
+	if (tape_is(trace, TAPE_TEXT) && !span_reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
 		return 0;
 	if (tape_is(id, TAPE_TEXT))
 		span.id = span_id_of_text(id->text, id->n);
@@ -176,8 +176,8 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 	if (tape_is(operation, TAPE_TEXT))
 		span.operation = names_text(r->sink.names, operation->text, operation->n);
 	read_references(json, &span);
-	read_tags(r, tape_get(json, "tags"), &span, reader_begin_span(r, &span));
-	reader_end_span(r, &span);
+	read_tags(r, tape_get(json, "tags"), &span, span_reader_begin_span(r, &span));
+	span_reader_end_span(r, &span);
 	if (r->weight)
 		span.weight = r->weight;
 	if (!process && tape_is(own_process, TAPE_OBJECT)) {
@@ -189,10 +189,10 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 		span.service = process->service;
 	} else {
 		complain(r, place, json, SPAN_FAULT_FIELD, "its processID is none of the trace's processes");
-		reader_begin(r);
-		span.resource = reader_resource(r, &span.service);
+		span_reader_begin(r);
+		span.resource = span_reader_resource(r, &span.service);
 	}
-	return reader_put(r, &span);
+	return span_reader_put(r, &span);
 }
 
 static struct process *read_processes(struct span_reader *r, const struct tape_value *table, size_t *ret_n)
@@ -242,20 +242,20 @@ static int read_trace(struct span_reader *r, const char *name, uint64_t offset, 
 		json = source;
 	if (tape_get(json, "spanID"))
 		return read_span(r, &place, json, NULL, 0);
-	return tape_is(data, TAPE_ARRAY) ? json_each(r, name, offset, data, read_spans) : read_spans(r, name, offset, json);
+	return tape_is(data, TAPE_ARRAY) ? span_json_each(r, name, offset, data, read_spans) : read_spans(r, name, offset, json);
 }
 
 static int read_all(struct span_reader *r, struct input *in)
 {
 	static const char *const keys[] = {"data", NULL};
 
-	return json_elements(r, in, keys, read_trace);
+	return span_json_elements(r, in, keys, read_trace);
 }
 
 static bool recognises(const uint8_t *head, size_t n)
 {
-	return json_mentions(head, n, "\"data\"") || json_mentions(head, n, "\"traceID\"") ||
-	       json_mentions(head, n, "\"processes\"");
+	return span_json_mentions(head, n, "\"data\"") || span_json_mentions(head, n, "\"traceID\"") ||
+	       span_json_mentions(head, n, "\"processes\"");
 }
 
 const struct span_source source_jaeger = {

@@ -1,20 +1,25 @@
 #include "source/span/json-tape.h"
 
 #include <ctype.h>
-#include <endian.h>
 #include <errno.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdlib.h>
+#include <yajl/yajl_parse.h>
 
 #include "base/data/str.h"
 
-#define NONE	   UINT32_MAX
-#define EVERY(byte) (0x0101010101010101ull * (byte))
+#define NONE   ((uint32_t)TAPE_BYTES_MAX - 1)
+#define BLOCKS 8 /* of memory that one parser has at once: itself, its lexer, two buffers in two parts each, its stack */
 
 struct scan {
 	struct tape *t;
-	const char *begin, *at, *end;
+	const char *begin, *end;
+	yajl_handle parser;
 	uint32_t open; /* the array or object at hand; its size is the one around it until it ends */
+	bool done, no_memory;
+	void *blocks[BLOCKS];
+	jmp_buf starved;
 };
 
 void tape_free(struct tape *t)
@@ -24,376 +29,196 @@ void tape_free(struct tape *t)
 	*t = (struct tape){};
 }
 
-static bool is_space(char c)
+/* --- memory: the parser does not look whether it got any, so a refusal leaves it at once ------------------------------- */
+
+static void *reallocate(void *context, void *block, size_t n)
 {
-	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+	struct scan *s = context;
+	size_t i = 0;
+	void *grown;
+
+	while (i < BLOCKS && s->blocks[i] != block)
+		i++;
+	grown = i < BLOCKS ? realloc(block, n) : NULL;
+	if (!grown)
+		longjmp(s->starved, 1);
+	s->blocks[i] = grown;
+	return grown;
 }
 
-/* Goes to the next byte that is not blank. 0, or -ENODATA at the end of the bytes. */
-static int skip_blanks(struct scan *s)
+static void *allocate(void *context, size_t n)
 {
-	while (s->at < s->end && is_space(*s->at))
-		s->at++;
-	return s->at < s->end ? 0 : -ENODATA;
+	return reallocate(context, NULL, n);
 }
 
-static void set_size(struct tape_value *v, uint32_t size)
+static void release(void *context, void *block)
 {
-	v->size = size & (uint32_t)(TAPE_BYTES_MAX - 1);
-}
+	struct scan *s = context;
 
-static int push(struct scan *s, enum tape_kind kind, const char *from, size_t n)
-{
-	struct tape_value v = {.text = from, .n = (uint32_t)n, .size = 1, .kind = (uint32_t)kind & 7};
-
-	return VEC_PUSH(s->t->values, v);
-}
-
-/* --- texts ------------------------------------------------------------------------------------------------------------ */
-
-/* The first byte that does not stand for itself: '"', '\\', a control character, or one beyond ASCII; eight at a time. */
-static const char *plain_end(const char *at, const char *end)
-{
-	uint64_t word, quote, slash, special;
-
-	for (; end - at >= 8; at += 8) {
-		memcpy(&word, at, 8);
-		word = le64toh(word);
-		quote = word ^ EVERY('"');
-		slash = word ^ EVERY('\\');
-		special = ((quote - EVERY(1)) & ~quote) | ((slash - EVERY(1)) & ~slash) | (word - EVERY(' ')) | word;
-		special &= EVERY(0x80);
-		if (special)
-			return at + __builtin_ctzll(special) / 8;
-	}
-	while (at < end && *at != '"' && *at != '\\' && (signed char)*at >= ' ')
-		at++;
-	return at;
-}
-
-static int hex_of(const char *at, unsigned *ret)
-{
-	*ret = 0;
-	for (int i = 0; i < 4; i++) {
-		unsigned char c = (unsigned char)at[i];
-
-		if (!isxdigit(c))
-			return -EINVAL;
-		*ret = *ret << 4 | (unsigned)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
-	}
-	return 0;
-}
-
-static char *put_utf8(char *to, unsigned code)
-{
-	if (code < 0x80) {
-		*to++ = (char)code;
-		return to;
-	}
-	if (code < 0x800) {
-		*to++ = (char)(0xc0 | code >> 6);
-	} else {
-		if (code < 0x10000) {
-			*to++ = (char)(0xe0 | code >> 12);
-		} else {
-			*to++ = (char)(0xf0 | code >> 18);
-			*to++ = (char)(0x80 | (code >> 12 & 63));
-		}
-		*to++ = (char)(0x80 | (code >> 6 & 63));
-	}
-	*to++ = (char)(0x80 | (code & 63));
-	return to;
-}
-
-/* "\ud83d\ude00" behind its first "\u": 4 or 10 bytes; what is no character is '?'. -EINVAL. */
-static int put_code(const char **at, const char *end, char **to)
-{
-	unsigned code, low;
-
-	if (end - *at < 4 || hex_of(*at, &code) < 0)
-		return -EINVAL;
-	*at += 4;
-	if (code >> 10 == 0x36 && end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u' && hex_of(*at + 2, &low) == 0 && low >> 10 == 0x37) {
-		code = 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff);
-		*at += 6;
-	}
-	*to = put_utf8(*to, !code || code >> 11 == 0x1b ? '?' : code);
-	return 0;
-}
-
-/* Writes what n bytes with escapes mean to `to`, which is no longer. Its bytes, or -EINVAL. */
-static int64_t unescape(const char *at, size_t n, char *to)
-{
-	static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-	const char *end = at + n, *letter;
-	char *begin = to;
-
-	while (at < end) {
-		if (*at != '\\') {
-			*to++ = *at++;
-			continue;
-		}
-		letter = at[1] ? strchr(letters, at[1]) : NULL;
-		at += 2;
-		if (letter)
-			*to++ = meant[letter - letters];
-		else if (at[-1] != 'u' || put_code(&at, end, &to) < 0)
-			return -EINVAL;
-	}
-	return to - begin;
-}
-
-/* Where what differs from the text that begins at `from` is written. NULL without memory. */
-static char *place_for(struct scan *s, const char *from)
-{
-	size_t n = (size_t)(s->end - s->begin);
-
-	if (s->t->mended_allocated < n) { /* nothing points into it yet: the first text asks for all there may be */
-		free(s->t->mended);
-		s->t->mended = malloc(n);
-		s->t->mended_allocated = s->t->mended ? n : 0;
-	}
-	return s->t->mended ? s->t->mended + (from - s->begin) : NULL;
-}
-
-static int mend(struct scan *s, struct tape_value *v, bool escapes)
-{
-	const char *from = v->text;
-	bool bad = !str_is_utf8(from, v->n);
-	char *to;
-	int64_t n;
-
-	if (!bad && !escapes)
-		return 0;
-	to = place_for(s, from);
-	if (!to)
-		return -ENOMEM;
-	if (bad && !s->t->repaired)
-		s->t->repaired = (size_t)(from - s->begin) + 1;
-	n = v->n;
-	if (escapes)
-		n = unescape(from, v->n, to);
-	else
-		memcpy(to, from, v->n);
-	if (n < 0)
-		return (int)n;
-	if (bad)
-		(void)str_make_bytes_printable(to, (size_t)n);
-	v->text = to;
-	v->n = (uint32_t)n;
-	return 0;
-}
-
-/* s->at is at '"'. */
-static int read_text_value(struct scan *s)
-{
-	const char *from = ++s->at;
-	bool escapes = false, beyond = false;
-	int r;
-
-	for (;;) {
-		s->at = plain_end(s->at, s->end);
-		if (s->at == s->end)
-			return -ENODATA;
-		if (*s->at == '"')
-			break;
-		if (*s->at == '\\' && s->end - s->at < 2)
-			return -ENODATA;
-		if ((unsigned char)*s->at < ' ')
-			return -EINVAL;
-		escapes |= *s->at == '\\';
-		beyond |= *s->at != '\\';
-		s->at += *s->at == '\\' ? 2 : 1;
-	}
-	r = push(s, TAPE_TEXT, from, (size_t)(s->at - from));
-	if (r == 0 && (escapes || beyond))
-		r = mend(s, &s->t->values.v[s->t->values.n - 1], escapes);
-	s->at += r == 0;
-	return r;
-}
-
-/* --- numbers, words --------------------------------------------------------------------------------------------------- */
-
-static const char *digits(const char *at, const char *end)
-{
-	while (at < end && isdigit((unsigned char)*at))
-		at++;
-	return at;
-}
-
-/* Behind the number that begins there; NULL = none does. At the end of the bytes it may continue. */
-static const char *number_end(const char *at, const char *end)
-{
-	const char *from;
-
-	at += at < end && *at == '-';
-	from = at;
-	at = digits(at, end);
-	if (at == end)
-		return end;
-	if (at == from || (*from == '0' && at > from + 1))
-		return NULL;
-	if (*at == '.') {
-		from = ++at;
-		at = digits(at, end);
-		if (at == from && at < end)
-			return NULL;
-	}
-	if (at < end && (*at | 32) == 'e') {
-		at++;
-		at += at < end && (*at == '+' || *at == '-');
-		from = at;
-		at = digits(at, end);
-		if (at == from && at < end)
-			return NULL;
-	}
-	return at;
-}
-
-static int read_number(struct scan *s)
-{
-	const char *from = s->at, *end = number_end(from, s->end);
-
-	if (!end)
-		return -EINVAL;
-	if (end == s->end)
-		return -ENODATA;
-	s->at = end;
-	return push(s, TAPE_NUMBER, from, (size_t)(end - from));
-}
-
-static int read_word(struct scan *s)
-{
-	static const struct {
-		const char *text;
-		enum tape_kind kind;
-	} words[] = {{"null", TAPE_NULL}, {"false", TAPE_FALSE}, {"true", TAPE_TRUE}};
-	size_t left = (size_t)(s->end - s->at);
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t n = strlen(words[i].text);
-
-		if (memcmp(s->at, words[i].text, left < n ? left : n))
-			continue;
-		if (left < n)
-			return -ENODATA;
-		s->at += n;
-		return push(s, words[i].kind, s->at - n, n);
-	}
-	return -EINVAL;
+	for (size_t i = 0; block && i < BLOCKS; i++)
+		if (s->blocks[i] == block)
+			s->blocks[i] = NULL;
+	free(block);
 }
 
 /* --- values ----------------------------------------------------------------------------------------------------------- */
 
-/* s->at is behind '{', or behind ',' in an object: the key and its colon. */
-static int read_key(struct scan *s)
+static void set_size(struct tape_value *v, uint32_t size)
 {
-	int r = skip_blanks(s);
-
-	if (r == 0)
-		r = *s->at == '"' ? read_text_value(s) : -EINVAL;
-	if (r == 0)
-		r = skip_blanks(s);
-	if (r < 0)
-		return r;
-	if (*s->at != ':')
-		return -EINVAL;
-	s->at++;
-	return 0;
+	v->size = size & NONE;
 }
 
-/* s->at is at ']' or '}' of the value at hand. */
-static void end_value(struct scan *s)
+/* Behind the value, bracket or quote at hand. */
+static const char *here(const struct scan *s)
 {
-	struct tape_value *v = &s->t->values.v[s->open];
-	uint32_t around = v->size;
-
-	s->at++;
-	v->n = (uint32_t)(s->at - v->text);
-	set_size(v, (uint32_t)s->t->values.n - s->open);
-	s->open = around == TAPE_BYTES_MAX - 1 ? NONE : around;
+	return s->begin + yajl_get_bytes_consumed(s->parser);
 }
 
-/* 1: a value is to follow, 0: an empty one has ended. */
-static int begin_value(struct scan *s)
+static bool push(struct scan *s, enum tape_kind kind, const char *from, size_t n)
 {
-	bool object = *s->at == '{';
-	int r = push(s, object ? TAPE_OBJECT : TAPE_ARRAY, s->at, 0);
+	struct tape_value v = {.text = from, .n = (uint32_t)n, .size = 1, .kind = (uint32_t)kind & 7};
 
-	if (r < 0)
-		return r;
+	s->no_memory = VEC_PUSH(s->t->values, v) < 0;
+	return !s->no_memory;
+}
+
+/* A value has ended. True = the whole has not: the parser continues. */
+static bool go_on(struct scan *s)
+{
+	s->done = s->open == NONE;
+	return !s->done;
+}
+
+static int take_null(void *context)
+{
+	struct scan *s = context;
+
+	return push(s, TAPE_NULL, here(s) - 4, 4) && go_on(s);
+}
+
+static int take_boolean(void *context, int value)
+{
+	struct scan *s = context;
+	size_t n = value ? 4 : 5;
+
+	return push(s, value ? TAPE_TRUE : TAPE_FALSE, here(s) - n, n) && go_on(s);
+}
+
+static int take_number(void *context, const char *text, size_t n)
+{
+	struct scan *s = context;
+
+	return push(s, TAPE_NUMBER, text, n) && go_on(s);
+}
+
+/* n bytes that stay: at the place where the text is written, which is no shorter. NULL without memory. */
+static char *keep(struct scan *s, const char *text, size_t n)
+{
+	size_t all = (size_t)(s->end - s->begin);
+
+	if (s->t->mended_allocated < all) { /* nothing points into it yet: the first text asks for all there may be */
+		free(s->t->mended);
+		s->t->mended = malloc(all);
+		s->t->mended_allocated = s->t->mended ? all : 0;
+	}
+	s->no_memory = !s->t->mended;
+	return s->no_memory ? NULL : memcpy(s->t->mended + (here(s) - s->begin) - n - 1, text, n);
+}
+
+/* Texts with escapes lie in a buffer of the parser's. */
+static bool push_text(struct scan *s, const char *text, size_t n)
+{
+	bool escaped = (uintptr_t)text < (uintptr_t)s->begin || (uintptr_t)text >= (uintptr_t)s->end, bad = !str_is_utf8(text, n);
+	char *kept;
+
+	if (!escaped && !bad)
+		return push(s, TAPE_TEXT, text, n);
+	kept = keep(s, text, n);
+	if (!kept)
+		return false;
+	for (char *nul = kept; (nul = memchr(nul, '\0', (size_t)(kept + n - nul)));)
+		*nul = '?';
+	if (bad && !s->t->repaired)
+		s->t->repaired = (size_t)(kept - s->t->mended) + 1;
+	if (bad)
+		(void)str_make_bytes_printable(kept, n);
+	return push(s, TAPE_TEXT, kept, n);
+}
+
+static int take_key(void *context, const unsigned char *text, size_t n)
+{
+	return push_text(context, (const char *)text, n);
+}
+
+static int take_text(void *context, const unsigned char *text, size_t n)
+{
+	return push_text(context, (const char *)text, n) && go_on(context);
+}
+
+static int begin_value(struct scan *s, enum tape_kind kind)
+{
+	if (!push(s, kind, here(s) - 1, 0))
+		return false;
 	set_size(&s->t->values.v[s->t->values.n - 1], s->open);
 	s->open = (uint32_t)s->t->values.n - 1;
-	s->at++;
-	r = skip_blanks(s);
-	if (r < 0)
-		return r;
-	if (*s->at == (object ? '}' : ']')) {
-		end_value(s);
-		return 0;
-	}
-	r = object ? read_key(s) : 0;
-	return r < 0 ? r : 1;
+	return true;
 }
 
-/* s->at is where a value must begin. As begin_value(). */
-static int read_value(struct scan *s)
+static int begin_object(void *context)
 {
-	int r = skip_blanks(s);
-
-	if (r < 0)
-		return r;
-	switch (*s->at) {
-	case '{':
-	case '[':
-		return begin_value(s);
-	case '"':
-		return read_text_value(s);
-	case '-':
-	case '0' ... '9':
-		return read_number(s);
-	default:
-		return read_word(s);
-	}
+	return begin_value(context, TAPE_OBJECT);
 }
 
-/* Behind a value: ends what ends with it. 1: another one follows, 0: the whole has ended. */
-static int go_on(struct scan *s)
+static int begin_array(void *context)
 {
-	while (s->open != NONE) {
-		bool object = s->t->values.v[s->open].kind == TAPE_OBJECT;
-		int r = skip_blanks(s);
+	return begin_value(context, TAPE_ARRAY);
+}
 
-		if (r < 0)
-			return r;
-		if (*s->at == ',') {
-			s->at++;
-			r = object ? read_key(s) : 0;
-			return r < 0 ? r : 1;
-		}
-		if (*s->at != (object ? '}' : ']'))
-			return -EINVAL;
-		end_value(s);
-	}
-	return 0;
+static int end_value(void *context)
+{
+	struct scan *s = context;
+	struct tape_value *v = &s->t->values.v[s->open];
+
+	s->open = v->size;
+	v->n = (uint32_t)(here(s) - v->text);
+	set_size(v, (uint32_t)(s->t->values.n - (size_t)(v - s->t->values.v)));
+	return go_on(s);
+}
+
+static int parse(struct scan *s)
+{
+	static const yajl_callbacks take = {take_null,	  take_boolean, NULL,	   NULL,	take_number, take_text,
+					    begin_object, take_key,	end_value, begin_array, end_value};
+	yajl_alloc_funcs memory = {allocate, reallocate, release, s};
+	yajl_status status;
+
+	if (setjmp(s->starved))
+		return -ENOMEM;
+	s->parser = yajl_alloc(&take, &memory, s);
+	yajl_config(s->parser, yajl_dont_validate_strings, 1); /* bytes that are not UTF-8 are replaced here */
+	status = yajl_parse(s->parser, (const unsigned char *)s->begin, (size_t)(s->end - s->begin));
+	s->t->end = yajl_get_bytes_consumed(s->parser);
+	if (s->no_memory)
+		return -ENOMEM;
+	if (s->done || status == yajl_status_ok)
+		return s->done ? 0 : -ENODATA;
+	s->t->end -= s->t->end && s->begin[s->t->end - 1] == '{'; /* for some the place is behind the token; this one may begin a whole line */
+	return -EINVAL;
 }
 
 int tape_read(struct tape *t, const char *bytes, size_t n)
 {
-	struct scan s = {.t = t, .begin = bytes, .at = bytes, .end = bytes + n, .open = NONE};
-	int r = 1;
+	struct scan s = {.t = t, .begin = bytes, .end = bytes + n, .open = NONE};
+	int r;
 
 	t->values.n = 0;
 	t->repaired = 0;
 	t->end = 0;
 	if (n >= TAPE_BYTES_MAX)
 		return -E2BIG;
-	while (r > 0) {
-		r = read_value(&s);
-		if (r == 0)
-			r = go_on(&s);
-	}
-	t->end = (size_t)(s.at - bytes);
+	r = parse(&s);
+	for (size_t i = 0; i < BLOCKS; i++)
+		free(s.blocks[i]);
 	return r;
 }
 

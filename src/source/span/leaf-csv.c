@@ -35,7 +35,7 @@ static size_t split(char *line, char **fields)
 	size_t n = 0;
 
 	while (at <= end) {
-		struct field f = csv_next_field(&at, end, ',');
+		struct csv_field f = csv_next_field(&at, end, ',');
 
 		if (n == COLUMNS_MAX)
 			return COLUMNS_MAX + 1;
@@ -118,7 +118,8 @@ typedef VEC(char *) texts;
 static int intern(struct hmap *known, void *list, const char *text, uint32_t *ret)
 {
 	texts *values = list;
-	uint64_t hash = hash_text(text), other = hash_bytes(text, strlen(text) + 1) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = hmap_hash_text(text),
+		 other = hmap_hash_bytes(text, strlen(text) + 1) * 0x9e3779b97f4a7c15u;
 	void *at = hmap_get(known, hash, other);
 	char *copy;
 

@@ -8,36 +8,14 @@
  */
 #pragma once
 
-#include <stdint.h>
 #include <stdio.h>
 
-#include "base/data/vec.h"
-
-enum leaf_number { LEAF_NUMERATOR, LEAF_DENOMINATOR, LEAF_EXPECTED, LEAF_NUMBERS };
+#include "model/span/leaf-csv.h"
 
 struct leaf_columns {
 	const char *number[LEAF_NUMBERS]; /* names of columns; NULL = none */
 	const char *time;		  /* likewise */
 	const char *ignore;		  /* "a,b": columns that are neither; NULL */
-};
-
-struct leaf_attribute {
-	char *name;
-	VEC(char *) values; /* by code */
-};
-
-struct leaf_row {
-	double number[LEAF_NUMBERS]; /* NaN where there is no such column */
-	uint32_t time;		     /* index into times; 0 without a column */
-};
-
-struct leaf_csv {
-	VEC(struct leaf_attribute) attributes;
-	VEC(char *) times; /* as written, in order of first appearance */
-	VEC(struct leaf_row) rows;
-	VEC(uint32_t) codes; /* rows x attributes */
-	uint64_t bad;	     /* rows left out */
-	char first_bad[200]; /* where and why the first was */
 };
 
 /* 0; -ENOMEM; -EINVAL with *ret_error (caller frees) if the header has not what was asked for; -errno of reading. */

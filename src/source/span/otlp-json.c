@@ -61,7 +61,7 @@ static void read_attributes(struct span_reader *r, const struct spelling *keys, 
 		const char *value = value_text(keys, tape_get(pair, "value"), &n);
 
 		if (tape_is(key, TAPE_TEXT) && value)
-			reader_attribute(r, key->text, key->n, value, n, all);
+			span_reader_attribute(r, key->text, key->n, value, n, all);
 	}
 }
 
@@ -84,7 +84,7 @@ static void read_state(const struct tape_value *json, const struct spelling *key
 	text = tape_text(tape_get(tape_get(json, "status"), "code"), &n);
 	if (text && span_status_is_error(text, n))
 		span->flags |= SPAN_ERROR;
-	span->weight = tape_is(state, TAPE_TEXT) ? reader_weight(r, state->text, state->n) : reader_weight(r, "", 0);
+	span->weight = tape_is(state, TAPE_TEXT) ? span_reader_weight(r, state->text, state->n) : span_reader_weight(r, "", 0);
 }
 
 static int read_span(struct span_reader *r, const struct otlp_json_position *place, const struct tape_value *json, uint32_t resource,
@@ -94,7 +94,7 @@ static int read_span(struct span_reader *r, const struct otlp_json_position *pla
 	const struct spelling *keys = place->keys;
 	const struct tape_value *trace = field(json, keys->trace), *name = tape_get(json, "name");
 
-	if (tape_is(trace, TAPE_TEXT) && !reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
+	if (tape_is(trace, TAPE_TEXT) && !span_reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
 		return 0;
 	span.id = id_of(json, keys->span);
 	span.parent = id_of(json, keys->parent);
@@ -110,10 +110,10 @@ static int read_span(struct span_reader *r, const struct otlp_json_position *pla
 	}
 	if (tape_is(name, TAPE_TEXT))
 		span.operation = names_text(r->sink.names, name->text, name->n);
-	read_attributes(r, keys, tape_get(json, "attributes"), reader_begin_span(r, &span));
-	reader_end_span(r, &span);
+	read_attributes(r, keys, tape_get(json, "attributes"), span_reader_begin_span(r, &span));
+	span_reader_end_span(r, &span);
 	read_state(json, keys, r, &span);
-	return reader_put(r, &span);
+	return span_reader_put(r, &span);
 }
 
 static int read_scopes(struct span_reader *r, const struct otlp_json_position *place, const struct tape_value *scopes, uint32_t set,
@@ -143,18 +143,18 @@ static const struct tape_value *list_of(const struct tape_value *json)
 static uint32_t read_resource(struct span_reader *r, const struct spelling *keys, const struct tape_value *resource, uint32_t *ret_service)
 {
 	const struct tape_value *attributes = tape_get(resource, "attributes");
-	const struct cached_resource *known = attributes ? reader_cached(r, attributes->text, attributes->n) : NULL;
+	const struct cached_resource *known = attributes ? span_reader_cached(r, attributes->text, attributes->n) : NULL;
 	uint32_t set;
 
 	if (known) {
 		*ret_service = known->service;
 		return known->set;
 	}
-	reader_begin(r);
+	span_reader_begin(r);
 	read_attributes(r, keys, attributes, true);
-	set = reader_resource(r, ret_service);
+	set = span_reader_resource(r, ret_service);
 	if (attributes)
-		reader_remember(r, attributes->text, attributes->n, set, *ret_service);
+		span_reader_remember(r, attributes->text, attributes->n, set, *ret_service);
 	return set;
 }
 
@@ -181,13 +181,14 @@ static int read_block(struct span_reader *r, const char *name, uint64_t offset, 
 
 static int read_all(struct span_reader *r, struct input *in)
 {
-	return json_elements(r, in, lists, read_block);
+	return span_json_elements(r, in, lists, read_block);
 }
 
 static bool recognises(const uint8_t *head, size_t n)
 {
-	return json_mentions(head, n, "\"resourceSpans\"") || json_mentions(head, n, "\"resource_spans\"") ||
-	       (json_mentions(head, n, "\"batches\"") && json_mentions(head, n, "\"resource\""));
+	return span_json_mentions(head, n, "\"resourceSpans\"") ||
+	       span_json_mentions(head, n, "\"resource_spans\"") ||
+	       (span_json_mentions(head, n, "\"batches\"") && span_json_mentions(head, n, "\"resource\""));
 }
 
 const struct span_source source_otlp_json = {

@@ -15,95 +15,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/data/protobuf.h"
 #include "source/span/otlp.h"
 #include "source/span/otlp-frames.h"
 #include "source/span/span-reader.h"
 
-enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
-
-struct field {
-	uint32_t number;
-	enum wire wire;
-	uint64_t value; /* of numbers */
-	const uint8_t *bytes;
-	size_t n;
-};
-
-struct message {
-	const uint8_t *at, *end;
-};
-
-/* 1 = a field, 0 = the end, -EBADMSG = damage. */
-static inline int read_number(struct message *m, uint64_t *ret)
-{
-	uint64_t value = 0;
-
-	if (m->at < m->end && !(*m->at & 0x80)) {
-		*ret = *m->at++;
-		return 1;
-	}
-	for (unsigned shift = 0; m->at < m->end && shift < 64; shift += 7) {
-		uint8_t byte = *m->at++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			*ret = value;
-			return 1;
-		}
-	}
-	return -EBADMSG;
-}
-
-static inline int next_field(struct message *m, struct field *f)
-{
-	uint64_t tag;
-	size_t fixed;
-
-	if (m->at == m->end)
-		return 0;
-	if (read_number(m, &tag) < 0 || tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
-		return -EBADMSG;
-	f->number = (uint32_t)(tag >> 3);
-	f->wire = (enum wire)(tag & 7);
-	switch (f->wire) {
-	case WIRE_VARINT:
-		return read_number(m, &f->value);
-	case WIRE_BYTES:
-		if (read_number(m, &f->value) < 0 || f->value > (uint64_t)(m->end - m->at))
-			return -EBADMSG;
-		f->bytes = m->at;
-		f->n = (size_t)f->value;
-		m->at += f->n;
-		return 1;
-	case WIRE_FIXED64:
-	case WIRE_FIXED32:
-		fixed = f->wire == WIRE_FIXED64 ? 8 : 4;
-		if ((size_t)(m->end - m->at) < fixed)
-			return -EBADMSG;
-		f->value = 0;
-		memcpy(&f->value, m->at, fixed);
-		m->at += fixed;
-		return 1;
-	default:
-		return -EBADMSG;
-	}
-}
-
-static struct message inside(const struct field *f)
-{
-	return (struct message){f->bytes, f->bytes + f->n};
-}
-
 /* AnyValue as text; numbers go to buf. */
-static int read_value(struct message m, char buf[40], const char **ret, size_t *ret_n)
+static int read_value(struct protobuf m, char buf[40], const char **ret, size_t *ret_n)
 {
-	struct field f;
+	struct protobuf_field f;
 	double number;
 	int r;
 
 	*ret_n = 0;
 	*ret = buf;
-	while ((r = next_field(&m, &f)) > 0) {
+	while ((r = protobuf_next(&m, &f)) > 0) {
 		if (f.number == 1 && f.wire == WIRE_BYTES) {
 			*ret = (const char *)f.bytes;
 			*ret_n = f.n;
@@ -120,16 +46,16 @@ static int read_value(struct message m, char buf[40], const char **ret, size_t *
 	return r;
 }
 
-static int read_attribute(struct span_reader *r, const struct field *pair, bool all)
+static int read_attribute(struct span_reader *r, const struct protobuf_field *pair, bool all)
 {
-	struct message m = inside(pair);
-	struct field f, key = {}, value = {};
+	struct protobuf m = protobuf_inside(pair);
+	struct protobuf_field f, key = {}, value = {};
 	char buf[40];
 	const char *text = buf;
 	size_t n;
 	int result;
 
-	while ((result = next_field(&m, &f)) > 0) {
+	while ((result = protobuf_next(&m, &f)) > 0) {
 		if (f.wire != WIRE_BYTES)
 			continue;
 		if (f.number == 1)
@@ -139,17 +65,17 @@ static int read_attribute(struct span_reader *r, const struct field *pair, bool 
 	}
 	if (result < 0 || !key.n || !value.bytes)
 		return result;
-	if (read_value(inside(&value), buf, &text, &n) < 0)
+	if (read_value(protobuf_inside(&value), buf, &text, &n) < 0)
 		return -EBADMSG;
-	reader_attribute(r, (const char *)key.bytes, key.n, text, n, all);
+	span_reader_attribute(r, (const char *)key.bytes, key.n, text, n, all);
 	return 0;
 }
 
-static int read_resource(struct span_reader *r, const struct field *resource, uint32_t *ret_set, uint32_t *ret_service)
+static int read_resource(struct span_reader *r, const struct protobuf_field *resource, uint32_t *ret_set, uint32_t *ret_service)
 {
-	const struct cached_resource *cached = reader_cached(r, resource->bytes, resource->n);
-	struct message m = inside(resource);
-	struct field f;
+	const struct cached_resource *cached = span_reader_cached(r, resource->bytes, resource->n);
+	struct protobuf m = protobuf_inside(resource);
+	struct protobuf_field f;
 	int result;
 
 	if (cached) {
@@ -157,12 +83,12 @@ static int read_resource(struct span_reader *r, const struct field *resource, ui
 		*ret_service = cached->service;
 		return 0;
 	}
-	reader_begin(r);
-	while ((result = next_field(&m, &f)) > 0)
+	span_reader_begin(r);
+	while ((result = protobuf_next(&m, &f)) > 0)
 		if (f.number == 1 && f.wire == WIRE_BYTES && read_attribute(r, &f, true) < 0)
 			return -EBADMSG;
-	*ret_set = reader_resource(r, ret_service);
-	reader_remember(r, resource->bytes, resource->n, *ret_set, *ret_service);
+	*ret_set = span_reader_resource(r, ret_service);
+	span_reader_remember(r, resource->bytes, resource->n, *ret_set, *ret_service);
 	return result;
 }
 
@@ -183,18 +109,18 @@ static uint64_t big_endian_8(const uint8_t *bytes)
 	return __builtin_bswap64(value);
 }
 
-static uint64_t id_of(const struct field *f)
+static uint64_t id_of(const struct protobuf_field *f)
 {
 	return f->n == 8 ? big_endian_8(f->bytes) : big_endian(f->bytes, f->n < 8 ? f->n : 8);
 }
 
-static int read_status(const struct field *status, struct span *span)
+static int read_status(const struct protobuf_field *status, struct span *span)
 {
-	struct message m = inside(status);
-	struct field f;
+	struct protobuf m = protobuf_inside(status);
+	struct protobuf_field f;
 	int r;
 
-	while ((r = next_field(&m, &f)) > 0)
+	while ((r = protobuf_next(&m, &f)) > 0)
 		if (f.number == 3 && f.wire == WIRE_VARINT && f.value == 2)
 			span->flags |= SPAN_ERROR;
 	return r;
@@ -204,16 +130,16 @@ static int read_status(const struct field *status, struct span *span)
 struct span_fields {
 	const uint8_t *first_attribute;
 	const uint8_t *end;
-	struct field trace, state;
+	struct protobuf_field trace, state;
 };
 
-static int read_fields(struct span_reader *r, struct message m, struct span *span, struct span_fields *found)
+static int read_fields(struct span_reader *r, struct protobuf m, struct span *span, struct span_fields *found)
 {
-	struct field f;
+	struct protobuf_field f;
 	const uint8_t *at = m.at;
 	int result;
 
-	while ((result = next_field(&m, &f)) > 0) {
+	while ((result = protobuf_next(&m, &f)) > 0) {
 		switch (f.number << 3 | f.wire) {
 		case 1 << 3 | WIRE_BYTES:
 			found->trace = f;
@@ -257,11 +183,11 @@ static int read_fields(struct span_reader *r, struct message m, struct span *spa
 
 static int read_attributes(struct span_reader *r, const struct span_fields *found, bool all)
 {
-	struct message m = {found->first_attribute, found->end};
-	struct field f;
+	struct protobuf m = {found->first_attribute, found->end};
+	struct protobuf_field f;
 	int result = 0;
 
-	while (m.at && (result = next_field(&m, &f)) > 0)
+	while (m.at && (result = protobuf_next(&m, &f)) > 0)
 		if (f.number == 9 && f.wire == WIRE_BYTES && read_attribute(r, &f, all) < 0)
 			return -EBADMSG;
 	return result;
@@ -281,7 +207,7 @@ static void complain(struct span_reader *r, const struct otlp_position *place, c
 			   place->offset + (uint64_t)(at - place->base), what);
 }
 
-static bool usable(struct span_reader *r, const struct otlp_position *place, const struct field *f, const struct span *span)
+static bool usable(struct span_reader *r, const struct otlp_position *place, const struct protobuf_field *f, const struct span *span)
 {
 	if ((!span->trace_low && !span->trace_high) || !span->id) {
 		complain(r, place, f->bytes, SPAN_FAULT_ID, "a span without a trace id or an id of its own");
@@ -297,7 +223,7 @@ static bool usable(struct span_reader *r, const struct otlp_position *place, con
 /* A ResourceSpans. Its resource is read when the first span is one of this reader's part; what is wrong with it is reported by
  * the reader that has the first of all. */
 struct block {
-	struct field resource; /* bytes NULL = none */
+	struct protobuf_field resource; /* bytes NULL = none */
 	uint32_t set, service;
 	bool begun, first, known;
 };
@@ -317,12 +243,12 @@ static void know_resource(struct span_reader *r, const struct otlp_position *pla
 			   place->offset + (uint64_t)(b->resource.bytes - place->base));
 	if (b->set)
 		return;
-	reader_begin(r);
-	b->set = reader_resource(r, &b->service);
+	span_reader_begin(r);
+	b->set = span_reader_resource(r, &b->service);
 }
 
 /* Its last eight bytes, and the up to eight before them. */
-static void read_trace_id(const struct field *trace, struct span *span)
+static void read_trace_id(const struct protobuf_field *trace, struct span *span)
 {
 	size_t high = trace->n > 8 ? trace->n - 8 : 0;
 
@@ -331,22 +257,22 @@ static void read_trace_id(const struct field *trace, struct span *span)
 	span->trace_low = big_endian(trace->bytes + high, trace->n - high);
 }
 
-static int read_span(struct span_reader *r, const struct otlp_position *place, const struct field *f, struct block *block)
+static int read_span(struct span_reader *r, const struct otlp_position *place, const struct protobuf_field *f, struct block *block)
 {
 	struct span span = {};
 	struct span_fields found = {};
 
 	if (r->parts > 1 && f->n > 18 && f->bytes[0] == 0x0a && f->bytes[1] == 16 &&
-	    !reader_takes(r, big_endian_8(f->bytes + 2), big_endian_8(f->bytes + 10))) {
+	    !span_reader_takes(r, big_endian_8(f->bytes + 2), big_endian_8(f->bytes + 10))) {
 		begin_block(block, false);
 		return 0;
 	}
-	if (read_fields(r, inside(f), &span, &found) < 0)
+	if (read_fields(r, protobuf_inside(f), &span, &found) < 0)
 		return -EBADMSG;
 	if (found.trace.n)
 		read_trace_id(&found.trace, &span);
-	begin_block(block, reader_takes(r, span.trace_high, span.trace_low));
-	if (!reader_takes(r, span.trace_high, span.trace_low))
+	begin_block(block, span_reader_takes(r, span.trace_high, span.trace_low));
+	if (!span_reader_takes(r, span.trace_high, span.trace_low))
 		return 0;
 	if (!block->known)
 		know_resource(r, place, block);
@@ -354,20 +280,20 @@ static int read_span(struct span_reader *r, const struct otlp_position *place, c
 	span.service = block->service;
 	if (!usable(r, place, f, &span))
 		return 0;
-	if (read_attributes(r, &found, reader_begin_span(r, &span)) < 0)
+	if (read_attributes(r, &found, span_reader_begin_span(r, &span)) < 0)
 		return -EBADMSG;
-	reader_end_span(r, &span);
-	span.weight = reader_weight(r, (const char *)found.state.bytes, found.state.n);
-	return reader_put(r, &span);
+	span_reader_end_span(r, &span);
+	span.weight = span_reader_weight(r, (const char *)found.state.bytes, found.state.n);
+	return span_reader_put(r, &span);
 }
 
-static int read_scope(struct span_reader *r, const struct otlp_position *place, const struct field *scope, struct block *block)
+static int read_scope(struct span_reader *r, const struct otlp_position *place, const struct protobuf_field *scope, struct block *block)
 {
-	struct message m = inside(scope);
-	struct field f;
+	struct protobuf m = protobuf_inside(scope);
+	struct protobuf_field f;
 	int result;
 
-	while ((result = next_field(&m, &f)) > 0) {
+	while ((result = protobuf_next(&m, &f)) > 0) {
 		if (f.number != 2 || f.wire != WIRE_BYTES)
 			continue;
 		result = read_span(r, place, &f, block);
@@ -383,20 +309,20 @@ static int read_scope(struct span_reader *r, const struct otlp_position *place, 
 	return result;
 }
 
-static int read_resource_spans(struct span_reader *r, const struct otlp_position *place, const struct field *block)
+static int read_resource_spans(struct span_reader *r, const struct otlp_position *place, const struct protobuf_field *block)
 {
-	struct message m = inside(block);
-	struct field f;
+	struct protobuf m = protobuf_inside(block);
+	struct protobuf_field f;
 	struct block known = {};
 	int result;
 
-	while ((result = next_field(&m, &f)) > 0)
+	while ((result = protobuf_next(&m, &f)) > 0)
 		if (f.number == 1 && f.wire == WIRE_BYTES)
 			known.resource = f;
 	if (result == -EBADMSG)
 		complain(r, place, m.at, SPAN_FAULT_SYNTAX, "this is not a protobuf field; the rest of its message is left out");
-	m = inside(block);
-	while ((result = next_field(&m, &f)) > 0) {
+	m = protobuf_inside(block);
+	while ((result = protobuf_next(&m, &f)) > 0) {
 		if (f.number != 2 || f.wire != WIRE_BYTES)
 			continue;
 		result = read_scope(r, place, &f, &known);
@@ -409,11 +335,11 @@ static int read_resource_spans(struct span_reader *r, const struct otlp_position
 int otlp_message(struct span_reader *r, const char *name, uint64_t offset, const uint8_t *bytes, size_t n)
 {
 	struct otlp_position place = {name, offset, bytes};
-	struct message m = {bytes, bytes + n};
-	struct field f;
+	struct protobuf m = {bytes, bytes + n};
+	struct protobuf_field f;
 	int result;
 
-	while ((result = next_field(&m, &f)) > 0) {
+	while ((result = protobuf_next(&m, &f)) > 0) {
 		if (f.number != 1 || f.wire != WIRE_BYTES)
 			continue;
 		result = read_resource_spans(r, &place, &f);
@@ -430,14 +356,14 @@ static int64_t next_piece(struct span_reader *r, struct input *in)
 {
 	int64_t have = input_need(in, 16);
 	const uint8_t *at;
-	struct message m;
+	struct protobuf m;
 	uint64_t tag, n;
 
 	if (have <= 0)
 		return have;
 	at = input_at(in);
-	m = (struct message){at, at + have};
-	if (read_number(&m, &tag) < 0 || read_number(&m, &n) < 0 || tag != (1 << 3 | WIRE_BYTES)) {
+	m = (struct protobuf){at, at + have};
+	if (protobuf_number(&m, &tag) < 0 || protobuf_number(&m, &n) < 0 || tag != (1 << 3 | WIRE_BYTES)) {
 		if (!r->part)
 			span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a protobuf field; the rest is left out",
 			   in->name, input_offset(in));

@@ -211,7 +211,7 @@ static int find_times(struct span_table *t, const struct span_mapping *m)
 	_cleanup_free_ char *until = end ? as_time(end) : NULL;
 
 	if (!start || (!duration && !end))
-		return fail_again(&t->error, -EINVAL, "%s: no column is the start, or none the duration or the end (docs/clickhouse.md; a "
+		return str_fail_again(&t->error, -EINVAL, "%s: no column is the start, or none the duration or the end (docs/clickhouse.md; a "
 				  "mapping file names others)", t->location);
 	t->begins = strstr(start->type, "DateTime64") ? expression("{c:Identifier}", start->name) : NULL;
 	t->start = as_time(start);
@@ -245,7 +245,7 @@ static int find_columns(struct span_table *t, const struct span_mapping *m)
 		const struct column *c = fields[i] >= 0 ? column_of(t, m, (enum span_field)fields[i]) : column_named(t, "TraceState");
 
 		if (!c && (i == PLACE_TRACE || i == PLACE_SPAN || i == PLACE_NAME))
-			return fail_again(&t->error, -EINVAL, "%s: no column is the %s's (docs/clickhouse.md; a mapping file names others)",
+			return str_fail_again(&t->error, -EINVAL, "%s: no column is the %s's (docs/clickhouse.md; a mapping file names others)",
 					  t->location, span_field_name((enum span_field)fields[i]));
 		t->text[i] = as_text(c);
 		if (!t->text[i])
@@ -301,8 +301,8 @@ static int find_table(struct span_table *t, bool whole)
 		r = look_at(t, names[i]);
 	if (r < 0 || t->table)
 		return r;
-	return given ? fail_again(&t->error, -ENOENT, "%s: there is no table '%s'", t->location, given) :
-		       fail_again(&t->error, -ENOENT, "%s: there is no table of spans, neither 'spans' nor 'otel_traces' (name another as "
+	return given ? str_fail_again(&t->error, -ENOENT, "%s: there is no table '%s'", t->location, given) :
+		       str_fail_again(&t->error, -ENOENT, "%s: there is no table of spans, neither 'spans' nor 'otel_traces' (name another as "
 				  "clickhouse://HOST/DATABASE/TABLE; docs/clickhouse.md has the columns)", t->location);
 }
 
@@ -320,7 +320,7 @@ int span_table_open(const char *url, const struct span_mapping *mapping, bool wh
 	if (r == 0)
 		r = find_columns(t, mapping);
 	if (r < 0) {
-		fail_with(ret_error, r, "%s", span_table_error(t));
+		str_fail(ret_error, r, "%s", span_table_error(t));
 		span_table_close(t);
 		return r;
 	}
@@ -338,7 +338,7 @@ static void put_bound(const struct span_table *t, const char *compared, int64_t 
 }
 
 /* " FROM table WHERE ..." */
-static int put_rows(const struct span_table *t, const struct span_selection *s, struct str *sql)
+static int put_rows(const struct span_table *t, const struct span_clickhouse_selection *s, struct str *sql)
 {
 	const struct clickhouse_parameter p[] = {{"table", {.text = t->table}}, {}};
 	uint32_t width = SPAN_CELLS / (s->pieces ? s->pieces : 1);
@@ -373,9 +373,9 @@ static int take_count(void *data, size_t n, char *const *fields)
 	return 0;
 }
 
-int span_table_count(struct span_table *t, const struct span_selection *range, uint64_t *counts)
+int span_table_count(struct span_table *t, const struct span_clickhouse_selection *range, uint64_t *counts)
 {
-	struct span_selection all = {range->from, range->to, 0, 1};
+	struct span_clickhouse_selection all = {range->from, range->to, 0, 1};
 	struct counting c = {counts, range->pieces ? range->pieces : 1};
 	_cleanup_str_ struct str sql = {};
 
@@ -394,9 +394,9 @@ static int take_number(void *data, size_t n, char *const *fields)
 	return 0;
 }
 
-int span_table_check_shards(struct span_table *t, const struct span_selection *range)
+int span_table_check_shards(struct span_table *t, const struct span_clickhouse_selection *range)
 {
-	struct span_selection some = {range->from, range->to, 0, 64};
+	struct span_clickhouse_selection some = {range->from, range->to, 0, 64};
 	_cleanup_str_ struct str sql = {};
 	uint64_t together = 0, apart = 0;
 	int r;
@@ -408,7 +408,7 @@ int span_table_check_shards(struct span_table *t, const struct span_selection *r
 	if (r == 0)
 		r = query(t, &sql, take_number, &apart);
 	if (r == 0 && together != apart)
-		return fail_again(&t->error, -EXDEV, "%s: traces lie on several shards (%" PRIu64 " of %" PRIu64 " looked at): '%s' must be "
+		return str_fail_again(&t->error, -EXDEV, "%s: traces lie on several shards (%" PRIu64 " of %" PRIu64 " looked at): '%s' must be "
 				  "sharded by trace, as by cityHash64(trace_id)", t->location, apart - together, together, t->table);
 	return r;
 }
@@ -438,7 +438,7 @@ static void read_list(struct reader *in, struct list *l)
 {
 	size_t n;
 
-	l->n = read_varint(in);
+	l->n = reader_varint(in);
 	l->at = in->at;
 	for (uint64_t i = 0; i < l->n && !in->bad; i++)
 		str_read_blob(in, &n);
@@ -466,29 +466,29 @@ static void put_attributes(const struct span_table *t, struct span_reader *r, co
 	uint64_t n = row->keys[which].n < row->values[which].n ? row->keys[which].n : row->values[which].n;
 
 	for (size_t k = 0; k < t->n_own[which]; k++)
-		reader_attribute(r, t->own[which][k].name, strlen(t->own[which][k].name), row->own[which][k].text, row->own[which][k].n, all);
+		span_reader_attribute(r, t->own[which][k].name, strlen(t->own[which][k].name), row->own[which][k].text, row->own[which][k].n, all);
 	for (uint64_t i = 0; i < n && i < PAIRS_MAX; i++) {
 		size_t key_n, value_n;
 		const char *key = str_read_blob(&keys, &key_n), *value = str_read_blob(&values, &value_n);
 
-		reader_attribute(r, key, key_n, value, value_n, all);
+		span_reader_attribute(r, key, key_n, value, value_n, all);
 	}
 }
 
 static void put_resource(const struct span_table *t, struct span_reader *r, const struct row *row, struct span *span)
 {
 	size_t n = (size_t)(row->end[0] - row->begin[0]);
-	const struct cached_resource *cached = reader_cached(r, row->begin[0], n);
+	const struct cached_resource *cached = span_reader_cached(r, row->begin[0], n);
 
 	if (cached) {
 		span->resource = cached->set;
 		span->service = cached->service;
 		return;
 	}
-	reader_begin(r);
+	span_reader_begin(r);
 	put_attributes(t, r, row, 0, true);
-	span->resource = reader_resource(r, &span->service);
-	reader_remember(r, row->begin[0], n, span->resource, span->service);
+	span->resource = span_reader_resource(r, &span->service);
+	span_reader_remember(r, row->begin[0], n, span->resource, span->service);
 }
 
 static void complain(struct reading *g, enum span_fault fault, const char *what)
@@ -501,7 +501,7 @@ static int put_span(struct reading *g, const struct row *row)
 	struct span span = {.start = row->start};
 	struct span_reader *r = g->r;
 
-	trace_id_of_text(r->sink.names, row->text[PLACE_TRACE].text, row->text[PLACE_TRACE].n, &span.trace_high, &span.trace_low);
+	span_trace_id_of_text(r->sink.names, row->text[PLACE_TRACE].text, row->text[PLACE_TRACE].n, &span.trace_high, &span.trace_low);
 	span.id = span_id_of_text(row->text[PLACE_SPAN].text, row->text[PLACE_SPAN].n);
 	if (!span.id || (!span.trace_low && !span.trace_high))
 		return complain(g, SPAN_FAULT_ID, "no trace or span id"), 0;
@@ -513,12 +513,12 @@ static int put_span(struct reading *g, const struct row *row)
 	span.kind = (uint8_t)span_kind_of_text(row->text[PLACE_KIND].text, row->text[PLACE_KIND].n);
 	span.flags = span_status_is_error(row->text[PLACE_STATUS].text, row->text[PLACE_STATUS].n) ? SPAN_ERROR : 0;
 	put_resource(g->t, r, row, &span);
-	put_attributes(g->t, r, row, 1, reader_begin_span(r, &span));
-	reader_end_span(r, &span);
+	put_attributes(g->t, r, row, 1, span_reader_begin_span(r, &span));
+	span_reader_end_span(r, &span);
 	if (!r->weight)
-		r->weight = weight_of_text(row->text[PLACE_WEIGHT].text, row->text[PLACE_WEIGHT].n);
-	span.weight = reader_weight(r, row->text[PLACE_STATE].text, row->text[PLACE_STATE].n);
-	return reader_put(r, &span);
+		r->weight = span_weight_of_text(row->text[PLACE_WEIGHT].text, row->text[PLACE_WEIGHT].n);
+	span.weight = span_reader_weight(r, row->text[PLACE_STATE].text, row->text[PLACE_STATE].n);
+	return span_reader_put(r, &span);
 }
 
 static int take_span(void *data, struct reader *in)
@@ -533,7 +533,7 @@ static int take_span(void *data, struct reader *in)
 	return put_span(g, &row);
 }
 
-int span_table_read(struct span_table *t, struct span_reader *r, const struct span_selection *rows, uint64_t *ret_rows)
+int span_table_read(struct span_table *t, struct span_reader *r, const struct span_clickhouse_selection *rows, uint64_t *ret_rows)
 {
 	struct reading g = {.t = t, .r = r};
 	_cleanup_str_ struct str sql = {};
@@ -577,7 +577,7 @@ static int take_bin(void *data, size_t n, char *const *f)
 		.sum = strtoull(f[7], NULL, 10), .squares = strtod(f[8], NULL)});
 }
 
-int span_table_functions(struct span_table *t, const struct span_selection *range, void *state,
+int span_table_functions(struct span_table *t, const struct span_clickhouse_selection *range, void *state,
 			 int (*bin)(void *state, const struct span_function_bin *bin))
 {
 	struct adding a = {state, bin};

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "model/fleet/span-mapping.h"
+#include "model/span/span-answer.h"
 #include "source/span/span-reader.h"
 
 #define SPAN_CELLS 4096
@@ -22,7 +23,7 @@ struct span_table;
 
 /* Which rows: those that began in [from, to), wall ns (0 and INT64_MAX: no bound), of traces in the i-th of `pieces` equal
  * ranges of cells. */
-struct span_selection {
+struct span_clickhouse_selection {
 	int64_t from, to;
 	uint32_t piece, pieces;
 };
@@ -34,22 +35,12 @@ int span_table_open(const char *url, const struct span_mapping *mapping, bool wh
 void span_table_close(struct span_table *t);
 const char *span_table_error(const struct span_table *t);
 /* Spans of each piece of the range into counts[pieces]. 0 or as clickhouse_query(). */
-int span_table_count(struct span_table *t, const struct span_selection *range, uint64_t *counts);
+int span_table_count(struct span_table *t, const struct span_clickhouse_selection *range, uint64_t *counts);
 /* Gives the spans to the reader's sink, in no order; how many rows there were. 0, the sink's error, or as clickhouse_query(). */
-int span_table_read(struct span_table *t, struct span_reader *r, const struct span_selection *rows, uint64_t *ret_rows);
+int span_table_read(struct span_table *t, struct span_reader *r, const struct span_clickhouse_selection *rows, uint64_t *ret_rows);
 /* Looks at a 64th of the traces: is any of them on more than one shard? 0, -EXDEV if so. */
-int span_table_check_shards(struct span_table *t, const struct span_selection *range);
+int span_table_check_shards(struct span_table *t, const struct span_clickhouse_selection *range);
 
-/* Calls of a function (service, operation) whose durations fall into one bucket of a sketch (stat/sketch.h), added up where
- * the rows are: as recorded, spans without their trace too. Lent for the time of a call. */
-struct span_function_bin {
-	const char *service, *operation;
-	uint64_t calls, errors;
-	uint64_t least, greatest; /* ns */
-	uint64_t sum;		  /* ns */
-	double squares;		  /* of the distances from `least`'s bucket's start: sum, ns^2 */
-	uint64_t start;		  /* of that bucket */
-};
 /* `bin` returns 0, or -errno that ends it. */
-int span_table_functions(struct span_table *t, const struct span_selection *range, void *state,
+int span_table_functions(struct span_table *t, const struct span_clickhouse_selection *range, void *state,
 			 int (*bin)(void *state, const struct span_function_bin *bin));

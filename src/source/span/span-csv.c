@@ -186,7 +186,7 @@ static void read_map(struct span_reader *r, const struct text_field *map, bool a
 			at++;
 		value = map_text(&at, end);
 		if (key.n)
-			reader_attribute(r, key.at, key.n, value.at, value.n, all);
+			span_reader_attribute(r, key.at, key.n, value.at, value.n, all);
 		else
 			at++;
 	}
@@ -204,7 +204,8 @@ static void read_columns(struct span_reader *r, const struct span_columns *c, co
 		if (which[i] && is_map(&fields[i]))
 			read_map(r, &fields[i], all);
 		else if (which[i])
-			reader_attribute(r, c->names[i].at, c->names[i].n, fields[i].at, fields[i].n, all);
+			span_reader_attribute(r, c->names[i].at, c->names[i].n, fields[i].at, fields[i].n,
+					      all);
 	}
 }
 
@@ -225,17 +226,17 @@ static void read_resource(struct span_reader *r, const struct span_columns *c, c
 		n += fields[i].n;
 		key[n++] = '\n';
 	}
-	cached = whole ? reader_cached(r, key, n) : NULL;
+	cached = whole ? span_reader_cached(r, key, n) : NULL;
 	if (cached) {
 		span->resource = cached->set;
 		span->service = cached->service;
 		return;
 	}
-	reader_begin(r);
+	span_reader_begin(r);
 	read_columns(r, c, fields, c->of_resource, true);
-	span->resource = reader_resource(r, &span->service);
+	span->resource = span_reader_resource(r, &span->service);
 	if (whole)
-		reader_remember(r, key, n, span->resource, span->service);
+		span_reader_remember(r, key, n, span->resource, span->service);
 }
 
 static int read_line(struct span_reader *r, const struct span_columns *t, const struct input *in, uint64_t line,
@@ -246,7 +247,7 @@ static int read_line(struct span_reader *r, const struct span_columns *t, const 
 			   *function = &fields[t->of_field[FIELD_FUNCTION]];
 	int parent = t->of_field[FIELD_PARENT], kind = t->of_field[FIELD_KIND], status = t->of_field[FIELD_STATUS];
 
-	if (!reader_takes_text(r, trace->at, trace->n, &span.trace_high, &span.trace_low))
+	if (!span_reader_takes_text(r, trace->at, trace->n, &span.trace_high, &span.trace_low))
 		return 0;
 	span.id = span_id_of_text(id->at, id->n);
 	if (!span.id || !trace->n) {
@@ -267,11 +268,11 @@ static int read_line(struct span_reader *r, const struct span_columns *t, const 
 	if (status >= 0 && span_status_is_error(fields[status].at, fields[status].n))
 		span.flags |= SPAN_ERROR;
 	read_resource(r, t, fields, &span);
-	read_columns(r, t, fields, t->of_span, reader_begin_span(r, &span));
-	reader_end_span(r, &span);
+	read_columns(r, t, fields, t->of_span, span_reader_begin_span(r, &span));
+	span_reader_end_span(r, &span);
 	if (r->weight)
 		span.weight = r->weight;
-	return reader_put(r, &span);
+	return span_reader_put(r, &span);
 }
 
 /* The next line, without its end; -ENODATA at the end of the file. Newlines within quotes do not end a line. */
@@ -318,8 +319,8 @@ static bool is_of_others(const struct span_reader *r, const struct table *t, con
 		if (column == 0) {
 			struct text_field id = trimmed(line, next ? next : end);
 
-			trace_id_key(id.at, id.n, &high, &low);
-			return !reader_takes(r, high, low);
+			span_trace_id_key(id.at, id.n, &high, &low);
+			return !span_reader_takes(r, high, low);
 		}
 		if (!next)
 			return false;
@@ -355,7 +356,7 @@ static struct timed_row timed_row_of(const struct span_columns *c, const struct 
 	struct timed_row row = {.id = span_id_of_text(id->at, id->n), .start = span->start, .duration = span->end - span->start};
 	uint64_t high;
 
-	trace_id_key(trace->at, trace->n, &high, &row.trace);
+	span_trace_id_key(trace->at, trace->n, &high, &row.trace);
 	if (parent >= 0 && !is_none(&fields[parent]))
 		row.parent = span_id_of_text(fields[parent].at, fields[parent].n);
 	return row;

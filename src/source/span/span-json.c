@@ -280,7 +280,7 @@ static bool go_on_behind(struct cursor *c)
 	return false;
 }
 
-int json_elements(struct span_reader *reader, struct input *in, const char *const *keys, json_element_fn element)
+int span_json_elements(struct span_reader *reader, struct input *in, const char *const *keys, json_element_fn element)
 {
 	struct cursor c = {.r = reader, .in = in, .keys = keys};
 	bool mended = false;
@@ -316,7 +316,7 @@ int json_elements(struct span_reader *reader, struct input *in, const char *cons
 	return c.error == -ENOMEM || c.error == -EIO ? c.error : r == -ENODATA ? 0 : r;
 }
 
-int json_each(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *list, json_element_fn element)
+int span_json_each(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *list, json_element_fn element)
 {
 	int result = 0;
 
@@ -326,7 +326,7 @@ int json_each(struct span_reader *r, const char *name, uint64_t offset, const st
 	return result;
 }
 
-bool json_mentions(const uint8_t *head, size_t n, const char *key)
+bool span_json_mentions(const uint8_t *head, size_t n, const char *key)
 {
 	size_t blank = 0;
 

@@ -15,7 +15,7 @@
 #define OUR_DAYS_FIRST (int64_t)1200000000000000000 /* ns: 2008 */
 #define OUR_DAYS_LAST  (int64_t)4100000000000000000 /* 2099 */
 
-enum key_use { KEY_UNKNOWN, KEY_OTHER, KEY_WANTED, KEY_WEIGHT, KEY_ROUTE };
+enum key_use { KEY_KNOWN = 1, KEY_WANTED = 2, KEY_WEIGHT = 4, KEY_NAMES = 8 };
 
 const struct span_source *const span_sources[] = {&source_otlp, &source_otlp_json, &source_zipkin, &source_jaeger, &source_span_csv, NULL};
 
@@ -53,23 +53,28 @@ void span_reader_free(struct span_reader *r)
 	*r = (struct span_reader){};
 }
 
-bool reader_takes_text(struct span_reader *r, const char *trace, size_t n, uint64_t *ret_high, uint64_t *ret_low)
+bool span_reader_takes_text(struct span_reader *r, const char *trace, size_t n, uint64_t *ret_high, uint64_t *ret_low)
 {
 	uint64_t high, low;
 
 	if (r->parts > 1) {
-		trace_id_key(trace, n, &high, &low);
-		if (!reader_takes(r, high, low))
+		span_trace_id_key(trace, n, &high, &low);
+		if (!span_reader_takes(r, high, low))
 			return false;
 	}
-	trace_id_of_text(r->sink.names, trace, n, ret_high, ret_low);
+	span_trace_id_of_text(r->sink.names, trace, n, ret_high, ret_low);
 	return true;
 }
 
-/* How far the mapping prefers other attributes; FIELD_KEYS_MAX = it is none of the route's. */
-static size_t route_rank(const struct span_reader *r, const char *key, size_t n)
+static bool is_part_of_name(enum span_field field)
 {
-	char *const *keys = r->sink.mapping->keys[FIELD_ROUTE];
+	return field >= FIELD_ROUTE && field <= FIELD_OPERATION;
+}
+
+/* How far the mapping prefers other attributes; FIELD_KEYS_MAX = it is none of the field's. */
+static size_t rank_in(const struct span_reader *r, enum span_field field, const char *key, size_t n)
+{
+	char *const *keys = r->sink.mapping->keys[field];
 
 	for (size_t i = 0; keys[i]; i++)
 		if (strlen(keys[i]) == n && !memcmp(keys[i], key, n))
@@ -77,26 +82,32 @@ static size_t route_rank(const struct span_reader *r, const char *key, size_t n)
 	return FIELD_KEYS_MAX;
 }
 
-static void keep_route(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t n)
+static void keep_part(struct span_reader *r, enum span_field field, const char *key, size_t key_n, const char *value, size_t n)
 {
-	size_t rank = route_rank(r, key, key_n);
+	struct name_part *part = &r->name[field - FIELD_ROUTE];
+	size_t rank = rank_in(r, field, key, key_n);
 
-	if (r->route_n && r->route_rank <= rank)
+	if (rank == FIELD_KEYS_MAX || (part->n && part->rank <= rank))
 		return;
-	r->route_rank = rank;
-	r->route_n = n < sizeof(r->route) ? n : sizeof(r->route);
-	memcpy(r->route, value, r->route_n);
+	part->rank = rank;
+	part->n = n < sizeof(part->text) ? n : sizeof(part->text);
+	memcpy(part->text, value, part->n);
 }
 
-static enum key_use look_up(struct span_reader *r, uint32_t id, const char *key, size_t n)
+static uint8_t use_of(const struct span_reader *r, const char *key, size_t n)
 {
-	enum key_use use = span_mapping_wants(r->sink.mapping, key, n) ? KEY_WANTED : KEY_OTHER;
+	uint8_t use = KEY_KNOWN;
 
-	for (char *const *k = r->sink.mapping->keys[FIELD_WEIGHT]; *k; k++)
-		if (strlen(*k) == n && !memcmp(*k, key, n))
-			use = KEY_WEIGHT;
-	if (route_rank(r, key, n) < FIELD_KEYS_MAX)
-		use = KEY_ROUTE;
+	for (enum span_field f = FIELD_SERVICE; f < FIELD_COUNT; f++)
+		if (rank_in(r, f, key, n) < FIELD_KEYS_MAX)
+			use |= f == FIELD_WEIGHT ? KEY_WEIGHT : is_part_of_name(f) ? KEY_NAMES : KEY_WANTED;
+	return use;
+}
+
+static uint8_t look_up(struct span_reader *r, uint32_t id, const char *key, size_t n)
+{
+	uint8_t use = use_of(r, key, n);
+
 	if (id >= r->n_wanted) {
 		size_t more = 2 * (size_t)id + 64;
 		uint8_t *grown = realloc(r->wanted, more);
@@ -107,7 +118,7 @@ static enum key_use look_up(struct span_reader *r, uint32_t id, const char *key,
 		r->wanted = grown;
 		r->n_wanted = more;
 	}
-	r->wanted[id] = (uint8_t)use;
+	r->wanted[id] = use;
 	return use;
 }
 
@@ -120,7 +131,7 @@ static bool is_read_whole(const struct span_reader *r, const struct span *span)
 	if (!s || names_set_count(r->sink.names) >= NAME_SETS_MAX / 4)
 		return false;
 	thinned = *s->thinned > s->ahead ? *s->thinned : s->ahead;
-	return !thinned || trace_id_lot(span->trace_high, span->trace_low) >> (64 - thinned) == 0;
+	return !thinned || span_trace_id_lot(span->trace_high, span->trace_low) >> (64 - thinned) == 0;
 }
 
 static void count_root(struct span_sampling *s, const struct span *span)
@@ -131,21 +142,21 @@ static void count_root(struct span_sampling *s, const struct span *span)
 	s->roots /= 2;
 }
 
-bool reader_begin_span(struct span_reader *r, struct span *span)
+bool span_reader_begin_span(struct span_reader *r, struct span *span)
 {
 	bool whole = is_read_whole(r, span);
 
 	if (whole && !span->parent)
 		count_root(r->sink.sampling, span);
-	reader_begin(r);
+	span_reader_begin(r);
 	span->flags |= whole ? SPAN_WHOLE : 0;
 	r->reads_more = whole && span->parent;
 	return !span->parent;
 }
 
-void reader_end_span(struct span_reader *r, struct span *span)
+void span_reader_end_span(struct span_reader *r, struct span *span)
 {
-	span->attributes = reader_set(r);
+	span->attributes = span_reader_set(r);
 	span->more = r->n_more ? names_set(r->sink.names, 0, r->more, r->n_more) : 0;
 }
 
@@ -160,11 +171,11 @@ static void keep_more(struct span_reader *r, uint32_t key, const char *value, si
 		r->more[r->n_more++] = (struct attribute){key, text};
 }
 
-void reader_attribute(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t value_n, bool all)
+void span_reader_attribute(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t value_n, bool all)
 {
 	unsigned s;
 	uint32_t id;
-	enum key_use use;
+	uint8_t use;
 
 	if (!key_n || !value_n || r->n == SPAN_ATTRIBUTES_MAX)
 		return;
@@ -172,16 +183,16 @@ void reader_attribute(struct span_reader *r, const char *key, size_t key_n, cons
 	if (!all && !r->reads_more && !(r->wanted_shapes[s / 64] >> (s % 64) & 1))
 		return;
 	id = names_text(r->sink.names, key, key_n);
-	use = id < r->n_wanted ? (enum key_use)r->wanted[id] : KEY_UNKNOWN;
-	if (use == KEY_UNKNOWN)
+	use = id < r->n_wanted ? r->wanted[id] : 0;
+	if (!use)
 		use = look_up(r, id, key, key_n);
-	if (use == KEY_WEIGHT) {
-		r->weight = weight_of_text(value, value_n);
+	if (use & KEY_WEIGHT) {
+		r->weight = span_weight_of_text(value, value_n);
 		return;
 	}
-	if (use == KEY_ROUTE)
-		keep_route(r, key, key_n, value, value_n);
-	if ((use == KEY_OTHER || use == KEY_ROUTE) && !all) {
+	for (enum span_field f = FIELD_ROUTE; use & KEY_NAMES && f <= FIELD_OPERATION; f++)
+		keep_part(r, f, key, key_n, value, value_n);
+	if (!(use & KEY_WANTED) && !all) {
 		if (r->reads_more)
 			keep_more(r, id, value, value_n);
 		return;
@@ -240,15 +251,71 @@ static void put_route(struct str *out, const char *route, size_t n)
 	}
 }
 
-static uint32_t name_by_route(struct span_reader *r, uint32_t operation)
+/* A name that says how, or with what, but not for what: "query", "grpc", "SELECT", or the operation alone. */
+static bool is_generic(const char *name, const struct name_part *operation)
+{
+	static const char *const words[] = {"query", "execute", "db", "sql", "grpc", "rpc", "redis", "mysql", "postgresql", "postgres",
+					    "mongodb", "cassandra", "kafka", "rabbitmq", "send", "publish", "receive", "process"};
+
+	if (is_method(name) || (strlen(name) == operation->n && !strncasecmp(name, operation->text, operation->n)))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcasecmp(name, words[i]))
+			return true;
+	return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")];
+}
+
+/* A method may be named with its service. */
+static void put_remote(struct str *out, const struct name_part *service, const struct name_part *method)
+{
+	if (!memchr(method->text, '/', method->n)) {
+		str_append(out, service->text, service->n);
+		str_puts(out, "/");
+	}
+	str_append(out, method->text, method->n);
+}
+
+/* The name with what the span is for, or nothing: the name says it, or it is not known. */
+static void put_name(const struct span_reader *r, const char *name, struct str *out)
+{
+	const struct name_part *route = &r->name[0], *target = &r->name[FIELD_TARGET - FIELD_ROUTE],
+			       *service = &r->name[FIELD_REMOTE - FIELD_ROUTE], *operation = &r->name[FIELD_OPERATION - FIELD_ROUTE];
+
+	if (route->n && is_method(name)) {
+		str_printf(out, "%s ", name);
+		put_route(out, route->text, route->n);
+	} else if (!is_generic(name, operation)) {
+		return;
+	} else if (service->n && operation->n) {
+		put_remote(out, service, operation);
+	} else if (target->n && !is_id(target->text, target->n)) {
+		if (operation->n)
+			str_append(out, operation->text, operation->n);
+		else
+			str_puts(out, name);
+		str_puts(out, " ");
+		put_route(out, target->text, target->n);
+	}
+}
+
+static uint32_t name_of(struct span_reader *r, uint32_t operation)
 {
 	_cleanup_str_ struct str name = {};
-	uint32_t text;
+	uint32_t text = 0;
 
-	str_printf(&name, "%s ", names_get(r->sink.names, operation));
-	put_route(&name, r->route, r->route_n);
-	text = name.error ? 0 : names_text(r->sink.names, name.data, name.len);
+	put_name(r, names_get(r->sink.names, operation), &name);
+	if (name.len && !name.error)
+		text = names_text(r->sink.names, name.data, name.len);
 	return text ? text : operation;
+}
+
+static bool has_parts(const struct span_reader *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < NAME_PARTS; i++)
+		n += r->name[i].n;
+	return n > 0;
 }
 
 /* Which unit times of our days would have to be in to be read as this one (ns); NULL = none. Small times are those of traces that begin
@@ -267,7 +334,7 @@ static const char *unit_mistaken(int64_t start)
 	return NULL;
 }
 
-int reader_put(struct span_reader *r, struct span *span)
+int span_reader_put(struct span_reader *r, struct span *span)
 {
 	const char *mistaken = span->start < OUR_DAYS_FIRST / 2 ? unit_mistaken(span->start) : NULL;
 
@@ -277,12 +344,12 @@ int reader_put(struct span_reader *r, struct span *span)
 				   span->id, mistaken);
 		return 0;
 	}
-	if (r->route_n && is_method(names_get(r->sink.names, span->operation)))
-		span->operation = name_by_route(r, span->operation);
+	if (has_parts(r))
+		span->operation = name_of(r, span->operation);
 	return r->sink.put(r->sink.state, span);
 }
 
-uint32_t reader_set(struct span_reader *r)
+uint32_t span_reader_set(struct span_reader *r)
 {
 	return r->n ? names_set(r->sink.names, 0, r->v, r->n) : 0;
 }
@@ -307,14 +374,14 @@ static uint32_t service_of(struct span_reader *r)
 			name = names_get(names, *key);
 			value = names_get(names, r->v[i].value);
 			if (ends_with(name, "pod.name") || ends_with(name, "PodName"))
-				return names_text(names, value, service_of_pod(value, strlen(value)));
+				return names_text(names, value, span_service_of_pod(value, strlen(value)));
 			return r->v[i].value;
 		}
 	}
 	return names_text(names, "unknown_service", strlen("unknown_service"));
 }
 
-uint32_t reader_resource(struct span_reader *r, uint32_t *ret_service)
+uint32_t span_reader_resource(struct span_reader *r, uint32_t *ret_service)
 {
 	*ret_service = service_of(r);
 	return names_set(r->sink.names, *ret_service, r->v, r->n);
@@ -335,14 +402,14 @@ static struct cached_resource *cache_place(struct span_reader *r, const uint8_t 
 	return &r->resources[h >> 32 & (CACHED - 1)];
 }
 
-const struct cached_resource *reader_cached(struct span_reader *r, const void *bytes, size_t n)
+const struct cached_resource *span_reader_cached(struct span_reader *r, const void *bytes, size_t n)
 {
 	const struct cached_resource *c = cache_place(r, bytes, n);
 
 	return c->set && c->n == n && !memcmp(c->bytes, bytes, n) ? c : NULL;
 }
 
-void reader_remember(struct span_reader *r, const void *bytes, size_t n, uint32_t set, uint32_t service)
+void span_reader_remember(struct span_reader *r, const void *bytes, size_t n, uint32_t set, uint32_t service)
 {
 	struct cached_resource *c = cache_place(r, bytes, n);
 	uint8_t *grown = c->bytes;
@@ -379,7 +446,7 @@ static size_t last_dash(const char *text, size_t n)
 	return n ? n - 1 : SIZE_MAX;
 }
 
-size_t service_of_pod(const char *pod, size_t n)
+size_t span_service_of_pod(const char *pod, size_t n)
 {
 	size_t dash = last_dash(pod, n), above;
 	bool number = true;
@@ -438,7 +505,7 @@ static uint64_t weight_of_member(const char *member, size_t n)
 	return 0;
 }
 
-uint64_t weight_of_tracestate(const char *text, size_t n)
+uint64_t span_weight_of_tracestate(const char *text, size_t n)
 {
 	char copy[512];
 
@@ -454,14 +521,14 @@ uint64_t weight_of_tracestate(const char *text, size_t n)
 	return 0;
 }
 
-uint64_t reader_weight(const struct span_reader *r, const char *tracestate, size_t n)
+uint64_t span_reader_weight(const struct span_reader *r, const char *tracestate, size_t n)
 {
-	uint64_t weight = n ? weight_of_tracestate(tracestate, n) : 0;
+	uint64_t weight = n ? span_weight_of_tracestate(tracestate, n) : 0;
 
 	return weight ? weight : r->weight ? r->weight : SPAN_WEIGHT_ONE;
 }
 
-uint64_t weight_of_text(const char *text, size_t n)
+uint64_t span_weight_of_text(const char *text, size_t n)
 {
 	char copy[32], *end;
 	double value;

@@ -119,7 +119,7 @@ static bool parse_moment(const struct text_field *f, int64_t *unit, int64_t *ret
 	if (!span_time_is_text(f))
 		return scaled(f, unit, ret);
 	*unit = 1;
-	return parse_timestamp(f->at, f->at + f->n, ret) == 0 && *ret >= 0;
+	return timestamp_parse(f->at, f->at + f->n, ret) == 0 && *ret >= 0;
 }
 
 /* Of the start, or the end, which this gives as well. */

@@ -94,20 +94,30 @@ static void test_what_does_not_end_is_told_from_what_is_wrong(void **state)
 	tape_free(&t);
 }
 
-static void test_what_is_no_json_is_refused_where_it_is(void **state)
+static void test_what_is_no_json_is_refused(void **state)
 {
-	static const struct {
-		const char *text;
-		size_t at;
-	} wrong[] = {{"[1,]", 3}, {"{\"a\" 1}", 5}, {"{\"a\":1,}", 7}, {"[01 ]", 1}, {"[1 2]", 3}, {"{]", 1}, {"[}", 1}, {"[nul]", 1},
-		     {"[\"\\x\"]", 0}, {"[\"a\tb\"]", 3}, {"[\"\\u12g4\"]", 0}, {"[1.]", 1}, {"[-]", 1}, {"[1e]", 1}, {",", 0}, {"[+1]", 1}};
+	static const char *const wrong[] = {"[1,]",	 "{\"a\" 1}",  "{\"a\":1,}",	  "[01 ]", "[1 2]", "{]",   "[}", "[nul]",
+					    "[\"\\x\"]", "[\"a\tb\"]", "[\"\\u12g4\"]", "[1.]",  "[-]",   "[1e]", ",",  "[+1]"};
 	struct tape t = {};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(tape_read(&t, wrong[i].text, strlen(wrong[i].text)), -EINVAL);
-		if (wrong[i].at)
-			assert_int_equal(t.end, wrong[i].at);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(tape_read(&t, wrong[i], strlen(wrong[i])), -EINVAL);
+	tape_free(&t);
+}
+
+/* A reader continues at a whole line behind one that was cut off. */
+static void test_what_is_cut_off_is_wrong_where_the_next_line_begins(void **state)
+{
+	static const char *const cut[] = {"{\"a\":1\n{\"b\":2}", "{\"a\":[1\n{\"b\":2}", "{\"a\":\"x\n{\"b\":2}", "{\"a\":{\"b\":{}\n{\"b\":2}"};
+	struct tape t = {};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+		size_t line = (size_t)(strchr(cut[i], '\n') - cut[i]);
+
+		assert_int_equal(tape_read(&t, cut[i], strlen(cut[i])), -EINVAL);
+		assert_in_range(t.end, line, line + 1);
 	}
 	tape_free(&t);
 }
@@ -165,5 +175,5 @@ static void test_numbers_have_bounds(void **state)
 
 RUN_TESTS(cmocka_unit_test(test_values_are_found_by_their_keys), cmocka_unit_test(test_keys_come_with_their_values),
 	  cmocka_unit_test(test_escapes_are_what_they_mean), cmocka_unit_test(test_what_does_not_end_is_told_from_what_is_wrong),
-	  cmocka_unit_test(test_what_is_no_json_is_refused_where_it_is), cmocka_unit_test(test_bytes_that_are_no_text_are_replaced_and_told),
+	  cmocka_unit_test(test_what_is_no_json_is_refused), cmocka_unit_test(test_what_is_cut_off_is_wrong_where_the_next_line_begins), cmocka_unit_test(test_bytes_that_are_no_text_are_replaced_and_told),
 	  cmocka_unit_test(test_depth_costs_no_stack), cmocka_unit_test(test_numbers_have_bounds))

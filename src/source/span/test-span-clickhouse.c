@@ -105,7 +105,7 @@ static int collect(void *state, const struct span *span)
 	return 0;
 }
 
-static struct collected read_table(struct span_selection selection)
+static struct collected read_table(struct span_clickhouse_selection selection)
 {
 	static const struct http_route routes[] = {{"POST", "/", answer, 1 << 16, SCOPE_ALL}, {}};
 	char token_file[] = "/tmp/whyslow-token-XXXXXX", url[64], *error = NULL;
@@ -146,12 +146,13 @@ static struct collected read_table(struct span_selection selection)
 
 static const char *value(const struct collected *c, uint32_t set, const char *key)
 {
-	return names_get(c->names, set_value(names_get_set(c->names, set), names_find(c->names, key)));
+	return names_get(c->names,
+			 attribute_set_value(names_get_set(c->names, set), names_find(c->names, key)));
 }
 
 static void the_exporters_table_is_spans(void **state)
 {
-	struct collected c = read_table((struct span_selection){0, INT64_MAX, 0, 1});
+	struct collected c = read_table((struct span_clickhouse_selection){0, INT64_MAX, 0, 1});
 
 	(void)state;
 	assert_int_equal(c.result, 0);
@@ -183,7 +184,7 @@ static void the_exporters_table_is_spans(void **state)
 
 static void a_piece_asks_for_its_time_and_cells_only(void **state)
 {
-	struct collected c = read_table((struct span_selection){T, T + 10, 3, 8});
+	struct collected c = read_table((struct span_clickhouse_selection){T, T + 10, 3, 8});
 
 	(void)state;
 	assert_int_equal(c.result, 0);
@@ -202,7 +203,7 @@ static void damaged_answers_do_no_harm(void **state)
 		struct collected c;
 
 		mutations = 1 + i % 4;
-		c = read_table((struct span_selection){0, INT64_MAX, 0, 1});
+		c = read_table((struct span_clickhouse_selection){0, INT64_MAX, 0, 1});
 		assert_true(c.result <= 0);
 		names_free(c.names);
 	}

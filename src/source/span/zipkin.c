@@ -27,22 +27,22 @@ static void take(struct span_reader *r, const char *key, const struct tape_value
 	const char *text = tape_text(value, &n);
 
 	if (text)
-		reader_attribute(r, key, strlen(key), text, n, all);
+		span_reader_attribute(r, key, strlen(key), text, n, all);
 }
 
 static void read_process(struct span_reader *r, const struct tape_value *span, struct span *ret)
 {
 	const struct tape_value *local = tape_get(span, "localEndpoint");
 
-	reader_begin(r);
+	span_reader_begin(r);
 	take(r, "service.instance.id", tape_get(local, "ipv4"), true);
 	take(r, "service.name", tape_get(local, "serviceName"), true);
-	ret->resource = reader_resource(r, &ret->service);
+	ret->resource = span_reader_resource(r, &ret->service);
 }
 
 static void read_tags(struct span_reader *r, const struct tape_value *json, struct span *span)
 {
-	bool all = reader_begin_span(r, span);
+	bool all = span_reader_begin_span(r, span);
 
 	TAPE_PAIRS(key, tape_get(json, "tags")) {
 		size_t n;
@@ -52,11 +52,11 @@ static void read_tags(struct span_reader *r, const struct tape_value *json, stru
 			continue;
 		if (span_tag_is_error(key->text, key->n, text, n))
 			span->flags |= SPAN_ERROR;
-		reader_attribute(r, key->text, key->n, text, n, all);
+		span_reader_attribute(r, key->text, key->n, text, n, all);
 	}
 	take(r, "peer.service", tape_get(tape_get(json, "remoteEndpoint"), "serviceName"), all);
-	reader_end_span(r, span);
-	span->weight = reader_weight(r, "", 0);
+	span_reader_end_span(r, span);
+	span->weight = span_reader_weight(r, "", 0);
 }
 
 static bool read_times(const struct tape_value *json, struct span *span)
@@ -79,7 +79,7 @@ static int read_span(struct span_reader *r, const char *file, uint64_t offset, c
 	const struct tape_value *trace = tape_get(json, "traceId"), *id = tape_get(json, "id"), *parent = tape_get(json, "parentId"),
 				*name = tape_get(json, "name"), *kind = tape_get(json, "kind");
 
-	if (tape_is(trace, TAPE_TEXT) && !reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
+	if (tape_is(trace, TAPE_TEXT) && !span_reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
 		return 0;
 	span.id = tape_is(id, TAPE_TEXT) ? span_id_of_text(id->text, id->n) : 0;
 	span.parent = tape_is(parent, TAPE_TEXT) ? span_id_of_text(parent->text, parent->n) : 0;
@@ -98,25 +98,25 @@ static int read_span(struct span_reader *r, const char *file, uint64_t offset, c
 		span.kind = (uint8_t)span_kind_of_text(kind->text, kind->n);
 	read_process(r, json, &span);
 	read_tags(r, json, &span);
-	return reader_put(r, &span);
+	return span_reader_put(r, &span);
 }
 
 /* A span, or a trace: a list of them. */
 static int read_element(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *json)
 {
-	return tape_is(json, TAPE_ARRAY) ? json_each(r, name, offset, json, read_span) : read_span(r, name, offset, json);
+	return tape_is(json, TAPE_ARRAY) ? span_json_each(r, name, offset, json, read_span) : read_span(r, name, offset, json);
 }
 
 static int read_all(struct span_reader *r, struct input *in)
 {
 	static const char *const keys[] = {NULL};
 
-	return json_elements(r, in, keys, read_element);
+	return span_json_elements(r, in, keys, read_element);
 }
 
 static bool recognises(const uint8_t *head, size_t n)
 {
-	return json_mentions(head, n, "\"traceId\"") && json_mentions(head, n, "\"id\"") && !json_mentions(head, n, "\"spanId\"");
+	return span_json_mentions(head, n, "\"traceId\"") && span_json_mentions(head, n, "\"id\"") && !span_json_mentions(head, n, "\"spanId\"");
 }
 
 const struct span_source source_zipkin = {

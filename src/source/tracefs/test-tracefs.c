@@ -252,7 +252,7 @@ static const struct event *event(const struct trace *t, enum event_kind kind, si
 	for (size_t i = 0; i < t->n_events; i++)
 		if (t->events[i].kind == kind && n-- == 0)
 			return &t->events[i];
-	fail_msg("no %s", event_kind_name(kind));
+	fail_msg("no %s", trace_event_name(kind));
 	return NULL;
 }
 

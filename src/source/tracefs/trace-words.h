@@ -5,8 +5,9 @@
 
 /* Host, kernel, clocks. */
 void trace_describe_machine(struct trace *t);
-/* exe and unit of the processes that still live. Takes no lock of their memory: called where nothing may block. */
-void trace_describe_threads(const char *proc_root, struct trace *t);
+/* exe and unit of the processes that still live. Takes no lock of their memory: called where nothing may block. `most` > 0: of more
+ * processes than that only those of which events speak. */
+void trace_describe_threads(const char *proc_root, size_t most, struct trace *t);
 /* What a thread waits for in a system call (model/event/calls.h), CALL_BY_FILE where its first argument decides; a negative number: in
  * none, so for a page. */
 uint8_t trace_call(int64_t number);

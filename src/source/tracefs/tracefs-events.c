@@ -175,7 +175,7 @@ static void on_reclaim(struct translation *x, const struct tracefs_record *r)
 
 static void on_irq(struct translation *x, const struct tracefs_record *r)
 {
-	struct cpu_now *c = &x->cpus[r->cpu];
+	struct tracefs_cpu *c = &x->cpus[r->cpu];
 
 	c->irq_from = r->time;
 	c->irq = (r->point == POINT_TIMER ? EVENT_TIMER_VECTOR : (uint32_t)r->values[0]) + 1;
@@ -184,7 +184,7 @@ static void on_irq(struct translation *x, const struct tracefs_record *r)
 
 static void on_irq_end(struct translation *x, const struct tracefs_record *r)
 {
-	struct cpu_now *c = &x->cpus[r->cpu];
+	struct tracefs_cpu *c = &x->cpus[r->cpu];
 	bool timer = r->point == POINT_TIMER_END;
 	struct event *e = c->irq_from ? translation_put(x, r, r->thread, EVENT_IRQ, timer ? IRQ_TIMER : 0) : NULL;
 
@@ -200,7 +200,7 @@ static void on_irq_end(struct translation *x, const struct tracefs_record *r)
 
 static void on_softirq(struct translation *x, const struct tracefs_record *r)
 {
-	struct cpu_now *c = &x->cpus[r->cpu];
+	struct tracefs_cpu *c = &x->cpus[r->cpu];
 
 	c->softirq_from = r->time;
 	c->softirq_nested = c->irq_total;
@@ -210,7 +210,7 @@ static void on_softirq(struct translation *x, const struct tracefs_record *r)
 
 static void on_softirq_end(struct translation *x, const struct tracefs_record *r)
 {
-	struct cpu_now *c = &x->cpus[r->cpu];
+	struct tracefs_cpu *c = &x->cpus[r->cpu];
 	struct event *e = c->softirq_from ? translation_put(x, r, r->thread, EVENT_SOFTIRQ, 0) : NULL;
 
 	if (e) {

@@ -34,7 +34,7 @@ static int list_local_sockets(struct tracefs_files *f)
 	if (r < 0)
 		return r == -ENOMEM ? r : 0; /* a kernel without them */
 	r = text_file_read(&file);
-	for (const char *line = next_line(file.data); r == 0 && *line; line = next_line(line)) {
+	for (const char *line = text_next_line(file.data); r == 0 && *line; line = text_next_line(line)) {
 		unsigned long long inode;
 
 		if (sscanf(line, "%*s %*s %*s %*s %*s %*s %llu", &inode) == 1)

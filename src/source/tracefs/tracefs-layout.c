@@ -54,7 +54,7 @@ static bool parse_field(const char *line, struct field_line *ret)
 	char declared[160];
 	char *name, *bracket;
 
-	line = skip_blanks(line);
+	line = text_skip_blanks(line);
 	if (sscanf(line, "field:%159[^;]; offset:%u; size:%u; signed:%u;", declared, &offset, &size, &is_signed) < 3 ||
 	    offset > UINT16_MAX || size > UINT16_MAX)
 		return false;
@@ -127,13 +127,13 @@ int tracefs_parse_format(const char *text, enum trace_point point, struct tracef
 {
 	uint64_t id = UINT64_MAX;
 
-	for (const char *line = text; *line; line = next_line(line)) {
+	for (const char *line = text; *line; line = text_next_line(line)) {
 		struct field_line f;
 
 		if (str_starts(line, "ID:")) {
 			const char *at = line + strlen("ID:");
 
-			(void)scan_number(&at, &id);
+			(void)text_scan_number(&at, &id);
 		} else if (parse_field(line, &f)) {
 			take_field(&f, point, l);
 		}
@@ -158,7 +158,7 @@ int tracefs_parse_page_header(const char *text, struct tracefs_layout *l)
 {
 	struct tracefs_field data = {};
 
-	for (const char *line = text; *line; line = next_line(line)) {
+	for (const char *line = text; *line; line = text_next_line(line)) {
 		struct field_line f;
 
 		if (!parse_field(line, &f))

@@ -53,7 +53,7 @@ static void describe_blocked(struct translation *x, struct known *k, struct even
 
 static void describe_preempted(struct translation *x, struct known *k, const struct tracefs_record *r, struct event *e)
 {
-	const struct cpu_now *c = &x->cpus[r->cpu];
+	const struct tracefs_cpu *c = &x->cpus[r->cpu];
 	int64_t prio = r->values[1], next_prio = r->values[4];
 
 	e->out.call = call_of(x, k, e);
@@ -95,7 +95,7 @@ void tracefs_on_switch(struct translation *x, const struct tracefs_record *r)
 
 /* --- wake-ups --- */
 
-static uint8_t waker_context(const struct cpu_now *c, uint8_t context, uint16_t *ret_vector)
+static uint8_t waker_context(const struct tracefs_cpu *c, uint8_t context, uint16_t *ret_vector)
 {
 	if (context & CONTEXT_HARDIRQ) {
 		*ret_vector = (uint16_t)(c->irq ? c->irq - 1 : EVENT_TIMER_VECTOR); /* untold interrupts are mostly the timer's */
@@ -108,7 +108,7 @@ static uint8_t waker_context(const struct cpu_now *c, uint8_t context, uint16_t 
 void tracefs_on_waking(struct translation *x, const struct tracefs_record *r)
 {
 	struct known *k = translation_find(x, r->values[0]);
-	const struct cpu_now *c = &x->cpus[r->cpu];
+	const struct tracefs_cpu *c = &x->cpus[r->cpu];
 
 	if (!k)
 		return;

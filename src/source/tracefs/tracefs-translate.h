@@ -31,7 +31,7 @@ struct known {
 	char comm[TRACE_COMM + 1];
 };
 
-struct cpu_now {
+struct tracefs_cpu {
 	uint32_t arrival;
 	uint64_t irq_from, irq_total;
 	uint64_t softirq_from, softirq_nested;
@@ -46,7 +46,7 @@ struct translation {
 	const struct tracefs_layout *layout;
 	struct tracefs_files *files;
 	struct hmap threads; /* (tid, 0) -> struct known */
-	struct cpu_now *cpus;
+	struct tracefs_cpu *cpus;
 	uint32_t n_cpus;
 	int error;
 };

@@ -89,7 +89,7 @@ static uint64_t start_of(uint64_t pid)
 	struct proc_stat stat;
 
 	snprintf(path, sizeof(path), "%llu/stat", (unsigned long long)pid);
-	if (attribute_take("/proc", path, text, sizeof(text)) < 0 || proc_parse_stat(text, &stat) < 0)
+	if (text_attribute_take("/proc", path, text, sizeof(text)) < 0 || proc_parse_stat(text, &stat) < 0)
 		return 0;
 	return stat.start;
 }
@@ -114,7 +114,7 @@ static bool parse_owner(const char *name, struct owner *ret)
 
 int tracefs_sweep(const char *tracing)
 {
-	_cleanup_(close_folder) DIR *folder = NULL;
+	_cleanup_(folder_close) DIR *folder = NULL;
 	char path[400];
 	struct dirent *entry;
 	int swept = 0;
@@ -154,7 +154,7 @@ static int make_instance(struct tracefs *f)
 
 static int find_cpus(struct tracefs *f)
 {
-	_cleanup_(close_folder) DIR *folder = NULL;
+	_cleanup_(folder_close) DIR *folder = NULL;
 	char path[400];
 	struct dirent *entry;
 
@@ -213,7 +213,7 @@ static int enable(struct tracefs *f)
 
 static const char *why_not(int r)
 {
-	return kernel_is_confidential("/sys") ? "the kernel is locked down (lockdown=confidentiality): it has no trace events" :
+	return lockdown_is_confidential("/sys") ? "the kernel is locked down (lockdown=confidentiality): it has no trace events" :
 	       r == -EPERM || r == -EACCES ? "the flight recorder needs root: start the recorder as root" :
 	       r == -ENOMEM ? "there is no memory for the flight recorder's buffers: lower ring.size" :
 			      "this kernel has neither BTF and BPF (6.1 or later) nor tracefs for the flight recorder";
@@ -242,7 +242,7 @@ int tracefs_open(const struct tracefs_options *options, struct tracefs **ret, co
 		r = set_up(f, options->bytes);
 	if (r == 0)
 		r = enable(f);
-	f->began = (uint64_t)monotonic_now();
+	f->began = (uint64_t)clock_monotonic();
 	if (r < 0) {
 		*ret_why = why_not(r);
 		tracefs_close(f);
@@ -261,7 +261,7 @@ void tracefs_close(struct tracefs *f)
 		for (int i = 0; rmdir(f->instance) < 0 && errno == EBUSY && i < SWEEP_TRIES; i++)
 			usleep(SWEEP_PAUSE);
 	}
-	close_fd(&f->root);
+	cleanup_fd(&f->root);
 	if (f->mounted)
 		(void)umount(TRACING); /* busy: another one has come to use it */
 	for (uint32_t i = 0; f->cpus && i < f->n_cpus; i++)
@@ -370,7 +370,7 @@ int tracefs_freeze_since(struct tracefs *f, uint64_t since, struct trace *ret)
 
 	if (r < 0)
 		return r;
-	t.frozen = (uint64_t)monotonic_now();
+	t.frozen = (uint64_t)clock_monotonic();
 	t.source = "tracefs";
 	t.has_wakers = true;
 	t.has_block = f->layout.points[POINT_ISSUE].there;
@@ -388,7 +388,7 @@ int tracefs_freeze_since(struct tracefs *f, uint64_t since, struct trace *ret)
 	trace_cut(&t, since);
 	for (uint32_t i = 0; i < f->n_cpus; i++)
 		trim(f, &f->cpus[i]);
-	trace_describe_threads("/proc", &t);
+	trace_describe_threads("/proc", 0, &t);
 	r = trace_finish(&t);
 	if (r < 0)
 		return r;

@@ -42,7 +42,7 @@ int blocks_pack(const char *bytes, struct block_ends ends, int level, struct str
 	return r;
 }
 
-size_t pack_checked(void *to, size_t room, const void *from, size_t n, int level)
+size_t blocks_pack_checked(void *to, size_t room, const void *from, size_t n, int level)
 {
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 	size_t used;

@@ -18,4 +18,4 @@ int blocks_pack(const char *bytes, struct block_ends ends, int level, struct str
 
 /* ZSTD_compress() with a checksum of what was packed: unpacking then fails on any wrong byte. What earlier versions packed has
  * none, and is unpacked the same way. Returns what ZSTD_compress() does. */
-size_t pack_checked(void *to, size_t room, const void *from, size_t n, int level);
+size_t blocks_pack_checked(void *to, size_t room, const void *from, size_t n, int level);

@@ -71,7 +71,8 @@ static int find_activity(const struct subject *s, struct activity *a)
 	return list_ticks(a, all);
 }
 
-void choose_base(const struct subject *s, struct activity *a, const struct column *columns, size_t rank)
+void chunk_choose_base(const struct subject *s, struct activity *a, const struct written_column *columns,
+		       size_t rank)
 {
 	size_t own = columns[rank].feature, best = a->n;
 
@@ -120,7 +121,8 @@ static bool takes_rest(const struct scale *s, const struct series *series, const
 
 /* What rounding leaves over is carried into later values as far as they can take it, and then once more from the
  * beginning: a small rest is short to write. False if the rest cannot be put anywhere within 1 %. */
-static bool round_values(const struct writer *w, const struct series *s, uint16_t *codes, int64_t *ret_rest)
+static bool round_values(const struct chunk_writer *w, const struct series *s, uint16_t *codes,
+			 int64_t *ret_rest)
 {
 	int64_t carry = 0;
 
@@ -135,7 +137,7 @@ static bool round_values(const struct writer *w, const struct series *s, uint16_
 	return takes_rest(&w->scale, s, codes, carry);
 }
 
-static int round_series(const struct writer *w, const struct series *s, struct rounded *ret)
+static int round_series(const struct chunk_writer *w, const struct series *s, struct rounded *ret)
 {
 	uint16_t *codes = malloc(s->n * sizeof(*codes));
 
@@ -149,7 +151,7 @@ static int round_series(const struct writer *w, const struct series *s, struct r
 	return 0;
 }
 
-static int round_subject(const struct writer *w, const struct subject *s, struct activity *a)
+static int round_subject(const struct chunk_writer *w, const struct subject *s, struct activity *a)
 {
 	int r = 0;
 
@@ -162,7 +164,7 @@ static int round_subject(const struct writer *w, const struct subject *s, struct
 	return r;
 }
 
-int activity_of(const struct writer *w, const struct subject *s, struct activity *a)
+int activity_of(const struct chunk_writer *w, const struct subject *s, struct activity *a)
 {
 	int r = find_activity(s, a);
 

@@ -10,15 +10,15 @@
 #include "store/chunk/predictor.h"
 
 /* Gaps to places: which of the base's ticks. False on damage. */
-static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool sparse, const uint32_t *base,
-			  uint32_t shift, uint32_t *ticks)
+static bool decode_places(struct entropy_reader *t, size_t n, size_t n_base, bool sparse,
+			  const uint32_t *base, uint32_t shift, uint32_t *ticks)
 {
-	const struct token_model *const *models = &t->models[gap_model(n, n_base, sparse)];
-	struct token_state at = t->at;
+	const struct entropy_model *const *models = &t->models[chunk_gap_model(n, n_base, sparse)];
+	struct entropy_state at = t->at;
 	uint64_t next = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		gap = token_number(&at, models[gap > 0], EXACT_GAPS);
+		gap = entropy_number(&at, models[gap > 0], EXACT_GAPS);
 		if (gap >= n_base - next)
 			return false;
 		next += gap;
@@ -33,8 +33,8 @@ static bool decode_places(struct token_reader *t, size_t n, size_t n_base, bool 
 /* What decoding a chunk has next to its directory. */
 struct decoder {
 	struct chunk *chunk;
-	struct token_reader gaps, values;
-	const struct token_model *by_context[CONTEXTS]; /* of the column's values */
+	struct entropy_reader gaps, values;
+	const struct entropy_model *by_context[CONTEXTS]; /* of the column's values */
 	/* room for what is not asked for, and where it is free */
 	uint32_t *ticks;
 	uint16_t *codes;
@@ -43,20 +43,20 @@ struct decoder {
 };
 
 /* How far from what was to be expected the next code lies. */
-static inline int64_t read_distance(struct token_state *at, const struct decoder *d, unsigned context)
+static inline int64_t read_distance(struct entropy_state *at, const struct decoder *d, unsigned context)
 {
-	return unfold_sign(token_number(at, d->by_context[context], EXACT_DISTANCES));
+	return precision_unfold_sign(entropy_number(at, d->by_context[context], EXACT_DISTANCES));
 }
 
 /* False for what is no code. */
 static bool decode_alone(struct decoder *d, size_t n, uint16_t *codes)
 {
-	struct token_state at = d->values.at;
+	struct entropy_state at = d->values.at;
 	int64_t end = d->chunk->scale.n;
 	struct predictor p = {};
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t code = predicted(&p) + read_distance(&at, d, predictor_context(&p));
+		int64_t code = predictor_expect(&p) + read_distance(&at, d, predictor_context(&p));
 
 		if (code < 0 || code >= end)
 			return false;
@@ -70,17 +70,17 @@ static bool decode_alone(struct decoder *d, size_t n, uint16_t *codes)
 static bool decode_beside(struct decoder *d, size_t n, const uint16_t *beside, int32_t ratio, uint16_t *codes)
 {
 	const struct scale *scale = &d->chunk->scale;
-	struct pair_predictor p = pair_begin(ratio);
-	struct token_state at = d->values.at;
+	struct pair_predictor p = pair_predictor_begin(ratio);
+	struct entropy_state at = d->values.at;
 
 	for (size_t i = 0; i < n; i++) {
-		struct expected e = pair_expect(&p, scale, beside[i]);
+		struct expected e = pair_predictor_expect(&p, scale, beside[i]);
 		int64_t code = e.code + read_distance(&at, d, e.context);
 
 		if (code < 0 || code >= scale->n)
 			return false;
 		codes[i] = (uint16_t)code;
-		pair_learn(&p, scale, beside[i], &e, (int32_t)code);
+		pair_predictor_learn(&p, scale, beside[i], &e, (int32_t)code);
 	}
 	d->values.at = at;
 	return true;
@@ -138,19 +138,20 @@ static bool decode_rounded(struct decoder *d, const struct chunk_column *column,
 
 static bool decode_exact(struct decoder *d, const struct column_series *s, bool gauge, int64_t *values)
 {
-	struct token_state at = d->values.at;
+	struct entropy_state at = d->values.at;
 	struct predictor p = {};
 	uint64_t level = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		int64_t code = predicted(&p) + read_distance(&at, d, predictor_context(&p));
+		int64_t code = predictor_expect(&p) + read_distance(&at, d, predictor_context(&p));
 		uint64_t u;
 
 		if (code < 0 || code >= EXACT_CODES)
 			return false;
 		predictor_learn(&p, (int32_t)code);
-		u = exact_value((unsigned)code, token_raw(&at, exact_bits((unsigned)code)));
-		level = (gauge ? level : 0) + (uint64_t)unfold_sign(u);
+		u = precision_exact_value((unsigned)code,
+					  entropy_raw(&at, precision_exact_bits((unsigned)code)));
+		level = (gauge ? level : 0) + (uint64_t)precision_unfold_sign(u);
 		if (values)
 			values[i] = (int64_t)level;
 		if (gauge && i == 0)
@@ -222,57 +223,57 @@ static int open_column(struct decoder *d, const struct chunk_column *column)
 {
 	struct reader tables = column->gap_tables, bytes = column->gap_bytes;
 	bool relative = d->chunk->version >= CHUNK_POINTS;
-	int r = tokens_open(&d->gaps, &tables, &bytes, relative);
+	int r = entropy_open(&d->gaps, &tables, &bytes, relative);
 
 	if (r < 0 || !(column->wanted || column->valued))
 		return r;
 	tables = column->value_tables;
 	bytes = column->value_bytes;
-	r = tokens_open(&d->values, &tables, &bytes, relative);
+	r = entropy_open(&d->values, &tables, &bytes, relative);
 	choose_models(d, column);
 	return r;
 }
 
 /* From one point to the next, at which values begin; of the first block they begin at once. */
-static bool decode_block(struct decoder *d, struct chunk_column *column, size_t begin, size_t end, const struct token_point *point)
+static bool decode_block(struct decoder *d, struct chunk_column *column, size_t begin, size_t end, const struct entropy_put_point *point)
 {
-	size_t until = needed_until(column, begin, end);
+	size_t until = chunk_needed_until(column, begin, end);
 
 	for (size_t i = begin; i < end; i++)
 		if (!decode_ticks(d, column, &column->series[i]))
 			return false;
 	if (!(column->wanted || column->valued) || until == begin)
 		return true;
-	if (begin && !token_seek(&d->values, point))
+	if (begin && !entropy_seek(&d->values, point))
 		return false;
 	for (size_t i = begin; i < until; i++)
 		if (!decode_values(d, column, &column->series[i]))
 			return false;
-	return !token_overran(&d->values.at);
+	return !entropy_overran(&d->values.at);
 }
 
 static int decode_column(struct decoder *d, struct chunk_column *column)
 {
-	size_t until = needed_until(column, 0, column->n_series);
+	size_t until = chunk_needed_until(column, 0, column->n_series);
 	struct reader points = column->points;
-	struct token_point point = {};
+	struct entropy_put_point point = {};
 	bool good = true;
 	int r = open_column(d, column);
 
 	for (size_t begin = 0, end; r == 0 && good && begin < until; begin = end) {
-		end = block_end(column, begin);
-		good = (!begin || token_point_read(&points, &point)) &&
+		end = chunk_block_end(column, begin);
+		good = (!begin || entropy_point_read(&points, &point)) &&
 		       decode_block(d, column, begin, end < until ? end : until, &point);
 	}
-	return r < 0 ? r : good && !token_overran(&d->gaps.at) ? 0 : -EBADMSG;
+	return r < 0 ? r : good && !entropy_overran(&d->gaps.at) ? 0 : -EBADMSG;
 }
 
-static int decode_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps,
+static int decode_activities(struct chunk *c, enum entity_kind kind, struct entropy_reader *gaps,
 			     uint32_t *room)
 {
 	struct kind_part *part = &c->kinds[kind];
 	struct reader tables = part->tables, bytes = part->bytes;
-	int r = tokens_open(gaps, &tables, &bytes, c->version >= CHUNK_POINTS);
+	int r = entropy_open(gaps, &tables, &bytes, c->version >= CHUNK_POINTS);
 
 	for (size_t i = 0; r == 0 && i < c->n_members; i++) {
 		struct member *m = &c->members[i];
@@ -290,7 +291,7 @@ static int decode_activities(struct chunk *c, enum entity_kind kind, struct toke
 		for (uint32_t t = 0; t < m->n_active; t++)
 			m->active[t] = c->first_tick + t;
 	}
-	return r < 0 ? r : token_overran(&gaps->at) ? -EBADMSG : 0;
+	return r < 0 ? r : entropy_overran(&gaps->at) ? -EBADMSG : 0;
 }
 
 static size_t count_active(const struct chunk *c, enum entity_kind kind)
@@ -302,7 +303,7 @@ static size_t count_active(const struct chunk *c, enum entity_kind kind)
 	return n;
 }
 
-static int ensure_activities(struct chunk *c, enum entity_kind kind, struct token_reader *gaps)
+static int ensure_activities(struct chunk *c, enum entity_kind kind, struct entropy_reader *gaps)
 {
 	struct kind_part *part = &c->kinds[kind];
 	int r;
@@ -359,7 +360,7 @@ int chunk_decode(struct chunk *c)
 	}
 	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
 		r = decode_kind(&d, kind);
-	token_reader_free(&d.gaps);
-	token_reader_free(&d.values);
+	entropy_reader_free(&d.gaps);
+	entropy_reader_free(&d.values);
 	return r;
 }

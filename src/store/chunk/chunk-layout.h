@@ -20,7 +20,7 @@
 	256 /* a column with fewer values has one model: tables would cost more than they save */
 
 /* Models of gaps: by how dense the series is within its base, two each: the second is for after a gap. */
-static inline unsigned gap_model(size_t n, size_t n_base, bool sparse)
+static inline unsigned chunk_gap_model(size_t n, size_t n_base, bool sparse)
 {
 	return sparse ? 0 : 2 * (unsigned)(n * 8 / (n_base + 1));
 }

@@ -17,7 +17,7 @@ static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
 	size_t n, n_features;
 	const char *name = str_read_blob(in, &n);
 	const struct feature *features = features_of(kind, &n_features);
-	int64_t quantum = (int64_t)read_varint(in);
+	int64_t quantum = (int64_t)reader_varint(in);
 
 	if (in->bad || quantum <= 0)
 		return -EBADMSG;
@@ -37,7 +37,7 @@ static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
 static int read_version(struct chunk *c, struct reader *in)
 {
 	struct reader peek = *in;
-	uint64_t mark = read_varint(&peek);
+	uint64_t mark = reader_varint(&peek);
 
 	if (mark < CHUNK_MARK)
 		return 0; /* the vocabulary's */
@@ -51,7 +51,7 @@ static int read_vocabulary(struct chunk *c, struct reader *in)
 	for (enum entity_kind kind = ENTITY_PROCESS; kind < ENTITY_KIND_END; kind++) {
 		struct kind_part *part = &c->kinds[kind];
 
-		part->n_words = read_varint(in);
+		part->n_words = reader_varint(in);
 		if (in->bad || part->n_words > FEATURES_MAX)
 			return -EBADMSG;
 		part->words = calloc(part->n_words + 1, sizeof(*part->words));
@@ -66,10 +66,10 @@ static int read_vocabulary(struct chunk *c, struct reader *in)
 
 static int read_ticks(struct chunk *c, struct reader *in)
 {
-	c->n_ticks = (uint32_t)read_varint(in);
-	c->boot = take_part(in);
-	c->wall = take_part(in);
-	c->span = take_part(in);
+	c->n_ticks = (uint32_t)reader_varint(in);
+	c->boot = chunk_take_part(in);
+	c->wall = chunk_take_part(in);
+	c->span = chunk_take_part(in);
 	/* each takes a byte at least: this bounds what a damaged number can ask for */
 	return in->bad || c->n_ticks > (size_t)(c->boot.end - c->boot.at) ? -EBADMSG : 0;
 }
@@ -77,7 +77,7 @@ static int read_ticks(struct chunk *c, struct reader *in)
 /* Only where each definition is; what they say is read by the plan. */
 static int read_members(struct chunk *c, struct reader *in)
 {
-	c->n_members = read_varint(in);
+	c->n_members = reader_varint(in);
 	if (in->bad || c->n_members > (size_t)(in->end - in->at))
 		return -EBADMSG;
 	c->members = calloc(c->n_members + 1, sizeof(*c->members));
@@ -85,9 +85,9 @@ static int read_members(struct chunk *c, struct reader *in)
 		return -ENOMEM;
 	c->subjects = *in;
 	for (size_t i = 0; i < c->n_members; i++) {
-		struct reader definition = take_part(in);
-		uint64_t id = read_varint(&definition), kind = read_varint(&definition);
-		uint64_t first = read_varint(in), ended = read_varint(in);
+		struct reader definition = chunk_take_part(in);
+		uint64_t id = reader_varint(&definition), kind = reader_varint(&definition);
+		uint64_t first = reader_varint(in), ended = reader_varint(in);
 
 		if (in->bad || definition.bad || !id || kind < ENTITY_PROCESS || kind >= ENTITY_KIND_END ||
 		    first > c->n_ticks || ended > c->n_ticks)
@@ -102,10 +102,10 @@ static int skip_notes(struct chunk *c, struct reader *in)
 	uint64_t n;
 
 	c->notes = *in;
-	for (n = read_varint(in); n && !in->bad; n--) {
-		read_varint(in);
-		read_svarint(in);
-		take_part(in);
+	for (n = reader_varint(in); n && !in->bad; n--) {
+		reader_varint(in);
+		reader_svarint(in);
+		chunk_take_part(in);
 	}
 	return in->bad ? -EBADMSG : 0;
 }
@@ -122,14 +122,14 @@ static int read_series(struct chunk *c, struct chunk_column *column)
 		struct column_series *s = &column->series[i];
 		uint64_t base, n;
 
-		member += read_varint(&planes[0]);
-		base = read_varint(&planes[2]);
+		member += reader_varint(&planes[0]);
+		base = reader_varint(&planes[2]);
 		s->exact = base & 1;
 		s->whole = c->version >= CHUNK_POINTS && base & 2;
 		base /= c->version >= CHUNK_POINTS ? 4 : 2;
-		n = s->whole ? 0 : read_varint(&planes[1]);
+		n = s->whole ? 0 : reader_varint(&planes[1]);
 		if (!s->exact)
-			s->rest = read_svarint(&planes[3]);
+			s->rest = reader_svarint(&planes[3]);
 		if (planes[0].bad || planes[1].bad || planes[2].bad || planes[3].bad ||
 		    member >= c->n_members || c->members[member].kind != column->kind || n > c->n_ticks || base > c->kinds[column->kind].n_words)
 			return -EBADMSG;
@@ -144,21 +144,21 @@ static int read_series(struct chunk *c, struct chunk_column *column)
 static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_column *column, struct reader *in)
 {
 	column->kind = kind;
-	column->feature = (uint32_t)read_varint(in);
-	column->n_series = read_varint(in);
-	column->n_values = read_varint(in);
+	column->feature = (uint32_t)reader_varint(in);
+	column->n_series = reader_varint(in);
+	column->n_values = reader_varint(in);
 	if (c->version >= CHUNK_PARTNERS) {
-		column->partner_feature = (uint32_t)read_varint(in);
-		column->ratio = (int32_t)read_svarint(in);
+		column->partner_feature = (uint32_t)reader_varint(in);
+		column->ratio = (int32_t)reader_svarint(in);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(column->planes); i++)
-		column->planes[i] = take_part(in);
-	column->gap_tables = take_part(in);
-	column->value_tables = take_part(in);
+		column->planes[i] = chunk_take_part(in);
+	column->gap_tables = chunk_take_part(in);
+	column->value_tables = chunk_take_part(in);
 	if (c->version >= CHUNK_POINTS)
-		column->points = take_part(in);
-	column->gap_bytes = take_part(&c->streams);
-	column->value_bytes = take_part(&c->streams);
+		column->points = chunk_take_part(in);
+	column->gap_bytes = chunk_take_part(&c->streams);
+	column->value_bytes = chunk_take_part(&c->streams);
 	if (in->bad || c->streams.bad || column->feature >= c->kinds[kind].n_words ||
 	    column->n_series > c->n_members || column->partner_feature > c->kinds[kind].n_words ||
 	    column->ratio > SCALE_MAX || column->ratio < -SCALE_MAX)
@@ -168,14 +168,14 @@ static int read_column(struct chunk *c, enum entity_kind kind, struct chunk_colu
 
 static int read_activities(struct chunk *c, enum entity_kind kind, struct reader *in)
 {
-	struct reader counts = take_part(in);
+	struct reader counts = chunk_take_part(in);
 
-	c->kinds[kind].tables = take_part(in);
-	c->kinds[kind].bytes = take_part(&c->streams);
+	c->kinds[kind].tables = chunk_take_part(in);
+	c->kinds[kind].bytes = chunk_take_part(&c->streams);
 	for (size_t i = 0; i < c->n_members; i++) {
 		if (c->members[i].kind != kind)
 			continue;
-		c->members[i].n_active = (uint32_t)read_varint(&counts);
+		c->members[i].n_active = (uint32_t)reader_varint(&counts);
 		if (counts.bad || c->members[i].n_active > c->n_ticks)
 			return -EBADMSG;
 	}
@@ -296,7 +296,7 @@ static int read_columns(struct chunk *c, enum entity_kind kind, feature_set feat
 static int read_kind(struct chunk *c, enum entity_kind kind, feature_set features, struct reader *in)
 {
 	struct kind_part *part = &c->kinds[kind];
-	uint64_t n = read_varint(in);
+	uint64_t n = reader_varint(in);
 	int r;
 
 	if (in->bad || n > part->n_words)
@@ -347,7 +347,7 @@ static int unpack(struct chunk *c, const uint8_t *bytes, size_t n)
 
 	if (n < CRC_SIZE || (c->whole && !checksum_fits(bytes, n)))
 		return -EBADMSG;
-	c->n_meta = read_varint(&in);
+	c->n_meta = reader_varint(&in);
 	packed = str_read_blob(&in, &n_packed);
 	if (in.bad || c->n_meta > META_MAX)
 		return -EBADMSG;
@@ -396,8 +396,8 @@ size_t chunk_head_size(const void *bytes, size_t n)
 	struct reader in = {(const uint8_t *)bytes + CRC_SIZE, (const uint8_t *)bytes + n, false};
 	uint64_t packed;
 
-	(void)read_varint(&in);
-	packed = read_varint(&in);
+	(void)reader_varint(&in);
+	packed = reader_varint(&in);
 	return n < CRC_SIZE || in.bad || packed > META_MAX ? 0 : (size_t)(in.at - (const uint8_t *)bytes) + packed;
 }
 

@@ -17,30 +17,31 @@ static size_t values_tried(const struct series *s)
 }
 
 /* About the bits that the distances of a series' beginning take. */
-static uint64_t cost_of(const struct writer *w, const struct series *s, const uint16_t *codes, struct partner partner, int32_t ratio)
+static uint64_t cost_of(const struct chunk_writer *w, const struct series *s, const uint16_t *codes, struct partner partner, int32_t ratio)
 {
-	struct pair_predictor p = pair_begin(ratio);
+	struct pair_predictor p = pair_predictor_begin(ratio);
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < values_tried(s); i++) {
 		int32_t beside = partner_code(&partner, s->tick[i]);
-		struct expected e = pair_expect(&p, &w->scale, beside);
+		struct expected e = pair_predictor_expect(&p, &w->scale, beside);
 
-		bits += 64 - (unsigned)__builtin_clzll(2 * fold_sign((int64_t)codes[i] - e.code) + 1);
-		pair_learn(&p, &w->scale, beside, &e, codes[i]);
+		bits += 64 -
+			(unsigned)__builtin_clzll(2 * precision_fold_sign((int64_t)codes[i] - e.code) + 1);
+		pair_predictor_learn(&p, &w->scale, beside, &e, codes[i]);
 	}
 	return bits;
 }
 
 /* The normal difference of two columns' levels, of the series that are tried. */
-static int32_t usual_ratio(const struct writer *w, const struct column *column, int partner, const size_t *tried, size_t n)
+static int32_t usual_ratio(const struct chunk_writer *w, const struct written_column *column, int partner, const size_t *tried, size_t n)
 {
 	int64_t sum = 0, values = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct series *s = &w->d->subjects.v[tried[i]]->series[column->feature];
 		const uint16_t *codes = w->activities[tried[i]].rounded[column->feature].codes;
-		struct partner beside = partner_of(w, tried[i], partner);
+		struct partner beside = chunk_partner(w, tried[i], partner);
 
 		for (size_t k = 0; k < values_tried(s); k++) {
 			int32_t code = partner_code(&beside, s->tick[k]);
@@ -54,18 +55,18 @@ static int32_t usual_ratio(const struct writer *w, const struct column *column, 
 	return values ? (int32_t)(sum / values) : 0;
 }
 
-static uint64_t cost_with(const struct writer *w, const struct column *column, int partner, int32_t ratio, const size_t *tried, size_t n)
+static uint64_t cost_with(const struct chunk_writer *w, const struct written_column *column, int partner, int32_t ratio, const size_t *tried, size_t n)
 {
 	uint64_t cost = 0;
 
 	for (size_t i = 0; i < n; i++)
 		cost += cost_of(w, &w->d->subjects.v[tried[i]]->series[column->feature],
-				w->activities[tried[i]].rounded[column->feature].codes, partner_of(w, tried[i], partner), ratio);
+				w->activities[tried[i]].rounded[column->feature].codes, chunk_partner(w, tried[i], partner), ratio);
 	return cost;
 }
 
 /* Some of the column's series, from all over it. */
-static size_t choose_tried(const struct writer *w, enum entity_kind kind, const struct column *column, size_t tried[SERIES_TRIED])
+static size_t choose_tried(const struct chunk_writer *w, enum entity_kind kind, const struct written_column *column, size_t tried[SERIES_TRIED])
 {
 	size_t step = 1 + column->n_series / SERIES_TRIED, at = 0, n = 0;
 
@@ -79,13 +80,13 @@ static size_t choose_tried(const struct writer *w, enum entity_kind kind, const 
 	return n;
 }
 
-static bool may_be_partner(const struct column *before, const struct feature *features)
+static bool may_be_partner(const struct written_column *before, const struct feature *features)
 {
 	return before->depth < PARTNERS_MAX && before->n_values >= SPARSE_TOKENS && features[before->feature].kind == COUNTER;
 }
 
 /* The columns before `rank` that promise most, by a part of the series, the best first. */
-static size_t choose_finalists(const struct writer *w, const struct feature *features, const struct column *columns, size_t rank,
+static size_t choose_finalists(const struct chunk_writer *w, const struct feature *features, const struct written_column *columns, size_t rank,
 			       const size_t *tried, size_t n_tried, struct finalist finalists[FINALISTS])
 {
 	size_t n = 0;
@@ -109,9 +110,10 @@ static size_t choose_finalists(const struct writer *w, const struct feature *fea
 }
 
 /* A partner may have one itself, but not too many behind it: who reads one column reads all of them. */
-void choose_partner(const struct writer *w, enum entity_kind kind, struct column *columns, size_t rank)
+void chunk_choose_partner(const struct chunk_writer *w, enum entity_kind kind, struct written_column *columns,
+			  size_t rank)
 {
-	struct column *own = &columns[rank];
+	struct written_column *own = &columns[rank];
 	struct finalist finalists[FINALISTS];
 	size_t n_features, tried[SERIES_TRIED], few[SERIES_FEW], n, n_few = 0, n_finalists;
 	const struct feature *features = features_of(kind, &n_features);
@@ -126,7 +128,7 @@ void choose_partner(const struct writer *w, enum entity_kind kind, struct column
 	n_finalists = choose_finalists(w, features, columns, rank, few, n_few, finalists);
 	best = cost_with(w, own, -1, 0, tried, n) * (100 - LEAST_GAIN) / 100;
 	for (size_t i = 0; i < n_finalists; i++) {
-		const struct column *before = &columns[finalists[i].rank];
+		const struct written_column *before = &columns[finalists[i].rank];
 		int32_t ratio = usual_ratio(w, own, (int)before->feature, tried, n);
 		uint64_t cost = cost_with(w, own, (int)before->feature, ratio, tried, n);
 

@@ -75,7 +75,7 @@ struct chunk {
 	struct scale scale;
 };
 
-static inline struct reader take_part(struct reader *in)
+static inline struct reader chunk_take_part(struct reader *in)
 {
 	size_t n;
 	const char *bytes = str_read_blob(in, &n);
@@ -94,7 +94,7 @@ static inline struct series *chunk_target(const struct chunk *c, const struct ch
 }
 
 /* The series from `begin` on until another one at which reading may begin. */
-static inline size_t block_end(const struct chunk_column *column, size_t begin)
+static inline size_t chunk_block_end(const struct chunk_column *column, size_t begin)
 {
 	size_t end = begin + 1;
 
@@ -104,7 +104,7 @@ static inline size_t block_end(const struct chunk_column *column, size_t begin)
 }
 
 /* Of them, until the last that is needed; `begin` if none is: behind it nothing has to be read. */
-static inline size_t needed_until(const struct chunk_column *column, size_t begin, size_t end)
+static inline size_t chunk_needed_until(const struct chunk_column *column, size_t begin, size_t end)
 {
 	while (end > begin && !column->series[end - 1].needed)
 		end--;

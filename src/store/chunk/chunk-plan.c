@@ -14,10 +14,10 @@ static int plan_ticks(struct chunk *c)
 	if (dataset_begin_segment(c->into) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->n_ticks; i++) {
-		int64_t passed = read_svarint(&boots), span = passed - read_svarint(&spans);
+		int64_t passed = reader_svarint(&boots), span = passed - reader_svarint(&spans);
 
 		boot += passed;
-		apart += read_svarint(&walls);
+		apart += reader_svarint(&walls);
 		if (dataset_add_tick(c->into, boot, boot + apart, span) < 0)
 			return -ENOMEM;
 	}
@@ -66,11 +66,11 @@ static int define(struct chunk *c, struct member *m, struct reader definition, u
 
 static int plan_member(struct chunk *c, struct member *m, struct reader *in, const struct load_filter *filter)
 {
-	struct reader definition = take_part(in);
-	uint64_t hash = hash_bytes(definition.at, (size_t)(definition.end - definition.at));
-	uint32_t first = (uint32_t)read_varint(in), ended = (uint32_t)read_varint(in);
+	struct reader definition = chunk_take_part(in);
+	uint64_t hash = hmap_hash_bytes(definition.at, (size_t)(definition.end - definition.at));
+	uint32_t first = (uint32_t)reader_varint(in), ended = (uint32_t)reader_varint(in);
 	struct reader peek = definition;
-	struct subject *known = dataset_subject(c->into, (uint32_t)read_varint(&peek));
+	struct subject *known = dataset_subject(c->into, (uint32_t)reader_varint(&peek));
 	size_t subjects = c->into->subjects.n;
 	int r = 0;
 
@@ -96,11 +96,11 @@ static int plan_notes(struct chunk *c)
 {
 	struct reader in = c->notes;
 
-	for (uint64_t n = read_varint(&in); n; n--) {
-		struct note note = {.kind = (enum note_kind)read_varint(&in)};
+	for (uint64_t n = reader_varint(&in); n; n--) {
+		struct note note = {.kind = (enum note_kind)reader_varint(&in)};
 
-		note.wall = read_svarint(&in);
-		note.text = read_text(&in);
+		note.wall = reader_svarint(&in);
+		note.text = reader_text(&in);
 		if (!note.text)
 			return -ENOMEM;
 		if (VEC_PUSH(c->into->notes, note) < 0) {
@@ -118,8 +118,8 @@ static void plan_partner(struct chunk_column *column)
 	for (size_t begin = 0, end; begin < column->n_series; begin = end) {
 		size_t until;
 
-		end = block_end(column, begin);
-		until = needed_until(column, begin, end);
+		end = chunk_block_end(column, begin);
+		until = chunk_needed_until(column, begin, end);
 		for (size_t i = begin; i < until; i++)
 			if (column->series[i].partner)
 				column->series[i].needed = column->series[i].partner->needed = true;

@@ -14,21 +14,21 @@
 
 /* --- tokens --- */
 
-static void put_gaps(struct token_writer *out, const uint32_t *places, size_t n, size_t n_base, bool sparse)
+static void put_gaps(struct entropy_writer *out, const uint32_t *places, size_t n, size_t n_base, bool sparse)
 {
-	unsigned model = gap_model(n, n_base, sparse);
+	unsigned model = chunk_gap_model(n, n_base, sparse);
 	uint32_t next = 0, gap = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		bool after_gap = gap > 0;
 
 		gap = places[i] - next;
-		token_put_number(out, model + after_gap, EXACT_GAPS, gap);
+		entropy_put_number(out, model + after_gap, EXACT_GAPS, gap);
 		next = places[i] + 1;
 	}
 }
 
-static int find_places(struct writer *w, const struct series *s, const uint32_t *base)
+static int find_places(struct chunk_writer *w, const struct series *s, const uint32_t *base)
 {
 	size_t at = 0;
 
@@ -42,25 +42,25 @@ static int find_places(struct writer *w, const struct series *s, const uint32_t 
 	return 0;
 }
 
-static void put_code(struct writer *w, struct predictor *p, unsigned code, bool sparse)
+static void put_code(struct chunk_writer *w, struct predictor *p, unsigned code, bool sparse)
 {
-	token_put_number(&w->values, sparse ? p->n > 0 : context_model[predictor_context(p)], EXACT_DISTANCES,
-			 fold_sign((int64_t)code - predicted(p)));
+	entropy_put_number(&w->values, sparse ? p->n > 0 : context_model[predictor_context(p)],
+			   EXACT_DISTANCES, precision_fold_sign((int64_t)code - predictor_expect(p)));
 	predictor_learn(p, (int32_t)code);
 }
 
-static void put_exact(struct writer *w, const struct series *s, bool gauge, bool sparse)
+static void put_exact(struct chunk_writer *w, const struct series *s, bool gauge, bool sparse)
 {
 	struct predictor p = {};
 	int64_t before = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t u = fold_sign(s->value[i] - before);
-		unsigned bits, code = exact_code(u, &bits);
+		uint64_t u = precision_fold_sign(s->value[i] - before);
+		unsigned bits, code = precision_exact_code(u, &bits);
 
 		put_code(w, &p, code, sparse);
 		if (bits) /* a model of one symbol: only the raw bits cost anything */
-			token_put(&w->values, ENTROPY_MODELS - 1, 0, bits, u & ((1ull << bits) - 1));
+			entropy_put(&w->values, ENTROPY_MODELS - 1, 0, bits, u & ((1ull << bits) - 1));
 		if (!gauge)
 			continue;
 		if (i == 0)
@@ -69,20 +69,21 @@ static void put_exact(struct writer *w, const struct series *s, bool gauge, bool
 	}
 }
 
-static void put_rounded(struct writer *w, size_t subject, const struct column *column, bool sparse)
+static void put_rounded(struct chunk_writer *w, size_t subject, const struct written_column *column,
+			bool sparse)
 {
 	const struct series *s = &w->d->subjects.v[subject]->series[column->feature];
 	const uint16_t *codes = w->activities[subject].rounded[column->feature].codes;
-	struct partner partner = partner_of(w, subject, column->partner);
-	struct pair_predictor p = pair_begin(column->ratio);
+	struct partner partner = chunk_partner(w, subject, column->partner);
+	struct pair_predictor p = pair_predictor_begin(column->ratio);
 
 	for (size_t i = 0; i < s->n; i++) {
 		int32_t beside = partner_code(&partner, s->tick[i]);
-		struct expected e = pair_expect(&p, &w->scale, beside);
+		struct expected e = pair_predictor_expect(&p, &w->scale, beside);
 
-		token_put_number(&w->values, sparse ? p.own.n > 0 : context_model[e.context], EXACT_DISTANCES,
-				 fold_sign((int64_t)codes[i] - e.code));
-		pair_learn(&p, &w->scale, beside, &e, codes[i]);
+		entropy_put_number(&w->values, sparse ? p.own.n > 0 : context_model[e.context],
+				   EXACT_DISTANCES, precision_fold_sign((int64_t)codes[i] - e.code));
+		pair_predictor_learn(&p, &w->scale, beside, &e, codes[i]);
 	}
 }
 
@@ -93,7 +94,8 @@ struct directory {
 	struct str subjects, counts, bases, rests;
 };
 
-static int put_series(struct writer *w, size_t subject, const struct column *column, struct directory *dir)
+static int put_series(struct chunk_writer *w, size_t subject, const struct written_column *column,
+		      struct directory *dir)
 {
 	const struct subject *s = w->d->subjects.v[subject];
 	const struct activity *a = &w->activities[subject];
@@ -142,10 +144,10 @@ static void directory_free(struct directory *dir)
 }
 
 /* Models into a blob of the meta part, streams into a blob of theirs; points, where the tokens have any. */
-static int flush_tokens(struct writer *w, struct token_writer *tokens, struct str *points)
+static int flush_tokens(struct chunk_writer *w, struct entropy_writer *tokens, struct str *points)
 {
 	struct str tables = {}, bytes = {};
-	int r = tokens_write(tokens, &tables, &bytes, points);
+	int r = entropy_write(tokens, &tables, &bytes, points);
 
 	if (r == 0)
 		r = str_put_blob(&w->meta, tables.data, tables.len);
@@ -156,7 +158,7 @@ static int flush_tokens(struct writer *w, struct token_writer *tokens, struct st
 	return r;
 }
 
-static int put_column(struct writer *w, enum entity_kind kind, const struct column *column)
+static int put_column(struct chunk_writer *w, enum entity_kind kind, const struct written_column *column)
 {
 	struct directory dir = {};
 	struct str points = {};
@@ -176,7 +178,7 @@ static int put_column(struct writer *w, enum entity_kind kind, const struct colu
 		str_put_varint(&dir.subjects, i - next);
 		next = i + 1;
 		if (since >= POINT_EVERY && !column->first) { /* as read_series() expects them */
-			token_point(&w->values);
+			entropy_put_point(&w->values);
 			since = 0;
 		}
 		since += s->series[column->feature].n;
@@ -196,7 +198,7 @@ static int put_column(struct writer *w, enum entity_kind kind, const struct colu
 
 static int by_values(const void *a, const void *b)
 {
-	const struct column *x = a, *y = b;
+	const struct written_column *x = a, *y = b;
 
 	if (x->first != y->first)
 		return x->first ? -1 : 1;
@@ -214,13 +216,13 @@ static bool is_read_first(enum entity_kind kind, size_t feature)
 }
 
 static size_t list_columns(const struct dataset *d, enum entity_kind kind,
-			   struct column columns[FEATURES_MAX])
+			   struct written_column columns[FEATURES_MAX])
 {
 	size_t n, kept = 0;
 
 	features_of(kind, &n);
 	for (size_t f = 0; f < n; f++)
-		columns[f] = (struct column){.feature = f, .first = is_read_first(kind, f)};
+		columns[f] = (struct written_column){.feature = f, .first = is_read_first(kind, f)};
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 
@@ -237,7 +239,7 @@ static size_t list_columns(const struct dataset *d, enum entity_kind kind,
 	return kept;
 }
 
-static int put_activities(struct writer *w, enum entity_kind kind)
+static int put_activities(struct chunk_writer *w, enum entity_kind kind)
 {
 	struct str counts = {};
 	int r;
@@ -256,9 +258,9 @@ static int put_activities(struct writer *w, enum entity_kind kind)
 	return r == 0 ? flush_tokens(w, &w->gaps, NULL) : r;
 }
 
-static int put_kind(struct writer *w, enum entity_kind kind)
+static int put_kind(struct chunk_writer *w, enum entity_kind kind)
 {
-	struct column columns[FEATURES_MAX];
+	struct written_column columns[FEATURES_MAX];
 	size_t n = list_columns(w->d, kind, columns);
 	int r;
 
@@ -268,9 +270,9 @@ static int put_kind(struct writer *w, enum entity_kind kind)
 	for (size_t i = 0; i < w->d->subjects.n; i++)
 		for (size_t rank = 0; w->d->subjects.v[i]->info.kind == kind && rank < n; rank++)
 			if (w->d->subjects.v[i]->series[columns[rank].feature].n)
-				choose_base(w->d->subjects.v[i], &w->activities[i], columns, rank);
+				chunk_choose_base(w->d->subjects.v[i], &w->activities[i], columns, rank);
 	for (size_t rank = 0; rank < n; rank++)
-		choose_partner(w, kind, columns, rank);
+		chunk_choose_partner(w, kind, columns, rank);
 	r = put_activities(w, kind);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = put_column(w, kind, &columns[i]);
@@ -280,7 +282,7 @@ static int put_kind(struct writer *w, enum entity_kind kind)
 /* --- the rest --- */
 
 /* A feature is known by its name; its place in the table may differ where the chunk is read. */
-static void put_vocabulary(struct writer *w)
+static void put_vocabulary(struct chunk_writer *w)
 {
 	for (enum entity_kind kind = ENTITY_PROCESS; kind < ENTITY_KIND_END; kind++) {
 		size_t n;
@@ -295,7 +297,7 @@ static void put_vocabulary(struct writer *w)
 }
 
 /* Each time as its distance from what the one before suggests; in planes. */
-static void put_ticks(struct writer *w)
+static void put_ticks(struct chunk_writer *w)
 {
 	struct str boot = {}, wall = {}, span = {};
 	int64_t last_boot = 0, apart = 0;
@@ -318,7 +320,7 @@ static void put_ticks(struct writer *w)
 	str_free(&span);
 }
 
-static void put_subjects(struct writer *w)
+static void put_subjects(struct chunk_writer *w)
 {
 	struct str definition = {};
 
@@ -335,7 +337,7 @@ static void put_subjects(struct writer *w)
 	str_free(&definition);
 }
 
-static void put_notes(struct writer *w)
+static void put_notes(struct chunk_writer *w)
 {
 	str_put_varint(&w->meta, w->d->notes.n);
 	for (size_t i = 0; i < w->d->notes.n; i++) {
@@ -347,7 +349,7 @@ static void put_notes(struct writer *w)
 	}
 }
 
-static int put_all(struct writer *w)
+static int put_all(struct chunk_writer *w)
 {
 	int r = 0;
 
@@ -376,7 +378,7 @@ static int pack_meta(const struct str *meta, struct str *packed)
 	return r;
 }
 
-static int assemble(const struct writer *w, struct str *out)
+static int assemble(const struct chunk_writer *w, struct str *out)
 {
 	size_t start = out->len;
 	_cleanup_str_ struct str packed = {};
@@ -399,7 +401,7 @@ static int assemble(const struct writer *w, struct str *out)
 
 int chunk_write(const struct dataset *d, struct str *out)
 {
-	struct writer *w = calloc(1, sizeof(*w));
+	struct chunk_writer *w = calloc(1, sizeof(*w));
 	int r = -ENOMEM;
 
 	if (!w)
@@ -417,8 +419,8 @@ int chunk_write(const struct dataset *d, struct str *out)
 	free(w->activities);
 	str_free(&w->meta);
 	str_free(&w->streams);
-	token_writer_free(&w->gaps);
-	token_writer_free(&w->values);
+	entropy_writer_free(&w->gaps);
+	entropy_writer_free(&w->values);
 	VEC_FREE(w->places);
 	free(w);
 	return r;

@@ -25,16 +25,16 @@ struct activity {
 	struct rounded *rounded; /* of each feature */
 };
 
-struct writer {
+struct chunk_writer {
 	const struct dataset *d;
 	struct scale scale;
 	struct activity *activities; /* one a subject */
 	struct str meta, streams;
-	struct token_writer gaps, values;
+	struct entropy_writer gaps, values;
 	VEC(uint32_t) places; /* of the series being written: indices into its base */
 };
 
-struct column {
+struct written_column {
 	size_t feature, n_series, n_values;
 	bool first;    /* read first: it stands before all that are not, and so depends on none of them */
 	int partner;   /* feature of a column before it; -1 = none */
@@ -43,17 +43,19 @@ struct column {
 };
 
 /* Fills what `a` says of a subject but its bases. 0 or -ENOMEM; activity_free() either way. */
-int activity_of(const struct writer *w, const struct subject *s, struct activity *a);
+int activity_of(const struct chunk_writer *w, const struct subject *s, struct activity *a);
 void activity_free(struct activity *a, size_t n_features);
 
 /* The base of a subject's series in columns[rank]: the closest superset among those written before. Where two features change
  * together, the second costs nothing. */
-void choose_base(const struct subject *s, struct activity *a, const struct column *columns, size_t rank);
+void chunk_choose_base(const struct subject *s, struct activity *a, const struct written_column *columns,
+		       size_t rank);
 
 /* The partner of columns[rank], among those before it. */
-void choose_partner(const struct writer *w, enum entity_kind kind, struct column *columns, size_t rank);
+void chunk_choose_partner(const struct chunk_writer *w, enum entity_kind kind, struct written_column *columns,
+			  size_t rank);
 
-static inline struct partner partner_of(const struct writer *w, size_t subject, int feature)
+static inline struct partner chunk_partner(const struct chunk_writer *w, size_t subject, int feature)
 {
 	const struct subject *s = w->d->subjects.v[subject];
 	const struct rounded *r = feature < 0 ? NULL : &w->activities[subject].rounded[feature];

@@ -15,7 +15,7 @@ struct model {
 	uint64_t inverse[ENTROPY_SYMBOLS]; /* 2^64 / freq, rounded up: a division for each token would be most of encoding */
 };
 
-void token_writer_free(struct token_writer *w)
+void entropy_writer_free(struct entropy_writer *w)
 {
 	VEC_FREE(w->tokens);
 	VEC_FREE(w->points);
@@ -90,7 +90,7 @@ static void make_model(struct model *m, struct str *out)
 	for (unsigned i = 0; i < last; i++) {
 		unsigned log = m->count[i] ? log_of(m->count[i]) : 0;
 
-		str_putc(out, (char)(m->count[i] ? 1 + fold_sign((int64_t)log - before) : 0));
+		str_putc(out, (char)(m->count[i] ? 1 + precision_fold_sign((int64_t)log - before) : 0));
 		if (m->count[i])
 			before = log;
 		weights[i] = m->count[i] ? weight_of(log) : 0;
@@ -114,7 +114,7 @@ static uint32_t push_symbol(uint32_t state, const struct model *m, unsigned symb
 }
 
 /* Backwards, so that the reader goes forwards: its state before a token is what the writer's is after it. */
-static int encode_symbols(const struct token_writer *w, const struct model *models, struct str *bytes, struct token_point *points)
+static int encode_symbols(const struct entropy_writer *w, const struct model *models, struct str *bytes, struct entropy_put_point *points)
 {
 	size_t room = w->tokens.n + 2, at = room;
 	uint16_t *words = malloc(room * sizeof(*words));
@@ -124,7 +124,7 @@ static int encode_symbols(const struct token_writer *w, const struct model *mode
 	if (!words)
 		return -ENOMEM;
 	for (size_t i = w->tokens.n; i-- > 0;) {
-		const struct token *t = &w->tokens.v[i];
+		const struct entropy_token *t = &w->tokens.v[i];
 		uint32_t freq = models[t->model].freq[t->symbol];
 
 		if (freq != ENTROPY_TOTAL && state >= (uint64_t)freq << (32 - ENTROPY_BITS)) {
@@ -134,7 +134,7 @@ static int encode_symbols(const struct token_writer *w, const struct model *mode
 		if (freq != ENTROPY_TOTAL)
 			state = push_symbol(state, &models[t->model], t->symbol);
 		if (point && w->points.v[point - 1] == i)
-			points[--point] = (struct token_point){.state = state, .word = at};
+			points[--point] = (struct entropy_put_point){.state = state, .word = at};
 	}
 	for (size_t i = 0; i < w->points.n; i++)
 		points[i].word -= at; /* from the first on that follows the first state */
@@ -153,7 +153,7 @@ static void flush_bits(struct str *out, uint64_t *window, unsigned *n)
 		str_putc(out, (char)*window);
 }
 
-static int encode_raw(const struct token_writer *w, struct str *bytes)
+static int encode_raw(const struct entropy_writer *w, struct str *bytes)
 {
 	struct str out = {};
 	uint64_t window = 0;
@@ -161,7 +161,7 @@ static int encode_raw(const struct token_writer *w, struct str *bytes)
 	int r;
 
 	for (size_t i = 0; i < w->tokens.n; i++) {
-		const struct token *t = &w->tokens.v[i];
+		const struct entropy_token *t = &w->tokens.v[i];
 		uint64_t raw = t->raw;
 
 		for (unsigned left = t->n_raw; left;) {
@@ -181,7 +181,8 @@ static int encode_raw(const struct token_writer *w, struct str *bytes)
 	return r;
 }
 
-static void put_points(const struct token_writer *w, const struct token_point *points, struct str *out)
+static void put_points(const struct entropy_writer *w, const struct entropy_put_point *points,
+		       struct str *out)
 {
 	uint64_t word = 0, bits = 0;
 	size_t token = 0;
@@ -198,10 +199,10 @@ static void put_points(const struct token_writer *w, const struct token_point *p
 	}
 }
 
-int tokens_write(struct token_writer *w, struct str *tables, struct str *bytes, struct str *points)
+int entropy_write(struct entropy_writer *w, struct str *tables, struct str *bytes, struct str *points)
 {
 	struct model *models = calloc(ENTROPY_MODELS, sizeof(*models));
-	struct token_point *found = calloc(w->points.n + 1, sizeof(*found));
+	struct entropy_put_point *found = calloc(w->points.n + 1, sizeof(*found));
 	int r = w->error;
 
 	if (!models || !found) {
@@ -230,7 +231,7 @@ int tokens_write(struct token_writer *w, struct str *tables, struct str *bytes, 
 
 /* --- reading --- */
 
-static int read_model(struct reader *in, unsigned last, bool relative, struct token_model *m)
+static int read_model(struct reader *in, unsigned last, bool relative, struct entropy_model *m)
 {
 	uint32_t weights[ENTROPY_SYMBOLS], freq[ENTROPY_SYMBOLS], start = 0;
 	int64_t before = LOG_BEFORE;
@@ -241,7 +242,7 @@ static int read_model(struct reader *in, unsigned last, bool relative, struct to
 		int64_t log = told ? told - 1 : 0;
 
 		if (told && relative)
-			log = before + unfold_sign((uint64_t)log);
+			log = before + precision_unfold_sign((uint64_t)log);
 		if (log < 0 || log > LOG_MAX)
 			return -EBADMSG;
 		weights[i] = told ? weight_of((unsigned)log) : 0;
@@ -259,7 +260,7 @@ static int read_model(struct reader *in, unsigned last, bool relative, struct to
 }
 
 /* The first model stands for those without tokens: what a damaged stream finds there does no harm. */
-static int read_models(struct token_reader *t, struct reader *tables, bool relative)
+static int read_models(struct entropy_reader *t, struct reader *tables, bool relative)
 {
 	int r = 0;
 
@@ -286,7 +287,7 @@ static uint32_t read_state(const uint8_t *bytes)
 	return le32toh(state);
 }
 
-int tokens_open(struct token_reader *t, struct reader *tables, struct reader *bytes, bool relative)
+int entropy_open(struct entropy_reader *t, struct reader *tables, struct reader *bytes, bool relative)
 {
 	const uint8_t *words;
 	size_t n_words;
@@ -296,7 +297,7 @@ int tokens_open(struct token_reader *t, struct reader *tables, struct reader *by
 		t->memory = calloc(ENTROPY_MODELS + 1, sizeof(*t->memory));
 	if (!t->memory)
 		return -ENOMEM;
-	t->at = (struct token_state){};
+	t->at = (struct entropy_state){};
 	r = read_models(t, tables, relative);
 	words = (const uint8_t *)str_read_blob(bytes, &n_words);
 	t->at.raws = (const uint8_t *)str_read_blob(bytes, &t->at.n_raws);
@@ -308,26 +309,26 @@ int tokens_open(struct token_reader *t, struct reader *tables, struct reader *by
 	return 0;
 }
 
-bool token_point_read(struct reader *points, struct token_point *p)
+bool entropy_point_read(struct reader *points, struct entropy_put_point *p)
 {
 	if (points->bad || (size_t)(points->end - points->at) < sizeof(p->state))
 		return false;
 	p->state = read_state(points->at);
 	points->at += sizeof(p->state);
-	p->word += read_varint(points);
-	p->bit += read_varint(points);
+	p->word += reader_varint(points);
+	p->bit += reader_varint(points);
 	return !points->bad;
 }
 
-bool token_seek(struct token_reader *t, const struct token_point *p)
+bool entropy_seek(struct entropy_reader *t, const struct entropy_put_point *p)
 {
 	t->at.state = p->state;
 	t->at.word = p->word;
 	t->at.bit = p->bit;
-	return !token_overran(&t->at);
+	return !entropy_overran(&t->at);
 }
 
-uint64_t token_last_bits(const uint8_t *raws, size_t n_raws, size_t bit)
+uint64_t entropy_last_bits(const uint8_t *raws, size_t n_raws, size_t bit)
 {
 	uint64_t window = 0;
 
@@ -336,7 +337,7 @@ uint64_t token_last_bits(const uint8_t *raws, size_t n_raws, size_t bit)
 	return window >> bit % 8;
 }
 
-void token_reader_free(struct token_reader *t)
+void entropy_reader_free(struct entropy_reader *t)
 {
 	free(t->memory);
 	t->memory = NULL;

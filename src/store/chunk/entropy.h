@@ -18,38 +18,39 @@
 #define ENTROPY_SYMBOLS 128
 #define ENTROPY_MODELS	16
 
-struct token {
+struct entropy_token {
 	uint8_t model, symbol, n_raw;
 	uint64_t raw; /* n_raw bits */
 };
 
-struct token_writer {
-	VEC(struct token) tokens;
+struct entropy_writer {
+	VEC(struct entropy_token) tokens;
 	VEC(size_t) points; /* tokens before which reading may begin; they ascend */
 	int error;
 };
 
-static inline void token_put(struct token_writer *w, unsigned model, unsigned symbol, unsigned n_raw,
+static inline void entropy_put(struct entropy_writer *w, unsigned model, unsigned symbol, unsigned n_raw,
 			     uint64_t raw)
 {
-	if (VEC_PUSH(w->tokens, (struct token){(uint8_t)model, (uint8_t)symbol, (uint8_t)n_raw, raw}) < 0)
+	if (VEC_PUSH(w->tokens,
+		     (struct entropy_token){(uint8_t)model, (uint8_t)symbol, (uint8_t)n_raw, raw}) < 0)
 		w->error = -ENOMEM;
 }
 
 /* From here on a reader may begin. */
-static inline void token_point(struct token_writer *w)
+static inline void entropy_put_point(struct entropy_writer *w)
 {
 	if (VEC_PUSH(w->points, w->tokens.n) < 0)
 		w->error = -ENOMEM;
 }
 
-/* Appends models to `tables`, streams to `bytes` and what token_seek() needs to `points`; forgets the tokens. 0 or -errno. */
-int tokens_write(struct token_writer *w, struct str *tables, struct str *bytes, struct str *points);
-void token_writer_free(struct token_writer *w);
+/* Appends models to `tables`, streams to `bytes` and what entropy_seek() needs to `points`; forgets the tokens. 0 or -errno. */
+int entropy_write(struct entropy_writer *w, struct str *tables, struct str *bytes, struct str *points);
+void entropy_writer_free(struct entropy_writer *w);
 
 /* Where reading is. A loop copies it to a variable of its own, so that it stays in registers. Both streams are read by place:
- * what was read beyond the end is 0, and token_overran() says so when all is done. */
-struct token_state {
+ * what was read beyond the end is 0, and entropy_overran() says so when all is done. */
+struct entropy_state {
 	uint32_t state;
 	size_t word, bit;
 	const uint8_t *words, *raws;
@@ -57,40 +58,40 @@ struct token_state {
 };
 
 /* Small enough that the models of a column stay in the first-level cache. */
-struct token_model {
+struct entropy_model {
 	uint8_t symbol[ENTROPY_TOTAL];	  /* of each slot */
 	uint32_t ranges[ENTROPY_SYMBOLS]; /* of each symbol: frequency, and 16 bits up the first slot */
 };
 
-struct token_reader {
-	struct token_state at;
-	const struct token_model *models[ENTROPY_MODELS];
-	struct token_model *memory;
+struct entropy_reader {
+	struct entropy_state at;
+	const struct entropy_model *models[ENTROPY_MODELS];
+	struct entropy_model *memory;
 };
 
-/* Opens what tokens_write() wrote: the reader borrows `bytes`. relative: each frequency is reported by how far it lies from the one
+/* Opens what entropy_write() wrote: the reader borrows `bytes`. relative: each frequency is reported by how far it lies from the one
  * before, as it has been since chunks of version 2. 0, -EBADMSG, -ENOMEM. */
-int tokens_open(struct token_reader *t, struct reader *tables, struct reader *bytes, bool relative);
-void token_reader_free(struct token_reader *t);
+int entropy_open(struct entropy_reader *t, struct reader *tables, struct reader *bytes, bool relative);
+void entropy_reader_free(struct entropy_reader *t);
 
-/* A point of a stream: as told by tokens_write(), each relative to the one before. */
-struct token_point {
+/* A point of a stream: as told by entropy_write(), each relative to the one before. */
+struct entropy_put_point {
 	uint32_t state;
 	uint64_t word, bit;
 };
 /* Reads the next one; false on damage. */
-bool token_point_read(struct reader *points, struct token_point *p);
+bool entropy_point_read(struct reader *points, struct entropy_put_point *p);
 /* Goes on reading there; false on damage. */
-bool token_seek(struct token_reader *t, const struct token_point *p);
+bool entropy_seek(struct entropy_reader *t, const struct entropy_put_point *p);
 
-static inline bool token_overran(const struct token_state *t)
+static inline bool entropy_overran(const struct entropy_state *t)
 {
 	return t->word > t->n_words || t->bit > 8 * t->n_raws;
 }
 
 /* A damaged stream gives wrong symbols, but never reads beyond it. Whether a word follows is as good as random, so that is no
  * branch. */
-static inline unsigned token_symbol(struct token_state *t, const struct token_model *m)
+static inline unsigned entropy_symbol(struct entropy_state *t, const struct entropy_model *m)
 {
 	uint32_t slot = t->state & (ENTROPY_TOTAL - 1);
 	unsigned symbol = m->symbol[slot];
@@ -106,10 +107,10 @@ static inline unsigned token_symbol(struct token_state *t, const struct token_mo
 }
 
 /* The last bits, which no eight bytes follow. */
-uint64_t token_last_bits(const uint8_t *raws, size_t n_raws, size_t bit);
+uint64_t entropy_last_bits(const uint8_t *raws, size_t n_raws, size_t bit);
 
 /* n <= 32 */
-static inline uint64_t token_raw_piece(struct token_state *t, unsigned n)
+static inline uint64_t entropy_raw_piece(struct entropy_state *t, unsigned n)
 {
 	size_t byte = t->bit / 8;
 	uint64_t window = 0;
@@ -118,45 +119,46 @@ static inline uint64_t token_raw_piece(struct token_state *t, unsigned n)
 		memcpy(&window, t->raws + byte, sizeof(window));
 		window = le64toh(window) >> t->bit % 8;
 	} else if (n) {
-		window = token_last_bits(t->raws, t->n_raws, t->bit);
+		window = entropy_last_bits(t->raws, t->n_raws, t->bit);
 	}
 	t->bit += n;
 	return window & ((1ull << n) - 1);
 }
 
 /* n <= 64 */
-static inline uint64_t token_raw(struct token_state *t, unsigned n)
+static inline uint64_t entropy_raw(struct entropy_state *t, unsigned n)
 {
 	uint64_t low;
 
 	if (n <= 32)
-		return token_raw_piece(t, n);
-	low = token_raw_piece(t, 32);
-	return low | token_raw_piece(t, n - 32) << 32;
+		return entropy_raw_piece(t, n);
+	low = entropy_raw_piece(t, 32);
+	return low | entropy_raw_piece(t, n - 32) << 32;
 }
 
 /* Numbers as symbols: below `exact` each has its own; beyond it two symbols an octave and raw bits for the
  * rest. `exact` is a power of two, at least 2. Writing and reading mirror each other. */
-static inline void token_put_number(struct token_writer *w, unsigned model, unsigned exact, uint64_t u)
+static inline void entropy_put_number(struct entropy_writer *w, unsigned model, unsigned exact, uint64_t u)
 {
 	unsigned octave, base = (unsigned)__builtin_ctz(exact);
 
 	if (u < exact) {
-		token_put(w, model, (unsigned)u, 0, 0);
+		entropy_put(w, model, (unsigned)u, 0, 0);
 		return;
 	}
 	octave = 63 - (unsigned)__builtin_clzll(u);
-	token_put(w, model, exact + 2 * (octave - base) + (unsigned)(u >> (octave - 1) & 1), octave - 1,
+	entropy_put(w, model, exact + 2 * (octave - base) + (unsigned)(u >> (octave - 1) & 1), octave - 1,
 		  u & ((1ull << (octave - 1)) - 1));
 }
 
 /* Small or not is as good as random too. */
-static inline uint64_t token_number(struct token_state *t, const struct token_model *m, unsigned exact)
+static inline uint64_t entropy_number(struct entropy_state *t, const struct entropy_model *m, unsigned exact)
 {
-	unsigned symbol = token_symbol(t, m), beyond = symbol - exact, base = (unsigned)__builtin_ctz(exact);
+	unsigned symbol = entropy_symbol(t, m), beyond = symbol - exact,
+		 base = (unsigned)__builtin_ctz(exact);
 	bool small = symbol < exact;
 	unsigned n = small ? 0 : base - 1 + beyond / 2;
 	uint64_t high = small ? symbol : (2ull | (beyond & 1)) << n;
 
-	return high | token_raw(t, n);
+	return high | entropy_raw(t, n);
 }

@@ -263,15 +263,15 @@ static int decode_definitions(struct decoding *dec, struct reader in)
 static int decode_samples(struct decoding *dec, struct reader in, bool key)
 {
 	while (in.at < in.end) {
-		uint32_t id = (uint32_t)read_varint(&in);
-		feature_set changed = read_varint(&in);
+		uint32_t id = (uint32_t)reader_varint(&in);
+		feature_set changed = reader_varint(&in);
 		struct subject *s = dataset_subject(dec->into, id);
 
 		if (in.bad || (!s && !dec->filter))
 			return -EBADMSG;
 		for (; changed; changed &= changed - 1) {
 			size_t feature = (size_t)__builtin_ctzll(changed);
-			int64_t diff = read_svarint(&in);
+			int64_t diff = reader_svarint(&in);
 
 			if (in.bad || (s && feature >= s->n_features))
 				return -EBADMSG;
@@ -287,8 +287,8 @@ static int decode_samples(struct decoding *dec, struct reader in, bool key)
 
 static int decode_ended(struct decoding *dec, struct reader *in)
 {
-	for (uint64_t n = read_varint(in); n && !in->bad; n--) {
-		struct subject *s = dataset_subject(dec->into, (uint32_t)read_varint(in));
+	for (uint64_t n = reader_varint(in); n && !in->bad; n--) {
+		struct subject *s = dataset_subject(dec->into, (uint32_t)reader_varint(in));
 
 		if (!s)
 			continue;
@@ -302,11 +302,11 @@ static int decode_ended(struct decoding *dec, struct reader *in)
 
 static int decode_notes(struct decoding *dec, struct reader *in)
 {
-	for (uint64_t n = read_varint(in); n && !in->bad; n--) {
-		struct note note = {.kind = (enum note_kind)read_varint(in)};
+	for (uint64_t n = reader_varint(in); n && !in->bad; n--) {
+		struct note note = {.kind = (enum note_kind)reader_varint(in)};
 
-		note.wall = (int64_t)read_varint(in);
-		note.text = read_text(in);
+		note.wall = (int64_t)reader_varint(in);
+		note.text = reader_text(in);
 		if (!note.text)
 			break;
 		if (!dec->keep || VEC_PUSH(dec->into->notes, note) < 0)
@@ -325,7 +325,7 @@ static struct reader sub_reader(struct reader *in)
 
 static int64_t read_time(struct reader *in)
 {
-	uint64_t us = read_varint(in);
+	uint64_t us = reader_varint(in);
 
 	if (us > INT64_MAX / NS_PER_US)
 		in->bad = true;
@@ -336,7 +336,7 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, co
 			struct dataset *into)
 {
 	struct decoding dec = {.into = into, .filter = filter};
-	uint64_t version = read_varint(&in), flags = read_varint(&in);
+	uint64_t version = reader_varint(&in), flags = reader_varint(&in);
 	int64_t boot = read_time(&in), wall = read_time(&in), span = read_time(&in);
 	struct reader definitions = sub_reader(&in), samples = sub_reader(&in);
 	int r;

@@ -41,18 +41,18 @@ static inline int32_t scale_at(const struct scale *s, int32_t level)
 	return under < SCALE_BELOW ? s->below[under] : 1;
 }
 
-static inline uint64_t fold_sign(int64_t v)
+static inline uint64_t precision_fold_sign(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
 }
 
-static inline int64_t unfold_sign(uint64_t u)
+static inline int64_t precision_unfold_sign(uint64_t u)
 {
 	return (int64_t)(u >> 1) ^ -(int64_t)(u & 1);
 }
 
 /* Exact: code and how many raw bits go with it. */
-static inline unsigned exact_code(uint64_t u, unsigned *ret_bits)
+static inline unsigned precision_exact_code(uint64_t u, unsigned *ret_bits)
 {
 	unsigned octave;
 
@@ -64,14 +64,14 @@ static inline unsigned exact_code(uint64_t u, unsigned *ret_bits)
 	return 32 + (octave - 5) * 16 + (unsigned)(u >> (octave - 4) & 15);
 }
 
-static inline unsigned exact_bits(unsigned code)
+static inline unsigned precision_exact_bits(unsigned code)
 {
 	return code < 32 ? 0 : (code - 32) / 16 + 1;
 }
 
-static inline uint64_t exact_value(unsigned code, uint64_t raw)
+static inline uint64_t precision_exact_value(unsigned code, uint64_t raw)
 {
-	unsigned bits = exact_bits(code);
+	unsigned bits = precision_exact_bits(code);
 
 	return bits ? (uint64_t)(16 | ((code - 32) & 15)) << bits | raw : code;
 }

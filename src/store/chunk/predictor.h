@@ -20,19 +20,19 @@ struct predictor {
 enum { CONTEXT_FIRST = 16, CONTEXT_FIRST_BY_RATIO, CONTEXTS };
 static const uint8_t context_model[CONTEXTS] = {1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 8, 8, 0, 9};
 
-static inline int32_t predicted(const struct predictor *p)
+static inline int32_t predictor_expect(const struct predictor *p)
 {
 	return (p->mean + 8) >> 4;
 }
 
-static inline unsigned context_of(int32_t spread)
+static inline unsigned predictor_context_of(int32_t spread)
 {
 	return 31 - (unsigned)__builtin_clz((uint32_t)spread | 1);
 }
 
 static inline unsigned predictor_context(const struct predictor *p)
 {
-	return p->n ? context_of(p->spread) : CONTEXT_FIRST;
+	return p->n ? predictor_context_of(p->spread) : CONTEXT_FIRST;
 }
 
 static inline void predictor_learn(struct predictor *p, int32_t code)
@@ -64,7 +64,7 @@ struct pair_predictor {
 	uint32_t n;
 };
 
-static inline struct pair_predictor pair_begin(int32_t ratio)
+static inline struct pair_predictor pair_predictor_begin(int32_t ratio)
 {
 	return (struct pair_predictor){.ratio = ratio * 16, .spread = 512};
 }
@@ -75,9 +75,9 @@ struct expected {
 };
 
 /* partner: its code, or 0 where it has none at this moment. */
-static inline struct expected pair_expect(const struct pair_predictor *p, const struct scale *s, int32_t partner)
+static inline struct expected pair_predictor_expect(const struct pair_predictor *p, const struct scale *s, int32_t partner)
 {
-	struct expected e = {predicted(&p->own), 0, predictor_context(&p->own)};
+	struct expected e = {predictor_expect(&p->own), 0, predictor_context(&p->own)};
 	bool closer;
 
 	if (!partner)
@@ -86,11 +86,11 @@ static inline struct expected pair_expect(const struct pair_predictor *p, const 
 	closer = !p->own.n || p->own.spread > p->spread;
 	e.by_ratio = scale_at(s, scale_level(s, partner) + ((p->ratio + 8) >> 4));
 	e.code = closer ? e.by_ratio : e.code;
-	e.context = closer ? p->own.n ? context_of(p->spread) : CONTEXT_FIRST_BY_RATIO : e.context;
+	e.context = closer ? p->own.n ? predictor_context_of(p->spread) : CONTEXT_FIRST_BY_RATIO : e.context;
 	return e;
 }
 
-static inline void pair_learn(struct pair_predictor *p, const struct scale *s, int32_t partner, const struct expected *e, int32_t code)
+static inline void pair_predictor_learn(struct pair_predictor *p, const struct scale *s, int32_t partner, const struct expected *e, int32_t code)
 {
 	predictor_learn(&p->own, code);
 	if (partner && code) {

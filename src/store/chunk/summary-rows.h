@@ -11,16 +11,16 @@
 #define BLOB_MAX    ((size_t)256 << 20)
 #define ERROR_STEPS 1000 /* the error in rank is kept in thousandths */
 
-struct row {
+struct summary_row {
 	uint32_t entity, program, feature; /* ids of the store's tables; entity 0 in tiers */
 	struct distribution d;
 };
 
-struct rows {
-	VEC(struct row) list;
+struct summary_rows {
+	VEC(struct summary_row) list;
 };
 
-enum plane {
+enum summary_plane {
 	ENTITY,
 	PROGRAM,
 	FEATURE,
@@ -37,7 +37,7 @@ enum plane {
 _Static_assert(QUANTILE_0 + QUANTILES <= PLANES, "a plane for each quantile");
 
 /* The upper three bytes of a float: 1 in 65,000. */
-static inline uint32_t mean_code(double mean)
+static inline uint32_t summary_mean_code(double mean)
 {
 	float f = (float)mean;
 	uint32_t bits;
@@ -46,7 +46,7 @@ static inline uint32_t mean_code(double mean)
 	return bits >> 8;
 }
 
-static inline double mean_of_code(uint32_t code)
+static inline double summary_mean_of_code(uint32_t code)
 {
 	uint32_t bits = code << 8;
 	float f;
@@ -56,4 +56,4 @@ static inline double mean_of_code(uint32_t code)
 }
 
 /* Appends what was packed. 0, -EBADMSG, -ENOMEM. */
-int summary_unpack(const void *bytes, size_t n, struct rows *rows);
+int summary_unpack(const void *bytes, size_t n, struct summary_rows *rows);

@@ -64,13 +64,13 @@ static int fetch_series(struct symptom *s, int server, int counter, float *to)
 	r = sql.error ? sql.error : clickhouse_query(s->e->clickhouse, sql.data, p, take_point, s);
 	s->v = kept;
 	if (r < 0)
-		return fail_again(&s->e->error, r, "%s", clickhouse_error(s->e->clickhouse));
+		return str_fail_again(&s->e->error, r, "%s", clickhouse_error(s->e->clickhouse));
 	if (s->q->spearman) {
 		_cleanup_free_ uint32_t *order = malloc((s->n + 1) * sizeof(*order));
 
 		if (!order)
 			return -ENOMEM;
-		rank_values(to, s->n, order);
+		correlate_rank(to, s->n, order);
 	}
 	return 0;
 }
@@ -131,7 +131,7 @@ static void put_lags(const struct symptom *s, struct str *sql)
 }
 
 /* Of a server's counter, in order of its values: where each stands (`places`), and its rank from 0, the mean of the places
- * of those that are equal (as rank_values()). */
+ * of those that are equal (as correlate_rank()). */
 static void put_ranks(const struct symptom *s, struct str *sql)
 {
 	str_puts(sql, ", groupArray(" V " + 0) AS v, groupArray("); /* -0 + 0 is 0 */
@@ -212,7 +212,7 @@ static int find_p(struct symptom *s)
 
 		r = fetch_series(s, x->server, x->counter, v);
 		if (r == 0)
-			x->p = shift_p(s->v, v, s->n, s->q->max_lag, SHIFTS, x->r, room);
+			x->p = correlate_shift_p(s->v, v, s->n, s->q->max_lag, SHIFTS, x->r, room);
 	}
 	return r;
 }
@@ -220,7 +220,7 @@ static int find_p(struct symptom *s)
 static int check_correlation(struct fleet_engine *e, const struct fleet_question *q)
 {
 	if (q->counter < 0)
-		return fail_again(&e->error, -EINVAL, "a symptom is needed");
+		return str_fail_again(&e->error, -EINVAL, "a symptom is needed");
 	return 0;
 }
 
@@ -235,7 +235,7 @@ int fleet_engine_run_correlation(struct fleet_engine *e, struct fleet_engine *re
 		r = fleet_engine_find_common(e, q->window, true, &s.common);
 	s.n = s.common.n;
 	if (r == 0 && s.n > POINTS_MAX)
-		r = fail_again(&e->error, -E2BIG, "%u time points: up to %d can be correlated; choose --from and --to", s.n, POINTS_MAX);
+		r = str_fail_again(&e->error, -E2BIG, "%u time points: up to %d can be correlated; choose --from and --to", s.n, POINTS_MAX);
 	if (r == 0) {
 		s.v = malloc(s.n * sizeof(*s.v));
 		r = s.v ? fetch_series(&s, q->server, q->counter, s.v) : -ENOMEM;

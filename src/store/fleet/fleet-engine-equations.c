@@ -28,8 +28,8 @@ static int find_totals(struct fleet_engine *e, const struct fleet_question *q, i
 	ret->statistic = calloc(e->fleet->counters.n, sizeof(*ret->statistic));
 	if (!ret->moments || !ret->statistic)
 		return -ENOMEM;
-	r = reduce_moments(e, span, only, ret->moments);
-	return r < 0 ? r : reduce_statistic(e, q, span, ret->moments, ret->statistic);
+	r = fleet_reduce_moments(e, span, only, ret->moments);
+	return r < 0 ? r : fleet_reduce_statistic(e, q, span, ret->moments, ret->statistic);
 }
 
 struct within {
@@ -97,7 +97,7 @@ static int within_times(struct fleet_engine *e, struct within *w)
 	str_puts(&sql, ", ");
 	fleet_engine_put_point(&sql, common.ts, e->fleet->interval ? e->fleet->interval : 1);
 	str_puts(&sql, " AS point, count(), ");
-	put_statistic(w->q, &sql);
+	fleet_reduce_put_statistic(w->q, &sql);
 	str_puts(&sql, ROWS);
 	fleet_engine_put_only(e, w->q->counter, &sql);
 	fleet_engine_put_used(&common, &sql);
@@ -116,7 +116,8 @@ int fleet_engine_run_within(struct fleet_engine *e, struct fleet_engine *referen
 
 	(void)reference;
 	if (r == 0)
-		r = q->by_time ? within_times(e, &w) : reduce_local(e, q, q->window, take_server_value, &w);
+		r = q->by_time ? within_times(e, &w)
+			       : fleet_reduce_local(e, q, q->window, take_server_value, &w);
 	totals_free(&totals);
 	return r;
 }
@@ -149,7 +150,7 @@ int fleet_engine_run_between(struct fleet_engine *e, struct fleet_engine *refere
 	if (r == 0)
 		r = find_totals(from, q, from == e ? q->counter : -1, q->usual, &usual);
 	if (r < 0 && from != e && from->error)
-		fail_again(&e->error, r, "%s", from->error);
+		str_fail_again(&e->error, r, "%s", from->error);
 	for (size_t c = 0; r == 0 && c < e->fleet->counters.n; c++)
 		if (q->counter < 0 || (size_t)q->counter == c)
 			r = put_between(q, (int)c, &now, &usual, fleet_find_counter(from->fleet, e->fleet->counters.v[c].name), ret);

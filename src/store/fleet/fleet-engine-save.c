@@ -87,7 +87,7 @@ int fleet_engine_save(const char *url, const char *credentials_file, const char 
 	if (r == 0)
 		r = save_counters(c, f);
 	if (r < 0)
-		fail_with(ret_error, r, "%s", clickhouse_error(c));
+		str_fail(ret_error, r, "%s", clickhouse_error(c));
 	clickhouse_close(c);
 	return r;
 }

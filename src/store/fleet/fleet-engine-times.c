@@ -78,7 +78,7 @@ int fleet_engine_find_common(struct fleet_engine *e, struct fleet_span window, b
 	if (r < 0)
 		return r;
 	if (!ret->servers.n || d <= 0)
-		return fail_again(&e->error, -ENODATA, "no server has two rows in that time");
+		return str_fail_again(&e->error, -ENODATA, "no server has two rows in that time");
 	leave_out_late(ret);
 	for (size_t i = 0; i < ret->servers.n; i++) {
 		const struct engine_ends *s = &ret->servers.v[i];
@@ -92,7 +92,7 @@ int fleet_engine_find_common(struct fleet_engine *e, struct fleet_span window, b
 	ret->span = (struct fleet_span){ret->ts - d / 2, ret->ts - d / 2 + ret->n * d};
 	if (ret->span.from < window.from)
 		ret->span.from = window.from;
-	return ret->n ? 0 : fail_again(&e->error, -ENODATA, "the servers have no time in common");
+	return ret->n ? 0 : str_fail_again(&e->error, -ENODATA, "the servers have no time in common");
 }
 
 /* " AND server NOT IN (...)" of those that are left out. */

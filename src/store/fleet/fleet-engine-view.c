@@ -52,7 +52,7 @@ static void put_summary(struct fleet_engine *e, int counter, bool by_time, struc
 		   by_time ? "arrayReduce('stddevPopStable', groupArray(" V "))" : "stddevPopStable(" V ")");
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		str_puts(sql, ", ");
-		put_statistic(&parts[i], sql);
+		fleet_reduce_put_statistic(&parts[i], sql);
 	}
 	str_puts(sql, ROWS);
 	fleet_engine_put_only(e, counter, sql);
@@ -70,7 +70,7 @@ int fleet_engine_view(struct fleet_engine *e, int counter, struct fleet_span win
 	int r;
 
 	if (kind == FLEET_DETAIL_VIEW)
-		return fail_again(&e->error, -EOPNOTSUPP, "the detail view needs every value: load the data, or ask for --by server or --by time");
+		return str_fail_again(&e->error, -EOPNOTSUPP, "the detail view needs every value: load the data, or ask for --by server or --by time");
 	str_puts(&sql, "SELECT ");
 	if (kind == FLEET_TIME_VIEW)
 		fleet_engine_put_point(&sql, v.ts, v.d);

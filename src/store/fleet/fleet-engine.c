@@ -48,8 +48,8 @@ static int find_table(struct fleet_engine *e)
 	r = clickhouse_query(e->clickhouse, "SELECT name FROM system.tables WHERE database = currentDatabase() AND name IN "
 					    "('fleet_values', 'fleet_values_all')", NULL, take_table, &e->table);
 	if (r < 0)
-		return fail_again(&e->error, r, "%s", clickhouse_error(e->clickhouse));
-	return e->table ? 0 : fail_again(&e->error, -ENOENT, "the database has no table fleet_values: docs/clickhouse.md says how it is made");
+		return str_fail_again(&e->error, r, "%s", clickhouse_error(e->clickhouse));
+	return e->table ? 0 : str_fail_again(&e->error, -ENOENT, "the database has no table fleet_values: docs/clickhouse.md says how it is made");
 }
 
 static int take_counter(void *data, size_t n, char *const *f)
@@ -139,7 +139,7 @@ static int find_interval(struct fleet_engine *e)
 
 	r = clickhouse_query(e->clickhouse, "SELECT quantileExact(0.5)(gap) FROM (SELECT server, (max(time) - min(time)) / (count() - 1) AS gap "
 			     "FROM {table:Table} WHERE counter = {counter:String} GROUP BY server HAVING count() > 1)", p, take_gap, e);
-	return r < 0 ? fail_again(&e->error, r, "%s", clickhouse_error(e->clickhouse)) : 0;
+	return r < 0 ? str_fail_again(&e->error, r, "%s", clickhouse_error(e->clickhouse)) : 0;
 }
 
 static int find_all(struct fleet_engine *e)
@@ -151,7 +151,7 @@ static int find_all(struct fleet_engine *e)
 	if (r == 0)
 		r = find_counters(e, &about);
 	if (r == 0 && !e->fleet->counters.n)
-		r = fail_again(&e->error, -ENODATA, "the table %s has no levels or rates", e->table);
+		r = str_fail_again(&e->error, -ENODATA, "the table %s has no levels or rates", e->table);
 	if (r == 0 && about)
 		r = fleet_engine_query(e, "SELECT counter, kind, unit, help FROM fleet_counters", all, take_about, e);
 	if (r == 0 && about)
@@ -176,7 +176,7 @@ int fleet_engine_open(const char *url, const char *credentials_file, const char 
 	if (r == 0) {
 		r = find_all(e);
 		if (r < 0)
-			fail_with(ret_error, r, "%s: %s", url, fleet_engine_error(e));
+			str_fail(ret_error, r, "%s: %s", url, fleet_engine_error(e));
 	}
 	if (r < 0)
 		fleet_engine_close(e);
@@ -214,6 +214,6 @@ int fleet_engine_run(struct fleet_engine *e, struct fleet_engine *reference, con
 				fleet_findings_sort(ret);
 			return r;
 		}
-	return fail_again(&e->error, -EOPNOTSUPP, "'%s' is computed by the local engine only; ClickHouse computes within, between and correlation",
+	return str_fail_again(&e->error, -EOPNOTSUPP, "'%s' is computed by the local engine only; ClickHouse computes within, between and correlation",
 			   analysis);
 }

@@ -27,7 +27,7 @@ int fleet_engine_query(struct fleet_engine *e, const char *sql, struct fleet_spa
 	free(e->error);
 	e->error = NULL;
 	r = clickhouse_query(e->clickhouse, sql, p, row, data);
-	return r < 0 && r != -ENOMEM && !e->error ? fail_again(&e->error, r, "%s", clickhouse_error(e->clickhouse)) : r;
+	return r < 0 && r != -ENOMEM && !e->error ? str_fail_again(&e->error, r, "%s", clickhouse_error(e->clickhouse)) : r;
 }
 
 void fleet_engine_put_name(struct str *sql, const char *name)
@@ -123,7 +123,8 @@ static int take_moments(void *data, size_t n, char *const *f)
 }
 
 /* Shards are added up here: 18.16 cannot send the states of its stable variance. */
-int reduce_moments(struct fleet_engine *e, struct fleet_span span, int only, struct counter_moments *ret)
+int fleet_reduce_moments(struct fleet_engine *e, struct fleet_span span, int only,
+			 struct counter_moments *ret)
 {
 	struct moments_read m = {e->fleet, ret};
 	_cleanup_str_ struct str sql = {};
@@ -242,7 +243,7 @@ static int narrow(const struct search *s, struct target *t)
 		}
 		t->below += c->n;
 	}
-	return fail_again(&s->e->error, -EAGAIN, "the table changed while it was read: ask for a time that has passed (--to)");
+	return str_fail_again(&s->e->error, -EAGAIN, "the table changed while it was read: ask for a time that has passed (--to)");
 }
 
 /* The one counter that is searched, or -1 for several. */
@@ -331,7 +332,7 @@ static int fetch_round(struct search *s, unsigned shift)
 			}
 		}
 		if (!t->found)
-			r = fail_again(&s->e->error, -EAGAIN, "the table changed while it was read: ask for a time that has passed (--to)");
+			r = str_fail_again(&s->e->error, -EAGAIN, "the table changed while it was read: ask for a time that has passed (--to)");
 	}
 	return r;
 }
@@ -403,7 +404,7 @@ static int search_statistic(struct search *s, const struct fleet_question *q, co
 	return r;
 }
 
-int reduce_statistic(struct fleet_engine *e, const struct fleet_question *q, struct fleet_span span,
+int fleet_reduce_statistic(struct fleet_engine *e, const struct fleet_question *q, struct fleet_span span,
 		     const struct counter_moments *m, double *ret)
 {
 	struct search s = {.e = e, .span = span};
@@ -419,7 +420,7 @@ int reduce_statistic(struct fleet_engine *e, const struct fleet_question *q, str
 
 /* --- of each server --- */
 
-void put_statistic(const struct fleet_question *q, struct str *sql)
+void fleet_reduce_put_statistic(const struct fleet_question *q, struct str *sql)
 {
 	if (q->statistic == FLEET_AVERAGE)
 		str_puts(sql, "avg(" V ")");
@@ -453,13 +454,13 @@ static int take_local(void *data, size_t n, char *const *f)
 		return 0;
 	bit = (size_t)s * fleet->counters.n + (size_t)c;
 	if (l->seen[bit / 8] >> bit % 8 & 1)
-		return fail_again(&l->e->error, -EINVAL, "%s of %s lies on two shards: the Distributed table must be sharded by server "
+		return str_fail_again(&l->e->error, -EINVAL, "%s of %s lies on two shards: the Distributed table must be sharded by server "
 				   "(docs/clickhouse.md)", fleet->counters.v[c].name, fleet->servers.v[s].name);
 	l->seen[bit / 8] |= (unsigned char)(1 << bit % 8);
 	return l->each(l->data, s, c, strtoull(f[2], NULL, 10), strtod(f[3], NULL));
 }
 
-int reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct fleet_span span, reduce_local_fn *each,
+int fleet_reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct fleet_span span, reduce_local_fn *each,
 		 void *data)
 {
 	_cleanup_free_ unsigned char *seen = calloc(e->fleet->servers.n * e->fleet->counters.n / 8 + 1, 1);
@@ -471,7 +472,7 @@ int reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct 
 	str_puts(&sql, "SELECT ");
 	fleet_engine_put_indices(e, true, &sql);
 	str_puts(&sql, ", toUInt32(count()), ");
-	put_statistic(q, &sql);
+	fleet_reduce_put_statistic(q, &sql);
 	str_puts(&sql, ROWS);
 	fleet_engine_put_only(e, q->counter, &sql);
 	str_puts(&sql, " GROUP BY s, c SETTINGS distributed_group_by_no_merge = 1");

@@ -35,16 +35,17 @@ void fleet_engine_put_name(struct str *sql, const char *name);
 void fleet_engine_put_only(const struct fleet_engine *e, int only, struct str *sql);
 
 /* `ret` has one place for each counter; those without values get n = 0. `only` = -1 for all counters. */
-int reduce_moments(struct fleet_engine *e, struct fleet_span span, int only, struct counter_moments *ret);
-/* The question's statistic over all values of each counter; NaN where there are none. `m` as reduce_moments() gave it. */
-int reduce_statistic(struct fleet_engine *e, const struct fleet_question *q, struct fleet_span span,
+int fleet_reduce_moments(struct fleet_engine *e, struct fleet_span span, int only,
+			 struct counter_moments *ret);
+/* The question's statistic over all values of each counter; NaN where there are none. `m` as fleet_reduce_moments() gave it. */
+int fleet_reduce_statistic(struct fleet_engine *e, const struct fleet_question *q, struct fleet_span span,
 		     const struct counter_moments *m, double *ret);
 /* Calls back with the statistic of each server and counter. */
 typedef int reduce_local_fn(void *data, int server, int counter, uint64_t n, double value);
-int reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct fleet_span span, reduce_local_fn *each,
+int fleet_reduce_local(struct fleet_engine *e, const struct fleet_question *q, struct fleet_span span, reduce_local_fn *each,
 		 void *data);
 /* SQL of a statistic of the doubles in the column `v`. */
-void put_statistic(const struct fleet_question *q, struct str *sql);
+void fleet_reduce_put_statistic(const struct fleet_question *q, struct str *sql);
 
 /* The part of a span that the table has. */
 struct fleet_span fleet_engine_covered(const struct fleet_engine *e, struct fleet_span span);

@@ -77,7 +77,7 @@ static int pack(const void *values, size_t n, size_t width, struct str *room, st
 	if (str_reserve(room, n * width) < 0 || str_reserve(out, bound) < 0)
 		return -ENOMEM;
 	planes(values, (uint8_t *)room->data, n, width);
-	got = pack_checked(out->data, bound, room->data, n * width, LEVEL);
+	got = blocks_pack_checked(out->data, bound, room->data, n * width, LEVEL);
 	if (ZSTD_isError(got))
 		return -EIO;
 	out->len = got;

@@ -20,8 +20,9 @@ char *store_damage(const struct store *s)
 	for (size_t i = 0; i < s->n_damage; i++) {
 		const struct damage *d = &s->damage[i];
 
-		str_printf(&words, "%s%s to %s", i ? ", " : "", format_local(d->from, from, sizeof(from)),
-			   d->to ? format_local(d->to, to, sizeof(to)) : "the end of those ten minutes");
+		str_printf(
+			&words, "%s%s to %s", i ? ", " : "", clock_format_local(d->from, from, sizeof(from)),
+			d->to ? clock_format_local(d->to, to, sizeof(to)) : "the end of those ten minutes");
 	}
 	if (s->n_damage == DAMAGE_MAX)
 		str_puts(&words, ", and more");

@@ -10,6 +10,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
+#include "store/recording/page-sums.h"
 
 #define STEPS_AT_ONCE  1000 /* the unit of a budget */
 #define STEPS_LEAST    20000 /* thousands: a fifth of a second; what a small file may cost */
@@ -46,9 +47,9 @@ int database_errno(int code)
 	}
 }
 
-/* --- a VFS that deletes no other files --- */
+/* --- a VFS that deletes no other files, and checks pages --- */
 
-static sqlite3_vfs guarded; /* SQLite's own with two functions replaced; written once */
+static sqlite3_vfs guarded; /* SQLite's own with two functions replaced, and checksums of pages; written once */
 static pthread_once_t guarded_once = PTHREAD_ONCE_INIT;
 
 /* Transactions of whyslow never span two files with a journal: a super-journal is never its own. */
@@ -58,7 +59,7 @@ static int open_guarded(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, 
 		file->pMethods = NULL;
 		return SQLITE_CANTOPEN;
 	}
-	return sqlite3_vfs_find(NULL)->xOpen(vfs, name, file, flags, ret_flags);
+	return page_sums_open(sqlite3_vfs_find(NULL), vfs, name, file, flags, ret_flags);
 }
 
 static bool has_ending(const char *name, const char *ending)
@@ -91,6 +92,7 @@ static void register_guarded(void)
 	if (standard->iVersion >= 3 && standard->xSetSystemCall)
 		(void)standard->xSetSystemCall(standard, "access", (sqlite3_syscall_ptr)access_as_effective);
 	guarded = *standard;
+	guarded.szOsFile += (int)page_sums_room();
 	guarded.zName = "whyslow";
 	guarded.xOpen = open_guarded;
 	guarded.xDelete = delete_guarded;
@@ -247,6 +249,8 @@ int database_open(const char *file, enum database_access access, struct database
 		code = harden(*ret);
 	if (code != SQLITE_OK)
 		return code;
+	if (access == DATABASE_CREATE)
+		page_sums_begin(*ret);
 	sqlite3_set_authorizer(*ret, access == DATABASE_FOREIGN ? authorize_foreign : authorize, NULL);
 	if (access == DATABASE_FOREIGN) {
 		budget->each = STEPS_LEAST + (uint64_t)size / 1024 * STEPS_A_KBYTE;
@@ -281,7 +285,7 @@ int database_is_whole(const char *file, char **ret_error)
 		if (asprintf(&beside, "%s%s", file, endings[i]) < 0)
 			return -ENOMEM;
 		if (stat(beside, &st) == 0 && st.st_size > 0)
-			return fail_with(ret_error, -EBUSY,
+			return str_fail(ret_error, -EBUSY,
 					 "%s is not complete: %s belongs to it. Read a live recording with --store, or copy it with"
 					 " 'whyslow export --format store'; to read the file as it is, move %s away",
 					 file, beside, beside);
@@ -340,12 +344,12 @@ static int check_object(const struct checking *c, sqlite3_stmt *stmt)
 		return 0;
 	str_make_printable(type);
 	str_make_printable(name);
-	return fail_with(c->ret_error, -EUCLEAN, "%s is not a %s of whyslow: its %.20s '%.60s' does not belong there", c->file, c->shape->what, type, name);
+	return str_fail(c->ret_error, -EUCLEAN, "%s is not a %s of whyslow: its %.20s '%.60s' does not belong there", c->file, c->shape->what, type, name);
 }
 
 static int cannot_check(const struct checking *c, int code)
 {
-	return fail_with(c->ret_error, database_errno(code), "cannot read %s: %s", c->file, sqlite3_errmsg(c->db));
+	return str_fail(c->ret_error, database_errno(code), "cannot read %s: %s", c->file, sqlite3_errmsg(c->db));
 }
 
 static int prepare(const struct checking *c, const char *format, const char *argument, sqlite3_stmt **ret)
@@ -394,9 +398,9 @@ static int check_columns(const struct checking *c, const struct database_table *
 	if (!found.len && t->optional)
 		return 0;
 	if (!found.len)
-		return fail_with(c->ret_error, -EUCLEAN, "%s is not a %s of whyslow: it has no table '%s'", c->file, c->shape->what, t->name);
+		return str_fail(c->ret_error, -EUCLEAN, "%s is not a %s of whyslow: it has no table '%s'", c->file, c->shape->what, t->name);
 	return strcmp(found.data, t->columns) == 0 ? 0 :
-		       fail_with(c->ret_error, -EUCLEAN, "%s is not a %s of whyslow: its table '%s' has other columns", c->file, c->shape->what, t->name);
+		       str_fail(c->ret_error, -EUCLEAN, "%s is not a %s of whyslow: its table '%s' has other columns", c->file, c->shape->what, t->name);
 }
 
 int database_check(sqlite3 *db, const char *file, const char *schema, const struct database_shape *shape, bool empty, char **ret_error)

@@ -6,6 +6,7 @@
  *   - no super-journal is opened or deleted, and nothing but NAME-journal and NAME-wal is ever deleted (a VFS of its own);
  *   - a foreign file is opened read-only and immutable: nothing next to it is read, no lock is taken, nothing is written;
  *   - views, triggers, extensions and recursive queries are refused, and the tables must be those that are expected;
+ *   - pages have checksums in files that are made here (page-sums.h): a damaged one is SQLITE_CORRUPT;
  *   - a statement on a foreign file ends after a number of steps that grows with the size of the file.
  */
 #pragma once

@@ -16,9 +16,9 @@ int store_highest_entity(struct store *s, uint32_t *ret)
 	if (r == 0)
 		r = store_load(s, INT64_MAX - 1, INT64_MAX, &open_segments, &damaged);
 	if (r == 0)
-		*ret = (uint32_t)highest > dataset_highest_id(&open_segments)
+		*ret = (uint32_t)highest > store_highest_id(&open_segments)
 			       ? (uint32_t)highest
-			       : dataset_highest_id(&open_segments);
+			       : store_highest_id(&open_segments);
 	dataset_free(&open_segments);
 	return r;
 }

@@ -1,4 +1,4 @@
-/* Shared by the files of this room only. */
+/* Shared by the files of the layer `store`: the database under a recording. */
 #pragma once
 
 #include <sqlite3.h>
@@ -21,7 +21,8 @@ struct store {
 	int lock_fd; /* of store_lock(); -1 = none */
 	struct database_budget budget;
 	char *file;
-	char *run_dir;
+	char *run_dir; /* maybe another recording's: store_run_dir() */
+	uint32_t id;   /* of the recording, for RUN/recording; 0 = from before, and never written since */
 	char *error;
 	/* the writer's: what it asks every few seconds */
 	sqlite3_stmt *put_raw, *marks_version;
@@ -56,6 +57,10 @@ struct store {
 	{"told", "mark,uid,json", true},                                        \
 	{"feedback", "mark,uid,feedback", true}
 
+extern const struct database_shape store_shape;
+
+#define ID_PRAGMA "application_id" /* a number in the file's header that is free for programs to use: here the recording's id */
+
 /* store.c: each keeps what went wrong, in words, for store_error(), and returns -errno */
 int store_fail(struct store *s, int code, const char *what);
 int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret);
@@ -74,8 +79,14 @@ int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
  * recording's disk likes. */
 int store_begin(struct store *s);
 void store_rollback(struct store *s);
+/* All that is open: the file, the marks, the lock. */
+void store_close_database(struct store *s);
+/* Opens it to write after that. */
+int store_reopen(struct store *s);
 /* What was recorded in that time cannot be read: for store_damage(). */
 void store_note_damage(struct store *s, int64_t from, int64_t to);
+/* The run directory, where it is this recording's: NULL if it is another's, or there is none. */
+const char *store_run_dir(const struct store *s);
 /* reserve.c. Makes it where there is room and it is not there. */
 void store_make_reserve(const struct store *s);
 /* Whether there is more room now than before. */
@@ -102,15 +113,15 @@ struct mark_value {
 	int64_t number; /* of bytes: how many */
 	const void *at; /* NULL = NULL */
 };
-static inline struct mark_value mark_number(int64_t number)
+static inline struct mark_value mark_value_of_number(int64_t number)
 {
 	return (struct mark_value){.kind = MARK_NUMBER, .number = number};
 }
-static inline struct mark_value mark_text(const char *text)
+static inline struct mark_value mark_value_of_text(const char *text)
 {
 	return (struct mark_value){.kind = MARK_TEXT, .at = text};
 }
-static inline struct mark_value mark_bytes(const void *at, size_t n)
+static inline struct mark_value mark_value_of_bytes(const void *at, size_t n)
 {
 	return (struct mark_value){.kind = MARK_BYTES, .number = (int64_t)n, .at = at};
 }
@@ -124,7 +135,7 @@ int store_copy_marks(struct store *from, struct store *to);
 int store_read_frames(struct store *s, int64_t segment, struct str *ret);
 /* Segments that have raw rows, ascending; caller frees. */
 int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n);
-uint32_t dataset_highest_id(const struct dataset *d);
+uint32_t store_highest_id(const struct dataset *d);
 
 /* load.c: segments without a chunk, from the journal and from raw rows, each once, ascending. */
 int store_open_segments(struct store *s, int64_t **ret, size_t *ret_n);

@@ -17,13 +17,13 @@
 int journal_open(const char *run_dir, struct journal *ret)
 {
 	struct journal j = {.fd = -1};
-	int r = make_folders(run_dir, 0755);
+	int r = folder_make(run_dir, 0755);
 
 	if (r < 0)
 		return r;
 	if (asprintf(&j.dir, "%s/journal", run_dir) < 0)
 		return -ENOMEM;
-	r = make_folders(j.dir, 0700);
+	r = folder_make(j.dir, 0700);
 	if (r < 0) {
 		free(j.dir);
 		return r;
@@ -96,7 +96,7 @@ int journal_list(const char *run_dir, int64_t **ret, size_t *ret_n)
 	while (dir && (entry = readdir(dir))) {
 		uint64_t segment;
 
-		if (parse_u64(entry->d_name, &segment) == 0)
+		if (str_parse_u64(entry->d_name, &segment) == 0)
 			(void)VEC_PUSH(found, (int64_t)segment);
 	}
 	if (dir)

@@ -10,6 +10,7 @@
 #include "store/chunk/frame.h"
 #include "store/recording/internal.h"
 #include "store/recording/journal.h"
+#include "store/recording/page-sums.h"
 
 #define WORTH_A_THREAD 200000 /* bytes: below it starting a thread costs more than it saves */
 
@@ -62,7 +63,7 @@ static void do_all(int (*step)(void *packed, size_t i), struct packed *packed, s
 
 	for (size_t i = 0; i < n; i++)
 		bytes += packed[i].n;
-	(void)work_in_parallel(bytes < WORTH_A_THREAD, n, step, packed);
+	(void)parallel_run(bytes < WORTH_A_THREAD, n, step, packed);
 }
 
 static int open_packed(void *packed, size_t i)
@@ -181,12 +182,14 @@ static int take_chunks(struct store *s, struct extract *e)
 
 	if (r == 0)
 		r = store_prepare(s, "SELECT bytes FROM chunk WHERE segment = ?", &stmt);
+	page_sums_ignore(s->db, true); /* chunks have their own: others on the same page are not lost */
 	for (size_t i = 0; r == 0 && i < segments.list.n; i++) {
 		database_renew(&s->budget);
 		r = take_chunk(s, e, &segments.list.v[i], stmt, &blob);
 		if (r < 0 || !e->chunks.n || e->chunks.v[e->chunks.n - 1].segment != segments.list.v[i].segment)
 			free(segments.list.v[i].bytes);
 	}
+	page_sums_ignore(s->db, false);
 	sqlite3_blob_close(blob);
 	sqlite3_finalize(stmt);
 	VEC_FREE(segments.list);
@@ -377,10 +380,11 @@ int store_open_segments(struct store *s, int64_t **ret, size_t *ret_n)
 	_cleanup_free_ int64_t *journal = NULL;
 	int64_t *all;
 	size_t n_journal = 0, n, kept = 0;
+	const char *run_dir = store_run_dir(s);
 	int r = store_raw_segments(s, &all, &n);
 
-	if (r == 0 && s->run_dir)
-		r = journal_list(s->run_dir, &journal, &n_journal);
+	if (r == 0 && run_dir)
+		r = journal_list(run_dir, &journal, &n_journal);
 	if (r < 0)
 		return r;
 	if (n_journal) {

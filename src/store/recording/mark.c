@@ -159,7 +159,7 @@ static int attach(struct store *s, const char *path)
 
 int store_find_marks(struct store *s)
 {
-	_cleanup_free_ char *path = s->run_dir ? marks_file(s) : NULL;
+	_cleanup_free_ char *path = store_run_dir(s) ? marks_file(s) : NULL;
 
 	return path && folder_path_exists(path) ? attach(s, path) : 0;
 }
@@ -340,7 +340,8 @@ static int same_event(struct store *s, int64_t wall, uint32_t uid, int64_t *ret_
 
 static int press_again(struct store *s, int64_t id, int64_t wall, const char *note)
 {
-	const struct mark_value values[] = {mark_number(wall), mark_text(note), mark_number(id)};
+	const struct mark_value values[] = {mark_value_of_number(wall), mark_value_of_text(note),
+					    mark_value_of_number(id)};
 
 	return store_change_marks(s, "UPDATE %s.mark SET last = ?1, presses = presses + 1, note = coalesce(substr(?2, 1, " MARK_NOTE_MAX "), note) WHERE id = ?3", values,
 				  ARRAY_SIZE(values));
@@ -356,7 +357,7 @@ static int drop_oldest(struct store *s, uint32_t uid)
 		" ORDER BY id DESC LIMIT -1 OFFSET " MARKS_OF_USERS ")",
 		"DELETE FROM %s.mark WHERE id IN (SELECT id FROM %s.mark WHERE presses <= 0 ORDER BY id DESC LIMIT -1 OFFSET " MARKS_CAUGHT ")",
 	};
-	const struct mark_value values[] = {mark_number(uid)};
+	const struct mark_value values[] = {mark_value_of_number(uid)};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(statements); i++)
@@ -366,7 +367,7 @@ static int drop_oldest(struct store *s, uint32_t uid)
 
 static int insert(struct store *s, int64_t wall, int presses, uint32_t uid, const char *note, int64_t *ret_id)
 {
-	const struct mark_value values[] = {mark_number(wall), mark_number(presses), mark_number(uid), mark_text(note)};
+	const struct mark_value values[] = {mark_value_of_number(wall), mark_value_of_number(presses), mark_value_of_number(uid), mark_value_of_text(note)};
 	int r = store_change_marks(s, "INSERT INTO %s.mark(wall, last, presses, uid, note) VALUES(?1, ?1, ?2, ?3, substr(?4, 1, " MARK_NOTE_MAX "))",
 				   values, ARRAY_SIZE(values));
 
@@ -400,7 +401,7 @@ int store_rule_incident(struct store *s, int64_t wall, const char *note, int64_t
 
 int store_rule_incident_extend(struct store *s, int64_t id, int64_t wall, const char *note, bool over)
 {
-	const struct mark_value values[] = {mark_number(wall), mark_text(note), mark_number(over ? 0 : GOES_ON), mark_number(id)};
+	const struct mark_value values[] = {mark_value_of_number(wall), mark_value_of_text(note), mark_value_of_number(over ? 0 : GOES_ON), mark_value_of_number(id)};
 
 	return changed_one(s, store_change_marks(s, "UPDATE %s.mark SET last = ?1, note = ?2, presses = ?3 WHERE id = ?4 AND presses <= 0",
 						 values, ARRAY_SIZE(values)));
@@ -408,7 +409,7 @@ int store_rule_incident_extend(struct store *s, int64_t id, int64_t wall, const 
 
 int store_rule_incidents_end(struct store *s, int64_t wall, const char *remark)
 {
-	const struct mark_value values[] = {mark_number(wall), mark_text(remark)};
+	const struct mark_value values[] = {mark_value_of_number(wall), mark_value_of_text(remark)};
 
 	return store_change_marks(s, "UPDATE %s.mark SET last = max(last, ?1), note = note || ?2, presses = 0 WHERE presses < 0", values,
 				  ARRAY_SIZE(values));
@@ -417,7 +418,7 @@ int store_rule_incidents_end(struct store *s, int64_t wall, const char *remark)
 /* UPDATE of one mark that its owner or root may change. */
 static int change_mark(struct store *s, const char *sql, int64_t id, uint32_t uid, struct mark_value value)
 {
-	const struct mark_value values[] = {value, mark_number(id), mark_number(uid)};
+	const struct mark_value values[] = {value, mark_value_of_number(id), mark_value_of_number(uid)};
 
 	return changed_one(s, store_change_marks(s, sql, values, ARRAY_SIZE(values)));
 }
@@ -425,14 +426,15 @@ static int change_mark(struct store *s, const char *sql, int64_t id, uint32_t ui
 int store_mark_note(struct store *s, int64_t id, uint32_t uid, const char *note)
 {
 	return change_mark(s, "UPDATE %s.mark SET note = substr(?1, 1, " MARK_NOTE_MAX ") WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3)", id, uid,
-			   mark_text(note));
+			   mark_value_of_text(note));
 }
 
 int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback feedback)
 {
-	const struct mark_value values[] = {mark_number(id), mark_number(uid), mark_number(feedback)};
+	const struct mark_value values[] = {mark_value_of_number(id), mark_value_of_number(uid),
+					    mark_value_of_number(feedback)};
 	int r = change_mark(s, "UPDATE %s.mark SET feedback = ?1 WHERE id = ?2 AND undone = 0 AND (?3 = 0 OR uid = ?3 OR presses <= 0)", id,
-			    uid, mark_number(feedback));
+			    uid, mark_value_of_number(feedback));
 
 	return r < 0 ? r : store_change_marks(s, "INSERT OR REPLACE INTO %s.feedback(mark, uid, feedback) VALUES(?, ?, ?)", values, ARRAY_SIZE(values));
 }
@@ -477,7 +479,7 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 		id = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	if (r == 0)
-		r = change_mark(s, "UPDATE %s.mark SET undone = ?1 WHERE id = ?2 AND (?3 = 0 OR uid = ?3)", id, uid, mark_number(1));
+		r = change_mark(s, "UPDATE %s.mark SET undone = ?1 WHERE id = ?2 AND (?3 = 0 OR uid = ?3)", id, uid, mark_value_of_number(1));
 	if (r == 0)
 		*ret_id = id;
 	return r;
@@ -485,7 +487,8 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 
 int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json)
 {
-	const struct mark_value values[] = {mark_number(mark), mark_number(uid), mark_text(json)};
+	const struct mark_value values[] = {mark_value_of_number(mark), mark_value_of_number(uid),
+					    mark_value_of_text(json)};
 
 	int r = store_change_marks(s, "INSERT OR REPLACE INTO %s.told(mark, uid, json) VALUES(?, ?, ?)", values, ARRAY_SIZE(values));
 

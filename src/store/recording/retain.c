@@ -2,12 +2,13 @@
 
 #include "base/data/clock.h"
 #include "store/recording/internal.h"
+#include "store/recording/page-sums.h"
 
 #define VACUUM_PAGES 64 /* half a megabyte of log at most: a page that moves changes one that points at it */
 #define TIER_AGE   (366 * 86400 * NS_PER_SEC) /* hours and days outlive the chunks they are made of */
 #define TIER_SHARE 10			      /* ... in a tenth of the size at most */
 
-static int drop(struct store *s, const char *const *statements, int64_t argument)
+static int try_drop(struct store *s, const char *const *statements, int64_t argument)
 {
 	int r = store_begin(s);
 
@@ -17,6 +18,19 @@ static int drop(struct store *s, const char *const *statements, int64_t argument
 		r = store_exec(s, "COMMIT");
 	if (r < 0)
 		store_rollback(s);
+	return r;
+}
+
+/* Also what is on damaged pages: what is not deleted would fill the disk. */
+static int drop(struct store *s, const char *const *statements, int64_t argument)
+{
+	int r = try_drop(s, statements, argument);
+
+	if (r != -EUCLEAN)
+		return r;
+	page_sums_ignore(s->db, true);
+	r = try_drop(s, statements, argument);
+	page_sums_ignore(s->db, false);
 	return r;
 }
 
@@ -105,7 +119,10 @@ static int retain(struct store *s, const struct retention *keep, int64_t now)
 
 	if (r == 0)
 		r = retain_tiers(s, keep, now);
-	return r == 0 ? shrink(s) : r;
+	if (r < 0)
+		return r;
+	r = shrink(s);
+	return r == -EUCLEAN ? 0 : r; /* a damaged page cannot be moved: the free ones are used for what comes */
 }
 
 int store_retain(struct store *s, const struct retention *keep, int64_t now)

@@ -78,7 +78,8 @@ int store_read_frames(struct store *s, int64_t segment, struct str *ret)
 {
 	char *bytes;
 	size_t n;
-	int r = s->run_dir ? journal_read(s->run_dir, segment, 0, &bytes, &n) : -ENOENT;
+	const char *run_dir = store_run_dir(s);
+	int r = run_dir ? journal_read(run_dir, segment, 0, &bytes, &n) : -ENOENT;
 
 	if (r == -ENOENT)
 		return read_raw(s, segment, ret);
@@ -101,7 +102,7 @@ static int put_chunk(struct store *s, int64_t segment, const struct str *bytes)
 	return store_run(s, stmt);
 }
 
-uint32_t dataset_highest_id(const struct dataset *d)
+uint32_t store_highest_id(const struct dataset *d)
 {
 	uint32_t highest = 0;
 
@@ -125,7 +126,7 @@ static int put_segment(struct store *s, int64_t segment, const struct dataset *d
 	sqlite3_bind_int64(stmt, 2, d->ticks.n ? d->ticks.v[0].wall : segment * NS_PER_MS);
 	sqlite3_bind_int64(stmt, 3, d->ticks.n ? d->ticks.v[d->ticks.n - 1].wall : segment * NS_PER_MS);
 	sqlite3_bind_int64(stmt, 4, (int64_t)d->ticks.n);
-	sqlite3_bind_int64(stmt, 5, dataset_highest_id(d));
+	sqlite3_bind_int64(stmt, 5, store_highest_id(d));
 	return store_run(s, stmt);
 }
 
@@ -203,11 +204,11 @@ int store_compact(struct store *s, int64_t segment)
 		r = chunk_write(&d, &chunk);
 	if (r == 0)
 		r = replace_raw(s, segment, &d, &chunk);
-	if (r == 0 && s->run_dir)
+	if (r == 0 && store_run_dir(s))
 		r = journal_remove(s->run_dir, segment);
 	dataset_free(&d);
 	str_free(&chunk);
-	memory_give_back(); /* the recorder is to be small for the other 599 seconds */
+	locked_memory_release(); /* the recorder is to be small for the other 599 seconds */
 	return r < 0 && !s->error ? explain(s, segment, r) : r;
 }
 
@@ -253,7 +254,8 @@ int store_recover(struct store *s, int64_t current)
 {
 	_cleanup_free_ int64_t *left = NULL, *raw = NULL;
 	size_t n = 0, n_raw = 0;
-	int r = s->run_dir ? journal_list(s->run_dir, &left, &n) : 0;
+	const char *run_dir = store_run_dir(s);
+	int r = run_dir ? journal_list(run_dir, &left, &n) : 0;
 
 	if (r == 0)
 		r = compact_all(s, left, n, current);

@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
 #include "base/data/folder.h"
 #include "store/recording/internal.h"
-#include "store/recording/journal.h"
+#include "store/recording/run-dir.h"
 
-#define SCHEMA_VERSION 5 /* 3: chunks whose columns have partners; 4: whose values have points to begin at; 5: feedback by user */
+/* 3: chunks whose columns have partners; 4: whose values have points to begin at; 5: feedback by user; 6: pages may have checksums,
+ * which a program from before would not renew */
+#define SCHEMA_VERSION 6
 #define PRESS_STEP     1000  /* us between two tries for the lock of RUN/marks.db */
 #define PRESS_TRIES    10000
 #define SCHEMA_OLDEST  2 /* that is read, and becomes the newest when it is written to */
@@ -35,7 +38,7 @@ static const char schema[] =
 
 /* Of all versions that are read: 2 had no answers, and called inspections captures. A further table or column needs a new
  * SCHEMA_VERSION: else a program from before says that the file is not a recording, and not that it is a newer one's. */
-static const struct database_shape shape = {
+const struct database_shape store_shape = {
 	.what = "recording",
 	.tables = (const struct database_table[]){
 		{"segment", "id,first,last,ticks,highest_entity", false},
@@ -57,7 +60,7 @@ const char *store_error(const struct store *s)
 
 const char *store_reason(const struct store *s, int r)
 {
-	return s && s->error ? s->error : error_words(r);
+	return s && s->error ? s->error : str_error(r);
 }
 
 /* Says what failed and what would fix it; returns the errno. */
@@ -181,6 +184,22 @@ static int check_version(struct store *s, int64_t *ret)
 	return -EPROTONOSUPPORT;
 }
 
+static int give_id(struct store *s)
+{
+	uint32_t id = 0;
+	char sql[60];
+	int r;
+
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+		return -EIO;
+	id = (id & INT32_MAX) | 1; /* the header's number has a sign, and 0 is none */
+	snprintf(sql, sizeof(sql), "PRAGMA " ID_PRAGMA " = %" PRIu32, id);
+	r = store_exec(s, sql);
+	if (r == 0)
+		s->id = id;
+	return r;
+}
+
 /* Where the tables are as they shall be nothing is written: also on a full disk a recorder starts. */
 static int set_up(struct store *s, int64_t version)
 {
@@ -196,6 +215,8 @@ static int set_up(struct store *s, int64_t version)
 		r = store_exec(s, schema);
 	if (r == 0 && version != SCHEMA_VERSION)
 		r = store_exec(s, "PRAGMA user_version = " STRINGIFY(SCHEMA_VERSION));
+	if (r == 0 && !s->id)
+		r = give_id(s);
 	if (r == 0)
 		r = store_exec(s, "COMMIT");
 	if (r < 0)
@@ -262,13 +283,24 @@ int store_check_tables(struct store *s, const char *schema_name, const struct da
 	return r;
 }
 
+static int read_id(struct store *s)
+{
+	int64_t id = 0;
+	int r = store_query_int(s, "PRAGMA " ID_PRAGMA, &id);
+
+	s->id = r == 0 ? (uint32_t)id : 0;
+	return r;
+}
+
 static int open_database(struct store *s, enum store_mode mode)
 {
 	int64_t version;
 	int r = mode == STORE_READ ? open_to_read(s, &version) : open_to_write(s, &version);
 
 	if (r == 0)
-		r = store_check_tables(s, "main", &shape, version == 0);
+		r = store_check_tables(s, "main", &store_shape, version == 0);
+	if (r == 0)
+		r = read_id(s);
 	if (r < 0)
 		return r;
 	if (mode == STORE_WRITE || (mode == STORE_MARK && version == 0))
@@ -297,8 +329,8 @@ static int check_kind(const char *file, char **ret_error)
 	if (stat(file, &st) < 0 || S_ISREG(st.st_mode))
 		return 0;
 	if (S_ISDIR(st.st_mode))
-		return fail_with(ret_error, -EISDIR, "%s is a folder: name the recording in it", file);
-	return fail_with(ret_error, -EUCLEAN, "%s is not a regular file: a recording is one", file);
+		return str_fail(ret_error, -EISDIR, "%s is a folder: name the recording in it", file);
+	return str_fail(ret_error, -EUCLEAN, "%s is not a regular file: a recording is one", file);
 }
 
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error)
@@ -315,7 +347,7 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	if (!s->file || (paths->run_dir && !s->run_dir))
 		goto failed;
 	if (mode != STORE_READ) {
-		(void)make_folder_of(s->file, 0700); /* opening the file says what is wrong */
+		(void)folder_make_parent(s->file, 0700); /* opening the file says what is wrong */
 		store_make_private(s->file);
 	}
 	else if (!folder_path_exists(s->file)) {
@@ -362,6 +394,7 @@ int store_open_press(const char *run_dir, struct store **ret, char **ret_error)
 	s->lock_fd = -1;
 	s->file = strdup(run_dir); /* for errors */
 	s->run_dir = strdup(run_dir);
+	s->id = run_dir_recording(run_dir); /* whichever it is */
 	if (s->file && s->run_dir)
 		r = database_errno(database_open_empty(&s->budget, &s->db));
 	if (r == 0) {
@@ -379,6 +412,25 @@ int store_open_press(const char *run_dir, struct store **ret, char **ret_error)
 	return r;
 }
 
+bool store_run_dir_is_foreign(const struct store *s)
+{
+	const uint32_t recording = s->run_dir ? run_dir_recording(s->run_dir) : 0;
+
+	return recording && recording != s->id;
+}
+
+const char *store_run_dir(const struct store *s)
+{
+	return store_run_dir_is_foreign(s) ? NULL : s->run_dir;
+}
+
+int store_claim_run_dir(struct store *s, bool *ret_set_aside)
+{
+	int r = run_dir_claim(s->run_dir, s->id, ret_set_aside);
+
+	return r < 0 ? str_fail_again(&s->error, r, "cannot take %s for %s: %s", s->run_dir, s->file, strerror(-r)) : 0;
+}
+
 int store_lock(struct store *s)
 {
 	int fd = open(s->file, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -errno : 0;
@@ -387,72 +439,43 @@ int store_lock(struct store *s)
 		r = -errno == -EWOULDBLOCK ? -EBUSY : -errno;
 	s->lock_fd = fd; /* also without the lock */
 	if (r < 0)
-		fail_again(&s->error, r, r == -EBUSY ? "another recorder writes to %s: stop it first, or give this one another store.file" :
+		str_fail_again(&s->error, r, r == -EBUSY ? "another recorder writes to %s: stop it first, or give this one another store.file" :
 						      "cannot lock %s, so that no other recorder writes to it", s->file);
 	return r;
+}
+
+void store_close_database(struct store *s)
+{
+	sqlite3_stmt **const kept[] = {&s->put_raw, &s->marks_version, &s->told_in_run, &s->told_in_file};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		sqlite3_finalize(*kept[i]);
+		*kept[i] = NULL;
+	}
+	sqlite3_close(s->db);
+	s->db = NULL;
+	s->marks_in_run = false;
+	if (s->lock_fd >= 0) /* only now: closing a descriptor of the file takes away the locks that SQLite has on it (POSIX) */
+		close(s->lock_fd);
+	s->lock_fd = -1;
+}
+
+int store_reopen(struct store *s)
+{
+	int r = open_database(s, STORE_WRITE);
+
+	return r == 0 ? store_find_marks(s) : r;
 }
 
 void store_close(struct store *s)
 {
 	if (!s)
 		return;
-	sqlite3_finalize(s->put_raw);
-	sqlite3_finalize(s->marks_version);
-	sqlite3_finalize(s->told_in_run);
-	sqlite3_finalize(s->told_in_file);
-	sqlite3_close(s->db);
-	if (s->lock_fd >= 0) /* only now: closing a descriptor of the file takes away the locks that SQLite has on it (POSIX) */
-		close(s->lock_fd);
+	store_close_database(s);
 	free(s->error);
 	free(s->file);
 	free(s->run_dir);
 	free(s);
-}
-
-int store_export(struct store *s, const char *to, char **ret_error)
-{
-	struct store_paths paths = {.file = to, .run_dir = NULL};
-	_cleanup_free_ int64_t *segments = NULL;
-	struct store *copy = NULL;
-	sqlite3_backup *backup;
-	size_t n;
-	int r, code;
-
-	if (access(to, F_OK) == 0) {
-		if (asprintf(ret_error, "%s exists already: name another file", to) < 0)
-			*ret_error = NULL;
-		return -EEXIST;
-	}
-	r = store_open(&paths, STORE_WRITE, &copy, ret_error);
-	if (r < 0)
-		return r;
-	backup = sqlite3_backup_init(copy->db, "main", s->db, "main");
-	code = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
-	if (backup)
-		sqlite3_backup_finish(backup);
-	r = code == SQLITE_DONE ? 0 : store_fail(copy, code, "cannot write");
-	if (r == 0 && s->marks_in_run)
-		r = store_copy_marks(s, copy);
-	if (r == 0)
-		r = store_open_segments(s, &segments, &n);
-	/* the journal is in another place: its segments become raw rows, then chunks, of the copy */
-	free(copy->run_dir);
-	copy->run_dir = s->run_dir ? strdup(s->run_dir) : NULL;
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = store_save_journal(copy, segments[i]);
-		if (r == -ENOENT)
-			r = 0;
-	}
-	free(copy->run_dir);
-	copy->run_dir = NULL; /* the journal stays where it is */
-	if (r == 0)
-		r = store_recover(copy, 0);
-	if (r == 0)
-		r = store_exec(copy, "PRAGMA journal_mode = DELETE");
-	if (r < 0 && !*ret_error)
-		*ret_error = TAKE(copy->error);
-	store_close(copy);
-	return r;
 }
 
 int store_size(struct store *s, struct store_size *ret)

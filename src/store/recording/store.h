@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/data/str.h"
+#include "model/answer/feedback.h"
 #include "model/machine/dataset.h"
 #include "stat/quantiles.h"
 #include "store/recording/filter.h"
@@ -35,6 +36,8 @@ int store_open_press(const char *run_dir, struct store **ret, char **ret_error);
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error);
 void store_close(struct store *s);
 const char *store_error(const struct store *s);
+/* Whether a recorder that writes another recording has the run directory: its journal and marks are not read then. */
+bool store_run_dir_is_foreign(const struct store *s);
 /* Of a step that returned `r` < 0 and may have failed elsewhere: store_error(), or what `r` means where the store itself has none. */
 const char *store_reason(const struct store *s, int r);
 
@@ -106,6 +109,9 @@ int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret
  * the process ends. -EBUSY in words: another recorder holds it. */
 int store_lock(struct store *s);
 
+/* The recorder's, which has the run directory's lock: takes that for this recording. *ret_set_aside: what a killed recorder of another
+ * recording left there was moved to RUN/other-ID, for a recorder that continues that one. 0 or -errno, in words. */
+int store_claim_run_dir(struct store *s, bool *ret_set_aside);
 /* Copies frames that the journal has beyond what raw rows hold. 0 or -errno; nothing is lost on error. */
 int store_save_journal(struct store *s, int64_t segment);
 /* Turns a finished segment into a chunk and drops its raw rows and journal file. */
@@ -128,8 +134,12 @@ struct store_size {
 	int64_t span; /* ns of recording in chunks */
 };
 int store_size(struct store *s, struct store_size *ret);
-/* One consistent file with everything, journal included, for copying to another machine. */
+/* One consistent file with everything, journal included, for copying to another machine. What is damaged is left out: store_damage(). */
 int store_export(struct store *s, const char *to, char **ret_error);
+/* The recorder's, while it holds store_lock(): gives a recording of a whyslow from before checksums to its pages, by writing it again next
+ * to it. One that is larger than 256 MiB, that is damaged, or that another process has open stays as it is. -errno: the recording cannot
+ * be opened again. */
+int store_upgrade(struct store *s);
 
 /* The recorder keeps marks in RUN/marks.db while it runs: a press must not wait for a starved disk. Copies are made
  * when marks changed since the last time (store_save_marks()). Handles that were opened in the meantime find the marks again when they have moved. */
@@ -138,8 +148,6 @@ int store_save_marks(struct store *s);
 int store_close_marks(struct store *s);
 
 /* --- marks --- */
-
-enum feedback { FEEDBACK_NONE = 0, FEEDBACK_RIGHT = 1, FEEDBACK_WRONG = 2, FEEDBACK_FIXED = 3 };
 
 struct mark {
 	int64_t id;

@@ -19,26 +19,26 @@ static uint8_t read_byte(struct reader *in)
 	return 0;
 }
 
-static void read_row(struct reader planes[PLANES], const struct row *before, struct row *row)
+static void read_row(struct reader planes[PLANES], const struct summary_row *before, struct summary_row *row)
 {
 	uint32_t mean, spread;
 	int64_t code = VALUE_ZERO;
 
-	row->entity = (uint32_t)(before->entity + read_svarint(&planes[ENTITY]));
-	row->program = (uint32_t)(before->program + read_svarint(&planes[PROGRAM]));
-	row->feature = (uint32_t)(before->feature + read_svarint(&planes[FEATURE]));
-	row->d.n = before->d.n + (double)read_svarint(&planes[TICKS]);
+	row->entity = (uint32_t)(before->entity + reader_svarint(&planes[ENTITY]));
+	row->program = (uint32_t)(before->program + reader_svarint(&planes[PROGRAM]));
+	row->feature = (uint32_t)(before->feature + reader_svarint(&planes[FEATURE]));
+	row->d.n = before->d.n + (double)reader_svarint(&planes[TICKS]);
 	mean = (uint32_t)read_byte(&planes[MEAN_HIGH]) << 16;
 	mean |= (uint32_t)read_byte(&planes[MEAN_MIDDLE]) << 8;
 	mean |= read_byte(&planes[MEAN_LOW]);
 	spread = (uint32_t)read_byte(&planes[SPREAD_HIGH]) << 8;
 	spread |= read_byte(&planes[SPREAD_LOW]);
-	row->d.mean = mean_of_code(mean);
-	row->d.variance = value_of_code((uint16_t)spread) * value_of_code((uint16_t)spread);
-	row->d.error = (double)read_varint(&planes[ERROR]) / ERROR_STEPS;
+	row->d.mean = summary_mean_of_code(mean);
+	row->d.variance = quantiles_value((uint16_t)spread) * quantiles_value((uint16_t)spread);
+	row->d.error = (double)reader_varint(&planes[ERROR]) / ERROR_STEPS;
 	for (size_t i = 0; i < QUANTILES; i++) {
-		code += read_svarint(&planes[QUANTILE_0 + i]);
-		row->d.q[i] = value_of_code((uint16_t)code);
+		code += reader_svarint(&planes[QUANTILE_0 + i]);
+		row->d.q[i] = quantiles_value((uint16_t)code);
 	}
 }
 
@@ -53,7 +53,7 @@ static int open_planes(const void *bytes, size_t n_bytes, struct str *room, stru
 	if (!bytes) /* SQLite's empty blob */
 		return -EBADMSG;
 	in = (struct reader){bytes, (const uint8_t *)bytes + n_bytes, false};
-	size = read_varint(&in);
+	size = reader_varint(&in);
 
 	if (in.bad || size > BLOB_MAX)
 		return -EBADMSG;
@@ -65,7 +65,7 @@ static int open_planes(const void *bytes, size_t n_bytes, struct str *room, stru
 	if (ZSTD_decompress(room->data, size, in.at, (size_t)(in.end - in.at)) != size)
 		return -EBADMSG;
 	in = (struct reader){all, all + size, false};
-	*ret_n = read_varint(&in);
+	*ret_n = reader_varint(&in);
 	for (size_t i = 0; i < PLANES; i++) {
 		size_t length;
 		const char *plane = str_read_blob(&in, &length);
@@ -77,18 +77,18 @@ static int open_planes(const void *bytes, size_t n_bytes, struct str *room, stru
 	return *ret_n > (size_t)(planes[MEAN_LOW].end - planes[MEAN_LOW].at) ? -EBADMSG : 0;
 }
 
-int summary_unpack(const void *bytes, size_t n_bytes, struct rows *rows)
+int summary_unpack(const void *bytes, size_t n_bytes, struct summary_rows *rows)
 {
 	struct reader planes[PLANES];
 	_cleanup_str_ struct str room = {};
-	struct row row = {};
+	struct summary_row row = {};
 	uint64_t n;
 	int r = open_planes(bytes, n_bytes, &room, planes, &n);
 
 	if (r < 0)
 		return r;
 	for (uint64_t i = 0; r == 0 && i < n; i++) {
-		struct row before = row;
+		struct summary_row before = row;
 
 		read_row(planes, &before, &row);
 		r = VEC_PUSH(rows->list, row);
@@ -190,7 +190,7 @@ static int read_features(struct store *s, struct names *names)
 
 struct telling {
 	struct names names;
-	struct rows rows;
+	struct summary_rows rows;
 	int (*each)(const struct summary *summary, void *data);
 	void *data;
 };
@@ -200,7 +200,7 @@ static int tell_rows(struct telling *t, int64_t from, int64_t to)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->rows.list.n; i++) {
-		const struct row *row = &t->rows.list.v[i];
+		const struct summary_row *row = &t->rows.list.v[i];
 		struct summary summary = {
 			.from = from, .to = to, .entity = row->entity, .distribution = row->d};
 
@@ -230,6 +230,10 @@ static int tell_all(struct store *s, struct telling *t, sqlite3_stmt *stmt, unsi
 			store_note_damage(s, sqlite3_column_int64(stmt, 0) * NS_PER_MS, sqlite3_column_int64(stmt, 1) * NS_PER_MS);
 			r = 0;
 		}
+	}
+	if (r == 0 && database_errno(code) == -EUCLEAN) { /* a damaged page: an answer has less of a past */
+		(*damaged)++;
+		code = SQLITE_DONE;
 	}
 	if (r == 0)
 		return store_finish_rows(s, stmt, code);
@@ -277,8 +281,8 @@ static int find_places(const struct names *names, enum entity_kind kind, int fea
 	uint32_t entity = 0, id = 0;
 
 	for (uint64_t i = 0; i < n; i++) {
-		entity = (uint32_t)(entity + read_svarint(&planes[ENTITY]));
-		id = (uint32_t)(id + read_svarint(&planes[FEATURE]));
+		entity = (uint32_t)(entity + reader_svarint(&planes[ENTITY]));
+		id = (uint32_t)(id + reader_svarint(&planes[FEATURE]));
 		if (id >= names->features.n || names->features.v[id].feature != feature || names->features.v[id].kind != kind)
 			continue;
 		if (VEC_GROW(ret->list) < 0)
@@ -312,16 +316,16 @@ static int read_places(const struct places *places, struct reader planes[PLANES]
 		int64_t code = VALUE_ZERO;
 
 		for (size_t i = next; i <= at; i++)
-			ticks += (double)read_svarint(&planes[TICKS]);
+			ticks += (double)reader_svarint(&planes[TICKS]);
 		row.n = ticks;
-		row.mean = mean_of_code((uint32_t)planes[MEAN_HIGH].at[at] << 16 | (uint32_t)planes[MEAN_MIDDLE].at[at] << 8 | planes[MEAN_LOW].at[at]);
+		row.mean = summary_mean_of_code((uint32_t)planes[MEAN_HIGH].at[at] << 16 | (uint32_t)planes[MEAN_MIDDLE].at[at] << 8 | planes[MEAN_LOW].at[at]);
 		for (size_t q = 0; q < QUANTILES; q++) {
 			skip_numbers(&planes[QUANTILE_0 + q], at - next);
-			code += read_svarint(&planes[QUANTILE_0 + q]);
+			code += reader_svarint(&planes[QUANTILE_0 + q]);
 			if (q == 0)
-				row.low = value_of_code((uint16_t)code);
+				row.low = quantiles_value((uint16_t)code);
 		}
-		row.high = value_of_code((uint16_t)code);
+		row.high = quantiles_value((uint16_t)code);
 		next = at + 1;
 		if (VEC_PUSH(out->rows, row) < 0)
 			return -ENOMEM;

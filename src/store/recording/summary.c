@@ -15,9 +15,10 @@
 
 /* --- rows as bytes: like next to like, then zstd --- */
 
-static void put_row(struct str planes[PLANES], const struct row *row, const struct row *before)
+static void put_row(struct str planes[PLANES], const struct summary_row *row,
+		    const struct summary_row *before)
 {
-	uint32_t mean = mean_code(row->d.mean), spread = value_code(sqrt(row->d.variance));
+	uint32_t mean = summary_mean_code(row->d.mean), spread = quantiles_code(sqrt(row->d.variance));
 	int64_t last = VALUE_ZERO;
 
 	str_put_svarint(&planes[ENTITY], (int64_t)row->entity - before->entity);
@@ -31,17 +32,17 @@ static void put_row(struct str planes[PLANES], const struct row *row, const stru
 	str_putc(&planes[SPREAD_LOW], (char)spread);
 	str_put_varint(&planes[ERROR], (uint64_t)ceil(row->d.error * ERROR_STEPS));
 	for (size_t i = 0; i < QUANTILES; i++) {
-		int64_t code = value_code(row->d.q[i]);
+		int64_t code = quantiles_code(row->d.q[i]);
 
 		str_put_svarint(&planes[QUANTILE_0 + i], code - last);
 		last = code;
 	}
 }
 
-static int pack(const struct rows *rows, struct str *out)
+static int pack(const struct summary_rows *rows, struct str *out)
 {
 	struct str planes[PLANES] = {}, all = {};
-	struct row before = {};
+	struct summary_row before = {};
 	size_t ends[PLANES];
 	int r;
 
@@ -76,7 +77,7 @@ static void add_value(struct summarising *z, size_t at, double value, uint32_t w
 {
 	double before = z->current.mean;
 
-	z->values[at] = (struct weighted){value_code(value), weight};
+	z->values[at] = (struct weighted){quantiles_code(value), weight};
 	z->current.n += weight;
 	if (!weight)
 		return;
@@ -217,9 +218,9 @@ static int program_id(struct naming *n, const char *program, uint32_t *ret)
 /* --- writing --- */
 
 static int add_subject(struct summarising *z, struct naming *naming, const uint32_t ids[],
-		       const struct subject *s, struct rows *rows)
+		       const struct subject *s, struct summary_rows *rows)
 {
-	struct row row = {.entity = s->info.id};
+	struct summary_row row = {.entity = s->info.id};
 	int r = 0;
 
 	z->n_spans = count_spans(z->d, s);
@@ -231,14 +232,14 @@ static int add_subject(struct summarising *z, struct naming *naming, const uint3
 		row.feature = ids[f];
 		row.d = z->current;
 		if (s->features[f].kind == COUNTER) /* no level of a gigabyte: two bytes tell it within 0.2 % */
-			row.d.mean = mean_of_code((mean_code(row.d.mean) + 0x80) & ~0xffu);
+			row.d.mean = summary_mean_of_code((summary_mean_code(row.d.mean) + 0x80) & ~0xffu);
 		if (r == 0)
 			r = VEC_PUSH(rows->list, row);
 	}
 	return r;
 }
 
-static int collect_rows(struct store *s, const struct dataset *d, struct rows *rows)
+static int collect_rows(struct store *s, const struct dataset *d, struct summary_rows *rows)
 {
 	uint32_t ids[ENTITY_KIND_END][FEATURES_MAX] = {};
 	struct summarising z = {.d = d};
@@ -263,7 +264,7 @@ static int collect_rows(struct store *s, const struct dataset *d, struct rows *r
 }
 
 static int put_rows(struct store *s, enum summary_tier tier, int64_t start, int64_t until,
-		    const struct rows *rows)
+		    const struct summary_rows *rows)
 {
 	struct str bytes = {};
 	sqlite3_stmt *stmt;
@@ -284,7 +285,7 @@ static int put_rows(struct store *s, enum summary_tier tier, int64_t start, int6
 
 int store_put_summaries(struct store *s, int64_t segment, const struct dataset *d)
 {
-	struct rows rows = {};
+	struct summary_rows rows = {};
 	int r = collect_rows(s, d, &rows);
 
 	if (r == 0)
@@ -297,7 +298,7 @@ int store_put_summaries(struct store *s, int64_t segment, const struct dataset *
 
 static int by_program(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct summary_row *x = a, *y = b;
 
 	if (x->program != y->program)
 		return x->program < y->program ? -1 : 1;
@@ -305,7 +306,7 @@ static int by_program(const void *a, const void *b)
 }
 
 /* Rows of the same program and feature become one. */
-static int merge_rows(struct rows *from, struct rows *to)
+static int merge_rows(struct summary_rows *from, struct summary_rows *to)
 {
 	VEC(struct distribution) parts = {};
 	int r = 0;
@@ -313,7 +314,7 @@ static int merge_rows(struct rows *from, struct rows *to)
 	if (from->list.n)
 		qsort(from->list.v, from->list.n, sizeof(from->list.v[0]), by_program);
 	for (size_t i = 0; r == 0 && i < from->list.n; i++) {
-		struct row *row = &from->list.v[i];
+		struct summary_row *row = &from->list.v[i];
 
 		r = VEC_PUSH(parts, row->d);
 		if (r < 0 || (i + 1 < from->list.n && by_program(row, row + 1) == 0))
@@ -328,7 +329,8 @@ static int merge_rows(struct rows *from, struct rows *to)
 	return r;
 }
 
-static int read_tier(struct store *s, enum summary_tier tier, int64_t start, int64_t until, struct rows *rows)
+static int read_tier(struct store *s, enum summary_tier tier, int64_t start, int64_t until,
+		     struct summary_rows *rows)
 {
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE;
@@ -353,7 +355,7 @@ static int read_tier(struct store *s, enum summary_tier tier, int64_t start, int
 
 static int put_tier(struct store *s, enum summary_tier tier, int64_t start, int64_t length)
 {
-	struct rows below = {}, merged = {};
+	struct summary_rows below = {}, merged = {};
 	int r = read_tier(s, tier - 1, start, start + length, &below);
 
 	if (r == 0)

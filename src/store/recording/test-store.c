@@ -20,11 +20,12 @@
 #include "store/recording/journal.h"
 #include "store/recording/store.h"
 
+/* By the VFS of whyslow, which renews the checksums of pages. */
 static void sql(struct fixture *f, const char *text)
 {
 	sqlite3 *db;
 
-	assert_int_equal(sqlite3_open(f->file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_open_v2(f->file, &db, SQLITE_OPEN_READWRITE, "whyslow"), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 }
@@ -284,8 +285,8 @@ static void names_as_damaged(struct store *s, int64_t first, int64_t last)
 {
 	char *times = store_damage(s), words[100], from[40], to[40];
 
-	snprintf(words, sizeof(words), "%s to %s", format_local(START + first * NS_PER_SEC, from, sizeof(from)),
-		 format_local(START + last * NS_PER_SEC, to, sizeof(to)));
+	snprintf(words, sizeof(words), "%s to %s", clock_format_local(START + first * NS_PER_SEC, from, sizeof(from)),
+		 clock_format_local(START + last * NS_PER_SEC, to, sizeof(to)));
 	assert_non_null(times);
 	assert_string_equal(times, words);
 	free(times);
@@ -431,7 +432,7 @@ static void spoil_table(struct fixture *f, const char *query)
 	int64_t page;
 	int fd;
 
-	assert_int_equal(sqlite3_open(f->file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_open_v2(f->file, &db, SQLITE_OPEN_READWRITE, "whyslow"), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, query, -1, &stmt, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
@@ -548,6 +549,95 @@ static int64_t version_of(struct fixture *f)
 	return version;
 }
 
+/* --- the run directory of another recording --- */
+
+static void open_other(struct fixture *f, const char *name, enum store_mode mode, struct store **ret)
+{
+	char path[300], *error = NULL;
+
+	snprintf(path, sizeof(path), "%s.%s", f->file, name);
+	assert_int_equal(store_open(&(struct store_paths){path, f->run_dir}, mode, ret, &error), 0);
+	assert_null(error);
+}
+
+static void claim(struct store *s, bool sets_aside)
+{
+	bool set_aside;
+
+	assert_int_equal(store_claim_run_dir(s, &set_aside), 0);
+	assert_int_equal(set_aside, sets_aside);
+}
+
+static size_t marks_in(struct store *s)
+{
+	struct mark *marks;
+	size_t n;
+
+	assert_int_equal(store_marks(s, 0, INT64_MAX, &marks, &n), 0);
+	marks_free(marks, n);
+	return n;
+}
+
+/* "export --store X" without --run-dir took in what the recorder of this machine had recorded. */
+static void another_recordings_journal_and_marks_are_left_alone(void **state)
+{
+	struct fixture *f = *state;
+	char copied[300], *error = NULL;
+	struct store *other;
+	int64_t id;
+
+	claim(f->store, false);
+	assert_int_equal(store_open_marks(f->store), 0);
+	record(f, 20);
+	assert_int_equal(store_mark(f->store, START, 0, "ours", &id), 0);
+	open_other(f, "x", STORE_WRITE, &other);
+	assert_true(store_run_dir_is_foreign(other));
+	holds(other, 0, 0, 0);
+	assert_int_equal(marks_in(other), 0);
+	assert_int_equal(store_mark(other, START, 0, "theirs", &id), 0);
+	snprintf(copied, sizeof(copied), "%s.copy", f->file);
+	assert_int_equal(store_export(other, copied, &error), 0);
+	store_close(other);
+	open_other(f, "copy", STORE_READ, &other);
+	holds(other, 0, 0, 0);
+	store_close(other);
+	assert_false(store_run_dir_is_foreign(f->store));
+	holds(f->store, 0, 20, 0);
+	assert_int_equal(marks_in(f->store), 1);
+	assert_int_equal(store_close_marks(f->store), 0);
+}
+
+/* A recorder was killed, one with another file began in its place, and then again one with the first. */
+static void a_killed_recorders_journal_waits_for_its_own_recording(void **state)
+{
+	struct fixture *f = *state;
+	struct store *other;
+	char path[300];
+
+	claim(f->store, false);
+	record(f, 20);
+	open_other(f, "x", STORE_WRITE, &other);
+	claim(other, true);
+	assert_int_equal(store_recover(other, 0), 0);
+	holds(other, 0, 0, 0);
+	store_close(other);
+	assert_true(store_run_dir_is_foreign(f->store));
+	assert_int_equal(store_recover(f->store, 0), 0);
+	holds(f->store, 0, 0, 0);
+	claim(f->store, false);
+	holds(f->store, 0, 20, 0);
+	open_other(f, "y", STORE_WRITE, &other);
+	claim(other, true);
+	store_close(other);
+	open_other(f, "z", STORE_WRITE, &other); /* what two recordings left would be too much memory */
+	claim(other, false);
+	store_close(other);
+	claim(f->store, false);
+	holds(f->store, 0, 0, 0);
+	snprintf(path, sizeof(path), "%s/journal", f->run_dir);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
 /* fixtures/store/version-3.db, by the program of that time: ten minutes as a chunk, one as raw rows after a power cut, a mark. */
 static void a_store_of_the_version_before_is_taken_over(void **state)
 {
@@ -568,7 +658,7 @@ static void a_store_of_the_version_before_is_taken_over(void **state)
 	store_close(s);
 	assert_int_equal(version_of(f), 3); /* reading changes nothing */
 	f->store = open_store(f, STORE_WRITE);
-	assert_int_equal(version_of(f), 5);
+	assert_int_equal(version_of(f), 6);
 	assert_true(cpu_of_all(f->store, &ticks) == before);
 	assert_int_equal(store_recover(f->store, 0), 0);
 	assert_true(fabs(cpu_of_all(f->store, &ticks) / before - 1) < 1e-9);
@@ -1095,7 +1185,7 @@ static void captures_are_kept_with_their_incident(void **state)
 	c.text = large;
 	assert_int_equal(store_capture(f->store, &c), -E2BIG);
 	assert_null(strstr(store_error(f->store), "no error"));
-	assert_string_equal(store_reason(f->store, -E2BIG), error_words(-E2BIG));
+	assert_string_equal(store_reason(f->store, -E2BIG), str_error(-E2BIG));
 	free(large);
 }
 
@@ -1202,4 +1292,5 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(a_press_waits_for_no_write_to_the_recording), CASE(a_press_waits_for_no_reader), CASE(marks_leave_no_log_and_take_no_other_ones), CASE(what_a_killed_recorder_had_caught_is_ended),
 	  CASE(the_marks_of_one_user_are_bounded), CASE(many_users_marks_are_bounded_together), CASE(a_note_is_cut),
 	  CASE(a_second_handle_takes_no_locks_away), CASE(one_recorder_writes_at_a_time),
+	  CASE(another_recordings_journal_and_marks_are_left_alone), CASE(a_killed_recorders_journal_waits_for_its_own_recording),
 	  CASE(captures_are_kept_with_their_incident))

@@ -99,7 +99,7 @@ static int open_tables(struct span_parts *p, bool write)
 		r = clickhouse_query(p->clickhouse, "SELECT name FROM system.tables WHERE database = currentDatabase() AND name IN "
 				     "('" LOCAL "', '" WHOLE "')", NULL, take_table, p);
 	if (r == 0 && !p->from)
-		return fail_again(&p->error, -ENOENT, "no worker has run: 'whyslow spans work URL' on each shard makes the parts");
+		return str_fail_again(&p->error, -ENOENT, "no worker has run: 'whyslow spans work URL' on each shard makes the parts");
 	return r == 0 ? find_shard(p) : r;
 }
 
@@ -114,7 +114,7 @@ int span_parts_open(const char *url, bool write, struct span_parts **ret, char *
 	}
 	r = open_tables(p, write);
 	if (r < 0) {
-		fail_with(ret_error, r, "%s: %s", url, span_parts_error(p));
+		str_fail(ret_error, r, "%s: %s", url, span_parts_error(p));
 		span_parts_close(p);
 		return r;
 	}
@@ -135,7 +135,7 @@ int span_parts_put(struct span_parts *p, const struct span_piece *piece)
 	if (ZSTD_isError(n))
 		return -EIO;
 	if (n > PACKED_MAX)
-		return fail_again(&p->error, -E2BIG, "piece %" PRId64 " of %" PRId64 " is too large: %zu MB; use fewer values with --by, or "
+		return str_fail_again(&p->error, -E2BIG, "piece %" PRId64 " of %" PRId64 " is too large: %zu MB; use fewer values with --by, or "
 				  "less time", piece->piece + 1, piece->pieces, n >> 20);
 	r = clickhouse_insert_open(p->clickhouse, LOCAL, "question, shard, piece, pieces, rows, requests, begin, finish, length, written, forest", &in);
 	if (r < 0)
@@ -149,7 +149,7 @@ int span_parts_put(struct span_parts *p, const struct span_piece *piece)
 	clickhouse_insert_int64(in, piece->from);
 	clickhouse_insert_int64(in, piece->to);
 	clickhouse_insert_int64(in, (int64_t)piece->n);
-	clickhouse_insert_int64(in, wall_now());
+	clickhouse_insert_int64(in, clock_wall());
 	clickhouse_insert_bytes(in, packed, n);
 	r = clickhouse_insert_row(in);
 	closed = clickhouse_insert_close(in);
@@ -293,8 +293,8 @@ int span_parts_each(struct span_parts *p, const char *question, const struct spa
 					"ORDER BY piece, written DESC LIMIT 1 BY piece", parameters, take_piece, &e);
 
 	if (r == -EBADMSG)
-		return fail_again(&p->error, r, "a part is damaged: let a worker make it again");
+		return str_fail_again(&p->error, r, "a part is damaged: let a worker make it again");
 	if (r == 0 && e.read != of->pieces)
-		return fail_again(&p->error, -EAGAIN, "the parts are being written: ask again");
+		return str_fail_again(&p->error, -EAGAIN, "the parts are being written: ask again");
 	return r;
 }

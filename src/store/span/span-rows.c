@@ -52,7 +52,7 @@ int span_rows_open(const char *url, const struct names *names, struct span_rows 
 	if (r == 0)
 		r = clickhouse_insert_open(s->clickhouse, table, columns, &s->insert);
 	if (r < 0) {
-		fail_with(ret_error, r, "%s", clickhouse_error(s->clickhouse));
+		str_fail(ret_error, r, "%s", clickhouse_error(s->clickhouse));
 		clickhouse_close(s->clickhouse);
 		free(s);
 		return r;
@@ -91,7 +91,8 @@ int span_rows_put(void *rows, const struct span *spans, uint32_t n)
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		const struct span *x = &spans[i];
 
-		clickhouse_insert_text(s->insert, trace_id_text(s->names, x->trace_high, x->trace_low, id));
+		clickhouse_insert_text(s->insert,
+				       span_trace_id_text(s->names, x->trace_high, x->trace_low, id));
 		put_id(s, x->id);
 		put_id(s, x->parent);
 		clickhouse_insert_text(s->insert, names_get(s->names, x->service));
@@ -115,7 +116,7 @@ int span_rows_close(struct span_rows *s, uint64_t *ret_spans, char **ret_error)
 
 	*ret_spans = s->spans;
 	if (r < 0)
-		fail_with(ret_error, r, "%s", clickhouse_error(s->clickhouse));
+		str_fail(ret_error, r, "%s", clickhouse_error(s->clickhouse));
 	clickhouse_close(s->clickhouse);
 	free(s);
 	return r;

@@ -108,7 +108,7 @@ static int explain(char **ret_error, const char *file, int r)
 			   r == -EPROTONOSUPPORT ? "written by another version of whyslow" :
 						   strerror(-r);
 
-	return *ret_error ? r : fail_with(ret_error, r, "%s: %s", file, what);
+	return *ret_error ? r : str_fail(ret_error, r, "%s: %s", file, what);
 }
 
 static int open_file(struct span_store *s, const char *file, enum database_access access, char **ret_error)
@@ -119,7 +119,7 @@ static int open_file(struct span_store *s, const char *file, enum database_acces
 	if (r < 0)
 		return r;
 	if (write)
-		make_folder_of(file, 0750);
+		folder_make_parent(file, 0750);
 	if (database_open(file, access, &s->budget, &s->db) != SQLITE_OK)
 		return write ? -EACCES : -ENOENT;
 	sqlite3_busy_timeout(s->db, 10000);
@@ -153,7 +153,7 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 
 	if (!packed)
 		return -ENOMEM;
-	n = pack_checked(packed, room, part->bytes, part->n, 3);
+	n = blocks_pack_checked(packed, room, part->bytes, part->n, 3);
 	if (ZSTD_isError(n))
 		return -EIO;
 	if (sqlite3_prepare_v2(s->db, "REPLACE INTO part (key, source, begin, finish, requests, spans, length, forest, id)"

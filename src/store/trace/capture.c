@@ -31,7 +31,7 @@ static int pack(const char *report, void **ret, size_t *ret_n)
 	bytes = malloc(room);
 	if (!bytes)
 		return -ENOMEM;
-	used = pack_checked(bytes, room, report, n, 3);
+	used = blocks_pack_checked(bytes, room, report, n, 3);
 	if (ZSTD_isError(used))
 		return -ENOMEM;
 	*ret = TAKE(bytes);
@@ -67,9 +67,9 @@ int store_capture(struct store *s, const struct capture *c)
 		r = pack(c->json, &json, &n_json);
 	if (r < 0)
 		return r;
-	const struct mark_value values[] = {mark_number(c->mark),   mark_number(c->wall),     mark_number(c->pid),
-					    mark_number(c->phase),  mark_text(c->summary),    mark_bytes(text, n_text),
-					    mark_bytes(json, n_json)};
+	const struct mark_value values[] = {mark_value_of_number(c->mark),   mark_value_of_number(c->wall),     mark_value_of_number(c->pid),
+					    mark_value_of_number(c->phase),  mark_value_of_text(c->summary),    mark_value_of_bytes(text, n_text),
+					    mark_value_of_bytes(json, n_json)};
 
 	return store_change_marks(s,
 				  "INSERT OR REPLACE INTO %s.inspection(mark, wall, pid, phase, summary, text, json) "

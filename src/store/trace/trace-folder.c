@@ -10,16 +10,13 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/folder.h"
 #include "base/data/vec.h"
 #include "store/recording/store.h"
 
 char *trace_folder(const char *store_file)
 {
-	const char *slash = strrchr(store_file, '/');
-	char *folder;
-	int n = slash ? asprintf(&folder, "%.*s/traces", (int)(slash - store_file), store_file) : asprintf(&folder, "traces");
-
-	return n < 0 ? NULL : folder;
+	return folder_beside(store_file, "traces");
 }
 
 char *trace_file_of(const char *folder, int64_t mark)

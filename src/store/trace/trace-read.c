@@ -66,32 +66,32 @@ static int read_exactly(struct input *in, void *to, size_t n)
 static int get_meta(struct input *in, struct reader *r)
 {
 	struct trace *t = &in->trace;
-	uint64_t n_cpus = read_varint(r), has;
+	uint64_t n_cpus = reader_varint(r), has;
 	int result = in->meta || n_cpus > 8192 ? -EINVAL : trace_begin(t, (uint32_t)n_cpus);
 	_cleanup_free_ char *source = NULL;
 
 	if (result < 0)
 		return result == -ENOMEM ? result : damaged(in, "%" PRIu64 " CPUs", n_cpus);
 	in->meta = true;
-	t->from = read_varint(r);
-	t->to = read_varint(r);
-	t->frozen = read_varint(r);
-	t->wall_offset = read_svarint(r);
-	t->boot_offset = read_svarint(r);
-	t->gap = read_varint(r);
-	t->stacks_lost = read_varint(r);
-	has = read_varint(r);
+	t->from = reader_varint(r);
+	t->to = reader_varint(r);
+	t->frozen = reader_varint(r);
+	t->wall_offset = reader_svarint(r);
+	t->boot_offset = reader_svarint(r);
+	t->gap = reader_varint(r);
+	t->stacks_lost = reader_varint(r);
+	has = reader_varint(r);
 	t->has_deadlines = has & 1;
 	t->has_lock_owners = has >> 1 & 1;
 	t->has_quota_clock = has >> 2 & 1;
 	t->has_wakers = has >> 3 & 1;
 	t->has_block = has >> 4 & 1;
-	t->machine = read_text(r);
-	t->host = read_text(r);
-	t->kernel = read_text(r);
-	source = read_text(r);
+	t->machine = reader_text(r);
+	t->host = reader_text(r);
+	t->kernel = reader_text(r);
+	source = reader_text(r);
 	t->source = source && strcmp(source, "tracefs") == 0 ? "tracefs" : source && strcmp(source, "ring") == 0 ? "ring" : "file";
-	in->events_told = read_varint(r);
+	in->events_told = reader_varint(r);
 	return 0;
 }
 
@@ -100,20 +100,20 @@ static int get_cpus(struct input *in, struct reader *r)
 	for (uint32_t i = 0; i < in->trace.n_cpus && !r->bad; i++) {
 		struct trace_cpu *c = &in->trace.cpus[i];
 
-		c->there = read_varint(r);
-		c->from = read_varint(r);
-		c->to = read_varint(r);
-		c->written = read_varint(r);
-		c->torn = read_varint(r);
-		c->skipped = read_varint(r);
-		c->unknown = read_varint(r);
+		c->there = reader_varint(r);
+		c->from = reader_varint(r);
+		c->to = reader_varint(r);
+		c->written = reader_varint(r);
+		c->torn = reader_varint(r);
+		c->skipped = reader_varint(r);
+		c->unknown = reader_varint(r);
 	}
 	return 0;
 }
 
 static char *get_optional(struct reader *r)
 {
-	char *text = read_text(r);
+	char *text = reader_text(r);
 
 	if (text && !*text) {
 		free(text);
@@ -126,32 +126,32 @@ static void get_thread(struct reader *r, struct trace_thread *thread)
 {
 	_cleanup_free_ char *comm = NULL;
 
-	thread->tid = (uint32_t)read_varint(r);
-	thread->tgid = (uint32_t)read_varint(r);
-	thread->ns_tid = (uint32_t)read_varint(r);
-	thread->ns_tgid = (uint32_t)read_varint(r);
-	thread->pid_ns = (uint32_t)read_varint(r);
-	thread->parent = (uint32_t)read_varint(r);
-	thread->uid = (uint32_t)read_varint(r);
-	thread->flags = (uint32_t)read_varint(r);
-	thread->start = read_varint(r);
-	thread->end = read_varint(r);
-	thread->group = read_varint(r);
-	thread->state = (uint8_t)read_varint(r);
-	thread->facts.state = (uint8_t)read_varint(r);
-	thread->facts.flags = (uint8_t)read_varint(r);
-	thread->facts.call = (uint8_t)read_varint(r);
-	thread->cpu = (uint16_t)read_varint(r);
-	thread->state_since = read_varint(r);
-	thread->object = read_varint(r);
-	thread->owner = (uint32_t)read_varint(r);
-	thread->lock_flags = (uint8_t)read_varint(r);
-	thread->cpu_time = read_varint(r);
-	thread->run_delay = read_varint(r);
-	thread->write_bytes = read_varint(r);
-	thread->prio = (int32_t)read_svarint(r);
-	thread->syscall = (int16_t)read_svarint(r);
-	comm = read_text(r);
+	thread->tid = (uint32_t)reader_varint(r);
+	thread->tgid = (uint32_t)reader_varint(r);
+	thread->ns_tid = (uint32_t)reader_varint(r);
+	thread->ns_tgid = (uint32_t)reader_varint(r);
+	thread->pid_ns = (uint32_t)reader_varint(r);
+	thread->parent = (uint32_t)reader_varint(r);
+	thread->uid = (uint32_t)reader_varint(r);
+	thread->flags = (uint32_t)reader_varint(r);
+	thread->start = reader_varint(r);
+	thread->end = reader_varint(r);
+	thread->group = reader_varint(r);
+	thread->state = (uint8_t)reader_varint(r);
+	thread->facts.state = (uint8_t)reader_varint(r);
+	thread->facts.flags = (uint8_t)reader_varint(r);
+	thread->facts.call = (uint8_t)reader_varint(r);
+	thread->cpu = (uint16_t)reader_varint(r);
+	thread->state_since = reader_varint(r);
+	thread->object = reader_varint(r);
+	thread->owner = (uint32_t)reader_varint(r);
+	thread->lock_flags = (uint8_t)reader_varint(r);
+	thread->cpu_time = reader_varint(r);
+	thread->run_delay = reader_varint(r);
+	thread->write_bytes = reader_varint(r);
+	thread->prio = (int32_t)reader_svarint(r);
+	thread->syscall = (int16_t)reader_svarint(r);
+	comm = reader_text(r);
 	if (comm)
 		snprintf(thread->comm, sizeof(thread->comm), "%.*s", TRACE_COMM, comm);
 	thread->exe = get_optional(r);
@@ -185,7 +185,7 @@ static int get_threads(struct input *in, struct reader *r)
 static int get_modules(struct input *in, struct reader *r)
 {
 	while (r->at < r->end && !r->bad) {
-		struct trace_module module = {.path = read_text(r)};
+		struct trace_module module = {.path = reader_text(r)};
 		size_t n;
 		const char *id = str_read_blob(r, &n);
 
@@ -207,11 +207,11 @@ static int get_mappings(struct input *in, struct reader *r)
 	while (r->at < r->end && !r->bad) {
 		struct trace_mapping m;
 
-		m.process = (uint32_t)read_varint(r);
-		m.module = (uint32_t)read_varint(r);
-		m.start = read_varint(r);
-		m.end = read_varint(r);
-		m.offset = read_varint(r);
+		m.process = (uint32_t)reader_varint(r);
+		m.module = (uint32_t)reader_varint(r);
+		m.start = reader_varint(r);
+		m.end = reader_varint(r);
+		m.offset = reader_varint(r);
 		if (m.module >= in->trace.modules.n)
 			return damaged(in, "a mapping of module %u of %zu", m.module, in->trace.modules.n);
 		if (VEC_PUSH(in->trace.mappings, m) < 0)
@@ -225,9 +225,9 @@ static int get_symbols(struct input *in, struct reader *r)
 	while (r->at < r->end && !r->bad) {
 		struct trace_symbol s;
 
-		s.process = (uint32_t)read_varint(r);
-		s.address = read_varint(r);
-		s.name = read_text(r);
+		s.process = (uint32_t)reader_varint(r);
+		s.address = reader_varint(r);
+		s.name = reader_text(r);
 		if (!s.name)
 			break;
 		if (VEC_PUSH(in->trace.symbols, s) < 0) {
@@ -242,13 +242,13 @@ static int get_stacks(struct input *in, struct reader *r)
 {
 	while (r->at < r->end && !r->bad) {
 		uint64_t frames[TRACE_FRAMES];
-		stack_ref ref = (stack_ref)read_varint(r);
-		uint64_t n = read_varint(r);
+		stack_ref ref = (stack_ref)reader_varint(r);
+		uint64_t n = reader_varint(r);
 
 		if (n > TRACE_FRAMES)
 			return damaged(in, "a stack of %" PRIu64 " frames", n);
 		for (uint64_t i = 0; i < n; i++)
-			frames[i] = read_varint(r);
+			frames[i] = reader_varint(r);
 		if (!r->bad && trace_add_stack(&in->trace, ref, frames, (uint32_t)n) < 0)
 			return -ENOMEM;
 	}
@@ -273,9 +273,9 @@ static void get_columns(struct reader *r, struct event *e, size_t n)
 	uint64_t time = 0;
 
 	for (size_t i = 0; i < n; i++)
-		e[i].time = time += (uint64_t)read_svarint(r);
+		e[i].time = time += (uint64_t)reader_svarint(r);
 	for (size_t i = 0; i < n; i++)
-		e[i].cpu = (uint16_t)read_varint(r);
+		e[i].cpu = (uint16_t)reader_varint(r);
 	column = take_bytes(r, n);
 	for (size_t i = 0; column && i < n; i++)
 		e[i].kind = column[i];
@@ -283,7 +283,7 @@ static void get_columns(struct reader *r, struct event *e, size_t n)
 	for (size_t i = 0; column && i < n; i++)
 		e[i].flags = column[i];
 	for (size_t i = 0; i < n; i++)
-		e[i].thread = (uint32_t)read_varint(r);
+		e[i].thread = (uint32_t)reader_varint(r);
 	for (int word = 0; word < 2; word++) {
 		column = take_bytes(r, n * 8);
 		for (size_t i = 0; column && i < n; i++) {
@@ -295,7 +295,7 @@ static void get_columns(struct reader *r, struct event *e, size_t n)
 
 static int get_events(struct input *in, struct reader *r)
 {
-	uint64_t n = read_varint(r);
+	uint64_t n = reader_varint(r);
 	struct event *e;
 
 	if (n > TRACE_BLOCK_EVENTS || in->trace.n_events + n > EVENTS_MAX)

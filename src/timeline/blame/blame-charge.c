@@ -65,11 +65,11 @@ bool owners_charge(struct charger *c, const struct owners *o, int64_t ns)
 		left -= part;
 		weight_left -= o->v[i].weight;
 		if (who == NOBODY)
-			charge_to(c, BY_UNKNOWN, 0, part, BLAME_MODELLED);
+			charger_add(c, BY_UNKNOWN, 0, part, BLAME_MODELLED);
 		else if (who == c->step->victim)
-			charge_to(c, BY_SELF, who, part, BLAME_MODELLED);
+			charger_add(c, BY_SELF, who, part, BLAME_MODELLED);
 		else
-			charge_to(c, BY_TASK, who, part, BLAME_MODELLED);
+			charger_add(c, BY_TASK, who, part, BLAME_MODELLED);
 	}
 	return o->n > 0;
 }
@@ -140,7 +140,7 @@ static void charge_memory(struct charger *c, const struct step *step)
 	const struct owners *o = remembered(c, &c->allocators, step->from, unit, find_allocators);
 
 	if (!o || !owners_charge(c, o, step->to - step->from))
-		charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
+		charger_add(c, BY_UNKNOWN, 0, step->to - step->from, 0);
 }
 
 static void charge_segment(struct charger *c, const struct queue_cells *known, const struct segment *s, int64_t ns)
@@ -152,15 +152,15 @@ static void charge_segment(struct charger *c, const struct queue_cells *known, c
 
 	if (who == BY_TASK && s->who == c->step->thread)
 		who = BY_UNKNOWN; /* events are missing: it cannot have waited for itself */
-	cell = known ? known->cells[queue_place(known, who, s->who)] : 0;
+	cell = known ? known->cells[queue_cells_place(known, who, s->who)] : 0;
 	if (known && cell > known->first) {
-		cell_add(&known->matrix->cells.v[cell - 1], ns);
+		charger_cell_add(&known->matrix->cells.v[cell - 1], ns);
 		known->matrix->charged[FOR_CPU] += ns;
 		return;
 	}
 	if (who == BY_TASK && s->who == c->step->victim)
 		who = BY_SELF;
-	charge_to(c, who, who == BY_UNKNOWN || who == BY_WAKEUP ? 0 : s->who, ns, 0);
+	charger_add(c, who, who == BY_UNKNOWN || who == BY_WAKEUP ? 0 : s->who, ns, 0);
 }
 
 /* From 0 up to n, the same for the same question. */
@@ -214,17 +214,17 @@ static void charge_cpu(struct charger *c, const struct step *step)
 		from = end;
 	}
 	c->segments[i->cpu] = (uint32_t)s;
-	charge_to(c, BY_UNKNOWN, 0, step->to - from, 0);
+	charger_add(c, BY_UNKNOWN, 0, step->to - from, 0);
 }
 
 static void charge_quota(struct charger *c, const struct step *step)
 {
-	charge_to(c, BY_QUOTA, c->timeline->threads.v[step->thread].unit, step->to - step->from, 0);
+	charger_add(c, BY_QUOTA, c->timeline->threads.v[step->thread].unit, step->to - step->from, 0);
 }
 
 static void charge_thread(struct charger *c, const struct step *step, uint8_t flags)
 {
-	charge_to(c, step->thread == step->victim ? BY_SELF : BY_TASK, step->thread, step->to - step->from, flags);
+	charger_add(c, step->thread == step->victim ? BY_SELF : BY_TASK, step->thread, step->to - step->from, flags);
 }
 
 /* A wait in which nothing could be followed: what ended it. */
@@ -234,30 +234,30 @@ static void charge_ended(struct charger *c, const struct step *step)
 
 	switch (step->interval->waker_kind) {
 	case WAKER_TIMER:
-		charge_to(c, BY_CLOCK, 0, ns, 0);
+		charger_add(c, BY_CLOCK, 0, ns, 0);
 		return;
 	case WAKER_NETWORK:
-		charge_to(c, BY_REMOTE, 0, ns, 0);
+		charger_add(c, BY_REMOTE, 0, ns, 0);
 		return;
 	case WAKER_BLOCK:
-		charge_disk(c, step);
+		charger_disk(c, step);
 		return;
 	default:
-		charge_to(c, BY_UNKNOWN, 0, ns, 0);
+		charger_add(c, BY_UNKNOWN, 0, ns, 0);
 	}
 }
 
 static void charge_blocked(struct charger *c, const struct step *step)
 {
 	static void (*const rules[FOR_COUNT])(struct charger *, const struct step *) = {
-		[FOR_DISK] = charge_disk,
-		[FOR_FAULT] = charge_disk,
+		[FOR_DISK] = charger_disk,
+		[FOR_FAULT] = charger_disk,
 	};
 	const struct interval *i = step->interval;
 	enum wait_for wait = state_table[i->state].wait;
 
 	if (step->flags & STEP_CYCLE)
-		charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
+		charger_add(c, BY_UNKNOWN, 0, step->to - step->from, 0);
 	else if (wait == FOR_MEMORY)
 		charge_memory(c, step);
 	else
@@ -267,7 +267,7 @@ static void charge_blocked(struct charger *c, const struct step *step)
 static void charge_resting(struct charger *c, const struct step *step)
 {
 	if (step->interval->state == STATE_IDLE && step->interval->waker_kind == WAKER_NETWORK)
-		charge_to(c, BY_REMOTE, 0, step->to - step->from, 0);
+		charger_add(c, BY_REMOTE, 0, step->to - step->from, 0);
 	else
 		charge_thread(c, step, BLAME_RESTED);
 }
@@ -294,10 +294,10 @@ static void charge_runnable(struct charger *c, const struct step *step)
 
 static void charge_unknown(struct charger *c, const struct step *step)
 {
-	charge_to(c, BY_UNKNOWN, 0, step->to - step->from, 0);
+	charger_add(c, BY_UNKNOWN, 0, step->to - step->from, 0);
 }
 
-void charge_step(struct charger *c, const struct step *step)
+void charger_step(struct charger *c, const struct step *step)
 {
 	static void (*const rules[])(struct charger *, const struct step *) = {
 		[GROUP_UNKNOWN] = charge_unknown,   [GROUP_RUNNING] = charge_running, [GROUP_RUNNABLE] = charge_runnable,

@@ -26,12 +26,12 @@ typedef void (*charge_fn)(void *user, const struct step *step, enum blamed by, u
  * cell for it is there already. */
 struct queue_cells {
 	struct blame_matrix *matrix;
-	uint32_t *cells; /* by queue_place(), index + 1; up to `first`: another victim's */
+	uint32_t *cells; /* by queue_cells_place(), index + 1; up to `first`: another victim's */
 	size_t first, threads, places;
 };
 
 /* Threads, interrupts, soft interrupts; the last place is everybody else's, and always 0. */
-static inline size_t queue_place(const struct queue_cells *q, enum blamed by, uint32_t id)
+static inline size_t queue_cells_place(const struct queue_cells *q, enum blamed by, uint32_t id)
 {
 	if (by == BY_TASK)
 		return id;
@@ -56,9 +56,9 @@ struct charger {
 int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user);
 void charger_close(struct charger *c);
 /* Charges all of step's time, exactly. */
-void charge_step(struct charger *c, const struct step *step);
+void charger_step(struct charger *c, const struct step *step);
 
-static inline void cell_add(struct blame_cell *cell, int64_t ns)
+static inline void charger_cell_add(struct blame_cell *cell, int64_t ns)
 {
 	cell->ns += ns;
 	cell->parts++;
@@ -66,7 +66,7 @@ static inline void cell_add(struct blame_cell *cell, int64_t ns)
 		cell->longest = ns;
 }
 
-static inline void charge_to(struct charger *c, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
+static inline void charger_add(struct charger *c, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
 {
 	if (ns > 0)
 		c->charge(c->user, c->step, by, id, ns, flags | (c->step->flags & STEP_INFERRED ? BLAME_INFERRED : 0));
@@ -78,4 +78,4 @@ bool owners_charge(struct charger *c, const struct owners *o, int64_t ns);
  * before, writing back to those who dirtied pages in the half minute before, in proportion. */
 void owners_add_cause(struct charger *c, struct owners *o, uint32_t thread, bool write, int64_t at, int64_t weight);
 
-void charge_disk(struct charger *c, const struct step *step);
+void charger_disk(struct charger *c, const struct step *step);

@@ -79,7 +79,7 @@ static void charge_others(struct charger *c, int64_t from, int64_t to)
 	for (size_t i = 0; i < t->disks.n; i++)
 		add_in_flight(c, &o, &t->disks.v[i], issued_before(t, &t->disks.v[i], to), from, to);
 	if (!owners_charge(c, &o, to - from))
-		charge_to(c, BY_UNKNOWN, 0, to - from, 0);
+		charger_add(c, BY_UNKNOWN, 0, to - from, 0);
 }
 
 static void charge_queued(struct charger *c, const struct disk_request *r, int64_t from, int64_t to)
@@ -92,7 +92,7 @@ static void charge_queued(struct charger *c, const struct disk_request *r, int64
 		return;
 	add_in_flight(c, &o, disk, before, from, to);
 	if (!owners_charge(c, &o, to - from))
-		charge_to(c, BY_DEVICE, r->disk, to - from, 0);
+		charger_add(c, BY_DEVICE, r->disk, to - from, 0);
 }
 
 /* Of those that were issued before and not complete yet; *ret_until is when the last of them was. */
@@ -133,7 +133,7 @@ static void charge_beside(struct charger *c, const struct disk_request *r, int64
 	others = (int64_t)((__int128)(to - from) * o.total / (o.total + own + (own == 0)));
 	if (!owners_charge(c, &o, others))
 		others = 0;
-	charge_to(c, BY_DEVICE, r->disk, to - from - others, 0);
+	charger_add(c, BY_DEVICE, r->disk, to - from - others, 0);
 }
 
 static void charge_in_flight(struct charger *c, const struct disk_request *r, int64_t from, int64_t to)
@@ -177,7 +177,7 @@ static int64_t charge_request(struct charger *c, const struct disk_request *r, i
 	if (done < from)
 		done = from;
 	if (last && to - done < NOTICE_NS)
-		charge_to(c, BY_WAKEUP, 0, to - done, 0);
+		charger_add(c, BY_WAKEUP, 0, to - done, 0);
 	else if (done < to)
 		charge_others(c, done, to);
 	charge_in_flight(c, r, issued, done);
@@ -185,7 +185,7 @@ static int64_t charge_request(struct charger *c, const struct disk_request *r, i
 	return began;
 }
 
-void charge_disk(struct charger *c, const struct step *step)
+void charger_disk(struct charger *c, const struct step *step)
 {
 	const struct timeline *t = c->timeline;
 	const struct thread_line *line = &t->threads.v[step->thread];

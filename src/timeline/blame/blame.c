@@ -255,7 +255,7 @@ static int cells_coarsen(struct cells *c)
 static void on_charge(void *user, const struct step *step, enum blamed by, uint32_t id, int64_t ns, uint8_t flags)
 {
 	struct cells *c = user;
-	size_t place = queue_place(&c->known, by, id);
+	size_t place = queue_cells_place(&c->known, by, id);
 	struct blame_cell cell;
 	uint32_t there;
 
@@ -267,7 +267,8 @@ static void on_charge(void *user, const struct step *step, enum blamed by, uint3
 	c->matrix->charged[cell.wait] += ns;
 	if (by == BY_UNKNOWN)
 		c->matrix->unknown[cell.wait] += ns;
-	if (!step->depth && !flags && cell.wait == FOR_CPU && place < queue_place(&c->known, BY_UNKNOWN, 0))
+	if (!step->depth && !flags && cell.wait == FOR_CPU &&
+	    place < queue_cells_place(&c->known, BY_UNKNOWN, 0))
 		c->known.cells[place] = there;
 }
 
@@ -289,7 +290,7 @@ static void on_step(void *user, const struct step *step)
 		return;
 	w->cells.cycles += step->flags & STEP_CYCLE ? 1 : 0;
 	w->cells.deep += step->flags & STEP_DEEP ? 1 : 0;
-	charge_step(&w->charger, step);
+	charger_step(&w->charger, step);
 }
 
 static void sum_waits(const struct thread_line *line, int64_t from, int64_t to, int64_t *waits)
@@ -422,7 +423,7 @@ static int charge_victims(struct blame_walk *w, const uint32_t *victims, size_t 
 			victim_is_done(&w->cells);
 		if (w->take && m->cells.n >= BLAME_BATCH)
 			w->cells.error = hand_over(w);
-		walk_thread(&w->walker, victims[i], m->from, m->to);
+		walker_thread(&w->walker, victims[i], m->from, m->to);
 	}
 	victim_is_done(&w->cells);
 	if (w->take && w->cells.error == 0)

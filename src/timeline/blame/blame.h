@@ -25,3 +25,6 @@ typedef int (*blame_take)(void *user, const struct blame_cell *cell);
 int blame_each(const struct timeline *t, int64_t from, int64_t to, blame_take take, void *user);
 /* The longest first. */
 void blame_sort(struct blame_matrix *m);
+/* Waits for locks of one holder together, the longest sum first: while a holder is kept from a CPU itself, its lock is held all the same, and
+ * a crowd of others must not hide who held it. Within them the holder's own part is first, then the longest. 0 or -ENOMEM. */
+int blame_sort_by_holder(struct blame_matrix *m);

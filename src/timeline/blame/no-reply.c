@@ -9,6 +9,7 @@
 #define ASKED_OFTEN 10 /* times: fewer are no habit */
 #define ANSWERED 0.75 /* of them: who asks more often wants no answer. One that came before its asker slept is not seen */
 #define LONGER 2 /* times any wait for this server before */
+#define QUICKER 2 /* times than the other direction: who asks */
 #define CHAIN 8 /* locks behind each other */
 #define SEEN 0.3 /* of them, at the least */
 #define ASKERS_MAX 64 /* of one thread */
@@ -241,18 +242,36 @@ static bool answers_others(const struct timeline *t, uint32_t server, int64_t si
 	return false;
 }
 
-/* Longer than it ever waited for this server before. */
-static bool longer_than_ever(const struct timeline *t, uint32_t server, uint32_t asker, int64_t waited)
+/* How long `who` waited each time until `whom` woke it, and in what. */
+struct past_waits {
+	int64_t n, sum, longest; /* ns */
+	uint64_t calls;		 /* bits of enum wait_call */
+};
+
+static struct past_waits waits_for(const struct timeline *t, uint32_t who, uint32_t whom)
 {
-	const struct thread_line *line = &t->threads.v[asker];
+	const struct thread_line *line = &t->threads.v[who];
+	struct past_waits w = {};
 
 	for (size_t i = 0; i < line->intervals.n; i++) {
 		const struct interval *x = &line->intervals.v[i];
 
-		if (waits_for_anybody(x) && x->waker_kind == WAKER_TASK && x->waker == server && LONGER * (x->end - x->start) > waited)
-			return false;
+		if (!waits_for_anybody(x) || x->waker_kind != WAKER_TASK || x->waker != whom)
+			continue;
+		w.n++;
+		w.calls |= 1ull << x->call;
+		w.sum += x->end - x->start;
+		w.longest = x->end - x->start > w.longest ? x->end - x->start : w.longest;
 	}
-	return true;
+	return w;
+}
+
+/* A server that answers waits longer for the next request than its client for the answer: else it is the client. */
+static bool is_server_of(const struct timeline *t, uint32_t server, const struct past_waits *answers, uint32_t asker)
+{
+	struct past_waits requests = waits_for(t, server, asker);
+
+	return !answers->n || !requests.n || answers->sum / answers->n * QUICKER <= requests.sum / requests.n;
 }
 
 /* Since when the server owes the asker an answer; the timeline's end: it does not. Whom nothing wakes because it does not wait for requests
@@ -260,16 +279,20 @@ static bool longer_than_ever(const struct timeline *t, uint32_t server, uint32_t
 static int64_t owes_since(const struct timeline *t, uint32_t server, const struct server_end *end, const struct asker *a)
 {
 	const struct interval *waits = asks_at_end(t, a->thread);
+	struct past_waits answers = waits_for(t, a->thread, server);
+	bool longer = waits && t->end - waits->start >= LONGER * answers.longest;
 	int64_t since;
 
-	if (!waits || !always_answered(a))
+	if (!waits || !always_answered(a) || !is_server_of(t, server, &answers, a->thread))
 		return t->end;
+	if (answers.n && !(answers.calls & 1ull << waits->call))
+		return t->end; /* it was answered before it slept, and now waits for something else */
 	if (end->idle)
-		return woke(t, server, a->thread, a->asked, t->end) ? t->end : end->since;
+		return woke(t, server, a->thread, a->asked, t->end) || !longer ? t->end : end->since;
 	since = end->since > waits->start ? end->since : waits->start;
 	if (last_of(t, server)->state == STATE_STOPPED)
 		return since;
-	return longer_than_ever(t, server, a->thread, t->end - waits->start) && !answers_others(t, server, since) ? since : t->end;
+	return longer && !answers_others(t, server, since) ? since : t->end;
 }
 
 /* Whom a thread waits for at the end, as far as that is known: who holds the lock it wants. NOBODY. */

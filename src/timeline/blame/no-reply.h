@@ -17,7 +17,7 @@ struct no_reply_waits {
 /* All of the timeline. 0 or -ENOMEM. */
 int no_reply_waits_find(const struct timeline *t, struct no_reply_waits *ret);
 /* Those that last to the timeline's end: of an asker that asked a server again and again, was answered each time, and now waits while that one
- * sleeps, is stopped, waits for something else (a lock of a file, a child, a timer: then longer than the asker ever waited for it), or computes
- * and answers no other program either. Their waker is the server, or who holds the lock that keeps the server. 0 or -ENOMEM. */
+ * sleeps, is stopped, waits for something else (a lock of a file, a child, a timer), or computes
+ * and answers no other program either. The asker waits longer than ever, and normally not half as long as the server for its requests. Their waker is the server, or who holds the lock that keeps the server. 0 or -ENOMEM. */
 int no_reply_to_the_end_find(const struct timeline *t, struct no_reply_waits *ret);
 void no_reply_waits_free(struct no_reply_waits *w);

@@ -55,7 +55,7 @@ static void on_step(void *user, const struct step *step)
 	}
 	w->most = 0;
 	if (needs_culprit(step))
-		charge_step(&w->charger, step);
+		charger_step(&w->charger, step);
 }
 
 static bool goes_on(const struct path_piece *a, const struct path_piece *b)
@@ -87,7 +87,7 @@ int path_build(const struct timeline *t, uint32_t thread, int64_t from, int64_t 
 	r = charger_open(&w.charger, t, note_culprit, &w);
 	if (r == 0) {
 		w.charger.work = &w.work;
-		walk_thread(&(struct walker){t, on_step, &w, false, NULL, &w.work}, thread, from, to);
+		walker_thread(&(struct walker){t, on_step, &w, false, NULL, &w.work}, thread, from, to);
 		r = w.error;
 	}
 	charger_close(&w.charger);

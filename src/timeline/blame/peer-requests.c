@@ -10,19 +10,30 @@
 #define LATER	      5 /* times the longest before */
 #define QUICKER	      2 /* times than the other direction: who asks */
 #define PAST_LEAST    (30 * NS_PER_SEC)
-#define RECENT	      (10 * NS_PER_SEC) /* an answer that came before that is no trouble of now */
+#define RECENT	      (10 * NS_PER_SEC) /* an answer that came before that is over */
 #define NET_TX	      2 /* soft interrupts in which a packet over loopback arrives, in its sender's time */
 #define NET_RX	      3
 
-/* What is known of one direction. */
+/* One direction. */
 struct pair {
 	uint32_t n;
 	int64_t sum, longest;	  /* before */
 	struct peer_request slowest;	  /* since */
 };
 
+/* How a server normally answers a thread. */
+struct habit {
+	uint32_t server, asked; /* its process; its thread that was asked last */
+	uint32_t n;		/* answers */
+	uint8_t call, asked_in; /* enum wait_call, in which the client sleeps then, and the server before */
+	int64_t last;		/* answer */
+};
+
 struct asker {
 	struct peer_request asked[ASKED_AT_ONCE]; /* asked == 0: free */
+	uint8_t asked_in[ASKED_AT_ONCE];
+	struct habit habits[ASKED_AT_ONCE]; /* n == 0: free; a new one takes the place of the one that was of use longest ago */
+	uint8_t call;			    /* in which it last went to sleep */
 };
 
 struct pass {
@@ -38,6 +49,7 @@ void peer_requests_free(struct peer_requests *r)
 {
 	VEC_FREE(r->late);
 	VEC_FREE(r->pending);
+	VEC_FREE(r->assumed);
 }
 
 static struct pair *pair_of(struct pass *p, uint64_t key, uint64_t key2, bool add)
@@ -58,10 +70,10 @@ static struct pair *pair_of_processes(struct pass *p, uint32_t asker, uint32_t s
 	return pair_of(p, asker, server, add);
 }
 
-/* Their second word is no tgid. */
+/* Their second word is not a tgid. */
 static struct pair *pair_of_names(struct pass *p, const struct trace_thread *asker, const struct trace_thread *server, bool add)
 {
-	return pair_of(p, hash_text(asker->comm), ~hash_text(server->comm), add);
+	return pair_of(p, hmap_hash_text(asker->comm), ~hmap_hash_text(server->comm), add);
 }
 
 static void book(const struct pass *p, struct pair *pair, const struct peer_request *r, int64_t end)
@@ -75,6 +87,28 @@ static void book(const struct pass *p, struct pair *pair, const struct peer_requ
 	} else if (end + RECENT >= (int64_t)p->t->frozen && r->took > pair->slowest.took) {
 		pair->slowest = *r;
 	}
+}
+
+static void remember(struct asker *a, const struct peer_request *r, uint8_t asked_in, int64_t at)
+{
+	struct habit *habit = &a->habits[0];
+
+	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
+		struct habit *h = &a->habits[i];
+
+		if (h->n && h->server == r->server) {
+			habit = h;
+			break;
+		}
+		if (h->last < habit->last)
+			habit = h;
+	}
+	if (habit->server != r->server || habit->call != a->call)
+		*habit = (struct habit){.server = r->server, .call = a->call};
+	habit->asked = r->asked;
+	habit->asked_in = asked_in;
+	habit->last = at;
+	habit->n++;
 }
 
 /* The answer to what `asker` asked the process of `by`, if it asked anything. */
@@ -91,7 +125,29 @@ static void answer(struct pass *p, const struct trace_thread *asker, const struc
 		r->pending = false;
 		book(p, pair_of_processes(p, asker->tgid, by->tgid, true), r, at);
 		book(p, pair_of_names(p, asker, by, true), r, at);
+		remember(&p->askers[index], r, p->askers[index].asked_in[i], at);
 		r->asked = 0;
+	}
+}
+
+static const struct habit *habit_of(const struct asker *a, uint32_t server)
+{
+	for (size_t i = 0; i < ASKED_AT_ONCE; i++)
+		if (a->habits[i].n && a->habits[i].server == server)
+			return &a->habits[i];
+	return NULL;
+}
+
+/* A quick answer finds who asked awake, and no event tells of it: when that one sleeps in another call than the one in which it is answered, it is not
+ * for the answer. */
+static void forget_answered(struct asker *a, int64_t at)
+{
+	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
+		struct peer_request *r = &a->asked[i];
+		const struct habit *h = r->asked && r->since < at ? habit_of(a, r->server) : NULL;
+
+		if (h && h->call != a->call)
+			r->asked = 0;
 	}
 }
 
@@ -108,10 +164,11 @@ static void ask(struct pass *p, const struct trace_thread *asker, const struct t
 		if (place->asked && (!r->asked || r->since < place->since))
 			place = r;
 	}
+	p->askers[index].asked_in[place - p->askers[index].asked] = p->askers[server - p->t->threads.v].call;
 	*place = (struct peer_request){.thread = index, .process = asker->tgid, .asked = server->tid, .server = server->tgid, .since = at, .pending = true};
 }
 
-/* Of a packet over loopback the thread in whose time it arrives has mostly sent it. */
+/* A packet over loopback arrives in the time of the thread that has mostly sent it. */
 static bool is_by_a_task(const struct event *e)
 {
 	if (e->flags & (WAKEUP_STILL_QUEUED | WAKEUP_NO_WAKING | WAKEUP_IN_IRQ | WAKEUP_NEW) || !e->wakeup.waker)
@@ -124,12 +181,22 @@ static bool is_program(const struct trace_thread *t)
 	return t && t->tid && !(t->flags & (THREAD_IS_KERNEL | THREAD_IS_IDLE | THREAD_IS_SELF));
 }
 
-static void look_at(struct pass *p, const struct event *e)
+static void go_to_sleep(struct pass *p, const struct event *e)
+{
+	const struct trace_thread *t = e->out.state ? trace_thread(p->t, e->thread, e->time) : NULL;
+
+	if (!t)
+		return;
+	p->askers[t - p->t->threads.v].call = e->out.call;
+	forget_answered(&p->askers[t - p->t->threads.v], (int64_t)e->time);
+}
+
+static void wake_up(struct pass *p, const struct event *e)
 {
 	int64_t at = (int64_t)e->time - e->wakeup.since_waking;
 	const struct trace_thread *by, *woken;
 
-	if (e->kind != EVENT_WAKEUP || !is_by_a_task(e))
+	if (!is_by_a_task(e))
 		return;
 	by = trace_thread(p->t, e->wakeup.waker, e->time);
 	woken = trace_thread(p->t, e->thread, e->time);
@@ -139,6 +206,14 @@ static void look_at(struct pass *p, const struct event *e)
 	ask(p, by, woken, at);
 }
 
+static void look_at(struct pass *p, const struct event *e)
+{
+	if (e->kind == EVENT_SWITCH)
+		go_to_sleep(p, e);
+	else if (e->kind == EVENT_WAKEUP)
+		wake_up(p, e);
+}
+
 /* --- what is late --- */
 
 static const struct trace_thread *thread_of(const struct trace *t, uint32_t tid)
@@ -146,25 +221,32 @@ static const struct trace_thread *thread_of(const struct trace *t, uint32_t tid)
 	return trace_thread(t, tid, t->frozen);
 }
 
-/* Ten answers or more; NULL = too little is known. Of processes that bear one name each could be the other. */
+/* Ten answers or more; NULL = too little is known. Of processes that bear one name each could be the other, and of two that talked before their names
+ * do not tell: an interpreter's name is that of many programs. */
 static const struct pair *known(struct pass *p, const struct trace_thread *asker, const struct trace_thread *server)
 {
 	const struct pair *pair = pair_of_processes(p, asker->tgid, server->tgid, false);
 
-	if ((!pair || pair->n < KNOWN_LEAST) && strcmp(asker->comm, server->comm) != 0)
+	if ((!pair || !pair->n) && strcmp(asker->comm, server->comm) != 0)
 		pair = pair_of_names(p, asker, server, false);
 	return pair && pair->n >= KNOWN_LEAST ? pair : NULL;
+}
+
+bool peer_request_is_late(int64_t took, int64_t normally)
+{
+	return took >= REQUEST_LATE && took >= LATER * normally;
 }
 
 static bool is_late(struct pass *p, struct peer_request *r)
 {
 	const struct trace_thread *asker = &p->t->threads.v[r->thread], *server = thread_of(p->t, r->asked);
 	const struct pair *there = server ? known(p, asker, server) : NULL, *back = server ? known(p, server, asker) : NULL;
+	bool talk = there && there == pair_of_processes(p, asker->tgid, server->tgid, false); /* again and again, not once for a command */
 
-	if (!there || r->took < REQUEST_LATE || r->took < LATER * there->longest)
+	if (!there || !peer_request_is_late(r->took, there->longest))
 		return false;
 	r->normally = there->longest;
-	return !back || there->sum / there->n * QUICKER <= back->sum / back->n;
+	return back ? there->sum / there->n * QUICKER <= back->sum / back->n : !talk; /* by one direction alone it is not known who asks */
 }
 
 static int add_late(struct pass *p, const struct peer_request *r, struct peer_requests *ret)
@@ -187,12 +269,52 @@ static int add_late(struct pass *p, const struct peer_request *r, struct peer_re
 
 static bool is_asleep(const struct trace_thread *t)
 {
-	return !t->end && t->state_since && t->state != STATE_RUNNING && !state_is_runnable(t->state);
+	return !t->end && t->state_since && t->state != STATE_RUNNING && !thread_state_is_runnable(t->state);
+}
+
+/* It runs, or sleeps for something else than where it was asked. */
+static bool is_elsewhere(const struct trace_thread *server, uint8_t asked_in)
+{
+	return server && !server->end && server->state && (!is_asleep(server) || server->facts.call != asked_in);
+}
+
+static bool has_asked(const struct asker *a, uint32_t server)
+{
+	for (size_t i = 0; i < ASKED_AT_ONCE; i++)
+		if (a->asked[i].asked && a->asked[i].server == server)
+			return true;
+	return false;
+}
+
+/* Requests that thread `i` may have sent without waking the server. */
+static int assume(struct pass *p, uint32_t i, struct peer_requests *ret)
+{
+	const struct trace_thread *client = &p->t->threads.v[i];
+	const struct asker *a = &p->askers[i];
+	int r = 0;
+
+	for (size_t k = 0; r == 0 && k < ASKED_AT_ONCE; k++) {
+		const struct habit *h = &a->habits[k];
+		struct peer_request request = {.thread = i, .process = client->tgid, .asked = h->asked, .server = h->server, .since = h->last,
+					       .took = (int64_t)p->t->frozen - h->last, .pending = true};
+
+		if (h->n < KNOWN_LEAST || h->call != client->facts.call || has_asked(a, h->server) || !is_elsewhere(thread_of(p->t, h->asked), h->asked_in) ||
+		    !is_late(p, &request))
+			continue;
+		request.since = (int64_t)client->state_since;
+		request.took = (int64_t)p->t->frozen - request.since;
+		r = VEC_PUSH(ret->assumed, request);
+	}
+	return r;
 }
 
 static int collect(struct pass *p, struct peer_requests *ret)
 {
 	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < p->t->threads.n; i++)
+		if (is_asleep(&p->t->threads.v[i]))
+			r = assume(p, i, ret);
 
 	for (uint32_t i = 0; r == 0 && i < p->t->threads.n; i++)
 		for (size_t k = 0; r == 0 && k < ASKED_AT_ONCE; k++) {
@@ -258,4 +380,17 @@ const struct peer_request *peer_requests_pending_of(const struct peer_requests *
 			first = a;
 	}
 	return first;
+}
+
+const struct peer_request *peer_requests_older(const struct peer_requests *r, uint32_t server, uint32_t asker, int64_t since)
+{
+	const struct peer_request *oldest = NULL;
+
+	for (size_t i = 0; i < r->pending.n; i++) {
+		const struct peer_request *a = &r->pending.v[i];
+
+		if (a->server == server && a->process != asker && a->since < (oldest ? oldest->since : since))
+			oldest = a;
+	}
+	return oldest;
 }

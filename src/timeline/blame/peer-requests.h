@@ -7,7 +7,14 @@
  *
  * An answer is late where it takes a second or more, and five times as long as any of ten or more before, of the same two processes
  * or, where these are new, of two of the same names. Known before is what ended half of the trace, or 30 s, ago; late now what came within the
- * last 10 s, or has not come yet. A server that is not asleep is not woken: what is asked of it then is not seen here.
+ * last 10 s, or has not come yet.
+ *
+ * Who was answered while it was still awake is not woken by the answer: a request is over when its sender sleeps in another call than the one in which
+ * this server has answered it.
+ *
+ * A server that computes, or sleeps for something else than requests, is not woken by one. Such a request is assumed where the client sleeps in the
+ * call in which this server has answered it ten times or more, and the thread that it asked last is not where it was asked. The reader
+ * confirms it by what the kernel says of the connection (answer/live/other-end.h).
  */
 #pragma once
 
@@ -25,6 +32,7 @@ struct peer_request {
 struct peer_requests {
 	VEC(struct peer_request) late;    /* the longest first; at most one of two processes */
 	VEC(struct peer_request) pending; /* all that are not answered, late or not (took; normally = 0) */
+	VEC(struct peer_request) assumed; /* since the client last went to sleep; no answer came for a second and five times as long as any before */
 };
 
 #define REQUEST_LATE (1000000000ll) /* ns */
@@ -32,5 +40,9 @@ struct peer_requests {
 /* 0 or -ENOMEM. The trace is finished. */
 int peer_requests_find(const struct trace *t, struct peer_requests *ret);
 void peer_requests_free(struct peer_requests *r);
+/* Late, measured by what is normal of it. */
+bool peer_request_is_late(int64_t took, int64_t normally);
 /* Of process `pid`, the first that it asked at `since` or later and has no answer to; NULL = there is none. */
 const struct peer_request *peer_requests_pending_of(const struct peer_requests *r, uint32_t pid, int64_t since);
+/* The oldest pending request to process `server` that another one than `asker` sent before `since`; NULL = there is none. */
+const struct peer_request *peer_requests_older(const struct peer_requests *r, uint32_t server, uint32_t asker, int64_t since);

@@ -66,6 +66,44 @@ static void holder_preempted(void **state)
 		}
 }
 
+/* The same by two strangers, each for longer than the holder itself ran, and then A waits for a CPU even longer: who held the lock is first. */
+static void a_crowd_does_not_hide_the_holder(void **state)
+{
+	static const struct {
+		uint32_t culprit;
+		int64_t us, held;
+	} order[] = {{B, 200, 800}, {C, 300, 800}, {D, 300, 800}, {E, 450, 450}};
+	size_t n = 0;
+
+	STORY(s, 2);
+	cast_thread(&s, A, 100, "a", 0);
+	cast_thread(&s, B, 100, "b", 0);
+	cast_process(&s, C, "c");
+	cast_process(&s, D, "d");
+	cast_process(&s, E, "e");
+	leave_for(&s, 1, 0, 0, A, 0, 0);
+	leave_for(&s, 1, 1, 0, B, 0, 0);
+	wait_lock(&s, 100, 0, A, E, 0x1000, B);
+	leave(&s, 200, 1, B, C, 0, WAIT_ARRIVAL, 0);
+	leave(&s, 500, 1, C, D, 0, WAIT_SLICE, 0);
+	leave(&s, 800, 1, D, B, 0, WAIT_SLICE, 0);
+	wake(&s, 900, 1, B, A, 0);
+	leave(&s, 1350, 0, E, A, 0, WAIT_SLICE, 0);
+	tell(&s, 1400);
+	assert_int_equal(blame_sort_by_holder(&s.blame), 0);
+	for (size_t i = 0; i < s.blame.cells.n; i++) {
+		const struct blame_cell *c = &s.blame.cells.v[i];
+
+		if (c->victim != who(&s, A) || c->culprit != BY_TASK)
+			continue;
+		assert_true(n < ARRAY_SIZE(order));
+		assert_int_equal(c->id, who(&s, order[n].culprit));
+		assert_int_equal(c->ns / US, order[n].us);
+		assert_int_equal(blame_held(&s.blame, c) / US, order[n++].held);
+	}
+	assert_int_equal(n, ARRAY_SIZE(order));
+}
+
 /* Low holds the lock that high wants, and medium keeps low from the CPU. */
 static void priority_inversion(void **state)
 {
@@ -498,7 +536,7 @@ static void at_the_level_of_processes(void **state)
 	blame_matrix_free(&processes);
 }
 
-RUN_TESTS(cmocka_unit_test(figure_3), cmocka_unit_test(figure_4), cmocka_unit_test(holder_preempted),
+RUN_TESTS(cmocka_unit_test(figure_3), cmocka_unit_test(figure_4), cmocka_unit_test(holder_preempted), cmocka_unit_test(a_crowd_does_not_hide_the_holder),
 	  cmocka_unit_test(priority_inversion), cmocka_unit_test(convoy), cmocka_unit_test(pipe_chain),
 	  cmocka_unit_test(fsync_with_scheduler), cmocka_unit_test(fsync_without_scheduler),
 	  cmocka_unit_test(journal_and_writeback), cmocka_unit_test(faults_behind_reclaim), cmocka_unit_test(softirq_flood),

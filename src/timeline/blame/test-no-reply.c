@@ -168,6 +168,27 @@ static void who_always_answered_and_does_not_any_more(void **state)
 	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 30040);
 }
 
+/* As a client that pauses between its requests: its server wakes it with each answer. */
+static void who_is_asked_for_the_next_request_is_the_client(void **state)
+{
+	STORY(s);
+
+	ask_often(&s, 20, true, 30000);
+	for (int i = 0; i < 20; i++) { /* B waits for A no longer than A for B */
+		int64_t at = 40000 + 10000 * i;
+
+		leave_for(&s, at, 1, 0, B, 0, 0);
+		wake(&s, at, 1, B, A, 0);
+		leave_for(&s, at, 0, 0, A, 0, 0);
+		leave_for(&s, at + 10, 1, B, 0, CALL_POLL, 0);
+		wake(&s, at + 20, 0, A, B, 1);
+		leave_for(&s, at + 20, 1, 0, B, 0, 0);
+		leave_for(&s, at + 30, 0, A, 0, CALL_POLL, 0);
+		leave_for(&s, at + 40, 1, B, 0, CALL_POLL, 0);
+	}
+	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
+}
+
 /* A moment late is nothing yet. */
 static void an_answer_may_take_a_moment(void **state)
 {
@@ -350,7 +371,7 @@ int main(void)
 		cmocka_unit_test(whom_it_asks_works_for_it),
 		cmocka_unit_test(who_is_asked_again_has_answered),
 		cmocka_unit_test(who_always_answered_and_does_not_any_more),
-		cmocka_unit_test(an_answer_may_take_a_moment),
+		cmocka_unit_test(who_is_asked_for_the_next_request_is_the_client), cmocka_unit_test(an_answer_may_take_a_moment),
 		cmocka_unit_test(who_never_answered_owes_no_answer),
 		cmocka_unit_test(asked_seldom_it_is_no_habit),
 		cmocka_unit_test(who_is_stopped_answers_nobody),

@@ -2,7 +2,7 @@
 
 #define NS_PER_US 1000
 
-void report_init(struct wait_report *r, int64_t from, int64_t to)
+void wait_report_init(struct wait_report *r, int64_t from, int64_t to)
 {
 	*r = (struct wait_report){.from = from, .to = to};
 }
@@ -65,7 +65,7 @@ static void add_samples(struct wait_report *r, const struct thread_line *line)
 	}
 }
 
-void report_add(struct wait_report *r, const struct thread_line *line)
+void wait_report_add(struct wait_report *r, const struct thread_line *line)
 {
 	add_samples(r, line);
 	for (size_t i = interval_find(line, r->from); i < line->intervals.n && line->intervals.v[i].start < r->to; i++)

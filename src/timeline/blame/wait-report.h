@@ -3,6 +3,6 @@
 
 #include "model/event/blame.h"
 
-void report_init(struct wait_report *r, int64_t from, int64_t to);
+void wait_report_init(struct wait_report *r, int64_t from, int64_t to);
 /* Adds a thread's part of the window. A delay, or a wait, counts in the window in which it ends. */
-void report_add(struct wait_report *r, const struct thread_line *line);
+void wait_report_add(struct wait_report *r, const struct thread_line *line);

@@ -287,7 +287,7 @@ static void walk(struct walk *w, uint32_t thread, uint32_t guess, int64_t from, 
 	put(w, NULL, from, to, STEP_BLOCKED);
 }
 
-void walk_thread(const struct walker *walker, uint32_t thread, int64_t from, int64_t to)
+void walker_thread(const struct walker *walker, uint32_t thread, int64_t from, int64_t to)
 {
 	struct walk w = {.walker = walker, .timeline = walker->timeline};
 

@@ -73,4 +73,4 @@ struct walker {
 };
 
 /* Calls `step` for every part of [from, to): the parts neither overlap nor leave anything out, in the order of time. */
-void walk_thread(const struct walker *w, uint32_t thread, int64_t from, int64_t to);
+void walker_thread(const struct walker *w, uint32_t thread, int64_t from, int64_t to);

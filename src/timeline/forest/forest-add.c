@@ -14,7 +14,7 @@ struct vertex_scratch {
 	int64_t failed; /* end of the first failed one */
 };
 
-void builder_free(struct forest_builder *b)
+void forest_builder_free(struct forest_builder *b)
 {
 	tree_free(&b->tree);
 	free(b->vertex);
@@ -90,7 +90,7 @@ static uint32_t callee_of(struct forest_builder *b, const struct span *spans, ui
 			return spans[t->child[t->first[i] + k]].service;
 	if (n || !s->attributes || s->kind == SPAN_UNKNOWN)
 		return 0;
-	record = record_of(b->records, s->attributes);
+	record = span_record_of(b->records, s->attributes);
 	return record ? record->callee : 0;
 }
 
@@ -116,12 +116,12 @@ static int find_vertices(struct forest_builder *b, const struct span *spans)
 
 static uint32_t value_of(struct forest_builder *b, const struct span *s, uint32_t dimension)
 {
-	const struct set_record *record = s->attributes ? record_of(b->records, s->attributes) : NULL;
+	const struct set_record *record = s->attributes ? span_record_of(b->records, s->attributes) : NULL;
 	uint32_t value = record ? record->values[dimension] : 0;
 
 	if (value)
 		return value;
-	record = record_of(b->records, s->resource);
+	record = span_record_of(b->records, s->resource);
 	return record ? record->values[dimension] : 0;
 }
 
@@ -194,7 +194,7 @@ static uint32_t combination(struct forest_builder *b, const struct span *spans)
 		if (resource == last)
 			continue;
 		last = resource;
-		record = record_of(b->records, resource);
+		record = span_record_of(b->records, resource);
 		if (!record || !record->versions)
 			continue;
 		while (at < n && sets[at] != record->versions)
@@ -205,7 +205,7 @@ static uint32_t combination(struct forest_builder *b, const struct span *spans)
 	if (n < 2)
 		return n ? sets[0] : 0;
 	qsort(sets, n, sizeof(*sets), by_number);
-	key = hash_bytes(sets, n * sizeof(*sets));
+	key = hmap_hash_bytes(sets, n * sizeof(*sets));
 	known = hmap_get(&b->combinations, key, n);
 	if (known)
 		return (uint32_t)(uintptr_t)known;
@@ -226,7 +226,7 @@ static uint32_t leaf_set(struct forest_builder *b, const struct span *root)
 	if (known)
 		return (uint32_t)(uintptr_t)known;
 	for (int i = 0; i < 2; i++) {
-		const struct set_record *record = record_of(b->records, parts[i]);
+		const struct set_record *record = span_record_of(b->records, parts[i]);
 		const struct attribute_set *all = names_get_set(b->forest->names, record ? record->joined : 0);
 
 		for (uint32_t j = 0; j < all->n && n < 256; j++)
@@ -250,8 +250,8 @@ static bool has_failed(const struct tree *t, const struct span *spans, uint32_t 
 }
 
 /* Time in which a child ran, and what each vertex among the children covers; children come by end, the last first. */
-static int64_t children_busy(struct forest_builder *b, struct group *g, const struct span *spans, uint32_t p,
-			     uint64_t weight)
+static int64_t children_busy(struct forest_builder *b, struct forest_group *g, const struct span *spans,
+			     uint32_t p, uint64_t weight)
 {
 	const struct tree *t = &b->tree;
 	const uint32_t *child = t->child + t->first[p];
@@ -300,7 +300,7 @@ static const struct set_record *maker_of(struct forest_builder *b, const struct 
 
 	if (t->flags[i] & TREE_EDGE && t->first[i + 1] > t->first[i])
 		i = t->child[t->first[i]];
-	return record_of(b->records, spans[i].resource);
+	return span_record_of(b->records, spans[i].resource);
 }
 
 static uint32_t host_of(struct forest_builder *b, const struct span *spans, uint32_t i)
@@ -317,7 +317,7 @@ static int64_t slack_of(const struct tree *t, uint32_t i)
 	return slack > 0 ? slack : 0;
 }
 
-static int add_span(struct forest_builder *b, struct group *g, uint32_t bucket, const struct span *spans, uint32_t i,
+static int add_span(struct forest_builder *b, struct forest_group *g, uint32_t bucket, const struct span *spans, uint32_t i,
 		    uint64_t weight)
 {
 	struct tree *t = &b->tree;
@@ -345,7 +345,7 @@ static int add_span(struct forest_builder *b, struct group *g, uint32_t bucket, 
 		b->touched[b->n_touched++] = v;
 	if (t->flags[i] & TREE_ON_PATH) {
 		b->sum[v] += t->own[i];
-		cell->drag += (wide)path_drag(t, i, false) * weight;
+		cell->drag += (wide)tree_drag(t, i, false) * weight;
 	} else if (!(t->flags[i] & TREE_ASYNCHRONOUS)) {
 		cell->slack += (wide)slack_of(t, i) * weight;
 	}
@@ -356,13 +356,13 @@ static int add_span(struct forest_builder *b, struct group *g, uint32_t bucket, 
 }
 
 /* CRISP clamps a call path whose children overlap to 0; with the other rules no sum is negative. */
-static int add_paths(struct forest_builder *b, struct group *g, struct slot *slot, uint64_t weight)
+static int add_paths(struct forest_builder *b, struct forest_group *g, struct slot *slot, uint64_t weight)
 {
 	for (size_t k = 0; k < b->n_touched; k++) {
 		uint32_t v = b->touched[k];
 		int64_t sum = b->sum[v] > 0 ? b->sum[v] : 0;
 		struct cell *cell = forest_cell(g, v);
-		struct slot_cell *in_slot = slot_cell(slot, v, (size_t)(cell - g->cells.v));
+		struct slot_cell *in_slot = forest_slot_cell(slot, v, (size_t)(cell - g->cells.v));
 
 		if (!in_slot)
 			return -ENOMEM;
@@ -402,7 +402,7 @@ static int fill_exemplar(struct forest_builder *b, const struct span *spans, str
 	return 0;
 }
 
-static int keep_exemplars(struct forest_builder *b, struct group *g, const struct span *spans)
+static int keep_exemplars(struct forest_builder *b, struct forest_group *g, const struct span *spans)
 {
 	const struct span *root = &spans[b->tree.root];
 	struct exemplar e;
@@ -421,7 +421,7 @@ static int keep_exemplars(struct forest_builder *b, struct group *g, const struc
 	return r;
 }
 
-static int add_total(struct forest_builder *b, struct group *g, const struct span *root, uint32_t set, struct slot *slot)
+static int add_total(struct forest_builder *b, struct forest_group *g, const struct span *root, uint32_t set, struct slot *slot)
 {
 	uint64_t duration = (uint64_t)span_duration(root);
 	struct leaf *leaf = forest_leaf(b->forest, g, set);
@@ -540,7 +540,8 @@ static bool is_whole(const struct forest_builder *b, const struct span *spans)
 	return true;
 }
 
-static int keep_request(struct forest_builder *b, struct group *g, const struct span *spans, uint32_t set)
+static int keep_request(struct forest_builder *b, struct forest_group *g, const struct span *spans,
+			uint32_t set)
 {
 	const struct span *root = &spans[b->tree.root];
 	struct sampled_request r = {.high = root->trace_high, .low = root->trace_low, .start = root->start, .duration = span_duration(root),
@@ -558,7 +559,8 @@ static int keep_request(struct forest_builder *b, struct group *g, const struct 
 
 /* Every span of a request touches memory of its own (cell, sketch, host): all of it is fetched at once instead of waited for
  * one by one. */
-static void fetch_ahead(struct forest_builder *b, struct group *g, uint32_t bucket, const struct span *spans)
+static void fetch_ahead(struct forest_builder *b, struct forest_group *g, uint32_t bucket,
+			const struct span *spans)
 {
 	const struct tree *t = &b->tree;
 
@@ -590,7 +592,7 @@ static int add_request(struct forest_builder *b, const struct span *spans)
 	const struct span *root = &spans[b->tree.root];
 	uint32_t values[FOREST_DIMENSIONS] = {}, bucket_index, set = leaf_set(b, root);
 	struct bucket *bucket;
-	struct group *g;
+	struct forest_group *g;
 	int64_t at;
 	int r;
 
@@ -617,7 +619,7 @@ static int add_request(struct forest_builder *b, const struct span *spans)
 	return r == 0 ? keep_exemplars(b, g, spans) : r;
 }
 
-int builder_add(void *builder, const struct span *spans, uint32_t n)
+int forest_builder_add(void *builder, const struct span *spans, uint32_t n)
 {
 	struct forest_builder *b = builder;
 	struct forest_tally *tally = &b->forest->tally;

@@ -28,6 +28,6 @@ struct forest_builder {
 	struct hmap call_texts;	  /* (service, operation) -> "service operation" */
 };
 
-void builder_free(struct forest_builder *b);
+void forest_builder_free(struct forest_builder *b);
 /* For struct assembler_options. 0 or -ENOMEM. */
-int builder_add(void *builder, const struct span *spans, uint32_t n);
+int forest_builder_add(void *builder, const struct span *spans, uint32_t n);

@@ -114,7 +114,7 @@ static void put_slot(struct writer *w, const struct slot *s)
 static void put_exemplar(struct writer *w, const struct exemplar *e)
 {
 	char buf[33];
-	const char *id = trace_id_text(w->names, e->high, e->low, buf);
+	const char *id = span_trace_id_text(w->names, e->high, e->low, buf);
 
 	str_put_blob(w->out, id, strlen(id));
 	str_put_svarint(w->out, e->start);
@@ -138,7 +138,7 @@ static void put_exemplar(struct writer *w, const struct exemplar *e)
 static void put_request(struct writer *w, const struct sampled_request *r)
 {
 	char buf[33];
-	const char *id = trace_id_text(w->names, r->high, r->low, buf);
+	const char *id = span_trace_id_text(w->names, r->high, r->low, buf);
 
 	str_put_blob(w->out, id, strlen(id));
 	str_put_svarint(w->out, r->start);
@@ -155,7 +155,7 @@ static void put_request(struct writer *w, const struct sampled_request *r)
 	}
 }
 
-static void put_group(struct writer *w, const struct group *g)
+static void put_group(struct writer *w, const struct forest_group *g)
 {
 	put_set(w, g->versions);
 	str_put_svarint(w->out, g->first_seen);
@@ -257,7 +257,7 @@ struct parser {
 
 static uint32_t get_text(struct parser *p)
 {
-	uint64_t number = read_varint(&p->in);
+	uint64_t number = reader_varint(&p->in);
 	const char *text;
 	uint32_t id;
 	size_t n;
@@ -281,27 +281,27 @@ static uint32_t get_text(struct parser *p)
 
 static wide get_wide(struct parser *p)
 {
-	wide low = read_varint(&p->in);
+	wide low = reader_varint(&p->in);
 
-	return low | (wide)read_varint(&p->in) << 64;
+	return low | (wide)reader_varint(&p->in) << 64;
 }
 
 static void get_moments(struct parser *p, struct moments *m)
 {
-	*m = (struct moments){.samples = read_varint(&p->in)};
+	*m = (struct moments){.samples = reader_varint(&p->in)};
 	if (!m->samples)
 		return;
-	m->count = read_varint(&p->in);
+	m->count = reader_varint(&p->in);
 	m->sum = get_wide(p);
 	m->square_low = get_wide(p);
-	m->square_high = read_varint(&p->in);
+	m->square_high = reader_varint(&p->in);
 	m->weight_square = get_wide(p);
 }
 
 /* A list's length: what is longer than the bytes that are left is damage. */
 static size_t get_count(struct parser *p)
 {
-	uint64_t n = read_varint(&p->in);
+	uint64_t n = reader_varint(&p->in);
 
 	if (n > LIST_MAX || n > (uint64_t)(p->in.end - p->in.at))
 		p->in.bad = true;
@@ -310,7 +310,7 @@ static size_t get_count(struct parser *p)
 
 static uint32_t get_vertex(struct parser *p)
 {
-	uint64_t v = read_varint(&p->in);
+	uint64_t v = reader_varint(&p->in);
 
 	p->in.bad |= v >= p->f.vertices.n;
 	return p->in.bad ? 0 : (uint32_t)v;
@@ -360,7 +360,7 @@ static void get_self(struct parser *p, struct cell *c)
 	c->self.sum = get_wide(p);
 }
 
-static void get_cell(struct parser *p, struct group *g)
+static void get_cell(struct parser *p, struct forest_group *g)
 {
 	uint32_t vertex = get_vertex(p);
 	struct cell *c = p->in.bad ? NULL : forest_cell(g, vertex);
@@ -378,16 +378,16 @@ static void get_cell(struct parser *p, struct group *g)
 	c->drag = get_wide(p);
 	c->slack = get_wide(p);
 	c->wall = get_wide(p);
-	c->parents = read_varint(&p->in);
-	c->errors = read_varint(&p->in);
-	c->retries = read_varint(&p->in);
-	c->asynchronous = read_varint(&p->in);
+	c->parents = reader_varint(&p->in);
+	c->errors = reader_varint(&p->in);
+	c->retries = reader_varint(&p->in);
+	c->asynchronous = reader_varint(&p->in);
 	get_sketch(p, &c->sketch);
 }
 
-static void get_slot(struct parser *p, struct group *g)
+static void get_slot(struct parser *p, struct forest_group *g)
 {
-	struct slot s = {.start = read_svarint(&p->in)};
+	struct slot s = {.start = reader_svarint(&p->in)};
 	size_t n;
 
 	get_moments(p, &s.total);
@@ -395,10 +395,10 @@ static void get_slot(struct parser *p, struct group *g)
 	for (size_t i = 0; i < n && !p->in.bad; i++) {
 		struct slot_cell cell = {.vertex = get_vertex(p)};
 
-		cell.calls = read_varint(&p->in);
+		cell.calls = reader_varint(&p->in);
 		cell.path = get_wide(p);
 		cell.self = p->version == OLD_VERSION ? cell.path : get_wide(p);
-		if (slot_add(&s, &cell, cell.vertex, i) < 0)
+		if (forest_slot_add(&s, &cell, cell.vertex, i) < 0)
 			p->error = -ENOMEM;
 	}
 	if (VEC_PUSH(g->slots, s) < 0) {
@@ -407,29 +407,30 @@ static void get_slot(struct parser *p, struct group *g)
 	}
 }
 
-static void get_exemplar(struct parser *p, struct group *g, int (*keep)(struct group *, struct exemplar *))
+static void get_exemplar(struct parser *p, struct forest_group *g,
+			 int (*keep)(struct forest_group *, struct exemplar *))
 {
 	struct exemplar e = {};
 	size_t n, length;
 	const char *id = str_read_blob(&p->in, &length);
 
 	if (id)
-		trace_id_of_text(p->f.names, id, length, &e.high, &e.low);
-	e.start = read_svarint(&p->in);
-	e.duration = read_svarint(&p->in);
-	e.n_spans = (uint32_t)read_varint(&p->in);
+		span_trace_id_of_text(p->f.names, id, length, &e.high, &e.low);
+	e.start = reader_svarint(&p->in);
+	e.duration = reader_svarint(&p->in);
+	e.n_spans = (uint32_t)reader_varint(&p->in);
 	n = get_count(p);
 	for (size_t i = 0; i < n && !p->in.bad; i++) {
 		struct exemplar_span s = {.vertex = get_vertex(p)};
 
-		s.parent = (uint32_t)read_varint(&p->in) - 1;
+		s.parent = (uint32_t)reader_varint(&p->in) - 1;
 		p->in.bad |= s.parent != NO_SPAN && s.parent >= i;
 		s.host = get_text(p);
 		s.process = p->version > NO_PROCESSES ? get_text(p) : 0;
-		s.start = read_svarint(&p->in);
-		s.end = read_svarint(&p->in);
-		s.path = read_svarint(&p->in);
-		s.error = read_varint(&p->in);
+		s.start = reader_svarint(&p->in);
+		s.end = reader_svarint(&p->in);
+		s.path = reader_svarint(&p->in);
+		s.error = reader_varint(&p->in);
 		if (VEC_PUSH(e.spans, s) < 0)
 			p->error = -ENOMEM;
 	}
@@ -439,18 +440,18 @@ static void get_exemplar(struct parser *p, struct group *g, int (*keep)(struct g
 		p->error = -ENOMEM;
 }
 
-static void get_request(struct parser *p, struct group *g)
+static void get_request(struct parser *p, struct forest_group *g)
 {
 	struct sampled_request r = {};
 	size_t n, length;
 	const char *id = str_read_blob(&p->in, &length);
 
 	if (id)
-		trace_id_of_text(p->f.names, id, length, &r.high, &r.low);
-	r.start = read_svarint(&p->in);
-	r.duration = read_svarint(&p->in);
-	r.weight = read_varint(&p->in);
-	r.error = read_varint(&p->in);
+		span_trace_id_of_text(p->f.names, id, length, &r.high, &r.low);
+	r.start = reader_svarint(&p->in);
+	r.duration = reader_svarint(&p->in);
+	r.weight = reader_varint(&p->in);
+	r.error = reader_varint(&p->in);
 	r.set = get_set(p);
 	n = get_count(p);
 	p->in.bad |= n > FOREST_MARKS_MAX;
@@ -459,7 +460,7 @@ static void get_request(struct parser *p, struct group *g)
 
 		m.key = get_text(p);
 		m.value = get_text(p);
-		m.path = read_svarint(&p->in);
+		m.path = reader_svarint(&p->in);
 		if (VEC_PUSH(r.marks, m) < 0)
 			p->error = -ENOMEM;
 	}
@@ -472,7 +473,7 @@ static void get_request(struct parser *p, struct group *g)
 static void get_group(struct parser *p, struct bucket *b)
 {
 	uint32_t versions = get_set(p);
-	struct group *g = p->in.bad ? NULL : forest_group(&p->f, b, versions);
+	struct forest_group *g = p->in.bad ? NULL : forest_group(&p->f, b, versions);
 	size_t n;
 
 	if (!g) {
@@ -480,11 +481,11 @@ static void get_group(struct parser *p, struct bucket *b)
 		p->in.bad = true;
 		return;
 	}
-	g->first_seen = read_svarint(&p->in);
-	g->last_seen = read_svarint(&p->in);
+	g->first_seen = reader_svarint(&p->in);
+	g->last_seen = reader_svarint(&p->in);
 	get_moments(p, &g->total);
-	g->errors = read_varint(&p->in);
-	g->slot_width = read_svarint(&p->in);
+	g->errors = reader_varint(&p->in);
+	g->slot_width = reader_svarint(&p->in);
 	p->in.bad |= g->slot_width <= 0;
 	get_sketch(p, &g->sketch);
 	n = get_count(p);
@@ -522,10 +523,10 @@ static void get_head(struct parser *p)
 	if (p->in.bad)
 		return;
 	p->in.at += strlen(MAGIC);
-	p->version = read_varint(&p->in);
+	p->version = reader_varint(&p->in);
 	p->in.bad |= p->version < OLD_VERSION || p->version > VERSION;
-	p->f.rule = read_text(&p->in);
-	p->f.slot_width = read_svarint(&p->in);
+	p->f.rule = reader_text(&p->in);
+	p->f.slot_width = reader_svarint(&p->in);
 	n = get_count(p);
 	p->in.bad |= n > FOREST_DIMENSIONS || p->f.slot_width <= 0;
 	p->f.n_dimensions = p->in.bad ? 0 : (uint32_t)n;
@@ -534,8 +535,8 @@ static void get_head(struct parser *p)
 	n = get_count(p);
 	p->in.bad |= n != sizeof(p->f.tally) / sizeof(uint64_t);
 	for (size_t i = 0; i < n && !p->in.bad; i++)
-		tally[i] = read_varint(&p->in);
-	n = p->version > NO_REQUESTS ? read_varint(&p->in) : 0;
+		tally[i] = reader_varint(&p->in);
+	n = p->version > NO_REQUESTS ? reader_varint(&p->in) : 0;
 	p->in.bad |= n > FOREST_THINNED_MAX;
 	p->f.thinned = p->in.bad ? 0 : (uint32_t)n;
 }
@@ -545,8 +546,8 @@ static void get_vertices(struct parser *p)
 	size_t n = get_count(p);
 
 	for (size_t i = 0; i < n && !p->in.bad && !p->error; i++) {
-		uint32_t parent = (uint32_t)read_varint(&p->in) - 1, caller, service;
-		uint64_t kind = read_varint(&p->in);
+		uint32_t parent = (uint32_t)reader_varint(&p->in) - 1, caller, service;
+		uint64_t kind = reader_varint(&p->in);
 
 		caller = get_text(p);
 		service = get_text(p);
@@ -581,7 +582,7 @@ static void get_body(struct parser *p)
 	}
 	n = get_count(p);
 	for (size_t i = 0; i < n && !p->in.bad && !p->error; i++) {
-		uint64_t bucket = read_varint(&p->in);
+		uint64_t bucket = reader_varint(&p->in);
 		uint32_t vertex = get_vertex(p);
 		struct forest_place *place;
 

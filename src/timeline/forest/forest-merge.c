@@ -51,7 +51,7 @@ static int merge_vertices(struct translation *t)
 	return 0;
 }
 
-static int merge_cell(struct translation *t, struct group *g, const struct cell *from)
+static int merge_cell(struct translation *t, struct forest_group *g, const struct cell *from)
 {
 	struct cell *to = forest_cell(g, t->vertex[from->vertex]);
 
@@ -72,7 +72,7 @@ static int merge_cell(struct translation *t, struct group *g, const struct cell 
 	return sketch_merge(to->sketch, from->sketch);
 }
 
-static int merge_slots(struct translation *t, struct group *g, const struct group *from)
+static int merge_slots(struct translation *t, struct forest_group *g, const struct forest_group *from)
 {
 	int r = from->slot_width > g->slot_width ? forest_coarsen(g, from->slot_width) : 0;
 
@@ -84,21 +84,21 @@ static int merge_slots(struct translation *t, struct group *g, const struct grou
 			return (int)at;
 		moments_merge(&g->slots.v[at].total, &s->total);
 		for (size_t j = 0; r == 0 && j < s->cells.n; j++)
-			r = slot_add(&g->slots.v[at], &s->cells.v[j], t->vertex[s->cells.v[j].vertex], j);
+			r = forest_slot_add(&g->slots.v[at], &s->cells.v[j], t->vertex[s->cells.v[j].vertex], j);
 	}
 	return r;
 }
 
-static int merge_exemplar(struct translation *t, struct group *g, const struct exemplar *from,
-			  int (*keep)(struct group *, struct exemplar *))
+static int merge_exemplar(struct translation *t, struct forest_group *g, const struct exemplar *from,
+			  int (*keep)(struct forest_group *, struct exemplar *))
 {
 	struct exemplar e = *from;
 	char buf[33];
 
 	if (t->from->names != t->to->names) {
-		const char *id = trace_id_text(t->from->names, from->high, from->low, buf);
+		const char *id = span_trace_id_text(t->from->names, from->high, from->low, buf);
 
-		trace_id_of_text(t->to->names, id, strlen(id), &e.high, &e.low);
+		span_trace_id_of_text(t->to->names, id, strlen(id), &e.high, &e.low);
 	}
 	e.spans.v = reallocarray(NULL, from->spans.n + 1, sizeof(*e.spans.v));
 	if (!e.spans.v)
@@ -113,7 +113,7 @@ static int merge_exemplar(struct translation *t, struct group *g, const struct e
 	return keep(g, &e);
 }
 
-static int merge_request(struct translation *t, struct group *g, const struct sampled_request *from)
+static int merge_request(struct translation *t, struct forest_group *g, const struct sampled_request *from)
 {
 	struct sampled_request r = *from;
 	char buf[33];
@@ -121,9 +121,9 @@ static int merge_request(struct translation *t, struct group *g, const struct sa
 	if (!forest_takes_request(t->to->thinned, r.high, r.low))
 		return 0;
 	if (t->from->names != t->to->names) {
-		const char *id = trace_id_text(t->from->names, from->high, from->low, buf);
+		const char *id = span_trace_id_text(t->from->names, from->high, from->low, buf);
 
-		trace_id_of_text(t->to->names, id, strlen(id), &r.high, &r.low);
+		span_trace_id_of_text(t->to->names, id, strlen(id), &r.high, &r.low);
 	}
 	r.set = set_of(t, from->set);
 	r.marks.v = reallocarray(NULL, from->marks.n + 1, sizeof(*r.marks.v));
@@ -138,7 +138,7 @@ static int merge_request(struct translation *t, struct group *g, const struct sa
 	return forest_keep_request(t->to, g, &r);
 }
 
-static int merge_group(struct translation *t, struct group *g, const struct group *from)
+static int merge_group(struct translation *t, struct forest_group *g, const struct forest_group *from)
 {
 	int r = merge_slots(t, g, from);
 
@@ -178,7 +178,7 @@ static int merge_bucket(struct translation *t, const struct bucket *from)
 		values[i] = text_of(t, from->values[i]);
 	b = forest_bucket(t->to, values, text_of(t, from->entry));
 	for (size_t i = 0; b && r == 0 && i < from->groups.n; i++) {
-		struct group *g = forest_group(t->to, b, set_of(t, from->groups.v[i].versions));
+		struct forest_group *g = forest_group(t->to, b, set_of(t, from->groups.v[i].versions));
 
 		r = g ? merge_group(t, g, &from->groups.v[i]) : -ENOMEM;
 	}
@@ -252,4 +252,26 @@ int forest_merge(struct forest *f, const struct forest *part)
 		merge_tally(&f->tally, &part->tally);
 	free(t.vertex);
 	return r;
+}
+
+int forest_merge_groups(const struct forest *f, const struct bucket *b, struct forest *ret)
+{
+	struct forest part = *f;
+	struct bucket one = *b;
+	struct forest_group *groups = calloc(b->groups.n + 1, sizeof(*groups));
+	int r = groups ? forest_init(ret, f->names, f->slot_width) : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < b->groups.n; i++) {
+		groups[i] = b->groups.v[i];
+		groups[i].versions = 0;
+	}
+	one.groups.v = groups;
+	part.buckets.v = &one;
+	part.buckets.n = 1;
+	part.places.n = 0;
+	part.tally = (struct forest_tally){};
+	if (r == 0)
+		r = forest_merge(ret, &part);
+	free(groups);
+	return r == 0 ? forest_finish(ret) : r;
 }

@@ -112,7 +112,7 @@ static int order_sets(const struct forest *f, struct set_order *o)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->buckets.n; i++) {
 		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
-			const struct group *g = &f->buckets.v[i].groups.v[j];
+			const struct forest_group *g = &f->buckets.v[i].groups.v[j];
 
 			mark_set(o, g->versions, &used);
 			for (size_t k = 0; k < g->leaves.n; k++)
@@ -125,7 +125,7 @@ static int order_sets(const struct forest *f, struct set_order *o)
 	for (uint32_t set = 0; set < o->n; set++) {
 		if (!o->rank[set])
 			continue;
-		lines[n] = (struct set_line){set_text(f->names, set), set};
+		lines[n] = (struct set_line){forest_set_text(f->names, set), set};
 		if (!lines[n++].text)
 			r = -ENOMEM;
 	}
@@ -150,7 +150,7 @@ static int by_leaf(const void *a, const void *b, void *context)
 static int by_versions(const void *a, const void *b, void *context)
 {
 	const struct set_order *o = context;
-	uint32_t x = o->rank[((const struct group *)a)->versions], y = o->rank[((const struct group *)b)->versions];
+	uint32_t x = o->rank[((const struct forest_group *)a)->versions], y = o->rank[((const struct forest_group *)b)->versions];
 
 	return x < y ? -1 : x > y;
 }
@@ -186,7 +186,7 @@ static void move_exemplars(struct exemplar *v, size_t n, const uint32_t *positio
 static int by_request_lot(const void *a, const void *b)
 {
 	const struct sampled_request *x = a, *y = b;
-	uint64_t i = trace_id_lot(x->high, x->low), j = trace_id_lot(y->high, y->low);
+	uint64_t i = span_trace_id_lot(x->high, x->low), j = span_trace_id_lot(y->high, y->low);
 
 	return i < j ? -1 : i > j ? 1 : x->start < y->start ? -1 : x->start > y->start;
 }
@@ -202,7 +202,7 @@ static int by_mark_text(const void *a, const void *b, void *names)
 	return r ? r : by_text(names, x->key, y->key);
 }
 
-static void order_requests(struct group *g, struct names *names)
+static void order_requests(struct forest_group *g, struct names *names)
 {
 	if (g->requests.n)
 		qsort(g->requests.v, g->requests.n, sizeof(*g->requests.v), by_request_lot);
@@ -221,7 +221,7 @@ static void drop_unused(struct slot *s)
 	s->cells.n = kept;
 }
 
-static void finish_group(struct group *g, const uint32_t *position, struct set_order *order)
+static void finish_group(struct forest_group *g, const uint32_t *position, struct set_order *order)
 {
 	for (size_t i = 0; i < g->cells.n; i++)
 		g->cells.v[i].vertex = position[g->cells.v[i].vertex];

@@ -7,10 +7,10 @@
 
 bool forest_takes_request(uint32_t thinned, uint64_t high, uint64_t low)
 {
-	return !thinned || trace_id_lot(high, low) >> (64 - thinned) == 0;
+	return !thinned || span_trace_id_lot(high, low) >> (64 - thinned) == 0;
 }
 
-static void thin_group(struct forest *f, struct group *g)
+static void thin_group(struct forest *f, struct forest_group *g)
 {
 	size_t kept = 0;
 
@@ -36,7 +36,7 @@ void forest_thin(struct forest *f, uint32_t thinned)
 			thin_group(f, &f->buckets.v[i].groups.v[j]);
 }
 
-int forest_keep_request(struct forest *f, struct group *g, struct sampled_request *r)
+int forest_keep_request(struct forest *f, struct forest_group *g, struct sampled_request *r)
 {
 	int result = forest_takes_request(f->thinned, r->high, r->low) ? VEC_PUSH(g->requests, *r) : 1;
 

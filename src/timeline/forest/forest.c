@@ -23,7 +23,7 @@ static void exemplars_free(struct exemplar *v, size_t n)
 	free(v);
 }
 
-static void group_free(struct group *g)
+static void group_free(struct forest_group *g)
 {
 	for (size_t i = 0; i < g->cells.n; i++)
 		sketch_free(g->cells.v[i].sketch);
@@ -75,7 +75,7 @@ static int put_index(struct hmap *m, uint64_t key, uint64_t key2, size_t index)
 
 static void bucket_key(const uint32_t *values, uint32_t entry, uint64_t key[2])
 {
-	key[0] = hash_bytes(values, FOREST_DIMENSIONS * sizeof(*values));
+	key[0] = hmap_hash_bytes(values, FOREST_DIMENSIONS * sizeof(*values));
 	key[1] = (uint64_t)entry << 32 | (uint32_t)(key[0] * 0x9e3779b97f4a7c15ull >> 32);
 }
 
@@ -104,9 +104,9 @@ struct bucket *forest_bucket(struct forest *f, const uint32_t values[FOREST_DIME
 	return &f->buckets.v[f->buckets.n - 1];
 }
 
-struct group *forest_group(struct forest *f, struct bucket *b, uint32_t versions)
+struct forest_group *forest_group(struct forest *f, struct bucket *b, uint32_t versions)
 {
-	struct group fresh = {.versions = versions, .first_seen = INT64_MAX, .last_seen = INT64_MIN,
+	struct forest_group fresh = {.versions = versions, .first_seen = INT64_MAX, .last_seen = INT64_MIN,
 			      .slot_width = f->slot_width};
 	uint32_t at = index_of(&b->group_of, versions, 0);
 
@@ -150,7 +150,7 @@ uint32_t forest_vertex(struct forest *f, uint32_t parent, enum vertex_kind kind,
 	return (uint32_t)f->vertices.n - 1;
 }
 
-struct cell *forest_make_cell(struct group *g, uint32_t vertex)
+struct cell *forest_make_cell(struct forest_group *g, uint32_t vertex)
 {
 	struct cell fresh = {.vertex = vertex};
 
@@ -166,13 +166,6 @@ struct cell *forest_make_cell(struct group *g, uint32_t vertex)
 	return &g->cells.v[g->cells.n - 1];
 }
 
-const struct cell *group_cell(const struct group *g, uint32_t vertex)
-{
-	size_t at = FIRST_WHERE(i, g->cells.n, g->cells.v[i].vertex >= vertex);
-
-	return at < g->cells.n && g->cells.v[at].vertex == vertex ? &g->cells.v[at] : NULL;
-}
-
 static int64_t forest_floor(int64_t wall, int64_t width)
 {
 	int64_t rest = wall % width;
@@ -180,7 +173,7 @@ static int64_t forest_floor(int64_t wall, int64_t width)
 	return wall - rest - (rest < 0 ? width : 0);
 }
 
-struct slot_cell *slot_cell(struct slot *s, uint32_t vertex, size_t hint)
+struct slot_cell *forest_slot_cell(struct slot *s, uint32_t vertex, size_t hint)
 {
 	if (hint < s->cells.n && s->cells.v[hint].vertex == vertex)
 		return &s->cells.v[hint];
@@ -192,9 +185,9 @@ struct slot_cell *slot_cell(struct slot *s, uint32_t vertex, size_t hint)
 	return &s->cells.v[s->cells.n - 1];
 }
 
-int slot_add(struct slot *s, const struct slot_cell *part, uint32_t vertex, size_t hint)
+int forest_slot_add(struct slot *s, const struct slot_cell *part, uint32_t vertex, size_t hint)
 {
-	struct slot_cell *cell = slot_cell(s, vertex, hint);
+	struct slot_cell *cell = forest_slot_cell(s, vertex, hint);
 
 	if (!cell)
 		return -ENOMEM;
@@ -210,7 +203,7 @@ static int slot_merge(struct slot *s, const struct slot *part)
 
 	moments_merge(&s->total, &part->total);
 	for (size_t i = 0; r == 0 && i < part->cells.n; i++)
-		r = slot_add(s, &part->cells.v[i], part->cells.v[i].vertex, i);
+		r = forest_slot_add(s, &part->cells.v[i], part->cells.v[i].vertex, i);
 	return r;
 }
 
@@ -221,7 +214,7 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-int forest_coarsen(struct group *g, int64_t width)
+int forest_coarsen(struct forest_group *g, int64_t width)
 {
 	size_t kept = 0;
 
@@ -245,7 +238,7 @@ int forest_coarsen(struct group *g, int64_t width)
 	return 0;
 }
 
-int64_t forest_slot(struct group *g, int64_t wall)
+int64_t forest_slot(struct forest_group *g, int64_t wall)
 {
 	for (;;) {
 		int64_t start = forest_floor(wall, g->slot_width);
@@ -269,7 +262,7 @@ int64_t forest_slot(struct group *g, int64_t wall)
 	}
 }
 
-struct leaf *forest_leaf(struct forest *f, struct group *g, uint32_t set)
+struct leaf *forest_leaf(struct forest *f, struct forest_group *g, uint32_t set)
 {
 	uint32_t at = index_of(&g->leaf_of, set, 0);
 
@@ -314,7 +307,7 @@ struct forest_place *forest_place(struct forest *f, uint32_t bucket, uint32_t ve
 
 static int by_lot(const struct exemplar *a, const struct exemplar *b)
 {
-	uint64_t x = trace_id_lot(a->high, a->low), y = trace_id_lot(b->high, b->low);
+	uint64_t x = span_trace_id_lot(a->high, a->low), y = span_trace_id_lot(b->high, b->low);
 
 	return x < y ? -1 : x > y ? 1 : a->start < b->start ? -1 : a->start > b->start;
 }
@@ -351,27 +344,27 @@ static int keep(struct exemplar **v, size_t *n, size_t *allocated, size_t most, 
 	return 0;
 }
 
-int forest_keep_sample(struct group *g, struct exemplar *e)
+int forest_keep_sample(struct forest_group *g, struct exemplar *e)
 {
 	return keep(&g->sample.v, &g->sample.n, &g->sample.allocated, FOREST_SAMPLE, e, by_lot);
 }
 
-int forest_keep_slowest(struct group *g, struct exemplar *e)
+int forest_keep_slowest(struct forest_group *g, struct exemplar *e)
 {
 	return keep(&g->slowest.v, &g->slowest.n, &g->slowest.allocated, FOREST_SLOWEST, e, by_duration);
 }
 
-bool forest_samples(const struct group *g, uint64_t high, uint64_t low)
+bool forest_samples(const struct forest_group *g, uint64_t high, uint64_t low)
 {
 	const struct exemplar *last;
 
 	if (g->sample.n < FOREST_SAMPLE)
 		return true;
 	last = &g->sample.v[g->sample.n - 1];
-	return trace_id_lot(high, low) <= trace_id_lot(last->high, last->low);
+	return span_trace_id_lot(high, low) <= span_trace_id_lot(last->high, last->low);
 }
 
-bool forest_is_slowest(const struct group *g, int64_t duration, uint64_t high, uint64_t low)
+bool forest_is_slowest(const struct forest_group *g, int64_t duration, uint64_t high, uint64_t low)
 {
 	const struct exemplar *last;
 
@@ -379,59 +372,6 @@ bool forest_is_slowest(const struct group *g, int64_t duration, uint64_t high, u
 		return true;
 	last = &g->slowest.v[g->slowest.n - 1];
 	return duration > last->duration ||
-	       (duration == last->duration && trace_id_lot(high, low) <= trace_id_lot(last->high, last->low));
-}
-
-/* "key=value, key=value" in the order of the keys' texts; "" of the empty set. */
-char *set_text(const struct names *names, uint32_t set)
-{
-	const struct attribute_set *s = names_get_set(names, set);
-	_cleanup_str_ struct str out = {};
-	const struct attribute *next = NULL;
-
-	str_puts(&out, "");
-	for (uint32_t done = 0; done < s->n; done++) {
-		const struct attribute *least = NULL;
-
-		for (uint32_t i = 0; i < s->n; i++) {
-			const char *key = names_get(names, s->v[i].key);
-
-			if (next && strcmp(key, names_get(names, next->key)) <= 0)
-				continue;
-			if (!least || strcmp(key, names_get(names, least->key)) < 0)
-				least = &s->v[i];
-		}
-		if (!least)
-			break;
-		str_printf(&out, "%s%s=%s", out.len ? ", " : "", names_get(names, least->key), names_get(names, least->value));
-		next = least;
-	}
-	return out.error ? NULL : TAKE(out.data);
-}
-
-char *vertex_label(const struct forest *f, uint32_t vertex)
-{
-	const struct vertex *v = &f->vertices.v[vertex];
-	char *text;
-	int r = v->kind == VERTEX_EDGE ?
-			asprintf(&text, "%s -> %s %s (network, queue)", names_get(f->names, v->caller),
-				 names_get(f->names, v->service), names_get(f->names, v->operation)) :
-			asprintf(&text, "%s %s", names_get(f->names, v->service), names_get(f->names, v->operation));
-
-	return r < 0 ? NULL : text;
-}
-
-char *vertex_path(const struct forest *f, uint32_t vertex)
-{
-	_cleanup_str_ struct str s = {};
-	uint32_t stack[FOREST_DEPTH_MAX + 2], n = 0;
-
-	for (; vertex != NO_VERTEX; vertex = f->vertices.v[vertex].parent)
-		stack[n++] = vertex;
-	while (n-- > 0) {
-		_cleanup_free_ char *label = vertex_label(f, stack[n]);
-
-		str_printf(&s, "%s%s", s.len ? " > " : "", label ? label : "?");
-	}
-	return s.error ? NULL : TAKE(s.data);
+	       (duration == last->duration &&
+		span_trace_id_lot(high, low) <= span_trace_id_lot(last->high, last->low));
 }

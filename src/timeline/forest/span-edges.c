@@ -8,12 +8,12 @@
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
 
-void edges_init(struct span_edges *e, struct names *names)
+void span_edges_init(struct span_edges *e, struct names *names)
 {
 	*e = (struct span_edges){.names = names};
 }
 
-void edges_free(struct span_edges *e)
+void span_edges_free(struct span_edges *e)
 {
 	VEC_FREE(e->list);
 	hmap_free(&e->known);
@@ -29,7 +29,7 @@ static uint64_t function_of_span(const struct span *s)
 	return function_of((const uint32_t[]){s->service, s->operation});
 }
 
-bool edges_have(const struct span_edges *e, const struct span *caller, const struct span *callee)
+bool span_edges_have(const struct span_edges *e, const struct span *caller, const struct span *callee)
 {
 	return e->known.n && hmap_get(&e->known, function_of_span(caller), function_of_span(callee));
 }
@@ -63,7 +63,7 @@ static bool outlived(const struct span *caller, const struct span *callee)
 	return span_duration(callee) - length > length / 10;
 }
 
-int edges_count(struct span_edges *e, const struct tree *tree, const struct span *spans)
+int span_edges_count(struct span_edges *e, const struct tree *tree, const struct span *spans)
 {
 	for (uint32_t i = 0; i < tree->n; i++) {
 		const struct span *caller, *callee = &spans[i];
@@ -93,7 +93,7 @@ static int by_texts(const void *a, const void *b, void *names)
 	return r;
 }
 
-void edges_settle(struct span_edges *e)
+void span_edges_settle(struct span_edges *e)
 {
 	size_t kept = 0;
 
@@ -130,7 +130,7 @@ static int read_line(struct span_edges *e, char *line)
 	return edge_of(e, texts, texts + 2) ? 0 : -ENOMEM;
 }
 
-int edges_read(struct span_edges *e, const char *path, char **ret_error)
+int span_edges_read(struct span_edges *e, const char *path, char **ret_error)
 {
 	_cleanup_fclose_ FILE *f = fopen(path, "re");
 	_cleanup_free_ char *line = NULL;
@@ -138,20 +138,20 @@ int edges_read(struct span_edges *e, const char *path, char **ret_error)
 	int r = 0;
 
 	if (!f)
-		return fail_with(ret_error, -errno, "%s: %s", path, strerror(errno));
+		return str_fail(ret_error, -errno, "%s: %s", path, strerror(errno));
 	for (unsigned n = 1; r == 0 && getline(&line, &allocated, f) >= 0; n++) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!*line || *line == '#')
 			continue;
 		r = read_line(e, line);
 		if (r == -EINVAL)
-			fail_with(ret_error, r, "%s:%u: a line is service, operation of the caller, service, operation of the callee, with tabs between",
+			str_fail(ret_error, r, "%s:%u: a line is service, operation of the caller, service, operation of the callee, with tabs between",
 				  path, n);
 	}
 	return r;
 }
 
-int edges_write(const struct span_edges *e, const char *path)
+int span_edges_write(const struct span_edges *e, const char *path)
 {
 	FILE *f = fopen(path, "we");
 	bool failed;

@@ -31,14 +31,14 @@ struct span_edges {
 };
 
 /* Belongs to a table of names, which outlives it. */
-void edges_init(struct span_edges *e, struct names *names);
-void edges_free(struct span_edges *e);
+void span_edges_init(struct span_edges *e, struct names *names);
+void span_edges_free(struct span_edges *e);
 /* Counts the calls of a trace: `tree` is trace_tree()'s of it. 0 or -ENOMEM. */
-int edges_count(struct span_edges *e, const struct tree *tree, const struct span *spans);
+int span_edges_count(struct span_edges *e, const struct tree *tree, const struct span *spans);
 /* Drops those that are synchronous for all that was counted; the others in the order of their texts. */
-void edges_settle(struct span_edges *e);
-bool edges_have(const struct span_edges *e, const struct span *caller, const struct span *callee);
+void span_edges_settle(struct span_edges *e);
+bool span_edges_have(const struct span_edges *e, const struct span *caller, const struct span *callee);
 /* A file: an edge a line, "service TAB operation TAB service TAB operation", caller first; '#' begins a comment. 0 or -errno,
  * -EINVAL with *ret_error "file:line: ..." (caller frees). */
-int edges_read(struct span_edges *e, const char *path, char **ret_error);
-int edges_write(const struct span_edges *e, const char *path);
+int span_edges_read(struct span_edges *e, const char *path, char **ret_error);
+int span_edges_write(const struct span_edges *e, const char *path);

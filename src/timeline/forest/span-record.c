@@ -17,7 +17,7 @@ static int field_named(const char *name, size_t n)
 	return -1;
 }
 
-int record_init(struct recorder_of_sets *r, struct names *names, const struct span_mapping *mapping,
+int span_record_init(struct recorder_of_sets *r, struct names *names, const struct span_mapping *mapping,
 		const char *dimensions)
 {
 	*r = (struct recorder_of_sets){.names = names, .mapping = mapping};
@@ -38,7 +38,7 @@ int record_init(struct recorder_of_sets *r, struct names *names, const struct sp
 	return 0;
 }
 
-void record_free(struct recorder_of_sets *r)
+void span_record_free(struct recorder_of_sets *r)
 {
 	for (size_t i = 0; i < r->inventories.n; i++)
 		hmap_free(&r->inventories.v[i].rows);
@@ -49,7 +49,7 @@ void record_free(struct recorder_of_sets *r)
 static uint32_t first_value(const struct attribute_set *set, const uint32_t *keys)
 {
 	for (; *keys; keys++) {
-		uint32_t value = set_value(set, *keys);
+		uint32_t value = attribute_set_value(set, *keys);
 
 		if (value)
 			return value;
@@ -67,7 +67,7 @@ static uint32_t join(struct recorder_of_sets *r, uint32_t id)
 
 	for (size_t i = 0; i < r->inventories.n; i++) {
 		const struct inventory *inventory = &r->inventories.v[i];
-		uint32_t value = set_value(set, inventory->key);
+		uint32_t value = attribute_set_value(set, inventory->key);
 		uint32_t row = value ? (uint32_t)(uintptr_t)hmap_get(&inventory->rows, value, 0) : 0;
 		const struct attribute_set *more = names_get_set(r->names, row);
 
@@ -89,7 +89,7 @@ static uint32_t versions_of(struct recorder_of_sets *r, const struct attribute_s
 	size_t n = 0;
 
 	for (const uint32_t *key = r->fields[FIELD_VERSION]; *key; key++) {
-		uint32_t value = set_value(set, *key);
+		uint32_t value = attribute_set_value(set, *key);
 
 		if (!value)
 			continue;
@@ -123,7 +123,7 @@ static void resolve(struct recorder_of_sets *r, uint32_t id, struct set_record *
 	ret->known = true;
 }
 
-const struct set_record *record_of(struct recorder_of_sets *r, uint32_t set)
+const struct set_record *span_record_of(struct recorder_of_sets *r, uint32_t set)
 {
 	while (r->sets.n <= set)
 		if (VEC_PUSH(r->sets, (struct set_record){}) < 0)
@@ -216,7 +216,7 @@ static int read_inventory(struct recorder_of_sets *r, FILE *f, const char *path,
 	return result;
 }
 
-int record_join(struct recorder_of_sets *r, const char *spec, char **ret_error)
+int span_record_join(struct recorder_of_sets *r, const char *spec, char **ret_error)
 {
 	const char *colon = strrchr(spec, ':');
 	_cleanup_free_ char *path = colon ? strndup(spec, (size_t)(colon - spec)) : NULL;

@@ -38,11 +38,11 @@ struct recorder_of_sets {
 };
 
 /* `dimensions`: "hardware,workload" - fields of the mapping or attributes. 0, -ENOMEM, -E2BIG. */
-int record_init(struct recorder_of_sets *r, struct names *names, const struct span_mapping *mapping,
+int span_record_init(struct recorder_of_sets *r, struct names *names, const struct span_mapping *mapping,
 		const char *dimensions);
-void record_free(struct recorder_of_sets *r);
+void span_record_free(struct recorder_of_sets *r);
 /* Reads "FILE:ATTRIBUTE": a CSV with a header; the column named ATTRIBUTE (or its last part, after a dot) is the key,
  * every other column an attribute. 0, -errno; -EINVAL with *ret_error. */
-int record_join(struct recorder_of_sets *r, const char *spec, char **ret_error);
+int span_record_join(struct recorder_of_sets *r, const char *spec, char **ret_error);
 /* NULL without memory; valid until the next call. */
-const struct set_record *record_of(struct recorder_of_sets *r, uint32_t set);
+const struct set_record *span_record_of(struct recorder_of_sets *r, uint32_t set);

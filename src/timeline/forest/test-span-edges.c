@@ -38,21 +38,21 @@ static void count(const struct span *spans, uint32_t n)
 	struct tree_tally tally = {};
 
 	assert_int_equal(trace_tree(spans, n, PATH_TOLERANT, &tree, &tally), 0);
-	assert_int_equal(edges_count(&edges, &tree, spans), 0);
+	assert_int_equal(span_edges_count(&edges, &tree, spans), 0);
 }
 
 static int set_up(void **state)
 {
 	(void)state;
 	names = names_new();
-	edges_init(&edges, names);
+	span_edges_init(&edges, names);
 	return names ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	edges_free(&edges);
+	span_edges_free(&edges);
 	tree_free(&tree);
 	tree = (struct tree){};
 	names_free(names);
@@ -67,7 +67,7 @@ static void learn_mails(unsigned late)
 		checkout(spans, i < late ? 1500 : 990);
 		count(spans, 3);
 	}
-	edges_settle(&edges);
+	span_edges_settle(&edges);
 }
 
 static void what_outlives_its_caller_often_enough_is_asynchronous_everywhere(void **state)
@@ -107,7 +107,7 @@ static void clocks_that_differ_are_no_evidence(void **state)
 
 		count(spans, 2);
 	}
-	edges_settle(&edges);
+	span_edges_settle(&edges);
 	assert_int_equal(edges.list.n, 0);
 }
 
@@ -119,7 +119,7 @@ static void a_server_that_works_longer_than_its_client_waited_is_asynchronous(vo
 
 		count(spans, 2);
 	}
-	edges_settle(&edges);
+	span_edges_settle(&edges);
 	assert_int_equal(edges.list.n, 1);
 	assert_int_equal(edges.list.v[0].outlived, TRACES / 2);
 }
@@ -134,22 +134,22 @@ static void what_was_learnt_is_a_file(void **state)
 	(void)state;
 	close(fd);
 	learn_mails(TRACES);
-	assert_int_equal(edges_write(&edges, path), 0);
-	edges_init(&again, names);
-	assert_int_equal(edges_read(&again, path, &error), 0);
+	assert_int_equal(span_edges_write(&edges, path), 0);
+	span_edges_init(&again, names);
+	assert_int_equal(span_edges_read(&again, path, &error), 0);
 	checkout(spans, 990);
-	assert_true(edges_have(&again, &spans[0], &spans[2]));
-	assert_false(edges_have(&again, &spans[0], &spans[1]));
+	assert_true(span_edges_have(&again, &spans[0], &spans[2]));
+	assert_false(span_edges_have(&again, &spans[0], &spans[1]));
 	assert_int_equal(again.list.n, 1);
-	edges_free(&again);
+	span_edges_free(&again);
 	fd = open(path, O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, "shop\tcheckout\tmail\n", 19), 19);
 	close(fd);
-	edges_init(&again, names);
-	assert_int_equal(edges_read(&again, path, &error), -EINVAL);
+	span_edges_init(&again, names);
+	assert_int_equal(span_edges_read(&again, path, &error), -EINVAL);
 	assert_non_null(strstr(error, ":4: "));
 	free(error);
-	edges_free(&again);
+	span_edges_free(&again);
 	unlink(path);
 }
 

@@ -214,7 +214,7 @@ static void test_the_list_has_the_last_to_return_first_with_what_is_below_it(voi
 
 	(void)state;
 	WALK(PATH_CRISP, {0, 0, 100}, {1, 10, 40}, {1, 50, 90}, {3, 60, 70}, {2, 20, 30});
-	assert_int_equal(path_list(&tree, list), 5);
+	assert_int_equal(tree_path(&tree, list), 5);
 	assert_int_equal(list[1], 2);
 	assert_int_equal(list[2], 3);
 	assert_int_equal(list[3], 1);
@@ -225,9 +225,9 @@ static void test_drag_ends_where_the_next_sibling_would_be_last(void **state)
 {
 	(void)state;
 	WALK(PATH_CRISP, {0, 0, 100}, {1, 10, 60}, {1, 45, 55}, {1, 5, 15});
-	assert_int_equal(path_drag(&tree, 1, false), 5);
-	assert_int_equal(path_drag(&tree, 2, false), 0);
-	assert_int_equal(path_drag(&tree, 0, false), 100);
+	assert_int_equal(tree_drag(&tree, 1, false), 5);
+	assert_int_equal(tree_drag(&tree, 2, false), 0);
+	assert_int_equal(tree_drag(&tree, 0, false), 100);
 }
 
 /* Whatever the tree, the path's own times are the request's. */

@@ -231,8 +231,8 @@ static bool on_different_hosts(const struct tree *t, const struct span *p, const
 
 	if (!key || !p->resource || !c->resource)
 		return false;
-	one = set_value(names_get_set(t->names, p->resource), key);
-	other = set_value(names_get_set(t->names, c->resource), key);
+	one = attribute_set_value(names_get_set(t->names, p->resource), key);
+	other = attribute_set_value(names_get_set(t->names, c->resource), key);
 	return one && other && one != other;
 }
 
@@ -289,7 +289,7 @@ static bool fit(struct tree *t, enum path_rule rule, const struct span *spans, u
 			t->length[c] = t->length[p];
 		return true;
 	}
-	if (spans && (spans[c].flags & SPAN_LINKED || (t->asynchronous && edges_have(t->asynchronous, &spans[p], &spans[c]))))
+	if (spans && (spans[c].flags & SPAN_LINKED || (t->asynchronous && span_edges_have(t->asynchronous, &spans[p], &spans[c]))))
 		return false;
 	if (t->start[c] >= t->start[p] && t->end[c] <= t->end[p])
 		return true;
@@ -462,7 +462,7 @@ void trace_path(struct tree *t, enum path_rule rule)
 }
 
 /* The span's children on the path continue the stack so that the last returning one comes off first. */
-uint32_t path_list(const struct tree *t, uint32_t *list)
+uint32_t tree_path(const struct tree *t, uint32_t *list)
 {
 	uint32_t n = 0, depth = 0;
 	uint32_t *stack;
@@ -490,7 +490,7 @@ static int64_t path_exclusive(const struct tree *t, uint32_t span)
 	return t->own[span] > 0 ? t->own[span] : 0;
 }
 
-int64_t path_drag(const struct tree *t, uint32_t span, bool exclusive)
+int64_t tree_drag(const struct tree *t, uint32_t span, bool exclusive)
 {
 	int64_t most = exclusive ? path_exclusive(t, span) : t->length[span], drag;
 	const uint32_t *sibling;

@@ -72,10 +72,10 @@ int tree_reserve(struct tree *tree, uint32_t n);
 void trace_path(struct tree *tree, enum path_rule rule);
 /* The path as a list, each span followed by the path below its children, the last returning first. Returns its
  * length; `list` has room for n. */
-uint32_t path_list(const struct tree *tree, uint32_t *list);
+uint32_t tree_path(const struct tree *tree, uint32_t *list);
 /* How much sooner the whole would have ended without this span (on the path): until the next of its siblings would
  * have been the last to return (calligator's drag). Exclusive: without what its own children account for. */
-int64_t path_drag(const struct tree *tree, uint32_t span, bool exclusive);
+int64_t tree_drag(const struct tree *tree, uint32_t span, bool exclusive);
 const char *path_rule_name(enum path_rule rule);
 /* 0 or -EINVAL. */
 int path_rule_parse(const char *name, enum path_rule *ret);

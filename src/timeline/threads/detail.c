@@ -18,7 +18,7 @@ static unsigned largest(const int64_t *ns)
 static struct mix mix_of(const int64_t *all)
 {
 	int64_t ns[DRAWN_KINDS], total = 0;
-	unsigned kinds[MIX_PARTS], n = 0, given = 0;
+	unsigned kinds[MIX_PARTS] = {}, n = 0, given = 0;
 	uint8_t shares[DRAWN_KINDS] = {};
 	struct mix mix = {};
 

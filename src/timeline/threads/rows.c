@@ -33,7 +33,7 @@ static bool passes(const struct timeline *t, const struct thread_line *line, con
 
 	if (!filter || !*filter)
 		return true;
-	if (parse_u64(filter, &number) == 0 && (line->tid == number || line->tgid == number))
+	if (str_parse_u64(filter, &number) == 0 && (line->tid == number || line->tgid == number))
 		return true;
 	return holds(line->comm, filter) || holds(process_name(t, line), filter) ||
 	       (line->unit != NOBODY && holds(t->names.v[line->unit], filter));
@@ -54,12 +54,12 @@ static struct candidate candidate_of(const struct timeline *t, const struct row_
 			      .order = q->order, .place = place_of(q, thread)};
 	struct wait_report report;
 
-	report_init(&report, q->from, q->to);
-	report_add(&report, line);
+	wait_report_init(&report, q->from, q->to);
+	wait_report_add(&report, line);
 	c.row.first = c.place != NOBODY;
-	c.key = q->order == ORDER_RAN ? report_running(&report) : q->order == ORDER_WAITED ? report_contended(&report) : 0;
+	c.key = q->order == ORDER_RAN ? wait_report_running(&report) : q->order == ORDER_WAITED ? wait_report_contended(&report) : 0;
 	if (q->order == ORDER_WAITED && !c.key) /* of those that never waited, those that ran */
-		c.key = report_running(&report) - INT64_MAX;
+		c.key = wait_report_running(&report) - INT64_MAX;
 	return c;
 }
 

@@ -35,7 +35,7 @@ struct net_wake {
 	uint32_t current; /* thread that had the CPU; NOBODY */
 };
 
-struct cpu_now {
+struct state_cpu {
 	uint32_t current;   /* thread; NOBODY: the idle one */
 	bool known;
 	int64_t irq_end;    /* of the last interrupt */
@@ -53,7 +53,7 @@ struct build {
 	size_t tids;
 	struct hmap extra; /* (tid, 0) -> index + 1 of threads that are in no table */
 	VEC(struct thread_now) now;
-	struct cpu_now *cpus;
+	struct state_cpu *cpus;
 	struct hmap locks;    /* (address, tgid) -> index + 1 */
 	struct hmap requests; /* (request, 0) -> index + 1 */
 	struct hmap owners;   /* (thread, number in its namespace) -> index + 1 */
@@ -63,50 +63,50 @@ struct build {
 
 /* The thread with this number at that time; adds one that no table knows, and `now` may move. NOBODY for the idle thread or
  * without memory. */
-uint32_t build_thread(struct build *b, uint32_t tid, int64_t time);
+uint32_t state_thread(struct build *b, uint32_t tid, int64_t time);
 
 /* state-thread.c */
 /* Ends the thread's open interval at `time` and opens the next one. Returns the ended one's index, or NOBODY when it was
  * empty. What it did before its first event is concluded from `before`. */
-uint32_t thread_to(struct build *b, uint32_t thread, int64_t time, uint8_t state, uint16_t cpu);
-void thread_seen(struct build *b, uint32_t thread, int64_t since, uint8_t before, uint16_t cpu);
-uint8_t running_state(const struct build *b, uint32_t thread);
+uint32_t state_thread_to(struct build *b, uint32_t thread, int64_t time, uint8_t state, uint16_t cpu);
+void state_thread_seen(struct build *b, uint32_t thread, int64_t since, uint8_t before, uint16_t cpu);
+uint8_t state_of_running(const struct build *b, uint32_t thread);
 /* From `start` to `end` it had the CPU, but interrupts used it; near: about where in the CPU's segments. */
-void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t near);
+void state_thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t near);
 /* The first `ns` of the wait for a CPU that now ends were its quota's doing. */
-void thread_throttled(struct build *b, uint32_t thread, int64_t ns);
-void threads_finish(struct build *b);
+void state_thread_throttled(struct build *b, uint32_t thread, int64_t ns);
+void state_threads_finish(struct build *b);
 /* Cuts the interval in two at `time`; the second begins there. */
-void interval_split(struct build *b, uint32_t thread, size_t index, int64_t time);
+void state_interval_split(struct build *b, uint32_t thread, size_t index, int64_t time);
 
 /* state-infer.c: after all events */
-void infer_beginnings(struct build *b);
+void state_infer_beginnings(struct build *b);
 
 /* state-cpu.c */
-void on_switch(struct build *b, const struct event *e);
-void on_interrupt(struct build *b, const struct event *e);
-void on_migrate(struct build *b, const struct event *e);
-void on_exec(struct build *b, const struct event *e);
-void on_reclaim(struct build *b, const struct event *e);
-void on_quota(struct build *b, const struct event *e);
-void on_sample(struct build *b, const struct event *e);
-void cpus_finish(struct build *b);
+void state_on_switch(struct build *b, const struct event *e);
+void state_on_interrupt(struct build *b, const struct event *e);
+void state_on_migrate(struct build *b, const struct event *e);
+void state_on_exec(struct build *b, const struct event *e);
+void state_on_reclaim(struct build *b, const struct event *e);
+void state_on_quota(struct build *b, const struct event *e);
+void state_on_sample(struct build *b, const struct event *e);
+void state_cpus_finish(struct build *b);
 
 /* state-wake.c */
-void on_wakeup(struct build *b, const struct event *e);
-void on_waited(struct build *b, const struct event *e);
-void on_lock(struct build *b, const struct event *e);
-void thread_woken(struct build *b, uint32_t thread, const struct wake *wake);
+void state_on_wakeup(struct build *b, const struct event *e);
+void state_on_waited(struct build *b, const struct event *e);
+void state_on_lock(struct build *b, const struct event *e);
+void state_thread_woken(struct build *b, uint32_t thread, const struct wake *wake);
 /* What the thread that leaves its CPU is about to wait for: fills in the open interval. May add a lock's holder: `now` may move. */
-void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint8_t state);
+void state_thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint8_t state);
 /* Who waits in a call that gives data away waits for the one that is to take it; on the network it may be the line that is full. */
 uint8_t state_of_giving(const struct build *b, uint8_t state, uint8_t call, int16_t syscall);
 /* The state of a wait, made finer; and the lock it is for. May add its holder: `now` may move. */
-uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, struct wait_facts facts, uint64_t object, int64_t time,
+uint8_t state_refine_wait(struct build *b, uint32_t thread, uint8_t state, struct wait_facts facts, uint64_t object, int64_t time,
 		    uint32_t *ret_lock, uint32_t *ret_holder);
 
 /* state-disk.c */
-void on_block(struct build *b, const struct event *e);
-void on_dirtied(struct build *b, const struct event *e);
+void state_on_block(struct build *b, const struct event *e);
+void state_on_dirtied(struct build *b, const struct event *e);
 /* The request that ended a wait of `thread` when something on `cpu` woke it. */
-uint32_t request_that_ended(const struct build *b, uint32_t thread, int64_t since, int64_t time, uint16_t cpu);
+uint32_t state_ended_request(const struct build *b, uint32_t thread, int64_t since, int64_t time, uint16_t cpu);

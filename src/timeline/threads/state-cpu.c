@@ -22,7 +22,7 @@ static void push_task(struct build *b, uint16_t cpu, int64_t time, uint32_t thre
 /* The first that is heard of a CPU: who was there until now was there from its beginning. */
 static void cpu_known(struct build *b, uint16_t cpu, uint32_t current)
 {
-	struct cpu_now *now = &b->cpus[cpu];
+	struct state_cpu *now = &b->cpus[cpu];
 
 	if (now->known)
 		return;
@@ -30,7 +30,7 @@ static void cpu_known(struct build *b, uint16_t cpu, uint32_t current)
 	now->current = current;
 	push_task(b, cpu, b->t->cpus.v[cpu].start, current);
 	if (current != NOBODY)
-		thread_seen(b, current, b->t->cpus.v[cpu].start, running_state(b, current), cpu);
+		state_thread_seen(b, current, b->t->cpus.v[cpu].start, state_of_running(b, current), cpu);
 }
 
 static bool runs_on(const struct build *b, uint32_t thread, uint16_t cpu)
@@ -45,7 +45,7 @@ static void evict(struct build *b, uint16_t cpu, uint32_t known, int64_t time)
 {
 	b->t->faults.broken_switches++;
 	if (known != NOBODY && runs_on(b, known, cpu))
-		thread_to(b, known, time, STATE_UNKNOWN, cpu);
+		state_thread_to(b, known, time, STATE_UNKNOWN, cpu);
 }
 
 #define SKEW_NS 50000 /* by which clocks of two CPUs may differ */
@@ -58,14 +58,14 @@ static void leaves(struct build *b, uint32_t thread, const struct event *e)
 	int64_t stint = now->stint;
 
 	now->early.at = 0;
-	thread_to(b, thread, (int64_t)e->time, state, e->cpu);
+	state_thread_to(b, thread, (int64_t)e->time, state, e->cpu);
 	if (state_table[state].group == GROUP_RUNNABLE) {
 		now->open.near = (uint32_t)b->t->cpus.v[e->cpu].segments.n - 1;
 		now->slept = 0;
 	} else {
-		thread_blocks(b, thread, e, state);
+		state_thread_blocks(b, thread, e, state);
 		if (early.at && early.called > stint && (int64_t)e->time - early.at < SKEW_NS)
-			thread_woken(b, thread, &early);
+			state_thread_woken(b, thread, &early);
 	}
 }
 
@@ -76,23 +76,23 @@ static void comes(struct build *b, uint32_t thread, const struct event *e)
 	enum state_group group;
 
 	/* never seen, and no wakeup: it stood in the run queue since before; from where every CPU is known that is sure */
-	thread_seen(b, thread, b->t->start < time ? b->t->start : time, STATE_RUNNABLE, e->cpu);
+	state_thread_seen(b, thread, b->t->start < time ? b->t->start : time, STATE_RUNNABLE, e->cpu);
 	group = state_table[now->open.state].group;
 	if (group == GROUP_BLOCKED || group == GROUP_RESTING)
 		b->t->faults.no_waker++;
-	thread_to(b, thread, time, running_state(b, thread), e->cpu);
+	state_thread_to(b, thread, time, state_of_running(b, thread), e->cpu);
 	if (group == GROUP_RUNNABLE && now->throttled)
-		thread_throttled(b, thread, now->throttled);
+		state_thread_throttled(b, thread, now->throttled);
 	now->throttled = 0;
 	now->early.at = 0;
 	now->stint = time;
 }
 
-void on_switch(struct build *b, const struct event *e)
+void state_on_switch(struct build *b, const struct event *e)
 {
-	struct cpu_now *cpu = &b->cpus[e->cpu];
-	uint32_t prev = e->thread ? build_thread(b, e->thread, (int64_t)e->time) : NOBODY;
-	uint32_t next = e->out.next ? build_thread(b, e->out.next, (int64_t)e->time) : NOBODY;
+	struct state_cpu *cpu = &b->cpus[e->cpu];
+	uint32_t prev = e->thread ? state_thread(b, e->thread, (int64_t)e->time) : NOBODY;
+	uint32_t next = e->out.next ? state_thread(b, e->out.next, (int64_t)e->time) : NOBODY;
 
 	if (b->error)
 		return;
@@ -100,7 +100,7 @@ void on_switch(struct build *b, const struct event *e)
 	if (cpu->current != prev || (prev != NOBODY && !runs_on(b, prev, e->cpu)))
 		evict(b, e->cpu, cpu->current == prev ? NOBODY : cpu->current, (int64_t)e->time);
 	if (prev != NOBODY)
-		thread_seen(b, prev, (int64_t)e->time, STATE_UNKNOWN, e->cpu);
+		state_thread_seen(b, prev, (int64_t)e->time, STATE_UNKNOWN, e->cpu);
 	push_task(b, e->cpu, (int64_t)e->time, next);
 	cpu->current = next;
 	if (prev != NOBODY)
@@ -109,7 +109,7 @@ void on_switch(struct build *b, const struct event *e)
 		comes(b, next, e);
 }
 
-/* As thread_interrupted(), of the CPU. */
+/* As state_thread_interrupted(), of the CPU. */
 static void cpu_interrupted(struct build *b, uint16_t cpu, int64_t start, int64_t end, uint32_t kind, uint32_t number)
 {
 	struct cpu_line *line = &b->t->cpus.v[cpu];
@@ -137,7 +137,7 @@ static void cpu_interrupted(struct build *b, uint16_t cpu, int64_t start, int64_
 /* Network work that no interrupt raised was raised by the thread itself: it sent to this machine. */
 static void settle_senders(struct build *b, const struct event *e, int64_t start)
 {
-	struct cpu_now *cpu = &b->cpus[e->cpu];
+	struct state_cpu *cpu = &b->cpus[e->cpu];
 	bool network = e->interrupt.number == SOFTIRQ_NET_RX;
 	bool sent = network && start - cpu->irq_end > SETTLE_NS && cpu->current != NOBODY && !b->t->threads.v[cpu->current].kernel;
 	uint32_t sender = sent ? cpu->current : NOBODY;
@@ -161,7 +161,7 @@ static void settle_senders(struct build *b, const struct event *e, int64_t start
 	}
 }
 
-void on_interrupt(struct build *b, const struct event *e)
+void state_on_interrupt(struct build *b, const struct event *e)
 {
 	bool soft = e->kind == EVENT_SOFTIRQ;
 	int64_t end = (int64_t)e->time, start = end - (int64_t)e->interrupt.took;
@@ -171,7 +171,7 @@ void on_interrupt(struct build *b, const struct event *e)
 		if (e->interrupt.took > (uint64_t)end)
 			b->t->faults.bad_numbers++;
 	}
-	cpu_known(b, e->cpu, e->thread ? build_thread(b, e->thread, end) : NOBODY);
+	cpu_known(b, e->cpu, e->thread ? state_thread(b, e->thread, end) : NOBODY);
 	if (soft)
 		settle_senders(b, e, start);
 	else
@@ -180,13 +180,14 @@ void on_interrupt(struct build *b, const struct event *e)
 		return;
 	cpu_interrupted(b, e->cpu, start, end, soft ? SEGMENT_SOFTIRQ : SEGMENT_IRQ, e->interrupt.number);
 	if (b->cpus[e->cpu].current != NOBODY)
-		thread_interrupted(b, b->cpus[e->cpu].current, start, end, soft ? STATE_SOFTIRQ : STATE_IRQ,
-				   (uint32_t)b->t->cpus.v[e->cpu].segments.n - 1);
+		state_thread_interrupted(b, b->cpus[e->cpu].current, start, end,
+					 soft ? STATE_SOFTIRQ : STATE_IRQ,
+					 (uint32_t)b->t->cpus.v[e->cpu].segments.n - 1);
 }
 
-void on_migrate(struct build *b, const struct event *e)
+void state_on_migrate(struct build *b, const struct event *e)
 {
-	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
 	struct thread_now *now;
 	uint32_t before;
 
@@ -197,37 +198,37 @@ void on_migrate(struct build *b, const struct event *e)
 		return;
 	}
 	now = &b->now.v[thread];
-	thread_seen(b, thread, b->t->start < (int64_t)e->time ? b->t->start : (int64_t)e->time, STATE_RUNNABLE, e->migrate.from);
+	state_thread_seen(b, thread, b->t->start < (int64_t)e->time ? b->t->start : (int64_t)e->time, STATE_RUNNABLE, e->migrate.from);
 	if (state_table[now->open.state].group != GROUP_RUNNABLE)
 		return;
-	before = thread_to(b, thread, (int64_t)e->time, now->open.state, e->migrate.to);
+	before = state_thread_to(b, thread, (int64_t)e->time, now->open.state, e->migrate.to);
 	if (before != NOBODY)
 		b->t->threads.v[thread].intervals.v[before].flags |= INTERVAL_MOVED;
 	now->open.near = (uint32_t)b->t->cpus.v[e->migrate.to].segments.n - 1;
 }
 
 /* A thread that is not the leader calls exec: it continues under the leader's number. */
-void on_exec(struct build *b, const struct event *e)
+void state_on_exec(struct build *b, const struct event *e)
 {
-	struct cpu_now *cpu = &b->cpus[e->cpu];
+	struct state_cpu *cpu = &b->cpus[e->cpu];
 	uint32_t before, leader;
 
 	if (e->exec.before == e->thread || !e->exec.before)
 		return;
-	before = build_thread(b, e->exec.before, (int64_t)e->time);
-	leader = build_thread(b, e->thread, (int64_t)e->time);
+	before = state_thread(b, e->exec.before, (int64_t)e->time);
+	leader = state_thread(b, e->thread, (int64_t)e->time);
 	if (before == NOBODY || leader == NOBODY || cpu->current != before)
 		return;
-	thread_to(b, before, (int64_t)e->time, STATE_ENDED, e->cpu);
-	thread_seen(b, leader, (int64_t)e->time, STATE_UNKNOWN, e->cpu);
-	thread_to(b, leader, (int64_t)e->time, running_state(b, leader), e->cpu);
+	state_thread_to(b, before, (int64_t)e->time, STATE_ENDED, e->cpu);
+	state_thread_seen(b, leader, (int64_t)e->time, STATE_UNKNOWN, e->cpu);
+	state_thread_to(b, leader, (int64_t)e->time, state_of_running(b, leader), e->cpu);
 	cpu->current = leader;
 	push_task(b, e->cpu, (int64_t)e->time, leader);
 }
 
-void on_reclaim(struct build *b, const struct event *e)
+void state_on_reclaim(struct build *b, const struct event *e)
 {
-	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
 
 	if (thread == NOBODY)
 		return;
@@ -239,27 +240,27 @@ void on_reclaim(struct build *b, const struct event *e)
 			b->error = -ENOMEM;
 	}
 	if (b->cpus[e->cpu].current == thread)
-		thread_to(b, thread, (int64_t)e->time, running_state(b, thread), e->cpu);
+		state_thread_to(b, thread, (int64_t)e->time, state_of_running(b, thread), e->cpu);
 }
 
-void on_quota(struct build *b, const struct event *e)
+void state_on_quota(struct build *b, const struct event *e)
 {
-	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
 
 	if (thread != NOBODY && e->quota.took < INT64_MAX)
 		b->now.v[thread].throttled = (int64_t)e->quota.took;
 }
 
-void on_sample(struct build *b, const struct event *e)
+void state_on_sample(struct build *b, const struct event *e)
 {
-	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
 
 	if (thread != NOBODY && VEC_PUSH(b->t->threads.v[thread].samples, e->time << 1 | (e->flags & SAMPLE_USER ? 1 : 0)) < 0)
 		b->error = -ENOMEM;
 }
 
 /* A CPU that no event tells of: who runs there at the freeze did all the time. */
-void cpus_finish(struct build *b)
+void state_cpus_finish(struct build *b)
 {
 	for (uint32_t i = 0; i < b->trace->threads.n; i++) {
 		const struct trace_thread *known = &b->trace->threads.v[i];
@@ -267,7 +268,7 @@ void cpus_finish(struct build *b)
 		if (!b->now.v[i].seen && known->state == STATE_RUNNING && known->cpu < b->trace->n_cpus && known->tid)
 			cpu_known(b, known->cpu, i);
 	}
-	for (uint16_t cpu = 0; cpu < b->t->cpus.n; cpu++)
+	for (size_t cpu = 0; cpu < b->t->cpus.n; cpu++)
 		if (b->trace->cpus[cpu].there)
-			cpu_known(b, cpu, NOBODY);
+			cpu_known(b, (uint16_t)cpu, NOBODY);
 }

@@ -21,7 +21,7 @@ static uint32_t new_request(struct build *b, const struct event *e)
 {
 	struct disk_request r = {
 		.insert = (int64_t)e->time,
-		.owner = e->thread ? build_thread(b, e->thread, (int64_t)e->time) : NOBODY,
+		.owner = e->thread ? state_thread(b, e->thread, (int64_t)e->time) : NOBODY,
 		.disk = find_disk(b, e->block.device),
 		.place = NOBODY,
 		.bytes = e->block.sectors * SECTOR,
@@ -96,7 +96,7 @@ static void complete(struct build *b, const struct event *e, uint32_t known)
 	b->cpus[e->cpu].completed_at = (int64_t)e->time;
 }
 
-void on_block(struct build *b, const struct event *e)
+void state_on_block(struct build *b, const struct event *e)
 {
 	static void (*const steps[])(struct build *, const struct event *, uint32_t) = {
 		[EVENT_BLOCK_INSERT] = insert, [EVENT_BLOCK_ISSUE] = issue, [EVENT_BLOCK_COMPLETE] = complete};
@@ -105,19 +105,20 @@ void on_block(struct build *b, const struct event *e)
 	steps[e->kind](b, e, known ? (uint32_t)known - 1 : NOBODY);
 }
 
-void on_dirtied(struct build *b, const struct event *e)
+void state_on_dirtied(struct build *b, const struct event *e)
 {
-	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
 
 	if (thread != NOBODY && VEC_PUSH(b->t->dirtyings, (struct dirtying){(int64_t)e->time, thread, e->dirtied.bytes}) < 0)
 		b->error = -ENOMEM;
 }
 
 /* Its own that completed last, else what has just completed on the CPU where it was woken from. */
-uint32_t request_that_ended(const struct build *b, uint32_t thread, int64_t since, int64_t time, uint16_t cpu)
+uint32_t state_ended_request(const struct build *b, uint32_t thread, int64_t since, int64_t time,
+			     uint16_t cpu)
 {
 	const struct thread_line *line = &b->t->threads.v[thread];
-	const struct cpu_now *now = &b->cpus[cpu];
+	const struct state_cpu *now = &b->cpus[cpu];
 	uint32_t best = NOBODY;
 
 	for (size_t n = line->requests.n, looked = 0; n > 0 && looked < 64; looked++) {

@@ -17,7 +17,7 @@ static void doubt_queueing(struct build *b, struct thread_line *line, size_t ind
 	if (idle_until == i->end) {
 		i->state = STATE_UNKNOWN;
 	} else if (idle_until > i->start) {
-		interval_split(b, (uint32_t)(line - b->t->threads.v), index, idle_until);
+		state_interval_split(b, (uint32_t)(line - b->t->threads.v), index, idle_until);
 		if (!b->error)
 			line->intervals.v[index].state = STATE_UNKNOWN;
 	}
@@ -43,7 +43,7 @@ static void guess_sleep(struct thread_line *line, struct interval *i)
 	}
 }
 
-void infer_beginnings(struct build *b)
+void state_infer_beginnings(struct build *b)
 {
 	for (size_t n = 0; n < b->t->threads.n && !b->error; n++) {
 		struct thread_line *line = &b->t->threads.v[n];

@@ -8,7 +8,7 @@ static bool is_running(uint8_t state)
 	return state_table[state].group == GROUP_RUNNING;
 }
 
-uint8_t running_state(const struct build *b, uint32_t thread)
+uint8_t state_of_running(const struct build *b, uint32_t thread)
 {
 	if (b->t->threads.v[thread].kernel)
 		return STATE_KERNEL;
@@ -40,7 +40,7 @@ static void open_interval(struct interval *i, int64_t time, uint8_t state, uint1
 	};
 }
 
-uint32_t thread_to(struct build *b, uint32_t thread, int64_t time, uint8_t state, uint16_t cpu)
+uint32_t state_thread_to(struct build *b, uint32_t thread, int64_t time, uint8_t state, uint16_t cpu)
 {
 	struct thread_now *now = &b->now.v[thread];
 	uint32_t index = NOBODY;
@@ -62,7 +62,7 @@ uint32_t thread_to(struct build *b, uint32_t thread, int64_t time, uint8_t state
 	return index;
 }
 
-void thread_seen(struct build *b, uint32_t thread, int64_t since, uint8_t before, uint16_t cpu)
+void state_thread_seen(struct build *b, uint32_t thread, int64_t since, uint8_t before, uint16_t cpu)
 {
 	struct thread_now *now = &b->now.v[thread];
 
@@ -70,13 +70,13 @@ void thread_seen(struct build *b, uint32_t thread, int64_t since, uint8_t before
 		return;
 	now->seen = true;
 	if (since > now->open.start)
-		thread_to(b, thread, since, before, cpu);
+		state_thread_to(b, thread, since, before, cpu);
 	now->open.state = before;
 	now->open.cpu = cpu;
 	now->open.flags |= INTERVAL_INFERRED;
 }
 
-void interval_split(struct build *b, uint32_t thread, size_t index, int64_t time)
+void state_interval_split(struct build *b, uint32_t thread, size_t index, int64_t time)
 {
 	struct thread_line *line = &b->t->threads.v[thread];
 
@@ -93,7 +93,7 @@ void interval_split(struct build *b, uint32_t thread, size_t index, int64_t time
 
 /* Records of interrupts come when they end, those nested in others first: what of [start, end) was running until now
  * was this one's. */
-void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t near)
+void state_thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t end, uint8_t state, uint32_t near)
 {
 	struct thread_now *now = &b->now.v[thread];
 	struct thread_line *line = &b->t->threads.v[thread];
@@ -101,14 +101,14 @@ void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t
 
 	if (!is_running(now->open.state))
 		return;
-	thread_to(b, thread, end, now->open.state, now->open.cpu);
+	state_thread_to(b, thread, end, now->open.state, now->open.cpu);
 	for (i = line->intervals.n; i > 0 && line->intervals.v[i - 1].end > start; i--) {
 		struct interval *x = &line->intervals.v[i - 1];
 
 		if (!is_running(x->state) || x->state == STATE_IRQ || x->state == STATE_SOFTIRQ)
 			continue;
 		if (x->start < start) {
-			interval_split(b, thread, i - 1, start);
+			state_interval_split(b, thread, i - 1, start);
 			x = b->error ? x : &line->intervals.v[i];
 		}
 		x->state = state;
@@ -117,7 +117,7 @@ void thread_interrupted(struct build *b, uint32_t thread, int64_t start, int64_t
 }
 
 /* The pieces of the wait, over all CPUs it was queued on, from its first on. */
-void thread_throttled(struct build *b, uint32_t thread, int64_t ns)
+void state_thread_throttled(struct build *b, uint32_t thread, int64_t ns)
 {
 	struct thread_line *line = &b->t->threads.v[thread];
 	size_t last = line->intervals.n, i = last;
@@ -130,7 +130,7 @@ void thread_throttled(struct build *b, uint32_t thread, int64_t ns)
 		int64_t length = x->end - x->start;
 
 		if (length > ns) {
-			interval_split(b, thread, i, x->start + ns);
+			state_interval_split(b, thread, i, x->start + ns);
 			x = &line->intervals.v[i];
 		}
 		x->state = STATE_QUOTA;
@@ -151,14 +151,15 @@ static void finish_silent(struct build *b, uint32_t thread)
 	uint16_t cpu = known->cpu < b->trace->n_cpus ? known->cpu : 0; /* a damaged file says anything */
 
 	if (known->state_since && (int64_t)known->state_since > now->open.start)
-		thread_to(b, thread, (int64_t)known->state_since, STATE_UNKNOWN, cpu);
+		state_thread_to(b, thread, (int64_t)known->state_since, STATE_UNKNOWN, cpu);
 	if (state == STATE_RUNNING)
-		state = running_state(b, thread);
+		state = state_of_running(b, thread);
 	now->lock_object = known->object;
 	now->lock_flags = known->lock_flags;
 	now->lock_holder = known->owner;
 	state = state_of_giving(b, state, known->facts.call, known->syscall);
-	state = refine_wait(b, thread, state, known->facts, known->object, now->open.start, &lock, &holder);
+	state = state_refine_wait(b, thread, state, known->facts, known->object, now->open.start, &lock,
+				  &holder);
 	now = &b->now.v[thread];
 	now->open.state = state;
 	now->open.object = lock;
@@ -187,10 +188,10 @@ static void correct_queueing(struct build *b, uint32_t thread)
 		now->open.flags |= INTERVAL_INFERRED;
 	}
 	if (has_ended)
-		thread_to(b, thread, (int64_t)known->end, STATE_ENDED, now->open.cpu);
+		state_thread_to(b, thread, (int64_t)known->end, STATE_ENDED, now->open.cpu);
 }
 
-void threads_finish(struct build *b)
+void state_threads_finish(struct build *b)
 {
 	for (uint32_t i = 0; i < b->now.n && !b->error; i++) {
 		if (!b->now.v[i].seen && i < b->trace->threads.n)
@@ -198,6 +199,6 @@ void threads_finish(struct build *b)
 		else if (i < b->trace->threads.n)
 			correct_queueing(b, i);
 		b->now.v[i].open.flags |= INTERVAL_OPEN;
-		thread_to(b, i, b->t->end, STATE_ENDED, 0);
+		state_thread_to(b, i, b->t->end, STATE_ENDED, 0);
 	}
 }

@@ -78,7 +78,7 @@ static uint32_t read_holder(struct build *b, uint32_t sleeper, int64_t time)
 	if (flags & (LOCK_FUTEX | LOCK_FUTEX_PI))
 		holder = translate(b, sleeper, holder, time);
 	else
-		holder = build_thread(b, holder, time);
+		holder = state_thread(b, holder, time);
 	if (holder == NOBODY || holder == sleeper)
 		return NOBODY;
 	if (flags & LOCK_FUTEX && b->t->threads.v[holder].tgid != b->t->threads.v[sleeper].tgid)
@@ -91,7 +91,7 @@ static bool kernel_lock(const struct thread_now *now)
 	return !(now->lock_flags & (LOCK_FUTEX | LOCK_FUTEX_PI));
 }
 
-uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, struct wait_facts facts, uint64_t object, int64_t time,
+uint8_t state_refine_wait(struct build *b, uint32_t thread, uint8_t state, struct wait_facts facts, uint64_t object, int64_t time,
 		    uint32_t *ret_lock, uint32_t *ret_holder)
 {
 	bool told = b->now.v[thread].lock_object || b->now.v[thread].lock_flags;
@@ -120,9 +120,9 @@ uint8_t refine_wait(struct build *b, uint32_t thread, uint8_t state, struct wait
 	return state == STATE_LOCK && facts.call != CALL_FILE_LOCK && lock == NOBODY ? STATE_CONDITION : state;
 }
 
-void on_lock(struct build *b, const struct event *e)
+void state_on_lock(struct build *b, const struct event *e)
 {
-	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
 
 	if (thread == NOBODY)
 		return;
@@ -158,7 +158,7 @@ uint8_t state_of_giving(const struct build *b, uint8_t state, uint8_t call, int1
 	return to_somebody && trace_gives(b->trace, syscall) ? STATE_FULL : state;
 }
 
-void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint8_t state)
+void state_thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint8_t state)
 {
 	uint32_t lock = NOBODY, holder = NOBODY;
 	struct thread_now *now;
@@ -166,7 +166,7 @@ void thread_blocks(struct build *b, uint32_t thread, const struct event *e, uint
 	if (state == STATE_ENDED)
 		return;
 	state = state_of_giving(b, state, e->out.call, e->out.syscall);
-	state = refine_wait(b, thread, state, event_facts(e), e->out.object, (int64_t)e->time, &lock, &holder);
+	state = state_refine_wait(b, thread, state, event_facts(e), e->out.object, (int64_t)e->time, &lock, &holder);
 	now = &b->now.v[thread];
 	now->open.state = state;
 	now->open.object = lock;
@@ -218,17 +218,17 @@ static void name_waker(struct build *b, uint32_t thread, struct interval *i, con
 		sight(b, i->object, wake->called, thread, true);
 	if (!waits_for_disk(i->state) || wake->kind == WAKER_TASK || wake->kind == WAKER_TIMER)
 		return;
-	i->request = request_that_ended(b, thread, i->start, wake->called, wake->cpu);
+	i->request = state_ended_request(b, thread, i->start, wake->called, wake->cpu);
 	if (i->request != NOBODY && i->state == STATE_UNINTERRUPTIBLE)
 		i->state = STATE_DISK;
 	if (i->request != NOBODY)
 		i->waker_kind = WAKER_BLOCK;
 }
 
-void thread_woken(struct build *b, uint32_t thread, const struct wake *wake)
+void state_thread_woken(struct build *b, uint32_t thread, const struct wake *wake)
 {
 	struct thread_now *now = &b->now.v[thread];
-	uint32_t ended = thread_to(b, thread, wake->at, STATE_RUNNABLE, wake->target);
+	uint32_t ended = state_thread_to(b, thread, wake->at, STATE_RUNNABLE, wake->target);
 
 	now->open.near = (uint32_t)b->t->cpus.v[wake->target].segments.n - 1;
 	now->slept = ended == NOBODY ? 0 : ended + 1;
@@ -243,14 +243,14 @@ static void remember_net_wake(struct build *b, const struct event *e, uint32_t t
 
 	if (!slept || !(e->flags & WAKEUP_IN_SOFTIRQ) || softirq_kind(e->wakeup.vector) != WAKER_NETWORK)
 		return;
-	current = e->wakeup.waker ? build_thread(b, e->wakeup.waker, (int64_t)e->time) : NOBODY;
+	current = e->wakeup.waker ? state_thread(b, e->wakeup.waker, (int64_t)e->time) : NOBODY;
 	if (VEC_PUSH(b->cpus[e->cpu].net, (struct net_wake){thread, slept - 1, (int64_t)e->time, current}) < 0)
 		b->error = -ENOMEM;
 }
 
-void on_wakeup(struct build *b, const struct event *e)
+void state_on_wakeup(struct build *b, const struct event *e)
 {
-	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
 	struct thread_now *now;
 	struct wake wake;
 	enum state_group group;
@@ -264,24 +264,24 @@ void on_wakeup(struct build *b, const struct event *e)
 	wake = (struct wake){(int64_t)e->time, (int64_t)e->time - e->wakeup.since_waking, NOBODY, waker_kind(e), e->wakeup.target,
 			     e->cpu, e->wakeup.stack};
 	if (wake.kind == WAKER_TASK)
-		wake.waker = e->wakeup.waker ? build_thread(b, e->wakeup.waker, (int64_t)e->time) : NOBODY;
+		wake.waker = e->wakeup.waker ? state_thread(b, e->wakeup.waker, (int64_t)e->time) : NOBODY;
 	if (wake.kind == WAKER_TASK && wake.waker == NOBODY)
 		wake.kind = WAKER_IRQ; /* the idle thread wakes nothing of its own accord */
 	now = &b->now.v[thread];
 	if (e->flags & WAKEUP_NEW && !now->seen)
 		now->open.start = wake.at;
-	thread_seen(b, thread, now->open.start, STATE_OTHER, wake.target);
+	state_thread_seen(b, thread, now->open.start, STATE_OTHER, wake.target);
 	group = state_table[now->open.state].group;
 	if (group == GROUP_RUNNING)
 		now->early = wake;
 	else if (group != GROUP_RUNNABLE)
-		thread_woken(b, thread, &wake);
+		state_thread_woken(b, thread, &wake);
 	remember_net_wake(b, e, thread);
 }
 
-void on_waited(struct build *b, const struct event *e)
+void state_on_waited(struct build *b, const struct event *e)
 {
-	uint32_t thread = build_thread(b, e->thread, (int64_t)e->time);
+	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
 	struct interval *slept;
 
 	if (thread == NOBODY || !b->now.v[thread].slept)

@@ -13,7 +13,7 @@
 
 static uint32_t intern(struct timeline *t, struct hmap *known, const char *name)
 {
-	uint64_t hash = hash_text(name);
+	uint64_t hash = hmap_hash_text(name);
 	uintptr_t index = (uintptr_t)hmap_get(known, hash, 0);
 	char *copy;
 
@@ -99,7 +99,7 @@ static uint32_t add_unlisted(struct build *b, uint32_t tid)
 	return index;
 }
 
-uint32_t build_thread(struct build *b, uint32_t tid, int64_t time)
+uint32_t state_thread(struct build *b, uint32_t tid, int64_t time)
 {
 	const struct trace_thread *threads = b->trace->threads.v;
 	uint32_t index = tid < b->tids ? b->by_tid[tid] : 0;
@@ -126,27 +126,27 @@ static void ignore(struct build *b, const struct event *e)
 
 static void (*const handlers[EVENT_KIND_END])(struct build *, const struct event *) = {
 	[EVENT_NONE] = ignore,
-	[EVENT_SWITCH] = on_switch,
-	[EVENT_WAKEUP] = on_wakeup,
-	[EVENT_MIGRATE] = on_migrate,
+	[EVENT_SWITCH] = state_on_switch,
+	[EVENT_WAKEUP] = state_on_wakeup,
+	[EVENT_MIGRATE] = state_on_migrate,
 	[EVENT_FORK] = ignore,
-	[EVENT_EXEC] = on_exec,
+	[EVENT_EXEC] = state_on_exec,
 	[EVENT_EXIT] = ignore,
 	[EVENT_NAME] = ignore,
-	[EVENT_IRQ] = on_interrupt,
-	[EVENT_SOFTIRQ] = on_interrupt,
-	[EVENT_BLOCK_INSERT] = on_block,
-	[EVENT_BLOCK_ISSUE] = on_block,
-	[EVENT_BLOCK_COMPLETE] = on_block,
-	[EVENT_RECLAIM_BEGIN] = on_reclaim,
-	[EVENT_RECLAIM_END] = on_reclaim,
+	[EVENT_IRQ] = state_on_interrupt,
+	[EVENT_SOFTIRQ] = state_on_interrupt,
+	[EVENT_BLOCK_INSERT] = state_on_block,
+	[EVENT_BLOCK_ISSUE] = state_on_block,
+	[EVENT_BLOCK_COMPLETE] = state_on_block,
+	[EVENT_RECLAIM_BEGIN] = state_on_reclaim,
+	[EVENT_RECLAIM_END] = state_on_reclaim,
 	[EVENT_MARKER] = ignore,
 	[EVENT_MARKER_TEXT] = ignore,
-	[EVENT_SAMPLE] = on_sample,
-	[EVENT_WAITED] = on_waited,
-	[EVENT_LOCK] = on_lock,
-	[EVENT_QUOTA] = on_quota,
-	[EVENT_DIRTIED] = on_dirtied,
+	[EVENT_SAMPLE] = state_on_sample,
+	[EVENT_WAITED] = state_on_waited,
+	[EVENT_LOCK] = state_on_lock,
+	[EVENT_QUOTA] = state_on_quota,
+	[EVENT_DIRTIED] = state_on_dirtied,
 };
 
 static int open_cpus(struct build *b)
@@ -229,11 +229,11 @@ int timeline_build(const struct trace *trace, struct timeline *ret)
 	if (!b.error)
 		read_events(&b);
 	if (!b.error)
-		cpus_finish(&b);
+		state_cpus_finish(&b);
 	if (!b.error)
-		threads_finish(&b);
+		state_threads_finish(&b);
 	if (!b.error)
-		infer_beginnings(&b);
+		state_infer_beginnings(&b);
 	if (b.error) {
 		timeline_free(&t);
 		return b.error;

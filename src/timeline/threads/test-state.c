@@ -277,8 +277,8 @@ static void samples_split_running_time(void **state)
 	for (int i = 0; i < 8; i++)
 		say(&s, (struct event){.kind = EVENT_SAMPLE, .thread = A, .flags = i % 4 ? SAMPLE_USER : 0}, 100 + i * 100);
 	tell(&s, 1000);
-	report_init(&r, s.line.start, 450 * US);
-	report_add(&r, &s.line.threads.v[who(&s, A)]);
+	wait_report_init(&r, s.line.start, 450 * US);
+	wait_report_add(&r, &s.line.threads.v[who(&s, A)]);
 	assert_int_equal(r.samples, 4);
 	assert_int_equal(r.user_samples, 3);
 }

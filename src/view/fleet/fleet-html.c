@@ -94,9 +94,9 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 	if (!(fr.high > fr.low) || fr.span.to <= fr.span.from)
 		return;
 	fputs("<figure><figcaption><b>", out);
-	print_xml(f->counters.v[x->counter].name, out);
+	str_print_xml(f->counters.v[x->counter].name, out);
 	fputs("</b> of ", out);
-	print_xml(f->servers.v[x->server].name, out);
+	str_print_xml(f->servers.v[x->server].name, out);
 	fprintf(out, ", %s to %s; other servers in gray, the incident shaded</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\">\n",
 		fleet_value_text(f, x->counter, fr.low, low, sizeof(low)), fleet_value_text(f, x->counter, fr.high, high, sizeof(high)), WIDTH, HEIGHT);
 	shade(&fr, page, out);
@@ -113,14 +113,14 @@ static void row(const struct fleet *f, const struct fleet_finding *x, FILE *out)
 	char now[48], normal[48], since[32] = "";
 
 	fputs("<tr><td>", out);
-	print_xml(fleet_server_name(f, x->server), out);
+	str_print_xml(fleet_server_name(f, x->server), out);
 	fputs("<td>", out);
-	print_xml(x->counter >= 0 ? f->counters.v[x->counter].name : "", out);
+	str_print_xml(x->counter >= 0 ? f->counters.v[x->counter].name : "", out);
 	fputs("<td class=n>", out);
-	print_xml(fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), out);
+	str_print_xml(fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), out);
 	fputs("<td class=n>", out);
-	print_xml(fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), out);
-	fprintf(out, "<td>%s<td class=n>%.3g</tr>\n", x->since ? format_rfc3339(x->since, since, sizeof(since)) : "", x->score);
+	str_print_xml(fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), out);
+	fprintf(out, "<td>%s<td class=n>%.3g</tr>\n", x->since ? clock_format_rfc3339(x->since, since, sizeof(since)) : "", x->score);
 }
 
 static void table(const struct fleet *f, const char *title, const struct fleet_finding *v, size_t n, FILE *out)
@@ -142,15 +142,15 @@ void fleet_page_html(const struct fleet *f, const struct fleet_page *page, size_
 {
 	fputs(head, out);
 	fputs("<h1>", out);
-	print_xml(f->counters.v[page->symptom->counter].name, out);
+	str_print_xml(f->counters.v[page->symptom->counter].name, out);
 	fputs(" of ", out);
-	print_xml(f->servers.v[page->symptom->server].name, out);
+	str_print_xml(f->servers.v[page->symptom->server].name, out);
 	fputs("</h1>\n<p>", out);
-	print_xml(page->summary, out);
+	str_print_xml(page->summary, out);
 	fputs("</p>\n", out);
 	if (page->next) {
 		fputs("<p>Next: ", out);
-		print_xml(page->next, out);
+		str_print_xml(page->next, out);
 		fputs("</p>\n", out);
 	}
 	table(f, "In the order of events", page->chain, page->n_chain, out);

@@ -9,7 +9,8 @@ static json_t *moment(int64_t wall)
 {
 	char buf[32];
 
-	return wall && wall != INT64_MIN ? json_string(format_rfc3339(wall, buf, sizeof(buf))) : json_null();
+	return wall && wall != INT64_MIN ? json_string(clock_format_rfc3339(wall, buf, sizeof(buf)))
+					 : json_null();
 }
 
 static json_t *flags(unsigned bits)
@@ -29,10 +30,10 @@ json_t *fleet_finding_json(const struct fleet *f, const struct fleet_finding *x)
 
 	return json_pack("{s:s?, s:s?, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:s?}",
 			 "server", x->server >= 0 ? f->servers.v[x->server].name : NULL, "counter", c ? c->name : NULL, "unit",
-			 c ? c->unit : NULL, "rate", c && c->kind == FLEET_COUNTER, "time", moment(x->time), "score", number_json(x->score),
-			 "observed", number_json(x->observed), "usual", number_json(x->usual), "spread", number_json(x->spread), "shift",
-			 number_json(x->shift), "peak", number_json(x->peak), "jump", number_json(x->jump), "r", number_json(x->r), "lag", x->lag, "p",
-			 number_json(x->p), "q", number_json(x->q), "low", number_json(x->low), "high", number_json(x->high), "n", (json_int_t)x->n,
+			 c ? c->unit : NULL, "rate", c && c->kind == FLEET_COUNTER, "time", moment(x->time), "score", json_number(x->score),
+			 "observed", json_number(x->observed), "usual", json_number(x->usual), "spread", json_number(x->spread), "shift",
+			 json_number(x->shift), "peak", json_number(x->peak), "jump", json_number(x->jump), "r", json_number(x->r), "lag", x->lag, "p",
+			 json_number(x->p), "q", json_number(x->q), "low", json_number(x->low), "high", json_number(x->high), "n", (json_int_t)x->n,
 			 "since", moment(x->since), "flags", flags(x->flags), "rule", x->words);
 }
 
@@ -52,8 +53,8 @@ static json_t *summary(const struct fleet_view *v, const struct fleet_summary *x
 {
 	return json_pack("{s:s?, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "server",
 			 x->server >= 0 ? v->fleet->servers.v[x->server].name : NULL, "time", moment(x->server >= 0 ? 0 : x->time), "median",
-			 number_json(x->median), "mean", number_json(x->mean), "sd", number_json(x->sd), "min", number_json(x->min), "q05", number_json(x->q05),
-			 "q25", number_json(x->q25), "q75", number_json(x->q75), "q95", number_json(x->q95), "max", number_json(x->max), "n", (json_int_t)x->n);
+			 json_number(x->median), "mean", json_number(x->mean), "sd", json_number(x->sd), "min", json_number(x->min), "q05", json_number(x->q05),
+			 "q25", json_number(x->q25), "q75", json_number(x->q75), "q95", json_number(x->q95), "max", json_number(x->max), "n", (json_int_t)x->n);
 }
 
 static json_t *numbers(const float *values, uint32_t n)
@@ -61,7 +62,7 @@ static json_t *numbers(const float *values, uint32_t n)
 	json_t *list = json_array();
 
 	for (uint32_t k = 0; k < n; k++)
-		json_array_append_new(list, number_json((double)values[k]));
+		json_array_append_new(list, json_number((double)values[k]));
 	return list;
 }
 

@@ -38,7 +38,7 @@ static void head(const struct fleet_view *v, const char *what, FILE *out)
 {
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"11\">\n"
 		     "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"%d\" y=\"18\" font-size=\"14\">", WIDTH, HEIGHT, LEFT);
-	print_xml(v->fleet->counters.v[v->counter].name, out);
+	str_print_xml(v->fleet->counters.v[v->counter].name, out);
 	fprintf(out, " - %s</text>\n", what);
 }
 
@@ -55,7 +55,7 @@ static void axis(const struct scale *s, FILE *out)
 static void label(double x, const char *words, FILE *out)
 {
 	fprintf(out, "<text transform=\"translate(%.1f,%d) rotate(35)\">", x, HEIGHT - BOTTOM + 14);
-	print_xml(words, out);
+	str_print_xml(words, out);
 	fputs("</text>\n", out);
 }
 
@@ -118,7 +118,7 @@ static void time_chart(const struct fleet_view *v, FILE *out)
 		fprintf(out, "%s%.1f %.1f", i ? "L" : "M", x_of(i, v->rows.n), y_of(&s, v->rows.v[i].median));
 	fputs("\"/>\n", out);
 	for (size_t i = 0; i < 6 && v->rows.n; i++)
-		label(x_of(i * (v->rows.n - 1) / 5, v->rows.n), format_rfc3339(v->rows.v[i * (v->rows.n - 1) / 5].time, buf, sizeof(buf)), out);
+		label(x_of(i * (v->rows.n - 1) / 5, v->rows.n), clock_format_rfc3339(v->rows.v[i * (v->rows.n - 1) / 5].time, buf, sizeof(buf)), out);
 }
 
 #define CELLS_MAX 240 /* of a row: more could not be distinguished */
@@ -145,7 +145,7 @@ static void heat_map(const struct fleet_view *v, FILE *out)
 		}
 		if (v->fleet->servers.n <= 40) {
 			fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT + 94, TOP + ((double)server + 0.7) * height);
-			print_xml(v->fleet->servers.v[server].name, out);
+			str_print_xml(v->fleet->servers.v[server].name, out);
 			fputs("</text>\n", out);
 		}
 	}

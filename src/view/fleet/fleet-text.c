@@ -32,7 +32,7 @@ static void when_text(int64_t wall, const char *before, FILE *out)
 	char buf[32];
 
 	if (wall)
-		fprintf(out, "%s%s", before, format_rfc3339(wall, buf, sizeof(buf)));
+		fprintf(out, "%s%s", before, clock_format_rfc3339(wall, buf, sizeof(buf)));
 }
 
 static void finding_text(const struct fleet *f, const struct fleet_finding *x, FILE *out)
@@ -83,7 +83,7 @@ static void row_text(const struct fleet_view *v, const struct fleet_summary *x, 
 	if (x->server >= 0)
 		fprintf(out, "%-24s", v->fleet->servers.v[x->server].name);
 	else
-		fprintf(out, "%-24s", format_rfc3339(x->time, buf, sizeof(buf)));
+		fprintf(out, "%-24s", clock_format_rfc3339(x->time, buf, sizeof(buf)));
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		fprintf(out, " %10.5g", values[i]);
 	fprintf(out, " %8u\n", x->n);
@@ -154,7 +154,7 @@ static void detail_csv(const struct fleet_view *v, FILE *out)
 		for (uint32_t k = 0; k < v->n; k++) {
 			if (isnan(v->values[s * v->n + k]))
 				continue;
-			fprintf(out, "%s,", format_rfc3339(v->ts + k * v->d, buf, sizeof(buf)));
+			fprintf(out, "%s,", clock_format_rfc3339(v->ts + k * v->d, buf, sizeof(buf)));
 			export_csv_text(v->fleet->servers.v[s].name, out);
 			csv_number((double)v->values[s * v->n + k], out);
 			fputc('\n', out);
@@ -177,7 +177,7 @@ void fleet_view_csv(const struct fleet_view *v, FILE *out)
 		if (x->server >= 0)
 			export_csv_text(v->fleet->servers.v[x->server].name, out);
 		else
-			fputs(format_rfc3339(x->time, buf, sizeof(buf)), out);
+			fputs(clock_format_rfc3339(x->time, buf, sizeof(buf)), out);
 		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++)
 			csv_number(values[k], out);
 		fprintf(out, ",%u\n", x->n);

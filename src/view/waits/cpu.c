@@ -98,7 +98,7 @@ void cpu_text(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 	char span[32];
 
 	fprintf(out, "%u CPUs over %s%s, in percent of one CPU; exact, from every switch\n", r->n_cpus,
-		format_span(r->span, span, sizeof(span)), r->live || r->of_events ? "" : " (no recorder: watched for this answer)");
+		clock_format_span(r->span, span, sizeof(span)), r->live || r->of_events ? "" : " (no recorder: watched for this answer)");
 	fprintf(out, "  %7s %-16s %8s%s %8s %8s\n", threads ? "tid" : "pid", "", "exact", r->of_events ? "" : "  by tick tick err", "waited",
 		"imposed");
 	print_rows(r, threads, top, out);

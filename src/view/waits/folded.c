@@ -29,7 +29,7 @@ static void begin_name(struct fold *f)
 static void put_frame(struct fold *f, uint32_t process, uint64_t address)
 {
 	begin_name(f);
-	frame_words(f->t, process, address, &f->text);
+	waits_frame(f->t, process, address, &f->text);
 	str_puts(&f->text, address >> 63 ? "_[k]" : "");
 	str_append(&f->text, "", 1);
 }
@@ -199,17 +199,24 @@ static bool is_empty(const struct path_tree *t)
 	return !t->nodes.n;
 }
 
+json_t *waits_tree_json(const struct path_tree *tree, const struct path_tree *base, double scale)
+{
+	const struct pair p = {tree, base, scale};
+
+	if (is_empty(tree) && (!base || is_empty(base)))
+		return json_null();
+	return node_json(&p, is_empty(tree) ? UINT32_MAX : 0, !base || is_empty(base) ? UINT32_MAX : 0);
+}
+
 int waits_flame_json(const struct flame *flame, const struct flame *base, FILE *out)
 {
-	struct pair p = {flame->tree, base->t ? base->tree : NULL, 1};
+	const struct path_tree *other = base->t ? base->tree : NULL;
+	double scale = other ? (double)(flame->o.to - flame->o.from) / (double)(base->o.to - base->o.from) : 1;
 	json_t *root;
 
-	if (p.b)
-		p.scale = (double)(flame->o.to - flame->o.from) / (double)(base->o.to - base->o.from);
 	root = json_pack("{s:s, s:o, s:o, s:s, s:s, s:o}", "schema", "whyslow.flame/1", "window",
 			 waits_window_json(flame->t, flame->o.from, flame->o.to), "base",
-			 p.b ? waits_window_json(base->t, base->o.from, base->o.to) : json_null(), "kind", flame->o.waits ? "waits" : "cpu",
-			 "unit", "ns", "tree", is_empty(p.a) && (!p.b || is_empty(p.b)) ? json_null() :
-			 node_json(&p, is_empty(p.a) ? UINT32_MAX : 0, !p.b || is_empty(p.b) ? UINT32_MAX : 0));
+			 other ? waits_window_json(base->t, base->o.from, base->o.to) : json_null(), "kind", flame->o.waits ? "waits" : "cpu",
+			 "unit", "ns", "tree", waits_tree_json(flame->tree, other, scale));
 	return json_print(root, JSON_COMPACT, out);
 }

@@ -28,7 +28,7 @@ static json_t *thread(const struct inspected_thread *t)
 	return json_pack(
 		"{s:i, s:s, s:o, s:o, s:s?, s:s?, s:b, s:b, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, "
 		"s:o}",
-		"tid", (int)t->tid, "name", t->comm, "cpu", number_json(t->cpu), "ready", number_json(t->ready),
+		"tid", (int)t->tid, "name", t->comm, "cpu", json_number(t->cpu), "ready", json_number(t->ready),
 		"begins", t->begins, "begins_at", t->begins_at, "came", t->came, "went", t->went, "looks",
 		(json_int_t)t->looks, "samples", (json_int_t)t->samples, "states", "running",
 		(json_int_t)t->states[CAPTURE_RUNNING], "ready", (json_int_t)t->states[CAPTURE_RUNNABLE],
@@ -89,7 +89,7 @@ void inspect_json(const struct inspection *n, FILE *out)
 	root = json_pack("{s:s, s:s, s:i, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o}", "schema",
 			 "whyslow.inspect/1", "summary", n->summary, "pid", (int)n->pid, "exe", n->exe,
 			 "cmdline", n->cmdline, "unit", n->unit, "container", n->container, "package",
-			 n->package, "version", n->version, "limits", texts_json(n->limits.v, n->limits.n));
+			 n->package, "version", n->version, "limits", json_texts(n->limits.v, n->limits.n));
 	json_object_set_new(root, "span", json_real((double)n->span / 1e9));
 	json_object_set_new(root, "cpus", json_integer(n->cpus));
 	json_object_set_new(root, "cpu", json_real(n->cpu));
@@ -103,7 +103,7 @@ void inspect_json(const struct inspection *n, FILE *out)
 	json_object_set_new(root, "files", files(n));
 	json_object_set_new(root, "phase", n->phase ? json_integer(n->phase) : json_null());
 	json_object_set_new(root, "recorded", recorded(n));
-	json_object_set_new(root, "missing", texts_json(n->missing.v, n->missing.n));
-	json_object_set_new(root, "remarks", texts_json(n->remarks.v, n->remarks.n));
+	json_object_set_new(root, "missing", json_texts(n->missing.v, n->missing.n));
+	json_object_set_new(root, "remarks", json_texts(n->remarks.v, n->remarks.n));
 	json_print(root, JSON_INDENT(1), out);
 }

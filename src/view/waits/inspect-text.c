@@ -30,7 +30,7 @@ static void print_head(const struct inspection *n, FILE *out)
 	for (size_t i = 0; i < n->limits.n; i++)
 		fprintf(out, "%-10s%s\n", i ? "" : "Limits", n->limits.v[i]);
 	fprintf(out, "Sampled   %llu times in %s; %llu samples of what ran\n\n", (unsigned long long)n->looks,
-		format_span(n->span, span, sizeof(span)), (unsigned long long)n->samples);
+		clock_format_span(n->span, span, sizeof(span)), (unsigned long long)n->samples);
 }
 
 /* "busy_start (stress+0x12a0)", or where it begins alone, if that has no name */
@@ -157,8 +157,8 @@ static void print_files(const struct inspection *n, FILE *out)
 		const struct inspected_file *f = &n->files.v[i];
 
 		fprintf(out, "%12s %12s  %s\n",
-			format_value(&rate, (double)f->read_bytes / seconds, read, sizeof(read)),
-			format_value(&rate, (double)f->written_bytes / seconds, written, sizeof(written)),
+			feature_format(&rate, (double)f->read_bytes / seconds, read, sizeof(read)),
+			feature_format(&rate, (double)f->written_bytes / seconds, written, sizeof(written)),
 			f->path ? f->path : "(closed since)");
 	}
 	fputc('\n', out);

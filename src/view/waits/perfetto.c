@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/data/cleanup.h"
-#include "base/data/str.h"
+#include "base/data/protobuf.h"
 #include "view/waits/waits-words.h"
 
 enum { /* TracePacket */
@@ -45,34 +45,6 @@ struct writer {
 	bool lost; /* a packet, for want of memory */
 };
 
-static void put_number(struct str *s, uint32_t field, uint64_t value)
-{
-	str_put_varint(s, field << 3);
-	str_put_varint(s, value);
-}
-
-static void put_fixed64(struct str *s, uint32_t field, uint64_t value)
-{
-	str_put_varint(s, field << 3 | 1);
-	str_append(s, &value, sizeof(value));
-}
-
-static void put_bytes(struct str *s, uint32_t field, const void *bytes, size_t n)
-{
-	str_put_varint(s, field << 3 | 2);
-	str_put_blob(s, bytes, n);
-}
-
-static void put_text(struct str *s, uint32_t field, const char *text)
-{
-	put_bytes(s, field, text, strlen(text));
-}
-
-static void put_message(struct str *s, uint32_t field, const struct str *message)
-{
-	put_bytes(s, field, message->data ? message->data : "", message->len);
-}
-
 static uint64_t stamp(const struct writer *w, int64_t at)
 {
 	return (uint64_t)(at + w->t->trace->boot_offset);
@@ -84,11 +56,11 @@ static void put_packet(struct writer *w, int64_t at, uint32_t field, const struc
 	_cleanup_(str_free) struct str packet = {};
 	_cleanup_(str_free) struct str framed = {};
 
-	put_number(&packet, PACKET_TIMESTAMP, stamp(w, at));
-	put_message(&packet, field, message);
-	put_number(&packet, PACKET_SEQUENCE, SEQUENCE);
-	put_number(&packet, PACKET_SEQUENCE_FLAGS, field == PACKET_CLOCKS ? 1 : 2);
-	put_message(&framed, 1, &packet);
+	protobuf_put_number(&packet, PACKET_TIMESTAMP, stamp(w, at));
+	protobuf_put_message(&packet, field, message);
+	protobuf_put_number(&packet, PACKET_SEQUENCE, SEQUENCE);
+	protobuf_put_number(&packet, PACKET_SEQUENCE_FLAGS, field == PACKET_CLOCKS ? 1 : 2);
+	protobuf_put_message(&framed, 1, &packet);
 	if (framed.len)
 		fwrite(framed.data, 1, framed.len, w->out);
 	else
@@ -101,9 +73,9 @@ static void put_clock(struct str *s, uint32_t id, int64_t at)
 {
 	_cleanup_(str_free) struct str clock = {};
 
-	put_number(&clock, 1, id);
-	put_number(&clock, 2, (uint64_t)at);
-	put_message(s, 1, &clock);
+	protobuf_put_number(&clock, 1, id);
+	protobuf_put_number(&clock, 2, (uint64_t)at);
+	protobuf_put_message(s, 1, &clock);
 }
 
 static void put_clocks(struct writer *w)
@@ -113,7 +85,7 @@ static void put_clocks(struct writer *w)
 	put_clock(&clocks, CLOCK_IS_BOOTTIME, (int64_t)stamp(w, w->from));
 	put_clock(&clocks, CLOCK_IS_MONOTONIC, w->from);
 	put_clock(&clocks, CLOCK_IS_REALTIME, trace_wall(w->t->trace, (uint64_t)w->from));
-	put_number(&clocks, 2, CLOCK_IS_BOOTTIME);
+	protobuf_put_number(&clocks, 2, CLOCK_IS_BOOTTIME);
 	put_packet(w, w->from, PACKET_CLOCKS, &clocks);
 }
 
@@ -128,16 +100,16 @@ static void put_processes(struct writer *w)
 		if (!line->tid)
 			continue;
 		if (line->tid == line->tgid) {
-			put_number(&one, 1, line->tgid);
-			put_number(&one, 2, i < w->t->trace->threads.n ? w->t->trace->threads.v[i].parent : 0);
-			put_text(&one, 3, line->kernel ? line->comm : w->t->names.v[line->program]);
-			put_message(&tree, 1, &one);
+			protobuf_put_number(&one, 1, line->tgid);
+			protobuf_put_number(&one, 2, i < w->t->trace->threads.n ? w->t->trace->threads.v[i].parent : 0);
+			protobuf_put_text(&one, 3, line->kernel ? line->comm : w->t->names.v[line->program]);
+			protobuf_put_message(&tree, 1, &one);
 			str_clear(&one);
 		}
-		put_number(&one, 1, line->tid);
-		put_text(&one, 2, line->comm);
-		put_number(&one, 3, line->tgid);
-		put_message(&tree, 2, &one);
+		protobuf_put_number(&one, 1, line->tid);
+		protobuf_put_text(&one, 2, line->comm);
+		protobuf_put_number(&one, 3, line->tgid);
+		protobuf_put_message(&tree, 2, &one);
 	}
 	put_packet(w, w->from, PACKET_PROCESSES, &tree);
 }
@@ -148,7 +120,7 @@ static void flush_bundle(struct writer *w, uint32_t cpu)
 {
 	if (!w->bundled)
 		return;
-	put_number(&w->bundle, BUNDLE_CPU, cpu);
+	protobuf_put_number(&w->bundle, BUNDLE_CPU, cpu);
 	put_packet(w, w->from, PACKET_FTRACE, &w->bundle);
 	str_clear(&w->bundle);
 	w->bundled = 0;
@@ -159,12 +131,12 @@ static void put_event(struct writer *w, uint32_t cpu, int64_t at, uint32_t pid, 
 {
 	_cleanup_(str_free) struct str event = {};
 
-	put_number(&event, EVENT_TIMESTAMP, stamp(w, at));
-	put_number(&event, EVENT_PID, pid);
+	protobuf_put_number(&event, EVENT_TIMESTAMP, stamp(w, at));
+	protobuf_put_number(&event, EVENT_PID, pid);
 	if (flags)
-		put_number(&event, EVENT_FLAGS, flags);
-	put_message(&event, field, message);
-	put_message(&w->bundle, BUNDLE_EVENT, &event);
+		protobuf_put_number(&event, EVENT_FLAGS, flags);
+	protobuf_put_message(&event, field, message);
+	protobuf_put_message(&w->bundle, BUNDLE_EVENT, &event);
 	if (++w->bundled == BUNDLE_EVENTS)
 		flush_bundle(w, cpu);
 }
@@ -204,13 +176,13 @@ static void put_switch(struct writer *w, uint32_t cpu, int64_t at, uint32_t prev
 {
 	_cleanup_(str_free) struct str s = {};
 
-	put_text(&s, 1, comm_of(w, prev));
-	put_number(&s, 2, tid_of(w, prev));
-	put_number(&s, 3, 120);
-	put_number(&s, 4, state_bits(w, prev, at));
-	put_text(&s, 5, comm_of(w, next));
-	put_number(&s, 6, tid_of(w, next));
-	put_number(&s, 7, 120);
+	protobuf_put_text(&s, 1, comm_of(w, prev));
+	protobuf_put_number(&s, 2, tid_of(w, prev));
+	protobuf_put_number(&s, 3, 120);
+	protobuf_put_number(&s, 4, state_bits(w, prev, at));
+	protobuf_put_text(&s, 5, comm_of(w, next));
+	protobuf_put_number(&s, 6, tid_of(w, next));
+	protobuf_put_number(&s, 7, 120);
 	put_event(w, cpu, at, tid_of(w, prev), 0, EVENT_SCHED_SWITCH, &s);
 }
 
@@ -293,15 +265,15 @@ static void put_waking(struct writer *w, const struct thread_line *line, const s
 	if (i->state == STATE_DISK || i->state == STATE_FAULT) {
 		_cleanup_(str_free) struct str reason = {};
 
-		put_number(&reason, 1, line->tid);
-		put_number(&reason, 3, 1);
+		protobuf_put_number(&reason, 1, line->tid);
+		protobuf_put_number(&reason, 3, 1);
 		put_event(w, next->cpu, next->start, tid_of(w, i->waker), 0, EVENT_BLOCKED, &reason);
 	}
-	put_text(&s, 1, line->comm);
-	put_number(&s, 2, line->tid);
-	put_number(&s, 3, 120);
-	put_number(&s, 4, 1);
-	put_number(&s, 5, next->cpu);
+	protobuf_put_text(&s, 1, line->comm);
+	protobuf_put_number(&s, 2, line->tid);
+	protobuf_put_number(&s, 3, 120);
+	protobuf_put_number(&s, 4, 1);
+	protobuf_put_number(&s, 5, next->cpu);
 	put_event(w, next->cpu, next->start, tid_of(w, i->waker), context_flags(i->waker_kind), EVENT_WAKING, &s);
 }
 
@@ -331,11 +303,11 @@ static void put_thread_track(struct writer *w, uint32_t thread)
 	_cleanup_(str_free) struct str track = {};
 	_cleanup_(str_free) struct str descriptor = {};
 
-	put_number(&track, 1, UUID_THREAD + thread);
-	put_number(&descriptor, 1, w->t->threads.v[thread].tgid);
-	put_number(&descriptor, 2, w->t->threads.v[thread].tid);
-	put_text(&descriptor, 5, w->t->threads.v[thread].comm);
-	put_message(&track, 4, &descriptor);
+	protobuf_put_number(&track, 1, UUID_THREAD + thread);
+	protobuf_put_number(&descriptor, 1, w->t->threads.v[thread].tgid);
+	protobuf_put_number(&descriptor, 2, w->t->threads.v[thread].tid);
+	protobuf_put_text(&descriptor, 5, w->t->threads.v[thread].comm);
+	protobuf_put_message(&track, 4, &descriptor);
 	put_packet(w, w->from, PACKET_TRACK, &track);
 }
 
@@ -343,26 +315,26 @@ static void put_annotation(struct str *event, const char *name, const char *valu
 {
 	_cleanup_(str_free) struct str annotation = {};
 
-	put_text(&annotation, 10, name);
-	put_text(&annotation, 6, value);
-	put_message(event, TRACK_EVENT_ANNOTATION, &annotation);
+	protobuf_put_text(&annotation, 10, name);
+	protobuf_put_text(&annotation, 6, value);
+	protobuf_put_message(event, TRACK_EVENT_ANNOTATION, &annotation);
 }
 
 static void put_slice_end(struct writer *w, uint64_t uuid, int64_t at)
 {
 	_cleanup_(str_free) struct str event = {};
 
-	put_number(&event, TRACK_EVENT_TYPE, SLICE_END);
-	put_number(&event, TRACK_EVENT_UUID, uuid);
+	protobuf_put_number(&event, TRACK_EVENT_TYPE, SLICE_END);
+	protobuf_put_number(&event, TRACK_EVENT_UUID, uuid);
 	put_packet(w, at, PACKET_TRACK_EVENT, &event);
 }
 
 static void begin_event(struct str *event, uint32_t type, uint64_t uuid, const char *name)
 {
-	put_number(event, TRACK_EVENT_TYPE, type);
-	put_number(event, TRACK_EVENT_UUID, uuid);
-	put_text(event, TRACK_EVENT_CATEGORY, "whyslow");
-	put_text(event, TRACK_EVENT_NAME, name);
+	protobuf_put_number(event, TRACK_EVENT_TYPE, type);
+	protobuf_put_number(event, TRACK_EVENT_UUID, uuid);
+	protobuf_put_text(event, TRACK_EVENT_CATEGORY, "whyslow");
+	protobuf_put_text(event, TRACK_EVENT_NAME, name);
 }
 
 /* Where the waker stood when it woke the thread: the flow's beginning. */
@@ -371,7 +343,7 @@ static void put_flow_begin(struct writer *w, const struct interval *i)
 	_cleanup_(str_free) struct str event = {};
 
 	begin_event(&event, INSTANT, UUID_THREAD + i->waker, "wakes");
-	put_fixed64(&event, TRACK_EVENT_FLOW, ++w->flow);
+	protobuf_put_fixed64(&event, TRACK_EVENT_FLOW, ++w->flow);
 	put_packet(w, i->end, PACKET_TRACK_EVENT, &event);
 }
 
@@ -393,7 +365,7 @@ static void put_wait_slice(struct writer *w, uint32_t thread, const struct inter
 	put_flow_begin(w, i);
 	str_clear(&event);
 	begin_event(&event, INSTANT, UUID_THREAD + thread, "woken");
-	put_fixed64(&event, TRACK_EVENT_FLOW_END, w->flow);
+	protobuf_put_fixed64(&event, TRACK_EVENT_FLOW_END, w->flow);
 	put_packet(w, i->end, PACKET_TRACK_EVENT, &event);
 }
 
@@ -417,7 +389,7 @@ static void put_cpu_slice(struct writer *w, uint32_t cpu, const struct segment *
 	char name[LABEL_SIZE];
 
 	if (s->kind == SEGMENT_SOFTIRQ)
-		snprintf(name, sizeof(name), "softirq %s", softirq_name(s->who));
+		snprintf(name, sizeof(name), "softirq %s", waits_softirq_name(s->who));
 	else
 		snprintf(name, sizeof(name), s->who ? "interrupt %u" : "timer interrupt", s->who);
 	begin_event(&event, SLICE_BEGIN, UUID_CPU + cpu, name);
@@ -431,9 +403,9 @@ static void put_cpu_track(struct writer *w, uint32_t cpu)
 	_cleanup_(str_free) struct str track = {};
 	char name[LABEL_SIZE];
 
-	put_number(&track, 1, UUID_CPU + cpu);
+	protobuf_put_number(&track, 1, UUID_CPU + cpu);
 	snprintf(name, sizeof(name), "interrupts of CPU %u", cpu);
-	put_text(&track, 2, name);
+	protobuf_put_text(&track, 2, name);
 	put_packet(w, w->from, PACKET_TRACK, &track);
 	for (size_t i = 0; i < line->segments.n && line->segments.v[i].start < w->to; i++) {
 		int64_t end = i + 1 < line->segments.n ? line->segments.v[i + 1].start : line->end;
@@ -443,7 +415,7 @@ static void put_cpu_track(struct writer *w, uint32_t cpu)
 	}
 }
 
-int perfetto_write(const struct timeline *t, int64_t from, int64_t to, FILE *out)
+int waits_perfetto(const struct timeline *t, int64_t from, int64_t to, FILE *out)
 {
 	struct writer w = {.t = t, .from = from, .to = to, .out = out};
 	int r;

@@ -3,6 +3,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
+#include "model/event/probe-frames.h"
 #include "view/waits/waits-words.h"
 #include "view/why/json.h"
 
@@ -118,9 +119,10 @@ static json_t *states_json(void)
 	json_t *array = json_array();
 
 	for (unsigned k = 0; k < INTERVAL_STATES; k++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:b}", "name", state_table[k].name, "text", state_table[k].text,
-						       "wait", wait_name(state_table[k].wait), "contended",
-						       wait_is_contended(state_table[k].wait)));
+		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:b}", "name", state_table[k].name,
+						       "text", state_table[k].text, "wait",
+						       wait_for_name(state_table[k].wait), "contended",
+						       wait_for_is_contended(state_table[k].wait)));
 	return array;
 }
 
@@ -235,7 +237,15 @@ int waits_timeline_json(const struct timeline *t, const struct drawing *d, FILE 
 
 /* --- one interval --- */
 
-static json_t *stack_json(const struct timeline *t, uint32_t process, const stack_ref *refs, size_t n)
+static const char *kernel_name(const void *data, uint64_t address)
+{
+	const struct trace *trace = data;
+
+	return trace_symbol(trace, 0, address);
+}
+
+/* `probed`: stacks that were taken within a tracepoint's call. */
+static json_t *stack_json(const struct timeline *t, uint32_t process, const stack_ref *refs, size_t n, bool probed)
 {
 	json_t *array = json_array();
 
@@ -243,10 +253,10 @@ static json_t *stack_json(const struct timeline *t, uint32_t process, const stac
 		const struct trace_stack *stack = refs[k] ? trace_stack(t->trace, refs[k]) : NULL;
 		uint32_t depth = stack ? trace_stack_depth(t->trace, process, stack) : 0;
 
-		for (uint32_t i = 0; i < depth; i++) {
+		for (uint32_t i = probed && stack ? probe_frames(stack->frames, stack->n, kernel_name, t->trace) : 0; i < depth; i++) {
 			_cleanup_str_ struct str words = {.max = STACK_WORDS};
 
-			frame_words(t, process, stack->frames[i], &words);
+			waits_frame(t, process, stack->frames[i], &words);
 			json_array_append_new(array, json_pack("{s:s, s:b}", "name", words.data ? words.data : "?", "kernel",
 							       (int)(stack->frames[i] >> 63)));
 		}
@@ -269,7 +279,7 @@ static json_t *waker_json(const struct timeline *t, const struct interval *i)
 	uint32_t process = i->waker == NOBODY ? 0 : t->threads.v[i->waker].tgid;
 
 	return json_pack("{s:s, s:o, s:o}", "kind", waker_word(i->waker_kind), "thread",
-			 i->waker == NOBODY ? json_null() : waits_thread_json(t, i->waker), "stack", stack_json(t, process, &i->waker_stack, 1));
+			 i->waker == NOBODY ? json_null() : waits_thread_json(t, i->waker), "stack", stack_json(t, process, &i->waker_stack, 1, true));
 }
 
 static json_t *blame_json(const struct timeline *t, const struct blame_matrix *m)
@@ -282,7 +292,7 @@ static json_t *blame_json(const struct timeline *t, const struct blame_matrix *m
 
 		json_array_append_new(array, json_pack("{s:s, s:o, s:s, s:I, s:b}", "culprit", waits_culprit_label(t, m, c, label, sizeof(label)),
 						       "thread", c->culprit == BY_TASK ? waits_thread_json(t, c->id) : json_null(), "wait",
-						       wait_text((enum wait_for)c->wait), "ns", (json_int_t)c->ns, "modelled",
+						       wait_for_text((enum wait_for)c->wait), "ns", (json_int_t)c->ns, "modelled",
 						       (c->flags & BLAME_MODELLED) != 0));
 	}
 	return array;
@@ -304,7 +314,7 @@ int waits_instant_json(const struct timeline *t, const struct instant *m, FILE *
 			      state_table[i->state].name, "text", state_table[i->state].text, "cpu",
 			      i->cpu < t->cpus.n ? json_integer(i->cpu) : json_null(), "inferred",
 			      (i->flags & INTERVAL_INFERRED) != 0, "open", (i->flags & INTERVAL_OPEN) != 0, "stack",
-			      stack_json(t, line->tgid, stacks, 2), "ended_by", waker_json(t, i), "holder",
+			      stack_json(t, line->tgid, stacks, 2, false), "ended_by", waker_json(t, i), "holder",
 			      i->holder == NOBODY ? json_null() : waits_thread_json(t, i->holder), "in_the_way", blame_json(t, &m->matrix),
 			      "chain", chain, "people", people.list),
 		    out);

@@ -18,7 +18,7 @@ void wait_reasons_text(const struct wait_reasons *r, size_t top, FILE *out)
 	for (size_t i = 0; i < r->list.n && i < top; i++) {
 		const struct wait_reason *x = &r->list.v[i];
 
-		fprintf(out, "  %10s %3.0f %%  ", format_span((int64_t)x->ns, span, sizeof(span)), 100.0 * (double)x->ns / (double)r->ns);
+		fprintf(out, "  %10s %3.0f %%  ", clock_format_span((int64_t)x->ns, span, sizeof(span)), 100.0 * (double)x->ns / (double)r->ns);
 		if (x->kind == REASON_SIGNATURE)
 			fprintf(out, "%s (%s)\n", x->words, x->name);
 		else if (x->kind == REASON_KERNEL)

@@ -8,7 +8,7 @@ static json_t *moment(const struct timeline *t, int64_t at)
 {
 	char buf[40];
 
-	return json_string(format_rfc3339(trace_wall(t->trace, (uint64_t)at), buf, sizeof(buf)));
+	return json_string(clock_format_rfc3339(trace_wall(t->trace, (uint64_t)at), buf, sizeof(buf)));
 }
 
 json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to)
@@ -28,8 +28,8 @@ json_t *waits_thread_json(const struct timeline *t, uint32_t thread)
 	const struct thread_line *line = &t->threads.v[thread];
 
 	return json_pack("{s:I, s:I, s:o, s:o, s:o, s:b, s:b}", "tid", (json_int_t)line->tid, "pid", (json_int_t)line->tgid, "name",
-			 text_json(line->comm), "program", text_json(t->names.v[line->program]), "unit",
-			 text_json(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self, "hidden", waits_thread_is_hidden(t, thread));
+			 json_text(line->comm), "program", json_text(t->names.v[line->program]), "unit",
+			 json_text(line->unit == NOBODY ? NULL : t->names.v[line->unit]), "self", line->self, "hidden", waits_thread_is_hidden(t, thread));
 }
 
 json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, uint32_t id)
@@ -41,7 +41,7 @@ json_t *waits_who_json(const struct timeline *t, const struct blame_matrix *m, u
 	if (m->level == LEVEL_THREAD)
 		return waits_thread_json(t, id);
 	member = &m->members.v[id];
-	return json_pack("{s:o, s:o, s:I}", "name", text_json(member->name == NOBODY ? NULL : t->names.v[member->name]), "pid",
+	return json_pack("{s:o, s:o, s:I}", "name", json_text(member->name == NOBODY ? NULL : t->names.v[member->name]), "pid",
 			 member->pid ? json_integer(member->pid) : json_null(), "threads", (json_int_t)member->threads);
 }
 
@@ -51,10 +51,10 @@ static json_t *cell_json(const struct timeline *t, const struct blame_matrix *m,
 	bool task = c->culprit == BY_TASK || c->culprit == BY_SELF;
 
 	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:b, s:b, s:b}", "victim", waits_who_json(t, m, c->victim),
-			 "wait", wait_name(c->wait), "culprit_kind", waits_culprit_name(c->culprit), "culprit_text",
+			 "wait", wait_for_name(c->wait), "culprit_kind", waits_culprit_name(c->culprit), "culprit_text",
 			 waits_culprit_label(t, m, c, label, sizeof(label)), "culprit", task ? waits_who_json(t, m, c->id) : json_null(), "number",
 			 c->culprit == BY_IRQ || c->culprit == BY_SOFTIRQ ? json_integer(c->id) : json_null(), "root",
-			 wait_name(c->root), "via", waits_who_json(t, m, c->via), "ns", (json_int_t)c->ns, "parts",
+			 wait_for_name(c->root), "via", waits_who_json(t, m, c->via), "ns", (json_int_t)c->ns, "parts",
 			 (json_int_t)c->parts, "longest_ns", (json_int_t)c->longest, "modelled", (c->flags & BLAME_MODELLED) != 0,
 			 "inferred", (c->flags & BLAME_INFERRED) != 0, "coarse", (c->flags & BLAME_COARSE) != 0);
 }
@@ -73,10 +73,10 @@ json_t *waits_totals_json(const struct blame_matrix *m)
 	json_t *object = json_object();
 
 	for (int w = FOR_NONE + 1; w < FOR_COUNT; w++)
-		json_object_set_new(object, wait_name((enum wait_for)w),
+		json_object_set_new(object, wait_for_name((enum wait_for)w),
 				    json_pack("{s:I, s:I, s:I, s:b}", "ns", (json_int_t)m->waits[w], "charged_ns",
 					      (json_int_t)m->charged[w], "unknown_ns", (json_int_t)m->unknown[w], "contended",
-					      wait_is_contended((enum wait_for)w)));
+					      wait_for_is_contended((enum wait_for)w)));
 	return object;
 }
 
@@ -158,7 +158,7 @@ int waits_of_json(const struct timeline *t, const struct waits_of *w, const stru
 	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.waits/1", "window",
 			      waits_window_json(t, w->report->from, w->report->to), "level", "thread", "threads", threads, "samples",
 			      (json_int_t)w->report->samples, "user_samples", (json_int_t)w->report->user_samples, "alive_ns",
-			      (json_int_t)w->report->alive, "contended_ns", (json_int_t)report_contended(w->report), "states",
+			      (json_int_t)w->report->alive, "contended_ns", (json_int_t)wait_report_contended(w->report), "states",
 			      states_json(w->report), "waits", waits_totals_json(w->matrix), "cells", cells_json(t, w->matrix), "delays",
 			      delays_json(t, w->report), "path", path_json(t, w->path)),
 		    out);
@@ -172,7 +172,7 @@ int waits_threads_json(const struct timeline *t, const uint32_t *threads, const 
 		json_array_append_new(array, json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "thread", waits_thread_json(t, threads[i]), "samples",
 						       (json_int_t)reports[i].samples, "user_samples", (json_int_t)reports[i].user_samples, "alive_ns",
 						       (json_int_t)reports[i].alive, "contended_ns",
-						       (json_int_t)report_contended(&reports[i]), "states", states_json(&reports[i])));
+						       (json_int_t)wait_report_contended(&reports[i]), "states", states_json(&reports[i])));
 	return dump(json_pack("{s:s, s:o, s:o}", "schema", "whyslow.threads/1", "window",
 			      waits_window_json(t, n ? reports[0].from : t->start, n ? reports[0].to : t->end), "threads", array),
 		    out);

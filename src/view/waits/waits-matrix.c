@@ -29,7 +29,7 @@ struct pixel {
 
 static bool counts(const struct waits_options *o, const struct blame_cell *c)
 {
-	return o->all || wait_is_contended(c->wait);
+	return o->all || wait_for_is_contended(c->wait);
 }
 
 /* Itself in contention is the diagonal: one column for a task as culprit of others and by its own. */
@@ -203,7 +203,7 @@ static json_t *cells_json(const struct picture *p)
 
 				if (x->ns)
 					json_array_append_new(list, json_pack("{s:i, s:i, s:s, s:I, s:I, s:I, s:b, s:b}", "victim", (int)row, "culprit",
-									      (int)column, "wait", wait_name((enum wait_for)w), "ns",
+									      (int)column, "wait", wait_for_name((enum wait_for)w), "ns",
 									      (json_int_t)x->ns, "parts", (json_int_t)x->parts, "longest_ns",
 									      (json_int_t)x->longest, "modelled",
 									      (x->flags & BLAME_MODELLED) != 0, "inferred",

@@ -30,7 +30,7 @@ static void put_states(const struct wait_report *r, FILE *out)
 		else if (state_table[s].group == GROUP_RESTING)
 			resting += r->state[s];
 	}
-	fprintf(out, "It ran %s", waits_short_span(report_running(r) - report_waited(r, FOR_INTERRUPT), span, sizeof(span)));
+	fprintf(out, "It ran %s", waits_short_span(wait_report_running(r) - wait_report_waited(r, FOR_INTERRUPT), span, sizeof(span)));
 	if (r->samples >= SAMPLES_LEAST)
 		fprintf(out, " (%.0f %% of it in the kernel, by %" PRIu32 " samples)",
 			100.0 * (double)(r->samples - r->user_samples) / (double)r->samples, r->samples);
@@ -58,7 +58,7 @@ static void put_cells(const struct timeline *t, const struct blame_matrix *m, ui
 			continue;
 		}
 		named++;
-		via_words(t, m, c, how, sizeof(how));
+		waits_via(t, m, c, how, sizeof(how));
 		fprintf(out, "  %10s %3.0f %%  %s%s%s", waits_short_span(c->ns, span, sizeof(span)),
 			100.0 * (double)c->ns / (double)total, waits_culprit_label(t, m, c, label, sizeof(label)), how[0] ? ", which " : "", how);
 		fprintf(out, " (longest %s%s)\n", waits_short_span(c->longest, longest, sizeof(longest)),
@@ -75,9 +75,9 @@ static void put_waits(const struct timeline *t, const struct waits_of *w, bool c
 	char span[32];
 
 	for (int wait = 0; wait < FOR_COUNT; wait++) {
-		if (!m->waits[wait] || wait_is_contended((enum wait_for)wait) != contended)
+		if (!m->waits[wait] || wait_for_is_contended((enum wait_for)wait) != contended)
 			continue;
-		fprintf(out, "\n%s %s", waits_short_span(m->waits[wait], span, sizeof(span)), wait_text((enum wait_for)wait));
+		fprintf(out, "\n%s %s", waits_short_span(m->waits[wait], span, sizeof(span)), wait_for_text((enum wait_for)wait));
 		fprintf(out, ", %" PRIu32 " time%s:\n", w->report->waits[wait], w->report->waits[wait] == 1 ? "" : "s");
 		put_cells(t, m, (uint8_t)wait, out);
 	}
@@ -169,10 +169,10 @@ void waits_of_text(const struct timeline *t, const struct waits_of *w, const str
 {
 	char waited[32], alive[32];
 
-	put_span(t, w->report->from, w->report->to, o, out);
+	waits_put_span(t, w->report->from, w->report->to, o, out);
 	fputs(bold(o->colour), out);
 	put_name(t, w, out);
-	fprintf(out, "%s waited %s of %s for what others had. ", plain(o->colour), waits_short_span(report_contended(w->report), waited, sizeof(waited)),
+	fprintf(out, "%s waited %s of %s for what others had. ", bold_off(o->colour), waits_short_span(wait_report_contended(w->report), waited, sizeof(waited)),
 		waits_short_span(w->report->alive, alive, sizeof(alive)));
 	put_states(w->report, out);
 	put_waits(t, w, true, out);
@@ -207,13 +207,13 @@ void waits_threads_text(const struct timeline *t, const uint32_t *threads, const
 {
 	char label[LABEL_SIZE];
 
-	put_span(t, n ? reports[0].from : t->start, n ? reports[0].to : t->end, o, out);
+	waits_put_span(t, n ? reports[0].from : t->start, n ? reports[0].to : t->end, o, out);
 	fprintf(out, "\n%5s %5s  %s\n", "runs", "waits", "thread: how it spent its time");
 	for (size_t i = 0; i < n && i < o->top; i++) {
 		const struct wait_report *r = &reports[i];
 
-		fprintf(out, "%4.0f%% %4.0f%%  %s%s%s:", percent(r, report_running(r) - report_waited(r, FOR_INTERRUPT)),
-			percent(r, report_contended(r)), bold(o->colour), waits_thread_label(t, threads[i], label, sizeof(label)), plain(o->colour));
+		fprintf(out, "%4.0f%% %4.0f%%  %s%s%s:", percent(r, wait_report_running(r) - wait_report_waited(r, FOR_INTERRUPT)),
+			percent(r, wait_report_contended(r)), bold(o->colour), waits_thread_label(t, threads[i], label, sizeof(label)), bold_off(o->colour));
 		put_thread_states(r, out);
 		fputc('\n', out);
 	}

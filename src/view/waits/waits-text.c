@@ -14,7 +14,7 @@
 
 static bool counts(const struct waits_options *o, uint8_t wait)
 {
-	return o->all || wait_is_contended(wait);
+	return o->all || wait_for_is_contended(wait);
 }
 
 /* ---- the matrix ---- */
@@ -149,7 +149,7 @@ static void put_wait(const struct timeline *t, const struct blame_matrix *m, str
 		total += cells[i].ns;
 	n = join_culprits(cells, n);
 	qsort(cells, n, sizeof(*cells), longest_first);
-	fprintf(out, "  %8s %s:", waits_short_span(total, span, sizeof(span)), wait_text(wait));
+	fprintf(out, "  %8s %s:", waits_short_span(total, span, sizeof(span)), wait_for_text(wait));
 	for (size_t i = 0; i < n; i++) {
 		if (i && ((double)cells[i].ns < SMALL_SHARE * (double)total || named == NAMED_A_LINE)) {
 			rest += cells[i].ns;
@@ -249,9 +249,10 @@ static void put_crowd(const struct timeline *t, const struct blame_matrix *m, co
 	static const char *const members[LEVEL_COUNT] = {"threads", "processes", "programs", "control groups"};
 	char label[LABEL_SIZE], span[32];
 
-	fprintf(out, "\n%s%zu %s%s waited %s %s", bold(o->colour), c->n, members[m->level], plain(o->colour),
-		waits_short_span(c->ns, span, sizeof(span)), wait_text((enum wait_for)c->wait));
-	fprintf(out, " because of %s%s%s:", bold(o->colour), waits_member_label(t, m, c->id, label, sizeof(label)), plain(o->colour));
+	fprintf(out, "\n%s%zu %s%s waited %s %s", bold(o->colour), c->n, members[m->level],
+		bold_off(o->colour), waits_short_span(c->ns, span, sizeof(span)),
+		wait_for_text((enum wait_for)c->wait));
+	fprintf(out, " because of %s%s%s:", bold(o->colour), waits_member_label(t, m, c->id, label, sizeof(label)), bold_off(o->colour));
 	for (size_t i = 0; i < EXAMPLES; i++)
 		fprintf(out, "%s %s %s", i ? "," : "", waits_member_label(t, m, c->examples[i].who, label, sizeof(label)),
 			waits_short_span(c->examples[i].ns, span, sizeof(span)));
@@ -305,7 +306,7 @@ static void put_victim(const struct timeline *t, const struct blame_matrix *m, c
 	size_t n = find_parts(h, cells, parts);
 	char label[LABEL_SIZE], span[32];
 
-	fprintf(out, "\n%s%s%s waited %s:\n", bold(o->colour), waits_member_label(t, m, h->who, label, sizeof(label)), plain(o->colour),
+	fprintf(out, "\n%s%s%s waited %s:\n", bold(o->colour), waits_member_label(t, m, h->who, label, sizeof(label)), bold_off(o->colour),
 		waits_short_span(h->ns, span, sizeof(span)));
 	for (size_t i = 0; i < n && (!i || (double)parts[i].ns > 0.005 * (double)h->ns); i++)
 		put_wait(t, m, &cells[parts[i].first], parts[i].n, out);
@@ -332,7 +333,7 @@ static void put_imposer(const struct timeline *t, const struct blame_matrix *m, 
 		const struct blame_cell *c = &cells[h->first + i];
 
 		fprintf(out, "%s %s %s %s", i ? "," : " ", waits_member_label(t, m, c->victim, label, sizeof(label)),
-			waits_short_span(c->ns, span, sizeof(span)), wait_text(c->wait));
+			waits_short_span(c->ns, span, sizeof(span)), wait_for_text(c->wait));
 	}
 	if (n > 3)
 		fprintf(out, ", and %zu more", n - 3);
@@ -356,7 +357,7 @@ static void put_totals(const struct blame_matrix *m, const struct waits_options 
 	for (int w = 0; w < FOR_COUNT; w++) {
 		if (!counts(o, (uint8_t)w) || !m->waits[w])
 			continue;
-		fprintf(out, "%s %s %s", first ? ":" : ",", waits_short_span(m->waits[w], span, sizeof(span)), wait_text((enum wait_for)w));
+		fprintf(out, "%s %s %s", first ? ":" : ",", waits_short_span(m->waits[w], span, sizeof(span)), wait_for_text((enum wait_for)w));
 		first = false;
 	}
 	fputs(".\n", out);
@@ -371,7 +372,7 @@ static void put_unknown(const struct blame_matrix *m, const struct waits_options
 		if (!counts(o, (uint8_t)w) || !m->unknown[w] || m->unknown[w] * 1000 < m->waits[w])
 			continue;
 		fprintf(out, "%s %.1f %% of the waits %s", first ? "\nNo culprit is known for" : ",",
-			100.0 * (double)m->unknown[w] / (double)m->waits[w], wait_text((enum wait_for)w));
+			100.0 * (double)m->unknown[w] / (double)m->waits[w], wait_for_text((enum wait_for)w));
 		first = false;
 	}
 	fputs(first ? "\nEvery wait has a known culprit.\n" : ".\n", out);
@@ -405,7 +406,7 @@ void waits_text(const struct timeline *t, const struct blame_matrix *m, const st
 	char span[32];
 
 	if (!o->brief)
-		put_span(t, m->from, m->to, o, out);
+		waits_put_span(t, m->from, m->to, o, out);
 	if (make_heaps(m, o, false, &victims) < 0 || make_heaps(m, o, true, &culprits) < 0)
 		return;
 	if (!victims.heaps.n) {
@@ -420,7 +421,7 @@ void waits_text(const struct timeline *t, const struct blame_matrix *m, const st
 	if (o->brief)
 		return;
 	if (culprits.heaps.n)
-		fprintf(out, "\n%sWho made others wait%s\n", bold(o->colour), plain(o->colour));
+		fprintf(out, "\n%sWho made others wait%s\n", bold(o->colour), bold_off(o->colour));
 	for (size_t i = 0; i < culprits.heaps.n && i < o->top; i++)
 		put_imposer(t, m, &culprits.heaps.v[i], culprits.cells, out);
 	if (culprits.heaps.n > o->top)

@@ -59,7 +59,7 @@ char *waits_member_label(const struct timeline *t, const struct blame_matrix *m,
 	return buf;
 }
 
-const char *softirq_name(uint32_t vector)
+const char *waits_softirq_name(uint32_t vector)
 {
 	static const char *const names[] = {"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"};
 
@@ -89,7 +89,7 @@ char *waits_culprit_label(const struct timeline *t, const struct blame_matrix *m
 		snprintf(buf, n, c->id ? "interrupt %" PRIu32 : "timer interrupts", c->id);
 		break;
 	case BY_SOFTIRQ:
-		snprintf(buf, n, "softirq %s", softirq_name(c->id));
+		snprintf(buf, n, "softirq %s", waits_softirq_name(c->id));
 		break;
 	case BY_WAKEUP:
 		snprintf(buf, n, "no culprit (wakeup in progress)");
@@ -128,7 +128,7 @@ static const char *relation(uint8_t wait)
 	return words[wait] ? words[wait] : "which worked for it";
 }
 
-char *via_words(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n)
+char *waits_via(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n)
 {
 	static const struct {
 		const char *before, *after;
@@ -180,7 +180,7 @@ bool waits_others_are_hidden(const struct timeline *t)
 	return false;
 }
 
-void frame_words(const struct timeline *t, uint32_t process, uint64_t address, struct str *out)
+void waits_frame(const struct timeline *t, uint32_t process, uint64_t address, struct str *out)
 {
 	const struct trace *trace = t->trace;
 	bool kernel = address >> 63;
@@ -208,7 +208,8 @@ static uint32_t cpus_there(const struct timeline *t)
 	return n;
 }
 
-void put_span(const struct timeline *t, int64_t from, int64_t to, const struct waits_options *o, FILE *out)
+void waits_put_span(const struct timeline *t, int64_t from, int64_t to, const struct waits_options *o,
+		    FILE *out)
 {
 	const struct timeline_faults *f = &t->faults;
 	char span[32], asked[32], a[32], b[32];

@@ -68,4 +68,4 @@ int waits_timeline_json(const struct timeline *t, const struct drawing *d, FILE 
 int waits_instant_json(const struct timeline *t, const struct instant *m, FILE *out);
 
 /* 0, -EIO, -ENOMEM. */
-int perfetto_write(const struct timeline *t, int64_t from, int64_t to, FILE *out);
+int waits_perfetto(const struct timeline *t, int64_t from, int64_t to, FILE *out);

@@ -8,7 +8,7 @@ static inline const char *bold(bool colour)
 	return colour ? "\033[1m" : "";
 }
 
-static inline const char *plain(bool colour)
+static inline const char *bold_off(bool colour)
 {
 	return colour ? "\033[0m" : "";
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-json_t *unit_json(const struct feature *f)
+json_t *finding_unit_json(const struct feature *f)
 {
 	char unit[64];
 
@@ -11,23 +11,23 @@ json_t *unit_json(const struct feature *f)
 	return json_string(unit);
 }
 
-json_t *deviation_json(const struct deviation *f)
+json_t *finding_deviation_json(const struct deviation *f)
 {
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:s, s:o, s:b, s:b, s:b}", "name", f->feature->name,
-			 "resource", resource_name(f->feature->resource), "unit", unit_json(f->feature), "value", number_json(f->observed), "usual",
-			 number_json(f->usual), "spread", number_json(f->spread), "deviation", number_json(f->deviation), "rank_in_window",
+			 "resource", resource_name(f->feature->resource), "unit", finding_unit_json(f->feature), "value", json_number(f->observed), "usual",
+			 json_number(f->usual), "spread", json_number(f->spread), "deviation", json_number(f->deviation), "rank_in_window",
 			 (int)f->rank, "compared_with", (int)f->compared, "shape", shape_name(f->shape), "since",
-			 moment_json(f->since), "highest", (f->flags & FINDING_HIGHEST) != 0, "left_only_value",
+			 json_moment(f->since), "highest", (f->flags & FINDING_HIGHEST) != 0, "left_only_value",
 			 (f->flags & FINDING_LEFT_ONLY_VALUE) != 0, "new", (f->flags & FINDING_NEW) != 0);
 }
 
-json_t *pressure_json(const struct pressure *p)
+json_t *finding_pressure_json(const struct pressure *p)
 {
 	json_t *object = json_object();
 
 	for (int b = 0; b < BOTTLENECK_COUNT; b++)
 		if (!isnan(p->now[b]))
 			json_object_set_new(object, bottleneck_name((enum bottleneck)b),
-					    json_pack("{s:o, s:o}", "now", number_json(p->now[b]), "usual", number_json(p->usual[b])));
+					    json_pack("{s:o, s:o}", "now", json_number(p->now[b]), "usual", json_number(p->usual[b])));
 	return object;
 }

@@ -8,6 +8,6 @@
 #include "view/why/json.h"
 
 /* "ns/s" for a counter in ns. */
-json_t *unit_json(const struct feature *f);
-json_t *deviation_json(const struct deviation *f);
-json_t *pressure_json(const struct pressure *p);
+json_t *finding_unit_json(const struct feature *f);
+json_t *finding_deviation_json(const struct deviation *f);
+json_t *finding_pressure_json(const struct pressure *p);

@@ -20,8 +20,8 @@ static void print_score(const struct history *h, const struct minute_score *s, F
 
 	if (x->label)
 		fprintf(out, "%s: ", x->label);
-	fprintf(out, "%s %s (normally %s)", x->feature->name, format_value(x->feature, (double)s->value, now, sizeof(now)),
-		format_value(x->feature, (double)x->minutes.median, normal, sizeof(normal)));
+	fprintf(out, "%s %s (normally %s)", x->feature->name, feature_format(x->feature, (double)s->value, now, sizeof(now)),
+		feature_format(x->feature, (double)x->minutes.median, normal, sizeof(normal)));
 }
 
 static void print_episode(const struct history *h, const struct anomaly_episode *e, float odd, FILE *out)
@@ -31,8 +31,8 @@ static void print_episode(const struct history *h, const struct anomaly_episode 
 		   of_program = program->series != HISTORY_NONE && program->score >= odd;
 	char from[40], span[32];
 
-	fprintf(out, "  %s %10s %8.1f  ", format_local(wall_of(h, e->from), from, sizeof(from)),
-		format_span((int64_t)(e->to - e->from) * HISTORY_MINUTE, span, sizeof(span)), (double)e->score);
+	fprintf(out, "  %s %10s %8.1f  ", clock_format_local(wall_of(h, e->from), from, sizeof(from)),
+		clock_format_span((int64_t)(e->to - e->from) * HISTORY_MINUTE, span, sizeof(span)), (double)e->score);
 	if (of_machine)
 		print_score(h, machine, out);
 	if (of_machine && of_program)
@@ -46,15 +46,15 @@ void history_text(const struct history *h, const char *who, size_t top, float od
 {
 	char from[40], to[40], span[32];
 
-	fprintf(out, "%s to %s: %s recorded", format_local(h->from, from, sizeof(from)), format_local(wall_of(h, h->n), to, sizeof(to)),
-		format_span(h->n_recorded * HISTORY_MINUTE, span, sizeof(span)));
+	fprintf(out, "%s to %s: %s recorded", clock_format_local(h->from, from, sizeof(from)), clock_format_local(wall_of(h, h->n), to, sizeof(to)),
+		clock_format_span(h->n_recorded * HISTORY_MINUTE, span, sizeof(span)));
 	if (who)
 		fprintf(out, ", of %s", who);
 	if (!h->episodes.list.n) {
 		fputs(". Nothing was unusual.\n", out);
 		return;
 	}
-	fprintf(out, ", %s unusual.\n\n  %-23s %10s %8s  %s\n", format_span(h->n_odd * HISTORY_MINUTE, span, sizeof(span)), "since", "for",
+	fprintf(out, ", %s unusual.\n\n  %-23s %10s %8s  %s\n", clock_format_span(h->n_odd * HISTORY_MINUTE, span, sizeof(span)), "since", "for",
 		"anomaly", "in its most unusual minute");
 	for (size_t i = 0; i < h->episodes.list.n && i < top; i++)
 		print_episode(h, &h->episodes.list.v[i], odd, out);
@@ -79,7 +79,7 @@ static json_t *time_json(const struct history *h, uint32_t minute)
 {
 	char text[40];
 
-	return json_string(format_rfc3339(wall_of(h, minute), text, sizeof(text)));
+	return json_string(clock_format_rfc3339(wall_of(h, minute), text, sizeof(text)));
 }
 
 static json_t *episode_json(const struct history *h, const struct anomaly_episode *e)

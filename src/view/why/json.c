@@ -5,17 +5,17 @@
 
 #include "base/data/clock.h"
 
-json_t *number_json(double value)
+json_t *json_number(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *text_json(const char *value)
+json_t *json_text(const char *value)
 {
 	return value ? json_string_nocheck(value) : json_null();
 }
 
-json_t *texts_json(char *const *values, size_t n)
+json_t *json_texts(char *const *values, size_t n)
 {
 	json_t *list = json_array();
 
@@ -24,11 +24,11 @@ json_t *texts_json(char *const *values, size_t n)
 	return list;
 }
 
-json_t *moment_json(int64_t wall)
+json_t *json_moment(int64_t wall)
 {
 	char buf[40];
 
-	return wall ? json_string(format_rfc3339(wall, buf, sizeof(buf))) : json_null();
+	return wall ? json_string(clock_format_rfc3339(wall, buf, sizeof(buf))) : json_null();
 }
 
 int json_print(json_t *root, size_t flags, FILE *out)

@@ -120,7 +120,7 @@ struct briefs {
 
 static struct brief *find_brief(struct briefs *b, const char *name)
 {
-	uint64_t hash = hash_text(name);
+	uint64_t hash = hmap_hash_text(name);
 	uintptr_t known = (uintptr_t)hmap_get(&b->by_name, hash, 0);
 
 	if (known)

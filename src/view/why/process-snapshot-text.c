@@ -17,9 +17,9 @@ static void put_head(const struct process_snapshot *b, bool colour, FILE *out)
 	char at[40], span[32];
 	const struct answer *a = &b->everybody;
 
-	fprintf(out, "%s%s%s\n", bold(colour), b->verdict.summary, plain(colour));
-	fprintf(out, "%s, compared with the %s before; %u processes.\n\n", format_local(a->window_end, at, sizeof(at)),
-		format_span(a->window_end - a->window_start, span, sizeof(span)), a->ranking.looked_at);
+	fprintf(out, "%s%s%s\n", bold(colour), b->verdict.summary, bold_off(colour));
+	fprintf(out, "%s, compared with the %s before; %u processes.\n\n", clock_format_local(a->window_end, at, sizeof(at)),
+		clock_format_span(a->window_end - a->window_start, span, sizeof(span)), a->ranking.looked_at);
 }
 
 /* The bars of the paper's first pane: full for a score of 1. */
@@ -30,14 +30,14 @@ static void put_bar(double score, bool colour, FILE *out)
 	fputs(colour && full ? "\033[31m" : "", out);
 	for (int i = 0; i < BAR_WIDTH; i++)
 		fputs(i < full ? "█" : " ", out);
-	fputs(plain(colour && full), out);
+	fputs(bold_off(colour && full), out);
 }
 
 static const char *value_of(const struct suspect *s, int feature, char *buf, size_t n)
 {
 	for (size_t i = 0; i < s->features.n; i++)
 		if (s->features.v[i].feature == &s->subject->features[feature])
-			return format_value(s->features.v[i].feature, s->features.v[i].observed, buf, n);
+			return feature_format(s->features.v[i].feature, s->features.v[i].observed, buf, n);
 	return "?";
 }
 
@@ -54,13 +54,13 @@ static void put_process(const struct suspect *s, bool colour, FILE *out)
 	if (s->features.n && s->features.v[0].score > 0.05) {
 		const struct deviation *f = &s->features.v[0];
 
-		fprintf(out, " %s %s, normally %s", f->feature->name, format_value(f->feature, f->observed, value, sizeof(value)),
-			format_value(f->feature, f->usual, usual, sizeof(usual)));
+		fprintf(out, " %s %s, normally %s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)),
+			feature_format(f->feature, f->usual, usual, sizeof(usual)));
 	}
 	fputc('\n', out);
 }
 
-void snapshot_text(const struct process_snapshot *b, const struct snapshot_text_options *o, FILE *out)
+void process_snapshot_text(const struct process_snapshot *b, const struct snapshot_text_options *o, FILE *out)
 {
 	const struct ranking *r = &b->everybody.ranking;
 
@@ -78,12 +78,12 @@ static void put_feature(const struct deviation *f, bool colour, FILE *out)
 	char value[32], usual[32], spread[32];
 
 	put_bar(f->score, colour, out);
-	fprintf(out, " %-20s %12s", f->feature->name, format_value(f->feature, f->observed, value, sizeof(value)));
+	fprintf(out, " %-20s %12s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)));
 	if (isnan(f->usual))
 		fprintf(out, "  %-28s", "no past to compare with");
 	else
-		fprintf(out, "  normally %10s +- %-6s", format_value(f->feature, f->usual, usual, sizeof(usual)),
-			format_value(f->feature, f->spread, spread, sizeof(spread)));
+		fprintf(out, "  normally %10s +- %-6s", feature_format(f->feature, f->usual, usual, sizeof(usual)),
+			feature_format(f->feature, f->spread, spread, sizeof(spread)));
 	fprintf(out, "  %s%s\n", f->feature->help, f->flags & FINDING_LEFT_ONLY_VALUE ? " (was constant until now)" : "");
 }
 
@@ -97,7 +97,8 @@ static void put_name(const struct entity_info *info, FILE *out)
 	fputc('\n', out);
 }
 
-void snapshot_process_text(const struct process_snapshot *b, const struct suspect *s, bool colour, FILE *out)
+void process_snapshot_process_text(const struct process_snapshot *b, const struct suspect *s, bool colour,
+				   FILE *out)
 {
 	put_head(b, colour, out);
 	put_name(&s->subject->info, out);
@@ -108,40 +109,40 @@ void snapshot_process_text(const struct process_snapshot *b, const struct suspec
 		put_feature(&s->features.v[i], colour, out);
 }
 
-void snapshot_curve_text(const struct entity_info *who, const struct feature *f, const struct curve *c, FILE *out)
+void process_snapshot_curve_text(const struct entity_info *who, const struct feature *f, const struct curve *c, FILE *out)
 {
 	char top[32], bottom[32], begin[40], end[40];
 	struct plot plot = plot_of(c, PLOT_WIDTH, PLOT_HEIGHT);
 
 	put_name(who, out);
 	fprintf(out, "%s: %s\n", f->name, f->help);
-	format_value(f, plot.top, top, sizeof(top));
-	format_value(f, plot.bottom, bottom, sizeof(bottom));
+	feature_format(f, plot.top, top, sizeof(top));
+	feature_format(f, plot.bottom, bottom, sizeof(bottom));
 	for (int y = 0; y < PLOT_HEIGHT; y++) {
 		fprintf(out, "%12s │", y == 0 ? top : y + 1 == PLOT_HEIGHT ? bottom : "");
 		for (int x = 0; x < PLOT_WIDTH; x++)
 			fputs(plot_cell(&plot, x, y), out);
 		fputc('\n', out);
 	}
-	format_local(c->from, begin, sizeof(begin));
+	clock_format_local(c->from, begin, sizeof(begin));
 	fprintf(out, "%12s %s%*s\n", "", begin,
-		PLOT_WIDTH + 1 - (int)strlen(begin), format_local(c->from + (int64_t)c->n * c->step, end, sizeof(end)) + 4);
+		PLOT_WIDTH + 1 - (int)strlen(begin), clock_format_local(c->from + (int64_t)c->n * c->step, end, sizeof(end)) + 4);
 	plot_free(&plot);
 }
 
-void snapshot_lives_text(const struct lives *l, size_t top, FILE *out)
+void process_snapshot_lives_text(const struct lives *l, size_t top, FILE *out)
 {
 	char from[40], to[40];
 
-	fprintf(out, "%s to %s: %zu processes, %zu of them all the time\n", format_local(l->from, from, sizeof(from)),
-		format_local(l->to, to, sizeof(to)), l->v.n, l->throughout);
+	fprintf(out, "%s to %s: %zu processes, %zu of them all the time\n", clock_format_local(l->from, from, sizeof(from)),
+		clock_format_local(l->to, to, sizeof(to)), l->v.n, l->throughout);
 	for (size_t i = 0; i < l->v.n && i < top; i++) {
 		const struct life *life = &l->v.v[i];
 		_cleanup_free_ char *label = entity_label(&life->info);
 
 		if (life->began || life->ended)
 			fprintf(out, "%8u  %-30s %s to %s\n", (unsigned)life->info.pid, label ? label : "?",
-				life->began ? format_local(life->from, from, sizeof(from)) : "earlier",
-				life->ended ? format_local(life->to, to, sizeof(to)) : "later");
+				life->began ? clock_format_local(life->from, from, sizeof(from)) : "earlier",
+				life->ended ? clock_format_local(life->to, to, sizeof(to)) : "later");
 	}
 }

@@ -73,7 +73,7 @@ static void write_text(const struct report *r, const char *text, FILE *out)
 	if (r->redact)
 		redact(text, &public);
 	fputs("<pre>", out);
-	print_xml(r->redact ? (public.data ? public.data : "") : text, out);
+	str_print_xml(r->redact ? (public.data ? public.data : "") : text, out);
 	fputs("</pre>\n", out);
 	str_free(&public);
 }
@@ -94,7 +94,7 @@ static void write_node(const json_t *node, double whole, FILE *out)
 			"<details%s><summary><span class=share>%.1f %%</span><span class=bar "
 			"style=\"width:%.1fem\"></span>",
 			total > OPEN_ABOVE * whole ? " open" : "", 100 * total / whole, 8 * total / whole);
-		print_xml(name, out);
+		str_print_xml(name, out);
 		fputs("</summary>", out);
 	}
 	json_array_foreach(json_object_get(node, "children"), i, child) write_node(child, whole, out);
@@ -116,7 +116,7 @@ static void write_capture(const struct report *r, const struct report_capture *c
 	json_t *capture = json_loads(c->json, 0, NULL);
 
 	fputs("<h2>", out);
-	print_xml(c->summary, out);
+	str_print_xml(c->summary, out);
 	fputs("</h2>\n", out);
 	if (capture) {
 		write_tree(capture, "top_down", "Where the CPU time goes", out);
@@ -159,7 +159,7 @@ static void write_row_name(const struct report *r, const struct drawn_line *line
 	const struct thread_row *row = &line->row;
 
 	fprintf(out, "<text x=0 y=%.0f>", y + ROW_HEIGHT - 5);
-	print_xml(row->name ? row->name : "", out);
+	str_print_xml(row->name ? row->name : "", out);
 	if (row->thread != NOBODY)
 		fprintf(out, " %u", r->timeline->threads.v[row->thread].tid);
 	else
@@ -212,14 +212,14 @@ void report_html(const struct report *r, FILE *out)
 	fputs("<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
 	      "content=\"width=device-width\"><title>",
 	      out);
-	print_xml(r->title, out);
+	str_print_xml(r->title, out);
 	fprintf(out, "</title><style>%s</style>\n<h1>", style);
-	print_xml(r->title, out);
+	str_print_xml(r->title, out);
 	fputs("</h1>\n<p>", out);
-	print_xml(r->when, out);
+	str_print_xml(r->when, out);
 	if (r->note && !r->redact) {
 		fputs(": ", out);
-		print_xml(r->note, out);
+		str_print_xml(r->note, out);
 	}
 	fputs("</p>\n", out);
 	if (r->answer)

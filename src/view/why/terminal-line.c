@@ -10,7 +10,7 @@
 
 static bool colours;
 
-void line_colours(void)
+void terminal_colours(void)
 {
 	colours = has_colors() && !getenv("NO_COLOR");
 	if (!colours)
@@ -24,27 +24,27 @@ void line_colours(void)
 	init_pair(HEAD, COLOR_BLACK, COLOR_CYAN);
 }
 
-int line_look(enum colour c)
+int terminal_look(enum colour c)
 {
 	if (colours)
 		return COLOR_PAIR(c);
 	return c == HEAD ? A_REVERSE : c == RED ? A_BOLD : A_NORMAL;
 }
 
-int line_room(void)
+int terminal_room(void)
 {
 	return getmaxx(stdscr) - 1 - getcurx(stdscr);
 }
 
-void line_text(const char *text, int columns)
+void terminal_text(const char *text, int columns)
 {
-	int room = line_room();
+	int room = terminal_room();
 
 	if (columns > 0 && room > 0)
 		addnstr(text, (int)columns_fit(text, columns < room ? columns : room));
 }
 
-void line_put(const char *format, ...)
+void terminal_put(const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -52,19 +52,19 @@ void line_put(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	line_text(text, line_room());
+	terminal_text(text, terminal_room());
 }
 
-void line_padded(const char *text, int columns)
+void terminal_padded(const char *text, int columns)
 {
 	int used = columns_of(text, columns_fit(text, columns));
 
-	line_text(text, columns);
+	terminal_text(text, columns);
 	if (used < columns)
-		line_put("%*s", columns - used, "");
+		terminal_put("%*s", columns - used, "");
 }
 
-int line_wrapped(int row, const char *text, int lines)
+int terminal_wrapped(int row, const char *text, int lines)
 {
 	int line = 0;
 
@@ -82,7 +82,7 @@ int line_wrapped(int row, const char *text, int lines)
 	return line;
 }
 
-size_t line_indented(const char *text, size_t n, long row)
+size_t terminal_indented(const char *text, size_t n, long row)
 {
 	int indent = (int)strspn(text, " "), width = getmaxx(stdscr) - 1, last = getmaxy(stdscr) - 1;
 	const char *at = text, *end = text + n;

@@ -51,7 +51,7 @@ int terminal_open(const char **ret_error)
 	nodelay(stdscr, TRUE);
 	mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	mouseinterval(0);
-	line_colours();
+	terminal_colours();
 	return 0;
 }
 
@@ -100,7 +100,7 @@ static const struct feature *process_feature(const char *name)
 
 static const char *value_text(const struct feature *f, double value, char *buf, size_t n)
 {
-	return !f || isnan(value) ? "?" : format_value(f, value, buf, n);
+	return !f || isnan(value) ? "?" : feature_format(f, value, buf, n);
 }
 
 /* The local zone's short name at that moment, "CET"; over ssh it may be another one than the reader's. */
@@ -110,7 +110,7 @@ static const char *zone_of(const char *rfc3339, char *buf, size_t n)
 	struct tm tm;
 	time_t seconds;
 
-	if (parse_time(rfc3339, 0, &wall) < 0)
+	if (clock_parse_time(rfc3339, 0, &wall) < 0)
 		return "";
 	seconds = (time_t)(wall / NS_PER_SEC);
 	return strftime(buf, n, " %Z", localtime_r(&seconds, &tm)) ? buf : "";
@@ -121,7 +121,7 @@ static const char *local_time(const char *rfc3339, char *buf, size_t n)
 {
 	int64_t wall;
 
-	return parse_time(rfc3339, 0, &wall) < 0 ? "" : format_local(wall, buf, n);
+	return clock_parse_time(rfc3339, 0, &wall) < 0 ? "" : clock_format_local(wall, buf, n);
 }
 
 static void put_title(const struct terminal_state *s, const struct terminal_layout *l)
@@ -129,24 +129,24 @@ static void put_title(const struct terminal_state *s, const struct terminal_layo
 	char at[40], zone[16];
 	const char *time = local_time(text_of(s->board, "at"), at, sizeof(at)), *day = strchr(time, ' ');
 
-	attron(line_look(HEAD));
+	attron(terminal_look(HEAD));
 	mvhline(0, 0, ' ', l->columns);
 	move(0, 0);
-	line_put(" whyslow  %s  %s%s  %s%s%s%zu of %zu processes", s->live ? "LIVE" : "PAST", day ? day + 1 : time,
+	terminal_put(" whyslow  %s  %s%s  %s%s%s%zu of %zu processes", s->live ? "LIVE" : "PAST", day ? day + 1 : time,
 	    zone_of(text_of(s->board, "at"), zone, sizeof(zone)), s->filter ? "filter: " : "", s->filter ? s->filter : "", s->filter ? "  " : "",
 	    s->n_listed, json_array_size(json_object_get(s->board, "processes")));
-	attroff(line_look(HEAD));
+	attroff(terminal_look(HEAD));
 }
 
 static void put_verdict(const struct terminal_state *s, const struct terminal_layout *l)
 {
 	const json_t *verdict = json_object_get(s->board, "verdict");
-	int how = A_BOLD | line_look(json_is_true(json_object_get(verdict, "slow")) ? RED : GREEN);
+	int how = A_BOLD | terminal_look(json_is_true(json_object_get(verdict, "slow")) ? RED : GREEN);
 
 	if (!s->board && s->message)
 		return; /* it says why there is none */
 	attron(how);
-	line_wrapped(1, s->board ? text_of(verdict, "summary") : "reading the recording ...", l->verdict);
+	terminal_wrapped(1, s->board ? text_of(verdict, "summary") : "reading the recording ...", l->verdict);
 	attroff(how);
 }
 
@@ -156,16 +156,16 @@ static void put_pressure(const struct terminal_state *s, const struct terminal_l
 	const json_t *pressure = json_object_get(json_object_get(s->board, "verdict"), "pressure");
 
 	move(1 + l->verdict, 0);
-	line_put("waiting for:");
+	terminal_put("waiting for:");
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
 		const json_t *p = json_object_get(pressure, shown[i]);
 		double now = number_of(p, "now"), usual = number_of(p, "usual");
 
 		if (isnan(now))
 			continue;
-		line_put("  %s %.0f %%", shown[i], 100 * now);
+		terminal_put("  %s %.0f %%", shown[i], 100 * now);
 		if (!isnan(usual) && lround(100 * usual) != lround(100 * now))
-			line_put(" (normally %.0f)", 100 * usual);
+			terminal_put(" (normally %.0f)", 100 * usual);
 	}
 }
 
@@ -173,10 +173,10 @@ static void put_bar(double score)
 {
 	int full = (int)lround(fmin(1, isnan(score) ? 0 : score) * BAR_WIDTH);
 
-	attron(line_look(RED));
+	attron(terminal_look(RED));
 	for (int i = 0; i < BAR_WIDTH; i++)
 		addstr(i < full ? "█" : " ");
-	attroff(line_look(RED));
+	attroff(terminal_look(RED));
 }
 
 static double column_value(const struct terminal_state *s, const json_t *process, const char *name)
@@ -217,15 +217,15 @@ static size_t columns_that_fit(int width)
 
 static void put_process_names(const struct terminal_layout *l)
 {
-	int how = A_UNDERLINE | line_look(DIM);
+	int how = A_UNDERLINE | terminal_look(DIM);
 
 	attron(how);
 	move(l->processes - 1, 0);
-	line_put("%-*s %7s %-*s", BAR_WIDTH, "anomaly", "pid", name_width(l->columns), "program");
+	terminal_put("%-*s %7s %-*s", BAR_WIDTH, "anomaly", "pid", name_width(l->columns), "program");
 	for (size_t i = 0; i < columns_that_fit(l->columns); i++)
-		line_put("%*s", columns_shown[i].width, columns_shown[i].title);
-	if (line_room() > LEAST_FOR_REASON / 2)
-		line_put("  most unusual");
+		terminal_put("%*s", columns_shown[i].width, columns_shown[i].title);
+	if (terminal_room() > LEAST_FOR_REASON / 2)
+		terminal_put("  most unusual");
 	attroff(how);
 }
 
@@ -234,8 +234,8 @@ static void put_reason(const json_t *odd)
 	char value[40], usual[40];
 	const struct feature *f = process_feature(text_of(odd, "name"));
 
-	if (number_of(odd, "score") > 0.05 && line_room() > LEAST_FOR_REASON / 2)
-		line_put("  %s %s, normally %s", text_of(odd, "name"), value_text(f, number_of(odd, "value"), value, sizeof(value)),
+	if (number_of(odd, "score") > 0.05 && terminal_room() > LEAST_FOR_REASON / 2)
+		terminal_put("  %s %s, normally %s", text_of(odd, "name"), value_text(f, number_of(odd, "value"), value, sizeof(value)),
 		    value_text(f, number_of(odd, "usual"), usual, sizeof(usual)));
 }
 
@@ -246,14 +246,14 @@ static void put_process(const struct terminal_state *s, const struct terminal_la
 
 	move(row, 0);
 	put_bar(number_of(process, "score"));
-	line_put(" %7.0f ", number_of(process, "pid"));
+	terminal_put(" %7.0f ", number_of(process, "pid"));
 	if (guilty)
-		attron(A_BOLD | line_look(RED));
-	line_padded(text_of(process, "label"), name_width(l->columns));
+		attron(A_BOLD | terminal_look(RED));
+	terminal_padded(text_of(process, "label"), name_width(l->columns));
 	if (guilty)
-		attroff(A_BOLD | line_look(RED));
+		attroff(A_BOLD | terminal_look(RED));
 	for (size_t i = 0; i < columns_that_fit(l->columns); i++)
-		line_put("%*s", columns_shown[i].width,
+		terminal_put("%*s", columns_shown[i].width,
 		    value_text(process_feature(columns_shown[i].feature), column_value(s, process, columns_shown[i].feature), text, sizeof(text)));
 	put_reason(json_array_get(json_object_get(process, "unusual"), 0));
 }
@@ -276,7 +276,7 @@ static void put_processes(struct terminal_state *s, const struct terminal_layout
 	put_process_names(l);
 	if (!s->n_listed && s->filter) {
 		move(l->processes, 0);
-		line_put("no process here contains '%s': / and Enter list all", s->filter);
+		terminal_put("no process here contains '%s': / and Enter list all", s->filter);
 	}
 	for (int i = 0; i < l->n_processes && s->processes.top + (size_t)i < s->n_listed; i++) {
 		size_t at = s->processes.top + (size_t)i;
@@ -294,10 +294,10 @@ static void put_feature(const json_t *f, int row, int width)
 
 	move(row, 0);
 	put_bar(number_of(f, "score"));
-	line_put(" %-18.18s", text_of(f, "name"));
-	line_put("%10s", value_text(feature, number_of(f, "value"), value, sizeof(value)));
+	terminal_put(" %-18.18s", text_of(f, "name"));
+	terminal_put("%10s", value_text(feature, number_of(f, "value"), value, sizeof(value)));
 	if (width > BAR_WIDTH + 19 + 10 + 10)
-		line_put(" %10s", value_text(feature, number_of(f, "usual"), usual, sizeof(usual)));
+		terminal_put(" %10s", value_text(feature, number_of(f, "usual"), usual, sizeof(usual)));
 }
 
 static void put_features(struct terminal_state *s, const struct terminal_layout *l)
@@ -306,14 +306,14 @@ static void put_features(struct terminal_state *s, const struct terminal_layout 
 	int width = l->columns < 2 * FEATURE_WIDTH ? l->columns / 2 + 6 : FEATURE_WIDTH;
 
 	keep_in_view(&s->features, json_array_size(features), l->n_features);
-	attron(A_UNDERLINE | line_look(DIM));
+	attron(A_UNDERLINE | terminal_look(DIM));
 	move(l->features - 1, 0);
-	line_put("%-*s ", BAR_WIDTH, "anomaly");
-	line_padded(text_of(json_object_get(s->process, "process"), "label"), 18);
-	line_put("%10s", "now");
+	terminal_put("%-*s ", BAR_WIDTH, "anomaly");
+	terminal_padded(text_of(json_object_get(s->process, "process"), "label"), 18);
+	terminal_put("%10s", "now");
 	if (width > BAR_WIDTH + 19 + 10 + 10)
-		line_put(" %10s", "usual");
-	attroff(A_UNDERLINE | line_look(DIM));
+		terminal_put(" %10s", "usual");
+	attroff(A_UNDERLINE | terminal_look(DIM));
 	for (int i = 0; i < l->n_features && s->features.top + (size_t)i < json_array_size(features); i++) {
 		size_t at = s->features.top + (size_t)i;
 
@@ -348,11 +348,11 @@ static struct curve curve_of(const json_t *series)
 
 static void put_curve_cells(const struct plot *p, int row, int column)
 {
-	attron(line_look(CURVE));
+	attron(terminal_look(CURVE));
 	for (int y = 0; y < p->height; y++)
 		for (int x = 0; x < p->width; x++)
 			mvaddstr(row + y, column + x, plot_cell(p, x, y));
-	attroff(line_look(CURVE));
+	attroff(terminal_look(CURVE));
 }
 
 /* "14:32" of it. */
@@ -363,7 +363,7 @@ static void put_time(int row, int column, const char *rfc3339)
 
 	if (strlen(text) > 20) {
 		move(row, column);
-		line_put("%.5s", text + strlen(text) - 8);
+		terminal_put("%.5s", text + strlen(text) - 8);
 	}
 }
 
@@ -383,17 +383,17 @@ static void put_curve(const struct terminal_state *s, const struct terminal_layo
 	p = plot_of(&c, width, height);
 	put_curve_cells(&p, l->features + 1, left);
 	move(l->features - 1, left);
-	line_put("%s: %s", f->name, f->help);
+	terminal_put("%s: %s", f->name, f->help);
 	move(l->features, left);
-	line_put("%s", value_text(f, p.top, top, sizeof(top)));
+	terminal_put("%s", value_text(f, p.top, top, sizeof(top)));
 	if (!isnan(number_of(compared, "usual")))
-		line_put("   normally %s +- %s", value_text(f, number_of(compared, "usual"), usual, sizeof(usual)),
+		terminal_put("   normally %s +- %s", value_text(f, number_of(compared, "usual"), usual, sizeof(usual)),
 		    value_text(f, number_of(compared, "spread"), spread, sizeof(spread)));
 	put_time(l->features + l->n_features - 1, left, text_of(s->series, "from"));
 	move(l->features + l->n_features - 1, left + 8);
 	if (width >= 32)
-		line_text("bottom ", width);
-	line_text(value_text(f, p.bottom, bottom, sizeof(bottom)), l->columns - 8 - getcurx(stdscr));
+		terminal_text("bottom ", width);
+	terminal_text(value_text(f, p.bottom, bottom, sizeof(bottom)), l->columns - 8 - getcurx(stdscr));
 	put_time(l->features + l->n_features - 1, l->columns - 6, text_of(s->board, "at"));
 	plot_free(&p);
 	curve_free(&c);
@@ -404,10 +404,10 @@ static void put_typed(const struct terminal_state *s)
 {
 	const char *typed = s->typed;
 
-	line_put("%s", s->prompt);
-	while (columns_of(typed, strlen(typed)) >= line_room() && *typed)
+	terminal_put("%s", s->prompt);
+	while (columns_of(typed, strlen(typed)) >= terminal_room() && *typed)
 		typed += columns_fit(typed, 1) ? columns_fit(typed, 1) : columns_fit(typed, 2);
-	line_put("%s_", typed);
+	terminal_put("%s_", typed);
 }
 
 static void put_foot(const struct terminal_state *s, const struct terminal_layout *l)
@@ -416,11 +416,11 @@ static void put_foot(const struct terminal_state *s, const struct terminal_layou
 	if (s->prompt)
 		put_typed(s);
 	else if (s->message)
-		line_wrapped(l->rows - 1 - line_wrapped(-1, s->message, MESSAGE_LINES), s->message, MESSAGE_LINES);
-	attron(line_look(DIM));
+		terminal_wrapped(l->rows - 1 - terminal_wrapped(-1, s->message, MESSAGE_LINES), s->message, MESSAGE_LINES);
+	attron(terminal_look(DIM));
 	move(l->rows - 1, 0);
-	line_put("? help  q quit  m mark  w why  b blame  t threads  / filter  ←→ time  End live  Enter features");
-	attroff(line_look(DIM));
+	terminal_put("? help  q quit  m mark  w why  b blame  t threads  / filter  ←→ time  End live  Enter features");
+	attroff(terminal_look(DIM));
 }
 
 void terminal_draw(struct terminal_state *s)
@@ -447,23 +447,23 @@ size_t terminal_draw_text(const char *title, const char *text, size_t top)
 	size_t line = 0;
 
 	erase();
-	attron(line_look(HEAD));
+	attron(terminal_look(HEAD));
 	mvhline(0, 0, ' ', l.columns);
 	move(0, 0);
-	line_put(" %s", title);
-	attroff(line_look(HEAD));
+	terminal_put(" %s", title);
+	attroff(terminal_look(HEAD));
 	for (const char *at = text; *at;) {
 		size_t n = strcspn(at, "\n");
 
-		line += line_indented(at, n, (long)line - (long)top + 1);
+		line += terminal_indented(at, n, (long)line - (long)top + 1);
 		at += n + (at[n] == '\n');
 	}
-	attron(line_look(DIM));
+	attron(terminal_look(DIM));
 	move(l.rows - 1, 0);
-	line_put("q or Esc back  up/down scroll");
+	terminal_put("q or Esc back  up/down scroll");
 	if (line > (size_t)l.rows - 2)
-		line_put("  lines %zu to %zu of %zu", top + 1, top + (size_t)l.rows - 2 < line ? top + (size_t)l.rows - 2 : line, line);
-	attroff(line_look(DIM));
+		terminal_put("  lines %zu to %zu of %zu", top + 1, top + (size_t)l.rows - 2 < line ? top + (size_t)l.rows - 2 : line, line);
+	attroff(terminal_look(DIM));
 	refresh();
 	return line;
 }

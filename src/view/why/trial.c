@@ -172,8 +172,8 @@ static json_t *phases_json(const struct trial *t)
 	for (int i = 0; i < TRIAL_PHASES; i++)
 		json_array_append_new(list,
 				      json_pack("{s:b, s:o, s:o, s:o}", "held", t->phases[i].held, "waits",
-						number_json(t->phases[i].waits), "late_ns", number_json(t->phases[i].late),
-						"use", number_json(t->phases[i].use)));
+						json_number(t->phases[i].waits), "late_ns", json_number(t->phases[i].late),
+						"use", json_number(t->phases[i].use)));
 	return list;
 }
 
@@ -187,8 +187,8 @@ static json_t *samples_json(const struct trial *t)
 
 		json_array_append_new(list, json_pack("{s:f, s:s, s:b, s:b, s:o, s:o, s:o}", "at",
 						      (double)s->at / 1e9, "when", when, "held", s->held,
-						      "settling", s->settling, "waits", number_json(s->waits),
-						      "late_ns", number_json(s->late), "use", number_json(s->use)));
+						      "settling", s->settling, "waits", json_number(s->waits),
+						      "late_ns", json_number(s->late), "use", json_number(s->use)));
 	}
 	return list;
 }
@@ -220,16 +220,16 @@ int trial_json(const struct trial *t, FILE *out)
 {
 	char at[40];
 	json_t *root = json_pack("{s:s, s:s, s:s, s:s?, s:I, s:s, s:s?, s:s, s:s, s:s, s:b}", "schema",
-				 "whyslow.confirm/1", "at", format_rfc3339(t->wall, at, sizeof(at)),
+				 "whyslow.confirm/1", "at", clock_format_rfc3339(t->wall, at, sizeof(at)),
 				 "verdict", trial_verdict_names[t->verdict], "reason", t->reason, "pid",
 				 (json_int_t)t->pid, "name", t->name, "unit", t->unit, "short", t->of, "way",
 				 t->way, "how", t->how, "bound", t->bound);
 	json_t *more =
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "effect",
-			  number_json(t->effect), "low", number_json(t->low), "high", number_json(t->high), "coverage",
-			  number_json(t->coverage), "p", number_json(t->p), "waits_free", number_json(t->waits_free), "waits_held",
-			  number_json(t->waits_held), "use_free", number_json(t->use_free), "use_held", number_json(t->use_held),
-			  "late_free_ns", number_json(t->late_free), "late_held_ns", number_json(t->late_held));
+			  json_number(t->effect), "low", json_number(t->low), "high", json_number(t->high), "coverage",
+			  json_number(t->coverage), "p", json_number(t->p), "waits_free", json_number(t->waits_free), "waits_held",
+			  json_number(t->waits_held), "use_free", json_number(t->use_free), "use_held", json_number(t->use_held),
+			  "late_free_ns", json_number(t->late_free), "late_held_ns", json_number(t->late_held));
 	json_t *lists = json_pack("{s:o, s:i, s:o, s:o, s:o}", "pids", pids_json(t), "joined", (int)t->joined, "victims", victims_json(t), "phases", phases_json(t),
 				  "samples", samples_json(t));
 

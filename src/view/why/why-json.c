@@ -11,7 +11,7 @@
 
 static json_t *feature_json(const struct deviation *f)
 {
-	json_t *object = deviation_json(f);
+	json_t *object = finding_deviation_json(f);
 	char spark[SPARKLINE_SIZE];
 
 	json_object_set_new(object, "spark", json_string(plot_sparkline(f->spark, spark)));
@@ -23,7 +23,7 @@ static json_t *explains_json(const struct explained *e, const struct ranking *of
 {
 	if (!of || !(of->added > 0) || isnan(e->share))
 		return json_null();
-	return json_pack("{s:f, s:f, s:f}", "share", e->share, "low", e->low, "high", e->high);
+	return json_pack("{s:f, s:f, s:f, s:f}", "part", e->part, "share", e->share, "low", e->low, "high", e->high);
 }
 
 /* Of models whose scores are products. */
@@ -44,7 +44,7 @@ static json_t *odds_json(const struct odds *o)
 
 	for (enum moment_fact f = 0; f < MOMENT_COUNT; f++)
 		json_object_set_new(facts, moment_rows[f].name, json_real(o->facts[f]));
-	return json_pack("{s:o, s:o, s:o}", "nothing", number_json(o->nothing), "unlisted", number_json(o->unlisted), "facts", facts);
+	return json_pack("{s:o, s:o, s:o}", "nothing", json_number(o->nothing), "unlisted", json_number(o->unlisted), "facts", facts);
 }
 
 static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, const struct ranking *of)
@@ -56,16 +56,16 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, 
 	for (size_t i = 0; i < s->features.n; i++)
 		json_array_append_new(features, feature_json(&s->features.v[i]));
 	for (size_t i = 0; i < s->evidence.n; i++)
-		json_array_append_new(evidence, text_json(s->evidence.v[i]));
+		json_array_append_new(evidence, json_text(s->evidence.v[i]));
 	for (size_t i = 0; i < s->processes.n; i++)
 		json_array_append_new(pids, json_integer(s->processes.v[i]->info.pid));
 	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
-			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", text_json(info->name),
-			 "label", text_json(label), "exe", text_json(info->exe), "cmdline", text_json(info->cmdline), "unit",
-			 text_json(info->unit), "container", text_json(info->container), "score", number_json(s->score), "probability", number_json(s->probability), "share",
-			 number_json(s->share), "features", features, "evidence", evidence, "explains", explains_json(&s->explains, of), "factors", factors_json(s),
+			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", json_text(info->name),
+			 "label", json_text(label), "exe", json_text(info->exe), "cmdline", json_text(info->cmdline), "unit",
+			 json_text(info->unit), "container", json_text(info->container), "score", json_number(s->score), "probability", json_number(s->probability), "share",
+			 json_number(s->share), "features", features, "evidence", evidence, "explains", explains_json(&s->explains, of), "factors", factors_json(s),
 			 "matters", matters);
 }
 
@@ -86,8 +86,8 @@ static json_t *similar_json(const struct answer *a)
 	for (size_t i = 0; i < a->similar.n; i++) {
 		const struct earlier *e = &a->similar.v[i];
 
-		json_array_append_new(array, json_pack("{s:I, s:o, s:f, s:o, s:o, s:s?}", "id", (json_int_t)e->mark, "at", moment_json(e->wall),
-						       "similarity", e->likeness, "note", text_json(e->note), "what", text_json(e->what),
+		json_array_append_new(array, json_pack("{s:I, s:o, s:f, s:o, s:o, s:s?}", "id", (json_int_t)e->mark, "at", json_moment(e->wall),
+						       "similarity", e->likeness, "note", json_text(e->note), "what", json_text(e->what),
 						       "feedback", e->feedback));
 	}
 	return array;
@@ -100,13 +100,13 @@ int why_json(const struct answer *a, FILE *out)
 	json_t *root;
 
 	for (size_t i = 0; i < a->remarks.n; i++)
-		json_array_append_new(remarks, text_json(a->remarks.v[i]));
+		json_array_append_new(remarks, json_text(a->remarks.v[i]));
 	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
-			 "whyslow.why/1", "at", moment_json(a->at), "window", "start", moment_json(a->window_start), "end",
-			 moment_json(a->window_end), "odds", odds_json(&a->odds), "candidates", suspects_json(a->unnamed.v, a->unnamed.n, NULL), "slow", a->slow, "slow_since", moment_json(a->slow_since), "slow_until", moment_json(a->slow_until), "has_history",
-			 a->has_history, "confidence", number_json(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
-			 "cause", text_json(a->cause), "summary", text_json(a->summary), "next", text_json(a->next), "model", a->ranking.method, "pressure",
-			 pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",
+			 "whyslow.why/1", "at", json_moment(a->at), "window", "start", json_moment(a->window_start), "end",
+			 json_moment(a->window_end), "odds", odds_json(&a->odds), "candidates", suspects_json(a->unnamed.v, a->unnamed.n, NULL), "slow", a->slow, "slow_since", json_moment(a->slow_since), "slow_until", json_moment(a->slow_until), "has_history",
+			 a->has_history, "confidence", json_number(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
+			 "cause", json_text(a->cause), "summary", json_text(a->summary), "next", json_text(a->next), "model", a->ranking.method, "pressure",
+			 finding_pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",
 			 suspects_json(a->ranking.suspects.v, a->ranking.suspects.n, &a->ranking), "victims",
 			 suspects_json(a->ranking.victims.v, a->ranking.victims.n, NULL), "busiest",
 			 a->busiest.subject ? suspect_json(&a->busiest, 1, false, NULL) : json_null(), "similar", similar_json(a), "added_waiting",

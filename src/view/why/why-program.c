@@ -45,17 +45,22 @@ static bool summarize_chain(const struct wait_chain *c, struct str *out)
 	return true;
 }
 
+static bool is_long(const struct program_waits *p, const struct blame_cell *c)
+{
+	return (double)c->ns >= CELL_LEAST * (double)(p->by_process.to - p->by_process.from);
+}
+
 /* An event loop's wait for events, a worker's for work is no incident. */
 static bool counts(const struct program_waits *p, const struct blame_cell *c)
 {
-	return (double)c->ns >= CELL_LEAST * (double)(p->by_process.to - p->by_process.from) && c->culprit != BY_CLOCK;
+	return is_long(p, c) && c->culprit != BY_CLOCK;
 }
 
 static bool tells(const struct program_waits *p, const struct blame_cell *c)
 {
-	bool contended = wait_is_contended(c->wait) || (c->wait == FOR_PEER && c->root != FOR_NONE);
+	bool contended = wait_for_is_contended(c->wait) || (c->wait == FOR_PEER && c->root != FOR_NONE);
 
-	return contended && (double)c->ns >= TELLING * (double)(p->by_process.to - p->by_process.from);
+	return contended && is_long(p, c) && (double)blame_held(&p->by_process, c) >= TELLING * (double)(p->by_process.to - p->by_process.from);
 }
 
 static const struct held_in *held_in_of(const struct program_waits *p, const struct blame_cell *c)
@@ -74,14 +79,36 @@ static void put_functions(const struct held_in *held, struct str *out)
 		str_printf(out, "%s%s", i == first ? ", in " : " > ", held->functions[i]);
 }
 
-static void put_cell(const struct program_waits *p, const struct blame_cell *c, struct str *out)
+/* The holder's own part stands for all that was waited for its locks. */
+static bool is_of_holder(const struct blame_cell *c)
+{
+	return c->culprit == BY_TASK && c->id == blame_holder(c);
+}
+
+/* `ns`: how long, of the cell itself or of all for its holder. */
+static void put_cell(const struct program_waits *p, const struct blame_cell *c, int64_t ns, struct str *out)
 {
 	char span[32], who[LABEL_SIZE], how[2 * LABEL_SIZE];
 
-	via_words(p->timeline, &p->by_process, c, how, sizeof(how));
-	str_printf(out, "%s %s: %s%s%s", waits_short_span(c->ns, span, sizeof(span)), wait_text(c->wait),
+	waits_via(p->timeline, &p->by_process, c, how, sizeof(how));
+	str_printf(out, "%s %s: %s%s%s", waits_short_span(ns, span, sizeof(span)), wait_for_text(c->wait),
 		   waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who)), how[0] ? ", which " : "", how);
 	put_functions(held_in_of(p, c), out);
+}
+
+/* Who kept the holder from its work for long: the largest of them. */
+static void put_who_held_up(const struct program_waits *p, const struct blame_cell *holder, struct str *out)
+{
+	const struct blame_cell *c = holder + 1, *end = p->by_process.cells.v + p->by_process.cells.n;
+	char span[32], who[LABEL_SIZE], how[2 * LABEL_SIZE];
+
+	while (c < end && is_of_holder(c))
+		c++;
+	if (c == end || blame_holder(c) != holder->id || (double)c->ns < TELLING * (double)blame_held(&p->by_process, c))
+		return;
+	str_printf(out, "; for %s of that %s %s", waits_short_span(c->ns, span, sizeof(span)),
+		   waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who)),
+		   waits_via(p->timeline, &p->by_process, c, how, sizeof(how)));
 }
 
 /* `any`: also of what is waited for others' work, where the recording says that it waits more than it normally does. */
@@ -94,7 +121,9 @@ static bool summarize_events(const struct program_waits *p, bool any, struct str
 		if (!tells(p, c) && !(any && c->culprit == BY_TASK && counts(p, c)))
 			continue;
 		str_printf(out, "In %s %s it waited ", p->past ? "these" : "the last", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
-		put_cell(p, c, out);
+		put_cell(p, c, is_of_holder(c) ? blame_held(&p->by_process, c) : c->ns, out);
+		if (is_of_holder(c))
+			put_who_held_up(p, c, out);
 		str_putc(out, '.');
 		return true;
 	}
@@ -149,7 +178,7 @@ static void put_waits(const struct program_waits *p, bool colour, FILE *out)
 
 		if (w->now < 1e6 && !(w->p90 >= 1e6))
 			continue;
-		fprintf(out, "  %s%-24s %7.3f s%s", w->unusual ? bold(colour) : "", w->words, w->now / 1e9, w->unusual ? plain(colour) : "");
+		fprintf(out, "  %s%-24s %7.3f s%s", w->unusual ? bold(colour) : "", w->words, w->now / 1e9, w->unusual ? bold_off(colour) : "");
 		if (isnan(w->p50))
 			fputs("  (no baseline yet)\n", out);
 		else
@@ -170,7 +199,7 @@ static void put_events(const struct program_waits *p, FILE *out)
 
 		if (!counts(p, &p->by_process.cells.v[i]))
 			continue;
-		put_cell(p, &p->by_process.cells.v[i], &line);
+		put_cell(p, &p->by_process.cells.v[i], p->by_process.cells.v[i].ns, &line);
 		fprintf(out, "  %s\n", line.data ? line.data : "?");
 		str_free(&line);
 		shown++;
@@ -185,7 +214,8 @@ void why_program_text(const struct program_waits *p, bool colour, FILE *out)
 	struct str summary = {};
 
 	why_program_summary(p, &summary);
-	fprintf(out, "%s%s%s: %s\n", bold(colour), p->name, plain(colour), summary.data ? summary.data : "?");
+	fprintf(out, "%s%s%s: %s\n", bold(colour), p->name, bold_off(colour),
+		summary.data ? summary.data : "?");
 	str_free(&summary);
 	put_chain(&p->chain, out);
 	put_waits(p, colour, out);
@@ -204,8 +234,8 @@ static json_t *chain_json(const struct wait_chain *c)
 		const struct chain_link *l = &c->links.v[i];
 
 		json_array_append_new(array, json_pack("{s:i, s:i, s:o, s:s, s:o, s:o}", "pid", (int)l->pid, "tid", (int)l->tid, "name",
-						       text_json(l->comm), "kind", chain_kind_names[l->kind], "text", text_json(l->words),
-						       "role", text_json(l->role)));
+						       json_text(l->comm), "kind", chain_kind_names[l->kind], "text", json_text(l->words),
+						       "role", json_text(l->role)));
 	}
 	return array;
 }
@@ -217,8 +247,8 @@ static json_t *waits_json_of(const struct program_waits *p)
 	for (size_t i = 0; i < p->waits.n; i++) {
 		const struct program_wait *w = &p->waits.v[i];
 
-		json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:b}", "feature", w->feature->name, "now", number_json(w->now),
-						       "p50", number_json(w->p50), "p90", number_json(w->p90), "unusual", w->unusual));
+		json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:b}", "feature", w->feature->name, "now", json_number(w->now),
+						       "p50", json_number(w->p50), "p90", json_number(w->p90), "unusual", w->unusual));
 	}
 	return array;
 }
@@ -228,7 +258,7 @@ static json_t *functions_json(const struct held_in *held)
 	json_t *array = held ? json_array() : json_null();
 
 	for (size_t i = 0; held && i < held->n; i++)
-		json_array_append_new(array, text_json(held->functions[i]));
+		json_array_append_new(array, json_text(held->functions[i]));
 	return array;
 }
 
@@ -243,13 +273,14 @@ static json_t *events_json(const struct program_waits *p)
 
 		if (!counts(p, c))
 			continue;
-		via_words(p->timeline, &p->by_process, c, how, sizeof(how));
+		waits_via(p->timeline, &p->by_process, c, how, sizeof(how));
 		json_array_append_new(
-			array, json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "wait", wait_name(c->wait), "ns", (json_int_t)c->ns, "culprit_kind",
+			array, json_pack("{s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "wait", wait_for_name(c->wait), "ns", (json_int_t)c->ns, "held_ns",
+					 (json_int_t)blame_held(&p->by_process, c), "culprit_kind",
 					 waits_culprit_name(c->culprit), "culprit_text",
-					 text_json(waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who))), "culprit",
+					 json_text(waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who))), "culprit",
 					 task ? waits_who_json(p->timeline, &p->by_process, c->id) : json_null(), "via",
-					 waits_who_json(p->timeline, &p->by_process, c->via), "how", text_json(how[0] ? how : NULL),
+					 waits_who_json(p->timeline, &p->by_process, c->via), "how", json_text(how[0] ? how : NULL),
 					 "held_in", functions_json(held_in_of(p, c))));
 	}
 	return array;
@@ -264,8 +295,8 @@ int why_program_json(const struct program_waits *p, FILE *out)
 
 	for (size_t i = 0; i < p->pids.n; i++)
 		json_array_append_new(pids, json_integer((json_int_t)p->pids.v[i]));
-	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "schema", "whyslow.program/1", "at", moment_json(p->at), "name",
-			 text_json(p->name), "pids", pids, "slow", slow, "summary", text_json(summary.data), "chain", chain_json(&p->chain),
+	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
+			 json_text(p->name), "pids", pids, "slow", slow, "summary", json_text(summary.data), "chain", chain_json(&p->chain),
 			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p), "events", events_json(p));
 	str_free(&summary);
 	return json_print(root, JSON_INDENT(1), out);

@@ -11,27 +11,28 @@
 #include "view/why/why.h"
 
 #define SIMILAR_SHOWN 3
+#define SUREST 99 /* %: more than the lab can tell */
 #define SAYS_SOMETHING 0.005 /* of a weight: less is printed as 0 */
 
 static void put_feature(const struct deviation *f, FILE *out)
 {
 	char now[32], usual[32], spread[32], since[40], spark[SPARKLINE_SIZE];
 
-	fprintf(out, "     %-20s %10s", f->feature->name, format_value(f->feature, f->observed, now, sizeof(now)));
+	fprintf(out, "     %-20s %10s", f->feature->name, feature_format(f->feature, f->observed, now, sizeof(now)));
 	if (isnan(f->usual))
 		fprintf(out, "   %-30s", "no past to compare with");
 	else if (f->flags & FINDING_NEW)
 		fprintf(out, "   %-30s", "was not running before");
 	else
-		fprintf(out, "   normally %8s +- %-9s", format_value(f->feature, f->usual, usual, sizeof(usual)),
-			format_value(f->feature, f->spread, spread, sizeof(spread)));
+		fprintf(out, "   normally %8s +- %-9s", feature_format(f->feature, f->usual, usual, sizeof(usual)),
+			feature_format(f->feature, f->spread, spread, sizeof(spread)));
 	fprintf(out, " %s", plot_sparkline(f->spark, spark));
 	if (f->flags & FINDING_LEFT_ONLY_VALUE)
 		fputs("  was constant until now", out);
-	else if (f->flags & FINDING_HIGHEST)
+	else if ((f->flags & FINDING_HIGHEST) && !(f->flags & FINDING_NEW)) /* of a new program everything is */
 		fputs("  highest in the window", out);
 	if (f->since)
-		fprintf(out, "  since %s", format_local(f->since, since, sizeof(since)) + 15);
+		fprintf(out, "  since %s", clock_format_local(f->since, since, sizeof(since)) + 15);
 	fputc('\n', out);
 }
 
@@ -65,9 +66,16 @@ static bool is_explained(const struct answer *a)
 	return a->slow && a->ranking.added > 0 && !isnan(a->ranking.unexplained);
 }
 
+static bool is_vague(const struct explained *e)
+{
+	return e->high - e->low > EXPLAINED_VAGUE;
+}
+
 static void put_explained(const struct explained *e, FILE *out)
 {
-	if (!isnan(e->share))
+	if (is_vague(e))
+		fputs("     how much of the additional waiting of other programs it explains is not known\n", out);
+	else if (!isnan(e->share))
 		fprintf(out, "     explains %.0f %% (%.0f-%.0f %%) of the additional waiting of other programs\n", 100 * e->share, 100 * e->low, 100 * e->high);
 }
 
@@ -82,7 +90,13 @@ static void put_factors(const struct suspect *s, FILE *out)
 	}
 }
 
-/* What is on no one's account, and what is the hypervisor's. */
+/* What no program causes is as vague as what the first suspect causes. */
+static bool rest_is_known(const struct ranking *r)
+{
+	return !r->suspects.n || !is_vague(&r->suspects.v[0].explains);
+}
+
+/* The additional waiting, and what of it no listed program causes. */
 static void put_unexplained(const struct answer *a, FILE *out)
 {
 	const struct ranking *r = &a->ranking;
@@ -94,15 +108,17 @@ static void put_unexplained(const struct answer *a, FILE *out)
 		fprintf(out, "; CPU time that the host took away explains %.0f %%", 100 * r->stolen);
 	if (r->slowed >= 0.01)
 		fprintf(out, "; cores that are too hot and run slower explain %.0f %%", 100 * r->slowed);
-	fprintf(out, "; %.0f %% is unexplained.\n", 100 * r->unexplained);
+	if (rest_is_known(r))
+		fprintf(out, "; %.0f %% is unexplained", 100 * r->unexplained);
+	fputs(".\n", out);
 }
 
 static void put_suspect(const struct suspect *s, unsigned rank, bool explained, const struct why_text_options *o, FILE *out)
 {
 	fprintf(out, "\n %2u. %s", rank, bold(o->colour));
 	put_who(s, out);
-	fprintf(out, "%s   score %.3g", plain(o->colour), s->score);
-	if (s->probability > 0)
+	fprintf(out, "%s   score %.3g", bold_off(o->colour), s->score);
+	if (o->evidence && s->probability > 0) /* the confidence is the other number */
 		fprintf(out, ", probability %.0f %%", 100 * s->probability);
 	if (!isnan(s->share))
 		fprintf(out, ", %.0f %% of what all used", 100 * s->share);
@@ -178,7 +194,7 @@ static void put_wait(const struct deviation *f, FILE *out)
 			fprintf(out, "%.1f threads on average %s", f->observed / 1e9, waits[i].did);
 		return;
 	}
-	fprintf(out, "%s %s", f->feature->help, format_value(f->feature, f->observed, now, sizeof(now)));
+	fprintf(out, "%s %s", f->feature->help, feature_format(f->feature, f->observed, now, sizeof(now)));
 }
 
 static void put_victims(const struct answer *a, FILE *out)
@@ -211,7 +227,7 @@ static void put_similar(const struct answer *a, FILE *out)
 	for (size_t i = 0; i < a->similar.n && i < SIMILAR_SHOWN; i++) {
 		const struct earlier *e = &a->similar.v[i];
 
-		fprintf(out, "   mark %" PRId64 ", %s", e->mark, format_local(e->wall, at, sizeof(at)));
+		fprintf(out, "   mark %" PRId64 ", %s", e->mark, clock_format_local(e->wall, at, sizeof(at)));
 		if (e->note)
 			fprintf(out, " '%s'", e->note);
 		fprintf(out, ": %s%s%s\n", e->what, e->feedback ? ", your feedback: " : "", e->feedback ? e->feedback : "");
@@ -222,13 +238,13 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 {
 	char at[40], span[32];
 
-	fprintf(out, "%s%s%s\n", bold(o->colour), a->summary, plain(o->colour));
-	fprintf(out, "Asked about %s", format_local(a->at, at, sizeof(at)));
+	fprintf(out, "%s%s%s\n", bold(o->colour), a->summary, bold_off(o->colour));
+	fprintf(out, "Asked about %s", clock_format_local(a->at, at, sizeof(at)));
 	if (a->has_history)
-		fprintf(out, ", compared with the %s before", format_span(a->window_end - a->window_start, span, sizeof(span)));
+		fprintf(out, ", compared with the %s before", clock_format_span(a->window_end - a->window_start, span, sizeof(span)));
 	fputs(".\n", out);
 	if (!isnan(a->confidence))
-		fprintf(out, "Confidence: %.0f %%.\n", 100 * a->confidence);
+		fprintf(out, "Confidence: %.0f %%.\n", fmin(SUREST, 100 * a->confidence));
 	put_pressure(a, out);
 	put_unexplained(a, out);
 	for (size_t i = 0; i < a->remarks.n; i++)

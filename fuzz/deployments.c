@@ -1,0 +1,18 @@
+#include <stdlib.h>
+
+#include "fuzz/target.h"
+#include "source/span/deployments.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	struct deployments d = {};
+	char *error = NULL;
+
+	if (deployments_parse("input", (const char *)bytes, n, 1790000000000000000, &d, &error) == 0)
+		deployments_sort(&d);
+	else if (d.list.n) /* all of them, or none */
+		abort();
+	deployments_free(&d);
+	free(error);
+	return 0;
+}

@@ -1,0 +1,296 @@
+#include "analysis/fleet/fleet-baseline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static int add_range(struct fleet_baseline_rows *u, uint32_t first, uint32_t end)
+{
+	if (end <= first)
+		return 0;
+	u->n += end - first;
+	return VEC_PUSH(u->ranges, (struct row_range){first, end - first});
+}
+
+/* Cuts one span of time out of all ranges. */
+static int cut(struct fleet_baseline_rows *u, const struct fleet_server *s, struct fleet_span span)
+{
+	uint32_t first, n = fleet_rows(s, span.from, span.to, &first);
+	size_t before = u->ranges.n;
+	struct row_range range;
+	int r = 0;
+
+	if (!n)
+		return 0;
+	u->n = 0;
+	for (size_t i = 0; i < before && r == 0; i++) {
+		range = u->ranges.v[i];
+		r = add_range(u, range.first, range.first + range.n < first ? range.first + range.n : first);
+		if (r == 0)
+			r = add_range(u, range.first > first + n ? range.first : first + n, range.first + range.n);
+	}
+	memmove(u->ranges.v, u->ranges.v + before, (u->ranges.n - before) * sizeof(*u->ranges.v));
+	u->ranges.n -= before;
+	return r;
+}
+
+/* Blocks as long as the window; shorter ones where fewer than USUAL_BLOCKS_MIN would fit. */
+static void divide(struct fleet_baseline_rows *u, uint32_t window_rows)
+{
+	u->block = window_rows ? window_rows : 1;
+	if (u->n / u->block < USUAL_BLOCKS_MIN)
+		u->block = u->n / USUAL_BLOCKS_MIN ? u->n / USUAL_BLOCKS_MIN : 1;
+	u->blocks = 0;
+	for (size_t i = 0; i < u->ranges.n; i++)
+		u->blocks += u->ranges.v[i].n / u->block;
+	if (u->blocks || !u->ranges.n)
+		return;
+	for (size_t i = 0; i < u->ranges.n; i++) /* stretches between gaps may all be shorter than a block */
+		u->block = u->ranges.v[i].n < u->block ? u->ranges.v[i].n : u->block;
+	for (size_t i = 0; i < u->ranges.n; i++)
+		u->blocks += u->ranges.v[i].n / u->block;
+}
+
+int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_question *q, uint32_t window_rows, struct fleet_baseline_rows *ret)
+{
+	struct fleet_baseline_rows u = {};
+	uint32_t first, n = fleet_rows(s, q->usual.from, q->usual.to, &first);
+	int r = add_range(&u, first, first + n);
+
+	if (r == 0 && !q->reference)
+		r = cut(&u, s, q->window);
+	for (size_t i = 0; i < q->n_left_out && r == 0; i++)
+		r = cut(&u, s, q->left_out[i]);
+	if (r < 0) {
+		VEC_FREE(u.ranges);
+		return r;
+	}
+	divide(&u, window_rows);
+	*ret = u;
+	return 0;
+}
+
+/* The three measures of n values, of which `before` precedes the first (NaN = nothing does). */
+struct measured {
+	double mean, peak, jump, farthest;
+	uint32_t n;
+};
+
+static struct measured measure(const float *v, uint32_t n, double median, double before)
+{
+	struct measured m = {.farthest = NAN};
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		double x = (double)v[i], away = fabs(x - median), step = fabs(x - before);
+
+		before = x;
+		if (isnan(x))
+			continue;
+		sum += x;
+		m.n++;
+		if (away > m.peak || m.n == 1) {
+			m.peak = away;
+			m.farthest = x;
+		}
+		if (step > m.jump)
+			m.jump = step;
+	}
+	m.mean = m.n ? sum / m.n : NAN;
+	return m;
+}
+
+struct squares {
+	double shift, peak, jump;
+	uint32_t n;
+};
+
+static void add_block(struct squares *s, const struct measured *m, double mean)
+{
+	double shift = fabs(m->mean - mean);
+
+	if (!m->n)
+		return;
+	s->shift += shift * shift;
+	s->peak += m->peak * m->peak;
+	s->jump += m->jump * m->jump;
+	s->n++;
+}
+
+static double floored(double squares, uint32_t n, double floor)
+{
+	double rms = n ? sqrt(squares / n) : 0;
+
+	return rms > floor ? rms : floor;
+}
+
+static int find_level(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room, struct fleet_baseline *u)
+{
+	struct piece few[8] = {}, *pieces = rows->ranges.n <= 8 ? few : malloc(rows->ranges.n * sizeof(*pieces));
+	struct column_moments m;
+
+	if (!pieces)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->ranges.n; i++)
+		pieces[i] = (struct piece){v + rows->ranges.v[i].first, rows->ranges.v[i].n};
+	column_moments_of(pieces, rows->ranges.n, &m);
+	u->median = columns_median(pieces, rows->ranges.n, room);
+	u->mean = m.mean;
+	u->least = (double)m.min;
+	u->most = (double)m.max;
+	u->n = (uint32_t)m.n;
+	if (pieces != few)
+		free(pieces);
+	return m.n < 3 ? -ENODATA : 0;
+}
+
+typedef void block_fn(void *data, const struct measured *m);
+
+static void each_block(const float *v, const struct fleet_baseline_rows *rows, double median, block_fn *fn,
+		       void *data)
+{
+	for (size_t i = 0; i < rows->ranges.n; i++) {
+		const struct row_range *range = &rows->ranges.v[i];
+
+		for (uint32_t k = 0; k + rows->block <= range->n; k += rows->block) {
+			const float *begin = v + range->first + k;
+			struct measured m = measure(begin, rows->block, median, k ? (double)begin[-1] : NAN);
+
+			fn(data, &m);
+		}
+	}
+}
+
+struct find {
+	struct squares sums;
+	double mean;
+};
+
+static void add_to_sums(void *data, const struct measured *m)
+{
+	struct find *f = data;
+
+	add_block(&f->sums, m, f->mean);
+}
+
+int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room,
+			struct fleet_baseline *ret)
+{
+	struct find f = {};
+	struct fleet_baseline u;
+	double floor;
+	int r = find_level(v, rows, room, &u);
+
+	if (r < 0)
+		return r;
+	f.mean = u.mean;
+	each_block(v, rows, u.median, add_to_sums, &f);
+	floor = USUAL_FLOOR * fabs(u.median);
+	u.shift = floored(f.sums.shift, f.sums.n, floor);
+	u.peak = floored(f.sums.peak, f.sums.n, floor);
+	u.jump = floored(f.sums.jump, f.sums.n, floor);
+	*ret = u;
+	return 0;
+}
+
+struct scores {
+	const struct fleet_baseline *u;
+	float *next;
+};
+
+static void put_score(void *data, const struct measured *m)
+{
+	struct scores *s = data;
+
+	*s->next++ =
+		m->n ? (float)fleet_baseline_score(s->u, fabs(m->mean - s->u->mean), m->peak, m->jump) : NAN;
+}
+
+void fleet_baseline_block_scores(const struct fleet_baseline *u, const float *v,
+				 const struct fleet_baseline_rows *rows, float *scores)
+{
+	struct scores s = {u, scores};
+
+	each_block(v, rows, u->median, put_score, &s);
+}
+
+int fleet_baseline_rows_halve(const struct fleet_baseline_rows *rows, struct fleet_baseline_rows ret[2])
+{
+	uint32_t left = rows->blocks / 2; /* of the earlier half */
+	int r = 0;
+
+	ret[0] = ret[1] = (struct fleet_baseline_rows){.block = rows->block};
+	ret[0].blocks = left;
+	ret[1].blocks = rows->blocks - left;
+	for (size_t i = 0; i < rows->ranges.n && r == 0; i++) {
+		const struct row_range *range = &rows->ranges.v[i];
+		uint32_t blocks = range->n / rows->block, early = blocks < left ? blocks : left;
+		uint32_t split = range->first + early * rows->block;
+
+		left -= early;
+		r = add_range(&ret[0], range->first, split);
+		if (r == 0)
+			r = add_range(&ret[1], split, range->first + range->n);
+	}
+	return r;
+}
+
+/* Without any spread and around 0 there is no scale: then any change is as large as can be. */
+static double ratio(double value, double usual)
+{
+	if (!(value > 0))
+		return 0;
+	return value < usual * USUAL_RATIO_MAX ? value / usual : USUAL_RATIO_MAX;
+}
+
+double fleet_baseline_score(const struct fleet_baseline *u, double shift, double peak, double jump)
+{
+	return log1p(ratio(shift, u->shift)) + log1p(ratio(peak, u->peak)) + log1p(ratio(jump, u->jump));
+}
+
+/* When it first went half as far as it went. */
+static int64_t find_since(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
+			  const struct measured *m)
+{
+	for (uint32_t i = first; i < first + n; i++)
+		if (fabs((double)v[i] - u->median) >= m->peak / 2)
+			return s->time[i];
+	return 0;
+}
+
+static unsigned find_flags(const struct fleet_baseline *u, const float *v, uint32_t first, uint32_t n, const struct measured *m)
+{
+	unsigned flags = m->farthest > u->median ? FLEET_HIGHER : m->farthest < u->median ? FLEET_LOWER : 0;
+	bool above = true, below = true;
+
+	for (uint32_t i = first; i < first + n; i++) {
+		above &= !((double)v[i] <= u->most);
+		below &= !((double)v[i] >= u->least);
+	}
+	if (u->least == u->most && m->peak > 0)
+		flags |= FLEET_LEFT_ONLY_VALUE;
+	if ((above || below) && m->jump < m->peak / 2)
+		flags |= FLEET_REGIME_DIFFERS;
+	return flags;
+}
+
+int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
+		  struct fleet_finding *ret)
+{
+	struct measured m = measure(v + first, n, u->median, first ? (double)v[first - 1] : NAN);
+	double shift = fabs(m.mean - u->mean);
+
+	if (!m.n)
+		return -ENODATA;
+	ret->shift = ratio(shift, u->shift);
+	ret->peak = ratio(m.peak, u->peak);
+	ret->jump = ratio(m.jump, u->jump);
+	ret->score = fleet_baseline_score(u, shift, m.peak, m.jump);
+	ret->observed = ret->shift >= ret->peak ? m.mean : m.farthest;
+	ret->usual = u->median;
+	ret->spread = u->peak;
+	ret->n = u->n;
+	ret->flags |= find_flags(u, v, first, n, &m);
+	ret->since = find_since(u, s, v, first, n, &m);
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* What is usual for a window of a series: the default comparison's measure.
+ *
+ * Three things a fault may do are measured of a window of n rows: how far its mean lies from the usual mean (shift), how
+ * far its farthest value lies from the usual median (peak), and its largest step from row to row (jump). The same is
+ * measured of every n rows of the usual time; the root mean square of those is what such a window usually has. The score is
+ *
+ *     ln(1 + shift / usual shift) + ln(1 + peak / usual peak) + ln(1 + jump / usual jump)
+ *
+ * two-sided, without a unit, and the same formula for all data. No usual value is taken as smaller than 0.5 % of the
+ * median's magnitude (what a person would not call a change), no ratio as larger than 1000 (beyond, more is not more).
+ * docs/decisions/0008-one-fusion.md has the measurements.
+ */
+#pragma once
+
+#include "base/data/vec.h"
+#include "model/fleet/fleet-finding.h"
+#include "stat/columns.h"
+
+#define USUAL_FLOOR	0.005
+#define USUAL_RATIO_MAX 1000
+#define USUAL_BLOCKS_MIN 4 /* fewer windows of the usual time: they are made shorter */
+
+struct row_range {
+	uint32_t first, n;
+};
+
+/* The rows of a server in `usual`, without the window and what is left out. */
+struct fleet_baseline_rows {
+	VEC(struct row_range) ranges;
+	uint32_t n;	/* rows in all */
+	uint32_t block; /* rows of a block */
+	uint32_t blocks;
+};
+int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_question *q, uint32_t window_rows, struct fleet_baseline_rows *ret);
+
+/* A window against what is usual. */
+struct fleet_baseline {
+	double median, mean, least, most; /* of the usual time */
+	double shift, peak, jump;	  /* usual ones, floored */
+	uint32_t n;			  /* values */
+};
+/* v: the server's column. 0, -ENODATA (fewer than three values). */
+int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room,
+			struct fleet_baseline *ret);
+/* The score of each of rows->blocks blocks, NaN where it has no values. */
+void fleet_baseline_block_scores(const struct fleet_baseline *u, const float *v,
+				 const struct fleet_baseline_rows *rows, float *scores);
+/* The earlier and the later half of the blocks. 0 or -ENOMEM; the caller frees the ranges in either case. */
+int fleet_baseline_rows_halve(const struct fleet_baseline_rows *rows, struct fleet_baseline_rows ret[2]);
+
+/* Fills score, shift, peak, jump (as multiples of the usual), observed, usual, spread, flags and since of *ret.
+ * v: the server's column, with rows [first, first + n) in the window. -ENODATA: no value in the window. */
+int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
+		  struct fleet_finding *ret);
+double fleet_baseline_score(const struct fleet_baseline *u, double shift, double peak, double jump);

@@ -1,0 +1,332 @@
+#include "analysis/span/span-slow.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/span/span-division.h"
+#include "base/data/cleanup.h"
+#include "stat/welch.h"
+
+#define TELLING .9 /* of the variance within kinds is what an attribute leaves, at most, that tells durations apart */
+
+struct request {
+	double log; /* of ns; then without the mean of its kind */
+	double weight;
+};
+
+/* Weights of both sides, and of what is counted of them. */
+struct kind_sums {
+	double sum, squares, weight; /* of logarithms */
+	double of[2], of_square[2], beyond[2];
+	double ratios[2], ratio_squares[2];
+};
+
+struct sorting {
+	struct division d;
+	VEC(struct request) requests; /* as d.rows */
+	VEC(struct kind_sums) kinds;
+};
+
+static void sorting_free(struct sorting *s)
+{
+	division_free(&s->d);
+	VEC_FREE(s->requests);
+	VEC_FREE(s->kinds);
+}
+
+static int add_side(struct sorting *s, const struct forest *f, const struct forest_group *g, int side)
+{
+	for (size_t i = 0; i < g->requests.n; i++) {
+		const struct sampled_request *r = &g->requests.v[i];
+		struct request one = {log(fmax((double)r->duration, 1)), forest_request_weight(f, r)};
+
+		if (division_add(&s->d, r->set, side) < 0 || VEC_PUSH(s->requests, one) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int sum_kinds(struct sorting *s, const uint32_t *strata, size_t n)
+{
+	s->kinds.n = 0;
+	while (s->kinds.n < n)
+		if (VEC_PUSH(s->kinds, (struct kind_sums){}) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < s->requests.n; i++) {
+		const struct request *r = &s->requests.v[i];
+		struct kind_sums *k = &s->kinds.v[strata[i]];
+		int side = s->d.rows.v[i].side;
+
+		k->sum += r->weight * r->log;
+		k->squares += r->weight * r->log * r->log;
+		k->weight += r->weight;
+		k->of[side] += r->weight;
+		k->of_square[side] += r->weight * r->weight;
+	}
+	return 0;
+}
+
+/* The variance of the logarithms within kinds; NaN where the sides have too few kinds in common. */
+static double variance_within(const struct sorting *s)
+{
+	double left = 0, weight = 0, all = 0, known = 0;
+
+	for (size_t i = 0; i < s->kinds.n; i++) {
+		const struct kind_sums *k = &s->kinds.v[i];
+
+		left += k->squares - k->sum * k->sum / k->weight;
+		weight += k->weight;
+		all += k->of[1];
+		known += k->of[0] > 0 ? k->of[1] : 0;
+	}
+	if (s->requests.n <= s->kinds.n || known < DIVISION_KNOWN * all)
+		return NAN;
+	return left / weight * (double)s->requests.n / (double)(s->requests.n - s->kinds.n);
+}
+
+static int take_key(struct sorting *s, uint32_t key, struct span_slow *ret)
+{
+	ret->keys[ret->n_keys++] = key;
+	return division_take(&s->d, key) < 0 ? -ENOMEM : 1;
+}
+
+/* Schwarz's criterion (1978): so that of few requests an attribute of many values does not explain everything. */
+static double cost_of(const struct sorting *s, double variance)
+{
+	double n = (double)s->requests.n, kinds = (double)s->kinds.n;
+
+	return n * log(variance * (n - kinds) / n) + kinds * log(n);
+}
+
+/* Divides kinds by the attribute that tells durations apart best; *variance and *cost by now. 1 = divided, 0 = none does, -ENOMEM. */
+static int divide(struct sorting *s, uint32_t *strata, double *variance, double *cost, struct span_slow *ret)
+{
+	double before = *variance;
+	uint32_t best = 0;
+
+	for (size_t k = 0; k < s->d.keys.n; k++) {
+		int64_t n = division_by(&s->d, s->d.keys.v[k], strata);
+		double left;
+
+		if (n < 0 || (n > 1 && n <= DIVISION_MOST && sum_kinds(s, strata, (size_t)n) < 0))
+			return -ENOMEM;
+		left = n > 1 && n <= DIVISION_MOST ? variance_within(s) : NAN;
+		if (!(left < TELLING * before) || cost_of(s, left) >= *cost)
+			continue;
+		*cost = cost_of(s, left);
+		*variance = left;
+		best = s->d.keys.v[k];
+	}
+	return best ? take_key(s, best, ret) : 0;
+}
+
+static int find_kinds(struct sorting *s, const uint32_t *keys, size_t n_keys, struct span_slow *ret)
+{
+	_cleanup_free_ uint32_t *strata = calloc(s->requests.n + 1, sizeof(*strata));
+	double variance, cost;
+	int r = strata ? 1 : -ENOMEM;
+
+	for (size_t k = 0; r > 0 && k < n_keys; k++)
+		r = take_key(s, keys[k], ret);
+	r = r > 0 ? sum_kinds(s, strata, division_taken(&s->d, strata)) : r;
+	if (r < 0)
+		return r;
+	variance = variance_within(s);
+	cost = cost_of(s, variance);
+	r = !isnan(variance);
+	while (r > 0 && ret->n_keys < SLOW_KEYS)
+		r = divide(s, strata, &variance, &cost, ret);
+	return r < 0 ? r : sum_kinds(s, strata, division_taken(&s->d, strata));
+}
+
+/* Kish's effective number of requests. */
+static double effective(const struct kind_sums *k, int side)
+{
+	return k->of[side] * k->of[side] / k->of_square[side];
+}
+
+static void sum_ratios(struct sorting *s)
+{
+	for (size_t i = 0; i < s->requests.n; i++) {
+		const struct request *r = &s->requests.v[i];
+		const struct division_row *row = &s->d.rows.v[i];
+		double ratio = fmin(exp(r->log), SLOW_MOST);
+
+		s->kinds.v[row->stratum].ratios[row->side] += r->weight * ratio;
+		s->kinds.v[row->stratum].ratio_squares[row->side] += r->weight * ratio * ratio;
+	}
+}
+
+/* Kinds by the inverse of the variance of their differences, as if it were the same for all requests (Cochran, 1954). */
+static void find_shift(struct sorting *s, struct span_slow *ret)
+{
+	double sum = 0, weight = 0, squares = 0, freedom = 0, level = 0;
+
+	sum_ratios(s);
+	for (size_t i = 0; i < s->kinds.n; i++) {
+		const struct kind_sums *k = &s->kinds.v[i];
+		double mean[2], of_kind;
+
+		if (!(k->of[0] > 0) || !(k->of[1] > 0))
+			continue;
+		for (int side = 0; side < 2; side++) {
+			mean[side] = k->ratios[side] / k->of[side];
+			squares += effective(k, side) * (k->ratio_squares[side] / k->of[side] - mean[side] * mean[side]);
+			freedom += effective(k, side) - 1;
+		}
+		of_kind = 1 / (1 / effective(k, 0) + 1 / effective(k, 1));
+		sum += of_kind * (mean[1] - mean[0]);
+		level += of_kind * mean[0];
+		weight += of_kind;
+	}
+	ret->shift = freedom > 0 ? sum / level : NAN;
+	ret->shift_error = freedom > 0 ? sqrt(squares / freedom * weight) / level : NAN;
+}
+
+static int by_log(const void *a, const void *b)
+{
+	const struct request *x = a, *y = b;
+
+	return x->log < y->log ? -1 : x->log > y->log;
+}
+
+/* The values with a share of the weight at or below them; sorts. */
+static void find_quantiles(struct request *v, size_t n, double ret[SLOW_QUANTILES])
+{
+	static const double shares[SLOW_QUANTILES] = {.95, .967, .978, .985, .99};
+	double all = 0, sum = 0;
+	size_t i = 0;
+
+	qsort(v, n, sizeof(*v), by_log);
+	for (size_t k = 0; k < n; k++)
+		all += v[k].weight;
+	for (size_t q = 0; q < SLOW_QUANTILES; q++) {
+		while (i < n - 1 && sum + v[i].weight < shares[q] * all)
+			sum += v[i++].weight;
+		ret[q] = v[i].log;
+	}
+}
+
+static void count_beyond(struct sorting *s, double from, double least, struct span_slow_share *ret)
+{
+	for (size_t i = 0; i < s->kinds.n; i++)
+		s->kinds.v[i].beyond[0] = s->kinds.v[i].beyond[1] = 0;
+	for (size_t i = 0; i < s->requests.n; i++) {
+		const struct division_row *row = &s->d.rows.v[i];
+
+		if (s->requests.v[i].log > from + (row->side ? log1p(least) : 0))
+			s->kinds.v[row->stratum].beyond[row->side] += s->requests.v[i].weight;
+	}
+	*ret = (struct span_slow_share){.times = exp(from)};
+	for (size_t i = 0; i < s->kinds.n; i++) {
+		const struct kind_sums *k = &s->kinds.v[i];
+		double n[2], x[2];
+
+		if (!(k->of[0] > 0) || !(k->of[1] > 0))
+			continue;
+		for (int side = 0; side < 2; side++) {
+			n[side] = effective(k, side);
+			x[side] = n[side] * k->beyond[side] / k->of[side];
+		}
+		ret->after += x[1];
+		ret->usual += x[0] / n[0] * n[1];
+		ret->all += x[0] + x[1];
+		ret->expected += (x[0] + x[1]) * n[1] / (n[0] + n[1]);
+	}
+}
+
+static void center(struct sorting *s)
+{
+	for (size_t i = 0; i < s->requests.n; i++) {
+		const struct kind_sums *k = &s->kinds.v[s->d.rows.v[i].stratum];
+
+		s->requests.v[i].log -= k->sum / k->weight;
+	}
+}
+
+static int count_slow(struct sorting *s, double least, struct span_slow *ret)
+{
+	_cleanup_free_ struct request *sorted = calloc(s->requests.n + 1, sizeof(*sorted));
+	double quantiles[SLOW_QUANTILES];
+
+	if (!sorted)
+		return -ENOMEM;
+	memcpy(sorted, s->requests.v, s->requests.n * sizeof(*sorted));
+	find_quantiles(sorted, s->requests.n, quantiles);
+	for (size_t q = 0; q < SLOW_QUANTILES; q++)
+		count_beyond(s, quantiles[q], least, &ret->at[q]);
+	for (size_t i = 0; i < s->kinds.n; i++) {
+		const struct kind_sums *k = &s->kinds.v[i];
+
+		ret->requests += k->of[0] > 0 && k->of[1] > 0 ? effective(k, 1) : 0;
+	}
+	return 0;
+}
+
+int span_slow_find(const struct forest *f, const struct forest_group *before, const struct forest_group *after, const uint32_t *keys, size_t n_keys,
+		   double least, struct span_slow *ret)
+{
+	struct sorting s = {.d.names = f->names};
+	int r = add_side(&s, f, before, 0);
+
+	*ret = (struct span_slow){.shift = NAN, .shift_error = NAN};
+	if (r == 0)
+		r = add_side(&s, f, after, 1);
+	if (r == 0 && s.requests.n)
+		r = find_kinds(&s, keys, n_keys, ret);
+	if (r == 0 && s.requests.n) {
+		center(&s);
+		find_shift(&s, ret);
+		r = count_slow(&s, least, ret);
+	}
+	span_slow_judge(ret);
+	sorting_free(&s);
+	return r;
+}
+
+/* By the inverse of the squared errors. */
+static void add_shift(struct span_slow *s, const struct span_slow *part)
+{
+	double own = s->shift_error > 0 ? 1 / (s->shift_error * s->shift_error) : 0, other = 1 / (part->shift_error * part->shift_error);
+
+	if (!(part->shift_error > 0))
+		return;
+	s->shift = ((own ? own * s->shift : 0) + other * part->shift) / (own + other);
+	s->shift_error = 1 / sqrt(own + other);
+}
+
+void span_slow_add(struct span_slow *s, const struct span_slow *part)
+{
+	for (size_t q = 0; q < SLOW_QUANTILES; q++) {
+		struct span_slow_share *sum = &s->at[q];
+		const struct span_slow_share *add = &part->at[q];
+
+		sum->times = sum->all + add->all > 0 ? (sum->times * sum->all + add->times * add->all) / (sum->all + add->all) : 0;
+		sum->after += add->after;
+		sum->usual += add->usual;
+		sum->expected += add->expected;
+		sum->all += add->all;
+	}
+	s->requests += part->requests;
+	add_shift(s, part);
+}
+
+void span_slow_judge(struct span_slow *s)
+{
+	s->worst = SLOW_QUANTILES;
+	s->p = 1;
+	for (size_t q = 0; q < SLOW_QUANTILES; q++) {
+		const struct span_slow_share *x = &s->at[q];
+		double p;
+
+		if (x->after < SLOW_TIMES * x->usual || x->after < x->usual + SLOW_LEAST * s->requests || x->after < x->expected + 1)
+			continue;
+		p = SLOW_QUANTILES * welch_binomial_p(x->after, x->all, x->expected / x->all);
+		if (p >= s->p)
+			continue;
+		s->p = p;
+		s->worst = q;
+	}
+}

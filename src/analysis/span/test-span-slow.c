@@ -1,0 +1,150 @@
+/* Requests that are slow for their kind: counted by hand, not hidden by another kind, none where only the mix of kinds changed. */
+#include "analysis/span/span-slow.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/data/clock.h"
+#include "base/data/test.h"
+
+#define MS 1000000.
+
+static uint32_t text(struct names *names, const char *word)
+{
+	return names_text(names, word, strlen(word));
+}
+
+/* Duration of the i-th of n requests of a side, ms; *ret_tier may be changed from "small". */
+typedef double took(unsigned i, unsigned n, const char **ret_tier);
+
+static struct forest_group *add_side(struct forest *f, const char *version, unsigned n, took *of)
+{
+	const uint32_t none[FOREST_DIMENSIONS] = {};
+	struct attribute one = {text(f->names, "api"), text(f->names, version)};
+	struct forest_group *g = forest_group(f, forest_bucket(f, none, text(f->names, "api GET")), names_set(f->names, 0, &one, 1));
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *tier = "small";
+		double ms = of(i, n, &tier);
+		struct attribute attribute = {text(f->names, "tier"), text(f->names, tier)};
+		struct sampled_request r = {.high = text(f->names, version), .low = i * 0x9e3779b97f4a7c15ull, .duration = (int64_t)(ms * MS), .weight = SPAN_WEIGHT_ONE,
+					    .set = names_set(f->names, 0, &attribute, 1)};
+
+		assert_int_equal(forest_keep_request(f, g, &r), 0);
+	}
+	return g;
+}
+
+static struct span_slow compare(unsigned n_before, took *before, unsigned n_after, took *after)
+{
+	struct names *names = names_new();
+	struct forest f;
+	struct span_slow slow;
+
+	assert_int_equal(forest_init(&f, names, NS_PER_SEC), 0);
+	add_side(&f, "1", n_before, before);
+	add_side(&f, "2", n_after, after);
+	assert_int_equal(forest_finish(&f), 0);
+	assert_int_equal(span_slow_find(&f, &f.buckets.v[0].groups.v[0], &f.buckets.v[0].groups.v[1], NULL, 0, .05, &slow), 0);
+	forest_free(&f);
+	names_free(names);
+	return slow;
+}
+
+/* 10 ms, one in five is of another kind and takes ten times that. */
+static double calm(unsigned i, unsigned n, const char **ret_tier)
+{
+	(void)n;
+	*ret_tier = i % 5 ? "small" : "large";
+	return i % 5 ? 10 : 100;
+}
+
+static double mostly_large(unsigned i, unsigned n, const char **ret_tier)
+{
+	return calm(i % 2 ? i : 0, n, ret_tier);
+}
+
+/* One small one in twenty takes three times as long: far less than a large one. */
+static double some_slow(unsigned i, unsigned n, const char **ret_tier)
+{
+	return calm(i, n, ret_tier) * (i % 20 == 1 ? 3 : 1);
+}
+
+static double barely_slower(unsigned i, unsigned n, const char **ret_tier)
+{
+	return calm(i, n, ret_tier) * 1.04;
+}
+
+/* Durations vary; one request in ten takes twice as long. */
+static double varied(unsigned i, unsigned n, const char **ret_tier)
+{
+	return calm(i, n, ret_tier) * (1 + (i * 7919 % 1000) / 1000.);
+}
+
+static double some_twice(unsigned i, unsigned n, const char **ret_tier)
+{
+	return varied(i, n, ret_tier) * (i % 10 == 1 ? 2 : 1);
+}
+
+static void the_mean_within_kinds_rises_by_what_some_take(void **state)
+{
+	struct span_slow s = compare(4000, varied, 1000, some_twice);
+
+	(void)state;
+	assert_true(s.n_keys == 1 && fabs(s.shift - .1) < .03 && s.shift > 5 * s.shift_error);
+	s = compare(4000, varied, 1000, varied);
+	assert_true(fabs(s.shift) < 2 * s.shift_error && s.shift_error < .02);
+}
+
+static void what_other_kinds_hide_is_told(void **state)
+{
+	struct span_slow s = compare(2000, calm, 400, some_slow);
+	const struct span_slow_share *worst = span_slow_worst(&s);
+
+	(void)state;
+	assert_non_null(worst);
+	assert_true(s.requests == 400 && worst->after == 20 && worst->usual == 0 && worst->all == 20);
+	/* each of the twenty is the candidate's with the chance 400/2400 of small ones' 320/1920: 6^-20, of five quantiles */
+	assert_true(fabs(log(s.p) - (log(5) - 20 * log(6))) < 1e-6);
+	assert_true(worst->times > .9 && worst->times < 3);
+}
+
+static void another_mix_of_kinds_is_no_rise(void **state)
+{
+	struct span_slow s = compare(1000, calm, 1000, mostly_large);
+
+	(void)state;
+	assert_null(span_slow_worst(&s));
+	assert_true(s.p == 1);
+}
+
+static void what_is_tolerated_is_no_rise(void **state)
+{
+	struct span_slow s = compare(1000, calm, 1000, barely_slower);
+
+	(void)state;
+	assert_null(span_slow_worst(&s));
+}
+
+static void buckets_add_up(void **state)
+{
+	struct span_slow one = compare(2000, calm, 400, some_slow), both = {};
+
+	(void)state;
+	span_slow_add(&both, &one);
+	span_slow_add(&both, &one);
+	span_slow_judge(&both);
+	assert_true(span_slow_worst(&both)->after == 40 && both.requests == 800);
+	assert_true(fabs(log(both.p) - (log(5) - 40 * log(6))) < 1e-6);
+}
+
+static void of_nothing_nothing_is_told(void **state)
+{
+	struct span_slow s = compare(3, calm, 1, calm);
+
+	(void)state;
+	assert_null(span_slow_worst(&s));
+}
+
+RUN_TESTS(cmocka_unit_test(the_mean_within_kinds_rises_by_what_some_take), cmocka_unit_test(what_other_kinds_hide_is_told), cmocka_unit_test(another_mix_of_kinds_is_no_rise), cmocka_unit_test(what_is_tolerated_is_no_rise),
+	  cmocka_unit_test(buckets_add_up), cmocka_unit_test(of_nothing_nothing_is_told))

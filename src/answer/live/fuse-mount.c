@@ -1,0 +1,171 @@
+#include "answer/live/fuse-mount.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+
+#define LINE_MOST 4096 /* of mountinfo: two paths and options */
+#define PAGE	  4096
+
+static void close_folder(DIR **folder)
+{
+	if (*folder)
+		closedir(*folder);
+}
+
+/* --- the call's file --- */
+
+/* Which argument of a call is a path; those that are not here have a descriptor first. */
+static int path_argument(const char *call)
+{
+	static const struct {
+		const char *call;
+		int argument;
+	} calls[] = {
+		{"open", 0},	 {"stat", 0},	   {"lstat", 0},      {"access", 0},   {"execve", 0},	 {"mkdir", 0},	{"rmdir", 0},	{"unlink", 0},
+		{"rename", 0},	 {"readlink", 0},  {"truncate", 0},   {"chdir", 0},    {"creat", 0},	 {"chmod", 0},	{"statfs", 0},	{"openat", 1},
+		{"openat2", 1},	 {"newfstatat", 1}, {"statx", 1},     {"faccessat", 1}, {"faccessat2", 1}, {"mkdirat", 1}, {"unlinkat", 1}, {"renameat", 1},
+		{"renameat2", 1}, {"readlinkat", 1}, {"fchmodat", 1}, {"utimensat", 1}, {"linkat", 1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (strcmp(calls[i].call, call) == 0)
+			return calls[i].argument;
+	return -1;
+}
+
+/* To the end of its page at the most: what follows may not be there. */
+static bool read_text(const char *proc_root, unsigned pid, unsigned long long address, char *buf, size_t size)
+{
+	size_t n = PAGE - address % PAGE;
+	char first[PAGE];
+
+	if (!live_thread_memory(proc_root, pid, address, first, n))
+		return false;
+	n = n < size - 1 ? n : size - 1;
+	memcpy(buf, first, n);
+	buf[n] = '\0';
+	return *buf && strlen(buf) < n;
+}
+
+/* The path of its call, beginning at the root. */
+static bool find_path(const char *proc_root, const struct live_thread *t, int argument, char *buf, size_t size)
+{
+	char folder[FUSE_PLACE], text[FUSE_PLACE], fd[32] = "cwd";
+
+	if (!read_text(proc_root, t->pid, t->arguments[argument], text, sizeof(text)))
+		return false;
+	if (argument == 1 && (int)t->arguments[0] != AT_FDCWD)
+		snprintf(fd, sizeof(fd), "fd/%d", (int)t->arguments[0]);
+	if (*text == '/')
+		return (size_t)snprintf(buf, size, "%s", text) < size;
+	return live_link(proc_root, t->pid, fd, folder, sizeof(folder)) && (size_t)snprintf(buf, size, "%s/%s", folder, text) < size;
+}
+
+/* --- mounts --- */
+
+struct mount {
+	unsigned id, minor;
+	char place[FUSE_PLACE], type[FUSE_TYPE];
+};
+
+/* "52 27 0:41 / /home/me/album rw,nosuid,nodev,relatime - fuse.sshfs host:/pictures rw,user_id=0,group_id=0" */
+static bool parse_mount(const char *line, struct mount *m)
+{
+	const char *end = strstr(line, " - ");
+
+	return end && sscanf(line, "%u %*u %*u:%u %*s %255s", &m->id, &m->minor, m->place) == 3 && sscanf(end, " - %63s", m->type) == 1;
+}
+
+static bool is_fuse(const struct mount *m)
+{
+	return strcmp(m->type, "fuse") == 0 || strcmp(m->type, "fuseblk") == 0 || str_starts(m->type, "fuse.");
+}
+
+static bool is_below(const char *path, const char *place)
+{
+	size_t n = strlen(place);
+
+	return strncmp(path, place, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
+}
+
+/* The mount with that id (`path` NULL), or the last one of those that reach deepest towards the path. */
+static bool find_mount(const char *proc_root, unsigned pid, unsigned id, const char *path, struct mount *ret)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char file[300], line[LINE_MOST];
+	bool found = false;
+	struct mount m;
+
+	snprintf(file, sizeof(file), "%s/%u/mountinfo", proc_root, pid);
+	f = fopen(file, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!parse_mount(line, &m) || (path ? !is_below(path, m.place) || (found && strlen(m.place) < strlen(ret->place)) : m.id != id))
+			continue;
+		*ret = m;
+		found = true;
+	}
+	return found;
+}
+
+/* A number that a line of fdinfo has: "mnt_id:	24". */
+static bool fdinfo_number(const char *proc_root, unsigned pid, const char *fd, const char *key, unsigned *ret)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[300], line[256];
+	size_t n = strlen(key);
+
+	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc_root, pid, fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, key, n) == 0 && sscanf(line + n, ": %u", ret) == 1)
+			return true;
+	return false;
+}
+
+bool fuse_mount_find(const char *proc_root, const struct live_thread *t, struct fuse_mount *ret)
+{
+	int argument = t->call ? path_argument(t->call) : 0;
+	char path[2 * FUSE_PLACE], fd[24];
+	struct mount m;
+	unsigned id = 0;
+
+	snprintf(fd, sizeof(fd), "%llu", t->arguments[0]);
+	if (!t->call || !(argument >= 0 ? find_path(proc_root, t, argument, path, sizeof(path)) : fdinfo_number(proc_root, t->pid, fd, "mnt_id", &id)) ||
+	    !find_mount(proc_root, t->pid, id, argument >= 0 ? path : NULL, &m) || !is_fuse(&m))
+		return false;
+	*ret = (struct fuse_mount){.connection = m.minor};
+	snprintf(ret->type, sizeof(ret->type), "%s", str_starts(m.type, "fuse.") ? m.type + strlen("fuse.") : "");
+	memcpy(ret->place, m.place, sizeof(ret->place));
+	return true;
+}
+
+bool fuse_mount_is_served_by(const char *proc_root, const struct fuse_mount *m, unsigned pid)
+{
+	_cleanup_(close_folder) DIR *dir = NULL;
+	const struct dirent *e;
+	bool is_known = false;
+	struct live_thread t;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%u/fdinfo", proc_root, pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		unsigned connection;
+
+		if (!isdigit((unsigned char)*e->d_name) || !fdinfo_number(proc_root, pid, e->d_name, "fuse_connection", &connection))
+			continue;
+		if (connection == m->connection)
+			return true;
+		is_known = true;
+	}
+	return !is_known && live_thread_read(proc_root, pid, pid, &t) == 0 && strcmp(t.comm, m->type) == 0;
+}

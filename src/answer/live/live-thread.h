@@ -1,0 +1,39 @@
+/* A thread as /proc tells of it at this moment. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LIVE_ARGUMENTS	3
+#define LIVE_FILES_MAX	32 /* of one poll or epoll: an event loop that has more open waits for no certain one */
+#define LIVE_THREADS_MAX 512 /* of one process that are looked at */
+
+struct live_thread {
+	unsigned pid, tid, parent;
+	char comm[20];
+	char state;	  /* R S D T Z */
+	const char *call; /* system call; NULL = none, or not to be read */
+	unsigned long long arguments[LIVE_ARGUMENTS];
+	unsigned long long stack; /* its pointer; 0 = not to be read */
+	char waits_in[48]; /* the kernel's function; "" */
+	unsigned long long times; /* it has had a CPU */
+};
+
+/* 0; -ESRCH: gone. */
+int live_thread_read(const char *proc_root, unsigned pid, unsigned tid, struct live_thread *ret);
+/* Where a link in the process's folder leads ("cwd", "fd/3"), cut to the buffer. False: it is not there, or not to be read. */
+bool live_link(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size);
+/* Where a descriptor leads: as live_link(). */
+bool live_fd_link(const char *proc_root, unsigned pid, unsigned long long fd, char *buf, size_t size);
+/* Thread numbers of a process, the main thread first; how many. */
+size_t live_threads(const char *proc_root, unsigned pid, unsigned *ret, size_t max);
+/* Copies from a process's memory; may block as long as it does. False: not all of it is there, or it is not to be read. */
+bool live_thread_memory(const char *proc_root, unsigned pid, unsigned long long address, void *buf, size_t n);
+/* The descriptors that a poll, select or epoll call waits for; how many. */
+size_t live_thread_files(const char *proc_root, const struct live_thread *t, unsigned *ret, size_t max);
+/* The thread that holds the glibc mutex this one waits for in a futex call; 0 = it is none, or not known. */
+unsigned live_thread_lock_owner(const char *proc_root, const struct live_thread *t);
+/* Children of all threads of a process; how many. */
+size_t live_children(const char *proc_root, unsigned pid, unsigned *ret, size_t max);
+/* The only child, or the one that a wait4 names; 0 = there are several, or none. */
+unsigned live_thread_child(const char *proc_root, const struct live_thread *t);

@@ -1,0 +1,493 @@
+#include "answer/live/other-end.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/tcp.h>
+#include <linux/unix_diag.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "answer/live/live-thread.h"
+#include "answer/live/sock-diag.h"
+#include "base/data/cleanup.h"
+
+#define LINK_MAX_LENGTH 256 /* "socket:[4294967295]", "/dev/fuse", a named pipe */
+#define TCP_LISTENS	10
+#define LISTENERS_STATE (1u << TCP_LISTENS)
+#define ADDRESS_LENGTH	(32 + 1 + 4) /* hex digits of IPv6, colon, port */
+
+/* --- who has it open --- */
+
+static void close_folder(DIR **folder)
+{
+	if (*folder)
+		closedir(*folder);
+}
+
+/* "flags:	0100002": O_RDONLY, O_WRONLY or O_RDWR; -1 = not known. */
+static int access_of(const char *proc_root, unsigned pid, const char *fd)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[512], line[128];
+	unsigned flags;
+
+	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc_root, pid, fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "flags: %o", &flags) == 1)
+			return (int)(flags & O_ACCMODE);
+	return -1;
+}
+
+struct wanted {
+	const char *proc_root, *link;
+	unsigned but;	 /* this process is left out */
+	int not_access; /* who has it open only for this does not count; -1 = everybody does */
+};
+
+static bool has_open(const struct wanted *w, unsigned pid)
+{
+	char path[300], link[LINK_MAX_LENGTH];
+	_cleanup_(close_folder) DIR *dir = NULL;
+	const struct dirent *e;
+
+	snprintf(path, sizeof(path), "%s/%u/fd", w->proc_root, pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)*e->d_name) && live_fd_link(w->proc_root, pid, strtoull(e->d_name, NULL, 10), link, sizeof(link)) &&
+		    strcmp(link, w->link) == 0 && (w->not_access < 0 || access_of(w->proc_root, pid, e->d_name) != w->not_access))
+			return true;
+	return false;
+}
+
+static void find_owners(const struct wanted *w, struct other_end *ret)
+{
+	_cleanup_(close_folder) DIR *dir = opendir(w->proc_root);
+	const struct dirent *e;
+
+	while (dir && ret->n < OTHER_ENDS_MAX && (e = readdir(dir))) {
+		unsigned pid = (unsigned)strtoul(e->d_name, NULL, 10);
+
+		if (pid && pid != w->but && has_open(w, pid))
+			ret->pids[ret->n++] = pid;
+	}
+}
+
+static void find_socket_owners(const char *proc_root, unsigned but, unsigned long inode, struct other_end *ret)
+{
+	char link[LINK_MAX_LENGTH];
+
+	snprintf(link, sizeof(link), "socket:[%lu]", inode);
+	find_owners(&(struct wanted){proc_root, link, but, -1}, ret);
+}
+
+/* --- TCP --- */
+
+/* "0100007F:1538" as IPv6 would have it, so that both tables compare. */
+static void widen(const char *address, char *buf)
+{
+	const char *colon = strchr(address, ':');
+
+	if (colon && colon - address == 8)
+		snprintf(buf, ADDRESS_LENGTH + 1, "0000000000000000FFFF0000%s", address);
+	else
+		snprintf(buf, ADDRESS_LENGTH + 1, "%s", address);
+}
+
+struct connection {
+	char local[ADDRESS_LENGTH + 1], remote[ADDRESS_LENGTH + 1];
+	unsigned state, unread; /* bytes that wait for its process */
+	unsigned long inode;
+};
+
+/* "   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000   105        0 15804 1 ..." */
+static bool parse_connection(const char *line, struct connection *c)
+{
+	char local[ADDRESS_LENGTH + 1], remote[ADDRESS_LENGTH + 1];
+
+	if (sscanf(line, " %*u: %37s %37s %x %*x:%x %*s %*s %*u %*u %lu", local, remote, &c->state, &c->unread, &c->inode) != 5)
+		return false;
+	widen(local, c->local);
+	widen(remote, c->remote);
+	return true;
+}
+
+typedef bool (*connection_test)(const struct connection *c, const void *data);
+
+/* /proc/PID/net of a protocol, for IPv4 and IPv6. */
+static const char *const tcp_tables[2] = {"tcp", "tcp6"}, *const udp_tables[2] = {"udp", "udp6"};
+
+/* The first of those that the process's network namespace has for which `test` holds. */
+static bool find_connection(const char *proc_root, unsigned pid, const char *const tables[2], connection_test test, const void *data,
+			    struct connection *ret)
+{
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_fclose_ FILE *f = NULL;
+		char path[300], line[512];
+
+		snprintf(path, sizeof(path), "%s/%u/net/%s", proc_root, pid, tables[i]);
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f))
+			if (parse_connection(line, ret) && test(ret, data))
+				return true;
+	}
+	return false;
+}
+
+static bool has_inode(const struct connection *c, const void *data)
+{
+	return c->inode == *(const unsigned long *)data;
+}
+
+static bool is_opposite(const struct connection *c, const void *data)
+{
+	const struct connection *mine = data;
+
+	return strcmp(c->local, mine->remote) == 0 && strcmp(c->remote, mine->local) == 0;
+}
+
+/* Of its port, at its address or at all of them. */
+static bool is_at_place(const struct connection *c, const void *data)
+{
+	static const char any[] = "00000000000000000000000000000000", any_ipv4[] = "0000000000000000FFFF000000000000";
+	const struct connection *mine = data;
+
+	return strcmp(c->local + 32, mine->remote + 32) == 0 &&
+	       (strncmp(c->local, mine->remote, 32) == 0 || strncmp(c->local, any, 32) == 0 || strncmp(c->local, any_ipv4, 32) == 0);
+}
+
+static bool listens_there(const struct connection *c, const void *data)
+{
+	return c->state == TCP_LISTENS && is_at_place(c, data);
+}
+
+/* The kernel prints each 32 bits of an address as the machine's own number. */
+static void write_place(const char *address, char *buf, size_t size)
+{
+	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+	unsigned words[4], port;
+	unsigned char bytes[16];
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	if (sscanf(address, "%8x%8x%8x%8x:%x", &words[0], &words[1], &words[2], &words[3], &port) != 5)
+		return;
+	memcpy(bytes, words, sizeof(bytes));
+	if (memcmp(bytes, mapped, sizeof(mapped)) == 0) {
+		inet_ntop(AF_INET, bytes + sizeof(mapped), text, sizeof(text));
+		snprintf(buf, size, "%s:%u", text, port);
+	} else {
+		inet_ntop(AF_INET6, bytes, text, sizeof(text));
+		snprintf(buf, size, "[%s]:%u", text, port);
+	}
+}
+
+struct tcp_question {
+	struct nlmsghdr header;
+	struct inet_diag_req_v2 request;
+};
+
+/* "0100007F:1538": the address as the kernel has it in memory, the port in its numbers. */
+static bool parse_address(const char *text, __be32 *ret_words, __be16 *ret_port)
+{
+	unsigned words[4], port;
+
+	if (sscanf(text, "%8x%8x%8x%8x:%x", &words[0], &words[1], &words[2], &words[3], &port) != 5)
+		return false;
+	memcpy(ret_words, words, sizeof(words));
+	*ret_port = htons((uint16_t)port);
+	return true;
+}
+
+static void make_tcp_question(const struct connection *c, bool ipv4, struct tcp_question *q)
+{
+	struct inet_diag_sockid *id = &q->request.id;
+
+	*q = (struct tcp_question){.header = {.nlmsg_len = sizeof(*q), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+				   .request = {.sdiag_family = ipv4 ? AF_INET : AF_INET6, .sdiag_protocol = IPPROTO_TCP,
+					       .idiag_ext = 1 << (INET_DIAG_INFO - 1), .idiag_states = ~0u,
+					       .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}};
+	if (!parse_address(c->local, id->idiag_src, &id->idiag_sport) || !parse_address(c->remote, id->idiag_dst, &id->idiag_dport))
+		q->header.nlmsg_type = NLMSG_NOOP;
+	if (ipv4) {
+		id->idiag_src[0] = id->idiag_src[3];
+		id->idiag_dst[0] = id->idiag_dst[3];
+	}
+}
+
+static bool parse_tcp(const struct nlmsghdr *h, unsigned long inode, struct tcp_info *ret)
+{
+	const struct inet_diag_msg *m = NLMSG_DATA(h);
+	const struct rtattr *a = (const struct rtattr *)(m + 1);
+	int left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
+
+	for (; h->nlmsg_type == SOCK_DIAG_BY_FAMILY && m->idiag_inode == inode && RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == INET_DIAG_INFO) {
+			size_t n = RTA_PAYLOAD(a) < sizeof(*ret) ? RTA_PAYLOAD(a) : sizeof(*ret);
+
+			memset(ret, 0, sizeof(*ret));
+			memcpy(ret, RTA_DATA(a), n);
+			return true;
+		}
+	return false;
+}
+
+/* False: it is of another network namespace, or gone. */
+static bool ask_tcp(const struct connection *c, bool ipv4, struct tcp_info *ret)
+{
+	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	_Alignas(struct nlmsghdr) char bytes[4096]; /* one socket's answer has some hundred */
+	const struct nlmsghdr *h = (const void *)bytes;
+	struct tcp_question q;
+	ssize_t n;
+
+	make_tcp_question(c, ipv4, &q);
+	if (fd < 0 || q.header.nlmsg_type == NLMSG_NOOP || send(fd, &q, sizeof(q), 0) < 0)
+		return false;
+	n = recv(fd, bytes, sizeof(bytes), 0);
+	return n > 0 && NLMSG_OK(h, (unsigned)n) && parse_tcp(h, c->inode, ret);
+}
+
+/* What was sent after the last that was received has no answer yet: of a client. A server has sent its answer. */
+static void find_request(const char *proc_root, unsigned pid, const struct connection *mine, struct other_end *ret)
+{
+	struct connection here, door;
+	bool ipv4 = strncmp(mine->local, "0000000000000000FFFF0000", 24) == 0;
+	struct tcp_info info;
+
+	if (!ask_tcp(mine, ipv4, &info) && !(ipv4 && ask_tcp(mine, false, &info)))
+		return;
+	memcpy(here.remote, mine->local, sizeof(here.remote));
+	if (info.tcpi_last_data_sent < info.tcpi_last_data_recv && !find_connection(proc_root, pid, tcp_tables, listens_there, &here, &door))
+		ret->asked_ms = info.tcpi_last_data_sent ?: 1;
+	ret->retransmits = info.tcpi_retransmits;
+}
+
+static int find_tcp(const char *proc_root, unsigned pid, unsigned long inode, struct other_end *ret)
+{
+	struct connection mine, other;
+
+	if (!find_connection(proc_root, pid, tcp_tables, has_inode, &inode, &mine) || mine.state == TCP_LISTENS)
+		return -ENOENT;
+	ret->kind = END_TCP;
+	write_place(mine.remote, ret->place, sizeof(ret->place));
+	find_request(proc_root, pid, &mine, ret);
+	ret->accepted = find_connection(proc_root, pid, tcp_tables, is_opposite, &mine, &other) && other.inode;
+	ret->unread = ret->accepted && other.unread;
+	if (ret->accepted || find_connection(proc_root, pid, tcp_tables, listens_there, &mine, &other))
+		find_socket_owners(proc_root, pid, other.inode, ret);
+	else
+		ret->remote = true;
+	return 0;
+}
+
+/* Only of one that was connected is it known whom it asks. */
+static int find_udp(const char *proc_root, unsigned pid, unsigned long inode, struct other_end *ret)
+{
+	struct connection mine, other;
+
+	if (!find_connection(proc_root, pid, udp_tables, has_inode, &inode, &mine) || strcmp(mine.remote + 32, ":0000") == 0)
+		return -ENOENT;
+	ret->kind = END_UDP;
+	write_place(mine.remote, ret->place, sizeof(ret->place));
+	if (find_connection(proc_root, pid, udp_tables, is_opposite, &mine, &other) || find_connection(proc_root, pid, udp_tables, is_at_place, &mine, &other))
+		find_socket_owners(proc_root, pid, other.inode, ret);
+	else
+		ret->remote = true;
+	return 0;
+}
+
+/* --- local sockets --- */
+
+struct unix_question {
+	struct nlmsghdr header;
+	struct unix_diag_req request;
+};
+
+/* What the kernel says of one socket. */
+struct unix_answer {
+	unsigned inode, peer;
+	unsigned sent; /* bytes of memory that hold what it sent and its peer has not read */
+	unsigned *waiting; /* inodes of the connections that it has not yet accepted; inside the answer */
+	size_t n_waiting;
+};
+
+static void parse_unix(const struct nlmsghdr *h, struct unix_answer *ret)
+{
+	const struct unix_diag_msg *m = NLMSG_DATA(h);
+	const struct rtattr *a = (const struct rtattr *)(m + 1);
+	int left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
+
+	*ret = (struct unix_answer){.inode = m->udiag_ino};
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(a) >= sizeof(ret->peer))
+			memcpy(&ret->peer, RTA_DATA(a), sizeof(ret->peer));
+		if (a->rta_type == UNIX_DIAG_RQLEN && RTA_PAYLOAD(a) >= sizeof(struct unix_diag_rqlen))
+			ret->sent = ((const struct unix_diag_rqlen *)RTA_DATA(a))->udiag_wqueue;
+		if (a->rta_type == UNIX_DIAG_ICONS) {
+			ret->waiting = RTA_DATA(a);
+			ret->n_waiting = RTA_PAYLOAD(a) / sizeof(*ret->waiting);
+		}
+	}
+}
+
+typedef bool (*unix_test)(const struct unix_answer *a, const void *data);
+
+struct unix_search {
+	unix_test test;
+	const void *data;
+	struct unix_answer *found;
+};
+
+/* 1 = found */
+static int look_at_unix(void *state, const struct nlmsghdr *answer)
+{
+	const struct unix_search *s = state;
+
+	parse_unix(answer, s->found);
+	return s->test(s->found, s->data);
+}
+
+/* The first socket of this network namespace for which `test` holds. 0 or -errno. */
+static int ask_kernel(const struct unix_diag_req *request, bool all, unix_test test, const void *data, struct unix_answer *ret)
+{
+	const struct unix_question q = {.header = {.nlmsg_len = sizeof(q), .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+						   .nlmsg_flags = (__u16)(NLM_F_REQUEST | (all ? NLM_F_DUMP : 0))},
+					.request = *request};
+	int r = sock_diag_ask(&q.header, look_at_unix, &(struct unix_search){test, data, ret});
+
+	ret->waiting = NULL;
+	return r < 0 ? r : r ? 0 : -ENOENT;
+}
+
+static bool any_answer(const struct unix_answer *a, const void *data)
+{
+	(void)a;
+	(void)data;
+	return true;
+}
+
+static bool keeps_waiting(const struct unix_answer *a, const void *data)
+{
+	for (size_t i = 0; i < a->n_waiting; i++)
+		if (a->waiting[i] == *(const unsigned *)data)
+			return true;
+	return false;
+}
+
+static int ask_unix(unsigned inode, struct unix_answer *ret)
+{
+	struct unix_diag_req one = {.sdiag_family = AF_UNIX, .udiag_states = ~0u, .udiag_ino = inode, .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN,
+				    .udiag_cookie = {~0u, ~0u}};
+
+	return ask_kernel(&one, false, any_answer, NULL, ret);
+}
+
+bool other_end_has_unread(const char *proc_root, unsigned pid, unsigned long long fd)
+{
+	char link[LINK_MAX_LENGTH];
+	struct unix_answer answer = {};
+	unsigned inode;
+
+	return live_fd_link(proc_root, pid, fd, link, sizeof(link)) && sscanf(link, "socket:[%u]", &inode) == 1 && ask_unix(inode, &answer) == 0 &&
+	       answer.peer && answer.sent;
+}
+
+static int find_local(const char *proc_root, unsigned pid, unsigned inode, struct other_end *ret)
+{
+	struct unix_diag_req listeners = {.sdiag_family = AF_UNIX, .udiag_states = LISTENERS_STATE, .udiag_show = UDIAG_SHOW_ICONS};
+	struct unix_answer answer = {};
+	int r = ask_unix(inode, &answer);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	ret->kind = END_LOCAL_SOCKET;
+	ret->accepted = answer.peer != 0;
+	ret->unread = ret->accepted && answer.sent;
+	if (!answer.peer && ask_kernel(&listeners, true, keeps_waiting, &inode, &answer) == 0)
+		answer.peer = answer.inode;
+	if (!answer.peer)
+		return -ENOENT;
+	find_socket_owners(proc_root, pid, answer.peer, ret);
+	return 0;
+}
+
+/* --- all of them --- */
+
+/* Whether it has a name or not. */
+static bool is_pipe(const char *proc_root, unsigned pid, const char *fd)
+{
+	char path[512];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%u/fd/%s", proc_root, pid, fd);
+	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret)
+{
+	struct other_end end = {.kind = END_PIPE, .accepted = true};
+	char number[24], link[LINK_MAX_LENGTH];
+	unsigned long inode;
+	int access, r = -ENOENT;
+
+	snprintf(number, sizeof(number), "%llu", fd);
+	if (!live_fd_link(proc_root, pid, fd, link, sizeof(link)))
+		return -ENOENT;
+	if (is_pipe(proc_root, pid, number)) {
+		access = access_of(proc_root, pid, number);
+		find_owners(&(struct wanted){proc_root, link, pid, access == O_RDWR ? -1 : access}, &end);
+		r = 0;
+	} else if (sscanf(link, "socket:[%lu]", &inode) == 1) {
+		r = find_tcp(proc_root, pid, inode, &end);
+		r = r == -ENOENT ? find_udp(proc_root, pid, inode, &end) : r;
+		if (r == -ENOENT)
+			r = find_local(proc_root, pid, (unsigned)inode, &end);
+	}
+	if (r == 0)
+		*ret = end;
+	return r;
+}
+
+bool other_end_has(const struct other_end *e, unsigned pid)
+{
+	for (size_t i = 0; i < e->n; i++)
+		if (e->pids[i] == pid)
+			return true;
+	return false;
+}
+
+unsigned other_end_socket_owner(const char *proc_root, unsigned long inode)
+{
+	struct other_end owners = {};
+
+	find_socket_owners(proc_root, 0, inode, &owners);
+	return owners.n ? owners.pids[0] : 0;
+}
+
+void other_end_scanners(const char *proc_root, unsigned but, struct other_end *ret)
+{
+	*ret = (struct other_end){.accepted = true};
+	find_owners(&(struct wanted){proc_root, "anon_inode:[fanotify]", but, -1}, ret);
+}
+
+void other_end_fuse_servers(const char *proc_root, unsigned but, const struct fuse_mount *mount, struct other_end *ret)
+{
+	struct other_end all = {};
+
+	*ret = (struct other_end){.accepted = true};
+	find_owners(&(struct wanted){proc_root, "/dev/fuse", but, -1}, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.n == 1 || !mount || fuse_mount_is_served_by(proc_root, mount, all.pids[i]))
+			ret->pids[ret->n++] = all.pids[i];
+}

@@ -1,0 +1,16 @@
+/* TCP sockets of this network namespace that have come to a limit (sock_diag(7)): one pass over all of them, and only where /proc/net says that it
+ * may be worth it. */
+#pragma once
+
+#include <stdint.h>
+
+struct tcp_pressure {
+	/* The fullest queue of connections that are not yet accepted; queue_limit 0 = none has more than a few. */
+	uint32_t queue, queue_limit, queue_port, queue_pid;
+	/* Ports of the range for clients that are in use, TIME_WAIT included, towards one address and port; ports_limit 0 = few are. */
+	uint64_t ports, ports_limit;
+	char ports_to[72];
+};
+
+/* 0 or -errno. */
+int tcp_pressure_find(const char *proc_root, struct tcp_pressure *ret);

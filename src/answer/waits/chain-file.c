@@ -1,0 +1,129 @@
+#include "answer/waits/chain-search.h"
+
+#include <string.h>
+
+#include "answer/live/fuse-mount.h"
+#include "answer/live/name-query.h"
+
+void chain_put_file(struct chain_search *s, unsigned long long fd)
+{
+	char target[1024];
+
+	str_puts(&s->words, live_fd_link(s->proc_root, s->t.pid, fd, target, sizeof(target)) ? target : "a file");
+}
+
+static bool is_name_server(const struct other_end *e)
+{
+	const char *port = strrchr(e->place, ':');
+
+	return port && strcmp(port, ":53") == 0;
+}
+
+static void put_name_server(struct chain_search *s, const struct other_end *e)
+{
+	char name[NAME_MAX_LENGTH];
+
+	str_printf(&s->words, "waits for the name server at %s", e->place);
+	if (name_query_find(s->proc_root, &s->t, name))
+		str_printf(&s->words, ", which is asked for %s", name);
+}
+
+static void put_place(struct chain_search *s, const struct other_end *e, bool writes)
+{
+	static const char *const ends[] = {[END_PIPE] = "a pipe", [END_LOCAL_SOCKET] = "a local socket", [END_TCP] = "TCP", [END_UDP] = "UDP"};
+
+	str_puts(&s->words, writes ? "waits for room to write to " : e->kind == END_PIPE ? "waits for data from " : "waits for an answer over ");
+	str_puts(&s->words, ends[e->kind]);
+	if (*e->place)
+		str_printf(&s->words, " from %s", e->place);
+}
+
+static void put_end(struct chain_search *s, const struct other_end *e, bool writes)
+{
+	if (is_name_server(e))
+		put_name_server(s, e);
+	else
+		put_place(s, e, writes);
+	if (e->remote)
+		str_puts(&s->words, ", which is not an address of a process here");
+	if (e->retransmits)
+		str_printf(&s->words, ", and what it sent is not confirmed after %u retransmission%s: packets are lost", e->retransmits,
+			   e->retransmits == 1 ? "" : "s");
+}
+
+void chain_follow_end(struct chain_search *s, const struct other_end *e, bool writes)
+{
+	static const enum chain_kind kinds[] = {[END_PIPE] = CHAIN_PIPE, [END_LOCAL_SOCKET] = CHAIN_LOCAL_SOCKET, [END_TCP] = CHAIN_TCP,
+						 [END_UDP] = CHAIN_UDP};
+
+	s->kind = e->remote ? CHAIN_REMOTE : kinds[e->kind];
+	put_end(s, e, writes);
+	s->reads = e->kind == END_PIPE && !writes;
+	s->unread = e->unread;
+	s->unanswered = e->unread || e->asked_ms;
+	s->asked_ms = e->asked_ms;
+	s->next_pid = chain_choose_process(s, e);
+	s->role = !e->accepted ? "which has not accepted the connection" :
+		  e->unread ? (writes ? "which does not read it" : "which has not read the request") :
+		  e->kind == END_PIPE ? (writes ? "which reads it" : "which writes it") : "at the other end";
+}
+
+bool chain_leads_back(const struct chain_search *s, const struct other_end *e)
+{
+	return other_end_has(e, chain_asker(s));
+}
+
+void chain_find_file(struct chain_search *s)
+{
+	bool writes = s->class == CLASS_TO_WRITE;
+	struct other_end e;
+
+	if (other_end_find(s->proc_root, s->t.pid, s->t.arguments[0], &e) == 0) {
+		if (!writes && chain_leads_back(s, &e))
+			chain_rest(s, "waits for the next request");
+		else
+			chain_follow_end(s, &e, writes);
+		return;
+	}
+	s->kind = s->t.state == 'D' ? CHAIN_DISK : CHAIN_UNKNOWN;
+	str_puts(&s->words, writes ? "waits for room to write to " : "waits for data from ");
+	chain_put_file(s, s->t.arguments[0]);
+}
+
+void chain_find_fuse(struct chain_search *s)
+{
+	struct other_end servers;
+	struct fuse_mount mount;
+	bool is_known = fuse_mount_find(s->proc_root, &s->t, &mount);
+
+	s->kind = CHAIN_FUSE;
+	str_puts(&s->words, "waits for a file system in user space (FUSE)");
+	if (s->class == CLASS_TO_READ || s->class == CLASS_TO_WRITE || s->class == CLASS_FOR_DISK) {
+		str_puts(&s->words, ": ");
+		chain_put_file(s, s->t.arguments[0]);
+	} else if (is_known) {
+		str_printf(&s->words, " mounted at %s", mount.place);
+	}
+	other_end_fuse_servers(s->proc_root, s->t.pid, is_known ? &mount : NULL, &servers);
+	s->next_pid = servers.n == 1 ? servers.pids[0] : 0; /* of several it is not known whose mount it is */
+	s->role = "which serves it";
+	s->unread = true; /* whichever of its threads took the request */
+}
+
+void chain_find_scanner(struct chain_search *s)
+{
+	struct other_end scanners;
+
+	s->kind = CHAIN_SCANNER;
+	str_puts(&s->words, "waits until a scanner lets it open a file");
+	other_end_scanners(s->proc_root, s->t.pid, &scanners);
+	s->next_pid = scanners.n == 1 ? scanners.pids[0] : 0; /* of several it is not known who is asked */
+	s->role = "which is asked";
+}
+
+void chain_find_disk(struct chain_search *s)
+{
+	s->kind = CHAIN_DISK;
+	str_puts(&s->words, "waits for the disk, to write ");
+	chain_put_file(s, s->t.arguments[0]);
+}

@@ -1,0 +1,78 @@
+/* Private to wait-chain.c and chain-*.c: `struct chain_search`, the search for a chain of waits, and what its parts do for each other.
+ *
+ * wait-chain.c goes from process to process; chain-thread.c chooses the thread that counts and classifies its wait; chain-file.c,
+ * chain-events.c and chain-lock.c find for whom it waits. A finder fills in `kind`, `words`, `next_pid` and what else it knows of the
+ * link; a finder that returns bool changes nothing where it returns false.
+ */
+#pragma once
+
+#include "answer/live/live-thread.h"
+#include "answer/live/other-end.h"
+#include "answer/waits/wait-chain.h"
+#include "base/data/str.h"
+
+/* The kind of thing that a system call waits for. */
+enum chain_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRITE, CLASS_FOR_ANSWER, CLASS_FOR_EVENTS, CLASS_FOR_LOCK,
+		   CLASS_FOR_TIMER, CLASS_FOR_CHILD, CLASS_FOR_DISK };
+
+/* The part of the kernel in which a thread sleeps, where that tells more than its call. From WITHIN_FUSE on another process holds it up. */
+enum chain_within { WITHIN_ANYTHING, WITHIN_FUSE_SERVER /* for its next request */, WITHIN_FUSE, WITHIN_SCANNER, WITHIN_LEASE };
+
+struct chain_search {
+	const char *proc_root; /* these four: as in struct chain_question; `locks` is never NULL */
+	const struct viewer *viewer;
+	const struct peer_requests *requests;
+	struct file_locks *locks;
+	struct wait_chain *chain;
+	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */
+	struct live_thread t;
+	enum chain_class class;
+	/* the link that is found */
+	enum chain_kind kind;
+	struct str words;
+	const char *role;		 /* of the next */
+	bool reads, retries, unanswered; /* as in struct chain_link */
+	unsigned asked_ms;		 /* ... */
+	bool unread;			 /* the next has not read the request: its workers are busy with something else */
+	unsigned next_pid, next_tid;	 /* 0 = the chain ends; tid 0 = the thread that is held up most */
+	unsigned asked;			 /* the thread of the next that was asked; 0 = not known */
+};
+
+/* wait-chain.c */
+/* The process before this one in the chain; 0 = this is the first. A process that waits for its next request waits for that one. */
+unsigned chain_asker(const struct chain_search *s);
+/* The link of a thread that waits for no one thing. */
+void chain_rest(struct chain_search *s, const char *words);
+
+/* chain-thread.c */
+enum chain_class chain_class_of(const char *call); /* NULL: CLASS_ANYTHING */
+enum chain_within chain_within_of(const struct live_thread *t);
+/* Thread `tid`, where it is not 0; else the one that was asked, if it does not wait for more; else the main thread, unless another one is
+ * held up more. Where no thread is, the one that was asked, too, if it waits for another thread. False: the process is gone. */
+bool chain_choose_thread(struct chain_search *s, unsigned pid, unsigned tid, unsigned asked, struct live_thread *ret);
+/* The process that is held up most, of those that have the other end open; 0 = none. */
+unsigned chain_choose_process(struct chain_search *s, const struct other_end *e);
+
+/* chain-file.c: a file, the other end of a pipe or connection, a file system that a program serves */
+void chain_put_file(struct chain_search *s, unsigned long long fd); /* its path, into the words */
+void chain_follow_end(struct chain_search *s, const struct other_end *e, bool writes);
+bool chain_leads_back(const struct chain_search *s, const struct other_end *e); /* to the asker */
+void chain_find_file(struct chain_search *s);
+void chain_find_fuse(struct chain_search *s);
+void chain_find_scanner(struct chain_search *s);
+void chain_find_disk(struct chain_search *s);
+
+/* chain-events.c: the one of many connections */
+void chain_find_events(struct chain_search *s);
+
+/* chain-lock.c: locks of files, threads and databases */
+void chain_find_file_lock(struct chain_search *s);
+void chain_find_lease(struct chain_search *s);
+void chain_find_lock(struct chain_search *s);
+/* Sleeps: between attempts to lock a database or to make a lock file, or for another reason. */
+void chain_find_timer(struct chain_search *s);
+/* A backend of PostgreSQL that waits for a lock of a transaction, or that the one before waits for: whose transaction it is, and for which
+ * client that one keeps it. */
+bool chain_find_transaction(struct chain_search *s);
+/* The client of a transaction that is open, or of an older request: whatever it does, it does not end it. */
+bool chain_find_holding_client(struct chain_search *s);

@@ -1,0 +1,38 @@
+#include "model/span/span-finding.h"
+
+#include <stdlib.h>
+
+#include "base/data/cleanup.h"
+#include "base/data/clock.h"
+#include "base/data/str.h"
+
+char *span_deployed_words(const struct span_deployed_one *one)
+{
+	_cleanup_str_ struct str s = {};
+	char when[32];
+
+	str_printf(&s, "%s %s", one->first->package, one->first->version);
+	if (one->n_hosts)
+		str_printf(&s, " at %s", one->hosts);
+	if (one->n_hosts > DEPLOYED_HOSTS)
+		str_printf(&s, " and %zu others", one->n_hosts - DEPLOYED_HOSTS);
+	str_printf(&s, ", since %s", clock_format_local(one->first->time, when, sizeof(when)));
+	return s.error ? NULL : TAKE(s.data);
+}
+
+void host_answer_free(struct host_answer *a)
+{
+	json_decref(a->why);
+	free(a->recorder);
+	free(a->error);
+	*a = (struct host_answer){};
+}
+
+void descent_free(struct descent *d)
+{
+	for (size_t i = 0; i < d->places.n; i++) {
+		host_answer_free(&d->places.v[i].machine);
+		host_answer_free(&d->places.v[i].program);
+	}
+	VEC_FREE(d->places);
+}

@@ -1,0 +1,129 @@
+/* Causes of a change of requests: which of them, which version, which deployment, since when; down to the hosts. Views show it and
+ * compute nothing. */
+#pragma once
+
+#include <jansson.h>
+
+#include "model/fleet/deployment.h"
+#include "model/span/attribute-finding.h"
+#include "model/span/span-change.h"
+
+#define CAUSE_TRACES 3 /* requests that show a cause, linked by their ids */
+
+/* One request to look at. */
+struct cause_trace {
+	uint64_t high, low; /* private */
+	char *id; /* as span_trace_id_text() has it */
+	int64_t duration;
+};
+
+struct span_cause {
+	struct attribute terms[ATTRIBUTES_MAX]; /* the same as texts; value 0 = (none) */
+	size_t n_terms;
+	struct cause_trace traces[CAUSE_TRACES]; /* the slowest of the candidate's sample, slowest first */
+	size_t n_traces;
+	char *where; /* "hardware.generation = gen6 and agent version = 1.7.0" */
+	double requests;
+	double mean, expected; /* ns */
+	double share;	       /* of the rise of all requests, at most 1 */
+	double moved;	       /* share of its kinds of requests that became slower */
+	size_t kinds;
+};
+
+struct span_causes {
+	VEC(struct span_cause) list; /* the one that explains most first */
+	VEC(char *) looked_at;	     /* attributes */
+	VEC(char *) replaced;	     /* "agent version = 1.7.0 (1.6.0 and 3 others before)": on all of the candidate's, none of the baseline's */
+	size_t kinds, tried;
+	double mean, expected; /* ns, of all requests of the candidate's side that could be compared */
+	double explained;      /* share of the rise */
+	bool sampled; /* found in a sample of the requests, with the attributes of what they call */
+	bool searched;
+	bool alike;	       /* all kinds became slower by the same: no attribute tells them apart */
+};
+
+struct suspect_version {
+	uint32_t bucket; /* index */
+	uint32_t package, version; /* texts */
+	double mean, others; /* ns, end to end */
+	double requests;
+	bool replaced; /* by all others, which came later; it has ended */
+	bool levelled; /* mean and others are of the same times, in the suspect's proportions */
+	double superiority, p, q;
+	bool is_service; /* own_mean and own_others are known: judged by what it did itself */
+	double own_mean, own_others; /* ns a request on the critical path (span-own.h), what it does with its calls included */
+	const struct suspect_version *without; /* private: requests that ran it are on neither side */
+	bool deployed; /* a deployment of it is known, of the time of these requests */
+	char *label; /* of the bucket */
+	char *together; /* "kernel 6.1, agent 2": that never ran without it, so that nothing tells them apart; NULL = none */
+};
+
+struct suspects {
+	VEC(struct suspect_version) list; /* by the time they cost all together, most first */
+	unsigned compared, slower, buckets;
+	unsigned alone; /* buckets with nothing to compare: one version only, */
+	unsigned few;	/* or in so many of them several, of fewer than SPAN_LEAST requests each or together */
+	unsigned replaced; /* versions that were slower, and are not suspects */
+};
+
+#define DEPLOYED_HOSTS 3 /* named, of one deployment */
+
+struct span_deployed_one {
+	const struct deployment *first; /* lent: of the list; the earliest of this package and version */
+	char *hosts;	  /* "web-1, web-2 and 3 others"; "" = not said */
+	size_t n_hosts;
+	double share;	  /* of the rise, 0 ... 1; NaN: no call of these requests is the package's */
+	bool slow_host;	  /* it began on the one host that is slower than the others */
+};
+
+struct span_deployed {
+	VEC(struct span_deployed_one) list;
+};
+
+struct span_since {
+	double before, during; /* mean duration, ns */
+	double p;
+	int64_t since, until; /* wall ns; until 0 = it continues */
+	/* what to hold against what, [from, to) with 0 = no bound: whole days of it or its only hours against the same hours of the day
+	 * before, as far as both are there; else all of it against all before */
+	int64_t from, to, against_from, against_to;
+};
+
+/* The answer of another machine's recorder. */
+struct host_answer {
+	json_t *why;	/* as `why --json` prints it there (docs/json.md); NULL: see error */
+	char *recorder; /* what was asked: its URL, the recording's file, "this machine"; NULL: none is known for that host */
+	char *error;	/* in words */
+};
+void host_answer_free(struct host_answer *a);
+
+/* A call of a request on its host. */
+struct descent_place {
+	const struct exemplar *request;
+	const struct exemplar_span *span;
+	struct host_answer machine, program; /* why it was slow then; why the process was */
+};
+
+/* From a slow request down to the machines on which it waited. */
+struct descent {
+	const struct forest *forest; /* lent, as all that places point to */
+	VEC(struct descent_place) places;
+};
+void descent_free(struct descent *d);
+
+/* Two sides of requests and what changed between them. */
+struct span_comparison {
+	struct names *names;
+	struct forest forest;	       /* one group a side in each bucket, finished */
+	char *before, *after;	       /* the sides in words; NULL = baseline, candidate */
+	struct span_change change;
+	struct suspects suspects;      /* where versions were looked for */
+	struct span_causes causes;     /* which requests became slower */
+	struct descent descent;	       /* of the first that became slower, where that was asked */
+	struct deployments deployments; /* that are known, by time */
+	struct span_deployed deployed; /* of them those that may have made requests slower, the likeliest first */
+	struct span_since changed;     /* where no version was to blame: since when all take longer; since 0 = they do not */
+};
+
+/* "cart 2.3 at web-1, since 2026-11-20 14:02:07"; caller frees. */
+char *span_deployed_words(const struct span_deployed_one *one);

@@ -1,0 +1,16 @@
+/* Threads that sleep by a timer as they did not before: who tries again and again to get what it does not get does that. One pass over the events.
+ *
+ * Such a thread sleeps at the freeze (nanosleep), and since ten seconds at the most its sleeps take twice as long as any before, or it slept so for the
+ * first time. Whose sleeps are as long as ever is not meant, and who fell asleep before the trace began is not known.
+ */
+#pragma once
+
+#include "model/event/trace.h"
+
+struct new_sleepers {
+	VEC(uint32_t) list; /* indexes into trace.threads */
+};
+
+/* 0 or -ENOMEM. The trace is finished. */
+int new_sleepers_find(const struct trace *t, struct new_sleepers *ret);
+void new_sleepers_free(struct new_sleepers *s);

@@ -1,0 +1,61 @@
+/* Who sleeps as it did not before: sleep by sleep. */
+#include "timeline/threads/test-story.h"
+
+#include "timeline/blame/new-sleepers.h"
+
+#define SECOND (1000 * 1000ll)
+#define END    (40 * SECOND)
+
+static void sleep_for(struct story *s, uint32_t thread, int64_t us, int64_t took)
+{
+	leave_for(s, us, 0, thread, 0, CALL_SLEEP, 0);
+	wake_in(s, us + took, 0, 0, thread, 0, WAKEUP_IN_IRQ, EVENT_TIMER_VECTOR);
+}
+
+/* A sleeps for 30 ms each second, and lately for `took` us; B for a second, ever. */
+static void tell_of_sleeps(struct story *s, int64_t took)
+{
+	story_begin(s, 1);
+	cast_process(s, A, "delivery");
+	cast_process(s, B, "clock");
+	for (int64_t i = 1; i < 40; i++) {
+		sleep_for(s, A, i * SECOND, i < 34 ? 30000 : took);
+		sleep_for(s, B, i * SECOND - SECOND / 2, SECOND - 10);
+	}
+	s->trace.from = 1;
+	s->trace.to = s->trace.frozen = (uint64_t)(END * US);
+	assert_int_equal(trace_finish(&s->trace), 0);
+	for (size_t i = 0; i < s->trace.threads.n; i++) {
+		s->trace.threads.v[i].state = STATE_TIMER;
+		s->trace.threads.v[i].facts.call = CALL_SLEEP;
+		s->trace.threads.v[i].state_since = (uint64_t)((END - 20000) * US);
+	}
+}
+
+static void who_sleeps_longer_than_before(void **state)
+{
+	struct new_sleepers found = {};
+	struct story s;
+
+	(void)state;
+	tell_of_sleeps(&s, 200 * 1000);
+	assert_int_equal(new_sleepers_find(&s.trace, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(s.trace.threads.v[found.list.v[0]].tid, A);
+	new_sleepers_free(&found);
+	story_end(&s);
+}
+
+static void who_sleeps_as_long_as_ever(void **state)
+{
+	struct new_sleepers found = {};
+	struct story s;
+
+	(void)state;
+	tell_of_sleeps(&s, 30 * 1000);
+	assert_int_equal(new_sleepers_find(&s.trace, &found), 0);
+	assert_int_equal(found.list.n, 0);
+	story_end(&s);
+}
+
+RUN_TESTS(cmocka_unit_test(who_sleeps_longer_than_before), cmocka_unit_test(who_sleeps_as_long_as_ever))
