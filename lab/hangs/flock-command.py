@@ -3,7 +3,7 @@ NEEDS = ("flock",)
 VICTIM = "flock"  # the client starts one for each request
 WAITS = {"lock"}
 CLIENT = """import subprocess, sys, timed
-timed.repeat(lambda: subprocess.run(["flock", sys.argv[1], "true"]))
+timed.repeat_command(lambda: subprocess.run(["flock", sys.argv[1], "true"]))
 """
 
 

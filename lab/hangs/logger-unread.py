@@ -11,7 +11,7 @@ while True:
     door.recv(65536)
 """
 CLIENT = """import subprocess, sys, timed
-timed.repeat(lambda: subprocess.run(["logger", "-d", "-u", sys.argv[1], "line"]))
+timed.repeat_command(lambda: subprocess.run(["logger", "-d", "-u", sys.argv[1], "line"]))
 """
 
 

@@ -3,7 +3,7 @@ NEEDS = ("postgres", "initdb", "psql")
 VICTIM = "psql"  # the client starts one for each request
 WAITS = {"lock", "peer"}
 CLIENT = """import subprocess, sys, timed
-timed.repeat(lambda: subprocess.run([*sys.argv[1:], "UPDATE stock SET n = n + 1"], stdout=subprocess.DEVNULL))
+timed.repeat_command(lambda: subprocess.run([*sys.argv[1:], "UPDATE stock SET n = n + 1"], stdout=subprocess.DEVNULL))
 """
 
 

@@ -3,7 +3,7 @@ NEEDS = ("sqlite3",)
 VICTIM = "sqlite3"  # the client starts one for each request
 WAITS = {"lock"}
 CLIENT = """import subprocess, sys, timed
-timed.repeat(lambda: subprocess.run(["sqlite3", "-cmd", ".timeout 1000000", sys.argv[1], "PRAGMA synchronous = OFF; UPDATE visits SET n = n + 1"],
+timed.repeat_command(lambda: subprocess.run(["sqlite3", "-cmd", ".timeout 1000000", sys.argv[1], "PRAGMA synchronous = OFF; UPDATE visits SET n = n + 1"],
                                     stdout=subprocess.DEVNULL))
 """
 SHELL = """import subprocess, sys, time

@@ -1,4 +1,4 @@
-"""Somebody wants each write to the cache server on the disk before it answers, and then fills it: who else asks it waits for the disk."""
+"""A user sets the cache server to write each change to the disk before it answers, and then fills it: other programs that ask it wait for the disk."""
 import shutil
 
 import life

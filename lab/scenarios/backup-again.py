@@ -1,4 +1,4 @@
-"""A backup is made as always; beside it somebody starts the same program again, without its bound."""
+"""A backup runs as always; in addition a user starts the same program again, without its bound."""
 import life
 from resources import CPU, READING
 

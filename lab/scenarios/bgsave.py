@@ -1,4 +1,4 @@
-"""The cache server writes all it holds to the disk, again and again, because somebody set it up so."""
+"""The cache server writes all its data to the disk, again and again, because it was configured so."""
 import os
 import signal
 

@@ -1,4 +1,4 @@
-"""Somebody fills the cache server as fast as it takes it: who asks is guilty, the server works as it must."""
+"""A program fills the cache server as fast as it can: the client is the culprit, the server only does what it is asked."""
 import life
 from resources import CPU, NETWORK, SWITCHING
 

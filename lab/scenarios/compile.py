@@ -1,4 +1,4 @@
-"""Somebody compiles a big project with several compilers at once; one small file is compiled now and then anyway."""
+"""A user compiles a big project with several compilers at once; one small file is compiled now and then anyway."""
 import life
 from resources import CHILDREN, CPU, FAULTS, MEMORY, SWITCHING, WRITING
 

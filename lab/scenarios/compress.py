@@ -1,4 +1,4 @@
-"""Somebody packs a big file."""
+"""A user compresses a big file."""
 from resources import CPU, MEMORY, READING, SWITCHING
 
 GROUP = "real"

@@ -1,4 +1,4 @@
-"""Two programs begin at once, and both are guilty: one fills the disk's queue, the other computes."""
+"""Two programs begin at once, and both are culprits: one fills the disk's queue, the other computes."""
 from resources import CPU, READING, SWITCHING
 
 GROUP = "other"

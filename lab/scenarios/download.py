@@ -1,4 +1,4 @@
-"""A slow line to another machine is filled by somebody's download: whoever asks that machine waits in the same queue."""
+"""A download fills a slow line to another machine: programs that ask that machine wait in the same queue."""
 import time
 
 from resources import NETWORK, READING, SWITCHING, WRITING

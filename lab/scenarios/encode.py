@@ -1,4 +1,4 @@
-"""A video is encoded while another one is being watched: the same program, but only one of the two is guilty."""
+"""A video is encoded while another one is watched: the same program, but only one of the two is the culprit."""
 from resources import CPU, MEMORY, SWITCHING
 
 GROUP = "real"

@@ -1,4 +1,4 @@
-"""A server checks what visitors type by a regular expression that takes forever on some texts, and somebody types those."""
+"""A server checks what visitors type by a regular expression that takes very long for some texts, and a visitor types those."""
 from resources import CPU, NETWORK, SWITCHING
 
 GROUP = "real"

@@ -1,4 +1,4 @@
-"""A program computes at a better priority than all others (nice -15): whoever has the usual one gets what it leaves."""
+"""A program computes at a higher priority than all others (nice -15): programs of normal priority get what it leaves."""
 from resources import CPU, SWITCHING
 
 GROUP = "cpu"

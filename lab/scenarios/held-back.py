@@ -1,4 +1,4 @@
-"""Somebody holds programs back as cpulimit does: they are stopped and let go on by signals, again and again."""
+"""A program holds other programs back as cpulimit does: it stops and continues them by signals, again and again."""
 import signal
 
 from resources import CPU, LOCKS, SWITCHING

@@ -1,4 +1,4 @@
-"""A program writes to a file system that lies in an image file: the disk is used by the kernel's worker for that, who is not guilty."""
+"""A program writes to a file system in an image file: the kernel's worker for that uses the disk, and is not the culprit."""
 from resources import CPU, WRITING
 
 GROUP = "disk"

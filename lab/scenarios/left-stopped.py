@@ -1,4 +1,4 @@
-"""Somebody stopped the cache server to look at it, and forgot to let it go on: who asks it waits, and nothing computes."""
+"""A user stopped the cache server and forgot to continue it: programs that ask it wait, and nothing computes."""
 import signal
 
 from resources import LOCKS, SWITCHING

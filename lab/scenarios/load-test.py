@@ -1,4 +1,4 @@
-"""Somebody tests how much the database can do, with the same program that asks it a little all the time."""
+"""A user measures how much the database can do, with the same program that asks it a little all the time."""
 from resources import CPU, NETWORK, SWITCHING, WRITING
 
 GROUP = "real"

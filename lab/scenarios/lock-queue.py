@@ -1,4 +1,4 @@
-"""Somebody looks at a table and leaves the transaction open; a change of the table waits for that, and everybody else for the change."""
+"""A user reads a table and leaves the transaction open; a change of the table waits for it, and all others wait for the change."""
 import life
 from resources import CPU, CHILDREN, LOCKS, SWITCHING
 

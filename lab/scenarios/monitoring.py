@@ -1,4 +1,4 @@
-"""A monitoring script was set up to ask whyslow without a pause: whyslow itself is guilty."""
+"""A monitoring script asks whyslow without a pause: whyslow itself is the culprit."""
 import json
 import time
 

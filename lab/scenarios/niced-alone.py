@@ -1,4 +1,4 @@
-"""A program of nice 19 begins to compute, and somebody presses the button all the same: nobody is guilty."""
+"""A program of nice 19 begins to compute, and the moment is marked although nothing is slow: there is no culprit."""
 GROUP = "cpu"
 RESOURCE = "other"
 GUILTY = "nobody"

@@ -1,4 +1,4 @@
-"""A program of nice 19 begins to compute, who is innocent: it only takes what is left. Beside it another begins to compute
+"""A program of nice 19 begins to compute and is a bystander: it only takes what is left. In addition another begins to compute
 on one CPU, or to write, at normal priority."""
 from resources import CPU, WRITING
 

@@ -1,4 +1,4 @@
-"""Somebody profiles the whole machine, much finer than is good for it."""
+"""A user profiles the whole machine, much finer than is good for it."""
 from resources import CPU, SWITCHING, WRITING
 
 GROUP = "real"

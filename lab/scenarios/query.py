@@ -1,4 +1,4 @@
-"""Somebody asks the database something that takes long: the server works for him, beside its usual work."""
+"""A user sends the database a query that takes long: the server works for it, in addition to its normal work."""
 import life
 from resources import CPU, MEMORY, READING, SWITCHING, WRITING
 

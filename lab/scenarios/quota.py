@@ -1,4 +1,4 @@
-"""The CPU quota of a control group is lowered below what the shop in it needs: the limit is guilty, no program."""
+"""The CPU quota of a control group is lowered below what the shop in it needs: the limit is the culprit, not a program."""
 from resources import CPU
 
 GROUP = "cpu"

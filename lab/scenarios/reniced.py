@@ -1,4 +1,4 @@
-"""Somebody gives the film that is encoded at the lowest priority a better one than all else has: it does what it always does."""
+"""A user gives the film that is encoded at the lowest priority a better one than all others have: it does what it always does."""
 import os
 import pathlib
 

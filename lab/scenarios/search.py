@@ -1,4 +1,4 @@
-"""Somebody looks into every file: for a word, or for its checksum."""
+"""A user searches all files for a word, or computes their checksums."""
 from resources import CPU, READING, SWITCHING
 
 GROUP = "real"

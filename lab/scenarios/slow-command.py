@@ -1,4 +1,4 @@
-"""Somebody asks the cache server for the names of all it holds, again and again: whoever else asks waits for that."""
+"""A user asks the cache server for all its keys, again and again: other programs that ask it wait for that."""
 import life
 from resources import CHILDREN, CPU, MEMORY, NETWORK, SWITCHING
 

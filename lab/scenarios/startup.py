@@ -1,4 +1,4 @@
-"""Somebody logs in right after the machine has started: a dozen programs begin at once, and one of them is why it takes long.
+"""A user logs in right after the machine has started: a dozen programs begin at once, and one of them is why it takes long.
 Nothing was recorded before."""
 from resources import CPU, FAULTS, MEMORY, READING
 

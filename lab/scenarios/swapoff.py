@@ -1,4 +1,4 @@
-"""Somebody switches swapping off: all that was swapped out is read back, at once and page by page."""
+"""A user switches swapping off: all that was swapped out is read back, at once and page by page."""
 import life
 from resources import CPU, MEMORY, READING
 

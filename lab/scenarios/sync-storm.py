@@ -1,4 +1,4 @@
-"""Somebody writes a little and then asks for everything to be on the disk (sync), whoever wrote it, again and again."""
+"""A program writes a little and then asks for everything to be on the disk (sync), again and again."""
 from resources import CPU, WRITING
 
 GROUP = "disk"

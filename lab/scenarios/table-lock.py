@@ -1,4 +1,4 @@
-"""Somebody closes the database's books: he locks a table, and keeps it while he thinks; who uses it waits, and nothing computes."""
+"""A user locks a table of the database and keeps the lock: programs that use the table wait, and nothing computes."""
 import life
 from resources import CHILDREN, CPU, LOCKS, SWITCHING
 

@@ -1,4 +1,4 @@
-"""Somebody watches a program call by call (strace): each call of the kernel stops it until the tracer has written that down."""
+"""A user watches a program call by call (strace): each system call stops it until the tracer has written it down."""
 from resources import CPU, LOCKS, SWITCHING, WRITING
 
 GROUP = "other"

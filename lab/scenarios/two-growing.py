@@ -1,4 +1,4 @@
-"""Two programs grow in the same control group until it has to reclaim and swap: either of them is guilty."""
+"""Two programs grow in the same control group until it has to reclaim and swap: either of them is the culprit."""
 import life
 from resources import MEMORY
 from stage import SHORT

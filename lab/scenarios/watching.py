@@ -1,4 +1,4 @@
-"""Somebody watches the machine more than is good for it: ps or top, without a pause."""
+"""A user watches the machine more than is good for it: ps or top, without a pause."""
 from resources import CHILDREN, CPU, FAULTS, READING
 
 GROUP = "real"

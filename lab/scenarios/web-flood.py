@@ -1,4 +1,4 @@
-"""Somebody asks the web server without a pause: who asks is guilty, the server works as it must."""
+"""A program asks the web server without a pause: the client is the culprit, the server only does what it is asked."""
 import life
 from resources import CPU, NETWORK, SWITCHING
 

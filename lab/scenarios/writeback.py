@@ -1,4 +1,4 @@
-"""A program writes as fast as memory takes it, and the kernel's workers have to write that to the disk: not they are guilty."""
+"""A program writes as fast as memory allows, and the kernel's workers have to write it to the disk: the workers are not the culprits."""
 from resources import CPU, WRITING
 
 GROUP = "disk"
