@@ -1,14 +1,15 @@
-/* Of the programs that read tasks: what a process has sent and received, and how many sockets it has. */
+/* Traffic and sockets of each process, for the programs that read tasks. */
 #pragma once
 
 #include "bpf/task-state.h"
 
 #define EXTRA_SLOTS	 8192 /* a power of two */
+#define NOT_CLAIMABLE	 (~0ull)
 
-/* What a process has done that the kernel does not add up itself. It has the slot that its number says, if nothing else has it; else
- * this hangs on the thread group's leader: asking the kernel for that meets a dozen cache misses. */
+/* Sums of a process that the kernel does not keep itself. They are in the slot of its number if that is free; else
+ * they are stored with the thread group's leader: asking the kernel for that meets a dozen cache misses. */
 struct process_extra {
-	u64 owner; /* in a slot: the number of the process whose it is, which gives it back; 0 = no one's, and all else is 0 */
+	u64 owner; /* the number of the process whose it is, which gives it back; 0 = free, and all other members are 0 */
 	u64 rx_bytes, tx_bytes, rx_calls, tx_calls;
 	u64 fd_hash; /* of the bitmap of open descriptors when sockets were counted */
 	u64 ran;     /* CPU time of the leader at that moment */
@@ -40,7 +41,10 @@ static __noinline struct process_extra *extra_elsewhere(struct task_struct *task
 		return extra;
 	if (slot && !slot->owner && !__sync_val_compare_and_swap(&slot->owner, 0, (u64)task->tgid))
 		return slot;
-	return bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	extra = bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (extra)
+		extra->owner = task->tgid;
+	return extra;
 }
 
 static __always_inline struct process_extra *extra_slot_of(struct task_struct *task)
@@ -57,27 +61,39 @@ static __always_inline struct process_extra *extra_of(struct task_struct *task)
 	return slot && slot->owner == (u64)task->tgid ? slot : extra_elsewhere(task, slot);
 }
 
-/* The slot is wiped before it is no one's: who claims it finds it empty. */
+/* The owner leaves first, so that no reader believes what is being wiped; the slot is free last, so that the next owner finds it empty. */
 static void release_extra(struct process_extra *extra)
 {
 	volatile u64 *words = (u64 *)extra;
 
-	if (!extra || !extra->owner)
+	if (!extra)
 		return;
+	words[0] = NOT_CLAIMABLE;
+	barrier();
 	for (u32 i = 1; i < sizeof(*extra) / sizeof(*words); i++)
 		words[i] = 0;
 	barrier();
 	*(volatile u64 *)&extra->owner = 0;
 }
 
-static __always_inline void put_traffic(struct task_sample *s, const struct process_extra *extra)
+/* The process may end on another CPU at the same time: values that were read while they were wiped are left out. */
+static __always_inline void put_traffic(struct task_sample *s, const struct task_struct *task, const struct process_extra *extra)
 {
+	const volatile struct process_extra *now = extra;
+	u64 rx_bytes, tx_bytes, rx_calls, tx_calls;
+
 	if (!has_socket_lengths || !extra)
 		return;
-	SET(s, NET_RX_BYTES, extra->rx_bytes);
-	SET(s, NET_TX_BYTES, extra->tx_bytes);
-	SET(s, NET_RX_CALLS, extra->rx_calls);
-	SET(s, NET_TX_CALLS, extra->tx_calls);
+	rx_bytes = now->rx_bytes;
+	tx_bytes = now->tx_bytes;
+	rx_calls = now->rx_calls;
+	tx_calls = now->tx_calls;
+	if (now->owner != (u64)task->tgid)
+		return;
+	SET(s, NET_RX_BYTES, rx_bytes);
+	SET(s, NET_TX_BYTES, tx_bytes);
+	SET(s, NET_RX_CALLS, rx_calls);
+	SET(s, NET_TX_CALLS, tx_calls);
 }
 
 static void add_traffic(int bytes, bool sent)

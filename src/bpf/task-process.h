@@ -62,7 +62,7 @@ static __always_inline void read_process(struct task_sample *s, struct task_stru
 		read_files(s, task, extra);
 		SET(s, OOM_SCORE_ADJ, (s64)task->signal->oom_score_adj);
 	}
-	put_traffic(s, extra);
+	put_traffic(s, task, extra);
 }
 
 static __always_inline void fill_full(struct task_sample *s, struct task_struct *task)

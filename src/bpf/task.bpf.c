@@ -133,7 +133,7 @@ static __always_inline void tell_exit(struct task_struct *task, const struct pro
 	s->v[FEATURE_CPU_TIME] += unaccounted(task);
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		s->v[i] = 0;
-	put_traffic(s, extra);
+	put_traffic(s, task, extra);
 	if (bpf_ringbuf_query(&exits, BPF_RB_AVAIL_DATA) > EXIT_RING_SIZE / 2)
 		bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 	else

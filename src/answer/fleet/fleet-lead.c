@@ -7,7 +7,7 @@
 #include "base/data/cleanup.h"
 #include "model/fleet/counter-name.h"
 
-#define CANDIDATES_MAX 32 /* more that explain a symptom equally well are told apart by nothing */
+#define CANDIDATES_MAX 32 /* more that explain a symptom equally well cannot be distinguished */
 
 struct candidates {
 	size_t at[CANDIDATES_MAX]; /* in the explanations, highest score first */
@@ -100,7 +100,7 @@ static int lead_by_time(const struct fleet *f, const struct candidates *c, const
 	return lead;
 }
 
-/* Of the leading server's counters that explain about as much: the one whose trouble began first. */
+/* Several counters of the leading server may explain about as much: this is the one that became unusual first. */
 static size_t first_of_server(const struct fleet *f, const struct fleet_findings *e, size_t best)
 {
 	size_t first = best;

@@ -40,7 +40,7 @@ static int find_window(struct fleet_question *q, struct fleet_answer *a)
 	return r;
 }
 
-/* The symptom's server: where it is farthest from usual; its counter: the most unusual of the most unusual server. */
+/* The symptom's server is where it is farthest from its baseline; its counter is the most unusual of the most unusual server. */
 static int find_symptom(struct fleet_question *q, struct fleet_answer *a)
 {
 	const struct fleet_findings *u = &a->unusual;
@@ -178,7 +178,7 @@ static int analyse(const char *name, const struct fleet_question *q, struct flee
 	return r;
 }
 
-/* What the symptom is now and was normally, in the data's own values. */
+/* The symptom's value now and normally, in the data's own units. */
 static int find_levels(const struct fleet_question *q, struct fleet_answer *a)
 {
 	const struct fleet_server *s = &q->fleet->servers.v[q->server];
@@ -230,7 +230,7 @@ static void find_chain(struct fleet_answer *a)
 		add_to_chain(a, &a->explain.list.v[i]);
 }
 
-/* An effect is no cause: what is called may be slow first and be seen late, but without calls the rows alone tell. */
+/* What began later is not the cause. A callee may be slow first and be seen late, but without calls only the rows can decide. */
 static bool symptom_began_first(const struct fleet_question *q, const struct fleet_calls *calls, const struct fleet_answer *a)
 {
 	const struct fleet_finding *x = a->explain.list.v;
@@ -238,7 +238,7 @@ static bool symptom_began_first(const struct fleet_question *q, const struct fle
 	return !(calls && calls->list.n) && x->n >= LEAD_ROWS && a->symptom.since && x->since >= a->symptom.since + q->fleet->interval;
 }
 
-/* From the symptom on: who explains it, who led, and what that usually means. */
+/* From the symptom on: who explains it, who led, and what that normally means. */
 static int explain_symptom(const struct fleet_question *q, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *a)
 {
 	struct fleet_question again = *q;
