@@ -479,15 +479,17 @@ static void a_hang_is_told_before_what_delays_no_one(void **state)
 }
 
 /* A hog, and a client that waits for a lock for as long. */
-static struct subject *begin_hog(struct story *st, const struct lock_play *p, int64_t pressure)
+static struct subject *begin_hog(struct story *st, const struct lock_play *p, int64_t normal, int64_t pressure)
 {
-	struct subject *hog;
+	struct subject *hog, *editor;
 
 	begin(st);
-	use(add(st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	editor = add(st, "/bin/editor", 0, TICKS - 1, 0);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, normal * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
 	hog = add(st, "/bin/hog", FROM, TICKS - 1, 0);
 	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
-	press(st, FEATURE_PSI_CPU_SOME, 2, pressure);
+	press(st, FEATURE_PSI_CPU_SOME, normal, pressure);
 	add_waiter(st, p);
 	return hog;
 }
@@ -500,25 +502,29 @@ static bool tells_of_hog(const struct story *st)
 	return false;
 }
 
-/* Who stands still waits all the time, who is delayed by the hog a quarter of it. */
+/* Who stands still waits all the time, who is delayed by the hog a quarter of it; what is normal delays no one more. */
 static void a_hang_is_told_before_a_smaller_shortage(void **state)
 {
 	struct lock_play play;
-	struct story small, great;
+	struct story small, great, normal;
 	struct subject *hog;
 
 	(void)state;
 	begin_lock(&play);
-	begin_hog(&small, &play, 25);
+	begin_hog(&small, &play, 2, 25);
 	ask_live(&small, "/proc");
-	hog = begin_hog(&great, &play, 80);
+	hog = begin_hog(&great, &play, 2, 80);
 	ask_live(&great, "/proc");
+	begin_hog(&normal, &play, 50, 80);
+	ask_live(&normal, "/proc");
 	end_lock(&play);
 	assert_int_equal(first(&small)->subject->info.pid, play.holder);
+	assert_int_equal(first(&normal)->subject->info.pid, play.holder);
 	assert_true(tells_of_hog(&small));
 	assert_ptr_equal(first(&great)->subject, hog);
 	end(&small);
 	end(&great);
+	end(&normal);
 }
 
 /* A shortage that ended some seconds ago is not what it waits for now. */

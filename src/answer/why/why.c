@@ -372,13 +372,21 @@ static bool leave_out_late_events(struct why_request *r)
 	return late;
 }
 
+/* The share of time in which programs wait beyond what is normal on this machine. */
+static double added_pressure(const struct answer *a)
+{
+	double now = a->pressure.now[a->bottleneck], normal = a->pressure.usual[a->bottleneck];
+
+	return isnan(normal) ? now : fmax(0, now - normal);
+}
+
 /* What the answer is about is over, is a wait itself, delays no one measurably, or less than the hang that goes on: then that says more. */
 static bool gives_way_to_hang(const struct answer *a)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	bool waits = top && (top->of == BOTTLENECK_REMOTE || top->of == BOTTLENECK_PEER || top->of == BOTTLENECK_LOCK);
 
-	return !a->culprit_is_named || a->slow_until || !a->slow_since || waits || hang_outweighs(&a->hangs.v[0], a->pressure.now[a->bottleneck]);
+	return !a->culprit_is_named || a->slow_until || !a->slow_since || waits || hang_outweighs(&a->hangs.v[0], added_pressure(a));
 }
 
 /* The shortage that gives way to a hang is worth a remark, too. */
