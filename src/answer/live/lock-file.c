@@ -27,6 +27,12 @@
 #define LEAST_AGE     NS_PER_SEC
 #define SLEEP_LONGEST 30 /* s; dotlockfile(1) sleeps for 5, 10, 15 ... */
 #define MAPS_LINE     512
+#define LOCKED_MAX    128
+
+struct locked {
+	unsigned pid;
+	unsigned long long inode;
+};
 
 /* One search, in a thread of its own. */
 struct search {
@@ -38,6 +44,8 @@ struct search {
 	unsigned names, files;
 	bool found;
 	struct lock_file result;
+	struct locked locked[LOCKED_MAX]; /* what other processes have locked */
+	size_t n_locked;
 	bool in_arguments; /* elsewhere a name without a folder is any file's of a folder that was listed */
 };
 
@@ -153,6 +161,18 @@ static unsigned only_process(const struct search *s, holder_test test, const cha
 	return found;
 }
 
+/* Inodes are only unique within a file system: the holder must have this file open. */
+static bool find_who_locked(const struct search *s, const struct stat *st, struct lock_file *ret)
+{
+	for (size_t i = 0; i < s->n_locked && !ret->locked; i++)
+		if (s->locked[i].inode == st->st_ino && has_it_open(s, s->locked[i].pid, NULL, st)) {
+			ret->holder = s->locked[i].pid;
+			ret->role = "which has locked it";
+			ret->locked = true;
+		}
+	return ret->locked;
+}
+
 static bool find_holder(const struct search *s, const char *path, const struct stat *st, struct lock_file *ret)
 {
 	static const struct {
@@ -163,8 +183,11 @@ static bool find_holder(const struct search *s, const char *path, const struct s
 		{was_started_with_it, "which was started with its name"},
 		{works_in_its_folder, "which works in its folder"},
 	};
-	unsigned number = number_in(s, path, st);
+	unsigned number;
 
+	if (find_who_locked(s, st, ret))
+		return true;
+	number = number_in(s, path, st);
 	if (number == s->pid)
 		return false; /* it has the lock itself */
 	if (number && is_there(s, number)) {
@@ -318,15 +341,56 @@ static void look_at_memory(struct search *s)
 			looked += look_at_mapping(s, memory, piece, start, end);
 }
 
+/* Files that the process keeps open between its attempts may have any name. */
+static void look_at_descriptors(struct search *s)
+{
+	_cleanup_(folder_close) DIR *dir = NULL;
+	const struct dirent *e;
+	char fds[160], name[280];
+	struct stat st;
+
+	snprintf(fds, sizeof(fds), "%s/%u/fd", s->proc_root, s->pid);
+	dir = s->n_locked ? opendir(fds) : NULL;
+	while (dir && !s->found && (e = readdir(dir))) {
+		s->result = (struct lock_file){};
+		if (!isdigit((unsigned char)*e->d_name) || fstatat(dirfd(dir), e->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode))
+			continue;
+		snprintf(name, sizeof(name), "fd/%s", e->d_name);
+		s->result.since = changed(&st);
+		s->found = find_who_locked(s, &st, &s->result) && live_link(s->proc_root, s->pid, name, s->result.path, sizeof(s->result.path));
+	}
+}
+
 static void search(void *job)
 {
 	struct search *s = job;
 
+	look_at_descriptors(s);
 	s->in_arguments = true;
 	look_at_arguments(s);
 	s->in_arguments = false;
 	if (!s->found)
 		look_at_memory(s);
+}
+
+/* "1: POSIX  ADVISORY  WRITE 4711 fe:00:131 0 EOF"; what waits has an arrow before its kind. */
+static bool parse_locked(const char *line, struct locked *ret)
+{
+	char kind[16], mode[16];
+
+	return sscanf(line, "%*u: %15s %*s %15s %u %*x:%*x:%llu", kind, mode, &ret->pid, &ret->inode) == 4 && strcmp(mode, "WRITE") == 0 &&
+	       (strcmp(kind, "POSIX") == 0 || strcmp(kind, "FLOCK") == 0);
+}
+
+/* Before the search, which may outlive the list. */
+static void read_locked(struct search *s, struct file_locks *locks)
+{
+	_cleanup_fclose_ FILE *f = file_locks_open(locks);
+	char line[256];
+
+	while (f && s->n_locked < LOCKED_MAX && fgets(line, sizeof(line), f))
+		if (parse_locked(line, &s->locked[s->n_locked]) && s->locked[s->n_locked].pid != s->pid)
+			s->n_locked++;
 }
 
 static void helper_free_of(struct helper **helper)
@@ -370,13 +434,15 @@ static bool prepare(struct search *s, const char *proc_root, const struct live_t
 	return true;
 }
 
-bool lock_file_find(const char *proc_root, const struct live_thread *sleeper, int64_t patience, struct lock_file *ret)
+bool lock_file_find(struct file_locks *locks, const struct live_thread *sleeper, int64_t patience, struct lock_file *ret)
 {
 	_cleanup_(helper_free_of) struct helper *helper = NULL;
 	_cleanup_free_ struct search *s = NULL;
 
-	if (!sleeps_shortly(proc_root, sleeper) || !(s = malloc(sizeof(*s))) || !prepare(s, proc_root, sleeper) || helper_new_as_caller(&helper) < 0)
+	if (!sleeps_shortly(locks->proc_root, sleeper) || !(s = malloc(sizeof(*s))) || !prepare(s, locks->proc_root, sleeper) ||
+	    helper_new_as_caller(&helper) < 0)
 		return false;
+	read_locked(s, locks);
 	if (helper_do(helper, search, free, s, patience) == -ETIMEDOUT) {
 		TAKE(s);
 		return false;

@@ -1,5 +1,7 @@
-/* Lock files with retry loops (mail boxes, PID files, mkdir): no system call tells that a program waits for such a file to go away. It tries,
- * sleeps and tries again, and has the file's name in its memory.
+/* Lock files with retry loops: a program tries, sleeps and tries again until such a file disappears (mail boxes, PID files, mkdir), or until
+ * no process has it locked (apt and dpkg: fcntl() without waiting). No system call says so. It has the file open, or its name in its memory.
+ *
+ * A file that is open, and that another process has locked for writing (/proc/locks), is found first.
  *
  * Looked for are names that the process, or the script that started `sleep`, has among its arguments or in its own memory (heap, stack, anonymous
  * mappings), which say "lock" in their last part, and exist as small files, links or folders of its user for a second or more. A heuristic: that it
@@ -11,6 +13,7 @@
 #include <stdint.h>
 
 #include "answer/live/live-thread.h"
+#include "base/system/file-lock.h"
 
 #define LOCK_FILE_PATH 256
 
@@ -19,10 +22,11 @@ struct lock_file {
 	unsigned holder;	   /* 0 = not known, or gone */
 	const char *role;	   /* of the holder: "whose number stands in it" */
 	unsigned gone;		   /* no process has the number that stands in it; 0 = none stands there */
+	bool locked;		   /* by the holder, and the file may stay; else it must disappear */
 	int64_t since;		   /* wall ns: the file was made, or changed, then */
 };
 
 /* Who wants the lock: of `sleep` it is the script that started it. */
 unsigned lock_file_seeker(const struct live_thread *sleeper);
 /* True: there is one, found within `patience` ns. It has a holder, or names one that is gone. */
-bool lock_file_find(const char *proc_root, const struct live_thread *sleeper, int64_t patience, struct lock_file *ret);
+bool lock_file_find(struct file_locks *locks, const struct live_thread *sleeper, int64_t patience, struct lock_file *ret);

@@ -71,13 +71,20 @@ static void end_process(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+static bool find_now(const struct live_thread *t, struct lock_file *ret)
+{
+	_cleanup_(file_locks_free) struct file_locks locks = {.proc_root = "/proc", .patience = FILE_LOCKS_PATIENCE};
+
+	return lock_file_find(&locks, t, 2 * NS_PER_SEC, ret);
+}
+
 /* Until it sleeps and the file is old enough. */
 static bool find(pid_t pid, struct lock_file *ret)
 {
 	for (int i = 0; i < 200; i++) {
 		struct live_thread t;
 
-		if (live_thread_read("/proc", (unsigned)pid, (unsigned)pid, &t) == 0 && lock_file_find("/proc", &t, 2 * NS_PER_SEC, ret))
+		if (live_thread_read("/proc", (unsigned)pid, (unsigned)pid, &t) == 0 && find_now(&t, ret))
 			return true;
 		usleep(50000);
 	}
@@ -89,7 +96,7 @@ static bool find_at_once(pid_t pid, struct lock_file *ret)
 	struct live_thread t;
 
 	usleep(1200000); /* old enough */
-	return live_thread_read("/proc", (unsigned)pid, (unsigned)pid, &t) == 0 && lock_file_find("/proc", &t, 2 * NS_PER_SEC, ret);
+	return live_thread_read("/proc", (unsigned)pid, (unsigned)pid, &t) == 0 && find_now(&t, ret);
 }
 
 static void write_number(unsigned number)
@@ -169,6 +176,83 @@ static void what_is_no_lock_of_another(void **state)
 	end_folder();
 }
 
+static bool lock_whole(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_SETLK, &lock) == 0;
+}
+
+/* Tries each tenth of a second; `keeps` the file open between its attempts, or opens it for each as apt does. */
+static pid_t begin_attempts(const char *name, bool keeps)
+{
+	pid_t pid = fork();
+	char *own = NULL;
+	int fd = -1;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (asprintf(&own, "%s/%s", folder, name) < 0)
+		_exit(1);
+	for (;;) {
+		if (fd < 0)
+			fd = open(own, O_RDWR);
+		if (lock_whole(fd))
+			pause();
+		if (!keeps) {
+			close(fd);
+			fd = -1;
+		}
+		usleep(100000);
+	}
+}
+
+static void finds_who_locked(const char *name, bool keeps)
+{
+	struct lock_file found;
+	pid_t client;
+	int fd;
+
+	begin_folder();
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_CREAT | O_RDWR, 0600);
+	assert_true(lock_whole(fd));
+	client = begin_attempts(name, keeps);
+	assert_true(find(client, &found));
+	assert_string_equal(found.path, path);
+	assert_true(found.locked);
+	assert_int_equal(found.holder, getpid());
+	end_process(client);
+	close(fd);
+	end_folder();
+}
+
+static void who_has_locked_it(void **state)
+{
+	(void)state;
+	finds_who_locked("lock-frontend", false);
+	finds_who_locked("accounts.dat", true);
+}
+
+/* A file that is open, and locked by no other process. */
+static void what_no_other_process_has_locked(void **state)
+{
+	struct lock_file found;
+	pid_t client;
+	int fd;
+
+	(void)state;
+	begin_folder();
+	snprintf(path, sizeof(path), "%s/accounts.dat", folder);
+	fd = open(path, O_CREAT | O_RDWR, 0600);
+	client = begin_retries();
+	assert_false(find_at_once(client, &found));
+	end_process(client);
+	close(fd);
+	end_folder();
+}
+
 /* Who sleeps for long, until a time or for one, does not try again. */
 static void who_sleeps_for_long(void **state)
 {
@@ -199,4 +283,5 @@ static void who_sleeps_for_long(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(who_has_it_open), cmocka_unit_test(whose_number_stands_in_it), cmocka_unit_test(of_one_that_is_gone),
-	  cmocka_unit_test(what_is_no_lock_of_another), cmocka_unit_test(who_sleeps_for_long))
+	  cmocka_unit_test(what_is_no_lock_of_another), cmocka_unit_test(who_has_locked_it),
+	  cmocka_unit_test(what_no_other_process_has_locked), cmocka_unit_test(who_sleeps_for_long))

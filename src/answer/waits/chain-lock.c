@@ -25,17 +25,18 @@ void chain_find_lease(struct chain_search *s)
 	s->role = "which has not released it";
 }
 
-/* "probably": that it tries to make the file is not seen. */
+/* "probably": its attempts are not seen. */
 static bool find_lock_file(struct chain_search *s)
 {
 	struct lock_file lock;
 	char span[32];
 
-	if (!lock_file_find(s->proc_root, &s->t, s->locks->patience * NS_PER_MS, &lock))
+	if (!lock_file_find(s->locks, &s->t, s->locks->patience * NS_PER_MS, &lock))
 		return false;
 	s->kind = CHAIN_FILE_LOCK;
-	str_printf(&s->words, "sleeps, probably between attempts to make the lock file %s, which is %s old", lock.path,
-		   clock_format_span(clock_wall() - lock.since, span, sizeof(span)));
+	str_printf(&s->words, "sleeps, probably between attempts to %s %s", lock.locked ? "lock the file" : "make the lock file", lock.path);
+	if (!lock.locked)
+		str_printf(&s->words, ", which is %s old", clock_format_span(clock_wall() - lock.since, span, sizeof(span)));
 	if (lock.gone)
 		str_printf(&s->words, " and names process %u, which does not exist", lock.gone);
 	s->next_pid = lock.holder;

@@ -322,23 +322,34 @@ static int add_retries(const struct dataset *d, const struct hang_question *q, s
 	return 0;
 }
 
-/* Who tries again and again to make a lock file, which has been there for a while: the thread of `sleep` is its script's. */
-static int add_lock_file(const struct dataset *d, const struct hang_question *q, const struct trace_thread *th, int64_t patience, struct answer *a)
+/* A lock file must be about as old as the sleeps; a file that is locked may have any age. Wall ns; 0 = it does not hang. */
+static int64_t lock_wanted_since(const struct hang_question *q, const struct new_sleeper *sleeper, const struct lock_file *lock, int64_t now)
 {
+	int64_t since = lock->locked ? trace_wall(q->trace, sleeper->since) : lock->since;
+
+	return now - since >= HANG_LEAST && now - since <= LOCK_FILE_NEW ? since : 0;
+}
+
+/* Who tries again and again to make a lock file, or to lock a file: the thread of `sleep` is its script's. */
+static int add_lock_file(const struct dataset *d, const struct hang_question *q, const struct new_sleeper *sleeper, struct file_locks *locks,
+			 int64_t patience, struct answer *a)
+{
+	const struct trace_thread *th = &q->trace->threads.v[sleeper->thread];
 	struct live_thread t;
 	struct lock_file lock;
 	const struct subject *s;
+	int64_t since;
 
 	if (live_thread_read(q->proc_root, th->tgid, th->tid, &t) < 0)
 		return 0;
 	s = subject_of(d, lock_file_seeker(&t));
-	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !lock_file_find(q->proc_root, &t, patience, &lock) || !lock.holder ||
-	    d->ticks.v[q->at].wall - lock.since < HANG_LEAST || d->ticks.v[q->at].wall - lock.since > LOCK_FILE_NEW)
+	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !lock_file_find(locks, &t, patience, &lock) || !lock.holder)
 		return 0;
-	return VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = lock.since});
+	since = lock_wanted_since(q, sleeper, &lock, d->ticks.v[q->at].wall);
+	return since ? VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) : 0;
 }
 
-static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct answer *a)
+static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct answer *a)
 {
 	const int64_t until = clock_monotonic() + LOCK_FILES_PATIENCE;
 	struct new_sleepers sleepers = {};
@@ -346,7 +357,7 @@ static int add_lock_files(const struct dataset *d, const struct hang_question *q
 	int64_t left;
 
 	for (size_t i = 0; r == 0 && i < sleepers.list.n && i < SLEEPERS_MOST && (left = until - clock_monotonic()) > 0; i++)
-		r = add_lock_file(d, q, &q->trace->threads.v[sleepers.list.v[i]], left, a);
+		r = add_lock_file(d, q, &sleepers.list.v[i], locks, left, a);
 	new_sleepers_free(&sleepers);
 	return r;
 }
@@ -426,7 +437,7 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	r = r ?: collect(d, q, &waiting, a);
 	r = r ?: add_late(d, q, &requests, a);
 	r = r ?: add_retries(d, q, &locks, a);
-	r = r ?: add_lock_files(d, q, a);
+	r = r ?: add_lock_files(d, q, &locks, a);
 	r = r ?: add_assumed(d, q, &requests, a);
 	if (r < 0)
 		return r;

@@ -478,6 +478,28 @@ static void a_hang_is_told_before_what_delays_no_one(void **state)
 	end(&st);
 }
 
+/* Two CPUs have room for both: a program that computes by itself delays no other. */
+static void a_hang_is_told_before_who_computes_by_itself(void **state)
+{
+	struct subject *office;
+	struct lock_play play;
+	struct story st;
+
+	(void)state;
+	begin_lock(&play);
+	begin(&st);
+	office = add(&st, "/bin/office", 0, TICKS - 1, 0);
+	use(office, FEATURE_CPU_TIME, 0, FROM - 1, 2 * PERCENT);
+	use(office, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	add_waiter(&st, &play);
+	ask_live(&st, "/proc");
+	end_lock(&play);
+	assert_int_equal(first(&st)->subject->info.pid, play.holder);
+	assert_int_equal(st.answer.bottleneck, BOTTLENECK_LOCK);
+	end(&st);
+}
+
 /* A hog, and a client that waits for a lock for as long. */
 static struct subject *begin_hog(struct story *st, const struct lock_play *p, int64_t normal, int64_t pressure)
 {
@@ -702,13 +724,15 @@ static void who_asks_us_does_not_hang(void **state)
 	(void)state;
 	pid = fork();
 	if (pid == 0) {
-		pid_t child = fork();
+		pid_t child;
 
+		prctl(PR_SET_NAME, "whyslow"); /* the child has it from the beginning */
+		child = fork();
 		if (child == 0) {
-			prctl(PR_SET_NAME, "whyslow");
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			pause();
 		}
+		prctl(PR_SET_NAME, "script");
 		waitpid(child, NULL, 0);
 		_exit(0);
 	}
@@ -729,6 +753,7 @@ RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_t
 	  cmocka_unit_test(a_request_that_lies_unread_is_a_hang),
 	  cmocka_unit_test(the_holder_of_a_lock_is_named), cmocka_unit_test(presses_leave_something_to_compare_with),
 	  cmocka_unit_test(who_waits_for_a_child_waits_for_what_that_waits_for), cmocka_unit_test(a_hang_is_told_before_what_delays_no_one),
+	  cmocka_unit_test(a_hang_is_told_before_who_computes_by_itself),
 	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage),
 	  cmocka_unit_test(a_hang_is_told_before_what_is_over),
 	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang))

@@ -384,9 +384,10 @@ static double added_pressure(const struct answer *a)
 static bool gives_way_to_hang(const struct answer *a)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	bool alone = a->bottleneck == BOTTLENECK_SELF;
 	bool waits = top && (top->of == BOTTLENECK_REMOTE || top->of == BOTTLENECK_PEER || top->of == BOTTLENECK_LOCK);
 
-	return !a->culprit_is_named || a->slow_until || !a->slow_since || waits || hang_outweighs(&a->hangs.v[0], added_pressure(a));
+	return !a->culprit_is_named || a->slow_until || !a->slow_since || waits || alone || hang_outweighs(&a->hangs.v[0], added_pressure(a));
 }
 
 /* The shortage that gives way to a hang is worth a remark, too. */
@@ -395,7 +396,7 @@ static int tell_shortage(struct answer *a)
 	const struct suspect *top = a->culprit_is_named && a->slow_since && !a->slow_until ? &a->ranking.suspects.v[0] : NULL;
 	_cleanup_free_ char *label = top ? entity_label(&top->subject->info) : NULL;
 
-	if (!top || isnan(a->pressure.now[a->bottleneck]))
+	if (!top || a->bottleneck == BOTTLENECK_SELF || isnan(a->pressure.now[a->bottleneck]))
 		return 0;
 	return label ? remark(a, "besides that, %s pressure is %.0f %%, mostly because of %s", bottleneck_name(a->bottleneck), 100 * a->pressure.now[a->bottleneck], label) :
 		       -ENOMEM;

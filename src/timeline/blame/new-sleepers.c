@@ -11,6 +11,7 @@
 struct sleeper {
 	uint64_t since; /* 0 = it is awake, or in another call */
 	uint64_t before, lately; /* the longest sleep */
+	uint64_t first_lately;
 };
 
 static void end_sleep(const struct trace *t, struct sleeper *s, uint64_t at)
@@ -20,6 +21,8 @@ static void end_sleep(const struct trace *t, struct sleeper *s, uint64_t at)
 
 	if (took > *longest)
 		*longest = took;
+	if (took && longest == &s->lately && !s->first_lately)
+		s->first_lately = s->since;
 	s->since = 0;
 }
 
@@ -58,7 +61,7 @@ int new_sleepers_find(const struct trace *t, struct new_sleepers *ret)
 		look_at(t, sleepers, &t->events[i]);
 	for (uint32_t i = 0; r == 0 && i < t->threads.n; i++)
 		if (is_new(t, &t->threads.v[i], &sleepers[i]))
-			r = VEC_PUSH(found.list, i);
+			r = VEC_PUSH(found.list, (struct new_sleeper){i, sleepers[i].first_lately});
 	free(sleepers);
 	if (r < 0)
 		new_sleepers_free(&found);

@@ -7,8 +7,13 @@
 
 #include "model/event/trace.h"
 
+struct new_sleeper {
+	uint32_t thread; /* index into trace.threads */
+	uint64_t since;	 /* trace ns: the first of its sleeps of the last ten seconds */
+};
+
 struct new_sleepers {
-	VEC(uint32_t) list; /* indexes into trace.threads */
+	VEC(struct new_sleeper) list;
 };
 
 /* 0 or -ENOMEM. The trace is finished. */

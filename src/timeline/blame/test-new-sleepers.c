@@ -41,7 +41,8 @@ static void who_sleeps_longer_than_before(void **state)
 	tell_of_sleeps(&s, 200 * 1000);
 	assert_int_equal(new_sleepers_find(&s.trace, &found), 0);
 	assert_int_equal(found.list.n, 1);
-	assert_int_equal(s.trace.threads.v[found.list.v[0]].tid, A);
+	assert_true(found.list.v[0].since == (uint64_t)(30 * SECOND * US));
+	assert_int_equal(s.trace.threads.v[found.list.v[0].thread].tid, A);
 	new_sleepers_free(&found);
 	story_end(&s);
 }
