@@ -106,6 +106,13 @@ static bool find_only_client(struct chain_search *s)
 	return true;
 }
 
+/* Which of its threads, and what that one does, is not known. */
+static void find_unknown_thread(struct chain_search *s)
+{
+	s->kind = CHAIN_UNKNOWN;
+	str_puts(&s->words, "waits for another of its threads");
+}
+
 void chain_find_lock(struct chain_search *s)
 {
 	struct hidden_lock shared;
@@ -119,7 +126,11 @@ void chain_find_lock(struct chain_search *s)
 		return;
 	}
 	if (!s->next_tid) {
-		if (!find_older_request(s) && !find_only_client(s))
+		if (find_older_request(s) || find_only_client(s))
+			return;
+		if (s->was_asked)
+			find_unknown_thread(s);
+		else
 			chain_rest(s, "waits for another thread's signal");
 		return;
 	}

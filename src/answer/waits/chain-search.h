@@ -26,6 +26,7 @@ struct chain_search {
 	struct wait_chain *chain;
 	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */
 	struct live_thread t;
+	bool was_asked; /* by the process before, and has not answered */
 	enum chain_class class;
 	/* the link that is found */
 	enum chain_kind kind;

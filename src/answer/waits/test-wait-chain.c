@@ -799,10 +799,10 @@ static unsigned worker_of(pid_t pid)
 	return 0;
 }
 
-/* A server with a thread for each connection, which waits until it has done what another client asked for before. */
+/* A server with a thread for each connection, which waits for another one of these: for which is only known where another client asked before. */
 static void whose_older_request_a_server_has_not_answered(void **state)
 {
-	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, alone = {};
 	struct peer_requests requests = {};
 	pid_t server, before, client;
 	int mine[2], others[2];
@@ -820,11 +820,16 @@ static void whose_older_request_a_server_has_not_answered(void **state)
 	wait_chain_free(&c);
 	c = (struct wait_chain){};
 	for (unsigned i = 0; i < 2; i++) {
-		struct peer_request r = {.process = (uint32_t)(i ? client : before), .server = (uint32_t)server, .asked = worker_of(server),
-					 .since = 1 + i, .took = (9 - (int64_t)i) * NS_PER_SEC};
+		struct peer_request r = {.process = (uint32_t)(i ? before : client), .server = (uint32_t)server, .asked = worker_of(server),
+					 .since = 2 - i, .took = (8 + (int64_t)i) * NS_PER_SEC};
 
 		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
+		if (i == 0)
+			assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, &alone), 0);
 	}
+	assert_int_equal(alone.links.n, 2);
+	expect(&alone, 1, server, CHAIN_UNKNOWN, "which has not read the request");
+	assert_int_equal(alone.links.v[1].tid, worker_of(server));
 	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 1, server, CHAIN_OLDER_REQUEST, "which has not read the request");

@@ -110,6 +110,7 @@ static void find_request(struct chain_search *s)
 /* For whom another user's process waits is that user's affair: the chain ends there. */
 static void find_next(struct chain_search *s)
 {
+	s->was_asked = s->asked == s->t.tid;
 	s->next_pid = s->next_tid = s->asked = 0;
 	s->reads = s->retries = s->unread = s->unanswered = false;
 	s->asked_ms = 0;
