@@ -25,9 +25,9 @@
 #define FOLDED_NAMES_A_WINDOW 1024 /* entities that stand for folded ones of one name */
 #define THINGS_A_WINDOW	     2048 /* control groups, mounts, interfaces ... */
 #define USERS_WITH_OTHERS    64	  /* beyond it one entity stands for all further users */
-#define LASTING_A_WINDOW     1024 /* folded processes that turn out to last */
+#define LASTING_A_WINDOW     2048 /* folded processes that turn out to last */
 #define NAME_TEXT	     512
-#define LASTING		     (10 * 1000000000ll) /* ns */
+#define LASTING		     (3 * 1000000000ll) /* ns */
 #define NAME_WINDOW	     (590 * 1000000000ll) /* ns: a segment, less what its begin may vary by */
 
 struct name_limit;
