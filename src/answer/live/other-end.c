@@ -16,12 +16,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "answer/live/live-thread.h"
 #include "answer/live/sock-diag.h"
 #include "base/data/cleanup.h"
 
+#define MQUEUE_MAGIC	0x19800202 /* ipc/mqueue.c */
 #define LINK_MAX_LENGTH 256 /* "socket:[4294967295]", "/dev/fuse", a named pipe */
 #define TCP_LISTENS	10
 #define LISTENERS_STATE (1u << TCP_LISTENS)
@@ -434,19 +436,36 @@ static bool is_pipe(const char *proc_root, unsigned pid, const char *fd)
 	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
+/* mq_overview(7): a descriptor of a file in a file system of its own. */
+static bool is_queue(const char *proc_root, unsigned pid, const char *fd)
+{
+	char path[512];
+	struct statfs st;
+
+	snprintf(path, sizeof(path), "%s/%u/fd/%s", proc_root, pid, fd);
+	return statfs(path, &st) == 0 && st.f_type == MQUEUE_MAGIC;
+}
+
+static void find_opposite(const char *proc_root, unsigned pid, const char *fd, const char *link, struct other_end *ret)
+{
+	int access = access_of(proc_root, pid, fd);
+
+	find_owners(&(struct wanted){proc_root, link, pid, access == O_RDWR ? -1 : access}, ret);
+}
+
 int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret)
 {
 	struct other_end end = {.kind = END_PIPE, .accepted = true};
 	char number[24], link[LINK_MAX_LENGTH];
 	unsigned long inode;
-	int access, r = -ENOENT;
+	int r = -ENOENT;
 
 	snprintf(number, sizeof(number), "%llu", fd);
 	if (!live_fd_link(proc_root, pid, fd, link, sizeof(link)))
 		return -ENOENT;
-	if (is_pipe(proc_root, pid, number)) {
-		access = access_of(proc_root, pid, number);
-		find_owners(&(struct wanted){proc_root, link, pid, access == O_RDWR ? -1 : access}, &end);
+	if (is_pipe(proc_root, pid, number) || is_queue(proc_root, pid, number)) {
+		end.kind = is_pipe(proc_root, pid, number) ? END_PIPE : END_QUEUE;
+		find_opposite(proc_root, pid, number, link, &end);
 		r = 0;
 	} else if (sscanf(link, "socket:[%lu]", &inode) == 1) {
 		r = find_tcp(proc_root, pid, inode, &end);

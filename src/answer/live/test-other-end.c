@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,32 @@ static void writer_and_reader_of_a_pipe(void **state)
 	assert_int_equal(other_end_find("/proc", (unsigned)child, (unsigned long long)ends[1], &e), 0);
 	expect_only(&e, END_PIPE, getpid(), true);
 	close(ends[0]);
+	end_child(child);
+}
+
+/* Both have the same file open, one to read and one to write. */
+static void writer_and_reader_of_a_queue(void **state)
+{
+	struct mq_attr small = {.mq_maxmsg = 1, .mq_msgsize = 8};
+	struct other_end e;
+	char name[32];
+	int reader, writer;
+	pid_t child;
+
+	(void)state;
+	snprintf(name, sizeof(name), "/test-other-end-%d", getpid());
+	reader = mq_open(name, O_RDONLY | O_CREAT, 0600, &small);
+	if (reader < 0)
+		skip(); /* a kernel without message queues */
+	writer = mq_open(name, O_WRONLY);
+	mq_unlink(name);
+	child = begin_child(reader);
+	close(writer);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)reader, &e), 0);
+	expect_only(&e, END_QUEUE, child, true);
+	assert_int_equal(other_end_find("/proc", (unsigned)child, (unsigned long long)writer, &e), 0);
+	expect_only(&e, END_QUEUE, getpid(), true);
+	close(reader);
 	end_child(child);
 }
 
@@ -263,7 +290,7 @@ static void what_was_asked_over_tcp(void **state)
 	close(door);
 }
 
-RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(a_pair_of_local_sockets),
+RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(a_pair_of_local_sockets),
 	  cmocka_unit_test(what_is_not_read_from_a_local_socket),
 	  cmocka_unit_test(who_does_not_accept), cmocka_unit_test(a_connection_over_both_protocols), cmocka_unit_test(who_is_asked_over_udp),
 	  cmocka_unit_test(what_has_no_other_end), cmocka_unit_test(what_was_asked_over_tcp),

@@ -30,9 +30,9 @@ static void put_name_server(struct chain_search *s, const struct other_end *e)
 
 static void put_place(struct chain_search *s, const struct other_end *e, bool writes)
 {
-	static const char *const ends[] = {[END_PIPE] = "a pipe", [END_LOCAL_SOCKET] = "a local socket", [END_TCP] = "TCP", [END_UDP] = "UDP"};
+	static const char *const ends[] = {[END_PIPE] = "a pipe", [END_QUEUE] = "a message queue", [END_LOCAL_SOCKET] = "a local socket", [END_TCP] = "TCP", [END_UDP] = "UDP"};
 
-	str_puts(&s->words, writes ? "waits for room to write to " : e->kind == END_PIPE ? "waits for data from " : "waits for an answer over ");
+	str_puts(&s->words, writes ? "waits for room to write to " : e->kind <= END_QUEUE ? "waits for data from " : "waits for an answer over ");
 	str_puts(&s->words, ends[e->kind]);
 	if (*e->place)
 		str_printf(&s->words, " from %s", e->place);
@@ -53,19 +53,19 @@ static void put_end(struct chain_search *s, const struct other_end *e, bool writ
 
 void chain_follow_end(struct chain_search *s, const struct other_end *e, bool writes)
 {
-	static const enum chain_kind kinds[] = {[END_PIPE] = CHAIN_PIPE, [END_LOCAL_SOCKET] = CHAIN_LOCAL_SOCKET, [END_TCP] = CHAIN_TCP,
+	static const enum chain_kind kinds[] = {[END_PIPE] = CHAIN_PIPE, [END_QUEUE] = CHAIN_PIPE, [END_LOCAL_SOCKET] = CHAIN_LOCAL_SOCKET, [END_TCP] = CHAIN_TCP,
 						 [END_UDP] = CHAIN_UDP};
 
 	s->kind = e->remote ? CHAIN_REMOTE : kinds[e->kind];
 	put_end(s, e, writes);
-	s->reads = e->kind == END_PIPE && !writes;
+	s->reads = e->kind <= END_QUEUE && !writes;
 	s->unread = e->unread;
 	s->unanswered = e->unread || e->asked_ms;
 	s->asked_ms = e->asked_ms;
 	s->next_pid = chain_choose_process(s, e);
 	s->role = !e->accepted ? "which has not accepted the connection" :
 		  e->unread ? (writes ? "which does not read it" : "which has not read the request") :
-		  e->kind == END_PIPE ? (writes ? "which reads it" : "which writes it") : "at the other end";
+		  e->kind <= END_QUEUE ? (writes ? "which reads it" : "which writes it") : "at the other end";
 }
 
 bool chain_leads_back(const struct chain_search *s, const struct other_end *e)

@@ -91,7 +91,7 @@ static bool find_only_client(struct chain_search *s)
 	for (unsigned fd = 0; fd < SQL_FILES_MAX; fd++) {
 		struct other_end e;
 
-		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind == END_PIPE || e.n != 1 || chain_leads_back(s, &e))
+		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind <= END_QUEUE || e.n != 1 || chain_leads_back(s, &e))
 			continue;
 		if (client && client != e.pids[0])
 			return false;
@@ -146,7 +146,7 @@ static unsigned client_of(const struct chain_search *s)
 	struct other_end e;
 
 	for (unsigned fd = 0; fd < LIVE_FILES_MAX; fd++)
-		if (other_end_find(s->proc_root, s->t.pid, fd, &e) == 0 && e.kind != END_PIPE && e.n == 1 && e.pids[0] != s->t.parent)
+		if (other_end_find(s->proc_root, s->t.pid, fd, &e) == 0 && e.kind > END_QUEUE && e.n == 1 && e.pids[0] != s->t.parent)
 			return e.pids[0];
 	return 0;
 }

@@ -16,6 +16,7 @@ enum chain_class chain_class_of(const char *call)
 		{"read", CLASS_TO_READ},		{"readv", CLASS_TO_READ},	{"recvfrom", CLASS_TO_READ},	 {"recvmsg", CLASS_TO_READ},
 		{"recvmmsg", CLASS_TO_READ},	{"write", CLASS_TO_WRITE},	{"writev", CLASS_TO_WRITE},	 {"sendto", CLASS_TO_WRITE},
 		{"sendmsg", CLASS_TO_WRITE},	{"sendfile", CLASS_TO_WRITE},	{"splice", CLASS_TO_READ},	 {"connect", CLASS_FOR_ANSWER},
+		{"mq_timedsend", CLASS_TO_WRITE},	{"mq_timedreceive", CLASS_TO_READ},
 		{"poll", CLASS_FOR_EVENTS},	{"ppoll", CLASS_FOR_EVENTS},	{"select", CLASS_FOR_EVENTS},	 {"pselect6", CLASS_FOR_EVENTS},
 		{"epoll_wait", CLASS_FOR_EVENTS}, {"epoll_pwait", CLASS_FOR_EVENTS}, {"epoll_pwait2", CLASS_FOR_EVENTS},
 		{"accept", CLASS_FOR_EVENTS},	{"accept4", CLASS_FOR_EVENTS},	{"futex", CLASS_FOR_LOCK},	 {"futex_wait", CLASS_FOR_LOCK},

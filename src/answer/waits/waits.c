@@ -48,6 +48,8 @@ static const struct {
 	{"writev", "room to write to", OBJECT_FILE},
 	{"sendto", "room to write to", OBJECT_FILE},
 	{"sendmsg", "room to write to", OBJECT_FILE},
+	{"mq_timedreceive", "data from", OBJECT_FILE},
+	{"mq_timedsend", "room to write to", OBJECT_FILE},
 	{"fsync", "the disk, to write", OBJECT_FILE},
 	{"fdatasync", "the disk, to write", OBJECT_FILE},
 	{"sync_file_range", "the disk, to write", OBJECT_FILE},
