@@ -314,7 +314,7 @@ static int judge_windows(struct common *common, const struct spans_query *q, int
 			 struct span_comparison *s)
 {
 	struct comparison_query query = comparison_of(q);
-	int r = spans_deployments(common, q, true, &s->deployments);
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n_past; i++)
 		r = add_time(common, q, 0, NULL, past[i], past[i] + q->window, SIDE_BASELINE, s);
@@ -327,12 +327,14 @@ static int judge_windows(struct common *common, const struct spans_query *q, int
 }
 
 int spans_judge_window(struct common *common, const struct spans_query *q, int64_t begin, int64_t end, const int64_t *past,
-		       size_t n_past, json_t **ret, char **ret_headline, int *ret_verdict)
+		       size_t n_past, const struct deployments *deployments, json_t **ret, char **ret_headline, int *ret_verdict)
 {
 	const struct comparison_query query = comparison_of(q);
 	struct span_comparison s;
 	int r = span_comparison_init(&query, &s);
 
+	if (r == 0)
+		r = deployments_add_all(&s.deployments, deployments);
 	if (r == 0)
 		r = judge_windows(common, q, begin, end, past, n_past, &s);
 	if (r == 0) {

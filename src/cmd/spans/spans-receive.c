@@ -191,6 +191,7 @@ struct watched {
 	int64_t complete; /* until when the store has everything, wall ns */
 	int64_t latest;	  /* the latest window judged */
 	bool slower;	  /* as it is */
+	struct deployments deployments; /* known when the window that is judged was due */
 };
 
 /* Says it when it begins and when it is gone. Of an earlier window, which late spans have reopened, it says only what is slower. */
@@ -249,7 +250,7 @@ static int judge_between(struct common *common, const struct spans_query *q, str
 	size_t n = past_of(q, w, begin, past);
 
 	*ret = (struct judgement){.verdict = VERDICT_UNCLEAR};
-	return n ? spans_judge_window(common, q, begin, end, past, n, &ret->answer, &ret->headline, &ret->verdict) : 0;
+	return n ? spans_judge_window(common, q, begin, end, past, n, &w->deployments, &ret->answer, &ret->headline, &ret->verdict) : 0;
 }
 
 /* Is there a window before it that was judged, and not slower? */
@@ -277,6 +278,20 @@ static int judge_requests(struct common *common, const struct spans_query *q, st
 	return 0;
 }
 
+/* The file and the store may have more of them than at the last window. A file that cannot be read now must not make the watch blind. */
+static void renew_deployments(struct common *common, const struct spans_query *q, struct watched *w)
+{
+	struct deployments now = {};
+
+	if (spans_deployments(common, q, true, &now) < 0) {
+		log_warning("windows are judged with the deployments that were known before");
+		deployments_free(&now);
+		return;
+	}
+	deployments_free(&w->deployments);
+	w->deployments = now;
+}
+
 /* Judges the window that begins there if it has requests, has not been judged, or has late ones. 1 = judged, 0 = there is nothing to
  * judge, -errno. *ret_finding: caller frees. */
 static int judge_window(struct common *common, const struct spans_query *q, struct watched *w, int64_t begin, char **ret_finding)
@@ -291,6 +306,7 @@ static int judge_window(struct common *common, const struct spans_query *q, stru
 	r = span_store_judged(w->store, q->window, begin, &judged);
 	if (r < 0 || (r > 0 && (judged.looks >= LOOKS || judged.part >= part)))
 		return r < 0 ? r : 0;
+	renew_deployments(common, q, w);
 	r = judge_requests(common, q, w, begin, &j);
 	if (r < 0)
 		return r;
@@ -391,7 +407,8 @@ int spans_watch(struct common *common, const struct spans_query *q, int argc, ch
 	if (!w.store)
 		return EXIT_CANNOT;
 	listen_for_the_end();
-	status = watch(common, &with_window, &w);
+	status = spans_deployments(common, q, true, &w.deployments) < 0 ? EXIT_CANNOT : watch(common, &with_window, &w);
+	deployments_free(&w.deployments);
 	span_store_close(w.store);
 	return status;
 }

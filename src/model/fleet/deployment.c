@@ -46,6 +46,18 @@ int deployments_add(struct deployments *d, const char *package, const char *vers
 	return -ENOMEM;
 }
 
+int deployments_add_all(struct deployments *d, const struct deployments *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->list.n; i++) {
+		const struct deployment *one = &from->list.v[i];
+
+		r = deployments_add(d, one->package, one->version, one->host, one->time);
+	}
+	return r;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct deployment *x = a, *y = b;

@@ -22,5 +22,7 @@ void deployments_free(struct deployments *d);
 /* Copies the texts, without what a terminal would obey. 0, -ENOMEM, -E2BIG (too many, or a text too long), or -EINVAL: no package or no
  * version. */
 int deployments_add(struct deployments *d, const char *package, const char *version, const char *host, int64_t time);
+/* Copies all of `from`. 0, -ENOMEM or -E2BIG; then some of them may be there. */
+int deployments_add_all(struct deployments *d, const struct deployments *from);
 /* By time, then by text; equal ones are kept once. */
 void deployments_sort(struct deployments *d);

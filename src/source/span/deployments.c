@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "base/data/str.h"
 #include "source/span/json-tape.h"
 #include "source/span/span-input.h"
@@ -143,6 +145,14 @@ int deployments_parse(const char *name, const char *text, size_t n, int64_t now,
 	return e;
 }
 
+/* When a file was last written; of a pipe: now. */
+static int64_t written_at(const char *path, int64_t now)
+{
+	struct stat s;
+
+	return stat(path, &s) == 0 && S_ISREG(s.st_mode) ? s.st_mtim.tv_sec * NS_PER_SEC + s.st_mtim.tv_nsec : now;
+}
+
 int deployments_read(const char *path, int64_t now, struct deployments *d, char **ret_error)
 {
 	struct input in;
@@ -156,7 +166,7 @@ int deployments_read(const char *path, int64_t now, struct deployments *d, char 
 	if (n < 0 || in.broken || n > (int64_t)DEPLOYMENTS_FILE_MAX)
 		e = str_fail(ret_error, n < 0 ? (int)n : -EFBIG, "%s: %s", path, n < 0 ? strerror((int)-n) : "damaged, or larger than 64 MiB");
 	else
-		e = deployments_parse(path, (const char *)input_at(&in), (size_t)n, now, d, ret_error);
+		e = deployments_parse(path, (const char *)input_at(&in), (size_t)n, written_at(path, now), d, ret_error);
 	input_close(&in);
 	return e;
 }

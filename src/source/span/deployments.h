@@ -14,5 +14,5 @@
 
 /* Adds all of them, or none. 0, -ENOMEM, or -EINVAL with *ret_error "NAME: byte N: ..." (caller frees). */
 int deployments_parse(const char *name, const char *text, size_t n, int64_t now, struct deployments *d, char **ret_error);
-/* The same of a file. -errno with *ret_error. */
+/* The same of a file, where without "time" it is when the file was last written; `now` is for a pipe. -errno with *ret_error. */
 int deployments_read(const char *path, int64_t now, struct deployments *d, char **ret_error);
