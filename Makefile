@@ -46,9 +46,11 @@ lint: setup
 	@ninja -C $(BUILD) program
 	@tests/lint $(BUILD) $(ROOMS)
 
-# How many lines of each room its unit tests run.
+# How many lines of each room the tests run.
 coverage: setup
 	@packaging/setup unit
+	@packaging/setup test
+	@packaging/setup fleet
 	@packaging/configure $(BUILD) $(PREFIX) tests
 	@tests/coverage $(BUILD)
 
