@@ -310,33 +310,30 @@ int spans_why(struct common *common, const struct spans_query *q, int argc, char
 }
 
 /* SPAN_Q is for all windows of WATCH_LEVEL_TIME, each of them judged alone and with the one before. */
-static int judge_windows(struct common *common, const struct spans_query *q, int64_t begin, int64_t end, const int64_t *past, size_t n_past,
-			 struct span_comparison *s)
+static int judge_windows(struct common *common, const struct spans_query *q, const struct spans_window *w, struct span_comparison *s)
 {
 	struct comparison_query query = comparison_of(q);
-	int r = 0;
+	int r = deployments_add_all(&s->deployments, w->deployments);
 
-	for (size_t i = 0; r == 0 && i < n_past; i++)
-		r = add_time(common, q, 0, NULL, past[i], past[i] + q->window, SIDE_BASELINE, s);
+	for (size_t i = 0; r == 0 && i < w->n_past; i++)
+		r = add_time(common, q, 0, NULL, w->past[i], w->past[i] + q->window, SIDE_BASELINE, s);
 	if (r == 0)
-		r = add_time(common, q, 0, NULL, begin, end, SIDE_CANDIDATE, s);
+		r = add_time(common, q, 0, NULL, w->begin, w->end, SIDE_CANDIDATE, s);
 	s->before = strdup("the windows before");
-	s->after = strdup(end - begin > q->window ? "the last two windows" : "the window");
-	query.level = SPAN_Q / 2 * fmin(1, (double)q->window / WATCH_LEVEL_TIME);
+	s->after = strdup(w->end - w->begin > q->window ? "the last two windows" : "the window");
+	query.level = w->was_slower ? SPAN_Q : SPAN_Q / 2 * fmin(1, (double)q->window / WATCH_LEVEL_TIME);
 	return r == 0 ? span_comparison_judge(&query, s) : r;
 }
 
-int spans_judge_window(struct common *common, const struct spans_query *q, int64_t begin, int64_t end, const int64_t *past,
-		       size_t n_past, const struct deployments *deployments, json_t **ret, char **ret_headline, int *ret_verdict)
+int spans_judge_window(struct common *common, const struct spans_query *q, const struct spans_window *window, json_t **ret, char **ret_headline,
+		       int *ret_verdict)
 {
 	const struct comparison_query query = comparison_of(q);
 	struct span_comparison s;
 	int r = span_comparison_init(&query, &s);
 
 	if (r == 0)
-		r = deployments_add_all(&s.deployments, deployments);
-	if (r == 0)
-		r = judge_windows(common, q, begin, end, past, n_past, &s);
+		r = judge_windows(common, q, window, &s);
 	if (r == 0) {
 		*ret_verdict = (int)span_change_gate(&s.change);
 		*ret = span_change_json("whyslow.spans.watch/1", &s, q->top);

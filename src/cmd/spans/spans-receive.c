@@ -244,32 +244,36 @@ static void judgement_free(struct judgement *j)
 	free(j->headline);
 }
 
-static int judge_between(struct common *common, const struct spans_query *q, struct watched *w, int64_t begin, int64_t end, struct judgement *ret)
+static int judge_between(struct common *common, const struct spans_query *q, struct watched *w, int64_t begin, int64_t end, bool was_slower,
+			 struct judgement *ret)
 {
 	int64_t past[PAST];
-	size_t n = past_of(q, w, begin, past);
+	const struct spans_window window = {begin, end, past, past_of(q, w, begin, past), &w->deployments, was_slower};
 
 	*ret = (struct judgement){.verdict = VERDICT_UNCLEAR};
-	return n ? spans_judge_window(common, q, begin, end, past, n, &w->deployments, &ret->answer, &ret->headline, &ret->verdict) : 0;
+	return window.n_past ? spans_judge_window(common, q, &window, &ret->answer, &ret->headline, &ret->verdict) : 0;
 }
 
-/* Is there a window before it that was judged, and not slower? */
-static bool may_join(const struct spans_query *q, struct watched *w, int64_t begin)
+/* Was the window before it judged? Then *ret says whether it was slower. */
+static bool judged_before(const struct spans_query *q, struct watched *w, int64_t begin, bool *ret)
 {
 	struct span_judged judged;
+	bool known = span_store_judged(w->store, q->window, begin - q->window, &judged) > 0;
 
-	return span_store_judged(w->store, q->window, begin - q->window, &judged) > 0 && !span_is_regression((enum span_verdict)judged.verdict);
+	*ret = known && span_is_regression((enum span_verdict)judged.verdict);
+	return known;
 }
 
 /* A window alone; if that is not slower, together with the one before: what is too faint for one may be sure in two. */
 static int judge_requests(struct common *common, const struct spans_query *q, struct watched *w, int64_t begin, struct judgement *ret)
 {
 	_cleanup_(judgement_free) struct judgement two = {};
-	int r = judge_between(common, q, w, begin, begin + q->window, ret);
+	bool was_slower, known = judged_before(q, w, begin, &was_slower);
+	int r = judge_between(common, q, w, begin, begin + q->window, was_slower, ret);
 
-	if (r < 0 || span_is_regression((enum span_verdict)ret->verdict) || !may_join(q, w, begin))
+	if (r < 0 || span_is_regression((enum span_verdict)ret->verdict) || !known || was_slower)
 		return r;
-	r = judge_between(common, q, w, begin - q->window, begin + q->window, &two);
+	r = judge_between(common, q, w, begin - q->window, begin + q->window, false, &two);
 	if (r < 0 || !span_is_regression((enum span_verdict)two.verdict))
 		return r;
 	judgement_free(ret);

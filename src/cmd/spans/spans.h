@@ -51,10 +51,18 @@ int spans_watch(struct common *common, const struct spans_query *q, int argc, ch
 int spans_select(struct common *common, const struct spans_query *q, int argc, char **argv);
 int spans_work(struct common *common, const struct spans_query *q, int argc, char **argv);
 
-/* The store's requests of [begin, end), one or two windows, against windows that begin at `past`, with what was deployed: the answer, a line for
- * people, and enum span_verdict. 0 or -errno. */
-int spans_judge_window(struct common *common, const struct spans_query *q, int64_t begin, int64_t end, const int64_t *past,
-		       size_t n_past, const struct deployments *deployments, json_t **ret, char **ret_headline, int *ret_verdict);
+/* The store's requests of [begin, end), one or two windows, against windows that begin at `past`. */
+struct spans_window {
+	int64_t begin, end;
+	const int64_t *past;
+	size_t n_past;
+	const struct deployments *deployments;
+	bool was_slower; /* the window before: a reported rise ends only when it is not seen at the level of a single answer */
+};
+
+/* The answer, a line for people, and enum span_verdict. 0 or -errno. */
+int spans_judge_window(struct common *common, const struct spans_query *q, const struct spans_window *window, json_t **ret, char **ret_headline,
+		       int *ret_verdict);
 /* --rule, --late ... as the pipeline takes them; says what is wrong with them. 0 or -EINVAL. */
 int spans_pipeline_options(const struct spans_query *q, size_t n_files, struct pipeline_options *ret);
 /* The same for tables: --since, --until, --late, --spans-in-memory. *ret is zeroed before. */
