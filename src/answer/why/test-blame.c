@@ -578,7 +578,7 @@ static void who_asks_is_neither_suspect_nor_victim(void **state)
 
 static struct subject *add_in(struct story *st, const char *exe, const char *unit)
 {
-	struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_PROCESS, .pid = 1000 + st->next_id, .name = strrchr(exe, '/') + 1,
+	struct entity_info info = {.id = ++st->next_id, .kind = ENTITY_PROCESS, .pid = 1000 + st->next_id, .name = (char *)strrchr(exe, '/') + 1,
 				   .exe = (char *)exe, .unit = (char *)unit};
 	struct subject *s = dataset_define(&st->d, &info);
 

@@ -210,7 +210,7 @@ static pid_t start(char *const *argv)
 	return pid;
 }
 
-static void stop(pid_t pid)
+static void end_process(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -249,8 +249,8 @@ static void real_stop(struct real *r)
 {
 	char command[80];
 
-	stop(r->prometheus);
-	stop(r->exporter);
+	end_process(r->prometheus);
+	end_process(r->exporter);
 	snprintf(command, sizeof(command), "rm -rf %s", r->folder);
 	assert_int_equal(system(command), 0);
 }
