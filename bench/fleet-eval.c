@@ -22,7 +22,7 @@
 
 static const char *data_dir;
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
 	fprintf(stderr, "fleet-eval: %s\n", what);
 	exit(1);

@@ -380,7 +380,7 @@ static void test_all(struct span_change *c)
 		const struct bucket_change *b = &c->buckets.v[i];
 		double share = b->before && b->after ? moments_count(&b->after->total) / n : 0;
 
-		if (!share || isnan(b->error))
+		if (!(share > 0) || isnan(b->error))
 			continue;
 		c->all.within += share * b->within;
 		c->all.mean += share * b->mean_before;

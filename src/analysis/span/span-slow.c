@@ -293,7 +293,7 @@ static void add_shift(struct span_slow *s, const struct span_slow *part)
 
 	if (!(part->shift_error > 0))
 		return;
-	s->shift = ((own ? own * s->shift : 0) + other * part->shift) / (own + other);
+	s->shift = ((own > 0 ? own * s->shift : 0) + other * part->shift) / (own + other);
 	s->shift_error = 1 / sqrt(own + other);
 }
 
