@@ -571,20 +571,6 @@ static void move_bytes(void)
 
 /* ---- how it is treated ---- */
 
-static void be_nice(void)
-{
-	if (setpriority(PRIO_PROCESS, 0, MOVER_NICE) < 0)
-		fail("setpriority");
-}
-
-static void change_policy(void)
-{
-	struct sched_param none = {};
-
-	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
-		fail("sched_setscheduler");
-}
-
 static int write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
@@ -597,21 +583,47 @@ static int write_text(const char *path, const char *text)
 	return error;
 }
 
+static void set_treatment(int nice, int policy, int score)
+{
+	struct sched_param none = {};
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", score);
+	if (setpriority(PRIO_PROCESS, 0, nice) < 0)
+		fail("setpriority");
+	if (sched_setscheduler(0, policy, &none) < 0)
+		fail("sched_setscheduler");
+	if (write_text("/proc/self/oom_score_adj", text) < 0)
+		fail("oom_score_adj");
+}
+
+/* How a process is treated is inherited: each case begins at the defaults. */
+static void treatment_prepare(void)
+{
+	set_treatment(0, SCHED_OTHER, 0);
+}
+
+static void be_nice(void)
+{
+	set_treatment(MOVER_NICE, SCHED_OTHER, 0);
+}
+
+static void change_policy(void)
+{
+	set_treatment(0, SCHED_BATCH, 0);
+}
+
+static void oom_score(void)
+{
+	set_treatment(0, SCHED_OTHER, MOVER_OOM_SCORE);
+}
+
 static int write_group(const char *file, const char *text)
 {
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/%s", group, file);
 	return write_text(path, text);
-}
-
-static void oom_score(void)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", MOVER_OOM_SCORE);
-	if (write_text("/proc/self/oom_score_adj", text) < 0)
-		fail("oom_score_adj");
 }
 
 /* True for a version 1 hierarchy. */
@@ -859,9 +871,9 @@ static const struct {
 	{"open-files", NULL, open_files},
 	{"open-sockets", NULL, open_sockets},
 	{"socket", socket_prepare, move_bytes},
-	{"nice", NULL, be_nice},
-	{"policy", NULL, change_policy},
-	{"oom-score", NULL, oom_score},
+	{"nice", treatment_prepare, be_nice},
+	{"policy", treatment_prepare, change_policy},
+	{"oom-score", treatment_prepare, oom_score},
 	{"quota", quota_prepare, use_quota},
 	{"swap", swap_prepare, swap_out},
 	{"swap-in", swap_in_prepare, swap_in},
