@@ -14,13 +14,20 @@
 #define UNUSUAL_TIMES  2    /* the p90 ... */
 #define UNUSUAL_LEAST  5e7  /* ... and so many ns per second above it */
 
+/* Events count for contended kinds only: who waits for its peer may be idle. */
 static const struct {
 	size_t feature;
 	const char *words;
+	enum wait_for by_events[2];
 } kinds[] = {
-	{FEATURE_CPU_RUN_DELAY, "a CPU"},	{FEATURE_WAIT_QUOTA, "its CPU quota"}, {FEATURE_WAIT_LOCK, "locks"},
-	{FEATURE_WAIT_DISK, "disks"},		{FEATURE_WAIT_MEMORY, "memory"},       {FEATURE_WAIT_NETWORK, "network sockets"},
-	{FEATURE_WAIT_PEER, "pipes and local sockets"}, {FEATURE_WAIT_OTHER, "what is not known"},
+	{FEATURE_CPU_RUN_DELAY, "a CPU", {FOR_CPU}},
+	{FEATURE_WAIT_QUOTA, "its CPU quota", {FOR_QUOTA}},
+	{FEATURE_WAIT_LOCK, "locks", {FOR_LOCK}},
+	{FEATURE_WAIT_DISK, "disks", {FOR_DISK}},
+	{FEATURE_WAIT_MEMORY, "memory", {FOR_MEMORY, FOR_FAULT}},
+	{FEATURE_WAIT_NETWORK, "network sockets", {}},
+	{FEATURE_WAIT_PEER, "pipes and local sockets", {}},
+	{FEATURE_WAIT_OTHER, "what is not known", {}},
 };
 
 static feature_set wanted(const struct entity_info *info, void *who)
@@ -57,12 +64,24 @@ static int ascending(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+static struct program_wait wait_of_kind(size_t kind)
+{
+	size_t n;
+
+	return (struct program_wait){.feature = &features_of(ENTITY_PROCESS, &n)[kinds[kind].feature], .words = kinds[kind].words,
+				     .now = NAN, .p50 = NAN, .p90 = NAN};
+}
+
+static bool is_beyond_baseline(const struct program_wait *w)
+{
+	return w->now > UNUSUAL_TIMES * w->p90 + UNUSUAL_LEAST;
+}
+
 /* values: room for as many as there are ticks. */
 static struct program_wait measure(const struct dataset *d, const char *who, size_t kind, uint32_t at, double *values)
 {
-	size_t n = 0, n_features, recent = 0;
-	struct program_wait w = {.feature = &features_of(ENTITY_PROCESS, &n_features)[kinds[kind].feature], .words = kinds[kind].words,
-				 .now = NAN, .p50 = NAN, .p90 = NAN};
+	size_t n = 0, recent = 0;
+	struct program_wait w = wait_of_kind(kind);
 	int64_t since = d->ticks.v[at].wall - PROGRAM_NOW;
 
 	for (uint32_t t = 0; t <= at; t++) {
@@ -82,7 +101,7 @@ static struct program_wait measure(const struct dataset *d, const char *who, siz
 		w.p50 = robust_quantile(values, n, 0.5);
 		w.p90 = robust_quantile(values, n, 0.9);
 	}
-	w.unusual = w.now > UNUSUAL_TIMES * w.p90 + UNUSUAL_LEAST;
+	w.unusual = is_beyond_baseline(&w);
 	return w;
 }
 
@@ -122,6 +141,33 @@ int program_waits_of(const struct dataset *d, const char *who, int64_t at, struc
 			r = VEC_PUSH(ret->waits, w);
 	}
 	return r;
+}
+
+static struct program_wait *wait_found(struct program_waits *p, size_t kind)
+{
+	for (size_t i = 0; i < p->waits.n; i++)
+		if (p->waits.v[i].words == kinds[kind].words)
+			return &p->waits.v[i];
+	return NULL;
+}
+
+int program_waits_add_events(struct program_waits *p, const struct wait_report *r)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct program_wait *w = wait_found(p, i), new = wait_of_kind(i);
+
+		new.now = 0;
+		for (size_t k = 0; k < ARRAY_SIZE(kinds[i].by_events); k++)
+			if (kinds[i].by_events[k] != FOR_NONE)
+				new.now += (double)wait_report_waited(r, kinds[i].by_events[k]) * NS_PER_SEC / (double)(r->to - r->from);
+		if (!w && new.now > 0 && VEC_PUSH(p->waits, new) < 0)
+			return -ENOMEM;
+		if (w && new.now > w->now) {
+			w->now = new.now;
+			w->unusual = is_beyond_baseline(w);
+		}
+	}
+	return 0;
 }
 
 int program_waits_read(struct store *store, const char *who, int64_t from, int64_t at, const struct viewer *viewer, struct program_waits *ret)

@@ -12,3 +12,6 @@
 int program_waits_read(struct store *store, const char *who, int64_t from, int64_t at, const struct viewer *viewer, struct program_waits *ret);
 /* The same of a dataset. */
 int program_waits_of(const struct dataset *d, const char *who, int64_t at, struct program_waits *ret);
+/* Takes what events say of now where it is more than the counters have: those of who sleeps are read every few ticks only. r: of all the
+ * program's threads, over the last PROGRAM_NOW. 0 or -ENOMEM. */
+int program_waits_add_events(struct program_waits *p, const struct wait_report *r);

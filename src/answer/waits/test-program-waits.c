@@ -76,6 +76,41 @@ static void what_it_always_waits_for_is_not(void **state)
 	dataset_free(&d);
 }
 
+static void what_events_say_of_now_counts(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {};
+	struct wait_report asleep = {.from = 0, .to = PROGRAM_NOW, .state[STATE_LOCK] = PROGRAM_NOW, .state[STATE_PEER] = PROGRAM_NOW,
+				     .state[STATE_DISK] = PROGRAM_NOW / 10};
+	struct dataset d;
+
+	(void)state;
+	record(&d, 0.01, 0);
+	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_false(wait_of(&p, "wait.lock")->unusual);
+	assert_int_equal(program_waits_add_events(&p, &asleep), 0);
+	assert_true(wait_of(&p, "wait.lock")->unusual);
+	assert_true(fabs(wait_of(&p, "wait.lock")->now - 1e9) < 1);
+	assert_true(wait_of(&p, "wait.peer")->now == 0); /* it may be idle */
+	assert_true(fabs(wait_of(&p, "wait.disk")->now - 1e8) < 1); /* the counters had nothing of it */
+	assert_false(wait_of(&p, "wait.disk")->unusual);
+	assert_null(wait_of(&p, "wait.memory"));
+	dataset_free(&d);
+}
+
+static void what_the_counters_know_better_stays(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {};
+	struct wait_report less = {.from = 0, .to = PROGRAM_NOW, .state[STATE_LOCK] = PROGRAM_NOW / 100};
+	struct dataset d;
+
+	(void)state;
+	record(&d, 0.01, 0.5);
+	assert_int_equal(program_waits_of(&d, "server", LAST, &p), 0);
+	assert_int_equal(program_waits_add_events(&p, &less), 0);
+	assert_true(fabs(wait_of(&p, "wait.lock")->now - 1e9) < 1e6);
+	dataset_free(&d);
+}
+
 static void who_or_when_is_not_recorded(void **state)
 {
 	_cleanup_(program_waits_free) struct program_waits p = {}, q = {};
@@ -89,4 +124,4 @@ static void who_or_when_is_not_recorded(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(what_it_always_waits_for_is_not),
-	  cmocka_unit_test(who_or_when_is_not_recorded))
+	  cmocka_unit_test(what_events_say_of_now_counts), cmocka_unit_test(what_the_counters_know_better_stays), cmocka_unit_test(who_or_when_is_not_recorded))

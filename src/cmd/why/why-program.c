@@ -16,6 +16,7 @@
 #include "cmd/act/client-rights.h"
 #include "cmd/waits/name-stacks.h"
 #include "timeline/blame/blame.h"
+#include "timeline/blame/wait-report.h"
 #include "timeline/threads/state.h"
 #include "view/waits/waits.h"
 #include "view/why/why-program.h"
@@ -267,6 +268,18 @@ static int find_where_held(struct program_question *q, struct trace *trace)
 	return r;
 }
 
+/* Adds the waits of its threads in the last seconds before `to`, boot ns. */
+static int find_waits(struct program_question *q, const uint32_t *threads, size_t n, int64_t to)
+{
+	int64_t from = to - PROGRAM_NOW > q->timeline.start ? to - PROGRAM_NOW : q->timeline.start;
+	struct wait_report report;
+
+	wait_report_init(&report, from, to);
+	for (size_t i = 0; i < n; i++)
+		wait_report_add(&report, &q->timeline.threads.v[threads[i]]);
+	return program_waits_add_events(&q->found, &report);
+}
+
 static int find_blame(struct program_question *q, struct why_query *asked)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
@@ -283,7 +296,8 @@ static int find_blame(struct program_question *q, struct why_query *asked)
 	choose_window(q, asked, &from, &to);
 	if (from >= to)
 		return 0;
-	r = blame_build(&q->timeline, from, to, threads, n, LEVEL_PROCESS, &q->found.by_process);
+	r = find_waits(q, threads, n, to);
+	r = r ?: blame_build(&q->timeline, from, to, threads, n, LEVEL_PROCESS, &q->found.by_process);
 	r = r ?: blame_sort_by_holder(&q->found.by_process);
 	if (r == 0)
 		q->found.timeline = &q->timeline;

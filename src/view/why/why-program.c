@@ -171,13 +171,16 @@ static void put_chain(const struct wait_chain *c, FILE *out)
 
 static void put_waits(const struct program_waits *p, bool colour, FILE *out)
 {
-	if (p->waits.n)
-		fputs("\nWaited per second, all threads together:\n", out);
+	bool any = false;
+
 	for (size_t i = 0; i < p->waits.n; i++) {
 		const struct program_wait *w = &p->waits.v[i];
 
 		if (w->now < 1e6 && !(w->p90 >= 1e6))
 			continue;
+		if (!any)
+			fputs("\nWaited per second, all threads together:\n", out);
+		any = true;
 		fprintf(out, "  %s%-24s %7.3f s%s", w->unusual ? bold(colour) : "", w->words, w->now / 1e9, w->unusual ? bold_off(colour) : "");
 		if (isnan(w->p50))
 			fputs("  (no baseline yet)\n", out);
