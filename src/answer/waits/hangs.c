@@ -7,6 +7,7 @@
 
 #include "answer/live/hidden-lock.h"
 #include "answer/live/lock-file.h"
+#include "answer/waits/brief-program.h"
 #include "answer/waits/wait-chain.h"
 #include "answer/why/quiet.h"
 #include "base/data/cleanup.h"
@@ -23,6 +24,9 @@
 #define LOCK_FILES_PATIENCE (100 * NS_PER_MS) /* for all of them */
 #define RETRY_MOST     (1100 * NS_PER_MS) /* sqliteDefaultBusyCallback() sleeps for 100 ms at most, where there is no usleep() for a second */
 #define OUTWEIGHS      2  /* times what is waited for a shortage */
+#define BRIEF_OLDEST   (600 * NS_PER_SEC) /* who is older has a past of its own */
+#define BRIEF_MOST     100		 /* of which earlier processes are looked for */
+#define LONGER	       3		 /* times as long as its program's processes live */
 #define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
 
 static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
@@ -289,6 +293,46 @@ static int add_assumed(const struct dataset *d, const struct hang_question *q, c
 	return 0;
 }
 
+/* The main thread of a process has slept in one wait for so long: to poll() for an answer is a wait, too. */
+static bool sleeps_long(const struct trace *t, const struct trace_thread *th)
+{
+	bool sleeps = th && (kind_of_state(th->state) != SIZE_MAX || th->state == STATE_IDLE || th->state == STATE_OTHER);
+
+	return sleeps && !th->end && th->state_since && th->state_since + HANG_LEAST <= t->frozen;
+}
+
+static struct hang brief_hang(const struct dataset *d, const struct hang_question *q, const struct subject *s, const struct trace_thread *th)
+{
+	size_t kind = kind_of_state(th->state);
+
+	return (struct hang){.victim = s, .kind = kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind, .now = NS_PER_SEC,
+			     .since = trace_wall(q->trace, th->state_since), .life_normally = brief_program_life(d, s)};
+}
+
+/* A process that a script has just started has no past; the earlier processes of its program have one. */
+static int add_brief(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	size_t asked = 0;
+
+	for (size_t i = 0; q->trace && q->proc_root && i < d->subjects.n && asked < BRIEF_MOST; i++) {
+		const struct subject *s = d->subjects.v[i];
+		int64_t age = d->ticks.v[q->at].boot - (int64_t)s->info.start;
+		const struct trace_thread *th;
+		struct hang h;
+
+		if (!is_asked_about(s, q->at) || age < HANG_LEAST || age > BRIEF_OLDEST || hang_of(a, s))
+			continue;
+		th = trace_thread(q->trace, s->info.pid, q->trace->frozen);
+		if (!sleeps_long(q->trace, th))
+			continue;
+		asked++;
+		h = brief_hang(d, q, s, th);
+		if (h.life_normally && age >= LONGER * h.life_normally && VEC_PUSH(a->hangs, h) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Since when the thread has slept (wall ns); 0 = for no second, or not at all. */
 static int64_t asleep_since(const struct trace *t, uint32_t tid)
 {
@@ -363,12 +407,14 @@ static int add_lock_files(const struct dataset *d, const struct hang_question *q
 }
 
 /* An event loop, who pauses, and who goes on while it is looked at, do not hang; who reads from a pipe waits for work, unless it is known to have
- * asked. */
+ * asked. Of a program that normally ends soon something must be known that it waits for: it may be used in another way than before. */
 static bool may_hang(const struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
 	bool alone = h->chain.links.n == 1, quiet = h->kind == PROCESS_FEATURE_COUNT;
 
+	if (h->life_normally && !hang_is_explained(h) && !(h->chain.links.n && first->kind == CHAIN_REMOTE && first->unanswered))
+		return false;
 	return h->chain.links.n && (!first->reads || h->took) && first->kind != CHAIN_RUNS &&
 	       !(alone && (first->kind == CHAIN_EVENTS || (first->kind == CHAIN_SLEEPS && !quiet)));
 }
@@ -439,6 +485,7 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	r = r ?: add_retries(d, q, &locks, a);
 	r = r ?: add_lock_files(d, q, &locks, a);
 	r = r ?: add_assumed(d, q, &requests, a);
+	r = r ?: add_brief(d, q, a);
 	if (r < 0)
 		return r;
 	sort(a, by_excess);
@@ -518,6 +565,8 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 	free(label);
 	if (h->took)
 		str_printf(&s, " (the slowest answer takes %.2g s, normally %.2g s at most)", (double)h->took / 1e9, (double)h->normally / 1e9);
+	if (h->life_normally)
+		str_printf(&s, " (processes of this program normally end within %s)", clock_format_span(h->life_normally, span, sizeof(span)));
 	for (size_t i = 0; i < h->chain.links.n; i++) {
 		str_puts(&s, i ? "; " : ": it ");
 		if (i) {
@@ -533,18 +582,35 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 	return s.error ? (str_free(&s), NULL) : s.data;
 }
 
-static int put_first(struct ranking *r, const struct subject *culprit, const struct hang *h)
+static int put_victim(struct ranking *r, size_t at, const struct subject *victim, const struct suspect *top)
 {
-	double score = score_of(h);
-	struct suspect top = {.subject = culprit, .score = score, .probability = NAN, .share = NAN, .of = bottleneck_of(h), .members = 1};
-	struct suspect victim = {.subject = h->victim, .score = score, .share = NAN, .of = top.of, .members = 1};
+	struct suspect v = {.subject = victim, .score = top->score, .share = NAN, .of = top->of, .members = 1};
+
+	if (!victim)
+		return 0;
+	if (VEC_PUSH(r->victims, v) < 0)
+		return -ENOMEM;
+	memmove(&r->victims.v[at + 1], &r->victims.v[at], (r->victims.n - 1 - at) * sizeof(v));
+	r->victims.v[at] = v;
+	return 0;
+}
+
+/* The parent, which starts the program again and again, waits until it ends. */
+static const struct subject *starter_of(const struct dataset *d, const struct hang *h)
+{
+	const struct subject *s = h->life_normally ? subject_of(d, h->victim->info.parent) : NULL;
+
+	return s && s->info.pid > 1 && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) ? s : NULL;
+}
+
+static int put_first(const struct dataset *d, struct ranking *r, const struct subject *culprit, const struct hang *h)
+{
+	struct suspect top = {.subject = culprit, .score = score_of(h), .probability = NAN, .share = NAN, .of = bottleneck_of(h), .members = 1};
 
 	while (r->suspects.n)
 		suspect_free(&r->suspects.v[--r->suspects.n]);
-	if (VEC_PUSH(r->suspects, top) < 0 || VEC_PUSH(r->victims, victim) < 0)
+	if (VEC_PUSH(r->suspects, top) < 0 || put_victim(r, 0, h->victim, &top) < 0 || put_victim(r, 1, starter_of(d, h), &top) < 0)
 		return -ENOMEM;
-	memmove(&r->victims.v[1], &r->victims.v[0], (r->victims.n - 1) * sizeof(victim));
-	r->victims.v[0] = victim;
 	return 1;
 }
 
@@ -560,5 +626,5 @@ int hangs_become_answer(const struct dataset *d, struct answer *a)
 	a->slow_until = 0;
 	a->bottleneck = bottleneck_of(h);
 	a->confidence = NAN;
-	return put_first(&a->ranking, culprit, h);
+	return put_first(d, &a->ranking, culprit, h);
 }

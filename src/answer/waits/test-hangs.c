@@ -396,6 +396,73 @@ static struct subject *add_waiter(struct story *st, const struct lock_play *p)
 	return client;
 }
 
+/* The waiter began LONG ticks ago, and its main thread has waited since. */
+static void tell_of_waiter(struct trace *t, const struct story *st, const struct lock_play *p)
+{
+	struct trace_thread waiter = {.tid = (uint32_t)p->waiter, .tgid = (uint32_t)p->waiter, .comm = "client", .state = STATE_LOCK,
+				      .state_since = 100 * NS_PER_SEC};
+
+	assert_int_equal(trace_begin(t, 1), 0);
+	assert_int_equal(trace_add_thread(t, &waiter), 0);
+	t->from = 1;
+	t->to = t->frozen = (100 + LONG) * NS_PER_SEC;
+	assert_int_equal(trace_finish(t), 0);
+	t->wall_offset = st->d.ticks.v[TICKS - 1].wall - (int64_t)t->frozen;
+}
+
+static struct subject *begin_process(struct story *st, uint32_t from, uint32_t to)
+{
+	struct subject *s = add(st, "/bin/client", from, to, 0);
+
+	s->info.start = (uint64_t)st->d.ticks.v[from].boot;
+	s->info.parent = 77;
+	return s;
+}
+
+/* Processes of the waiter's program before it, one after the other, each for `life` ticks; and those that no sample met, by their parent. */
+static void brief_waiter(uint32_t life, unsigned uncounted, uint32_t parent, size_t hangs)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	const struct viewer root = {};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root};
+	struct entity_info group = {.id = 5000, .kind = ENTITY_SHORT_LIVED, .name = (char *)"client", .parent = parent,
+				    .present = FEATURE_BIT(FEATURE_CHILDREN_SHORT)};
+	struct answer a = {};
+	struct lock_play play;
+	struct subject *s;
+	struct story st;
+
+	begin_lock(&play);
+	begin_calm(&st);
+	for (uint32_t i = 0; life && i < 20; i++)
+		begin_process(&st, 100 + i * life, 100 + (i + 1) * life - 1);
+	s = dataset_define(&st.d, &group);
+	s->first = 0;
+	s->last = TICKS - 1;
+	use(s, FEATURE_CHILDREN_SHORT, 10, 9 + uncounted, 1);
+	is_process(begin_process(&st, TICKS - 1 - LONG, TICKS - 1), play.waiter);
+	is_process(add(&st, "/bin/backup", 0, TICKS - 1, 0), play.holder);
+	tell_of_waiter(&t, &st, &play);
+	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
+	end_lock(&play);
+	assert_int_equal(a.hangs.n, hangs);
+	if (hangs)
+		assert_int_equal(hang_culprit(&st.d, &a.hangs.v[0])->info.pid, play.holder);
+	answer_free(&a);
+	end(&st);
+}
+
+static void a_process_of_a_brief_program_that_goes_on_hangs(void **state)
+{
+	(void)state;
+	brief_waiter(1, 0, 0, 1);
+	brief_waiter(0, 20, 77, 1);
+	brief_waiter(0, 20, 78, 0); /* another's children of that name may be other programs */
+	brief_waiter(LONG, 0, 0, 0);
+	brief_waiter(LONG, 20, 77, 0); /* half of them take as long */
+	brief_waiter(0, 5, 77, 0);
+}
+
 static void the_holder_of_a_lock_is_named(void **state)
 {
 	struct subject *client;
@@ -751,7 +818,8 @@ RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_t
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
 	  cmocka_unit_test(a_request_that_lies_unread_is_a_hang),
-	  cmocka_unit_test(the_holder_of_a_lock_is_named), cmocka_unit_test(presses_leave_something_to_compare_with),
+	  cmocka_unit_test(the_holder_of_a_lock_is_named),
+	  cmocka_unit_test(a_process_of_a_brief_program_that_goes_on_hangs), cmocka_unit_test(presses_leave_something_to_compare_with),
 	  cmocka_unit_test(who_waits_for_a_child_waits_for_what_that_waits_for), cmocka_unit_test(a_hang_is_told_before_what_delays_no_one),
 	  cmocka_unit_test(a_hang_is_told_before_who_computes_by_itself),
 	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage),

@@ -121,6 +121,7 @@ struct hang {
 	size_t kind;	     /* FEATURE_WAIT_: what it waits for; PROCESS_FEATURE_COUNT = not known, it does nothing at all */
 	double now, normal;  /* ns/s: in the last seconds, and the most before */
 	int64_t took, normally; /* ns: the slowest answer lately, and before; 0 = no request of its is known */
+	int64_t life_normally;	/* ns: of other processes of its program, which end soon; 0 = it has a past of its own */
 	bool assumed;		/* no event tells of the request: what the kernel says of the connection must confirm it */
 	int64_t since;	     /* wall ns */
 	struct wait_chain chain; /* for whom; no links = not looked up */
