@@ -641,6 +641,28 @@ static void a_hang_is_told_before_what_is_over(void **state)
 	end(&st);
 }
 
+/* A hog that computed until some seconds ago; others still have much to catch up with. */
+static void a_hang_is_told_before_who_has_ended(void **state)
+{
+	struct lock_play play;
+	struct story ended, there;
+	struct subject *hog;
+
+	(void)state;
+	begin_lock(&play);
+	hog = begin_hog(&ended, &play, 2, 80);
+	hog->last = TICKS - 6;
+	hog->ended = true;
+	ask_live(&ended, "/proc");
+	begin_hog(&there, &play, 2, 80);
+	ask_live(&there, "/proc");
+	end_lock(&play);
+	assert_int_equal(first(&ended)->subject->info.pid, play.holder);
+	assert_int_not_equal(first(&there)->subject->info.pid, play.holder);
+	end(&ended);
+	end(&there);
+}
+
 /* Whose command writes nothing for a while does not hang. */
 static void who_reads_from_a_pipe_waits_for_work(void **state)
 {
@@ -823,5 +845,5 @@ RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_t
 	  cmocka_unit_test(who_waits_for_a_child_waits_for_what_that_waits_for), cmocka_unit_test(a_hang_is_told_before_what_delays_no_one),
 	  cmocka_unit_test(a_hang_is_told_before_who_computes_by_itself),
 	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage),
-	  cmocka_unit_test(a_hang_is_told_before_what_is_over),
+	  cmocka_unit_test(a_hang_is_told_before_what_is_over), cmocka_unit_test(a_hang_is_told_before_who_has_ended),
 	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang))

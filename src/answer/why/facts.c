@@ -225,7 +225,6 @@ static int add_program(struct observer *o, const struct suspect *top, feature_se
 	return r;
 }
 
-/* When the last of its processes was seen; 0 = it has none of its own. */
 static int64_t last_seen(const struct dataset *d, const struct suspect *top)
 {
 	const struct subject *const *v = top->together.n ? top->together.v : (const struct subject *const *)d->subjects.v;
@@ -239,12 +238,19 @@ static int64_t last_seen(const struct dataset *d, const struct suspect *top)
 	return last;
 }
 
-static int add_end(struct observer *o, const struct suspect *top, int64_t asked)
+int64_t facts_ended(const struct dataset *d, const struct suspect *top, int64_t asked)
 {
-	int64_t last = last_seen(o->d, top), recorded = o->d->ticks.v[o->d->ticks.n - 1].wall;
+	int64_t last = last_seen(d, top), recorded = d->ticks.v[d->ticks.n - 1].wall;
 
 	asked = asked < recorded ? asked : recorded;
-	return last && asked - last >= ENDED ? add_told(o->facts, "ended", (double)(asked - last)) : 0;
+	return last && asked - last >= ENDED ? asked - last : 0;
+}
+
+static int add_end(struct observer *o, const struct suspect *top, int64_t asked)
+{
+	int64_t ended = facts_ended(o->d, top, asked);
+
+	return ended ? add_told(o->facts, "ended", (double)ended) : 0;
 }
 
 static int add_told_if(struct facts *facts, const char *name, double now)

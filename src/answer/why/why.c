@@ -381,13 +381,13 @@ static double added_pressure(const struct answer *a)
 }
 
 /* What the answer is about is over, is a wait itself, delays no one measurably, or less than the hang that goes on: then that says more. */
-static bool gives_way_to_hang(const struct answer *a)
+static bool gives_way_to_hang(const struct dataset *d, const struct answer *a)
 {
 	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
 	bool alone = a->bottleneck == BOTTLENECK_SELF;
 	bool waits = top && (top->of == BOTTLENECK_REMOTE || top->of == BOTTLENECK_PEER || top->of == BOTTLENECK_LOCK);
 
-	return !a->culprit_is_named || a->slow_until || !a->slow_since || waits || alone || hang_outweighs(&a->hangs.v[0], added_pressure(a));
+	return !a->culprit_is_named || a->slow_until || !a->slow_since || facts_ended(d, top, a->at) || waits || alone || hang_outweighs(&a->hangs.v[0], added_pressure(a));
 }
 
 /* The shortage that gives way to a hang is worth a remark, too. */
@@ -412,7 +412,7 @@ static int look_for_hangs(const struct dataset *d, const struct why_request *req
 
 	if (r < 0 || !a->hangs.n)
 		return r;
-	if (hang_culprit(d, &a->hangs.v[0]) && (!pressed || gives_way_to_hang(a)))
+	if (hang_culprit(d, &a->hangs.v[0]) && (!pressed || gives_way_to_hang(d, a)))
 		r = tell_shortage(a) ?: hangs_become_answer(d, a);
 	if (r == 0 && !a->hang_is_told && a->slow && hang_is_explained(&a->hangs.v[0])) {
 		words = hang_words(d, &a->hangs.v[0], a->at);
