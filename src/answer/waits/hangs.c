@@ -406,6 +406,16 @@ static int add_lock_files(const struct dataset *d, const struct hang_question *q
 	return r;
 }
 
+/* A script whose child computes does its own work. */
+static bool works_by_children(const struct hang *h)
+{
+	size_t n = h->chain.links.n, i = 0;
+
+	while (i + 1 < n && h->chain.links.v[i].kind == CHAIN_CHILD)
+		i++;
+	return n > 1 && i == n - 1 && h->chain.links.v[i].kind == CHAIN_RUNS;
+}
+
 /* An event loop, who pauses, and who goes on while it is looked at, do not hang; who reads from a pipe waits for work, unless it is known to have
  * asked. Of a program that normally ends soon something must be known that it waits for: it may be used in another way than before. */
 static bool may_hang(const struct hang *h)
@@ -456,7 +466,7 @@ static int look_up_chains(const struct hang_question *q, const struct peer_reque
 
 		if (r < 0)
 			return r;
-		if (may_hang(h) && !waits_for_us(h) && confirm(h))
+		if (may_hang(h) && !works_by_children(h) && !waits_for_us(h) && confirm(h))
 			a->hangs.v[kept++] = *h;
 		else
 			wait_chain_free(&h->chain);

@@ -803,24 +803,29 @@ static void only_a_lock_file_of_that_time_is_a_hang(void **state)
 	end_retries(&play);
 }
 
-/* A script that asks again and again waits for each answer. */
-static void who_asks_us_does_not_hang(void **state)
+static void spin_or_pause(bool spins)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (volatile bool on = true; on;)
+		if (!spins)
+			pause();
+	_exit(0);
+}
+
+/* A script that waits for its child, of that name, which computes or does nothing. */
+static void script_with_child(const char *name, bool spins)
 {
 	struct subject *script;
 	struct story st;
-	pid_t pid;
+	pid_t pid = fork();
 
-	(void)state;
-	pid = fork();
 	if (pid == 0) {
 		pid_t child;
 
-		prctl(PR_SET_NAME, "whyslow"); /* the child has it from the beginning */
+		prctl(PR_SET_NAME, name); /* the child has it from the beginning */
 		child = fork();
-		if (child == 0) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			pause();
-		}
+		if (child == 0)
+			spin_or_pause(spins);
 		prctl(PR_SET_NAME, "script");
 		waitpid(child, NULL, 0);
 		_exit(0);
@@ -836,6 +841,19 @@ static void who_asks_us_does_not_hang(void **state)
 	end(&st);
 }
 
+/* A script that asks again and again waits for each answer. */
+static void who_asks_us_does_not_hang(void **state)
+{
+	(void)state;
+	script_with_child("whyslow", false);
+}
+
+static void a_script_whose_child_computes_does_not_hang(void **state)
+{
+	(void)state;
+	script_with_child("compiler", true);
+}
+
 RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
@@ -846,4 +864,5 @@ RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_t
 	  cmocka_unit_test(a_hang_is_told_before_who_computes_by_itself),
 	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage),
 	  cmocka_unit_test(a_hang_is_told_before_what_is_over), cmocka_unit_test(a_hang_is_told_before_who_has_ended),
-	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang))
+	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang),
+	  cmocka_unit_test(a_script_whose_child_computes_does_not_hang))
