@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sem.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #define SQLITE_FIRST 0x40000000ull /* PENDING, RESERVED, and 510 bytes for readers */
 #define SQLITE_LAST  0x400001ffull
 #define WAL_WRITE    120ull /* of the -shm file: the byte of who writes */
+#define SEMAPHORE_OPERATIONS 8 /* of one call that are looked at */
 #define MAPS_LINE    512
 
 static void close_folder(DIR **folder)
@@ -207,6 +209,40 @@ bool hidden_lock_of_thread(const char *proc_root, const struct live_thread *t, s
 	memcpy(ret->place, m.path, sizeof(ret->place));
 	ret->holder = live_thread_lock_owner(proc_root, t) ?: only_sharer(proc_root, t->pid, &m);
 	return true;
+}
+
+static bool is_of_our_namespace(const char *proc_root, unsigned pid)
+{
+	char own[64], its[64];
+	ssize_t n = readlink("/proc/self/ns/ipc", own, sizeof(own) - 1);
+
+	if (n <= 0)
+		return false;
+	own[n] = '\0';
+	return live_link(proc_root, pid, "ns/ipc", its, sizeof(its)) && strcmp(own, its) == 0;
+}
+
+/* The first operation that takes: one that gives does not wait. */
+static int semaphore_wanted(const char *proc_root, const struct live_thread *t)
+{
+	struct sembuf operations[SEMAPHORE_OPERATIONS];
+	size_t n = t->arguments[2] < SEMAPHORE_OPERATIONS ? (size_t)t->arguments[2] : SEMAPHORE_OPERATIONS;
+
+	if (!live_thread_memory(proc_root, t->pid, t->arguments[1], operations, n * sizeof(*operations)))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (operations[i].sem_op <= 0)
+			return operations[i].sem_num;
+	return -1;
+}
+
+unsigned hidden_lock_semaphore_user(const char *proc_root, const struct live_thread *t)
+{
+	int number = is_of_our_namespace(proc_root, t->pid) ? semaphore_wanted(proc_root, t) : -1;
+	int user = number >= 0 ? semctl((int)t->arguments[0], number, GETPID) : 0;
+	struct live_thread there;
+
+	return user > 0 && (unsigned)user != t->pid && live_thread_read(proc_root, (unsigned)user, (unsigned)user, &there) == 0 ? (unsigned)user : 0;
 }
 
 /* --- PostgreSQL --- */

@@ -1,5 +1,5 @@
 /* Locks of which the kernel's list of them (/proc/locks) does not say all: those of open file descriptions, which have no process; those of
- * SQLite, whose writers sleep and try again; semaphores and mutexes in memory that processes share; and those that PostgreSQL keeps for its
+ * SQLite, whose writers sleep and try again; semaphores and mutexes in memory that processes share, or of System V; and those that PostgreSQL keeps for its
  * transactions. All of them from /proc of this moment (`proc_root`, or a test's). */
 #pragma once
 
@@ -20,6 +20,10 @@ bool hidden_lock_of_sqlite(struct file_locks *locks, unsigned pid, struct hidden
 /* The word that a futex call waits for lies in a file that is mapped and shared. The holder is who it says (a glibc mutex), or else the only
  * other process that has mapped it and does not wait for a futex itself (a semaphore does not say who took it). */
 bool hidden_lock_of_thread(const char *proc_root, const struct live_thread *t, struct hidden_lock *ret);
+
+/* The process that last took or released the semaphore of System V that the thread's call waits for (semctl(2), GETPID): the thread that waits has not.
+ * 0 = that one has ended or is the thread's own, or it is not known: of another namespace, or not to be read. */
+unsigned hidden_lock_semaphore_user(const char *proc_root, const struct live_thread *t);
 
 /* Who has a lock of an open file description (fcntl(2), F_OFD_SETLK) on the file that is the process's descriptor `fd`; of several that share
  * it one. 0 = not known. */

@@ -140,6 +140,14 @@ void chain_find_lock(struct chain_search *s)
 	s->role = "which holds it";
 }
 
+void chain_find_semaphore(struct chain_search *s)
+{
+	s->kind = CHAIN_LOCK;
+	str_printf(&s->words, "waits for semaphore set %llu (System V)", s->t.arguments[0]);
+	s->next_pid = hidden_lock_semaphore_user(s->proc_root, &s->t);
+	s->role = "the last to take or release it";
+}
+
 /* The process for which a backend works; 0 = not known. */
 static unsigned client_of(const struct chain_search *s)
 {

@@ -1,7 +1,7 @@
 /* Private to wait-chain.c and chain-*.c: `struct chain_search`, the search for a chain of waits, and what its parts do for each other.
  *
  * wait-chain.c goes from process to process; chain-thread.c chooses the thread that counts and classifies its wait; chain-file.c,
- * chain-events.c and chain-lock.c find for whom it waits. A finder fills in `kind`, `words`, `next_pid` and what else it knows of the
+ * chain-events.c, chain-lock.c and chain-stopped.c find for whom it waits. A finder fills in `kind`, `words`, `next_pid` and what else it knows of the
  * link; a finder that returns bool changes nothing where it returns false.
  */
 #pragma once
@@ -13,7 +13,7 @@
 
 /* The kind of thing that a system call waits for. */
 enum chain_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRITE, CLASS_FOR_ANSWER, CLASS_FOR_EVENTS, CLASS_FOR_LOCK,
-		   CLASS_FOR_TIMER, CLASS_FOR_CHILD, CLASS_FOR_DISK };
+		   CLASS_FOR_SEMAPHORE, CLASS_FOR_TIMER, CLASS_FOR_CHILD, CLASS_FOR_DISK };
 
 /* The part of the kernel in which a thread sleeps, where that tells more than its call. From WITHIN_FUSE on another process holds it up. */
 enum chain_within { WITHIN_ANYTHING, WITHIN_FUSE_SERVER /* for its next request */, WITHIN_FUSE, WITHIN_SCANNER, WITHIN_LEASE };
@@ -63,6 +63,10 @@ void chain_find_fuse(struct chain_search *s);
 void chain_find_scanner(struct chain_search *s);
 void chain_find_disk(struct chain_search *s);
 
+/* chain-stopped.c: who does not run because it must not */
+void chain_find_stopped(struct chain_search *s); /* by a signal or a debugger */
+bool chain_find_frozen(struct chain_search *s);	 /* with its control group */
+
 /* chain-events.c: the one of many connections */
 void chain_find_events(struct chain_search *s);
 
@@ -70,6 +74,7 @@ void chain_find_events(struct chain_search *s);
 void chain_find_file_lock(struct chain_search *s);
 void chain_find_lease(struct chain_search *s);
 void chain_find_lock(struct chain_search *s);
+void chain_find_semaphore(struct chain_search *s); /* of System V */
 /* Sleeps: between attempts to lock a database or to make a lock file, or for another reason. */
 void chain_find_timer(struct chain_search *s);
 /* A backend of PostgreSQL that waits for a lock of a transaction, or that the one before waits for: whose transaction it is, and for which

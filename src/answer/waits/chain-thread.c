@@ -20,6 +20,7 @@ enum chain_class chain_class_of(const char *call)
 		{"poll", CLASS_FOR_EVENTS},	{"ppoll", CLASS_FOR_EVENTS},	{"select", CLASS_FOR_EVENTS},	 {"pselect6", CLASS_FOR_EVENTS},
 		{"epoll_wait", CLASS_FOR_EVENTS}, {"epoll_pwait", CLASS_FOR_EVENTS}, {"epoll_pwait2", CLASS_FOR_EVENTS},
 		{"accept", CLASS_FOR_EVENTS},	{"accept4", CLASS_FOR_EVENTS},	{"futex", CLASS_FOR_LOCK},	 {"futex_wait", CLASS_FOR_LOCK},
+		{"semop", CLASS_FOR_SEMAPHORE},	{"semtimedop", CLASS_FOR_SEMAPHORE},
 		{"nanosleep", CLASS_FOR_TIMER},	{"clock_nanosleep", CLASS_FOR_TIMER}, {"wait4", CLASS_FOR_CHILD},	 {"waitid", CLASS_FOR_CHILD},
 		{"fsync", CLASS_FOR_DISK},	{"fdatasync", CLASS_FOR_DISK},	{"sync", CLASS_FOR_DISK},	 {"sync_file_range", CLASS_FOR_DISK},
 	};

@@ -17,7 +17,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,13 +53,34 @@ static pid_t begin(void (*act)(const int *), const int *files, const int *not_it
 	return child;
 }
 
+/* A group whose processes are frozen, and how they are thawed; "" = there is none. */
+static char frozen_group[128];
+static const char *thaw_file, *thaw_word;
+
+static void write_group(const char *file, const char *text)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", frozen_group, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
 static int end_all(void **state)
 {
 	(void)state;
+	if (*frozen_group)
+		write_group(thaw_file, thaw_word);
 	while (n_actors) {
 		kill(actors[--n_actors], SIGKILL);
 		waitpid(actors[n_actors], NULL, 0);
 	}
+	for (int i = 0; *frozen_group && i < 1000 && rmdir(frozen_group) < 0; i++)
+		usleep(1000);
+	*frozen_group = '\0';
 	return 0;
 }
 
@@ -905,6 +929,124 @@ static void who_has_used_up_the_workers(void **state)
 	close(ready[1]);
 }
 
+static int set; /* of semaphores */
+
+/* files: where it says that it has come that far */
+static void take_of_set(const int *files)
+{
+	semop(set, &(struct sembuf){.sem_op = -1}, 1);
+	(void)!write(files[0], "x", 1);
+}
+
+static void who_used_a_semaphore_last(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t keeper, waiter;
+	int ready[2];
+	char byte;
+
+	(void)state;
+	set = semget(IPC_PRIVATE, 1, 0600);
+	if (set < 0)
+		skip(); /* a kernel without them */
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(semctl(set, 0, SETVAL, 1), 0);
+	keeper = begin(take_of_set, (int[]){ready[1]}, (int[]){-1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	waiter = begin(take_of_set, (int[]){ready[1]}, (int[]){-1});
+	find(waiter, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, waiter, CHAIN_LOCK, NULL);
+	expect(&c, 1, keeper, CHAIN_SLEEPS, "the last to take or release it");
+	close(ready[0]);
+	close(ready[1]);
+	semctl(set, 0, IPC_RMID);
+}
+
+/* files: its connection, where it says that it has come that far; the one before it is its server. */
+static void debug_the_one_before(const int *files)
+{
+	pid_t server = actors[n_actors - 1];
+
+	if (ptrace(PTRACE_ATTACH, server, NULL, NULL) == 0)
+		waitpid(server, NULL, 0);
+	prctl(PR_SET_NAME, "debugger");
+	(void)!write(files[0], "x", 1);
+}
+
+static void who_debugs_a_server(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2], ready[2];
+	pid_t server, client, debugger;
+	char byte, words[64];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	assert_int_equal(pipe(ready), 0);
+	client = begin(ask, (int[]){ends[1]}, (int[]){ends[0], -1});
+	server = begin(just_sleep, NULL, (int[]){ends[1], -1});
+	debugger = begin(debug_the_one_before, (int[]){ready[1]}, (int[]){ends[0], ends[1], -1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ends[0]);
+	close(ends[1]);
+	close(ready[0]);
+	close(ready[1]);
+	find(client, 2, CHAIN_STOPPED, &c);
+	expect(&c, 1, server, CHAIN_STOPPED, "which has not read the request");
+	snprintf(words, sizeof(words), "is stopped by debugger (pid %d)", (int)debugger);
+	assert_non_null(strstr(c.links.v[1].words, words));
+}
+
+/* False: no hierarchy of control groups can freeze. */
+static bool make_group(void)
+{
+	static const struct {
+		const char *root, *file, *thawed;
+	} freezers[] = {{"/sys/fs/cgroup/freezer", "freezer.state", "THAWED"},
+			{"/sys/fs/cgroup/unified", "cgroup.freeze", "0"},
+			{"/sys/fs/cgroup", "cgroup.freeze", "0"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(freezers); i++) {
+		char path[160];
+
+		snprintf(path, sizeof(path), "%s/cgroup.procs", freezers[i].root);
+		if (access(path, W_OK) < 0)
+			continue;
+		snprintf(frozen_group, sizeof(frozen_group), "%s/whyslow-chain-%d", freezers[i].root, (int)getpid());
+		if (mkdir(frozen_group, 0755) < 0)
+			break;
+		thaw_file = freezers[i].file;
+		thaw_word = freezers[i].thawed;
+		return true;
+	}
+	*frozen_group = '\0';
+	return false;
+}
+
+static void who_is_frozen_with_its_group(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	char pid[16], words[64];
+	pid_t server, client;
+	int ends[2];
+
+	(void)state;
+	if (!make_group())
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	server = begin(just_sleep, NULL, (int[]){ends[1], -1});
+	client = begin(ask, (int[]){ends[1]}, (int[]){ends[0], -1});
+	close(ends[0]);
+	close(ends[1]);
+	snprintf(pid, sizeof(pid), "%d", (int)server);
+	write_group("cgroup.procs", pid);
+	write_group(thaw_file, *thaw_word == '0' ? "1" : "FROZEN");
+	find(client, 2, CHAIN_STOPPED, &c);
+	expect(&c, 1, server, CHAIN_STOPPED, "which has not read the request");
+	snprintf(words, sizeof(words), "is frozen with its control group /whyslow-chain-%d", (int)getpid());
+	assert_string_equal(c.links.v[1].words, words);
+}
+
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
@@ -913,4 +1055,5 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
 	  TELLS(who_has_used_up_the_workers), TELLS(whose_older_request_a_server_has_not_answered),
 	  TELLS(a_server_waits_for_its_only_child_that_does_something),
+	  TELLS(who_used_a_semaphore_last), TELLS(who_debugs_a_server), TELLS(who_is_frozen_with_its_group),
 	  TELLS(who_has_a_lock_of_an_open_file_description))

@@ -50,20 +50,19 @@ static void find_wait(struct chain_search *s)
 	static void (*const finders[])(struct chain_search *) = {
 		[CLASS_ANYTHING] = find_anything,	[CLASS_FILE_LOCK] = chain_find_file_lock, [CLASS_TO_READ] = chain_find_file,
 		[CLASS_TO_WRITE] = chain_find_file,	[CLASS_FOR_ANSWER] = chain_find_file,	  [CLASS_FOR_EVENTS] = chain_find_events,
-		[CLASS_FOR_LOCK] = chain_find_lock,	[CLASS_FOR_TIMER] = chain_find_timer,	  [CLASS_FOR_CHILD] = find_child,
+		[CLASS_FOR_LOCK] = chain_find_lock,	[CLASS_FOR_SEMAPHORE] = chain_find_semaphore, [CLASS_FOR_TIMER] = chain_find_timer,	  [CLASS_FOR_CHILD] = find_child,
 		[CLASS_FOR_DISK] = chain_find_disk,
 	};
 	enum chain_within within = chain_within_of(&s->t);
 
 	s->class = chain_class_of(s->t.call);
-	if (chain_find_transaction(s) || chain_find_holding_client(s)) {
+	if (chain_find_transaction(s) || chain_find_holding_client(s) || chain_find_frozen(s)) {
 		return;
 	} else if (s->t.state == 'R') {
 		s->kind = CHAIN_RUNS;
 		str_puts(&s->words, "runs");
 	} else if (s->t.state == 'T' || s->t.state == 't') {
-		s->kind = CHAIN_STOPPED;
-		str_puts(&s->words, "is stopped");
+		chain_find_stopped(s);
 	} else if (within == WITHIN_FUSE_SERVER) {
 		chain_rest(s, "waits for the next request");
 	} else if (within == WITHIN_FUSE) {

@@ -234,6 +234,7 @@ static const struct sock_filter reads[] = {
 	ALLOW_CALL(SYS_sched_setscheduler), /* the end of real-time priority */
 	ALLOW_CALL(SYS_sched_getaffinity),
 	ALLOW_CALL(SYS_sched_yield),
+	ALLOW_CALL(SYS_semctl), /* who used a semaphore last */
 	ALLOW_CALL(SYS_getrusage),
 	ALLOW_CALL(SYS_prlimit64),
 	ALLOW_CALL(SYS_sysinfo),
