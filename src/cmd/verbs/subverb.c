@@ -1,10 +1,14 @@
 #include "cmd/verbs/subverb.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/log.h"
 #include "cmd/verbs/help.h"
+#include "view/why/json.h"
 
 static int list(const struct subverbs *s)
 {
@@ -32,11 +36,18 @@ static int help(const struct common *common, const struct subverbs *s, const str
 	return EXIT_ANSWERED;
 }
 
+/* Who asked for JSON gets JSON, unless something of an answer is there already. */
+static void print_error(void)
+{
+	if (*log_last_error() && !__fpending(stdout))
+		json_print(json_pack("{s:s, s:o}", "schema", "whyslow.error/1", "error", json_text(log_last_error())), JSON_INDENT(1), stdout);
+}
+
 static int run(struct common *common, const struct subverbs *s, const struct subverb *v, int argc, char **argv)
 {
 	_cleanup_free_ char *error = NULL;
 	char name[64];
-	int words;
+	int words, status;
 
 	if (s->reset)
 		s->reset();
@@ -45,7 +56,12 @@ static int run(struct common *common, const struct subverbs *s, const struct sub
 		snprintf(name, sizeof(name), "%s %s", s->verb, v->name);
 		return verb_usage_error(name, "%s", error ? error : "bad options");
 	}
-	return common->help ? help(common, s, v) : v->run(common, words, argv);
+	if (common->help)
+		return help(common, s, v);
+	status = v->run(common, words, argv);
+	if (common->json && status >= EXIT_USAGE)
+		print_error();
+	return status;
 }
 
 int subverbs_run(struct common *common, const struct subverbs *s, int argc, char **argv)
