@@ -5,14 +5,14 @@ WAITS = {"peer", "remote", "network"}
 SERVER = """import socket, sys
 server = socket.socket()
 server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-server.bind(("127.0.0.1", 18171))
+server.bind(("127.0.0.1", 18179))
 server.listen()
 connection, _ = server.accept()
 while request := connection.recv(100):
     connection.sendall(request)
 """
 CLIENT = """import socket, timed
-server = socket.create_connection(("127.0.0.1", 18171))
+server = socket.create_connection(("127.0.0.1", 18179))
 def ask():
     server.sendall(b"price?\\n")
     server.recv(100)
