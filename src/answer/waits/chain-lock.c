@@ -6,7 +6,8 @@
 #include "answer/live/lock-file.h"
 #include "base/data/clock.h"
 
-#define SQL_FILES_MAX 128 /* descriptors of a database server: with more it has several clients */
+#define SERVER_FILES_MAX 128 /* descriptors of a server that are looked at */
+#define CLIENTS_MAX	 32
 
 void chain_find_file_lock(struct chain_search *s)
 {
@@ -63,12 +64,37 @@ void chain_find_timer(struct chain_search *s)
 	str_puts(&s->words, "sleeps");
 }
 
-/* Inside a server that has a thread for each connection, which waits for another one of them: whose request it had not answered before. */
-static bool find_older_request(struct chain_search *s)
+/* The processes at the other ends of a server's connections, its asker left out; how many. */
+static size_t other_clients(const struct chain_search *s, unsigned *ret, size_t max)
 {
-	const struct peer_request *older = s->requests && chain_asker(s) ? peer_requests_older(s->requests, s->t.pid, chain_asker(s), s->since) : NULL;
+	size_t n = 0;
+
+	for (unsigned fd = 0; fd < SERVER_FILES_MAX && n < max; fd++) {
+		struct other_end e;
+		size_t i = 0;
+
+		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind <= END_QUEUE || e.n != 1 || chain_leads_back(s, &e))
+			continue;
+		while (i < n && ret[i] != e.pids[0])
+			i++;
+		if (i == n)
+			ret[n++] = e.pids[0];
+	}
+	return n;
+}
+
+/* Inside a server that has a thread for each connection, which waits for another one of them: whose request it had not answered before. */
+static bool find_older_request(struct chain_search *s, const unsigned *clients, size_t n)
+{
+	const struct peer_request *older = NULL;
 	char span[32];
 
+	for (size_t i = 0; s->requests && i < n; i++) {
+		const struct peer_request *r = peer_requests_before(s->requests, clients[i], s->t.pid, s->since);
+
+		if (r && (!older || r->since < older->since))
+			older = r;
+	}
 	if (!older)
 		return false;
 	s->kind = CHAIN_OLDER_REQUEST;
@@ -79,31 +105,88 @@ static bool find_older_request(struct chain_search *s)
 	return true;
 }
 
-/* MySQL and MariaDB say nowhere in /proc which connection has a transaction open: of two connections it is the other one. */
-static bool find_only_client(struct chain_search *s)
+/* One that has gone to sleep for something else than its next request, or runs. */
+static bool is_busy(const struct chain_search *s, const struct live_thread *t)
+{
+	enum chain_class class = chain_class_of(t->call);
+	struct other_end e;
+
+	if (t->state != 'S' || class == CLASS_FILE_LOCK || class == CLASS_FOR_TIMER || class == CLASS_FOR_CHILD || class == CLASS_FOR_SEMAPHORE ||
+	    class == CLASS_TO_WRITE)
+		return t->state != 'Z';
+	return class == CLASS_TO_READ && other_end_find(s->proc_root, t->pid, t->arguments[0], &e) == 0 && e.asked_ms;
+}
+
+/* The other threads of a process. */
+struct fellows {
+	size_t busy, unknown; /* unknown: they wait for others in turn; the main thread may wait for all to end */
+	unsigned tid;	      /* of one that is busy */
+};
+
+static struct fellows find_fellows(const struct chain_search *s)
+{
+	unsigned tids[LIVE_THREADS_MAX];
+	size_t n = live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX);
+	struct fellows f = {};
+
+	for (size_t i = 0; i < n; i++) {
+		struct live_thread t;
+
+		if (tids[i] == s->t.tid || live_thread_read(s->proc_root, s->t.pid, tids[i], &t) < 0)
+			continue;
+		if (is_busy(s, &t)) {
+			f.tid = t.tid;
+			f.busy++;
+		} else if (t.tid != t.pid && chain_class_of(t.call) == CLASS_FOR_LOCK) {
+			f.unknown++;
+		}
+	}
+	return f;
+}
+
+static bool is_sql_server(const struct chain_search *s)
 {
 	struct live_thread main;
-	unsigned client = 0;
 
-	if (!chain_asker(s) || live_thread_read(s->proc_root, s->t.pid, s->t.pid, &main) < 0 ||
-	    (strcmp(main.comm, "mariadbd") != 0 && strcmp(main.comm, "mysqld") != 0))
+	return live_thread_read(s->proc_root, s->t.pid, s->t.pid, &main) == 0 && (strcmp(main.comm, "mariadbd") == 0 || strcmp(main.comm, "mysqld") == 0);
+}
+
+static bool find_busy_fellow(struct chain_search *s, const struct fellows *f)
+{
+	if (f->busy != 1)
 		return false;
-	for (unsigned fd = 0; fd < SQL_FILES_MAX; fd++) {
-		struct other_end e;
+	s->kind = CHAIN_LOCK;
+	str_puts(&s->words, "waits for another of its threads");
+	s->next_pid = s->t.pid;
+	s->next_tid = f->tid;
+	s->role = "the only other thread that does something";
+	return true;
+}
 
-		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind <= END_QUEUE || e.n != 1 || chain_leads_back(s, &e))
-			continue;
-		if (client && client != e.pids[0])
-			return false;
-		client = e.pids[0];
-	}
-	if (!client)
+static bool find_only_client(struct chain_search *s, const char *words, const unsigned *clients, size_t n)
+{
+	if (n != 1)
 		return false;
 	s->kind = CHAIN_DATABASE;
-	str_puts(&s->words, "waits inside the database server, probably for a transaction that is open");
-	s->next_pid = client;
+	str_puts(&s->words, words);
+	s->next_pid = clients[0];
 	s->role = "the only other client";
 	return true;
+}
+
+/* Only a mutex of the C library says who has it. Where one other thread does something, that one has it; where all wait for
+ * requests, a client keeps it, and of two it is the other one. Background threads of MySQL and MariaDB always sleep, and have none. */
+static bool find_fellow(struct chain_search *s, const unsigned *clients, size_t n)
+{
+	struct fellows f;
+
+	if (is_sql_server(s))
+		return find_only_client(s, "waits inside the database server, probably for a transaction that is open", clients, n);
+	if (!s->was_asked)
+		return false;
+	f = find_fellows(s);
+	return find_busy_fellow(s, &f) ||
+	       (!f.busy && !f.unknown && find_only_client(s, "waits for another of its threads, which wait for requests: probably for a lock that a client keeps", clients, n));
 }
 
 /* Which of its threads, and what that one does, is not known. */
@@ -126,7 +209,10 @@ void chain_find_lock(struct chain_search *s)
 		return;
 	}
 	if (!s->next_tid) {
-		if (find_older_request(s) || find_only_client(s))
+		unsigned clients[CLIENTS_MAX];
+		size_t n = chain_asker(s) ? other_clients(s, clients, CLIENTS_MAX) : 0;
+
+		if (chain_asker(s) && (find_older_request(s, clients, n) || find_fellow(s, clients, n)))
 			return;
 		if (s->was_asked)
 			find_unknown_thread(s);

@@ -843,23 +843,87 @@ static void whose_older_request_a_server_has_not_answered(void **state)
 	find_first(client, CHAIN_LOCAL_SOCKET, &c);
 	wait_chain_free(&c);
 	c = (struct wait_chain){};
-	for (unsigned i = 0; i < 2; i++) {
-		struct peer_request r = {.process = (uint32_t)(i ? before : client), .server = (uint32_t)server, .asked = worker_of(server),
-					 .since = 2 - i, .took = (8 + (int64_t)i) * NS_PER_SEC};
+	for (int i = 0; i < 3; i++) {
+		/* the second one is of a process that has no connection to the server: it sent a signal */
+		struct peer_request r = {.process = (uint32_t)(i == 0 ? client : i == 1 ? getpid() : before), .server = (uint32_t)server,
+					 .asked = worker_of(server), .since = 3 - i, .took = (8 + i) * NS_PER_SEC};
 
 		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
-		if (i == 0)
+		if (i == 1)
 			assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, &alone), 0);
 	}
-	assert_int_equal(alone.links.n, 2);
-	expect(&alone, 1, server, CHAIN_UNKNOWN, "which has not read the request");
+	assert_int_equal(alone.links.n, 3);
+	expect(&alone, 1, server, CHAIN_DATABASE, "which has not read the request");
 	assert_int_equal(alone.links.v[1].tid, worker_of(server));
+	expect(&alone, 2, before, CHAIN_SLEEPS, "the only other client");
 	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 1, server, CHAIN_OLDER_REQUEST, "which has not read the request");
-	assert_non_null(strstr(c.links.v[1].words, "9 s old"));
+	assert_non_null(strstr(c.links.v[1].words, "10 s old"));
 	expect(&c, 2, before, CHAIN_SLEEPS, "whose request that is");
 	peer_requests_free(&requests);
+}
+
+/* The same, but another of its threads sleeps, with what the first one waits for. */
+static void *sleep_with_it(void *unused)
+{
+	(void)unused;
+	sleep(1000);
+	return NULL;
+}
+
+static void wait_for_a_sleeper(const int *files)
+{
+	pthread_t sleeper;
+
+	char request[64];
+
+	pthread_create(&sleeper, NULL, sleep_with_it, NULL);
+	(void)!read(files[0], request, sizeof(request));
+	wait_inside(files);
+}
+
+static void find_worker(pid_t server, pid_t client, struct wait_chain *ret)
+{
+	struct peer_requests requests = {};
+	struct peer_request r = {.process = (uint32_t)client, .server = (uint32_t)server, .since = 1, .took = 8 * NS_PER_SEC};
+	unsigned tids[8];
+	struct live_thread t;
+	size_t n = live_threads("/proc", (unsigned)server, tids, ARRAY_SIZE(tids));
+
+	for (size_t i = 0; i < n; i++)
+		if (live_thread_read("/proc", (unsigned)server, tids[i], &t) == 0 && t.call && strncmp(t.call, "futex", 5) == 0)
+			r.asked = tids[i];
+	assert_int_equal(VEC_PUSH(requests.pending, r), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, ret), 0);
+	peer_requests_free(&requests);
+}
+
+/* Such a lock does not say who has it: where one other thread does something, it is that one, and no client. */
+static void the_only_busy_thread_is_waited_for(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int mine[2], others[2];
+	pid_t server, client;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, mine) + socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
+	server = begin(wait_for_a_sleeper, (int[]){mine[0], others[0]}, (int[]){mine[1], others[1], -1});
+	begin(ask, (int[]){others[1]}, (int[]){mine[0], mine[1], others[0], -1});
+	client = begin(ask, (int[]){mine[1]}, (int[]){mine[0], others[0], others[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(mine[i]);
+		close(others[i]);
+	}
+	find_first(client, CHAIN_LOCAL_SOCKET, &c);
+	for (int i = 0; i < 5000 && c.links.n != 3; i++, usleep(1000)) { /* until all its threads are there */
+		wait_chain_free(&c);
+		c = (struct wait_chain){};
+		find_worker(server, client, &c);
+	}
+	assert_int_equal(c.links.n, 3);
+	expect(&c, 1, server, CHAIN_LOCK, "at the other end");
+	expect(&c, 2, server, CHAIN_SLEEPS, "the only other thread that does something");
 }
 
 static struct sockaddr_in door_address;
@@ -1053,7 +1117,7 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
-	  TELLS(who_has_used_up_the_workers), TELLS(whose_older_request_a_server_has_not_answered),
+	  TELLS(who_has_used_up_the_workers), TELLS(whose_older_request_a_server_has_not_answered), TELLS(the_only_busy_thread_is_waited_for),
 	  TELLS(a_server_waits_for_its_only_child_that_does_something),
 	  TELLS(who_used_a_semaphore_last), TELLS(who_debugs_a_server), TELLS(who_is_frozen_with_its_group),
 	  TELLS(who_has_a_lock_of_an_open_file_description))
