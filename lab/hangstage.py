@@ -57,6 +57,23 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 Server(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
 
+# Bystanders that always work: one computes for most of each tenth of a second, the other one reads the libraries of this machine, niced.
+DESK = """import time
+while True:
+    end = time.monotonic() + 0.07
+    while time.monotonic() < end:
+        sum(range(1000))
+    time.sleep(0.03)
+"""
+INDEXER = """import os, pathlib, time
+os.nice(19)
+while True:
+    for path in pathlib.Path("/usr/lib").rglob("*.so*"):
+        if path.is_file():
+            hash(path.read_bytes())
+        time.sleep(0.005)
+"""
+
 
 class Clock:
     """The longest that a client of a kind went without an answer."""
@@ -169,6 +186,12 @@ class Stage:
         self.of_kind[name] = []
         kind.prepare(self)
         return True
+
+    def start_bystanders(self):
+        self.kind = "bystanders"
+        self.of_kind[self.kind] = []
+        self.start("desk", DESK)
+        self.start("indexer", INDEXER)
 
     # --- for kinds ---
 
