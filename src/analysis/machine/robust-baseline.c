@@ -63,6 +63,25 @@ static bool is_shared(const struct subject *s, size_t f)
 	return s->info.kind == ENTITY_PROCESS && f == FEATURE_MEM_SHMEM;
 }
 
+double robust_largest_member(const struct robust *r, const struct program *p, size_t f)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < p->members.n; i++)
+		if (p->members.v[i]->info.kind == ENTITY_PROCESS)
+			most = fmax(most, robust_member_now(r, p->members.v[i], f));
+	return most;
+}
+
+/* Pages that processes share since they were forked count for each of them, but once for the machine: beyond its largest process a program
+ * has at most what the machine has beyond the largest processes of all. */
+static double without_shared(const struct robust *r, const struct program *p, size_t f, double all)
+{
+	double most = f == FEATURE_MEM_ANON && !isnan(r->shared_anonymous) ? robust_largest_member(r, p, f) : 0;
+
+	return most > 0 ? fmin(all, most + fmax(r->shared_anonymous, 0)) : all;
+}
+
 double robust_program_now(const struct robust *r, const struct program *p, size_t f)
 {
 	double all = 0;
@@ -75,7 +94,7 @@ double robust_program_now(const struct robust *r, const struct program *p, size_
 		any |= subject_has(s, f);
 		all = is_shared(s, f) ? fmax(all, now) : all + now;
 	}
-	return any ? all : NAN;
+	return any ? without_shared(r, p, f, all) : NAN;
 }
 
 static void add_member(struct robust *r, const struct subject *s, size_t f)

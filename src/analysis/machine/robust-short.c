@@ -203,16 +203,21 @@ static double disk_in_use(const struct robust *r)
 	return most;
 }
 
-/* The part of the machine's memory that is available, 0..1; NaN = not recorded. */
-static double memory_available(const struct robust *r)
+static double of_machine(const struct robust *r, size_t f)
 {
 	for (size_t i = 0; i < r->d->subjects.n; i++) {
 		const struct subject *s = r->d->subjects.v[i];
 
 		if (s->info.kind == ENTITY_SYSTEM && s->first <= r->q->at && s->last >= r->q->at)
-			return subject_value(r->d, s, FEATURE_SYS_MEM_AVAILABLE, r->q->at) / (double)r->q->memory;
+			return subject_value(r->d, s, f, r->q->at);
 	}
 	return NAN;
+}
+
+/* The part of the machine's memory that is available, 0..1; NaN = not recorded. */
+static double memory_available(const struct robust *r)
+{
+	return of_machine(r, FEATURE_SYS_MEM_AVAILABLE) / (double)r->q->memory;
 }
 
 void robust_find_use(struct robust *r)
@@ -328,6 +333,9 @@ void robust_find_short_memory(struct robust *r)
 
 	r->short_group = group ? group->info.name : NULL;
 	r->memory = has > 0 ? has : (double)r->q->memory;
+	r->shared_anonymous = of_machine(r, FEATURE_SYS_MEM_ANON);
+	for (size_t i = 0; i < r->programs.n; i++)
+		r->shared_anonymous -= robust_largest_member(r, r->programs.v[i], FEATURE_MEM_ANON);
 	r->short_of_memory = group || r->q->pressure.now[BOTTLENECK_MEMORY] >= MEMORY_STALL;
 }
 

@@ -84,6 +84,7 @@ struct robust {
 	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
 	bool short_of_memory;	 /* it is, or the machine */
 	double memory;		 /* bytes: what it has, or the machine */
+	double shared_anonymous; /* bytes at most that are not of the largest process of a program; NaN = not recorded */
 	double read_part, write_part;	   /* of the disk's time */
 	double blocked;			   /* ns/s that programs wait for their own requests to it */
 	double added[BOTTLENECK_COUNT]; /* of all programs */
@@ -108,6 +109,8 @@ struct robust_baseline {
 struct program *robust_program(struct robust *r, const struct subject *s);
 /* What a program uses in the trouble: growth per second of all of it, or the level at its end. NaN where not measured. */
 double robust_program_now(const struct robust *r, const struct program *p, size_t feature);
+/* The same of its process that has most; 0 = of other things than processes. */
+double robust_largest_member(const struct robust *r, const struct program *p, size_t feature);
 /* What is usual for it, and how often it did what it does now. */
 struct robust_baseline robust_baseline(struct robust *r, struct program *p, size_t feature, double now);
 double robust_excess(const struct robust_baseline *u, double now);

@@ -641,9 +641,43 @@ static void what_processes_share_is_there_once(void **state)
 	end(&st);
 }
 
+/* 50 processes that were forked share nearly all of their memory, which the machine has once. */
+static void what_forked_processes_share_is_there_once(void **state)
+{
+	struct subject *grower, *machine = NULL;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	for (int i = 0; i < 50; i++)
+		level(add(&st, "/bin/server", FROM, TICKS - 1, 0), FEATURE_MEM_ANON, FROM, 800 * MB);
+	grower = add(&st, "/bin/grower", 0, TICKS - 1, 0);
+	level(grower, FEATURE_MEM_ANON, 0, 100 * MB);
+	level(grower, FEATURE_MEM_ANON, FROM, 4000 * MB);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 0, 50);
+	for (size_t i = 0; i < st.d.subjects.n; i++)
+		if (st.d.subjects.v[i]->info.kind == ENTITY_SYSTEM)
+			machine = st.d.subjects.v[i];
+	level(machine, FEATURE_SYS_MEM_TOTAL, 0, 16000 * MB);
+	level(machine, FEATURE_SYS_MEM_AVAILABLE, 0, 100 * MB);
+	level(machine, FEATURE_SYS_MEM_ANON, 0, 1000 * MB);
+	level(machine, FEATURE_SYS_MEM_ANON, FROM, 5500 * MB);
+	ask_by(&st, true, &method_blame);
+	for (size_t i = 0; i < st.answer.ranking.suspects.n; i++) {
+		const struct suspect *s = &st.answer.ranking.suspects.v[i];
+
+		for (size_t f = 0; s->members == 50 && f < s->features.n; f++)
+			if (strcmp(s->features.v[f].feature->name, "mem.anon") == 0)
+				assert_true(s->features.v[f].observed <= 5500. * MB);
+	}
+	assert_ptr_equal(first(&st)->subject, grower);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_forked_processes_share_is_there_once),
 		cmocka_unit_test(nobody_waits_for_who_gives_way),
 		cmocka_unit_test(that_it_has_ended_is_said),
 		cmocka_unit_test(a_limit_is_named_as_a_limit),
