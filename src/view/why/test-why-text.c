@@ -62,5 +62,31 @@ static void of_a_program_that_is_new_nothing_is_called_the_highest(void **state)
 	says(large, false, "highest in the window", false);
 }
 
+static void says_of_short_lived(uint32_t members, const char *expected)
+{
+	struct subject s = {.info = {.name = (char *)"cc1", .kind = ENTITY_SHORT_LIVED}};
+	struct suspect suspect = {.subject = &s, .score = 1, .share = NAN, .members = members, .explains = {.share = NAN}};
+	struct answer a = {.slow = true, .confidence = NAN, .summary = (char *)"slow", .ranking = {.method = "blame", .unexplained = NAN}};
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(VEC_PUSH(a.ranking.suspects, suspect), 0);
+	why_text(&a, &(struct why_text_options){.suspects = 1}, f);
+	fclose(f);
+	if (!strstr(text, expected))
+		fail_msg("'%s' is not in: %s", expected, text);
+	free(text);
+	ranking_free(&a.ranking);
+}
+
+static void short_lived_processes_that_still_run_are_not_counted(void **state)
+{
+	(void)state;
+	says_of_short_lived(0, "cc1, short-lived processes ");
+	says_of_short_lived(1, "cc1, 1 short-lived process ");
+	says_of_short_lived(7, "cc1, 7 short-lived processes ");
+}
+
 RUN_TESTS(cmocka_unit_test(a_wide_interval_is_said_to_be_unknown), cmocka_unit_test(one_number_says_how_sure_it_is),
-	  cmocka_unit_test(of_a_program_that_is_new_nothing_is_called_the_highest))
+	  cmocka_unit_test(of_a_program_that_is_new_nothing_is_called_the_highest), cmocka_unit_test(short_lived_processes_that_still_run_are_not_counted))
