@@ -46,8 +46,7 @@ static bool find_bus_message(struct chain_search *s)
 	return true;
 }
 
-/* Over the connection that thread `t` reads from, or one of those that it waits for. */
-static bool waits_for_process(const struct chain_search *s, const struct live_thread *t, unsigned pid)
+bool chain_waits_for(const struct chain_search *s, const struct live_thread *t, unsigned pid)
 {
 	unsigned files[LIVE_FILES_MAX] = {(unsigned)t->arguments[0]};
 	size_t n = chain_class_of(t->call) == CLASS_TO_READ ? 1 : live_thread_files(s->proc_root, t, files, LIVE_FILES_MAX);
@@ -69,7 +68,7 @@ static bool find_busy_child(struct chain_search *s)
 		struct live_thread t;
 
 		if (children[i] == chain_asker(s) || live_thread_read(s->proc_root, children[i], children[i], &t) < 0 || t.state == 'Z' ||
-		    waits_for_process(s, &t, s->t.pid))
+		    chain_waits_for(s, &t, s->t.pid))
 			continue;
 		if (found)
 			return false;

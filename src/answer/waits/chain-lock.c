@@ -7,7 +7,8 @@
 #include "base/data/clock.h"
 
 #define SERVER_FILES_MAX 128 /* descriptors of a server that are looked at */
-#define CLIENTS_MAX	 32
+#define CONNECTIONS_MAX	 16  /* whose other ends are looked for, each for some ms: with more a server has several clients */
+#define ASKERS_MAX	 16  /* threads of a client */
 
 void chain_find_file_lock(struct chain_search *s)
 {
@@ -64,35 +65,31 @@ void chain_find_timer(struct chain_search *s)
 	str_puts(&s->words, "sleeps");
 }
 
-/* The processes at the other ends of a server's connections, its asker left out; how many. */
-static size_t other_clients(const struct chain_search *s, unsigned *ret, size_t max)
+/* A signal wakes a process, too: who asks waits for the answer. */
+static bool waits_for_server(const struct chain_search *s, unsigned pid)
 {
-	size_t n = 0;
+	unsigned tids[ASKERS_MAX];
+	size_t n = live_threads(s->proc_root, pid, tids, ASKERS_MAX);
 
-	for (unsigned fd = 0; fd < SERVER_FILES_MAX && n < max; fd++) {
-		struct other_end e;
-		size_t i = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct live_thread t;
 
-		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind <= END_QUEUE || e.n != 1 || chain_leads_back(s, &e))
-			continue;
-		while (i < n && ret[i] != e.pids[0])
-			i++;
-		if (i == n)
-			ret[n++] = e.pids[0];
+		if (live_thread_read(s->proc_root, pid, tids[i], &t) == 0 && chain_waits_for(s, &t, s->t.pid))
+			return true;
 	}
-	return n;
+	return false;
 }
 
 /* Inside a server that has a thread for each connection, which waits for another one of them: whose request it had not answered before. */
-static bool find_older_request(struct chain_search *s, const unsigned *clients, size_t n)
+static bool find_older_request(struct chain_search *s)
 {
 	const struct peer_request *older = NULL;
 	char span[32];
 
-	for (size_t i = 0; s->requests && i < n; i++) {
-		const struct peer_request *r = peer_requests_before(s->requests, clients[i], s->t.pid, s->since);
+	for (size_t i = 0; s->requests && i < s->requests->pending.n; i++) {
+		const struct peer_request *r = &s->requests->pending.v[i];
 
-		if (r && (!older || r->since < older->since))
+		if (r->server == s->t.pid && r->process != chain_asker(s) && r->since < (older ? older->since : s->since) && waits_for_server(s, r->process))
 			older = r;
 	}
 	if (!older)
@@ -105,23 +102,36 @@ static bool find_older_request(struct chain_search *s, const unsigned *clients, 
 	return true;
 }
 
-/* One that has gone to sleep for something else than its next request, or runs. */
-static bool is_busy(const struct chain_search *s, const struct live_thread *t)
-{
-	enum chain_class class = chain_class_of(t->call);
-	struct other_end e;
-
-	if (t->state != 'S' || class == CLASS_FILE_LOCK || class == CLASS_FOR_TIMER || class == CLASS_FOR_CHILD || class == CLASS_FOR_SEMAPHORE ||
-	    class == CLASS_TO_WRITE)
-		return t->state != 'Z';
-	return class == CLASS_TO_READ && other_end_find(s->proc_root, t->pid, t->arguments[0], &e) == 0 && e.asked_ms;
-}
-
 /* The other threads of a process. */
 struct fellows {
 	size_t busy, unknown; /* unknown: they wait for others in turn; the main thread may wait for all to end */
+	size_t readers;	      /* whose connections were looked at, or would have been */
 	unsigned tid;	      /* of one that is busy */
 };
+
+/* It reads from a server that it has asked, not from its client. */
+static bool has_asked(const struct chain_search *s, const struct live_thread *t)
+{
+	struct other_end e;
+
+	return other_end_find(s->proc_root, t->pid, t->arguments[0], &e) == 0 && e.asked_ms;
+}
+
+static void add_fellow(const struct chain_search *s, const struct live_thread *t, struct fellows *f)
+{
+	enum chain_class class = chain_class_of(t->call);
+	bool busy = t->state != 'S' || class == CLASS_FILE_LOCK || class == CLASS_FOR_TIMER || class == CLASS_FOR_CHILD ||
+		    class == CLASS_FOR_SEMAPHORE || class == CLASS_TO_WRITE;
+
+	if (!busy && class == CLASS_TO_READ && f->readers++ < CONNECTIONS_MAX)
+		busy = has_asked(s, t);
+	if (busy) {
+		f->tid = t->tid;
+		f->busy++;
+	} else if (t->tid != t->pid && class == CLASS_FOR_LOCK) {
+		f->unknown++;
+	}
+}
 
 static struct fellows find_fellows(const struct chain_search *s)
 {
@@ -129,17 +139,11 @@ static struct fellows find_fellows(const struct chain_search *s)
 	size_t n = live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX);
 	struct fellows f = {};
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && f.busy < 2; i++) {
 		struct live_thread t;
 
-		if (tids[i] == s->t.tid || live_thread_read(s->proc_root, s->t.pid, tids[i], &t) < 0)
-			continue;
-		if (is_busy(s, &t)) {
-			f.tid = t.tid;
-			f.busy++;
-		} else if (t.tid != t.pid && chain_class_of(t.call) == CLASS_FOR_LOCK) {
-			f.unknown++;
-		}
+		if (tids[i] != s->t.tid && live_thread_read(s->proc_root, s->t.pid, tids[i], &t) == 0 && t.state != 'Z')
+			add_fellow(s, &t, &f);
 	}
 	return f;
 }
@@ -163,30 +167,46 @@ static bool find_busy_fellow(struct chain_search *s, const struct fellows *f)
 	return true;
 }
 
-static bool find_only_client(struct chain_search *s, const char *words, const unsigned *clients, size_t n)
+static bool find_only_client(struct chain_search *s, const char *words)
 {
-	if (n != 1)
+	unsigned client = 0;
+	size_t n = 0;
+
+	for (unsigned fd = 0; fd < SERVER_FILES_MAX; fd++) {
+		struct other_end e;
+
+		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind <= END_QUEUE)
+			continue;
+		if (++n > CONNECTIONS_MAX)
+			return false;
+		if (e.n != 1 || chain_leads_back(s, &e))
+			continue;
+		if (client && client != e.pids[0])
+			return false;
+		client = e.pids[0];
+	}
+	if (!client)
 		return false;
 	s->kind = CHAIN_DATABASE;
 	str_puts(&s->words, words);
-	s->next_pid = clients[0];
+	s->next_pid = client;
 	s->role = "the only other client";
 	return true;
 }
 
 /* Only a mutex of the C library says who has it. Where one other thread does something, that one has it; where all wait for
  * requests, a client keeps it, and of two it is the other one. Background threads of MySQL and MariaDB always sleep, and have none. */
-static bool find_fellow(struct chain_search *s, const unsigned *clients, size_t n)
+static bool find_fellow(struct chain_search *s)
 {
 	struct fellows f;
 
 	if (is_sql_server(s))
-		return find_only_client(s, "waits inside the database server, probably for a transaction that is open", clients, n);
+		return find_only_client(s, "waits inside the database server, probably for a transaction that is open");
 	if (!s->was_asked)
 		return false;
 	f = find_fellows(s);
 	return find_busy_fellow(s, &f) ||
-	       (!f.busy && !f.unknown && find_only_client(s, "waits for another of its threads, which wait for requests: probably for a lock that a client keeps", clients, n));
+	       (!f.busy && !f.unknown && find_only_client(s, "waits for another of its threads, which wait for requests: probably for a lock that a client keeps"));
 }
 
 /* Which of its threads, and what that one does, is not known. */
@@ -209,10 +229,7 @@ void chain_find_lock(struct chain_search *s)
 		return;
 	}
 	if (!s->next_tid) {
-		unsigned clients[CLIENTS_MAX];
-		size_t n = chain_asker(s) ? other_clients(s, clients, CLIENTS_MAX) : 0;
-
-		if (chain_asker(s) && (find_older_request(s, clients, n) || find_fellow(s, clients, n)))
+		if (chain_asker(s) && (find_older_request(s) || find_fellow(s)))
 			return;
 		if (s->was_asked)
 			find_unknown_thread(s);

@@ -69,6 +69,8 @@ bool chain_find_frozen(struct chain_search *s);	 /* with its control group */
 
 /* chain-events.c: the one of many connections */
 void chain_find_events(struct chain_search *s);
+/* Does thread `t` read from a connection to process `pid`, or is that one of those that it waits for? */
+bool chain_waits_for(const struct chain_search *s, const struct live_thread *t, unsigned pid);
 
 /* chain-lock.c: locks of files, threads and databases */
 void chain_find_file_lock(struct chain_search *s);

@@ -381,16 +381,3 @@ const struct peer_request *peer_requests_pending_of(const struct peer_requests *
 	}
 	return first;
 }
-
-const struct peer_request *peer_requests_before(const struct peer_requests *r, uint32_t asker, uint32_t server, int64_t since)
-{
-	const struct peer_request *oldest = NULL;
-
-	for (size_t i = 0; i < r->pending.n; i++) {
-		const struct peer_request *a = &r->pending.v[i];
-
-		if (a->server == server && a->process == asker && a->since < (oldest ? oldest->since : since))
-			oldest = a;
-	}
-	return oldest;
-}

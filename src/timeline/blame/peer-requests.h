@@ -44,5 +44,3 @@ void peer_requests_free(struct peer_requests *r);
 bool peer_request_is_late(int64_t took, int64_t normally);
 /* Of process `pid`, the first that it asked at `since` or later and has no answer to; NULL = there is none. */
 const struct peer_request *peer_requests_pending_of(const struct peer_requests *r, uint32_t pid, int64_t since);
-/* The oldest pending request of process `asker` to process `server`, if it was sent before `since`; NULL = there is none. */
-const struct peer_request *peer_requests_before(const struct peer_requests *r, uint32_t asker, uint32_t server, int64_t since);

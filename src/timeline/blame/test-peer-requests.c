@@ -79,24 +79,6 @@ static void an_answer_that_does_not_come_is_late(void **state)
 	assert_null(peer_requests_pending_of(&found, C, 0));
 }
 
-/* A server with several clients, none of which gets an answer. */
-static void a_request_before_mine(void **state)
-{
-	_cleanup_(peer_requests_free) struct peer_requests found = {};
-	const struct peer_request *older;
-	STORY(s);
-
-	wake(&s, 1000, 0, A, B, 1);
-	wake(&s, 5000, 0, C, B, 1);
-	find(&s, 3000000, &found);
-	assert_int_equal(found.pending.n, 2);
-	older = peer_requests_before(&found, A, B, 5000 * US);
-	assert_non_null(older);
-	assert_int_equal(older->process, A);
-	assert_null(peer_requests_before(&found, A, B, 1000 * US));
-	assert_null(peer_requests_before(&found, C, A, 5000 * US));
-}
-
 static void an_answer_that_came_late_is_late(void **state)
 {
 	_cleanup_(peer_requests_free) struct peer_requests found = {};
@@ -304,7 +286,7 @@ static void the_next_request_is_another_one(void **state)
 	assert_int_equal(found.late.n, 0);
 }
 
-RUN_TESTS(cmocka_unit_test(an_answer_that_does_not_come_is_late), cmocka_unit_test(a_request_before_mine),
+RUN_TESTS(cmocka_unit_test(an_answer_that_does_not_come_is_late), 
 	  cmocka_unit_test(an_answer_that_came_late_is_late),
 	  cmocka_unit_test(what_came_late_long_ago_is_over),
 	  cmocka_unit_test(who_is_asked_no_more_waits_for_work), cmocka_unit_test(who_is_never_answered_waits_for_nothing),
