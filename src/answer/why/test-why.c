@@ -1,5 +1,6 @@
 /* Stories with a known end, told to the default model: who must be named, who must not. */
 #include "answer/why/test-recording.h"
+#include "answer/why/words.h"
 
 #define LATELY (TICKS - 12) /* where no pressure says when it began, the last ten seconds are looked at */
 
@@ -619,7 +620,26 @@ static void a_moment_nobody_recorded_is_refused(void **state)
 	dataset_free(&st.d);
 }
 
-RUN_TESTS(cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
+/* Improbable by its own measure, but neither since when nor because of whom is known. */
+static void what_is_like_all_of_the_past_is_not_called_slow(void **state)
+{
+	struct subject big = {.info = {.name = (char *)"big", .pid = 7, .kind = ENTITY_PROCESS}};
+	struct answer a = {.slow = true, .has_history = true, .window_end = 60 * NS_PER_SEC, .confidence = NAN, .bottleneck = BOTTLENECK_CPU,
+			   .busiest = {.subject = &big, .of = BOTTLENECK_CPU, .share = NAN, .members = 1}};
+	const struct causes none = {};
+	const struct facts facts = {.slow = true};
+	struct dataset d = {};
+
+	(void)state;
+	a.pressure.now[BOTTLENECK_CPU] = 0.96;
+	assert_int_equal(words_of_answer(&d, &a, &facts, &none), 0);
+	assert_false(a.slow);
+	assert_non_null(strstr(a.summary, "nothing unusual"));
+	assert_non_null(strstr(a.summary, "96 % of the time, and the largest user is big"));
+	free(a.summary);
+}
+
+RUN_TESTS(cmocka_unit_test(what_is_like_all_of_the_past_is_not_called_slow), cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
 	  cmocka_unit_test(a_periodic_job_is_big_but_usual), cmocka_unit_test(history_outlives_a_restart),
 	  cmocka_unit_test(two_slow_only_together), cmocka_unit_test(under_reclaim_the_grower_is_named),
 	  cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),

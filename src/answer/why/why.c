@@ -349,7 +349,7 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 		r = facts_of_answer(d, wide, widened ? loader->features : FEATURES_ALL, q, a, &facts);
 	if (r < 0)
 		return r;
-	if (!a->slow && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
+	if (!words_are_there(a) && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
 		facts_free(&facts);
 		return -ENOMEM;
 	}

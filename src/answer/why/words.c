@@ -177,7 +177,7 @@ static char *summarise(const struct dataset *d, const struct answer *a, const st
 
 	if (a->hang_is_told)
 		return hang_words(d, &a->hangs.v[0], a->at);
-	if (!a->slow || (!said && !a->slow_since && !a->culprit_is_named))
+	if (!a->slow)
 		return tell_nothing(d, a);
 	put_when(a, &s);
 	if (said)
@@ -200,6 +200,11 @@ static char *advise_of_hang(const struct answer *a)
 	return text;
 }
 
+bool words_are_there(const struct answer *a)
+{
+	return a->slow && (a->slow_since || a->culprit_is_named);
+}
+
 int words_of_answer(const struct dataset *d, struct answer *a, const struct facts *facts, const struct causes *causes)
 {
 	const struct cause *cause = a->hang_is_told ? NULL : cause_find(causes, facts);
@@ -211,6 +216,8 @@ int words_of_answer(const struct dataset *d, struct answer *a, const struct fact
 	}
 	if (a->hang_is_told)
 		a->next = advise_of_hang(a);
+	else if (!said && !words_are_there(a))
+		a->slow = false;
 	a->summary = summarise(d, a, facts, said);
 	return a->summary && (!cause || (a->cause && said)) ? 0 : -ENOMEM;
 }
