@@ -388,20 +388,19 @@ static void through_a_message_bus(void **state)
 	expect(&c, 2, service, CHAIN_SLEEPS, "which has not read the request");
 }
 
-/* In a network of its own, where port 53 is free. */
+/* In a network of its own, where port 53 is free. The answer takes the query's place: so no compiler leaves it out. */
 static void ask_name_server(const int *files)
 {
-	volatile unsigned char query[] = {0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 4, 's', 'h', 'o', 'p', 4, 't', 'e', 's', 't', 0, 0, 1, 0, 1};
+	unsigned char query[] = {0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 4, 's', 'h', 'o', 'p', 4, 't', 'e', 's', 't', 0, 0, 1, 0, 1};
 	struct sockaddr_in server = {.sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
-	char byte;
 	int s;
 
 	if (unshare(CLONE_NEWNET) == 0) {
 		s = socket(AF_INET, SOCK_DGRAM, 0);
 		if (ioctl(s, SIOCSIFFLAGS, &loopback) == 0 && connect(s, (struct sockaddr *)&server, sizeof(server)) == 0) {
 			(void)!write(files[0], "y", 1);
-			(void)!recv(s, &byte, query[6] + 1u, 0);
+			(void)!recv(s, query, sizeof(query), 0);
 		}
 	}
 	(void)!write(files[0], "n", 1);
