@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-kernels matrix-arm64 container platforms bench lab eval torture install clean setup
+.PHONY: start stop program build charts check lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -76,13 +76,13 @@ dist:
 	@packaging/setup charts
 	@packaging/dist $(BUILD)
 
-# What a user of the package meets, in a bare Debian 12 of its own.
+# What a user of the package meets, in a bare root of this machine's release.
 check-package: package
 	@tests/package $(BUILD)
 
-# Release x compiler (make start and the tests in bare roots: RELEASES, COMPILERS, CHECK=full|quick|none), kernel x what loads
-# (KERNELS: rows of tests/kernel/matrix), arm64
-matrix: matrix-releases matrix-kernels matrix-arm64
+# Release x compiler (make start and the tests in bare roots: RELEASES, COMPILERS, CHECK=full|quick|none), release x package, kernel x
+# what loads (KERNELS: rows of tests/kernel/matrix), arm64 by release
+matrix: matrix-releases matrix-packages matrix-kernels matrix-arm64
 
 matrix-kernels: build
 	@packaging/setup kernel
@@ -90,21 +90,28 @@ matrix-kernels: build
 
 matrix-arm64: setup
 	@packaging/setup charts
+	@packaging/setup package
 	@packaging/setup kernel
-	@tests/arm64 .cache/arm64
+	@for release in $(or $(RELEASES),bookworm trixie); do tests/arm64 .cache/arm64 $$release || exit 1; done
 
 matrix-releases:
 	@packaging/setup matrix
 	@tests/matrix .cache/matrix $(if $(RELEASES),--releases "$(RELEASES)") $(if $(COMPILERS),--compilers "$(COMPILERS)") $(if $(CHECK),--check $(CHECK))
+
+# `make check-package` in bare roots, next to which the packages are kept (RELEASES)
+matrix-packages:
+	@packaging/setup charts
+	@packaging/setup matrix
+	@tests/matrix .cache/matrix --packages $(if $(RELEASES),--releases "$(RELEASES)")
 
 # The image of packaging/container, built, run and asked
 container: package
 	@packaging/setup container
 	@tests/container $(BUILD) .cache/container
 
-# docs/platforms.md, from the last matrix and the last packages
+# docs/platforms.md, from the last matrix and the last container
 platforms:
-	@packaging/platforms .cache $(BUILD)
+	@packaging/platforms .cache
 
 bench: build
 	@packaging/setup bench
