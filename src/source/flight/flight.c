@@ -20,7 +20,7 @@ static int open_tracefs(const struct ring_options *options, struct flight *f, co
 /* Without rights, or without memory, the other way would fail as well; and the first reason is the one to be reported. */
 static bool may_fall_back(int r)
 {
-	return r != -EPERM && r != -EACCES && r != -ENOMEM;
+	return r != -EPERM && r != -ENOMEM;
 }
 
 int flight_open(const struct flight_options *options, struct flight **ret, const char **ret_why)

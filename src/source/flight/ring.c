@@ -87,7 +87,7 @@ static int load_failed(int r, const char **ret_why)
 		 strerror(-r));
 	*ret_why = lockdown_is_confidential("/sys") ?
 			   "the kernel is locked down (lockdown=confidentiality): neither BPF programs nor trace events may read its memory" :
-		   r == -EPERM || r == -EACCES ?
+		   r == -EPERM ?
 			   "the flight recorder needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
 		   r == -ENOMEM ? "there is no memory for the flight recorder's ring: lower ring.size" : other;
 	return r;

@@ -319,7 +319,7 @@ static int task_open(const struct source_options *options, void **ret_state, con
 		task_close(src);
 		*ret_why = lockdown_is_confidential(options->sys_root) ?
 				   "the kernel is locked down (lockdown=confidentiality): BPF programs may not read its memory" :
-			   r == -EPERM || r == -EACCES ?
+			   r == -EPERM ?
 				   "BPF needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
 				   "this kernel cannot load the BPF programs (it needs BTF, 5.17 or later)";
 		return r;
