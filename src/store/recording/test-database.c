@@ -150,7 +150,8 @@ static void a_journal_that_names_a_victim_deletes_nothing(void **state)
 	make_recording();
 	lay_hot_journal();
 	read_by_sqlite();
-	assert_false(victim_lives()); /* the attack is one */
+	/* the attack is one: the SQLite of Debian 13 deletes the victim, that of sid does not any more */
+	assert_true(!victim_lives() || sqlite3_libversion_number() > 3046001);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		_cleanup_free_ char *error = NULL, *with_run = NULL;
 
