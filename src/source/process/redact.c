@@ -29,8 +29,19 @@ static const struct secret_name names[] = {
 	{"secret-key", true}, {"private-key", true},  {"authorization", true}, {"signature", true}, {"cookie", true},
 	{"storepass", true},  {"keypass", true},      {"requirepass", true}, {"masterauth", true},    {"account-key", true},
 	{"auth-key", true},   {"otp", false},	      {"psk", false},
-	{"pass", false},      {"pwd", false},	      {"pw", false},	    {"auth", false},	    {"sig", false},
+	{"pass", true},	      {"pwd", false},	      {"pw", true},	    {"auth", false},	    {"sig", false},
+	{"encryption-key", true}, {"master-key", true}, {"session-key", true}, {"signing-key", true}, {"shared-key", true},
+	{"hmac-key", true},   {"license-key", true},  {"certificate-key", true}, {"secret-key-base", true}, {"secret-string", true},
+	{"bearer", false},    {"jwt", false},	      {"pin", false},	    {"community", false},
 };
+
+/* Words that only end as one of them does. */
+static const char *const no_names[] = {"bypass",  "compass",  "multipass", "overpass",
+				       "surpass", "trespass", "underpass"};
+
+/* user:secret@ behind these is no user: an address of a person, a version of a package */
+static const char *const schemes[] = {"mailto", "acct", "xmpp",	     "sip",   "sips",
+				      "npm",	"jsr",	"workspace", "patch", "link"};
 
 /* Keys that say what they are. */
 static const char *const prefixes[] = {"ghp_",	"gho_",	 "ghu_",  "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-",  "xoxp-",
@@ -41,7 +52,8 @@ static const char *const prefixes[] = {"ghp_",	"gho_",	 "ghu_",  "ghs_", "ghr_",
 static const char *const flags[] = {"--ask-", "--no-", "--with-", "--use-", "--prompt-", "--auth-user-pass"};
 
 /* Words behind which a word that looks like chance is a secret. */
-static const char *const hints[] = {"password", "passwd", "passphrase", "secret", "token", "key", "apikey", "credential"};
+static const char *const hints[] = {"password", "passwd", "passphrase", "secret",
+				    "token",	"key",	  "apikey",	"credential"};
 
 /* One argument: [from, to), and the piece of it between spaces that is looked at. */
 struct argument {
@@ -55,6 +67,13 @@ struct expected {
 	size_t program_n;
 	bool seen[ARRAY_SIZE(rules)]; /* their verbs */
 	bool hide, likely, quoted;    /* the next word: it is; if it looks so; if it is in quotes */
+	bool beside_name;	      /* the next word: it is, unless it is a port, an option or a path */
+	enum user_name {
+		NO_NAME,
+		IS_NEXT,
+		NAMED,
+		IS_ROLE
+	} user; /* an option that names a user; of sudo: whose rights */
 	char after;
 	unsigned words, strict; /* bit 0 = the next word ... */
 	char words_after;
@@ -85,7 +104,8 @@ static size_t ends_with(const char *word, size_t n, const char *name)
 	size_t i = n;
 
 	for (size_t m = strlen(name); m; m--) {
-		if (i && (tolower((unsigned char)word[i - 1]) == name[m - 1] || (name[m - 1] == '-' && word[i - 1] == '_')))
+		if (i && (tolower((unsigned char)word[i - 1]) == name[m - 1] ||
+			  (name[m - 1] == '-' && word[i - 1] == '_')))
 			i--;
 		else if (name[m - 1] != '-')
 			return 0;
@@ -98,6 +118,9 @@ static bool names_a_secret(const char *word, size_t n)
 {
 	while (n && isdigit((unsigned char)word[n - 1])) /* --password1 */
 		n--;
+	for (size_t i = 0; i < ARRAY_SIZE(no_names); i++)
+		if (ends_with(word, n, no_names[i]))
+			return false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t m = ends_with(word, n, names[i].text);
 		char before = m && m < n ? word[n - m - 1] : '-';
@@ -111,16 +134,21 @@ static bool names_a_secret(const char *word, size_t n)
 
 static int class_of(char c)
 {
-	return islower((unsigned char)c) ? 1 : isupper((unsigned char)c) ? 2 : isdigit((unsigned char)c) ? 3 : 0;
+	return islower((unsigned char)c)   ? 1
+	       : isupper((unsigned char)c) ? 2
+	       : isdigit((unsigned char)c) ? 3
+					   : 0;
 }
 
-/* Words of a language change seldom between small letters, capitals and digits; what chance made does so all the time. */
+/* Words of a language change seldom between small letters, capitals and digits; what chance made does so all
+ * the time. */
 static bool looks_random(const char *word, size_t n, size_t least)
 {
 	size_t changes = 0;
 
 	for (size_t i = 1; i < n; i++)
-		changes += class_of(word[i]) && class_of(word[i - 1]) && class_of(word[i]) != class_of(word[i - 1]);
+		changes += class_of(word[i]) && class_of(word[i - 1]) &&
+			   class_of(word[i]) != class_of(word[i - 1]);
 	return n >= least && changes * 3 >= n && !memchr(word, '/', n);
 }
 
@@ -144,7 +172,8 @@ static char *value_end(const struct argument *a, const char *name, char *value, 
 	if (!before || header)
 		return a->to;
 	for (stop = value; stop < a->end; stop++)
-		if ((strchr("?&", before) && strchr("&#", *stop)) || (strchr(";,", before) && *stop == before))
+		if ((strchr("?&", before) && strchr("&#", *stop)) ||
+		    (strchr(";,", before) && *stop == before))
 			break;
 	return stop;
 }
@@ -154,11 +183,14 @@ static char *redact_assigned(const struct argument *a, char *sep)
 {
 	char *last = sep > a->piece && is_quote(sep[-1]) ? sep - 1 : sep;
 	char *name = name_before(a, last), *value = sep + 1, *end;
-	bool path = *sep == ':' && ((name > a->from && name[-1] == '/') || (a->to - sep > 2 && memcmp(sep, "://", 3) == 0));
+	bool option = name == a->from + 1 && value < a->to && *value != '/'; /* /password:X */
+	bool path = *sep == ':' && ((name > a->from && name[-1] == '/' && !option) ||
+				    (a->to - sep > 2 && memcmp(sep, "://", 3) == 0));
 	bool header = *sep == ':' && value == a->end && value < a->to;
 
 	if (path || (!names_a_secret(name, (size_t)(last - name)) &&
-		     !(ends_with(name, (size_t)(last - name), "key") && looks_random(value, (size_t)(a->end - value), KEY_LEAST))))
+		     !(ends_with(name, (size_t)(last - name), "key") &&
+		       looks_random(value, (size_t)(a->end - value), KEY_LEAST))))
 		return sep + 1;
 	while (header && value < a->to && *value == ' ')
 		value++;
@@ -167,13 +199,34 @@ static char *redact_assigned(const struct argument *a, char *sep)
 	return end;
 }
 
+/* user:secret@host without a scheme; not image:tag@sha256:..., not mailto:user@host */
+static void redact_user_info(const struct argument *a)
+{
+	char *user = a->piece + is_quote(*a->piece), *colon = user, *at;
+
+	while (colon < a->end && (isalnum((unsigned char)*colon) || strchr("._-/\\", *colon)))
+		colon++;
+	at = colon < a->end ? memrchr(colon, '@', (size_t)(a->end - colon)) : NULL;
+	if (colon == user || *colon != ':' || !at || at == colon + 1 ||
+	    memchr(colon, '/', (size_t)(at - colon)) || a->end - at < 2 || !isalnum((unsigned char)at[1]) ||
+	    str_starts(at, "@sha256:") || str_starts(at, "@sha512:"))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+		if (strlen(schemes[i]) == (size_t)(colon - user) &&
+		    memcmp(schemes[i], user, (size_t)(colon - user)) == 0)
+			return;
+	hide(colon + 1, at);
+}
+
 /* user:secret@ in an address, or a long token@ */
 static void redact_address(const struct argument *a)
 {
 	char *user = memmem(a->piece, (size_t)(a->end - a->piece), "://", 3), *at, *colon;
 
-	if (!user)
+	if (!user) {
+		redact_user_info(a);
 		return;
+	}
 	user += 3;
 	at = memrchr(user, '@', (size_t)(a->end - user));
 	colon = at ? memchr(user, ':', (size_t)(at - user)) : NULL;
@@ -184,7 +237,8 @@ static void redact_address(const struct argument *a)
 	for (size_t i = 0; i < ARRAY_SIZE(secret_addresses); i++) {
 		size_t n = strlen(secret_addresses[i]);
 		char *key = memmem(user, (size_t)(a->end - user), secret_addresses[i], n);
-		char *slash = key && i == 0 ? memchr(key + n, '/', (size_t)(a->end - key) - n) : NULL; /* a call follows the bot's key */
+		char *slash = key && i == 0 ? memchr(key + n, '/', (size_t)(a->end - key) - n)
+					    : NULL; /* a call follows the bot's key */
 
 		if (key)
 			hide(key + n, slash ? slash : a->end);
@@ -280,7 +334,7 @@ static void recognize_program(const struct argument *a, struct expected *x)
 		known = matches(rules[i].program, name, n);
 	if (!known)
 		return;
-	*x = (struct expected){.program = name, .program_n = n};
+	*x = (struct expected){.program = name, .program_n = n, .user = x->user};
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if (!rules[i].word && rules[i].way != PAIR && matches(rules[i].program, name, n))
 			expect_words(&rules[i], x);
@@ -332,14 +386,46 @@ static void take_hint(const struct argument *a, bool option, struct expected *x)
 	bool is_sql = a->from != a->piece || a->to != a->end;
 
 	if (option)
-		x->likely = ends_with(a->piece, n, "key") && !memmem(a->piece, n, "recv", 4) && !memmem(a->piece, n, "pub", 3);
+		x->likely = ends_with(a->piece, n, "key") && !memmem(a->piece, n, "recv", 4) &&
+			    !memmem(a->piece, n, "pub", 3);
 	else
 		x->likely = is_any(a, hints, ARRAY_SIZE(hints));
 	/* ALTER USER u PASSWORD 'X'; IDENTIFIED BY 'X'; SET PASSWORD = 'X' */
 	if (is_sql && (is_any(a, (const char *const[]){"password", "by"}, 2)))
 		x->quoted = true;
-	else if (!is_any(a, (const char *const[]){"=", "to"}, 2))
+	else if (!is_any(a, (const char *const[]){"=", "=>", "to"}, 3))
 		x->quoted = false;
+}
+
+/* -u NAME ... -p SECRET, login -p SECRET: so do many programs that have no rules */
+static void take_user(const struct argument *a, bool option, struct expected *x)
+{
+	static const char *const users[] = {"-u",	  "-U",	     "-l",    "--user",
+					    "--username", "--login", "-user", "-username"};
+	static const char *const roles[] = {"sudo",	  "doas",	 "su",	      "runuser",
+					    "machinectl", "systemd-run", "docker",    "podman",
+					    "nerdctl",	  "journalctl",	 "systemctl", "pidstat"};
+
+	if (x->user == IS_NEXT)
+		x->user = option ? NO_NAME : NAMED;
+	else if (option && x->user == NO_NAME && is_any(a, users, ARRAY_SIZE(users)))
+		x->user = IS_NEXT;
+	else if (!option && is_any(a, roles, ARRAY_SIZE(roles)))
+		x->user = IS_ROLE;
+	else if (!option && is_any(a, (const char *const[]){"login"}, 1))
+		x->user = NAMED;
+	x->beside_name =
+		option && x->user == NAMED && is_any(a, (const char *const[]){"-p"}, 1) &&
+		a->end - a->piece == 2 && a->piece[1] == 'p' &&
+		!(x->program && (str_starts(x->program, "mysql") || str_starts(x->program, "mariadb")));
+}
+
+/* 80, 8080:80, 127.0.0.1:80:80; /path, a/b */
+static bool is_port_or_path(const struct argument *a)
+{
+	size_t n = (size_t)(a->end - a->piece);
+
+	return memchr(a->piece, '/', n) || strspn(a->piece, "0123456789:.,-") >= n;
 }
 
 static bool is_flag(const char *word)
@@ -356,13 +442,17 @@ static bool redact_announced(const struct argument *a, struct expected *x, char 
 	size_t n = (size_t)(a->end - a->piece);
 	bool word = x->words & 1 || x->strict & 1;
 	char after = x->hide ? x->after : word ? x->words_after : 0;
-	bool secret = x->hide || word || (x->quoted && is_quote(*a->piece)) || (x->likely && looks_random(a->piece, n, WORD_LEAST));
+	bool secret = x->hide || word || (x->quoted && is_quote(*a->piece)) ||
+		      (x->likely && looks_random(a->piece, n, WORD_LEAST)) ||
+		      (x->beside_name && !is_port_or_path(a));
 
 	if (!x->hide) { /* what belongs to an option is no word */
 		x->words >>= 1;
 		x->strict >>= 1;
 	}
-	x->hide = x->likely = false;
+	x->hide = x->likely = x->beside_name = false;
+	if (x->user == IS_NEXT) /* its name is in what follows the option */
+		x->user = NAMED;
 	if (!secret)
 		return false;
 	*ret_end = redact_value(a, after);
@@ -389,10 +479,12 @@ static char *redact_piece(struct argument *a, struct expected *x)
 	}
 	redact_known_keys(a);
 	take_hint(a, option, x);
+	take_user(a, option, x);
 	if (!option)
 		recognize_program(a, x);
 	apply_rules(a, x);
-	if ((option && !memchr(a->piece, '=', n) && names_a_secret(a->piece, n) && !is_flag(a->piece)) || (n == 6 && strncasecmp(a->piece, "bearer", n) == 0)) {
+	if ((option && !memchr(a->piece, '=', n) && names_a_secret(a->piece, n) && !is_flag(a->piece)) ||
+	    (n == 6 && strncasecmp(a->piece, "bearer", n) == 0)) {
 		x->hide = true;
 		x->after = 0;
 	}
@@ -431,27 +523,44 @@ static void hide_text(char *from, char *to)
 /* echo -n SECRET, printf %s SECRET */
 static void redact_echo(char *from, char *to)
 {
-	from = skip_spaces(from, to);
-	if (strncmp(from, "echo ", 5) != 0 && strncmp(from, "printf ", 7) != 0)
+	from += strspn(from, " ({");
+	if (strncmp(from, "echo ", 5) != 0 && strncmp(from, "printf ", 7) != 0 &&
+	    strncmp(from, "yes ", 4) != 0)
 		return;
+	while (to > from && strchr(" )}", to[-1]))
+		to--;
 	do {
 		from += strcspn(from, " ");
 		from = skip_spaces(from, to);
-	} while (from < to && (*from == '-' || (memchr(from, '%', strcspn(from, " ")) && memchr(from, ' ', (size_t)(to - from)))));
+	} while (from < to && (*from == '-' || (memchr(from, '%', strcspn(from, " ")) &&
+						memchr(from, ' ', (size_t)(to - from)))));
 	hide_text(from, to);
 }
 
-/* Commands of a shell's line: each with the one that follows behind a pipe. */
+/* Commands of a shell's line: each, or the group of them in brackets, with the one that follows behind a
+ * pipe. */
 static void redact_pipes(char *from, char *to)
 {
-	while (from < to) {
-		char *end = from + strcspn(from, "|;&\n"), *next = end < to ? end + 1 : to;
-		char *here = memmem(from, (size_t)(end - from), "<<< ", 4);
+	char *group = from;
 
-		if (*end == '|' && reads_secret(next, next + strcspn(next, "|;&\n")))
-			redact_echo(from, end);
+	while (from < to) {
+		char *end = from + strcspn(from, "|;&\n"), *next = end < to ? end + 1 : to,
+		     *first = from + strspn(from, " ");
+		char *here = memmem(from, (size_t)(end - from), "<<<", 3);
+
+		group = *first == '(' || *first == '{' ? from : group;
+		if (*end == '|' && reads_secret(next, next + strcspn(next, "|;&\n"))) {
+			bool grouped = end > from &&
+				       memchr(from, memchr(group, '{', strspn(group, " {")) ? '}' : ')',
+					      (size_t)(end - from));
+
+			for (char *at = grouped ? group : from, *stop; at < end; at = stop + 1) {
+				stop = at + strcspn(at, "|;&\n");
+				redact_echo(at, stop);
+			}
+		}
 		if (here && reads_secret(from, here))
-			hide_text(skip_spaces(here + 4, end), end);
+			hide_text(skip_spaces(here + 3, end), end);
 		from = next;
 	}
 }
