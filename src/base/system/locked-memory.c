@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/data/cleanup.h"
@@ -21,26 +22,35 @@ int locked_memory_lock(void)
 	return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0 ? -errno : 0;
 }
 
-static bool is_locked(void)
+static size_t status_bytes(const char *field)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
-	unsigned long kb = 0;
+	size_t n = strlen(field), kb = 0;
 	char line[128];
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "VmLck: %lu", &kb) == 1)
+		if (strncmp(line, field, n) == 0 && sscanf(line + n, ": %zu", &kb) == 1)
 			break;
-	return kb > 0;
+	return kb << 10;
 }
 
 /* Of two threads at once the one that finds it unlocked leaves it to the other to lock it again. */
 void locked_memory_release(void)
 {
-	bool locked = is_locked();
+	bool locked = status_bytes("VmLck") > 0;
 
 	if (locked)
 		(void)munlockall();
 	malloc_trim(0);
 	if (locked)
 		(void)locked_memory_lock();
+}
+
+/* (fordblks would not do: what was given back is free, too) */
+void locked_memory_release_idle(size_t most)
+{
+	struct mallinfo2 heap = mallinfo2();
+
+	if (status_bytes("RssAnon") > heap.uordblks + heap.hblkhd + most)
+		locked_memory_release();
 }

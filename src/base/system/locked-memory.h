@@ -7,9 +7,13 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 /* One heap for all threads, large blocks mapped alone. Before the first thread begins. */
 void locked_memory_use_one_heap(void);
 /* Locks what there is, and what comes as it is touched. 0 or -errno. */
 int locked_memory_lock(void);
 /* After work that took much memory: free pages go back to the system. What is locked is locked again; any thread may call it. */
 void locked_memory_release(void);
+/* The same if more than `most` bytes are resident and in no use: what other threads left after work of their own. Cheap if not. */
+void locked_memory_release_idle(size_t most);

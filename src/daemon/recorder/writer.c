@@ -9,8 +9,11 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"
+#include "base/system/locked-memory.h"
 #include "daemon/recorder/profiler.h"
 #include "store/recording/store.h"
+
+#define IDLE_MEMORY (4 << 20) /* bytes that are kept for the next use: to give them back costs a millisecond */
 
 /* What is written to the disk; whatever fails stays in memory. */
 enum duty { DUTY_EARLIER, DUTY_SEGMENTS, DUTY_RETAIN, DUTY_SAVE, DUTY_MARKS, DUTIES };
@@ -79,6 +82,7 @@ static void *write_all(void *argument)
 		if (now.save && now.current)
 			report(w, DUTY_SAVE, store_save_journal(w->store, now.current));
 		report(w, DUTY_MARKS, store_save_marks(w->store));
+		locked_memory_release_idle(IDLE_MEMORY); /* of any thread: this one works now and then, and no question waits for it */
 		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);
