@@ -160,7 +160,7 @@ def answer_of(f, file, *words):
     return done.returncode, done.stdout, done.stderr
 
 
-@fault("random bytes in a recording: 1 to 64 of them, anywhere")
+@fault("random bytes in a recording: 1 to 64 of them, anywhere; list, why, show, export")
 def damage(f):
     recorder = f.recorder()
     recorder.ask("mark", "a moment that counts")
@@ -282,7 +282,7 @@ def middle(values):
     return sorted(values)[len(values) // 2]
 
 
-@fault("ten ticks a second with programs of new names, incidents, marks and questions of three users (SOAK_MINUTES)")
+@fault("ten ticks a second for SOAK_MINUTES, with programs of new names, incidents, marks and questions of three users")
 def soak(f):
     seconds = 60 * float(os.environ.get("SOAK_MINUTES", "4"))
     recorder = f.recorder(settings="record.interval = 100ms\n")
