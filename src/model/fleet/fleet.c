@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/str.h"
 #include "base/data/vec.h"
 
 void fleet_free(struct fleet *f)
@@ -54,22 +55,46 @@ int fleet_find_counter(const struct fleet *f, const char *name)
 	return find(&f->counter_index, name);
 }
 
+char *fleet_text(const char *text)
+{
+	char *copy = strdup(text);
+
+	str_make_printable(copy);
+	return copy;
+}
+
+/* Under the name that was given, and under the one that is shown. */
+static int put_name(struct hmap *index, const char *given, const char *shown, size_t i)
+{
+	int r = hmap_put(index, hmap_hash_text(given), 0, (void *)(uintptr_t)(i + 1));
+
+	if (r >= 0 && strcmp(given, shown) != 0)
+		r = hmap_put(index, hmap_hash_text(shown), 0, (void *)(uintptr_t)(i + 1));
+	return r < 0 ? r : (int)i;
+}
+
 int fleet_add_server(struct fleet *f, const char *name)
 {
+	_cleanup_free_ char *shown = NULL;
 	struct fleet_server s = {};
 	int r = fleet_find_server(f, name);
 
 	if (r >= 0)
 		return r;
-	s.name = strdup(name);
+	shown = fleet_text(name);
+	if (!shown)
+		return -ENOMEM;
+	r = fleet_find_server(f, shown);
+	if (r >= 0)
+		return put_name(&f->server_index, name, shown, (size_t)r);
+	s.name = shown;
 	s.column = calloc(f->counters.allocated + 1, sizeof(*s.column));
-	if (!s.name || !s.column || VEC_PUSH(f->servers, s) < 0) {
-		free(s.name);
+	if (!s.column || VEC_PUSH(f->servers, s) < 0) {
 		free(s.column);
 		return -ENOMEM;
 	}
-	r = hmap_put(&f->server_index, hmap_hash_text(name), 0, (void *)(uintptr_t)f->servers.n);
-	return r < 0 ? r : (int)f->servers.n - 1;
+	shown = NULL;
+	return put_name(&f->server_index, name, s.name, f->servers.n - 1);
 }
 
 /* Every server has room for as many columns as `counters` has. */
@@ -92,19 +117,22 @@ static int widen(struct fleet *f)
 
 int fleet_add_counter(struct fleet *f, const char *name)
 {
-	struct fleet_counter c = {};
+	_cleanup_free_ char *shown = NULL;
 	int r = fleet_find_counter(f, name);
 
 	if (r >= 0)
 		return r;
+	shown = fleet_text(name);
+	if (!shown)
+		return -ENOMEM;
+	r = fleet_find_counter(f, shown);
+	if (r >= 0)
+		return put_name(&f->counter_index, name, shown, (size_t)r);
 	if (widen(f) < 0)
 		return -ENOMEM;
-	c.name = strdup(name);
-	if (!c.name)
-		return -ENOMEM;
-	f->counters.v[f->counters.n++] = c;
-	r = hmap_put(&f->counter_index, hmap_hash_text(name), 0, (void *)(uintptr_t)f->counters.n);
-	return r < 0 ? r : (int)f->counters.n - 1;
+	f->counters.v[f->counters.n++] = (struct fleet_counter){.name = shown};
+	shown = NULL;
+	return put_name(&f->counter_index, name, f->counters.v[f->counters.n - 1].name, f->counters.n - 1);
 }
 
 int fleet_remark(struct fleet *f, const char *format, ...)
@@ -118,6 +146,7 @@ int fleet_remark(struct fleet *f, const char *format, ...)
 	va_end(args);
 	if (n < 0)
 		return -ENOMEM;
+	str_make_printable(text); /* it may quote what was read */
 	if (VEC_PUSH(f->remarks, text) < 0) {
 		free(text);
 		return -ENOMEM;

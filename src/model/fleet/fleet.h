@@ -46,8 +46,10 @@ struct fleet {
 
 void fleet_free(struct fleet *f);
 
-/* Adds one, or finds it by its name. Its index, or -ENOMEM. Names are copied; columns of servers that are there grow
- * by NULL. Not for analyses. */
+/* A copy of a text that was read, as it may be shown: what a terminal would obey is replaced. NULL without memory. */
+char *fleet_text(const char *text);
+/* Adds one, or finds it by its name. Its index, or -ENOMEM. Names are copied (fleet_text()), and two that look the same are
+ * one; columns of servers that are there grow by NULL. Not for analyses. */
 int fleet_add_server(struct fleet *f, const char *name);
 int fleet_add_counter(struct fleet *f, const char *name);
 /* Index, or -ENOENT. */

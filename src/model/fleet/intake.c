@@ -123,7 +123,7 @@ static int take_text(char **to, const char *from)
 {
 	if (*to || !from || !*from)
 		return 0;
-	*to = strdup(from);
+	*to = fleet_text(from);
 	return *to ? 0 : -ENOMEM;
 }
 
@@ -355,6 +355,7 @@ void intake_bad(struct intake *in, const char *file, uint64_t line, const char *
 	va_start(args, format);
 	str_vprintf(&text, format, args);
 	va_end(args);
+	str_make_printable(text.data); /* it quotes what was read */
 	if (text.error || VEC_PUSH(in->bad, text.data) < 0)
 		str_free(&text);
 }

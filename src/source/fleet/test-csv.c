@@ -254,6 +254,33 @@ static void times_that_cannot_be_read_are_no_rows_of_1970(void **state)
 	intake_free(l.intake);
 }
 
+static void check_printable(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 32 || *text == 127)
+			fail_msg("a terminal obeys what is left of '%s'", text);
+}
+
+/* Names of servers and counters, and what is quoted of a bad row, are shown on a terminal. */
+static void nothing_that_a_terminal_obeys_is_kept(void **state)
+{
+	struct loaded l = load("time,host,cpu\033[2J\n2026-11-21 14:10,a\033]0;x\007,1\n2026-11-21 14:11,a\033]0;x\007,2\n"
+			       "\033[31mbad,a\033]0;x\007,3\n2026-11-21 14:12,a\033]0;x\007,3\n");
+	size_t n = 0;
+	char *const *bad = intake_bad_rows(l.intake, &n);
+
+	(void)state;
+	assert_int_equal(l.r, 0);
+	assert_int_equal(l.fleet->servers.n, 1);
+	check_printable(l.fleet->servers.v[0].name);
+	check_printable(l.fleet->counters.v[0].name);
+	assert_true(n > 0);
+	check_printable(bad[0]);
+	assert_int_equal(fleet_find_server(l.fleet, l.fleet->servers.v[0].name), 0);
+	assert_int_equal(fleet_add_server(l.fleet, "a\001]0;x\002"), 0); /* it looks the same: one server */
+	loaded_free(&l);
+}
+
 static void write_file(const char *folder, const char *name, const char *text)
 {
 	char path[300];
@@ -330,7 +357,8 @@ static void several_files_tell_of_one_server(void **state)
 	rmdir(folder);
 }
 
-RUN_TESTS(cmocka_unit_test(several_files_tell_of_one_server), cmocka_unit_test(times_that_cannot_be_read_are_no_rows_of_1970), cmocka_unit_test(a_table_without_times_among_others_is_left_out),
+RUN_TESTS(cmocka_unit_test(nothing_that_a_terminal_obeys_is_kept),
+	  cmocka_unit_test(several_files_tell_of_one_server), cmocka_unit_test(times_that_cannot_be_read_are_no_rows_of_1970), cmocka_unit_test(a_table_without_times_among_others_is_left_out),
 	  cmocka_unit_test(wide_tables), cmocka_unit_test(long_tables_in_any_order), cmocka_unit_test(several_header_rows),
 	  cmocka_unit_test(bad_rows_are_told_with_their_line_and_left_out), cmocka_unit_test(columns_may_be_named),
 	  cmocka_unit_test(counters_become_rates), cmocka_unit_test(behaviour_tells_sums_from_levels), cmocka_unit_test(moments_as_written),

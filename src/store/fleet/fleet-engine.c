@@ -91,7 +91,7 @@ static int take_about(void *data, size_t n, char *const *f)
 		return 0;
 	counter->kind = strcmp(f[1], "gauge") == 0 ? FLEET_GAUGE : FLEET_COUNTER;
 	if (f[2] && *f[2] && !counter->unit)
-		counter->unit = strdup(f[2]);
+		counter->unit = fleet_text(f[2]);
 	return 0;
 }
 

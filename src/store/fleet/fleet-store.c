@@ -299,7 +299,7 @@ static int take_text(sqlite3_stmt *s, int at, char **to)
 {
 	const char *text = (const char *)sqlite3_column_text(s, at);
 
-	*to = text ? strdup(text) : NULL;
+	*to = text ? fleet_text(text) : NULL;
 	return text && !*to ? -ENOMEM : 0;
 }
 
