@@ -105,17 +105,34 @@ static double mean_p(const struct bucket_change *c)
 	return fmin(1, 2 * fmin(by_mean, by_rank));
 }
 
+/* What tells the durations of all requests apart. */
+struct kinds_of_all {
+	const uint32_t *keys; /* texts */
+	size_t n_keys;
+	bool mixed; /* kinds have other shares of their buckets */
+};
+
+static void add_key(uint32_t *keys, size_t *n, size_t most, uint32_t key)
+{
+	for (size_t k = 0; k < *n; k++)
+		if (keys[k] == key)
+			return;
+	if (*n < most)
+		keys[(*n)++] = key;
+}
+
 /* What of the change is within kinds of requests. */
-static int find_within(const struct forest *f, struct bucket_change *c)
+static int find_within(const struct forest *f, const struct kinds_of_all *of_all, struct bucket_change *c)
 {
 	const struct moments *a = &c->before->total, *b = &c->after->total;
+	const struct span_pair pair = {c->before, c->after};
 	struct span_within within = {};
-	int r = c->for_kind.n_keys ? span_mix_within(f, c->before, c->after, c->for_kind.keys, c->for_kind.n_keys, &within) : 0;
+	int r = c->for_kind.n_keys ? span_mix_within(f, &pair, 1, c->for_kind.keys, c->for_kind.n_keys, &within) : 0;
 
 	if (r < 0)
 		return r;
 	c->kinds = r;
-	c->mixed = c->mix.n_keys || (r && within.p_shares <= SHARES_P);
+	c->mixed = of_all->mixed || c->mix.n_keys || (r && within.p_shares <= SHARES_P);
 	c->within = r ? within.within : c->mix.n_keys ? c->mix.within : c->mean_after - c->mean_before;
 	c->error = r ? within.error : c->mix.n_keys ? c->mix.error :
 		       sqrt(moments_variance(a) / moments_effective(a) + moments_variance(b) / moments_effective(b));
@@ -126,17 +143,23 @@ static int find_within(const struct forest *f, struct bucket_change *c)
 	return 0;
 }
 
-static int test_bucket(const struct forest *f, double least, struct bucket_change *c)
+/* By the kinds of all buckets, so that those of few requests, where nothing can be found, are divided, too. */
+static int test_bucket(const struct forest *f, double least, const struct kinds_of_all *of_all, struct bucket_change *c)
 {
 	const struct moments *a = &c->before->total, *b = &c->after->total;
-	int r = span_mix_find(f, c->before, c->after, &c->mix);
+	const struct span_pair pair = {c->before, c->after};
+	uint32_t keys[MIX_KEYS + SLOW_KEYS];
+	size_t n_keys = 0;
+	int r = test_tail(c, least);
 
+	for (size_t k = 0; k < c->mix.n_keys; k++)
+		add_key(keys, &n_keys, ARRAY_SIZE(keys), c->mix.keys[k]);
+	for (size_t k = 0; k < of_all->n_keys; k++)
+		add_key(keys, &n_keys, ARRAY_SIZE(keys), of_all->keys[k]);
 	if (r == 0)
-		r = test_tail(c, least);
+		r = span_slow_find(f, &pair, 1, keys, n_keys, least, &c->for_kind);
 	if (r == 0)
-		r = span_slow_find(f, c->before, c->after, c->mix.keys, c->mix.n_keys, least, &c->for_kind);
-	if (r == 0)
-		r = find_within(f, c);
+		r = find_within(f, of_all, c);
 	if (r < 0)
 		return r;
 	c->superiority = sketch_superiority(c->before->sketch, c->after->sketch);
@@ -204,7 +227,7 @@ static enum span_verdict judge(struct bucket_change *c, double least, double lev
 	return c->high <= 2 * tolerated || alike(c) || c->could_see <= 2 * least ? VERDICT_SAME : VERDICT_UNCLEAR;
 }
 
-static int compare_bucket(const struct forest *f, uint32_t index, const uint32_t sets[2], struct span_change *ret)
+static int add_bucket(const struct forest *f, uint32_t index, const uint32_t sets[2], struct span_change *ret)
 {
 	const struct bucket *b = &f->buckets.v[index];
 	struct bucket_change c = {.bucket = index, .p = 1, .q = 1, .verdict = VERDICT_UNCLEAR, .superiority = NAN, .low = NAN,
@@ -225,17 +248,68 @@ static int compare_bucket(const struct forest *f, uint32_t index, const uint32_t
 		c.mean_after = moments_mean(&c.after->total);
 	ret->only_before += c.before && !c.after;
 	ret->only_after += c.after && !c.before;
-	if (c.before && c.after) {
-		r = test_bucket(f, ret->least, &c);
-		for (uint32_t v = 0; r == 0 && v < f->vertices.n; v++)
-			r = span_change_vertex(f, &c, v);
-		qsort(c.vertices.v, c.vertices.n, sizeof(*c.vertices.v), by_gain);
-	}
+	if (c.before && c.after)
+		r = span_mix_find(f, c.before, c.after, &c.mix);
 	if (r == 0)
 		r = VEC_PUSH(ret->buckets, c);
 	if (r < 0)
 		VEC_FREE(c.vertices);
 	return r;
+}
+
+static int compare_buckets(const struct forest *f, const struct kinds_of_all *of_all, struct span_change *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ret->buckets.n; i++) {
+		struct bucket_change *c = &ret->buckets.v[i];
+
+		if (!c->before || !c->after)
+			continue;
+		r = test_bucket(f, ret->least, of_all, c);
+		for (uint32_t v = 0; r == 0 && v < f->vertices.n; v++)
+			r = span_change_vertex(f, c, v);
+		qsort(c->vertices.v, c->vertices.n, sizeof(*c->vertices.v), by_gain);
+	}
+	return r;
+}
+
+/* All buckets as one: attributes whose shares moved in any of them, and those that tell durations apart in all. */
+static int find_all(const struct forest *f, struct span_pair *pairs, struct span_change *ret)
+{
+	uint32_t keys[SLOW_KEYS];
+	struct span_within within = {};
+	size_t n = 0, n_keys = 0;
+	int r;
+
+	for (size_t i = 0; i < ret->buckets.n; i++) {
+		const struct bucket_change *c = &ret->buckets.v[i];
+
+		if (c->before && c->after)
+			pairs[n++] = (struct span_pair){c->before, c->after};
+		for (size_t k = 0; k < c->mix.n_keys; k++)
+			add_key(keys, &n_keys, ARRAY_SIZE(keys), c->mix.keys[k]);
+	}
+	r = span_slow_find(f, pairs, n, keys, n_keys, ret->least, &ret->all.for_kind);
+	if (r == 0)
+		r = span_mix_within(f, pairs, n, ret->all.for_kind.keys, ret->all.for_kind.n_keys, &within);
+	if (r < 0)
+		return r;
+	ret->all.within = within.within;
+	ret->all.error = within.error;
+	ret->all.mean = within.mean;
+	ret->all.mixed = within.p_shares <= SHARES_P;
+	return 0;
+}
+
+/* Buckets by the kinds of all of them. */
+static int find_changes(const struct forest *f, struct span_change *ret)
+{
+	struct span_pair *pairs = calloc(ret->buckets.n + 1, sizeof(*pairs));
+	int r = pairs ? find_all(f, pairs, ret) : -ENOMEM;
+
+	free(pairs);
+	return r < 0 ? r : compare_buckets(f, &(struct kinds_of_all){ret->all.for_kind.keys, ret->all.for_kind.n_keys, ret->all.mixed}, ret);
 }
 
 static double cost(const struct bucket_change *c)
@@ -361,36 +435,15 @@ static void test_shares_of_all(struct span_change *c)
 		c->all.tail_before = shares[0];
 		c->all.tail_after = shares[1];
 	}
-	c->all.p_tail = fmin(1, SPAN_TAILS * c->all.p_tail);
-	c->all.for_kind.shift = c->all.for_kind.shift_error = NAN;
-	for (size_t i = 0; i < c->buckets.n; i++)
-		span_slow_add(&c->all.for_kind, &c->buckets.v[i].for_kind);
-	span_slow_judge(&c->all.for_kind);
+	c->all.p_tail = c->all.mixed ? 1 : fmin(1, SPAN_TAILS * c->all.p_tail);
 }
 
-/* All buckets at the candidate's shares of them: what of the rise is within buckets. */
 static void test_all(struct span_change *c)
 {
-	double n = 0, variance = 0;
-
-	for (size_t i = 0; i < c->buckets.n; i++)
-		if (c->buckets.v[i].before && c->buckets.v[i].after)
-			n += moments_count(&c->buckets.v[i].after->total);
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
-		double share = b->before && b->after ? moments_count(&b->after->total) / n : 0;
-
-		if (!(share > 0) || isnan(b->error))
-			continue;
-		c->all.within += share * b->within;
-		c->all.mean += share * b->mean_before;
-		variance += share * share * b->error * b->error;
-	}
-	c->all.error = sqrt(variance);
 	c->all.low = c->all.within - 1.96 * c->all.error;
 	c->all.high = c->all.within + 1.96 * c->all.error;
 	test_shares_of_all(c);
-	c->all.p_mean = variance > 0 ? welch_normal_p(c->all.within / c->all.error) : 1;
+	c->all.p_mean = c->all.error > 0 ? welch_normal_p(c->all.within / c->all.error) : 1;
 	if (c->all.for_kind.shift_error > 0)
 		c->all.p_mean = fmin(c->all.p_mean, welch_normal_p(c->all.for_kind.shift / c->all.for_kind.shift_error));
 	c->all.p_mean = fmin(1, 2 * c->all.p_mean);
@@ -424,7 +477,7 @@ static void judge_all(struct span_change *c, double z)
 	}
 }
 
-/* In most of the traffic, a rise of how much would have been told? */
+/* In most of the traffic, a rise of how much would have been reported? */
 static void sum_seen(struct span_change *c)
 {
 	double all = 0, told = 0;
@@ -476,18 +529,22 @@ static int judge_buckets(struct span_change *c)
 
 /* --- single calls ------------------------------------------------------------------------------------------------------ */
 
-/* A call that both sides make and that takes longer by itself, beyond what another mix of requests may do to it; ns a request. */
+/* A call that both sides make and that takes longer by itself, surely beyond what another mix of requests may do to it; ns a request. */
 static double call_rise(const struct bucket_change *c, const struct cell *x, const struct cell *y, double *ret_p)
 {
 	const struct sample_moments a = span_vertex_sample(&x->self), b = span_vertex_sample(&y->self);
-	double rise = b.mean - a.mean, df = 0, t = welch_t(&a, &b, &df), on_path;
+	double rise = b.mean - a.mean, df = 0, t = welch_t(&a, &b, &df), on_path, of_request, beyond;
 
 	*ret_p = 1;
 	if (rise <= 0 || isnan(t) || a.n < SPAN_LEAST || b.n < SPAN_LEAST || b.mean < CALL_SLOWER * a.mean)
 		return 0;
 	on_path = y->self.sum ? fmin(1, (double)((long double)y->path.sum / (long double)y->self.sum)) : 0;
-	*ret_p = welch_student_p(t, df);
-	return on_path * rise * moments_count(&y->self) / moments_count(&c->after->total) - 2 * fabs(c->mean_after - c->mean_before - c->within);
+	of_request = on_path * rise * moments_count(&y->self) / moments_count(&c->after->total);
+	beyond = of_request - 2 * fabs(c->mean_after - c->mean_before - c->within);
+	if (beyond <= 0)
+		return 0;
+	*ret_p = isinf(t) ? 0 : welch_student_p(t * beyond / of_request, df);
+	return beyond;
 }
 
 /* Below requests that became no slower, as others of them became rarer, a call may have. */
@@ -604,7 +661,9 @@ int span_change(const struct forest *f, double least, double level, struct span_
 
 	*ret = (struct span_change){.least = least > 0 ? least : SPAN_TOLERANCE, .level = level > 0 ? level : SPAN_Q};
 	for (uint32_t i = 0; r == 0 && i < f->buckets.n; i++)
-		r = compare_bucket(f, i, sets, ret);
+		r = add_bucket(f, i, sets, ret);
+	if (r == 0)
+		r = find_changes(f, ret);
 	if (r == 0)
 		r = judge_buckets(ret);
 	if (r == 0)

@@ -23,7 +23,7 @@ static bool is_outcome(const char *key)
 	return false;
 }
 
-int division_add(struct division *d, uint32_t set, int side)
+int division_add(struct division *d, uint32_t set, int side, size_t pair)
 {
 	const struct attribute_set *of = names_get_set(d->names, set);
 
@@ -35,7 +35,7 @@ int division_add(struct division *d, uint32_t set, int side)
 		if (hmap_put(&d->known, key, 0, d) < 0 || VEC_PUSH(d->keys, key) < 0)
 			return -ENOMEM;
 	}
-	return VEC_PUSH(d->rows, (struct division_row){.set = set, .side = side});
+	return VEC_PUSH(d->rows, (struct division_row){set, side, (uint32_t)pair});
 }
 
 int64_t division_by(const struct division *d, uint32_t key, uint32_t *strata)

@@ -8,9 +8,15 @@
 #include "base/data/hmap.h"
 #include "base/data/vec.h"
 #include "model/machine/names.h"
+#include "model/span/forest.h"
 
-#define DIVISION_MOST  64 /* strata; an attribute with more values names single requests */
+#define DIVISION_MOST  64 /* strata of a pair; an attribute with more values names single requests */
 #define DIVISION_KNOWN .9 /* of the candidate's requests are to be in strata that the baseline has, too */
+
+/* The two sides of a bucket, which are held against each other. */
+struct span_pair {
+	const struct forest_group *before, *after;
+};
 
 struct division_row {
 	uint32_t set;
@@ -25,8 +31,8 @@ struct division {
 	struct hmap known;  /* keys */
 };
 
-/* One more row, in the stratum 0. 0 or -ENOMEM. */
-int division_add(struct division *d, uint32_t set, int side);
+/* One more row, in the stratum of its pair. 0 or -ENOMEM. */
+int division_add(struct division *d, uint32_t set, int side, size_t pair);
 /* The stratum of each row if strata were divided by this attribute, to strata[rows]; their number, or -ENOMEM. */
 int64_t division_by(const struct division *d, uint32_t key, uint32_t *strata);
 /* Divides them. Their number, or -ENOMEM. */

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/span/span-division.h"
 #include "base/data/cleanup.h"
 #include "base/data/hmap.h"
 #include "base/data/vec.h"
 #include "stat/welch.h"
 
 #define MIX_LEAST   .01	 /* of the mean: what moves it by less is left alone */
+#define WITHIN_KNOWN .5  /* of the candidate's requests are of kinds that the baseline has, too */
 #define OWN_LEAST   10	 /* requests of a kind and side, from which on their own variance counts */
 #define SHIFT_P	    1e-3 /* that shares moved by chance, of all attributes together */
 
@@ -32,10 +32,10 @@ static void mixing_free(struct mixing *m)
 	VEC_FREE(m->strata);
 }
 
-static int add_side(struct mixing *m, const struct forest_group *g, int side)
+static int add_side(struct mixing *m, const struct forest_group *g, int side, size_t pair)
 {
 	for (size_t i = 0; i < g->leaves.n; i++)
-		if (division_add(&m->d, g->leaves.v[i].set, side) < 0 || VEC_PUSH(m->totals, &g->leaves.v[i].total) < 0)
+		if (division_add(&m->d, g->leaves.v[i].set, side, pair) < 0 || VEC_PUSH(m->totals, &g->leaves.v[i].total) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -93,13 +93,18 @@ static double variance_of_change(const struct stratum *s, double variation)
 	return sum;
 }
 
-/* Of strata that both sides have. False: too little of the candidate's is in such. */
-static bool decompose(const struct mixing *m, struct span_mix *ret, double *ret_chi, unsigned *ret_freedom)
+struct decomposed {
+	double mix, within, error, mean; /* ns; mean: of the baseline at the candidate's shares */
+	double chi;			 /* of the shares */
+	unsigned freedom;
+};
+
+/* Of strata that both sides have. False: less than `known` of the candidate's is in such. */
+static bool decompose(const struct mixing *m, double known, struct decomposed *ret)
 {
 	double n[2] = {}, all = 0, effective[2] = {}, variation = variation_within(m);
 
-	ret->mix = ret->within = ret->error = *ret_chi = 0;
-	*ret_freedom = 0;
+	*ret = (struct decomposed){};
 	for (size_t i = 0; i < m->strata.n; i++) {
 		const struct stratum *s = &m->strata.v[i];
 
@@ -109,7 +114,7 @@ static bool decompose(const struct mixing *m, struct span_mix *ret, double *ret_
 			effective[side] += moments_effective(&s->side[side]);
 		}
 	}
-	if (n[1] < DIVISION_KNOWN * all || !(n[0] > 0))
+	if (n[1] < known * all || !(n[0] > 0) || !(n[1] > 0))
 		return false;
 	for (size_t i = 0; i < m->strata.n; i++) {
 		const struct stratum *s = &m->strata.v[i];
@@ -122,11 +127,12 @@ static bool decompose(const struct mixing *m, struct span_mix *ret, double *ret_
 			share[side] = moments_count(&s->side[side]) / n[side];
 		ret->mix += (share[1] - share[0]) * mean;
 		ret->within += share[1] * (moments_mean(&s->side[1]) - mean);
+		ret->mean += share[1] * mean;
 		ret->error += share[1] * share[1] * variance_of_change(s, variation);
 		pooled = (share[0] * effective[0] + share[1] * effective[1]) / (effective[0] + effective[1]);
 		chance = pooled * (1 / effective[0] + 1 / effective[1]);
-		*ret_chi += chance > 0 ? (share[1] - share[0]) * (share[1] - share[0]) / chance : 0;
-		(*ret_freedom)++;
+		ret->chi += chance > 0 ? (share[1] - share[0]) * (share[1] - share[0]) / chance : 0;
+		ret->freedom++;
 	}
 	ret->error = sqrt(ret->error);
 	return true;
@@ -153,19 +159,19 @@ static int take_best(struct mixing *m, double mean, struct span_mix *ret)
 	if (!strata)
 		return -ENOMEM;
 	for (size_t k = 0; k < m->d.keys.n; k++) {
-		struct span_mix one = *ret;
+		struct decomposed one;
 		int64_t n = division_by(&m->d, m->d.keys.v[k], strata);
-		double chi;
-		unsigned freedom;
 
 		if (n < 0 || (n > 1 && n <= DIVISION_MOST && sum_strata(m, strata, (size_t)n) < 0))
 			return -ENOMEM;
-		if (n < 2 || n > DIVISION_MOST || !decompose(m, &one, &chi, &freedom) ||
-		    chi_p(chi, freedom ? freedom - 1 : 0) * (double)m->d.keys.n > SHIFT_P)
+		if (n < 2 || n > DIVISION_MOST || !decompose(m, DIVISION_KNOWN, &one) ||
+		    chi_p(one.chi, one.freedom ? one.freedom - 1 : 0) * (double)m->d.keys.n > SHIFT_P)
 			continue;
 		if (fabs(one.mix - ret->mix) < MIX_LEAST * mean || (best_key && fabs(one.mix - ret->mix) <= fabs(best.mix - ret->mix)))
 			continue;
-		best = one;
+		best.mix = one.mix;
+		best.within = one.within;
+		best.error = one.error;
 		best_key = m->d.keys.v[k];
 	}
 	if (!best_key)
@@ -223,9 +229,9 @@ int span_mix_find(const struct forest *f, const struct forest_group *before, con
 	int r;
 
 	*ret = (struct span_mix){};
-	r = add_side(&m, before, 0);
+	r = add_side(&m, before, 0, 0);
 	if (r == 0)
-		r = add_side(&m, after, 1);
+		r = add_side(&m, after, 1, 0);
 	while (r >= 0 && ret->n_keys < MIX_KEYS && m.d.rows.n) {
 		r = take_best(&m, moments_mean(&before->total), ret);
 		if (r <= 0)
@@ -237,24 +243,30 @@ int span_mix_find(const struct forest *f, const struct forest_group *before, con
 	return r < 0 ? r : 0;
 }
 
-int span_mix_within(const struct forest *f, const struct forest_group *before, const struct forest_group *after, const uint32_t *keys, size_t n_keys,
-		    struct span_within *ret)
+int span_mix_within(const struct forest *f, const struct span_pair *pairs, size_t n, const uint32_t *keys, size_t n_keys, struct span_within *ret)
 {
 	struct mixing m = {.d.names = f->names};
-	struct span_mix all = {};
-	unsigned freedom = 0;
-	double chi = 0;
-	int r = add_side(&m, before, 0);
+	struct decomposed all = {}, of_pairs = {};
+	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = add_side(&m, pairs[i].before, 0, i);
+		if (r == 0)
+			r = add_side(&m, pairs[i].after, 1, i);
+	}
 	if (r == 0)
-		r = add_side(&m, after, 1);
+		r = sum_taken(&m);
+	if (r == 0)
+		decompose(&m, WITHIN_KNOWN, &of_pairs);
 	for (size_t k = 0; r == 0 && k < n_keys; k++)
 		r = division_take(&m.d, keys[k]) < 0 ? -ENOMEM : 0;
 	if (r == 0)
 		r = sum_taken(&m);
 	if (r == 0)
-		r = decompose(&m, &all, &chi, &freedom);
-	*ret = (struct span_within){all.within, all.error, chi_p(chi, freedom ? freedom - 1 : 0)};
+		r = decompose(&m, WITHIN_KNOWN, &all);
+	*ret = (struct span_within){all.within, all.error, all.mean, 1};
+	if (all.freedom > of_pairs.freedom)
+		ret->p_shares = chi_p(fmax(0, all.chi - of_pairs.chi), all.freedom - of_pairs.freedom);
 	mixing_free(&m);
 	return r;
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "analysis/span/span-division.h"
 #include "model/span/span-change.h"
 #include "timeline/forest/forest.h"
 
@@ -18,8 +19,8 @@ int span_mix_find(const struct forest *f, const struct forest_group *before, con
  * differences between kinds do not add to the chance of the mean. */
 struct span_within {
 	double within, error; /* as above */
-	double p_shares;      /* chance that the kinds' shares differ as much */
+	double mean;	      /* ns, of the baseline at the candidate's shares of kinds */
+	double p_shares;      /* chance that the kinds' shares within their pairs differ as much */
 };
-/* 1 = done, 0 = the sides have too few kinds in common, -ENOMEM. */
-int span_mix_within(const struct forest *f, const struct forest_group *before, const struct forest_group *after, const uint32_t *keys, size_t n_keys,
-		    struct span_within *ret);
+/* Kinds are of one pair each, and those that one side lacks do not count. 1 = done, 0 = the sides have too few kinds in common, -ENOMEM. */
+int span_mix_within(const struct forest *f, const struct span_pair *pairs, size_t n, const uint32_t *keys, size_t n_keys, struct span_within *ret);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/span/span-division.h"
 #include "base/data/cleanup.h"
 #include "stat/welch.h"
 
@@ -25,6 +24,7 @@ struct kind_sums {
 
 struct sorting {
 	struct division d;
+	size_t pairs;
 	VEC(struct request) requests; /* as d.rows */
 	VEC(struct kind_sums) kinds;
 };
@@ -36,13 +36,13 @@ static void sorting_free(struct sorting *s)
 	VEC_FREE(s->kinds);
 }
 
-static int add_side(struct sorting *s, const struct forest *f, const struct forest_group *g, int side)
+static int add_side(struct sorting *s, const struct forest *f, const struct forest_group *g, int side, size_t pair)
 {
 	for (size_t i = 0; i < g->requests.n; i++) {
 		const struct sampled_request *r = &g->requests.v[i];
 		struct request one = {log(fmax((double)r->duration, 1)), forest_request_weight(f, r)};
 
-		if (division_add(&s->d, r->set, side) < 0 || VEC_PUSH(s->requests, one) < 0)
+		if (division_add(&s->d, r->set, side, pair) < 0 || VEC_PUSH(s->requests, one) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -86,6 +86,18 @@ static double variance_within(const struct sorting *s)
 	return left / weight * (double)s->requests.n / (double)(s->requests.n - s->kinds.n);
 }
 
+/* The variance within kinds if they were divided by this attribute, too; NaN: it does not divide them, or into kinds that one side lacks. */
+static int variance_by(struct sorting *s, uint32_t key, uint32_t *strata, double *ret)
+{
+	int64_t n = division_by(&s->d, key, strata);
+	bool divides = n > (int64_t)s->kinds.n && n <= (int64_t)(DIVISION_MOST * s->pairs);
+
+	if (n < 0 || (divides && sum_kinds(s, strata, (size_t)n) < 0))
+		return -ENOMEM;
+	*ret = divides ? variance_within(s) : NAN;
+	return 0;
+}
+
 static int take_key(struct sorting *s, uint32_t key, struct span_slow *ret)
 {
 	ret->keys[ret->n_keys++] = key;
@@ -103,34 +115,51 @@ static double cost_of(const struct sorting *s, double variance)
 /* Divides kinds by the attribute that tells durations apart best; *variance and *cost by now. 1 = divided, 0 = none does, -ENOMEM. */
 static int divide(struct sorting *s, uint32_t *strata, double *variance, double *cost, struct span_slow *ret)
 {
+	size_t kinds = s->kinds.n, best_kinds = kinds;
 	double before = *variance;
 	uint32_t best = 0;
 
 	for (size_t k = 0; k < s->d.keys.n; k++) {
-		int64_t n = division_by(&s->d, s->d.keys.v[k], strata);
 		double left;
 
-		if (n < 0 || (n > 1 && n <= DIVISION_MOST && sum_kinds(s, strata, (size_t)n) < 0))
+		s->kinds.n = kinds;
+		if (variance_by(s, s->d.keys.v[k], strata, &left) < 0)
 			return -ENOMEM;
-		left = n > 1 && n <= DIVISION_MOST ? variance_within(s) : NAN;
 		if (!(left < TELLING * before) || cost_of(s, left) >= *cost)
 			continue;
 		*cost = cost_of(s, left);
 		*variance = left;
 		best = s->d.keys.v[k];
+		best_kinds = s->kinds.n;
 	}
+	s->kinds.n = best_kinds;
 	return best ? take_key(s, best, ret) : 0;
+}
+
+static int divide_by_given(struct sorting *s, uint32_t *strata, uint32_t key, struct span_slow *ret)
+{
+	size_t kinds = s->kinds.n;
+	double left;
+	int r = variance_by(s, key, strata, &left);
+
+	if (r == 0 && !isnan(left))
+		return take_key(s, key, ret) < 0 ? -ENOMEM : 0;
+	s->kinds.n = kinds;
+	return r;
 }
 
 static int find_kinds(struct sorting *s, const uint32_t *keys, size_t n_keys, struct span_slow *ret)
 {
 	_cleanup_free_ uint32_t *strata = calloc(s->requests.n + 1, sizeof(*strata));
 	double variance, cost;
-	int r = strata ? 1 : -ENOMEM;
+	int r = strata ? 0 : -ENOMEM;
 
-	for (size_t k = 0; r > 0 && k < n_keys; k++)
-		r = take_key(s, keys[k], ret);
-	r = r > 0 ? sum_kinds(s, strata, division_taken(&s->d, strata)) : r;
+	if (r == 0)
+		r = sum_kinds(s, strata, division_taken(&s->d, strata));
+	for (size_t k = 0; r == 0 && k < n_keys && ret->n_keys < SLOW_KEYS; k++)
+		r = divide_by_given(s, strata, keys[k], ret);
+	if (r == 0)
+		r = sum_kinds(s, strata, division_taken(&s->d, strata));
 	if (r < 0)
 		return r;
 	variance = variance_within(s);
@@ -265,55 +294,7 @@ static int count_slow(struct sorting *s, double least, struct span_slow *ret)
 	return 0;
 }
 
-int span_slow_find(const struct forest *f, const struct forest_group *before, const struct forest_group *after, const uint32_t *keys, size_t n_keys,
-		   double least, struct span_slow *ret)
-{
-	struct sorting s = {.d.names = f->names};
-	int r = add_side(&s, f, before, 0);
-
-	*ret = (struct span_slow){.shift = NAN, .shift_error = NAN};
-	if (r == 0)
-		r = add_side(&s, f, after, 1);
-	if (r == 0 && s.requests.n)
-		r = find_kinds(&s, keys, n_keys, ret);
-	if (r == 0 && s.requests.n) {
-		center(&s);
-		find_shift(&s, ret);
-		r = count_slow(&s, least, ret);
-	}
-	span_slow_judge(ret);
-	sorting_free(&s);
-	return r;
-}
-
-/* By the inverse of the squared errors. */
-static void add_shift(struct span_slow *s, const struct span_slow *part)
-{
-	double own = s->shift_error > 0 ? 1 / (s->shift_error * s->shift_error) : 0, other = 1 / (part->shift_error * part->shift_error);
-
-	if (!(part->shift_error > 0))
-		return;
-	s->shift = ((own > 0 ? own * s->shift : 0) + other * part->shift) / (own + other);
-	s->shift_error = 1 / sqrt(own + other);
-}
-
-void span_slow_add(struct span_slow *s, const struct span_slow *part)
-{
-	for (size_t q = 0; q < SLOW_QUANTILES; q++) {
-		struct span_slow_share *sum = &s->at[q];
-		const struct span_slow_share *add = &part->at[q];
-
-		sum->times = sum->all + add->all > 0 ? (sum->times * sum->all + add->times * add->all) / (sum->all + add->all) : 0;
-		sum->after += add->after;
-		sum->usual += add->usual;
-		sum->expected += add->expected;
-		sum->all += add->all;
-	}
-	s->requests += part->requests;
-	add_shift(s, part);
-}
-
-void span_slow_judge(struct span_slow *s)
+static void judge(struct span_slow *s)
 {
 	s->worst = SLOW_QUANTILES;
 	s->p = 1;
@@ -329,4 +310,28 @@ void span_slow_judge(struct span_slow *s)
 		s->p = p;
 		s->worst = q;
 	}
+}
+
+int span_slow_find(const struct forest *f, const struct span_pair *pairs, size_t n, const uint32_t *keys, size_t n_keys, double least,
+		   struct span_slow *ret)
+{
+	struct sorting s = {.d.names = f->names, .pairs = n};
+	int r = 0;
+
+	*ret = (struct span_slow){.shift = NAN, .shift_error = NAN};
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		r = add_side(&s, f, pairs[i].before, 0, i);
+		if (r == 0)
+			r = add_side(&s, f, pairs[i].after, 1, i);
+	}
+	if (r == 0 && s.requests.n)
+		r = find_kinds(&s, keys, n_keys, ret);
+	if (r == 0 && s.requests.n) {
+		center(&s);
+		find_shift(&s, ret);
+		r = count_slow(&s, least, ret);
+	}
+	judge(ret);
+	sorting_free(&s);
+	return r;
 }

@@ -38,6 +38,7 @@ static struct forest_group *add_side(struct forest *f, const char *version, unsi
 static struct span_slow compare(unsigned n_before, took *before, unsigned n_after, took *after)
 {
 	struct names *names = names_new();
+	struct span_pair pair;
 	struct forest f;
 	struct span_slow slow;
 
@@ -45,7 +46,8 @@ static struct span_slow compare(unsigned n_before, took *before, unsigned n_afte
 	add_side(&f, "1", n_before, before);
 	add_side(&f, "2", n_after, after);
 	assert_int_equal(forest_finish(&f), 0);
-	assert_int_equal(span_slow_find(&f, &f.buckets.v[0].groups.v[0], &f.buckets.v[0].groups.v[1], NULL, 0, .05, &slow), 0);
+	pair = (struct span_pair){&f.buckets.v[0].groups.v[0], &f.buckets.v[0].groups.v[1]};
+	assert_int_equal(span_slow_find(&f, &pair, 1, NULL, 0, .05, &slow), 0);
 	forest_free(&f);
 	names_free(names);
 	return slow;
@@ -126,16 +128,56 @@ static void what_is_tolerated_is_no_rise(void **state)
 	assert_null(span_slow_worst(&s));
 }
 
-static void buckets_add_up(void **state)
-{
-	struct span_slow one = compare(2000, calm, 400, some_slow), both = {};
+#define BUCKETS 40
+#define OF_EACH 8
 
+/* Buckets of eight requests a side, a quarter of which are large before and three quarters after; large ones take four times as long. */
+static struct span_slow compare_small(bool together, double slower)
+{
+	struct names *names = names_new();
+	struct span_pair pairs[BUCKETS];
+	struct forest f;
+	struct span_slow slow;
+	unsigned id = 0;
+
+	assert_int_equal(forest_init(&f, names, NS_PER_SEC), 0);
+	for (unsigned b = 0; b < BUCKETS; b++)
+		for (unsigned i = 0; i < 2 * OF_EACH; i++) {
+			const uint32_t values[FOREST_DIMENSIONS] = {together ? 0 : b + 1};
+			bool after = i >= OF_EACH, large = i % 4 < (after ? 3 : 1);
+			struct attribute version = {text(names, "api"), text(names, after ? "2" : "1")};
+			struct attribute tier = {text(names, "tier"), text(names, large ? "large" : "small")};
+			struct forest_group *g =
+				forest_group(&f, forest_bucket(&f, values, text(names, "api GET")), names_set(names, 0, &version, 1));
+			double ms = (large ? 40 : 10) * (1 + (++id * 7919 % 1000) / 1000.) * (after ? slower : 1);
+			struct sampled_request r = {.low = id * 0x9e3779b97f4a7c15ull, .duration = (int64_t)(ms * MS), .weight = SPAN_WEIGHT_ONE,
+						    .set = names_set(names, 0, &tier, 1)};
+
+			assert_int_equal(forest_keep_request(&f, g, &r), 0);
+		}
+	assert_int_equal(forest_finish(&f), 0);
+	for (size_t b = 0; b < f.buckets.n; b++) {
+		const struct forest_group *g = f.buckets.v[b].groups.v;
+		bool first = !strcmp(names_get(names, names_get_set(names, g[0].versions)->v[0].value), "1");
+
+		pairs[b] = (struct span_pair){&g[!first], &g[first]};
+	}
+	assert_int_equal(span_slow_find(&f, pairs, f.buckets.n, NULL, 0, .05, &slow), 0);
+	forest_free(&f);
+	names_free(names);
+	return slow;
+}
+
+/* None of them tells by itself that tiers differ. */
+static void small_buckets_are_divided_as_all_of_them(void **state)
+{
 	(void)state;
-	span_slow_add(&both, &one);
-	span_slow_add(&both, &one);
-	span_slow_judge(&both);
-	assert_true(span_slow_worst(&both)->after == 40 && both.requests == 800);
-	assert_true(fabs(log(both.p) - (log(5) - 40 * log(6))) < 1e-6);
+	for (int together = 0; together < 2; together++) {
+		struct span_slow same = compare_small(together, 1), slower = compare_small(together, 1.3);
+
+		assert_true(same.n_keys == 1 && fabs(same.shift) < 3 * same.shift_error && same.p == 1);
+		assert_true(slower.n_keys == 1 && fabs(slower.shift - .3) < .12 && slower.shift > 4 * slower.shift_error);
+	}
 }
 
 static void of_nothing_nothing_is_told(void **state)
@@ -147,4 +189,4 @@ static void of_nothing_nothing_is_told(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(the_mean_within_kinds_rises_by_what_some_take), cmocka_unit_test(what_other_kinds_hide_is_told), cmocka_unit_test(another_mix_of_kinds_is_no_rise), cmocka_unit_test(what_is_tolerated_is_no_rise),
-	  cmocka_unit_test(buckets_add_up), cmocka_unit_test(of_nothing_nothing_is_told))
+	  cmocka_unit_test(small_buckets_are_divided_as_all_of_them), cmocka_unit_test(of_nothing_nothing_is_told))

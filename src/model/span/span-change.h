@@ -36,7 +36,7 @@ struct span_slow {
 				    * SLOW_MOST times its kind. NaN: not known */
 	struct span_slow_share at[SLOW_QUANTILES];
 	double requests; /* the candidate's, of kinds that both sides have; effective numbers, as all of them are */
-	size_t worst;	 /* set by span_slow_judge(): the one that is least likely chance, of those that grew enough to matter; */
+	size_t worst;	 /* the one that is least likely chance, of those that grew enough to matter; */
 	double p;	 /* ... of all quantiles together. SLOW_QUANTILES, and 1: none */
 };
 
@@ -129,8 +129,9 @@ struct span_change {
 	double least;			  /* rise of the mean that matters, 0.05 = 5 % */
 	double level;			  /* chance of a false alarm */
 	struct {
-		double within, low, high, error; /* ns of the mean, at the candidate's shares of buckets; 95 % */
+		double within, low, high, error; /* ns of the mean, at the candidate's shares of buckets and kinds of requests; 95 % */
 		double mean;	  /* ns, of the baseline at those shares */
+		bool mixed;	  /* kinds have other shares of their buckets */
 		double errors_before, errors_after; /* share of the requests, at the candidate's shares of buckets */
 		double tail_before, tail_after;	    /* likewise, beyond one quantile of each bucket */
 		struct span_slow for_kind;
