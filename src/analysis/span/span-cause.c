@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/span/attributes.h"
+#include "analysis/attribute/attributes.h"
 #include "analysis/span/span-kinds.h"
 #include "analysis/span/span-sides.h"
 #include "base/data/cleanup.h"

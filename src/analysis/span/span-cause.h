@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "analysis/span/attributes.h"
+#include "analysis/attribute/attributes.h"
 #include "model/span/span-finding.h"
 #include "timeline/forest/forest.h"
 

@@ -4,16 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/span/span-pool.h"
 #include "analysis/span/span-vertex.h"
 #include "base/data/cleanup.h"
 #include "stat/rank.h"
 
-#define TESTS	     4	  /* of a bucket: its mean, its tail, what is slow for its kind, its errors */
-#define POWER_Z	     1.645 /* of SPAN_POWER */
-#define SHARES_P     .05  /* that shares of kinds moved by chance, below which quantiles of all of them say nothing */
-#define MANY	     1.5  /* times as many requests fail, or are in the tail, at least */
-#define ERRORS_LEAST .005 /* of all requests more */
-#define TAIL_LEAST   .005
 #define CALL_SLOWER  1.2  /* times as slow by itself, at least, is a call below requests that are not slower */
 #define SHRINK 3 /* calls: scores of services that were called less count less */
 
@@ -23,6 +18,7 @@ void span_change_free(struct span_change *c)
 		VEC_FREE(c->buckets.v[i].vertices);
 	VEC_FREE(c->buckets);
 	VEC_FREE(c->services);
+	VEC_FREE(c->pools);
 }
 
 /* --- one bucket ------------------------------------------------------------------------------------------------------- */
@@ -97,32 +93,16 @@ static double mean_p(const struct bucket_change *c)
 	double df = 0, t = welch_t(&x, &y, &df), by_mean = isnan(t) ? 1 : welch_student_p(t, df), by_rank = welch_mann_whitney_p(c->superiority, x.n, y.n);
 
 	if (c->kinds || c->mixed) { /* ranks are of all kinds of requests together */
-		by_mean = c->error > 0 ? welch_normal_p(c->within / c->error) : 1;
-		by_rank = c->for_kind.shift_error > 0 ? welch_normal_p(c->for_kind.shift / c->for_kind.shift_error) : 1;
+		by_mean = c->error > 0 ? welch_student_p(c->within / c->error, c->freedom) : 1;
+		by_rank = c->for_kind.shift_error > 0 ? welch_student_p(c->for_kind.shift / c->for_kind.shift_error, c->for_kind.shift_freedom) : 1;
 	}
 	if (isnan(by_rank) || x.n < SPAN_LEAST || y.n < SPAN_LEAST)
 		return fmax(by_mean, isnan(by_rank) ? 1 : by_rank);
 	return fmin(1, 2 * fmin(by_mean, by_rank));
 }
 
-/* What tells the durations of all requests apart. */
-struct kinds_of_all {
-	const uint32_t *keys; /* texts */
-	size_t n_keys;
-	bool mixed; /* kinds have other shares of their buckets */
-};
-
-static void add_key(uint32_t *keys, size_t *n, size_t most, uint32_t key)
-{
-	for (size_t k = 0; k < *n; k++)
-		if (keys[k] == key)
-			return;
-	if (*n < most)
-		keys[(*n)++] = key;
-}
-
 /* What of the change is within kinds of requests. */
-static int find_within(const struct forest *f, const struct kinds_of_all *of_all, struct bucket_change *c)
+static int find_within(const struct forest *f, const struct pool_change *of_all, struct bucket_change *c)
 {
 	const struct moments *a = &c->before->total, *b = &c->after->total;
 	const struct span_pair pair = {c->before, c->after};
@@ -132,10 +112,12 @@ static int find_within(const struct forest *f, const struct kinds_of_all *of_all
 	if (r < 0)
 		return r;
 	c->kinds = r;
-	c->mixed = of_all->mixed || c->mix.n_keys || (r && within.p_shares <= SHARES_P);
+	c->mixed = of_all->mixed || c->mix.n_keys || (r && within.p_shares <= POOL_SHARES_P);
 	c->within = r ? within.within : c->mix.n_keys ? c->mix.within : c->mean_after - c->mean_before;
 	c->error = r ? within.error : c->mix.n_keys ? c->mix.error :
 		       sqrt(moments_variance(a) / moments_effective(a) + moments_variance(b) / moments_effective(b));
+	c->freedom = r ? within.freedom : c->mix.n_keys ? c->mix.freedom : fmax(moments_effective(a) + moments_effective(b) - 2, 1);
+	c->error *= sqrt(c->for_kind.drift);
 	if (c->mix.n_keys)
 		c->mix.mix = c->mean_after - c->mean_before - c->within;
 	c->low = c->within - 1.96 * c->error;
@@ -144,7 +126,7 @@ static int find_within(const struct forest *f, const struct kinds_of_all *of_all
 }
 
 /* By the kinds of all buckets, so that those of few requests, where nothing can be found, are divided, too. */
-static int test_bucket(const struct forest *f, double least, const struct kinds_of_all *of_all, struct bucket_change *c)
+static int test_bucket(const struct forest *f, double least, const struct pool_change *of_all, struct bucket_change *c)
 {
 	const struct moments *a = &c->before->total, *b = &c->after->total;
 	const struct span_pair pair = {c->before, c->after};
@@ -153,9 +135,9 @@ static int test_bucket(const struct forest *f, double least, const struct kinds_
 	int r = test_tail(c, least);
 
 	for (size_t k = 0; k < c->mix.n_keys; k++)
-		add_key(keys, &n_keys, ARRAY_SIZE(keys), c->mix.keys[k]);
-	for (size_t k = 0; k < of_all->n_keys; k++)
-		add_key(keys, &n_keys, ARRAY_SIZE(keys), of_all->keys[k]);
+		span_pool_add_key(keys, &n_keys, ARRAY_SIZE(keys), c->mix.keys[k]);
+	for (size_t k = 0; k < of_all->for_kind.n_keys; k++)
+		span_pool_add_key(keys, &n_keys, ARRAY_SIZE(keys), of_all->for_kind.keys[k]);
 	if (r == 0)
 		r = span_slow_find(f, &pair, 1, keys, n_keys, least, &c->for_kind);
 	if (r == 0)
@@ -169,7 +151,7 @@ static int test_bucket(const struct forest *f, double least, const struct kinds_
 	c->p_mean = mean_p(c);
 	if (c->mixed)
 		c->p_tail = 1; /* quantiles are of all kinds of requests together */
-	c->p = fmin(1, TESTS * fmin(fmin(c->p_mean, c->for_kind.p), fmin(c->p_tail, c->p_errors)));
+	c->p = fmin(1, POOL_TESTS * fmin(fmin(c->p_mean, c->for_kind.p), fmin(c->p_tail, c->p_errors)));
 	return 0;
 }
 
@@ -181,17 +163,6 @@ static bool alike(const struct bucket_change *c)
 
 	return !c->mixed && c->superiority + 1.96 * error < .56 &&
 	       sketch_quantile(c->after->sketch, .95) < (1 + 2 * SPAN_TOLERANCE) * sketch_quantile(c->before->sketch, .95);
-}
-
-/* Is one of the tests that decided the bucket's q sure by itself? */
-static bool is_sure(double level, double q, double p)
-{
-	return q <= level && TESTS * p <= level;
-}
-
-static bool is_much_more(double before, double after, double least)
-{
-	return after >= before + least && after >= MANY * before;
 }
 
 /* How much longer a typical request takes, 0.05 = 5 %: by medians, or within kinds. */
@@ -208,21 +179,21 @@ static enum span_verdict judge(struct bucket_change *c, double least, double lev
 
 	if (moments_effective(&c->before->total) < 2 || moments_effective(&c->after->total) < 2)
 		return VERDICT_UNCLEAR;
-	if (is_sure(level, c->q, c->p_errors) && is_much_more(c->errors_before, c->errors_after, ERRORS_LEAST))
+	if (span_pool_is_sure(level, c->q, c->p_errors) && span_pool_is_much_more(c->errors_before, c->errors_after, POOL_LEAST))
 		return VERDICT_FAILING;
-	if (is_sure(level, c->q, c->p_mean) && (c->within > tolerated || (typical_rise(c) > least && c->within > 0))) {
+	if (span_pool_is_sure(level, c->q, c->p_mean) && (c->within > tolerated || (typical_rise(c) > least && c->within > 0))) {
 		c->ground = GROUND_MEAN;
 		return VERDICT_SLOWER;
 	}
-	if (!c->mixed && is_sure(level, c->q, c->p_tail) && is_much_more(c->tail_before, c->tail_after, TAIL_LEAST)) {
+	if (!c->mixed && span_pool_is_sure(level, c->q, c->p_tail) && span_pool_is_much_more(c->tail_before, c->tail_after, POOL_LEAST)) {
 		c->ground = GROUND_TAIL;
 		return VERDICT_SLOWER;
 	}
-	if (span_slow_worst(&c->for_kind) && is_sure(level, c->q, c->for_kind.p)) {
+	if (span_slow_worst(&c->for_kind) && span_pool_is_sure(level, c->q, c->for_kind.p)) {
 		c->ground = GROUND_SLOW;
 		return VERDICT_SLOWER;
 	}
-	if (is_sure(level, c->q, c->p_mean) && c->within < -tolerated)
+	if (span_pool_is_sure(level, c->q, c->p_mean) && c->within < -tolerated)
 		return VERDICT_FASTER;
 	return c->high <= 2 * tolerated || alike(c) || c->could_see <= 2 * least ? VERDICT_SAME : VERDICT_UNCLEAR;
 }
@@ -257,7 +228,7 @@ static int add_bucket(const struct forest *f, uint32_t index, const uint32_t set
 	return r;
 }
 
-static int compare_buckets(const struct forest *f, const struct kinds_of_all *of_all, struct span_change *ret)
+static int compare_buckets(const struct forest *f, struct span_change *ret)
 {
 	int r = 0;
 
@@ -266,50 +237,12 @@ static int compare_buckets(const struct forest *f, const struct kinds_of_all *of
 
 		if (!c->before || !c->after)
 			continue;
-		r = test_bucket(f, ret->least, of_all, c);
+		r = test_bucket(f, ret->least, &ret->all, c);
 		for (uint32_t v = 0; r == 0 && v < f->vertices.n; v++)
 			r = span_change_vertex(f, c, v);
 		qsort(c->vertices.v, c->vertices.n, sizeof(*c->vertices.v), by_gain);
 	}
 	return r;
-}
-
-/* All buckets as one: attributes whose shares moved in any of them, and those that tell durations apart in all. */
-static int find_all(const struct forest *f, struct span_pair *pairs, struct span_change *ret)
-{
-	uint32_t keys[SLOW_KEYS];
-	struct span_within within = {};
-	size_t n = 0, n_keys = 0;
-	int r;
-
-	for (size_t i = 0; i < ret->buckets.n; i++) {
-		const struct bucket_change *c = &ret->buckets.v[i];
-
-		if (c->before && c->after)
-			pairs[n++] = (struct span_pair){c->before, c->after};
-		for (size_t k = 0; k < c->mix.n_keys; k++)
-			add_key(keys, &n_keys, ARRAY_SIZE(keys), c->mix.keys[k]);
-	}
-	r = span_slow_find(f, pairs, n, keys, n_keys, ret->least, &ret->all.for_kind);
-	if (r == 0)
-		r = span_mix_within(f, pairs, n, ret->all.for_kind.keys, ret->all.for_kind.n_keys, &within);
-	if (r < 0)
-		return r;
-	ret->all.within = within.within;
-	ret->all.error = within.error;
-	ret->all.mean = within.mean;
-	ret->all.mixed = within.p_shares <= SHARES_P;
-	return 0;
-}
-
-/* Buckets by the kinds of all of them. */
-static int find_changes(const struct forest *f, struct span_change *ret)
-{
-	struct span_pair *pairs = calloc(ret->buckets.n + 1, sizeof(*pairs));
-	int r = pairs ? find_all(f, pairs, ret) : -ENOMEM;
-
-	free(pairs);
-	return r < 0 ? r : compare_buckets(f, &(struct kinds_of_all){ret->all.for_kind.keys, ret->all.for_kind.n_keys, ret->all.mixed}, ret);
 }
 
 static double cost(const struct bucket_change *c)
@@ -344,7 +277,7 @@ static double z_of(double level)
 static double seen_by_ranks(const struct bucket_change *c, double z)
 {
 	double na = moments_effective(&c->before->total), nb = moments_effective(&c->after->total);
-	double wanted = .5 + (z + POWER_Z) * sqrt((na + nb + 1) / (12 * na * nb)), low = 0, high = 4;
+	double wanted = .5 + (z + POOL_POWER_Z) * sqrt((na + nb + 1) / (12 * na * nb)), low = 0, high = 4;
 
 	if (sketch_superiority_of(c->before->sketch, 1 + high) < wanted)
 		return INFINITY;
@@ -356,125 +289,16 @@ static double seen_by_ranks(const struct bucket_change *c, double z)
 	return high;
 }
 
-/* A rise is told if it is beyond chance, and beyond what is tolerated. */
-static double seen_by_mean(double error, double mean, double z, double least)
-{
-	return fmax((z + POWER_Z) * error, least * mean + POWER_Z * error) / mean;
-}
-
 static double could_see(const struct bucket_change *c, double z, double least)
 {
 	double na = moments_effective(&c->before->total), nb = moments_effective(&c->after->total);
-	double by_mean = na >= 2 && nb >= 2 ? seen_by_mean(c->error, c->mean_before, z, least) : INFINITY;
+	double by_mean = na >= 2 && nb >= 2 ? span_pool_seen_by_mean(c->error, c->mean_before, z, least) : INFINITY;
 
 	if (c->kinds && na >= SPAN_LEAST && nb >= SPAN_LEAST)
-		return c->for_kind.shift_error > 0 ? fmin(by_mean, seen_by_mean(c->for_kind.shift_error, 1, z, least)) : by_mean;
+		return c->for_kind.shift_error > 0 ? fmin(by_mean, span_pool_seen_by_mean(c->for_kind.shift_error, 1, z, least)) : by_mean;
 	if (c->mixed || na < SPAN_LEAST || nb < SPAN_LEAST)
 		return by_mean;
 	return fmin(by_mean, fmax(seen_by_ranks(c, z), 2 * least));
-}
-
-/* Shares of the requests over all buckets: Mantel and Haenszel (1959), so that another mix of buckets is no difference. `share` says
- * a bucket's, before or after. */
-static double shares_of_all(const struct span_change *c, double (*share)(const struct bucket_change *b, int side, size_t which), size_t which,
-			    double ret[2])
-{
-	double off = 0, variance = 0, requests = 0;
-
-	ret[0] = ret[1] = 0;
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
-		double x[2], n[2], all, both, weight;
-
-		if (!b->before || !b->after)
-			continue;
-		n[0] = moments_effective(&b->before->total);
-		n[1] = moments_effective(&b->after->total);
-		for (int side = 0; side < 2; side++)
-			x[side] = share(b, side, which) * n[side];
-		all = n[0] + n[1];
-		both = x[0] + x[1];
-		off += x[1] - both * n[1] / all;
-		variance += all > 1 ? both * (all - both) * n[0] * n[1] / (all * all * (all - 1)) : 0;
-		weight = moments_count(&b->after->total);
-		requests += weight;
-		for (int side = 0; side < 2; side++)
-			ret[side] += weight * x[side] / n[side];
-	}
-	for (int side = 0; side < 2; side++)
-		ret[side] /= fmax(requests, 1);
-	return variance > 0 && fabs(off) > .5 ? welch_normal_p((fabs(off) - .5) / sqrt(variance)) : 1;
-}
-
-static double errors_of(const struct bucket_change *b, int side, size_t which)
-{
-	(void)which;
-	return side ? b->errors_after : b->errors_before;
-}
-
-/* Of another mix of requests the tail is another one. */
-static double tail_of(const struct bucket_change *b, int side, size_t which)
-{
-	return b->mixed ? 0 : b->tails[side][which];
-}
-
-static void test_shares_of_all(struct span_change *c)
-{
-	double shares[2];
-
-	c->all.p_errors = shares_of_all(c, errors_of, 0, shares);
-	c->all.errors_before = shares[0];
-	c->all.errors_after = shares[1];
-	c->all.p_tail = 1;
-	for (size_t i = 0; i < SPAN_TAILS; i++) {
-		double p = shares_of_all(c, tail_of, i, shares);
-
-		if (p >= c->all.p_tail)
-			continue;
-		c->all.p_tail = p;
-		c->all.tail_before = shares[0];
-		c->all.tail_after = shares[1];
-	}
-	c->all.p_tail = c->all.mixed ? 1 : fmin(1, SPAN_TAILS * c->all.p_tail);
-}
-
-static void test_all(struct span_change *c)
-{
-	c->all.low = c->all.within - 1.96 * c->all.error;
-	c->all.high = c->all.within + 1.96 * c->all.error;
-	test_shares_of_all(c);
-	c->all.p_mean = c->all.error > 0 ? welch_normal_p(c->all.within / c->all.error) : 1;
-	if (c->all.for_kind.shift_error > 0)
-		c->all.p_mean = fmin(c->all.p_mean, welch_normal_p(c->all.for_kind.shift / c->all.for_kind.shift_error));
-	c->all.p_mean = fmin(1, 2 * c->all.p_mean);
-	c->all.p = fmin(1, TESTS * fmin(fmin(c->all.p_mean, c->all.for_kind.p), fmin(c->all.p_tail, c->all.p_errors)));
-}
-
-static void judge_all(struct span_change *c, double z)
-{
-	double tolerated = c->least * c->all.mean;
-
-	c->all.could_see = c->all.mean > 0 ? seen_by_mean(c->all.error, c->all.mean, z, c->least) : INFINITY;
-	if (c->all.for_kind.shift_error > 0)
-		c->all.could_see = fmin(c->all.could_see, seen_by_mean(c->all.for_kind.shift_error, 1, z, c->least));
-	c->all.verdict = VERDICT_UNCLEAR;
-	if (!(c->all.mean > 0))
-		return;
-	if (is_sure(c->level, c->all.q, c->all.p_errors) && is_much_more(c->all.errors_before, c->all.errors_after, ERRORS_LEAST)) {
-		c->all.verdict = VERDICT_FAILING;
-	} else if (is_sure(c->level, c->all.q, c->all.p_mean) &&
-		   (fabs(c->all.within) > tolerated || (c->all.within > 0 && c->all.for_kind.shift > c->least))) {
-		c->all.verdict = c->all.within > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
-		c->all.ground = c->all.within > 0 ? GROUND_MEAN : GROUND_NONE;
-	} else if (is_sure(c->level, c->all.q, c->all.p_tail) && is_much_more(c->all.tail_before, c->all.tail_after, TAIL_LEAST)) {
-		c->all.verdict = VERDICT_SLOWER;
-		c->all.ground = GROUND_TAIL;
-	} else if (span_slow_worst(&c->all.for_kind) && is_sure(c->level, c->all.q, c->all.for_kind.p)) {
-		c->all.verdict = VERDICT_SLOWER;
-		c->all.ground = GROUND_SLOW;
-	} else if (c->all.high <= 2 * tolerated || c->all.could_see <= 2 * c->least) {
-		c->all.verdict = VERDICT_SAME;
-	}
 }
 
 /* In most of the traffic, a rise of how much would have been reported? */
@@ -495,21 +319,22 @@ static void sum_seen(struct span_change *c)
 	c->seen_share = all > 0 ? told / all : 0;
 }
 
-/* Half of the level is for all buckets together, half by Benjamini and Hochberg for those that both sides have. */
+/* Half of the level is for all buckets together, half by Benjamini and Hochberg for those that both sides have and for the other pools. */
 static int judge_buckets(struct span_change *c)
 {
-	double *p = calloc(c->buckets.n + 2, sizeof(*p)), z;
+	double *p = calloc(c->buckets.n + c->pools.n + 2, sizeof(*p)), z;
 	size_t n = 0;
 	int r;
 
 	if (!p)
 		return -ENOMEM;
-	test_all(c);
 	for (size_t i = 0; i < c->buckets.n; i++)
 		if (c->buckets.v[i].before && c->buckets.v[i].after)
 			p[n++] = c->buckets.v[i].p;
+	for (size_t i = 0; i < c->pools.n; i++)
+		p[n++] = c->pools.v[i].p;
 	r = rank_benjamini_hochberg(p, n);
-	z = z_of(c->level / (double)(n ? 2 * n : 2) / (2 * TESTS));
+	z = z_of(c->level / (double)(n ? 2 * n : 2) / (2 * POOL_TESTS));
 	c->all.q = fmin(1, 2 * c->all.p);
 	n = 0;
 	for (size_t i = 0; r == 0 && i < c->buckets.n; i++) {
@@ -521,8 +346,12 @@ static int judge_buckets(struct span_change *c)
 		b->could_see = could_see(b, z, c->least);
 		b->verdict = judge(b, c->least, c->level);
 	}
+	for (size_t i = 0; r == 0 && i < c->pools.n; i++) {
+		c->pools.v[i].q = fmin(1, 2 * p[n++]);
+		span_pool_judge(c, z, &c->pools.v[i]);
+	}
 	free(p);
-	judge_all(c, z_of(c->level / 2 / (2 * TESTS)));
+	span_pool_judge(c, z_of(c->level / 2 / (2 * POOL_TESTS)), &c->all);
 	sum_seen(c);
 	return r;
 }
@@ -663,7 +492,11 @@ int span_change(const struct forest *f, double least, double level, struct span_
 	for (uint32_t i = 0; r == 0 && i < f->buckets.n; i++)
 		r = add_bucket(f, i, sets, ret);
 	if (r == 0)
-		r = find_changes(f, ret);
+		r = span_pool_find(f, ret);
+	if (r == 0)
+		r = compare_buckets(f, ret);
+	if (r == 0)
+		span_pool_test(f, ret);
 	if (r == 0)
 		r = judge_buckets(ret);
 	if (r == 0)

@@ -80,29 +80,25 @@ static double variation_within(const struct mixing *m)
 	return freedom > 0 ? sum / freedom : 0;
 }
 
-/* The variance of the difference of the sides' means. Few requests tell no variance of their own. */
-static double variance_of_change(const struct stratum *s, double variation)
+/* The variance of a mean. Few requests tell no variance of their own. */
+static double variance_of_mean(const struct moments *m, double variation)
 {
-	double sum = 0;
+	double n = moments_effective(m), mean = moments_mean(m);
 
-	for (int side = 0; side < 2; side++) {
-		double n = moments_effective(&s->side[side]), mean = moments_mean(&s->side[side]);
-
-		sum += n >= OWN_LEAST ? moments_variance(&s->side[side]) / (n - 1) : variation * mean * mean / n;
-	}
-	return sum;
+	return n >= OWN_LEAST ? moments_variance(m) / (n - 1) : variation * mean * mean / n;
 }
 
 struct decomposed {
 	double mix, within, error, mean; /* ns; mean: of the baseline at the candidate's shares */
+	double freedom;			 /* of the error, by Satterthwaite (1946) */
 	double chi;			 /* of the shares */
-	unsigned freedom;
+	unsigned moved;			 /* the freedom of chi */
 };
 
 /* Of strata that both sides have. False: less than `known` of the candidate's is in such. */
 static bool decompose(const struct mixing *m, double known, struct decomposed *ret)
 {
-	double n[2] = {}, all = 0, effective[2] = {}, variation = variation_within(m);
+	double n[2] = {}, all = 0, effective[2] = {}, variation = variation_within(m), unsure = 0;
 
 	*ret = (struct decomposed){};
 	for (size_t i = 0; i < m->strata.n; i++) {
@@ -128,12 +124,18 @@ static bool decompose(const struct mixing *m, double known, struct decomposed *r
 		ret->mix += (share[1] - share[0]) * mean;
 		ret->within += share[1] * (moments_mean(&s->side[1]) - mean);
 		ret->mean += share[1] * mean;
-		ret->error += share[1] * share[1] * variance_of_change(s, variation);
+		for (int side = 0; side < 2; side++) {
+			double one = share[1] * share[1] * variance_of_mean(&s->side[side], variation);
+
+			ret->error += one;
+			unsure += one * one / fmax(moments_effective(&s->side[side]) - 1, 1);
+		}
 		pooled = (share[0] * effective[0] + share[1] * effective[1]) / (effective[0] + effective[1]);
 		chance = pooled * (1 / effective[0] + 1 / effective[1]);
 		ret->chi += chance > 0 ? (share[1] - share[0]) * (share[1] - share[0]) / chance : 0;
-		ret->freedom++;
+		ret->moved++;
 	}
+	ret->freedom = unsure > 0 ? ret->error * ret->error / unsure : 1;
 	ret->error = sqrt(ret->error);
 	return true;
 }
@@ -165,13 +167,14 @@ static int take_best(struct mixing *m, double mean, struct span_mix *ret)
 		if (n < 0 || (n > 1 && n <= DIVISION_MOST && sum_strata(m, strata, (size_t)n) < 0))
 			return -ENOMEM;
 		if (n < 2 || n > DIVISION_MOST || !decompose(m, DIVISION_KNOWN, &one) ||
-		    chi_p(one.chi, one.freedom ? one.freedom - 1 : 0) * (double)m->d.keys.n > SHIFT_P)
+		    chi_p(one.chi, one.moved ? one.moved - 1 : 0) * (double)m->d.keys.n > SHIFT_P)
 			continue;
 		if (fabs(one.mix - ret->mix) < MIX_LEAST * mean || (best_key && fabs(one.mix - ret->mix) <= fabs(best.mix - ret->mix)))
 			continue;
 		best.mix = one.mix;
 		best.within = one.within;
 		best.error = one.error;
+		best.freedom = one.freedom;
 		best_key = m->d.keys.v[k];
 	}
 	if (!best_key)
@@ -264,9 +267,9 @@ int span_mix_within(const struct forest *f, const struct span_pair *pairs, size_
 		r = sum_taken(&m);
 	if (r == 0)
 		r = decompose(&m, WITHIN_KNOWN, &all);
-	*ret = (struct span_within){all.within, all.error, all.mean, 1};
-	if (all.freedom > of_pairs.freedom)
-		ret->p_shares = chi_p(fmax(0, all.chi - of_pairs.chi), all.freedom - of_pairs.freedom);
+	*ret = (struct span_within){all.within, all.error, all.freedom, all.mean, 1};
+	if (all.moved > of_pairs.moved)
+		ret->p_shares = chi_p(fmax(0, all.chi - of_pairs.chi), all.moved - of_pairs.moved);
 	mixing_free(&m);
 	return r;
 }

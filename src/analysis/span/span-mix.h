@@ -18,7 +18,7 @@ int span_mix_find(const struct forest *f, const struct forest_group *before, con
 /* The same by given attributes, whether their shares moved or not: requests of each kind are held against their own kind, so that the
  * differences between kinds do not add to the chance of the mean. */
 struct span_within {
-	double within, error; /* as above */
+	double within, error, freedom; /* as above */
 	double mean;	      /* ns, of the baseline at the candidate's shares of kinds */
 	double p_shares;      /* chance that the kinds' shares within their pairs differ as much */
 };

@@ -8,17 +8,20 @@
 #include "base/data/cleanup.h"
 #include "stat/welch.h"
 
-#define TELLING .9 /* of the variance within kinds is what an attribute leaves, at most, that tells durations apart */
+#define BATCHES	    8  /* of the baseline side by side */
+#define BATCH_LEAST 25 /* requests */
+#define TELLING	    .9 /* of the variance within kinds is what an attribute leaves, at most, that tells durations apart */
 
 struct request {
 	double log; /* of ns; then without the mean of its kind */
+	int64_t start;
 	double weight;
 };
 
 /* Weights of both sides, and of what is counted of them. */
 struct kind_sums {
 	double sum, squares, weight; /* of logarithms */
-	double of[2], of_square[2], beyond[2];
+	double of[2], of_square[2], beyond[2], far; /* far: the candidate's, by more than what is tolerated */
 	double ratios[2], ratio_squares[2];
 };
 
@@ -40,7 +43,7 @@ static int add_side(struct sorting *s, const struct forest *f, const struct fore
 {
 	for (size_t i = 0; i < g->requests.n; i++) {
 		const struct sampled_request *r = &g->requests.v[i];
-		struct request one = {log(fmax((double)r->duration, 1)), forest_request_weight(f, r)};
+		struct request one = {log(fmax((double)r->duration, 1)), r->start, forest_request_weight(f, r)};
 
 		if (division_add(&s->d, r->set, side, pair) < 0 || VEC_PUSH(s->requests, one) < 0)
 			return -ENOMEM;
@@ -188,6 +191,51 @@ static void sum_ratios(struct sorting *s)
 	}
 }
 
+struct moment {
+	int64_t start;
+	size_t at; /* those that began at the same time stay in the order of their ids' hashes */
+	double off; /* of the mean; then the sum of all until here */
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : (x->at > y->at) - (x->at < y->at);
+}
+
+/* By overlapping batches of the baseline's requests (Meketon and Schmeiser, 1984): load that wanders slows down many requests after another. */
+static int find_drift(const struct sorting *s, struct span_slow *ret)
+{
+	_cleanup_free_ struct moment *v = calloc(s->requests.n + 1, sizeof(*v));
+	double mean = 0, variance = 0, sum = 0;
+	size_t n = 0, batch, batches = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->requests.n; i++)
+		if (!s->d.rows.v[i].side)
+			v[n++] = (struct moment){s->requests.v[i].start, i, fmin(exp(s->requests.v[i].log), SLOW_MOST)};
+	batch = n / BATCHES;
+	if (batch < BATCH_LEAST)
+		return 0;
+	qsort(v, n, sizeof(*v), by_start);
+	for (size_t i = 0; i < n; i++)
+		mean += v[i].off / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		variance += (v[i].off - mean) * (v[i].off - mean) / (double)n;
+		v[i].off = (i ? v[i - 1].off : 0) + v[i].off - mean;
+	}
+	for (size_t end = batch; end <= n; end += batch / 2, batches++) {
+		double off = v[end - 1].off - (end > batch ? v[end - 1 - batch].off : 0);
+
+		sum += off * off;
+	}
+	if (variance > 0)
+		ret->drift = fmax(1, sum / (double)batches / ((double)batch * variance * (1 - 1. / BATCHES)));
+	return 0;
+}
+
 /* Kinds by the inverse of the variance of their differences, as if it were the same for all requests (Cochran, 1954). */
 static void find_shift(struct sorting *s, struct span_slow *ret)
 {
@@ -210,8 +258,9 @@ static void find_shift(struct sorting *s, struct span_slow *ret)
 		level += of_kind * mean[0];
 		weight += of_kind;
 	}
+	ret->shift_freedom = freedom;
 	ret->shift = freedom > 0 ? sum / level : NAN;
-	ret->shift_error = freedom > 0 ? sqrt(squares / freedom * weight) / level : NAN;
+	ret->shift_error = freedom > 0 ? sqrt(ret->drift * squares / freedom * weight) / level : NAN;
 }
 
 static int by_log(const void *a, const void *b)
@@ -241,12 +290,14 @@ static void find_quantiles(struct request *v, size_t n, double ret[SLOW_QUANTILE
 static void count_beyond(struct sorting *s, double from, double least, struct span_slow_share *ret)
 {
 	for (size_t i = 0; i < s->kinds.n; i++)
-		s->kinds.v[i].beyond[0] = s->kinds.v[i].beyond[1] = 0;
+		s->kinds.v[i].beyond[0] = s->kinds.v[i].beyond[1] = s->kinds.v[i].far = 0;
 	for (size_t i = 0; i < s->requests.n; i++) {
 		const struct division_row *row = &s->d.rows.v[i];
 
-		if (s->requests.v[i].log > from + (row->side ? log1p(least) : 0))
+		if (s->requests.v[i].log > from)
 			s->kinds.v[row->stratum].beyond[row->side] += s->requests.v[i].weight;
+		if (row->side && s->requests.v[i].log > from + log1p(least))
+			s->kinds.v[row->stratum].far += s->requests.v[i].weight;
 	}
 	*ret = (struct span_slow_share){.times = exp(from)};
 	for (size_t i = 0; i < s->kinds.n; i++) {
@@ -260,6 +311,7 @@ static void count_beyond(struct sorting *s, double from, double least, struct sp
 			x[side] = n[side] * k->beyond[side] / k->of[side];
 		}
 		ret->after += x[1];
+		ret->beyond += n[1] * k->far / k->of[1];
 		ret->usual += x[0] / n[0] * n[1];
 		ret->all += x[0] + x[1];
 		ret->expected += (x[0] + x[1]) * n[1] / (n[0] + n[1]);
@@ -302,7 +354,7 @@ static void judge(struct span_slow *s)
 		const struct span_slow_share *x = &s->at[q];
 		double p;
 
-		if (x->after < SLOW_TIMES * x->usual || x->after < x->usual + SLOW_LEAST * s->requests || x->after < x->expected + 1)
+		if (x->beyond < SLOW_TIMES * x->usual || x->beyond < x->usual + SLOW_LEAST * s->requests || x->after < x->expected + 1)
 			continue;
 		p = SLOW_QUANTILES * welch_binomial_p(x->after, x->all, x->expected / x->all);
 		if (p >= s->p)
@@ -318,7 +370,7 @@ int span_slow_find(const struct forest *f, const struct span_pair *pairs, size_t
 	struct sorting s = {.d.names = f->names, .pairs = n};
 	int r = 0;
 
-	*ret = (struct span_slow){.shift = NAN, .shift_error = NAN};
+	*ret = (struct span_slow){.shift = NAN, .shift_error = NAN, .drift = 1};
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = add_side(&s, f, pairs[i].before, 0, i);
 		if (r == 0)
@@ -328,6 +380,9 @@ int span_slow_find(const struct forest *f, const struct span_pair *pairs, size_t
 		r = find_kinds(&s, keys, n_keys, ret);
 	if (r == 0 && s.requests.n) {
 		center(&s);
+		r = find_drift(&s, ret);
+	}
+	if (r == 0 && s.requests.n) {
 		find_shift(&s, ret);
 		r = count_slow(&s, least, ret);
 	}

@@ -35,6 +35,41 @@ static struct forest_group *add_side(struct forest *f, const char *version, unsi
 	return g;
 }
 
+#define REQUESTS 2000
+
+/* Requests one after another whose load wanders by `load`, 500 of them a turn. */
+static double drift_of(double load)
+{
+	struct names *names = names_new();
+	struct span_pair pair;
+	struct forest f;
+	struct span_slow slow;
+
+	assert_int_equal(forest_init(&f, names, NS_PER_SEC), 0);
+	for (unsigned i = 0; i < 2 * REQUESTS; i++) {
+		const uint32_t none[FOREST_DIMENSIONS] = {};
+		struct attribute version = {text(names, "api"), text(names, i < REQUESTS ? "1" : "2")};
+		struct forest_group *g = forest_group(&f, forest_bucket(&f, none, text(names, "api GET")), names_set(names, 0, &version, 1));
+		double ms = 10 * (1 + (i * 7919 % 1000) / 1000.) * (1 + load * sin(i * M_PI / 250));
+		struct sampled_request r = {.low = i * 0x9e3779b97f4a7c15ull, .start = i * NS_PER_SEC, .duration = (int64_t)(ms * MS), .weight = SPAN_WEIGHT_ONE};
+
+		assert_int_equal(forest_keep_request(&f, g, &r), 0);
+	}
+	assert_int_equal(forest_finish(&f), 0);
+	pair = (struct span_pair){&f.buckets.v[0].groups.v[0], &f.buckets.v[0].groups.v[1]};
+	assert_int_equal(span_slow_find(&f, &pair, 1, NULL, 0, .05, &slow), 0);
+	forest_free(&f);
+	names_free(names);
+	return slow.drift;
+}
+
+static void load_that_wanders_makes_means_less_sure(void **state)
+{
+	(void)state;
+	assert_true(drift_of(0) < 1.5);
+	assert_true(drift_of(.2) > 10);
+}
+
 static struct span_slow compare(unsigned n_before, took *before, unsigned n_after, took *after)
 {
 	struct names *names = names_new();
@@ -188,5 +223,5 @@ static void of_nothing_nothing_is_told(void **state)
 	assert_null(span_slow_worst(&s));
 }
 
-RUN_TESTS(cmocka_unit_test(the_mean_within_kinds_rises_by_what_some_take), cmocka_unit_test(what_other_kinds_hide_is_told), cmocka_unit_test(another_mix_of_kinds_is_no_rise), cmocka_unit_test(what_is_tolerated_is_no_rise),
+RUN_TESTS(cmocka_unit_test(load_that_wanders_makes_means_less_sure), cmocka_unit_test(the_mean_within_kinds_rises_by_what_some_take), cmocka_unit_test(what_other_kinds_hide_is_told), cmocka_unit_test(another_mix_of_kinds_is_no_rise), cmocka_unit_test(what_is_tolerated_is_no_rise),
 	  cmocka_unit_test(small_buckets_are_divided_as_all_of_them), cmocka_unit_test(of_nothing_nothing_is_told))

@@ -1,7 +1,7 @@
 /* The attribute values of a table that explain a change: `whyslow spans attributes`. */
 #pragma once
 
-#include "analysis/span/attributes.h"
+#include "analysis/attribute/attributes.h"
 #include "model/span/leaf-csv.h"
 
 struct leaf_search {

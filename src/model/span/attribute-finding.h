@@ -1,4 +1,4 @@
-/* The combinations of attribute values that explain a change, as analysis/span/attributes.h finds them. */
+/* The combinations of attribute values that explain a change, as analysis/attribute/attributes.h finds them. */
 #pragma once
 
 #include <stdbool.h>

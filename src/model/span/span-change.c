@@ -23,11 +23,30 @@ const char *span_verdict_name(enum span_verdict verdict)
 	return names[verdict];
 }
 
+static bool is_worse(const struct pool_change *p, const struct pool_change *than)
+{
+	if (!span_is_regression(p->verdict))
+		return false;
+	if (!than || (p->verdict == VERDICT_FAILING) != (than->verdict == VERDICT_FAILING))
+		return !than || p->verdict == VERDICT_FAILING;
+	return p->p < than->p;
+}
+
+const struct pool_change *span_change_worst_pool(const struct span_change *c)
+{
+	const struct pool_change *worst = is_worse(&c->all, NULL) ? &c->all : NULL;
+
+	for (size_t i = 0; i < c->pools.n; i++)
+		worst = is_worse(&c->pools.v[i], worst) ? &c->pools.v[i] : worst;
+	return worst;
+}
+
 enum span_verdict span_change_gate(const struct span_change *c)
 {
-	bool slower = c->all.verdict == VERDICT_SLOWER;
+	const struct pool_change *pool = span_change_worst_pool(c);
+	bool slower = pool && pool->verdict == VERDICT_SLOWER;
 
-	if (c->all.verdict == VERDICT_FAILING)
+	if (pool && pool->verdict == VERDICT_FAILING)
 		return VERDICT_FAILING;
 	for (size_t i = 0; i < c->buckets.n; i++) {
 		if (c->buckets.v[i].verdict == VERDICT_FAILING)

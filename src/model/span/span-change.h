@@ -10,7 +10,8 @@ struct span_mix {
 	uint32_t keys[MIX_KEYS]; /* texts */
 	size_t n_keys;		 /* 0 = no attribute's mix moved the mean: the rest is not set */
 	double mix, within;	 /* ns of the mean */
-	double error;		 /* standard error of within, ns */
+	double error;		 /* standard error of within, ns, */
+	double freedom;		 /* ... and its degrees of freedom */
 	uint32_t value;		 /* text: of keys[0], the one whose share moved most; 0 = has none */
 	double share_before, share_after; /* of that value */
 };
@@ -24,7 +25,8 @@ struct span_mix {
 
 struct span_slow_share {
 	double times;	/* the geometric mean of their kind, that they exceed */
-	double after;	/* the candidate's requests that do */
+	double after;	/* the candidate's requests that do, */
+	double beyond;	/* ... and by more than what is tolerated */
 	double usual;	/* as many of the same kinds did before */
 	double expected, all; /* mean of `after` if sides do not differ, and the requests of both sides that do */
 };
@@ -32,8 +34,9 @@ struct span_slow_share {
 struct span_slow {
 	uint32_t keys[SLOW_KEYS]; /* texts: what the kinds are made of; n_keys 0 = all requests are of one kind */
 	size_t n_keys;
-	double shift, shift_error; /* of the mean within kinds, 0.05 = 5 %; weighted by how surely each kind tells it, and what takes forever counts as
+	double shift, shift_error, shift_freedom; /* of the mean within kinds, 0.05 = 5 %; weighted by how surely each kind tells it, and what takes forever counts as
 				    * SLOW_MOST times its kind. NaN: not known */
+	double drift;	 /* variance of means of requests that follow each other, as a multiple of what it were of independent ones; 1 at least */
 	struct span_slow_share at[SLOW_QUANTILES];
 	double requests; /* the candidate's, of kinds that both sides have; effective numbers, as all of them are */
 	size_t worst;	 /* the one that is least likely chance, of those that grew enough to matter; */
@@ -102,7 +105,7 @@ struct bucket_change {
 	bool kinds;		  /* means are held against those of the same kind of requests (for_kind.keys) */
 	bool mixed;		  /* shares of kinds moved */
 	double within;		  /* ns: mean_after - mean_before without the mix; low and high are of it */
-	double error;		  /* its standard error, ns */
+	double error, freedom;	  /* its standard error, ns, with its degrees of freedom */
 	double could_see;	  /* the least rise of the mean that would have been reported, 0.08 = 8 % */
 	enum span_verdict verdict;
 	enum span_ground ground;
@@ -120,6 +123,21 @@ struct service_change {
 	double score; /* log(got / expected), shrunk where it was called little */
 };
 
+/* Buckets together. */
+struct pool_change {
+	uint32_t key, value; /* texts: those with this value of a dimension; only `value`: with this request; neither: all */
+	double within, low, high, error, freedom; /* ns of the mean, at the candidate's shares of buckets and kinds of requests; 95 % */
+	double mean;	  /* ns, of the baseline at those shares */
+	bool mixed;	  /* kinds have other shares of their buckets */
+	double errors_before, errors_after; /* share of the requests, at the candidate's shares of buckets */
+	double tail_before, tail_after;	    /* likewise, beyond one quantile of each bucket */
+	struct span_slow for_kind;
+	double p_mean, p_tail, p_errors;
+	double p, q, could_see;
+	enum span_verdict verdict;
+	enum span_ground ground;
+};
+
 struct span_change {
 	VEC(struct bucket_change) buckets; /* regressions first, then by the time they cost all together */
 	VEC(struct service_change) services; /* by score */
@@ -128,18 +146,8 @@ struct span_change {
 	uint32_t only_before, only_after; /* buckets that one side does not have */
 	double least;			  /* rise of the mean that matters, 0.05 = 5 % */
 	double level;			  /* chance of a false alarm */
-	struct {
-		double within, low, high, error; /* ns of the mean, at the candidate's shares of buckets and kinds of requests; 95 % */
-		double mean;	  /* ns, of the baseline at those shares */
-		bool mixed;	  /* kinds have other shares of their buckets */
-		double errors_before, errors_after; /* share of the requests, at the candidate's shares of buckets */
-		double tail_before, tail_after;	    /* likewise, beyond one quantile of each bucket */
-		struct span_slow for_kind;
-		double p_mean, p_tail, p_errors;
-		double p, q, could_see;
-		enum span_verdict verdict;
-		enum span_ground ground;
-	} all; /* buckets together: where each has few requests */
+	struct pool_change all;		  /* where each bucket has few requests */
+	VEC(struct pool_change) pools;	  /* of some of them */
 	double seen_share; /* of the candidate's requests are in buckets that were judged */
 	double seen;	   /* ... in which a rise of so much, or more, would have been reported */
 };
@@ -147,7 +155,9 @@ struct span_change {
 const char *span_reason_name(enum span_reason reason);
 const char *span_verdict_name(enum span_verdict verdict);
 const char *span_ground_name(enum span_ground ground); /* "none", "mean", "tail", "call", "slow" */
-/* The verdict of a gate: FAILING or SLOWER if any bucket is, or all together are; UNCLEAR if neither most of the traffic nor all together
+/* The pool that is worse, least likely by chance; NULL: none is. */
+const struct pool_change *span_change_worst_pool(const struct span_change *c);
+/* The verdict of a gate: FAILING or SLOWER if any bucket or pool is; UNCLEAR if neither most of the traffic nor all together
  * can be judged; else SAME. */
 enum span_verdict span_change_gate(const struct span_change *c);
 static inline bool span_is_regression(enum span_verdict v)

@@ -67,13 +67,34 @@ static json_t *slow_json(const struct span_slow *s)
 		   json_null();
 }
 
-static json_t *all_json(const struct span_change *c)
+static json_t *pool_json(const struct forest *f, const struct pool_change *p)
 {
-	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "verdict", span_verdict_name(c->all.verdict), "ground",
-			 span_ground_name(c->all.ground), "errors_before", c->all.errors_before, "errors_after", c->all.errors_after, "tail_before",
-			 c->all.tail_before, "tail_after", c->all.tail_after, "slow_for_kind", slow_json(&c->all.for_kind), "within_ns",
-			 json_number(c->all.within), "low_ns", json_number(c->all.low), "high_ns", json_number(c->all.high), "q",
-			 json_number(c->all.q), "could_see", json_number(c->all.could_see), "seen_share", c->seen_share, "seen", json_number(c->seen));
+	json_t *key = p->key ? json_string(names_get(f->names, p->key)) : json_null();
+	json_t *value = p->value ? json_string(names_get(f->names, p->value)) : json_null();
+
+	return json_pack("{s:o, s:o, s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "attribute", key, "value", value,
+			 "verdict", span_verdict_name(p->verdict), "ground",
+			 span_ground_name(p->ground), "errors_before", p->errors_before, "errors_after", p->errors_after, "tail_before", p->tail_before,
+			 "tail_after", p->tail_after, "slow_for_kind", slow_json(&p->for_kind), "within_ns", json_number(p->within), "low_ns",
+			 json_number(p->low), "high_ns", json_number(p->high), "q", json_number(p->q), "could_see", json_number(p->could_see));
+}
+
+static json_t *pools_json(const struct forest *f, const struct span_change *c)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < c->pools.n; i++)
+		json_array_append_new(list, pool_json(f, &c->pools.v[i]));
+	return list;
+}
+
+static json_t *all_json(const struct forest *f, const struct span_change *c)
+{
+	json_t *o = pool_json(f, &c->all);
+
+	json_object_set_new(o, "seen_share", json_real(c->seen_share));
+	json_object_set_new(o, "seen", json_number(c->seen));
+	return o;
 }
 
 static json_t *bucket_json(size_t top, const struct forest *f, const struct bucket_change *c)
@@ -192,7 +213,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 							  c->services.v[i].calls));
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o}",
+		"s:o, s:o}",
 		"schema", schema, "since",
 		s->changed.since ? clock_format_rfc3339(s->changed.since, since, sizeof(since)) : NULL,
 		"until",
@@ -200,7 +221,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 		"baseline", s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule",
 		s->forest.rule, "verdict", span_verdict_name(span_change_gate(c)), "mean_before_ns",
 		json_number(c->mean_before), "mean_after_ns", json_number(c->mean_after), "within_ns",
-		json_number(c->within), "mix_ns", json_number(c->mix), "all", all_json(c), "buckets", buckets,
+		json_number(c->within), "mix_ns", json_number(c->mix), "all", all_json(&s->forest, c), "pools", pools_json(&s->forest, c), "buckets", buckets,
 		"services", services, "attributes", causes_json(&s->causes), "suspects",
 		suspects_json(top, &s->forest, &s->suspects), "deployments",
 		deployed_json(top, &s->deployed), "hosts", span_descent_json(&s->descent), "read",

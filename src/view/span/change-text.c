@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
@@ -370,29 +371,42 @@ static char *ground_words(const struct forest *f, const struct bucket_change *b)
 	return r < 0 ? NULL : text;
 }
 
-/* No bucket is worse by itself, but all of them together are. */
-static char *headline_of_all(const struct span_change *c)
+/* "all buckets with hardware=gen5 together" */
+static char *pool_label(const struct forest *f, const struct pool_change *p)
 {
+	char *text;
+
+	if (!p->value)
+		return strdup("all buckets together");
+	return asprintf(&text, p->key ? "all buckets with %s%s%s together" : "all buckets of %s%s%s together", p->key ? names_get(f->names, p->key) : "",
+			p->key ? "=" : "", names_get(f->names, p->value)) < 0 ? NULL : text;
+}
+
+/* No bucket is worse by itself, but these together are. */
+static char *headline_of_pool(const struct forest *f, const struct pool_change *p)
+{
+	_cleanup_free_ char *label = pool_label(f, p);
+	const char *verdict = span_verdict_name(p->verdict), *who = label ? label : "?";
 	char a[24], slow[SLOW_WORDS], *text = NULL;
 	int r;
 
-	if (c->all.verdict == VERDICT_FAILING)
-		r = asprintf(&text, "failing: all buckets together: %.2f %% of the requests fail, were %.2f %%", 100 * c->all.errors_after,
-			     100 * c->all.errors_before);
-	else if (c->all.ground == GROUND_TAIL)
-		r = asprintf(&text, "slower: all buckets together: the tail is heavier: %.1f %% of the requests are in what was %.1f %%",
-			     100 * c->all.tail_after, 100 * c->all.tail_before);
-	else if (c->all.ground == GROUND_SLOW)
-		r = asprintf(&text, "slower: all buckets together: some requests are slower: %s", slow_words(&c->all.for_kind, slow));
+	if (p->verdict == VERDICT_FAILING)
+		r = asprintf(&text, "%s: %s: %.2f %% of the requests fail, were %.2f %%", verdict, who, 100 * p->errors_after, 100 * p->errors_before);
+	else if (p->ground == GROUND_TAIL)
+		r = asprintf(&text, "%s: %s: the tail is heavier: %.1f %% of the requests are in what was %.1f %%", verdict, who, 100 * p->tail_after,
+			     100 * p->tail_before);
+	else if (p->ground == GROUND_SLOW)
+		r = asprintf(&text, "%s: %s: some requests are slower: %s", verdict, who, slow_words(&p->for_kind, slow));
 	else
-		r = asprintf(&text, "slower: all buckets together: %s a request more within buckets (%+.1f %%)", span_duration_text(c->all.within, a),
-			     100 * c->all.within / c->all.mean);
+		r = asprintf(&text, "%s: %s: %s a request more within buckets (%+.1f %%)", verdict, who, span_duration_text(p->within, a),
+			     100 * p->within / p->mean);
 	return r < 0 ? NULL : text;
 }
 
 static char *headline_of(const struct span_comparison *s, const struct span_change *c)
 {
 	const struct bucket_change *b = c->buckets.n ? &c->buckets.v[0] : NULL;
+	const struct pool_change *pool = span_change_worst_pool(c);
 	_cleanup_free_ char *ground = b ? ground_words(&s->forest, b) : NULL;
 	_cleanup_free_ char *label = b ? span_bucket_label(&s->forest, &s->forest.buckets.v[b->bucket]) : NULL,
 			    *path = b && b->vertices.n ? vertex_label(&s->forest, b->vertices.v[0].vertex) : NULL;
@@ -401,8 +415,8 @@ static char *headline_of(const struct span_comparison *s, const struct span_chan
 
 	if (!b)
 		return NULL;
-	if (!span_is_regression(b->verdict) && span_is_regression(c->all.verdict))
-		return headline_of_all(c);
+	if (!span_is_regression(b->verdict) && pool)
+		return headline_of_pool(&s->forest, pool);
 	if (ground)
 		return asprintf(&text, "%s: %s: %s", span_verdict_name(b->verdict), label ? label : "?", ground) < 0 ? NULL : text;
 	if (asprintf(&text, "%s: %s: mean %s, was %s; most of it: %s (%s)%s%s", span_verdict_name(b->verdict), label ? label : "?",

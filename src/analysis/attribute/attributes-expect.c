@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/span/attributes.h"
+#include "analysis/attribute/attributes.h"
 #include "base/data/cleanup.h"
 #include "stat/robust.h"
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "analysis/span/attributes.h"
+#include "analysis/attribute/attributes.h"
 
 /* A leaf, or the sum over those of a cell: is it worth more than a glance? */
 struct leaf_gist {

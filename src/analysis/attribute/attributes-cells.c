@@ -1,4 +1,4 @@
-#include "analysis/span/attributes-cells.h"
+#include "analysis/attribute/attributes-cells.h"
 
 #include <errno.h>
 #include <stdlib.h>

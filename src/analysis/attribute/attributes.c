@@ -1,11 +1,11 @@
-#include "analysis/span/attributes.h"
+#include "analysis/attribute/attributes.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/span/attributes-cells.h"
+#include "analysis/attribute/attributes-cells.h"
 #include "base/data/cleanup.h"
 #include "stat/robust.h"
 

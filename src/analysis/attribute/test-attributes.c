@@ -1,4 +1,4 @@
-#include "analysis/span/attributes.h"
+#include "analysis/attribute/attributes.h"
 
 #include <errno.h>
 #include <math.h>
