@@ -71,7 +71,9 @@ const char *counter_unit_of_name(const char *name)
 		last = p;
 		length = n;
 	}
-	for (size_t i = 0; last > name && i < ARRAY_SIZE(units); i++)
+	if (!last || (last == name && !last[length])) /* a name of one word is a quantity: `requests` says nothing of its unit */
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (word_is(last, length, units[i].word))
 			return units[i].unit;
 	return NULL;

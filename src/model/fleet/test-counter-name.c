@@ -20,6 +20,8 @@ static void units_stand_at_the_end_of_a_name(void **state)
 	assert_string_equal(counter_unit_of_name("node_network_receive_bytes_total"), "B");
 	assert_string_equal(counter_unit_of_name("gc_pause_seconds_sum"), "s");
 	assert_string_equal(counter_unit_of_name("cpu_percent"), "%");
+	assert_string_equal(counter_unit_of_name("bytes_total"), "B");
+	assert_string_equal(counter_unit_of_name("seconds_sum"), "s");
 	assert_null(counter_unit_of_name("requests"));
 	assert_null(counter_unit_of_name("status"));
 	assert_null(counter_unit_of_name(""));
