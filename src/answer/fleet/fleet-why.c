@@ -154,7 +154,8 @@ static int write_summary(const struct fleet *f, const struct cause *cause, struc
 
 	str_printf(&s, "%s of %s is %s", f->counters.v[x->counter].name, f->servers.v[x->server].name,
 		   x->score < ENOUGH ? "not unusual" : x->flags & FLEET_LOWER ? "unusually low" : "unusually high");
-	name_since(x->since, &s);
+	if (x->score >= ENOUGH)
+		name_since(x->since, &s);
 	str_printf(&s, ": %s, normally %s (p95 %s).", fleet_value_text(f, x->counter, a->now, now, sizeof(now)),
 		   fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), fleet_value_text(f, x->counter, a->normal_p95, p95, sizeof(p95)));
 	name_leader(f, a, &s);
