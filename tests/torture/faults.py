@@ -305,6 +305,7 @@ def soak(f):
     early, late = samples[third:2 * third], samples[-third:]
     mib = [middle([s[0] for s in part]) for part in (early, late)]
     f.holds("memory is flat", mib[1] < mib[0] + 4, f"{mib[0]:.1f} MiB in the second third, {mib[1]:.1f} MiB in the last")
+    f.holds("memory is given back after peaks", mib[1] <= 20, f"{mib[1]:.1f} MiB in the last third")
     f.holds("descriptors are flat", middle([s[1] for s in late]) <= middle([s[1] for s in early]) + 2, str([s[1] for s in samples[::5]]))
     f.holds("threads are flat", middle([s[2] for s in late]) <= middle([s[2] for s in early]), str([s[2] for s in samples[::5]]))
     f.holds("it ends when asked to", recorder.stop() == 0)
