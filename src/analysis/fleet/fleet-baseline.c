@@ -4,6 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+/* A level wanders by itself more than values jump. docs/decisions/0008-one-fusion.md has what other weights gave. */
+#define SHIFT_COUNTS 0.5
+#define JUMP_COUNTS  2.0
+
 static int add_range(struct fleet_baseline_rows *u, uint32_t first, uint32_t end)
 {
 	if (end <= first)
@@ -70,17 +74,19 @@ int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_questio
 	return 0;
 }
 
-/* The three measures of n values, of which `before` precedes the first (NaN = nothing does). */
+/* The three measures of n values. The steps between the `run_up` values before them count as theirs. */
 struct measured {
 	double mean, peak, jump, farthest;
 	uint32_t n;
 };
 
-static struct measured measure(const float *v, uint32_t n, double median, double before)
+static struct measured measure(const float *v, uint32_t n, double median, uint32_t run_up)
 {
 	struct measured m = {.farthest = NAN};
-	double sum = 0;
+	double sum = 0, before = NAN;
 
+	for (const float *x = v - run_up; x < v; before = (double)*x++)
+		m.jump = fmax(m.jump, fabs((double)*x - before)); /* fmax passes NaN over */
 	for (uint32_t i = 0; i < n; i++) {
 		double x = (double)v[i], away = fabs(x - median), step = fabs(x - before);
 
@@ -154,7 +160,7 @@ static void each_block(const float *v, const struct fleet_baseline_rows *rows, d
 
 		for (uint32_t k = 0; k + rows->block <= range->n; k += rows->block) {
 			const float *begin = v + range->first + k;
-			struct measured m = measure(begin, rows->block, median, k ? (double)begin[-1] : NAN);
+			struct measured m = measure(begin, rows->block, median, k < USUAL_RUN_UP ? k : USUAL_RUN_UP);
 
 			fn(data, &m);
 		}
@@ -245,7 +251,7 @@ static double ratio(double value, double usual)
 
 double fleet_baseline_score(const struct fleet_baseline *u, double shift, double peak, double jump)
 {
-	return log1p(ratio(shift, u->shift)) + log1p(ratio(peak, u->peak)) + log1p(ratio(jump, u->jump));
+	return SHIFT_COUNTS * log1p(ratio(shift, u->shift)) + log1p(ratio(peak, u->peak)) + JUMP_COUNTS * log1p(ratio(jump, u->jump));
 }
 
 /* When it first went half as far as it went. */
@@ -277,7 +283,7 @@ static unsigned find_flags(const struct fleet_baseline *u, const float *v, uint3
 int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
 		  struct fleet_finding *ret)
 {
-	struct measured m = measure(v + first, n, u->median, first ? (double)v[first - 1] : NAN);
+	struct measured m = measure(v + first, n, u->median, first < USUAL_RUN_UP ? first : USUAL_RUN_UP);
 	double shift = fabs(m.mean - u->mean);
 
 	if (!m.n)

@@ -1,10 +1,11 @@
 /* What is usual for a window of a series: the default comparison's measure.
  *
  * Three things a fault may do are measured of a window of n rows: how far its mean lies from the usual mean (shift), how
- * far its farthest value lies from the usual median (peak), and its largest step from row to row (jump). The same is
- * measured of every n rows of the usual time; the root mean square of those is what such a window usually has. The score is
+ * far its farthest value lies from the usual median (peak), and its largest step from row to row (jump), from USUAL_RUN_UP rows
+ * before it on: a fault is noticed after it began. The same is measured of every n rows of the usual time; the root mean square of
+ * those is what such a window usually has. The score is
  *
- *     ln(1 + shift / usual shift) + ln(1 + peak / usual peak) + ln(1 + jump / usual jump)
+ *     1/2 ln(1 + shift / usual shift) + ln(1 + peak / usual peak) + 2 ln(1 + jump / usual jump)
  *
  * two-sided, without a unit, and the same formula for all data. No usual value is taken as smaller than 0.5 % of the
  * median's magnitude (what a person would not call a change), no ratio as larger than 1000 (beyond, more is not more).
@@ -18,6 +19,7 @@
 
 #define USUAL_FLOOR	0.005
 #define USUAL_RATIO_MAX 1000
+#define USUAL_RUN_UP	3
 #define USUAL_BLOCKS_MIN 4 /* fewer windows of the usual time: they are made shorter */
 
 struct row_range {
