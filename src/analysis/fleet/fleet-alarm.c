@@ -26,6 +26,7 @@
 #define TAIL_EXCEEDED	5
 #define P_LEAST		1e-6 /* no fit to some dozens of windows can tell less */
 #define WINDOWS_WANTED	25
+#define PARTS		3 /* of a window that is too long */
 #define WINDOWS_MIN	10 /* of the usual time: with fewer no rate of false alarms can be told, and no p is given */
 
 struct server_scores {
@@ -209,9 +210,9 @@ static int prepare(struct alarm_run *a)
 	return 0;
 }
 
-/* A window of which fewer than WINDOWS_WANTED would fit into the data cannot be calibrated: its beginning is judged, and all
- * of it stays out of what is usual. */
-static bool shorten(struct fleet_question *q, struct fleet_span *left_out)
+/* A window of which fewer than WINDOWS_WANTED would fit into the data cannot be calibrated: parts of it are judged, and all of it stays
+ * out of what is usual. The parts' length; 0: the window is short enough. */
+static int64_t shorten(struct fleet_question *q, struct fleet_span *left_out)
 {
 	int64_t first, last, longest;
 
@@ -227,40 +228,90 @@ static bool shorten(struct fleet_question *q, struct fleet_span *left_out)
 	if (q->window.to > last + 1)
 		q->window.to = last + 1;
 	if (q->window.to - q->window.from <= longest)
-		return false;
+		return 0;
 	if (!q->reference)
 		left_out[q->n_left_out++] = q->window;
 	q->left_out = left_out;
-	q->window.to = q->window.from + longest;
-	return true;
+	return longest;
 }
 
-static int run(const struct fleet_question *asked, struct fleet_findings *ret)
+/* All servers in one window. */
+static int judge_window(const struct fleet_question *q, struct fleet_findings *ret)
 {
-	struct fleet_question question = *asked, *q = &question;
-	_cleanup_free_ struct fleet_span *left_out = calloc(asked->n_left_out + 1, sizeof(*left_out));
 	struct alarm_run a = {.ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
-	int r = -ENOMEM;
+	int r = fleet_series_open(q, &a.series);
 
-	ret->analysis = "alarm";
-	if (!left_out)
-		return r;
-	ret->shortened = shorten(q, left_out);
-	if (ret->shortened)
-		ret->remark = "the window is long: its beginning is judged, as long as a twenty-fifth of the data";
-	r = fleet_series_open(q, &a.series);
 	if (r == 0)
 		r = prepare(&a);
 	if (r == 0)
 		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &a);
 	for (size_t i = 0; i < q->fleet->servers.n && a.servers && r == 0; i++)
 		r = a.servers[i].top ? judge_server(&a, i) : 0;
-	if (r == 0)
-		r = find_q(ret);
 	for (size_t i = 0; a.servers && i < q->fleet->servers.n; i++)
 		free(a.servers[i].top);
 	free(a.servers);
 	fleet_series_close(&a.series);
+	return r;
+}
+
+/* Of each server the part with the highest score. */
+static int take_higher(struct fleet_findings *ret, const struct fleet_findings *part)
+{
+	for (size_t i = 0; i < part->list.n; i++) {
+		const struct fleet_finding *x = &part->list.v[i];
+		size_t at = 0;
+
+		while (at < ret->list.n && ret->list.v[at].server != x->server)
+			at++;
+		if (at == ret->list.n && VEC_PUSH(ret->list, *x) < 0)
+			return -ENOMEM;
+		if (x->score > ret->list.v[at].score)
+			ret->list.v[at] = *x;
+	}
+	return 0;
+}
+
+/* The window's beginning, middle and end: a fault may come on slowly. p is that of the highest of so many parts (Sidak). */
+static int judge_parts(struct fleet_question *q, int64_t length, struct fleet_findings *ret)
+{
+	struct fleet_span whole = q->window;
+	int r = 0;
+
+	for (int k = 0; k < PARTS && r == 0; k++) {
+		struct fleet_findings part = {};
+
+		q->window.from = whole.from + (whole.to - whole.from - length) * k / (PARTS - 1);
+		q->window.to = q->window.from + length;
+		r = judge_window(q, &part);
+		if (r == 0)
+			r = take_higher(ret, &part);
+		ret->looked_at = part.looked_at;
+		ret->left_out = part.left_out;
+		fleet_findings_free(&part);
+	}
+	for (size_t i = 0; i < ret->list.n; i++)
+		if (ret->list.v[i].p < 1)
+			ret->list.v[i].p = -expm1(PARTS * log1p(-ret->list.v[i].p));
+	return r;
+}
+
+static int run(const struct fleet_question *asked, struct fleet_findings *ret)
+{
+	struct fleet_question question = *asked, *q = &question;
+	_cleanup_free_ struct fleet_span *left_out = calloc(asked->n_left_out + 1, sizeof(*left_out));
+	int64_t part;
+	int r;
+
+	ret->analysis = "alarm";
+	if (!left_out)
+		return -ENOMEM;
+	part = shorten(q, left_out);
+	ret->shortened = part > 0;
+	if (ret->shortened)
+		ret->remark = "the window is long: its beginning, middle and end are judged, each as long as a twenty-fifth of the data";
+	r = part ? judge_parts(q, part, ret) : judge_window(q, ret);
+	if (r == 0)
+		r = find_q(ret);
 	if (r == 0)
 		fleet_findings_sort(ret);
 	if (ret->left_out)

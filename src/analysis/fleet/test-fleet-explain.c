@@ -112,6 +112,28 @@ static void rows_beyond_half_of_the_way_belong_to_the_trouble(void **state)
 	release(f);
 }
 
+/* Of a window too long to be calibrated the end counts as well: what comes on slowly begins with nothing. */
+static void the_end_of_a_long_window_raises_the_alarm(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found = {};
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	put(in, "a", "cpu", 0, 0, ROWS);
+	put(in, "b", "cpu", 20, 40, ROWS);
+	f = finish(in);
+	q = about(f, BEGIN, "b", "cpu");
+	q.server = q.counter = -1;
+	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
+	assert_true(found.shortened);
+	assert_string_equal(f->servers.v[found.list.v[0].server].name, "b");
+	assert_true(found.list.v[0].q <= 0.05);
+	fleet_findings_free(&found);
+	release(f);
+}
+
 /* A window that begins two rows late has the step that began the trouble. */
 static void a_step_shortly_before_the_window_is_its_jump(void **state)
 {
@@ -377,6 +399,7 @@ static void a_counter_on_the_other_side_of_normal_explains_less(void **state)
 RUN_TESTS(cmocka_unit_test(rows_beyond_half_of_the_way_belong_to_the_trouble), cmocka_unit_test(a_counter_on_the_other_side_of_normal_explains_less), cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
 	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does),
 	  cmocka_unit_test(without_windows_to_compare_servers_are_listed_without_p),
-	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(a_step_shortly_before_the_window_is_its_jump), cmocka_unit_test(few_rows_tell_of_no_lag),
+	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(the_end_of_a_long_window_raises_the_alarm),
+	  cmocka_unit_test(a_step_shortly_before_the_window_is_its_jump), cmocka_unit_test(few_rows_tell_of_no_lag),
 	  cmocka_unit_test(many_rows_tell_who_led), cmocka_unit_test(another_statistic_of_the_symptom_explains_nothing),
 	  cmocka_unit_test(two_counters_of_a_server_say_more_than_one))
