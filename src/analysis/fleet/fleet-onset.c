@@ -1,5 +1,6 @@
 #include "analysis/fleet/fleet-onset.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include "base/system/parallel.h"
 
 #define LONGEST	  2   /* times the window's rows that it may grow by */
-#define GAP	  2   /* rows in a row that may look usual within a trouble */
+#define GAP	  2   /* rows that may look usual within a trouble */
+#define GAP_PART  8   /* part of the window's rows that may */
 #define SAMPLED	  256 /* values of a series that tell its level: a tenth of a standard deviation is close enough */
 #define ROWS_MIN  8   /* of the usual time */
 
@@ -63,16 +65,22 @@ static double select_kth(const float *values, size_t n, size_t k)
 	return (double)columns_select(copy, n, k);
 }
 
-/* How many of the rows before `first` lie on the window's side of the middle. */
-static uint32_t rows_alike(const float *v, uint32_t first, uint32_t most, double middle, bool above)
+/* How many of the rows before `first` belong to the window's level: as many as have the largest sum of how far they lie beyond the middle,
+ * each counting `half` at most. Noise with a memory crosses the middle for some rows: the search ends where it has looked usual for as
+ * long as GAP rows, or an eighth of the window, on balance. */
+static uint32_t rows_alike(const float *v, uint32_t first, uint32_t most, uint32_t gap, double middle, double now)
 {
+	double half = fabs(now - middle), sum = 0, highest = 0;
 	uint32_t alike = 0;
 
-	for (uint32_t i = 0; i < most && i - alike <= GAP; i++) {
-		double x = (double)v[first - 1 - i];
+	for (uint32_t i = 0; i < most && sum > highest - half * (gap + 1); i++) {
+		double x = ((double)v[first - 1 - i] - middle) * (now > middle ? 1 : -1);
 
-		if (!isnan(x) && (x > middle) == above)
+		sum += isnan(x) ? 0 : fmax(-half, fmin(x, half));
+		if (sum > highest) {
+			highest = sum;
 			alike = i + 1;
+		}
 	}
 	return alike;
 }
@@ -110,9 +118,28 @@ static void ask_series(struct onset *o, const struct fleet_server *s, const floa
 	w.shift = fabs(now - normal) / spread;
 	if (!(w.shift >= ONSET_FAR))
 		return;
-	before = rows_alike(v, first, first / LONGEST < n ? first : LONGEST * n, (now + normal) / 2, now > normal);
+	before = rows_alike(v, first, first / LONGEST < n ? first : LONGEST * n, n / GAP_PART > GAP ? n / GAP_PART : GAP, (now + normal) / 2, now);
 	w.from = before ? s->time[first - before] : o->q->window.from;
 	add_witness(o, &w);
+}
+
+/* The usual time without the rows that the window may grow by, of which a trouble would widen the spread until it is none; with them
+ * where they are most of it. */
+static int rows_to_judge(const struct fleet_question *q, const struct fleet_server *s, uint32_t first, uint32_t n, struct fleet_baseline_rows *ret)
+{
+	_cleanup_free_ struct fleet_span *left_out = calloc(q->n_left_out + 1, sizeof(*left_out));
+	uint32_t most = first / LONGEST < n ? first : LONGEST * n;
+	struct fleet_question again = *q;
+	int r = left_out ? fleet_baseline_rows(s, q, n, ret) : -ENOMEM;
+
+	if (r < 0 || ret->n < 2 * most + ROWS_MIN)
+		return r;
+	VEC_FREE(ret->ranges);
+	if (q->n_left_out)
+		memcpy(left_out, q->left_out, q->n_left_out * sizeof(*left_out));
+	left_out[again.n_left_out++] = (struct fleet_span){s->time[first - most], s->time[first]};
+	again.left_out = left_out;
+	return fleet_baseline_rows(s, &again, n, ret);
 }
 
 static int one_server(void *data, size_t server)
@@ -125,7 +152,7 @@ static int one_server(void *data, size_t server)
 
 	if (!n)
 		return 0;
-	r = fleet_baseline_rows(s, o->q, n, &usual);
+	r = rows_to_judge(o->q, s, first, n, &usual);
 	if (r < 0)
 		return r;
 	for (size_t c = 0; c < o->q->fleet->counters.n; c++)

@@ -112,6 +112,30 @@ static void rows_beyond_half_of_the_way_belong_to_the_trouble(void **state)
 	release(f);
 }
 
+/* Rows of a trouble may look usual for a while, and those before a late window widen what is usual. */
+static void a_late_window_grows_back_over_what_hides_the_trouble(void **state)
+{
+	for (unsigned hidden = 0; hidden < 2; hidden++) {
+		struct intake *in = intake_new();
+		int server = intake_server(in, "a"), counter = intake_counter(in, "queue", NULL);
+		struct fleet_question q;
+		struct fleet_span grown;
+		struct fleet *f;
+
+		for (unsigned t = 0; t < ROWS; t++) {
+			bool usual = t < BEGIN || (hidden && t >= BEGIN + 10 && t < BEGIN + 13);
+
+			assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE, 100 + wobble(3, t) + (usual ? 0 : hidden ? 20 : 2.6)), 0);
+		}
+		f = finish(in);
+		q = about(f, BEGIN + (hidden ? 20 : 30), "a", "queue");
+		assert_int_equal(fleet_window_grow(&q, false, &grown), 0);
+		assert_in_range((unsigned)(grown.from / MINUTE), BEGIN - 1, BEGIN + 1);
+		release(f);
+	}
+	(void)state;
+}
+
 /* Of a window too long to be calibrated the end counts as well: what comes on slowly begins with nothing. */
 static void the_end_of_a_long_window_raises_the_alarm(void **state)
 {
@@ -399,7 +423,8 @@ static void a_counter_on_the_other_side_of_normal_explains_less(void **state)
 RUN_TESTS(cmocka_unit_test(rows_beyond_half_of_the_way_belong_to_the_trouble), cmocka_unit_test(a_counter_on_the_other_side_of_normal_explains_less), cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
 	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does),
 	  cmocka_unit_test(without_windows_to_compare_servers_are_listed_without_p),
-	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(the_end_of_a_long_window_raises_the_alarm),
+	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(a_late_window_grows_back_over_what_hides_the_trouble),
+	  cmocka_unit_test(the_end_of_a_long_window_raises_the_alarm),
 	  cmocka_unit_test(a_step_shortly_before_the_window_is_its_jump), cmocka_unit_test(few_rows_tell_of_no_lag),
 	  cmocka_unit_test(many_rows_tell_who_led), cmocka_unit_test(another_statistic_of_the_symptom_explains_nothing),
 	  cmocka_unit_test(two_counters_of_a_server_say_more_than_one))
