@@ -26,7 +26,7 @@
 #define TAIL_EXCEEDED	5
 #define P_LEAST		1e-6 /* no fit to some dozens of windows can tell less */
 #define WINDOWS_WANTED	25
-#define PARTS		3 /* of a window that is too long */
+#define PARTS		2 /* of a window that is too long */
 #define WINDOWS_MIN	10 /* of the usual time: with fewer no rate of false alarms can be told, and no p is given */
 
 struct server_scores {
@@ -271,7 +271,7 @@ static int take_higher(struct fleet_findings *ret, const struct fleet_findings *
 	return 0;
 }
 
-/* The window's beginning, middle and end: a fault may come on slowly. p is that of the highest of so many parts (Sidak). */
+/* The window's beginning and its end: a fault may come on slowly. p is that of the highest of so many parts (Sidak). */
 static int judge_parts(struct fleet_question *q, int64_t length, struct fleet_findings *ret)
 {
 	struct fleet_span whole = q->window;
@@ -308,7 +308,7 @@ static int run(const struct fleet_question *asked, struct fleet_findings *ret)
 	part = shorten(q, left_out);
 	ret->shortened = part > 0;
 	if (ret->shortened)
-		ret->remark = "the window is long: its beginning, middle and end are judged, each as long as a twenty-fifth of the data";
+		ret->remark = "the window is long: its beginning and its end are judged, each as long as a twenty-fifth of the data";
 	r = part ? judge_parts(q, part, ret) : judge_window(q, ret);
 	if (r == 0)
 		r = find_q(ret);
