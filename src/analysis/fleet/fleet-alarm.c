@@ -254,7 +254,7 @@ static int judge_window(const struct fleet_question *q, struct fleet_findings *r
 	return r;
 }
 
-/* Of each server the part with the highest score. */
+/* Keeps each server's part with the highest score. */
 static int take_higher(struct fleet_findings *ret, const struct fleet_findings *part)
 {
 	for (size_t i = 0; i < part->list.n; i++) {

@@ -11,7 +11,7 @@
 #include "base/system/parallel.h"
 
 #define LONGEST	  2   /* times the window's rows that it may grow by */
-#define GAP	  2   /* rows that may look usual within a trouble */
+#define GAP	  2   /* rows that may look normal within an incident */
 #define GAP_PART  8   /* part of the window's rows that may */
 #define SAMPLED	  256 /* values of a series that tell its level: a tenth of a standard deviation is close enough */
 #define ROWS_MIN  8   /* of the usual time */
@@ -66,7 +66,7 @@ static double select_kth(const float *values, size_t n, size_t k)
 }
 
 /* How many of the rows before `first` belong to the window's level: as many as have the largest sum of how far they lie beyond the middle,
- * each counting `half` at most. Noise with a memory crosses the middle for some rows: the search ends where it has looked usual for as
+ * each counting `half` at most. Noise with a memory crosses the middle for some rows: the search ends where it has looked normal for as
  * long as GAP rows, or an eighth of the window, on balance. */
 static uint32_t rows_alike(const float *v, uint32_t first, uint32_t most, uint32_t gap, double middle, double now)
 {
@@ -123,7 +123,7 @@ static void ask_series(struct onset *o, const struct fleet_server *s, const floa
 	add_witness(o, &w);
 }
 
-/* The usual time without the rows that the window may grow by, of which a trouble would widen the spread until it is none; with them
+/* The baseline without the rows that the window may grow by: an incident in them widens the spread until it is none itself. They stay
  * where they are most of it. */
 static int rows_to_judge(const struct fleet_question *q, const struct fleet_server *s, uint32_t first, uint32_t n, struct fleet_baseline_rows *ret)
 {

@@ -112,7 +112,7 @@ static void rows_beyond_half_of_the_way_belong_to_the_trouble(void **state)
 	release(f);
 }
 
-/* Rows of a trouble may look usual for a while, and those before a late window widen what is usual. */
+/* Rows of an incident may look normal for a while, and those before a late window widen the baseline's spread. */
 static void a_late_window_grows_back_over_what_hides_the_trouble(void **state)
 {
 	for (unsigned hidden = 0; hidden < 2; hidden++) {
@@ -123,9 +123,9 @@ static void a_late_window_grows_back_over_what_hides_the_trouble(void **state)
 		struct fleet *f;
 
 		for (unsigned t = 0; t < ROWS; t++) {
-			bool usual = t < BEGIN || (hidden && t >= BEGIN + 10 && t < BEGIN + 13);
+			bool normal = t < BEGIN || (hidden && t >= BEGIN + 10 && t < BEGIN + 13);
 
-			assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE, 100 + wobble(3, t) + (usual ? 0 : hidden ? 20 : 2.6)), 0);
+			assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE, 100 + wobble(3, t) + (normal ? 0 : hidden ? 20 : 2.6)), 0);
 		}
 		f = finish(in);
 		q = about(f, BEGIN + (hidden ? 20 : 30), "a", "queue");
@@ -136,7 +136,7 @@ static void a_late_window_grows_back_over_what_hides_the_trouble(void **state)
 	(void)state;
 }
 
-/* Of a window too long to be calibrated the end counts as well: what comes on slowly begins with nothing. */
+/* The end of a window too long to be calibrated counts as well: a ramp begins with nothing. */
 static void the_end_of_a_long_window_raises_the_alarm(void **state)
 {
 	struct intake *in = intake_new();
@@ -158,7 +158,7 @@ static void the_end_of_a_long_window_raises_the_alarm(void **state)
 	release(f);
 }
 
-/* A window that begins two rows late has the step that began the trouble. */
+/* A window that begins two rows late has the step that began the incident. */
 static void a_step_shortly_before_the_window_is_its_jump(void **state)
 {
 	struct intake *in = intake_new();
