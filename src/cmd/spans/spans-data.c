@@ -319,6 +319,10 @@ int spans_forest_of(struct common *common, const struct spans_query *q, size_t n
 	if (r == 0 && !ret->tally.requests && q->input.trace && n) {
 		log_error("trace %s is not in the data", q->input.trace);
 		r = -ENODATA;
+	} else if (r == 0 && !ret->tally.spans) {
+		log_error("no request: no span could be read");
+		span_tally_text(ret, stdout);
+		r = -ENODATA;
 	} else if (r == 0 && !ret->tally.requests) {
 		log_error("no whole request: %" PRIu64 " spans read, none of them a root; if traces are spread over files, give all of them; if "
 			  "requests begin elsewhere (an ingress, a browser), use --root topmost", ret->tally.spans);
