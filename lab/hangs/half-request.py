@@ -25,7 +25,7 @@ server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 server.sendall(b"GET / HT")
 time.sleep(1000)
 """
-PORT = 18171
+PORT = 18174
 
 
 def prepare(stage):

@@ -1,5 +1,6 @@
 """A log daemon is stopped: each logger(1) waits until there is room in its socket."""
 import signal
+import socket
 
 NEEDS = ("logger",)
 VICTIM = "logger"  # the client starts one for each request
@@ -22,7 +23,14 @@ def prepare(stage):
 
 
 def inject(stage):
-    return [stage.signal("syslog-like", signal.SIGSTOP)]
+    stopped = stage.signal("syslog-like", signal.SIGSTOP)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler:  # its queue has room for a few seconds of lines
+        filler.setblocking(False)
+        try:
+            while True:
+                filler.sendto(b"line", str(stage.folder / "syslog"))
+        except BlockingIOError:
+            return [stopped]
 
 
 def release(stage):

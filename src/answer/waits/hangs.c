@@ -20,8 +20,10 @@
 #define BASELINE_LEAST (30 * NS_PER_SEC) /* of less nothing is normal */
 #define EXCESS	       5e8		 /* ns/s: half a thread */
 #define LOCKS_PATIENCE 50		 /* ms: on a calm machine it takes 10 */
+#define LOCKS_PATIENCE_MOST 3000	 /* of an answer that need not be in time */
 #define LOCK_FILE_NEW	    (20 * NS_PER_SEC) /* made about when its sleeps changed, which new_sleepers_find() sees for ten seconds */
 #define LOCK_FILES_PATIENCE (100 * NS_PER_MS) /* for all of them */
+#define LOCK_FILES_PATIENCE_MOST (3 * NS_PER_SEC)
 #define RETRY_MOST     (1100 * NS_PER_MS) /* sqliteDefaultBusyCallback() sleeps for 100 ms at most, where there is no usleep() for a second */
 #define OUTWEIGHS      2  /* times what is waited for a shortage */
 #define BRIEF_OLDEST   (600 * NS_PER_SEC) /* who is older has a past of its own */
@@ -395,7 +397,7 @@ static int add_lock_file(const struct dataset *d, const struct hang_question *q,
 
 static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct answer *a)
 {
-	const int64_t until = clock_monotonic() + LOCK_FILES_PATIENCE;
+	const int64_t until = clock_monotonic() + (q->patient ? LOCK_FILES_PATIENCE_MOST : LOCK_FILES_PATIENCE);
 	struct new_sleepers sleepers = {};
 	int r = q->trace && q->proc_root ? new_sleepers_find(q->trace, &sleepers) : 0;
 	int64_t left;
@@ -486,7 +488,7 @@ static void sort(struct answer *a, int (*compare)(const void *, const void *))
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
 {
 	_cleanup_(peer_requests_free) struct peer_requests requests = {};
-	_cleanup_(file_locks_free) struct file_locks locks = {.proc_root = q->proc_root, .patience = LOCKS_PATIENCE};
+	_cleanup_(file_locks_free) struct file_locks locks = {.proc_root = q->proc_root, .patience = q->patient ? LOCKS_PATIENCE_MOST : LOCKS_PATIENCE};
 	_cleanup_(waiting_free) struct waiting waiting = {};
 	int r = q->trace ? peer_requests_find(q->trace, &requests) ?: find_waiting(q->trace, &waiting) : 0;
 
@@ -506,6 +508,12 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	return r;
 }
 
+/* It has asked another machine itself, which does not answer, or the network loses what is sent: no program here is to blame. */
+static bool ends_elsewhere(const struct hang *h)
+{
+	return h->chain.links.n == 1 && h->chain.links.v[0].kind == CHAIN_REMOTE && h->chain.links.v[0].unanswered;
+}
+
 bool hang_is_explained(const struct hang *h)
 {
 	static const bool is_end[CHAIN_KINDS] = {
@@ -515,12 +523,12 @@ bool hang_is_explained(const struct hang *h)
 	}; /* of the others it is not known who is behind them */
 	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
 
-	return h->chain.cycle || (last && is_end[last->kind]);
+	return h->chain.cycle || ends_elsewhere(h) || (last && is_end[last->kind]);
 }
 
 const struct subject *hang_culprit(const struct dataset *d, const struct hang *h)
 {
-	return hang_is_explained(h) ? subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid) : NULL;
+	return hang_is_explained(h) && !ends_elsewhere(h) ? subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid) : NULL;
 }
 
 /* Who waits for a child waits for what that waits for. */
@@ -619,9 +627,14 @@ static int put_first(const struct dataset *d, struct ranking *r, const struct su
 
 	while (r->suspects.n)
 		suspect_free(&r->suspects.v[--r->suspects.n]);
-	if (VEC_PUSH(r->suspects, top) < 0 || put_victim(r, 0, h->victim, &top) < 0 || put_victim(r, 1, starter_of(d, h), &top) < 0)
+	if ((culprit && VEC_PUSH(r->suspects, top) < 0) || put_victim(r, 0, h->victim, &top) < 0 || put_victim(r, 1, starter_of(d, h), &top) < 0)
 		return -ENOMEM;
 	return 1;
+}
+
+bool hang_can_be_answer(const struct dataset *d, const struct hang *h)
+{
+	return hang_culprit(d, h) || ends_elsewhere(h);
 }
 
 int hangs_become_answer(const struct dataset *d, struct answer *a)
@@ -629,9 +642,10 @@ int hangs_become_answer(const struct dataset *d, struct answer *a)
 	const struct hang *h = a->hangs.n ? &a->hangs.v[0] : NULL;
 	const struct subject *culprit = h ? hang_culprit(d, h) : NULL;
 
-	if (!culprit || culprit == h->victim)
+	if (!h || culprit == h->victim || !(culprit || ends_elsewhere(h)))
 		return 0;
-	a->slow = a->culprit_is_named = a->hang_is_told = true;
+	a->slow = a->hang_is_told = true;
+	a->culprit_is_named = culprit;
 	a->slow_since = h->since;
 	a->slow_until = 0;
 	a->bottleneck = bottleneck_of(h);

@@ -21,18 +21,21 @@ struct hang_question {
 	const struct trace *trace; /* what threads do at its end, of which the counters may not know yet; NULL = none */
 	const char *proc_root;	   /* NULL = the processes may be gone */
 	const struct viewer *viewer;
+	bool patient; /* a whole answer is worth more than one in time */
 };
 
 /* Appends to a->hangs, the longest chain first. 0 or -ENOMEM. */
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a);
-/* Does its chain end at another program, which does something else than wait for work? */
+/* Does its chain end at another program, which does something else than wait for work, or at another machine that does not answer? */
 bool hang_is_explained(const struct hang *h);
 /* Does it say more than a shortage for which programs wait that share of the time? A program that stands still does, where less than half of that
  * is waited, and where who is at the end of its chain neither runs nor waits for the disk, which a shortage would explain. */
 bool hang_outweighs(const struct hang *h, double pressure);
 /* The process at the end of its chain; NULL = none, or one that is not recorded. */
 const struct subject *hang_culprit(const struct dataset *d, const struct hang *h);
-/* The first explained hang becomes what the answer says. True if there is one. -ENOMEM. */
+/* Is it known who is at the end of its chain, or that it is another machine? */
+bool hang_can_be_answer(const struct dataset *d, const struct hang *h);
+/* The first hang becomes what the answer says, if it can: without a suspect where another machine is waited for. True if it has. -ENOMEM. */
 int hangs_become_answer(const struct dataset *d, struct answer *a);
 /* In one sentence: who waits, for how long, for what, and who is at the end. The caller frees; NULL without memory. */
 char *hang_words(const struct dataset *d, const struct hang *h, int64_t at);

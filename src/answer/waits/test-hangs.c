@@ -19,7 +19,7 @@
 
 static void ask_live(struct story *st, const char *live_root)
 {
-	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marked = true, .live_root = live_root};
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marked = true, .live_root = live_root, .patient = true};
 
 	assert_int_equal(why_answer(&st->d, &request, &st->answer), 0);
 }
@@ -272,7 +272,7 @@ static void poll_for_an_answer(bool asks, size_t hangs)
 	_cleanup_(trace_clear) struct trace t = {};
 	struct answer a = {};
 	const struct viewer root = {};
-	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root, .patient = true};
 	struct subject *victim;
 	pid_t client, server;
 	struct story st;
@@ -424,7 +424,7 @@ static void brief_waiter(uint32_t life, unsigned uncounted, uint32_t parent, siz
 {
 	_cleanup_(trace_clear) struct trace t = {};
 	const struct viewer root = {};
-	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root, .patient = true};
 	struct entity_info group = {.id = 5000, .kind = ENTITY_SHORT_LIVED, .name = (char *)"client", .parent = parent,
 				    .present = FEATURE_BIT(FEATURE_CHILDREN_SHORT)};
 	struct answer a = {};
@@ -760,7 +760,7 @@ static size_t hangs_at_age(const struct retry_play *p, int64_t age)
 	_cleanup_(trace_clear) struct trace t = {};
 	struct answer a = {};
 	const struct viewer root = {};
-	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root, .patient = true};
 	const struct subject *seeker, *holder;
 	struct story st;
 	size_t n;
@@ -854,7 +854,36 @@ static void a_script_whose_child_computes_does_not_hang(void **state)
 	script_with_child("compiler", true);
 }
 
-RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_always_waits_does_not_hang),
+/* Its chain is one link: what another machine does is not known. */
+static void who_waits_for_another_machine_alone_is_told_of(void **state)
+{
+	struct hang h = {.kind = FEATURE_WAIT_NETWORK, .now = NS_PER_SEC};
+	struct chain_link link = {.kind = CHAIN_REMOTE, .words = strdup("waits for an answer over TCP from 192.0.2.7:80")};
+	struct answer a = {};
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	h.victim = add(&st, "/bin/client", 0, TICKS - 1, 0);
+	link.pid = h.victim->info.pid;
+	assert_int_equal(VEC_PUSH(h.chain.links, link), 0);
+	assert_int_equal(VEC_PUSH(a.hangs, h), 0);
+	assert_false(hang_can_be_answer(&st.d, &a.hangs.v[0]));
+	a.hangs.v[0].chain.links.v[0].unanswered = true;
+	assert_true(hang_can_be_answer(&st.d, &a.hangs.v[0]));
+	assert_true(hang_outweighs(&a.hangs.v[0], 0.1));
+	assert_int_equal(hangs_become_answer(&st.d, &a), 1);
+	assert_true(a.slow && a.hang_is_told);
+	assert_false(a.culprit_is_named);
+	assert_int_equal(a.bottleneck, BOTTLENECK_REMOTE);
+	assert_int_equal(a.ranking.suspects.n, 0);
+	assert_int_equal(a.ranking.victims.n, 1);
+	assert_ptr_equal(a.ranking.victims.v[0].subject, h.victim);
+	answer_free(&a);
+	end(&st);
+}
+
+RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
 	  cmocka_unit_test(a_request_that_lies_unread_is_a_hang),

@@ -406,13 +406,13 @@ static int tell_shortage(struct answer *a)
 static int look_for_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, const bool *excluded, bool pressed,
 			  struct answer *a)
 {
-	struct hang_question q = {at, excluded, request->trace, request->live_root, &request->viewer};
+	struct hang_question q = {at, excluded, request->trace, request->live_root, &request->viewer, request->patient};
 	_cleanup_free_ char *words = NULL;
 	int r = hangs_find(d, &q, a); /* a hang has a baseline of its own */
 
 	if (r < 0 || !a->hangs.n)
 		return r;
-	if (hang_culprit(d, &a->hangs.v[0]) && (!pressed || gives_way_to_hang(d, a)))
+	if (hang_can_be_answer(d, &a->hangs.v[0]) && (!pressed || gives_way_to_hang(d, a)))
 		r = tell_shortage(a) ?: hangs_become_answer(d, a);
 	if (r == 0 && !a->hang_is_told && a->slow && hang_is_explained(&a->hangs.v[0])) {
 		words = hang_words(d, &a->hangs.v[0], a->at);

@@ -27,6 +27,7 @@ struct why_request {
 	size_t n_marks;
 	const struct trace *trace;   /* events of the trouble; NULL = none are kept */
 	int64_t events_until;	     /* monotonic ns: later they are left out, and the answer says so; 0 = they are worth any time, or there are none */
+	bool patient;		     /* what the kernel is slow to say of locks is worth waiting for */
 	const struct causes *causes; /* the catalogue; NULL = what is built in */
 	struct facts *ret_facts;     /* what the causes were tried on; the caller frees. NULL = not wanted */
 };

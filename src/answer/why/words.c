@@ -191,9 +191,11 @@ static char *summarise(const struct dataset *d, const struct answer *a, const st
 /* The culprit is known, and what keeps it is to be seen there. */
 static char *advise_of_hang(const struct answer *a)
 {
-	uint32_t pid = a->ranking.suspects.v[0].subject->info.pid;
+	uint32_t pid = a->culprit_is_named ? a->ranking.suspects.v[0].subject->info.pid : 0;
 	char *text;
 
+	if (!pid) /* another machine's */
+		return strdup("Look at the network and at the other machine: ping, 'ss -tnoi' (retransmissions), and whyslow there.");
 	if (asprintf(&text, "'whyslow inspect %u' shows in which function it is; 'whyslow why %u' shows the waits of the one that hangs.", pid,
 		     a->hangs.v[0].victim->info.pid) < 0)
 		return NULL;

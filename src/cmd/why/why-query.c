@@ -82,6 +82,7 @@ static void find_events_of_now(const struct common *common, struct why_query *a)
 
 	if (common->from_file || common_asks_recorder(common) || !common_has_own_recorder(common))
 		return;
+	a->request.patient = a->waits;
 	a->request.events_until = a->waits ? 0 : clock_monotonic() + EVENTS_UNTIL;
 	r = common->capture ? capture_freeze(common->capture, most, false, patience, &a->trace) :
 			      capture_now(common->config.store_run_dir, most, patience, &a->trace, &error);
