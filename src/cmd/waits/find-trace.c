@@ -54,7 +54,7 @@ static int freeze_now(const struct common *common, struct trace *ret)
 {
 	_cleanup_free_ char *error = NULL;
 	int r = !common_has_own_recorder(common) ? -ENOENT :
-		common->capture ? capture_freeze(common->capture, 0, true, FREEZE_PATIENCE, ret) :
+		common->capture ? capture_freeze(common->capture, 0, 0, true, FREEZE_PATIENCE, ret) :
 				  capture_now(common->config.store_run_dir, 0, FREEZE_PATIENCE, ret, &error);
 
 	if (r == -ENOENT || r == -ECONNREFUSED)

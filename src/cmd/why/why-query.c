@@ -17,6 +17,9 @@
 #include "store/trace/trace-folder.h"
 
 #define EVENTS_MOST	150000 /* of the newest: 0.1 to 0.2 s of CPU, within the budget of a question (service-budget.h) */
+#define EVENTS_OF_CALM	400000 /* while CPUs are free: what a program normally waits for is known from half a minute of events */
+#define CALM_SPAN	(40 * NS_PER_SEC)
+#define CALM		5 /* %, CPU pressure in the last ten seconds */
 #define EVENTS_PATIENCE 150 /* ms */
 #define ALL_PATIENCE	20000 /* ms, for every event there is */
 #define MARK_PATIENCE	(2 * NS_PER_SEC) /* a full ring is copied and named within one on an idle machine */
@@ -72,11 +75,22 @@ int why_query_load_causes(struct why_query *a)
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
+/* "some avg10=0.51 avg60=..." False where the kernel does not say so. */
+static bool cpus_are_free(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/pressure/cpu", "re");
+	double percent;
+
+	return f && fscanf(f, "some avg10=%lf", &percent) == 1 && percent < CALM;
+}
+
 /* Without a flight recorder, or one that takes its time, the answer is from the counters. */
 static void find_events_of_now(const struct common *common, struct why_query *a)
 {
 	_cleanup_free_ char *error = NULL;
-	const size_t most = a->waits ? 0 : EVENTS_MOST;
+	const bool calm = !a->waits && cpus_are_free();
+	const size_t most = a->waits ? 0 : calm ? EVENTS_OF_CALM : EVENTS_MOST;
+	const uint64_t since = calm ? (uint64_t)(clock_monotonic() - CALM_SPAN) : 0;
 	const int patience = a->waits ? ALL_PATIENCE : EVENTS_PATIENCE;
 	int r;
 
@@ -84,7 +98,7 @@ static void find_events_of_now(const struct common *common, struct why_query *a)
 		return;
 	a->request.patient = a->waits;
 	a->request.events_until = a->waits ? 0 : clock_monotonic() + EVENTS_UNTIL;
-	r = common->capture ? capture_freeze(common->capture, most, false, patience, &a->trace) :
+	r = common->capture ? capture_freeze(common->capture, since, most, false, patience, &a->trace) :
 			      capture_now(common->config.store_run_dir, most, patience, &a->trace, &error);
 	if (r == 0 && trace_hide(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;

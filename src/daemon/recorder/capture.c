@@ -187,14 +187,14 @@ static int freeze(struct capture *c, uint64_t since, size_t most, struct trace *
 	return r;
 }
 
-int capture_freeze(struct capture *c, size_t most, bool named, int patience, struct trace *ret)
+int capture_freeze(struct capture *c, uint64_t since, size_t most, bool named, int patience, struct trace *ret)
 {
 	_cleanup_free_ char *error = NULL;
 
 	if (!c->inherited)
 		return capture_now(c->run_dir, most, patience, ret, &error);
 	patience /= 3; /* for who holds which file, of which the asker may do without */
-	return freeze_quietly(c, 0, most, named, patience < FILE_LOCKS_PATIENCE ? patience : FILE_LOCKS_PATIENCE, ret);
+	return freeze_quietly(c, since, most, named, patience < FILE_LOCKS_PATIENCE ? patience : FILE_LOCKS_PATIENCE, ret);
 }
 
 void capture_inherit(struct capture *c)

@@ -28,8 +28,9 @@ int capture_start(struct capture *c);
 void capture_stop(struct capture *c);
 /* In a process that was forked in between; NULL is allowed. */
 void capture_inherit(struct capture *c);
-/* There: the newest `most` events (0 = all), with the names of functions or without. As capture_now(), without a word. */
-int capture_freeze(struct capture *c, size_t most, bool named, int patience, struct trace *ret);
+/* There: the newest `most` events (0 = all) after `since` (CLOCK_MONOTONIC ns), with the names of functions or without. As capture_now(),
+ * without a word. */
+int capture_freeze(struct capture *c, uint64_t since, size_t most, bool named, int patience, struct trace *ret);
 /* At every tick: turns a full ring, and takes samples only while the machine is busy (CPUs' worth of work, as
  * recorder_busy()). NULL is allowed. */
 void capture_tick(struct capture *c, double busy);
