@@ -568,7 +568,7 @@ static void a_hang_is_told_before_who_computes_by_itself(void **state)
 }
 
 /* A hog, and a client that waits for a lock for as long. */
-static struct subject *begin_hog(struct story *st, const struct lock_play *p, int64_t normal, int64_t pressure)
+static struct subject *begin_user(struct story *st, const struct lock_play *p, int64_t use_of_cpu, int64_t normal, int64_t pressure)
 {
 	struct subject *hog, *editor;
 
@@ -577,10 +577,15 @@ static struct subject *begin_hog(struct story *st, const struct lock_play *p, in
 	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, normal * PERCENT);
 	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
 	hog = add(st, "/bin/hog", FROM, TICKS - 1, 0);
-	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, use_of_cpu * PERCENT);
 	press(st, FEATURE_PSI_CPU_SOME, normal, pressure);
 	add_waiter(st, p);
 	return hog;
+}
+
+static struct subject *begin_hog(struct story *st, const struct lock_play *p, int64_t normal, int64_t pressure)
+{
+	return begin_user(st, p, 100, normal, pressure);
 }
 
 static bool tells_of_hog(const struct story *st)
@@ -639,6 +644,25 @@ static void a_hang_is_told_before_what_is_over(void **state)
 	end_lock(&play);
 	assert_int_equal(first(&st)->subject->info.pid, play.holder);
 	end(&st);
+}
+
+/* Others wait for much, but not for who uses little. */
+static void a_hang_is_told_before_who_uses_little(void **state)
+{
+	struct lock_play play;
+	struct story little, much;
+
+	(void)state;
+	begin_lock(&play);
+	begin_user(&little, &play, 18, 2, 80);
+	ask_live(&little, "/proc");
+	begin_user(&much, &play, 90, 2, 80);
+	ask_live(&much, "/proc");
+	end_lock(&play);
+	assert_int_equal(first(&little)->subject->info.pid, play.holder);
+	assert_int_not_equal(first(&much)->subject->info.pid, play.holder);
+	end(&little);
+	end(&much);
 }
 
 /* A hog that computed until some seconds ago; others still have much to catch up with. */
@@ -891,7 +915,7 @@ RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_t
 	  cmocka_unit_test(a_process_of_a_brief_program_that_goes_on_hangs), cmocka_unit_test(presses_leave_something_to_compare_with),
 	  cmocka_unit_test(who_waits_for_a_child_waits_for_what_that_waits_for), cmocka_unit_test(a_hang_is_told_before_what_delays_no_one),
 	  cmocka_unit_test(a_hang_is_told_before_who_computes_by_itself),
-	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage),
+	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage), cmocka_unit_test(a_hang_is_told_before_who_uses_little),
 	  cmocka_unit_test(a_hang_is_told_before_what_is_over), cmocka_unit_test(a_hang_is_told_before_who_has_ended),
 	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang),
 	  cmocka_unit_test(a_script_whose_child_computes_does_not_hang))

@@ -380,6 +380,18 @@ static double added_pressure(const struct answer *a)
 	return isnan(normal) ? now : fmax(0, now - normal);
 }
 
+/* Others cannot wait for a program's use of the CPU for longer than it has one: CPUs' worth; infinite = not known, or it is not about that. */
+static double own_use(const struct suspect *s)
+{
+	size_t n;
+	const struct feature *cpu = &features_of(ENTITY_PROCESS, &n)[FEATURE_CPU_TIME];
+
+	for (size_t i = 0; s->of == BOTTLENECK_CPU && i < s->features.n; i++)
+		if (strcmp(s->features.v[i].feature->name, cpu->name) == 0)
+			return s->features.v[i].observed / 1e9;
+	return INFINITY;
+}
+
 /* What the answer is about is over, is a wait itself, delays no one measurably, or less than the hang that goes on: then that says more. */
 static bool gives_way_to_hang(const struct dataset *d, const struct answer *a)
 {
@@ -387,7 +399,8 @@ static bool gives_way_to_hang(const struct dataset *d, const struct answer *a)
 	bool alone = a->bottleneck == BOTTLENECK_SELF;
 	bool waits = top && (top->of == BOTTLENECK_REMOTE || top->of == BOTTLENECK_PEER || top->of == BOTTLENECK_LOCK);
 
-	return !a->culprit_is_named || a->slow_until || !a->slow_since || facts_ended(d, top, a->at) || waits || alone || hang_outweighs(&a->hangs.v[0], added_pressure(a));
+	return !a->culprit_is_named || a->slow_until || !a->slow_since || facts_ended(d, top, a->at) || waits || alone ||
+	       hang_outweighs(&a->hangs.v[0], fmin(added_pressure(a), own_use(top)));
 }
 
 /* The shortage that gives way to a hang is worth a remark, too. */
