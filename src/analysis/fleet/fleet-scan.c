@@ -28,6 +28,10 @@ struct scan_plan {
 	uint32_t n;	      /* rows of the plan */
 	int64_t *time;	      /* of them */
 	int64_t gap;	      /* ns: rows farther apart do not belong together */
+	bool even;	      /* no rows lie farther apart */
+	int slots;	      /* of a day, to tell its cycle; 0 = the days are too few */
+	uint32_t *by_slot;    /* the rows, slot after slot; those of one from slot_begin[slot] on */
+	uint32_t slot_begin[SLOTS_MOST + 1];
 	VEC(struct row_range) list; /* in rows of the plan, short ones first */
 	VEC(struct scan_group) groups;
 };
@@ -44,7 +48,9 @@ struct scan_room {
 static void plan_free(struct scan_plan *p)
 {
 	free(p->time);
+	free(p->by_slot);
 	p->time = NULL;
+	p->by_slot = NULL;
 	VEC_FREE(p->list);
 	VEC_FREE(p->groups);
 }
@@ -52,7 +58,52 @@ static void plan_free(struct scan_plan *p)
 /* Whether rows [first, first + n) follow each other without a gap. */
 static bool contiguous(const struct scan_plan *p, uint32_t first, uint32_t n)
 {
-	return first + n <= p->n && p->time[first + n - 1] - p->time[first] <= (int64_t)(n - 1) * p->gap / GAP + p->gap;
+	return p->even ? first + n <= p->n : first + n <= p->n && p->time[first + n - 1] - p->time[first] <= (int64_t)(n - 1) * p->gap / GAP + p->gap;
+}
+
+/* Whether contiguous() holds for all rows: none strays from even steps by more than it allows. */
+static bool all_contiguous(const struct scan_plan *p)
+{
+	int64_t least = 0, most = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		int64_t strays = p->time[i] - p->time[0] - (int64_t)i * p->gap / GAP;
+
+		least = strays < least ? strays : least;
+		most = strays > most ? strays : most;
+	}
+	return most - least < p->gap; /* not "<=": divisions round */
+}
+
+static int slot_of(const struct scan_plan *p, uint32_t row)
+{
+	return (int)((p->time[row] % DAY + DAY) % DAY * p->slots / DAY);
+}
+
+/* Which rows are of one time of the day. 0 or -ENOMEM. */
+static int divide_days(struct scan_plan *p)
+{
+	int64_t extent = p->time[p->n - 1] - p->time[0];
+	double per_day = (double)p->n * (double)DAY / fmax(1, (double)extent);
+	uint32_t at[SLOTS_MOST];
+
+	p->slots = per_day < SLOTS_MOST ? (int)per_day : SLOTS_MOST;
+	if (extent < DAYS_LEAST * DAY || p->slots < SLOTS_LEAST) {
+		p->slots = 0;
+		return 0;
+	}
+	p->by_slot = malloc(p->n * sizeof(*p->by_slot));
+	if (!p->by_slot)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->n; i++)
+		p->slot_begin[slot_of(p, i) + 1]++;
+	for (int slot = 0; slot < p->slots; slot++) {
+		at[slot] = p->slot_begin[slot];
+		p->slot_begin[slot + 1] += p->slot_begin[slot];
+	}
+	for (uint32_t i = 0; i < p->n; i++)
+		p->by_slot[at[slot_of(p, i)]++] = i;
+	return 0;
 }
 
 static int add_group(struct scan_plan *p, uint32_t rows)
@@ -79,11 +130,13 @@ static int make_plan(const struct fleet *f, size_t server, struct scan_plan *ret
 	p.gap = GAP * (f->interval > 0 ? f->interval : 1) * p.each;
 	if (p.n < 2 * SCAN_LEAST)
 		return -ENODATA;
-	p.time = malloc(p.n * sizeof(*p.time));
+	p.time = calloc(p.n, sizeof(*p.time));
 	if (!p.time)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p.n; i++)
 		p.time[i] = s->time[i * p.each];
+	p.even = all_contiguous(&p);
+	r = divide_days(&p);
 	for (uint32_t rows = SCAN_LEAST; rows <= p.n / LONGEST && r == 0; rows += rows / 4 ? rows / 4 : 1)
 		r = add_group(&p, rows);
 	if (r < 0)
@@ -154,24 +207,23 @@ static struct level find_level(const float *v, size_t n, struct select_room *sel
 /* Takes out of the series what its days have in common at each time of the day, where that leaves less. */
 static void without_cycle(const struct scan_plan *p, struct scan_room *room, struct level *level)
 {
-	float *v = room->v, *rest = room->sorted, *of_slot = room->sorted + p->n, profile[SLOTS_MOST];
-	int64_t extent = p->time[p->n - 1] - p->time[0];
-	double per_day = (double)p->n * (double)DAY / fmax(1, (double)extent);
-	int slots = per_day < SLOTS_MOST ? (int)per_day : SLOTS_MOST;
+	float *v = room->v, *rest = room->sorted, *of_slot = room->sorted + p->n;
 	struct level left;
 
-	if (extent < DAYS_LEAST * DAY || slots < SLOTS_LEAST)
+	if (!p->slots)
 		return;
-	for (int slot = 0; slot < slots; slot++) {
+	for (int slot = 0; slot < p->slots; slot++) {
+		const uint32_t *rows = p->by_slot + p->slot_begin[slot], *end = p->by_slot + p->slot_begin[slot + 1];
+		float common;
 		size_t n = 0;
 
-		for (uint32_t i = 0; i < p->n; i++)
-			if (!isnan(v[i]) && (int)((p->time[i] % DAY + DAY) % DAY * slots / DAY) == slot)
-				of_slot[n++] = v[i];
-		profile[slot] = n ? columns_select(of_slot, n, n / 2) : (float)level->median;
+		for (const uint32_t *row = rows; row < end; row++)
+			if (!isnan(v[*row]))
+				of_slot[n++] = v[*row];
+		common = n ? columns_select(of_slot, n, n / 2) : (float)level->median;
+		for (const uint32_t *row = rows; row < end; row++)
+			rest[*row] = v[*row] - common + (float)level->median;
 	}
-	for (uint32_t i = 0; i < p->n; i++)
-		rest[i] = v[i] - profile[(p->time[i] % DAY + DAY) % DAY * slots / DAY] + (float)level->median;
 	left = find_level(rest, p->n, &room->select);
 	if (left.spread > LESS * level->spread)
 		return;
@@ -235,11 +287,16 @@ static struct wander find_wander(const struct scan_plan *p, struct scan_room *ro
 			       (double)columns_select(away, n_away, n_away / 2) / 0.6745};
 }
 
-static double usual_distance(const struct scan_plan *p, struct scan_room *room, const double *sums, uint32_t rows, const struct level *level)
+/* Rows from which on means of a length wander as far as means of this one do. */
+static uint32_t measured_rows(const struct scan_plan *p)
 {
-	uint32_t longest = p->n / MEASURED > SCAN_LEAST ? p->n / MEASURED : SCAN_LEAST;
-	struct wander w = find_wander(p, room, sums, rows < longest ? rows : longest);
-	bool by_steps = rows >= longest && rows * p->gap / GAP < SCAN_CYCLE;
+	return p->n / MEASURED > SCAN_LEAST ? p->n / MEASURED : SCAN_LEAST;
+}
+
+/* w: of means of so many rows, or of measured_rows(). */
+static double usual_distance(const struct scan_plan *p, struct wander w, uint32_t rows, const struct level *level)
+{
+	bool by_steps = rows >= measured_rows(p) && rows * p->gap / GAP < SCAN_CYCLE;
 	double usual = isnan(w.step) ? level->spread : by_steps ? w.step : fmax(w.step, w.away);
 
 	return fmax(usual, fmax(USUAL_FLOOR * fabs(level->median), 1e-12));
@@ -248,6 +305,9 @@ static double usual_distance(const struct scan_plan *p, struct scan_room *room, 
 /* Fills z[0 .. p->list.n): 0 where an interval has too few values. v: the server's column. 0, -ENODATA (no values), -ENOMEM. */
 static int scan_series(const struct scan_plan *p, const float *v, struct scan_room *room, float *z)
 {
+	uint32_t longest = measured_rows(p);
+	const double *last = NULL; /* the sums of which `w` is, of means of `longest` rows */
+	struct wander w = {};
 	struct level level;
 
 	if (make_room(room, p->n) < 0)
@@ -264,7 +324,12 @@ static int scan_series(const struct scan_plan *p, const float *v, struct scan_ro
 	for (size_t g = 0; g < p->groups.n; g++) {
 		const struct scan_group *group = &p->groups.v[g];
 		const double *sums = group->rows < SMOOTH_BELOW ? room->smooth_sums : room->sums;
-		double usual = usual_distance(p, room, sums, group->rows, &level);
+		double usual;
+
+		if (group->rows < longest || last != sums)
+			w = find_wander(p, room, sums, group->rows < longest ? group->rows : longest);
+		last = group->rows < longest ? NULL : sums;
+		usual = usual_distance(p, w, group->rows, &level);
 
 		for (size_t i = group->begin; i < group->end; i++) {
 			double mean = mean_of(room, sums, p->list.v[i].first, group->rows);
@@ -317,24 +382,26 @@ static struct row_range find_edges(const struct scan_plan *p, struct scan_room *
 
 struct joint {
 	float (*top)[TOGETHER]; /* by interval: the highest |z| */
+	int *farthest;		/* by interval: the counter that has the highest */
 	float *z, *combined, *sorted;
 };
 
 static int joint_open(struct joint *j, size_t n)
 {
-	*j = (struct joint){calloc(n + 1, sizeof(*j->top)), malloc((n + 1) * sizeof(float)), malloc((n + 1) * sizeof(float)), malloc((n + 1) * sizeof(float))};
-	return j->top && j->z && j->combined && j->sorted ? 0 : -ENOMEM;
+	*j = (struct joint){calloc(n + 1, sizeof(*j->top)), malloc((n + 1) * sizeof(int)), malloc((n + 1) * sizeof(float)), malloc((n + 1) * sizeof(float)), malloc((n + 1) * sizeof(float))};
+	return j->top && j->farthest && j->z && j->combined && j->sorted ? 0 : -ENOMEM;
 }
 
 static void joint_close(struct joint *j)
 {
 	free(j->top);
+	free(j->farthest);
 	free(j->z);
 	free(j->combined);
 	free(j->sorted);
 }
 
-static void joint_add(struct joint *j, size_t n)
+static void joint_add(struct joint *j, size_t n, size_t counter)
 {
 	for (size_t i = 0; i < n; i++) {
 		float z = fabsf(j->z[i]);
@@ -345,6 +412,7 @@ static void joint_add(struct joint *j, size_t n)
 		for (; at > 0 && j->top[i][at - 1] < z; at--)
 			j->top[i][at] = j->top[i][at - 1];
 		j->top[i][at] = z;
+		j->farthest[i] = at ? j->farthest[i] : (int)counter;
 	}
 }
 
@@ -383,26 +451,19 @@ static bool wanted(const struct fleet_server *s, const bool *skip, size_t counte
 	return s->column[counter] && !(skip && skip[counter]);
 }
 
-/* Adds up all counters, or (interval given) finds the one that lies farthest there. Its index, or -ENODATA, -ENOMEM. */
+/* Adds up all counters. 0 or -ENOMEM. */
 static int scan_counters(const struct scan_plan *p, const struct fleet_server *s, size_t counters, const bool *skip, struct joint *j,
-			 struct scan_room *room, const size_t *stretch)
+			 struct scan_room *room)
 {
-	int farthest = -ENODATA;
-	float most = 0;
-
 	for (size_t c = 0; c < counters; c++) {
 		int r = wanted(s, skip, c) ? scan_series(p, s->column[c], room, j->z) : -ENODATA;
 
 		if (r == -ENOMEM)
 			return r;
-		if (r == 0 && !stretch)
-			joint_add(j, p->list.n);
-		if (r == 0 && stretch && fabsf(j->z[*stretch]) > most) {
-			most = fabsf(j->z[*stretch]);
-			farthest = (int)c;
-		}
+		if (r == 0)
+			joint_add(j, p->list.n, c);
 	}
-	return stretch ? farthest : 0;
+	return 0;
 }
 
 static int find_stretch(const struct fleet *f, size_t server, const bool *skip, const struct scan_plan *p, struct joint *j, struct scan_found *ret)
@@ -411,16 +472,14 @@ static int find_stretch(const struct fleet *f, size_t server, const bool *skip, 
 	_cleanup_(scan_room_free) struct scan_room room = {};
 	struct scan_found found;
 	size_t best;
-	int r = scan_counters(p, s, f->counters.n, skip, j, &room, NULL);
+	int r = scan_counters(p, s, f->counters.n, skip, j, &room);
 
 	if (r < 0)
 		return r;
 	found.score = joint_best(j, p->list.n, &best);
 	if (!(found.score > 0))
 		return -ENODATA;
-	found.counter = scan_counters(p, s, f->counters.n, skip, j, &room, &best);
-	if (found.counter < 0)
-		return found.counter;
+	found.counter = j->farthest[best];
 	r = scan_series(p, s->column[found.counter], &room, j->z);
 	if (r < 0)
 		return r;
@@ -482,7 +541,7 @@ static int scan_fleet(const struct scan_plan *p, const struct fleet *f, size_t s
 				continue;
 			r = scan_series(p, s->column[c], room, j->z);
 			if (r == 0)
-				joint_add(j, p->list.n);
+				joint_add(j, p->list.n, c);
 			r = r == -ENODATA ? 0 : r;
 		}
 	}
