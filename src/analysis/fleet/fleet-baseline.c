@@ -7,6 +7,8 @@
 /* A level wanders by itself more than values jump. docs/decisions/0008-one-fusion.md has what other weights gave. */
 #define SHIFT_COUNTS 0.5
 #define JUMP_COUNTS  2.0
+#define SINCE_GAP    2 /* rows that may look normal within an incident */
+#define SINCE_STEP   8 /* rows that tell a step from a cycle, which comes near before it is half as far */
 
 static int add_range(struct fleet_baseline_rows *u, uint32_t first, uint32_t end)
 {
@@ -254,13 +256,43 @@ double fleet_baseline_score(const struct fleet_baseline *u, double shift, double
 	return SHIFT_COUNTS * log1p(ratio(shift, u->shift)) + log1p(ratio(peak, u->peak)) + JUMP_COUNTS * log1p(ratio(jump, u->jump));
 }
 
-/* When it first went half as far as it went. */
+/* How far a value lies on the side to which the window went. */
+static double away(const struct fleet_baseline *u, const struct measured *m, float v)
+{
+	return ((double)v - u->median) * (m->farthest < u->median ? -1 : 1);
+}
+
+/* Whether it was near normal just before row `i`. */
+static bool comes_as_step(const struct fleet_baseline *u, const float *v, uint32_t i, const struct measured *m)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t k = i < SINCE_STEP ? 0 : i - SINCE_STEP; k < i; k++) {
+		sum += isnan(v[k]) ? 0 : away(u, m, v[k]);
+		n += !isnan(v[k]);
+	}
+	return n > SINCE_STEP / 2 && sum / n < m->peak / 4;
+}
+
+/* Where an incident began that is under way at row `first`; SINCE_GAP of its rows may look normal. `first` where no step tells. */
+static uint32_t began_before(const struct fleet_baseline *u, const float *v, uint32_t first, const struct measured *m)
+{
+	uint32_t began = first;
+
+	for (uint32_t i = first; i-- > 0 && began - i <= SINCE_GAP + 1;)
+		if (away(u, m, v[i]) >= m->peak / 2)
+			began = i;
+	return comes_as_step(u, v, began, m) ? began : first;
+}
+
+/* When it first went half as far as it went: before the window, if that begins so. */
 static int64_t find_since(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
 			  const struct measured *m)
 {
 	for (uint32_t i = first; i < first + n; i++)
 		if (fabs((double)v[i] - u->median) >= m->peak / 2)
-			return s->time[i];
+			return s->time[i == first && m->peak > 0 ? began_before(u, v, first, m) : i];
 	return 0;
 }
 
