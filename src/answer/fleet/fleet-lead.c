@@ -53,24 +53,33 @@ static void mark_called(const struct fleet_calls *calls, int server, bool *calle
 	}
 }
 
+int fleet_server_calls(const struct fleet *f, const struct fleet_calls *calls, int caller, int callee)
+{
+	_cleanup_free_ bool *called = calloc(f->servers.n + 1, sizeof(*called));
+
+	if (!called)
+		return -ENOMEM;
+	mark_called(calls, caller, called);
+	return called[callee];
+}
+
 /* Whether a server calls another candidate that does not call it back. */
 static int calls_a_candidate(const struct fleet *f, const struct fleet_calls *calls, const struct candidates *c, const struct fleet_findings *e,
 			     int symptom, int server)
 {
-	_cleanup_free_ bool *called = calloc(f->servers.n + 1, sizeof(*called)), *back = calloc(f->servers.n + 1, sizeof(*back));
+	_cleanup_free_ bool *called = calloc(f->servers.n + 1, sizeof(*called));
 
-	if (!called || !back)
+	if (!called)
 		return -ENOMEM;
 	mark_called(calls, server, called);
 	for (size_t i = 0; i < c->n; i++) {
-		int other = e->list.v[c->at[i]].server;
+		int other = e->list.v[c->at[i]].server, back;
 
 		if (other == server || !called[other] || !counts_below(f, &e->list.v[c->at[i]], symptom))
 			continue;
-		memset(back, 0, f->servers.n * sizeof(*back));
-		mark_called(calls, other, back);
-		if (!back[server])
-			return 1;
+		back = fleet_server_calls(f, calls, other, server);
+		if (back <= 0)
+			return back < 0 ? back : 1;
 	}
 	return 0;
 }
@@ -85,6 +94,27 @@ static int lead_by_calls(const struct fleet *f, const struct fleet_calls *calls,
 			return r < 0 ? r : (int)i;
 	}
 	return 0;
+}
+
+/* The place in the explanations of the callee of the lead that explains about as much and moved first, before the lead; `at` (the lead's)
+ * where there is none; -ENOMEM. */
+static int callee_that_moved_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *e, size_t at)
+{
+	_cleanup_free_ bool *called = calloc(f->servers.n + 1, sizeof(*called));
+	struct candidates c = {};
+	size_t lead = at;
+
+	if (!called)
+		return -ENOMEM;
+	find_candidates(e, LEAD_EQUAL, &c);
+	mark_called(calls, e->list.v[at].server, called);
+	for (size_t i = 0; i < c.n; i++) {
+		const struct fleet_finding *x = &e->list.v[c.at[i]];
+
+		if (called[x->server] && x->n >= LEAD_ROWS && x->since && x->since <= e->list.v[lead].since - f->interval)
+			lead = c.at[i];
+	}
+	return (int)lead;
 }
 
 static int lead_by_time(const struct fleet *f, const struct candidates *c, const struct fleet_findings *e)
@@ -127,9 +157,13 @@ int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, int 
 	if (!c.n)
 		return 0;
 	lead = by_calls ? lead_by_calls(f, calls, &c, explain, symptom) : lead_by_time(f, &c, explain);
+	if (lead >= 0 && by_calls)
+		lead = callee_that_moved_first(f, calls, explain, c.at[lead]);
+	else if (lead >= 0)
+		lead = (int)c.at[lead];
 	if (lead < 0)
 		return lead;
-	at = first_of_server(f, explain, c.at[lead]);
+	at = first_of_server(f, explain, (size_t)lead);
 	front = explain->list.v[at];
 	memmove(&explain->list.v[1], &explain->list.v[0], at * sizeof(front));
 	explain->list.v[0] = front;

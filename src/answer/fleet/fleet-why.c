@@ -231,12 +231,16 @@ static void find_chain(struct fleet_answer *a)
 		add_to_chain(a, &a->explain.list.v[i]);
 }
 
-/* What began later is not the cause. A callee may be slow first and be seen late, but without calls only the rows can decide. */
-static bool symptom_began_first(const struct fleet_question *q, const struct fleet_calls *calls, const struct fleet_answer *a)
+/* What began later is not the cause, except that a callee may be slow first and be seen late. 0 or 1, or -ENOMEM. */
+static int symptom_began_first(const struct fleet_question *q, const struct fleet_calls *calls, const struct fleet_answer *a)
 {
 	const struct fleet_finding *x = a->explain.list.v;
+	int callee;
 
-	return !(calls && calls->list.n) && x->n >= LEAD_ROWS && a->symptom.since && x->since >= a->symptom.since + q->fleet->interval;
+	if (x->n < LEAD_ROWS || !a->symptom.since || x->since < a->symptom.since + q->fleet->interval)
+		return 0;
+	callee = calls && calls->list.n ? fleet_server_calls(q->fleet, calls, a->symptom.server, x->server) : 0;
+	return callee < 0 ? callee : !callee;
 }
 
 /* From the symptom on: who explains it, who led, and what that normally means. */
@@ -252,8 +256,12 @@ static int explain_symptom(const struct fleet_question *q, const struct causes *
 		r = fleet_find_lead(q->fleet, calls, q->counter, &a->explain);
 	if (r < 0 && r != -ENODATA)
 		return r;
-	a->began_first = r > 0 && symptom_began_first(q, calls, a);
-	a->led = r > 0 && !a->began_first;
+	a->led = r > 0;
+	r = r > 0 ? symptom_began_first(q, calls, a) : 0;
+	if (r < 0)
+		return r;
+	a->began_first = r;
+	a->led &= !a->began_first;
 	find_chain(a);
 	cause = cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH);
 	set_cause(cause, a);

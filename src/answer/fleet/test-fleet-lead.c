@@ -102,6 +102,29 @@ static void what_moved_first_leads_where_rows_can_tell(void **state)
 	fleet_free(&f);
 }
 
+/* A disk's own noise makes it explain a little less than who calls it. */
+static void a_callee_that_moved_first_leads_its_caller(void **state)
+{
+	struct fleet f = make();
+	struct fleet_calls calls = {};
+
+	(void)state;
+	add_call(&calls, (struct fleet_call){0, 1});
+	add_call(&calls, (struct fleet_call){1, 2});
+	for (int64_t began = 3; began <= 5; began += 2)
+		for (uint32_t rows = 5; rows <= 80; rows += 75) {
+			struct fleet_findings e = {};
+
+			put(&e, 1, 1.00, 5 * MINUTE, rows);
+			put(&e, 2, 0.85, began * MINUTE, rows);
+			assert_int_equal(fleet_find_lead(&f, &calls, 0, &e), 1);
+			assert_int_equal(e.list.v[0].server, rows > 5 && began < 5 ? 2 : 1);
+			fleet_findings_free(&e);
+		}
+	VEC_FREE(calls.list);
+	fleet_free(&f);
+}
+
 /* A database's disk is busy a minute before its queries take longer. */
 static void the_first_counter_of_the_server_leads(void **state)
 {
@@ -135,4 +158,4 @@ static void what_explains_little_leads_nothing(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(among_equals_the_one_without_a_candidate_below_leads),
-	  cmocka_unit_test(few_rows_accuse_a_callee_by_the_symptoms_quantity_alone), cmocka_unit_test(what_moved_first_leads_where_rows_can_tell), cmocka_unit_test(the_first_counter_of_the_server_leads), cmocka_unit_test(what_explains_little_leads_nothing))
+	  cmocka_unit_test(few_rows_accuse_a_callee_by_the_symptoms_quantity_alone), cmocka_unit_test(what_moved_first_leads_where_rows_can_tell), cmocka_unit_test(a_callee_that_moved_first_leads_its_caller), cmocka_unit_test(the_first_counter_of_the_server_leads), cmocka_unit_test(what_explains_little_leads_nothing))
