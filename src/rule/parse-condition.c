@@ -404,6 +404,8 @@ static int check_unit(struct parser *p, struct comparison *c, const struct token
 
 	if (c->of || c->z_score)
 		return !c->z_score || !*given ? 0 : parser_fail(p, t, "a z-score has no unit");
+	if (c->view && !*given) /* as the data have it */
+		return 0;
 	if (!f)
 		return !*given || strcmp(given, "%") == 0
 			       ? 0

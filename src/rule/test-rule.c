@@ -192,6 +192,7 @@ static const char *const samples[] = {
 	"min until < 1 % for 1 s report",
 	"when any \"a b\" in detail view > 120 % of quantile 0.5 and z-score of minimum X.y in time view < "
 	"-2.5 report",
+	"when any psi.memory.full in detail view > 10 for 300 s report", /* a view has the data's own unit */
 	"when average of 3 samples of u2 > 1 % or u2 > 2 % or u2 > 3 % and u1 > 4 % and u1 > 5 % capture",
 };
 

@@ -21,7 +21,7 @@ static void write_text(const char *text, struct str *out)
 static void write_value(const struct comparison *c, struct str *out)
 {
 	const char *fits, *unit = c->unit ? c->unit : "";
-	double factor = c->of || c->of_usual || c->z_score || !c->quantity.feature
+	double factor = c->of || c->of_usual || c->z_score || !c->quantity.feature || !*unit
 				? 1
 				: unit_factor(c->quantity.feature, unit, &fits);
 

@@ -23,8 +23,10 @@ static const char *unfit(const struct rule *r)
 {
 	if (r->when->kind != CONDITION_COMPARISON)
 		return "for many servers each rule checks one comparison: write one rule for each";
-	if (r->when->comparison.smoothing != SMOOTHING_NONE || r->up || r->spikes)
-		return "durations and smoothing are for live rules, not for a loaded set";
+	if (r->when->comparison.smoothing != SMOOTHING_NONE || r->spikes || r->until)
+		return "smoothing, spikes and 'until' are for live rules, not for a loaded set";
+	if (r->up && (statistics[r->when->comparison.statistic] != OF_ANY || views[r->when->comparison.view] != FLEET_DETAIL_VIEW))
+		return "'for SPAN' needs each value: 'when any COUNTER in detail view > 10 for 5min report'";
 	return NULL;
 }
 
@@ -33,10 +35,12 @@ static int add(const struct rule *r, struct fleet_thresholds *ret)
 	const struct comparison *c = &r->when->comparison;
 	struct fleet_threshold t = {.view = views[c->view], .statistic = statistics[c->statistic], .quantile = c->quantile,
 				    .z_score = c->z_score, .operator = operators[c->operator], .expected = c->value,
-				    .percent_of = c->of != STATISTIC_NONE, .of = statistics[c->of]};
+				    .percent_of = c->of != STATISTIC_NONE, .of = statistics[c->of], .lasting = r->up};
 	_cleanup_str_ struct str words = {};
 
 	condition_write(r->when, &words);
+	if (r->up)
+		str_printf(&words, " for %.15g s", (double)r->up / 1e9);
 	t.counter = strdup(c->quantity.name);
 	t.words = words.error || !words.data ? NULL : strdup(words.data);
 	if (t.counter && t.words && VEC_PUSH(ret->list, t) == 0)

@@ -274,7 +274,7 @@ static void sift_up(struct fleet_finding *v, size_t at)
 		swap(&v[at], &v[parent]);
 }
 
-/* Of all that break a rule the worst `most` stay. */
+/* The worst `most` of those that break a rule stay. */
 static int keep_worst(struct checking *c, const struct fleet_finding *x)
 {
 	size_t n = c->ret->list.n - c->first;
@@ -294,13 +294,26 @@ static int keep_worst(struct checking *c, const struct fleet_finding *x)
 	return r;
 }
 
+/* The value, or its z-score: it is compared with c->expected. */
+static double tested_value(const struct checking *c, double value)
+{
+	return !c->rule->z_score ? value : c->sd > 0 ? (value - c->mean) / c->sd : NAN;
+}
+
+static bool breaks(const struct checking *c, double value)
+{
+	double tested = tested_value(c, value);
+
+	return !isnan(tested) && holds(c->rule->operator, tested, c->expected);
+}
+
 static int test(struct checking *c, double value, int server, int64_t time, uint32_t n)
 {
 	struct fleet_finding x = fleet_finding_empty;
-	double tested = c->rule->z_score ? c->sd > 0 ? (value - c->mean) / c->sd : NAN : value;
+	double tested = tested_value(c, value);
 
 	c->ret->looked_at++;
-	if (isnan(tested) || !holds(c->rule->operator, tested, c->expected))
+	if (!breaks(c, value))
 		return 0;
 	x.server = server;
 	x.counter = c->counter;
@@ -315,18 +328,45 @@ static int test(struct checking *c, double value, int server, int64_t time, uint
 	return keep_worst(c, &x);
 }
 
+/* How many rows from `k` on break the rule together, before `end`; a missing value ends them. */
+static uint32_t rows_breaking(const struct checking *c, const float *v, uint32_t k, uint32_t end)
+{
+	uint32_t n = 0;
+
+	while (k + n < end && breaks(c, (double)v[k + n]))
+		n++;
+	return n;
+}
+
+static int check_server(struct checking *c, size_t server)
+{
+	const struct fleet_server *s = &c->f->servers.v[server];
+	const float *v = s->column[c->counter];
+	uint32_t first, rows = fleet_rows(s, c->window.from, c->window.to, &first);
+	int r = 0;
+
+	for (uint32_t k = first, n; k < first + rows && r == 0; k += n) {
+		bool brief;
+
+		n = c->rule->lasting ? rows_breaking(c, v, k, first + rows) : 0;
+		brief = n && s->time[k + n - 1] - s->time[k] < c->rule->lasting;
+		n = n ? n : 1;
+		for (uint32_t i = k; i < k + n && r == 0; i++)
+			if (brief)
+				c->ret->looked_at++;
+			else if (!isnan(v[i]))
+				r = test(c, (double)v[i], (int)server, s->time[i], 1);
+	}
+	return r;
+}
+
 static int check_detail(struct checking *c)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < c->f->servers.n && r == 0; i++) {
-		const struct fleet_server *s = &c->f->servers.v[i];
-		uint32_t first, rows = fleet_rows(s, c->window.from, c->window.to, &first);
-
-		for (uint32_t k = first; s->column[c->counter] && k < first + rows && r == 0; k++)
-			if (!isnan(s->column[c->counter][k]))
-				r = test(c, (double)s->column[c->counter][k], (int)i, s->time[k], 1);
-	}
+	for (size_t i = 0; i < c->f->servers.n && r == 0; i++)
+		if (c->f->servers.v[i].column[c->counter])
+			r = check_server(c, i);
 	return r;
 }
 

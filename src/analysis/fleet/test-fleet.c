@@ -504,6 +504,9 @@ static void thresholds_in_all_views(void **state)
 		{{.view = FLEET_TIME_VIEW, .statistic = OF_MEDIAN, .operator = IS_UNEQUAL, .expected = 3}, 2},
 		{{.view = FLEET_DETAIL_VIEW, .statistic = OF_ANY, .operator = IS_GREATER, .expected = 200, .percent_of = true, .of = OF_MEDIAN}, 3},
 		{{.view = FLEET_DETAIL_VIEW, .statistic = OF_ANY, .z_score = true, .operator = IS_GREATER, .expected = 2}, 1},
+		{{.view = FLEET_DETAIL_VIEW, .statistic = OF_ANY, .operator = IS_GREATER, .expected = 2.5, .lasting = MINUTE}, 5},
+		{{.view = FLEET_DETAIL_VIEW, .statistic = OF_ANY, .operator = IS_GREATER, .expected = 2.5, .lasting = 2 * MINUTE}, 3},
+		{{.view = FLEET_DETAIL_VIEW, .statistic = OF_ANY, .operator = IS_GREATER, .expected = 2.5, .lasting = 3 * MINUTE}, 0},
 	};
 
 	(void)state;

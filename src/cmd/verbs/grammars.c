@@ -14,7 +14,8 @@ const char trigger_grammar[] =
 const char threshold_grammar[] =
 	"RULES is a file, or the text of --rule:\n"
 	"\n"
-	"  [NAME:] when CONDITION report\n"
+	"  [NAME:] when CONDITION [for SPAN] report\n"
+	"    SPAN        every value of a server in that time, of 'any COUNTER in detail view'\n"
 	"    CONDITION   COMPARISON, with 'and', 'or', 'not' and parentheses between them\n"
 	"    COMPARISON  [z-score of] [STATISTIC] COUNTER [in VIEW] OP VALUE\n"
 	"    STATISTIC   any, every, average, median, minimum, maximum, quantile 0.95\n"
@@ -25,6 +26,7 @@ const char threshold_grammar[] =
 	"  when any Runtime.GC.PercentOfTimeInGC in detail view > 15 report\n"
 	"  when average MessageQueue.NumQueuedMsgs in time view > 5 report\n"
 	"  when any latency_ms in detail view > 120 % of median report\n"
+	"  when any latency_ms in detail view > 48 for 5min report\n"
 	"  when z-score of any latency_ms in detail view > 3 report\n"
 	"\n"
 	"or XML:\n"

@@ -17,6 +17,7 @@ struct fleet_threshold {
 	double expected;
 	bool percent_of; /* `expected` is a percentage of this statistic of all the counter's values */
 	enum threshold_statistic of;
+	int64_t lasting; /* ns that values of one server break it without a break; 0 = one is enough; OF_ANY of a detail view alone */
 	char *words; /* as it is reported in a finding */
 };
 
