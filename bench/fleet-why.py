@@ -32,10 +32,11 @@ def stamp(seconds):
 
 
 def why(data, *options):
-    """The answer, or None where there is none."""
+    """The answer, also that nothing is unusual (status 1), or None where there is none."""
     command = [whyslow, "fleet", "why", data, "--json", "--top", "0", "--incidents", os.devnull, *options]
     done = subprocess.run(command, capture_output=True, text=True)
-    return json.loads(done.stdout) if done.returncode == 0 else None
+    answer = json.loads(done.stdout) if done.returncode in (0, 1) else {}
+    return answer if "servers" in answer else None
 
 
 def load(folder, output, *options):
@@ -328,7 +329,7 @@ def wrong_about(answer, since, latency):
         "cause": answer["cause"] == "disk",
         "value": abs(answer["now"] - latency) < 0.2 * latency and 41 < answer["normal_p95"] < 55,
         "since": bool(told) and abs(told[0] - since) <= 60,
-        "chain": sorted(roles, key=["db", "api", "web", "cache"].index) == roles and roles[0] == "db" and "cache" not in roles,
+        "chain": sorted(roles, key=["db", "api", "web", "cache"].index) == roles and roles[:1] == ["db"] and "cache" not in roles,
     }
     return [name for name, true in facts.items() if not true]
 

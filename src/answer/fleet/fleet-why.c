@@ -125,17 +125,31 @@ static void name_movers(const struct fleet *f, const struct fleet_answer *a, str
 	str_puts(s, told ? "." : " Nothing else that is unusual moved with it.");
 }
 
-static void name_servers(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+/* The list is in the order of scores; each server has its own rate of false alarms. */
+static size_t count_conspicuous(const struct fleet_answer *a)
 {
 	size_t n = 0;
 
-	while (n < a->alarms.list.n && a->alarms.list.v[n].q <= CONSPICUOUS)
-		n++;
+	for (size_t i = 0; i < a->alarms.list.n; i++)
+		n += a->alarms.list.v[i].q <= CONSPICUOUS;
+	return n;
+}
+
+static void name_servers(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	size_t n = count_conspicuous(a), told = 0;
+
 	if (!a->alarms.list.n || f->servers.n < 2 || isnan(a->alarms.list.v[0].p))
 		return;
-	str_printf(s, n ? " %zu of %zu servers %s conspicuous (q <= 0.05)" : " No server is conspicuous as a whole", n, a->alarms.list.n, n == 1 ? "is" : "are");
-	for (size_t i = 0; i < n && i < 4; i++)
-		str_printf(s, "%s %s", i ? "," : ":", f->servers.v[a->alarms.list.v[i].server].name);
+	if (!n)
+		str_puts(s, " No server is conspicuous as a whole");
+	else if (a->unusual_symptom)
+		str_printf(s, " %zu of %zu servers %s conspicuous (q <= 0.05)", n, a->alarms.list.n, n == 1 ? "is" : "are");
+	else
+		str_printf(s, " Other counters are unusual then, of %zu server%s (q <= 0.05)", n, n == 1 ? "" : "s");
+	for (size_t i = 0; i < a->alarms.list.n && told < 4; i++)
+		if (a->alarms.list.v[i].q <= CONSPICUOUS)
+			str_printf(s, "%s %s", told++ ? "," : ":", f->servers.v[a->alarms.list.v[i].server].name);
 	str_puts(s, n > 4 ? " and others." : ".");
 }
 
@@ -146,21 +160,34 @@ static void set_cause(const struct cause *cause, struct fleet_answer *a)
 	a->next = cause ? cause->next : NULL;
 }
 
-static int write_summary(const struct fleet *f, const struct cause *cause, struct fleet_answer *a)
+static void name_symptom(const struct fleet *f, const struct fleet_answer *a, struct str *s)
 {
 	const struct fleet_finding *x = &a->symptom;
-	struct str s = {};
+	bool nothing = a->calm && a->found_symptom, lower = x->flags & FLEET_LOWER;
 	char now[48], normal[48], p95[48];
 
-	str_printf(&s, "%s of %s is %s", f->counters.v[x->counter].name, f->servers.v[x->server].name,
-		   x->score < ENOUGH ? "not unusual" : x->flags & FLEET_LOWER ? "unusually low" : "unusually high");
-	if (x->score >= ENOUGH)
-		name_since(x->since, &s);
-	str_printf(&s, ": %s, normally %s (p95 %s).", fleet_value_text(f, x->counter, a->now, now, sizeof(now)),
+	str_printf(s, "%s%s of %s", nothing ? "Nothing is unusual in this window. Farthest from normal is " : "", f->counters.v[x->counter].name,
+		   f->servers.v[x->server].name);
+	if (!nothing)
+		str_printf(s, " is %s", !a->unusual_symptom ? "not unusual" : lower ? "unusually low" : "unusually high");
+	if (a->unusual_symptom && (x->flags & FLEET_PEER) && (lower ? a->now > x->usual : a->now < x->usual))
+		str_puts(s, " next to its peers"); /* its own values moved the other way, theirs farther */
+	if (a->unusual_symptom)
+		name_since(x->since, s);
+	str_printf(s, ": %s, normally %s (p95 %s).", fleet_value_text(f, x->counter, a->now, now, sizeof(now)),
 		   fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), fleet_value_text(f, x->counter, a->normal_p95, p95, sizeof(p95)));
-	name_leader(f, a, &s);
-	name_chain(f, a, &s);
-	name_movers(f, a, &s);
+}
+
+static int write_summary(const struct fleet *f, const struct cause *cause, struct fleet_answer *a)
+{
+	struct str s = {};
+
+	name_symptom(f, a, &s);
+	if (a->unusual_symptom) {
+		name_leader(f, a, &s);
+		name_chain(f, a, &s);
+		name_movers(f, a, &s);
+	}
 	name_servers(f, a, &s);
 	if (cause)
 		str_printf(&s, " That looks like %s: %s.", cause->id, cause->say);
@@ -224,6 +251,8 @@ static void add_to_chain(struct fleet_answer *a, const struct fleet_finding *x)
 
 static void find_chain(struct fleet_answer *a)
 {
+	if (!a->unusual_symptom)
+		return;
 	if (a->led)
 		add_to_chain(a, &a->explain.list.v[0]);
 	add_to_chain(a, &a->symptom);
@@ -256,14 +285,14 @@ static int explain_symptom(const struct fleet_question *q, const struct causes *
 		r = fleet_find_lead(q->fleet, calls, q->counter, &a->explain);
 	if (r < 0 && r != -ENODATA)
 		return r;
-	a->led = r > 0;
+	a->led = r > 0 && a->unusual_symptom;
 	r = r > 0 ? symptom_began_first(q, calls, a) : 0;
 	if (r < 0)
 		return r;
 	a->began_first = r;
 	a->led &= !a->began_first;
 	find_chain(a);
-	cause = cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH);
+	cause = a->unusual_symptom ? cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH) : NULL;
 	set_cause(cause, a);
 	r = find_levels(q, a);
 	return r < 0 ? r : write_summary(q->fleet, cause, a);
@@ -281,7 +310,7 @@ static void clip_to_data(const struct fleet *f, struct fleet_span *w)
 /* Nothing changed within the data: whether a server differs from its peers all the time. */
 static int whole_run(const struct fleet_question *q, const struct causes *causes, struct fleet_answer *ret)
 {
-	struct fleet_answer a = {.found_window = !window_given(q), .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
+	struct fleet_answer a = {.found_window = !window_given(q), .unusual_symptom = true, .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
 	const struct fleet_finding *x;
 	const struct cause *cause;
 	struct str s = {};
@@ -321,22 +350,33 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	return 0;
 }
 
-/* A window, about any server, in which none stands out from its baseline. Where the baseline is too short to tell a rate of
+/* A window in which no server stands out from its baseline. Where the baseline is too short to tell a rate of
  * false alarms, or the alarms judged the beginning of the window alone (a ramp begins with nothing), a cycle of the day reaches several times the
  * baseline: then none stands out that lies nearer than LEVELS_FAR. */
-static bool nothing_changed(const struct fleet_question *asked, const struct fleet_answer *a)
+static bool none_stands_out(const struct fleet_answer *a)
 {
-	const struct fleet_finding *first = a->alarms.list.v;
-
-	if (asked->server >= 0 || asked->counter >= 0)
+	if (!a->alarms.list.n)
+		return true;
+	if (count_conspicuous(a))
 		return false;
-	return !a->alarms.list.n || (isnan(first->p) || (a->alarms.shortened && first->q > CONSPICUOUS) ? a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR : first->q > CONSPICUOUS);
+	return !(isnan(a->alarms.list.v[0].p) || a->alarms.shortened) || (a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR);
+}
+
+/* A symptom that was given counts by its own score. One that was found is where the alarm is raised; a window that was found has
+ * been judged by the search. */
+static void judge_symptom(bool given, struct fleet_answer *a)
+{
+	bool none = none_stands_out(a), far = a->symptom.score >= ENOUGH;
+
+	a->unusual_symptom = given ? far : !none || (a->found_window && far);
+	a->calm = none && !a->unusual_symptom;
 }
 
 int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
 {
 	struct fleet_question q = *asked, all;
 	struct fleet_answer a = {};
+	bool symptom_given = asked->server >= 0 || asked->counter >= 0;
 	int r = find_window(&q, &a);
 
 	if (r == -ENODATA) { /* no server left its peers: it differs from them all the time, or all did the same */
@@ -357,7 +397,7 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 		r = fleet_analysis_find("deviation")->run(&all, &a.unusual);
 	if (r == 0)
 		r = analyse("alarm", &all, &a.alarms);
-	if (r == 0 && nothing_changed(asked, &a)) {
+	if (r == 0 && !symptom_given && none_stands_out(&a)) {
 		r = whole_run(asked, causes, ret);
 		if (r != -ENODATA) {
 			fleet_answer_free(&a);
@@ -370,6 +410,7 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	if (r == 0) {
 		a.server = q.server;
 		a.counter = q.counter;
+		judge_symptom(symptom_given, &a);
 		r = explain_symptom(&q, causes, calls, &a);
 	}
 	if (r < 0) {

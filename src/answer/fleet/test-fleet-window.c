@@ -207,6 +207,39 @@ static void an_incident_began_when_it_began_however_late_the_window(void **state
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+/* Status 1 of `fleet why`; what is asked about may be normal while others are not. */
+static void a_window_in_which_nothing_is_unusual_is_calm(void **state)
+{
+	struct fleet *f = six(0.5, 200, 230);
+	const struct causes none = {};
+	static const struct {
+		int64_t from, to;
+		const char *server, *says;
+		bool calm;
+	} cases[] = {
+		{100, 120, NULL, "Nothing is unusual in this window. Farthest from normal is ", true},
+		{100, 120, "web-1", " is not unusual: ", true},
+		{200, 230, NULL, "requests of web-2 is unusually high", false},
+		{200, 230, "web-1", " is not unusual: ", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct fleet_question q = fleet_question_default(f);
+		struct fleet_answer a;
+
+		q.window = (struct fleet_span){cases[i].from * STEP, cases[i].to * STEP};
+		q.server = cases[i].server ? fleet_find_server(f, cases[i].server) : -1;
+		q.counter = cases[i].server ? 0 : -1;
+		assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+		assert_int_equal(a.calm, cases[i].calm);
+		assert_non_null(strstr(a.summary, cases[i].says));
+		assert_true(a.unusual_symptom || (!a.led && !a.n_chain && !strstr(a.summary, "conspicuous (q")));
+		fleet_answer_free(&a);
+	}
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
 	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
 	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))

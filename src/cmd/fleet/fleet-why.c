@@ -104,10 +104,11 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 		fleet_why_text(&a, q->fleet, &incidents, data, args->top, stdout);
 	if (args->remember && path && (folder_make_parent(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a) < 0))
 		log_warning("cannot save the incident in %s", path);
+	r = a.calm ? EXIT_NOTHING_FOUND : EXIT_ANSWERED;
 	fleet_answer_free(&a);
 	fleet_incidents_free(&incidents);
 	causes_free(&causes);
-	return EXIT_ANSWERED;
+	return r;
 }
 
 static int run(struct common *common, int argc, char **argv)

@@ -12,6 +12,8 @@ struct fleet_answer {
 	struct fleet_span asked;  /* the window that was given or found, within the data */
 	struct fleet_span window; /* what was judged: the incident begins with it, perhaps before the one asked about */
 	struct fleet_finding symptom;  /* against what is normal for it */
+	bool unusual_symptom; /* else it leads to nothing: no cause is named, and no chain */
+	bool calm;	      /* neither the symptom is unusual, nor any server */
 	double now, normal_p95; /* of the symptom: its median since it began; the 95th percentile of the baseline time */
 	bool led; /* explain's first entry is named as the cause */
 	bool began_first; /* the symptom, a row or more before what would be the cause: no cause is named */

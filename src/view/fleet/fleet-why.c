@@ -73,8 +73,8 @@ json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, cons
 {
 	char from[32], to[32], begin[32];
 
-	return json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
-				 a->summary, "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
+	return json_pack("{s:s, s:s, s:b, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
+				 a->summary, "nothing_unusual", a->calm, "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
 				 clock_format_rfc3339(a->asked.to, to, sizeof(to)), "judged_from", clock_format_rfc3339(a->window.from, begin, sizeof(begin)),
 				 "now", json_number(a->now), "normal_p95", json_number(a->normal_p95), "culprit",
 				 a->led ? fleet_finding_json(f, a->explain.list.v) : json_null(), "chain", chain_json(a, f), "symptom", f->counters.v[a->counter].name, "server",
@@ -85,5 +85,5 @@ json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, cons
 
 json_t *fleet_why_nothing_json(const char *words)
 {
-	return json_pack("{s:s, s:s}", "schema", "whyslow.fleet.why/1", "summary", words);
+	return json_pack("{s:s, s:s, s:b}", "schema", "whyslow.fleet.why/1", "summary", words, "nothing_unusual", true);
 }
