@@ -1,9 +1,9 @@
 """What `whyslow fleet why --json` answers about public data with known answers, asked as a user asks: all counters,
 default options, a window, and the symptom where the case has one.
 
-    fleet-why.py WHYSLOW DATA petshop|calls|smd|asd|nezha|seconds|alone|made [LATE ...]
+    fleet-why.py WHYSLOW DATA petshop|calls|smd|asd|nezha|seconds|alone|made|cases [LATE ...]
 
-Protocols of the sets: the data's README. LATE (seconds, default 0 10 30 60 120) moves the window's beginning; "none" asks
+Protocols of the sets, and how to add one as DATA/cases.jsonl: docs/fleet-sets.md. LATE (seconds, default 0 10 30 60 120) moves the window's beginning; "none" asks
 without a window, "before" with only the time before the window as reference. Prints "RESULT NAME VALUE" for
 bench/eval-fleet, and lines for people.
 """
@@ -347,6 +347,32 @@ def evaluate_made(folder):
     result("made.why_all_true", right / 20)
 
 
+# --- any further set ---
+
+
+def listed_cases(folder):
+    """DATA/cases.jsonl, a case a line: data (below DATA, as `fleet load` takes it), from and to (seconds since 1970), server (the
+    true one); symptom, calls (a file below DATA), kind."""
+    with open(f"{data_dir}/cases.jsonl") as file:
+        cases = [json.loads(line) for line in file if line.strip()]
+    loaded = {}
+    for x in cases:
+        if x["data"] not in loaded:
+            loaded[x["data"]] = f"{folder}/{len(loaded)}.fleet"
+            load(os.path.join(data_dir, x["data"]), loaded[x["data"]])
+        options = ["--symptom", x["symptom"]] if x.get("symptom") else []
+        options += ["--calls", os.path.join(data_dir, x["calls"])] if x.get("calls") else []
+        yield Case(loaded[x["data"]], (x["from"], x["to"]), options, x["server"], kind=x.get("kind", "all"))
+
+
+def ask_listed(folder, lates):
+    cases = list(listed_cases(folder))
+    with_symptom = [c for c in cases if "--symptom" in c.options]
+    for part, lists in (with_symptom, WITH_SYMPTOM), ([c for c in cases if c not in with_symptom], WITHOUT):
+        if part:
+            ask_servers("cases" if lists is WITHOUT else "symptom", part, lates, lists)
+
+
 def main():
     set_name, lates = sys.argv[3], sys.argv[4:] or ["0", "10", "30", "60", "120", "none", "before"]
     with tempfile.TemporaryDirectory(prefix="whyslow-fleet.") as folder:
@@ -364,6 +390,8 @@ def main():
             ask_servers("nezha_tt", list(nezha_cases("2023-01-29", folder)), lates, WITHOUT)
         elif set_name == "made":
             evaluate_made(folder)
+        elif set_name == "cases":
+            ask_listed(folder, lates)
         elif set_name in ("seconds", "alone"):
             ask_servers(set_name, list(seconds_cases(folder, set_name == "alone")), lates, WITHOUT)
 
