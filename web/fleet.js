@@ -1,18 +1,21 @@
 // The fleet: one counter of all servers in three views, two counters against each other, what is unusual, and rules.
 // A time range brushed anywhere is everybody's.
-import { ask } from "./api.js";
+import { ask, save } from "./api.js";
 import { formatMoment, momentOf, parseMoment } from "./axis.js";
 import { choosableTable, element, loadStyle, oddBar, replaceContents, setIdle } from "./dom.js";
 import { drawBands, drawScatter, drawServers } from "./fleetcharts.js";
+import { CURVE_POINTS, LASTING, LEVELS, SIDES, aroundWindow, baselineOf, drawChain, drawCurves, keyOf, limitOf, linksOf, ruleText, spanText, unKey, windowOption } from "./fleetwhy.js";
 import { formatValue, localTime } from "./format.js";
 import { HeatMap, heatCss } from "./heatmap.js";
-import { emptyState, keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
+import { choice, emptyState, keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 
 const TYPING = 350; // ms without a key before a rule is tried
 const POINTS = 1000; // along the time: the server puts as many moments together
-let parts = null, question = null, ruleQuestion = null, movedQuestion = null, map = null, surface = null;
+let parts = null, question = null, ruleQuestion = null, limitQuestion = null, movedQuestion = null, map = null, surface = null;
 let moved = null, movedFor = null, historyAsked = false; // what moved with the counter that is shown
+let curves = new Map(), curvesOf = null; // by counter: of which answer
+let limits = null; // of the baseline: of which counter and answer
 let points = null, info = null, overview = null, views = null, other = null, why = null, checked = null;
 
 function build(main) {
@@ -27,7 +30,9 @@ function build(main) {
 		status: statusLine(), ruleStatus: statusLine(), about: element("div", { class: "hint" }), canvas, scatterCanvas: scatter, rule,
 		counter: element("select", { onchange: (e) => setState({ counter: e.target.value }) }), x: element("select", { onchange: (e) => setState({ against: e.target.value }) }),
 		whole: element("button", { type: "button", onclick: () => setState({ ffrom: null, fto: null }) }, "whole time"), range: element("span", { class: "hint" }),
-		summary: element("p", { class: "summary" }), overview: element("div", { class: "overview" }), times: element("div", { id: "unusual-times" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
+		summary: element("p", { class: "summary" }), chain: element("div", { id: "chain" }), curves: element("div", { id: "chain-curves" }), asked: element("button", { type: "button", onclick: () => setState({ symptom: state().symptom ? null : symptomOf(state()) }) }),
+		saved: element("button", { type: "button", onclick: saveReport }, "Save the answer as HTML"), savedStatus: statusLine(), makeRule: element("button", { type: "button", onclick: () => startRule({ server: state().server ?? null, counter: views.counter }) }), limit: element("span", { class: "hint" }), limitStatus: statusLine(),
+		side: choice("rside", "is", SIDES), level: choice("rlevel", "limit", LEVELS), lasting: choice("rfor", "for", LASTING), overview: element("div", { class: "overview" }), times: element("div", { id: "unusual-times" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
 		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), moved: element("div", { class: "scroll", id: "moved" }), movedStatus: statusLine(),
 		ranks: element("input", { type: "checkbox", onchange: (e) => setState({ ranks: e.target.checked ? "1" : null }) }), ranked: element("div", { class: "scroll" }),
 		broken: element("div", { class: "scroll" }), surface: element("div", { class: "surface" }), open: element("button", { type: "button", onclick: () => setState({ surface: state().surface === "1" ? null : "1" }) }, "3-D surface"),
@@ -40,14 +45,15 @@ function build(main) {
 		return none;
 	});
 	ruleQuestion = questions(parts.ruleStatus);
+	limitQuestion = questions(parts.limitStatus);
 	movedQuestion = questions(parts.movedStatus);
 	map = new HeatMap(canvas, { onBrush: brushMoments, onServer: (server) => setState({ server: server === state().server ? null : server }),
 		onCell: (server, i) => { parts.said.textContent = `${server.name}, ${localTime(Number(map.moment(i) / 1000000n))}: ${cellText(server, i)}`; } });
 	let timer = null;
-	rule.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => setState({ rule: rule.value.trim() || null }, true), TYPING); });
+	rule.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => setState({ rule: rule.value.trim() || null, rulefor: null }, true), TYPING); });
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, element("label", { class: "choice" }, "counter ", parts.counter), parts.whole, parts.range, parts.open, parts.status, parts.about, parts.overview, parts.times),
-		element("section", { class: "whole", "aria-labelledby": "ranked-title" }, element("h2", { id: "ranked-title" }, "Most unusual"), parts.summary, parts.ranked),
+		element("section", { class: "whole", "aria-labelledby": "ranked-title" }, element("h2", { id: "ranked-title" }, "Most unusual"), parts.summary, element("p", {}, parts.asked, " ", parts.saved), parts.savedStatus, parts.chain, parts.curves, parts.ranked),
 		element("section", { class: "whole", "aria-labelledby": "heat-title" }, parts.titles.heat, parts.heat, parts.legend, parts.said,
 			element("p", { class: "hint" }, "Drag over a time to choose it (by keyboard: shift + arrows, Enter), Ctrl + wheel to zoom, double-click or 0 for the whole time; click or Enter lights a server.")),
 		element("section", { class: "whole", hidden: true, "aria-labelledby": "surface-title" }, element("h2", { id: "surface-title" }, "Surface"), parts.surface),
@@ -55,7 +61,7 @@ function build(main) {
 		element("section", { "aria-labelledby": "time-title" }, parts.titles.time, parts.time),
 		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter, parts.scatterSaid),
 		element("section", { "aria-labelledby": "moved-title" }, element("h2", { id: "moved-title" }, "What moved with it"), element("label", { class: "choice" }, parts.ranks, " by ranks (Spearman) instead of values (Pearson)"), parts.movedStatus, parts.moved),
-		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried as you type"), parts.rule, parts.ruleStatus, parts.broken));
+		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("p", {}, parts.makeRule, " ", parts.side, " ", parts.level, " ", parts.lasting, " ", parts.limit), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried at once, as are changes that you type"), parts.rule, parts.ruleStatus, parts.limitStatus, parts.broken));
 	redrawn(parts.heat, () => views && draw(state()));
 	keys(main, { 0: () => setState({ ffrom: null, fto: null }), Escape: () => setState({ server: null, ffrom: null, fto: null }), s: () => parts.open.click() });
 }
@@ -98,14 +104,55 @@ async function loadViews(s, counter) {
 	return { counter, detail: detail(d), servers: server.rows.filter((r) => r.median !== null), time: time.rows.filter((r) => r.median !== null) };
 }
 
+const symptomOf = (s) => (s.server ? `${views.counter}@${s.server}` : views.counter);
+const chosenKey = (s) => `${s.server ?? ""}|${views?.counter ?? ""}`;
+const choose = (f) => setState({ server: f.server, counter: f.counter });
+
+// The button names what it asks about, so that a click on another counter changes it.
+function drawAsked(s) {
+	parts.asked.textContent = s.symptom ? "Ask about the most unusual counter again" : `Ask why ${views.counter}${s.server ? ` of ${s.server}` : ""} is so`;
+	parts.makeRule.textContent = `Make a rule of ${views.counter}${s.server ? ` of ${s.server}` : ""}`;
+}
+
+function drawWhy(s) {
+	drawRanked(s);
+	drawChain(parts.chain, why, { formatOf, chosen: chosenKey(s), onChoose: choose, onRule: startRule });
+	if (curvesOf === why) drawCurves(parts.curves, why, curves, { around: aroundWindow(why, info), formatOf, chosen: chosenKey(s), onChoose: choose });
+}
+
+// The counters that the chain names, around the window.
+async function loadCurves() {
+	const of = why, around = aroundWindow(why, info), counters = [...new Set(linksOf(why).map((f) => f.counter))];
+	if (curvesOf === of) return;
+	const answers = around ? await Promise.all(counters.map((counter) => ask("fleet/view", { counter, by: "detail", points: CURVE_POINTS, ...windowOption(around) }).catch(() => null))) : [];
+	if (why !== of) return;
+	curves = new Map(counters.map((counter, i) => [counter, answers[i] && detail(answers[i])]).filter(([, view]) => view));
+	curvesOf = of;
+	drawWhy(state());
+}
+
+// Another answer, to another question.
+function showWhy(answer) {
+	why = answer;
+	drawWhy(state());
+	loadCurves();
+	if (state().rulefor) makeRule(state());
+}
+
+async function saveReport() {
+	const name = "whyslow-fleet.html", s = state();
+	parts.savedStatus.textContent = await save("fleet/why.html", { symptom: s.symptom, ...windowOf(s) }, name).then(() => `saved as ${name}`, (e) => e.message);
+}
+
 function drawRanked(s) {
 	parts.summary.textContent = why.summary.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (t) => localTime(t));
-	const rows = why.unusual.findings.map((f) => ({ key: `${f.server ?? ""}|${f.counter ?? ""}`, cells: [oddBar(f.score / Math.max(1, why.unusual.findings[0].score)), f.server ?? "all", f.counter ?? "", formatOf(f.counter)(f.observed), f.usual === null ? "" : formatOf(f.counter)(f.usual), f.since ? localTime(f.since) : "", f.flags.filter((x) => x !== "peers").join(", ").replaceAll("_", " ")] }));
+	if (!why.unusual) return parts.ranked.replaceChildren();
+	const rows = why.unusual.findings.map((f) => ({ key: keyOf(f), cells: [oddBar(f.score / Math.max(1, why.unusual.findings[0].score)), f.server ?? "all", f.counter ?? "", formatOf(f.counter)(f.observed), f.usual === null ? "" : formatOf(f.counter)(f.usual), f.since ? localTime(f.since) : "", f.flags.filter((x) => x !== "peers").join(", ").replaceAll("_", " ")] }));
 	const servers = why.servers.findings.filter((f) => f.q !== null && f.q <= 0.05).map((f) => f.server);
 	const columns = [{ title: "anomaly" }, { title: "server" }, { title: "counter", class: "name" }, { title: "is", class: "number" }, { title: "normal", class: "number" }, { title: "since", class: "wide" }, { title: "", class: "wide" }];
 	if (!rows.length) parts.ranked.replaceChildren(element("p", { class: "hint" }, "Nothing is unusual there."));
-	else replaceContents(parts.ranked, choosableTable({ label: `counters by how unusual they are${servers.length ? `; conspicuous: ${servers.join(", ")}` : ""}`, columns, rows, chosen: `${s.server ?? ""}|${views?.counter ?? ""}`,
-		onChoose: (key, walk) => { const at = key.indexOf("|"); setState({ server: key.slice(0, at) || null, counter: key.slice(at + 1) }, false, walk); } }));
+	else replaceContents(parts.ranked, choosableTable({ label: `counters by how unusual they are${servers.length ? `; conspicuous: ${servers.join(", ")}` : ""}`, columns, rows, chosen: chosenKey(s),
+		onChoose: (key, walk) => setState(unKey(key), false, walk) }));
 }
 
 function drawLegend(d) {
@@ -155,7 +202,8 @@ function draw(s) {
 		parts.scatterCanvas.setAttribute("aria-label", `${views.counter} against ${other.counter}: ${points.n} points`);
 		tellPoint(null);
 	}
-	if (why) drawRanked(s);
+	drawAsked(s);
+	if (why) drawWhy(s);
 	parts.range.textContent = s.ffrom ? `${localTime(Number(s.ffrom) * 1000)} to ${localTime(Number(s.fto) * 1000)}` : "";
 	setIdle(parts.whole, !s.ffrom);
 	drawSurface(s, d);
@@ -190,12 +238,32 @@ function drawBroken() {
 		onChoose: (i) => setState({ server: checked.findings[i].server, counter: checked.findings[i].counter ?? state().counter }) }));
 }
 
+// A rule of what was clicked: from its baseline, by the choices next to it. It stands in the address as text, too.
+const startRule = (f) => {
+	setState({ rulefor: keyOf(f) });
+	parts.rule.scrollIntoView({ block: "nearest" });
+};
+
+async function makeRule(s) {
+	const { server, counter } = unKey(s.rulefor), of = why, span = baselineOf(why, info);
+	if (limits?.counter !== counter || limits.why !== of) {
+		const answer = await limitQuestion(() => ask("fleet/view", { counter, by: "server", ...windowOption(span) }), "reading the baseline ...");
+		if (!answer) return;
+		limits = { counter, why: of, rows: answer.rows };
+	}
+	const limit = limitOf(limits.rows, server, s.rside), whose = `${counter}${server ? ` of ${server}` : ""}`;
+	if (state().rulefor !== s.rulefor) return;
+	parts.limit.textContent = limit === null ? `${whose} has no value in the baseline.` : `${whose}: ${s.rside === "below" ? "p5" : "p95"} ${formatOf(counter)(limit)} ${span ? "outside of the incident" : "in all of the data"}`;
+	if (limit !== null) setState({ rule: ruleText(counter, limit, { side: s.rside, beyond: Number(s.rlevel ?? 0), rows: Number(s.rfor ?? 0), interval: info.interval_ns }) }, true);
+}
+
 async function check(s) {
 	if (document.activeElement !== parts.rule) parts.rule.value = s.rule ?? "";
 	if (!s.rule) {
 		checked = null;
 		parts.ruleStatus.textContent = "";
-		return drawBroken();
+		drawBroken();
+		return views && draw(state());
 	}
 	const answer = await ruleQuestion(() => ask("fleet/check", { rule: s.rule, top: 500, ...windowOf(s) }), "counting ...");
 	if (!answer) return;
@@ -237,13 +305,15 @@ export async function show(main, s, changed) {
 	if (!parts) build(main);
 	showsNothing(main, !views);
 	if (!info) {
-		const answer = await question(() => Promise.all([ask("fleet/info"), ask("fleet/why", windowOf(s))]), "reading the fleet ...");
+		const answer = await question(() => Promise.all([ask("fleet/info"), ask("fleet/why", { symptom: s.symptom, ...windowOf(s) })]), "reading the fleet ...");
 		if (!answer) return;
 		[info, why] = answer;
+		for (const option of parts.lasting.querySelectorAll("option")) if (option.value !== "0") option.textContent = spanText(Number(option.value) * info.interval_ns);
 		for (const select of [parts.counter, parts.x]) select.replaceChildren(...info.counters.map((c) => element("option", { value: c.name }, c.name)));
 		parts.about.textContent = `${info.servers.length} servers, ${info.counters.length} counters, ${info.points.toLocaleString("en")} moments from ${localTime(info.start)} to ${localTime(info.end)}`;
-	} else if (changed("ffrom", "fto")) {
-		question(() => ask("fleet/why", windowOf(s))).then((answer) => { if (answer) { why = answer; drawRanked(state()); } });
+	} else if (changed("ffrom", "fto", "symptom")) {
+		const asked = question(() => ask("fleet/why", { symptom: s.symptom, ...windowOf(s) })).then((answer) => { if (answer) showWhy(answer); return answer; });
+		if (!counterOf(s.counter) && !await asked) return; // its symptom is the counter that is shown
 	}
 	const counter = counterOf(s.counter)?.name ?? why.symptom ?? info.counters[0].name;
 	const against = counterOf(s.against)?.name ?? info.counters.find((c) => c.name !== counter)?.name ?? counter;
@@ -266,6 +336,10 @@ export async function show(main, s, changed) {
 			parts.status.textContent = e.message;
 		}
 	}
+	loadCurves();
+	for (const part of [parts.side, parts.level, parts.lasting]) part.show(s);
+	if (!s.rulefor) parts.limit.textContent = "";
+	else if (changed("rulefor", "rside", "rlevel", "rfor")) makeRule(state());
 	if (changed("rule", "ffrom", "fto")) check(state());
 	correlate(state(), counter);
 	listTimes();

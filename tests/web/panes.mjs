@@ -2,7 +2,7 @@
 // The data have known answers (fixture.mjs).
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BEGIN, END, FLEET_START, ROWS, recordAll } from "./fixture.mjs";
@@ -11,7 +11,7 @@ import { atEverySize, launch, newPage, noSeriousFindings, problems, serve } from
 const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-panes-"));
 const file = (name) => join(folder, name);
-let server, browser;
+let server, other, browser;
 
 const go = async (p, address, hash) => { await p.goto(`${new URL(address).origin}/#${hash}`); };
 const text = (p, selector) => p.locator(selector).first().innerText();
@@ -306,6 +306,103 @@ async function fleet(p, address) {
 	await p.locator("#moved tbody tr").first().waitFor();
 }
 
+// db-1's disk, two minutes later what calls it, and two minutes later what calls that; and one high minute of another disk long before. Names
+// that a page must not take for its own.
+const DISK = 'disk <b>*[x]" \\util', API = "api <img src=x onerror=alert(1)>-1", SLOW = 40, SLOW_FROM = 300;
+
+function recordChain() {
+	mkdirSync(file("chain"));
+	const servers = { "db-1": [0, 5], [API]: [2, 20], "web-1": [4, 41], "web-2": [4, 41], "cache-1": [1000, 1] };
+	for (const [name, [late, latency]] of Object.entries(servers)) {
+		const lines = [`time,"${DISK.replaceAll('"', '""')}",latency_ms`];
+		for (let t = 0; t < 400; t++) {
+			const ill = t >= SLOW_FROM + late && t < SLOW_FROM + late + SLOW, noise = ((t * 37 + late * 11) % 20) / 20;
+			lines.push(`${FLEET_START + 60 * t},${((18 + 2 * noise) * ((ill && !late) || (t === 100 && name === "cache-1") ? 4 : 1)).toFixed(2)},${(latency * (1 + 0.1 * noise) * (ill && late ? 5 : 1)).toFixed(3)}`);
+		}
+		writeFileSync(file(`chain/${name}.csv`), `${lines.join("\n")}\n`);
+	}
+	writeFileSync(file("calls.csv"), `web-1,${API}\nweb-2,${API}\n${API},db-1\n`);
+	execFileSync(whyslow, ["fleet", "load", file("chain"), "--output", file("chain.fleet")]);
+}
+
+// The chain, its curves and rules, all by clicking.
+async function chain(p, address) {
+	await go(p, address, "view=fleet");
+	const link = (i) => p.locator("#chain li").nth(i);
+	await link(1).waitFor();
+	assert.ok((await link(0).innerText()).startsWith(`${DISK} of db-1`), await link(0).innerText());
+	assert.match(await link(0).innerText(), /, normally 1[89][.\d]* \(the (symptom|likely cause)\)/);
+	assert.ok((await link(1).innerText()).startsWith(`latency_ms of ${API}`), await link(1).innerText());
+	assert.match(await link(1).innerText(), /2 min later\).*; calls db-1/);
+	assert.equal(await p.locator("#chain button.named", { hasText: "cache-1" }).count(), 0);
+	// a curve for each link: the one named in color, the others in gray, the incident shaded
+	await p.locator("#chain-curves figure").nth(1).waitFor();
+	assert.equal(await p.locator("#chain-curves figure").count(), await p.locator("#chain li").count());
+	const first = p.locator("#chain-curves figure").first();
+	assert.ok((await first.locator("path.one").getAttribute("d")).length > 400);
+	assert.equal(await first.locator("path.other").count(), 4);
+	const shaded = await first.locator(".incident").evaluate((e) => ({ x: Number(e.getAttribute("x")), width: Number(e.getAttribute("width")) })), whole = await first.locator("svg").evaluate((e) => e.getBoundingClientRect().width);
+	assert.ok(shaded.x > whole / 3 && shaded.width > whole / 6 && shaded.width < whole / 2, `shaded: ${shaded.x} + ${shaded.width} of ${whole}`);
+	// a link leads to its counter and server, also by keyboard; a line to its server
+	await link(1).locator("button.named").click();
+	await inAddress(p, "server", API);
+	await inAddress(p, "counter", "latency_ms");
+	await p.locator('#chain button.named[aria-pressed="true"]', { hasText: API }).waitFor();
+	await first.locator("button.named").focus();
+	await p.keyboard.press("Enter");
+	await inAddress(p, "counter", DISK);
+	await inAddress(p, "server", "db-1");
+	assert.equal(await p.evaluate(() => document.activeElement.dataset.key.startsWith("curve ")), true, "the focus stays");
+	await first.locator("path.other", { has: p.locator("title", { hasText: "cache-1" }) }).dispatchEvent("click");
+	await inAddress(p, "server", "cache-1");
+	// a rule of what is clicked, tried at once: above the p95 of what was normal
+	await link(0).locator("button", { hasText: "Rule" }).click();
+	await p.locator("#fleet .pane-status", { hasText: " violations in " }).waitFor();
+	assert.match(hash(p).get("rule"), /^when any "disk <b>\\\\\*\\\\\[x\\\\\]\\" \\\\\\\\util" in detail view > (19|20)[.\d]* report$/);
+	assert.match(await text(p, "#fleet section:last-child .hint"), /: p95 (19|20).* outside of the incident/);
+	// farther: the incident and the high minute; then what lasts: the incident alone
+	await p.selectOption("#fleet select >> nth=3", "1");
+	await p.locator("#fleet .pane-status", { hasText: `${SLOW + 1} violations in ` }).waitFor();
+	await p.selectOption("#fleet select >> nth=4", "5");
+	await p.locator("#fleet .pane-status", { hasText: `${SLOW} violations in ` }).waitFor();
+	assert.match(hash(p).get("rule"), / for 300 s report$/);
+	await p.locator("#fleet section:last-child tbody tr", { hasText: "db-1" }).first().waitFor();
+	// below: of another counter, which a click chooses
+	await p.selectOption("#fleet select >> nth=2", "below");
+	await p.waitForFunction(() => / < /.test(new URLSearchParams(location.hash.slice(1)).get("rule")));
+	await link(1).locator("button.named").click();
+	await p.locator("#fleet button", { hasText: "Make a rule of latency_ms" }).click();
+	await p.waitForFunction(() => /^when any "latency_ms" .* < /.test(new URLSearchParams(location.hash.slice(1)).get("rule")));
+	// reloaded, it is the same; what is typed is no longer of the choices
+	const rule = hash(p).get("rule");
+	await p.reload();
+	await p.locator("#fleet .pane-status", { hasText: / violations? in |none of / }).waitFor();
+	assert.equal(hash(p).get("rule"), rule);
+	assert.equal(await p.locator("#rule").inputValue(), rule);
+	await p.fill("#rule", "when any latency_ms in detail view > 1000000 report");
+	await inAddress(p, "rulefor", "");
+	await p.locator("#fleet .pane-status", { hasText: "none of " }).waitFor();
+	// asked about a counter that is a symptom, and about one that is none
+	await go(p, address, "view=fleet&counter=latency_ms&server=web-1");
+	await p.locator("#fleet button", { hasText: "Ask why latency_ms of web-1" }).click();
+	await p.locator("#chain li", { hasText: "db-1" }).filter({ hasText: "(the likely cause)" }).waitFor();
+	await p.locator("#chain li", { hasText: "web-1" }).filter({ hasText: "(the symptom, 4 min later)" }).waitFor();
+	await go(p, address, `view=fleet&counter=latency_ms&server=cache-1`);
+	await p.locator("#fleet button", { hasText: "Ask why latency_ms of cache-1" }).click();
+	await inAddress(p, "symptom", "latency_ms@cache-1");
+	await p.locator("#fleet .summary", { hasText: "latency_ms of cache-1 is not unusual" }).waitFor();
+	await p.locator("#fleet button", { hasText: "Ask about the most unusual counter again" }).click();
+	await link(1).waitFor();
+	// the answer as a file
+	const [saved] = await Promise.all([p.waitForEvent("download"), p.locator("#fleet button", { hasText: "Save the answer as HTML" }).click()]);
+	const page = readFileSync(await saved.path(), "utf8");
+	assert.match(page, /^<!DOCTYPE html>.*api &lt;img src=x.*<\/html>\s*$/s);
+	assert.doesNotMatch(page, /<script|<img/);
+	// names stay text
+	assert.equal(await p.locator("#fleet b, #fleet img").count(), 0);
+	await atEverySize(p, "chain");
+}
+
 async function firstLoad(address) {
 	const p = await newPage(browser);
 	const cdp = await p.context().newCDPSession(p);
@@ -340,6 +437,14 @@ try {
 		await p.context().close();
 		took(pane.name);
 	}
+	recordChain();
+	other = await serve(whyslow, folder, [...options.slice(0, 2), "--fleet", file("chain.fleet"), "--calls", file("calls.csv")]);
+	const p = await newPage(browser);
+	p.setDefaultTimeout(60000);
+	await p.goto(other.address);
+	await chain(p, other.address);
+	await p.context().close();
+	took("chain");
 	for (const [name, at] of Object.entries(PAGES)) {
 		const p = await newPage(browser);
 		await p.goto(`${server.address}#${at}`);
@@ -354,5 +459,6 @@ try {
 } finally {
 	await browser?.close();
 	server?.process.kill("SIGTERM");
+	other?.process.kill("SIGTERM");
 	rmSync(folder, { recursive: true, force: true });
 }

@@ -28,7 +28,7 @@ const starts = (end, pid) => ({
 	flame: "view=flame&mark=1", "flame, beside": "view=flame&mark=2&base=1&frame=guilty;main", "flame, waits": "view=flame&mark=1&kind=waits&search=lock",
 	incidents: "view=incidents", "incidents, beside": "view=incidents&mark=1&with=2", "incidents, none": "view=incidents&mark=77",
 	spans: "view=spans", "spans, beside": "view=spans&baseline=agent%3D1.6.0&candidate=agent%3D1.7.0&critical=1",
-	fleet: "view=fleet", "fleet, chosen": "view=fleet&counter=queue&server=web-01&ffrom=1700030000&fto=1700034000&rule=when+any+queue+in+detail+view+%3E+10+report",
+	fleet: "view=fleet", "fleet, a rule": "view=fleet&rulefor=web-03%7Cqueue&rlevel=0.5&rfor=2", "fleet, chosen": "view=fleet&counter=queue&server=web-01&ffrom=1700030000&fto=1700034000&rule=when+any+queue+in+detail+view+%3E+10+report",
 });
 
 // --- in the page ---

@@ -17,7 +17,7 @@
 #include "net/users.h"
 #include "view/why/json.h"
 
-static const char *arg_listen, *arg_cert, *arg_key, *arg_token_file, *arg_name, *arg_spans, *arg_fleet, *arg_hosts, *arg_user;
+static const char *arg_listen, *arg_cert, *arg_key, *arg_token_file, *arg_name, *arg_spans, *arg_fleet, *arg_calls, *arg_hosts, *arg_user;
 static const char *arg_add_token, *arg_revoke_token, *arg_scope, *arg_end_session;
 static int64_t arg_expires;
 static bool arg_openapi, arg_any_port, arg_no_login, arg_tokens, arg_sessions;
@@ -30,6 +30,7 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "name", "HOST", &arg_name, "another name of this machine"},
 	{OPTION_TEXT, 0, "spans", "FILE", &arg_spans, "traced requests: a store that 'spans load' or 'spans receive' wrote (default: the default store)"},
 	{OPTION_TEXT, 0, "fleet", "FILE", &arg_fleet, "counters of a fleet: what 'fleet load' wrote"},
+	{OPTION_TEXT, 0, "calls", "FILE", &arg_calls, "which server of the fleet calls which, as 'fleet why --calls'"},
 	{OPTION_TEXT, 0, "hosts", "FILE", &arg_hosts, "recorders to ask about slow requests, as 'spans why --hosts'; its user must be able to read the list and its token files"},
 	{OPTION_TEXT, 0, "user", "NAME", &arg_user, "when root starts it: run with this user's rights (default: the user who called sudo, else whyslow-web); 'root' keeps root's rights"},
 	{OPTION_FLAG, 0, "no-login", NULL, &arg_no_login, "print no address with a login code; 'whyslow open' makes one"},
@@ -148,7 +149,7 @@ static int serve(const struct common *common, const char *token_file)
 	bool drops = gives_up_root(common);
 	struct serve_options o = {.verb_options = verb_options_of, .asker = drops ? common_recorder_asker(common) : common_asker(common), .run_dir = common->config.store_run_dir,
 				  .recording = recording, .listen = arg_listen ? arg_listen : SERVE_LISTEN, .cert_file = arg_cert,
-				  .key_file = arg_key, .token_file = token_file, .names = names, .spans_file = arg_spans, .fleet_file = arg_fleet, .hosts_file = arg_hosts};
+				  .key_file = arg_key, .token_file = token_file, .names = names, .spans_file = arg_spans, .fleet_file = arg_fleet, .calls_file = arg_calls, .hosts_file = arg_hosts};
 	struct serve_user user = {};
 	struct serve *s = NULL;
 	sigset_t end;

@@ -58,18 +58,26 @@ static int read_calls(const struct fleet_query *args, const struct fleet *f, str
 	return r;
 }
 
-/* False with errno. */
-static bool write_html(const char *path, const struct fleet *f, const struct fleet_answer *a, size_t top)
+/* --html: 1 = it is written to standard output, where nothing else is; 0, or -errno (said). */
+static int write_html(const char *path, const struct fleet *f, const struct fleet_answer *a, size_t top)
 {
 	const struct fleet_page page = {.summary = a->summary, .next = a->next, .window = a->window, .symptom = &a->symptom,
 					.chain = a->chain, .n_chain = a->n_chain, .servers = &a->alarms, .explained_by = &a->explain,
 					.unusual = &a->unusual};
-	FILE *out = fopen(path, "we");
+	FILE *out;
+	int r;
 
-	if (!out)
-		return false;
-	fleet_page_html(f, &page, top, out);
-	return fclose(out) == 0;
+	if (!path)
+		return 0;
+	out = strcmp(path, "-") ? fopen(path, "we") : stdout;
+	if (out)
+		fleet_page_html(f, &page, top, out);
+	r = !out ? -errno : ferror(out) ? -EIO : 0;
+	if (out && out != stdout && fclose(out) != 0)
+		r = -errno;
+	if (r < 0)
+		log_error("cannot write %s: %s", path, strerror(-r));
+	return r < 0 ? r : out == stdout;
 }
 
 static int answer(struct common *common, struct fleet_query *args, const struct fleet_question *q, const char *data)
@@ -79,15 +87,15 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 	struct causes causes = {};
 	struct fleet_calls calls = {};
 	struct fleet_answer a;
-	int r;
+	int r, html;
 
 	if (read_calls(args, q->fleet, &calls) < 0)
 		return EXIT_CANNOT;
 	r = read_causes(args, &causes);
 	if (r == 0)
 		r = fleet_why_answer(q, &causes, &calls, &a);
-	VEC_FREE(calls.list);
 	if (r < 0) {
+		VEC_FREE(calls.list);
 		causes_free(&causes);
 		if (r != -ENODATA)
 			return fleet_analysis_failed("why", r);
@@ -96,15 +104,15 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 	}
 	if (path)
 		(void)fleet_incidents_like(path, q->fleet, &a, &incidents);
-	if (args->html && !write_html(args->html, q->fleet, &a, args->top))
-		log_warning("cannot write %s: %s", args->html, strerror(errno));
-	if (common->json)
-		fleet_json_out(fleet_why_json(&a, q->fleet, &incidents, args->top));
-	else
+	html = write_html(args->html, q->fleet, &a, args->top);
+	if (common->json && html <= 0)
+		fleet_json_out(fleet_why_json(&a, q->fleet, &incidents, &calls, args->top));
+	else if (html <= 0)
 		fleet_why_text(&a, q->fleet, &incidents, data, args->top, stdout);
 	if (args->remember && path && (folder_make_parent(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a) < 0))
 		log_warning("cannot save the incident in %s", path);
-	r = a.calm ? EXIT_NOTHING_FOUND : EXIT_ANSWERED;
+	r = html < 0 ? EXIT_CANNOT : a.calm ? EXIT_NOTHING_FOUND : EXIT_ANSWERED;
+	VEC_FREE(calls.list);
 	fleet_answer_free(&a);
 	fleet_incidents_free(&incidents);
 	causes_free(&causes);
@@ -143,7 +151,7 @@ static const struct option_row options[] = {
 	FLEET_WINDOW_OPTIONS,
 	FLEET_USUAL_OPTIONS,
 	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_parsed.max_lag, "by how much a counter may lead or follow (default: a row for every 20 that are compared, at most 5)"},
-	{OPTION_TEXT, 0, "html", "FILE", &fleet_parsed.html, "also write the answer as one HTML page: curves, chain and lists"},
+	{OPTION_TEXT, 0, "html", "FILE", &fleet_parsed.html, "also write the answer as one HTML page: curves, chain and lists; - prints only the page"},
 	{OPTION_TEXT, 0, "calls", "FILE", &fleet_parsed.calls, "calls between servers: lines CALLER,CALLEE or a matrix; a caller is not the cause of what it calls"},
 	{OPTION_TEXT, 0, "causes", "PATH", &fleet_parsed.causes, "your own causes: a file or a folder of them (default: " SYSTEM_CAUSES ")"},
 	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_parsed.incidents, "where incidents are stored (default: next to the recording)"},

@@ -17,10 +17,10 @@ static struct call_value value(const void *state, const char *name)
 				  : (struct call_value){.text = json_string_value(v)};
 }
 
-/* The words with a blank between them, or "error: ..."; "hosts" is served, a fleet "f.db". */
+/* The words with a blank between them, or "error: ..."; "hosts" is served, a fleet "f.db", calls "c". */
 static void expect(const char *method, const char *path, const char *values, const char *expected)
 {
-	const struct call_files files = {"f.db", strstr(values, "no hosts") ? NULL : "h"};
+	const struct call_files files = {"f.db", strstr(values, "no hosts") ? NULL : "h", strstr(values, "no calls") ? NULL : "c"};
 	const struct call *call = call_find(path, method);
 	json_t *state = json_loads(values, 0, NULL);
 	_cleanup_free_ char *error = NULL;
@@ -47,6 +47,8 @@ static void parameters_become_options_of_the_verb(void **state)
 	expect("GET", "/api/v1/compare", "{\"a\": \"-1h\", \"b\": \"--json\"}", "compare --json -- -1h --json");
 	expect("GET", "/api/v1/spans/why", "{\"trace\": \"ab\"}", "spans why --json --hosts h --trace ab");
 	expect("GET", "/api/v1/spans/why", "{\"where\": \"no hosts\"}", "spans why --json --where no hosts");
+	expect("GET", "/api/v1/fleet/why", "{\"symptom\": \"x\"}", "fleet why f.db --json --calls c --symptom x");
+	expect("GET", "/api/v1/fleet/why", "{\"symptom\": \"no calls\"}", "fleet why f.db --json --symptom no calls");
 	expect("GET", "/api/v1/fleet/rank", "{\"top\": \"0\"}", "fleet rank f.db --json --top 0");
 }
 

@@ -88,8 +88,10 @@ static const struct call calls[] = {
 	    .options = FLEET_OPTIONS "rule top"),
 	GET("/api/v1/fleet/history", "the unusual times of all of the data", WORDS("fleet", "history", CALL_FLEET, "--json"),
 	    .options = FLEET_OPTIONS "top"),
-	GET("/api/v1/fleet/why", "which servers and counters, since when, what moved with it", WORDS("fleet", "why", CALL_FLEET, "--json"),
+	GET("/api/v1/fleet/why", "which servers and counters, since when, what moved with it", WORDS("fleet", "why", CALL_FLEET, "--json", "--calls", CALL_GRAPH),
 	    .options = FLEET_OPTIONS "symptom"),
+	GET("/api/v1/fleet/why.html", "the same as one page to give to others", WORDS("fleet", "why", CALL_FLEET, "--html", "-", "--calls", CALL_GRAPH),
+	    .type = "text/html; charset=utf-8", .options = FLEET_OPTIONS "symptom"),
 	GET("/metrics", "the newest tick, for Prometheus", WORDS("export", "--format", "openmetrics", "--since", "-10s"),
 	    .type = METRICS_TYPE),
 };
@@ -146,15 +148,33 @@ static bool next_parameter(const char **at, const struct option_row *rows, struc
 
 /* --- a request ------------------------------------------------------------------------------------------------------------ */
 
+/* Whether a word stands for a file; *ret NULL = there is none. */
+static bool is_file(const char *word, const struct call_files *files, const char **ret)
+{
+	const struct {
+		const char *word, *file;
+	} all[] = {{CALL_FLEET, files->fleet}, {CALL_HOSTS, files->hosts}, {CALL_GRAPH, files->graph}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (strcmp(all[i].word, word) == 0) {
+			*ret = all[i].file;
+			return true;
+		}
+	return false;
+}
+
 static void put_call(const struct call *call, const struct call_files *files, struct call_request *q)
 {
 	for (size_t i = 0; i < CALL_WORDS_MAX && call->words[i]; i++) {
-		const char *word = call->words[i];
+		const char *word = call->words[i], *next = i + 1 < CALL_WORDS_MAX ? call->words[i + 1] : NULL, *file = word;
 
-		if (i + 1 < CALL_WORDS_MAX && call->words[i + 1] && strcmp(call->words[i + 1], CALL_HOSTS) == 0 && !files->hosts)
+		if (*word == '-' && next && is_file(next, files, &file) && !file) {
 			i++;
-		else
-			q->v[q->n++] = strcmp(word, CALL_FLEET) == 0 ? files->fleet : strcmp(word, CALL_HOSTS) == 0 ? files->hosts : word;
+			continue;
+		}
+		file = word;
+		(void)is_file(word, files, &file);
+		q->v[q->n++] = file;
 	}
 }
 

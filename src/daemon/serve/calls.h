@@ -21,7 +21,7 @@ struct call_argument {
 struct call {
 	const char *path, *method, *help;
 	const char *type; /* media type; NULL = JSON */
-	const char *words[CALL_WORDS_MAX]; /* CALL_FLEET and CALL_HOSTS stand for files that are served */
+	const char *words[CALL_WORDS_MAX]; /* CALL_FLEET, CALL_HOSTS and CALL_GRAPH stand for files that are served */
 	/* "at since pid=chosen points!": parameters that are options of the verb; '=' where the option has another name ("_" is "-" of
 	 * an option), '!' where it must be given. */
 	const char *options;
@@ -31,9 +31,10 @@ struct call {
 
 /* The files that are served; NULL = there is none. */
 #define CALL_FLEET "FLEET"
-#define CALL_HOSTS "HOSTS" /* left out, with the option before it, where there is none */
+#define CALL_HOSTS "HOSTS" /* this and the next are left out, with the option before them, where there is none */
+#define CALL_GRAPH "CALLS"
 struct call_files {
-	const char *fleet, *hosts;
+	const char *fleet, *hosts, *graph;
 };
 
 /* The table of options of the verb (and subverb) that begins these words; NULL = there is none. */

@@ -22,7 +22,7 @@ struct serve {
 	struct web_control *control;
 	struct str address;
 	struct asker asker, spans_asker; /* the latter's store is that of the spans */
-	const char *fleet_file, *hosts_file;
+	const char *fleet_file, *hosts_file, *calls_file;
 	verb_options_fn verb_options;
 	struct reader_pool *kept;
 };
@@ -89,7 +89,7 @@ static void answer_request(struct http_exchange *e, const struct call_request *q
 static void answer_call(struct http_exchange *e)
 {
 	const struct serve *s = e->context;
-	const struct call_files files = {s->fleet_file, s->hosts_file};
+	const struct call_files files = {s->fleet_file, s->hosts_file, s->calls_file};
 	const struct call *call = call_find(e->path, e->method);
 	_cleanup_free_ char *error = NULL;
 	struct call_request request;
@@ -217,6 +217,7 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 	s->spans_asker.by_recorder = NULL;
 	s->spans_asker.from_file = NULL; /* a recording of the machine */
 	s->fleet_file = o->fleet_file;
+	s->calls_file = o->calls_file;
 	s->hosts_file = o->hosts_file;
 	s->verb_options = o->verb_options;
 	r = reader_pool_new(&s->asker, &s->kept);

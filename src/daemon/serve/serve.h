@@ -17,6 +17,7 @@ struct serve_options {
 	const char *const *names;
 	const char *spans_file; /* a store that `spans load` or `spans receive` wrote; NULL = the usual one */
 	const char *fleet_file; /* counters of a fleet (`fleet load`); NULL = none are served */
+	const char *calls_file; /* which of its servers calls which (`fleet why --calls`); NULL = not known */
 	const char *hosts_file; /* the recorders of other hosts (host-recorders.h), for the way down from a request; NULL = the default ones */
 };
 

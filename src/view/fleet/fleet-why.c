@@ -69,15 +69,36 @@ static json_t *chain_json(const struct fleet_answer *a, const struct fleet *f)
 	return list;
 }
 
-json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, size_t top)
+static bool in_chain(const struct fleet_answer *a, int server)
+{
+	for (size_t i = 0; i < a->n_chain; i++)
+		if (a->chain[i].server == server)
+			return true;
+	return false;
+}
+
+static json_t *calls_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_calls *calls)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < calls->list.n; i++) {
+		const struct fleet_call *c = &calls->list.v[i];
+
+		if (in_chain(a, c->caller) && in_chain(a, c->callee))
+			json_array_append_new(list, json_pack("{s:s, s:s}", "caller", f->servers.v[c->caller].name, "callee", f->servers.v[c->callee].name));
+	}
+	return list;
+}
+
+json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, size_t top)
 {
 	char from[32], to[32], begin[32];
 
-	return json_pack("{s:s, s:s, s:b, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
+	return json_pack("{s:s, s:s, s:b, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
 				 a->summary, "nothing_unusual", a->calm, "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
 				 clock_format_rfc3339(a->asked.to, to, sizeof(to)), "judged_from", clock_format_rfc3339(a->window.from, begin, sizeof(begin)),
 				 "now", json_number(a->now), "normal_p95", json_number(a->normal_p95), "culprit",
-				 a->led ? fleet_finding_json(f, a->explain.list.v) : json_null(), "chain", chain_json(a, f), "symptom", f->counters.v[a->counter].name, "server",
+				 a->led ? fleet_finding_json(f, a->explain.list.v) : json_null(), "chain", chain_json(a, f), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
 				 f->servers.v[a->server].name, "cause", a->cause, "next", a->next,
 				 "servers", fleet_findings_json(f, &a->alarms, top), "explained_by", fleet_findings_json(f, &a->explain, top),
 				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "model/fleet/fleet-answer.h"
+#include "model/fleet/fleet-calls.h"
 #include "model/fleet/fleet-finding.h"
 #include "model/fleet/fleet-info.h"
 #include "model/fleet/fleet-view.h"
@@ -29,7 +30,8 @@ const char *fleet_server_name(const struct fleet *f, int server);
 
 /* data: as it was named, for the commands that follow. top: of each list, 0 = all. */
 void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const char *data, size_t top, FILE *out);
-json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, size_t top);
+/* calls: those between servers of the chain are written. */
+json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, size_t top);
 json_t *fleet_why_nothing_json(const char *words);
 void fleet_history_text(const struct fleet *f, const struct fleet_history *h, size_t top, FILE *out);
 json_t *fleet_history_json(const struct fleet *f, const struct fleet_history *h, size_t top);
