@@ -45,4 +45,5 @@ def inject(stage):
 
 
 def release(stage):
-    ip("-n", SPACE, "route", "del", "blackhole", "10.213.77.1")
+    stage.end("far-server")
+    ip("netns", "del", SPACE)  # and with it both ends of the line
