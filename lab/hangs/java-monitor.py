@@ -1,6 +1,8 @@
 """A thread of a Java server sleeps with a monitor that each request needs."""
 import signal
 
+from hangstage import TCP_CLIENT
+
 NEEDS = ("java",)
 VICTIM = "buyer"
 WAITS = {"peer", "lock", "remote", "network"}
@@ -27,13 +29,6 @@ public class Offers {
     }
 }
 """
-CLIENT = """import socket, sys, timed
-server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-def ask():
-    server.sendall(b"order")
-    server.recv(16)
-timed.repeat(ask)
-"""
 PORT = 18172
 
 
@@ -42,7 +37,7 @@ def prepare(stage):
     source.write_text(SERVER)
     stage.run("java", "-XX:+UseSerialGC", source, PORT, name="offers")
     stage.rest(8)
-    stage.start("buyer", CLIENT, PORT)
+    stage.start("buyer", TCP_CLIENT, PORT)
 
 
 def inject(stage):
