@@ -339,6 +339,26 @@ static void marked_incidents_are_not_learnt(void **state)
 	end(&st);
 }
 
+/* Who presses the button every 20 s says that each moment is slow: then what always was is what there is to compare with. */
+static void many_marks_leave_a_past(void **state)
+{
+	struct mark marks[TICKS / 20];
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marks = marks,
+				      .n_marks = TICKS / 20};
+	struct story st;
+
+	(void)state;
+	for (int64_t i = 0; i < TICKS / 20; i++)
+		marks[i] = (struct mark){.wall = (1000000 + 20 * i) * NS_PER_SEC, .last = (1000000 + 20 * i) * NS_PER_SEC, .presses = 1};
+	begin(&st);
+	use(add(&st, "/bin/script", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, 13 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 13, 13);
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_false(isnan(st.answer.pressure.usual[BOTTLENECK_CPU]));
+	assert_false(st.answer.slow);
+	end(&st);
+}
+
 /* The paper learns from the whole block, the event in it: with n samples nothing is further from their mean than sqrt(n) of
  * their standard deviation. */
 static void in_block_mode_the_marked_event_is_learnt(void **state)
@@ -656,7 +676,7 @@ RUN_TESTS(cmocka_unit_test(what_is_like_all_of_the_past_is_not_called_slow), cmo
 	  cmocka_unit_test(a_saturated_pressure_hides_no_hog),
 	  cmocka_unit_test(taking_what_others_left_is_no_guilt),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
-	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(in_block_mode_the_marked_event_is_learnt), cmocka_unit_test(without_a_past_it_says_so),
+	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(many_marks_leave_a_past), cmocka_unit_test(in_block_mode_the_marked_event_is_learnt), cmocka_unit_test(without_a_past_it_says_so),
 	  cmocka_unit_test(an_upgrade_is_one_remark), cmocka_unit_test(folded_programs_are_one_remark),
 	  cmocka_unit_test(events_that_come_too_late_are_left_out_and_that_is_said),
 	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))

@@ -31,6 +31,8 @@
 #define HOUR	   (3600 * NS_PER_SEC)
 #define CENSUS_PATIENCE (30 * NS_PER_MS) /* what 1,500 processes take; the first line is due after 300 ms */
 #define MARK_AFTER (10 * NS_PER_SEC) /* ... and goes on after it */
+#define MARK_BEFORE_LEAST (10 * NS_PER_SEC) /* ... however many marks there are */
+#define PAST_ENOUGH   60 /* ticks to compare with */
 
 /* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
  *
@@ -45,21 +47,42 @@ static int64_t before_a_mark(const struct dataset *d, const struct why_request *
 	return past / 4 < MARK_BEFORE ? past / 4 : MARK_BEFORE;
 }
 
+/* How many ticks lie from `before` ns before a mark to MARK_AFTER behind it; negative errno. */
+static ssize_t exclude_before(const struct dataset *d, const struct why_request *request, int64_t before, bool *excluded)
+{
+	struct marked_times marked;
+	ssize_t n = marked_times_collect(request->marks, request->n_marks, before, MARK_AFTER, false, &marked);
+
+	for (size_t t = 0; n >= 0 && t < d->ticks.n; t++) {
+		excluded[t] = marked_times_touch(&marked, d->ticks.v[t].wall, d->ticks.v[t].wall);
+		n += excluded[t];
+	}
+	marked_times_free(&marked);
+	return n;
+}
+
+static bool leaves_past(const struct dataset *d, ssize_t excluded)
+{
+	size_t left = d->ticks.n - (size_t)excluded;
+
+	return left >= PAST_ENOUGH || left >= d->ticks.n / 2;
+}
+
+/* Where marks leave no past each takes less, and at last nothing: without a past everything would be unusual. */
 static int exclude_marks(const struct dataset *d, const struct why_request *request, bool **ret)
 {
 	_cleanup_free_ bool *excluded = calloc(d->ticks.n + 1, sizeof(*excluded));
-	struct marked_times marked;
-	int r = excluded ? marked_times_collect(request->marks, request->n_marks, before_a_mark(d, request), MARK_AFTER, false, &marked) :
-			   -ENOMEM;
+	int64_t before = before_a_mark(d, request);
+	ssize_t n = excluded ? exclude_before(d, request, before, excluded) : -ENOMEM;
 
-	if (!excluded)
-		return r;
-	for (size_t t = 0; r == 0 && t < d->ticks.n; t++)
-		excluded[t] = marked_times_touch(&marked, d->ticks.v[t].wall, d->ticks.v[t].wall);
-	marked_times_free(&marked);
-	if (r == 0)
-		*ret = TAKE(excluded);
-	return r;
+	for (; n >= 0 && !leaves_past(d, n) && before >= MARK_BEFORE_LEAST; before /= 2)
+		n = exclude_before(d, request, before / 2, excluded);
+	if (n < 0)
+		return (int)n;
+	if (!leaves_past(d, n))
+		memset(excluded, 0, d->ticks.n * sizeof(*excluded));
+	*ret = TAKE(excluded);
+	return 0;
 }
 
 static int remark(struct answer *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
