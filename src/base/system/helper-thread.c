@@ -96,7 +96,7 @@ static int start_thread(struct worker *w, bool as_caller)
 	if (r == -EPERM && as_caller)
 		return start_thread(w, false);
 	if (r == 0)
-		pthread_setname_np(thread, "helper");
+		pthread_setname_np(thread, "whyslow-helper");
 	return r;
 }
 
