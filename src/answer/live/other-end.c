@@ -56,7 +56,22 @@ struct wanted {
 	const char *proc_root, *link;
 	unsigned but;	 /* this process is left out */
 	int not_access; /* who has it open only for this does not count; -1 = everybody does */
+	const char *note; /* a line that its fdinfo must have; NULL = none */
 };
+
+/* proc(5), fdinfo. */
+static bool has_note(const char *proc_root, unsigned pid, const char *fd, const char *note)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[512], line[128];
+
+	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc_root, pid, fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strcmp(line, note) == 0)
+			return true;
+	return false;
+}
 
 static bool has_open(const struct wanted *w, unsigned pid)
 {
@@ -68,7 +83,8 @@ static bool has_open(const struct wanted *w, unsigned pid)
 	dir = opendir(path);
 	while (dir && (e = readdir(dir)))
 		if (isdigit((unsigned char)*e->d_name) && live_fd_link(w->proc_root, pid, strtoull(e->d_name, NULL, 10), link, sizeof(link)) &&
-		    strcmp(link, w->link) == 0 && (w->not_access < 0 || access_of(w->proc_root, pid, e->d_name) != w->not_access))
+		    strcmp(link, w->link) == 0 && (w->not_access < 0 || access_of(w->proc_root, pid, e->d_name) != w->not_access) &&
+		    (!w->note || has_note(w->proc_root, pid, e->d_name, w->note)))
 			return true;
 	return false;
 }
@@ -91,7 +107,7 @@ static void find_socket_owners(const char *proc_root, unsigned but, unsigned lon
 	char link[LINK_MAX_LENGTH];
 
 	snprintf(link, sizeof(link), "socket:[%lu]", inode);
-	find_owners(&(struct wanted){proc_root, link, but, -1}, ret);
+	find_owners(&(struct wanted){proc_root, link, but, -1, NULL}, ret);
 }
 
 /* --- TCP --- */
@@ -260,7 +276,13 @@ static bool ask_tcp(const struct connection *c, bool ipv4, struct tcp_info *ret)
 	return n > 0 && NLMSG_OK(h, (unsigned)n) && parse_tcp(h, c->inode, ret);
 }
 
-/* What was sent after the last that was received has no answer yet: of a client. A server has sent its answer. */
+/* The last that was sent has no answer yet: it was sent after the last that was received. The first request may be sent in the tick of the clock in which it was connected. */
+static bool has_no_answer(const struct tcp_info *info)
+{
+	return info->tcpi_last_data_sent < info->tcpi_last_data_recv || (info->tcpi_bytes_sent && !info->tcpi_bytes_received);
+}
+
+/* A client has asked: a server has sent its answer. */
 static void find_request(const char *proc_root, unsigned pid, const struct connection *mine, struct other_end *ret)
 {
 	struct connection here, door;
@@ -270,7 +292,7 @@ static void find_request(const char *proc_root, unsigned pid, const struct conne
 	if (!ask_tcp(mine, ipv4, &info) && !(ipv4 && ask_tcp(mine, false, &info)))
 		return;
 	memcpy(here.remote, mine->local, sizeof(here.remote));
-	if (info.tcpi_last_data_sent < info.tcpi_last_data_recv && !find_connection(proc_root, pid, tcp_tables, listens_there, &here, &door))
+	if (has_no_answer(&info) && !find_connection(proc_root, pid, tcp_tables, listens_there, &here, &door))
 		ret->asked_ms = info.tcpi_last_data_sent ?: 1;
 	ret->retransmits = info.tcpi_retransmits;
 }
@@ -450,7 +472,23 @@ static void find_opposite(const char *proc_root, unsigned pid, const char *fd, c
 {
 	int access = access_of(proc_root, pid, fd);
 
-	find_owners(&(struct wanted){proc_root, link, pid, access == O_RDWR ? -1 : access}, ret);
+	find_owners(&(struct wanted){proc_root, link, pid, access == O_RDWR ? -1 : access, NULL}, ret);
+}
+
+/* "/dev/pts/3" is the other side of the master whose fdinfo has "tty-index:	3". */
+static bool find_terminal(const char *proc_root, unsigned pid, const char *link, struct other_end *ret)
+{
+	unsigned index;
+	char note[40];
+
+	if (sscanf(link, "/dev/pts/%u", &index) != 1)
+		return false;
+	snprintf(note, sizeof(note), "tty-index:\t%u\n", index);
+	ret->kind = END_TERMINAL;
+	find_owners(&(struct wanted){proc_root, "/dev/ptmx", pid, -1, note}, ret);
+	if (!ret->n)
+		find_owners(&(struct wanted){proc_root, "/dev/pts/ptmx", pid, -1, note}, ret);
+	return ret->n > 0;
 }
 
 int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret)
@@ -466,6 +504,8 @@ int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, s
 	if (is_pipe(proc_root, pid, number) || is_queue(proc_root, pid, number)) {
 		end.kind = is_pipe(proc_root, pid, number) ? END_PIPE : END_QUEUE;
 		find_opposite(proc_root, pid, number, link, &end);
+		r = 0;
+	} else if (find_terminal(proc_root, pid, link, &end)) {
 		r = 0;
 	} else if (sscanf(link, "socket:[%lu]", &inode) == 1) {
 		r = find_tcp(proc_root, pid, inode, &end);
@@ -497,7 +537,7 @@ unsigned other_end_socket_owner(const char *proc_root, unsigned long inode)
 void other_end_scanners(const char *proc_root, unsigned but, struct other_end *ret)
 {
 	*ret = (struct other_end){.accepted = true};
-	find_owners(&(struct wanted){proc_root, "anon_inode:[fanotify]", but, -1}, ret);
+	find_owners(&(struct wanted){proc_root, "anon_inode:[fanotify]", but, -1, NULL}, ret);
 }
 
 void other_end_fuse_servers(const char *proc_root, unsigned but, const struct fuse_mount *mount, struct other_end *ret)
@@ -505,7 +545,7 @@ void other_end_fuse_servers(const char *proc_root, unsigned but, const struct fu
 	struct other_end all = {};
 
 	*ret = (struct other_end){.accepted = true};
-	find_owners(&(struct wanted){proc_root, "/dev/fuse", but, -1}, &all);
+	find_owners(&(struct wanted){proc_root, "/dev/fuse", but, -1, NULL}, &all);
 	for (size_t i = 0; i < all.n; i++)
 		if (all.n == 1 || !mount || fuse_mount_is_served_by(proc_root, mount, all.pids[i]))
 			ret->pids[ret->n++] = all.pids[i];

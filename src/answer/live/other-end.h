@@ -1,4 +1,4 @@
-/* Who is at the other end of a pipe, a POSIX message queue, a local socket, a TCP connection or a connected UDP socket of this machine. */
+/* Who is at the other end of a pipe, a POSIX message queue, a pseudoterminal, a local socket, a TCP connection or a connected UDP socket of this machine. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #define OTHER_ENDS_MAX 8 /* processes: a pipe that more have open says nothing of any */
 
-enum end_kind { END_PIPE, END_QUEUE, END_LOCAL_SOCKET, END_TCP, END_UDP };
+enum end_kind { END_PIPE, END_QUEUE, END_TERMINAL, END_LOCAL_SOCKET, END_TCP, END_UDP };
 
 struct other_end {
 	enum end_kind kind;
@@ -23,7 +23,8 @@ struct other_end {
 	unsigned retransmits; /* of what was sent last, in vain */
 };
 
-/* The other end of a process's descriptor, its own processes left out. Of a pipe or queue it is whoever has it open for the opposite.
+/* The other end of a process's descriptor, its own processes left out. Of a pipe or queue it is whoever has it open for the opposite, of a
+ * pseudoterminal who shows it (has its master open).
  * `proc_root`: "/proc", or a test's (local sockets: of the network namespace of the caller, by sock_diag(7)). 0; -ENOENT: the
  * descriptor is none of these, or is not connected; -ENOMEM. */
 int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret);

@@ -99,6 +99,29 @@ static void writer_and_reader_of_a_queue(void **state)
 	end_child(child);
 }
 
+/* One of several: the master of another terminal is not it. */
+static void who_shows_a_terminal(void **state)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), other = posix_openpt(O_RDWR | O_NOCTTY), terminal;
+	struct other_end e;
+	pid_t child, shows_other;
+
+	(void)state;
+	if (master < 0 || other < 0 || grantpt(master) < 0 || unlockpt(master) < 0)
+		skip(); /* without /dev/pts */
+	terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+	assert_true(terminal >= 0);
+	shows_other = begin_child(master);
+	child = begin_child(other);
+	close(master);
+	close(other);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)terminal, &e), 0);
+	expect_only(&e, END_TERMINAL, child, true);
+	close(terminal);
+	end_child(child);
+	end_child(shows_other);
+}
+
 static void a_pair_of_local_sockets(void **state)
 {
 	struct other_end e;
@@ -290,7 +313,8 @@ static void what_was_asked_over_tcp(void **state)
 	close(door);
 }
 
-RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(a_pair_of_local_sockets),
+RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(who_shows_a_terminal),
+	  cmocka_unit_test(a_pair_of_local_sockets),
 	  cmocka_unit_test(what_is_not_read_from_a_local_socket),
 	  cmocka_unit_test(who_does_not_accept), cmocka_unit_test(a_connection_over_both_protocols), cmocka_unit_test(who_is_asked_over_udp),
 	  cmocka_unit_test(what_has_no_other_end), cmocka_unit_test(what_was_asked_over_tcp),

@@ -2,7 +2,10 @@
 
 #include <string.h>
 
+#include "base/data/clock.h"
+
 #define BUS_FILES_MAX 1024 /* connections of a bus: a desktop's has about 100 */
+#define TCP_CLOCK     (20 * NS_PER_MS) /* how exactly TCP says when something was sent */
 #define CHILDREN_MAX  64   /* of a server: with more it has workers, of which one waits for it or none is known to matter */
 
 /* A worker hears from its master over that, and waits for nothing. */
@@ -88,44 +91,109 @@ static bool is_same_process(const struct other_end *a, const struct other_end *b
 	return a->n == 1 && b->n == 1 && a->pids[0] == b->pids[0];
 }
 
+/* The connections that an event loop watches, as far as they are known. */
+struct loop {
+	const struct peer_request *pending; /* its own request, since it was asked; NULL = no event tells of one */
+	struct other_end meant;		    /* the last of the candidates */
+	size_t candidates, unanswered;	    /* unanswered: by what the kernel says of the connection */
+	struct other_end older;		    /* over which it has no answer to what it asked before it was asked itself */
+	size_t n_older;			    /* processes */
+	bool asked;			    /* one of them is the asker's */
+};
+
+/* It asked before the request that led here, which was for another process. */
+static bool has_asked_before(const struct chain_search *s, const struct other_end *e)
+{
+	if (s->since && e->asked_ms && clock_monotonic() - e->asked_ms * NS_PER_MS < s->since - TCP_CLOCK)
+		return true;
+	for (size_t i = 0; s->requests && i < s->requests->pending.n; i++) {
+		const struct peer_request *r = &s->requests->pending.v[i];
+
+		if (r->process == s->t.pid && r->asks && r->since < s->since && other_end_has(e, r->server))
+			return true;
+	}
+	return false;
+}
+
+/* True: this is the one. */
+static bool look_at_end(const struct chain_search *s, const struct other_end *e, struct loop *l)
+{
+	if (chain_leads_back(s, e)) {
+		l->asked = true;
+	} else if ((l->pending && other_end_has(e, l->pending->server)) || assumed(s, e)) {
+		l->candidates = 1;
+		l->meant = *e;
+		return true;
+	} else if (has_asked_before(s, e)) {
+		l->n_older += !l->n_older || !is_same_process(e, &l->older);
+		l->older = *e;
+	} else if (e->asked_ms || (!e->accepted && e->n)) {
+		l->unanswered += !l->unanswered || !is_same_process(e, &l->meant);
+		l->candidates = l->unanswered;
+		l->meant = *e;
+	} else if (!l->unanswered && (e->n || e->remote) && !leads_to_parent(s, e)) {
+		l->candidates += !l->candidates || !is_same_process(e, &l->meant);
+		l->meant = *e;
+	}
+	return false;
+}
+
+static void look_at_ends(const struct chain_search *s, struct loop *l)
+{
+	unsigned files[LIVE_FILES_MAX];
+	size_t n = live_thread_files(s->proc_root, &s->t, files, LIVE_FILES_MAX);
+	struct other_end e;
+
+	for (size_t i = 0; i < n; i++)
+		if (other_end_find(s->proc_root, s->t.pid, files[i], &e) == 0 && look_at_end(s, &e, l))
+			return;
+}
+
+/* A UDP socket that is not connected shows no connection: the events do. */
+static bool follow_pending(struct chain_search *s, const struct peer_request *pending)
+{
+	if (!pending || !pending->asks)
+		return false;
+	s->kind = CHAIN_UDP;
+	str_puts(&s->words, "waits for the answer of a process that it woke");
+	s->next_pid = pending->server;
+	s->role = "which it asked";
+	return true;
+}
+
+/* A proxy or a pool of connections keeps the asker's request back until an older one is answered: who works on that, or, where that is a
+ * database, of whose backend it is not known for whom it works, whose request it is. */
+static bool follow_older(struct chain_search *s, const struct loop *l)
+{
+	struct live_thread t;
+
+	if (l->n_older != 1 || !chain_asker(s))
+		return false;
+	if (l->older.n == 1 && live_thread_read(s->proc_root, l->older.pids[0], l->older.pids[0], &t) == 0 && strcmp(t.comm, "postgres") == 0 &&
+	    chain_find_older_request(s, "keeps the request back, probably until it has answered one"))
+		return true;
+	chain_follow_end(s, &l->older, false);
+	str_puts(&s->words, ", to a request that is older than this one");
+	return true;
+}
+
 /* The connection of an event loop over which it has asked and is not answered, by events or by TCP, or the only one that can be
  * meant. */
 void chain_find_events(struct chain_search *s)
 {
-	const struct peer_request *pending = s->requests ? peer_requests_pending_of(s->requests, s->t.pid, s->since) : NULL;
-	unsigned files[LIVE_FILES_MAX];
-	size_t n = live_thread_files(s->proc_root, &s->t, files, LIVE_FILES_MAX), candidates = 0;
-	struct other_end e, only = {};
-	size_t unanswered = 0;
-	bool asked = false;
+	struct loop l = {.pending = s->requests ? peer_requests_pending_of(s->requests, s->t.pid, s->since) : NULL};
 
 	if (find_bus_message(s))
 		return;
-	for (size_t i = 0; i < n; i++) {
-		if (other_end_find(s->proc_root, s->t.pid, files[i], &e) < 0)
-			continue;
-		if (chain_leads_back(s, &e)) {
-			asked = true;
-		} else if ((pending && other_end_has(&e, pending->server)) || assumed(s, &e)) {
-			candidates = 1;
-			only = e;
-			break;
-		} else if (e.asked_ms) {
-			candidates = 1 + unanswered++;
-			only = e;
-		} else if (!unanswered && (e.n || e.remote) && !leads_to_parent(s, &e)) {
-			candidates += !candidates || !is_same_process(&e, &only);
-			only = e;
-		}
-	}
-	if (candidates == 1)
-		chain_follow_end(s, &only, false);
-	else if (find_busy_child(s))
+	look_at_ends(s, &l);
+	if (l.candidates == 1 && (l.unanswered || !l.n_older))
+		chain_follow_end(s, &l.meant, false);
+	else if (follow_pending(s, l.pending) || follow_older(s, &l) || chain_find_worker(s) || find_busy_child(s))
 		return;
-	else if (candidates)
-		str_printf(&s->words, "waits for events of %zu connections", candidates);
+	else if (l.candidates)
+		str_printf(&s->words, "waits for events of %zu connections", l.candidates);
 	else
-		chain_rest(s, asked ? "waits for the next request" : "waits for events");
-	if (candidates > 1)
+		chain_rest(s, l.asked ? "waits for the next request" : "waits for events");
+	if (l.candidates > 1)
 		s->kind = CHAIN_EVENTS;
 }

@@ -30,9 +30,9 @@ static void put_name_server(struct chain_search *s, const struct other_end *e)
 
 static void put_place(struct chain_search *s, const struct other_end *e, bool writes)
 {
-	static const char *const ends[] = {[END_PIPE] = "a pipe", [END_QUEUE] = "a message queue", [END_LOCAL_SOCKET] = "a local socket", [END_TCP] = "TCP", [END_UDP] = "UDP"};
+	static const char *const ends[] = {[END_PIPE] = "a pipe", [END_QUEUE] = "a message queue", [END_TERMINAL] = "a terminal", [END_LOCAL_SOCKET] = "a local socket", [END_TCP] = "TCP", [END_UDP] = "UDP"};
 
-	str_puts(&s->words, writes ? "waits for room to write to " : e->kind <= END_QUEUE ? "waits for data from " : "waits for an answer over ");
+	str_puts(&s->words, writes ? "waits for room to write to " : e->kind <= END_TERMINAL ? "waits for data from " : "waits for an answer over ");
 	str_puts(&s->words, ends[e->kind]);
 	if (*e->place)
 		str_printf(&s->words, " from %s", e->place);
@@ -53,19 +53,19 @@ static void put_end(struct chain_search *s, const struct other_end *e, bool writ
 
 void chain_follow_end(struct chain_search *s, const struct other_end *e, bool writes)
 {
-	static const enum chain_kind kinds[] = {[END_PIPE] = CHAIN_PIPE, [END_QUEUE] = CHAIN_PIPE, [END_LOCAL_SOCKET] = CHAIN_LOCAL_SOCKET, [END_TCP] = CHAIN_TCP,
+	static const enum chain_kind kinds[] = {[END_PIPE] = CHAIN_PIPE, [END_QUEUE] = CHAIN_PIPE, [END_TERMINAL] = CHAIN_PIPE, [END_LOCAL_SOCKET] = CHAIN_LOCAL_SOCKET, [END_TCP] = CHAIN_TCP,
 						 [END_UDP] = CHAIN_UDP};
 
 	s->kind = e->remote ? CHAIN_REMOTE : kinds[e->kind];
 	put_end(s, e, writes);
-	s->reads = e->kind <= END_QUEUE && !writes;
+	s->reads = e->kind <= END_TERMINAL && !writes;
 	s->unread = e->unread;
 	s->unanswered = e->unread || e->asked_ms;
 	s->asked_ms = e->asked_ms;
 	s->next_pid = chain_choose_process(s, e);
 	s->role = !e->accepted ? "which has not accepted the connection" :
 		  e->unread ? (writes ? "which does not read it" : "which has not read the request") :
-		  e->kind <= END_QUEUE ? (writes ? "which reads it" : "which writes it") : "at the other end";
+		  e->kind <= END_TERMINAL ? (writes ? "which reads it" : "which writes it") : "at the other end";
 }
 
 bool chain_leads_back(const struct chain_search *s, const struct other_end *e)
@@ -119,6 +119,14 @@ void chain_find_scanner(struct chain_search *s)
 	other_end_scanners(s->proc_root, s->t.pid, &scanners);
 	s->next_pid = scanners.n == 1 ? scanners.pids[0] : 0; /* of several it is not known who is asked */
 	s->role = "which is asked";
+}
+
+void chain_find_frozen_files(struct chain_search *s)
+{
+	s->kind = CHAIN_FROZEN;
+	str_puts(&s->words, "waits to write to ");
+	chain_put_file(s, s->t.arguments[0]);
+	str_puts(&s->words, ", whose file system is frozen, as for a snapshot");
 }
 
 void chain_find_disk(struct chain_search *s)

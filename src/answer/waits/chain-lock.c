@@ -9,6 +9,7 @@
 #define SERVER_FILES_MAX 128 /* descriptors of a server that are looked at */
 #define CONNECTIONS_MAX	 16  /* whose other ends are looked for, each for some ms: with more a server has several clients */
 #define ASKERS_MAX	 16  /* threads of a client */
+#define TAKEN_UP	 (NS_PER_SEC / 2) /* so soon a thread that others hand requests to begins with one */
 
 void chain_find_file_lock(struct chain_search *s)
 {
@@ -80,8 +81,7 @@ static bool waits_for_server(const struct chain_search *s, unsigned pid)
 	return false;
 }
 
-/* Inside a server that has a thread for each connection, which waits for another one of them: whose request it had not answered before. */
-static bool find_older_request(struct chain_search *s)
+bool chain_find_older_request(struct chain_search *s, const char *words)
 {
 	const struct peer_request *older = NULL;
 	char span[32];
@@ -95,8 +95,7 @@ static bool find_older_request(struct chain_search *s)
 	if (!older)
 		return false;
 	s->kind = CHAIN_OLDER_REQUEST;
-	str_printf(&s->words, "waits for another of its threads, probably until it has answered a request that is %s old",
-		   clock_format_span(older->took, span, sizeof(span)));
+	str_printf(&s->words, "%s that is %s old", words, clock_format_span(older->took, span, sizeof(span)));
 	s->next_pid = older->process;
 	s->role = "whose request that is";
 	return true;
@@ -148,6 +147,49 @@ static struct fellows find_fellows(const struct chain_search *s)
 	return f;
 }
 
+/* Event time since which a thread may work on the request: it was made after it, or has done one thing since about then. 0 = it may not, or no event
+ * tells. A thread that sleeps now and then for itself began its sleep at some other time. */
+static uint64_t works_since(const struct chain_search *s, const struct live_thread *t)
+{
+	const struct trace_thread *th = s->trace && s->since ? trace_thread(s->trace, t->tid, s->trace->frozen) : NULL;
+	uint64_t asked = (uint64_t)s->since;
+
+	if (!th || th->end)
+		return 0;
+	if (th->start >= asked)
+		return th->start;
+	return th->state_since >= asked && th->state_since <= asked + TAKEN_UP ? th->state_since : 0;
+}
+
+bool chain_find_worker(struct chain_search *s)
+{
+	unsigned tids[LIVE_THREADS_MAX];
+	size_t n = chain_asker(s) && s->trace ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		struct fellows f = {};
+		struct live_thread t;
+		uint64_t since;
+
+		if (tids[i] == s->t.tid || live_thread_read(s->proc_root, s->t.pid, tids[i], &t) < 0)
+			continue;
+		since = works_since(s, &t);
+		add_fellow(s, &t, &f);
+		if ((f.busy || f.unknown) && since && since < first) {
+			first = since;
+			s->next_tid = t.tid;
+		}
+	}
+	if (first == UINT64_MAX)
+		return false;
+	s->kind = CHAIN_EVENTS;
+	str_puts(&s->words, "has given the request to another of its threads");
+	s->next_pid = s->t.pid;
+	s->role = "which works on it";
+	return true;
+}
+
 static bool is_sql_server(const struct chain_search *s)
 {
 	struct live_thread main;
@@ -167,6 +209,18 @@ static bool find_busy_fellow(struct chain_search *s, const struct fellows *f)
 	return true;
 }
 
+/* It asked after this one did, and has no answer either: it does not keep what this one waits for. */
+static bool waits_behind(const struct chain_search *s, unsigned client)
+{
+	for (size_t i = 0; s->requests && i < s->requests->pending.n; i++) {
+		const struct peer_request *r = &s->requests->pending.v[i];
+
+		if (s->since && r->server == s->t.pid && r->process == client && r->since >= s->since)
+			return true;
+	}
+	return false;
+}
+
 static bool find_only_client(struct chain_search *s, const char *words)
 {
 	unsigned client = 0;
@@ -175,7 +229,7 @@ static bool find_only_client(struct chain_search *s, const char *words)
 	for (unsigned fd = 0; fd < SERVER_FILES_MAX; fd++) {
 		struct other_end e;
 
-		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind <= END_QUEUE)
+		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind <= END_TERMINAL)
 			continue;
 		if (++n > CONNECTIONS_MAX)
 			return false;
@@ -185,7 +239,7 @@ static bool find_only_client(struct chain_search *s, const char *words)
 			return false;
 		client = e.pids[0];
 	}
-	if (!client)
+	if (!client || waits_behind(s, client))
 		return false;
 	s->kind = CHAIN_DATABASE;
 	str_puts(&s->words, words);
@@ -229,7 +283,7 @@ void chain_find_lock(struct chain_search *s)
 		return;
 	}
 	if (!s->next_tid) {
-		if (chain_asker(s) && (find_older_request(s) || find_fellow(s)))
+		if (chain_asker(s) && (chain_find_older_request(s, "waits for another of its threads, probably until it has answered a request") || find_fellow(s)))
 			return;
 		if (s->was_asked)
 			find_unknown_thread(s);
@@ -257,7 +311,7 @@ static unsigned client_of(const struct chain_search *s)
 	struct other_end e;
 
 	for (unsigned fd = 0; fd < LIVE_FILES_MAX; fd++)
-		if (other_end_find(s->proc_root, s->t.pid, fd, &e) == 0 && e.kind > END_QUEUE && e.n == 1 && e.pids[0] != s->t.parent)
+		if (other_end_find(s->proc_root, s->t.pid, fd, &e) == 0 && e.kind > END_TERMINAL && e.n == 1 && e.pids[0] != s->t.parent)
 			return e.pids[0];
 	return 0;
 }

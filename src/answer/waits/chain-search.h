@@ -16,13 +16,15 @@ enum chain_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRIT
 		   CLASS_FOR_SEMAPHORE, CLASS_FOR_TIMER, CLASS_FOR_CHILD, CLASS_FOR_DISK };
 
 /* The part of the kernel in which a thread sleeps, where that tells more than its call. From WITHIN_FUSE on another process holds it up. */
-enum chain_within { WITHIN_ANYTHING, WITHIN_FUSE_SERVER /* for its next request */, WITHIN_FUSE, WITHIN_SCANNER, WITHIN_LEASE };
+enum chain_within { WITHIN_ANYTHING, WITHIN_FUSE_SERVER /* for its next request */, WITHIN_FUSE, WITHIN_SCANNER, WITHIN_LEASE,
+		    WITHIN_FREEZE /* or another lock of that kind, of which writers are kept out by one that changes all */ };
 
 struct chain_search {
-	const char *proc_root; /* these four: as in struct chain_question; `locks` is never NULL */
+	const char *proc_root; /* these five: as in struct chain_question; `locks` is never NULL */
 	const struct viewer *viewer;
 	const struct peer_requests *requests;
 	struct file_locks *locks;
+	const struct trace *trace;
 	struct wait_chain *chain;
 	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */
 	struct live_thread t;
@@ -51,7 +53,8 @@ enum chain_within chain_within_of(const struct live_thread *t);
 /* Thread `tid`, where it is not 0; else the one that was asked, if it does not wait for more; else the main thread, unless another one is
  * held up more. Where no thread is, the one that was asked, too, if it waits for another thread. False: the process is gone. */
 bool chain_choose_thread(struct chain_search *s, unsigned pid, unsigned tid, unsigned asked, struct live_thread *ret);
-/* The process that is held up most, of those that have the other end open; 0 = none. */
+/* The process that is held up most, of those that have the other end open; of several the one that last had a CPU, as the one that took
+ * what others wait for (a job server's token in a pipe) has had later than those that only keep it open. 0 = none. */
 unsigned chain_choose_process(struct chain_search *s, const struct other_end *e);
 
 /* chain-file.c: a file, the other end of a pipe or connection, a file system that a program serves */
@@ -62,6 +65,8 @@ void chain_find_file(struct chain_search *s);
 void chain_find_fuse(struct chain_search *s);
 void chain_find_scanner(struct chain_search *s);
 void chain_find_disk(struct chain_search *s);
+/* The link of a thread that writes and is WITHIN_FREEZE. */
+void chain_find_frozen_files(struct chain_search *s);
 
 /* chain-stopped.c: who does not run because it must not */
 void chain_find_stopped(struct chain_search *s); /* by a signal or a debugger */
@@ -79,8 +84,13 @@ void chain_find_lock(struct chain_search *s);
 void chain_find_semaphore(struct chain_search *s); /* of System V */
 /* Sleeps: between attempts to lock a database or to make a lock file, or for another reason. */
 void chain_find_timer(struct chain_search *s);
+/* Another thread of a process that was asked, and whose chosen thread waits for events: the one that has worked since. */
+bool chain_find_worker(struct chain_search *s);
 /* A backend of PostgreSQL that waits for a lock of a transaction, or that the one before waits for: whose transaction it is, and for which
  * client that one keeps it. */
 bool chain_find_transaction(struct chain_search *s);
+/* Whose request the asked server had not answered before that of the asker: of several the oldest one. `words` say how it waits for that, up to
+ * "a request". */
+bool chain_find_older_request(struct chain_search *s, const char *words);
 /* The client of a transaction that is open, or of an older request: whatever it does, it does not end it. */
 bool chain_find_holding_client(struct chain_search *s);

@@ -40,6 +40,7 @@ enum chain_within chain_within_of(const struct live_thread *t)
 	} functions[] = {
 		{"fuse_dev_", true, WITHIN_FUSE_SERVER}, {"request_wait_answer", false, WITHIN_FUSE}, {"fuse_", true, WITHIN_FUSE},
 		{"fanotify_", true, WITHIN_SCANNER},	{"break_lease", false, WITHIN_LEASE},
+		{"percpu_rwsem_wait", false, WITHIN_FREEZE},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
@@ -98,17 +99,29 @@ bool chain_choose_thread(struct chain_search *s, unsigned pid, unsigned tid, uns
 	return best < 99;
 }
 
+/* Event time; 0 = no event tells. */
+static uint64_t last_ran(const struct chain_search *s, const struct live_thread *t)
+{
+	const struct trace_thread *th = s->trace ? trace_thread(s->trace, t->tid, s->trace->frozen) : NULL;
+
+	return th ? th->state_since : 0;
+}
+
 unsigned chain_choose_process(struct chain_search *s, const struct other_end *e)
 {
+	uint64_t latest = 0;
 	unsigned chosen = 0;
 	int best = 99;
 
 	for (size_t i = 0; i < e->n; i++) {
 		struct live_thread t;
-		int rank = chain_choose_thread(s, e->pids[i], 0, 0, &t) ? rank_of(s, &t) : 98;
+		bool is_there = chain_choose_thread(s, e->pids[i], 0, 0, &t);
+		int rank = is_there ? rank_of(s, &t) : 98;
+		uint64_t ran = is_there ? last_ran(s, &t) : 0;
 
-		if (rank < best) {
+		if (rank < best || (rank == best && ran > latest)) {
 			best = rank;
+			latest = ran;
 			chosen = e->pids[i];
 		}
 	}

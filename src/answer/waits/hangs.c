@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "answer/live/hidden-lock.h"
 #include "answer/live/lock-file.h"
@@ -29,6 +30,8 @@
 #define BRIEF_OLDEST   (600 * NS_PER_SEC) /* who is older has a past of its own */
 #define BRIEF_MOST     100		 /* of which earlier processes are looked for */
 #define LONGER	       3		 /* times as long as its program's processes live */
+#define AGAIN	       4		 /* looks at who is between two requests that take long ... */
+#define AGAIN_AFTER    25000		 /* us: ... with this between them: a pause is short compared with them */
 #define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
 
 static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
@@ -48,6 +51,14 @@ static size_t kind_of_state(uint8_t state)
 	default:
 		return SIZE_MAX;
 	}
+}
+
+/* Who writes to a terminal that is not read waits for who shows it; who reads from one waits for a person. */
+static size_t kind_of_wait(const struct trace *t, const struct trace_thread *th)
+{
+	if (th->state == STATE_IDLE && th->facts.call == CALL_TERMINAL && trace_gives(t, th->syscall))
+		return FEATURE_WAIT_PEER;
+	return kind_of_state(th->state);
 }
 
 /* The first tick of the three seconds that end with tick `to`. */
@@ -88,7 +99,7 @@ static int find_waiting(const struct trace *t, struct waiting *ret)
 	for (size_t i = 0; i < t->threads.n; i++) {
 		const struct trace_thread *th = &t->threads.v[i];
 
-		if (!th->end && th->state_since && th->state_since <= t->frozen && kind_of_state(th->state) != SIZE_MAX)
+		if (!th->end && th->state_since && th->state_since <= t->frozen && kind_of_wait(t, th) != SIZE_MAX)
 			w.v[w.n++] = th;
 	}
 	qsort(w.v, w.n, sizeof(*w.v), by_process);
@@ -111,7 +122,7 @@ static double waited_in_trace(const struct waiting *w, uint32_t pid, size_t kind
 		const struct trace_thread *th = w->v[i];
 		uint64_t waited = t->frozen - th->state_since;
 
-		if (kind_of_state(th->state) != kind)
+		if (kind_of_wait(t, th) != kind)
 			continue;
 		sum += waited < HANG_LEAST ? (double)waited : (double)HANG_LEAST;
 		if (waited >= HANG_LEAST && trace_wall(t, th->state_since) < *ret_since)
@@ -457,24 +468,56 @@ static bool confirm(struct hang *h)
 	return peer_request_is_late(h->took, h->normally);
 }
 
-static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct answer *a)
+/* It has just been answered, or pauses before it asks again. */
+static bool is_between_requests(const struct hang *h)
 {
-	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks};
-	size_t kept = 0;
+	const struct chain_link *only = h->chain.links.v;
+
+	if (h->assumed || h->kind == PROCESS_FEATURE_COUNT || h->life_normally || h->chain.links.n != 1)
+		return false;
+	return only->kind == CHAIN_RUNS || only->kind == CHAIN_SLEEPS || (only->kind == CHAIN_EVENTS && h->took);
+}
+
+/* The chains of all; or, again, of those that are between two requests. How many are; negative errno. */
+static int find_chains(const struct chain_question *live, bool again, struct answer *a)
+{
+	int between = 0;
 
 	for (size_t i = 0; i < a->hangs.n; i++) {
 		struct hang *h = &a->hangs.v[i];
-		int r = wait_chain_find(&live, h->victim->info.pid, &h->chain);
+		int r;
 
+		if (again && !is_between_requests(h))
+			continue;
+		wait_chain_free(&h->chain);
+		r = wait_chain_find(live, h->victim->info.pid, &h->chain);
 		if (r < 0)
 			return r;
+		between += is_between_requests(h);
+	}
+	return between;
+}
+
+static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct answer *a)
+{
+	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, q->trace};
+	int between = find_chains(&live, false, a);
+	size_t kept = 0;
+
+	for (int i = 0; between > 0 && !q->pressed && i < AGAIN; i++) {
+		usleep(AGAIN_AFTER);
+		between = find_chains(&live, true, a);
+	}
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *h = &a->hangs.v[i];
+
 		if (may_hang(h) && !works_by_children(h) && !waits_for_us(h) && confirm(h))
 			a->hangs.v[kept++] = *h;
 		else
 			wait_chain_free(&h->chain);
 	}
 	a->hangs.n = kept;
-	return 0;
+	return between < 0 ? between : 0;
 }
 
 static void sort(struct answer *a, int (*compare)(const void *, const void *))
@@ -508,10 +551,13 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	return r;
 }
 
-/* It has asked another machine itself, which does not answer, or the network loses what is sent: no program here is to blame. */
+/* It has asked another machine itself, which does not answer, or the network loses what is sent; or its file system is frozen: no program here is
+ * to blame. */
 static bool ends_elsewhere(const struct hang *h)
 {
-	return h->chain.links.n == 1 && h->chain.links.v[0].kind == CHAIN_REMOTE && h->chain.links.v[0].unanswered;
+	const struct chain_link *only = h->chain.links.n == 1 ? h->chain.links.v : NULL;
+
+	return only && ((only->kind == CHAIN_REMOTE && only->unanswered) || only->kind == CHAIN_FROZEN);
 }
 
 bool hang_is_explained(const struct hang *h)
@@ -519,7 +565,7 @@ bool hang_is_explained(const struct hang *h)
 	static const bool is_end[CHAIN_KINDS] = {
 		[CHAIN_UNKNOWN] = true,	 [CHAIN_RUNS] = true, [CHAIN_SLEEPS] = true, [CHAIN_STOPPED] = true,  [CHAIN_FILE_LOCK] = true,
 		[CHAIN_LOCK] = true,	 [CHAIN_DISK] = true, [CHAIN_FUSE] = true,   [CHAIN_SCANNER] = true, [CHAIN_REMOTE] = true,
-		[CHAIN_DATABASE] = true,
+		[CHAIN_DATABASE] = true, [CHAIN_FROZEN] = true,
 	}; /* of the others it is not known who is behind them */
 	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
 
@@ -557,7 +603,7 @@ bool hang_outweighs(const struct hang *h, double pressure)
 static enum bottleneck bottleneck_of(const struct hang *h)
 {
 	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
-							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK};
+							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK, [CHAIN_FROZEN] = BOTTLENECK_DISK};
 	enum bottleneck b = of[first_wait(h)->kind];
 
 	return b ? b : BOTTLENECK_PEER;

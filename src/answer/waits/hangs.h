@@ -22,6 +22,7 @@ struct hang_question {
 	const char *proc_root;	   /* NULL = the processes may be gone */
 	const struct viewer *viewer;
 	bool patient; /* a whole answer is worth more than one in time */
+	bool pressed; /* the machine is short of something: an answer in time matters */
 };
 
 /* Appends to a->hangs, the longest chain first. 0 or -ENOMEM. */

@@ -152,10 +152,10 @@ static void fill_pipe(const int *files)
 }
 
 /* Until the chain has come to be as it is meant. */
-static void find(pid_t pid, size_t links, enum chain_kind last, struct wait_chain *ret)
+static void find_with(const struct trace *t, pid_t pid, size_t links, enum chain_kind last, struct wait_chain *ret)
 {
 	for (int i = 0; i < 5000; i++) {
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL}, (unsigned)pid, ret), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, t}, (unsigned)pid, ret), 0);
 		if (ret->links.n == links && ret->links.v[links - 1].kind == last)
 			return;
 		if (i < 4999)
@@ -165,6 +165,11 @@ static void find(pid_t pid, size_t links, enum chain_kind last, struct wait_chai
 	for (size_t i = 0; i < ret->links.n; i++)
 		print_error("%u %s: %s\n", ret->links.v[i].pid, ret->links.v[i].comm, ret->links.v[i].words);
 	fail_msg("the chain has %zu links, not %zu", ret->links.n, links);
+}
+
+static void find(pid_t pid, size_t links, enum chain_kind last, struct wait_chain *ret)
+{
+	find_with(NULL, pid, links, last, ret);
 }
 
 static void expect(const struct wait_chain *c, size_t at, pid_t pid, enum chain_kind kind, const char *role)
@@ -199,7 +204,7 @@ static void from_the_client_to_who_holds_the_lock(void **state)
 	expect(&c, 1, server, CHAIN_FILE_LOCK, "which has not read the request");
 	expect(&c, 2, holder, CHAIN_SLEEPS, "which holds it");
 	assert_non_null(strstr(c.links.v[1].words, "/tmp/whyslow-chain-"));
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 1000000, NULL, NULL}, (unsigned)client, &again), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 1000000, NULL, NULL, NULL}, (unsigned)client, &again), 0);
 	assert_false(again.passing);
 	assert_false(c.cycle);
 }
@@ -265,7 +270,7 @@ static void a_worker_does_not_wait_for_its_master(void **state)
 static void find_first(pid_t pid, enum chain_kind kind, struct wait_chain *ret)
 {
 	for (int i = 0; i < 5000; i++) {
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL}, (unsigned)pid, ret), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL}, (unsigned)pid, ret), 0);
 		if (ret->links.n && ret->links.v[0].kind == kind && ret->links.v[ret->links.n - 1].kind != CHAIN_RUNS)
 			return;
 		wait_chain_free(ret);
@@ -460,6 +465,47 @@ static void a_pipe_that_is_not_read(void **state)
 	expect(&c, 1, reader, CHAIN_SLEEPS, "which reads it");
 }
 
+static void wait_for_token(const int *files)
+{
+	char token;
+
+	(void)!read(files[0], &token, 1);
+}
+
+static void add_sleeper(struct trace *t, pid_t pid, uint64_t since)
+{
+	struct trace_thread thread = {.tid = (uint32_t)pid, .tgid = (uint32_t)pid, .state = STATE_TIMER, .state_since = since, .comm = "job"};
+
+	assert_int_equal(trace_add_thread(t, &thread), 0);
+}
+
+/* As make's job server: all have both ends of the pipe open, and one has taken what was in it. */
+static void who_took_the_token_of_a_shared_pipe(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	_cleanup_(trace_clear) struct trace t = {};
+	int tokens[2];
+	pid_t first, last, reader;
+
+	(void)state;
+	assert_int_equal(pipe(tokens), 0);
+	first = begin(just_sleep, NULL, (int[]){-1});
+	last = begin(just_sleep, NULL, (int[]){-1});
+	reader = begin(wait_for_token, (int[]){tokens[0]}, (int[]){-1});
+	close(tokens[0]);
+	close(tokens[1]);
+	assert_int_equal(trace_begin(&t, 1), 0);
+	t.frozen = 100 * NS_PER_SEC;
+	add_sleeper(&t, first, 20 * NS_PER_SEC);
+	add_sleeper(&t, last, 90 * NS_PER_SEC);
+	find_with(&t, reader, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 1, last, CHAIN_SLEEPS, "which writes it");
+	wait_chain_free(&c);
+	t.threads.v[0].state_since = 95 * NS_PER_SEC;
+	find_with(&t, reader, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 1, first, CHAIN_SLEEPS, "which writes it");
+}
+
 static void lock_twice(const int *files)
 {
 	char byte;
@@ -487,7 +533,7 @@ static void a_deadlock_is_a_circle(void **state)
 	assert_int_equal(write(go[1], "go", 2), 2);
 	for (int i = 0; i < 5000 && !(c.cycle && c.links.v[0].kind == CHAIN_FILE_LOCK && c.links.v[1].kind == CHAIN_FILE_LOCK); i++) {
 		wait_chain_free(&c);
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL}, (unsigned)one, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL}, (unsigned)one, &c), 0);
 		usleep(1000);
 	}
 	assert_int_equal(c.links.n, 2);
@@ -553,7 +599,7 @@ static void a_child_and_who_is_gone(void **state)
 	find(parent, 2, CHAIN_SLEEPS, &c);
 	expect(&c, 0, parent, CHAIN_CHILD, NULL);
 	assert_string_equal(c.links.v[1].role, "the child");
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/nowhere", &root, 0, NULL, NULL}, (unsigned)parent, &none), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/nowhere", &root, 0, NULL, NULL, NULL}, (unsigned)parent, &none), 0);
 	assert_int_equal(none.links.n, 0);
 }
 
@@ -580,7 +626,7 @@ static void who_goes_on_does_not_hang(void **state)
 		usleep(1000);
 		wait_chain_free(&c);
 		c = (struct wait_chain){};
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 100000000, NULL, NULL}, (unsigned)one, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 100000000, NULL, NULL, NULL}, (unsigned)one, &c), 0);
 	}
 	assert_true(c.passing);
 }
@@ -601,10 +647,10 @@ static void what_others_wait_for_is_theirs(void **state)
 	close(file);
 	wait_chain_free(&c);
 	find(waiter, 2, CHAIN_SLEEPS, &c);
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &other, 0, NULL, NULL}, (unsigned)waiter, &told), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &other, 0, NULL, NULL, NULL}, (unsigned)waiter, &told), 0);
 	assert_int_equal(told.links.n, 1);
 	assert_null(strstr(told.links.v[0].words, "lock"));
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &sees_no_others, 0, NULL, NULL}, (unsigned)waiter, &hidden), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &sees_no_others, 0, NULL, NULL, NULL}, (unsigned)waiter, &hidden), 0);
 	assert_int_equal(hidden.links.n, 0);
 }
 
@@ -726,7 +772,7 @@ static void events_say_which_connection_of_a_loop_is_meant(void **state)
 	assert_int_equal(VEC_PUSH(requests.pending, asked), 0);
 	wait_chain_free(&c);
 	c = (struct wait_chain){};
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)loop, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL}, (unsigned)loop, &c), 0);
 	assert_int_equal(c.links.n, 2);
 	expect(&c, 1, other, CHAIN_SLEEPS, "at the other end");
 	assert_true(one != other);
@@ -849,17 +895,85 @@ static void whose_older_request_a_server_has_not_answered(void **state)
 
 		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
 		if (i == 1)
-			assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, &alone), 0);
+			assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL}, (unsigned)client, &alone), 0);
 	}
 	assert_int_equal(alone.links.n, 3);
 	expect(&alone, 1, server, CHAIN_DATABASE, "which has not read the request");
 	assert_int_equal(alone.links.v[1].tid, worker_of(server));
 	expect(&alone, 2, before, CHAIN_SLEEPS, "the only other client");
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 1, server, CHAIN_OLDER_REQUEST, "which has not read the request");
 	assert_non_null(strstr(c.links.v[1].words, "10 s old"));
 	expect(&c, 2, before, CHAIN_SLEEPS, "whose request that is");
+	peer_requests_free(&requests);
+}
+
+/* A pool of connections: the client's request waits until an older one is answered, which is known by when both were sent. */
+static void who_works_on_the_older_request_of_a_pool(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, unknown = {};
+	struct peer_requests requests = {};
+	int front[2], other[2], back[2];
+	pid_t upstream, older, pool, client;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
+	upstream = begin(just_sleep, NULL, (int[]){front[0], front[1], other[0], other[1], back[0], -1});
+	older = begin(poll_for_answer, (int[]){other[0]}, (int[]){front[0], front[1], other[1], back[0], back[1], -1});
+	pool = begin(loop_of_worker, (int[]){front[1], other[1], back[0]}, (int[]){front[0], other[0], back[1], -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], other[0], other[1], back[0], back[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(front[i]);
+		close(other[i]);
+		close(back[i]);
+	}
+	find(client, 2, CHAIN_EVENTS, &c);
+	wait_chain_free(&c);
+	for (int i = 0; i < 2; i++) {
+		struct peer_request r = {.process = (uint32_t)(i ? client : pool), .server = (uint32_t)(i ? pool : upstream), .since = 1 + i};
+
+		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
+	}
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL}, (unsigned)client, &unknown), 0);
+	assert_int_equal(unknown.links.n, 2); /* what it woke may be no request */
+	requests.pending.v[0].asks = true;
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(c.links.n, 3);
+	expect(&c, 1, pool, CHAIN_LOCAL_SOCKET, "at the other end");
+	assert_non_null(strstr(c.links.v[1].words, "older"));
+	expect(&c, 2, upstream, CHAIN_SLEEPS, "at the other end");
+	assert_int_not_equal(c.links.v[2].pid, older);
+	peer_requests_free(&requests);
+}
+
+/* The answer of a process to which it has no connection that the kernel tells of, as of a UDP socket that is not connected. */
+static void whom_a_loop_asked_over_no_connection(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	struct peer_requests requests = {};
+	pid_t upstream, loop, client;
+	int front[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	upstream = begin(just_sleep, NULL, (int[]){front[0], front[1], -1});
+	loop = begin(poll_for_answer, (int[]){front[1]}, (int[]){front[0], -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], -1});
+	close(front[0]);
+	close(front[1]);
+	find(client, 2, CHAIN_EVENTS, &c);
+	wait_chain_free(&c);
+	for (int i = 0; i < 2; i++) {
+		struct peer_request r = {.process = (uint32_t)(i ? loop : client), .server = (uint32_t)(i ? upstream : loop), .since = 1 + i, .asks = true};
+
+		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
+	}
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(c.links.n, 3);
+	expect(&c, 2, upstream, CHAIN_SLEEPS, "which it asked");
 	peer_requests_free(&requests);
 }
 
@@ -894,7 +1008,62 @@ static void find_worker(pid_t server, pid_t client, struct wait_chain *ret)
 		if (live_thread_read("/proc", (unsigned)server, tids[i], &t) == 0 && t.call && strncmp(t.call, "futex", 5) == 0)
 			r.asked = tids[i];
 	assert_int_equal(VEC_PUSH(requests.pending, r), 0);
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL}, (unsigned)client, ret), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL}, (unsigned)client, ret), 0);
+	peer_requests_free(&requests);
+}
+
+static void poll_beside_a_sleeper(const int *files)
+{
+	pthread_t sleeper;
+
+	pthread_create(&sleeper, NULL, sleep_with_it, NULL);
+	poll_for_answer(files);
+}
+
+static unsigned sleeper_of(pid_t server)
+{
+	unsigned tids[8];
+	size_t n = 0;
+
+	while (n < 2)
+		n = live_threads("/proc", (unsigned)server, tids, ARRAY_SIZE(tids));
+	return tids[1];
+}
+
+/* A server with a thread for each request, or a pool of them: the one that has slept since about then works on it. */
+static void the_thread_that_has_slept_since_it_was_asked(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, before = {};
+	_cleanup_(trace_clear) struct trace t = {};
+	struct peer_requests requests = {};
+	struct peer_request r = {.since = 10 * NS_PER_SEC};
+	struct trace_thread thread = {.state = STATE_TIMER, .state_since = 10 * NS_PER_SEC + NS_PER_MS, .comm = "worker"};
+	pid_t server, client;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	server = begin(poll_beside_a_sleeper, (int[]){ends[1]}, (int[]){ends[0], -1});
+	client = begin(poll_for_answer, (int[]){ends[0]}, (int[]){ends[1], -1});
+	close(ends[0]);
+	close(ends[1]);
+	find(client, 2, CHAIN_EVENTS, &c);
+	wait_chain_free(&c);
+	thread.tid = sleeper_of(server);
+	thread.tgid = (uint32_t)server;
+	r.process = (uint32_t)client;
+	r.server = (uint32_t)server;
+	assert_int_equal(VEC_PUSH(requests.pending, r), 0);
+	assert_int_equal(trace_begin(&t, 1), 0);
+	t.frozen = 20 * NS_PER_SEC;
+	assert_int_equal(trace_add_thread(&t, &thread), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, &t}, (unsigned)client, &c), 0);
+	assert_int_equal(c.links.n, 3);
+	expect(&c, 2, server, CHAIN_SLEEPS, "which works on it");
+	assert_int_equal(c.links.v[2].tid, thread.tid);
+	t.threads.v[0].state_since = 15 * NS_PER_SEC; /* as one that wakes now and then */
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, &t}, (unsigned)client, &before), 0);
+	assert_int_equal(before.links.n, 2);
 	peer_requests_free(&requests);
 }
 
@@ -1111,12 +1280,13 @@ static void who_is_frozen_with_its_group(void **state)
 }
 
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
-	  TELLS(a_pipe_that_is_not_read), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
+	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
-	  TELLS(who_has_used_up_the_workers), TELLS(whose_older_request_a_server_has_not_answered), TELLS(the_only_busy_thread_is_waited_for),
+	  TELLS(who_has_used_up_the_workers), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
+	  TELLS(whom_a_loop_asked_over_no_connection), TELLS(the_thread_that_has_slept_since_it_was_asked), TELLS(the_only_busy_thread_is_waited_for),
 	  TELLS(a_server_waits_for_its_only_child_that_does_something),
 	  TELLS(who_used_a_semaphore_last), TELLS(who_debugs_a_server), TELLS(who_is_frozen_with_its_group),
 	  TELLS(who_has_a_lock_of_an_open_file_description))

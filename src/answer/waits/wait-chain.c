@@ -71,6 +71,8 @@ static void find_wait(struct chain_search *s)
 		chain_find_scanner(s);
 	} else if (within == WITHIN_LEASE) {
 		chain_find_lease(s);
+	} else if (within == WITHIN_FREEZE && s->class == CLASS_TO_WRITE) {
+		chain_find_frozen_files(s);
 	} else {
 		finders[s->class](s);
 	}
@@ -156,7 +158,7 @@ int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_ch
 	struct live_thread first = {};
 	struct file_locks own = {.proc_root = q->proc_root, .patience = FILE_LOCKS_PATIENCE};
 	struct chain_search s = {.proc_root = q->proc_root, .viewer = q->viewer, .requests = q->requests, .locks = q->locks ?: &own,
-			   .chain = &chain, .next_pid = pid};
+			   .trace = q->trace, .chain = &chain, .next_pid = pid};
 	int r = 0;
 
 	while (r == 0 && s.next_pid && chain.links.n < CHAIN_MAX && chain_choose_thread(&s, s.next_pid, s.next_tid, s.asked, &s.t)) {

@@ -442,7 +442,7 @@ static int tell_shortage(struct answer *a)
 static int look_for_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, const bool *excluded, bool pressed,
 			  struct answer *a)
 {
-	struct hang_question q = {at, excluded, request->trace, request->live_root, &request->viewer, request->patient};
+	struct hang_question q = {at, excluded, request->trace, request->live_root, &request->viewer, request->patient, pressed};
 	_cleanup_free_ char *words = NULL;
 	int r = hangs_find(d, &q, a); /* a hang has a baseline of its own */
 

@@ -194,6 +194,8 @@ static char *advise_of_hang(const struct answer *a)
 	uint32_t pid = a->culprit_is_named ? a->ranking.suspects.v[0].subject->info.pid : 0;
 	char *text;
 
+	if (!pid && a->bottleneck == BOTTLENECK_DISK)
+		return strdup("'fsfreeze --unfreeze' with the file system's mount point lets it be written again. Look first who froze it: a snapshot or a backup.");
 	if (!pid) /* another machine's */
 		return strdup("Look at the network and at the other machine: ping, 'ss -tnoi' (retransmissions), and whyslow there.");
 	if (asprintf(&text, "'whyslow inspect %u' shows in which function it is; 'whyslow why %u' shows the waits of the one that hangs.", pid,

@@ -30,6 +30,7 @@
 struct program_question {
 	const char *who;
 	bool now;
+	const struct trace *trace; /* NULL = there are no events */
 	struct peer_requests requests;
 	struct timeline timeline;
 	struct program_waits found;
@@ -114,7 +115,7 @@ static size_t worth(const struct wait_chain *c)
 
 static int find_again(struct program_question *q, const struct viewer *viewer)
 {
-	struct chain_question again = {"/proc", viewer, GOES_ON, &q->requests, NULL};
+	struct chain_question again = {"/proc", viewer, GOES_ON, &q->requests, NULL, q->trace};
 	unsigned pid = q->found.chain.links.v[0].pid;
 
 	wait_chain_free(&q->found.chain);
@@ -124,7 +125,7 @@ static int find_again(struct program_question *q, const struct viewer *viewer)
 
 static int find_chain(struct program_question *q, const struct viewer *viewer)
 {
-	struct chain_question live = {"/proc", viewer, q->found.pids.n > 1 ? 0 : GOES_ON, &q->requests, NULL};
+	struct chain_question live = {"/proc", viewer, q->found.pids.n > 1 ? 0 : GOES_ON, &q->requests, NULL, q->trace};
 	int r = 0;
 
 	for (size_t i = 0; q->now && r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
@@ -352,7 +353,7 @@ static int print(const struct common *common, const struct program_question *q)
 
 int why_program(struct common *common, const char *who, struct store *store, struct why_query *asked)
 {
-	struct program_question q = {.who = who, .now = asked->request.proc_root != NULL, .found.at = asked->request.at};
+	struct program_question q = {.who = who, .now = asked->request.proc_root != NULL, .trace = asked->request.trace, .found.at = asked->request.at};
 	int r = find_all(common, &q, store, asked), status = EXIT_CANNOT;
 
 	if (r < 0)

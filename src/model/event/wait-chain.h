@@ -26,6 +26,7 @@ enum chain_kind {
 	CHAIN_EVENTS,	    /* an event loop, a server without work, a condition: it can be about anything */
 	CHAIN_DATABASE,	    /* a lock inside a database server, of a transaction */
 	CHAIN_OLDER_REQUEST, /* inside a server, which has not answered another client either */
+	CHAIN_FROZEN,	    /* a file system that takes no writes until it is thawed: who froze it need not be there any more */
 	CHAIN_KINDS
 };
 extern const char *const chain_kind_names[CHAIN_KINDS];

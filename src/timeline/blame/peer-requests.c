@@ -237,16 +237,26 @@ bool peer_request_is_late(int64_t took, int64_t normally)
 	return took >= REQUEST_LATE && took >= LATER * normally;
 }
 
-static bool is_late(struct pass *p, struct peer_request *r)
+/* How the answers to such a request are known; NULL = it is not known that it is one. */
+static const struct pair *known_request(struct pass *p, const struct peer_request *r)
 {
 	const struct trace_thread *asker = &p->t->threads.v[r->thread], *server = thread_of(p->t, r->asked);
 	const struct pair *there = server ? known(p, asker, server) : NULL, *back = server ? known(p, server, asker) : NULL;
 	bool talk = there && there == pair_of_processes(p, asker->tgid, server->tgid, false); /* again and again, not once for a command */
 
+	if (!there || (back ? there->sum / there->n * QUICKER > back->sum / back->n : talk)) /* by one direction alone it is not known who asks */
+		return NULL;
+	return there;
+}
+
+static bool is_late(struct pass *p, struct peer_request *r)
+{
+	const struct pair *there = known_request(p, r);
+
 	if (!there || !peer_request_is_late(r->took, there->longest))
 		return false;
 	r->normally = there->longest;
-	return back ? there->sum / there->n * QUICKER <= back->sum / back->n : !talk; /* by one direction alone it is not known who asks */
+	return true;
 }
 
 static int add_late(struct pass *p, const struct peer_request *r, struct peer_requests *ret)
@@ -323,6 +333,7 @@ static int collect(struct pass *p, struct peer_requests *ret)
 			if (!a->asked || !is_asleep(&p->t->threads.v[i]))
 				continue;
 			a->took = (int64_t)p->t->frozen - a->since;
+			a->asks = known_request(p, a);
 			r = VEC_PUSH(ret->pending, *a);
 			r = r ?: add_late(p, a, ret);
 		}

@@ -27,6 +27,7 @@ struct peer_request {
 	int64_t since;		  /* CLOCK_MONOTONIC: the pending request's; of those that are answered the slowest one's */
 	int64_t took, normally;	  /* ns: it has taken so far, or took; the longest before */
 	bool pending;
+	bool asks; /* answers of these two come quicker than what goes the other way: it is known who asks */
 };
 
 struct peer_requests {
