@@ -187,7 +187,7 @@ static bool hangs(const struct dataset *d, const struct hang_question *q, const 
 
 static bool is_asked_about(const struct subject *s, uint32_t at)
 {
-	return s->info.kind == ENTITY_PROCESS && !(s->info.flags & (ENTITY_IS_KERNEL_THREAD | ENTITY_IS_SELF)) && s->first <= at && s->last >= at;
+	return s->info.kind == ENTITY_PROCESS && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) && !entity_asks(&s->info) && s->first <= at && s->last >= at;
 }
 
 static int by_excess(const void *a, const void *b)

@@ -60,6 +60,23 @@ static void who_waits_longer_than_ever_is_told_of(void **state)
 	end(&st);
 }
 
+/* Another recorder's process, or a question of another user: asking is not seen. */
+static void a_process_of_this_program_does_not_hang(void **state)
+{
+	struct subject *asker;
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	asker = add(&st, "/bin/whyslow", 0, TICKS - 1, 0);
+	use(asker, FEATURE_CPU_TIME, 0, TICKS - LONG - 1, PERCENT);
+	use(asker, FEATURE_WAIT_PEER, 0, TICKS - LONG - 1, PERCENT);
+	series_push(&asker->series[FEATURE_WAIT_PEER], TICKS - 1, LONG * NS_PER_SEC / asker->features[FEATURE_WAIT_PEER].quantum);
+	ask_live(&st, NULL);
+	assert_int_equal(st.answer.hangs.n, 0);
+	end(&st);
+}
+
 static void who_always_waits_does_not_hang(void **state)
 {
 	struct subject *reader;
@@ -907,7 +924,8 @@ static void who_waits_for_another_machine_alone_is_told_of(void **state)
 	end(&st);
 }
 
-RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(who_always_waits_does_not_hang),
+RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(a_process_of_this_program_does_not_hang),
+	  cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
 	  cmocka_unit_test(a_request_that_lies_unread_is_a_hang),

@@ -86,7 +86,7 @@ int quiet_find(const struct dataset *d, uint32_t at, const struct subject **ret,
 	for (size_t i = 0; r == 0 && i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 
-		if (s->info.kind == ENTITY_PROCESS && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) && s->first <= s->last && subject_has(s, FEATURE_CPU_TIME))
+		if (s->info.kind == ENTITY_PROCESS && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) && !entity_asks(&s->info) && s->first <= s->last && subject_has(s, FEATURE_CPU_TIME))
 			r = add_process(&lives, d, s, at);
 	}
 	HMAP_FOREACH (slot, &lives) {
