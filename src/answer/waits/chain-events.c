@@ -5,7 +5,7 @@
 #include "base/data/clock.h"
 
 #define BUS_FILES_MAX 1024 /* connections of a bus: a desktop's has about 100 */
-#define TCP_CLOCK     (20 * NS_PER_MS) /* how exactly TCP says when something was sent */
+#define LOOPS_MAX     16   /* threads of a server that are looked at */
 #define CHILDREN_MAX  64   /* of a server: with more it has workers, of which one waits for it or none is known to matter */
 
 /* A worker hears from its master over that, and waits for nothing. */
@@ -99,12 +99,13 @@ struct loop {
 	struct other_end older;		    /* over which it has no answer to what it asked before it was asked itself */
 	size_t n_older;			    /* processes */
 	bool asked;			    /* one of them is the asker's */
+	bool found;			    /* the one that is meant is known by events */
 };
 
 /* It asked before the request that led here, which was for another process. */
 static bool has_asked_before(const struct chain_search *s, const struct other_end *e)
 {
-	if (s->since && e->asked_ms && clock_monotonic() - e->asked_ms * NS_PER_MS < s->since - TCP_CLOCK)
+	if (s->since && e->asked_ms && clock_monotonic() - e->asked_ms * NS_PER_MS < s->since - CHAIN_TCP_CLOCK)
 		return true;
 	for (size_t i = 0; s->requests && i < s->requests->pending.n; i++) {
 		const struct peer_request *r = &s->requests->pending.v[i];
@@ -123,6 +124,7 @@ static bool look_at_end(const struct chain_search *s, const struct other_end *e,
 	} else if ((l->pending && other_end_has(e, l->pending->server)) || assumed(s, e)) {
 		l->candidates = 1;
 		l->meant = *e;
+		l->found = true;
 		return true;
 	} else if (has_asked_before(s, e)) {
 		l->n_older += !l->n_older || !is_same_process(e, &l->older);
@@ -138,15 +140,29 @@ static bool look_at_end(const struct chain_search *s, const struct other_end *e,
 	return false;
 }
 
-static void look_at_ends(const struct chain_search *s, struct loop *l)
+static void look_at_ends(const struct chain_search *s, const struct live_thread *t, struct loop *l)
 {
 	unsigned files[LIVE_FILES_MAX];
-	size_t n = live_thread_files(s->proc_root, &s->t, files, LIVE_FILES_MAX);
+	size_t n = live_thread_files(s->proc_root, t, files, LIVE_FILES_MAX);
 	struct other_end e;
 
 	for (size_t i = 0; i < n; i++)
-		if (other_end_find(s->proc_root, s->t.pid, files[i], &e) == 0 && look_at_end(s, &e, l))
+		if (other_end_find(s->proc_root, t->pid, files[i], &e) == 0 && look_at_end(s, &e, l))
 			return;
+}
+
+/* A server may have an event loop in each of several threads: what one of them asked is known by events or by TCP alone. */
+static void look_at_other_loops(const struct chain_search *s, struct loop *l)
+{
+	unsigned tids[LOOPS_MAX];
+	size_t n = chain_asker(s) ? live_threads(s->proc_root, s->t.pid, tids, LOOPS_MAX) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct live_thread t;
+
+		if (tids[i] != s->t.tid && live_thread_read(s->proc_root, s->t.pid, tids[i], &t) == 0 && chain_class_of(t.call) == CLASS_FOR_EVENTS)
+			look_at_ends(s, &t, l);
+	}
 }
 
 /* A UDP socket that is not connected shows no connection: the events do. */
@@ -185,7 +201,11 @@ void chain_find_events(struct chain_search *s)
 
 	if (find_bus_message(s))
 		return;
-	look_at_ends(s, &l);
+	look_at_ends(s, &s->t, &l);
+	if (!l.candidates && !l.n_older) {
+		look_at_other_loops(s, &l);
+		l.candidates = l.candidates > l.unanswered && !l.found ? l.unanswered : l.candidates;
+	}
 	if (l.candidates == 1 && (l.unanswered || !l.n_older))
 		chain_follow_end(s, &l.meant, false);
 	else if (follow_pending(s, l.pending) || follow_older(s, &l) || chain_find_worker(s) || find_busy_child(s))

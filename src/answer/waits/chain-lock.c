@@ -147,15 +147,15 @@ static struct fellows find_fellows(const struct chain_search *s)
 	return f;
 }
 
-/* Event time since which a thread may work on the request: it was made after it, or has done one thing since about then. 0 = it may not, or no event
- * tells. A thread that sleeps now and then for itself began its sleep at some other time. */
+/* Event time since which a thread may work on the request: it was made after it, or has done one thing since about then. 0 = it does not. A
+ * thread that sleeps now and then for itself began its sleep at some other time. */
 static uint64_t works_since(const struct chain_search *s, const struct live_thread *t)
 {
-	const struct trace_thread *th = s->trace && s->since ? trace_thread(s->trace, t->tid, s->trace->frozen) : NULL;
+	const struct trace_thread *th = trace_thread(s->trace, t->tid, s->trace->frozen);
 	uint64_t asked = (uint64_t)s->since;
 
 	if (!th || th->end)
-		return 0;
+		return s->trace->frozen; /* made since */
 	if (th->start >= asked)
 		return th->start;
 	return th->state_since >= asked && th->state_since <= asked + TAKEN_UP ? th->state_since : 0;
@@ -164,7 +164,7 @@ static uint64_t works_since(const struct chain_search *s, const struct live_thre
 bool chain_find_worker(struct chain_search *s)
 {
 	unsigned tids[LIVE_THREADS_MAX];
-	size_t n = chain_asker(s) && s->trace ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
+	size_t n = chain_asker(s) && s->trace && s->since ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
 	uint64_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < n; i++) {

@@ -9,7 +9,10 @@
 #include "answer/live/live-thread.h"
 #include "answer/live/other-end.h"
 #include "answer/waits/wait-chain.h"
+#include "base/data/clock.h"
 #include "base/data/str.h"
+
+#define CHAIN_TCP_CLOCK (20 * NS_PER_MS) /* how exactly TCP says when something was sent */
 
 /* The kind of thing that a system call waits for. */
 enum chain_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRITE, CLASS_FOR_ANSWER, CLASS_FOR_EVENTS, CLASS_FOR_LOCK,

@@ -95,7 +95,7 @@ static const struct peer_request *request_of(const struct chain_search *s, const
 	return NULL;
 }
 
-/* By events: since when it waits for the next, and which thread of that it asked. */
+/* By events: since when it waits for the next, and which thread of that it asked; else by TCP since when. */
 static void find_request(struct chain_search *s)
 {
 	const struct peer_request *r = s->requests ? request_of(s, s->requests->pending.v, s->requests->pending.n) : NULL;
@@ -105,6 +105,8 @@ static void find_request(struct chain_search *s)
 	if (r) {
 		s->asked = r->asked;
 		s->since = r->since;
+	} else if (s->asked_ms) {
+		s->since = clock_monotonic() - s->asked_ms * NS_PER_MS - CHAIN_TCP_CLOCK;
 	}
 }
 
