@@ -9,7 +9,7 @@
 #define SERVER_FILES_MAX 128 /* descriptors of a server that are looked at */
 #define CONNECTIONS_MAX	 16  /* whose other ends are looked for, each for some ms: with more a server has several clients */
 #define ASKERS_MAX	 16  /* threads of a client */
-#define TAKEN_UP	 (NS_PER_SEC / 2) /* so soon a thread that others hand requests to begins with one */
+#define TAKEN_UP	 (NS_PER_SEC / 2) /* so soon a thread that others hand requests to begins with one; for so long before one a thread is made for it */
 
 void chain_find_file_lock(struct chain_search *s)
 {
@@ -156,7 +156,7 @@ static uint64_t works_since(const struct chain_search *s, const struct live_thre
 
 	if (!th || th->end)
 		return s->trace->frozen; /* made since */
-	if (th->start >= asked)
+	if (th->start + TAKEN_UP >= asked)
 		return th->start;
 	return th->state_since >= asked && th->state_since <= asked + TAKEN_UP ? th->state_since : 0;
 }

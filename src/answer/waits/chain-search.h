@@ -12,7 +12,7 @@
 #include "base/data/clock.h"
 #include "base/data/str.h"
 
-#define CHAIN_TCP_CLOCK (20 * NS_PER_MS) /* how exactly TCP says when something was sent */
+#define CHAIN_TCP_CLOCK (250 * NS_PER_MS) /* how exactly TCP says when something was sent: what is not confirmed soon is sent again */
 
 /* The kind of thing that a system call waits for. */
 enum chain_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRITE, CLASS_FOR_ANSWER, CLASS_FOR_EVENTS, CLASS_FOR_LOCK,
