@@ -429,9 +429,42 @@ def many_users(a):
     took = time.monotonic() - began
     a.holds("root is answered", root.returncode in (0, 1), root.stderr)
     a.holds("root is answered in 5 s", took < 5, f"{took:.1f} s")
+    a.holds("another user is answered", other)
     [os.waitpid(pid, 0) for pid in pids]
     a.holds("all are answered afterwards", wait_for(lambda: as_user(OTHER, lambda: a.recorder.ask("list").returncode in (0, 1)), 70))
-    return 200, f"root is answered in {took:.1f} s; another user " + ("is, too" if other else "is told that the recorder is busy")
+    return 200, f"root is answered in {took:.1f} s; another user is, too: the oldest question of those who have most ends for it"
+
+
+SUBORDINATE = range(100000, 100060)
+
+
+@attack("one person holds a connection with each of 60 subordinate user ids, each once more when it is ended")
+def subordinate_users(a):
+    def hold():
+        stop_at = time.monotonic() + 12
+        while time.monotonic() < stop_at:
+            try:
+                s = a.recorder.connect()
+                s.send(b"list\0--follow\0")
+                s.settimeout(12)
+                while s.recv(4096):
+                    pass
+            except OSError:
+                pass
+            time.sleep(0.2)
+        return True
+
+    pids = [start_as_user(uid, hold) for uid in SUBORDINATE]
+    time.sleep(2)
+    answered, tries = 0, 20
+    for _ in range(tries):
+        answered += as_user(OTHER, lambda: a.recorder.ask("list").returncode in (0, 1))
+        time.sleep(0.2)
+    root = a.recorder.ask("list")
+    a.holds("root is answered", root.returncode in (0, 1), root.stderr)
+    a.holds("another user is answered, 19 of 20 times", answered >= tries - 1, str(answered))
+    [os.waitpid(pid, 0) for pid in pids]
+    return len(SUBORDINATE) + tries, f"another user was answered {answered} of {tries} times"
 
 
 @attack("4 processes send markers as fast as they can")

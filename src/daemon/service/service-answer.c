@@ -179,11 +179,11 @@ static int open_output(int connection)
 	return r;
 }
 
-/* An asker that goes away ends the answer: by SIGIO, which nothing handles. */
-static void end_with(int connection)
+/* An asker that goes away, or a byte of the process that forks the answers, ends the answer: by SIGIO, which nothing handles. */
+static void end_with(int fd)
 {
-	(void)fcntl(connection, F_SETOWN, getpid());
-	(void)fcntl(connection, F_SETFL, fcntl(connection, F_GETFL) | O_ASYNC);
+	(void)fcntl(fd, F_SETOWN, getpid());
+	(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_ASYNC);
 }
 
 static void say_status(int connection, int status)
@@ -204,6 +204,7 @@ void service_answer(const struct service_options *options, const struct service_
 	ssize_t n;
 
 	default_signals();
+	end_with(asker->end);
 	urgent_reserve_files(FILES_MOST);
 	bound_resources(asker);
 	set_environment();

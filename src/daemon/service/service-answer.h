@@ -9,6 +9,7 @@ struct service_options;
 
 struct service_asker {
 	int connection;
+	int end; /* a byte that comes here ends the answer */
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;   /* when it connected */

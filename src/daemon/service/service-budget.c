@@ -16,17 +16,21 @@ static struct budget_user *find(struct budget *b, uint32_t uid)
 	return NULL;
 }
 
-/* Users that owe nothing are forgotten where there is no room. */
+/* Where there is no room, the user that owes least of those without a question is forgotten: one person may have 65,536 uids. */
 static struct budget_user *make_room(struct budget *b, int64_t now)
 {
+	struct budget_user *least = NULL;
+
 	if (b->n < BUDGET_USERS)
 		return &b->users[b->n++];
 	for (size_t i = 0; i < b->n; i++) {
-		pay_back(&b->users[i], now);
-		if (!b->users[i].running && !b->users[i].spent)
-			return &b->users[i];
+		struct budget_user *u = &b->users[i];
+
+		pay_back(u, now);
+		if (!u->running && (!least || u->spent < least->spent))
+			least = u;
 	}
-	return NULL;
+	return least;
 }
 
 static struct budget_user *find_or_add(struct budget *b, uint32_t uid, int64_t now)
@@ -50,18 +54,45 @@ bool budget_begin(struct budget *b, uint32_t uid, int64_t now, bool *ret_urgent)
 	pay_back(u, now);
 	*ret_urgent = u->spent + BUDGET_QUESTION <= BUDGET_SAVED;
 	u->running++;
-	b->running++;
+	b->running += uid != 0;
 	return true;
 }
 
-void budget_end(struct budget *b, uint32_t uid, int64_t now, int64_t cpu)
+bool budget_find_heaviest(const struct budget *b, uint32_t uid, uint32_t *ret)
+{
+	const struct budget_user *heaviest = NULL;
+	uint32_t own = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		const struct budget_user *u = &b->users[i];
+
+		if (u->uid == uid)
+			own = u->running;
+		else if (u->uid != 0 && (!heaviest || u->running > heaviest->running))
+			heaviest = u;
+	}
+	if (!heaviest || heaviest->running <= own || own >= BUDGET_RUNNING)
+		return false;
+	*ret = heaviest->uid;
+	return true;
+}
+
+void budget_leave(struct budget *b, uint32_t uid)
 {
 	struct budget_user *u = find(b, uid);
 
 	if (!u || !u->running)
 		return;
+	u->running--;
+	b->running -= uid != 0;
+}
+
+void budget_charge(struct budget *b, uint32_t uid, int64_t now, int64_t cpu)
+{
+	struct budget_user *u = find(b, uid);
+
+	if (!u)
+		return;
 	pay_back(u, now);
 	u->spent += cpu < BUDGET_QUESTION ? cpu : BUDGET_QUESTION;
-	u->running--;
-	b->running--;
 }

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUDGET_USERS   64 /* users with questions at a time; more are told to try again */
+#define BUDGET_USERS   64 /* users that are remembered: more than can have questions at a time, those that are being ended included */
 #define BUDGET_RUNNING 8  /* questions of one user at a time; of root ROOT_RUNNING */
 #define ROOT_RUNNING   16
-#define BUDGET_ALL     40 /* questions of all users at a time; root may always ask */
+#define BUDGET_ALL     40 /* questions of all users but root at a time */
 #define BUDGET_QUESTION 1000000000LL /* ns of real-time CPU for one question: one with events takes up to 0.5 s next to a storm */
 #define BUDGET_SAVED	(3 * BUDGET_QUESTION)  /* ns: how much a user that was quiet may take at once */
 #define BUDGET_SHARE	5 /* a fifth of one CPU comes back to each user */
@@ -22,11 +22,16 @@ struct budget_user {
 struct budget {
 	struct budget_user users[BUDGET_USERS];
 	size_t n;
-	uint32_t running;
+	uint32_t running; /* of all users but root */
 };
 
 /* May this user ask one more question now? Then it counts as running, and *ret_urgent says whether it may be at real-time
  * priority. */
 bool budget_begin(struct budget *b, uint32_t uid, int64_t now, bool *ret_urgent);
-/* It has ended and took so much CPU. */
-void budget_end(struct budget *b, uint32_t uid, int64_t now, int64_t cpu);
+/* Where the places of all users are taken: whose question is to end so that this user can ask (*ret). False: there is no such user, as
+ * the one who asks has as many questions as all others, or as many as one user may. */
+bool budget_find_heaviest(const struct budget *b, uint32_t uid, uint32_t *ret);
+/* A question no longer counts as running. */
+void budget_leave(struct budget *b, uint32_t uid);
+/* It took so much CPU. */
+void budget_charge(struct budget *b, uint32_t uid, int64_t now, int64_t cpu);

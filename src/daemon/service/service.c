@@ -31,6 +31,7 @@
 
 #define STARTING     "socket.starting"
 #define ENDING_PATIENCE 5000 /* ms from the end of its descriptors to that of the recorder */
+#define LEAVING_MOST 16 /* answers that were ended for others and are still there */
 #define FORKS_URGENT 50 /* questions a second up to which this process keeps its real-time priority */
 
 struct service {
@@ -46,6 +47,9 @@ struct service {
 struct running {
 	pid_t pid;
 	uint32_t uid;
+	int64_t since; /* monotonic ns */
+	int end;       /* a byte here ends it: this process has no right to signal processes of other users */
+	bool leaving;
 };
 
 /* The process that forks. */
@@ -88,25 +92,95 @@ static void say_busy(struct forker *f, int connection)
 	linger_guard_end(&f->guard);
 }
 
+static void __attribute__((noreturn)) answer(const struct forker *f, const struct service_asker *asker)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(f->service->listen_fd);
+	for (size_t i = 0; i < f->answers.n; i++)
+		close(f->answers.v[i].end);
+	service_answer(&f->service->options, asker);
+}
+
+/* 0 or -errno: it is not there then. */
+static int fork_answer(struct forker *f, struct service_asker *asker)
+{
+	int ends[2], r = VEC_GROW(f->answers);
+	pid_t pid;
+
+	if (r < 0)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	asker->end = ends[1];
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		answer(f, asker);
+	}
+	r = pid < 0 ? -errno : 0;
+	close(ends[1]);
+	if (r == 0)
+		f->answers.v[f->answers.n++] = (struct running){pid, asker->uid, clock_monotonic(), ends[0], false};
+	else
+		close(ends[0]);
+	return r;
+}
+
 static void start_answer(struct forker *f, int connection, const struct ucred *peer, bool urgent)
 {
-	const struct service_options *o = &f->service->options;
-	struct service_asker asker = {connection, peer->uid, peer->gid, peer->pid, urgent && o->realtime};
-	pid_t pid = fork();
+	struct service_asker asker = {connection, -1, peer->uid, peer->gid, peer->pid, urgent && f->service->options.realtime};
 
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close(f->service->listen_fd);
-		service_answer(o, &asker); /* does not return */
-	}
-	if (pid < 0 || VEC_PUSH(f->answers, (struct running){pid, peer->uid}) < 0) {
-		budget_end(&f->budget, peer->uid, clock_monotonic(), 0);
+	if (fork_answer(f, &asker) < 0) {
+		budget_leave(&f->budget, peer->uid);
 		say_busy(f, connection);
 		return;
 	}
 	linger_guard_begin(&f->guard);
 	close(connection);
 	linger_guard_end(&f->guard);
+}
+
+static struct running *find_oldest(struct forker *f, uint32_t uid)
+{
+	struct running *oldest = NULL;
+
+	for (size_t i = 0; i < f->answers.n; i++) {
+		struct running *one = &f->answers.v[i];
+
+		if (one->uid == uid && !one->leaving && (!oldest || one->since < oldest->since))
+			oldest = one;
+	}
+	return oldest;
+}
+
+static unsigned count_leaving(const struct forker *f)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < f->answers.n; i++)
+		n += f->answers.v[i].leaving;
+	return n;
+}
+
+/* The oldest answer of the user who has most of them ends for one who has fewer. */
+static bool make_room(struct forker *f, uint32_t uid)
+{
+	struct running *one;
+	uint32_t heaviest;
+
+	if (f->budget.running < BUDGET_ALL || count_leaving(f) >= LEAVING_MOST || !budget_find_heaviest(&f->budget, uid, &heaviest))
+		return false;
+	one = find_oldest(f, heaviest);
+	if (!one || send(one->end, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+		return false;
+	one->leaving = true;
+	budget_leave(&f->budget, heaviest);
+	return true;
+}
+
+static bool may_ask(struct forker *f, uint32_t uid, int64_t now, bool *ret_urgent)
+{
+	return budget_begin(&f->budget, uid, now, ret_urgent) || (make_room(f, uid) && budget_begin(&f->budget, uid, now, ret_urgent));
 }
 
 static void accept_one(struct forker *f)
@@ -121,7 +195,7 @@ static void accept_one(struct forker *f)
 		return;
 	count_question(f, now);
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ||
-	    !budget_begin(&f->budget, peer.uid, now, &urgent))
+	    !may_ask(f, peer.uid, now, &urgent))
 		say_busy(f, connection);
 	else
 		start_answer(f, connection, &peer, urgent && f->urgent);
@@ -138,7 +212,10 @@ static void note_end(struct forker *f, pid_t pid, int status, const struct rusag
 	for (size_t i = 0; i < f->answers.n; i++) {
 		if (f->answers.v[i].pid != pid)
 			continue;
-		budget_end(&f->budget, f->answers.v[i].uid, clock_monotonic(), cpu_of(usage));
+		if (!f->answers.v[i].leaving)
+			budget_leave(&f->budget, f->answers.v[i].uid);
+		budget_charge(&f->budget, f->answers.v[i].uid, clock_monotonic(), cpu_of(usage));
+		close(f->answers.v[i].end);
 		f->answers.v[i] = f->answers.v[--f->answers.n];
 	}
 	if (WIFSIGNALED(status) && service_is_crash(WTERMSIG(status)))
