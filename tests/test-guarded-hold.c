@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "act/cgroup-place.h"
 #include "act/guarded-hold.h"
 #include "act/hold-file.h"
 #include "base/data/cleanup.h"
@@ -588,6 +590,112 @@ static void a_user_keeps_no_more_than_so_many(void **state)
 	end_trees(&trees);
 }
 
+/* "0::/a/whyslow-1-1/whyslow-4711-123": whether its group in one of the hierarchies has this in its name. */
+static bool is_in_group(pid_t pid, const char *part)
+{
+	char name[64], text[GROUPS] = "";
+	_cleanup_close_ int fd = -1;
+
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && read(fd, text, GROUPS - 1) > 0);
+	return strstr(text, part) != NULL;
+}
+
+/* As version 2's freezer finds it, or version 1's. */
+static char *make_users_group(const char *name, struct cgroup_place *ret)
+{
+	char *path;
+
+	if (cgroup_place_find(PROC, (uint32_t)getpid(), "", ret) < 0 && cgroup_place_find(PROC, (uint32_t)getpid(), "freezer", ret) < 0)
+		return NULL;
+	assert_true(asprintf(&path, "%s/%s", ret->path, name) > 0);
+	(void)rmdir(path);
+	if (mkdir(path, 0755) < 0 || chown(path, NOBODY, NOBODY) < 0) {
+		free(path);
+		cgroup_place_free(ret);
+		return NULL;
+	}
+	return path;
+}
+
+static bool is_removed(const char *group)
+{
+	for (int i = 0; i < 300 && rmdir(group) < 0; i++) /* those that were killed in there are just ending */
+		poll(NULL, 0, 10);
+	return access(group, F_OK) < 0;
+}
+
+static void put_into(const char *group, const struct trees *trees)
+{
+	_cleanup_(target_free) struct target t = {};
+	_cleanup_free_ char *procs = NULL;
+
+	find_trees(trees, &t);
+	assert_true(asprintf(&procs, "%s/cgroup.procs", group) > 0);
+	for (size_t i = 0; i < t.members.list.n; i++) {
+		char pid[16];
+
+		snprintf(pid, sizeof(pid), "%u", t.members.list.v[i].pid);
+		assert_int_equal(hold_group_write(procs, pid), 0);
+	}
+}
+
+/* Users give groups that are theirs any name, also one of a hold: who is in there is held all the same. */
+static void a_group_that_is_named_like_that_of_a_hold_does_not_hide(void **state)
+{
+	struct trees trees = start_trees_of(1, NOBODY);
+	struct cgroup_place own = {};
+	_cleanup_free_ char *group = can(WAY_FREEZE, &trees) ? make_users_group("whyslow-1-1", &own) : NULL;
+	struct guarded_hold *c;
+
+	(void)state;
+	if (!group) {
+		end_trees(&trees);
+		skip();
+	}
+	put_into(group, &trees);
+	assert_int_equal(begin_as(0, WAY_FREEZE, &trees, &c), 0);
+	assert_int_equal(guarded_hold_apply(c), 0);
+	assert_true(is_in_group(trees.head[0], "/whyslow-1-1/whyslow-"));
+	assert_int_equal(guarded_hold_end(c, false), 0);
+	assert_true(is_in_group(trees.head[0], "/whyslow-1-1\n"));
+	end_trees(&trees);
+	assert_true(is_removed(group));
+	cgroup_place_free(&own);
+}
+
+/* A process that changes its group between the plan and the move is not said to be held. */
+static void who_left_the_group_is_not_held(void **state)
+{
+	struct trees trees = start_trees_of(1, NOBODY);
+	struct cgroup_place own = {};
+	_cleanup_free_ char *group = make_users_group("elsewhere-1", &own), *path = NULL;
+	_cleanup_(target_free) struct target t = {};
+	struct hold h = {};
+
+	(void)state;
+	if (!group) {
+		end_trees(&trees);
+		skip();
+	}
+	find_trees(&trees, &t);
+	assert_int_equal(processes_copy(&t.heads, &h.heads), 0);
+	assert_true(asprintf(&path, "%s/whyslow-1-2", own.path) > 0);
+	assert_int_equal(VEC_PUSH(h.steps, (struct hold_step){STEP_MOVE, strdup(path), NULL, strdup(own.path)}), 0);
+	put_into(group, &trees);
+	assert_int_equal(hold_do(PROC, &h), -EAGAIN);
+	assert_int_equal(hold_undo(PROC, &h), 0);
+	assert_true(is_in_group(trees.head[0], "/elsewhere-1\n"));
+	put_into(own.path, &trees);
+	assert_int_equal(hold_do(PROC, &h), 0);
+	assert_int_equal(hold_undo(PROC, &h), 0);
+	end_trees(&trees);
+	hold_free(&h);
+	assert_true(is_removed(group));
+	cgroup_place_free(&own);
+}
+
 static int clean_up(void **state)
 {
 	char command[64];
@@ -612,6 +720,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_another_changed_stays),
 		cmocka_unit_test(children_get_no_priority_by_it),
 		cmocka_unit_test(a_user_keeps_no_more_than_so_many),
+		cmocka_unit_test(a_group_that_is_named_like_that_of_a_hold_does_not_hide),
+		cmocka_unit_test(who_left_the_group_is_not_held),
 	};
 	int failed;
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
@@ -98,14 +100,22 @@ const char *cgroup_place_hold_id(const char *name)
 	return end && id[end] == '\0' ? id : NULL;
 }
 
+/* A user may give a group such a name where groups are that user's; those of holds are made by whyslow. */
+static bool is_made_by_other(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_uid != geteuid();
+}
+
 /* The group that a hold has put a process into is none of its own: another hold begins next to it. Below it nothing could be
- * handed on, in version 2. */
-static void leave_holds(char *path)
+ * handed on, in version 2. path: what follows `mount` (bytes) is in the hierarchy. */
+static void leave_holds(char *path, size_t mount)
 {
 	char *slash;
 
-	while ((slash = strrchr(path, '/')) && cgroup_place_hold_id(slash + 1))
-		slash[slash == path] = '\0';
+	while ((slash = strrchr(path + mount, '/')) && cgroup_place_hold_id(slash + 1) && !is_made_by_other(path))
+		*slash = '\0';
 }
 
 int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controller, struct cgroup_place *ret)
@@ -118,7 +128,6 @@ int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controlle
 		r = read_mount(proc_root, controller, &mount, &root);
 	if (r < 0)
 		return r;
-	leave_holds(path);
 	below = strcmp(root, "/") == 0 ? path : str_starts(path, root) ? path + strlen(root) : NULL;
 	if (!below || strstr(below, "/..") || strpbrk(below, "\t\n"))
 		return -ENOENT;
@@ -128,6 +137,7 @@ int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controlle
 		cgroup_place_free(ret);
 		return -ENOMEM;
 	}
+	leave_holds(ret->path, strlen(ret->mount));
 	return 0;
 }
 

@@ -98,6 +98,39 @@ int hold_group_move_in(const char *proc_root, const struct hold *h, const struct
 	return r;
 }
 
+/* 1 = it is there, 0 = it is not, or -errno; a hold that moves nothing has all of it. */
+static int is_in_its_group(const struct hold *h, uint32_t pid)
+{
+	_cleanup_(pids_free) struct pids there = {};
+	bool moves = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < h->steps.n; i++) {
+		if (h->steps.v[i].kind != STEP_MOVE)
+			continue;
+		moves = true;
+		r = read_group(h->steps.v[i].path, &there);
+		if (r == 0 && has_pid(&there, pid))
+			return 1;
+	}
+	return r < 0 ? r : !moves;
+}
+
+int hold_group_check(const char *proc_root, const struct hold *h)
+{
+	int r = 1;
+
+	for (size_t i = 0; r > 0 && i < h->heads.list.n; i++) {
+		const struct process *head = &h->heads.list.v[i];
+
+		r = is_in_its_group(h, head->pid);
+		if (r == 0 && process_lives(proc_root, head->pid, head->start))
+			return -EAGAIN;
+		r = r == 0 ? 1 : r; /* it has ended */
+	}
+	return r < 0 ? r : 0;
+}
+
 /* The group it came from, or where that is gone in the meantime the nearest above it. */
 static int put_back(const char *group, uint32_t pid)
 {

@@ -75,7 +75,7 @@ int hold_do(const char *proc_root, struct hold *h)
 
 	for (size_t i = 0; r == 0 && i < h->steps.n; i++)
 		r = do_step(proc_root, h, &h->steps.v[i]);
-	return r;
+	return r == 0 ? hold_group_check(proc_root, h) : r;
 }
 
 int hold_undo(const char *proc_root, struct hold *h)

@@ -97,6 +97,8 @@ int hold_undo(const char *proc_root, struct hold *h);
 int hold_group_write(const char *path, const char *text);
 int hold_group_move_in(const char *proc_root, const struct hold *h, const struct hold_step *s);
 int hold_group_move_back(const struct hold_step *s);
+/* 0, or -EAGAIN: a head lives and is in none of the groups that it was to be moved to, because it moves about itself. */
+int hold_group_check(const char *proc_root, const struct hold *h);
 int hold_class_save(const char *proc_root, const struct target *t, struct hold *h);
 int hold_class_lower(const char *proc_root, struct hold *h);
 int hold_class_restore(const char *proc_root, const struct hold *h);

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,32 @@ static const char *find_listener(const char *proc_root, uint32_t pid)
 	return NULL;
 }
 
-static const char *needed_name(const char *name)
+#define DELETED " (deleted)"
+
+/* Any program may take any name: it counts for the file of that name that root installed. One in a mount namespace of its own may have
+ * another file there. True where the file is not known. */
+static bool is_file_of_name(const char *proc_root, uint32_t pid, const char *name)
+{
+	char link[64], path[PATH_MAX];
+	struct stat own, there;
+	const char *base;
+	ssize_t n;
+
+	if ((size_t)snprintf(link, sizeof(link), "%s/%u/exe", proc_root, pid) >= sizeof(link))
+		return true;
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return true;
+	path[n] = '\0';
+	base = strrchr(path, '/');
+	if (!base || !str_starts(base + 1, name) || stat(link, &own) < 0 || own.st_uid != 0)
+		return false;
+	if ((size_t)n >= strlen(DELETED) && strcmp(path + n - strlen(DELETED), DELETED) == 0) /* replaced by an update */
+		return true;
+	return stat(path, &there) == 0 && there.st_dev == own.st_dev && there.st_ino == own.st_ino;
+}
+
+static const char *needed_name(const char *proc_root, const struct process *p)
 {
 	static const struct {
 		const char *name, *words;
@@ -136,8 +162,8 @@ static const char *needed_name(const char *name)
 		     {"xinit", "the display server's start"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(names[i].name, name) == 0)
-			return names[i].words;
+		if (strcmp(names[i].name, p->name) == 0)
+			return is_file_of_name(proc_root, p->pid, p->name) ? names[i].words : NULL;
 	return NULL;
 }
 
@@ -185,7 +211,7 @@ int process_refuse(const char *proc_root, const struct processes *all, const str
 		return refuse(ret_why, p, "what this command was started from");
 	words = find_listener(proc_root, p->pid);
 	if (!words)
-		words = needed_name(p->name);
+		words = needed_name(proc_root, p);
 	if (!words && is_session_leader(p))
 		words = "the shell of a session";
 	if (!words && has_session_leader(all, p))

@@ -56,6 +56,15 @@ static void put_process(unsigned pid, unsigned parent, const char *name, const c
 	put(path, text);
 }
 
+static void put_link(const char *path, const char *target)
+{
+	_cleanup_free_ char *name = NULL;
+
+	assert_true(asprintf(&name, "%s/%s", root, path) > 0);
+	assert_int_equal(folder_make_parent(name, 0755), 0);
+	assert_int_equal(symlink(target, name), 0);
+}
+
 /* group, session, terminal, foreground group, flags; ...; threads, 0, start */
 #define REST(start) "7 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 " start " 0 0\n"
 
@@ -119,6 +128,31 @@ static void a_group_that_a_hold_made_is_left(void **state)
 		assert_string_equal(p.path, cases[i].found);
 		cgroup_place_free(&p);
 	}
+}
+
+/* A user has made it: below it a hold begins as in any other group. */
+static void a_group_that_a_user_named_like_that_of_a_hold_is_not_left(void **state)
+{
+	struct cgroup_place p;
+	char path[128], line[256];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	snprintf(line, sizeof(line), "37 25 0:34 / %s/users rw - cgroup2 cgroup2 rw\n", root);
+	put("self/mountinfo", line);
+	put("users/whyslow-7-100/cgroup.procs", "");
+	put("7/cgroup", "0::/whyslow-7-100\n");
+	snprintf(path, sizeof(path), "%s/users/whyslow-7-100", root);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(cgroup_place_find(root, 7, "", &p), 0);
+	assert_string_equal(p.path, path);
+	cgroup_place_free(&p);
+	assert_int_equal(chown(path, 0, 0), 0);
+	assert_int_equal(cgroup_place_find(root, 7, "", &p), 0);
+	path[strlen(path) - strlen("/whyslow-7-100")] = '\0';
+	assert_string_equal(p.path, path);
+	cgroup_place_free(&p);
 }
 
 static void a_target_is_a_process_with_its_descendants(void **state)
@@ -218,22 +252,26 @@ static void what_people_need_is_left_alone(void **state)
 	put_process(24, 22, "make", "24 22 34816 23 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
 	put_process(25, 1, "systemd", REST("5"));
 	put_process(26, 1, "Xorg", REST("5"));
+	put_process(27, 1, "login", REST("5"));
+	put_link("27/exe", "/usr/bin/true");
+	put_process(29, 1, "systemd-logind", REST("5"));
+	put_link("29/exe", "/tmp/systemd-logind (deleted)");
 	put("26/net/unix", "Num       RefCount Protocol Flags    Type St Inode Path\n"
 			   "00000000: 00000002 00000000 00010000 0001 01 777 /tmp/.X11-unix/X0\n");
-	{
-		_cleanup_free_ char *folder = NULL, *link = NULL;
-
-		assert_true(asprintf(&folder, "%s/26/fd", root) > 0 &&
-			    asprintf(&link, "%s/26/fd/3", root) > 0);
-		assert_int_equal(folder_make(folder, 0755), 0);
-		assert_int_equal(symlink("socket:[777]", link), 0);
-	}
+	put_link("26/fd/3", "socket:[777]");
 	must_be_left_alone(1, &all, "first process");
 	must_be_left_alone(20, &all, "kernel thread");
 	must_be_left_alone(22, &all, "shell of a session");
 	must_be_left_alone(21, &all, "terminal or login");
 	must_be_left_alone(25, &all, "manager");
 	must_be_left_alone(26, &force, "display server");
+	must_be_left_alone(27, &all, NULL); /* another program that took the name */
+	must_be_left_alone(29, &all, NULL); /* a file of that name that is not root's, or not there */
+	if (access("/usr/bin/login", F_OK) == 0) {
+		put_process(28, 1, "login", REST("5"));
+		put_link("28/exe", "/usr/bin/login");
+		must_be_left_alone(28, &all, "a login");
+	}
 	must_be_left_alone(23, &all, "--force");
 	must_be_left_alone(23, &force, NULL);
 	must_be_left_alone(24, &all, NULL); /* in the background */
@@ -589,6 +627,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_of_both_versions_are_found),
 		cmocka_unit_test(a_group_that_a_hold_made_is_left),
+		cmocka_unit_test(a_group_that_a_user_named_like_that_of_a_hold_is_not_left),
 		cmocka_unit_test(a_target_is_a_process_with_its_descendants),
 		cmocka_unit_test(several_are_one_target_with_all_their_descendants),
 		cmocka_unit_test(what_people_need_is_left_alone),
