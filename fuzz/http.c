@@ -86,7 +86,7 @@ static void answer_request(struct http_incoming *q, struct request *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-	static const struct user user = {"anna", SCOPE_ALL};
+	static const struct user user = {"anna", SCOPE_ALL, ""};
 	static const char *const names[] = {"server.example", NULL};
 	_cleanup_free_ char *text = malloc(n + 1), *error = NULL;
 	struct request r = {};

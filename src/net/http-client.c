@@ -276,12 +276,22 @@ static int transfer_error(const struct transfer *t, CURLcode code)
 			      c->detail[0] ? c->detail : "the request failed");
 }
 
-/* By address: anyone can register a name that begins with "127.". */
+static bool is_loopback_6(const char *host)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+	struct in6_addr address;
+
+	if (sscanf(host, "[%45[0-9a-fA-F:.]]", text) != 1 || inet_pton(AF_INET6, text, &address) != 1)
+		return false;
+	return IN6_IS_ADDR_LOOPBACK(&address) || (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == 127);
+}
+
+/* By address: anyone can register a name that begins with "127.". Names have no case, and may end with a dot. */
 static bool is_loopback(const char *host)
 {
 	struct in_addr address;
 
-	if (strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
+	if (strcasecmp(host, "localhost") == 0 || strcasecmp(host, "localhost.") == 0 || is_loopback_6(host))
 		return true;
 	return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }

@@ -83,7 +83,13 @@ int http_authorise(struct http_server *s, const char *bearer, uint32_t peer, str
 {
 	int r = s->sessions ? sessions_check(s->sessions, bearer, peer, ret) : -EACCES;
 
-	return r == -EACCES ? users_check(s->tokens, bearer, ret) : r;
+	if (r == -EACCES)
+		return users_check(s->tokens, bearer, ret);
+	if (r == 0 && *ret->token && users_check_digest(s->tokens, ret->token, ret) < 0) {
+		(void)sessions_end(s->sessions, bearer); /* it began with a token that is gone, or has expired */
+		r = -ETIME;
+	}
+	return r;
 }
 
 static const struct http_route *find_route(const struct http_route *routes, const char *method, const char *path, bool *ret_path_known)
@@ -144,11 +150,48 @@ static const struct http_refusal *examine_user(struct http_incoming *q, struct M
 	return NULL;
 }
 
-/* Counts it among those under way, of which there may be so many. Public ones are not: the one that asks for those could fill them. */
+static unsigned count_of_user(const struct http_server *s, const struct user *user)
+{
+	unsigned n = 0;
+
+	for (const struct http_incoming *q = s->asking; q; q = q->next)
+		n += strcmp(q->exchange.user.name, user->name) == 0;
+	return n;
+}
+
+/* Counts it among those under way, of which there may be so many. Where users log in, one of them alone may have half, and leaves as many
+ * for others as it has (base/system/fair-share.h says why). Public ones are not counted: the one that asks for those could fill them. */
 static bool is_one_too_many(struct http_incoming *q)
 {
-	q->counted = true;
-	return atomic_fetch_add(&q->server->under_way, 1) >= q->server->requests_max;
+	struct http_server *s = q->server;
+	unsigned own;
+
+	pthread_mutex_lock(&s->lock);
+	own = s->sessions ? count_of_user(s, &q->exchange.user) : 0;
+	q->counted = s->under_way + own < s->requests_max;
+	if (q->counted) {
+		s->under_way++;
+		q->next = s->asking;
+		s->asking = q;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return !q->counted;
+}
+
+void http_leave(struct http_incoming *q)
+{
+	struct http_server *s = q->server;
+
+	if (!q->counted)
+		return;
+	pthread_mutex_lock(&s->lock);
+	for (struct http_incoming **at = &s->asking; *at; at = &(*at)->next)
+		if (*at == q) {
+			*at = q->next;
+			break;
+		}
+	s->under_way--;
+	pthread_mutex_unlock(&s->lock);
 }
 
 const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Connection *c, const char *path)

@@ -39,7 +39,8 @@ struct http_server {
 	bool loopback; /* listens on this machine only */
 	uint16_t port;
 	unsigned requests_max;
-	atomic_uint under_way;
+	unsigned under_way;	       /* with `asking`: under the lock */
+	struct http_incoming *asking;
 	atomic_uint_fast64_t counts[COUNTS];
 	pthread_mutex_t lock;
 	pthread_cond_t stopped;
@@ -55,6 +56,7 @@ struct http_incoming {
 	struct gate_place *place;
 	size_t received;
 	bool too_large, counted; /* among those under way */
+	struct http_incoming *next; /* of those */
 };
 
 struct http_refusal {
@@ -75,6 +77,8 @@ static inline const char *http_value(const struct http_server *s, struct MHD_Con
 
 /* What speaks against a request, from its headers alone; NULL = nothing, and it has its route. */
 const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Connection *c, const char *path);
+/* It is no longer one of those under way. */
+void http_leave(struct http_incoming *q);
 /* The same of its body, which is unpacked where it has to be. */
 const struct http_refusal *http_unpack(struct http_incoming *q);
 /* The bearer token or session of a request, or NULL. */

@@ -115,8 +115,7 @@ static void complete(void *data, struct MHD_Connection *c, void **state, enum MH
 		q->exchange.stream.close(q->exchange.stream.state);
 	str_free(&q->exchange.body);
 	str_free(&q->exchange.reply);
-	if (q->counted)
-		atomic_fetch_sub(&s->under_way, 1);
+	http_leave(q);
 	gate_ended(s->gate, q->place);
 	free(q);
 	*state = NULL;

@@ -16,6 +16,7 @@
 #include "net/gzip.h"
 #include "net/http-client.h"
 #include "net/http-server.h"
+#include "net/test-proxy.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 
@@ -539,6 +540,46 @@ static void this_machine_is_asked_without_a_proxy(void **state)
 	both_free(&b);
 }
 
+/* However it is written: a proxy of another user's hears nothing of it, by any of the variables that libcurl knows. */
+static void no_spelling_of_this_machine_reaches_a_proxy(void **state)
+{
+	static const char *const names[] = {"http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"};
+	static const char *const hosts[] = {"localhost", "LOCALHOST", "localhost.", "LocalHost.", "127.1", "127.0.0.1", "2130706433", "0x7f.1", "[::1]",
+					    "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]"};
+	struct both b = both(0, TOKEN);
+	struct http_client *plain = client(&(struct http_client_options){.timeout = 5 * NS_PER_SEC});
+	atomic_uint_fast64_t heard = 0;
+	struct http_reply r;
+	struct proxy p;
+	char url[96];
+
+	(void)state;
+	assert_int_equal(proxy_start(&p, http_server_port(b.server), &heard), 0);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", p.port);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		setenv(names[i], url, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		snprintf(url, sizeof(url), "http://%s:%u/echo", hosts[i], http_server_port(b.server));
+		for (int secret = 0; secret < 2; secret++)
+			if (http_send(secret ? b.client : plain, &(struct http_request){.url = url}, &r) == 0)
+				http_reply_free(&r);
+		if (heard)
+			fail_msg("%s went to the proxy", hosts[i]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		unsetenv(names[i]);
+	/* the proxy does hear what is for another machine */
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u", p.port);
+	setenv("http_proxy", url, 1);
+	if (http_send(plain, &(struct http_request){.url = "http://elsewhere.invalid/"}, &r) == 0)
+		http_reply_free(&r);
+	assert_true(heard > 0);
+	unsetenv("http_proxy");
+	http_client_close(plain);
+	both_free(&b);
+	proxy_stop(&p);
+}
+
 static void a_pause_is_bounded(void **state)
 {
 	static const struct {
@@ -787,6 +828,7 @@ int main(void)
 		cmocka_unit_test(a_token_does_not_travel_unencrypted),
 		cmocka_unit_test(a_name_that_looks_like_loopback_is_another_machine),
 		cmocka_unit_test(this_machine_is_asked_without_a_proxy),
+		cmocka_unit_test(no_spelling_of_this_machine_reaches_a_proxy),
 		cmocka_unit_test(a_pause_is_bounded),
 		cmocka_unit_test(nobody_there_is_said_in_words),
 		cmocka_unit_test(certificates_are_checked),

@@ -21,7 +21,7 @@
 #define MINUTE	  (60 * NS_PER_SEC)
 
 static char folder[] = "/tmp/whyslow-login-XXXXXX", token_file[64];
-static const struct user anna = {"anna", SCOPE_ALL}, reader = {"reader", SCOPE_READ}, scraper = {"scraper", SCOPE_METRICS};
+static const struct user anna = {"anna", SCOPE_ALL, ""}, reader = {"reader", SCOPE_READ, ""}, scraper = {"scraper", SCOPE_METRICS, ""};
 
 /* --- sessions alone, with a clock of the test's own --- */
 
@@ -410,6 +410,95 @@ static void a_token_logs_in_when_its_scope_allows_the_page(void **state)
 	http_server_stop(s);
 }
 
+/* Writes the file again: a line for carl's token, as an administrator's editor does. */
+static void rewrite_token(const char *token, const char *more)
+{
+	_cleanup_fclose_ FILE *f = fopen(token_file, "we");
+	char digest[DIGEST_TEXT];
+
+	assert_non_null(f);
+	assert_int_equal(digest_text(token, digest, NULL), 0);
+	fprintf(f, "carl sha256:%s %s\n", digest, more);
+}
+
+/* A session that began with a token is worth no more than the token is now. */
+static void a_session_ends_with_the_token_that_began_it(void **state)
+{
+	static const char *const endings[] = {"scope=read expires=2020-01-01T00:00:00Z", NULL};
+	char token[SECRET_TEXT], session[SECRET_TEXT] = "", body[96], text[8192], *error = NULL, *at;
+	struct http_server *s = start();
+
+	(void)state;
+	(void)users_remove(token_file, "carl", &error);
+	assert_int_equal(users_add(token_file, "carl", SCOPE_ALL, INT64_MAX, token, &error), 0);
+	snprintf(body, sizeof(body), "token=%s", token);
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		rewrite_token(token, "scope=all");
+		assert_int_equal(post(s, "/login", NULL, body, text), 200);
+		at = strstr(text, "\"session\": \"");
+		assert_non_null(at);
+		memcpy(session, at + strlen("\"session\": \""), SECRET_TEXT - 1);
+		assert_int_equal(post(s, "/change", session, "", text), 200);
+		rewrite_token(token, "scope=read"); /* narrower from now on */
+		assert_int_equal(get(s, "/answer", session, text), 200);
+		assert_int_equal(post(s, "/change", session, "", text), 403);
+		if (endings[i])
+			rewrite_token(token, endings[i]);
+		else
+			assert_int_equal(users_remove(token_file, "carl", &error), 1);
+		assert_int_equal(get(s, "/answer", session, text), 401);
+		rewrite_token(token, "scope=all"); /* the session does not come back with it */
+		assert_int_equal(get(s, "/answer", session, text), 401);
+	}
+	http_server_stop(s);
+}
+
+struct stream_of_user {
+	int fd;
+	bool answered;
+};
+
+static struct stream_of_user open_stream(const struct http_server *s, const char *session)
+{
+	struct stream_of_user o = {.fd = connect_to(s)};
+	char request[256], piece[4096] = "";
+	int n = snprintf(request, sizeof(request), "GET /stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", session);
+
+	assert_int_equal(write(o.fd, request, (size_t)n), n);
+	assert_true(read(o.fd, piece, sizeof(piece) - 1) > 0);
+	o.answered = strstr(piece, " 200 ") != NULL;
+	return o;
+}
+
+/* A user with the narrowest of rights opens streams without end: others are answered all the same, and so is a second such user. */
+static void one_user_leaves_requests_for_others(void **state)
+{
+	struct http_server *s = start();
+	struct stream_of_user streams[2 * 40];
+	char session[2][SECRET_TEXT], other[SECRET_TEXT], text[8192];
+	unsigned answered[2] = {};
+
+	(void)state;
+	log_in(s, &anna, other);
+	for (int who = 0; who < 2; who++) {
+		const struct user *const greedy[] = {&reader, &(struct user){"second", SCOPE_READ, ""}};
+
+		assert_int_equal(sessions_begin(http_server_sessions(s), greedy[who], geteuid(), session[who]), 0);
+		for (int i = 0; i < 40; i++) {
+			streams[40 * who + i] = open_stream(s, session[who]);
+			answered[who] += streams[40 * who + i].answered;
+		}
+	}
+	assert_int_equal(answered[0], 16);
+	assert_int_equal(answered[1], 8);
+	assert_int_equal(get(s, "/answer", other, text), 200);
+	assert_int_equal(get(s, "/answer", session[0], text), 503);
+	assert_int_equal(sessions_end_number(http_server_sessions(s), 0), 3);
+	for (size_t i = 0; i < ARRAY_SIZE(streams); i++)
+		close(streams[i].fd);
+	http_server_stop(s);
+}
+
 /* From the file that `whyslow open` writes the page is opened, and nothing else. */
 static void the_page_may_be_opened_from_anywhere(void **state)
 {
@@ -531,6 +620,8 @@ int main(void)
 		cmocka_unit_test(no_cookie_and_no_address_lets_in),
 		cmocka_unit_test(a_scope_bounds_what_is_answered),
 		cmocka_unit_test(a_token_logs_in_when_its_scope_allows_the_page),
+		cmocka_unit_test(a_session_ends_with_the_token_that_began_it),
+		cmocka_unit_test(one_user_leaves_requests_for_others),
 		cmocka_unit_test(the_page_may_be_opened_from_anywhere),
 		cmocka_unit_test(a_stolen_session_is_of_no_use_to_another_user),
 		cmocka_unit_test(a_stream_ends_with_its_session),

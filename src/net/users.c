@@ -250,25 +250,51 @@ static void load_if_changed(struct users *t)
 		forget(t);
 }
 
-int users_check(struct users *t, const char *token, struct user *ret)
+/* Without GnuTLS no digest matches. */
+static bool is_of_digest(const struct token *k, const char *digest)
 {
-	char digest[DIGEST_TEXT] = "";
+	char own[DIGEST_TEXT] = "";
+
+	if (k->in_clear)
+		(void)digest_text(k->text, own, NULL);
+	return *digest && digest_is_of_secret(k->in_clear ? own : k->text, digest);
+}
+
+/* token: NULL = the digest alone is known */
+static int check(struct users *t, const char *token, const char *digest, struct user *ret)
+{
 	const struct token *found = NULL;
 	int r = -EACCES;
 
-	(void)digest_text(token, digest, NULL); /* without GnuTLS no digest matches */
 	pthread_mutex_lock(&t->lock);
 	load_if_changed(t);
-	for (size_t i = 0; i < t->list.n; i++)
-		if (digest_is_of_secret(t->list.v[i].text, t->list.v[i].in_clear ? token : digest))
-			found = &t->list.v[i];
+	for (size_t i = 0; i < t->list.n; i++) {
+		const struct token *k = &t->list.v[i];
+
+		if (token && k->in_clear ? digest_is_of_secret(k->text, token) : is_of_digest(k, digest))
+			found = k;
+	}
 	if (found) {
 		memcpy(ret->name, found->user, TOKEN_USER_MAX);
 		ret->scope = found->scope;
+		memmove(ret->token, digest, DIGEST_TEXT);
 		r = found->expires > clock_wall() ? 0 : -ETIME;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return r;
+}
+
+int users_check(struct users *t, const char *token, struct user *ret)
+{
+	char digest[DIGEST_TEXT] = "";
+
+	(void)digest_text(token, digest, NULL);
+	return check(t, token, digest, ret);
+}
+
+int users_check_digest(struct users *t, const char *digest, struct user *ret)
+{
+	return check(t, NULL, digest, ret);
 }
 
 size_t users_count(const struct users *t)

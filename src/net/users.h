@@ -28,6 +28,7 @@ enum scope {
 struct user {
 	char name[TOKEN_USER_MAX];
 	enum scope scope;
+	char token[DIGEST_TEXT]; /* digest of the token that showed who it is; "" = none did */
 };
 
 /* "all", "read", "metrics". */
@@ -44,6 +45,8 @@ void users_free(struct users *t);
 /* Whose token it is: 0 and the user, -EACCES, or -ETIME for one that has expired. Compares in a time that says nothing about the
  * tokens. Any thread. */
 int users_check(struct users *t, const char *token, struct user *ret);
+/* The same of a token whose digest is known (struct user). */
+int users_check_digest(struct users *t, const char *digest, struct user *ret);
 /* How many tokens there are; how many of them stand there in clear instead of their digest. */
 size_t users_count(const struct users *t);
 size_t users_in_clear(const struct users *t);
