@@ -175,7 +175,7 @@ typedef struct {
 	unsigned int val;
 } kuid_t;
 struct cred {
-	kuid_t uid;
+	kuid_t uid, suid, euid;
 };
 
 struct pid_namespace;

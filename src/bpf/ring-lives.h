@@ -113,7 +113,7 @@ static __always_inline void identify(struct task_struct *task, struct ring_ident
 	who->tid = task->pid;
 	who->tgid = task->tgid;
 	who->parent = task->real_parent->tgid;
-	who->uid = task->cred->uid.val;
+	who->uid = owner_of(task->cred->uid.val, task->cred->euid.val, task->cred->suid.val);
 	who->ns_tid = who->tid;
 	who->ns_tgid = who->tgid;
 	who->pid_ns = 0;

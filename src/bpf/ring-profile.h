@@ -8,7 +8,7 @@
 static __always_inline void describe_process(struct task_struct *task, struct ring_profile_sum *s)
 {
 	s->start = BPF_CORE_READ(task, group_leader, start_boottime);
-	s->uid = BPF_CORE_READ(task, cred, uid.val);
+	s->uid = owner_of(BPF_CORE_READ(task, cred, uid.val), BPF_CORE_READ(task, cred, euid.val), BPF_CORE_READ(task, cred, suid.val));
 	s->is_kernel = (BPF_CORE_READ(task, flags) & PF_KTHREAD) != 0;
 	BPF_CORE_READ_INTO(&s->comm, task, group_leader, comm);
 }

@@ -369,12 +369,11 @@ def needles(a):
     os.waitpid(marker, 0)
     time.sleep(4)
     root = a.recorder.ask("export", "--format", "trace", "--output", a.folder + "/all.trace")
-    a.holds("root finds the marker", root.returncode == 0 and "needlemarker" in events_of(a, "all.trace"))
+    a.holds("root finds the marker", root.returncode == 0 and "needlemarker" in all_of(a, "all.trace"))
     a.holds("root finds the command line", "needleword" in a.recorder.ask("why", str(victim.pid), "--json").stdout + a.recorder.ask("show", "--json").stdout)
     a.recorder.ask("mark", "a moment", user=NOBODY, group=NOBODY, extra_groups=[])
     questions = ["why", "why --json", "why worker", f"why {victim.pid}", "list --json", "show", "show --json", "show 1 --json", "waits --json", f"waits {victim.pid}",
                  f"threads {victim.pid} --json", "cpu --for 200ms", "cpu --for 200ms --json", "top --json", "mark --why again", "compare -10s now", "inspect " + str(victim.pid),
-                 f"export --format trace --output {a.folder}/mine.trace", f"export --format folded --output {a.folder}/mine.folded", f"export --format csv --output {a.folder}/mine.csv",
                  "show --lives", "list --by-program --json", "why --facts", f"confirm {victim.pid}", f"calm {victim.pid}", "doctor", "report"]
     found = []
     for words in questions:
@@ -383,17 +382,63 @@ def needles(a):
         except subprocess.TimeoutExpired:
             continue
         found += [f"{needle} in '{words}'" for needle in NEEDLES if needle in done.stdout + done.stderr]
-    for name in ("mine.trace", "mine.folded", "mine.csv"):
-        text = events_of(a, name) if name == "mine.trace" else read_text(f"{a.folder}/{name}")
+    # a user's `waits`, `threads` and `export` read these
+    for name, words in (("mine.trace", "export --format trace"), ("marked.trace", "export --format trace --mark 1")):
+        whole = a.recorder.ask_as(NOBODY, words, f"{a.folder}/{name}")
+        text = read_bytes(f"{a.folder}/{name}")
+        a.holds(f"the user gets {name}", whole and len(text) > 1000, str(len(text)))
+        text += all_of(a, name)
         found += [f"{needle} in {name}" for needle in NEEDLES if needle in text]
     victim.kill()
     victim.wait()
     a.holds("nothing of another user is found", not found, "; ".join(found))
-    return len(questions), "names and sums of a second"
+    return len(questions) + 2, "names and sums of a second"
 
 
-def events_of(a, name):
-    return subprocess.run([a.tools["events"], f"{a.folder}/{name}"], capture_output=True, text=True, errors="replace").stdout
+def read_bytes(path):
+    with open(path, "rb") as f:
+        return f.read().decode(errors="replace")
+
+
+def all_of(a, name):
+    """The file is compressed: what is in it, in three forms."""
+    text = subprocess.run([a.tools["events"], f"{a.folder}/{name}"], capture_output=True, text=True, errors="replace").stdout
+    for words in ("export --format perfetto", "export --format folded --waits", "threads --json"):
+        out = f"{a.folder}/{name}.all"
+        with open(out, "wb") as f:
+            subprocess.run([a.recorder.whyslow, *words.split(), "--from", f"{a.folder}/{name}"], stdout=f, stderr=subprocess.DEVNULL)
+        text += read_bytes(out)
+    return text
+
+
+@attack("a program with the set-user-ID bit of root, started by the user, searched for in that user's events, stacks and profile")
+def set_user_id(a):
+    """The kernel shows neither its addresses (/proc/PID/maps) nor its moments (perf_event_open) to the user who started it."""
+    program = a.folder + "/needleroot"
+    shutil.copy("/bin/bash", program)
+    os.chown(program, 0, 0)
+    os.chmod(program, 0o4755)
+    shutil.copy("/bin/bash", a.folder + "/ownspin")
+    spin = "i=0; while :; do i=$((i+1)); [ $((i % 2000)) = 0 ] && read -t 0.01 x; done"
+    user = dict(user=NOBODY, group=NOBODY, extra_groups=[], stdin=subprocess.DEVNULL)
+    started = [subprocess.Popen([program, "-p", "-c", spin], **user), subprocess.Popen([a.folder + "/ownspin", "-c", spin], **user)]
+    try:
+        time.sleep(3)
+        if open(f"/proc/{started[0].pid}/status").read().split("Uid:\t")[1].split()[:3] != [str(NOBODY), "0", "0"]:
+            a.holds("the program got root's rights", False, "a file system without set-user-ID bits")
+            return 0, ""
+        mark = json.loads(a.recorder.ask("mark", "both run", "--json", **user).stdout)["id"]
+        time.sleep(7)
+        for name, words in (("uid.trace", "export --format trace"), ("marked.trace", f"export --format trace --mark {mark}")):
+            a.holds(f"the user gets {name}", a.recorder.ask_as(NOBODY, words, f"{a.folder}/{name}"))
+            hidden = subprocess.run([a.tools["events"], f"{a.folder}/{name}", "--strangers"], capture_output=True, text=True, errors="replace").stdout.split("\n")
+            a.holds(f"its moments are those of a stranger in {name}", "needleroot" in hidden)
+            a.holds(f"the user's own program is exact in {name}", "ownspin" not in hidden)
+    finally:
+        for p in started:
+            p.kill()
+            p.wait()
+    return 2, "sums of a second, as of another user's program"
 
 
 def send_marker(recorder, text):

@@ -19,6 +19,7 @@
 #include "model/event/interval.h"
 #include "model/event/probe-frames.h"
 #include "source/flight/ring.h"
+#include "source/process/proc.h"
 #include "store/profile/profile-file.h"
 #include "symbol/identify.h"
 #include "symbol/kernel.h"
@@ -197,7 +198,7 @@ static int identify_thread(uint32_t thread, uint32_t *ret_pid, struct ring_profi
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	*ret_pid = status_number(text, "\nTgid:\t");
-	*ret = (struct ring_profile_sum){.start = thread, .uid = status_number(text, "\nUid:\t")};
+	*ret = (struct ring_profile_sum){.start = thread, .uid = proc_parse_owner(text)};
 	if (!*ret_pid || sscanf(text, "Name:\t%15[^\n]", ret->comm) != 1)
 		return -ESRCH;
 	return 0;

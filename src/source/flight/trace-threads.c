@@ -148,10 +148,7 @@ static void take_shared(const char *process, uint32_t pid, struct trace_thread *
 	if (pid == (uint32_t)getpid())
 		ret->flags |= THREAD_IS_SELF;
 	if (read_whole(process, "status", text)) {
-		int64_t values[PROCESS_FEATURE_COUNT];
-		uint64_t present = 0;
-
-		proc_parse_status(text, values, &present, &ret->uid);
+		ret->uid = proc_parse_owner(text);
 		ret->ns_tgid = ret->ns_tid = last_number(text, "NSpid:");
 	}
 	snprintf(path, sizeof(path), "%s/ns/pid", process);

@@ -89,6 +89,19 @@ static void status_and_io_are_read(void **state)
 	assert_int_equal(v[FEATURE_IO_CANCELLED_BYTES], 512);
 }
 
+static void a_process_with_several_user_ids_is_roots(void **state)
+{
+	(void)state;
+	assert_int_equal(proc_parse_owner("Name:\tmine\nUid:\t1000\t1000\t1000\t1000\n"), 1000);
+	assert_int_equal(proc_parse_owner(status_text), 0); /* its effective one is 1001 */
+	assert_int_equal(proc_parse_owner("Name:\tsu\nUid:\t1000\t0\t0\t0\nGid:\t1\t1\t1\t1\n"), 0);
+	assert_int_equal(proc_parse_owner("Name:\tgiven-up\nUid:\t1000\t1000\t0\t1000\n"), 0);
+	assert_int_equal(proc_parse_owner("Name:\tother\nUid:\t1000\t1001\t1001\t1001\n"), 0);
+	assert_int_equal(proc_parse_owner("Name:\tfiles\nUid:\t1000\t1000\t1000\t7\n"), 1000);
+	assert_int_equal(proc_parse_owner("Name:\tcut\nUid:\t1000\t1000"), 0);
+	assert_int_equal(proc_parse_owner(""), 0);
+}
+
 /* Another program may write what is read under --proc; a value that has no place is not there. */
 static void a_number_beyond_64_bits_is_left_out(void **state)
 {
@@ -389,7 +402,7 @@ static void both_sources_say_the_same_of_a_process(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(stat_is_read_whatever_the_name), cmocka_unit_test(a_negative_nice_is_negative),
-	  cmocka_unit_test(status_and_io_are_read), cmocka_unit_test(a_number_beyond_64_bits_is_left_out),
+	  cmocka_unit_test(status_and_io_are_read), cmocka_unit_test(a_process_with_several_user_ids_is_roots), cmocka_unit_test(a_number_beyond_64_bits_is_left_out),
 	  cmocka_unit_test(every_prefix_gives_whole_values_or_none),
 	  cmocka_unit_test(a_recorded_process_is_followed), cmocka_unit_test(only_own_processes_are_seen_when_asked),
 	  cmocka_unit_test(both_sources_say_the_same_of_a_process))
