@@ -1,6 +1,7 @@
 /* What must be left alone: see target.h. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/folder.h"
 #include "base/data/str.h"
+#include "base/system/outside.h"
 
 #define ACCEPTING   0x10000 /* __SO_ACCEPTCON: something listens on the socket */
 #define SOCKETS_MAX 256
@@ -26,7 +28,7 @@ static bool is_same_program(const char *proc_root, uint32_t pid)
 	struct stat own, other;
 
 	return asprintf(&name, "%s/%u/exe", proc_root, pid) >= 0 && stat("/proc/self/exe", &own) == 0 &&
-	       stat(name, &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+	       outside_stat(AT_FDCWD, name, 0, &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
 static bool is_ancestor_of_self(const struct processes *all, uint32_t pid)
@@ -141,7 +143,7 @@ static bool is_file_of_name(const char *proc_root, uint32_t pid, const char *nam
 		return true;
 	path[n] = '\0';
 	base = strrchr(path, '/');
-	if (!base || !str_starts(base + 1, name) || stat(link, &own) < 0 || own.st_uid != 0)
+	if (!base || !str_starts(base + 1, name) || outside_stat(AT_FDCWD, link, 0, &own) < 0 || own.st_uid != 0)
 		return false;
 	if ((size_t)n >= strlen(DELETED) && strcmp(path + n - strlen(DELETED), DELETED) == 0) /* replaced by an update */
 		return true;

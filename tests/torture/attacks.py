@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 
+import stalling
 from recorder import NOBODY, OTHER, as_user, end, lingering_socket, send_with, start_as_user
 
 SECOND_USERS = range(60001, 60011)
@@ -304,6 +305,58 @@ def programs(a):
         if os.stat(path, follow_symlinks=False).st_uid == NOBODY:
             os.unlink(path)
     return 6, f"inspections without those names; private memory {before:.0f} MiB before, {after:.0f} MiB after"
+
+
+@attack("programs that run from a file system which their user serves below an overlay, and which stops answering")
+def served_files(a):
+    device = a.folder + "/device"
+    os.mknod(device, 0o020666, os.makedev(10, 229))  # as /dev/fuse is on a desktop
+    os.chmod(device, 0o666)
+
+    def start(number, *command):
+        place = f"{a.folder}/{number}"
+
+        def work():
+            os.mkdir(place)
+            server, pid = stalling.start(place, device, "/bin/bash", ["program", *command])
+            write_text(place + "/pid", f"{server} {pid}")
+            os.waitpid(pid, 0)
+            return True
+
+        return start_as_user(NOBODY, work)
+
+    def pids():
+        return [int(pid) for n in range(2) for pid in read_text(f"{a.folder}/{n}/pid").split()]
+
+    attackers = [start(0, "-c", "while :; do :; done"), start(1, "-c", "while :; do read -t 2 </dev/zero; sleep 1; done; x=/tmp/program.lock")]
+    try:
+        if not a.holds("the programs run", wait_for(lambda: len(pids()) == 4, 10), "no user namespaces, FUSE or overlays here"):
+            return 0, ""
+        time.sleep(5)
+        asked = [["mark", "next to them"], ["why"], ["why", str(pids()[1])], ["why", str(pids()[3])], ["waits", str(pids()[1])], ["threads", str(pids()[3]), "--json"],
+                 ["inspect", str(pids()[1]), "--samples", "10"], ["calm", str(pids()[1]), "--by", "class"], ["calm", "--undo"], ["export", "--format", "trace", "--output", a.folder + "/all.trace"]]
+        for words in asked:
+            run = [] if words[0] == "inspect" else ["--run-dir", a.recorder.run]
+            process = subprocess.Popen([a.recorder.whyslow, *words, *run], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            a.holds(f"'{words[0]}' ends", wait_for(lambda: process.poll() is not None, 40))
+            a.holds(f"'{words[0]}' answers", process.poll() in (0, 1), str(process.poll()))
+        a.holds("no thread of the recorder waits for them", not waiting_for_fuse(a.recorder), str(waiting_for_fuse(a.recorder)))
+    finally:
+        for pid in pids() + attackers:
+            can_signal(pid, signal.SIGKILL)
+        for pid in attackers:
+            os.waitpid(pid, 0)
+    return len(asked), "answers without names from these files"
+
+
+def write_text(path, text):
+    with open(path + ".new", "w") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+
+
+def waiting_for_fuse(recorder):
+    return [path for pid in processes_of(recorder) for path in glob.glob(f"/proc/{pid}/task/*/wchan") if "request_wait_answer" in read_text(path)]
 
 
 def lay_perf_map(i, path, folder):

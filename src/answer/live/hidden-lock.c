@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/system/outside.h"
 
 #define SQLITE_FIRST 0x40000000ull /* PENDING, RESERVED, and 510 bytes for readers */
 #define SQLITE_LAST  0x400001ffull
@@ -66,7 +67,7 @@ static bool has_open(const char *proc_root, unsigned pid, const struct held *h, 
 	while (dir && (e = readdir(dir))) {
 		ssize_t n;
 
-		if (fstatat(dirfd(dir), e->d_name, &st, 0) < 0 || st.st_ino != h->inode || !S_ISREG(st.st_mode))
+		if (outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 || st.st_ino != h->inode || !S_ISREG(st.st_mode))
 			continue;
 		n = readlinkat(dirfd(dir), e->d_name, ret, HIDDEN_PATH - 1);
 		ret[n > 0 ? n : 0] = '\0';

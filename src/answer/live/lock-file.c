@@ -111,7 +111,7 @@ static bool has_it_open(const struct search *s, unsigned pid, const char *path, 
 	snprintf(fds, sizeof(fds), "%s/%u/fd", s->proc_root, pid);
 	dir = opendir(fds);
 	while (dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name) && fstatat(dirfd(dir), e->d_name, &other, 0) == 0 && other.st_ino == st->st_ino &&
+		if (isdigit((unsigned char)*e->d_name) && outside_stat(dirfd(dir), e->d_name, 0, &other) == 0 && other.st_ino == st->st_ino &&
 		    other.st_dev == st->st_dev)
 			return true;
 	return false;
@@ -353,7 +353,7 @@ static void look_at_descriptors(struct search *s)
 	dir = s->n_locked ? opendir(fds) : NULL;
 	while (dir && !s->found && (e = readdir(dir))) {
 		s->result = (struct lock_file){};
-		if (!isdigit((unsigned char)*e->d_name) || fstatat(dirfd(dir), e->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode))
+		if (!isdigit((unsigned char)*e->d_name) || outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		snprintf(name, sizeof(name), "fd/%s", e->d_name);
 		s->result.since = changed(&st);
@@ -426,7 +426,7 @@ static bool prepare(struct search *s, const char *proc_root, const struct live_t
 	*s = (struct search){.pid = lock_file_seeker(sleeper), .now = clock_wall()};
 	snprintf(s->proc_root, sizeof(s->proc_root), "%s", proc_root);
 	snprintf(path, sizeof(path), "%s/%u", s->proc_root, s->pid);
-	if (s->pid < 2 || stat(path, &st) < 0)
+	if (s->pid < 2 || stat(path, &st) < 0 || outside_has_own_mounts(s->proc_root, s->pid))
 		return false;
 	s->uid = st.st_uid;
 	snprintf(s->root, sizeof(s->root), "%s/%u/root", s->proc_root, s->pid);

@@ -2,36 +2,200 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
 
-/* Of one that was found with O_PATH: the same file, whatever lies at its path by now. O_NONBLOCK also where another
- * process holds a lease on it. */
-static int read_found(int found)
+#define ASKS_NOTHING AT_STATX_DONT_SYNC
+#define PROCESS_PATH 192 /* /proc/PID, or below a test's folder */
+
+/* --- what may be touched --- */
+
+static int look_at(int folder, const char *name, int flags, struct statx *ret)
+{
+	return statx(folder, name, flags | AT_NO_AUTOMOUNT | ASKS_NOTHING, STATX_BASIC_STATS | STATX_MNT_ID, ret) < 0 ? -errno : 0;
+}
+
+int outside_stat(int folder, const char *name, int flags, struct stat *ret)
+{
+	struct statx s;
+	int r = look_at(folder, name, flags, &s);
+
+	if (r < 0)
+		return r;
+	*ret = (struct stat){
+		.st_dev = makedev(s.stx_dev_major, s.stx_dev_minor),
+		.st_ino = s.stx_ino,
+		.st_mode = s.stx_mode,
+		.st_nlink = s.stx_nlink,
+		.st_uid = s.stx_uid,
+		.st_gid = s.stx_gid,
+		.st_size = (off_t)s.stx_size,
+		.st_mtim = {s.stx_mtime.tv_sec, s.stx_mtime.tv_nsec},
+		.st_ctim = {s.stx_ctime.tv_sec, s.stx_ctime.tv_nsec},
+	};
+	return 0;
+}
+
+/* A line of /proc/PID/mountinfo: "36 35 0:98 /mnt1 /mnt2 rw,noatime master:1 - overlay overlay rw". */
+struct mount {
+	unsigned id;
+	dev_t device;
+	char type[32];
+};
+
+static bool parse_mount(const char *line, struct mount *ret)
+{
+	const char *rest = strstr(line, " - ");
+	unsigned major, minor;
+
+	if (!rest || sscanf(line, "%u %*u %u:%u", &ret->id, &major, &minor) != 3 || sscanf(rest, " - %31s", ret->type) != 1)
+		return false;
+	ret->device = makedev(major, minor);
+	return true;
+}
+
+/* The mount of that number, or with 0 one of that device. False: there is none. */
+static bool find_mount(const char *process, uint64_t id, dev_t device, struct mount *ret)
+{
+	_cleanup_free_ char *path = NULL, *line = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	size_t allocated = 0;
+	struct mount m;
+
+	if (asprintf(&path, "%s/mountinfo", process) < 0) {
+		path = NULL;
+		return false;
+	}
+	f = fopen(path, "re");
+	while (f && getline(&line, &allocated, f) > 0)
+		if (parse_mount(line, &m) && (id ? m.id == id : m.device == device)) {
+			*ret = m;
+			return true;
+		}
+	return false;
+}
+
+static bool can_be_users(const char *type)
+{
+	return strcmp(type, "overlay") == 0 || (strncmp(type, "fuse", 4) == 0 && strcmp(type, "fuseblk") != 0);
+}
+
+/* Memory that has no mount: memfd_create(). */
+static bool is_memory(dev_t device)
+{
+	_cleanup_close_ int fd = memfd_create("outside", MFD_CLOEXEC);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device;
+}
+
+/* process: "/proc/PID" in whose mount namespace it was found, "" = none */
+static bool may_touch(const struct statx *s, const char *process)
+{
+	struct mount m = {.device = makedev(s->stx_dev_major, s->stx_dev_minor)};
+	bool known = *process && s->stx_mask & STATX_MNT_ID && find_mount(process, s->stx_mnt_id, 0, &m);
+
+	if (s->stx_dev_major) /* on a disk: only root mounts those */
+		return true;
+	if (known && !can_be_users(m.type))
+		return true;
+	return find_mount("/proc/self", 0, m.device, &m) || find_mount("/proc/1", 0, m.device, &m) || is_memory(m.device);
+}
+
+/* "/proc/4711/map_files/a-b", "/proc/4711/exe", "/proc/4711/root" -> "/proc/4711"; "" = it is none of these */
+static void process_of(const char *path, char ret[PROCESS_PATH])
+{
+	static const char *const ends[] = {"/map_files/", "/exe", "/root"};
+
+	*ret = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		const char *at = strstr(path, ends[i]);
+
+		if (at && at - path < PROCESS_PATH && (i == 0 || !at[strlen(ends[i])])) {
+			memcpy(ret, path, (size_t)(at - path));
+			ret[at - path] = '\0';
+			return;
+		}
+	}
+}
+
+static bool is_same_file(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return stat(path, &b) == 0 && a->st_ino == b.st_ino && a->st_dev == b.st_dev;
+}
+
+/* Its mount namespace belongs to another user namespace than ours. */
+static bool has_own_mounts(const char *process)
+{
+	_cleanup_close_ int namespace = -1, owner = -1;
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+
+	if (asprintf(&path, "%s/ns/mnt", process) < 0) {
+		path = NULL;
+		return true;
+	}
+	namespace = open(path, O_RDONLY | O_CLOEXEC);
+	if (namespace < 0 || fstat(namespace, &st) < 0)
+		return errno != ENOENT; /* a recorded /proc has none */
+	if (is_same_file(&st, "/proc/self/ns/mnt") || is_same_file(&st, "/proc/1/ns/mnt"))
+		return false;
+	owner = ioctl(namespace, NS_GET_USERNS);
+	return owner < 0 || fstat(owner, &st) < 0 || !is_same_file(&st, "/proc/self/ns/user");
+}
+
+bool outside_has_own_mounts(const char *proc_root, uint32_t pid)
+{
+	char process[PROCESS_PATH];
+
+	return (size_t)snprintf(process, sizeof(process), "%s/%u", proc_root, pid) >= sizeof(process) || has_own_mounts(process);
+}
+
+/* --- opening --- */
+
+/* One that was found with O_PATH: the same file, whatever lies at its path by now. */
+static int open_found(int found, int flags)
 {
 	char path[64];
-	struct stat st;
 	int fd;
 
-	if (fstat(found, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open(path, O_RDONLY | O_CLOEXEC | flags);
 	return fd < 0 ? -errno : fd;
+}
+
+/* process: NULL = the file system is known to be one that may be touched. O_NONBLOCK also where another process holds a lease on it. */
+static int read_found(int found, const char *process)
+{
+	struct statx s;
+	int r = look_at(found, "", AT_EMPTY_PATH, &s);
+
+	if (r < 0)
+		return r;
+	if (!S_ISREG(s.stx_mode))
+		return -EINVAL;
+	return process && !may_touch(&s, process) ? -EACCES : open_found(found, O_NONBLOCK | O_NOCTTY);
 }
 
 int outside_open_regular(const char *path)
 {
 	_cleanup_close_ int found = open(path, O_PATH | O_CLOEXEC);
+	char process[PROCESS_PATH];
 
-	return found < 0 ? -errno : read_found(found);
+	process_of(path, process);
+	return found < 0 ? -errno : read_found(found, process);
 }
 
 static int find(int folder, const char *path, unsigned flags, unsigned resolve)
@@ -42,28 +206,53 @@ static int find(int folder, const char *path, unsigned flags, unsigned resolve)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The folder is one of outside_open_folder_below(), and no mount in it is entered. */
 int outside_open_in_folder(int folder, const char *name)
 {
-	_cleanup_close_ int found = find(folder, name, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	_cleanup_close_ int found = find(folder, name, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 
-	return found < 0 ? found : read_found(found);
+	return found < 0 ? found : read_found(found, NULL);
 }
 
-static int find_below(const char *root, const char *path, unsigned flags)
+static int find_below(const char *root, const char *path, unsigned flags, char ret_process[PROCESS_PATH])
 {
 	_cleanup_close_ int folder = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	unsigned resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+	struct statx s;
+	int r;
 
-	return folder < 0 ? -errno : find(folder, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	if (folder < 0)
+		return -errno;
+	process_of(root, ret_process);
+	r = look_at(folder, "", AT_EMPTY_PATH, &s);
+	if (r < 0)
+		return r;
+	if (!may_touch(&s, ret_process))
+		return -EACCES;
+	if (*ret_process && has_own_mounts(ret_process))
+		resolve |= RESOLVE_NO_XDEV;
+	return find(folder, path, flags, resolve);
 }
 
 int outside_open_below(const char *root, const char *path)
 {
-	_cleanup_close_ int found = find_below(root, path, O_PATH);
+	char process[PROCESS_PATH];
+	_cleanup_close_ int found = find_below(root, path, O_PATH, process);
 
-	return found < 0 ? found : read_found(found);
+	return found < 0 ? found : read_found(found, process);
 }
 
 int outside_open_folder_below(const char *root, const char *path)
 {
-	return find_below(root, path, O_RDONLY | O_DIRECTORY);
+	char process[PROCESS_PATH];
+	_cleanup_close_ int found = find_below(root, path, O_PATH | O_DIRECTORY, process);
+	struct statx s;
+	int r;
+
+	if (found < 0)
+		return found;
+	r = look_at(found, "", AT_EMPTY_PATH, &s);
+	if (r < 0)
+		return r;
+	return may_touch(&s, process) ? open_found(found, O_DIRECTORY) : -EACCES;
 }

@@ -1,10 +1,20 @@
 /* Opens files whose path or content another user chose. Only regular files are opened: what is named is looked at first
- * (O_PATH), so that neither a FIFO blocks nor a device is touched, whatever a link leads to. */
+ * (O_PATH), so that neither a FIFO blocks nor a device is touched, whatever a link leads to.
+ *
+ * Nor is a file system asked that a user serves: in a user namespace of their own all users may mount FUSE and, over it, an overlay. To the
+ * first the kernel lets no one else, to the second it does, and who touches it waits for an answer of that user's; no signal ends that. So
+ * overlays and FUSE are touched only where the same file system is mounted in our mount namespace or in that of process 1, which only root
+ * can do. Below the root of a process whose user decides what is mounted there no other mount is entered: one may come at any moment.
+ */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
 
-/* By a path that is our own, or the kernel's (/proc/PID/exe). A descriptor for reading; -EINVAL for what is no regular file; -errno. */
+/* By a path that is our own, or the kernel's (/proc/PID/exe). A descriptor for reading; -EINVAL for what is no regular file; -EACCES for a
+ * file system that a user serves; -errno. */
 int outside_open_regular(const char *path);
 /* The same of a path that is meant below a root, e.g. /proc/PID/root: absolute links and ".." stay inside of it. */
 int outside_open_below(const char *root, const char *path);
@@ -12,3 +22,7 @@ int outside_open_below(const char *root, const char *path);
 int outside_open_in_folder(int folder, const char *name);
 /* A folder below a root, for reading it. */
 int outside_open_folder_below(const char *root, const char *path);
+/* As fstatat(), by what the kernel knows: no file system is asked. 0 or -errno. */
+int outside_stat(int folder, const char *name, int flags, struct stat *ret);
+/* Whether its user may mount something where the process sees it: then no path below its root is to be walked but by the above. */
+bool outside_has_own_mounts(const char *proc_root, uint32_t pid);

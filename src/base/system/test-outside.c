@@ -2,11 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/system/outside.h"
@@ -107,11 +111,89 @@ static void another_s_lease_is_not_waited_for(void **state)
 	close(fd);
 }
 
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		_exit(1);
+	close(fd);
+}
+
+/* A process whose user mounts what that user likes: memory over "folder", with a file in it. */
+static void __attribute__((noreturn)) mount_own(int ready)
+{
+	char users[48], groups[48];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(users, sizeof(users), "0 %u 1", getuid());
+	snprintf(groups, sizeof(groups), "0 %u 1", getgid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		_exit(1);
+	write_text("/proc/self/setgroups", "deny");
+	write_text("/proc/self/uid_map", users);
+	write_text("/proc/self/gid_map", groups);
+	if (mount("own", in_root("folder"), "tmpfs", 0, NULL) < 0 || mknod(in_root("folder/file"), S_IFREG | 0600, 0) < 0)
+		_exit(1);
+	(void)!write(ready, "r", 1);
+	for (;;)
+		pause();
+}
+
+static void what_a_user_mounts_is_not_entered(void **state)
+{
+	char process_root[64], path[300], c;
+	int ends[2], fd;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0)
+		mount_own(ends[1]);
+	close(ends[1]);
+	if (read(ends[0], &c, 1) != 1) { /* no user namespaces here */
+		waitpid(pid, NULL, 0);
+		skip();
+	}
+	close(ends[0]);
+	assert_true(outside_has_own_mounts("/proc", (uint32_t)pid));
+	assert_false(outside_has_own_mounts("/proc", (uint32_t)getpid()));
+	snprintf(process_root, sizeof(process_root), "/proc/%d/root", pid);
+	snprintf(path, sizeof(path), "%s/folder/file", root);
+	assert_int_equal(outside_open_below(process_root, path), -EXDEV);
+	snprintf(path, sizeof(path), "%s/folder", root);
+	assert_int_equal(outside_open_folder_below(process_root, path), -EXDEV);
+	fd = outside_open_below(process_root, "/etc/passwd"); /* where / is one mount */
+	assert_true(fd >= 0 || fd == -EXDEV);
+	if (fd >= 0)
+		close(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void a_state_is_read_without_the_file_system(void **state)
+{
+	struct stat by_kernel, by_us;
+
+	(void)state;
+	assert_int_equal(stat(in_root("file"), &by_kernel), 0);
+	assert_int_equal(outside_stat(AT_FDCWD, in_root("file"), 0, &by_us), 0);
+	assert_true(by_us.st_dev == by_kernel.st_dev && by_us.st_ino == by_kernel.st_ino && by_us.st_mode == by_kernel.st_mode &&
+		    by_us.st_uid == by_kernel.st_uid && by_us.st_size == by_kernel.st_size && by_us.st_nlink == by_kernel.st_nlink &&
+		    by_us.st_mtim.tv_sec == by_kernel.st_mtim.tv_sec);
+	assert_int_equal(outside_stat(AT_FDCWD, in_root("link"), AT_SYMLINK_NOFOLLOW, &by_us), 0);
+	assert_true(S_ISLNK(by_us.st_mode));
+	assert_int_equal(outside_stat(AT_FDCWD, in_root("nothing"), 0, &by_us), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(links_stay_below_the_root), cmocka_unit_test(in_a_folder_no_link_is_followed),
 					   cmocka_unit_test(only_regular_files_are_opened),
-					   cmocka_unit_test(another_s_lease_is_not_waited_for)};
+					   cmocka_unit_test(another_s_lease_is_not_waited_for),
+					   cmocka_unit_test(what_a_user_mounts_is_not_entered),
+					   cmocka_unit_test(a_state_is_read_without_the_file_system)};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);
 }
