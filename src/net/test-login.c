@@ -559,9 +559,10 @@ static void a_stream_ends_with_its_session(void **state)
 	http_server_stop(s);
 }
 
-/* Some say nothing, some half of a request. The page comes nevertheless, and so do answers. */
+/* Some say nothing, some half of a request's headers, some a login whose body does not come. The page comes nevertheless, and so do answers. */
 static void half_open_connections_shut_no_one_out(void **state)
 {
+	static const char *const parts[] = {"", "GET / HTTP/1.1\r\nHost: lo", "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 400\r\n\r\ncode"};
 	const struct rlimit many = {4096, 4096};
 	struct http_server *s = start();
 	char session[SECRET_TEXT], text[8192];
@@ -572,8 +573,7 @@ static void half_open_connections_shut_no_one_out(void **state)
 	log_in(s, &anna, session);
 	for (int i = 0; i < HALF_OPEN; i++) {
 		fds[i] = connect_to(s);
-		if (i % 2)
-			assert_true(send(fds[i], "GET / HTTP/1.1\r\nHost: lo", 24, MSG_NOSIGNAL) > 0);
+		(void)send(fds[i], parts[i % 3], strlen(parts[i % 3]), MSG_NOSIGNAL); /* an earlier one's place may be taken by now */
 	}
 	assert_int_equal(get(s, "/", NULL, text), 200);
 	assert_int_equal(get(s, "/answer", session, text), 200);

@@ -673,6 +673,65 @@ def links(a):
     return tries, "the answer, or that the file is not complete"
 
 
+@attack("a recording, a trace and a recording's events that their owner cuts, fills with random bytes, and replaces by links and FIFOs while root reads them")
+def changing_files(a):
+    given = {}
+    for name, words in (("given.db", "export --format store"), ("given.trace", "export --format trace")):
+        done = a.recorder.ask(*words.split(), "--output", f"{a.folder}/{name}", "--store", a.recorder.store)
+        if not a.holds(f"a {name} to give away", done.returncode == 0, done.stderr):
+            return 0, ""
+        with open(f"{a.folder}/{name}", "rb") as f:
+            given[name] = f.read()
+        os.unlink(f"{a.folder}/{name}")
+    seconds = 40
+
+    def change(name):
+        chance, path, whole = random.Random(name), f"{a.folder}/{name}", given[name]
+        stop_at = time.monotonic() + seconds
+        while time.monotonic() < stop_at:
+            with open(path + ".new", "wb") as f:
+                f.write(whole)
+            os.rename(path + ".new", path)
+            time.sleep(chance.random() / 20)
+            with open(path, "r+b") as f:
+                way = chance.randrange(4)
+                if way == 0:
+                    os.truncate(path, chance.choice([0, 1, 4096, len(whole) // 2]))
+                elif way == 1:
+                    for _ in range(20):
+                        f.seek(chance.randrange(len(whole)))
+                        f.write(chance.randbytes(64))
+                else:
+                    os.unlink(path)
+                    os.mkfifo(path) if way == 2 else os.symlink(chance.choice(["/dev/zero", "/proc/kmsg", path, "/etc/shadow"]), path)
+            time.sleep(chance.random() / 20)
+            os.unlink(path)
+        return True
+
+    pids = [start_as_user(NOBODY, lambda name=name: change(name)) for name in given]
+    stop_at, tries, statuses, slow, leaked = time.monotonic() + seconds - 5, 0, {}, [], []
+    secret = [line.split(":")[1] for line in read_text("/etc/shadow").split("\n") if len(line.split(":")) > 1 and len(line.split(":")[1]) > 3]
+    questions = ["why --at -1min", "list", "show", f"export --format csv --output {a.folder}/out.csv", "history", "threads --json", "waits", f"export --format perfetto --output {a.folder}/out.perfetto"]
+    while time.monotonic() < stop_at:
+        words = questions[tries % len(questions)]
+        file = "given.trace" if words.split()[0] in ("threads", "waits") or "perfetto" in words else "given.db"
+        began = time.monotonic()
+        try:
+            done = a.recorder.ask_file(*words.split(), "--from", f"{a.folder}/{file}")
+            statuses[done.returncode] = statuses.get(done.returncode, 0) + 1
+            leaked += [words for s in secret if s in done.stdout + done.stderr]
+        except subprocess.TimeoutExpired:
+            slow.append(words)
+        slow += [words] if time.monotonic() - began > 20 else []
+        tries += 1
+    [os.waitpid(pid, 0) for pid in pids]
+    a.holds("each question ends with an answer or a message", set(statuses) <= {0, 1, 3}, str(statuses))
+    a.holds("in 20 s", not slow, str(slow[:3]))
+    a.holds("no other file is printed", not leaked, str(leaked[:3]))
+    a.holds("some are answered, and some are not", {0, 3} <= set(statuses) or {1, 3} <= set(statuses), str(statuses))
+    return tries, f"{statuses.get(0, 0) + statuses.get(1, 0)} answers, {statuses.get(3, 0)} times what is wrong with the file"
+
+
 @attack("a run directory in a folder that all may write, made before by the attacker: a folder, a link, links in it")
 def run_dir(a):
     tries = 0
@@ -834,6 +893,36 @@ def holds(a):
     victim.kill()
     victim.wait()
     return 4 * len(targets) + 80, f"refused with the reason; {held} of 80 programs of one's own held at once, then a limit"
+
+
+@attack("three users and root test processes at the same time, and a fourth user stops in the middle of a test")
+def confirms(a):
+    stopped = subprocess.Popen(["sleep", "120"], user=60009, group=60009, extra_groups=[])
+    asker = subprocess.Popen([a.recorder.whyslow, "confirm", str(stopped.pid), "--force", "--by", "class", "--run-dir", a.recorder.run], user=60009, group=60009, extra_groups=[],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(4)
+    asker.send_signal(signal.SIGSTOP)
+    tests = []
+    for uid in (NOBODY, OTHER, 60001, 0):
+        user = dict(user=uid, group=uid, extra_groups=[], stdin=subprocess.DEVNULL)
+        spin = subprocess.Popen(["sh", "-c", "while :; do :; done"], **user)
+        tests.append((uid, spin, subprocess.Popen([a.recorder.whyslow, "confirm", str(spin.pid), "--force", "--by", "class", "--json", "--run-dir", a.recorder.run], stdout=subprocess.PIPE,
+                                                  stderr=subprocess.PIPE, text=True, **user)))
+    for uid, spin, test in tests:
+        try:
+            out, err = test.communicate(timeout=58)
+        except subprocess.TimeoutExpired:
+            test.kill()
+            out, err = test.communicate()
+        a.holds(f"the test of user {uid} is done", test.returncode in (0, 1) and '"verdict"' in out, err[-200:])
+        spin.kill()
+        spin.wait()
+    for p in (asker, stopped):
+        p.send_signal(signal.SIGCONT)
+        p.kill()
+        p.wait()
+    a.holds("nothing stays in RUN/held", wait_for(lambda: not [n for n in os.listdir(a.recorder.run + "/held") if not n.startswith(".")], 20))
+    return len(tests) + 1, "each gets a verdict"
 
 
 @attack("the same questions where /proc hides other users' processes (hidepid), for names and numbers of those")

@@ -118,6 +118,10 @@ class Recorder:
     def ask(self, *words, **more):
         return subprocess.run([self.whyslow, *words, "--run-dir", self.run], capture_output=True, text=True, timeout=more.pop("timeout", 60), errors="replace", **more)
 
+    def ask_file(self, *words):
+        """Without this recorder."""
+        return subprocess.run([self.whyslow, *words], capture_output=True, text=True, timeout=60, errors="replace", stdin=subprocess.DEVNULL)
+
     def ask_as(self, uid, words, path):
         """What the recorder's socket answers to a user goes to a file of that user's, as the user's own program gets it. True: it is whole."""
         def work():
