@@ -147,7 +147,7 @@ static bool is_file_of_name(const char *proc_root, uint32_t pid, const char *nam
 		return false;
 	if ((size_t)n >= strlen(DELETED) && strcmp(path + n - strlen(DELETED), DELETED) == 0) /* replaced by an update */
 		return true;
-	return stat(path, &there) == 0 && there.st_dev == own.st_dev && there.st_ino == own.st_ino;
+	return outside_stat(AT_FDCWD, path, 0, &there) == 0 && there.st_dev == own.st_dev && there.st_ino == own.st_ino;
 }
 
 static const char *needed_name(const char *proc_root, const struct process *p)

@@ -615,6 +615,31 @@ def marks(a):
     return 2 * tries, f"root's why took {time.monotonic() - began:.1f} s; the store grew by {(os.path.getsize(a.recorder.store) - size) / 1024:.0f} KiB"
 
 
+@attack("ten users mark 20 times each, next to a mark of root's whose events are kept")
+def marks_of_many(a):
+    root = json.loads(a.recorder.ask("mark", "the one of root", "--json").stdout)["id"]
+    trace = f"{os.path.dirname(a.recorder.store)}/traces/{root}.trace"
+    a.holds("root's events are kept", wait_for(lambda: os.path.exists(trace), 15), trace)
+
+    def work():
+        for i in range(20):
+            a.recorder.ask("mark", f"{os.getuid()} {i} " + "x" * 900)
+            time.sleep(0.1)
+        return True
+
+    pids = [start_as_user(uid, work) for uid in SECOND_USERS]
+    [os.waitpid(pid, 0) for pid in pids]
+    time.sleep(7)  # the last one's events
+    began = time.monotonic()
+    why = a.recorder.ask("why", str(root))
+    took = time.monotonic() - began
+    a.holds("root's mark is answered", why.returncode in (0, 1), why.stderr)
+    a.holds("in 5 s", took < 5, f"{took:.1f} s")
+    a.holds("root's mark is listed", "the one of root" in a.recorder.ask("list").stdout)
+    a.holds("its events are still kept", os.path.exists(trace))
+    return 200, f"root's answer about the mark took {took:.1f} s"
+
+
 @attack("questions of random words, options and bytes")
 def words(a):
     tries = 250

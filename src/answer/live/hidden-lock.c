@@ -130,7 +130,7 @@ unsigned hidden_lock_ofd_holder(const char *proc_root, unsigned pid, unsigned lo
 	unsigned other;
 
 	snprintf(path, sizeof(path), "%s/%u/fd/%llu", proc_root, pid, fd);
-	if (stat(path, &st) < 0)
+	if (outside_stat(AT_FDCWD, path, 0, &st) < 0)
 		return 0;
 	dir = opendir(proc_root);
 	while ((other = next_process(dir)))

@@ -22,6 +22,7 @@
 #include "answer/live/live-thread.h"
 #include "answer/live/sock-diag.h"
 #include "base/data/cleanup.h"
+#include "base/system/outside.h"
 
 #define MQUEUE_MAGIC	0x19800202 /* ipc/mqueue.c */
 #define LINK_MAX_LENGTH 256 /* "socket:[4294967295]", "/dev/fuse", a named pipe */
@@ -455,7 +456,7 @@ static bool is_pipe(const char *proc_root, unsigned pid, const char *fd)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/%u/fd/%s", proc_root, pid, fd);
-	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+	return outside_stat(AT_FDCWD, path, 0, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 /* mq_overview(7): a descriptor of a file in a file system of its own. */

@@ -1,6 +1,7 @@
 #include "answer/process/inspect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "answer/waits/waits.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
+#include "base/system/outside.h"
 
 #define THREADS_MAX 20000
 #define PLACES_MAX  100000 /* distinct instructions of all threads */
@@ -310,7 +312,7 @@ static char *find_path(const struct inspector *i, const struct capture_file *f)
 		ssize_t n;
 
 		snprintf(path, sizeof(path), "%s/%u/fd/%u", i->namer.proc_root, i->namer.pid, fd);
-		if (stat(path, &st) < 0 || st.st_ino != f->inode || major(st.st_dev) != f->device >> 20 ||
+		if (outside_stat(AT_FDCWD, path, 0, &st) < 0 || st.st_ino != f->inode || major(st.st_dev) != f->device >> 20 ||
 		    minor(st.st_dev) != (f->device & 0xfffff))
 			continue;
 		n = readlink(path, target, sizeof(target) - 1);

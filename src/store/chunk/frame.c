@@ -320,7 +320,7 @@ static struct reader sub_reader(struct reader *in)
 	size_t n;
 	const char *bytes = str_read_blob(in, &n);
 
-	return (struct reader){(const uint8_t *)bytes, (const uint8_t *)bytes + n, false};
+	return (struct reader){(const uint8_t *)bytes, (const uint8_t *)(n ? bytes + n : bytes), false};
 }
 
 static int64_t read_time(struct reader *in)
