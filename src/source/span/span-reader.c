@@ -406,7 +406,7 @@ const struct cached_resource *span_reader_cached(struct span_reader *r, const vo
 {
 	const struct cached_resource *c = cache_place(r, bytes, n);
 
-	return c->set && c->n == n && !memcmp(c->bytes, bytes, n) ? c : NULL;
+	return c->set && c->n == n && (!n || !memcmp(c->bytes, bytes, n)) ? c : NULL;
 }
 
 void span_reader_remember(struct span_reader *r, const void *bytes, size_t n, uint32_t set, uint32_t service)
