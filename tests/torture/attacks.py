@@ -494,9 +494,13 @@ def set_user_id(a):
     return 2, "sums of a second, as of another user's program"
 
 
+def marker_bytes(text):
+    return struct.pack("<IIqQII96s", 1, 0, 0, time.monotonic_ns(), threading.get_native_id(), len(text), text.encode())
+
+
 def send_marker(recorder, text):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    s.sendto(struct.pack("<IIqQII96s", 1, 0, 0, time.monotonic_ns(), threading.get_native_id(), len(text), text.encode()), recorder.run + "/ring")
+    s.sendto(marker_bytes(text), recorder.run + "/ring")
     return True
 
 
@@ -574,7 +578,7 @@ def markers(a):
         stop_at, n = time.monotonic() + seconds, 0
         while time.monotonic() < stop_at:
             try:
-                s.sendto(os.urandom(96), socket.MSG_DONTWAIT, a.recorder.run + "/ring")
+                s.sendto(os.urandom(96) if n % 4 == 0 else marker_bytes("flood"), socket.MSG_DONTWAIT, a.recorder.run + "/ring")
                 n += 1
             except OSError:
                 pass
@@ -582,15 +586,19 @@ def markers(a):
             f.write(str(n))
         return True
 
+    as_user(OTHER, lambda: send_marker(a.recorder, "the one of another user"))
     cpu, before, began = a.recorder.cpu_seconds(), a.recorder.private_mib(), time.monotonic()
     pids = [start_as_user(NOBODY, work) for _ in range(4)]
     mark = a.recorder.ask("mark", "beside markers")
     a.holds("a mark is taken meanwhile", mark.returncode == 0, mark.stderr)
     [os.waitpid(pid, 0) for pid in pids]
     spent = (a.recorder.cpu_seconds() - cpu) / (time.monotonic() - began)
+    a.recorder.ask("export", "--format", "trace", "--output", a.folder + "/all.trace")
+    text = subprocess.run([a.tools["events"], a.folder + "/all.trace"], capture_output=True, text=True, errors="replace").stdout
+    a.holds("another user's marker is still there", "the one of another user" in text)
     a.holds("memory stays", a.recorder.private_mib() < before + 10, f"{before:.0f}, {a.recorder.private_mib():.0f}")
     sent = sum(int(read_text(path) or 0) for path in glob.glob(a.folder + "/sent-*"))
-    return sent, f"the recorder took {100 * spent:.0f} % of one CPU meanwhile"
+    return sent, f"the recorder took {100 * spent:.0f} % of one CPU during it"
 
 
 @attack("marks without end, with long notes, notes of control characters and feedback")

@@ -20,6 +20,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/folder.h"
+#include "base/system/fair-share.h"
 #include "base/system/file-lock.h"
 #include "base/system/helper-thread.h"
 #include "base/system/linger.h"
@@ -36,6 +37,7 @@
 
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */
 #define MARKERS_MAX  4096
+#define MARKER_AGE   (600ull * NS_PER_SEC) /* then another user's may take its place */
 #define MARKER_TEXT  96
 #define PRESS_PATIENCE 1 /* s for root's program to say what it wants once it has connected */
 #define THREAD_STACK (512 << 10)
@@ -57,16 +59,16 @@ struct message {
 };
 
 struct marker {
+	uint64_t number; /* in which order they came, from 1 on; 0 = none is here, or it is being written */
 	uint64_t time;
-	uint32_t thread;
+	uint32_t thread, uid;
 	uint8_t flags;
 	char text[MARKER_TEXT];
 };
 
 /* Shared with the processes that are forked from the recorder. */
 struct markers {
-	uint64_t n;
-	struct marker v[MARKERS_MAX]; /* the newest, in turn */
+	struct marker v[MARKERS_MAX];
 	uint64_t frozen;	      /* of the events of the marks that wait; by the process that copied them */
 };
 
@@ -83,6 +85,8 @@ struct capture {
 	char *run_dir, *store_file, *folder;
 	uint64_t disk;
 	struct markers *markers;
+	uint64_t n_markers;		/* that came; of the thread that takes them, as the next one */
+	struct fair_share marker_share; /* places among users */
 	bool inherited; /* this is the copy of a forked process */
 	struct {
 		VEC(int64_t) marks; /* that wait for the same second freeze; the first one's file has the events up to now */
@@ -100,18 +104,68 @@ static bool is_thread_of(uint32_t process, uint32_t thread)
 	return access(path, F_OK) == 0;
 }
 
+static void forget_old_markers(struct capture *c, uint64_t now)
+{
+	for (struct marker *m = c->markers->v; m < c->markers->v + MARKERS_MAX; m++)
+		if (m->number && now > m->time + MARKER_AGE) {
+			__atomic_store_n(&m->number, 0, __ATOMIC_RELEASE);
+			fair_share_give_back(&c->marker_share, m->uid, 0, 1);
+		}
+}
+
+static struct marker *find_empty(struct capture *c)
+{
+	for (struct marker *m = c->markers->v; m < c->markers->v + MARKERS_MAX; m++)
+		if (!m->number)
+			return m;
+	return NULL;
+}
+
+static struct marker *find_oldest(const struct capture *c, uint32_t uid)
+{
+	struct marker *oldest = NULL;
+
+	for (struct marker *m = c->markers->v; m < c->markers->v + MARKERS_MAX; m++)
+		if (m->number && m->uid == uid && (!oldest || m->number < oldest->number))
+			oldest = m;
+	return oldest;
+}
+
+static struct marker *take_empty(struct capture *c, uint32_t uid)
+{
+	struct marker *m = c->n_markers < MARKERS_MAX ? &c->markers->v[c->n_markers] : find_empty(c);
+
+	return m && fair_share_take(&c->marker_share, uid, 0, 1) ? m : NULL;
+}
+
+/* Who sends without end replaces markers of that user alone. A user who has none may replace old ones. NULL = none is old enough. */
+static struct marker *take_place(struct capture *c, uint32_t uid, uint64_t now)
+{
+	struct marker *m = take_empty(c, uid);
+
+	m = m ?: find_oldest(c, uid);
+	if (m)
+		return m;
+	forget_old_markers(c, now);
+	return take_empty(c, uid);
+}
+
 static void take_marker(struct capture *c, const struct message *r, const struct ucred *from)
 {
-	struct marker *m = &c->markers->v[c->markers->n % MARKERS_MAX];
 	uint64_t now = (uint64_t)clock_monotonic();
 	uint32_t length = r->length < MARKER_TEXT ? r->length : MARKER_TEXT;
+	struct marker *m = take_place(c, from->uid, now);
 
+	if (!m)
+		return;
+	__atomic_store_n(&m->number, 0, __ATOMIC_RELEASE);
 	m->time = r->time && r->time <= now && now - r->time < NS_STALE ? r->time : now;
 	m->thread = r->thread && is_thread_of((uint32_t)from->pid, r->thread) ? r->thread : (uint32_t)from->pid;
+	m->uid = from->uid;
 	m->flags = (uint8_t)r->flags;
 	memset(m->text, 0, sizeof(m->text));
 	memcpy(m->text, r->text, length);
-	__atomic_store_n(&c->markers->n, c->markers->n + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&m->number, ++c->n_markers, __ATOMIC_RELEASE);
 }
 
 static int add_marker(struct trace *t, const struct marker *m)
@@ -129,13 +183,13 @@ static int add_marker(struct trace *t, const struct marker *m)
 
 static int add_markers(const struct capture *c, uint64_t since, struct trace *t)
 {
-	uint64_t n = __atomic_load_n(&c->markers->n, __ATOMIC_ACQUIRE);
 	int r = 0;
 
-	for (uint64_t i = n > MARKERS_MAX ? n - MARKERS_MAX : 0; i < n && r == 0; i++) {
-		const struct marker m = c->markers->v[i % MARKERS_MAX];
+	for (size_t i = 0; i < MARKERS_MAX && r == 0; i++) {
+		bool there = __atomic_load_n(&c->markers->v[i].number, __ATOMIC_ACQUIRE);
+		const struct marker m = there ? c->markers->v[i] : (struct marker){};
 
-		if (m.time > since && m.time >= t->from && m.time <= t->to)
+		if (m.number && m.time > since && m.time >= t->from && m.time <= t->to)
 			r = add_marker(t, &m);
 	}
 	return r < 0 ? r : trace_finish(t);
@@ -571,6 +625,7 @@ int capture_open(const struct config *config, bool without_bpf, struct capture *
 	c->markers = mmap(NULL, sizeof(*c->markers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (c->markers == MAP_FAILED)
 		c->markers = NULL;
+	c->marker_share.total = MARKERS_MAX;
 	c->folder = trace_folder(config->store_file);
 	c->run_dir = strdup(config->store_run_dir);
 	c->store_file = strdup(config->store_file);
@@ -639,6 +694,7 @@ void capture_stop(struct capture *c)
 	free(c->run_dir);
 	free(c->store_file);
 	free(c->folder);
+	fair_share_reset(&c->marker_share);
 	if (c->markers)
 		munmap(c->markers, sizeof(*c->markers));
 	free(c);
