@@ -106,6 +106,7 @@ static int time_of(const json_t *timestamp, int64_t *ret)
 	const json_t *utc = json_object_get(timestamp, "utc");
 	struct tm tm = {.tm_isdst = -1};
 	char text[64];
+	time_t seconds;
 
 	if (!date || !time || snprintf(text, sizeof(text), "%s %s", date, time) >= (int)sizeof(text))
 		return -EINVAL;
@@ -113,7 +114,10 @@ static int time_of(const json_t *timestamp, int64_t *ret)
 		return timestamp_parse(text, text + strlen(text), ret);
 	if (!strptime(text, "%Y-%m-%d %H:%M:%S", &tm))
 		return -EINVAL;
-	*ret = (int64_t)mktime(&tm) * NS_PER_SEC;
+	seconds = mktime(&tm);
+	if (seconds < 0 || seconds > INT64_MAX / NS_PER_SEC)
+		return -EINVAL;
+	*ret = seconds * NS_PER_SEC;
 	return 0;
 }
 
