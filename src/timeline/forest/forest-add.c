@@ -75,12 +75,13 @@ static int grow_vertices(struct forest_builder *b)
 	return 0;
 }
 
-/* A client span is the edge to its callee: the service of its (remote) child, or what it says it calls. 0 = no edge. */
+/* A client span is the edge to its callee: the service of its (remote) child, or what it says it calls. A producer span is one to what it says,
+ * the queue: what handles the message has no part in sending it. 0 = no edge. */
 static uint32_t callee_of(struct forest_builder *b, const struct span *spans, uint32_t i)
 {
 	const struct tree *t = &b->tree;
 	const struct span *s = &spans[i];
-	uint32_t n = t->first[i + 1] - t->first[i];
+	uint32_t n = s->kind == SPAN_PRODUCER ? 0 : t->first[i + 1] - t->first[i];
 	const struct set_record *record;
 
 	if (s->kind != SPAN_CLIENT && s->kind != SPAN_PRODUCER && (s->kind != SPAN_UNKNOWN || n != 1))
@@ -298,7 +299,7 @@ static const struct set_record *maker_of(struct forest_builder *b, const struct 
 {
 	const struct tree *t = &b->tree;
 
-	if (t->flags[i] & TREE_EDGE && t->first[i + 1] > t->first[i])
+	if (t->flags[i] & TREE_EDGE && spans[i].kind != SPAN_PRODUCER && t->first[i + 1] > t->first[i])
 		i = t->child[t->first[i]];
 	return span_record_of(b->records, spans[i].resource);
 }

@@ -127,6 +127,21 @@ static void test_what_starts_after_its_parent_is_asynchronous_with_all_below(voi
 	assert_int_equal(tally.outside, 1);
 }
 
+/* Clocks of two hosts put it anywhere: within the sending, or before it. */
+static void test_what_handles_a_message_is_asynchronous(void **state)
+{
+	(void)state;
+	for (int rule = 0; rule < PATH_RULES; rule++) {
+		WALK((enum path_rule)rule, {0, 0, 100}, {1, 10, 50, SPAN_PRODUCER, 1}, {2, 20, 90, SPAN_CONSUMER, 2}, {3, 25, 45, SPAN_INTERNAL, 2});
+		assert_int_equal(tree.flags[2] & TREE_ASYNCHRONOUS, rule == PATH_CRISP ? 0 : TREE_ASYNCHRONOUS);
+		assert_int_equal(tree.flags[3] & TREE_ASYNCHRONOUS, rule == PATH_CRISP ? 0 : TREE_ASYNCHRONOUS);
+		assert_int_equal(on_path(2), rule == PATH_CRISP);
+	}
+	/* a loop that receives and handles: it waits */
+	WALK(PATH_TOLERANT, {0, 0, 100, SPAN_CONSUMER, 2}, {1, 20, 90, SPAN_CONSUMER, 2});
+	assert_true(on_path(1));
+}
+
 static void test_a_server_of_another_clock_is_moved_into_its_client(void **state)
 {
 	(void)state;
@@ -270,6 +285,7 @@ RUN_TESTS(cmocka_unit_test(test_sequential_children_are_all_on_the_path),
 	  cmocka_unit_test(test_children_are_cut_to_their_parent_and_counted),
 	  cmocka_unit_test(test_a_child_that_covers_its_parent_is_cut_but_crisp_drops_it),
 	  cmocka_unit_test(test_what_starts_after_its_parent_is_asynchronous_with_all_below),
+	  cmocka_unit_test(test_what_handles_a_message_is_asynchronous),
 	  cmocka_unit_test(test_a_server_of_another_clock_is_moved_into_its_client),
 	  cmocka_unit_test(test_crisp_cuts_only_the_length_of_a_clients_server),
 		cmocka_unit_test(test_crisp_takes_an_only_child_on_another_host_for_a_call),

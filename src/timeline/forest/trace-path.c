@@ -278,6 +278,18 @@ static void correct_skew(struct tree *t, uint32_t p, uint32_t c, struct tree_tal
 	t->shift[c] += by;
 }
 
+/* Handles a message that the other one sent, which does not wait for it whatever the clocks of both hosts say. */
+static bool message_of(const struct span *p, const struct span *c)
+{
+	return p->kind == SPAN_PRODUCER && c->kind == SPAN_CONSUMER;
+}
+
+/* Does the parent not wait for the child, wherever its times are? */
+static bool is_asynchronous(const struct tree *t, enum path_rule rule, const struct span *p, const struct span *c)
+{
+	return c->flags & SPAN_LINKED || (rule != PATH_CRISP && message_of(p, c)) || (t->asynchronous && span_edges_have(t->asynchronous, p, c));
+}
+
 /* Does the child, brought within its parent, still belong to the parent's time? */
 static bool fit(struct tree *t, enum path_rule rule, const struct span *spans, uint32_t p, uint32_t c,
 		struct tree_tally *tally)
@@ -289,7 +301,7 @@ static bool fit(struct tree *t, enum path_rule rule, const struct span *spans, u
 			t->length[c] = t->length[p];
 		return true;
 	}
-	if (spans && (spans[c].flags & SPAN_LINKED || (t->asynchronous && span_edges_have(t->asynchronous, &spans[p], &spans[c]))))
+	if (spans && is_asynchronous(t, rule, &spans[p], &spans[c]))
 		return false;
 	if (t->start[c] >= t->start[p] && t->end[c] <= t->end[p])
 		return true;

@@ -15,7 +15,8 @@
  *             path's exclusive times add up to the root's duration exactly. The default.
  *
  * For strict and tolerant a server span that lies outside of its client span is first moved to its middle, with all
- * that hangs below it: the two clocks differ (Jaeger's adjustment).
+ * that hangs below it: the two clocks differ (Jaeger's adjustment). Below a producer span a consumer span is asynchronous
+ * wherever it lies (OpenTelemetry, SpanKind: "there is often no direct critical path latency relationship").
  */
 #pragma once
 
