@@ -5,7 +5,7 @@ import { formatSpan } from "./axis.js";
 import { descentPanel } from "./descent.js";
 import { choosableTable, element, loadStyle, oddBar, replaceContents, svg } from "./dom.js";
 import { localTime } from "./format.js";
-import { check, choice, emptyState, field, keys, questions, redrawn, showsNothing, statusLine } from "./pane.js";
+import { check, choice, emptyState, field, keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 import { LatencyMap } from "./latencymap.js";
 import { drawWaterfall } from "./waterfall.js";
@@ -94,14 +94,19 @@ function drawBuckets(s, chosen) {
 	replaceContents(parts.buckets, choosableTable({ label: "buckets", columns, rows, chosen, onChoose: (bucket, walk) => setState({ bucket, one: null, two: null, baseline: null, candidate: null }, false, walk) }));
 }
 
+// Requests to look at: those that are stored whole open below.
+const examples = (traces) => traces.map((t, i) => element("span", { class: "hint" }, i ? ", " : " for example ", t.whole ? link({ one: t.trace }, t.trace) : t.trace, ` (${formatSpan(t.duration_ns)})`));
+
 // The versions to blame; one that is chosen shows its bucket, and is the candidate.
 function drawSuspects(answer) {
 	const rows = answer.suspects.map((x, i) => ({ key: String(i), kind: "guilty", titles: [x.together && `always together with ${x.together}`], cells: [`${x.package}=${x.version}`, x.bucket, span(x.mean_ns), span(x.others_mean_ns), `+${share(x.mean_ns / x.others_mean_ns - 1)}`, Math.round(x.requests).toLocaleString("en"), x.q === null ? "" : x.q < 0.001 ? x.q.toExponential(0) : x.q.toFixed(2)] }));
 	const columns = [{ title: "version", class: "name" }, { title: "bucket", class: "name" }, { title: "mean", class: "number" }, { title: "of the others", class: "number" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "q", class: "number wide" }];
 	if (!rows.length) parts.suspects.replaceChildren(element("p", { class: "hint" }, answer.since ? `No version is to blame; all take longer since ${localTime(answer.since)}.` : "No version is to blame."));
 	else replaceContents(parts.suspects, choosableTable({ label: "versions to blame", columns, rows, chosen: null, follows: false, onChoose: (i) => { const x = answer.suspects[i], b = forest.buckets.find((y) => [labelOf(y), nameOf(y)].includes(x.bucket)); setState({ bucket: b ? keyOf(b) : state().bucket, candidate: `${x.package}=${x.version}`, one: null, two: null }); } }));
-	const causes = answer.attributes?.causes ?? [];
-	parts.causes.replaceChildren(...(causes.length ? [element("h3", {}, "Attributes of the requests that became slower"), element("ul", {}, ...causes.map((c) => element("li", {}, `${c.where}: ${span(c.mean_ns)}, expected ${span(c.expected_ns)}, in ${Math.round(c.requests).toLocaleString("en")} requests; ${share(c.share)} of the rise`)))] : []));
+	const causes = answer.attributes?.causes ?? [], deployments = answer.deployments ?? [];
+	parts.causes.replaceChildren(
+		...(deployments.length ? [element("h3", {}, "Deployed when it began"), element("ol", {}, ...deployments.map((d) => element("li", {}, `${d.package} ${d.version}${d.hosts ? ` at ${d.hosts}` : ""}, since ${localTime(d.since)}${d.share === null ? "" : `: its calls and the way to them are ${share(d.share)} of the rise`}`)))] : []),
+		...(causes.length ? [element("h3", {}, "Attributes of the requests that became slower"), element("ul", {}, ...causes.map((c) => element("li", {}, `${c.where}: ${span(c.mean_ns)}, expected ${span(c.expected_ns)}, in ${Math.round(c.requests).toLocaleString("en")} requests; ${share(c.share)} of the rise`, ...examples(c.traces))))] : []));
 }
 
 async function askWhy(s) {
@@ -123,7 +128,7 @@ function drawSelected() {
 	if (!x.bounded) return parts.selected.replaceChildren();
 	const head = element("p", { class: "summary" }, `${number(x.selected)} of ${number(x.requests)} requests are selected${x.selected ? `: mean ${span(x.mean_selected_ns)}, of the others ${span(x.mean_others_ns)}` : ""}.${x.sampled ? " By a sample of them." : ""}`);
 	const kinds = x.kinds.map((k) => element("li", {}, element("strong", {}, k.where), `: ${share(k.selected)} of these requests are selected, of the others ${share(k.others)}; they are ${share(k.covers)} of the selection`,
-		k.traces.length ? element("span", { class: "hint" }, ` for example ${k.traces.map((t) => `${t.trace} (${formatSpan(t.duration_ns)})`).join(", ")}`) : ""));
+		...examples(k.traces)));
 	const rows = x.calls.map((c) => ({ key: c.call, kind: c.selected_ns > 1.2 * c.others_ns ? "guilty" : null, cells: [c.call, span(c.selected_ns), span(c.others_ns), signed(c.selected_ns - c.others_ns), share(c.through_selected), share(c.through_others)] }));
 	const columns = [{ title: "call", class: "name" }, { title: "selected", class: "number" }, { title: "others", class: "number" }, { title: "difference", class: "number" }, { title: "of the selected go through", class: "number wide" }, { title: "of the others", class: "number wide" }];
 	parts.selected.replaceChildren(head, element("h3", {}, "What tells them from the others"), kinds.length ? element("ol", {}, ...kinds) : element("p", {}, "No attribute and no call: the selected requests are like the others."),
@@ -219,7 +224,7 @@ function requestChoice(key, label, list, set, value) {
 
 function drawRequests(s) {
 	const list = exemplars.requests.filter((r, i, all) => all.findIndex((x) => x.trace === r.trace) === i), set = differing(list);
-	const slow = comparison?.buckets[0]?.slow, usual = comparison?.buckets[0]?.usual;
+	const slow = comparison?.buckets[0]?.slow?.trace, usual = comparison?.buckets[0]?.usual?.trace;
 	const of = (version) => (version ? list.find((r) => r.slowest && packages(r.versions).includes(version)) : null);
 	const named = (id) => list.find((r) => r.trace === id);
 	const one = named(s.one) ?? named(slow) ?? of(s.candidate) ?? list.reduce((a, b) => (!a || b.duration_ns > a.duration_ns ? b : a), null);
@@ -275,5 +280,12 @@ export async function show(main, s, changed) {
 		comparison = { ...answer, key: pair };
 	}
 	drawComparison(state());
+	const b = comparison?.buckets[0];
+	for (const trace of [s.one, b?.slow?.trace, b?.usual?.trace])
+		if (trace && !exemplars.requests.some((r) => r.trace === trace)) {
+			const answer = await question(() => ask("spans/exemplars", { by: s.buckets, trace }));
+			if (!answer) return;
+			exemplars.requests.push(...answer.requests);
+		}
 	drawRequests(state());
 }

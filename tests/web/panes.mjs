@@ -194,6 +194,11 @@ async function spans(p, address) {
 	await p.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).has("longer"));
 	await p.locator("#selected-list .summary", { hasText: "are selected: mean" }).waitFor();
 	assert.ok((await p.locator("#selected-list tbody tr").count()) > 0);
+	// a request that shows the difference is stored whole: it opens, whatever its bucket
+	const example = p.locator("#selected-list ol a").first(), shown = await example.innerText();
+	await example.click();
+	await inAddress(p, "one", shown);
+	await p.waitForFunction((id) => document.querySelector('#spans select[data-key="one"]').value === id, shown);
 	await cells.focus();
 	await p.keyboard.press("Escape");
 	await p.waitForFunction(() => !new URLSearchParams(location.hash.slice(1)).has("longer"));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/attribute/attributes.h"
+#include "analysis/span/span-example.h"
 #include "analysis/span/span-kinds.h"
 #include "analysis/span/span-sides.h"
 #include "base/data/cleanup.h"
@@ -308,52 +309,29 @@ static int find_by(const struct forest *f, const struct kind_query *query, struc
 	return r;
 }
 
-/* Into the list of the slowest. */
-static void keep_trace(struct span_cause *cause, const struct sampled_request *r)
+struct linking {
+	struct kind_table kinds;
+	const struct span_cause *cause;
+};
+
+static bool shows_cause(void *state, const struct bucket *b, const struct forest_group *g, const struct sampled_request *r)
 {
-	size_t at = cause->n_traces;
+	struct linking *l = state;
 
-	if (at == CAUSE_TRACES && r->duration <= cause->traces[at - 1].duration)
-		return;
-	at -= at == CAUSE_TRACES;
-	for (; at > 0 && cause->traces[at - 1].duration < r->duration; at--)
-		cause->traces[at] = cause->traces[at - 1];
-	cause->traces[at] = (struct cause_trace){r->high, r->low, NULL, r->duration};
-	cause->n_traces += cause->n_traces < CAUSE_TRACES;
-}
-
-static int name_traces(const struct forest *f, struct span_cause *cause)
-{
-	char buf[33];
-
-	for (size_t i = 0; i < cause->n_traces; i++) {
-		cause->traces[i].id = strdup(span_trace_id_text(f->names, cause->traces[i].high, cause->traces[i].low, buf));
-		if (!cause->traces[i].id)
-			return -ENOMEM;
-	}
-	return 0;
+	return kind_side_of_group(l->kinds.f, b, g, r) == 1 && kind_agrees(&l->kinds, b, r, l->cause->terms, l->cause->n_terms);
 }
 
 /* The requests that show each cause. */
 static int link_traces(const struct forest *f, struct span_causes *c)
 {
-	struct kind_table t = {.f = f};
+	struct linking l = {.kinds = {.f = f}};
 	int r = 0;
 
-	for (size_t i = 0; i < f->buckets.n; i++)
-		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
-			const struct forest_group *g = &f->buckets.v[i].groups.v[j];
-
-			if (kind_side_of_group(f, &f->buckets.v[i], g, NULL) != 1)
-				continue;
-			for (size_t k = 0; k < g->requests.n; k++)
-				for (size_t n = 0; n < c->list.n; n++)
-					if (kind_agrees(&t, &f->buckets.v[i], &g->requests.v[k], c->list.v[n].terms, c->list.v[n].n_terms))
-						keep_trace(&c->list.v[n], &g->requests.v[k]);
-		}
-	kind_table_free(&t);
-	for (size_t n = 0; r == 0 && n < c->list.n; n++)
-		r = name_traces(f, &c->list.v[n]);
+	for (size_t n = 0; r == 0 && n < c->list.n; n++) {
+		l.cause = &c->list.v[n];
+		r = span_examples_find(f, shows_cause, &l, c->list.v[n].traces, &c->list.v[n].n_traces);
+	}
+	kind_table_free(&l.kinds);
 	return r;
 }
 

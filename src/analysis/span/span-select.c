@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/span/span-example.h"
 #include "analysis/span/span-kinds.h"
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
@@ -222,49 +223,33 @@ static int add_difference(const struct kind_table *t, const struct element *e, d
 	return d.covers >= COVERS_LEAST && d.selected > d.others ? -ENOMEM : 0;
 }
 
-/* The slowest selected requests of each kind. */
 struct linking {
-	const struct kind_table *t;
+	struct kind_table kinds;
 	const struct span_selection *s;
-	const struct element *e;
-	struct span_difference *d;
-	struct kind_table fresh;
 	struct attribute terms[ATTRIBUTES_MAX];
 	size_t n_terms;
 };
 
-static int link_request(void *context, const struct bucket *b, const struct sampled_request *r)
+static bool shows_difference(void *state, const struct bucket *b, const struct forest_group *g, const struct sampled_request *r)
 {
-	struct linking *l = context;
-	size_t at = l->d->n_traces;
+	struct linking *l = state;
 
-	if (!is_selected(l->s, r) || (at == CAUSE_TRACES && r->duration <= l->d->traces[at - 1].duration) ||
-	    !kind_agrees(&l->fresh, b, r, l->terms, l->n_terms))
-		return 0;
-	at -= at == CAUSE_TRACES;
-	for (; at > 0 && l->d->traces[at - 1].duration < r->duration; at--)
-		l->d->traces[at] = l->d->traces[at - 1];
-	l->d->traces[at] = (struct cause_trace){r->high, r->low, NULL, r->duration};
-	l->d->n_traces += l->d->n_traces < CAUSE_TRACES;
-	return 0;
+	(void)g;
+	return bucket_is_chosen(&l->s->choice, l->kinds.f, b) && is_selected(l->s, r) && kind_agrees(&l->kinds, b, r, l->terms, l->n_terms);
 }
 
+/* Selected requests of a kind. */
 static int link_traces(const struct kind_table *t, const struct span_selection *s, const struct element *e, struct span_difference *d)
 {
-	struct linking l = {.t = t, .s = s, .e = e, .d = d, .fresh = {.f = t->f}};
-	char buf[33];
+	struct linking l = {.kinds = {.f = t->f}, .s = s};
+	int r;
 
 	for (size_t k = 0; k < t->n_looked; k++)
 		if (e->value[k] != ATTRIBUTE_ANY)
 			l.terms[l.n_terms++] = (struct attribute){t->keys[t->looked[k]], t->texts[k][e->value[k]]};
-	each_request(t->f, s, link_request, &l);
-	kind_table_free(&l.fresh);
-	for (size_t i = 0; i < d->n_traces; i++) {
-		d->traces[i].id = strdup(span_trace_id_text(t->f->names, d->traces[i].high, d->traces[i].low, buf));
-		if (!d->traces[i].id)
-			return -ENOMEM;
-	}
-	return 0;
+	r = span_examples_find(t->f, shows_difference, &l, d->traces, &d->n_traces);
+	kind_table_free(&l.kinds);
+	return r;
 }
 
 static int search(const struct kind_table *t, const struct span_selection *s, struct span_differences *ret)

@@ -1,5 +1,6 @@
 /* whyslow spans exemplars: requests that were kept whole, span by span: the slowest of each version, and some by chance. */
 #include <errno.h>
+#include <string.h>
 
 #include "answer/span/span-outline.h"
 #include "cmd/spans/spans.h"
@@ -17,16 +18,39 @@ static void tell(const struct span_outline *request, json_t *list)
 	span_outline_free(&outline);
 }
 
+static bool is_asked(const struct spans_query *q, const struct forest *f, const struct exemplar *e)
+{
+	uint64_t high, low;
+
+	if (!q->input.trace)
+		return true;
+	span_trace_id_of_text(f->names, q->input.trace, strlen(q->input.trace), &high, &low);
+	return e->high == high && e->low == low;
+}
+
+/* The slowest of a group or its sample: how many were shown. */
+static size_t tell_list(const struct spans_query *q, struct span_outline outline, const struct exemplar *v, size_t n, json_t *list)
+{
+	size_t told = 0, most = q->input.trace ? n : q->exemplars;
+
+	for (size_t i = 0; i < n && i < most; i++) {
+		if (!is_asked(q, outline.forest, &v[i]))
+			continue;
+		outline.request = &v[i];
+		tell(&outline, list);
+		told++;
+	}
+	return told;
+}
+
+/* A single request is shown once, though it may be in both lists. */
 static size_t tell_group(const struct spans_query *q, const struct forest *f, const struct bucket *b, const struct forest_group *g, json_t *list)
 {
-	size_t slowest = g->slowest.n < q->exemplars ? g->slowest.n : q->exemplars;
-	size_t sample = g->sample.n < q->exemplars ? g->sample.n : q->exemplars;
+	size_t told = tell_list(q, (struct span_outline){.forest = f, .bucket = b, .group = g, .slowest = true}, g->slowest.v, g->slowest.n, list);
 
-	for (size_t i = 0; i < slowest; i++)
-		tell(&(struct span_outline){.forest = f, .bucket = b, .group = g, .request = &g->slowest.v[i], .slowest = true}, list);
-	for (size_t i = 0; i < sample; i++)
-		tell(&(struct span_outline){.forest = f, .bucket = b, .group = g, .request = &g->sample.v[i]}, list);
-	return slowest + sample;
+	if (q->input.trace && told)
+		return told;
+	return told + tell_list(q, (struct span_outline){.forest = f, .bucket = b, .group = g}, g->sample.v, g->sample.n, list);
 }
 
 int spans_exemplars(struct common *common, const struct spans_query *q, int argc, char **argv)

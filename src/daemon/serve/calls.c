@@ -66,7 +66,7 @@ static const struct call calls[] = {
 	    .options = SPANS_OPTIONS "method"),
 	GET("/api/v1/spans/forest", "every call path of every bucket", WORDS("spans", "forest", "--json"), .options = SPANS_OPTIONS),
 	GET("/api/v1/spans/exemplars", "requests that were stored whole", WORDS("spans", "exemplars", "--json"),
-	    .options = SPANS_OPTIONS "top"),
+	    .options = SPANS_OPTIONS "top trace"),
 	GET("/api/v1/spans/why", "which version, in which bucket, made requests slower, and which attributes explain it, down to the hosts", WORDS("spans", "why", "--json", "--hosts", CALL_HOSTS),
 	    .options = SPANS_OPTIONS "trace"),
 	GET("/api/v1/spans/why.html", "the same as one page to give to others", WORDS("spans", "why", "--html", "-"),

@@ -15,12 +15,13 @@ struct cause_trace {
 	uint64_t high, low; /* private */
 	char *id; /* as span_trace_id_text() has it */
 	int64_t duration;
+	bool whole; /* stored: `whyslow spans exemplars --trace ID` shows it */
 };
 
 struct span_cause {
 	struct attribute terms[ATTRIBUTES_MAX]; /* the same as texts; value 0 = (none) */
 	size_t n_terms;
-	struct cause_trace traces[CAUSE_TRACES]; /* the slowest of the candidate's sample, slowest first */
+	struct cause_trace traces[CAUSE_TRACES]; /* of the candidate's sample: those stored whole first, then the slowest */
 	size_t n_traces;
 	char *where; /* "hardware.generation = gen6 and agent version = 1.7.0" */
 	double requests;

@@ -174,7 +174,8 @@ static json_t *traces_json(const struct span_cause *c)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < c->n_traces; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I}", "trace", c->traces[i].id, "duration_ns", (json_int_t)c->traces[i].duration));
+		json_array_append_new(list, json_pack("{s:s, s:I, s:b}", "trace", c->traces[i].id, "duration_ns",
+						      (json_int_t)c->traces[i].duration, "whole", c->traces[i].whole));
 	return list;
 }
 

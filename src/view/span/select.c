@@ -126,8 +126,8 @@ static json_t *kinds_json(const struct span_differences *d, size_t top)
 		json_t *traces = json_array();
 
 		for (size_t k = 0; k < x->n_traces; k++)
-			json_array_append_new(traces, json_pack("{s:s, s:I}", "trace", x->traces[k].id, "duration_ns",
-								(json_int_t)x->traces[k].duration));
+			json_array_append_new(traces, json_pack("{s:s, s:I, s:b}", "trace", x->traces[k].id, "duration_ns",
+								(json_int_t)x->traces[k].duration, "whole", x->traces[k].whole));
 		json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:f, s:o}", "where", x->where, "requests", x->requests, "selected",
 						      x->selected, "others", x->others, "covers", x->covers, "traces", traces));
 	}
