@@ -425,6 +425,8 @@ static void split_mix(struct span_change *c)
 	}
 	c->mean_before = moments_mean(&before);
 	c->mean_after = moments_mean(&after);
+	c->requests_before = moments_count(&before);
+	c->requests_after = moments_count(&after);
 	for (size_t i = 0; i < c->buckets.n; i++)
 		within += cost(&c->buckets.v[i]);
 	c->within = within / moments_count(&after);

@@ -43,7 +43,28 @@ int span_comparison_restart(const struct comparison_query *q, struct span_compar
 	free(c->before);
 	free(c->after);
 	c->before = c->after = NULL;
+	c->seconds[0] = c->seconds[1] = 0;
 	return forest_init(&c->forest, c->names, q->slot);
+}
+
+/* Between the first and the last request that is chosen; versions: set, 0 = any. */
+static double seconds_of(const struct forest *f, const struct bucket_choice *choice, uint32_t versions)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t i = 0; i < f->buckets.n; i++) {
+		const struct bucket *b = &f->buckets.v[i];
+
+		for (size_t j = 0; bucket_is_chosen(choice, f, b) && j < b->groups.n; j++) {
+			const struct forest_group *g = &b->groups.v[j];
+
+			if (versions && g->versions != versions)
+				continue;
+			first = g->first_seen < first ? g->first_seen : first;
+			last = g->last_seen > last ? g->last_seen : last;
+		}
+	}
+	return last > first ? (double)(last - first) / NS_PER_SEC : 0;
 }
 
 /* --- by version --- */
@@ -232,6 +253,7 @@ int span_comparison_by_suspect(const struct comparison_query *q, const struct fo
 
 int span_comparison_add(const struct comparison_query *q, const struct forest *f, enum span_side side, struct span_comparison *ret)
 {
+	ret->seconds[side == SIDE_CANDIDATE] += seconds_of(f, &q->choice, 0);
 	return span_sides_add(&ret->forest, f, side, &q->choice);
 }
 
@@ -284,11 +306,20 @@ static void find_examples(struct span_change *c)
 	}
 }
 
+/* Sides that one forest has. */
+static void find_seconds(struct span_comparison *c)
+{
+	for (int side = 0; side < 2; side++)
+		if (!c->seconds[side])
+			c->seconds[side] = seconds_of(&c->forest, NULL, span_side_set(c->names, side ? SIDE_CANDIDATE : SIDE_BASELINE));
+}
+
 int span_comparison_judge(const struct comparison_query *q, struct span_comparison *c)
 {
 	bool slower;
 	int r = forest_finish(&c->forest);
 
+	find_seconds(c);
 	if (r == 0)
 		r = span_change(&c->forest, q->least, q->level, &c->change);
 	if (r < 0)

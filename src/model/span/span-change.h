@@ -142,6 +142,7 @@ struct span_change {
 	VEC(struct bucket_change) buckets; /* regressions first, then by the time they cost all together */
 	VEC(struct service_change) services; /* by score */
 	double mean_before, mean_after; /* of all requests */
+	double requests_before, requests_after;
 	double within, mix;		/* their difference: changed within buckets, or only in the buckets' shares */
 	uint32_t only_before, only_after; /* buckets that one side does not have */
 	double least;			  /* rise of the mean that matters, 0.05 = 5 % */

@@ -1,10 +1,23 @@
 #include "model/span/span-finding.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/str.h"
+
+double span_comparison_rate(const struct span_comparison *c, int side)
+{
+	double requests = side ? c->change.requests_after : c->change.requests_before;
+
+	return c->seconds[side] > 0 && requests >= SPAN_LEAST ? requests / c->seconds[side] : NAN;
+}
+
+double span_comparison_at_a_time(const struct span_comparison *c, int side)
+{
+	return span_comparison_rate(c, side) * (side ? c->change.mean_after : c->change.mean_before) / 1e9;
+}
 
 char *span_deployed_words(const struct span_deployed_one *one)
 {

@@ -117,6 +117,7 @@ struct span_comparison {
 	struct names *names;
 	struct forest forest;	       /* one group a side in each bucket, finished */
 	char *before, *after;	       /* the sides in words; NULL = baseline, candidate */
+	double seconds[2];	       /* of each side, from its first request to its last, added up over what was read by itself */
 	struct span_change change;
 	struct suspects suspects;      /* where versions were looked for */
 	struct span_causes causes;     /* which requests became slower */
@@ -125,6 +126,10 @@ struct span_comparison {
 	struct span_deployed deployed; /* of them those that may have made requests slower, the likeliest first */
 	struct span_since changed;     /* where no version was to blame: since when all take longer; since 0 = they do not */
 };
+
+/* How many requests of a side (0 = before, 1 = after) began in a second, and how many ran at a time (Little's law). NaN: not known. */
+double span_comparison_rate(const struct span_comparison *c, int side);
+double span_comparison_at_a_time(const struct span_comparison *c, int side);
 
 /* "cart 2.3 at web-1, since 2026-11-20 14:02:07"; caller frees. */
 char *span_deployed_words(const struct span_deployed_one *one);

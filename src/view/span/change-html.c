@@ -198,6 +198,9 @@ void span_change_html(const struct span_comparison *s, const struct span_map *ma
 	text(s->after ? s->after : "candidate", out);
 	fputs(", against ", out);
 	text(s->before ? s->before : "baseline", out);
+	if (!isnan(span_comparison_rate(s, 0)) && !isnan(span_comparison_rate(s, 1)))
+		fprintf(out, "; %.3g requests began in a second, were %.3g; %.3g ran at a time, were %.3g", span_comparison_rate(s, 1),
+			span_comparison_rate(s, 0), span_comparison_at_a_time(s, 1), span_comparison_at_a_time(s, 0));
 	fputs("</p>\n", out);
 	put_deployed(s, top, out);
 	put_suspects(s, top, out);

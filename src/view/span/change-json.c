@@ -213,8 +213,8 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 							  "expected_ns", c->services.v[i].expected, "got_ns", c->services.v[i].got, "calls",
 							  c->services.v[i].calls));
 	return json_pack(
-		"{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o}",
+		"{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+		"s:o, s:o, s:o}",
 		"schema", schema, "since",
 		s->changed.since ? clock_format_rfc3339(s->changed.since, since, sizeof(since)) : NULL,
 		"until",
@@ -222,7 +222,9 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 		"baseline", s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule",
 		s->forest.rule, "verdict", span_verdict_name(span_change_gate(c)), "mean_before_ns",
 		json_number(c->mean_before), "mean_after_ns", json_number(c->mean_after), "within_ns",
-		json_number(c->within), "mix_ns", json_number(c->mix), "all", all_json(&s->forest, c), "pools", pools_json(&s->forest, c), "buckets", buckets,
+		json_number(c->within), "mix_ns", json_number(c->mix), "per_second_before", json_number(span_comparison_rate(s, 0)),
+		"per_second_after", json_number(span_comparison_rate(s, 1)), "at_a_time_before", json_number(span_comparison_at_a_time(s, 0)),
+		"at_a_time_after", json_number(span_comparison_at_a_time(s, 1)), "all", all_json(&s->forest, c), "pools", pools_json(&s->forest, c), "buckets", buckets,
 		"services", services, "attributes", causes_json(&s->causes), "suspects",
 		suspects_json(top, &s->forest, &s->suspects), "deployments",
 		deployed_json(top, &s->deployed), "hosts", span_descent_json(&s->descent), "read",

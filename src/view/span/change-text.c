@@ -291,6 +291,9 @@ void span_change_text(const struct span_comparison *s, size_t top, FILE *out)
 	       s->forest.rule);
 	fprintf(out, "all requests: mean %s, was %s: %s within the buckets, %s because other buckets were asked for\n",
 	       span_duration_text(c->mean_after, a), span_duration_text(c->mean_before, b), span_duration_text(c->within, d), span_duration_text(c->mix, e));
+	if (!isnan(span_comparison_rate(s, 0)) && !isnan(span_comparison_rate(s, 1)))
+		fprintf(out, "%.3g requests began in a second, were %.3g; %.3g ran at a time, were %.3g\n", span_comparison_rate(s, 1),
+			span_comparison_rate(s, 0), span_comparison_at_a_time(s, 1), span_comparison_at_a_time(s, 0));
 	for (size_t i = 0; i < c->buckets.n && i < top; i++)
 		print_bucket(top, &s->forest, &c->buckets.v[i], i == 0, out);
 	print_causes(top, &s->causes, out);
