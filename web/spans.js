@@ -99,7 +99,7 @@ const examples = (traces) => traces.map((t, i) => element("span", { class: "hint
 
 // The versions to blame; one that is chosen shows its bucket, and is the candidate.
 function drawSuspects(answer) {
-	const rows = answer.suspects.map((x, i) => ({ key: String(i), kind: "guilty", titles: [x.together && `always together with ${x.together}`], cells: [`${x.package}=${x.version}`, x.bucket, span(x.mean_ns), span(x.others_mean_ns), `+${share(x.mean_ns / x.others_mean_ns - 1)}`, Math.round(x.requests).toLocaleString("en"), x.q === null ? "" : x.q < 0.001 ? x.q.toExponential(0) : x.q.toFixed(2)] }));
+	const rows = answer.suspects.map((x, i) => ({ key: String(i), kind: "guilty", titles: [x.together && `always together with ${x.together}`], cells: [`${x.package}=${x.version}${x.failing ? `: by it ${share(x.fails)} of the requests have a failure, by others ${share(x.fails_others)}` : ""}`, x.bucket, span(x.mean_ns), span(x.others_mean_ns), `+${share(x.mean_ns / x.others_mean_ns - 1)}`, Math.round(x.requests).toLocaleString("en"), x.q === null ? "" : x.q < 0.001 ? x.q.toExponential(0) : x.q.toFixed(2)] }));
 	const columns = [{ title: "version", class: "name" }, { title: "bucket", class: "name" }, { title: "mean", class: "number" }, { title: "of the others", class: "number" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "q", class: "number wide" }];
 	if (!rows.length) parts.suspects.replaceChildren(element("p", { class: "hint" }, answer.since ? `No version is to blame; all take longer since ${localTime(answer.since)}.` : "No version is to blame."));
 	else replaceContents(parts.suspects, choosableTable({ label: "versions to blame", columns, rows, chosen: null, follows: false, onChoose: (i) => { const x = answer.suspects[i], b = forest.buckets.find((y) => [labelOf(y), nameOf(y)].includes(x.bucket)); setState({ bucket: b ? keyOf(b) : state().bucket, candidate: `${x.package}=${x.version}`, one: null, two: null }); } }));
@@ -199,12 +199,13 @@ function drawComparison(s) {
 		return;
 	}
 	const b = comparison.buckets[0];
-	const sentence = { same: `no difference between ${s.candidate} and ${s.baseline} that is sure`, slower: `${s.candidate} is slower than ${s.baseline}`, faster: `${s.candidate} is faster than ${s.baseline}`, unclear: `too few requests to tell ${s.candidate} from ${s.baseline}` };
+	const sentence = { same: `no difference between ${s.candidate} and ${s.baseline} that is sure`, slower: `${s.candidate} is slower than ${s.baseline}`, faster: `${s.candidate} is faster than ${s.baseline}`, failing: `more requests of ${s.candidate} fail than of ${s.baseline}`, unclear: `too few requests to tell ${s.candidate} from ${s.baseline}` };
 	if (!b) {
 		parts.compare.replaceChildren(element("p", {}, `${sentence[comparison.verdict]}.`));
 		return;
 	}
-	const head = element("p", { class: `summary ${b.verdict === "slower" ? "slow" : "calm"}` }, `${sentence[b.verdict]}: ${span(b.mean_after_ns)}, was ${span(b.mean_before_ns)}`,
+	const head = element("p", { class: `summary ${["slower", "failing"].includes(b.verdict) ? "slow" : "calm"}` }, `${sentence[b.verdict]}: ${span(b.mean_after_ns)}, was ${span(b.mean_before_ns)}`,
+		b.errors_before || b.errors_after ? `; ${share(b.errors_after)} fail, were ${share(b.errors_before)}` : "",
 		b.low_ns === null ? "" : ` (95 % sure: ${signed(b.low_ns)} to ${signed(b.high_ns)})`, b.q === null || b.q > SURE ? "" : `, q = ${b.q.toPrecision(2)}`);
 	const most = Math.max(1, ...b.vertices.map((v) => Math.abs(v.after_ns - v.before_ns)));
 	const rows = [...b.vertices].sort((x, y) => Math.abs(y.after_ns - y.before_ns) - Math.abs(x.after_ns - x.before_ns)).slice(0, 40).map((v) => ({ key: v.path, titles: [null, v.path], kind: v.after_ns - v.before_ns > 0.05 * most ? "guilty" : null,
@@ -279,7 +280,6 @@ export async function show(main, s, changed) {
 		if (!answer) return;
 		comparison = { ...answer, key: pair };
 	}
-	drawComparison(state());
 	const b = comparison?.buckets[0];
 	for (const trace of [s.one, b?.slow?.trace, b?.usual?.trace])
 		if (trace && !exemplars.requests.some((r) => r.trace === trace)) {
@@ -287,5 +287,6 @@ export async function show(main, s, changed) {
 			if (!answer) return;
 			exemplars.requests.push(...answer.requests);
 		}
+	drawComparison(state());
 	drawRequests(state());
 }

@@ -13,7 +13,8 @@
 struct vertex_sides {
 	struct moments self[2], duration[2];
 	wide busy[2], wall[2], path[2];
-	uint64_t requests[2]; /* samples */
+	uint64_t requests[2];	  /* samples */
+	uint64_t asynchronous[2]; /* calls, adjusted */
 };
 
 static void gather(const struct forest *f, const struct suspect_version *s, uint32_t vertex, struct vertex_sides *ret)
@@ -35,6 +36,7 @@ static void gather(const struct forest *f, const struct suspect_version *s, uint
 		ret->wall[own] += c->wall;
 		ret->path[own] += c->path.sum;
 		ret->requests[own] += c->path.samples;
+		ret->asynchronous[own] += c->asynchronous;
 	}
 }
 
@@ -78,13 +80,21 @@ static double sure_calls(const struct moments *m, uint64_t requests)
 	return fmin(moments_effective(m), (double)requests);
 }
 
+/* The critical path's share of the calls' own time; of a call that no caller waits for (a message) all of it counts. */
+static double share_that_counts(const struct vertex_sides *x)
+{
+	if (2 * x->asynchronous[1] > x->duration[1].count)
+		return 1;
+	return x->self[1].sum ? fmin(1, (double)((long double)x->path[1] / (long double)x->self[1].sum)) : 0;
+}
+
 /* ns^2 by which the sum of differences is unsure. */
 static double add_self(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *x, struct own_time *ret)
 {
 	double n[2] = {sure_calls(&x->self[0], x->requests[0]), sure_calls(&x->self[1], x->requests[1])};
 	double means[2] = {moments_mean(&x->self[0]), moments_mean(&x->self[1])};
 	double rate = moments_count(&x->self[1]) / s->requests;
-	double on_path = x->self[1].sum ? fmin(1, (double)((long double)x->path[1] / (long double)x->self[1].sum)) : 0;
+	double on_path = share_that_counts(x);
 
 	for (int way = 0; way < STRATA_WAYS; way++) {
 		const struct strata strata = strata_by(&f->buckets.v[s->bucket], way);
@@ -140,10 +150,9 @@ static double structure_of(const struct forest *f, const struct suspect_version 
 	return extra;
 }
 
-bool own_time_find(const struct forest *f, const struct suspect_version *s, struct own_time *ret)
+void own_time_find(const struct forest *f, const struct suspect_version *s, struct own_time *ret)
 {
 	double variance = 0;
-	bool any = false;
 
 	*ret = (struct own_time){.p = 1};
 	for (uint32_t v = 0; v < f->vertices.n; v++) {
@@ -152,9 +161,6 @@ bool own_time_find(const struct forest *f, const struct suspect_version *s, stru
 		if (f->vertices.v[v].service != s->package)
 			continue;
 		gather(f, s, v, &x);
-		if (!x.self[1].count)
-			continue;
-		any = true;
 		if (sure_calls(&x.self[0], x.requests[0]) < 2 || sure_calls(&x.self[1], x.requests[1]) < 2)
 			continue;
 		variance += add_self(f, s, v, &x, ret);
@@ -163,5 +169,112 @@ bool own_time_find(const struct forest *f, const struct suspect_version *s, stru
 	}
 	if (variance > 0 && ret->mean > ret->others)
 		ret->p = welch_normal_p((ret->mean - ret->others) / sqrt(variance));
-	return any;
+}
+
+/* --- failures ----------------------------------------------------------------------------------------------------------- */
+
+/* Calls or requests of both sides. */
+struct failing {
+	double calls[2], samples[2], failed[2];
+};
+
+/* When the suspect's version ran: versions that came and went at other times tell nothing of what happened then. */
+struct own_times {
+	int64_t first, last;
+};
+
+static struct own_times times_of(const struct forest *f, const struct suspect_version *s)
+{
+	const struct bucket *b = &f->buckets.v[s->bucket];
+	struct own_times t = {INT64_MAX, INT64_MIN};
+
+	for (size_t j = 0; j < b->groups.n; j++) {
+		const struct forest_group *g = &b->groups.v[j];
+
+		if (suspect_side(f, s, g) != SIDE_CANDIDATE)
+			continue;
+		t.first = g->first_seen < t.first ? g->first_seen : t.first;
+		t.last = g->last_seen > t.last ? g->last_seen : t.last;
+	}
+	return t;
+}
+
+static bool ran_then(const struct own_times *t, const struct forest_group *g)
+{
+	return g->last_seen >= t->first && g->first_seen <= t->last;
+}
+
+static double failed(uint64_t weight)
+{
+	return (double)weight / (double)SPAN_WEIGHT_ONE;
+}
+
+/* Failures of a call less those of what it calls. */
+static double own_errors(const struct forest *f, const struct forest_group *g, const struct cell *c)
+{
+	double own = failed(c->errors);
+
+	for (uint32_t v = c->vertex + 1; own > 0 && v < f->vertices.n && f->vertices.v[v].depth > f->vertices.v[c->vertex].depth; v++) {
+		const struct cell *below = f->vertices.v[v].parent == c->vertex ? forest_group_cell(g, v) : NULL;
+
+		own -= below ? failed(below->errors) : 0;
+	}
+	return fmax(0, own);
+}
+
+/* vertex NO_VERTEX: whole requests. */
+static void gather_failing(const struct forest *f, const struct suspect_version *s, const struct own_times *t, uint32_t vertex, struct failing *ret)
+{
+	const struct bucket *b = &f->buckets.v[s->bucket];
+
+	*ret = (struct failing){};
+	for (size_t j = 0; j < b->groups.n; j++) {
+		const struct forest_group *g = &b->groups.v[j];
+		enum span_side side = ran_then(t, g) ? suspect_side(f, s, g) : SIDE_NONE;
+		const struct cell *c = vertex == NO_VERTEX ? NULL : forest_group_cell(g, vertex);
+		const struct moments *m = c ? &c->duration : &g->total;
+
+		if (side == SIDE_NONE || (!c && vertex != NO_VERTEX))
+			continue;
+		ret->calls[side == SIDE_CANDIDATE] += moments_count(m);
+		ret->samples[side == SIDE_CANDIDATE] += moments_effective(m);
+		ret->failed[side == SIDE_CANDIDATE] += c ? own_errors(f, g, c) : failed(g->errors);
+	}
+}
+
+/* Adds one vertex; its variance. */
+static double add_failing(const struct failing *x, double requests, double *seen, struct own_failures *ret)
+{
+	double rate = x->calls[1] / requests, share[2], pooled;
+
+	if (x->samples[0] < SPAN_LEAST || !(x->samples[1] > 0))
+		return 0;
+	for (int side = 0; side < 2; side++)
+		share[side] = x->failed[side] / x->calls[side];
+	pooled = (share[0] * x->samples[0] + share[1] * x->samples[1]) / (x->samples[0] + x->samples[1]);
+	*seen += share[1] * x->samples[1];
+	ret->others += rate * share[0];
+	ret->share += rate * share[1];
+	return rate * rate * pooled * (1 - pooled) * (1 / x->samples[0] + 1 / x->samples[1]);
+}
+
+void own_failures_find(const struct forest *f, const struct suspect_version *s, struct own_failures *ret)
+{
+	const struct own_times times = times_of(f, s);
+	double variance = 0, seen = 0;
+	struct failing x;
+
+	*ret = (struct own_failures){.p = 1};
+	for (uint32_t v = 0; s->is_service && v < f->vertices.n; v++) {
+		if (f->vertices.v[v].service != s->package || f->vertices.v[v].kind != VERTEX_CALL)
+			continue;
+		gather_failing(f, s, &times, v, &x);
+		variance += add_failing(&x, s->requests, &seen, ret);
+	}
+	if (!s->is_service) {
+		gather_failing(f, s, &times, NO_VERTEX, &x);
+		variance += add_failing(&x, s->requests, &seen, ret);
+	}
+	if (variance > 0 && ret->share > ret->others && seen >= OWN_FAILURES)
+		ret->p = welch_normal_p((ret->share - ret->others) / sqrt(variance));
 }

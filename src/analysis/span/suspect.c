@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/span/span-own.h"
+#include "analysis/span/span-pool.h"
 #include "analysis/span/span-strata.h"
 #include "base/data/cleanup.h"
 #include "stat/rank.h"
@@ -27,6 +28,19 @@ void suspects_free(struct suspects *s)
 	*s = (struct suspects){};
 }
 
+static bool is_mix(const struct forest *f, uint32_t version)
+{
+	return strstr(names_get(f->names, version), VERSION_MIX);
+}
+
+static bool is_service(const struct forest *f, uint32_t package)
+{
+	for (uint32_t v = 0; v < f->vertices.n; v++)
+		if (f->vertices.v[v].service == package)
+			return true;
+	return false;
+}
+
 enum span_side suspect_side(const struct forest *f, const struct suspect_version *s,
 			    const struct forest_group *g)
 {
@@ -34,6 +48,8 @@ enum span_side suspect_side(const struct forest *f, const struct suspect_version
 	uint32_t version = attribute_set_value(set, s->package);
 
 	if (s->without && attribute_set_value(set, s->without->package) == s->without->version)
+		return SIDE_NONE;
+	if (s->is_service && version && is_mix(f, version))
 		return SIDE_NONE;
 
 	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
@@ -130,15 +146,25 @@ static void judge_own(const struct forest *f, struct suspect_version *s)
 {
 	struct own_time own;
 
-	s->is_service = own_time_find(f, s, &own);
 	if (!s->is_service)
 		return;
+	own_time_find(f, s, &own);
 	s->own_mean = own.mean + own.structure;
 	s->own_others = own.others;
 	if (own.structure < SPAN_TOLERANCE * s->others || s->mean < s->others)
 		s->p = own.p;
 	else
 		s->p = fmin(1, 2 * fmin(s->p, own.p));
+}
+
+static void judge_failures(const struct forest *f, struct suspect_version *s)
+{
+	struct own_failures own;
+
+	own_failures_find(f, s, &own);
+	s->fails = own.share;
+	s->fails_others = own.others;
+	s->p_fails = own.p;
 }
 
 /* 1 = compared, 0 = too few, -ENOMEM. */
@@ -165,6 +191,7 @@ static int compare(const struct forest *f, const struct bucket *b, struct suspec
 		s->replaced = was_replaced(f, b, s, moments_effective(&sums[1]), moments_effective(&sums[0]));
 		take_times_out(f, b, sums, s);
 		judge_own(f, s);
+		judge_failures(f, s);
 		r = 1;
 	}
 	sketch_free(sketches[0]);
@@ -192,7 +219,8 @@ static int compare_bucket(const struct forest *f, uint32_t index, struct suspect
 			struct suspect_version s = {.bucket = index, .package = set->v[i].key, .version = set->v[i].value};
 			int r;
 
-			if (seen(ret, index, s.package, s.version))
+			s.is_service = is_service(f, s.package);
+			if ((s.is_service && is_mix(f, s.version)) || seen(ret, index, s.package, s.version))
 				continue;
 			r = compare(f, b, &s);
 			if (r < 0 || (r > 0 && VEC_PUSH(ret->list, s) < 0))
@@ -211,11 +239,15 @@ static double excess_of(const struct suspect_version *s)
 	return s->is_service ? s->own_mean - s->own_others : s->mean - s->others;
 }
 
+/* Those that fail first. */
 static int by_cost(const void *a, const void *b)
 {
 	const struct suspect_version *x = a, *y = b;
-	double cx = excess_of(x) * x->requests, cy = excess_of(y) * y->requests;
+	double cx = x->failing ? (x->fails - x->fails_others) * x->requests : excess_of(x) * x->requests;
+	double cy = y->failing ? (y->fails - y->fails_others) * y->requests : excess_of(y) * y->requests;
 
+	if (x->failing != y->failing)
+		return x->failing ? -1 : 1;
 	return cx > cy ? -1 : cx < cy;
 }
 
@@ -237,23 +269,40 @@ static bool is_slower(const struct suspect_version *s)
 	return s->mean >= (1 + SPAN_TOLERANCE) * s->others && (s->superiority >= .5 || s->levelled);
 }
 
-static int keep_slower(const struct forest *f, struct suspects *s)
+/* Time and failures have a q each. */
+static int find_q(struct suspects *s)
 {
-	_cleanup_free_ double *p = calloc(s->list.n + 1, sizeof(*p));
-	size_t kept = 0;
+	size_t n = s->list.n;
+	_cleanup_free_ double *p = calloc(2 * n + 1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->list.n; i++)
+	for (size_t i = 0; i < n; i++) {
 		p[i] = s->list.v[i].p;
-	if (rank_benjamini_hochberg(p, s->list.n) < 0)
+		p[n + i] = s->list.v[i].p_fails;
+	}
+	if (rank_benjamini_hochberg(p, n) < 0 || rank_benjamini_hochberg(p + n, n) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		s->list.v[i].q = p[i];
+		s->list.v[i].q_fails = p[n + i];
+	}
+	return 0;
+}
+
+static int keep_worse(const struct forest *f, struct suspects *s)
+{
+	size_t kept = 0;
+
+	if (find_q(s) < 0)
 		return -ENOMEM;
 	s->compared = (unsigned)s->list.n;
 	for (size_t i = 0; i < s->compared; i++) {
 		struct suspect_version one = s->list.v[i];
 
-		one.q = p[i];
-		if (one.q > SPAN_Q || !is_slower(&one))
+		one.slower = one.q <= SPAN_Q && is_slower(&one);
+		one.failing = one.q_fails <= SPAN_Q && span_pool_is_much_more(one.fails_others, one.fails, POOL_LEAST);
+		if (!one.slower && !one.failing)
 			continue;
 		if (one.replaced) {
 			s->replaced++;
@@ -268,7 +317,7 @@ static int keep_slower(const struct forest *f, struct suspects *s)
 	return 0;
 }
 
-enum outcome { IS_FEW, IS_SLOWER, IS_NOT };
+enum outcome { IS_FEW, IS_WORSE, IS_NOT };
 
 #define CAUSE_KEEPS .5 /* of its excess, where the other did not run */
 
@@ -280,11 +329,15 @@ static double rise_of(const struct suspect_version *s)
 /* How `s` does in requests that do not run `other`. */
 static int outcome_without(const struct forest *f, const struct suspect_version *s, const struct suspect_version *other, enum outcome *ret)
 {
-	struct suspect_version alone = {.bucket = s->bucket, .package = s->package, .version = s->version, .without = other};
+	struct suspect_version alone = {.bucket = s->bucket, .package = s->package, .version = s->version, .is_service = s->is_service, .without = other};
 	int r = compare(f, &f->buckets.v[s->bucket], &alone);
 
-	if (r >= 0)
-		*ret = r == 0 ? IS_FEW : alone.p <= SPAN_Q && rise_of(&alone) >= CAUSE_KEEPS * rise_of(s) ? IS_SLOWER : IS_NOT;
+	if (r == 0)
+		*ret = IS_FEW;
+	else if (s->failing)
+		*ret = alone.p_fails <= SPAN_Q && alone.fails - alone.fails_others >= CAUSE_KEEPS * (s->fails - s->fails_others) ? IS_WORSE : IS_NOT;
+	else
+		*ret = alone.p <= SPAN_Q && rise_of(&alone) >= CAUSE_KEEPS * rise_of(s) ? IS_WORSE : IS_NOT;
 	return r < 0 ? r : 0;
 }
 
@@ -309,11 +362,11 @@ static int tell_apart(const struct forest *f, struct suspect_version *a, struct 
 
 	if (r == 0)
 		r = outcome_without(f, b, a, &b_alone);
-	if (r < 0 || (a_alone == IS_SLOWER && b_alone == IS_SLOWER))
+	if (r < 0 || (a_alone == IS_WORSE && b_alone == IS_WORSE))
 		return r;
-	*ret_drop_a = b_alone == IS_SLOWER || (a_alone != IS_SLOWER && b->is_service);
+	*ret_drop_a = b_alone == IS_WORSE || (a_alone != IS_WORSE && b->is_service);
 	*ret_drop_b = !*ret_drop_a;
-	if (a_alone == IS_SLOWER || b_alone == IS_SLOWER)
+	if (a_alone == IS_WORSE || b_alone == IS_WORSE)
 		return 0;
 	return *ret_drop_a ? add_together(f, b, a) : add_together(f, a, b);
 }
@@ -329,7 +382,7 @@ static int keep_apart(const struct forest *f, struct suspects *s)
 		for (size_t j = i + 1; r == 0 && j < s->list.n && !drop[i]; j++) {
 			struct suspect_version *a = &s->list.v[i], *b = &s->list.v[j];
 
-			if (!drop[j] && a->bucket == b->bucket && a->package != b->package && !(a->is_service && b->is_service))
+			if (!drop[j] && a->bucket == b->bucket && a->package != b->package && a->failing == b->failing && !(a->is_service && b->is_service))
 				r = tell_apart(f, a, b, &drop[i], &drop[j]);
 		}
 	}
@@ -355,7 +408,7 @@ int suspects_find(const struct forest *f, const struct bucket_choice *choice, st
 		if (bucket_is_chosen(choice, f, &f->buckets.v[i]))
 			r = compare_bucket(f, i, ret);
 	if (r == 0)
-		r = keep_slower(f, ret);
+		r = keep_worse(f, ret);
 	if (r == 0)
 		r = keep_apart(f, ret);
 	if (r < 0)

@@ -37,6 +37,8 @@ struct sketch; /* stat/sketch.h: of ns by adjusted count: values uint64_t, weigh
 #define FOREST_MARKS_MAX    96	  /* of one request; further ones are left out */
 #define FOREST_EXEMPLAR_MAX 300	  /* spans of a trace that is kept; larger ones keep the first */
 
+#define VERSION_MIX " + " /* between the versions of one package that a request ran */
+
 enum vertex_kind { VERTEX_CALL, VERTEX_EDGE };
 
 struct vertex {

@@ -53,6 +53,9 @@ struct suspect_version {
 	double superiority, p, q;
 	bool is_service; /* own_mean and own_others are known: judged by what it did itself */
 	double own_mean, own_others; /* ns a request on the critical path (span-own.h), what it does with its calls included */
+	bool slower, failing; /* by what it is a suspect: one of both at least */
+	double fails, fails_others; /* share of the requests in which it failed by itself (span-own.h), and its other versions at its times */
+	double p_fails, q_fails;
 	const struct suspect_version *without; /* private: requests that ran it are on neither side */
 	bool deployed; /* a deployment of it is known, of the time of these requests */
 	char *label; /* of the bucket */

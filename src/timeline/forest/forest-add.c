@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/cleanup.h"
+#include "base/data/str.h"
+
 #define VERSIONS_MAX 64 /* packages of one trace */
 
 struct vertex_scratch {
@@ -136,12 +139,34 @@ static void dimension_values(struct forest_builder *b, const struct span *spans,
 			values[d] = value_of(b, &spans[t->order[k]], d);
 }
 
+/* A mix (or one version) and another version: each once, in the order of their texts. 0 without memory. */
+static uint32_t mix_versions(struct names *names, const char *mix, const char *one)
+{
+	_cleanup_str_ struct str s = {};
+	bool put = false;
+
+	for (const char *at = mix; at; at = strstr(at, VERSION_MIX) ? strstr(at, VERSION_MIX) + strlen(VERSION_MIX) : NULL) {
+		const char *end = strstr(at, VERSION_MIX);
+		int n = (int)(end ? (size_t)(end - at) : strlen(at)), order = strncmp(one, at, (size_t)n);
+
+		order = order ? order : one[n] != '\0';
+		if (order <= 0 && !put) {
+			str_printf(&s, "%s%s", s.len ? VERSION_MIX : "", one);
+			put = true;
+		}
+		if (order)
+			str_printf(&s, "%s%.*s", s.len ? VERSION_MIX : "", n, at);
+	}
+	if (!put)
+		str_printf(&s, "%s%s", s.len ? VERSION_MIX : "", one);
+	return s.error ? 0 : names_text(names, s.data, s.len);
+}
+
 /* Two versions of one package within a request (a roll-out) are a version of their own. */
 static uint32_t unite(struct forest_builder *b, const uint32_t *sets, size_t n)
 {
 	struct attribute v[4 * VERSIONS_MAX];
 	struct names *names = b->forest->names;
-	char both[2 * NAME_TEXT_MAX + 2];
 	size_t used = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -150,20 +175,11 @@ static uint32_t unite(struct forest_builder *b, const uint32_t *sets, size_t n)
 		for (uint32_t j = 0; j < set->n && used < 4 * VERSIONS_MAX; j++) {
 			struct attribute one = set->v[j];
 			size_t at = 0;
-			const char *x, *y;
-			int r;
 
 			while (at < used && v[at].key != one.key)
 				at++;
-			if (at < used && v[at].value != one.value) {
-				x = names_get(names, v[at].value);
-				y = names_get(names, one.value);
-				r = strcmp(x, y);
-				if (strstr(r < 0 ? y : x, r < 0 ? x : y))
-					continue;
-				snprintf(both, sizeof(both), "%s+%s", r < 0 ? x : y, r < 0 ? y : x);
-				one.value = names_text(names, both, strlen(both));
-			}
+			if (at < used && v[at].value != one.value)
+				one.value = mix_versions(names, names_get(names, v[at].value), names_get(names, one.value));
 			v[at] = one;
 			used += at == used;
 		}

@@ -59,7 +59,7 @@ static void put_suspects(const struct span_comparison *s, size_t top, FILE *out)
 {
 	if (!s->suspects.list.n)
 		return;
-	fputs("<h2>Versions that are slower than others of their bucket</h2><table><tr><th>version<th>requests<th class=\"n\">mean<th class=\"n\">others"
+	fputs("<h2>Versions that are slower than others of their bucket, or fail more often</h2><table><tr><th>version<th>requests<th class=\"n\">mean<th class=\"n\">others"
 	      "<th class=\"n\">q</tr>\n", out);
 	for (size_t i = 0; i < s->suspects.list.n && i < top; i++) {
 		const struct suspect_version *x = &s->suspects.list.v[i];
@@ -68,6 +68,8 @@ static void put_suspects(const struct span_comparison *s, size_t top, FILE *out)
 		text(names_get(s->names, x->package), out);
 		fputc(' ', out);
 		text(names_get(s->names, x->version), out);
+		if (x->failing)
+			fprintf(out, "<br>by it %.2f %% of the requests have a failure, by others %.2f %%", 100 * x->fails, 100 * x->fails_others);
 		if (x->together) {
 			fputs("<br>always together with ", out);
 			text(x->together, out);

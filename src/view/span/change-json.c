@@ -158,13 +158,14 @@ static json_t *suspects_json(size_t top, const struct forest *f, const struct su
 	for (size_t i = 0; i < suspects->list.n && i < top; i++) {
 		const struct suspect_version *s = &suspects->list.v[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?, s:b}", "bucket", s->label, "package",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?, s:b, s:b, s:b, s:f, s:f, s:f}", "bucket", s->label, "package",
 						      names_get(f->names, s->package), "version", names_get(f->names, s->version), "mean_ns", s->mean,
 						      "others_mean_ns", s->others, "requests", s->requests, "p", s->p, "q", s->q, "superiority",
 						      s->superiority, "same_times", s->levelled, "own_ns",
 						      s->is_service ? json_number(s->own_mean) : json_null(), "own_others_ns",
 						      s->is_service ? json_number(s->own_others) : json_null(), "together", s->together,
-						      "deployed", s->deployed));
+						      "deployed", s->deployed, "slower", s->slower, "failing", s->failing, "fails", s->fails, "fails_others",
+						      s->fails_others, "q_fails", s->q_fails));
 	}
 	return list;
 }

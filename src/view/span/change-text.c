@@ -262,8 +262,8 @@ static void print_suspects(const struct span_comparison *s, size_t top, FILE *ou
 {
 	char a[24], b[24];
 
-	fprintf(out, "%u of %u versions (in %u buckets) are slower than the others of their bucket:\n", s->suspects.slower, s->suspects.compared,
-	       s->suspects.buckets);
+	fprintf(out, "%u of %u versions (in %u buckets) are slower than the others of their bucket, or fail more often:\n", s->suspects.slower,
+		s->suspects.compared, s->suspects.buckets);
 	for (size_t i = 0; i < s->suspects.list.n && i < top; i++) {
 		const struct suspect_version *x = &s->suspects.list.v[i];
 
@@ -273,6 +273,9 @@ static void print_suspects(const struct span_comparison *s, size_t top, FILE *ou
 		if (x->is_service)
 			fprintf(out, "      %s itself takes %s a request, with its other versions %s\n", names_get(s->names, x->package),
 			       span_duration_text(x->own_mean, a), span_duration_text(x->own_others, b));
+		if (x->failing)
+			fprintf(out, "      by it %.2f %% of the requests have a failure, by its other versions %.2f %%; q = %.2g\n", 100 * x->fails,
+				100 * x->fails_others, x->q_fails);
 		if (x->deployed)
 			fputs("      was deployed while these requests ran\n", out);
 		if (x->together)
@@ -323,7 +326,7 @@ static void print_since(const struct span_comparison *s, size_t top, FILE *out)
 static void print_no_version(const struct span_comparison *s, FILE *out)
 {
 	if (s->suspects.compared)
-		fprintf(out, "no version is slower than the others of its bucket: %u compared in %u buckets (q <= %.2g and at least %.0f %% slower)\n",
+		fprintf(out, "no version is slower than the others of its bucket, or fails more often: %u compared in %u buckets (q <= %.2g and at least %.0f %% slower)\n",
 			s->suspects.compared, s->suspects.buckets, SPAN_Q, 100 * SPAN_TOLERANCE);
 	else if (s->suspects.few)
 		fprintf(out, "too few requests to compare versions: %d of each are needed in a bucket (--by OTHER,... makes fewer buckets)\n", SPAN_LEAST);
