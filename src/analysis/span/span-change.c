@@ -358,56 +358,127 @@ static int judge_buckets(struct span_change *c)
 
 /* --- single calls ------------------------------------------------------------------------------------------------------ */
 
+/* No caller waits for it: a message that is handled, work that continues behind an answer. */
+static bool runs_alone(const struct cell *c)
+{
+	return 2 * c->asynchronous > c->duration.count;
+}
+
+/* ns a request of such a call that another mix of requests may have made. */
+static double mix_of_call(const struct bucket_change *c, const struct cell *x, const struct cell *y, double calls)
+{
+	double of_mean = fabs(c->mean_after - c->mean_before - c->within);
+
+	/* the mean does not contain what runs alone, which moves as it does */
+	return runs_alone(y) ? of_mean / c->mean_before * moments_mean(&x->self) * calls : of_mean;
+}
+
 /* A call that both sides make and that takes longer by itself, surely beyond what another mix of requests may do to it; ns a request. */
 static double call_rise(const struct bucket_change *c, const struct cell *x, const struct cell *y, double *ret_p)
 {
 	const struct sample_moments a = span_vertex_sample(&x->self), b = span_vertex_sample(&y->self);
-	double rise = b.mean - a.mean, df = 0, t = welch_t(&a, &b, &df), on_path, of_request, beyond;
+	double rise = b.mean - a.mean, df = 0, t = welch_t(&a, &b, &df), calls = moments_count(&y->self) / moments_count(&c->after->total);
+	double on_path, of_request, beyond;
 
 	*ret_p = 1;
 	if (rise <= 0 || isnan(t) || a.n < SPAN_LEAST || b.n < SPAN_LEAST || b.mean < CALL_SLOWER * a.mean)
 		return 0;
-	on_path = y->self.sum ? fmin(1, (double)((long double)y->path.sum / (long double)y->self.sum)) : 0;
-	of_request = on_path * rise * moments_count(&y->self) / moments_count(&c->after->total);
-	beyond = of_request - 2 * fabs(c->mean_after - c->mean_before - c->within);
+	on_path = runs_alone(y) ? 1 : y->self.sum ? fmin(1, (double)((long double)y->path.sum / (long double)y->self.sum)) : 0;
+	of_request = on_path * rise * calls;
+	beyond = of_request - 2 * mix_of_call(c, x, y, calls);
 	if (beyond <= 0)
 		return 0;
 	*ret_p = isinf(t) ? 0 : welch_student_p(t * beyond / of_request, df);
 	return beyond;
 }
 
-/* Below requests that became no slower, as others of them became rarer, a call may have. */
-static int judge_calls(struct span_change *c)
+/* Failures that no request shows, as no caller learns of them: the rise of their share of the calls. */
+static double call_failures(const struct cell *x, const struct cell *y, double *ret_p)
 {
-	VEC(double) p = {};
-	size_t n = 0;
+	double a = share_of(x->errors, &x->duration), b = share_of(y->errors, &y->duration);
+
+	*ret_p = 1;
+	if (!runs_alone(x) || !runs_alone(y) || !span_pool_is_much_more(a, b, POOL_LEAST))
+		return 0;
+	*ret_p = shares_p(a, moments_effective(&x->duration), b, moments_effective(&y->duration));
+	return b - a;
+}
+
+/* One call of a bucket, by itself. */
+struct call_change {
+	struct bucket_change *bucket;
+	const struct cell *before, *after;
+	double rise; /* ns a request; or of the share that fails */
+	bool fails;
+};
+
+struct call_changes {
+	VEC(struct call_change) list;
+	VEC(double) p; /* of each; then q */
+};
+
+static int add_call(struct call_changes *to, struct call_change one)
+{
+	double p = 1;
+
+	one.rise = one.fails ? call_failures(one.before, one.after, &p) : call_rise(one.bucket, one.before, one.after, &p);
+	return VEC_PUSH(to->list, one) < 0 || VEC_PUSH(to->p, p) < 0 ? -ENOMEM : 0;
+}
+
+static int gather_calls(struct span_change *c, struct call_changes *to)
+{
 	int r = 0;
 
-	for (int round = 0; round < 2 && r == 0; round++) {
-		if (round == 1)
-			r = rank_benjamini_hochberg(p.v, p.n);
-		for (size_t i = 0; i < c->buckets.n; i++) {
-			struct bucket_change *b = &c->buckets.v[i];
-			double worst = c->least * b->mean_before;
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		struct bucket_change *b = &c->buckets.v[i];
 
-			for (size_t k = 0; b->before && b->after && k < b->after->cells.n && r == 0; k++) {
-				const struct cell *y = &b->after->cells.v[k], *x = forest_group_cell(b->before, y->vertex);
-				double one = 1, rise = x ? call_rise(b, x, y, &one) : 0;
+		for (size_t k = 0; b->before && b->after && k < b->after->cells.n && r == 0; k++) {
+			const struct cell *y = &b->after->cells.v[k], *x = forest_group_cell(b->before, y->vertex);
 
-				if (round == 0) {
-					r = VEC_PUSH(p, one);
-				} else if (p.v[n++] <= c->level && rise > worst && !span_is_regression(b->verdict)) {
-					worst = rise;
-					b->slow_call = y->vertex;
-				}
-			}
-			if (b->slow_call != NO_VERTEX) {
-				b->verdict = VERDICT_SLOWER;
-				b->ground = GROUND_CALL;
-			}
+			if (x)
+				r = add_call(to, (struct call_change){.bucket = b, .before = x, .after = y});
+			if (x && r == 0 && runs_alone(x))
+				r = add_call(to, (struct call_change){.bucket = b, .before = x, .after = y, .fails = true});
 		}
 	}
-	VEC_FREE(p);
+	return r;
+}
+
+/* Failures before slowness, then the greatest rise. */
+static void blame_call(const struct span_change *c, const struct call_change *call, double *worst)
+{
+	struct bucket_change *b = call->bucket;
+	bool blamed = b->slow_call != NO_VERTEX, failing = blamed && b->verdict == VERDICT_FAILING;
+
+	if ((failing && !call->fails) || (blamed && failing == call->fails && call->rise <= *worst))
+		return;
+	if (!call->fails && call->rise <= c->least * b->mean_before)
+		return;
+	*worst = call->rise;
+	b->slow_call = call->after->vertex;
+	b->ground = GROUND_CALL;
+	b->verdict = call->fails ? VERDICT_FAILING : VERDICT_SLOWER;
+	b->call_errors_before = share_of(call->before->errors, &call->before->duration);
+	b->call_errors_after = share_of(call->after->errors, &call->after->duration);
+}
+
+/* Below requests that became no slower, as others of them became rarer or none waits for it, a call may have. */
+static int judge_calls(struct span_change *c)
+{
+	struct call_changes calls = {};
+	double worst = 0;
+	int r = gather_calls(c, &calls);
+
+	if (r == 0)
+		r = rank_benjamini_hochberg(calls.p.v, calls.p.n);
+	for (size_t i = 0; r == 0 && i < calls.list.n; i++) {
+		const struct bucket_change *b = calls.list.v[i].bucket;
+
+		if (calls.p.v[i] <= c->level && (!span_is_regression(b->verdict) || b->slow_call != NO_VERTEX))
+			blame_call(c, &calls.list.v[i], &worst);
+	}
+	VEC_FREE(calls.list);
+	VEC_FREE(calls.p);
 	return r;
 }
 

@@ -109,7 +109,8 @@ struct bucket_change {
 	double could_see;	  /* the least rise of the mean that would have been reported, 0.08 = 8 % */
 	enum span_verdict verdict;
 	enum span_ground ground;
-	uint32_t slow_call; /* GROUND_CALL: vertex */
+	uint32_t slow_call; /* GROUND_CALL: vertex, */
+	double call_errors_before, call_errors_after; /* ... and the share of its calls that failed */
 	double gained, lost; /* ns a request, of vertices that changed beyond chance: cost that moved is in both */
 	VEC(struct vertex_change) vertices; /* by how much they added, most first */
 	const struct exemplar *slow, *normal; /* a request of either side that shows the first of them; NULL = none was kept */

@@ -123,6 +123,8 @@ static json_t *bucket_json(size_t top, const struct forest *f, const struct buck
 	json_object_set_new(o, "could_see", json_number(c->could_see));
 	json_object_set_new(o, "ground", json_string(span_ground_name(c->ground)));
 	json_object_set_new(o, "slow_call", c->ground == GROUND_CALL && call ? json_string(call) : json_null());
+	json_object_set_new(o, "slow_call_errors_before", c->ground == GROUND_CALL ? json_real(c->call_errors_before) : json_null());
+	json_object_set_new(o, "slow_call_errors_after", c->ground == GROUND_CALL ? json_real(c->call_errors_after) : json_null());
 	json_object_set_new(o, "gained_ns", json_number(c->gained));
 	json_object_set_new(o, "lost_ns", json_number(c->lost));
 	for (size_t i = 0; i < c->vertices.n && i < top; i++)

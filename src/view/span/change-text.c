@@ -55,6 +55,8 @@ static void print_vertices(size_t top, const struct forest *f, const struct buck
 
 		if (gain < .02 * fabs(difference) || gain <= 0)
 			break;
+		if (c->ground != GROUND_MEAN && v->p > SPAN_Q)
+			continue; /* the mean has not moved: that is chance */
 		fprintf(out, "    +%s (%.0f %%): %s\n        on the critical path %s a request, was %s", span_duration_text(gain, a),
 		       100 * gain / fabs(difference), path ? path : "?", span_duration_text(v->after, b), span_duration_text(v->before, d));
 		print_reason(f, v, out);
@@ -127,21 +129,42 @@ static const char *slow_words(const struct span_slow *s, char ret[SLOW_WORDS])
 	return ret;
 }
 
+/* A call that is worse below requests that are not; NULL without memory. */
+static char *call_words(const struct forest *f, const struct bucket_change *c)
+{
+	_cleanup_free_ char *path = vertex_path(f, c->slow_call);
+	const struct vertex_change *v = c->vertices.v;
+	char a[24], b[24], *text = NULL;
+	int r;
+
+	if (!path)
+		return NULL;
+	while (v->vertex != c->slow_call) /* a vertex that both sides have is among them */
+		v++;
+	if (c->verdict == VERDICT_FAILING)
+		r = asprintf(&text, "%.2f %% of the asynchronous calls fail, were %.2f %%: %s", 100 * c->call_errors_after,
+			     100 * c->call_errors_before, path);
+	else
+		r = asprintf(&text, "one call is slower: %s; its own time is %s a call, was %s", path, span_duration_text(v->each_after, a),
+			     span_duration_text(v->each_before, b));
+	return r < 0 ? NULL : text;
+}
+
 /* Grounds other than the mean. */
 static void print_ground(const struct forest *f, const struct bucket_change *c, FILE *out)
 {
 	char a[24], slow[SLOW_WORDS];
-	_cleanup_free_ char *path = c->ground == GROUND_CALL ? vertex_path(f, c->slow_call) : NULL;
+	_cleanup_free_ char *call = c->ground == GROUND_CALL ? call_words(f, c) : NULL;
 
-	if (c->verdict == VERDICT_FAILING || c->errors_after != c->errors_before)
+	if ((c->verdict == VERDICT_FAILING && !call) || c->errors_after != c->errors_before)
 		fprintf(out, "  errors: %.2f %% of the requests, were %.2f %%; p = %.2g\n", 100 * c->errors_after, 100 * c->errors_before, c->p_errors);
 	if (c->ground == GROUND_TAIL)
 		fprintf(out, "  the tail is heavier: %.1f %% of the requests take more than %s, were %.1f %%; p = %.2g\n", 100 * c->tail_after,
 		       span_duration_text(c->tail_ns, a), 100 * c->tail_before, c->p_tail);
 	if (c->ground == GROUND_SLOW)
 		fprintf(out, "  some requests are slower: %s; p = %.2g\n", slow_words(&c->for_kind, slow), c->for_kind.p);
-	if (c->ground == GROUND_CALL)
-		fprintf(out, "  one call is slower: %s\n", path ? path : "?");
+	if (call)
+		fprintf(out, "  %s\n", call);
 }
 
 static void print_bucket(size_t top, const struct forest *f, const struct bucket_change *c, bool whole, FILE *out)
@@ -361,10 +384,11 @@ void span_why_text(const struct span_comparison *s, size_t top, FILE *out)
 /* Why a bucket is worse though its mean does not say so; NULL: its mean does. */
 static char *ground_words(const struct forest *f, const struct bucket_change *b)
 {
-	_cleanup_free_ char *path = b->ground == GROUND_CALL ? vertex_path(f, b->slow_call) : NULL;
 	char x[24], slow[SLOW_WORDS], *text = NULL;
 	int r = 0;
 
+	if (b->ground == GROUND_CALL)
+		return call_words(f, b);
 	if (b->verdict == VERDICT_FAILING)
 		r = asprintf(&text, "%.2f %% of the requests fail, were %.2f %%", 100 * b->errors_after, 100 * b->errors_before);
 	else if (b->ground == GROUND_TAIL)
@@ -372,8 +396,6 @@ static char *ground_words(const struct forest *f, const struct bucket_change *b)
 			     100 * b->tail_before);
 	else if (b->ground == GROUND_SLOW)
 		r = asprintf(&text, "some requests are slower: %s", slow_words(&b->for_kind, slow));
-	else if (b->ground == GROUND_CALL)
-		r = asprintf(&text, "one call is slower: %s", path ? path : "?");
 	return r < 0 ? NULL : text;
 }
 
