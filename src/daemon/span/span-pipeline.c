@@ -10,6 +10,7 @@
 #include "base/data/cleanup.h"
 
 #define TORN  50  /* one of so many traces came in pieces: the files are not in the order of time */
+#define AHEAD (2 * FOREST_REQUESTS_MAX) /* roots that all readers of a source together read whole, before each of them thins out */
 #define EIGHT 8 /* a trace takes its room in eights of spans (struct assembler_options) */
 
 static int say(char **ret_error, int r, const char *subject)
@@ -81,7 +82,7 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 	if (r == 0 && !p->assembler)
 		r = -ENOMEM;
 	p->sampling = (struct span_sampling){.thinned = options->thinned ? options->thinned : &p->forest.thinned,
-					     .most = options->thinned ? 0 : 2 * FOREST_REQUESTS_MAX, .from = p->builder.from, .to = p->builder.to};
+					     .most = options->thinned ? 0 : AHEAD / (options->parts ? options->parts : 1), .from = p->builder.from, .to = p->builder.to};
 	sink = (struct span_sink){p->names, &p->mapping, p->assembler, assembler_put, &p->faults,
 				  options->trace && !options->thinned ? NULL : &p->sampling};
 	if (r == 0)
