@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/span/span-pool.h"
 #include "analysis/span/span-strata.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
@@ -58,33 +59,86 @@ static size_t windows_of(const struct bucket *b, int64_t *ret_first, int64_t *re
 	return (size_t)((slots + step - 1) / step);
 }
 
-bool span_since_find(const struct bucket *b, double level, struct span_since *ret)
-{
-	int64_t first, last, width;
-	size_t n = windows_of(b, &first, &last, &width);
-	_cleanup_free_ struct moments *sums = n >= WINDOWS_LEAST ? calloc(n, sizeof(*sums)) : NULL;
-	struct change_point change;
-	_cleanup_free_ struct window *windows = sums ? calloc(n, sizeof(*windows)) : NULL;
+/* A bucket's time in equal windows. */
+struct series {
+	int64_t first, last, width; /* wall ns */
+	size_t n;
+	struct window *v;
+};
 
-	if (!windows)
-		return false;
-	for (size_t i = 0; i < b->groups.n; i++)
+static bool series_of_durations(const struct bucket *b, struct series *s)
+{
+	_cleanup_free_ struct moments *sums = calloc(s->n, sizeof(*sums));
+
+	for (size_t i = 0; sums && i < b->groups.n; i++)
 		for (size_t k = 0; k < b->groups.v[i].slots.n; k++)
-			moments_merge(&sums[(b->groups.v[i].slots.v[k].start - first) / width], &b->groups.v[i].slots.v[k].total);
-	for (size_t i = 0; i < n; i++)
+			moments_merge(&sums[(b->groups.v[i].slots.v[k].start - s->first) / s->width], &b->groups.v[i].slots.v[k].total);
+	for (size_t i = 0; sums && i < s->n; i++)
 		if (sums[i].count)
-			windows[i] = (struct window){moments_effective(&sums[i]), moments_mean(&sums[i]), moments_variance(&sums[i])};
-	if (!change_find(windows, n, (double)DAY / (double)width, level, &change) ||
-	    fabs(change.during / change.before - 1) < SINCE_LEAST)
+			s->v[i] = (struct window){moments_effective(&sums[i]), moments_mean(&sums[i]), moments_variance(&sums[i])};
+	return sums;
+}
+
+/* Shares of the sampled requests that failed. False where none did. */
+static bool series_of_failures(const struct bucket *b, struct series *s)
+{
+	double failed = 0, requests = 0, share;
+
+	for (size_t i = 0; i < b->groups.n; i++)
+		for (size_t k = 0; k < b->groups.v[i].requests.n; k++) {
+			const struct sampled_request *r = &b->groups.v[i].requests.v[k];
+			struct window *w = &s->v[(r->start - s->first) / s->width];
+
+			w->count++;
+			w->mean += (r->error - w->mean) / w->count;
+			failed += r->error;
+			requests++;
+		}
+	share = requests > 0 ? failed / requests : 0;
+	for (size_t i = 0; i < s->n; i++)
+		s->v[i].variance = share * (1 - share);
+	return share > 0;
+}
+
+static bool find(const struct bucket *b, double level, bool failing, struct span_since *ret)
+{
+	struct series s = {};
+	_cleanup_free_ struct window *windows = NULL;
+	struct change_point change;
+
+	s.n = windows_of(b, &s.first, &s.last, &s.width);
+	s.v = windows = s.n >= WINDOWS_LEAST ? calloc(s.n, sizeof(*windows)) : NULL;
+	if (!windows || !(failing ? series_of_failures(b, &s) : series_of_durations(b, &s)) ||
+	    !change_find(windows, s.n, (double)DAY / (double)s.width, level, &change))
 		return false;
-	*ret = (struct span_since){.before = change.before, .during = change.during, .p = change.p};
-	ret->since = first + (int64_t)change.at * width;
-	ret->until = change.until < n ? first + (int64_t)change.until * width : 0;
-	hold_against(ret, first, last);
+	*ret = (struct span_since){.before = change.before, .during = change.during, .p = change.p, .failing = failing};
+	ret->since = s.first + (int64_t)change.at * s.width;
+	ret->until = change.until < s.n ? s.first + (int64_t)change.until * s.width : 0;
+	hold_against(ret, s.first, s.last);
 	return true;
 }
 
-/* ns that all its requests together took longer. */
+bool span_since_find(const struct bucket *b, double level, struct span_since *ret)
+{
+	struct span_since one;
+
+	if (!find(b, level, false, &one) || fabs(one.during / one.before - 1) < SINCE_LEAST)
+		return false;
+	*ret = one;
+	return true;
+}
+
+bool span_since_find_failures(const struct bucket *b, double level, struct span_since *ret)
+{
+	struct span_since one;
+
+	if (!find(b, level, true, &one) || !span_pool_is_much_more(one.before, one.during, POOL_LEAST))
+		return false;
+	*ret = one;
+	return true;
+}
+
+/* ns that all its requests together took longer, or how many of them more failed. */
 static double cost_of(const struct bucket *b, const struct span_since *s)
 {
 	double count = 0;
@@ -99,7 +153,9 @@ static double cost_of(const struct bucket *b, const struct span_since *s)
 	return count * (s->during - s->before);
 }
 
-bool span_since_worst(const struct forest *f, const struct bucket_choice *choice, struct span_since *ret)
+typedef bool (*since_fn)(const struct bucket *b, double level, struct span_since *ret);
+
+static bool worst_of(const struct forest *f, const struct bucket_choice *choice, since_fn find_change, struct span_since *ret)
 {
 	double worst = 0;
 	size_t n = 0;
@@ -110,10 +166,15 @@ bool span_since_worst(const struct forest *f, const struct bucket_choice *choice
 		const struct bucket *b = &f->buckets.v[i];
 		struct span_since one;
 
-		if (!bucket_is_chosen(choice, f, b) || !span_since_find(b, SINCE_LEVEL / (double)n, &one) || cost_of(b, &one) <= worst)
+		if (!bucket_is_chosen(choice, f, b) || !find_change(b, SINCE_LEVEL / (double)n, &one) || cost_of(b, &one) <= worst)
 			continue;
 		worst = cost_of(b, &one);
 		*ret = one;
 	}
 	return worst > 0;
+}
+
+bool span_since_worst(const struct forest *f, const struct bucket_choice *choice, struct span_since *ret)
+{
+	return worst_of(f, choice, span_since_find_failures, ret) || worst_of(f, choice, span_since_find, ret);
 }

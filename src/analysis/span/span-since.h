@@ -1,4 +1,4 @@
-/* Since when requests of a bucket take longer or shorter, all versions together, and whether that is over. */
+/* Since when requests of a bucket take longer or shorter, or fail more often, all versions together, and whether that is over. */
 #pragma once
 
 #include "model/span/span-finding.h"
@@ -10,5 +10,7 @@
 /* Looks at the means of the bucket's slots of time, beside the cycle of a day where half of one is there; p is to be `level` at
  * most. */
 bool span_since_find(const struct bucket *b, double level, struct span_since *ret);
-/* Of the chosen buckets the change for the worse that cost most. */
+/* The same for the share of the sampled requests that fail: only for the worse. */
+bool span_since_find_failures(const struct bucket *b, double level, struct span_since *ret);
+/* The change for the worse of the chosen buckets that cost most: failures first. */
 bool span_since_worst(const struct forest *f, const struct bucket_choice *choice, struct span_since *ret);

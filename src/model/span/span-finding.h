@@ -85,8 +85,9 @@ struct span_deployed {
 };
 
 struct span_since {
-	double before, during; /* mean duration, ns */
+	double before, during; /* mean duration, ns; failing: share of the requests */
 	double p;
+	bool failing;
 	int64_t since, until; /* wall ns; until 0 = it continues */
 	/* what to hold against what, [from, to) with 0 = no bound: whole days of it or its only hours against the same hours of the day
 	 * before, as far as both are there; else all of it against all before */

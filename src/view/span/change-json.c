@@ -216,13 +216,13 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 							  "expected_ns", c->services.v[i].expected, "got_ns", c->services.v[i].got, "calls",
 							  c->services.v[i].calls));
 	return json_pack(
-		"{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+		"{s:s, s:s?, s:s?, s:b, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
 		"s:o, s:o, s:o}",
 		"schema", schema, "since",
 		s->changed.since ? clock_format_rfc3339(s->changed.since, since, sizeof(since)) : NULL,
 		"until",
 		s->changed.until ? clock_format_rfc3339(s->changed.until, until, sizeof(until)) : NULL,
-		"baseline", s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule",
+		"since_failing", s->changed.failing, "baseline", s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule",
 		s->forest.rule, "verdict", span_verdict_name(span_change_gate(c)), "mean_before_ns",
 		json_number(c->mean_before), "mean_after_ns", json_number(c->mean_after), "within_ns",
 		json_number(c->within), "mix_ns", json_number(c->mix), "per_second_before", json_number(span_comparison_rate(s, 0)),

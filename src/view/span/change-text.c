@@ -333,8 +333,13 @@ static void print_since(const struct span_comparison *s, size_t top, FILE *out)
 {
 	char x[24], y[24], when[32], end[32];
 
-	fprintf(out, "but where it costs most all of them together take %s since %s, were %s", span_duration_text(s->changed.during, x),
-	       clock_format_local(s->changed.since, when, sizeof(when)), span_duration_text(s->changed.before, y));
+	clock_format_local(s->changed.since, when, sizeof(when));
+	if (s->changed.failing)
+		fprintf(out, "but where most fail %.2f %% of the requests of all of them together do since %s, were %.2f %%", 100 * s->changed.during, when,
+			100 * s->changed.before);
+	else
+		fprintf(out, "but where it costs most all of them together take %s since %s, were %s", span_duration_text(s->changed.during, x), when,
+			span_duration_text(s->changed.before, y));
 	if (s->changed.until)
 		fprintf(out, ", until %s", clock_format_local(s->changed.until, end, sizeof(end)));
 	fputs("\n\n", out);
