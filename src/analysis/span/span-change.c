@@ -373,10 +373,17 @@ static double mix_of_call(const struct bucket_change *c, const struct cell *x, c
 	return runs_alone(y) ? of_mean / c->mean_before * moments_mean(&x->self) * calls : of_mean;
 }
 
+/* Calls of one request are slow or fail together: they count for no more than requests. */
+static double sure_calls(const struct cell *c)
+{
+	return fmin(moments_effective(&c->duration), (double)c->path.samples);
+}
+
 /* A call that both sides make and that takes longer by itself, surely beyond what another mix of requests may do to it; ns a request. */
 static double call_rise(const struct bucket_change *c, const struct cell *x, const struct cell *y, double *ret_p)
 {
-	const struct sample_moments a = span_vertex_sample(&x->self), b = span_vertex_sample(&y->self);
+	const struct sample_moments a = {sure_calls(x), moments_mean(&x->self), moments_variance(&x->self)},
+				    b = {sure_calls(y), moments_mean(&y->self), moments_variance(&y->self)};
 	double rise = b.mean - a.mean, df = 0, t = welch_t(&a, &b, &df), calls = moments_count(&y->self) / moments_count(&c->after->total);
 	double on_path, of_request, beyond;
 
@@ -400,7 +407,7 @@ static double call_failures(const struct cell *x, const struct cell *y, double *
 	*ret_p = 1;
 	if (!runs_alone(x) || !runs_alone(y) || !span_pool_is_much_more(a, b, POOL_LEAST))
 		return 0;
-	*ret_p = shares_p(a, moments_effective(&x->duration), b, moments_effective(&y->duration));
+	*ret_p = shares_p(a, sure_calls(x), b, sure_calls(y));
 	return b - a;
 }
 
