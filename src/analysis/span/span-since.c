@@ -87,8 +87,11 @@ static bool series_of_failures(const struct bucket *b, struct series *s)
 	for (size_t i = 0; i < b->groups.n; i++)
 		for (size_t k = 0; k < b->groups.v[i].requests.n; k++) {
 			const struct sampled_request *r = &b->groups.v[i].requests.v[k];
-			struct window *w = &s->v[(r->start - s->first) / s->width];
+			struct window *w;
 
+			if (r->start < s->first || r->start >= s->last)
+				continue; /* of a damaged store */
+			w = &s->v[(r->start - s->first) / s->width];
 			w->count++;
 			w->mean += (r->error - w->mean) / w->count;
 			failed += r->error;
