@@ -1,50 +1,17 @@
 #include "analysis/fleet/fleet-peers.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/fleet/fleet-unlike.h"
 #include "base/data/cleanup.h"
+#include "model/fleet/server-role.h"
 
 void fleet_peers_free(struct fleet_peers *p)
 {
 	VEC_FREE(p->group);
-}
-
-/* A part between '-', '_' or '.' that tells one of many from the next: what Kubernetes or a cloud made up (letters and digits mixed, or
- * five letters without a vowel), or a single letter (node-a, us-east-1a). */
-static bool tells_apart(const char *part, size_t n)
-{
-	size_t digits = 0, vowels = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		digits += isdigit((unsigned char)part[i]) != 0;
-		vowels += strchr("aeiou", tolower((unsigned char)part[i])) != NULL;
-	}
-	return n - digits == 1 || (n >= 5 && ((digits && digits < n) || !vowels));
-}
-
-char *fleet_name_stem(const char *name)
-{
-	char *stem = malloc(strlen(name) + 1), *to = stem;
-	const char *p = name;
-
-	while (stem && *p) {
-		size_t n = strcspn(p, "-_.:");
-
-		if (p == name || !tells_apart(p, n))
-			for (size_t i = 0; i < n; i++)
-				if (!isdigit((unsigned char)p[i]))
-					*to++ = p[i];
-		p += n;
-		if (*p)
-			*to++ = *p++;
-	}
-	if (stem)
-		*to = 0;
-	return stem;
 }
 
 static uint64_t measured_alike(const struct fleet *f, const struct fleet_server *s)
@@ -56,67 +23,83 @@ static uint64_t measured_alike(const struct fleet *f, const struct fleet_server 
 	return hash;
 }
 
-/* Servers whose name has the stem of `of`. */
-static size_t count_stem(const struct fleet *f, const char *of)
+static uint64_t key_of(const struct fleet *f, const struct fleet_server *s, uint64_t *ret_second)
 {
-	size_t n = 0;
+	_cleanup_free_ char *stem = s->role ? NULL : server_role_stem(s->name);
 
-	for (size_t i = 0; i < f->servers.n; i++) {
-		_cleanup_free_ char *stem = fleet_name_stem(f->servers.v[i].name);
-
-		n += stem && strcmp(stem, of) == 0;
-	}
-	return n;
+	*ret_second = s->role ? 0 : measured_alike(f, s);
+	return hmap_hash_text(s->role ? s->role : stem ? stem : s->name);
 }
 
-/* Whether roles tell servers apart. One that all have (Prometheus' job of an exporter that runs on every host) does not, where
- * names do: at least FLEET_PEERS_MIN are of one stem, and not all. */
-static bool roles_count(const struct fleet *f)
+static int group_by_key(const struct fleet *f, struct fleet_peers *p)
 {
-	size_t n = 0;
+	struct hmap groups = {};
+	int r = 0;
 
-	for (size_t i = 1; i < f->servers.n; i++)
-		if (!f->servers.v[0].role || !f->servers.v[i].role || strcmp(f->servers.v[0].role, f->servers.v[i].role) != 0)
-			return true;
-	for (size_t i = 0; i < f->servers.n && i < FLEET_PEERS_MIN * FLEET_PEERS_MIN && n < FLEET_PEERS_MIN; i++) {
-		_cleanup_free_ char *stem = fleet_name_stem(f->servers.v[i].name);
+	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
+		uint64_t second, key = key_of(f, &f->servers.v[i], &second);
+		uintptr_t group = (uintptr_t)hmap_get(&groups, key, second);
 
-		n = stem ? count_stem(f, stem) : 0;
+		if (!group) {
+			group = ++p->groups;
+			r = hmap_put(&groups, key, second, (void *)group);
+		}
+		if (r == 0)
+			r = VEC_PUSH(p->group, (int)group - 1);
 	}
-	return n < FLEET_PEERS_MIN || n == f->servers.n;
+	hmap_free(&groups);
+	return r;
 }
 
-static uint64_t key_of(const struct fleet *f, const struct fleet_server *s, bool by_role, uint64_t *ret_second)
+/* A name with letters says that they do the same; a role or an address may cover servers of all kinds. */
+static bool named_alike(const struct fleet_server *s)
 {
-	const char *role = by_role ? s->role : NULL;
-	_cleanup_free_ char *stem = role ? NULL : fleet_name_stem(s->name);
+	_cleanup_free_ char *stem = server_role_stem(s->name);
 
-	*ret_second = role ? 0 : measured_alike(f, s);
-	return hmap_hash_text(role ? role : stem ? stem : s->name);
+	return !s->role && stem && server_role_stem_tells(stem);
+}
+
+static int divide_group(const struct fleet *f, size_t group, struct fleet_peers *p)
+{
+	_cleanup_free_ size_t *servers = calloc(f->servers.n + 1, sizeof(*servers));
+	_cleanup_free_ int *part = calloc(f->servers.n + 1, sizeof(*part));
+	size_t n = 0;
+	int parts;
+
+	if (!servers || !part)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->servers.n; i++)
+		if (p->group.v[i] == (int)group)
+			servers[n++] = i;
+	parts = n > 1 && !named_alike(&f->servers.v[servers[0]]) ? fleet_unlike_divide(f, servers, n, part) : 1;
+	for (size_t i = 0; i < n && parts > 1; i++)
+		if (part[i])
+			p->group.v[servers[i]] = (int)p->groups + part[i] - 1;
+	p->groups += parts > 1 ? (size_t)parts - 1 : 0;
+	return parts < 0 ? parts : 0;
+}
+
+static int find_largest(struct fleet_peers *p)
+{
+	_cleanup_free_ size_t *members = calloc(p->groups + 1, sizeof(*members));
+
+	if (!members)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->group.n; i++)
+		if (++members[p->group.v[i]] > p->largest)
+			p->largest = members[p->group.v[i]];
+	return 0;
 }
 
 int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret)
 {
 	struct fleet_peers p = {};
-	struct hmap groups = {};
-	_cleanup_free_ size_t *members = calloc(f->servers.n + 1, sizeof(*members));
-	bool by_role = roles_count(f);
-	int r = members ? 0 : -ENOMEM;
+	int r = group_by_key(f, &p);
 
-	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
-		uint64_t second, key = key_of(f, &f->servers.v[i], by_role, &second);
-		uintptr_t group = (uintptr_t)hmap_get(&groups, key, second);
-
-		if (!group) {
-			group = ++p.groups;
-			r = hmap_put(&groups, key, second, (void *)group);
-		}
-		if (r == 0)
-			r = VEC_PUSH(p.group, (int)group - 1);
-		if (++members[group - 1] > p.largest)
-			p.largest = members[group - 1];
-	}
-	hmap_free(&groups);
+	for (size_t group = 0, n = p.groups; group < n && r == 0; group++)
+		r = divide_group(f, group, &p);
+	if (r == 0)
+		r = find_largest(&p);
 	if (r < 0) {
 		fleet_peers_free(&p);
 		return r;

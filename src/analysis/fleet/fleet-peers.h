@@ -3,9 +3,9 @@
 
 #include "analysis/fleet/fleet-baseline.h"
 #include "base/data/vec.h"
-#include "model/fleet/fleet.h"
+#include "model/fleet/server-role.h"
 
-#define FLEET_PEERS_MIN 4 /* fewer cannot outvote one that is ill */
+#define FLEET_PEERS_MIN SERVER_STEM_MIN
 
 struct fleet_peers {
 	VEC(int) group; /* by server; numbers from 0 */
@@ -13,12 +13,10 @@ struct fleet_peers {
 	size_t largest; /* servers in the largest group */
 };
 
-/* By role where it is given and tells servers apart; else by name without its numbers and hashes (web-01, web-02; frontend-579b9bff58-t2dbm) among
- * servers that are measured alike. 0 or -ENOMEM. */
+/* By role where it is known, else by name without its numbers and hashes (server-role.h) among servers with the same counters. Servers
+ * of one role, or whose names are addresses, are no peers where they behave unlike one another (fleet-unlike.h). 0 or -ENOMEM. */
 int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret);
 void fleet_peers_free(struct fleet_peers *p);
-/* The name without what tells one of many from the next. The caller frees; NULL without memory. */
-char *fleet_name_stem(const char *name);
 
 /* By server: its column divided by its usual median, less the median of its peers' at the nearest time; NULL where it has
  * fewer than FLEET_PEERS_MIN of them. */

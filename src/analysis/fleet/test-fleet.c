@@ -453,22 +453,6 @@ static void a_constant_that_moves_is_flagged_not_infinite(void **state)
 	release(f);
 }
 
-static void names_tell_who_does_the_same(void **state)
-{
-	static const struct {
-		const char *name, *stem;
-	} cases[] = {{"web-01", "web-"}, {"frontend-579b9bff58-t2dbm", "frontend--"}, {"db2.example.org", "db.example.org"},
-		     {"node-a", "node-"},   {"us-east-1a.web", "us-east-.web"},		{"db-main", "db-main"}};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char *stem = fleet_name_stem(cases[i].name);
-
-		assert_string_equal(stem, cases[i].stem);
-		free(stem);
-	}
-}
-
 /* --- threshold rules --- */
 
 static size_t breaking(const struct fleet *f, struct fleet_threshold rule)
@@ -512,32 +496,6 @@ static void thresholds_in_all_views(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_int_equal(breaking(f, cases[i].rule), cases[i].broken);
-	release(f);
-}
-
-/* node_exporter is one job on all hosts. */
-static void a_role_that_all_have_tells_no_one_apart(void **state)
-{
-	static const char *const hosts[] = {"web-1:9100", "web-2:9100", "web-3:9100", "web-4:9100", "db-1:9100"};
-	struct intake *in = intake_new();
-	struct fleet_peers p;
-	struct fleet *f;
-
-	(void)state;
-	for (int i = 0; i < 5; i++) {
-		int server = intake_server(in, hosts[i]);
-
-		assert_int_equal(intake_role(in, server, "node"), 0);
-		for (int t = 0; t < 4; t++)
-			assert_int_equal(intake_put(in, server, intake_counter(in, "load", &gauge), t * MINUTE, t), 0);
-	}
-	assert_int_equal(intake_finish(in, &f), 0);
-	intake_free(in);
-	assert_int_equal(fleet_peers_find(f, &p), 0);
-	assert_int_equal(p.groups, 2);
-	assert_int_equal(p.largest, 4);
-	assert_true(p.group.v[4] != p.group.v[0]);
-	fleet_peers_free(&p);
 	release(f);
 }
 
@@ -599,10 +557,10 @@ static void a_late_joiner_counts_where_it_has_rows(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(a_role_that_all_have_tells_no_one_apart), cmocka_unit_test(the_worst_of_a_rule_are_kept_not_the_first), cmocka_unit_test(a_late_joiner_counts_where_it_has_rows),
+RUN_TESTS(cmocka_unit_test(the_worst_of_a_rule_are_kept_not_the_first), cmocka_unit_test(a_late_joiner_counts_where_it_has_rows),
 	  cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(an_even_number_of_servers_has_a_median), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
 	  cmocka_unit_test(peers_are_compared_when_the_first_of_them_is_not_there),
 	  cmocka_unit_test(a_row_of_a_wrong_year_takes_no_memory),
 	  cmocka_unit_test(the_fault_is_found_first), cmocka_unit_test(scores_do_not_depend_on_what_they_should_not),
 	  cmocka_unit_test(a_duplicated_server_changes_no_verdict), cmocka_unit_test(a_constant_that_moves_is_flagged_not_infinite),
-	  cmocka_unit_test(names_tell_who_does_the_same), cmocka_unit_test(thresholds_in_all_views))
+	  cmocka_unit_test(thresholds_in_all_views))

@@ -12,7 +12,7 @@
 struct fleet_query {
 	const char *from, *to, *usual_from, *usual_to;
 	const char *match, *server, *counter, *symptom;
-	const char *delimiter, *time_column, *server_column, *counter_column, *value_column, *source, *token_file, *ca_file, *plugin, *engine;
+	const char *delimiter, *time_column, *server_column, *role_column, *counter_column, *value_column, *source, *token_file, *ca_file, *plugin, *engine;
 	const char *output, *view, *statistic, *threshold, *rules, *rule, *calls, *html, *causes, *incidents, *remember;
 	int64_t step;
 	uint64_t top, max_lag, points;
@@ -32,6 +32,7 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
 	{OPTION_TEXT, 0, "delimiter", "CHAR", &fleet_parsed.delimiter, "field separator, or 'tab' (default: detected)"},           \
 	{OPTION_TEXT, 0, "time-column", "NAME", &fleet_parsed.time_column, "the column of times"},                                 \
 	{OPTION_TEXT, 0, "server-column", "NAME", &fleet_parsed.server_column, "the column of servers"},                           \
+	{OPTION_TEXT, 0, "role-column", "NAME", &fleet_parsed.role_column, "the column, key or label of roles: servers of one role are compared"}, \
 	{OPTION_TEXT, 0, "counter-column", "NAME", &fleet_parsed.counter_column, "long tables: the column of counter names"}, \
 	{OPTION_TEXT, 0, "value-column", "NAME", &fleet_parsed.value_column, "long tables: the column of values"},              \
 	{OPTION_SPAN, 0, "step", "SPAN", &fleet_parsed.step, "time between rows, where the source does not say"},                       \

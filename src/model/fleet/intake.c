@@ -11,6 +11,7 @@
 #include "base/data/str.h"
 #include "base/data/vec.h"
 #include "model/fleet/counter-name.h"
+#include "model/fleet/server-role.h"
 
 #define ROWS_MAX ((uint32_t)1 << 30)
 
@@ -44,6 +45,7 @@ struct rows {
 struct intake {
 	struct fleet *fleet;
 	VEC(struct rows) rows; /* by server */
+	VEC(char *) jobs;      /* by server; NULL = none */
 	struct intake_count count;
 	VEC(char *) bad;
 	intake_progress_fn *progress;
@@ -90,6 +92,9 @@ void intake_free(struct intake *in)
 	for (size_t i = 0; i < in->rows.n; i++)
 		rows_free(&in->rows.v[i]);
 	VEC_FREE(in->rows);
+	for (size_t i = 0; i < in->jobs.n; i++)
+		free(in->jobs.v[i]);
+	VEC_FREE(in->jobs);
 	for (size_t i = 0; i < in->bad.n; i++)
 		free(in->bad.v[i]);
 	VEC_FREE(in->bad);
@@ -114,6 +119,8 @@ int intake_server(struct intake *in, const char *name)
 {
 	int id = fleet_add_server(in->fleet, name);
 
+	if (id >= 0 && (size_t)id == in->jobs.n && VEC_PUSH(in->jobs, NULL) < 0)
+		return -ENOMEM;
 	if (id >= 0 && (size_t)id == in->rows.n && VEC_PUSH(in->rows, (struct rows){}) < 0)
 		return -ENOMEM;
 	return id;
@@ -145,6 +152,11 @@ int intake_counter(struct intake *in, const char *name, const struct counter_inf
 int intake_role(struct intake *in, int server, const char *role)
 {
 	return take_text(&in->fleet->servers.v[server].role, role);
+}
+
+int intake_job(struct intake *in, int server, const char *job)
+{
+	return take_text(&in->jobs.v[server], job);
 }
 
 static int index_rows(struct rows *r)
@@ -451,6 +463,8 @@ static int merge_server(struct intake *in, struct intake *from, size_t server, c
 	int id = intake_server(in, s->name), r = id < 0 ? id : intake_role(in, id, s->role);
 	struct rows *to = r < 0 ? NULL : &in->rows.v[id], *rows = &from->rows.v[server];
 
+	if (r == 0)
+		r = intake_job(in, id, from->jobs.v[server]);
 	if (r < 0)
 		return r;
 	return to->time.n ? put_rows(in, to, rows, map) : move_rows(in, to, rows, map);
@@ -682,6 +696,8 @@ int intake_finish(struct intake *in, struct fleet **ret)
 	for (size_t i = 0; i < in->fleet->counters.n; i++)
 		if (take_text(&in->fleet->counters.v[i].unit, counter_unit_of_name(in->fleet->counters.v[i].name)) < 0)
 			return -ENOMEM;
+	if (server_role_settle(in->fleet, in->jobs.v, in->jobs.n) < 0)
+		return -ENOMEM;
 	finish_remarks(in);
 	fleet_find_interval(in->fleet);
 	*ret = TAKE(in->fleet);

@@ -43,8 +43,10 @@ void intake_on_progress(struct intake *in, intake_progress_fn *progress, void *d
  * one intake, ascending from 0. `info` may be NULL. */
 int intake_server(struct intake *in, const char *name);
 int intake_counter(struct intake *in, const char *name, const struct counter_info *info);
-/* What the server does ("role", "group", "job" of the source). 0 or -ENOMEM. */
+/* The work of a server ("role", "group" of the source): the first one counts. 0 or -ENOMEM. */
 int intake_role(struct intake *in, int server, const char *role);
+/* Who measures it ("job" of the source): a role is made of it where the source has none (server-role.h). 0 or -ENOMEM. */
+int intake_job(struct intake *in, int server, const char *job);
 
 /* A value at a moment (wall ns). NaN is missing and ignored; infinite is bad and counted. 0 or -ENOMEM. */
 int intake_put(struct intake *in, int server, int counter, int64_t time, double value);

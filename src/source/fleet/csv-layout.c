@@ -274,7 +274,7 @@ static int use_levels(struct csv_table *t, const struct sample *s)
 
 static const char *missing_given(const struct csv_table *t)
 {
-	const char *const given[] = {t->input->time_column, t->input->server_column, t->input->counter_column,
+	const char *const given[] = {t->input->time_column, t->input->server_column, t->input->role_column, t->input->counter_column,
 				     t->input->value_column};
 
 	for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
@@ -314,7 +314,7 @@ static void find_uses(struct csv_table *t, const struct sample *s)
 	t->has_server = set_use(t, choose_column(t, s, in->server_column, server_names, csv_is_number, false), USE_SERVER);
 	if (!t->has_server) /* servers may be numbers, but only under a name that means nothing else */
 		t->has_server = set_use(t, choose_column(t, s, in->server_column, (const char *const[]){"server", "host", "hostname", "node", NULL}, NULL, true), USE_SERVER);
-	set_use(t, choose_column(t, s, NULL, role_names, csv_is_number, false), USE_ROLE);
+	set_use(t, choose_column(t, s, in->role_column, role_names, csv_is_number, false), USE_ROLE);
 	value = choose_column(t, s, in->value_column, value_names, csv_is_number, true);
 	counter = choose_column(t, s, in->counter_column, counter_names, csv_is_number, false);
 	t->is_long = value >= 0 && counter >= 0;

@@ -27,7 +27,8 @@ static const char *const time_names[] = {"time", "timestamp", "ts", "@timestamp"
 static const char *const server_names[] = {"server", "host", "hostname", "host.name", "instance", "node", "machine", NULL};
 static const char *const counter_names[] = {"counter", "metric", "metric_name", "__name__", "name", NULL};
 static const char *const value_names[] = {"value", "val", NULL};
-static const char *const role_names[] = {"role", "group", "job", "service", NULL};
+static const char *const role_names[] = {"role", "group", NULL};
+static const char *const job_names[] = {"job", "service", NULL};
 static const char *const other_names[] = {"id", "pid", "value", NULL}; /* numbers that are names */
 
 struct lines {
@@ -74,10 +75,13 @@ static int take_time(const json_t *time, int64_t *ret)
 
 static int server_of(struct lines *l, const json_t *row)
 {
-	const json_t *server = find(row, l->input->server_column, server_names), *role = find(row, NULL, role_names);
+	const json_t *server = find(row, l->input->server_column, server_names);
+	const json_t *role = find(row, l->input->role_column, role_names), *job = find(row, NULL, job_names);
 	int number = intake_server(l->into, json_is_string(server) ? json_string_value(server) : l->name);
 
 	if (number >= 0 && json_is_string(role) && intake_role(l->into, number, json_string_value(role)) < 0)
+		return -ENOMEM;
+	if (number >= 0 && json_is_string(job) && intake_job(l->into, number, json_string_value(job)) < 0)
 		return -ENOMEM;
 	return number;
 }
@@ -163,7 +167,7 @@ static int series_name(const json_t *metric, const struct fleet_input *input, st
 
 	str_puts(out, name ? name : "value");
 	json_object_foreach((json_t *)metric, key, value) {
-		if (strcmp(key, "__name__") == 0 || is_one_of(key, input->server_column, server_names) || is_one_of(key, NULL, role_names))
+		if (strcmp(key, "__name__") == 0 || is_one_of(key, input->server_column, server_names) || is_one_of(key, input->role_column, role_names) || is_one_of(key, NULL, job_names))
 			continue;
 		str_printf(out, "%s%s=\"%s\"", any ? "," : "{", key, json_string_value(value) ? json_string_value(value) : "");
 		any = true;

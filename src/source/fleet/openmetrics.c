@@ -145,7 +145,7 @@ static const struct family *family_of(const struct page *p, const char *sample, 
 struct sample {
 	char *name;
 	struct str counter; /* name{labels} */
-	char server[256], role[128];
+	char server[256], role[128], job[128];
 	const char *rest; /* behind name and labels */
 };
 
@@ -173,8 +173,10 @@ static void take_label(const struct page *p, struct sample *s, const char *name,
 
 	if (strcmp(name, server_label) == 0) {
 		snprintf(s->server, sizeof(s->server), "%s", value);
-	} else if (strcmp(name, "job") == 0) {
+	} else if (p->input->role_column && strcmp(name, p->input->role_column) == 0) {
 		snprintf(s->role, sizeof(s->role), "%s", value);
+	} else if (strcmp(name, "job") == 0) {
+		snprintf(s->job, sizeof(s->job), "%s", value);
 	} else {
 		str_printf(&s->counter, "%s%s=\"%s\"", *any ? "," : "{", name, value);
 		*any = true;
@@ -267,7 +269,7 @@ static int put_sample(struct page *p, const struct sample *s, double value, int6
 		info.kind = FLEET_GAUGE; /* a summary's quantile is a level */
 	server = intake_server(p->into, *s->server ? s->server : p->name);
 	counter = intake_counter(p->into, s->counter.data, &info);
-	if (server < 0 || counter < 0 || (*s->role && intake_role(p->into, server, s->role) < 0))
+	if (server < 0 || counter < 0 || intake_role(p->into, server, s->role) < 0 || intake_job(p->into, server, s->job) < 0)
 		return -ENOMEM;
 	return intake_put(p->into, server, counter, time, value);
 }

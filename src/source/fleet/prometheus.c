@@ -3,7 +3,9 @@
  *
  * What is asked: /api/v1/metadata (types, help), /api/v1/label/__name__/values (what there is in the time), and for each
  * name /api/v1/query_range. Running sums come as they are (intake makes rates of them); the server is the label
- * instance (or the one given), the role is the label job, other labels stay in the counter's name.
+ * instance (or the one given). /api/v1/series of `up` tells which labels belong to a server (env, rack: the same on all it exposes): those do
+ * not become part of counters' names, and one called role, group, tier or pool (or the one given) is the role. Else the role is what the
+ * label job tells (server-role.h). Other labels stay in the counter's name.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,6 +39,7 @@ struct server {
 	struct http_client *http;
 	char *base; /* "http://host:port" */
 	json_t *metadata;
+	json_t *targets; /* by server: {label: value}, those that all of its `up` have */
 	int64_t from, to, step;
 	uint64_t buckets;
 	uint64_t of_none; /* series that say no server */
@@ -120,17 +123,25 @@ static struct counter_info info_of(const struct server *s, const char *name)
 	return info;
 }
 
-/* "name{label="value"}" without those that say which server, and what does its work. */
-static int series_name(const struct server *s, const json_t *labels, const char *server_label, struct str *out)
+/* Whether a label says something of the server, and nothing of the counter. */
+static bool is_of_server(const struct server *s, const json_t *target, const char *label, const json_t *value)
+{
+	const json_t *same = json_object_get(target, label);
+
+	return strcmp(label, "__name__") == 0 || strcmp(label, label_of_servers(s)) == 0 || strcmp(label, "job") == 0 ||
+	       (s->input->role_column && strcmp(label, s->input->role_column) == 0) || (same && json_equal(same, value));
+}
+
+/* "name{label="value"}". */
+static int series_name(const struct server *s, const json_t *labels, const json_t *target, struct str *out)
 {
 	const char *name = json_string_value(json_object_get(labels, "__name__")), *key;
 	bool any = false;
 	json_t *value;
 
-	(void)s;
 	str_puts(out, name ? name : "value");
 	json_object_foreach((json_t *)labels, key, value) {
-		if (strcmp(key, "__name__") == 0 || strcmp(key, server_label) == 0 || strcmp(key, "job") == 0)
+		if (is_of_server(s, target, key, value))
 			continue;
 		str_printf(out, "%s%s=\"%s\"", any ? "," : "{", key, json_string_value(value));
 		any = true;
@@ -170,12 +181,23 @@ static int put_values(struct server *s, const json_t *values, int server, int co
 	return 0;
 }
 
+static int put_role(struct server *s, int server, const json_t *labels, const json_t *target)
+{
+	static const char *const names[] = {"role", "group", "tier", "pool"};
+	const char *role = s->input->role_column ? json_string_value(json_object_get(labels, s->input->role_column)) : NULL;
+
+	for (size_t i = 0; !role && !s->input->role_column && i < ARRAY_SIZE(names); i++)
+		role = json_string_value(json_object_get(target, names[i]));
+	if (intake_role(s->into, server, role) < 0)
+		return -ENOMEM;
+	return intake_job(s->into, server, json_string_value(json_object_get(labels, "job")));
+}
+
 static int put_series(struct server *s, const json_t *series)
 {
-	const char *server_label = label_of_servers(s);
 	const json_t *labels = json_object_get(series, "metric");
-	const char *instance = json_string_value(json_object_get(labels, server_label));
-	const char *job = json_string_value(json_object_get(labels, "job"));
+	const char *instance = json_string_value(json_object_get(labels, label_of_servers(s)));
+	const json_t *target = instance ? json_object_get(s->targets, instance) : NULL;
 	const char *metric = json_string_value(json_object_get(labels, "__name__"));
 	_cleanup_str_ struct str name = {};
 	struct counter_info info = info_of(s, metric ? metric : "");
@@ -185,13 +207,13 @@ static int put_series(struct server *s, const json_t *series)
 		s->of_none++;
 		return 0;
 	}
-	if (series_name(s, labels, server_label, &name) < 0)
+	if (series_name(s, labels, target, &name) < 0)
 		return -ENOMEM;
 	if (strstr(name.data, "quantile=\"") && info.kind == FLEET_COUNTER)
 		info.kind = FLEET_GAUGE;
 	server = intake_server(s->into, instance);
 	counter = intake_counter(s->into, name.data, &info);
-	if (server < 0 || counter < 0 || (job && intake_role(s->into, server, job) < 0))
+	if (server < 0 || counter < 0 || put_role(s, server, labels, target) < 0)
 		return -ENOMEM;
 	return put_values(s, json_object_get(series, "values"), server, counter, name.data);
 }
@@ -264,6 +286,42 @@ static int load_metric(struct server *s, const char *metric)
 	return r;
 }
 
+/* Keeps of what is known of a server what these labels say, too. */
+static int add_target(json_t *targets, const char *instance, json_t *labels)
+{
+	json_t *known = json_object_get(targets, instance), *value;
+	const char *key;
+	void *next;
+
+	if (!known)
+		return json_object_set(targets, instance, labels);
+	json_object_foreach_safe(known, next, key, value)
+		if (!json_equal(value, json_object_get(labels, key)))
+			json_object_del(known, key);
+	return 0;
+}
+
+/* The labels of each server's targets. Two scrapes of one server (jobs, ports) differ in labels that are the scrape's. */
+static int ask_targets(struct server *s)
+{
+	_cleanup_str_ struct str path = {};
+	json_t *all = NULL, *labels;
+	size_t i;
+	int r;
+
+	str_printf(&path, "/api/v1/series?match%%5B%%5D=up&start=%.3f&end=%.3f", (double)s->from / 1e9, (double)s->to / 1e9);
+	s->targets = json_object();
+	r = path.error || !s->targets ? -ENOMEM : ask(s, path.data, &all);
+	json_array_foreach(all, i, labels) {
+		const char *instance = json_string_value(json_object_get(labels, label_of_servers(s)));
+
+		if (r == 0 && instance && add_target(s->targets, instance, labels) < 0)
+			r = -ENOMEM;
+	}
+	json_decref(all);
+	return r;
+}
+
 static int load_all(struct server *s)
 {
 	_cleanup_str_ struct str path = {};
@@ -271,6 +329,8 @@ static int load_all(struct server *s)
 	size_t i;
 	int r = ask(s, "/api/v1/metadata", &s->metadata);
 
+	if (r == 0)
+		r = ask_targets(s);
 	if (r < 0)
 		return r;
 	str_printf(&path, "/api/v1/label/__name__/values?start=%.3f&end=%.3f", (double)s->from / 1e9, (double)s->to / 1e9);
@@ -374,6 +434,7 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	r = load_all(&s);
 	tell_of_none(&s);
 	json_decref(s.metadata);
+	json_decref(s.targets);
 	http_client_close(s.http);
 	return r;
 }

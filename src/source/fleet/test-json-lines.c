@@ -21,6 +21,27 @@ static void wide_lines_become_counters(void **state)
 	loaded_free(&l);
 }
 
+static void the_key_of_roles_is_chosen(void **state)
+{
+	char path[300];
+	struct fleet_input input = {.location = path, .from = INT64_MIN, .to = INT64_MAX, .role_column = "zone"};
+	struct loaded l;
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/whyslow-roles-%d.jsonl", (int)getpid());
+	file = fopen(path, "we");
+	assert_non_null(file);
+	fprintf(file, "{\"time\":%lld,\"host\":\"a\",\"role\":\"front\",\"zone\":\"north\",\"cpu\":1}\n{\"time\":%lld,\"host\":\"b\",\"job\":\"node\",\"cpu\":1}\n", T, T);
+	assert_int_equal(fclose(file), 0);
+	l = load_input(&fleet_source_json_lines, &input);
+	unlink(path);
+	assert_int_equal(l.result, 0);
+	assert_string_equal(l.fleet->servers.v[fleet_find_server(l.fleet, "a")].role, "north");
+	assert_string_equal(l.fleet->servers.v[fleet_find_server(l.fleet, "b")].role, "node");
+	loaded_free(&l);
+}
+
 static void bad_lines_are_located_and_counted(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_json_lines, "wide.jsonl");
@@ -95,7 +116,7 @@ static void damaged_files_do_no_harm(void **state)
 	load_mutated(&fleet_source_json_lines, "export.jsonl", 300);
 }
 
-RUN_TESTS(cmocka_unit_test(wide_lines_become_counters), cmocka_unit_test(bad_lines_are_located_and_counted),
+RUN_TESTS(cmocka_unit_test(wide_lines_become_counters), cmocka_unit_test(the_key_of_roles_is_chosen), cmocka_unit_test(bad_lines_are_located_and_counted),
 	  cmocka_unit_test(long_lines_tell_their_kind), cmocka_unit_test(whole_series_are_read),
 	  cmocka_unit_test(only_what_is_asked_for_is_read), cmocka_unit_test(what_is_not_there_is_said),
 	  cmocka_unit_test(damaged_files_do_no_harm))

@@ -20,11 +20,14 @@ static const char names[] = "{\"status\":\"success\",\"data\":[\"node_load1\",\"
 static const char load1[] = "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":["
 			    "{\"metric\":{\"__name__\":\"node_load1\",\"instance\":\"a:1\",\"job\":\"node\"},"
 			    "\"values\":[[1795183200,\"0.5\"],[1795183215,\"NaN\"],[1795183230.5,\"0.75\"]]},"
-			    "{\"metric\":{\"__name__\":\"node_load1\",\"instance\":\"b:1\",\"job\":\"node\"},\"values\":[[1795183200,\"x\"]]},"
+			    "{\"metric\":{\"__name__\":\"node_load1\",\"instance\":\"b:1\",\"job\":\"node\",\"env\":\"test\"},\"values\":[[1795183200,\"x\"],[1795183215,\"1\"]]},"
 			    "{\"metric\":{\"__name__\":\"node_load1\"},\"values\":[[1795183200,\"9\"]]}]}}";
 static const char bytes[] = "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":["
-			    "{\"metric\":{\"__name__\":\"bytes_total\",\"instance\":\"a:1\",\"device\":\"eth0\"},"
+			    "{\"metric\":{\"__name__\":\"bytes_total\",\"instance\":\"a:1\",\"device\":\"eth0\",\"env\":\"prod\",\"role\":\"web\"},"
 			    "\"values\":[[1795183200,\"1000\"],[1795183210,\"3000\"],[1795183220,\"500\"]]}]}}";
+static const char targets[] = "{\"status\":\"success\",\"data\":["
+			      "{\"__name__\":\"up\",\"instance\":\"a:1\",\"job\":\"node\",\"env\":\"prod\",\"role\":\"web\",\"rack\":\"1\"},"
+			      "{\"__name__\":\"up\",\"instance\":\"a:1\",\"job\":\"mail\",\"env\":\"prod\",\"role\":\"web\",\"rack\":\"2\"}]}";
 static const char nothing[] = "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[]}}";
 
 static int mutations; /* per answer */
@@ -39,6 +42,12 @@ static void answer(struct http_exchange *e, const char *text)
 static void tell_metadata(struct http_exchange *e)
 {
 	answer(e, metadata);
+}
+
+static void tell_targets(struct http_exchange *e)
+{
+	assert_string_equal(http_query(e, "match[]"), "up");
+	answer(e, targets);
 }
 
 static void tell_names(struct http_exchange *e)
@@ -60,6 +69,7 @@ static void tell_range(struct http_exchange *e)
 }
 
 static const struct http_route routes[] = {{"GET", "/api/v1/metadata", tell_metadata, 0, SCOPE_ALL},
+					   {"GET", "/api/v1/series", tell_targets, 0, SCOPE_ALL},
 					   {"GET", "/api/v1/label/__name__/values", tell_names, 0, SCOPE_ALL},
 					   {"GET", "/api/v1/query_range", tell_range, 0, SCOPE_ALL},
 					   {}};
@@ -108,9 +118,37 @@ static void series_become_servers_and_counters(void **state)
 	assert_int_equal(counter_named(&l, "bytes_total{device=\"eth0\"}")->kind, FLEET_COUNTER);
 	assert_string_equal(counter_named(&l, "bytes_total{device=\"eth0\"}")->unit, "bytes");
 	assert_string_equal(counter_named(&l, "node_load1")->help, "1m load average.");
-	assert_string_equal(l.fleet->servers.v[fleet_find_server(l.fleet, "a:1")].role, "node");
 	assert_int_equal(intake_count(l.intake).bad, 1);
-	check_bad(&l, "point 1 of node_load1 is not a point");
+	check_bad(&l, "point 1 of node_load1{env=\"test\"} is not a point");
+	loaded_free(&l);
+	fake_stop(&f);
+}
+
+static const char *role_of(const struct loaded *l, const char *server)
+{
+	return l->fleet->servers.v[fleet_find_server(l->fleet, server)].role;
+}
+
+/* Labels of targets are not part of counters' names. `rack` differs between its two targets, and b:1 has none. */
+static void labels_of_targets_are_the_servers(void **state)
+{
+	struct fake f;
+	struct loaded l;
+
+	(void)state;
+	fake_start(&f);
+	l = load_input(&fleet_source_prometheus, &f.input);
+	assert_int_equal(l.result, 0);
+	assert_string_equal(role_of(&l, "a:1"), "web");
+	assert_string_equal(role_of(&l, "b:1"), "node");
+	check_at(&l, "b:1", "node_load1{env=\"test\"}", T + 15, 1);
+	loaded_free(&l);
+	f.input.role_column = "env";
+	l = load_input(&fleet_source_prometheus, &f.input);
+	assert_int_equal(l.result, 0);
+	assert_string_equal(role_of(&l, "a:1"), "prod");
+	assert_string_equal(role_of(&l, "b:1"), "test");
+	check_at(&l, "b:1", "node_load1", T + 15, 1);
 	loaded_free(&l);
 	fake_stop(&f);
 }
@@ -311,5 +349,5 @@ static void debians_prometheus_is_read(void **state)
 	real_stop(&r);
 }
 
-RUN_TESTS(cmocka_unit_test(series_become_servers_and_counters), cmocka_unit_test(an_answer_that_was_kept_is_read), cmocka_unit_test(a_moment_beyond_all_clocks_is_no_point), cmocka_unit_test(what_prometheus_refuses_is_said),
+RUN_TESTS(cmocka_unit_test(series_become_servers_and_counters), cmocka_unit_test(labels_of_targets_are_the_servers), cmocka_unit_test(an_answer_that_was_kept_is_read), cmocka_unit_test(a_moment_beyond_all_clocks_is_no_point), cmocka_unit_test(what_prometheus_refuses_is_said),
 	  cmocka_unit_test(damaged_answers_do_no_harm), cmocka_unit_test(debians_prometheus_is_read))
