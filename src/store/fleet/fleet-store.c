@@ -13,6 +13,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/str.h"
+#include "base/system/parallel.h"
 #include "store/chunk/blocks.h"
 #include "store/recording/database.h"
 
@@ -22,6 +23,7 @@
 #define PART_BYTES_MAX	((size_t)1 << 31) /* one server's column is never split */
 #define LEVEL		1
 #define THREADS		4
+#define PACKED_AT_ONCE	4 /* each takes three times PART_BYTES */
 
 static const struct database_shape shape = {
 	.what = "loaded fleet",
@@ -141,53 +143,98 @@ static int write_servers(sqlite3 *db, const struct fleet *f, struct str *room, s
 	return r;
 }
 
-/* The columns of servers [first, end), those that are there, behind each other. */
-static int write_part(sqlite3_stmt *s, const struct fleet *f, size_t counter, size_t first, size_t end, struct str *raw,
-		      struct str *room, struct str *out)
+/* The columns of servers [first, end) of a counter, those that are there, behind each other. */
+struct part {
+	const struct fleet *fleet;
+	size_t counter, first, end;
+	struct str present, raw, room, out; /* `out`: empty where no server has the counter */
+};
+
+static int pack_part(void *data, size_t i)
 {
-	_cleanup_free_ uint8_t *present = calloc(end - first + 1, 1);
-	int r;
+	struct part *p = (struct part *)data + i;
 
-	if (!present)
-		return -ENOMEM;
-	raw->max = (size_t)4 << 30;
-	str_clear(raw);
-	for (size_t i = first; i < end; i++) {
-		const struct fleet_server *x = &f->servers.v[i];
+	str_clear(&p->present);
+	str_clear(&p->raw);
+	str_clear(&p->out);
+	p->raw.max = (size_t)4 << 30;
+	for (size_t s = p->first; s < p->end; s++) {
+		const struct fleet_server *x = &p->fleet->servers.v[s];
 
-		present[i - first] = x->column[counter] != NULL;
-		if (x->column[counter] && str_append(raw, x->column[counter], x->n * sizeof(float)) < 0)
-			return -ENOMEM;
+		str_putc(&p->present, x->column[p->counter] ? 1 : 0);
+		if (x->column[p->counter])
+			str_append(&p->raw, (const char *)x->column[p->counter], x->n * sizeof(float));
 	}
-	if (!raw->len)
+	if (p->present.error || p->raw.error)
+		return -ENOMEM;
+	return p->raw.len ? pack(p->raw.data, p->raw.len / sizeof(float), sizeof(float), &p->room, &p->out) : 0;
+}
+
+static int insert_part(sqlite3_stmt *s, const struct part *p)
+{
+	if (!p->out.len)
 		return 0;
-	r = pack(raw->data, raw->len / sizeof(float), sizeof(float), room, out);
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(s, 1, (int64_t)counter);
-	sqlite3_bind_int64(s, 2, (int64_t)first);
-	sqlite3_bind_blob(s, 3, present, (int)(end - first), SQLITE_STATIC);
-	sqlite3_bind_blob(s, 4, out->data, (int)out->len, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 1, (int64_t)p->counter);
+	sqlite3_bind_int64(s, 2, (int64_t)p->first);
+	sqlite3_bind_blob(s, 3, p->present.data, (int)p->present.len, SQLITE_STATIC);
+	sqlite3_bind_blob(s, 4, p->out.data, (int)p->out.len, SQLITE_STATIC);
 	return step(s);
 }
 
-static int write_columns(sqlite3 *db, const struct fleet *f, struct str *room, struct str *out)
+/* The part behind p, of the next counter where that one has all servers. False: all parts are written. */
+static bool next_part(const struct fleet *f, struct part *p)
 {
-	_cleanup_str_ struct str raw = {};
-	sqlite3_stmt *s;
+	size_t bytes = 0;
+
+	p->first = p->end;
+	if (p->first == f->servers.n) {
+		p->first = 0;
+		p->counter++;
+	}
+	for (p->end = p->first; p->end < f->servers.n && bytes < PART_BYTES && p->counter < f->counters.n; p->end++)
+		bytes += f->servers.v[p->end].column[p->counter] ? f->servers.v[p->end].n * sizeof(float) : 0;
+	return p->end > p->first;
+}
+
+/* Some parts at a time are packed by all CPUs, and inserted in order. */
+static int write_parts(sqlite3_stmt *s, const struct fleet *f, struct part parts[PACKED_AT_ONCE])
+{
+	struct part at = {};
+	bool more = true;
 	int r = 0;
+
+	while (more && r == 0) {
+		size_t n = 0;
+
+		for (; n < PACKED_AT_ONCE && (more = next_part(f, &at)); n++) {
+			parts[n].fleet = f;
+			parts[n].counter = at.counter;
+			parts[n].first = at.first;
+			parts[n].end = at.end;
+		}
+		r = parallel_run(0, n, pack_part, parts);
+		for (size_t i = 0; i < n && r == 0; i++)
+			r = insert_part(s, &parts[i]);
+	}
+	return r;
+}
+
+static int write_columns(sqlite3 *db, const struct fleet *f)
+{
+	struct part parts[PACKED_AT_ONCE] = {};
+	sqlite3_stmt *s;
+	int r;
 
 	if (sqlite3_prepare_v2(db, "INSERT INTO part VALUES (?, ?, ?, ?)", -1, &s, NULL) != SQLITE_OK)
 		return -EIO;
-	for (size_t c = 0; c < f->counters.n && r == 0; c++)
-		for (size_t first = 0, end; first < f->servers.n && r == 0; first = end) {
-			size_t bytes = 0;
-
-			for (end = first; end < f->servers.n && bytes < PART_BYTES; end++)
-				bytes += f->servers.v[end].column[c] ? f->servers.v[end].n * sizeof(float) : 0;
-			r = write_part(s, f, c, first, end, &raw, room, out);
-		}
+	r = f->servers.n ? write_parts(s, f, parts) : 0;
 	sqlite3_finalize(s);
+	for (size_t i = 0; i < PACKED_AT_ONCE; i++) {
+		str_free(&parts[i].present);
+		str_free(&parts[i].raw);
+		str_free(&parts[i].room);
+		str_free(&parts[i].out);
+	}
 	return r;
 }
 
@@ -226,7 +273,7 @@ static int write_all(sqlite3 *db, const struct fleet *f)
 	if (r == 0)
 		r = write_servers(db, f, &room, &out);
 	if (r == 0)
-		r = write_columns(db, f, &room, &out);
+		r = write_columns(db, f);
 	if (r == 0)
 		r = write_remarks(db, f);
 	return r == 0 ? execute(db, "COMMIT") : r;
