@@ -8,6 +8,8 @@
 #define SHIFT_COUNTS 0.5
 #define JUMP_COUNTS  2.0
 #define SINCE_GAP    2 /* rows that may look normal within an incident */
+#define SINCE_FAR    2	/* times the peak of normal windows: noise hides how a smaller one began */
+#define SINCE_GAIN   2	/* times what the row that is half as far explains alone */
 #define SINCE_STEP   8 /* rows that tell a step from a cycle, which comes near before it is half as far */
 
 static int add_range(struct fleet_baseline_rows *u, uint32_t first, uint32_t end)
@@ -286,13 +288,47 @@ static uint32_t began_before(const struct fleet_baseline *u, const float *v, uin
 	return comes_as_step(u, v, began, m) ? began : first;
 }
 
-/* When it first went half as far as it went: before the window, if that begins so. */
+/* Where an incident began whose first row half as far as it went is `half`: a ramp began before. It is the row from `first` on from which a
+ * line that rises from normal, or a level, explains most of the values up to `half` (least squares); `half` where none explains SINCE_GAIN
+ * times as much as that row does. */
+static uint32_t began_slowly(const struct fleet_baseline *u, const float *v, uint32_t first, uint32_t half, const struct measured *m)
+{
+	double rows = 0, sum = 0, distances = 0, squares = 0, product = 0, most = 0;
+	uint32_t began = half;
+
+	if (m->peak < SINCE_FAR * u->peak)
+		return half;
+	for (uint32_t i = half + 1; i-- > first;) {
+		double x = away(u, m, v[i]), explained;
+
+		squares += 2 * distances + rows; /* all lie one row farther from where the line begins */
+		distances += rows;
+		product += sum;
+		if (!isnan(x)) {
+			rows++;
+			sum += x;
+			distances++;
+			squares++;
+			product += x;
+		}
+		explained = fmax(product > 0 ? product * product / squares : 0, sum > 0 ? sum * sum / rows : 0);
+		if (i == half)
+			most = SINCE_GAIN * explained;
+		if (explained > most) {
+			most = explained;
+			began = i;
+		}
+	}
+	return began;
+}
+
+/* When it left normal on the way to half as far as it went: before the window, if that begins so. */
 static int64_t find_since(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
 			  const struct measured *m)
 {
 	for (uint32_t i = first; i < first + n; i++)
 		if (fabs((double)v[i] - u->median) >= m->peak / 2)
-			return s->time[i == first && m->peak > 0 ? began_before(u, v, first, m) : i];
+			return s->time[i > first ? began_slowly(u, v, first, i, m) : m->peak > 0 ? began_before(u, v, first, m) : i];
 	return 0;
 }
 
