@@ -1,7 +1,7 @@
 """What `whyslow fleet why --json` answers about public data with known answers, asked as a user asks: all counters,
 default options, a window, and the symptom where the case has one.
 
-    fleet-why.py WHYSLOW DATA petshop|calls|smd|asd|nezha|seconds|alone|made|cases [LATE ...]
+    fleet-why.py WHYSLOW DATA petshop|calls|smd|asd|nezha|seconds|alone|made|cycle|cases [LATE ...]
 
 Protocols of the sets, and how to add one as DATA/cases.jsonl: docs/fleet-sets.md. LATE (seconds, default 0 10 30 60 120) moves the window's beginning; "none" asks
 without a window, "before" with only the time before the window as reference. Prints "RESULT NAME VALUE" for
@@ -347,6 +347,65 @@ def evaluate_made(folder):
     result("made.why_all_true", right / 20)
 
 
+# --- a rise on one server that is not larger than the daily cycle of all ---
+
+
+def cycle_fleet(folder, seed, ill_too):
+    """Days at one row a minute; every counter swings by 30 % a day. Even seeds: 5-10 servers of one role, three days or less; odd ones: three servers
+    that are unlike each other, four days or more. One of them has 30 % more on one to three of its five counters for 40 to 180 minutes."""
+    rng = random.Random(seed)
+    alike = seed % 2 == 0
+    here = f"{folder}/cycle-{seed}-{'ill' if ill_too else 'clean'}"
+    os.mkdir(here)
+    names = [f"web-{i + 1}" for i in range(rng.randrange(5, 11))] if alike else ["gateway", "orders", "ledger"]
+    rows = 1440 * (rng.randrange(1, 4) if alike else rng.randrange(4, 7))
+    ill, begin, length, touched = rng.choice(names), rng.randrange(rows // 4, rows - 200), rng.randrange(40, 181), rng.randrange(1, 4)
+    counters = [(10 ** rng.uniform(0, 4), rng.uniform(0.02, 0.06), rng.uniform(0.2, 0.8), rng.uniform(0, 2 * math.pi)) for _ in range(5)]
+    for name in names:
+        state, lines = [0.0] * 5, ["time,requests,cpu_percent,latency_ms,sent_bytes,connections"]
+        own = rng.uniform(0, 2 * math.pi)
+        for t in range(rows):
+            row = []
+            for c, (level, noise, memory, phase) in enumerate(counters):
+                state[c] = memory * state[c] + math.sqrt(1 - memory * memory) * rng.gauss(0, noise)
+                x = level * (1 + 0.3 * math.sin(2 * math.pi * t / 1440 + phase + (0 if alike else own))) * math.exp(state[c])
+                rises = ill_too and name == ill and begin <= t < begin + length and c < touched
+                row.append(f"{x * (1.3 if rises else 1):.6g}")
+            lines.append(f"{BEGIN + 60 * t}," + ",".join(row))
+        with open(f"{here}/{name}.csv", "w") as file:
+            file.write("\n".join(lines) + "\n")
+    return Case(here, (BEGIN + 60 * begin, BEGIN + 60 * (begin + length)), server=ill)
+
+
+def seconds_of(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def overlap(answer, window):
+    """The time that the window found and the true one share, as a part of the time that either covers."""
+    begin, end = seconds_of(answer["window"]["start"]), seconds_of(answer["window"]["end"])
+    common = min(end, window[1]) - max(begin, window[0])
+    return common / (max(end, window[1]) - min(begin, window[0]))
+
+
+def evaluate_cycle(folder):
+    found = quiet = 0
+    for seed in range(20):
+        case = cycle_fleet(folder, seed, True)
+        answer = case.ask("none")
+        right = bool(answer) and not answer["nothing_unusual"] and answer["server"] == case.server and overlap(answer, case.window) >= 0.5
+        found += right
+        if not right:
+            print(f"cycle    {seed}: {answer['summary'] if answer else 'no answer'}")
+        answer = cycle_fleet(folder, seed, False).ask("none")
+        quiet += not answer or answer["nothing_unusual"]
+        if answer and not answer["nothing_unusual"]:
+            print(f"cycle    {seed}, clean: {answer['summary']}")
+    print(f"cycle    found {found} of 20, quiet {quiet} of 20")
+    result("cycle.why_found", found / 20)
+    result("cycle.why_quiet", quiet / 20)
+
+
 # --- any further set ---
 
 
@@ -390,6 +449,8 @@ def main():
             ask_servers("nezha_tt", list(nezha_cases("2023-01-29", folder)), lates, WITHOUT)
         elif set_name == "made":
             evaluate_made(folder)
+        elif set_name == "cycle":
+            evaluate_cycle(folder)
         elif set_name == "cases":
             ask_listed(folder, lates)
         elif set_name in ("seconds", "alone"):

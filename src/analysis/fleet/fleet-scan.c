@@ -296,7 +296,7 @@ static uint32_t measured_rows(const struct scan_plan *p)
 /* w: of means of so many rows, or of measured_rows(). */
 static double usual_distance(const struct scan_plan *p, struct wander w, uint32_t rows, const struct level *level)
 {
-	bool by_steps = rows >= measured_rows(p) && rows * p->gap / GAP < SCAN_CYCLE;
+	bool by_steps = rows >= measured_rows(p) && p->time[p->n - 1] - p->time[0] < SCAN_CYCLES && rows * p->gap / GAP < SCAN_CYCLE;
 	double usual = isnan(w.step) ? level->spread : by_steps ? w.step : fmax(w.step, w.away);
 
 	return fmax(usual, fmax(USUAL_FLOOR * fabs(level->median), 1e-12));

@@ -8,8 +8,8 @@
  * Means of a length wander as far as they lie from the median, on median, or from the next one, the higher of both, so that noise
  * with a memory counts for what it does at that length; half the root mean square of the steps at least, so that a counter
  * which spikes every hour spikes every hour. Beyond a sixteenth of the series it is that of a sixteenth, by the steps alone: a
- * fault of a third of the data must not be its own measure. Intervals of SCAN_CYCLE and more keep both: a daily cycle, too, lies
- * far from the median without a step. Of three days and more, what the days have in common at a time of the day is normal
+ * fault of a third of the data must not be its own measure. Intervals of SCAN_CYCLE and more, and all intervals of a series of SCAN_CYCLES and
+ * more, keep both: a daily cycle, too, lies far from the median without a step. Of three days and more, what the days have in common at a time of the day is normal
  * for it. Short intervals are judged by medians of three rows, and values count up to SCAN_CLIP robust standard deviations, so that
  * one extreme value alone does not make an incident.
  */
@@ -22,6 +22,7 @@
 #define SCAN_LEAST    3
 #define SCAN_CLIP     10.0
 #define SCAN_CYCLE    (7200ll * 1000000000)
+#define SCAN_CYCLES   (43200ll * 1000000000)
 #define SCAN_ROWS_MAX 4096 /* longer series are judged by means of so many equal parts: a week by parts of 148 s */
 
 /* An interval of a server that lies far from normal. */

@@ -29,25 +29,32 @@ static bool window_given(const struct fleet_question *q)
 	return q->window.from != INT64_MIN || q->window.to != INT64_MAX;
 }
 
-static int find_window(struct fleet_question *q, struct fleet_answer *a)
+static int find_window(struct fleet_question *q, bool together, struct fleet_stretch *found, struct fleet_answer *a)
 {
 	int r;
 
 	if (window_given(q))
 		return 0;
-	r = fleet_window_find(q, false, &q->window);
+	r = fleet_window_find(q, together, found);
 	a->found_window = r == 0;
+	if (r == 0)
+		q->window = found->span;
 	return r;
 }
 
-/* The symptom's server is where it is farthest from its baseline; its counter is the most unusual of the most unusual server. */
-static int find_symptom(struct fleet_question *q, struct fleet_answer *a)
+/* The symptom's server is where it is farthest from its baseline; its counter is the most unusual of the most unusual server. Where nothing was
+ * given, it is what the search found: that knows the days and the peers. */
+static int find_symptom(struct fleet_question *q, const struct fleet_stretch *found, struct fleet_answer *a)
 {
 	const struct fleet_findings *u = &a->unusual;
 	size_t i = 0;
 
 	a->found_symptom = q->counter < 0;
 	a->found_server = q->server < 0;
+	if (a->found_window && q->counter < 0 && q->server < 0) {
+		q->server = found->server;
+		q->counter = found->counter;
+	}
 	if (q->counter < 0 && q->server < 0 && a->alarms.list.n && !a->alarms.shortened) {
 		q->server = a->alarms.list.v[0].server;
 		q->counter = a->alarms.list.v[0].counter;
@@ -362,13 +369,13 @@ static bool none_stands_out(const struct fleet_answer *a)
 	return !(isnan(a->alarms.list.v[0].p) || a->alarms.shortened) || (a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR);
 }
 
-/* A symptom that was given counts by its own score. One that was found is where the alarm is raised; a window that was found has
+/* A symptom that was given counts by its own score. One that was found is where the alarm is raised; with a window that was found it has
  * been judged by the search. */
 static void judge_symptom(bool given, struct fleet_answer *a)
 {
-	bool none = none_stands_out(a), far = a->symptom.score >= ENOUGH;
+	bool none = none_stands_out(a);
 
-	a->unusual_symptom = given ? far : !none || (a->found_window && far);
+	a->unusual_symptom = given ? a->symptom.score >= ENOUGH : !none || a->found_window;
 	a->calm = none && !a->unusual_symptom;
 }
 
@@ -376,15 +383,15 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 {
 	struct fleet_question q = *asked, all;
 	struct fleet_answer a = {};
+	struct fleet_stretch found = {};
 	bool symptom_given = asked->server >= 0 || asked->counter >= 0;
-	int r = find_window(&q, &a);
+	int r = find_window(&q, false, &found, &a);
 
 	if (r == -ENODATA) { /* no server left its peers: it differs from them all the time, or all did the same */
 		r = whole_run(&q, causes, ret);
 		if (r != -ENODATA)
 			return r;
-		r = fleet_window_find(&q, true, &q.window);
-		a.found_window = r == 0;
+		r = find_window(&q, true, &found, &a);
 	}
 	clip_to_data(q.fleet, &q.window);
 	a.asked = q.window;
@@ -406,7 +413,7 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 		r = 0;
 	}
 	if (r == 0)
-		r = find_symptom(&q, &a);
+		r = find_symptom(&q, &found, &a);
 	if (r == 0) {
 		a.server = q.server;
 		a.counter = q.counter;

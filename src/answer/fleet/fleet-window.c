@@ -12,42 +12,71 @@
 #include "base/system/parallel.h"
 
 #define TOLERATED 1.5 /* spreads from normal: the peak of a cycle lies at one */
-#define ROW_MOST  20.0 /* that a row counts: one odd value is no incident */
+#define ROW_MOST  20.0 /* that a row counts */
+#define ROWS_LEAST 3  /* fewer extreme rows are no incident: among a hundred thousand values there are some */
 #define ROW_LEAST -1.0 /* a row that looks normal ends no incident */
-#define ENOUGH	  6.0 /* in all, by the root of the rows: three rows at five spreads, or a hundred at two */
+#define ENOUGH	  6.0 /* in all: where rows are independent, three of them at five spreads, or 150 at two */
 #define QUARTER	  4
 #define ALONE	  5.0 /* of a server without peers, where no symptom is given (fleet-scan.h): chance reaches 4 */
 
+#define LENGTHS	    14 /* 1, 2, 4 ... rows */
+#define MEANS_LEAST 8
+
+/* Of one server; what it strays is common to its group. */
 struct normal {
 	double middle, spread;
+	double wander[LENGTHS]; /* how far means of so many rows lie from the middle, in spreads: noise with a memory does not average out */
+	unsigned lengths;	/* longer means are those of independent ones of the longest of these */
 };
 
-struct stretch_found {
-	double excess;
-	struct fleet_span span;
-};
-
-/* Stretches with the largest sum of what their rows lie beyond TOLERATED on one side (Kadane's maximum subarray), compared by the sum
- * over the root of the rows, as noise grows: a short one far away and a long one near by are found alike. */
-static void find_side(const struct fleet_server *s, const float *v, const struct normal *normal, double side, struct stretch_found *best)
+static double wander_of(const struct normal *normal, uint32_t rows)
 {
-	uint32_t begin = 0;
-	double sum = 0, excess;
+	unsigned k = 31 - (unsigned)__builtin_clz(rows);
+	double part = (double)(rows - (1u << k)) / (double)(1u << k);
+
+	if (k + 1 >= normal->lengths)
+		return normal->wander[normal->lengths - 1] * sqrt((double)(1u << (normal->lengths - 1)) / (double)rows);
+	return normal->wander[k] + (normal->wander[k + 1] - normal->wander[k]) * part;
+}
+
+
+/* Rows [begin, end], which lie beyond TOLERATED by `sum` in all: compared by what the sum of so many rows normally is, so that a short
+ * interval far away and a long one nearby count the same. */
+static void take_better(const struct fleet_server *s, const struct normal *normal, uint32_t begin, uint32_t end, double sum, struct fleet_stretch *best)
+{
+	uint32_t rows = end - begin + 1;
+	double excess = sum / (rows * wander_of(normal, rows));
+
+	if (rows >= ROWS_LEAST && sum > 0 && excess > best->score) {
+		best->score = excess;
+		best->span = (struct fleet_span){s->time[begin], s->time[end] + 1};
+	}
+}
+
+/* Each interval with the largest sum of what its rows lie beyond TOLERATED on one side (Kadane's maximum subarray). */
+static void find_side(const struct fleet_server *s, const float *v, const struct normal *normal, double side, struct fleet_stretch *best)
+{
+	uint32_t begin = 0, end = 0;
+	double sum = 0, most = 0;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		double z = side * ((double)v[i] - normal->middle) / normal->spread;
 
 		if (isnan(z))
 			continue;
-		begin = sum > 0 ? begin : i;
+		if (!(sum > 0)) {
+			take_better(s, normal, begin, end, most, best);
+			begin = i;
+			most = 0;
+		}
 		sum = fmax(0, sum + fmin(fmax(z, ROW_LEAST), ROW_MOST) - TOLERATED);
-		excess = sum / sqrt(i - begin + 1);
-		if (excess > best->excess)
-			*best = (struct stretch_found){excess, {s->time[begin], s->time[i] + 1}};
+		end = sum > most ? i : end;
+		most = fmax(most, sum);
 	}
+	take_better(s, normal, begin, end, most, best);
 }
 
-static void find_stretch_among_peers(const struct fleet_server *s, const float *v, const struct normal *normal, struct stretch_found *best)
+static void find_stretch_among_peers(const struct fleet_server *s, const float *v, const struct normal *normal, struct fleet_stretch *best)
 {
 	find_side(s, v, normal, 1, best);
 	find_side(s, v, normal, -1, best);
@@ -60,38 +89,66 @@ static double spread_of(const float *v, uint32_t n, struct select_room *room)
 	return (columns_quantile(&piece, 1, 0.75, room) - columns_quantile(&piece, 1, 0.25, room)) / 1.349;
 }
 
-/* What the members of a server's group stray from each other: the median of their spreads. */
-static double common_spread(const struct fleet_series *d, const struct fleet_relative *relative, size_t server, float *room_of_spreads,
-			    const float *spreads)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < relative->n; i++)
-		if (relative->v[i] && d->peers.group.v[i] == d->peers.group.v[server] && !isnan(spreads[i]))
-			room_of_spreads[n++] = spreads[i];
-	return n ? fmax((double)columns_select(room_of_spreads, n, n / 2), USUAL_FLOOR) : NAN;
-}
-
 struct search {
 	const struct fleet_question *q;
 	struct fleet_series series;
-	struct stretch_found best;
+	struct fleet_stretch best;
 	struct fleet_stretches *all; /* collects them all; NULL = the best alone is wanted */
 	struct select_room room;
-	float *spreads, *sorted; /* by server */
-	float *copy;		 /* of a series, in which what was found is taken out */
+	float (*wander)[LENGTHS]; /* by server */
+	float *sorted;		 /* by server */
+	float *copy, *away;	 /* of a series: what was found is taken out; distances */
 	bool *searched;		 /* by server and counter: among peers, or not to be searched */
 	pthread_mutex_t lock;	 /* of `best` and `all` */
 };
 
+/* How far means of 1, 2, 4 ... rows lie from the series' median: a robust standard deviation of each, NaN where there are fewer than
+ * MEANS_LEAST. */
+static void find_wander(struct search *s, const float *v, uint32_t n, float to[LENGTHS])
+{
+	const struct piece all = {v, n};
+	float middle = (float)columns_median(&all, 1, &s->room);
+
+	to[0] = (float)spread_of(v, n, &s->room);
+	memcpy(s->copy, v, n * sizeof(*v));
+	for (unsigned k = 1; k < LENGTHS; k++) {
+		size_t kept = 0;
+
+		n /= 2;
+		for (uint32_t i = 0; i < n; i++) {
+			s->copy[i] = (s->copy[2 * i] + s->copy[2 * i + 1]) / 2;
+			if (!isnan(s->copy[i]))
+				s->away[kept++] = fabsf(s->copy[i] - middle);
+		}
+		to[k] = kept < MEANS_LEAST ? NAN : columns_select(s->away, kept, kept / 2) / 0.6745F;
+	}
+}
+
+/* The members of a group stray from each other by the median of what each of them does. */
+static bool find_common(const struct search *s, const struct fleet_relative *relative, int group, struct normal *ret)
+{
+	*ret = (struct normal){};
+	for (unsigned k = 0; k < LENGTHS; k++) {
+		size_t n = 0;
+		double common;
+
+		for (size_t i = 0; i < relative->n; i++)
+			if (relative->v[i] && s->series.peers.group.v[i] == group && !isnan(s->wander[i][k]))
+				s->sorted[n++] = s->wander[i][k];
+		if (!n)
+			break;
+		common = (double)columns_select(s->sorted, n, n / 2);
+		if (k == 0)
+			ret->spread = fmax(common, USUAL_FLOOR);
+		ret->wander[k] = k == 0 ? 1 : fmax(common / ret->spread, 1 / sqrt(1u << k));
+		ret->lengths = k + 1;
+	}
+	return ret->lengths;
+}
+
 static bool is_asked(const struct fleet_question *q, size_t server, size_t counter)
 {
 	return (q->server < 0 || (size_t)q->server == server) && (q->counter < 0 || (size_t)q->counter == counter);
-}
-
-static int add_stretch(struct search *s, size_t server, size_t counter, double score, struct fleet_span span)
-{
-	return VEC_PUSH(s->all->list, ((struct fleet_stretch){.server = (int)server, .counter = (int)counter, .score = score, .span = span}));
 }
 
 /* One series among its peers: its best stretch, or one after another. 0 or -ENOMEM. */
@@ -100,13 +157,16 @@ static int search_among_peers(struct search *s, size_t server, size_t counter, c
 	const struct fleet_server *of = &s->q->fleet->servers.v[server];
 
 	if (!s->all) {
-		s->best.excess = fmax(s->best.excess, ENOUGH);
-		find_stretch_among_peers(of, v, normal, &s->best);
+		struct fleet_stretch best = {(int)server, (int)counter, fmax(s->best.score, ENOUGH), {}};
+
+		find_stretch_among_peers(of, v, normal, &best);
+		if (best.span.to > best.span.from)
+			s->best = best;
 		return 0;
 	}
 	memcpy(s->copy, v, of->n * sizeof(*v));
 	for (unsigned found = 0; found < FLEET_STRETCHES_EACH; found++) {
-		struct stretch_found best = {.excess = ENOUGH};
+		struct fleet_stretch best = {(int)server, (int)counter, ENOUGH, {}};
 		uint32_t first, n;
 
 		find_stretch_among_peers(of, s->copy, normal, &best);
@@ -115,10 +175,30 @@ static int search_among_peers(struct search *s, size_t server, size_t counter, c
 			break;
 		for (uint32_t i = first; i < first + n; i++)
 			s->copy[i] = NAN;
-		if (add_stretch(s, server, counter, best.excess, best.span) < 0)
+		if (VEC_PUSH(s->all->list, best) < 0)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+static int search_group(struct search *s, int group, size_t counter, const struct fleet_relative *relative)
+{
+	const struct fleet *f = s->q->fleet;
+	struct normal normal;
+	bool found = find_common(s, relative, group, &normal);
+	int r = 0;
+
+	for (size_t i = 0; i < f->servers.n && found && r == 0; i++) {
+		const struct piece first = {relative->v[i], f->servers.v[i].n / QUARTER};
+
+		if (!relative->v[i] || s->series.peers.group.v[i] != group || !is_asked(s->q, i, counter))
+			continue;
+		s->searched[i * f->counters.n + counter] = true;
+		normal.middle = columns_median(&first, 1, &s->room);
+		if (!isnan(normal.middle))
+			r = search_among_peers(s, i, counter, relative->v[i], &normal);
+	}
+	return r;
 }
 
 static int search_relative(struct search *s, size_t counter)
@@ -128,20 +208,16 @@ static int search_relative(struct search *s, size_t counter)
 	int r = fleet_series_relative(&s->series, counter, &s->room, &relative);
 
 	for (size_t i = 0; r == 0 && relative.v && i < f->servers.n; i++)
-		s->spreads[i] = relative.v[i] ? (float)spread_of(relative.v[i], f->servers.v[i].n, &s->room) : NAN;
-	for (size_t i = 0; r == 0 && relative.v && i < f->servers.n; i++) {
-		struct piece first = {relative.v[i], f->servers.v[i].n / QUARTER};
-		struct normal normal;
-
-		if (!relative.v[i] || !is_asked(s->q, i, counter))
-			continue;
-		s->searched[i * f->counters.n + counter] = true;
-		normal.middle = columns_median(&first, 1, &s->room);
-		normal.spread = common_spread(&s->series, &relative, i, s->sorted, s->spreads);
-		if (!isnan(normal.middle) && !isnan(normal.spread))
-			r = search_among_peers(s, i, counter, relative.v[i], &normal);
-	}
+		if (relative.v[i])
+			find_wander(s, relative.v[i], f->servers.v[i].n, s->wander[i]);
+	for (size_t g = 0; r == 0 && relative.v && g < s->series.peers.groups; g++)
+		r = search_group(s, (int)g, counter, &relative);
 	return r;
+}
+
+static struct fleet_stretch as_stretch(size_t server, const struct scan_found *x)
+{
+	return (struct fleet_stretch){(int)server, x->counter, x->score, x->span};
 }
 
 static int collect_alone(struct search *s, size_t server, const bool *skip)
@@ -151,7 +227,7 @@ static int collect_alone(struct search *s, size_t server, const bool *skip)
 
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < found.list.n && r == 0; i++)
-		r = add_stretch(s, server, (size_t)found.list.v[i].counter, found.list.v[i].score, found.list.v[i].span);
+		r = VEC_PUSH(s->all->list, as_stretch(server, &found.list.v[i]));
 	pthread_mutex_unlock(&s->lock);
 	VEC_FREE(found.list);
 	return r;
@@ -177,8 +253,8 @@ static int search_alone(void *data, size_t server)
 	if (r < 0)
 		return r == -ENODATA ? 0 : r;
 	pthread_mutex_lock(&s->lock);
-	if (found.score > s->best.excess && (s->q->counter >= 0 || found.score >= ALONE))
-		s->best = (struct stretch_found){found.score, found.span};
+	if (found.score > s->best.score && (s->q->counter >= 0 || found.score >= ALONE))
+		s->best = as_stretch(server, &found);
 	pthread_mutex_unlock(&s->lock);
 	return 0;
 }
@@ -211,7 +287,7 @@ static int search_all(struct search *s, bool together)
 	return r < 0 ? r : parallel_run(s->q->threads, f->servers.n, search_alone, s);
 }
 
-static int search_fleet(const struct fleet_question *q, bool together, struct fleet_stretches *all, struct stretch_found *ret_best)
+static int search_fleet(const struct fleet_question *q, bool together, struct fleet_stretches *all, struct fleet_stretch *ret_best)
 {
 	const struct fleet *f = q->fleet;
 	struct fleet_question early = about_first_quarter(q);
@@ -221,42 +297,44 @@ static int search_fleet(const struct fleet_question *q, bool together, struct fl
 
 	for (size_t i = 0; i < f->servers.n; i++)
 		rows = f->servers.v[i].n > rows ? f->servers.v[i].n : rows;
-	s.spreads = malloc((f->servers.n + 1) * sizeof(*s.spreads));
+	s.wander = malloc((f->servers.n + 1) * sizeof(*s.wander));
 	s.sorted = malloc((f->servers.n + 1) * sizeof(*s.sorted));
 	s.copy = malloc(((size_t)rows + 1) * sizeof(*s.copy));
+	s.away = malloc(((size_t)rows + 1) * sizeof(*s.away));
 	s.searched = malloc(f->servers.n * f->counters.n + 1);
-	if (!s.spreads || !s.sorted || !s.copy || !s.searched)
+	if (!s.wander || !s.sorted || !s.copy || !s.away || !s.searched)
 		r = -ENOMEM;
 	if (r == 0)
 		r = search_all(&s, together);
 	fleet_series_close(&s.series);
 	select_room_free(&s.room);
-	free(s.spreads);
+	free(s.wander);
 	free(s.sorted);
 	free(s.copy);
+	free(s.away);
 	free(s.searched);
 	*ret_best = s.best;
 	return r;
 }
 
-int fleet_window_find(const struct fleet_question *q, bool together, struct fleet_span *ret)
+int fleet_window_find(const struct fleet_question *q, bool together, struct fleet_stretch *ret)
 {
-	struct stretch_found best;
+	struct fleet_stretch best;
 	int r = search_fleet(q, together, NULL, &best);
 
 	if (r < 0)
 		return r;
 	if (best.span.to <= best.span.from)
 		return -ENODATA;
-	*ret = best.span;
-	if (ret->to - ret->from < 3 * q->fleet->interval) /* at the edges of the data a window of one row cannot be judged */
-		ret->to = ret->from + 3 * q->fleet->interval;
+	*ret = best;
+	if (ret->span.to - ret->span.from < 3 * q->fleet->interval) /* at the edges of the data a window of one row cannot be judged */
+		ret->span.to = ret->span.from + 3 * q->fleet->interval;
 	return 0;
 }
 
 int fleet_stretches_find(const struct fleet_question *q, struct fleet_stretches *ret)
 {
-	struct stretch_found unused;
+	struct fleet_stretch unused;
 
 	return search_fleet(q, false, ret, &unused);
 }

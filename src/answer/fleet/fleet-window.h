@@ -8,8 +8,8 @@
  * is looked at relative to them: what they all do at the same time, a daily cycle say, is none of its own; its normal is its
  * first quarter, and its spread is what is common among them, so that a fault may last to the end. One without peers is
  * looked at as it is (fleet-scan.h), all counters together; with `together` all are. Of a symptom the farthest interval is found, however
- * far it lies. 0, -ENODATA (none), -ENOMEM. */
-int fleet_window_find(const struct fleet_question *q, bool together, struct fleet_span *ret);
+ * far it lies. *ret: the interval, and the server and counter that lie farthest in it. 0, -ENODATA (none), -ENOMEM. */
+int fleet_window_find(const struct fleet_question *q, bool together, struct fleet_stretch *ret);
 
 /* All such intervals, of each series at most FLEET_STRETCHES_EACH: what was unusual in a week. In no order. The caller frees the list.
  * 0 or -ENOMEM. */

@@ -56,11 +56,12 @@ static void assert_found(double by, unsigned from, unsigned to)
 {
 	struct fleet *f = six(by, from, to);
 	struct fleet_question q = fleet_question_default(f);
-	struct fleet_span found;
+	struct fleet_stretch found;
 
 	assert_int_equal(fleet_window_find(&q, false, &found), 0);
-	assert_true(llabs(found.from - from * STEP) <= 3 * STEP);
-	assert_true(llabs(found.to - to * STEP) <= 3 * STEP);
+	assert_int_equal(found.server, fleet_find_server(f, "web-2"));
+	assert_true(llabs(found.span.from - from * STEP) <= 3 * STEP);
+	assert_true(llabs(found.span.to - to * STEP) <= 3 * STEP);
 	release(f);
 }
 
@@ -82,10 +83,10 @@ static void a_cycle_that_all_have_is_nothing(void **state)
 	struct fleet *f = six(0, 0, 0);
 	struct fleet_question q = fleet_question_default(f);
 	struct fleet_findings found = {};
-	struct fleet_span span;
+	struct fleet_stretch unused;
 
 	(void)state;
-	assert_int_equal(fleet_window_find(&q, false, &span), -ENODATA);
+	assert_int_equal(fleet_window_find(&q, false, &unused), -ENODATA);
 	assert_int_equal(fleet_levels_compare(&q, &found), 0);
 	assert_int_equal(found.list.n, 0);
 	fleet_findings_free(&found);
@@ -97,10 +98,10 @@ static void a_server_that_is_ill_all_the_time_differs_from_its_peers(void **stat
 	struct fleet *f = six(0.5, 0, ROWS);
 	struct fleet_question q = fleet_question_default(f);
 	struct fleet_findings found = {};
-	struct fleet_span span;
+	struct fleet_stretch unused;
 
 	(void)state;
-	assert_int_equal(fleet_window_find(&q, false, &span), -ENODATA); /* it never changes */
+	assert_int_equal(fleet_window_find(&q, false, &unused), -ENODATA); /* it never changes */
 	assert_int_equal(fleet_levels_compare(&q, &found), 0);
 	assert_int_equal(found.list.n, 1);
 	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "web-2"));
@@ -190,6 +191,33 @@ static void a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other(void 
 	release(f);
 }
 
+/* The row that is half as far lies a hundred rows behind the beginning. */
+static void a_ramp_began_where_it_left_normal(void **state)
+{
+	const struct causes none = {};
+	struct intake *in = intake_new();
+	int server = intake_server(in, "db"), counter = intake_counter(in, "wait", NULL);
+	struct fleet_question q;
+	struct fleet_answer a;
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned t = 0; t < 600; t++) {
+		double ramp = t >= 400 ? 0.8 * (t - 400) / 200 : 0;
+
+		assert_int_equal(intake_put(in, server, counter, t * STEP, 100 * (1 + ramp) + 3 * wobble(1, t)), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	q.window = (struct fleet_span){380 * STEP, INT64_MAX};
+	q.server = q.counter = 0;
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	assert_true(llabs(a.symptom.since - 400 * STEP) <= 15 * STEP);
+	fleet_answer_free(&a);
+	release(f);
+}
+
 /* The window is a sixth of the incident, and lies at its end. */
 static void an_incident_began_when_it_began_however_late_the_window(void **state)
 {
@@ -240,6 +268,6 @@ static void a_window_in_which_nothing_is_unusual_is_calm(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+RUN_TESTS(cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
 	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
 	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))
