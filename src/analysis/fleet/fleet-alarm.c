@@ -199,7 +199,7 @@ static int prepare(struct alarm_run *a)
 
 		if (a->series.q->server >= 0 && (size_t)a->series.q->server != i)
 			continue;
-		s->windows = a->series.usual[i].blocks;
+		s->windows = fleet_series_windows(&a->series, i);
 		s->top = malloc((s->windows + 1) * sizeof(*s->top));
 		if (!s->top)
 			return -ENOMEM;

@@ -6,9 +6,30 @@
 
 #include "base/data/cleanup.h"
 
+#define SINCE_WINDOWS 25 /* between the baseline and the window: what has been so for as long is drift, and did not happen in the window */
+#define SINCE_GUARD   2	 /* windows before the window, which may belong to its incident */
+
 static const struct fleet *reference(const struct fleet_question *q)
 {
 	return q->reference ? q->reference : q->fleet;
+}
+
+/* The rows from the baseline's end until some windows before the window, where they are enough. */
+static int find_since(const struct fleet_question *q, const struct fleet_server *s, const struct row_range *window, const struct fleet_baseline_rows *usual,
+		      struct fleet_baseline_rows *ret)
+{
+	struct fleet_question later = *q;
+	int r;
+
+	if (q->reference || window->first < SINCE_GUARD * window->n)
+		return 0;
+	later.usual = (struct fleet_span){q->usual.to, s->time[window->first - SINCE_GUARD * window->n]};
+	if (later.usual.to <= later.usual.from)
+		return 0;
+	r = fleet_baseline_rows(s, &later, usual->block, ret);
+	if (r == 0 && (ret->block != usual->block || ret->blocks < SINCE_WINDOWS))
+		ret->blocks = 0;
+	return r;
 }
 
 int fleet_series_open(const struct fleet_question *q, struct fleet_series *d)
@@ -19,9 +40,10 @@ int fleet_series_open(const struct fleet_question *q, struct fleet_series *d)
 	*d = (struct fleet_series){.q = q};
 	r = fleet_peers_find(q->fleet, &d->peers);
 	d->usual = calloc(n + 1, sizeof(*d->usual));
+	d->since = calloc(n + 1, sizeof(*d->since));
 	d->window = calloc(n + 1, sizeof(*d->window));
 	d->twin = calloc(n + 1, sizeof(*d->twin));
-	if (r < 0 || !d->usual || !d->window || !d->twin)
+	if (r < 0 || !d->usual || !d->since || !d->window || !d->twin)
 		return -ENOMEM;
 	d->with_peers = !q->reference && d->peers.largest >= FLEET_PEERS_MIN;
 	for (size_t i = 0; i < n && r == 0; i++) {
@@ -31,6 +53,8 @@ int fleet_series_open(const struct fleet_question *q, struct fleet_series *d)
 		d->twin[i] = q->reference ? fleet_find_server(q->reference, s->name) : (int)i;
 		if (d->twin[i] >= 0)
 			r = fleet_baseline_rows(&reference(q)->servers.v[d->twin[i]], q, d->window[i].n, &d->usual[i]);
+		if (r == 0 && d->window[i].n)
+			r = find_since(q, s, &d->window[i], &d->usual[i], &d->since[i]);
 	}
 	return r;
 }
@@ -39,7 +63,10 @@ void fleet_series_close(struct fleet_series *d)
 {
 	for (size_t i = 0; d->usual && i < d->q->fleet->servers.n; i++)
 		VEC_FREE(d->usual[i].ranges);
+	for (size_t i = 0; d->since && i < d->q->fleet->servers.n; i++)
+		VEC_FREE(d->since[i].ranges);
 	free(d->usual);
+	free(d->since);
 	free(d->window);
 	free(d->twin);
 	fleet_peers_free(&d->peers);
@@ -57,6 +84,11 @@ int fleet_series_relative(const struct fleet_series *d, size_t counter, struct s
 {
 	*ret = (struct fleet_relative){};
 	return d->with_peers ? fleet_relative_find(d->q->fleet, &d->peers, d->usual, counter, room, ret) : 0;
+}
+
+size_t fleet_series_windows(const struct fleet_series *d, size_t server)
+{
+	return (size_t)d->usual[server].blocks + d->since[server].blocks;
 }
 
 /* A residual lies around 0: its floor is that of the level it is relative to. */
@@ -102,13 +134,15 @@ static void find_scores(const struct fleet_series *d, size_t server, const float
 {
 	if (!outside(d, server) || cross_scores(&d->usual[server], v, relative, room, to) < 0)
 		fleet_baseline_block_scores(u, v, &d->usual[server], to);
+	if (d->since[server].blocks)
+		fleet_baseline_block_scores(u, v, &d->since[server], to + d->usual[server].blocks);
 }
 
 /* A window is judged by the higher of two scores, and so are the windows of the usual time. */
 static int add_scores(const struct fleet_series *d, size_t server, const float *relative, const struct fleet_baseline *u, struct select_room *room,
 		      float *scores)
 {
-	size_t n = d->usual[server].blocks;
+	size_t n = fleet_series_windows(d, server);
 	_cleanup_free_ float *theirs = malloc((n + 1) * sizeof(*theirs));
 
 	if (!theirs)

@@ -15,6 +15,7 @@ struct fleet_series {
 	bool with_peers;
 	struct fleet_baseline_rows
 		*usual;		  /* by server of the question's fleet: rows of its twin in the reference */
+	struct fleet_baseline_rows *since; /* by server: rows between a baseline that ended long ago and the window; no blocks: it did not */
 	struct row_range *window; /* by server */
 	int *twin; /* by server: its index in the reference, -1 = it is not there */
 };
@@ -24,7 +25,9 @@ int fleet_series_open(const struct fleet_question *q, struct fleet_series *ret);
 void fleet_series_close(struct fleet_series *s);
 /* What the servers of a role have in common, to be given to fleet_series_judge(). 0 or -ENOMEM. */
 int fleet_series_relative(const struct fleet_series *s, size_t counter, struct select_room *room, struct fleet_relative *ret);
-/* Judges one. `scores` (may be NULL) gets the score of each of usual[server].blocks windows of the usual time, NaN where
- * there are no values. 0, -ENODATA, -ENOMEM. */
+/* How many windows tell how a server's windows score by chance: those of the baseline, and those since then where they are many. */
+size_t fleet_series_windows(const struct fleet_series *s, size_t server);
+/* Judges one. `scores` (may be NULL) gets the score of each of fleet_series_windows(), NaN where there are no values. 0, -ENODATA,
+ * -ENOMEM. */
 int fleet_series_judge(const struct fleet_series *s, size_t server, size_t counter, const float *relative,
 		       struct select_room *room, struct fleet_finding *ret, float *scores);

@@ -370,6 +370,43 @@ static void a_drift_raises_no_alarm_and_a_step_does(void **state)
 	assert_true(p_after_a_drift(300) < 0.04);
 }
 
+/* The p of a window of five rows, against the first half only; at the beginning of the second half level and noise changed for good. */
+static double p_long_after_a_change(double step)
+{
+	struct intake *in = intake_new();
+	int server = intake_server(in, "a");
+	struct fleet_findings found = {};
+	struct fleet_question q;
+	struct fleet *f;
+	double p;
+
+	for (unsigned c = 0; c < 4; c++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "c%u", c);
+		for (unsigned t = 0; t < 2 * ROWS; t++)
+			assert_int_equal(intake_put(in, server, intake_counter(in, name, NULL), (int64_t)t * MINUTE,
+						    (t < ROWS ? 100 + 2 * wobble(c, t) : 150 + 10 * wobble(c, t)) + (t >= 2 * ROWS - 5 ? step : 0)), 0);
+	}
+	f = finish(in);
+	q = fleet_question_default(f);
+	q.usual.to = ROWS * MINUTE;
+	q.window.from = (2 * ROWS - 5) * MINUTE;
+	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	p = found.list.v[0].p;
+	fleet_findings_free(&found);
+	release(f);
+	return p;
+}
+
+static void a_change_long_before_the_window_did_not_happen_in_it(void **state)
+{
+	(void)state;
+	assert_true(p_long_after_a_change(0) > 0.04);
+	assert_true(p_long_after_a_change(100) < 0.04);
+}
+
 /* A usual time of few windows still tells who is most unusual; how often that comes by chance it does not tell. */
 static void without_windows_to_compare_servers_are_listed_without_p(void **state)
 {
@@ -421,7 +458,7 @@ static void a_counter_on_the_other_side_of_normal_explains_less(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(rows_beyond_half_of_the_way_belong_to_the_trouble), cmocka_unit_test(a_counter_on_the_other_side_of_normal_explains_less), cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
-	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does),
+	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does), cmocka_unit_test(a_change_long_before_the_window_did_not_happen_in_it),
 	  cmocka_unit_test(without_windows_to_compare_servers_are_listed_without_p),
 	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(a_late_window_grows_back_over_what_hides_the_trouble),
 	  cmocka_unit_test(the_end_of_a_long_window_raises_the_alarm),
