@@ -14,6 +14,7 @@
 
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
 #define CONSPICUOUS 0.05 /* q of an alarm */
+#define CONSPICUOUS_TWICE 0.0253 /* the same of each of two windows (Sidak) */
 #define LISTED	 1000
 
 void fleet_answer_free(struct fleet_answer *a)
@@ -379,9 +380,42 @@ static void judge_symptom(bool given, struct fleet_answer *a)
 	a->calm = none && !a->unusual_symptom;
 }
 
+/* Every series and server in q's window. */
+static int judge_window(const struct fleet_question *q, struct fleet_answer *a)
+{
+	struct fleet_question all = *q;
+	int r;
+
+	all.server = all.counter = -1;
+	r = fleet_analysis_find("deviation")->run(&all, &a->unusual);
+	if (r == 0)
+		r = analyse("alarm", &all, &a->alarms);
+	a->window = q->window;
+	return r;
+}
+
+/* People notice late: an incident may be over when the window begins in which none stands out. Judges it from USUAL_RUN_UP rows earlier on, and
+ * keeps that where a server stands out then. */
+static int look_before(struct fleet_question *q, struct fleet_answer *a)
+{
+	struct fleet_question earlier = *q;
+	struct fleet_answer then = {};
+	int r;
+
+	earlier.window.from -= USUAL_RUN_UP * q->fleet->interval;
+	r = analyse("alarm", &earlier, &then.alarms);
+	if (r == 0 && !then.alarms.shortened && then.alarms.list.n && then.alarms.list.v[0].q <= CONSPICUOUS_TWICE) {
+		fleet_answer_free(a);
+		*q = earlier;
+		r = judge_window(q, a);
+	}
+	fleet_answer_free(&then);
+	return r;
+}
+
 int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
 {
-	struct fleet_question q = *asked, all;
+	struct fleet_question q = *asked;
 	struct fleet_answer a = {};
 	struct fleet_stretch found = {};
 	bool symptom_given = asked->server >= 0 || asked->counter >= 0;
@@ -397,13 +431,10 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	a.asked = q.window;
 	if (r == 0)
 		r = fleet_window_grow(&q, a.found_window, &q.window);
-	a.window = q.window;
-	all = q;
-	all.server = all.counter = -1;
 	if (r == 0)
-		r = fleet_analysis_find("deviation")->run(&all, &a.unusual);
-	if (r == 0)
-		r = analyse("alarm", &all, &a.alarms);
+		r = judge_window(&q, &a);
+	if (r == 0 && !symptom_given && !a.found_window && none_stands_out(&a))
+		r = look_before(&q, &a);
 	if (r == 0 && !symptom_given && none_stands_out(&a)) {
 		r = whole_run(asked, causes, ret);
 		if (r != -ENODATA) {

@@ -218,6 +218,24 @@ static void a_ramp_began_where_it_left_normal(void **state)
 	release(f);
 }
 
+/* The incident is over when the window begins. */
+static void a_window_that_begins_too_late_is_judged_from_before_it(void **state)
+{
+	struct fleet *f = six(0.6, 200, 204);
+	struct fleet_question q = fleet_question_default(f);
+	const struct causes none = {};
+	struct fleet_answer a;
+
+	(void)state;
+	q.window = (struct fleet_span){206 * STEP, 212 * STEP};
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	assert_false(a.calm);
+	assert_int_equal(a.server, fleet_find_server(f, "web-2"));
+	assert_int_equal(a.window.from, 203 * STEP);
+	fleet_answer_free(&a);
+	release(f);
+}
+
 /* The window is a sixth of the incident, and lies at its end. */
 static void an_incident_began_when_it_began_however_late_the_window(void **state)
 {
@@ -268,6 +286,6 @@ static void a_window_in_which_nothing_is_unusual_is_calm(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+RUN_TESTS(cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
 	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
 	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))
