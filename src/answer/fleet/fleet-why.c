@@ -15,6 +15,7 @@
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
 #define CONSPICUOUS 0.05 /* q of an alarm */
 #define CONSPICUOUS_TWICE 0.0253 /* the same of each of two windows (Sidak) */
+#define SHORT_ROWS 12 /* of a window that may begin too late */
 #define LISTED	 1000
 
 void fleet_answer_free(struct fleet_answer *a)
@@ -394,14 +395,16 @@ static int judge_window(const struct fleet_question *q, struct fleet_answer *a)
 	return r;
 }
 
-/* People notice late: an incident may be over when the window begins in which none stands out. Judges it from USUAL_RUN_UP rows earlier on, and
- * keeps that where a server stands out then. */
+/* People notice late: an incident may be over when a short window begins, in which none stands out. Judges it from USUAL_RUN_UP rows earlier
+ * on, and keeps that where a server stands out then. A long window would hold such an incident, or it is not about it. */
 static int look_before(struct fleet_question *q, struct fleet_answer *a)
 {
 	struct fleet_question earlier = *q;
 	struct fleet_answer then = {};
 	int r;
 
+	if (q->window.to - q->window.from > SHORT_ROWS * q->fleet->interval)
+		return 0;
 	earlier.window.from -= USUAL_RUN_UP * q->fleet->interval;
 	r = analyse("alarm", &earlier, &then.alarms);
 	if (r == 0 && !then.alarms.shortened && then.alarms.list.n && then.alarms.list.v[0].q <= CONSPICUOUS_TWICE) {

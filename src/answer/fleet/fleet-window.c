@@ -45,9 +45,9 @@ static double wander_of(const struct normal *normal, uint32_t rows)
 static void take_better(const struct fleet_server *s, const struct normal *normal, uint32_t begin, uint32_t end, double sum, struct fleet_stretch *best)
 {
 	uint32_t rows = end - begin + 1;
-	double excess = sum / (rows * wander_of(normal, rows));
+	double excess = rows >= ROWS_LEAST ? sum / (rows * wander_of(normal, rows)) : 0;
 
-	if (rows >= ROWS_LEAST && sum > 0 && excess > best->score) {
+	if (excess > best->score) {
 		best->score = excess;
 		best->span = (struct fleet_span){s->time[begin], s->time[end] + 1};
 	}
