@@ -15,6 +15,8 @@
 #define GAP_PART  8   /* part of the window's rows that may */
 #define SAMPLED	  256 /* values of a series that tell its level: a tenth of a standard deviation is close enough */
 #define ROWS_MIN  8   /* of the usual time */
+#define SPIKES	   8  /* rows that show how much a series spikes */
+#define SPIKES_MIN 32 /* rows of a window in which spikes count */
 
 struct witness {
 	double shift; /* robust standard deviations */
@@ -97,7 +99,8 @@ static void add_witness(struct onset *o, const struct witness *w)
 	pthread_mutex_unlock(&o->lock);
 }
 
-static void ask_series(struct onset *o, const struct fleet_server *s, const float *v, const struct fleet_baseline_rows *usual, uint32_t first,
+/* Whether its level moved far. */
+static bool ask_series(struct onset *o, const struct fleet_server *s, const float *v, const struct fleet_baseline_rows *usual, uint32_t first,
 		       uint32_t n)
 {
 	float values[SAMPLED + 1];
@@ -107,20 +110,35 @@ static void ask_series(struct onset *o, const struct fleet_server *s, const floa
 	uint32_t before;
 
 	if (kept < ROWS_MIN)
-		return;
+		return false;
 	spread = (select_kth(values, kept, kept * 3 / 4) - select_kth(values, kept, kept / 4)) / 1.349;
 	normal = select_kth(values, kept, kept / 2);
 	spread = fmax(spread, fmax(USUAL_FLOOR * fabs(normal), 1e-12));
 	kept = sample(v + first, n, values);
 	if (!kept)
-		return;
+		return false;
 	now = (double)columns_select(values, kept, kept / 2);
 	w.shift = fabs(now - normal) / spread;
 	if (!(w.shift >= ONSET_FAR))
-		return;
+		return false;
 	before = rows_alike(v, first, first / LONGEST < n ? first : LONGEST * n, n / GAP_PART > GAP ? n / GAP_PART : GAP, (now + normal) / 2, now);
 	w.from = before ? s->time[first - before] : o->q->window.from;
 	add_witness(o, &w);
+	return true;
+}
+
+/* Bursts of single rows move no median: how far the last SPIKES rows strayed from the series' median, by row. */
+static void find_spikes(const float *v, uint32_t n, const struct fleet_baseline_rows *usual, float *to)
+{
+	float values[SAMPLED + 1];
+	size_t kept = sample_usual(v, usual, values);
+	float normal = kept ? columns_select(values, kept, kept / 2) : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		to[i] = 0;
+		for (uint32_t k = i < SPIKES ? 0 : i - SPIKES + 1; k <= i; k++)
+			to[i] += isnan(v[k]) ? 0 : fabsf(v[k] - normal);
+	}
 }
 
 /* The baseline without the rows that the window may grow by: an incident in them widens the spread until it is none itself. They stay
@@ -146,6 +164,7 @@ static int one_server(void *data, size_t server)
 {
 	struct onset *o = data;
 	const struct fleet_server *s = &o->q->fleet->servers.v[server];
+	_cleanup_free_ float *spikes = NULL;
 	struct fleet_baseline_rows usual;
 	uint32_t first, n = fleet_rows(s, o->q->window.from, o->q->window.to, &first);
 	int r;
@@ -155,11 +174,15 @@ static int one_server(void *data, size_t server)
 	r = rows_to_judge(o->q, s, first, n, &usual);
 	if (r < 0)
 		return r;
-	for (size_t c = 0; c < o->q->fleet->counters.n; c++)
-		if (s->column[c])
-			ask_series(o, s, s->column[c], &usual, first, n);
+	spikes = n >= SPIKES_MIN ? malloc(s->n * sizeof(*spikes)) : NULL;
+	for (size_t c = 0; c < o->q->fleet->counters.n; c++) {
+		if (!s->column[c] || ask_series(o, s, s->column[c], &usual, first, n) || !spikes)
+			continue;
+		find_spikes(s->column[c], s->n, &usual, spikes);
+		ask_series(o, s, spikes, &usual, first, n);
+	}
 	VEC_FREE(usual.ranges);
-	return 0;
+	return n >= SPIKES_MIN && !spikes ? -ENOMEM : 0;
 }
 
 /* The rows that the witnesses name, in order: the first, or the median. */

@@ -112,6 +112,27 @@ static void rows_beyond_half_of_the_way_belong_to_the_trouble(void **state)
 	release(f);
 }
 
+/* Every fifth row is twenty times as far away as the noise reaches; the window begins in the middle of it. */
+static void bursts_of_single_rows_belong_to_a_late_window(void **state)
+{
+	struct intake *in = intake_new();
+	int server = intake_server(in, "a"), counter = intake_counter(in, "queue", NULL);
+	struct fleet_question q;
+	struct fleet_span grown;
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned t = 0; t < 2 * ROWS; t++)
+		assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE,
+					    50 + wobble(3, t) + (t >= 2 * ROWS - 100 && t % 5 == 0 ? 20 : 0)), 0);
+	f = finish(in);
+	q = about(f, 2 * ROWS - 40, "a", "queue");
+	q.window.to = INT64_MAX;
+	assert_int_equal(fleet_window_grow(&q, false, &grown), 0);
+	assert_true(llabs(grown.from - (2 * ROWS - 100) * MINUTE) <= 8 * MINUTE);
+	release(f);
+}
+
 /* Rows of an incident may look normal for a while, and those before a late window widen the baseline's spread. */
 static void a_late_window_grows_back_over_what_hides_the_trouble(void **state)
 {
@@ -457,7 +478,7 @@ static void a_counter_on_the_other_side_of_normal_explains_less(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(rows_beyond_half_of_the_way_belong_to_the_trouble), cmocka_unit_test(a_counter_on_the_other_side_of_normal_explains_less), cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
+RUN_TESTS(cmocka_unit_test(bursts_of_single_rows_belong_to_a_late_window), cmocka_unit_test(rows_beyond_half_of_the_way_belong_to_the_trouble), cmocka_unit_test(a_counter_on_the_other_side_of_normal_explains_less), cmocka_unit_test(what_is_observed_is_in_the_data_also_where_peers_judge), cmocka_unit_test(a_role_that_is_ill_as_a_whole_is_unusual),
 	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does), cmocka_unit_test(a_change_long_before_the_window_did_not_happen_in_it),
 	  cmocka_unit_test(without_windows_to_compare_servers_are_listed_without_p),
 	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(a_late_window_grows_back_over_what_hides_the_trouble),
