@@ -113,9 +113,10 @@ static void take_branches(struct inspecting *i)
 /* Before the process is looked at: a thread that cannot be stepped through is sampled. */
 static void step_through(struct inspecting *i)
 {
+	struct samples_units units;
 	int r;
 
-	if (branches_recorded("/sys") && branches_open("/proc", i->pid, &i->branches) == 0) {
+	if (branches_recorded("/sys", &units) && branches_open("/proc", i->pid, &units, &i->branches) == 0) {
 		i->traces = true;
 		return;
 	}

@@ -10,21 +10,39 @@
 #define THREADS_MAX  64 /* 64 KB of records each */
 #define BUFFER_PAGES 16
 
-unsigned branches_recorded(const char *sys_root)
+/* A number that the kernel shows of the counters of one kind of core; 0 = it shows none. */
+static unsigned unit_number(const char *sys_root, const char *unit, const char *file)
 {
-	static const char *const units[] = {"cpu", "cpu_core", "armv8_pmuv3_0"};
-	char path[256];
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[512];
 	unsigned n = 0;
 
-	for (size_t i = 0; !n && i < ARRAY_SIZE(units); i++) {
-		_cleanup_fclose_ FILE *f = NULL;
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/%s", sys_root, unit, file);
+	f = fopen(path, "re");
+	return f && fscanf(f, "%u", &n) == 1 ? n : 0;
+}
 
-		snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/caps/branches", sys_root, units[i]);
-		f = fopen(path, "re");
-		if (f && fscanf(f, "%u", &n) != 1)
-			n = 0;
+unsigned branches_recorded(const char *sys_root, struct samples_units *ret)
+{
+	const struct dirent *e;
+	unsigned least = 0;
+	char path[256];
+	DIR *units;
+
+	*ret = (struct samples_units){};
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices", sys_root);
+	units = opendir(path);
+	while (units && ret->n < SAMPLES_UNITS_MAX && (e = readdir(units))) {
+		unsigned n = e->d_name[0] == '.' ? 0 : unit_number(sys_root, e->d_name, "caps/branches");
+
+		if (!n)
+			continue;
+		ret->types[ret->n++] = unit_number(sys_root, e->d_name, "type");
+		least = least && least < n ? least : n;
 	}
-	return n;
+	if (units)
+		closedir(units);
+	return least;
 }
 
 /* Those that can be added; a thread that has just ended is none. */
@@ -44,9 +62,10 @@ static int add_threads(struct samples *s, DIR *tasks)
 	return r;
 }
 
-int branches_open(const char *proc_root, uint32_t pid, struct samples **ret)
+int branches_open(const char *proc_root, uint32_t pid, const struct samples_units *units, struct samples **ret)
 {
-	const struct samples_options options = {.buffer_pages = BUFFER_PAGES, .branch_period = BRANCHES_PERIOD, .user_only = true};
+	const struct samples_options options = {
+		.buffer_pages = BUFFER_PAGES, .branch_period = BRANCHES_PERIOD, .branch_units = *units, .user_only = true};
 	struct samples *s;
 	char path[256];
 	DIR *tasks;

@@ -77,12 +77,14 @@ void samples_free(struct samples *s)
 	free(s);
 }
 
-static int open_branches(const struct samples *s, int tid, int cpu)
+/* A hybrid CPU counts an event on one kind of core only, unless it is named with its number. */
+static int open_branches(const struct samples *s, unsigned unit, int tid, int cpu)
 {
+	const struct samples_units *units = &s->options.branch_units;
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS | (units->n > 1 ? (uint64_t)units->types[unit] << 32 : 0),
 		.sample_period = s->options.branch_period,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_BRANCH_STACK,
 		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
@@ -115,9 +117,10 @@ static int open_event(const struct samples *s, int tid, int cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-int samples_add(struct samples *s, int tid, int cpu, int bpf_program)
+/* Takes fd, whether it fails or not; an fd below 0 is errno's failure. */
+static int add_buffer(struct samples *s, int fd, int bpf_program)
 {
-	struct buffer b = {.fd = s->options.branch_period ? open_branches(s, tid, cpu) : open_event(s, tid, cpu), .size = s->options.buffer_pages * PAGE};
+	struct buffer b = {.fd = fd, .size = s->options.buffer_pages * PAGE};
 	int r;
 
 	if (b.fd < 0)
@@ -133,6 +136,20 @@ int samples_add(struct samples *s, int tid, int cpu, int bpf_program)
 	if (b.page != MAP_FAILED)
 		munmap(b.page, PAGE + b.size);
 	close(b.fd);
+	return r;
+}
+
+int samples_add(struct samples *s, int tid, int cpu, int bpf_program)
+{
+	int r = -EOPNOTSUPP;
+
+	if (!s->options.branch_period)
+		return add_buffer(s, open_event(s, tid, cpu), bpf_program);
+	for (unsigned unit = 0; unit < s->options.branch_units.n; unit++) {
+		r = add_buffer(s, open_branches(s, unit, tid, cpu), bpf_program);
+		if (r < 0)
+			return r;
+	}
 	return r;
 }
 

@@ -10,12 +10,21 @@
 
 struct samples;
 
+#define SAMPLES_UNITS_MAX 4
+
+/* The kinds of cores whose branches are recorded: perf's number for the counters of each. */
+struct samples_units {
+	uint32_t types[SAMPLES_UNITS_MAX];
+	unsigned n;
+};
+
 struct samples_options {
 	unsigned frequency;   /* a second */
 	unsigned buffer_pages; /* of 4 KiB, a power of two; for each thread or CPU added */
 	unsigned stack;	      /* bytes of user stack with each; at most CAPTURE_STACK_MAX */
 	bool user_only;	      /* what the kernel runs is not seen: all that others than root may have */
 	uint64_t branch_period; /* not 0: the branches that the CPU recorded, at each so-many-th branch, in place of the clock (branches.h) */
+	struct samples_units branch_units;
 };
 
 /* 0 or -ENOMEM. */

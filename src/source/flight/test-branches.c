@@ -78,19 +78,50 @@ static void a_damaged_record_ends_where_it_ends(void **state)
 	}
 }
 
+/* as in /sys/bus/event_source/devices: the counters of a kind of core */
+static void show_unit(const char *root, const char *unit, unsigned type, unsigned branches)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "d=%s/bus/event_source/devices/%s; mkdir -p $d/caps; echo %u >$d/type; echo %u >$d/caps/branches",
+		 root, unit, type, branches);
+	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a folder of this test's own */
+}
+
 static void the_machine_says_how_many(void **state)
 {
 	char root[] = "/tmp/whyslow-sys-XXXXXX", command[256];
+	struct samples_units units;
 
 	(void)state;
 	assert_non_null(mkdtemp(root));
-	assert_int_equal(branches_recorded(root), 0);
-	snprintf(command, sizeof(command), "d=%s/bus/event_source/devices/cpu_core/caps; mkdir -p $d; echo 32 >$d/branches", root);
+	assert_int_equal(branches_recorded(root, &units), 0);
+	assert_int_equal(units.n, 0);
+	show_unit(root, "cpu_core", 4, 32);
+	assert_int_equal(branches_recorded(root, &units), 32);
+	assert_int_equal(units.n, 1);
+	snprintf(command, sizeof(command), "rm -rf %s", root);
 	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a folder of this test's own */
-	assert_int_equal(branches_recorded(root), 32);
+}
+
+static void each_kind_of_core_is_named(void **state)
+{
+	char root[] = "/tmp/whyslow-sys-XXXXXX", command[256];
+	struct samples_units units;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	show_unit(root, "cpu_core", 4, 32);
+	show_unit(root, "cpu_atom", 10, 16);
+	snprintf(command, sizeof(command), "mkdir -p %s/bus/event_source/devices/software", root);
+	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a folder of this test's own */
+	assert_int_equal(branches_recorded(root, &units), 16);
+	assert_int_equal(units.n, 2);
+	assert_int_equal(units.types[0] + units.types[1], 14);
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a folder of this test's own */
 }
 
 RUN_TESTS(cmocka_unit_test(branches_come_in_the_order_of_time), cmocka_unit_test(what_has_no_address_is_left_out),
-	  cmocka_unit_test(a_damaged_record_ends_where_it_ends), cmocka_unit_test(the_machine_says_how_many))
+	  cmocka_unit_test(a_damaged_record_ends_where_it_ends), cmocka_unit_test(the_machine_says_how_many),
+	  cmocka_unit_test(each_kind_of_core_is_named))
