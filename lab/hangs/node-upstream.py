@@ -1,0 +1,48 @@
+"""A server of Node.js asks another one for each request, which answers no more; its other requests it serves."""
+import signal
+
+NEEDS = ("node",)
+VICTIM = "ticket-page"
+WAITS = {"peer", "remote", "network"}
+FRONT, BACK = 18197, 18198
+PROXY = """const http = require("http");
+http.createServer((request, response) => {
+    if (request.url === "/alive")
+        response.end("yes");
+    else
+        http.get({ host: "127.0.0.1", port: Number(process.argv[3]), path: request.url }, (answer) => answer.pipe(response));
+}).listen(Number(process.argv[2]), "127.0.0.1");
+"""
+SERVER = """const http = require("http");
+let late = false;
+process.on("SIGUSR2", () => { late = true; });
+http.createServer((request, response) => {
+    if (!late)
+        response.end("seat");
+}).listen(Number(process.argv[2]), "127.0.0.1");
+"""
+CLIENT = """import http.client, sys, timed
+def ask():
+    server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+    server.request("GET", sys.argv[2])
+    server.getresponse().read()
+    server.close()
+"""
+
+
+def prepare(stage):
+    (stage.folder / "seats.js").write_text(SERVER)
+    (stage.folder / "tickets.js").write_text(PROXY)
+    stage.run("node", stage.folder / "seats.js", BACK, name="seats")
+    stage.run("node", stage.folder / "tickets.js", FRONT, BACK, name="tickets")
+    stage.rest(2)
+    stage.start("monitoring", CLIENT.replace(", timed", ", time") + "while True:\n    ask()\n    time.sleep(0.1)\n", FRONT, "/alive")
+    stage.start("ticket-page", CLIENT + "timed.repeat(ask)\n", FRONT, "/seat")
+
+
+def inject(stage):
+    return [stage.signal("seats", signal.SIGUSR2)]
+
+
+def release(stage):
+    stage.end("seats")
