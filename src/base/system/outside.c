@@ -99,15 +99,25 @@ static bool is_memory(dev_t device)
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == device;
 }
 
+/* By its number, which is one of all namespaces. (A subvolume of btrfs has another device than its mount.) */
+static bool find_mount_of(const struct statx *s, const char *process, struct mount *ret)
+{
+	const char *const processes[] = {process, "/proc/self", "/proc/1"};
+
+	for (size_t i = 0; s->stx_mask & STATX_MNT_ID && i < ARRAY_SIZE(processes); i++)
+		if (*processes[i] && find_mount(processes[i], s->stx_mnt_id, 0, ret))
+			return true;
+	return false;
+}
+
 /* process: "/proc/PID" in whose mount namespace it was found, "" = none */
 static bool may_touch(const struct statx *s, const char *process)
 {
 	struct mount m = {.device = makedev(s->stx_dev_major, s->stx_dev_minor)};
-	bool known = *process && s->stx_mask & STATX_MNT_ID && find_mount(process, s->stx_mnt_id, 0, &m);
 
 	if (s->stx_dev_major) /* on a disk: only root mounts those */
 		return true;
-	if (known && !can_be_users(m.type))
+	if (find_mount_of(s, process, &m) && !can_be_users(m.type))
 		return true;
 	return find_mount("/proc/self", 0, m.device, &m) || find_mount("/proc/1", 0, m.device, &m) || is_memory(m.device);
 }

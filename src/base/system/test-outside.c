@@ -67,6 +67,25 @@ static void links_stay_below_the_root(void **state)
 	assert_int_equal(outside_open_folder_below(root, "file"), -ENOTDIR);
 }
 
+/* Memory has no disk: it is known by its mount. */
+static void a_file_in_memory_is_opened(void **state)
+{
+	char path[64] = "/dev/shm/whyslow-outside-XXXXXX";
+	int made = mkstemp(path), fd;
+
+	(void)state;
+	if (made < 0)
+		skip();
+	fd = outside_open_regular(path);
+	assert_true(fd >= 0);
+	close(fd);
+	fd = outside_open_below("", path);
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(path);
+	close(made);
+}
+
 static void in_a_folder_no_link_is_followed(void **state)
 {
 	int folder = outside_open_folder_below(root, "/"), fd;
@@ -192,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(links_stay_below_the_root), cmocka_unit_test(in_a_folder_no_link_is_followed),
 					   cmocka_unit_test(only_regular_files_are_opened),
 					   cmocka_unit_test(another_s_lease_is_not_waited_for),
+					   cmocka_unit_test(a_file_in_memory_is_opened),
 					   cmocka_unit_test(what_a_user_mounts_is_not_entered),
 					   cmocka_unit_test(a_state_is_read_without_the_file_system)};
 
