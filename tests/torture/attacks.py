@@ -867,7 +867,7 @@ def hostile_names(a):
     time.sleep(4)
     bad = []
     tries = 0
-    questions = ["why", "show", "list", "waits", "cpu --for 200ms", "show --lives", f"export --format csv --output {a.folder}/names.csv"]
+    questions = ["why", "show", "list", "waits", "cpu --for 200ms", "show --lives", f"export --format csv --output {a.folder}/names.csv --store {a.recorder.store}"]
     a.recorder.ask("mark", "hostile \x1b[2J names \u202e")
     for words in questions:
         for json_too in (["--json"], []):
@@ -910,7 +910,7 @@ def holds(a):
             for words in (["calm", str(pid)], ["calm", str(pid), "--force", "--by", "class"], ["confirm", str(pid), "--force"], ["calm", "--undo", str(pid)]):
                 if subprocess.run([a.recorder.whyslow, *words, "--run-dir", a.recorder.run], capture_output=True, timeout=60).returncode == 0:
                     return False
-        own = [subprocess.Popen(["sleep", "60"]) for _ in range(80)]
+        own = [subprocess.Popen(["sleep", "600"]) for _ in range(80)]  # of one that ends the hold ends
         held = [subprocess.run([a.recorder.whyslow, "calm", str(p.pid), "--by", "class", "--run-dir", a.recorder.run], capture_output=True, timeout=60).returncode for p in own]
         with open(a.folder + "/held", "w") as f:
             f.write(str(held.count(0)))
