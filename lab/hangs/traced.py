@@ -8,7 +8,7 @@ door.bind(sys.argv[1])
 door.listen()
 client = door.accept()[0]
 while client.recv(16):
-    for _ in range(2000):
+    for _ in range(300):
         os.stat(sys.argv[1])
     client.sendall(b"done")
 """
