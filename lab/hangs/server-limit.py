@@ -1,4 +1,4 @@
-"""The control group of a server may use one five-hundredth of a CPU: it answers late, and no other program is the cause."""
+"""The control group of a server may use one thousandth of a CPU: it answers late, and no other program is the cause."""
 import pathlib
 
 NEEDS = ("redis-server",)
@@ -18,10 +18,10 @@ timed.repeat(ask)
 
 def limit(microseconds):
     if V1.exists():
-        (GROUP / "cpu.cfs_period_us").write_text("100000")
+        (GROUP / "cpu.cfs_period_us").write_text("1000000")
         (GROUP / "cpu.cfs_quota_us").write_text(str(microseconds))
     else:
-        (GROUP / "cpu.max").write_text(f"{microseconds} 100000" if microseconds > 0 else "max 100000")
+        (GROUP / "cpu.max").write_text(f"{microseconds} 1000000" if microseconds > 0 else "max 1000000")
 
 
 def prepare(stage):
@@ -33,7 +33,7 @@ def prepare(stage):
 
 
 def inject(stage):
-    limit(200)
+    limit(1000)
     return [stage.actor("score-server")]
 
 
