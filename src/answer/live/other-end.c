@@ -293,7 +293,8 @@ static void find_request(const char *proc_root, unsigned pid, const struct conne
 	if (!ask_tcp(mine, ipv4, &info) && !(ipv4 && ask_tcp(mine, false, &info)))
 		return;
 	memcpy(here.remote, mine->local, sizeof(here.remote));
-	if (has_no_answer(&info) && !find_connection(proc_root, pid, tcp_tables, listens_there, &here, &door))
+	ret->serves = find_connection(proc_root, pid, tcp_tables, listens_there, &here, &door);
+	if (has_no_answer(&info) && !ret->serves)
 		ret->asked_ms = info.tcpi_last_data_sent ?: 1;
 	ret->retransmits = info.tcpi_retransmits;
 }

@@ -121,7 +121,7 @@ static bool look_at_end(const struct chain_search *s, const struct other_end *e,
 {
 	if (chain_leads_back(s, e)) {
 		l->asked = true;
-	} else if ((l->pending && other_end_has(e, l->pending->server)) || assumed(s, e)) {
+	} else if (!e->serves && ((l->pending && other_end_has(e, l->pending->server)) || assumed(s, e))) {
 		l->candidates = 1;
 		l->meant = *e;
 		l->found = true;
@@ -133,7 +133,7 @@ static bool look_at_end(const struct chain_search *s, const struct other_end *e,
 		l->unanswered += !l->unanswered || !is_same_process(e, &l->meant);
 		l->candidates = l->unanswered;
 		l->meant = *e;
-	} else if (!l->unanswered && (e->n || e->remote) && !leads_to_parent(s, e)) {
+	} else if (!l->unanswered && (e->n || e->remote) && !e->serves && !leads_to_parent(s, e)) {
 		l->candidates += !l->candidates || !is_same_process(e, &l->meant);
 		l->meant = *e;
 	}

@@ -11,6 +11,7 @@
 #define QUICKER	      2 /* times than the other direction: who asks */
 #define PAST_LEAST    (30 * NS_PER_SEC)
 #define RECENT	      (10 * NS_PER_SEC) /* an answer that came before that is over */
+#define FOR_NOTHING   NS_PER_MS
 #define NET_TX	      2 /* soft interrupts in which a packet over loopback arrives, in its sender's time */
 #define NET_RX	      3
 
@@ -34,6 +35,10 @@ struct asker {
 	uint8_t asked_in[ASKED_AT_ONCE];
 	struct habit habits[ASKED_AT_ONCE]; /* n == 0: free; a new one takes the place of the one that was of use longest ago */
 	uint8_t call;			    /* in which it last went to sleep */
+	struct peer_request answered;	    /* the last, not yet booked */
+	uint32_t by;			    /* index of the thread that answered */
+	uint8_t answered_in;
+	int64_t answered_at; /* 0 = all are booked */
 };
 
 struct pass {
@@ -111,21 +116,57 @@ static void remember(struct asker *a, const struct peer_request *r, uint8_t aske
 	habit->n++;
 }
 
+/* Books the last answer. */
+static void settle(struct pass *p, struct asker *a)
+{
+	const struct trace_thread *threads = p->t->threads.v;
+	const struct peer_request *r = &a->answered;
+
+	if (!a->answered_at)
+		return;
+	book(p, pair_of_processes(p, r->process, r->server, true), r, a->answered_at);
+	book(p, pair_of_names(p, &threads[r->thread], &threads[a->by], true), r, a->answered_at);
+	remember(a, r, a->answered_in, a->answered_at);
+	a->answered_at = 0;
+}
+
+/* Who was woken and soon sleeps in the same call again, without having woken another one, was not answered, or not in full: who reads from a local
+ * socket is woken when the other end reads what it wrote, too. */
+static bool was_for_nothing(const struct asker *a, const struct event *e)
+{
+	return a->answered_at && e->out.call == a->call && (int64_t)e->time - a->answered_at < FOR_NOTHING;
+}
+
+static void take_back(struct asker *a)
+{
+	for (size_t i = 0; i < ASKED_AT_ONCE && a->answered_at; i++) {
+		if (a->asked[i].asked)
+			continue;
+		a->asked[i] = a->answered;
+		a->asked[i].pending = true;
+		a->asked_in[i] = a->answered_in;
+		a->answered_at = 0;
+	}
+	a->answered_at = 0;
+}
+
 /* The answer to what `asker` asked the process of `by`, if it asked anything. */
 static void answer(struct pass *p, const struct trace_thread *asker, const struct trace_thread *by, int64_t at)
 {
-	uint32_t index = (uint32_t)(asker - p->t->threads.v);
+	struct asker *a = &p->askers[asker - p->t->threads.v];
 
 	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
-		struct peer_request *r = &p->askers[index].asked[i];
+		struct peer_request *r = &a->asked[i];
 
 		if (!r->asked || r->server != by->tgid)
 			continue;
 		r->took = at - r->since;
 		r->pending = false;
-		book(p, pair_of_processes(p, asker->tgid, by->tgid, true), r, at);
-		book(p, pair_of_names(p, asker, by, true), r, at);
-		remember(&p->askers[index], r, p->askers[index].asked_in[i], at);
+		settle(p, a);
+		a->answered = *r;
+		a->by = (uint32_t)(by - p->t->threads.v);
+		a->answered_in = a->asked_in[i];
+		a->answered_at = at;
 		r->asked = 0;
 	}
 }
@@ -185,10 +226,16 @@ static void go_to_sleep(struct pass *p, const struct event *e)
 {
 	const struct trace_thread *t = e->out.state ? trace_thread(p->t, e->thread, e->time) : NULL;
 
-	if (!t)
+	struct asker *a = t ? &p->askers[t - p->t->threads.v] : NULL;
+
+	if (!a)
 		return;
-	p->askers[t - p->t->threads.v].call = e->out.call;
-	forget_answered(&p->askers[t - p->t->threads.v], (int64_t)e->time);
+	if (was_for_nothing(a, e))
+		take_back(a);
+	else
+		settle(p, a);
+	a->call = e->out.call;
+	forget_answered(a, (int64_t)e->time);
 }
 
 static void wake_up(struct pass *p, const struct event *e)
@@ -202,6 +249,7 @@ static void wake_up(struct pass *p, const struct event *e)
 	woken = trace_thread(p->t, e->thread, e->time);
 	if (!is_program(by) || !is_program(woken) || by->tgid == woken->tgid)
 		return;
+	settle(p, &p->askers[by - p->t->threads.v]);
 	answer(p, woken, by, at);
 	ask(p, by, woken, at);
 }
@@ -243,7 +291,10 @@ static const struct pair *known_request(struct pass *p, const struct peer_reques
 	const struct trace_thread *asker = &p->t->threads.v[r->thread], *server = thread_of(p->t, r->asked);
 	const struct pair *there = server ? known(p, asker, server) : NULL, *back = server ? known(p, server, asker) : NULL;
 	bool talk = there && there == pair_of_processes(p, asker->tgid, server->tgid, false); /* again and again, not once for a command */
+	const struct pair *other_way = server ? pair_of_processes(p, server->tgid, asker->tgid, false) : NULL;
 
+	if (there && !talk && other_way && other_way->n) /* other processes of these names do not tell of two that know one another */
+		return NULL;
 	if (!there || (back ? there->sum / there->n * QUICKER > back->sum / back->n : talk)) /* by one direction alone it is not known who asks */
 		return NULL;
 	return there;
@@ -322,6 +373,8 @@ static int collect(struct pass *p, struct peer_requests *ret)
 {
 	int r = 0;
 
+	for (uint32_t i = 0; i < p->t->threads.n; i++)
+		settle(p, &p->askers[i]);
 	for (uint32_t i = 0; r == 0 && i < p->t->threads.n; i++)
 		if (is_asleep(&p->t->threads.v[i]))
 			r = assume(p, i, ret);
