@@ -1,5 +1,8 @@
 """The pool of PHP has one process, which runs a script that sleeps: the next page waits in the web server for it."""
-NEEDS = ("nginx", "php-fpm")
+import pathlib
+
+POOL_PROGRAM = min((path.name for path in pathlib.Path("/usr/sbin").glob("php-fpm*")), default="php-fpm")
+NEEDS = ("nginx", POOL_PROGRAM)
 VICTIM = "page-reader"
 WAITS = {"peer", "remote", "network"}
 PORT = 18182
@@ -31,7 +34,7 @@ def prepare(stage):
     (stage.folder / "newsletter.php").write_text("<?php sleep(1000);")
     (stage.folder / "php-front.conf").write_text(FRONT.format(port=PORT, folder=stage.folder))
     (stage.folder / "php.conf").write_text(POOL.format(folder=stage.folder))
-    stage.run("php-fpm8.2", "-R", "-n", "-y", stage.folder / "php.conf", name="php-pool")
+    stage.run(POOL_PROGRAM, "-R", "-n", "-y", stage.folder / "php.conf", name="php-pool")
     stage.rest(2)
     stage.run("nginx", "-p", stage.folder, "-c", "php-front.conf", name="php-front")
     stage.rest(1)
