@@ -108,6 +108,15 @@ static struct short_lived *find_short_lived(struct task_source *src, const struc
 	return group;
 }
 
+/* A script that asks this program a question did not do the work of the answer. */
+static bool is_work_of_parent(const struct task_process *p)
+{
+	char name[TASK_COMM_SIZE + 1] = "";
+
+	memcpy(name, p->comm, TASK_COMM_SIZE);
+	return !entity_name_is_ours(name);
+}
+
 void task_count_short_lived(struct task_source *src, const struct task_process *p)
 {
 	struct short_lived *group = find_short_lived(src, p);
@@ -124,7 +133,7 @@ void task_count_short_lived(struct task_source *src, const struct task_process *
 		if (!(group->key2 & KEY2_OF_OTHERS))
 			group->entity->info.uid = p->uid;
 	}
-	parent = hmap_get(&src->by_pid, p->parent, 0);
+	parent = is_work_of_parent(p) ? hmap_get(&src->by_pid, p->parent, 0) : NULL;
 	if (parent) {
 		task_look_again(src, parent);
 		parent->children++;

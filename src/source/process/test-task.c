@@ -354,6 +354,38 @@ static void each_child_is_counted_once(int n, size_t memory, long every_ms)
 	watch_close(&w);
 }
 
+/* Its children have the name that this program gives its processes; they are counted by that name alone. */
+static void a_question_is_no_work_of_who_asks(void **state)
+{
+	struct watch w = watch_open();
+	struct hmap met = {};
+	struct grouped grouped = {};
+	char name[16];
+	int go;
+	pid_t parent;
+	int64_t moved;
+
+	(void)state;
+	prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, "whyslow");
+	parent = start_parent(20, 0, &go);
+	prctl(PR_SET_NAME, name);
+	watch_tick(&w);
+	assert_int_equal(write(go, "!", 1), 1);
+	moved = clock_boot();
+	while (count_met(&w, parent, &met) + grouped.before_last_end + grouped.now < 20 && clock_boot() - moved < STANDS_STILL) {
+		pause_ms(100);
+		watch_tick(&w);
+		count_grouped(&w, parent, &grouped);
+	}
+	assert_true(grouped.before_last_end + grouped.now > 0);
+	assert_int_equal(watch_value(&w, parent, FEATURE_CHILDREN_SHORT), 0);
+	close(go);
+	waitpid(parent, NULL, 0);
+	hmap_free(&met);
+	watch_close(&w);
+}
+
 static pid_t start_and_end(void)
 {
 	pid_t pid = vfork();
@@ -644,6 +676,7 @@ int main(void)
 		cmocka_unit_test(ever_new_names_share_a_group),
 		cmocka_unit_test(short_lived_processes_are_counted_once),
 		cmocka_unit_test(ending_slowly_is_ending_once),
+		cmocka_unit_test(a_question_is_no_work_of_who_asks),
 		cmocka_unit_test(exec_is_described_anew),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_process_outlives_its_leader),
