@@ -27,6 +27,7 @@ async function blame(p, address) {
 	const cell = p.locator('#blame td.heat[title^="editor (103) because of guilty (101)"]');
 	await cell.waitFor();
 	await cell.click();
+	await p.locator("#blame .chosen", { hasText: "waited" }).waitFor();
 	assert.match(await text(p, "#blame .chosen"), /^editor \(103\) waited 2\d\d ms because of guilty \(101\): .* for a lock in \d+ parts/);
 	// by keyboard: to the cell above or below, and chosen
 	await p.keyboard.press("Escape");
