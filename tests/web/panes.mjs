@@ -41,8 +41,10 @@ async function blame(p, address) {
 	// sorting by a culprit orders its column
 	await p.locator("#blame thead button", { hasText: "innocent" }).click();
 	const column = await p.locator("#blame thead th").evaluateAll((all) => all.findIndex((th) => th.textContent.startsWith("innocent")));
-	const heats = await p.locator(`#blame tbody tr td:nth-child(${column + 1})`).evaluateAll((all) => all.map((td) => parseFloat(td.style.getPropertyValue("--heat")) || 0));
-	assert.ok(heats.length > 1 && heats.every((h, i) => i === 0 || h <= heats[i - 1]), `sorted: ${heats}`);
+	await p.waitForFunction((n) => {
+		const heats = [...document.querySelectorAll(`#blame tbody tr td:nth-child(${n})`)].map((td) => parseFloat(td.style.getPropertyValue("--heat")) || 0);
+		return heats.length > 1 && heats.every((h, i) => i === 0 || h <= heats[i - 1]);
+	}, column + 1);
 	// the flow names who and what, and chooses by Enter
 	await p.locator('#blame .node.wait[aria-label^="a disk"]').focus();
 	await p.keyboard.press("Enter");
