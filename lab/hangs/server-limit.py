@@ -3,7 +3,7 @@ import pathlib
 
 NEEDS = ("redis-server",)
 VICTIM = "score-board"
-WAITS = {"peer", "remote", "network", "limit", "cpu"}
+WAITS = {"peer", "remote", "network", "quota", "cpu"}
 V1 = pathlib.Path("/sys/fs/cgroup/cpu")
 GROUP = (V1 if V1.exists() else pathlib.Path("/sys/fs/cgroup")) / "whyslow-lab-limit"
 CLIENT = """import socket, sys, timed
