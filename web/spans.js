@@ -224,7 +224,7 @@ function requestChoice(key, label, list, set, value) {
 }
 
 function drawRequests(s) {
-	const list = exemplars.requests.filter((r, i, all) => all.findIndex((x) => x.trace === r.trace) === i), set = differing(list);
+	const list = [...exemplars.requests, ...exemplars.also].filter((r, i, all) => all.findIndex((x) => x.trace === r.trace) === i), set = differing(list);
 	const slow = comparison?.buckets[0]?.slow?.trace, usual = comparison?.buckets[0]?.usual?.trace;
 	const of = (version) => (version ? list.find((r) => r.slowest && packages(r.versions).includes(version)) : null);
 	const named = (id) => list.find((r) => r.trace === id);
@@ -271,7 +271,7 @@ export async function show(main, s, changed) {
 	if (!exemplars || exemplars.key !== `${s.buckets}|${key}`) {
 		const answer = await question(() => ask("spans/exemplars", { by: s.buckets, top: 2, ...selection(key) }));
 		if (!answer) return;
-		exemplars = { ...answer, key: `${s.buckets}|${key}` };
+		exemplars = { ...answer, whole: new Map(), also: [], key: `${s.buckets}|${key}` };
 	}
 	const pair = s.baseline && s.candidate && s.baseline !== s.candidate ? `${s.buckets}|${key}|${s.baseline}|${s.candidate}` : null;
 	if (!pair) comparison = null;
@@ -281,12 +281,14 @@ export async function show(main, s, changed) {
 		comparison = { ...answer, key: pair };
 	}
 	const b = comparison?.buckets[0];
-	for (const trace of [s.one, b?.slow?.trace, b?.usual?.trace])
-		if (trace && !exemplars.requests.some((r) => r.trace === trace)) {
+	const wanted = [s.one, b?.slow?.trace, b?.usual?.trace].filter((t) => t && !exemplars.requests.some((r) => r.trace === t));
+	for (const trace of wanted)
+		if (!exemplars.whole.has(trace)) {
 			const answer = await question(() => ask("spans/exemplars", { by: s.buckets, trace }));
 			if (!answer) return;
-			exemplars.requests.push(...answer.requests);
+			exemplars.whole.set(trace, answer.requests);
 		}
+	exemplars.also = wanted.flatMap((t) => exemplars.whole.get(t));
 	drawComparison(state());
 	drawRequests(state());
 }
