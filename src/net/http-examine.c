@@ -159,7 +159,7 @@ static unsigned count_of_user(const struct http_server *s, const struct user *us
 	return n;
 }
 
-/* Counts it among those under way, of which there may be so many. Where users log in, one of them alone may have half, and leaves as many
+/* Counts it among those under way, of which there may be so many. Where users log in, one of them alone may have three quarters, and leaves a third as many
  * for others as it has (base/system/fair-share.h says why). Public ones are not counted: the one that asks for those could fill them. */
 static bool is_one_too_many(struct http_incoming *q)
 {
@@ -168,7 +168,7 @@ static bool is_one_too_many(struct http_incoming *q)
 
 	pthread_mutex_lock(&s->lock);
 	own = s->sessions ? count_of_user(s, &q->exchange.user) : 0;
-	q->counted = s->under_way + own < s->requests_max;
+	q->counted = s->under_way + own / 3 < s->requests_max;
 	if (q->counted) {
 		s->under_way++;
 		q->next = s->asking;

@@ -60,7 +60,7 @@ struct http_server_options {
 	const char *const *names;	 /* further Host names under which it is known; NULL-terminated, or NULL */
 	const struct http_route *routes; /* ended by one without a path */
 	void *context;
-	unsigned requests_max; /* at a time; 0 = 32. With `sessions` one user alone has at most half of them */
+	unsigned requests_max; /* at a time; 0 = 32. With `sessions` one user alone has at most three quarters of them */
 };
 
 /* Counted since the start. Refused ones are in `requests` too. */

@@ -489,8 +489,8 @@ static void one_user_leaves_requests_for_others(void **state)
 			answered[who] += streams[40 * who + i].answered;
 		}
 	}
-	assert_int_equal(answered[0], 16);
-	assert_int_equal(answered[1], 8);
+	assert_int_equal(answered[0], 24);
+	assert_int_equal(answered[1], 6);
 	assert_int_equal(get(s, "/answer", other, text), 200);
 	assert_int_equal(get(s, "/answer", session[0], text), 503);
 	assert_int_equal(sessions_end_number(http_server_sessions(s), 0), 3);
