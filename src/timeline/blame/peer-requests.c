@@ -139,13 +139,14 @@ static bool was_for_nothing(const struct asker *a, const struct event *e)
 
 static void take_back(struct asker *a)
 {
-	for (size_t i = 0; i < ASKED_AT_ONCE && a->answered_at; i++) {
-		if (a->asked[i].asked)
-			continue;
+	size_t i = 0;
+
+	while (i < ASKED_AT_ONCE && a->asked[i].asked)
+		i++;
+	if (i < ASKED_AT_ONCE) {
 		a->asked[i] = a->answered;
 		a->asked[i].pending = true;
 		a->asked_in[i] = a->answered_in;
-		a->answered_at = 0;
 	}
 	a->answered_at = 0;
 }
