@@ -57,6 +57,60 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 Server(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
 
+# A server becomes late by a signal: put before those that call `before_answer()`.
+LATE = """import signal, time
+late = 0
+def become_late(*_):
+    global late
+    late = 2
+signal.signal(signal.SIGUSR1, become_late)
+def before_answer(*_):
+    time.sleep(late)
+"""
+
+# A web server on the port of its argument, which calls `before_answer(path)` first; `threaded`: with a thread a request. Both are put before this.
+HTTP_SERVER = """import http.server, sys
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        before_answer(self.path)
+        self.send_response(200)
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"shop")
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer if threaded else http.server.HTTPServer
+server(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+
+# Asks a web server on the port of its argument for the path of the next one: over one connection, or over a new one for each request.
+HTTP_CLIENT = """import http.client, sys, timed
+server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+def ask():
+    server.request("GET", sys.argv[2])
+    server.getresponse().read()
+timed.repeat(ask)
+"""
+HTTP_VISIT = """import http.client, sys
+def ask():
+    server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+    server.request("GET", sys.argv[2])
+    server.getresponse().read()
+    server.close()
+"""
+HTTP_ONE_VISIT = HTTP_VISIT + "ask()\n"
+HTTP_VISITS = HTTP_VISIT + "import timed\ntimed.repeat(ask)\n"
+
+# Answers each name of four letters in .test with 127.0.0.1.
+NAME_SERVER = LATE + """import socket, sys
+door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+door.bind(("127.0.0.1", int(sys.argv[1])))
+while True:
+    query, who = door.recvfrom(512)
+    before_answer()
+    door.sendto(query[:2] + bytes([0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]) + query[12:27] + bytes([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1]), who)
+"""
+
 # Bystanders that always work: one computes for most of each tenth of a second, the other one reads the libraries of this machine, niced.
 DESK = """import time
 while True:
@@ -250,6 +304,31 @@ class Stage:
         subprocess.run([find_program("initdb"), "-D", data, "--no-sync", "-A", "trust"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        cwd=self.folder, preexec_fn=lambda: enter([], 0, signal.SIGKILL, "postgres"))
         return data
+
+    def start_mariadb(self, name):
+        """A new database server, in a folder of that name."""
+        data = self.folder / name
+        self.finish("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--user=root")
+        self.run("mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={data}/socket", "--innodb-lock-wait-timeout=1000", "--skip-networking",
+                 "--innodb-buffer-pool-size=16M", "--user=root", name=name)
+        self.rest(4)
+
+    def ask_mariadb(self, name):
+        """The command that asks it."""
+        return self.find("mariadb"), "--no-defaults", f"--socket={self.folder / name}/socket", "-u", "root"
+
+    def mount_over_ssh(self, name, file, content):
+        """A folder with one file over SSH's protocol, without SSH: served by the actor NAME-server. Where it is mounted."""
+        shared, up, down = (self.folder / f"{name}-{part}" for part in ("files", "up", "down"))
+        shared.mkdir()
+        (shared / file).write_text(content)
+        os.mkfifo(up)
+        os.mkfifo(down)
+        place = self.mount_point(name)
+        self.run("sh", "-c", f"exec /usr/lib/openssh/sftp-server <{up} >{down}", name=f"{name}-server")
+        self.run("sh", "-c", f"exec sshfs -f -o passive,direct_io,dir_cache=no,attr_timeout=0,entry_timeout=0 :{shared} {place} >{up} <{down}",
+                 name=f"{name}-mount")
+        return place
 
     @staticmethod
     def forget_semaphore(name):

@@ -14,22 +14,13 @@ session = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subproces
 session.stdin.write("FLUSH TABLES WITH READ LOCK;\\n")
 time.sleep(1000)
 """
-SETTINGS = "--skip-networking", "--innodb-buffer-pool-size=16M", "--user=root"
-
-
-def ask(stage):
-    data = stage.folder / "sales"
-    return stage.find("mariadb"), "--no-defaults", f"--socket={data}/socket", "-u", "root"
 
 
 def prepare(stage):
-    data = stage.folder / "sales"
-    stage.finish("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--user=root")
-    stage.run("mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={data}/socket", *SETTINGS, name="sales-mariadbd")
-    stage.rest(4)
-    stage.finish(*ask(stage), "-e", "CREATE DATABASE shop; CREATE TABLE shop.sales(n INT) ENGINE = InnoDB")
-    stage.start("cash-desk", CLIENT, *ask(stage), "shop")
+    stage.start_mariadb("shop")
+    stage.finish(*stage.ask_mariadb("shop"), "-e", "CREATE DATABASE shop; CREATE TABLE shop.sales(n INT) ENGINE = InnoDB")
+    stage.start("cash-desk", CLIENT, *stage.ask_mariadb("shop"), "shop")
 
 
 def inject(stage):
-    return [stage.start("night-backup", HOLDER, *ask(stage), "shop")]
+    return [stage.start("night-backup", HOLDER, *stage.ask_mariadb("shop"), "shop")]

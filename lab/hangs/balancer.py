@@ -1,28 +1,16 @@
 """A load balancer hands one request at a time to its server, and one client asked for something that takes long: the others wait in the balancer."""
+from hangstage import HTTP_ONE_VISIT, HTTP_SERVER, HTTP_VISITS
+
 NEEDS = ("haproxy",)
 VICTIM = "visitor"
 WAITS = {"peer", "remote", "network"}
 FRONT, BACK = 18183, 18184
-SERVER = """import http.server, sys, time
-class Answer(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        if self.path == "/export":
-            time.sleep(1000)
-        self.send_response(200)
-        self.send_header("Content-Length", "4")
-        self.end_headers()
-        self.wfile.write(b"shop")
-    def log_message(self, *_):
-        pass
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
-"""
-CLIENT = """import http.client, sys, timed
-def ask():
-    server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-    server.request("GET", sys.argv[2])
-    server.getresponse().read()
-    server.close()
-"""
+SERVER = """import time
+threaded = True
+def before_answer(path):
+    if path == "/export":
+        time.sleep(1000)
+""" + HTTP_SERVER
 SETTINGS = f"""defaults
   mode http
   timeout client 1000s
@@ -42,11 +30,11 @@ def prepare(stage):
     (stage.folder / "balancer.cfg").write_text(SETTINGS)
     stage.run("haproxy", "-db", "-f", stage.folder / "balancer.cfg", name="balancer")
     stage.rest(1)
-    stage.start("visitor", CLIENT + "timed.repeat(ask)\n", FRONT, "/")
+    stage.start("visitor", HTTP_VISITS, FRONT, "/")
 
 
 def inject(stage):
-    return [stage.start("exporter", CLIENT.replace(", timed", "") + "ask()\n", FRONT, "/export"), stage.actor("room")]
+    return [stage.start("exporter", HTTP_ONE_VISIT, FRONT, "/export"), stage.actor("room")]
 
 
 def release(stage):

@@ -9,20 +9,13 @@ def ask():
     session.stdout.readline()
 timed.repeat(ask)
 """
-SETTINGS = "--innodb-lock-wait-timeout=1000", "--skip-networking", "--innodb-buffer-pool-size=16M", "--user=root"
 
 
 def prepare(stage):
-    data = stage.folder / "mariadb"
-    stage.finish("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--user=root")
-    stage.run("mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={data}/socket", *SETTINGS, name="mariadbd")
-    stage.rest(4)
-    ask = (stage.find("mariadb"), "--no-defaults", f"--socket={data}/socket", "-u", "root")
-    stage.finish(*ask, "-e", "CREATE DATABASE hall; CREATE TABLE hall.seats(n INT) ENGINE = InnoDB; INSERT INTO hall.seats VALUES (0)")
-    stage.start("ticket-office", CLIENT, *ask, "hall")
+    stage.start_mariadb("theatre")
+    stage.finish(*stage.ask_mariadb("theatre"), "-e", "CREATE DATABASE hall; CREATE TABLE hall.seats(n INT) ENGINE = InnoDB; INSERT INTO hall.seats VALUES (0)")
+    stage.start("ticket-office", CLIENT, *stage.ask_mariadb("theatre"), "hall")
 
 
 def inject(stage):
-    data = stage.folder / "mariadb"
-    return [stage.run("mariadb", "--no-defaults", f"--socket={data}/socket", "-u", "root", "hall", "-e",
-                      "BEGIN; UPDATE seats SET n = 0; SELECT SLEEP(1000)", name="seat-plan")]
+    return [stage.run(*stage.ask_mariadb("theatre"), "hall", "-e", "BEGIN; UPDATE seats SET n = 0; SELECT SLEEP(1000)", name="seat-plan")]

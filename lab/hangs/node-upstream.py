@@ -1,6 +1,8 @@
 """A server of Node.js asks another one for each request, which answers no more; its other requests it serves."""
 import signal
 
+from hangstage import HTTP_VISIT, HTTP_VISITS
+
 NEEDS = ("node",)
 VICTIM = "ticket-page"
 WAITS = {"peer", "remote", "network"}
@@ -21,13 +23,6 @@ http.createServer((request, response) => {
         response.end("seat");
 }).listen(Number(process.argv[2]), "127.0.0.1");
 """
-CLIENT = """import http.client, sys, timed
-def ask():
-    server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-    server.request("GET", sys.argv[2])
-    server.getresponse().read()
-    server.close()
-"""
 
 
 def prepare(stage):
@@ -36,8 +31,8 @@ def prepare(stage):
     stage.run("node", stage.folder / "seats.js", BACK, name="seats")
     stage.run("node", stage.folder / "tickets.js", FRONT, BACK, name="tickets")
     stage.rest(2)
-    stage.start("monitoring", CLIENT.replace(", timed", ", time") + "while True:\n    ask()\n    time.sleep(0.1)\n", FRONT, "/alive")
-    stage.start("ticket-page", CLIENT + "timed.repeat(ask)\n", FRONT, "/seat")
+    stage.start("monitoring", HTTP_VISIT + "import time\nwhile True:\n    ask()\n    time.sleep(0.1)\n", FRONT, "/alive")
+    stage.start("ticket-page", HTTP_VISITS, FRONT, "/seat")
 
 
 def inject(stage):

@@ -1,23 +1,12 @@
 """A name server of this machine asks another one, which answers two seconds late: who looks up names waits."""
 import signal
 
+from hangstage import NAME_SERVER
+
 NEEDS = ("dnsmasq",)
 VICTIM = "mail-client"
 WAITS = {"peer", "remote", "network"}
 FRONT, BACK = 18186, 18187
-SERVER = """import signal, socket, sys, time
-late = 0
-def become_late(*_):
-    global late
-    late = 2
-signal.signal(signal.SIGUSR1, become_late)
-door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-door.bind(("127.0.0.1", int(sys.argv[1])))
-while True:
-    query, who = door.recvfrom(512)
-    time.sleep(late)
-    door.sendto(query[:2] + bytes([0x81, 0x80]) + query[4:6] + bytes([0, 1, 0, 0, 0, 0]) + query[12:29] + bytes([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1]), who)
-"""
 CLIENT = """import itertools, socket, sys, timed
 number = itertools.count(1)
 def look_up():
@@ -30,7 +19,7 @@ timed.repeat(look_up)
 
 
 def prepare(stage):
-    stage.start("far-names", SERVER, BACK)
+    stage.start("far-names", NAME_SERVER, BACK)
     stage.run("dnsmasq", "-k", "--conf-file=/dev/null", "--pid-file=", f"--port={FRONT}", "--listen-address=127.0.0.1", "--bind-interfaces", "--no-resolv",
               "--no-hosts", "--cache-size=0", f"--server=127.0.0.1#{BACK}", "--user=root", name="resolver")
     stage.rest(1)

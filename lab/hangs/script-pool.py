@@ -1,18 +1,13 @@
 """The pool of PHP has one process, which runs a script that sleeps: the next page waits in the web server for it."""
 import pathlib
 
+from hangstage import HTTP_ONE_VISIT, HTTP_VISITS
+
 POOL_PROGRAM = min((path.name for path in pathlib.Path("/usr/sbin").glob("php-fpm*")), default="php-fpm")
 NEEDS = ("nginx", POOL_PROGRAM)
 VICTIM = "page-reader"
 WAITS = {"peer", "remote", "network"}
 PORT = 18182
-CLIENT = """import http.client, sys, timed
-def ask():
-    server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-    server.request("GET", sys.argv[2])
-    server.getresponse().read()
-    server.close()
-"""
 FRONT = """daemon off; user root; worker_processes 1; pid php-front.pid; error_log php-front.log;
 events {{ }} http {{ access_log off; server {{ listen 127.0.0.1:{port}; root {folder}; location / {{
 fastcgi_pass unix:{folder}/php.socket; fastcgi_read_timeout 1000; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
@@ -38,11 +33,11 @@ def prepare(stage):
     stage.rest(2)
     stage.run("nginx", "-p", stage.folder, "-c", "php-front.conf", name="php-front")
     stage.rest(1)
-    stage.start("page-reader", CLIENT + "timed.repeat(ask)\n", PORT, "/page.php")
+    stage.start("page-reader", HTTP_VISITS, PORT, "/page.php")
 
 
 def inject(stage):
-    return [stage.start("mailing", CLIENT.replace(", timed", "") + "ask()\n", PORT, "/newsletter.php"), stage.actor("php-pool")]
+    return [stage.start("mailing", HTTP_ONE_VISIT, PORT, "/newsletter.php"), stage.actor("php-pool")]
 
 
 def release(stage):

@@ -1,33 +1,11 @@
 """A web server hands requests on to a program that answers two seconds late."""
 import signal
 
+from hangstage import HTTP_CLIENT, HTTP_SERVER, LATE
+
 NEEDS = ("nginx",)
 VICTIM = "shopper"
 WAITS = {"peer", "remote", "network"}
-SERVER = """import http.server, signal, sys, time
-late = 0
-def become_late(*_):
-    global late
-    late = 2
-signal.signal(signal.SIGUSR1, become_late)
-class Answer(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        time.sleep(late)
-        self.send_response(200)
-        self.send_header("Content-Length", "4")
-        self.end_headers()
-        self.wfile.write(b"shop")
-    def log_message(self, *_):
-        pass
-http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
-"""
-CLIENT = """import http.client, sys, timed
-server = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-def ask():
-    server.request("GET", "/")
-    server.getresponse().read()
-timed.repeat(ask)
-"""
 FRONT, BACK = 18154, 18155
 SETTINGS = f"""daemon off; user root; worker_processes 1; pid front.pid; error_log front.log;
 events {{ }} http {{ access_log off; server {{ listen 127.0.0.1:{FRONT}; location / {{ proxy_pass http://127.0.0.1:{BACK}; }} }} }}
@@ -35,11 +13,11 @@ events {{ }} http {{ access_log off; server {{ listen 127.0.0.1:{FRONT}; locatio
 
 
 def prepare(stage):
-    stage.start("pricing", SERVER, BACK)
+    stage.start("pricing", LATE + "threaded = False\n" + HTTP_SERVER, BACK)
     (stage.folder / "front.conf").write_text(SETTINGS)
     stage.run("nginx", "-p", stage.folder, "-c", "front.conf", name="front")
     stage.rest(1)
-    stage.start("shopper", CLIENT, FRONT)
+    stage.start("shopper", HTTP_CLIENT, FRONT, "/")
 
 
 def inject(stage):
