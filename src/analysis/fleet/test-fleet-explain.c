@@ -353,16 +353,30 @@ static void a_role_that_is_ill_as_a_whole_is_unusual(void **state)
 	release(f);
 }
 
+/* Against the first ROWS rows. */
+static double p_of_the_only_alarm(struct intake *in, struct fleet_span window)
+{
+	struct fleet *f = finish(in);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+	double p;
+
+	q.usual.to = ROWS * MINUTE;
+	q.window = window;
+	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	p = found.list.v[0].p;
+	fleet_findings_free(&found);
+	release(f);
+	return p;
+}
+
 /* The p of one window of a machine whose counters drift, against the time before it only. */
 static double p_after_a_drift(double step)
 {
 	const struct counter_info gauge = {.kind = FLEET_GAUGE};
 	struct intake *in = intake_new();
 	int server = intake_server(in, "a");
-	struct fleet_findings found = {};
-	struct fleet_question q;
-	struct fleet *f;
-	double p;
 
 	for (unsigned c = 0; c < 4; c++) {
 		char name[8];
@@ -372,16 +386,7 @@ static double p_after_a_drift(double step)
 			assert_int_equal(intake_put(in, server, intake_counter(in, name, &gauge), (int64_t)t * MINUTE,
 						    100 + (c % 2 ? 0.1 : -0.1) * t + 2 * wobble(c, t) + (t > ROWS ? step : 0)), 0);
 	}
-	f = finish(in);
-	q = fleet_question_default(f);
-	q.usual.to = ROWS * MINUTE;
-	q.window = (struct fleet_span){(ROWS + 4) * MINUTE, (ROWS + 14) * MINUTE};
-	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
-	assert_int_equal(found.list.n, 1);
-	p = found.list.v[0].p;
-	fleet_findings_free(&found);
-	release(f);
-	return p;
+	return p_of_the_only_alarm(in, (struct fleet_span){(ROWS + 4) * MINUTE, (ROWS + 14) * MINUTE});
 }
 
 static void a_drift_raises_no_alarm_and_a_step_does(void **state)
@@ -396,10 +401,6 @@ static double p_long_after_a_change(double step)
 {
 	struct intake *in = intake_new();
 	int server = intake_server(in, "a");
-	struct fleet_findings found = {};
-	struct fleet_question q;
-	struct fleet *f;
-	double p;
 
 	for (unsigned c = 0; c < 4; c++) {
 		char name[8];
@@ -409,16 +410,7 @@ static double p_long_after_a_change(double step)
 			assert_int_equal(intake_put(in, server, intake_counter(in, name, NULL), (int64_t)t * MINUTE,
 						    (t < ROWS ? 100 + 2 * wobble(c, t) : 150 + 10 * wobble(c, t)) + (t >= 2 * ROWS - 5 ? step : 0)), 0);
 	}
-	f = finish(in);
-	q = fleet_question_default(f);
-	q.usual.to = ROWS * MINUTE;
-	q.window.from = (2 * ROWS - 5) * MINUTE;
-	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
-	assert_int_equal(found.list.n, 1);
-	p = found.list.v[0].p;
-	fleet_findings_free(&found);
-	release(f);
-	return p;
+	return p_of_the_only_alarm(in, (struct fleet_span){(2 * ROWS - 5) * MINUTE, INT64_MAX});
 }
 
 static void a_change_long_before_the_window_did_not_happen_in_it(void **state)
