@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -340,9 +341,16 @@ struct unix_question {
 	struct unix_diag_req request;
 };
 
+/* unix(7): a path or, from a zero byte on, an abstract name. n = 0: it has none. */
+struct unix_name {
+	char bytes[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	size_t n;
+};
+
 /* What the kernel says of one socket. */
 struct unix_answer {
 	unsigned inode, peer;
+	struct unix_name name;
 	unsigned sent; /* bytes of memory that hold what it sent and its peer has not read */
 	unsigned *waiting; /* inodes of the connections that it has not yet accepted; inside the answer */
 	size_t n_waiting;
@@ -358,6 +366,10 @@ static void parse_unix(const struct nlmsghdr *h, struct unix_answer *ret)
 	for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
 		if (a->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(a) >= sizeof(ret->peer))
 			memcpy(&ret->peer, RTA_DATA(a), sizeof(ret->peer));
+		if (a->rta_type == UNIX_DIAG_NAME && RTA_PAYLOAD(a) <= sizeof(ret->name.bytes)) {
+			ret->name.n = RTA_PAYLOAD(a);
+			memcpy(ret->name.bytes, RTA_DATA(a), ret->name.n);
+		}
 		if (a->rta_type == UNIX_DIAG_RQLEN && RTA_PAYLOAD(a) >= sizeof(struct unix_diag_rqlen))
 			ret->sent = ((const struct unix_diag_rqlen *)RTA_DATA(a))->udiag_wqueue;
 		if (a->rta_type == UNIX_DIAG_ICONS) {
@@ -413,7 +425,7 @@ static bool keeps_waiting(const struct unix_answer *a, const void *data)
 
 static int ask_unix(unsigned inode, struct unix_answer *ret)
 {
-	struct unix_diag_req one = {.sdiag_family = AF_UNIX, .udiag_states = ~0u, .udiag_ino = inode, .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN,
+	struct unix_diag_req one = {.sdiag_family = AF_UNIX, .udiag_states = ~0u, .udiag_ino = inode, .udiag_show = UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN | UDIAG_SHOW_NAME,
 				    .udiag_cookie = {~0u, ~0u}};
 
 	return ask_kernel(&one, false, any_answer, NULL, ret);
@@ -429,6 +441,23 @@ bool other_end_has_unread(const char *proc_root, unsigned pid, unsigned long lon
 	       answer.peer && answer.sent;
 }
 
+static bool has_name(const struct unix_answer *a, const void *data)
+{
+	const struct unix_name *name = data;
+
+	return a->name.n == name->n && memcmp(a->name.bytes, name->bytes, name->n) == 0;
+}
+
+/* A socket that accept(2) has made bears the name of the one that listens; who connects has no name, or one of its own. */
+static bool was_connected_to(const struct unix_answer *mine)
+{
+	const struct unix_diag_req listeners = {.sdiag_family = AF_UNIX, .udiag_states = LISTENERS_STATE, .udiag_show = UDIAG_SHOW_NAME};
+	struct unix_answer other;
+
+	return mine->peer && mine->name.n && ask_unix(mine->peer, &other) == 0 &&
+	       (!other.name.n || ask_kernel(&listeners, true, has_name, &mine->name, &other) == 0);
+}
+
 static int find_local(const char *proc_root, unsigned pid, unsigned inode, struct other_end *ret)
 {
 	struct unix_diag_req listeners = {.sdiag_family = AF_UNIX, .udiag_states = LISTENERS_STATE, .udiag_show = UDIAG_SHOW_ICONS};
@@ -440,6 +469,7 @@ static int find_local(const char *proc_root, unsigned pid, unsigned inode, struc
 	ret->kind = END_LOCAL_SOCKET;
 	ret->accepted = answer.peer != 0;
 	ret->unread = ret->accepted && answer.sent;
+	ret->serves = was_connected_to(&answer);
 	if (!answer.peer && ask_kernel(&listeners, true, keeps_waiting, &inode, &answer) == 0)
 		answer.peer = answer.inode;
 	if (!answer.peer)

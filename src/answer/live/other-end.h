@@ -17,7 +17,7 @@ struct other_end {
 	bool remote;   /* of TCP and UDP: no socket of this machine is its other end */
 	bool accepted; /* false: those at the other end listen, and have not yet taken the connection */
 	char place[72]; /* of TCP and UDP: "192.0.2.7:5432"; else "" */
-	bool serves;   /* of TCP: it was connected to, and so is asked and does not ask */
+	bool serves;   /* of TCP and local sockets: it was connected to, and so mostly is asked and does not ask */
 	bool unread;   /* of TCP and local sockets: what it sent lies in the other end's queue */
 	/* Of TCP in this network namespace (tcp_info), else 0: */
 	unsigned asked_ms;    /* of who connected: so long ago it last sent something, and has received nothing since */

@@ -138,6 +138,35 @@ static void a_pair_of_local_sockets(void **state)
 	end_child(child);
 }
 
+/* Named or not: it has connected. */
+static void who_accepted_a_local_connection_serves(bool client_has_name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX}; /* the kernel chooses a name */
+	socklen_t length = sizeof(address);
+	int door = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0), taken;
+	struct other_end e;
+
+	assert_int_equal(bind(door, (const void *)&address, sizeof(sa_family_t)) + listen(door, 1), 0);
+	assert_int_equal(client_has_name ? bind(client, (const void *)&address, sizeof(sa_family_t)) : 0, 0);
+	assert_int_equal(getsockname(door, (void *)&address, &length), 0);
+	assert_int_equal(connect(client, (const void *)&address, length), 0);
+	taken = accept(door, NULL, NULL);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)taken, &e), 0);
+	assert_true(e.serves);
+	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_false(e.serves);
+	close(taken);
+	close(client);
+	close(door);
+}
+
+static void who_accepted_a_local_connection(void **state)
+{
+	(void)state;
+	who_accepted_a_local_connection_serves(false);
+	who_accepted_a_local_connection_serves(true);
+}
+
 static void what_is_not_read_from_a_local_socket(void **state)
 {
 	struct other_end e;
@@ -318,6 +347,7 @@ static void what_was_asked_over_tcp(void **state)
 
 RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(who_shows_a_terminal),
 	  cmocka_unit_test(a_pair_of_local_sockets),
+	  cmocka_unit_test(who_accepted_a_local_connection),
 	  cmocka_unit_test(what_is_not_read_from_a_local_socket),
 	  cmocka_unit_test(who_does_not_accept), cmocka_unit_test(a_connection_over_both_protocols), cmocka_unit_test(who_is_asked_over_udp),
 	  cmocka_unit_test(what_has_no_other_end), cmocka_unit_test(what_was_asked_over_tcp),

@@ -116,12 +116,12 @@ static bool has_asked_before(const struct chain_search *s, const struct other_en
 	return false;
 }
 
-/* True: this is the one. */
+/* True: this is the one. Over a local socket a server may ask who connected to it: a message bus asks services. */
 static bool look_at_end(const struct chain_search *s, const struct other_end *e, struct loop *l)
 {
 	if (chain_leads_back(s, e)) {
 		l->asked = true;
-	} else if (!e->serves && ((l->pending && other_end_has(e, l->pending->server)) || assumed(s, e))) {
+	} else if (!(e->serves && e->kind == END_TCP) && ((l->pending && other_end_has(e, l->pending->server)) || assumed(s, e))) {
 		l->candidates = 1;
 		l->meant = *e;
 		l->found = true;

@@ -59,6 +59,7 @@ void chain_follow_end(struct chain_search *s, const struct other_end *e, bool wr
 	s->kind = e->remote ? CHAIN_REMOTE : kinds[e->kind];
 	put_end(s, e, writes);
 	s->reads = e->kind <= END_TERMINAL && !writes;
+	s->serves = e->serves && !writes;
 	s->unread = e->unread;
 	s->unanswered = e->unread || e->asked_ms;
 	s->asked_ms = e->asked_ms;

@@ -321,7 +321,13 @@ bool chain_find_transaction(struct chain_search *s)
 	struct postgres_backend backend;
 	bool blocks = s->chain->links.n && s->chain->links.v[s->chain->links.n - 1].kind == CHAIN_DATABASE;
 
-	if (strcmp(s->t.comm, "postgres") != 0 || !postgres_backend_read(s->proc_root, s->t.pid, &backend) || (!backend.waits && !blocks))
+	if (strcmp(s->t.comm, "postgres") != 0 || !postgres_backend_read(s->proc_root, s->t.pid, &backend))
+		return false;
+	if (strcmp(backend.activity, "idle") == 0) {
+		chain_rest(s, "waits for the next query");
+		return true;
+	}
+	if (!backend.waits && !blocks)
 		return false;
 	s->kind = CHAIN_DATABASE;
 	if (backend.waits) {

@@ -37,7 +37,7 @@ struct chain_search {
 	enum chain_kind kind;
 	struct str words;
 	const char *role;		 /* of the next */
-	bool reads, retries, unanswered; /* as in struct chain_link */
+	bool reads, serves, retries, unanswered; /* as in struct chain_link */
 	unsigned asked_ms;		 /* ... */
 	bool unread;			 /* the next has not read the request: its workers are busy with something else */
 	unsigned next_pid, next_tid;	 /* 0 = the chain ends; tid 0 = the thread that is held up most */
@@ -89,8 +89,8 @@ void chain_find_semaphore(struct chain_search *s); /* of System V */
 void chain_find_timer(struct chain_search *s);
 /* Another thread of a process that was asked, and whose chosen thread waits for events: the one that has worked since. */
 bool chain_find_worker(struct chain_search *s);
-/* A backend of PostgreSQL that waits for a lock of a transaction, or that the one before waits for: whose transaction it is, and for which
- * client that one keeps it. */
+/* A backend of PostgreSQL that has nothing to do, that waits for a lock of a transaction, or that the one before waits for: whose transaction it
+ * is, and for which client that one keeps it. */
 bool chain_find_transaction(struct chain_search *s);
 /* Whose request the asked server had not answered before that of the asker: of several the oldest one. `words` say how it waits for that, up to
  * "a request". */

@@ -429,8 +429,9 @@ static bool works_by_children(const struct hang *h)
 	return n > 1 && i == n - 1 && h->chain.links.v[i].kind == CHAIN_RUNS;
 }
 
-/* An event loop, who pauses, and who goes on while it is looked at, do not hang; who reads from a pipe waits for work, unless it is known to have
- * asked. Of a program that normally ends soon something must be known that it waits for: it may be used in another way than before. */
+/* An event loop, who pauses, who continues while it is looked at, and who waits for what a client may ask next do not hang; who reads from a pipe
+ * waits for work, unless it is known to have asked. Of a program that normally ends soon something must be known that it waits for: it may be used
+ * in another way than before. */
 static bool may_hang(const struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
@@ -438,7 +439,7 @@ static bool may_hang(const struct hang *h)
 
 	if (h->life_normally && !hang_is_explained(h) && !(h->chain.links.n && first->kind == CHAIN_REMOTE && first->unanswered))
 		return false;
-	return h->chain.links.n && (!first->reads || h->took) && first->kind != CHAIN_RUNS &&
+	return h->chain.links.n && (!first->reads || h->took) && !first->serves && first->kind != CHAIN_RUNS &&
 	       !(alone && (first->kind == CHAIN_EVENTS || (first->kind == CHAIN_SLEEPS && !quiet)));
 }
 

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -704,23 +705,26 @@ static void a_hang_is_told_before_who_has_ended(void **state)
 	end(&there);
 }
 
-/* Whose command writes nothing for a while does not hang. */
-static void who_reads_from_a_pipe_waits_for_work(void **state)
+static pid_t begin_reader(int fd, int other)
+{
+	pid_t pid = fork();
+	char byte;
+
+	if (pid)
+		return pid;
+	close(other);
+	(void)!read(fd, &byte, 1);
+	_exit(0);
+}
+
+/* Longer than ever, from ends[0]. */
+static void reader_does_not_hang(const int ends[2])
 {
 	struct subject *reader;
 	struct story st;
-	int ends[2];
-	pid_t pid;
-	char byte;
+	pid_t pid = begin_reader(ends[0], ends[1]);
 
-	(void)state;
-	assert_int_equal(pipe(ends), 0);
-	pid = fork();
-	if (pid == 0) {
-		close(ends[1]);
-		(void)!read(ends[0], &byte, 1);
-		_exit(0);
-	}
+	wait_until_in(pid, "read");
 	begin_calm(&st);
 	reader = is_process(add(&st, "/bin/reader", 0, TICKS - 1, 0), pid);
 	use(reader, FEATURE_WAIT_PEER, TICKS - LONG, TICKS - 1, 100 * PERCENT);
@@ -731,6 +735,30 @@ static void who_reads_from_a_pipe_waits_for_work(void **state)
 	close(ends[1]);
 	assert_int_equal(st.answer.hangs.n, 0);
 	end(&st);
+}
+
+/* Whose command writes nothing for a while does not hang. */
+static void who_reads_from_a_pipe_waits_for_work(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	reader_does_not_hang(ends);
+}
+
+/* Whose client pauses does not hang. */
+static void who_accepted_a_connection_waits_for_work(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX}; /* the kernel chooses a name */
+	socklen_t length = sizeof(address);
+	int door = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	(void)state;
+	assert_int_equal(bind(door, (const void *)&address, sizeof(sa_family_t)) + listen(door, 1), 0);
+	assert_int_equal(getsockname(door, (void *)&address, &length) + connect(client, (const void *)&address, length), 0);
+	reader_does_not_hang((const int[]){accept(door, NULL, NULL), client});
+	close(door);
 }
 
 /* A delivery that sleeps between attempts to make a lock file, which names a backup; until end_retries(). */
@@ -935,5 +963,6 @@ RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_t
 	  cmocka_unit_test(a_hang_is_told_before_who_computes_by_itself),
 	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage), cmocka_unit_test(a_hang_is_told_before_who_uses_little),
 	  cmocka_unit_test(a_hang_is_told_before_what_is_over), cmocka_unit_test(a_hang_is_told_before_who_has_ended),
-	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang),
+	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work),
+	  cmocka_unit_test(who_accepted_a_connection_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang),
 	  cmocka_unit_test(a_script_whose_child_computes_does_not_hang))
