@@ -31,6 +31,7 @@
 #include "daemon/recorder/capture-symbols.h"
 #include "daemon/recorder/profiler.h"
 #include "base/system/urgent.h"
+#include "daemon/recorder/reaper.h"
 #include "store/trace/trace-file.h"
 #include "store/trace/trace-folder.h"
 #include "symbol/kernel.h"
@@ -81,6 +82,7 @@ struct capture {
 	struct helper *helper;	       /* the same; of the process that made it */
 	pthread_t press_thread, marker_thread;
 	bool has_press_thread, has_marker_thread, realtime;
+	struct reaper reaper; /* of the copies */
 	int markers_fd, press_fd, stop[2];
 	char *run_dir, *store_file, *folder;
 	uint64_t disk;
@@ -282,6 +284,7 @@ static void begin_aside(struct capture *c, bool urgent)
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it has the recorder's locks: the next one waits for them a moment */
 	c->helper = NULL; /* its threads are not here */
+	reaper_leave(&c->reaper);
 	sigemptyset(&alarms);
 	sigaddset(&alarms, SIGALRM);
 	signal(SIGALRM, SIG_DFL);
@@ -297,7 +300,7 @@ static void begin_aside(struct capture *c, bool urgent)
 static int run_aside(struct capture *c, int (*step)(struct capture *c, const struct copying *data), const struct copying *data)
 {
 	const bool urgent = c->realtime && urgent_is();
-	int status;
+	int status, r;
 	pid_t pid;
 
 	(void)kernel_names_get(&c->kernel); /* here, for all that follow */
@@ -314,9 +317,9 @@ static int run_aside(struct capture *c, int (*step)(struct capture *c, const str
 		set_urgent(c, true);
 	if (pid < 0)
 		return -errno;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
+	r = reaper_look(&c->reaper, pid, true, &status, NULL);
+	if (r < 0)
+		return r;
 	if (WIFEXITED(status))
 		return -WEXITSTATUS(status);
 	log_warning("the flight recorder was not copied: the process that does it was ended by signal %d", WTERMSIG(status));
@@ -593,7 +596,10 @@ static int start_thread(struct capture *c, void *(*run)(void *), const char *nam
 /* Apart, because markers come from any user, and presses must not wait for them. */
 static int start_threads(struct capture *c)
 {
-	int r = start_thread(c, listen_for_presses, "whyslow-capture", &c->press_thread); /* its children are known as the recorder's by that */
+	int r;
+
+	reaper_open(&c->reaper);
+	r = start_thread(c, listen_for_presses, "whyslow-capture", &c->press_thread); /* its children are known as the recorder's by that */
 
 	c->has_press_thread = r == 0;
 	if (r == 0)
@@ -680,6 +686,7 @@ void capture_stop(struct capture *c)
 		pthread_join(c->press_thread, NULL);
 	if (c->has_marker_thread)
 		pthread_join(c->marker_thread, NULL);
+	reaper_close(&c->reaper);
 	for (size_t i = 0; c->run_dir && i < ARRAY_SIZE(files); i++)
 		local_socket_unlink_in(c->run_dir, files[i]);
 	cleanup_fd(&c->markers_fd);

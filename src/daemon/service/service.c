@@ -23,6 +23,7 @@
 #include "base/data/vec.h"
 #include "daemon/recorder/capture.h"
 #include "daemon/recorder/ending.h"
+#include "daemon/recorder/reaper.h"
 #include "daemon/recorder/tick-guard.h"
 #include "daemon/service/request.h"
 #include "daemon/service/service-answer.h"
@@ -58,6 +59,7 @@ struct forker {
 	struct linger_guard guard;
 	struct budget budget;
 	VEC(struct running) answers;
+	struct reaper reaper;
 	int64_t second; /* monotonic ns: when the count began */
 	unsigned in_second;
 	bool urgent;
@@ -92,9 +94,10 @@ static void say_busy(struct forker *f, int connection)
 	linger_guard_end(&f->guard);
 }
 
-static void __attribute__((noreturn)) answer(const struct forker *f, const struct service_asker *asker)
+static void __attribute__((noreturn)) answer(struct forker *f, const struct service_asker *asker)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	reaper_leave(&f->reaper);
 	close(f->service->listen_fd);
 	for (size_t i = 0; i < f->answers.n; i++)
 		close(f->answers.v[i].end);
@@ -207,17 +210,13 @@ static int64_t cpu_of(const struct rusage *usage)
 	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000;
 }
 
-static void note_end(struct forker *f, pid_t pid, int status, const struct rusage *usage)
+static void note_end(struct forker *f, struct running *one, int status, const struct rusage *usage)
 {
-	for (size_t i = 0; i < f->answers.n; i++) {
-		if (f->answers.v[i].pid != pid)
-			continue;
-		if (!f->answers.v[i].leaving)
-			budget_leave(&f->budget, f->answers.v[i].uid);
-		budget_charge(&f->budget, f->answers.v[i].uid, clock_monotonic(), cpu_of(usage));
-		close(f->answers.v[i].end);
-		f->answers.v[i] = f->answers.v[--f->answers.n];
-	}
+	if (!one->leaving)
+		budget_leave(&f->budget, one->uid);
+	budget_charge(&f->budget, one->uid, clock_monotonic(), cpu_of(usage));
+	close(one->end);
+	*one = f->answers.v[--f->answers.n];
 	if (WIFSIGNALED(status) && service_is_crash(WTERMSIG(status)))
 		log_warning("a process that answered a question crashed (%s)", strsignal(WTERMSIG(status)));
 }
@@ -227,11 +226,11 @@ static void reap(struct forker *f, int signals)
 	struct signalfd_siginfo info;
 	struct rusage usage;
 	int status;
-	pid_t pid;
 
 	(void)!read(signals, &info, sizeof(info));
-	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
-		note_end(f, pid, status, &usage);
+	for (size_t i = f->answers.n; i > 0; i--)
+		if (reaper_look(&f->reaper, f->answers.v[i - 1].pid, false, &status, &usage) == 1)
+			note_end(f, &f->answers.v[i - 1], status, &usage);
 }
 
 static int open_signals(void)
@@ -258,6 +257,7 @@ static void prepare(struct forker *f)
 	capture_inherit(o->capture);
 	if (o->lock_memory)
 		(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+	reaper_open(&f->reaper);
 	set_urgent(f, true);
 }
 
