@@ -116,12 +116,16 @@ static bool has_asked_before(const struct chain_search *s, const struct other_en
 	return false;
 }
 
-/* True: this is the one. Over a local socket a server may ask who connected to it: a message bus asks services. */
+/* True: this is the one. Who has connected to it asks and is not asked, but by a message bus. */
 static bool look_at_end(const struct chain_search *s, const struct other_end *e, struct loop *l)
 {
+	bool client = e->serves && !is_bus(s);
+
+	if (client && l->pending && other_end_has(e, l->pending->server))
+		l->pending = NULL;
 	if (chain_leads_back(s, e)) {
 		l->asked = true;
-	} else if (!(e->serves && e->kind == END_TCP) && ((l->pending && other_end_has(e, l->pending->server)) || assumed(s, e))) {
+	} else if (!client && ((l->pending && other_end_has(e, l->pending->server)) || assumed(s, e))) {
 		l->candidates = 1;
 		l->meant = *e;
 		l->found = true;

@@ -1,6 +1,7 @@
 #include "answer/waits/chain-search.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "answer/live/fuse-mount.h"
 #include "answer/live/name-query.h"
@@ -84,6 +85,7 @@ void chain_find_file(struct chain_search *s)
 			chain_rest(s, "waits for the next request");
 		else
 			chain_follow_end(s, &e, writes);
+		s->is_input = s->reads && s->t.arguments[0] == STDIN_FILENO;
 		return;
 	}
 	s->kind = s->t.state == 'D' ? CHAIN_DISK : CHAIN_UNKNOWN;

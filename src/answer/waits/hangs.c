@@ -276,9 +276,9 @@ static int add_late(const struct dataset *d, const struct hang_question *q, cons
 		struct hang *h = s ? hang_of(a, s) : NULL;
 		struct hang late = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC,
 				    .normal = (double)NS_PER_SEC * (double)r->normally / (double)r->took,
-				    .since = trace_wall(q->trace, (uint64_t)r->since)};
+				    .since = trace_wall(q->trace, (uint64_t)r->since), .unsure = r->unsure};
 
-		if (!s || !is_asked_about(s, q->at))
+		if (!s || !is_asked_about(s, q->at) || (r->unsure && (h || !q->proc_root)))
 			continue;
 		if (!h && VEC_PUSH(a->hangs, late) < 0)
 			return -ENOMEM;
@@ -430,7 +430,7 @@ static bool works_by_children(const struct hang *h)
 }
 
 /* An event loop, who pauses, who continues while it is looked at, and who waits for what a client may ask next do not hang; who reads from a pipe
- * waits for work, unless it is known to have asked. Of a program that normally ends soon something must be known that it waits for: it may be used
+ * waits for work, unless it is known to have asked and that is not its standard input. Of a program that normally ends soon something must be known that it waits for: it may be used
  * in another way than before. */
 static bool may_hang(const struct hang *h)
 {
@@ -439,7 +439,7 @@ static bool may_hang(const struct hang *h)
 
 	if (h->life_normally && !hang_is_explained(h) && !(h->chain.links.n && first->kind == CHAIN_REMOTE && first->unanswered))
 		return false;
-	return h->chain.links.n && (!first->reads || h->took) && !first->serves && first->kind != CHAIN_RUNS &&
+	return h->chain.links.n && (!first->reads || (h->took && !first->is_input)) && !first->serves && first->kind != CHAIN_RUNS &&
 	       !(alone && (first->kind == CHAIN_EVENTS || (first->kind == CHAIN_SLEEPS && !quiet)));
 }
 
@@ -452,12 +452,13 @@ static bool waits_for_us(const struct hang *h)
 	return false;
 }
 
-/* TCP knows when it asked; else it asked before it went to sleep. False: nothing is unanswered, or not for long. */
+/* Who has asked a server that sleeps where it was asked waits if that one waits in turn. Else TCP knows when it asked, or it asked before it went to
+ * sleep. False: nothing is unanswered, or not for long. */
 static bool confirm(struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
 
-	if (!h->assumed)
+	if (h->unsure ? hang_is_explained(h) : !h->assumed)
 		return true;
 	if (!h->chain.links.n || !first->unanswered)
 		return false;

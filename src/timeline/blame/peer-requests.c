@@ -33,11 +33,15 @@ struct habit {
 struct asker {
 	struct peer_request asked[ASKED_AT_ONCE]; /* asked == 0: free */
 	uint8_t asked_in[ASKED_AT_ONCE];
+	uint32_t asked_index[ASKED_AT_ONCE]; /* of the thread that was asked */
 	struct habit habits[ASKED_AT_ONCE]; /* n == 0: free; a new one takes the place of the one that was of use longest ago */
 	uint8_t call;			    /* in which it last went to sleep */
+	bool asleep;			    /* since then, which was ... */
+	int64_t slept;
 	struct peer_request answered;	    /* the last, not yet booked */
 	uint32_t by;			    /* index of the thread that answered */
 	uint8_t answered_in;
+	uint32_t answered_index;
 	int64_t answered_at; /* 0 = all are booked */
 };
 
@@ -147,6 +151,7 @@ static void take_back(struct asker *a)
 		a->asked[i] = a->answered;
 		a->asked[i].pending = true;
 		a->asked_in[i] = a->answered_in;
+		a->asked_index[i] = a->answered_index;
 	}
 	a->answered_at = 0;
 }
@@ -167,6 +172,7 @@ static void answer(struct pass *p, const struct trace_thread *asker, const struc
 		a->answered = *r;
 		a->by = (uint32_t)(by - p->t->threads.v);
 		a->answered_in = a->asked_in[i];
+		a->answered_index = a->asked_index[i];
 		a->answered_at = at;
 		r->asked = 0;
 	}
@@ -193,20 +199,34 @@ static void forget_answered(struct asker *a, int64_t at)
 	}
 }
 
+/* Both have slept since, and the server does so where it was asked. */
+static bool may_be_answered(const struct pass *p, const struct asker *a, size_t i)
+{
+	const struct asker *s = &p->askers[a->asked_index[i]];
+
+	return a->slept > a->asked[i].since && s->asleep && s->slept > a->asked[i].since && s->call == a->asked_in[i];
+}
+
 static void ask(struct pass *p, const struct trace_thread *asker, const struct trace_thread *server, int64_t at)
 {
-	uint32_t index = (uint32_t)(asker - p->t->threads.v);
-	struct peer_request *place = &p->askers[index].asked[0];
+	uint32_t index = (uint32_t)(asker - p->t->threads.v), other = (uint32_t)(server - p->t->threads.v);
+	struct asker *a = &p->askers[index];
+	struct peer_request *place = &a->asked[0];
 
 	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
-		struct peer_request *r = &p->askers[index].asked[i];
+		struct peer_request *r = &a->asked[i];
 
-		if (r->asked && r->server == server->tgid)
-			return; /* more of the same request */
+		if (r->asked && r->server == server->tgid) {
+			if (r->asked != server->tid || !may_be_answered(p, a, i))
+				return; /* more of the same request */
+			place = r;
+			break;
+		}
 		if (place->asked && (!r->asked || r->since < place->since))
 			place = r;
 	}
-	p->askers[index].asked_in[place - p->askers[index].asked] = p->askers[server - p->t->threads.v].call;
+	a->asked_in[place - a->asked] = p->askers[other].call;
+	a->asked_index[place - a->asked] = other;
 	*place = (struct peer_request){.thread = index, .process = asker->tgid, .asked = server->tid, .server = server->tgid, .since = at, .pending = true};
 }
 
@@ -236,23 +256,24 @@ static void go_to_sleep(struct pass *p, const struct event *e)
 	else
 		settle(p, a);
 	a->call = e->out.call;
+	a->asleep = true;
+	a->slept = (int64_t)e->time;
 	forget_answered(a, (int64_t)e->time);
 }
 
 static void wake_up(struct pass *p, const struct event *e)
 {
 	int64_t at = (int64_t)e->time - e->wakeup.since_waking;
-	const struct trace_thread *by, *woken;
+	const struct trace_thread *by = is_by_a_task(e) ? trace_thread(p->t, e->wakeup.waker, e->time) : NULL;
+	const struct trace_thread *woken = trace_thread(p->t, e->thread, e->time);
 
-	if (!is_by_a_task(e))
-		return;
-	by = trace_thread(p->t, e->wakeup.waker, e->time);
-	woken = trace_thread(p->t, e->thread, e->time);
-	if (!is_program(by) || !is_program(woken) || by->tgid == woken->tgid)
-		return;
-	settle(p, &p->askers[by - p->t->threads.v]);
-	answer(p, woken, by, at);
-	ask(p, by, woken, at);
+	if (is_program(by) && is_program(woken) && by->tgid != woken->tgid) {
+		settle(p, &p->askers[by - p->t->threads.v]);
+		answer(p, woken, by, at);
+		ask(p, by, woken, at);
+	}
+	if (woken)
+		p->askers[woken - p->t->threads.v].asleep = false;
 }
 
 static void look_at(struct pass *p, const struct event *e)
@@ -388,6 +409,7 @@ static int collect(struct pass *p, struct peer_requests *ret)
 				continue;
 			a->took = (int64_t)p->t->frozen - a->since;
 			a->asks = known_request(p, a);
+			a->unsure = may_be_answered(p, &p->askers[i], k);
 			r = VEC_PUSH(ret->pending, *a);
 			r = r ?: add_late(p, a, ret);
 		}

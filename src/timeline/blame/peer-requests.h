@@ -10,7 +10,8 @@
  * last 10 s, or has not come yet.
  *
  * Who was answered while it was still awake is not woken by the answer: a request is over when its sender sleeps in another call than the one in which
- * this server has answered it.
+ * this server has answered it. An event loop sleeps in one call, whatever it waits for: where the server sleeps again in the call in which it was
+ * asked, it is unsure whether it has answered. The next request then is a new one, and the reader confirms that the old one is not answered.
  *
  * A server that computes, or sleeps for something else than requests, is not woken by one. Such a request is assumed where the client sleeps in the
  * call in which this server has answered it ten times or more, and the thread that it asked last is not where it was asked. The reader
@@ -27,6 +28,7 @@ struct peer_request {
 	int64_t since;		  /* CLOCK_MONOTONIC: the pending request's; of those that are answered the slowest one's */
 	int64_t took, normally;	  /* ns: it has taken so far, or took; the longest before */
 	bool pending;
+	bool unsure; /* pending, or answered while who asks was awake */
 	bool asks; /* answers of these two come quicker than what goes the other way: it is known who asks */
 };
 

@@ -286,6 +286,56 @@ static void the_next_request_is_another_one(void **state)
 	assert_int_equal(found.late.n, 0);
 }
 
+/* As an event loop, which sleeps in one call, whatever it waits for; so does the server. */
+static void ask_and_be_answered_in_a_loop(struct story *s, int64_t us)
+{
+	leave_for(s, us - 500, 1, B, 0, CALL_POLL, 0);
+	wake(s, us, 0, A, B, 1);
+	leave_for(s, us + 1500, 1, B, 0, CALL_POLL, 0);
+	leave_for(s, us + 2000, 0, A, 0, CALL_POLL, 0);
+}
+
+static void of_an_event_loop_it_is_unsure(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	talk_in_poll(&s);
+	ask_and_be_answered_in_a_loop(&s, END + 1000);
+	find(&s, END + 4000 * 1000, &found);
+	assert_int_equal(found.late.n, 1);
+	assert_true(found.late.v[0].unsure);
+}
+
+/* The server does not sleep where it was asked. */
+static void of_a_busy_server_it_is_sure(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	talk_in_poll(&s);
+	leave_for(&s, END + 500, 1, B, 0, CALL_POLL, 0);
+	wake(&s, END + 1000, 0, A, B, 1);
+	leave_for(&s, END + 1500, 1, B, 0, CALL_CHILD, 0);
+	leave_for(&s, END + 2000, 0, A, 0, CALL_POLL, 0);
+	find(&s, END + 4000 * 1000, &found);
+	assert_int_equal(found.late.n, 1);
+	assert_false(found.late.v[0].unsure);
+}
+
+static void the_next_request_of_an_event_loop_is_another_one(void **state)
+{
+	const int64_t next = END + 4000 * 1000;
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	talk_in_poll(&s);
+	ask_and_be_answered_in_a_loop(&s, END + 1000);
+	ask_and_answer(&s, next, 2000);
+	find(&s, next + 3000, &found);
+	assert_int_equal(found.late.n, 0);
+}
+
 RUN_TESTS(cmocka_unit_test(an_answer_that_does_not_come_is_late), 
 	  cmocka_unit_test(an_answer_that_came_late_is_late),
 	  cmocka_unit_test(what_came_late_long_ago_is_over),
@@ -293,4 +343,6 @@ RUN_TESTS(cmocka_unit_test(an_answer_that_does_not_come_is_late),
 	  cmocka_unit_test(answers_that_always_take_long_are_not_late), cmocka_unit_test(new_processes_are_known_by_their_names),
 	  cmocka_unit_test(who_talked_before_is_not_known_by_name), cmocka_unit_test(by_one_direction_alone_nothing_is_late),
 	  cmocka_unit_test(who_is_answered_awake_waits_no_more), cmocka_unit_test(the_next_request_is_another_one),
+	  cmocka_unit_test(of_an_event_loop_it_is_unsure), cmocka_unit_test(of_a_busy_server_it_is_sure),
+	  cmocka_unit_test(the_next_request_of_an_event_loop_is_another_one),
 	  cmocka_unit_test(who_is_elsewhere_may_have_been_asked), cmocka_unit_test(who_sleeps_elsewhere_has_not_asked))
