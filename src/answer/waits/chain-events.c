@@ -116,10 +116,10 @@ static bool has_asked_before(const struct chain_search *s, const struct other_en
 	return false;
 }
 
-/* True: this is the one. Who has connected to it asks and is not asked, but by a message bus. */
+/* True: this is the one. Who has connected to it over TCP asks and is not asked; a message bus and a display ask, too. */
 static bool look_at_end(const struct chain_search *s, const struct other_end *e, struct loop *l)
 {
-	bool client = e->serves && !is_bus(s);
+	bool client = e->serves && e->kind == END_TCP;
 
 	if (client && l->pending && other_end_has(e, l->pending->server))
 		l->pending = NULL;
@@ -137,7 +137,7 @@ static bool look_at_end(const struct chain_search *s, const struct other_end *e,
 		l->unanswered += !l->unanswered || !is_same_process(e, &l->meant);
 		l->candidates = l->unanswered;
 		l->meant = *e;
-	} else if (!l->unanswered && (e->n || e->remote) && !e->serves && !leads_to_parent(s, e)) {
+	} else if (!l->unanswered && (e->n || e->remote) && !client && !leads_to_parent(s, e)) {
 		l->candidates += !l->candidates || !is_same_process(e, &l->meant);
 		l->meant = *e;
 	}
@@ -172,7 +172,7 @@ static void look_at_other_loops(const struct chain_search *s, struct loop *l)
 /* A UDP socket that is not connected shows no connection: the events do. */
 static bool follow_pending(struct chain_search *s, const struct peer_request *pending)
 {
-	if (!pending || !pending->asks)
+	if (!pending || !pending->asks || pending->unsure || pending->server == chain_asker(s))
 		return false;
 	s->kind = CHAIN_UDP;
 	str_puts(&s->words, "waits for the answer of a process that it woke");
