@@ -350,6 +350,7 @@ struct unix_name {
 /* What the kernel says of one socket. */
 struct unix_answer {
 	unsigned inode, peer;
+	bool listens;
 	struct unix_name name;
 	unsigned sent; /* bytes of memory that hold what it sent and its peer has not read */
 	unsigned *waiting; /* inodes of the connections that it has not yet accepted; inside the answer */
@@ -362,7 +363,7 @@ static void parse_unix(const struct nlmsghdr *h, struct unix_answer *ret)
 	const struct rtattr *a = (const struct rtattr *)(m + 1);
 	int left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
 
-	*ret = (struct unix_answer){.inode = m->udiag_ino};
+	*ret = (struct unix_answer){.inode = m->udiag_ino, .listens = m->udiag_state == TCP_LISTENS};
 	for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
 		if (a->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(a) >= sizeof(ret->peer))
 			memcpy(&ret->peer, RTA_DATA(a), sizeof(ret->peer));
@@ -439,6 +440,20 @@ bool other_end_has_unread(const char *proc_root, unsigned pid, unsigned long lon
 
 	return live_fd_link(proc_root, pid, fd, link, sizeof(link)) && sscanf(link, "socket:[%u]", &inode) == 1 && ask_unix(inode, &answer) == 0 &&
 	       answer.peer && answer.sent;
+}
+
+bool other_end_listens(const char *proc_root, unsigned pid, unsigned long long fd)
+{
+	char link[LINK_MAX_LENGTH];
+	struct unix_answer answer = {};
+	struct connection mine;
+	unsigned long inode;
+
+	if (!live_fd_link(proc_root, pid, fd, link, sizeof(link)) || sscanf(link, "socket:[%lu]", &inode) != 1)
+		return false;
+	if (find_connection(proc_root, pid, tcp_tables, has_inode, &inode, &mine))
+		return mine.state == TCP_LISTENS;
+	return ask_unix((unsigned)inode, &answer) == 0 && answer.listens;
 }
 
 static bool has_name(const struct unix_answer *a, const void *data)

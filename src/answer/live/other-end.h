@@ -32,6 +32,8 @@ int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, s
 bool other_end_has(const struct other_end *e, unsigned pid);
 /* Whether what the process sent over a local socket lies unread at the other end: one question to the kernel, without a look at who that is. */
 bool other_end_has_unread(const char *proc_root, unsigned pid, unsigned long long fd);
+/* Whether others connect to the descriptor, a socket of TCP or a local one. */
+bool other_end_listens(const char *proc_root, unsigned pid, unsigned long long fd);
 /* A process that has the socket with this inode open; 0 = none, or it is not to be seen. */
 unsigned other_end_socket_owner(const char *proc_root, unsigned long inode);
 /* Who is asked before files are opened (has an fanotify(7) descriptor), as above. */

@@ -151,6 +151,9 @@ static void who_accepted_a_local_connection_serves(bool client_has_name)
 	assert_int_equal(getsockname(door, (void *)&address, &length), 0);
 	assert_int_equal(connect(client, (const void *)&address, length), 0);
 	taken = accept(door, NULL, NULL);
+	assert_true(other_end_listens("/proc", (unsigned)getpid(), (unsigned long long)door));
+	assert_false(other_end_listens("/proc", (unsigned)getpid(), (unsigned long long)taken));
+	assert_false(other_end_listens("/proc", (unsigned)getpid(), (unsigned long long)client));
 	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)taken, &e), 0);
 	assert_true(e.serves);
 	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);

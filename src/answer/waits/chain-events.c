@@ -169,10 +169,22 @@ static void look_at_other_loops(const struct chain_search *s, struct loop *l)
 	}
 }
 
-/* A UDP socket that is not connected shows no connection: the events do. */
+/* Whether others connect to one of those that it waits for. */
+static bool is_server(const struct chain_search *s)
+{
+	unsigned files[LIVE_FILES_MAX];
+	size_t n = live_thread_files(s->proc_root, &s->t, files, LIVE_FILES_MAX);
+
+	for (size_t i = 0; i < n; i++)
+		if (other_end_listens(s->proc_root, s->t.pid, files[i]))
+			return true;
+	return false;
+}
+
+/* A UDP socket that is not connected shows no connection: the events do. A server that no one asked wakes its clients. */
 static bool follow_pending(struct chain_search *s, const struct peer_request *pending)
 {
-	if (!pending || !pending->asks || pending->unsure || pending->server == chain_asker(s))
+	if (!pending || !pending->asks || pending->unsure || pending->server == chain_asker(s) || (!chain_asker(s) && is_server(s)))
 		return false;
 	s->kind = CHAIN_UDP;
 	str_puts(&s->words, "waits for the answer of a process that it woke");
@@ -197,6 +209,12 @@ static bool follow_older(struct chain_search *s, const struct loop *l)
 	return true;
 }
 
+/* TCP says so of the asker's request. */
+static bool is_unanswered(const struct chain_search *s)
+{
+	return s->chain->links.n && s->chain->links.v[s->chain->links.n - 1].asked_ms;
+}
+
 /* The connection of an event loop over which it has asked and is not answered, by events or by TCP, or the only one that can be
  * meant. */
 void chain_find_events(struct chain_search *s)
@@ -217,7 +235,7 @@ void chain_find_events(struct chain_search *s)
 	else if (l.candidates)
 		str_printf(&s->words, "waits for events of %zu connections", l.candidates);
 	else
-		chain_rest(s, l.asked ? "waits for the next request" : "waits for events");
+		chain_rest(s, is_unanswered(s) ? "does not answer, and waits for events" : l.asked ? "waits for the next request" : "waits for events");
 	if (l.candidates > 1)
 		s->kind = CHAIN_EVENTS;
 }

@@ -325,6 +325,7 @@ bool chain_find_transaction(struct chain_search *s)
 		return false;
 	if (strcmp(backend.activity, "idle") == 0) {
 		chain_rest(s, "waits for the next query");
+		s->idle = true;
 		return true;
 	}
 	if (!backend.waits && !blocks)

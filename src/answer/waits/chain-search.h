@@ -37,7 +37,7 @@ struct chain_search {
 	enum chain_kind kind;
 	struct str words;
 	const char *role;		 /* of the next */
-	bool reads, is_input, serves, retries, unanswered; /* as in struct chain_link */
+	bool reads, is_input, serves, idle, retries, unanswered; /* as in struct chain_link */
 	unsigned asked_ms;		 /* ... */
 	bool unread;			 /* the next has not read the request: its workers are busy with something else */
 	unsigned next_pid, next_tid;	 /* 0 = the chain ends; tid 0 = the thread that is held up most */

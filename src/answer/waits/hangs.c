@@ -429,18 +429,25 @@ static bool works_by_children(const struct hang *h)
 	return n > 1 && i == n - 1 && h->chain.links.v[i].kind == CHAIN_RUNS;
 }
 
-/* An event loop, who pauses, who continues while it is looked at, and who waits for what a client may ask next do not hang; who reads from a pipe
- * waits for work, unless it is known to have asked and that is not its standard input. Of a program that normally ends soon something must be known that it waits for: it may be used
- * in another way than before. */
+/* For what a client may ask next; for data from a pipe, unless it is known to have asked and that is not its standard input; or it has been answered
+ * by a server that has nothing to do. */
+static bool waits_for_work(const struct hang *h)
+{
+	const struct chain_link *first = h->chain.links.v, *last = first + h->chain.links.n - 1;
+
+	return first->serves || last->idle || (first->reads && (!h->took || first->is_input));
+}
+
+/* An event loop, who pauses, who continues while it is looked at, and who waits for work do not hang. Of a program that normally ends soon something
+ * must be known that it waits for: it may be used in another way than before. */
 static bool may_hang(const struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
 	bool alone = h->chain.links.n == 1, quiet = h->kind == PROCESS_FEATURE_COUNT;
 
-	if (h->life_normally && !hang_is_explained(h) && !(h->chain.links.n && first->kind == CHAIN_REMOTE && first->unanswered))
+	if (!h->chain.links.n || (h->life_normally && !hang_is_explained(h) && !(first->kind == CHAIN_REMOTE && first->unanswered)))
 		return false;
-	return h->chain.links.n && (!first->reads || (h->took && !first->is_input)) && !first->serves && first->kind != CHAIN_RUNS &&
-	       !(alone && (first->kind == CHAIN_EVENTS || (first->kind == CHAIN_SLEEPS && !quiet)));
+	return !waits_for_work(h) && first->kind != CHAIN_RUNS && !(alone && (first->kind == CHAIN_EVENTS || (first->kind == CHAIN_SLEEPS && !quiet)));
 }
 
 /* A script that asks this program waits for the answer. */
@@ -562,6 +569,12 @@ static bool ends_elsewhere(const struct hang *h)
 	return only && ((only->kind == CHAIN_REMOTE && only->unanswered) || only->kind == CHAIN_FROZEN);
 }
 
+/* Who waits for events, of whatever, and has not answered over TCP for so long: no one else is known to be behind it. */
+static bool leaves_unanswered(const struct chain_link *last)
+{
+	return last->kind == CHAIN_EVENTS && last[-1].kind == CHAIN_TCP && last[-1].asked_ms * NS_PER_MS >= REQUEST_LATE;
+}
+
 bool hang_is_explained(const struct hang *h)
 {
 	static const bool is_end[CHAIN_KINDS] = {
@@ -571,7 +584,7 @@ bool hang_is_explained(const struct hang *h)
 	}; /* of the others it is not known who is behind them */
 	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
 
-	return h->chain.cycle || ends_elsewhere(h) || (last && is_end[last->kind]);
+	return h->chain.cycle || ends_elsewhere(h) || (last && (is_end[last->kind] || leaves_unanswered(last)));
 }
 
 const struct subject *hang_culprit(const struct dataset *d, const struct hang *h)

@@ -27,7 +27,8 @@ struct hang_question {
 
 /* Appends to a->hangs, the longest chain first. 0 or -ENOMEM. */
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a);
-/* Does its chain end at another program, which does something else than wait for work, or at another machine that does not answer? */
+/* Does its chain end at another program, which does something else than wait for work or has not answered over TCP, or at another machine that does
+ * not answer? */
 bool hang_is_explained(const struct hang *h);
 /* Does it say more than a shortage for which programs wait that share of the time? A program that stands still does, where less than half of that
  * is waited, and where who is at the end of its chain neither runs nor waits for the disk, which a shortage would explain. */

@@ -1136,18 +1136,26 @@ static void connect_and_ask(const int *files)
 	ask(&s);
 }
 
+/* On a port that the kernel chooses. */
+static int open_door(void)
+{
+	socklen_t length = sizeof(door_address);
+	int door = socket(AF_INET, SOCK_STREAM, 0);
+
+	door_address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	assert_int_equal(bind(door, (struct sockaddr *)&door_address, length) + listen(door, 4), 0);
+	assert_int_equal(getsockname(door, (struct sockaddr *)&door_address, &length), 0);
+	return door;
+}
+
 static void who_has_used_up_the_workers(void **state)
 {
 	_cleanup_(wait_chain_free) struct wait_chain c = {};
-	socklen_t length = sizeof(door_address);
-	int door = socket(AF_INET, SOCK_STREAM, 0), ready[2];
+	int door = open_door(), ready[2];
 	pid_t server, silent, client;
 	char byte;
 
 	(void)state;
-	door_address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	assert_int_equal(bind(door, (struct sockaddr *)&door_address, length) + listen(door, 4), 0);
-	assert_int_equal(getsockname(door, (struct sockaddr *)&door_address, &length), 0);
 	assert_int_equal(pipe(ready), 0);
 	server = begin(serve_one, (int[]){door}, (int[]){-1});
 	silent = begin(connect_and_sleep, (int[]){ready[1]}, (int[]){door, -1});
@@ -1157,6 +1165,40 @@ static void who_has_used_up_the_workers(void **state)
 	find(client, 3, CHAIN_SLEEPS, &c);
 	expect(&c, 1, server, CHAIN_TCP, "which has not read the request");
 	expect(&c, 2, silent, CHAIN_SLEEPS, "at the other end");
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* It has read the request, says so in the pipe of its second file, and polls its door and the connection. */
+static void read_and_poll(const int *files)
+{
+	int client = accept(files[0], NULL, NULL);
+	struct pollfd p[] = {{.fd = files[0], .events = POLLIN}, {.fd = client, .events = POLLIN}};
+	char byte;
+
+	(void)!read(client, &byte, 1);
+	(void)!write(files[1], &byte, 1);
+	for (;;)
+		poll(p, ARRAY_SIZE(p), -1);
+}
+
+static void who_has_read_a_request_and_does_not_answer(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int door = open_door(), ready[2];
+	pid_t server, client;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	server = begin(read_and_poll, (int[]){door, ready[1]}, (int[]){-1});
+	client = begin(connect_and_ask, NULL, (int[]){door, -1});
+	close(door);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	find(client, 2, CHAIN_EVENTS, &c);
+	expect(&c, 1, server, CHAIN_EVENTS, "at the other end");
+	assert_true(c.links.v[0].asked_ms > 0);
+	assert_non_null(strstr(c.links.v[1].words, "does not answer"));
 	close(ready[0]);
 	close(ready[1]);
 }
@@ -1285,7 +1327,7 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
-	  TELLS(who_has_used_up_the_workers), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
+	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
 	  TELLS(whom_a_loop_asked_over_no_connection), TELLS(the_thread_that_has_slept_since_it_was_asked), TELLS(the_only_busy_thread_is_waited_for),
 	  TELLS(a_server_waits_for_its_only_child_that_does_something),
 	  TELLS(who_used_a_semaphore_last), TELLS(who_debugs_a_server), TELLS(who_is_frozen_with_its_group),

@@ -115,7 +115,7 @@ static void find_next(struct chain_search *s)
 {
 	s->was_asked = s->asked == s->t.tid;
 	s->next_pid = s->next_tid = s->asked = 0;
-	s->reads = s->is_input = s->serves = s->retries = s->unread = s->unanswered = false;
+	s->reads = s->is_input = s->serves = s->idle = s->retries = s->unread = s->unanswered = false;
 	s->asked_ms = 0;
 	if (is_shown(s, DATUM_EDGES)) {
 		find_wait(s);
@@ -129,7 +129,7 @@ static void find_next(struct chain_search *s)
 static int put_link(struct chain_search *s, const char *role)
 {
 	struct chain_link link = {.pid = s->t.pid, .tid = s->t.tid, .kind = s->kind, .words = s->words.data, .role = role,
-				  .reads = s->reads, .is_input = s->is_input, .serves = s->serves, .retries = s->retries, .unanswered = s->unanswered, .asked_ms = s->asked_ms};
+				  .reads = s->reads, .is_input = s->is_input, .serves = s->serves, .idle = s->idle, .retries = s->retries, .unanswered = s->unanswered, .asked_ms = s->asked_ms};
 
 	snprintf(link.comm, sizeof(link.comm), "%s", s->t.comm);
 	if (s->words.error || VEC_PUSH(s->chain->links, link) < 0) {

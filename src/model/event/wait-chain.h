@@ -40,6 +40,7 @@ struct chain_link {
 	bool reads;	      /* waits for data that others may write when they please: as much work as a hang */
 	bool is_input;	      /* ... and that is its standard input, a pipe */
 	bool serves;	      /* waits for data over a connection that the other end made: mostly the next request */
+	bool idle;	      /* has nothing to do, by its own word */
 	bool retries;	      /* wakes again and again to see whether it is its turn */
 	bool unanswered;      /* the kernel says so of the connection: what it sent is not read, or of TCP not answered */
 	unsigned asked_ms;    /* of TCP: so long ago; else 0 */
