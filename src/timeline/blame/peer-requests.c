@@ -34,10 +34,13 @@ struct asker {
 	struct peer_request asked[ASKED_AT_ONCE]; /* asked == 0: free */
 	uint8_t asked_in[ASKED_AT_ONCE];
 	uint32_t asked_index[ASKED_AT_ONCE]; /* of the thread that was asked */
+	int64_t done[ASKED_AT_ONCE];	     /* when that one first slept again where it was asked; 0 = not yet */
 	struct habit habits[ASKED_AT_ONCE]; /* n == 0: free; a new one takes the place of the one that was of use longest ago */
 	uint8_t call;			    /* in which it last went to sleep */
 	bool asleep;			    /* since then, which was ... */
 	int64_t slept;
+	struct asker *by_whom; /* it was asked last; NULL = by no one */
+	size_t place;	       /* ... where that one has the request */
 	struct peer_request answered;	    /* the last, not yet booked */
 	uint32_t by;			    /* index of the thread that answered */
 	uint8_t answered_in;
@@ -120,16 +123,22 @@ static void remember(struct asker *a, const struct peer_request *r, uint8_t aske
 	habit->n++;
 }
 
+static void book_answer(struct pass *p, const struct peer_request *r, uint32_t by, int64_t at)
+{
+	const struct trace_thread *threads = p->t->threads.v;
+
+	book(p, pair_of_processes(p, r->process, r->server, true), r, at);
+	book(p, pair_of_names(p, &threads[r->thread], &threads[by], true), r, at);
+}
+
 /* Books the last answer. */
 static void settle(struct pass *p, struct asker *a)
 {
-	const struct trace_thread *threads = p->t->threads.v;
 	const struct peer_request *r = &a->answered;
 
 	if (!a->answered_at)
 		return;
-	book(p, pair_of_processes(p, r->process, r->server, true), r, a->answered_at);
-	book(p, pair_of_names(p, &threads[r->thread], &threads[a->by], true), r, a->answered_at);
+	book_answer(p, r, a->by, a->answered_at);
 	remember(a, r, a->answered_in, a->answered_at);
 	a->answered_at = 0;
 }
@@ -207,6 +216,17 @@ static bool may_be_answered(const struct pass *p, const struct asker *a, size_t 
 	return a->slept > a->asked[i].since && s->asleep && s->slept > a->asked[i].since && s->call == a->asked_in[i];
 }
 
+/* The next request tells that it was answered, before the server slept again. Where others asked the server meanwhile that is not known. */
+static void book_awake_answer(struct pass *p, const struct asker *a, size_t i)
+{
+	struct peer_request r = a->asked[i];
+
+	r.took = a->done[i] - r.since;
+	r.pending = false;
+	if (a->done[i])
+		book_answer(p, &r, a->asked_index[i], a->done[i]);
+}
+
 static void ask(struct pass *p, const struct trace_thread *asker, const struct trace_thread *server, int64_t at)
 {
 	uint32_t index = (uint32_t)(asker - p->t->threads.v), other = (uint32_t)(server - p->t->threads.v);
@@ -219,6 +239,7 @@ static void ask(struct pass *p, const struct trace_thread *asker, const struct t
 		if (r->asked && r->server == server->tgid) {
 			if (r->asked != server->tid || !may_be_answered(p, a, i))
 				return; /* more of the same request */
+			book_awake_answer(p, a, i);
 			place = r;
 			break;
 		}
@@ -227,6 +248,9 @@ static void ask(struct pass *p, const struct trace_thread *asker, const struct t
 	}
 	a->asked_in[place - a->asked] = p->askers[other].call;
 	a->asked_index[place - a->asked] = other;
+	a->done[place - a->asked] = 0;
+	p->askers[other].by_whom = a;
+	p->askers[other].place = (size_t)(place - a->asked);
 	*place = (struct peer_request){.thread = index, .process = asker->tgid, .asked = server->tid, .server = server->tgid, .since = at, .pending = true};
 }
 
@@ -241,6 +265,15 @@ static bool is_by_a_task(const struct event *e)
 static bool is_program(const struct trace_thread *t)
 {
 	return t && t->tid && !(t->flags & (THREAD_IS_KERNEL | THREAD_IS_IDLE | THREAD_IS_SELF));
+}
+
+/* Whether it has answered or not. */
+static void note_done(struct asker *server, const struct event *e)
+{
+	struct asker *a = server->by_whom;
+
+	if (a && a->asked[server->place].asked == e->thread && !a->done[server->place] && e->out.call == a->asked_in[server->place])
+		a->done[server->place] = (int64_t)e->time;
 }
 
 static void go_to_sleep(struct pass *p, const struct event *e)
@@ -258,6 +291,7 @@ static void go_to_sleep(struct pass *p, const struct event *e)
 	a->call = e->out.call;
 	a->asleep = true;
 	a->slept = (int64_t)e->time;
+	note_done(a, e);
 	forget_answered(a, (int64_t)e->time);
 }
 

@@ -307,6 +307,22 @@ static void of_an_event_loop_it_is_unsure(void **state)
 	assert_true(found.late.v[0].unsure);
 }
 
+/* How long its answers take is known all the same: until the server slept again. */
+static void answers_that_find_a_loop_awake_are_known(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	for (int64_t i = 0; i < ROUNDS; i++)
+		ask_and_be_answered_in_a_loop(&s, 1000 + i * ROUND);
+	for (int64_t i = 0; i < ROUNDS; i++)
+		ask_and_answer(&s, END + 1000 + i * ROUND, 1000);
+	ask_and_be_answered_in_a_loop(&s, 2 * END + 1000);
+	find(&s, 2 * END + 4000 * 1000, &found);
+	assert_int_equal(found.late.n, 1);
+	assert_int_equal(found.late.v[0].normally, 1500 * US);
+}
+
 /* The server does not sleep where it was asked. */
 static void of_a_busy_server_it_is_sure(void **state)
 {
@@ -343,6 +359,6 @@ RUN_TESTS(cmocka_unit_test(an_answer_that_does_not_come_is_late),
 	  cmocka_unit_test(answers_that_always_take_long_are_not_late), cmocka_unit_test(new_processes_are_known_by_their_names),
 	  cmocka_unit_test(who_talked_before_is_not_known_by_name), cmocka_unit_test(by_one_direction_alone_nothing_is_late),
 	  cmocka_unit_test(who_is_answered_awake_waits_no_more), cmocka_unit_test(the_next_request_is_another_one),
-	  cmocka_unit_test(of_an_event_loop_it_is_unsure), cmocka_unit_test(of_a_busy_server_it_is_sure),
+	  cmocka_unit_test(of_an_event_loop_it_is_unsure), cmocka_unit_test(answers_that_find_a_loop_awake_are_known), cmocka_unit_test(of_a_busy_server_it_is_sure),
 	  cmocka_unit_test(the_next_request_of_an_event_loop_is_another_one),
 	  cmocka_unit_test(who_is_elsewhere_may_have_been_asked), cmocka_unit_test(who_sleeps_elsewhere_has_not_asked))
