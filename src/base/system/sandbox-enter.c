@@ -17,7 +17,6 @@
 #include "base/system/call-filter.h"
 #include "base/system/sandbox.h"
 
-#define NOBODY	  65534
 #define FILES_MAX 2048 /* descriptors: programs and their debug files, of one that maps a thousand libraries */
 
 /* --- descriptors --- */
@@ -84,6 +83,24 @@ static int bound(void)
 	return 0;
 }
 
+void sandbox_put_off(const struct sandbox_end *end)
+{
+	const struct itimerspec at = {.it_value = {end->life / NS_PER_SEC, end->life % NS_PER_SEC}};
+
+	(void)timer_settime(end->timer, 0, &at, NULL);
+}
+
+/* By a signal of the kernel's, which asks for no rights. PR_SET_PDEATHSIG does: a caller that left its child's user behind ends nothing. */
+static int bound_life(struct sandbox_end *end)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &end->timer) < 0)
+		return -errno;
+	sandbox_put_off(end);
+	return 0;
+}
+
 /* --- rights --- */
 
 /* Where setuid() is not allowed (a service without CAP_SETUID) the user stays: what it may without capabilities and
@@ -92,8 +109,8 @@ static void leave_user(void)
 {
 	if (geteuid() != 0 || setgroups(0, NULL) < 0)
 		return;
-	if (setresgid(NOBODY, NOBODY, NOBODY) == 0)
-		(void)!setresuid(NOBODY, NOBODY, NOBODY);
+	if (setresgid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) == 0)
+		(void)!setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY);
 }
 
 static int drop_capabilities(void)
@@ -128,6 +145,7 @@ static const struct sock_filter filter[] = {
 	ALLOW_CALL(SYS_getrandom),
 	ALLOW_CALL(SYS_sched_yield),
 	ALLOW_CALL(SYS_clock_gettime),
+	ALLOW_CALL(SYS_timer_settime),
 	ALLOW_CALL(SYS_sysinfo),
 	ALLOW_CALL(SYS_restart_syscall),
 	ALLOW_CALL(SYS_rt_sigprocmask),
@@ -158,7 +176,7 @@ static void forget_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-int sandbox_enter(int socket)
+int sandbox_enter(int socket, struct sandbox_end *end)
 {
 	pid_t parent = getppid();
 	int r;
@@ -168,6 +186,8 @@ int sandbox_enter(int socket)
 	r = keep_only(socket);
 	if (r == 0)
 		r = bound();
+	if (r == 0)
+		r = bound_life(end); /* as root: another user's timers may have no room for it */
 	leave_user();
 	if (r == 0)
 		r = drop_capabilities();

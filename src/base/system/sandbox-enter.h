@@ -1,6 +1,9 @@
 /* How a process gives up its rights, for good. */
 #pragma once
 
+#include <stdint.h>
+#include <time.h>
+
 /* Sanitizers map terabytes of shadow, and report on descriptor 2: built with one, memory has no bound, and that stays. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANDBOX_SANITIZED 1
@@ -15,5 +18,13 @@
 
 #define SANDBOX_SOCKET 3 /* where a sandbox's socket is, in its child */
 
-/* Keeps `socket` as descriptor 3 and closes all others. 0 or -errno; after an error the process is to end. */
-int sandbox_enter(int socket);
+/* When the kernel ends the process, whatever holds it up: also if it is stopped by a signal, and its caller gone. */
+struct sandbox_end {
+	timer_t timer;
+	int64_t life; /* ns, from the last sandbox_put_off() */
+};
+
+/* Keeps `socket` as descriptor 3 and closes all others; `end->life` begins. 0 or -errno; after an error the process is to end. */
+int sandbox_enter(int socket, struct sandbox_end *end);
+/* The life begins again. */
+void sandbox_put_off(const struct sandbox_end *end);

@@ -7,13 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/system/sandbox-enter.h"
 
+#define REAP_TRIES    200 /* of 10 ms, until one that was ended is gone */
 #define QUESTIONS_MAX 64 /* of one call: a program, its debug file, and the libraries that one call chain passes */
 
 enum kind { KIND_REQUEST = 'r', KIND_ANSWER = 'a', KIND_QUESTION = 'q', KIND_FILE = 'f' };
@@ -115,7 +118,7 @@ static struct reader reader_of(const char *bytes, ssize_t n)
 	return (struct reader){at, at + n, false};
 }
 
-_Noreturn static void serve(sandbox_handler handler, void *data)
+_Noreturn static void serve(sandbox_handler handler, void *data, const struct sandbox_end *end)
 {
 	static char bytes[SANDBOX_MESSAGE_MAX];
 	struct str answer = {.max = SANDBOX_MESSAGE_MAX - 1};
@@ -127,6 +130,7 @@ _Noreturn static void serve(sandbox_handler handler, void *data)
 
 		if (n < 0 || kind != KIND_REQUEST)
 			_exit(n == -EPIPE ? 0 : 1);
+		sandbox_put_off(end);
 		request.bytes = reader_of(bytes, n);
 		str_clear(&answer);
 		answer.error = 0;
@@ -160,8 +164,9 @@ int sandbox_ask(const struct str *question)
 
 /* --- the caller --- */
 
-int sandbox_start(sandbox_handler handler, void *data, struct sandbox *ret)
+int sandbox_start_for(int64_t life, sandbox_handler handler, void *data, struct sandbox *ret)
 {
+	struct sandbox_end end = {.life = life};
 	int pair[2], ready = 0;
 	_cleanup_close_ int ours = -1, theirs = -1;
 	char byte;
@@ -176,10 +181,10 @@ int sandbox_start(sandbox_handler handler, void *data, struct sandbox *ret)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
-		ready = sandbox_enter(theirs);
+		ready = sandbox_enter(theirs, &end);
 		if (ready < 0 || send_message(SANDBOX_SOCKET, &(struct message){.kind = KIND_ANSWER}, 0) < 0)
 			_exit(ready < 0 ? -ready : 1);
-		serve(handler, data);
+		serve(handler, data, &end);
 	}
 	close(TAKE_FD(theirs));
 	do
@@ -195,14 +200,45 @@ int sandbox_start(sandbox_handler handler, void *data, struct sandbox *ret)
 	return 0;
 }
 
+int sandbox_start(sandbox_handler handler, void *data, struct sandbox *ret)
+{
+	return sandbox_start_for(SANDBOX_LIFE, handler, data, ret);
+}
+
+/* A caller without CAP_KILL, as the recorder in its unit, may not end a child that left root; a process with the child's user may. Only
+ * its effective user is that one: by its real one, root's, nothing of that user may stop it in turn. */
+static void end_as_its_user(pid_t pid)
+{
+	pid_t ender = fork();
+
+	if (ender == 0)
+		_exit(syscall(SYS_setresuid, -1, SANDBOX_NOBODY, -1) < 0 || kill(pid, SIGKILL) < 0);
+	while (ender > 0 && waitpid(ender, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Not for ever: a child may hang in the kernel, on a file of a server that is gone. */
+static void reap(pid_t pid)
+{
+	const struct timespec pause = {.tv_nsec = 10 * NS_PER_MS};
+
+	for (int i = 0; i < REAP_TRIES; i++) {
+		pid_t r = waitpid(pid, NULL, WNOHANG);
+
+		if (r == pid || (r < 0 && errno != EINTR))
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 void sandbox_stop(struct sandbox *s)
 {
 	if (s->pid <= 0)
 		return;
 	close(s->socket);
-	kill(s->pid, SIGKILL);
-	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (kill(s->pid, SIGKILL) < 0 && errno == EPERM)
+		end_as_its_user(s->pid);
+	reap(s->pid);
 	*s = (struct sandbox){0, -1};
 }
 

@@ -3,7 +3,8 @@
  * The caller forks. The child gives up its user (for none, where it may), groups, capabilities, descriptors and
  * nearly all system calls: it can compute, read the files handed to it, and answer over one socket. It opens
  * nothing: its caller opens files, with the checks of base/system/outside.h, and hands the descriptors over.
- * A child that dies, stalls or answers nonsense is ended; that costs an answer, never the caller.
+ * A child that dies, stalls, is stopped by a signal or answers nonsense is ended; that costs an answer, never the caller.
+ * The kernel ends one whose caller is gone, or asks nothing more.
  */
 #pragma once
 
@@ -12,12 +13,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/data/clock.h"
 #include "base/data/str.h"
 
 #define SANDBOX_FILES_MAX   16		       /* descriptors with one request */
 #define SANDBOX_MESSAGE_MAX 65536	       /* bytes of a request or an answer: below any socket buffer's default */
 #define SANDBOX_MEMORY	    ((size_t)512 << 20) /* address space beyond what the caller had mapped */
 #define SANDBOX_CPU_SECONDS 60
+#define SANDBOX_LIFE	    (600 * NS_PER_SEC) /* after its last request */
+#define SANDBOX_NOBODY	    65534 /* the user that a child of root's becomes */
 
 struct sandbox {
 	pid_t pid; /* 0 = none runs */
@@ -38,7 +42,9 @@ typedef int (*sandbox_provider)(void *data, struct reader *question);
 
 /* 0 or -errno: -EPERM and others where the machine does not allow to give up rights; then nothing runs. */
 int sandbox_start(sandbox_handler handler, void *data, struct sandbox *ret);
-void sandbox_stop(struct sandbox *s); /* also of one that does not run */
+/* With another life than SANDBOX_LIFE, in ns. */
+int sandbox_start_for(int64_t life, sandbox_handler handler, void *data, struct sandbox *ret);
+void sandbox_stop(struct sandbox *s); /* also of one that does not run; at most 2 s */
 
 struct sandbox_call {
 	const struct str *request;

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/data/clock.h"
@@ -229,6 +232,76 @@ static void one_that_asks_for_ever_is_ended(void **state)
 	hostile(asks_for_ever, -EPROTO);
 }
 
+/* The recorder in its unit has no CAP_KILL. */
+static void set_right_to_kill(bool may)
+{
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+
+	assert_int_equal(syscall(SYS_capget, &header, sets), 0);
+	sets[0].effective &= ~(1u << CAP_KILL);
+	if (may)
+		sets[0].effective |= sets[0].permitted & 1u << CAP_KILL;
+	assert_int_equal(syscall(SYS_capset, &header, sets), 0);
+}
+
+static void one_that_is_stopped_is_ended_also_without_the_right(void **state)
+{
+	struct sandbox s = start(try_all);
+	struct str request = {}, answer = {};
+	const struct sandbox_call call = {.request = &request, .patience = NS_PER_SEC / 2};
+	pid_t pid = s.pid;
+
+	(void)state;
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	set_right_to_kill(false);
+	assert_int_equal(sandbox_call(&s, &call, &answer), -ETIMEDOUT);
+	set_right_to_kill(true);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_int_equal(errno, ESRCH);
+	str_free(&answer);
+}
+
+static void the_kernel_ends_one_that_is_stopped_and_asked_nothing(void **state)
+{
+	struct sandbox s;
+	int status;
+
+	(void)state;
+	assert_int_equal(sandbox_start_for(NS_PER_SEC / 4, try_all, NULL, &s), 0);
+	assert_int_equal(kill(s.pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(s.pid, &status, 0), s.pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	close(s.socket);
+}
+
+/* Whether it outlives its life, asked again and again. */
+static bool lives_while_asked(void)
+{
+	struct sandbox s;
+	struct str request = {}, answer = {};
+	const struct sandbox_call call = {.request = &request, .patience = 60 * NS_PER_SEC};
+	int64_t until = clock_monotonic() + 3 * NS_PER_SEC / 2;
+	int r = sandbox_start_for(NS_PER_SEC, try_all, NULL, &s);
+
+	for (assert_int_equal(r, 0); r == 0 && clock_monotonic() < until; poll(NULL, 0, 50))
+		r = sandbox_call(&s, &call, &answer);
+	sandbox_stop(&s);
+	str_free(&answer);
+	return r == 0;
+}
+
+/* A busy machine may hold up both for a life. */
+static void a_request_puts_the_end_off(void **state)
+{
+	int tries = 10;
+
+	(void)state;
+	while (!lives_while_asked() && --tries)
+		;
+	assert_true(tries > 0);
+}
+
 static void sums_files(void *data, struct sandbox_request *request, struct str *answer)
 {
 	struct str question = {};
@@ -309,4 +382,6 @@ static void a_request_that_is_too_long_is_refused(void **state)
 RUN_TESTS(cmocka_unit_test(it_may_do_nothing), cmocka_unit_test(the_kernel_says_that_it_has_no_rights),
 	  cmocka_unit_test(one_that_dies_costs_an_answer), cmocka_unit_test(one_that_stalls_is_ended),
 	  cmocka_unit_test(one_that_asks_for_ever_is_ended), cmocka_unit_test(files_are_handed_over),
+	  cmocka_unit_test(one_that_is_stopped_is_ended_also_without_the_right),
+	  cmocka_unit_test(the_kernel_ends_one_that_is_stopped_and_asked_nothing), cmocka_unit_test(a_request_puts_the_end_off),
 	  cmocka_unit_test(a_request_that_is_too_long_is_refused))
