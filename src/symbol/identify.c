@@ -19,7 +19,7 @@ struct identifier {
 	struct name_server server; /* the child's */
 	struct str request, answer;
 	struct hmap known; /* (path, inode and device) -> struct build_id */
-	unsigned restarts;
+	unsigned restarts; /* those that are not forgiven yet */
 };
 
 /* Files that are asked for together. */
@@ -53,10 +53,12 @@ void identify_free(struct identifier *i)
 	free(i);
 }
 
+/* One that was lost is forgiven: who can spoil some shall not spoil all that come. */
 void identifier_rest(struct identifier *i)
 {
 	if (i->sandbox.pid > 0)
 		sandbox_stop(&i->sandbox);
+	i->restarts -= i->restarts > 0;
 }
 
 static uint64_t file_key(const struct module *m)
