@@ -17,7 +17,7 @@ import threading
 import time
 
 import stalling
-from recorder import NOBODY, OTHER, as_user, end, lingering_socket, send_with, start_as_user
+from recorder import NOBODY, OTHER, as_user, end, lingering_socket, send_with, start_as_user, with_rights_of_unit
 
 SECOND_USERS = range(60001, 60011)
 ALL = []  # (name, what it attacks, function)
@@ -185,6 +185,49 @@ def helpers(a):
     inspecting.kill()
     inspecting.wait()
     return 4 * len(targets), "nothing; a helper that is stopped costs names"
+
+
+def readers():
+    """Processes that read what others wrote: pid -> state."""
+    found = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        text = read_text(path)
+        if "(whyslow-parse)" in text:
+            found[int(text.split()[0])] = text.rsplit(") ", 1)[1][0]
+    return found
+
+
+@attack("user `nobody` stops each process that reads programs (`whyslow-parse`) as soon as it sees it")
+def stopped_readers(a):
+    """The recorder, and root's inspections with the unit's rights, may not end processes of other users (no CAP_KILL)."""
+    count = a.folder + "/stopped"
+
+    def work():
+        stopped = set()
+        while not os.path.exists(a.folder + "/enough"):
+            for pid in readers():
+                if pid not in stopped and can_signal(pid, signal.SIGSTOP):
+                    stopped.add(pid)
+                    write_text(count, str(len(stopped)))
+        return True
+
+    spinning = []
+    for i in range(6):  # files that the recorder has not read yet
+        shutil.copy("/bin/bash", f"{a.folder}/new-{i}")
+        spinning.append(subprocess.Popen([f"{a.folder}/new-{i}", "-c", "while :; do :; done"], user=OTHER, group=OTHER, extra_groups=[]))
+    attacker = start_as_user(NOBODY, work)
+    for p in spinning[:3]:
+        done = subprocess.run([*with_rights_of_unit(), a.recorder.whyslow, "inspect", str(p.pid), "--samples", "10", "--json"], capture_output=True, text=True, timeout=200)
+        a.holds("an inspection ends with an answer", done.returncode in (0, 1), done.stderr[-200:])
+        a.holds("a mark is taken", a.recorder.ask("mark", "next to stopped readers").returncode == 0)
+    a.holds("another user is answered", as_user(OTHER, lambda: a.recorder.ask("why").returncode in (0, 1)))
+    [p.kill() or p.wait() for p in spinning]
+    write_text(a.folder + "/enough", "")
+    os.waitpid(attacker, 0)
+    stopped = int(read_text(count) or 0)
+    a.holds("some were stopped", stopped > 0)
+    a.holds("none of them is left after 30 s", wait_for(lambda: "T" not in readers().values(), 30), str(readers()))
+    return stopped, "answers without some names; who was stopped is ended"
 
 
 def children_of(pid):
@@ -912,20 +955,22 @@ def holds(a):
                     return False
         own = [subprocess.Popen(["sleep", "600"]) for _ in range(80)]  # of one that ends the hold ends
         held = [subprocess.run([a.recorder.whyslow, "calm", str(p.pid), "--by", "class", "--run-dir", a.recorder.run], capture_output=True, timeout=60).returncode for p in own]
+        listed = json.loads(subprocess.run([a.recorder.whyslow, "calm", "--json", "--run-dir", a.recorder.run], capture_output=True, timeout=60).stdout)["held"]
         with open(a.folder + "/held", "w") as f:
-            f.write(str(held.count(0)))
+            json.dump({"said": [p.pid for p, status in zip(own, held) if status == 0], "listed": [pid for h in listed for pid in h["pids"]]}, f)
         released = subprocess.run([a.recorder.whyslow, "calm", "--undo", "--run-dir", a.recorder.run], capture_output=True, timeout=60).returncode
         [p.kill() for p in own]
         return released == 0
 
     a.holds("others' processes are not held, one's own are released", as_user(NOBODY, work))
-    held = int(read_text(a.folder + "/held") or 0)
-    a.holds("the number of held programs is bounded", 0 < held <= 64, str(held))
+    held = json.loads(read_text(a.folder + "/held") or '{"said": [], "listed": []}')
+    a.holds("the number of held programs is bounded", 0 < len(held["listed"]) <= 64, str(len(held["listed"])))
+    a.holds("each of which that was said is held", set(held["said"]) == set(held["listed"]), str(set(held["said"]) ^ set(held["listed"])))
     a.holds("nothing stays in RUN/held", not [n for n in os.listdir(a.recorder.run + "/held") if not n.startswith(".")])
     a.holds("the victim's class is as before", os.sched_getscheduler(victim.pid) == os.SCHED_OTHER)
     victim.kill()
     victim.wait()
-    return 4 * len(targets) + 80, f"refused with the reason; {held} of 80 programs of one's own held at once, then a limit"
+    return 4 * len(targets) + 80, f"refused with the reason; {len(held['said'])} of 80 programs of one's own held at once, then a limit"
 
 
 @attack("three users and root test processes at the same time, and a fourth user stops in the middle of a test")
