@@ -483,6 +483,99 @@ static void kept_ones_stay_until_given_back(void **state)
 	end_trees(&trees);
 }
 
+static struct hold kept_by_nobody(unsigned number, const struct target *t)
+{
+	struct hold h = {.kept = true, .by = NOBODY, .way = WAY_CLASS};
+
+	snprintf(h.id, sizeof(h.id), "%u-1-u%u", number, NOBODY);
+	assert_int_equal(hold_boot_id(PROC, h.boot), 0);
+	assert_int_equal(processes_copy(&t->heads, &h.heads), 0);
+	return h;
+}
+
+/* As `calm` does it: by a process that writes that it holds, then that it is kept, and ends. */
+static void keep_one(struct hold *h)
+{
+	struct process holder = {.pid = (uint32_t)fork()};
+	_cleanup_close_ int lock = -1;
+
+	if (holder.pid == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(hold_lock(run_dir, NOBODY, &lock), 0);
+	assert_int_equal(process_read(PROC, holder.pid, &holder), 0);
+	h->kept = false;
+	h->owner = holder.pid;
+	h->owner_start = holder.start;
+	assert_int_equal(hold_file_write(run_dir, h), 0);
+	usleep((unsigned)random() % 1000);
+	h->kept = true;
+	h->owner = 0;
+	assert_int_equal(hold_file_write(run_dir, h), 0);
+	kill((pid_t)holder.pid, SIGKILL);
+	waitpid((pid_t)holder.pid, NULL, 0);
+}
+
+#define KEPT_AT_ONCE 60
+
+/* A sweep reads all holds before it judges them. */
+static void what_is_kept_during_a_sweep_stays(void **state)
+{
+	struct trees trees = start_trees_of(1, NOBODY);
+	struct target t;
+	pid_t sweeper;
+	size_t n;
+
+	(void)state;
+	find_trees(&trees, &t);
+	for (unsigned i = 1; i < KEPT_AT_ONCE; i++) {
+		struct hold h = kept_by_nobody(i, &t);
+
+		assert_int_equal(hold_file_write(run_dir, &h), 0);
+		hold_free(&h);
+	}
+	sweeper = fork();
+	while (sweeper == 0)
+		(void)hold_sweep(PROC, run_dir);
+	for (unsigned i = 0; i < 40 * kills; i++) {
+		struct hold h = kept_by_nobody(KEPT_AT_ONCE + i, &t);
+
+		keep_one(&h);
+		poll(NULL, 0, 2);
+		if (!hold_file_exists(run_dir, h.id))
+			kill(sweeper, SIGKILL);
+		assert_true(hold_file_exists(run_dir, h.id));
+		assert_int_equal(hold_file_remove(run_dir, h.id), 0);
+		hold_free(&h);
+	}
+	kill(sweeper, SIGKILL);
+	waitpid(sweeper, NULL, 0);
+	assert_int_equal(guarded_hold_release(PROC, run_dir, 0, NOBODY, &n), 0);
+	assert_int_equal(n, KEPT_AT_ONCE - 1);
+	target_free(&t);
+	end_trees(&trees);
+}
+
+/* Its hold watchdog had heard nothing for too long. */
+static void what_was_given_back_is_not_kept(void **state)
+{
+	struct trees trees = start_trees(1);
+	struct guarded_hold *c;
+	struct state before;
+
+	(void)state;
+	(void)signal(SIGPIPE, SIG_IGN); /* as `calm` does */
+	read_state(&trees, &before);
+	assert_int_equal(begin_as(0, WAY_CLASS, &trees, &c), 0);
+	assert_int_equal(guarded_hold_apply(c), 0);
+	while (!is_back(&trees, &before))
+		poll(NULL, 0, 20);
+	assert_int_equal(guarded_hold_end(c, true), -EOWNERDEAD);
+	assert_true(is_back(&trees, &before));
+	end_trees(&trees);
+}
+
 /* A change that an administrator makes while a user holds a process back is not undone by that user's hold. */
 static void what_another_changed_stays(void **state)
 {
@@ -572,11 +665,8 @@ static void a_user_keeps_no_more_than_so_many(void **state)
 	(void)state;
 	find_trees(&trees, &t);
 	for (unsigned i = 0; i < HOLDS_OF_ONE; i++) {
-		struct hold h = {.kept = true, .by = NOBODY, .way = WAY_CLASS};
+		struct hold h = kept_by_nobody(i + 1, &t);
 
-		snprintf(h.id, sizeof(h.id), "%u-1-u%u", i + 1, NOBODY);
-		assert_int_equal(hold_boot_id(PROC, h.boot), 0);
-		assert_int_equal(processes_copy(&t.heads, &h.heads), 0);
 		assert_int_equal(hold_file_write(run_dir, &h), 0);
 		hold_free(&h);
 	}
@@ -716,7 +806,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(root_goes_before_a_user), cmocka_unit_test(standing_still_it_is_undone),
 		cmocka_unit_test(younger_children_come_back_too),
 		cmocka_unit_test(who_joins_is_held_and_given_back_too),
-		cmocka_unit_test(kept_ones_stay_until_given_back),
+		cmocka_unit_test(kept_ones_stay_until_given_back), cmocka_unit_test(what_is_kept_during_a_sweep_stays),
+		cmocka_unit_test(what_was_given_back_is_not_kept),
 		cmocka_unit_test(what_another_changed_stays),
 		cmocka_unit_test(children_get_no_priority_by_it),
 		cmocka_unit_test(a_user_keeps_no_more_than_so_many),

@@ -146,9 +146,10 @@ static void __attribute__((noreturn)) guard(const struct guarded_hold *c, int fd
 	close_others(fd, c->lock);
 	(void)!chdir("/");
 	make_ready();
-	if (is_left_alone(fd))
-		give_back(c);
-	_exit(0);
+	if (!is_left_alone(fd))
+		_exit(0);
+	give_back(c);
+	_exit(1);
 }
 
 static int start_hold_watchdog(struct guarded_hold *c)
@@ -328,6 +329,21 @@ const struct hold *guarded_hold_of(const struct guarded_hold *c)
 	return &c->hold;
 }
 
+/* Whether it left all as it is; one that had heard nothing for too long has given back, or is about to. */
+static bool end_hold_watchdog(struct guarded_hold *c)
+{
+	int status = -1;
+
+	(void)!write(c->pipe, "q", 1);
+	cleanup_fd(&c->pipe);
+	c->pipe = -1;
+	if (c->guardian > 0)
+		while (waitpid(c->guardian, &status, 0) < 0 && errno == EINTR)
+			;
+	c->guardian = 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 int guarded_hold_end(struct guarded_hold *c, bool keep)
 {
 	int r = !keep ? guarded_hold_let_go(c) : is_taken(c) ? -EOWNERDEAD : 0;
@@ -340,8 +356,12 @@ int guarded_hold_end(struct guarded_hold *c, bool keep)
 		r = hold_file_remove(c->run_dir, c->hold.id);
 	}
 	/* where it could not be given back the hold watchdog continues trying */
-	if (r == 0)
-		(void)!write(c->pipe, "q", 1);
+	if (r == 0 && !end_hold_watchdog(c) && keep) {
+		r = hold_undo(c->proc_root, &c->hold);
+		if (r == 0)
+			r = hold_file_remove(c->run_dir, c->hold.id);
+		r = r < 0 ? r : -EOWNERDEAD;
+	}
 	guarded_hold_free(c);
 	return r;
 }
@@ -432,7 +452,7 @@ int guarded_hold_begin(const struct hold_request *q, const struct target *t, str
 	if (r == 0)
 		r = take_lock(q->run_dir, q->rights.viewer, &c->lock);
 	if (r == 0) {
-		(void)hold_sweep(q->proc_root, q->run_dir);
+		(void)hold_sweep_locked(q->proc_root, q->run_dir, q->rights.viewer);
 		r = check_quota(q, ret_words);
 	}
 	if (r == 0)

@@ -29,8 +29,8 @@ int guarded_hold_apply(struct guarded_hold *c);
 int guarded_hold_let_go(struct guarded_hold *c);
 /* To be called at least once a second: a sign of life. -EOWNERDEAD as above. */
 int guarded_hold_alive(struct guarded_hold *c);
-/* Gives it back for good; with `keep` it stays as it is, for `calm`. 0 or -errno: the recorder will try
- * again. */
+/* Gives it back for good; with `keep` it stays as it is, for `calm`. 0; -EOWNERDEAD: it was to be kept, and was given back, as above;
+ * -errno: the recorder will try again. */
 int guarded_hold_end(struct guarded_hold *c, bool keep);
 const struct hold *guarded_hold_of(const struct guarded_hold *c);
 

@@ -449,24 +449,50 @@ static bool has_owner(const char *proc_root, const struct hold *h)
 	       (h->guardian && process_lives(proc_root, h->guardian, h->hold_watchdog_start));
 }
 
-static int sweep_one(const char *proc_root, const char *run_dir, const char *boot, struct hold *h)
-{
-	int r = 0;
+struct sweep {
+	const char *proc_root, *run_dir;
+	const uint32_t *locked; /* the user whose lock this process has, or NULL */
+	char boot[40];
+};
 
-	if (strcmp(h->boot, boot) == 0) {
-		if (has_owner(proc_root, h) || (h->kept && processes_live(proc_root, &h->heads)))
-			return 0;
-		r = hold_undo(proc_root, h);
-	}
-	return r < 0 ? r : hold_file_remove(run_dir, h->id);
+static bool is_minded(const struct sweep *s, const struct hold *h)
+{
+	return strcmp(h->boot, s->boot) == 0 &&
+	       (has_owner(s->proc_root, h) || (h->kept && processes_live(s->proc_root, &h->heads)));
 }
 
-int hold_sweep(const char *proc_root, const char *run_dir)
+static int undo(const struct sweep *s, const struct hold *h)
 {
+	int r = strcmp(h->boot, s->boot) == 0 ? hold_undo(s->proc_root, h) : 0;
+
+	return r < 0 ? r : hold_file_remove(s->run_dir, h->id);
+}
+
+/* Since it was read `calm` may have written that it is kept, and ended: it is read again where nothing else writes it. */
+static int sweep_one(const struct sweep *s, const struct hold *h)
+{
+	_cleanup_(hold_free) struct hold now = {};
+	_cleanup_close_ int lock = -1;
+	int r;
+
+	if (is_minded(s, h))
+		return 0;
+	if (s->locked && *s->locked == h->by)
+		return undo(s, h);
+	r = hold_lock(s->run_dir, h->by, &lock);
+	if (r == 0)
+		r = hold_file_read(s->run_dir, h->id, &now);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return is_minded(s, &now) ? 0 : undo(s, &now);
+}
+
+static int sweep(struct sweep *s)
+{
+	const char *proc_root = s->proc_root, *run_dir = s->run_dir;
 	struct hold *list;
-	char boot[40];
 	size_t n;
-	int r = hold_boot_id(proc_root, boot), first = 0;
+	int r = hold_boot_id(proc_root, s->boot), first = 0;
 
 	hold_group_sweep(proc_root, run_dir);
 	if (r == 0)
@@ -474,11 +500,21 @@ int hold_sweep(const char *proc_root, const char *run_dir)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	for (size_t i = 0; i < n; i++) {
-		r = sweep_one(proc_root, run_dir, boot, &list[i]);
+		r = sweep_one(s, &list[i]);
 		first = r < 0 && first == 0 ? r : first;
 		hold_free(&list[i]);
 	}
 	free(list);
 	remove_unfinished(run_dir);
 	return first;
+}
+
+int hold_sweep(const char *proc_root, const char *run_dir)
+{
+	return sweep(&(struct sweep){.proc_root = proc_root, .run_dir = run_dir});
+}
+
+int hold_sweep_locked(const char *proc_root, const char *run_dir, uint32_t uid)
+{
+	return sweep(&(struct sweep){.proc_root = proc_root, .run_dir = run_dir, .locked = &uid});
 }

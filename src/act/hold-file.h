@@ -29,8 +29,10 @@ int hold_lock(const char *run_dir, uint32_t uid, int *ret_fd);
 bool hold_file_exists(const char *run_dir, const char *id);
 /* What nothing minds any more is undone and its file taken away, also one that was not written to the end; what `calm`
  * keeps stays as long as its process lives. A hold of another boot ended with it. 0, or -errno of the first that could not be undone:
- * its file stays. */
+ * its file stays. -EBUSY: of a user who is just holding or releasing; to be tried again. */
 int hold_sweep(const char *proc_root, const char *run_dir);
+/* By a process that has this user's lock. */
+int hold_sweep_locked(const char *proc_root, const char *run_dir, uint32_t uid);
 /* Removes empty control groups (in all hierarchies, by PROC/self/mountinfo) that holds left behind a minute ago or longer. */
 void hold_group_sweep(const char *proc_root, const char *run_dir);
 /* This boot's id. 0 or -errno. */

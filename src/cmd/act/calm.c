@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,7 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 	struct guarded_hold *c = NULL;
 	int r = find_target(pids, n, &t);
 
+	(void)signal(SIGPIPE, SIG_IGN); /* a hold watchdog that is gone is an error like others */
 	if (r == 0)
 		r = guarded_hold_begin(&q, &t, &c, &words);
 	if (r == 0) {
@@ -98,6 +100,10 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 			(void)guarded_hold_end(c, false);
 		else
 			r = guarded_hold_end(c, true);
+		if (r < 0) {
+			free(words); /* it says how it is held back */
+			words = NULL;
+		}
 	}
 	if (r < 0) {
 		if (r == -ESRCH)

@@ -82,7 +82,7 @@ static void *keep(void *argument)
 
 		watch_all(k, &w);
 		r = hold_sweep(PROC, k->run_dir);
-		if (r < 0 && r != said)
+		if (r < 0 && r != -EBUSY && r != said)
 			log_warning("cannot release a process that is held back: %s",
 				    strerror(-r));
 		said = r;
