@@ -1,4 +1,4 @@
-/* How full file systems are: statvfs() of the mounts in /proc/self/mounts (fs/proc_namespace.c):
+/* How full file systems are: statvfs() of the mounts in /proc/1/mounts (fs/proc_namespace.c), below /proc/1/root:
  *
  *   /dev/vda / ext4 rw,relatime,discard 0 0
  *   tmpfs /tmp tmpfs rw,nosuid,nodev 0 0
@@ -6,12 +6,15 @@
  *
  * A dead server hangs the one that asks its mount, for ever. So only types that live on this machine are asked, and none
  * whose mount point lies below one of another type: the way there leads through it. A device mounted in several
- * places is asked once, at the first.
+ * places is asked once, at the first. Process 1 has the machine's mounts: a unit has folders of its own in place of /tmp and
+ * /home. Who may not look there asks its own.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/data/cleanup.h"
 #include "source/machine/source.h"
@@ -40,6 +43,7 @@ struct mount {
 
 struct filesystem_source {
 	struct text_file file;
+	char *root; /* the points are below it; "" = ours */
 	struct entity_set filesystems;
 	VEC(struct mount) mounts;
 };
@@ -139,10 +143,15 @@ static void list_mounts(struct filesystem_source *src)
 
 static void ask(struct filesystem_source *src, const struct mount *mount)
 {
+	_cleanup_free_ char *place = NULL;
 	struct statvfs fs;
 	struct entity_slot *m;
 
-	if (statvfs(mount->point, &fs) < 0 || fs.f_blocks == 0)
+	if (asprintf(&place, "%s%s", src->root, mount->point) < 0) {
+		place = NULL;
+		return;
+	}
+	if (statvfs(place, &fs) < 0 || fs.f_blocks == 0)
 		return;
 	m = entity_set_see(&src->filesystems, mount->point, strlen(mount->point), NULL);
 	if (!m)
@@ -174,15 +183,36 @@ static void filesystem_close(void *state)
 	text_file_close(&src->file);
 	entity_set_free(&src->filesystems);
 	VEC_FREE(src->mounts);
+	free(src->root);
 	free(src);
+}
+
+static int open_first_process(struct filesystem_source *src, const char *proc_root)
+{
+	if (asprintf(&src->root, "%s/1/root", proc_root) < 0) {
+		src->root = NULL;
+		return -ENOMEM;
+	}
+	return access(src->root, X_OK) < 0 ? -errno : text_file_open(&src->file, proc_root, "1/mounts");
+}
+
+static int open_own(struct filesystem_source *src, const char *proc_root)
+{
+	free(src->root);
+	src->root = strdup("");
+	return src->root ? text_file_open(&src->file, proc_root, "self/mounts") : -ENOMEM;
 }
 
 static int filesystem_open(const struct source_options *options, void **ret_state, const char **ret_why)
 {
 	struct filesystem_source *src = calloc(1, sizeof(*src));
-	int r = src ? text_file_open(&src->file, options->proc_root, "self/mounts") : -ENOMEM;
+	int r = src ? open_first_process(src, options->proc_root) : -ENOMEM;
 
+	if (src && r < 0)
+		r = open_own(src, options->proc_root);
 	if (r < 0) {
+		if (src)
+			free(src->root);
 		free(src);
 		*ret_why = "no /proc/self/mounts: the fullness of file systems cannot be seen";
 		return r;

@@ -1,6 +1,7 @@
 /* Disks, interfaces, file systems, sensors. */
 #include "source/machine/test-tree.h"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "base/data/cleanup.h"
@@ -158,6 +159,27 @@ static void escaped_names_are_read(void **state)
 	tree_free(&t);
 }
 
+/* The unit of the recorder has its own /tmp, and no /home. */
+static void the_mounts_of_the_first_process_are_asked(void **state)
+{
+	struct tree t = tree_new("laptop");
+	char folder[100];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/proc/1", t.root);
+	(void)mkdir(folder, 0755);
+	snprintf(folder, sizeof(folder), "%s/proc/1/root", t.root);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	snprintf(folder, sizeof(folder), "%s/proc/1/root/only-there", t.root);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	tree_write(&t, "proc/1/mounts", "/dev/sda1 /only-there ext4 rw 0 0\n");
+	tree_open_source(&t, source_named("filesystem"));
+	tree_sample(&t);
+	assert_int_equal(count_of(&t, ENTITY_FILESYSTEM), 1);
+	assert_non_null(sample_of(&t, ENTITY_FILESYSTEM, "/only-there"));
+	tree_free(&t);
+}
+
 static const struct expected laptop_sensors[] = {
 	{"acpitz (thermal_zone0)", "sensor.temperature", 45000, 52000},
 	{"x86_pkg_temp (thermal_zone1)", "sensor.temperature", 47000, 96000},
@@ -195,5 +217,6 @@ RUN_TESTS(cmocka_unit_test(disks_are_measured_in_the_tables_units), cmocka_unit_
 	  cmocka_unit_test(interfaces_are_measured), cmocka_unit_test(an_interface_that_vanishes_has_ended),
 	  cmocka_unit_test(only_local_file_systems_are_asked_and_once),
 	  cmocka_unit_test(what_lies_below_a_share_is_not_asked), cmocka_unit_test(escaped_names_are_read),
+		cmocka_unit_test(the_mounts_of_the_first_process_are_asked),
 	  cmocka_unit_test(sensors_are_measured),
 	  cmocka_unit_test(a_machine_without_sensors_has_no_such_source))
