@@ -10,6 +10,7 @@
 
 #include "base/data/cleanup.h"
 #include "symbol/elf-check.h"
+#include "symbol/identify.h"
 #include "symbol/jit.h"
 #include "symbol/kernel.h"
 #include "symbol/object.h"
@@ -666,6 +667,49 @@ static void servers_are_started_again_a_few_times(void **state)
 	symbolizer_free(s);
 }
 
+/* Reads a library's build-id as if it were a file that was never seen. */
+static bool reads_anew(struct identifier *i, struct modules *m)
+{
+	struct module *library = NULL;
+
+	for (size_t k = 0; k < m->code.n; k++) {
+		struct module *one = &m->modules.v[m->code.v[k].module];
+
+		one->identified = true;
+		if (strstr(one->path, "libc.so"))
+			library = one;
+	}
+	assert_non_null(library);
+	library->identified = false;
+	library->inode++;
+	library->build_id.size = 0;
+	identifier_identify(i, m);
+	return library->build_id.size > 0;
+}
+
+/* Who can end the process that reads files ends the reading, but not for good. */
+static void a_reader_that_is_lost_again_and_again_is_forgiven(void **state)
+{
+	struct identifier *i;
+	struct modules m;
+	unsigned lost = 0;
+
+	(void)state;
+	assert_int_equal(identify_new(&i), 0);
+	assert_int_equal(modules_read("/proc", (uint32_t)getpid(), &m), 0);
+	for (; reads_anew(i, &m); lost++) {
+		assert_int_equal(kill(only_child(), SIGKILL), 0);
+		assert_false(reads_anew(i, &m));
+		assert_in_range(lost, 0, 20);
+	}
+	assert_in_range(lost, 2, 20);
+	assert_false(reads_anew(i, &m));
+	identifier_rest(i);
+	assert_true(reads_anew(i, &m));
+	identify_free(i);
+	modules_free(&m);
+}
+
 static void one_line_without_an_end_is_cut(void **state)
 {
 	size_t n = 9 << 20;
@@ -696,4 +740,4 @@ RUN_TESTS(cmocka_unit_test(position_independent), cmocka_unit_test(at_a_fixed_ad
 	  cmocka_unit_test(names_as_they_were_written), cmocka_unit_test(build_ids_as_text),
 	  cmocka_unit_test(a_build_id_is_read_from_the_headers), cmocka_unit_test(what_no_linker_wrote_is_refused),
 	  cmocka_unit_test(a_server_that_dies_costs_one_file), cmocka_unit_test(servers_are_started_again_a_few_times),
-	  cmocka_unit_test(one_line_without_an_end_is_cut))
+	  cmocka_unit_test(a_reader_that_is_lost_again_and_again_is_forgiven), cmocka_unit_test(one_line_without_an_end_is_cut))
