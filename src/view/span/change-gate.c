@@ -1,6 +1,7 @@
 /* The answer of `spans gate`: one line, a table, Markdown for a pull request, JUnit's XML for a CI. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/data/cleanup.h"
@@ -105,22 +106,119 @@ static void print_markdown(const struct span_comparison *s, size_t top, enum spa
 		   put_markdown, out);
 }
 
+/* --- JUnit's XML --- */
+
+/* A test of the suite, as CI servers count and list it. */
+struct junit_case {
+	char *name, *failure, *skipped; /* failure, skipped: why; NULL = it is not */
+	double seconds; /* of a request; NaN = not known */
+};
+
+struct junit_cases {
+	VEC(struct junit_case) list;
+	size_t failures, skipped;
+};
+
+static void cases_free(struct junit_cases *c)
+{
+	for (size_t i = 0; i < c->list.n; i++) {
+		free(c->list.v[i].name);
+		free(c->list.v[i].failure);
+		free(c->list.v[i].skipped);
+	}
+	VEC_FREE(c->list);
+}
+
+static int add_case(struct junit_cases *c, struct junit_case one)
+{
+	c->failures += one.failure != NULL;
+	c->skipped += one.skipped != NULL;
+	return VEC_PUSH(c->list, one);
+}
+
+/* "cannot tell: could see +12 % or more"; caller frees. */
+static char *unclear_words(double could_see)
+{
+	char *text;
+
+	if (!isfinite(could_see))
+		return strdup("cannot tell: too few requests");
+	return asprintf(&text, "cannot tell: could see +%.0f %% or more", ceil(100 * could_see)) < 0 ? NULL : text;
+}
+
+static int add_gate(const struct span_comparison *s, enum span_verdict verdict, struct junit_cases *to)
+{
+	struct junit_case one = {.name = strdup("gate"), .seconds = s->change.mean_after / 1e9};
+
+	if (span_is_regression(verdict))
+		one.failure = span_change_headline(s);
+	else if (verdict == VERDICT_UNCLEAR)
+		one.skipped = unclear_words(s->change.all.could_see);
+	return add_case(to, one);
+}
+
+static int add_bucket(const struct forest *f, const struct bucket_change *b, struct junit_cases *to)
+{
+	struct junit_case one = {.name = span_bucket_label(f, &f->buckets.v[b->bucket]), .seconds = b->mean_after / 1e9};
+
+	if (!b->before || !b->after)
+		one.skipped = strdup(b->before ? "no requests after" : "no requests before");
+	else if (span_is_regression(b->verdict))
+		one.failure = span_change_bucket_line(f, b);
+	else if (b->verdict == VERDICT_UNCLEAR)
+		one.skipped = unclear_words(b->could_see);
+	return add_case(to, one);
+}
+
+static int add_pool(const struct forest *f, const struct pool_change *p, struct junit_cases *to)
+{
+	struct junit_case one = {.name = span_pool_label(f, p), .seconds = (p->mean + p->within) / 1e9};
+
+	if (span_is_regression(p->verdict))
+		one.failure = span_change_pool_line(f, p);
+	else if (p->verdict == VERDICT_UNCLEAR)
+		one.skipped = unclear_words(p->could_see);
+	return add_case(to, one);
+}
+
+static void put_reason(const char *element, const char *message, FILE *out)
+{
+	fprintf(out, "\n    <%s message=\"", element);
+	str_print_xml(message, out);
+	fputs("\"/>\n  ", out);
+}
+
+static void put_case(const struct junit_case *c, FILE *out)
+{
+	fputs("  <testcase classname=\"whyslow\" name=\"", out);
+	str_print_xml(c->name ? c->name : "?", out);
+	if (isfinite(c->seconds))
+		fprintf(out, "\" time=\"%.6f", c->seconds);
+	fputs("\">", out);
+	if (c->failure)
+		put_reason("failure", c->failure, out);
+	if (c->skipped)
+		put_reason("skipped", c->skipped, out);
+	fputs("</testcase>\n", out);
+}
+
+/* The gate, every bucket, every pool. */
 static void print_junit(const struct span_comparison *s, size_t top, enum span_verdict verdict, FILE *out)
 {
-	_cleanup_free_ char *headline = span_change_headline(s);
-	bool failed = span_is_regression(verdict);
+	_cleanup_(cases_free) struct junit_cases cases = {};
+	const struct span_change *c = &s->change;
+	int r = add_gate(s, verdict, &cases);
 
-	(void)top; /* the form has one line */
-	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"whyslow spans gate\" tests=\"1\" failures=\"%d\" skipped=\"%d\">\n"
-	       "  <testcase classname=\"whyslow\" name=\"gate\">", failed, !failed && verdict != VERDICT_SAME);
-	if (failed) {
-		fputs("<failure message=\"", out);
-		str_print_xml(headline ? headline : "regression", out);
-		fputs("\"/>", out);
-	} else if (verdict != VERDICT_SAME) {
-		fprintf(out, "<skipped message=\"cannot tell: could see +%.0f %% or more\"/>", ceil(100 * s->change.all.could_see));
-	}
-	fputs("</testcase>\n</testsuite>\n", out);
+	(void)top; /* a CI compares its lists of tests with those of earlier runs */
+	for (size_t i = 0; r == 0 && i < c->buckets.n; i++)
+		r = add_bucket(&s->forest, &c->buckets.v[i], &cases);
+	for (size_t i = 0; r == 0 && i < c->pools.n; i++)
+		r = add_pool(&s->forest, &c->pools.v[i], &cases);
+	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"whyslow spans gate\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
+		cases.list.n, cases.failures, cases.skipped);
+	for (size_t i = 0; i < cases.list.n; i++)
+		put_case(&cases.list.v[i], out);
+	fputs("</testsuite>\n", out);
 }
 
 static const struct gate_report {

@@ -404,8 +404,7 @@ static char *ground_words(const struct forest *f, const struct bucket_change *b)
 	return r < 0 ? NULL : text;
 }
 
-/* "all buckets with hardware=gen5 together" */
-static char *pool_label(const struct forest *f, const struct pool_change *p)
+char *span_pool_label(const struct forest *f, const struct pool_change *p)
 {
 	char *text;
 
@@ -415,10 +414,9 @@ static char *pool_label(const struct forest *f, const struct pool_change *p)
 			p->key ? "=" : "", names_get(f->names, p->value)) < 0 ? NULL : text;
 }
 
-/* No bucket is worse by itself, but these together are. */
-static char *headline_of_pool(const struct forest *f, const struct pool_change *p)
+char *span_change_pool_line(const struct forest *f, const struct pool_change *p)
 {
-	_cleanup_free_ char *label = pool_label(f, p);
+	_cleanup_free_ char *label = span_pool_label(f, p);
 	const char *verdict = span_verdict_name(p->verdict), *who = label ? label : "?";
 	char a[24], slow[SLOW_WORDS], *text = NULL;
 	int r;
@@ -436,27 +434,40 @@ static char *headline_of_pool(const struct forest *f, const struct pool_change *
 	return r < 0 ? NULL : text;
 }
 
+char *span_change_bucket_line(const struct forest *f, const struct bucket_change *b)
+{
+	_cleanup_free_ char *ground = ground_words(f, b), *label = span_bucket_label(f, &f->buckets.v[b->bucket]),
+			    *path = b->vertices.n ? vertex_label(f, b->vertices.v[0].vertex) : NULL;
+	const char *verdict = span_verdict_name(b->verdict), *who = label ? label : "?";
+	char x[24], y[24], *text = NULL;
+	int r;
+
+	if (ground)
+		r = asprintf(&text, "%s: %s: %s", verdict, who, ground);
+	else
+		r = asprintf(&text, "%s: %s: mean %s, was %s; most of it: %s (%s)", verdict, who, span_duration_text(b->mean_after, x),
+			     span_duration_text(b->mean_before, y), path ? path : "?",
+			     b->vertices.n ? span_reason_name(b->vertices.v[0].reason) : "");
+	return r < 0 ? NULL : text;
+}
+
+/* The worst bucket's line, and which requests; where no bucket is worse by itself, that of the worst pool. */
 static char *headline_of(const struct span_comparison *s, const struct span_change *c)
 {
 	const struct bucket_change *b = c->buckets.n ? &c->buckets.v[0] : NULL;
 	const struct pool_change *pool = span_change_worst_pool(c);
-	_cleanup_free_ char *ground = b ? ground_words(&s->forest, b) : NULL;
-	_cleanup_free_ char *label = b ? span_bucket_label(&s->forest, &s->forest.buckets.v[b->bucket]) : NULL,
-			    *path = b && b->vertices.n ? vertex_label(&s->forest, b->vertices.v[0].vertex) : NULL;
-	const char *cause = s->causes.list.n ? s->causes.list.v[0].where : NULL;
-	char x[24], y[24], *text;
+	const char *cause = b && b->ground == GROUND_MEAN && s->causes.list.n ? s->causes.list.v[0].where : NULL;
+	_cleanup_free_ char *line = NULL;
+	char *text;
 
 	if (!b)
 		return NULL;
 	if (!span_is_regression(b->verdict) && pool)
-		return headline_of_pool(&s->forest, pool);
-	if (ground)
-		return asprintf(&text, "%s: %s: %s", span_verdict_name(b->verdict), label ? label : "?", ground) < 0 ? NULL : text;
-	if (asprintf(&text, "%s: %s: mean %s, was %s; most of it: %s (%s)%s%s", span_verdict_name(b->verdict), label ? label : "?",
-			   span_duration_text(b->mean_after, x), span_duration_text(b->mean_before, y), path ? path : "?",
-			   b->vertices.n ? span_reason_name(b->vertices.v[0].reason) : "", cause ? "; requests with " : "", cause ? cause : "") < 0)
-		return NULL;
-	return text;
+		return span_change_pool_line(&s->forest, pool);
+	line = span_change_bucket_line(&s->forest, b);
+	if (!line || !cause)
+		return TAKE(line);
+	return asprintf(&text, "%s; requests with %s", line, cause) < 0 ? NULL : text;
 }
 
 char *span_change_headline(const struct span_comparison *s)

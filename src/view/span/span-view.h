@@ -34,6 +34,11 @@ void span_why_text(const struct span_comparison *s, size_t top, FILE *out);
 json_t *span_change_json(const char *schema, const struct span_comparison *s, size_t top);
 /* "slower: hardware=gen5: api create vm: 412 ms, was 330 ms; storage create disk": caller frees, NULL without memory. */
 char *span_change_headline(const struct span_comparison *s);
+/* The same of one bucket that is worse, or of one pool; caller frees, NULL without memory. */
+char *span_change_bucket_line(const struct forest *f, const struct bucket_change *b);
+char *span_change_pool_line(const struct forest *f, const struct pool_change *p);
+/* "all buckets with hardware=gen5 together": caller frees, NULL without memory. */
+char *span_pool_label(const struct forest *f, const struct pool_change *p);
 /* One page to hand on: no script, nothing from elsewhere. map: all requests of both sides. */
 void span_change_html(const struct span_comparison *s, const struct span_map *map, size_t top, FILE *out);
 /* In the form of --report, which span_gate_report_is_known(); NULL = long. */
