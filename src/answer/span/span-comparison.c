@@ -9,6 +9,7 @@
 #include "analysis/span/span-cause.h"
 #include "analysis/span/span-change.h"
 #include "analysis/span/span-deployed.h"
+#include "analysis/span/span-saturation.h"
 #include "analysis/span/span-since.h"
 #include "analysis/span/suspect.h"
 #include "answer/span/descent.h"
@@ -322,6 +323,8 @@ int span_comparison_judge(const struct comparison_query *q, struct span_comparis
 	find_seconds(c);
 	if (r == 0)
 		r = span_change(&c->forest, q->least, q->level, &c->change);
+	if (r == 0)
+		r = span_saturation_find(&c->forest, &c->change, c->seconds, &c->saturation);
 	if (r < 0)
 		return r;
 	find_examples(&c->change);

@@ -19,6 +19,18 @@ double span_comparison_at_a_time(const struct span_comparison *c, int side)
 	return span_comparison_rate(c, side) * (side ? c->change.mean_after : c->change.mean_before) / 1e9;
 }
 
+double span_comparison_normal(const struct span_comparison *c)
+{
+	return span_comparison_at_a_time(c, 1) * c->saturation.normal;
+}
+
+const char *span_saturation_name(enum saturation_verdict verdict)
+{
+	static const char *const names[] = {"unclear", "normal", "load", "slower", "beyond", "growing"};
+
+	return names[verdict];
+}
+
 char *span_deployed_words(const struct span_deployed_one *one)
 {
 	_cleanup_str_ struct str s = {};

@@ -7,6 +7,7 @@
 #include "model/fleet/deployment.h"
 #include "model/span/attribute-finding.h"
 #include "model/span/span-change.h"
+#include "model/span/span-saturation.h"
 
 #define CAUSE_TRACES 3 /* requests that show a cause, linked by their ids */
 
@@ -123,6 +124,7 @@ struct span_comparison {
 	char *before, *after;	       /* the sides in words; NULL = baseline, candidate */
 	double seconds[2];	       /* of each side, from its first request to its last, added up over what was read by itself */
 	struct span_change change;
+	struct span_saturation saturation; /* of what was judged */
 	struct suspects suspects;      /* where versions were looked for */
 	struct span_causes causes;     /* which requests became slower */
 	struct descent descent;	       /* of the first that became slower, where that was asked */
@@ -134,6 +136,8 @@ struct span_comparison {
 /* How many requests of a side (0 = before, 1 = after) began in a second, and how many ran at a time (Little's law). NaN: not known. */
 double span_comparison_rate(const struct span_comparison *c, int side);
 double span_comparison_at_a_time(const struct span_comparison *c, int side);
+/* How many ran at a time before when as many began in a second as the candidate's. NaN: not known. */
+double span_comparison_normal(const struct span_comparison *c);
 
 /* "cart 2.3 at web-1, since 2026-11-20 14:02:07"; caller frees. */
 char *span_deployed_words(const struct span_deployed_one *one);

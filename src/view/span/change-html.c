@@ -189,7 +189,7 @@ static void put_map(const struct span_map *m, FILE *out)
 
 void span_change_html(const struct span_comparison *s, const struct span_map *map, size_t top, FILE *out)
 {
-	_cleanup_free_ char *headline = span_change_headline(s);
+	_cleanup_free_ char *headline = span_change_headline(s), *saturation = span_saturation_words(s);
 	const struct span_change *c = &s->change;
 	bool slower = span_is_regression(span_change_gate(c));
 
@@ -204,6 +204,11 @@ void span_change_html(const struct span_comparison *s, const struct span_map *ma
 		fprintf(out, "; %.3g requests began in a second, were %.3g; %.3g ran at a time, were %.3g", span_comparison_rate(s, 1),
 			span_comparison_rate(s, 0), span_comparison_at_a_time(s, 1), span_comparison_at_a_time(s, 0));
 	fputs("</p>\n", out);
+	if (saturation) {
+		fputs("<p>", out);
+		text(saturation, out);
+		fputs("</p>\n", out);
+	}
 	put_deployed(s, top, out);
 	put_suspects(s, top, out);
 	put_map(map, out);

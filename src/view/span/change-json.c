@@ -153,6 +153,18 @@ static json_t *deployed_json(size_t top, const struct span_deployed *d)
 	return list;
 }
 
+static json_t *saturation_json(const struct span_comparison *s)
+{
+	const struct span_saturation *x = &s->saturation;
+	json_t *wait = x->service ? json_pack("{s:s, s:f, s:f, s:o, s:o}", "service", names_get(s->names, x->service), "before_ns", x->wait_before, "after_ns",
+					      x->wait_after, "at_a_time_before", json_number(x->calls[0]), "at_a_time_after", json_number(x->calls[1])) :
+				    json_null();
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict", span_saturation_name(x->verdict), "most_per_second_before",
+			 json_number(x->most_before), "normal_at_a_time", json_number(span_comparison_normal(s)), "by_load", json_number(x->by_load),
+			 "times_at_first", json_number(x->first), "times_at_last", json_number(x->last), "waits_for", wait);
+}
+
 static json_t *suspects_json(size_t top, const struct forest *f, const struct suspects *suspects)
 {
 	json_t *list = json_array();
@@ -217,7 +229,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 							  c->services.v[i].calls));
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:b, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:o}",
+		"s:o, s:o, s:o, s:o}",
 		"schema", schema, "since",
 		s->changed.since ? clock_format_rfc3339(s->changed.since, since, sizeof(since)) : NULL,
 		"until",
@@ -227,7 +239,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 		json_number(c->mean_before), "mean_after_ns", json_number(c->mean_after), "within_ns",
 		json_number(c->within), "mix_ns", json_number(c->mix), "per_second_before", json_number(span_comparison_rate(s, 0)),
 		"per_second_after", json_number(span_comparison_rate(s, 1)), "at_a_time_before", json_number(span_comparison_at_a_time(s, 0)),
-		"at_a_time_after", json_number(span_comparison_at_a_time(s, 1)), "all", all_json(&s->forest, c), "pools", pools_json(&s->forest, c), "buckets", buckets,
+		"at_a_time_after", json_number(span_comparison_at_a_time(s, 1)), "saturation", saturation_json(s), "all", all_json(&s->forest, c), "pools", pools_json(&s->forest, c), "buckets", buckets,
 		"services", services, "attributes", causes_json(&s->causes), "suspects",
 		suspects_json(top, &s->forest, &s->suspects), "deployments",
 		deployed_json(top, &s->deployed), "hosts", span_descent_json(&s->descent), "read",

@@ -309,6 +309,7 @@ static void print_suspects(const struct span_comparison *s, size_t top, FILE *ou
 
 void span_change_text(const struct span_comparison *s, size_t top, FILE *out)
 {
+	_cleanup_free_ char *saturation = NULL;
 	const struct span_change *c = &s->change;
 	char a[24], b[24], d[24], e[24];
 
@@ -320,6 +321,9 @@ void span_change_text(const struct span_comparison *s, size_t top, FILE *out)
 	if (!isnan(span_comparison_rate(s, 0)) && !isnan(span_comparison_rate(s, 1)))
 		fprintf(out, "%.3g requests began in a second, were %.3g; %.3g ran at a time, were %.3g\n", span_comparison_rate(s, 1),
 			span_comparison_rate(s, 0), span_comparison_at_a_time(s, 1), span_comparison_at_a_time(s, 0));
+	saturation = span_saturation_words(s);
+	if (saturation)
+		fprintf(out, "%s\n", saturation);
 	for (size_t i = 0; i < c->buckets.n && i < top; i++)
 		print_bucket(top, &s->forest, &c->buckets.v[i], i == 0, out);
 	print_causes(top, &s->causes, out);
@@ -474,9 +478,10 @@ char *span_change_headline(const struct span_comparison *s)
 {
 	_cleanup_free_ char *text = headline_of(s, &s->change);
 	_cleanup_free_ char *deployed = s->deployed.list.n ? span_deployed_words(&s->deployed.list.v[0]) : NULL;
-	char *both;
+	const char *load = span_saturation_headline(&s->saturation);
+	char *all;
 
-	if (!text || !deployed)
+	if (!text || (!deployed && !load))
 		return TAKE(text);
-	return asprintf(&both, "%s; deployed: %s", text, deployed) < 0 ? NULL : both;
+	return asprintf(&all, "%s%s%s%s%s", text, load ? "; " : "", load ? load : "", deployed ? "; deployed: " : "", deployed ? deployed : "") < 0 ? NULL : all;
 }

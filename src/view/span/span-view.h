@@ -39,6 +39,10 @@ char *span_change_bucket_line(const struct forest *f, const struct bucket_change
 char *span_change_pool_line(const struct forest *f, const struct pool_change *p);
 /* "all buckets with hardware=gen5 together": caller frees, NULL without memory. */
 char *span_pool_label(const struct forest *f, const struct pool_change *p);
+/* "saturation: ...", where sides have a rate; NULL: nothing to say, or no memory. Caller frees. */
+char *span_saturation_words(const struct span_comparison *s);
+/* Load as a part of the headline: "a queue grows"; NULL: it is none of it. */
+const char *span_saturation_headline(const struct span_saturation *s);
 /* One page to hand on: no script, nothing from elsewhere. map: all requests of both sides. */
 void span_change_html(const struct span_comparison *s, const struct span_map *map, size_t top, FILE *out);
 /* In the form of --report, which span_gate_report_is_known(); NULL = long. */
