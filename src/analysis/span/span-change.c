@@ -40,14 +40,14 @@ double span_change_p(const struct moments *before, const struct moments *after, 
 	return fmin(1, 2 * fmin(by_mean, isnan(by_rank) ? 1 : by_rank));
 }
 
-/* Two shares of n effective requests each: two-sided p by the pooled variance. */
+/* A share of n effective requests that rose: one-sided p by the pooled variance. */
 static double shares_p(double a, double n_a, double b, double n_b)
 {
 	double pooled = (a * n_a + b * n_b) / (n_a + n_b), variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b);
 	/* counts are whole numbers: half a request on either side is no difference (Yates) */
-	double off = fabs(b - a) - .5 * (1 / n_a + 1 / n_b);
+	double off = b - a - .5 * (1 / n_a + 1 / n_b);
 
-	return variance > 0 && off > 0 ? welch_normal_p(off / sqrt(variance)) : 1;
+	return variance > 0 && off > 0 ? welch_normal_p(off / sqrt(variance)) / 2 : 1;
 }
 
 static double share_of(uint64_t weight, const struct moments *of)
@@ -90,15 +90,17 @@ static double mean_p(const struct bucket_change *c)
 {
 	const struct moments *a = &c->before->total, *b = &c->after->total;
 	const struct sample_moments x = span_vertex_sample(a), y = span_vertex_sample(b);
-	double df = 0, t = welch_t(&x, &y, &df), by_mean = isnan(t) ? 1 : welch_student_p(t, df), by_rank = welch_mann_whitney_p(c->superiority, x.n, y.n);
+	double df = 0, t = welch_t(&x, &y, &df), by_mean = isnan(t) ? 1 : welch_student_p(t, df), by_rank = welch_mann_whitney_p(c->superiority, x.n, y.n),
+	       rank = c->superiority - .5;
 
 	if (c->kinds || c->mixed) { /* ranks are of all kinds of requests together */
 		by_mean = c->error > 0 ? welch_student_p(c->within / c->error, c->freedom) : 1;
+		rank = c->for_kind.shift;
 		by_rank = c->for_kind.shift_error > 0 ? welch_student_p(c->for_kind.shift / c->for_kind.shift_error, c->for_kind.shift_freedom) : 1;
 	}
 	if (isnan(by_rank) || x.n < SPAN_LEAST || y.n < SPAN_LEAST)
 		return fmax(by_mean, isnan(by_rank) ? 1 : by_rank);
-	return fmin(1, 2 * fmin(by_mean, by_rank));
+	return span_pool_two_ways(c->within, by_mean, rank, by_rank);
 }
 
 /* What of the change is within kinds of requests. */
@@ -151,7 +153,7 @@ static int test_bucket(const struct forest *f, double least, const struct pool_c
 	c->p_mean = mean_p(c);
 	if (c->mixed)
 		c->p_tail = 1; /* quantiles are of all kinds of requests together */
-	c->p = fmin(1, POOL_TESTS * fmin(fmin(c->p_mean, c->for_kind.p), fmin(c->p_tail, c->p_errors)));
+	c->p = span_pool_p(c->p_mean, c->for_kind.p, c->p_tail, c->p_errors);
 	return 0;
 }
 
@@ -179,21 +181,21 @@ static enum span_verdict judge(struct bucket_change *c, double least, double lev
 
 	if (moments_effective(&c->before->total) < 2 || moments_effective(&c->after->total) < 2)
 		return VERDICT_UNCLEAR;
-	if (span_pool_is_sure(level, c->q, c->p_errors) && span_pool_is_much_more(c->errors_before, c->errors_after, POOL_LEAST))
+	if (span_pool_is_sure(level, c->q, c->p_errors, POOL_ERRORS) && span_pool_is_much_more(c->errors_before, c->errors_after, POOL_LEAST))
 		return VERDICT_FAILING;
-	if (span_pool_is_sure(level, c->q, c->p_mean) && (c->within > tolerated || (typical_rise(c) > least && c->within > 0))) {
+	if (span_pool_is_sure(level, c->q, c->p_mean, POOL_MEAN) && (c->within > tolerated || (typical_rise(c) > least && c->within > 0))) {
 		c->ground = GROUND_MEAN;
 		return VERDICT_SLOWER;
 	}
-	if (!c->mixed && span_pool_is_sure(level, c->q, c->p_tail) && span_pool_is_much_more(c->tail_before, c->tail_after, POOL_LEAST)) {
+	if (!c->mixed && span_pool_is_sure(level, c->q, c->p_tail, POOL_TAIL) && span_pool_is_much_more(c->tail_before, c->tail_after, POOL_LEAST)) {
 		c->ground = GROUND_TAIL;
 		return VERDICT_SLOWER;
 	}
-	if (span_slow_worst(&c->for_kind) && span_pool_is_sure(level, c->q, c->for_kind.p)) {
+	if (span_slow_worst(&c->for_kind) && span_pool_is_sure(level, c->q, c->for_kind.p, POOL_SLOW)) {
 		c->ground = GROUND_SLOW;
 		return VERDICT_SLOWER;
 	}
-	if (span_pool_is_sure(level, c->q, c->p_mean) && c->within < -tolerated)
+	if (span_pool_is_sure(level, c->q, c->p_mean, POOL_MEAN) && c->within < -tolerated)
 		return VERDICT_FASTER;
 	return c->high <= 2 * tolerated || alike(c) || c->could_see <= 2 * least ? VERDICT_SAME : VERDICT_UNCLEAR;
 }
@@ -319,39 +321,74 @@ static void sum_seen(struct span_change *c)
 	c->seen_share = all > 0 ? told / all : 0;
 }
 
+/* Buckets that both sides have, then pools. */
+struct weighing {
+	size_t n;
+	double all;	 /* requests of them, one that is in a bucket and in pools in each */
+	double *p;	 /* weighted, then q */
+};
+
+/* Half of the level is for each of them equally, half by how many requests it has: weights of 1 on average (Genovese, Roeder and Wasserman, 2006). */
+static double weight_of(const struct weighing *w, double requests)
+{
+	return .5 + .5 * requests * (double)w->n / w->all;
+}
+
+static double requests_of(const struct bucket_change *b)
+{
+	return b->before && b->after ? moments_count(&b->after->total) : 0;
+}
+
+static int weigh(const struct span_change *c, struct weighing *w)
+{
+	size_t n = 0;
+
+	*w = (struct weighing){.p = calloc(c->buckets.n + c->pools.n + 1, sizeof(*w->p)), .n = c->pools.n};
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		w->n += requests_of(&c->buckets.v[i]) > 0;
+		w->all += requests_of(&c->buckets.v[i]);
+	}
+	for (size_t i = 0; i < c->pools.n; i++)
+		w->all += c->pools.v[i].requests;
+	if (!w->p)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->buckets.n; i++)
+		if (requests_of(&c->buckets.v[i]) > 0)
+			w->p[n++] = c->buckets.v[i].p / weight_of(w, requests_of(&c->buckets.v[i]));
+	for (size_t i = 0; i < c->pools.n; i++)
+		w->p[n++] = c->pools.v[i].p / weight_of(w, c->pools.v[i].requests);
+	return rank_benjamini_hochberg(w->p, n);
+}
+
+/* The greatest z that is not reported, of one of them. */
+static double z_of_one(const struct span_change *c, const struct weighing *w, double requests)
+{
+	return z_of(c->level / (2 * (double)w->n) * weight_of(w, requests) * POOL_MEAN);
+}
+
 /* Half of the level is for all buckets together, half by Benjamini and Hochberg for those that both sides have and for the other pools. */
 static int judge_buckets(struct span_change *c)
 {
-	double *p = calloc(c->buckets.n + c->pools.n + 2, sizeof(*p)), z;
+	struct weighing w;
+	int r = weigh(c, &w);
 	size_t n = 0;
-	int r;
 
-	if (!p)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->buckets.n; i++)
-		if (c->buckets.v[i].before && c->buckets.v[i].after)
-			p[n++] = c->buckets.v[i].p;
-	for (size_t i = 0; i < c->pools.n; i++)
-		p[n++] = c->pools.v[i].p;
-	r = rank_benjamini_hochberg(p, n);
-	z = z_of(c->level / (double)(n ? 2 * n : 2) / (2 * POOL_TESTS));
 	c->all.q = fmin(1, 2 * c->all.p);
-	n = 0;
 	for (size_t i = 0; r == 0 && i < c->buckets.n; i++) {
 		struct bucket_change *b = &c->buckets.v[i];
 
-		if (!b->before || !b->after)
+		if (!(requests_of(b) > 0))
 			continue;
-		b->q = fmin(1, 2 * p[n++]);
-		b->could_see = could_see(b, z, c->least);
+		b->q = fmin(1, 2 * w.p[n++]);
+		b->could_see = could_see(b, z_of_one(c, &w, requests_of(b)), c->least);
 		b->verdict = judge(b, c->least, c->level);
 	}
 	for (size_t i = 0; r == 0 && i < c->pools.n; i++) {
-		c->pools.v[i].q = fmin(1, 2 * p[n++]);
-		span_pool_judge(c, z, &c->pools.v[i]);
+		c->pools.v[i].q = fmin(1, 2 * w.p[n++]);
+		span_pool_judge(c, z_of_one(c, &w, c->pools.v[i].requests), &c->pools.v[i]);
 	}
-	free(p);
-	span_pool_judge(c, z_of(c->level / 2 / (2 * POOL_TESTS)), &c->all);
+	free(w.p);
+	span_pool_judge(c, z_of(c->level / 2 * POOL_MEAN), &c->all);
 	sum_seen(c);
 	return r;
 }

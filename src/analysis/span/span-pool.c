@@ -8,6 +8,8 @@
 #include "base/data/cleanup.h"
 #include "stat/welch.h"
 
+#define OTHERS_LEAST .1 /* of what all requests say */
+
 static bool is_in(const struct pool_change *p, const struct forest *f, const struct bucket_change *c)
 {
 	const struct bucket *b = &f->buckets.v[c->bucket];
@@ -74,6 +76,7 @@ static int find_within(const struct forest *f, const struct span_change *c, cons
 		if (!is_in(p, f, b))
 			continue;
 		pairs[n++] = (struct span_pair){b->before, b->after};
+		p->requests += moments_count(&b->after->total);
 		for (size_t k = 0; k < b->mix.n_keys; k++)
 			span_pool_add_key(keys, &n_keys, ARRAY_SIZE(keys), b->mix.keys[k]);
 	}
@@ -135,7 +138,7 @@ static double shares_of_pool(const struct forest *f, const struct span_change *c
 	}
 	for (int side = 0; side < 2; side++)
 		ret[side] /= fmax(requests, 1);
-	return variance > 0 && fabs(off) > .5 ? welch_normal_p((fabs(off) - .5) / sqrt(variance)) : 1;
+	return variance > 0 && off > .5 ? welch_normal_p((off - .5) / sqrt(variance)) / 2 : 1;
 }
 
 static double errors_of(const struct bucket_change *b, int side, size_t which)
@@ -170,13 +173,41 @@ static void test_shares(const struct forest *f, const struct span_change *c, str
 	p->p_tail = p->mixed ? 1 : fmin(1, SPAN_TAILS * p->p_tail);
 }
 
-/* By the mean and the shift; where requests are few, both are to be sure, as in a bucket. */
-static double mean_p(const struct pool_change *p)
+/* The shift of the others, without what all requests have of s. 0 = s has none of them, or nearly all. */
+static double others_of(const struct span_slow *all, const struct span_slow *s, double *ret_variance)
 {
-	double by_mean = p->error > 0 ? welch_student_p(p->within / p->error, p->freedom) : 1;
-	double by_shift = p->for_kind.shift_error > 0 ? welch_student_p(p->for_kind.shift / p->for_kind.shift_error, p->for_kind.shift_freedom) : 1;
+	double of_all = all->drift / (all->shift_error * all->shift_error), own = s->drift / (s->shift_error * s->shift_error), left = of_all - own;
 
-	return p->for_kind.requests < SPAN_LEAST ? fmax(by_mean, by_shift) : fmin(1, 2 * fmin(by_mean, by_shift));
+	if (!(own > 0) || !(left > OTHERS_LEAST * of_all))
+		return 0;
+	*ret_variance = 1 / left;
+	return (all->shift * of_all - s->shift * own) / left;
+}
+
+double span_pool_shift_p(const struct span_change *c, const struct span_slow *s, double *ret_shift)
+{
+	const struct span_slow *all = &c->all.for_kind;
+	double variance = s->shift_error * s->shift_error, alone = variance / s->drift, wanders = all->shift_error * all->shift_error * (1 - 1 / all->drift);
+	double of_others = INFINITY, others = s == all ? 0 : others_of(all, s, &of_others), taken;
+
+	*ret_shift = s->shift;
+	if (!(s->shift_error > 0))
+		return 1;
+	if (!c->all_slower && isfinite(of_others) && wanders > 0) {
+		/* the best linear guess of what wandered, and what it leaves unsure */
+		taken = wanders / (wanders + of_others);
+		*ret_shift -= taken * others;
+		variance = fmax(variance - wanders, alone) + taken * of_others;
+	}
+	return welch_student_p(*ret_shift / sqrt(variance), s->shift_freedom);
+}
+
+/* By the mean and the shift; where requests are few, both are to be sure, as in a bucket. */
+static double mean_p(const struct span_change *c, const struct pool_change *p)
+{
+	double by_mean = p->error > 0 ? welch_student_p(p->within / p->error, p->freedom) : 1, shift, by_shift = span_pool_shift_p(c, &p->for_kind, &shift);
+
+	return p->for_kind.requests < SPAN_LEAST ? fmax(by_mean, by_shift) : span_pool_two_ways(p->within, by_mean, shift, by_shift);
 }
 
 static void test(const struct forest *f, const struct span_change *c, struct pool_change *p)
@@ -184,13 +215,14 @@ static void test(const struct forest *f, const struct span_change *c, struct poo
 	p->low = p->within - 1.96 * p->error;
 	p->high = p->within + 1.96 * p->error;
 	test_shares(f, c, p);
-	p->p_mean = mean_p(p);
-	p->p = fmin(1, POOL_TESTS * fmin(fmin(p->p_mean, p->for_kind.p), fmin(p->p_tail, p->p_errors)));
+	p->p_mean = mean_p(c, p);
+	p->p = span_pool_p(p->p_mean, p->for_kind.p, p->p_tail, p->p_errors);
 }
 
 void span_pool_test(const struct forest *f, struct span_change *c)
 {
 	test(f, c, &c->all);
+	c->all_slower = c->all.within > 0 && span_pool_is_sure(c->level, 2 * c->all.p, c->all.p_mean, POOL_MEAN);
 	for (size_t i = 0; i < c->pools.n; i++)
 		test(f, c, &c->pools.v[i]);
 }
@@ -207,16 +239,16 @@ void span_pool_judge(const struct span_change *c, double z, struct pool_change *
 	p->verdict = VERDICT_UNCLEAR;
 	if (!(p->mean > 0))
 		return;
-	if (span_pool_is_sure(c->level, p->q, p->p_errors) && span_pool_is_much_more(p->errors_before, p->errors_after, POOL_LEAST)) {
+	if (span_pool_is_sure(c->level, p->q, p->p_errors, POOL_ERRORS) && span_pool_is_much_more(p->errors_before, p->errors_after, POOL_LEAST)) {
 		p->verdict = VERDICT_FAILING;
-	} else if (span_pool_is_sure(c->level, p->q, p->p_mean) &&
+	} else if (span_pool_is_sure(c->level, p->q, p->p_mean, POOL_MEAN) &&
 		   (fabs(p->within) > tolerated || (p->within > 0 && p->for_kind.shift > c->least))) {
 		p->verdict = p->within > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 		p->ground = p->within > 0 ? GROUND_MEAN : GROUND_NONE;
-	} else if (span_pool_is_sure(c->level, p->q, p->p_tail) && span_pool_is_much_more(p->tail_before, p->tail_after, POOL_LEAST)) {
+	} else if (span_pool_is_sure(c->level, p->q, p->p_tail, POOL_TAIL) && span_pool_is_much_more(p->tail_before, p->tail_after, POOL_LEAST)) {
 		p->verdict = VERDICT_SLOWER;
 		p->ground = GROUND_TAIL;
-	} else if (span_slow_worst(&p->for_kind) && span_pool_is_sure(c->level, p->q, p->for_kind.p)) {
+	} else if (span_slow_worst(&p->for_kind) && span_pool_is_sure(c->level, p->q, p->for_kind.p, POOL_SLOW)) {
 		p->verdict = VERDICT_SLOWER;
 		p->ground = GROUND_SLOW;
 	} else if (p->high <= 2 * tolerated || p->could_see <= 2 * c->least) {

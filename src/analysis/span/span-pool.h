@@ -9,7 +9,12 @@
 #include "model/span/span-change.h"
 #include "timeline/forest/forest.h"
 
-#define POOL_TESTS    4	    /* of a bucket or pool: its mean, its tail, what is slow for its kind, its errors */
+/* The tests of a bucket or pool share its level: its mean, what is slow for its kind, its tail, its errors. What matters is far beyond chance in
+ * the last two, so that they need little of it. */
+#define POOL_MEAN   .4
+#define POOL_SLOW   .4
+#define POOL_TAIL   .1
+#define POOL_ERRORS .1
 #define POOL_POWER_Z  1.645 /* of SPAN_POWER */
 #define POOL_SHARES_P .05   /* that shares of kinds moved by chance, below which quantiles of all of them say nothing */
 #define POOL_MANY     1.5   /* times as many requests fail, or are in the tail, at least ... */
@@ -19,6 +24,9 @@
 int span_pool_find(const struct forest *f, struct span_change *c);
 /* Their p, of what is known of the buckets. */
 void span_pool_test(const struct forest *f, struct span_change *c);
+/* Load that wanders makes all requests slower at a time, and so the rise of one bucket or pool less sure. Where all of them together are not
+ * surely slower, the others tell how much of it that was. Two-sided p of the rise within kinds without that, and *ret_shift. */
+double span_pool_shift_p(const struct span_change *c, const struct span_slow *s, double *ret_shift);
 /* Its q is known; z: that a p of the level has. */
 void span_pool_judge(const struct span_change *c, double z, struct pool_change *p);
 
@@ -31,10 +39,24 @@ static inline void span_pool_add_key(uint32_t *keys, size_t *n, size_t most, uin
 		keys[(*n)++] = key;
 }
 
-/* Is one of the tests that decided the bucket's q sure by itself? */
-static inline bool span_pool_is_sure(double level, double q, double p)
+/* p of all four tests (Bonferroni, by their shares of the level). */
+static inline double span_pool_p(double mean, double slow, double tail, double errors)
 {
-	return q <= level && POOL_TESTS * p <= level;
+	return fmin(1, fmin(fmin(mean / POOL_MEAN, slow / POOL_SLOW), fmin(tail / POOL_TAIL, errors / POOL_ERRORS)));
+}
+
+/* Is a test that has this share of the level, of those that decided the bucket's q, sure by itself? */
+static inline bool span_pool_is_sure(double level, double q, double p, double share)
+{
+	return q <= level && p / share <= level;
+}
+
+/* One-sided, of two figures that may have risen or fallen: that of the first one's direction, by their signs and two-sided p. */
+static inline double span_pool_two_ways(double first, double p_first, double second, double p_second)
+{
+	double p = second * first >= 0 ? p_second / 2 : 1 - p_second / 2;
+
+	return fmin(1, 2 * fmin(p_first / 2, p));
 }
 
 static inline bool span_pool_is_much_more(double before, double after, double least)

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/span/span-pool.h"
 #include "base/data/clock.h"
 #include "base/data/test.h"
+#include "stat/welch.h"
 
 #define MS 1000000.
 
@@ -223,5 +225,36 @@ static void of_nothing_nothing_is_told(void **state)
 	assert_null(span_slow_worst(&s));
 }
 
+/* A pool and the others, whose load wanders, as inverse variances make all of them of both. */
+static double p_next_to_others(double own, double others, bool all_slower)
+{
+	const double error = .03, drift = 4, of_all = 1 + 2 * (drift - 1); /* the same load, of twice as many requests */
+	struct span_slow pool = {.shift = own, .shift_error = error * sqrt(drift), .shift_freedom = 1000, .drift = drift};
+	struct span_change c = {.all_slower = all_slower, .all.for_kind = {.shift = (own + others) / 2, .shift_error = error * sqrt(.5 * of_all),
+									   .shift_freedom = 2000, .drift = of_all}};
+	double shift;
+
+	return span_pool_shift_p(&c, &pool, &shift);
+}
+
+static void others_of_the_same_time_show_what_load_that_wanders_does(void **state)
+{
+	double alone = p_next_to_others(.2, 0, true);
+
+	(void)state;
+	assert_true(fabs(alone - welch_student_p(.2 / .06, 1000)) < 1e-9);
+	assert_true(p_next_to_others(.2, 0, false) < alone / 10); /* the others are as before: it is not the load */
+	assert_true(p_next_to_others(.2, .2, false) > alone);	  /* all rose by as much: it may be */
+	assert_true(fabs(p_next_to_others(.2, .2, true) - alone) < 1e-9); /* ... unless that is sure by itself */
+}
+
+static void a_rise_is_no_surer_by_a_fall(void **state)
+{
+	(void)state;
+	assert_true(span_pool_two_ways(1, .01, 1, 1e-6) < 2e-6);
+	assert_true(span_pool_two_ways(1, .01, -1, 1e-6) > .009);
+}
+
 RUN_TESTS(cmocka_unit_test(load_that_wanders_makes_means_less_sure), cmocka_unit_test(the_mean_within_kinds_rises_by_what_some_take), cmocka_unit_test(what_other_kinds_hide_is_told), cmocka_unit_test(another_mix_of_kinds_is_no_rise), cmocka_unit_test(what_is_tolerated_is_no_rise),
-	  cmocka_unit_test(small_buckets_are_divided_as_all_of_them), cmocka_unit_test(of_nothing_nothing_is_told))
+	  cmocka_unit_test(small_buckets_are_divided_as_all_of_them), cmocka_unit_test(of_nothing_nothing_is_told), cmocka_unit_test(others_of_the_same_time_show_what_load_that_wanders_does),
+	  cmocka_unit_test(a_rise_is_no_surer_by_a_fall))

@@ -15,6 +15,7 @@
 #include "source/span/span-clickhouse.h"
 
 #define WATCH_LEVEL_TIME (3600. * NS_PER_SEC)
+#define WATCH_TWO	 .75 /* of the level is for two windows together: one alone shows only what is plain */
 
 static struct comparison_query comparison_of(const struct spans_query *q)
 {
@@ -313,6 +314,7 @@ int spans_why(struct common *common, const struct spans_query *q, int argc, char
 static int judge_windows(struct common *common, const struct spans_query *q, const struct spans_window *w, struct span_comparison *s)
 {
 	struct comparison_query query = comparison_of(q);
+	bool two = w->end - w->begin > q->window;
 	int r = deployments_add_all(&s->deployments, w->deployments);
 
 	for (size_t i = 0; r == 0 && i < w->n_past; i++)
@@ -320,8 +322,8 @@ static int judge_windows(struct common *common, const struct spans_query *q, con
 	if (r == 0)
 		r = add_time(common, q, 0, NULL, w->begin, w->end, SIDE_CANDIDATE, s);
 	s->before = strdup("the windows before");
-	s->after = strdup(w->end - w->begin > q->window ? "the last two windows" : "the window");
-	query.level = w->was_slower ? SPAN_Q : SPAN_Q / 2 * fmin(1, (double)q->window / WATCH_LEVEL_TIME);
+	s->after = strdup(two ? "the last two windows" : "the window");
+	query.level = w->was_slower ? SPAN_Q : SPAN_Q * (two ? WATCH_TWO : 1 - WATCH_TWO) * fmin(1, (double)q->window / WATCH_LEVEL_TIME);
 	return r == 0 ? span_comparison_judge(&query, s) : r;
 }
 

@@ -129,6 +129,7 @@ struct pool_change {
 	uint32_t key, value; /* texts: those with this value of a dimension; only `value`: with this request; neither: all */
 	double within, low, high, error, freedom; /* ns of the mean, at the candidate's shares of buckets and kinds of requests; 95 % */
 	double mean;	  /* ns, of the baseline at those shares */
+	double requests;  /* the candidate's */
 	bool mixed;	  /* kinds have other shares of their buckets */
 	double errors_before, errors_after; /* share of the requests, at the candidate's shares of buckets */
 	double tail_before, tail_after;	    /* likewise, beyond one quantile of each bucket */
@@ -149,6 +150,7 @@ struct span_change {
 	double least;			  /* rise of the mean that matters, 0.05 = 5 % */
 	double level;			  /* chance of a false alarm */
 	struct pool_change all;		  /* where each bucket has few requests */
+	bool all_slower;		  /* its mean surely rose */
 	VEC(struct pool_change) pools;	  /* of some of them */
 	double seen_share; /* of the candidate's requests are in buckets that were judged */
 	double seen;	   /* ... in which a rise of so much, or more, would have been reported */
