@@ -86,7 +86,7 @@ static int test_tail(struct bucket_change *c, double least)
 
 /* By the mean, and by the ranks, or by the shift within kinds. Of few requests, one that took forever makes a mean, and none of them makes
  * ranks: both are to be sure. */
-static double mean_p(const struct bucket_change *c)
+static double mean_p(const struct span_change *all, const struct bucket_change *c)
 {
 	const struct moments *a = &c->before->total, *b = &c->after->total;
 	const struct sample_moments x = span_vertex_sample(a), y = span_vertex_sample(b);
@@ -95,8 +95,7 @@ static double mean_p(const struct bucket_change *c)
 
 	if (c->kinds || c->mixed) { /* ranks are of all kinds of requests together */
 		by_mean = c->error > 0 ? welch_student_p(c->within / c->error, c->freedom) : 1;
-		rank = c->for_kind.shift;
-		by_rank = c->for_kind.shift_error > 0 ? welch_student_p(c->for_kind.shift / c->for_kind.shift_error, c->for_kind.shift_freedom) : 1;
+		by_rank = span_pool_shift_p(all, &c->for_kind, &rank);
 	}
 	if (isnan(by_rank) || x.n < SPAN_LEAST || y.n < SPAN_LEAST)
 		return fmax(by_mean, isnan(by_rank) ? 1 : by_rank);
@@ -150,10 +149,8 @@ static int test_bucket(const struct forest *f, double least, const struct pool_c
 	c->errors_before = share_of(c->before->errors, a);
 	c->errors_after = share_of(c->after->errors, b);
 	c->p_errors = shares_p(c->errors_before, moments_effective(a), c->errors_after, moments_effective(b));
-	c->p_mean = mean_p(c);
 	if (c->mixed)
 		c->p_tail = 1; /* quantiles are of all kinds of requests together */
-	c->p = span_pool_p(c->p_mean, c->for_kind.p, c->p_tail, c->p_errors);
 	return 0;
 }
 
@@ -327,6 +324,19 @@ struct weighing {
 	double all;	 /* requests of them, one that is in a bucket and in pools in each */
 	double *p;	 /* weighted, then q */
 };
+
+/* When it is known whether all of them are slower. */
+static void test_means(struct span_change *c)
+{
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		struct bucket_change *b = &c->buckets.v[i];
+
+		if (!b->before || !b->after)
+			continue;
+		b->p_mean = mean_p(c, b);
+		b->p = span_pool_p(b->p_mean, b->for_kind.p, b->p_tail, b->p_errors);
+	}
+}
 
 /* Half of the level is for each of them equally, half by how many requests it has: weights of 1 on average (Genovese, Roeder and Wasserman, 2006). */
 static double weight_of(const struct weighing *w, double requests)
@@ -614,6 +624,8 @@ int span_change(const struct forest *f, double least, double level, struct span_
 		r = compare_buckets(f, ret);
 	if (r == 0)
 		span_pool_test(f, ret);
+	if (r == 0)
+		test_means(ret);
 	if (r == 0)
 		r = judge_buckets(ret);
 	if (r == 0)
