@@ -24,7 +24,7 @@ from datetime import datetime, timezone
 WINDOW = 20  # rows of a normal window
 ALARM = 0.04
 NORMAL_WINDOWS = 40  # of a machine
-whyslow, data_dir = sys.argv[1], sys.argv[2]
+whyslow, data_dir = sys.argv[1], os.path.abspath(sys.argv[2])  # links to the data are laid elsewhere
 
 
 def stamp(seconds):
