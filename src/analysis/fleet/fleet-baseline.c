@@ -5,8 +5,11 @@
 #include <string.h>
 
 /* A level wanders by itself more than values jump. docs/decisions/0008-one-fusion.md has what other weights gave. */
-#define SHIFT_COUNTS 0.5
-#define JUMP_COUNTS  2.0
+#define SHIFT_COUNTS 0.4
+#define PEAK_COUNTS  0.8
+#define JUMP_COUNTS  1.6
+#define RANGE_COUNTS 0.8
+#define POWER	     2.5 /* of the mean over windows: what they reach at times counts more than what they mostly do */
 #define SINCE_GAP    2 /* rows that may look normal within an incident */
 #define SINCE_FAR    2	/* times the peak of normal windows: noise hides how a smaller one began */
 #define SINCE_GAIN   2	/* times what the row that is half as far explains alone */
@@ -78,16 +81,16 @@ int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_questio
 	return 0;
 }
 
-/* The three measures of n values. The steps between the `run_up` values before them count as theirs. */
+/* The four measures of n values. The steps between the `run_up` values before them count as theirs. */
 struct measured {
-	double mean, peak, jump, farthest;
+	double mean, peak, jump, range, farthest;
 	uint32_t n;
 };
 
 static struct measured measure(const float *v, uint32_t n, double median, uint32_t run_up)
 {
 	struct measured m = {.farthest = NAN};
-	double sum = 0, before = NAN;
+	double sum = 0, before = NAN, least = INFINITY, most = -INFINITY;
 
 	for (const float *x = v - run_up; x < v; before = (double)*x++)
 		m.jump = fmax(m.jump, fabs((double)*x - before)); /* fmax passes NaN over */
@@ -99,6 +102,8 @@ static struct measured measure(const float *v, uint32_t n, double median, uint32
 			continue;
 		sum += x;
 		m.n++;
+		least = x < least ? x : least;
+		most = x > most ? x : most;
 		if (away > m.peak || m.n == 1) {
 			m.peak = away;
 			m.farthest = x;
@@ -107,31 +112,37 @@ static struct measured measure(const float *v, uint32_t n, double median, uint32
 			m.jump = step;
 	}
 	m.mean = m.n ? sum / m.n : NAN;
+	m.range = m.n ? most - least : 0;
 	return m;
 }
 
-struct squares {
-	double shift, peak, jump;
+struct powers {
+	double shift, peak, jump, range;
 	uint32_t n;
 };
 
-static void add_block(struct squares *s, const struct measured *m, double mean)
+/* x to the POWER. */
+static double power_of(double x)
 {
-	double shift = fabs(m->mean - mean);
+	return x * x * sqrt(x);
+}
 
+static void add_block(struct powers *s, const struct measured *m, double mean)
+{
 	if (!m->n)
 		return;
-	s->shift += shift * shift;
-	s->peak += m->peak * m->peak;
-	s->jump += m->jump * m->jump;
+	s->shift += power_of(fabs(m->mean - mean));
+	s->peak += power_of(m->peak);
+	s->jump += power_of(m->jump);
+	s->range += power_of(m->range);
 	s->n++;
 }
 
-static double floored(double squares, uint32_t n, double floor)
+static double floored(double powers, uint32_t n, double floor)
 {
-	double rms = n ? sqrt(squares / n) : 0;
+	double mean = n ? pow(powers / n, 1 / POWER) : 0;
 
-	return rms > floor ? rms : floor;
+	return mean > floor ? mean : floor;
 }
 
 static int find_level(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room, struct fleet_baseline *u)
@@ -172,7 +183,7 @@ static void each_block(const float *v, const struct fleet_baseline_rows *rows, d
 }
 
 struct find {
-	struct squares sums;
+	struct powers sums;
 	double mean;
 };
 
@@ -199,8 +210,23 @@ int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, 
 	u.shift = floored(f.sums.shift, f.sums.n, floor);
 	u.peak = floored(f.sums.peak, f.sums.n, floor);
 	u.jump = floored(f.sums.jump, f.sums.n, floor);
+	u.range = floored(f.sums.range, f.sums.n, floor);
 	*ret = u;
 	return 0;
+}
+
+/* Without any spread and around 0 there is no scale: then any change is as large as can be. */
+static double ratio(double value, double usual)
+{
+	if (!(value > 0))
+		return 0;
+	return value < usual * USUAL_RATIO_MAX ? value / usual : USUAL_RATIO_MAX;
+}
+
+static double score_of(const struct fleet_baseline *u, const struct measured *m)
+{
+	return SHIFT_COUNTS * log1p(ratio(fabs(m->mean - u->mean), u->shift)) + PEAK_COUNTS * log1p(ratio(m->peak, u->peak)) +
+	       JUMP_COUNTS * log1p(ratio(m->jump, u->jump)) + RANGE_COUNTS * log1p(ratio(m->range, u->range));
 }
 
 struct scores {
@@ -213,7 +239,7 @@ static void put_score(void *data, const struct measured *m)
 	struct scores *s = data;
 
 	*s->next++ =
-		m->n ? (float)fleet_baseline_score(s->u, fabs(m->mean - s->u->mean), m->peak, m->jump) : NAN;
+		m->n ? (float)score_of(s->u, m) : NAN;
 }
 
 void fleet_baseline_block_scores(const struct fleet_baseline *u, const float *v,
@@ -243,19 +269,6 @@ int fleet_baseline_rows_halve(const struct fleet_baseline_rows *rows, struct fle
 			r = add_range(&ret[1], split, range->first + range->n);
 	}
 	return r;
-}
-
-/* Without any spread and around 0 there is no scale: then any change is as large as can be. */
-static double ratio(double value, double usual)
-{
-	if (!(value > 0))
-		return 0;
-	return value < usual * USUAL_RATIO_MAX ? value / usual : USUAL_RATIO_MAX;
-}
-
-double fleet_baseline_score(const struct fleet_baseline *u, double shift, double peak, double jump)
-{
-	return SHIFT_COUNTS * log1p(ratio(shift, u->shift)) + log1p(ratio(peak, u->peak)) + JUMP_COUNTS * log1p(ratio(jump, u->jump));
 }
 
 /* How far a value lies on the side to which the window went. */
@@ -352,14 +365,14 @@ int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_se
 		  struct fleet_finding *ret)
 {
 	struct measured m = measure(v + first, n, u->median, first < USUAL_RUN_UP ? first : USUAL_RUN_UP);
-	double shift = fabs(m.mean - u->mean);
 
 	if (!m.n)
 		return -ENODATA;
-	ret->shift = ratio(shift, u->shift);
+	ret->shift = ratio(fabs(m.mean - u->mean), u->shift);
 	ret->peak = ratio(m.peak, u->peak);
 	ret->jump = ratio(m.jump, u->jump);
-	ret->score = fleet_baseline_score(u, shift, m.peak, m.jump);
+	ret->range = ratio(m.range, u->range);
+	ret->score = score_of(u, &m);
 	ret->observed = ret->shift >= ret->peak ? m.mean : m.farthest;
 	ret->usual = u->median;
 	ret->spread = u->peak;

@@ -1,13 +1,13 @@
-/* What is usual for a window of a series: the default comparison's measure.
+/* The default comparison: a window of a series against what is normal for it.
  *
- * Three things a fault may do are measured of a window of n rows: how far its mean lies from the usual mean (shift), how
- * far its farthest value lies from the usual median (peak), and its largest step from row to row (jump), from USUAL_RUN_UP rows
- * before it on: a fault is noticed after it began. The same is measured of every n rows of the usual time; the root mean square of
- * those is what such a window usually has. The score is
+ * Four things a fault may do are measured of a window of n rows: how far its mean lies from the normal mean (shift), how
+ * far its farthest value lies from the normal median (peak), its largest step from row to row (jump), from USUAL_RUN_UP rows
+ * before it on (a fault is noticed after it began), and how far its highest value lies from its lowest (range). The same is measured
+ * of every n rows of the baseline; the mean of the 2.5th powers of those, to the 1/2.5, is what such a window normally has. The score is
  *
- *     1/2 ln(1 + shift / usual shift) + ln(1 + peak / usual peak) + 2 ln(1 + jump / usual jump)
+ *     0.4 ln(1 + shift / normal shift) + 0.8 ln(1 + peak / normal peak) + 1.6 ln(1 + jump / normal jump) + 0.8 ln(1 + range / normal range)
  *
- * two-sided, without a unit, and the same formula for all data. No usual value is taken as smaller than 0.5 % of the
+ * two-sided, without a unit, and the same formula for all data. No normal value is taken as smaller than 0.5 % of the
  * median's magnitude (what a person would not call a change), no ratio as larger than 1000 (beyond, more is not more).
  * docs/decisions/0008-one-fusion.md has the measurements.
  */
@@ -38,7 +38,7 @@ int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_questio
 /* A window against what is usual. */
 struct fleet_baseline {
 	double median, mean, least, most; /* of the usual time */
-	double shift, peak, jump;	  /* usual ones, floored */
+	double shift, peak, jump, range;  /* usual ones, floored */
 	uint32_t n;			  /* values */
 };
 /* v: the server's column. 0, -ENODATA (fewer than three values). */
@@ -50,8 +50,7 @@ void fleet_baseline_block_scores(const struct fleet_baseline *u, const float *v,
 /* The earlier and the later half of the blocks. 0 or -ENOMEM; the caller frees the ranges in either case. */
 int fleet_baseline_rows_halve(const struct fleet_baseline_rows *rows, struct fleet_baseline_rows ret[2]);
 
-/* Fills score, shift, peak, jump (as multiples of the usual), observed, usual, spread, flags and since of *ret.
+/* Fills score, shift, peak, jump, range (as multiples of the usual), observed, usual, spread, flags and since of *ret.
  * v: the server's column, with rows [first, first + n) in the window. -ENODATA: no value in the window. */
 int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
 		  struct fleet_finding *ret);
-double fleet_baseline_score(const struct fleet_baseline *u, double shift, double peak, double jump);

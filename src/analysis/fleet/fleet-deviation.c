@@ -69,6 +69,6 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 
 const struct fleet_analysis fleet_deviation = {
 	.name = "deviation",
-	.help = "the default: shift, peak and jump against the baseline of the server's counter, or against its peers",
+	.help = "the default: shift, peak, jump and range against the baseline of the server's counter, or against its peers",
 	.run = run,
 };

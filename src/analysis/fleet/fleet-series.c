@@ -7,6 +7,7 @@
 #include "base/data/cleanup.h"
 
 #define SINCE_WINDOWS 25 /* between the baseline and the window: what has been so for as long is drift, and did not happen in the window */
+#define OWN_COUNTS    3.0 /* a score that is unusual without the peers */
 #define SINCE_GUARD   2	 /* windows before the window, which may belong to its incident */
 
 static const struct fleet *reference(const struct fleet_question *q)
@@ -97,6 +98,7 @@ static void raise_floor(struct fleet_baseline *u)
 	u->shift = fmax(u->shift, USUAL_FLOOR);
 	u->peak = fmax(u->peak, USUAL_FLOOR);
 	u->jump = fmax(u->jump, USUAL_FLOOR);
+	u->range = fmax(u->range, USUAL_FLOOR);
 }
 
 /* Whether the window lies before or after all of the usual time: what is usual may have drifted until then. */
@@ -154,7 +156,7 @@ static int add_scores(const struct fleet_series *d, size_t server, const float *
 }
 
 /* Against the peers, if they tell better what is usual than its own past does, and say more of the window: where most of a role is
- * ill they have the trouble in common. Observed and usual remain the data's own. */
+ * ill they have the trouble in common. What is clearly high is not low because its peers are higher. Observed and usual remain the data's own. */
 static int against_peers(const struct fleet_series *d, size_t server, const float *relative, const struct fleet_baseline *own,
 			 struct select_room *room, struct fleet_finding *ret, float *scores)
 {
@@ -171,11 +173,12 @@ static int against_peers(const struct fleet_series *d, size_t server, const floa
 		return 0;
 	if (scores && add_scores(d, server, relative, &u, room, scores) < 0)
 		return -ENOMEM;
-	if (x.score <= ret->score)
+	if (x.score <= ret->score || (ret->score >= OWN_COUNTS && (x.flags ^ ret->flags) & (FLEET_HIGHER | FLEET_LOWER)))
 		return 0;
 	ret->shift = x.shift;
 	ret->peak = x.peak;
 	ret->jump = x.jump;
+	ret->range = x.range;
 	ret->score = x.score;
 	ret->since = x.since;
 	ret->flags = (x.flags & ~(unsigned)FLEET_LEFT_ONLY_VALUE) | FLEET_PEER;

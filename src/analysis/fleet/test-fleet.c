@@ -387,6 +387,68 @@ static void the_fault_is_found_first(void **state)
 	release(f);
 }
 
+/* Both counters go 10 far, a step of 1 a row; the second one goes as far to the other side. */
+static void a_swing_to_both_sides_counts_more_than_one(void **state)
+{
+	struct intake *in = intake_new();
+	int server = intake_server(in, "a"), one = intake_counter(in, "one", &gauge), both = intake_counter(in, "both", &gauge);
+	uint64_t noise_state = 1;
+	struct fleet_question q;
+	struct fleet_findings found;
+	struct fleet *f;
+
+	(void)state;
+	for (int t = 0; t < 400; t++) {
+		double x = 100 + noise(&noise_state) / 10, to_one_side = t < 200 || t >= 240 ? 0 : 10 - abs(t % 20 - 10);
+
+		assert_int_equal(intake_put(in, server, one, t * MINUTE, x + to_one_side), 0);
+		assert_int_equal(intake_put(in, server, both, t * MINUTE, x + (t < 220 ? to_one_side : -to_one_side)), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	q.window = (struct fleet_span){200 * MINUTE, 240 * MINUTE};
+	found = analyse("deviation", &q);
+	assert_int_equal(found.list.n, 2);
+	for (size_t i = 0; i < 2; i++)
+		if (found.list.v[i].counter == fleet_find_counter(f, "both"))
+			assert_close(found.list.v[i].range / found.list.v[1 - i].range, 2, 0.1);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+/* All servers of a role are four times as slow, one three times: it is slow, and not fast because the others are slower. */
+static void an_ill_server_is_not_well_next_to_worse_ones(void **state)
+{
+	struct intake *in = intake_new();
+	int counter = intake_counter(in, "latency_ms", &gauge);
+	struct fleet_question q;
+	struct fleet_findings found;
+	struct fleet *f;
+
+	(void)state;
+	for (int s = 0; s < 6; s++) {
+		char name[16];
+		int server;
+		uint64_t noise_state = (uint64_t)s + 1;
+
+		snprintf(name, sizeof(name), "web-%d", s);
+		server = intake_server(in, name);
+		for (int t = 0; t < 300; t++) {
+			double x = 100 + 20 * sin(t / 30.0) + noise(&noise_state);
+
+			assert_int_equal(intake_put(in, server, counter, t * MINUTE, t >= 150 && t < 160 ? x * (s == 2 ? 3 : 4) : x), 0);
+		}
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = about_the_fault(f);
+	found = analyse("deviation", &q);
+	assert_int_equal(of_server(&found, 2)->flags & (FLEET_HIGHER | FLEET_LOWER | FLEET_PEER), FLEET_HIGHER);
+	fleet_findings_free(&found);
+	release(f);
+}
+
 static void scores_do_not_depend_on_what_they_should_not(void **state)
 {
 	static const struct made same[] = {
@@ -561,6 +623,7 @@ RUN_TESTS(cmocka_unit_test(the_worst_of_a_rule_are_kept_not_the_first), cmocka_u
 	  cmocka_unit_test(equation_1_by_hand), cmocka_unit_test(equation_2_by_hand), cmocka_unit_test(an_even_number_of_servers_has_a_median), cmocka_unit_test(time_correlation_by_index), cmocka_unit_test(only_a_drifting_clock_is_followed_by_index),
 	  cmocka_unit_test(peers_are_compared_when_the_first_of_them_is_not_there),
 	  cmocka_unit_test(a_row_of_a_wrong_year_takes_no_memory),
+	  cmocka_unit_test(a_swing_to_both_sides_counts_more_than_one), cmocka_unit_test(an_ill_server_is_not_well_next_to_worse_ones),
 	  cmocka_unit_test(the_fault_is_found_first), cmocka_unit_test(scores_do_not_depend_on_what_they_should_not),
 	  cmocka_unit_test(a_duplicated_server_changes_no_verdict), cmocka_unit_test(a_constant_that_moves_is_flagged_not_infinite),
 	  cmocka_unit_test(thresholds_in_all_views))

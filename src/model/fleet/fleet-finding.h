@@ -52,7 +52,7 @@ struct fleet_finding {
 	int64_t time;  /* of a time point; INT64_MIN = the whole window */
 	double score;  /* in the analysis' own measure; higher = more conspicuous */
 	double observed, usual, spread;
-	double shift, peak, jump; /* each in multiples of the baseline for windows of this length; NaN = not asked */
+	double shift, peak, jump, range; /* each in multiples of the baseline for windows of this length; NaN = not asked */
 	double r;      /* correlation; NaN = none */
 	int lag;       /* rows by which it leads (positive) or follows (negative) the symptom */
 	double p, q;   /* NaN = none can be given */
