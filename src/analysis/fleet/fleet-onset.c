@@ -8,11 +8,15 @@
 
 #include "analysis/fleet/fleet-baseline.h"
 #include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "base/system/parallel.h"
 
 #define LONGEST	  2   /* times the window's rows that it may grow by */
 #define GAP	  2   /* rows that may look normal within an incident */
 #define GAP_PART  8   /* part of the window's rows that may */
+#define LATE	  (900ll * NS_PER_SEC) /* by which a window often begins too late; USUAL_RUN_UP rows where those are more */
+#define LATEST	  (3600ll * NS_PER_SEC)
+#define STEP	  8   /* rows that tell a step from a wandering level */
 #define SAMPLED	  256 /* values of a series that tell its level: a tenth of a standard deviation is close enough */
 #define ROWS_MIN  8   /* of the usual time */
 #define SPIKES	   8  /* rows that show how much a series spikes */
@@ -25,6 +29,7 @@ struct witness {
 
 struct onset {
 	const struct fleet_question *q;
+	bool found; /* the window was, by a search */
 	struct witness witnesses[ONSET_WITNESSES + 1]; /* highest shift first, and room for one more */
 	size_t n;
 	pthread_mutex_t lock;
@@ -99,6 +104,30 @@ static void add_witness(struct onset *o, const struct witness *w)
 	pthread_mutex_unlock(&o->lock);
 }
 
+/* Whether it lay near normal for the rows before `row`. */
+static bool came_as_step(const float *v, uint32_t row, double normal, double now)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = row < STEP ? 0 : row - STEP; i < row; i++) {
+		sum += isnan(v[i]) ? 0 : ((double)v[i] - normal) / (now - normal);
+		n += !isnan(v[i]);
+	}
+	return n > STEP / 2 && sum / n < 0.25;
+}
+
+/* A window that a person gives begins too late by some minutes. Where the level has been there for longer, and did not come as a step, or
+ * for hours, the series wandered to it. */
+static bool is_drift(const struct onset *o, const struct fleet_server *s, const float *v, uint32_t from, double normal, double now)
+{
+	int64_t late = o->q->window.from - s->time[from];
+
+	if (o->found || late <= LATE || late <= USUAL_RUN_UP * o->q->fleet->interval)
+		return false;
+	return late > LATEST || !came_as_step(v, from, normal, now);
+}
+
 /* Whether its level moved far. */
 static bool ask_series(struct onset *o, const struct fleet_server *s, const float *v, const struct fleet_baseline_rows *usual, uint32_t first,
 		       uint32_t n)
@@ -122,7 +151,7 @@ static bool ask_series(struct onset *o, const struct fleet_server *s, const floa
 	if (!(w.shift >= ONSET_FAR))
 		return false;
 	before = rows_alike(v, first, first / LONGEST < n ? first : LONGEST * n, n / GAP_PART > GAP ? n / GAP_PART : GAP, (now + normal) / 2, now);
-	w.from = before ? s->time[first - before] : o->q->window.from;
+	w.from = before && !is_drift(o, s, v, first - before, normal, now) ? s->time[first - before] : o->q->window.from;
 	add_witness(o, &w);
 	return true;
 }
@@ -202,7 +231,7 @@ static int64_t named(const struct onset *o, bool first)
 
 int fleet_window_grow(const struct fleet_question *q, bool first, struct fleet_span *ret)
 {
-	struct onset o = {.q = q, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct onset o = {.q = q, .found = first, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int r = q->reference ? 0 : parallel_run(q->threads, q->fleet->servers.n, one_server, &o);
 
 	*ret = q->window;
