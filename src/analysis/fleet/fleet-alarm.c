@@ -7,6 +7,9 @@
  * so that one faulty counter can raise an alarm alone and several together sooner. The same is computed of every window
  * of the usual time: p is the share of them that reach as high, or of an exponential tail of the highest fifth where
  * fewer than five do (an empirical share cannot go below 1 / (windows + 1)). q: Benjamini-Hochberg over servers.
+ *
+ * A counter of a call (counter-call.h) counts for the server that is called, wherever it is measured: that answers late. A server that
+ * measures nothing but calls between others is not listed.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,6 +20,7 @@
 #include "analysis/fleet/fleet-analysis.h"
 #include "analysis/fleet/fleet-series.h"
 #include "base/data/cleanup.h"
+#include "model/fleet/counter-call.h"
 #include "stat/rank.h"
 #include "stat/robust.h"
 
@@ -32,6 +36,7 @@
 struct server_scores {
 	float (*top)[TOGETHER]; /* of each window of the usual time, and at last of the one asked about: its highest z */
 	size_t windows;
+	int64_t *times; /* of the windows, where counters of calls are there */
 	struct fleet_finding best;
 	double best_z;
 	uint32_t counters;
@@ -39,6 +44,7 @@ struct server_scores {
 
 struct alarm_run {
 	struct fleet_series series;
+	struct counter_calls calls;
 	struct server_scores *servers;
 	pthread_mutex_t lock;
 	struct fleet_findings *ret;
@@ -77,27 +83,58 @@ static void standardise(const float *scores, size_t n, double *ret_mean, double 
 	*ret_sd = m.sd > SPREAD_MIN ? m.sd : SPREAD_MIN;
 }
 
-static void add_counter(struct alarm_run *a, struct server_scores *s, const struct fleet_finding *x, const float *scores)
+/* A counter's scores by the windows of `from`, standardised, become some of those of `to`: window by window, the nearest in time. */
+static void add_windows(const struct server_scores *from, struct server_scores *to, const float *z)
 {
+	for (size_t i = 0, k = 0; i < to->windows && from->windows; i++) {
+		if (from == to)
+			k = i;
+		else
+			while (k + 1 < from->windows && llabs(from->times[k + 1] - to->times[i]) <= llabs(from->times[k] - to->times[i]))
+				k++;
+		insert(to->top[i], z[k]);
+	}
+}
+
+static void add_to(struct alarm_run *a, const struct server_scores *from, struct server_scores *to, const struct fleet_finding *x, const float *z,
+		   double z_now)
+{
+	pthread_mutex_lock(&a->lock);
+	add_windows(from, to, z);
+	insert(to->top[to->windows], (float)z_now);
+	if (!to->counters++ || z_now > to->best_z) {
+		to->best = *x;
+		to->best_z = z_now;
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* Adds a counter of `x->server` to its own scores, and one of a call to those of the server that is called. `scores` become z. */
+static void add_counter(struct alarm_run *a, const struct fleet_finding *x, float *scores)
+{
+	int callee = a->calls.of[x->counter].callee;
+	struct server_scores *own = &a->servers[x->server], *called = callee >= 0 && callee != x->server ? &a->servers[callee] : NULL;
+	struct fleet_finding theirs = *x;
 	double mean, sd, z;
 
-	standardise(scores, s->windows, &mean, &sd);
-	if (s->windows < WINDOWS_MIN) { /* they tell no spread */
+	standardise(scores, own->windows, &mean, &sd);
+	if (own->windows < WINDOWS_MIN) { /* they tell no spread */
 		mean = 0;
 		sd = 1;
 	}
 	if (isnan(mean))
 		return;
 	z = (x->score - mean) / sd;
-	pthread_mutex_lock(&a->lock);
-	for (size_t i = 0; i < s->windows; i++)
-		insert(s->top[i], (float)(((double)scores[i] - mean) / sd));
-	insert(s->top[s->windows], (float)z);
-	if (!s->counters++ || z > s->best_z) {
-		s->best = *x;
-		s->best_z = z;
-	}
-	pthread_mutex_unlock(&a->lock);
+	for (size_t i = 0; i < own->windows; i++)
+		scores[i] = (float)(((double)scores[i] - mean) / sd);
+	if (own->top && !a->calls.observer[x->server])
+		add_to(a, own, own, x, scores, z);
+	if (!called || !called->top)
+		return;
+	theirs.server = callee;
+	theirs.measured_on = x->server;
+	theirs.flags |= FLEET_CALLED;
+	add_to(a, own, called, &theirs, scores, z);
 }
 
 static int one_counter(void *data, size_t counter)
@@ -106,9 +143,9 @@ static int one_counter(void *data, size_t counter)
 	const struct fleet *f = a->series.q->fleet;
 	_cleanup_(select_room_free) struct select_room room = {};
 	_cleanup_(fleet_relative_free) struct fleet_relative relative = {};
+	int callee = a->calls.of[counter].callee, r;
 	size_t most = 0;
 	float *scores;
-	int r;
 
 	for (size_t i = 0; i < f->servers.n; i++)
 		most = a->servers[i].windows > most ? a->servers[i].windows : most;
@@ -117,10 +154,10 @@ static int one_counter(void *data, size_t counter)
 	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
 		struct fleet_finding x;
 
-		if (!a->servers[i].top || !f->servers.v[i].column[counter])
+		if (!f->servers.v[i].column[counter] || !(a->servers[i].top || (callee >= 0 && a->servers[callee].top)))
 			continue;
 		if (fleet_series_judge(&a->series, i, counter, relative.v ? relative.v[i] : NULL, &room, &x, scores) == 0)
-			add_counter(a, &a->servers[i], &x, scores);
+			add_counter(a, &x, scores);
 	}
 	free(scores);
 	return r;
@@ -154,6 +191,8 @@ static int judge_server(struct alarm_run *a, size_t server)
 
 	if (!usual)
 		return -ENOMEM;
+	if (a->calls.observer[server])
+		return 0;
 	a->ret->looked_at++;
 	a->ret->left_out += !s->counters || s->windows < WINDOWS_MIN;
 	if (!s->counters)
@@ -187,19 +226,39 @@ static int find_q(struct fleet_findings *f)
 	return r;
 }
 
+/* Servers that are not asked about have windows, too: they may measure calls. */
+static int prepare_times(struct alarm_run *a, size_t server)
+{
+	struct server_scores *s = &a->servers[server];
+
+	s->windows = fleet_series_windows(&a->series, server);
+	if (!a->calls.n)
+		return 0;
+	s->times = calloc(s->windows + 1, sizeof(*s->times));
+	if (!s->times)
+		return -ENOMEM;
+	fleet_series_window_times(&a->series, server, s->times);
+	return 0;
+}
+
 static int prepare(struct alarm_run *a)
 {
 	const struct fleet *f = a->series.q->fleet;
+	int r = counter_calls_find(f, &a->calls);
 
+	if (r < 0)
+		return r;
 	a->servers = calloc(f->servers.n + 1, sizeof(*a->servers));
 	if (!a->servers)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->servers.n; i++) {
 		struct server_scores *s = &a->servers[i];
 
+		r = prepare_times(a, i);
+		if (r < 0)
+			return r;
 		if (a->series.q->server >= 0 && (size_t)a->series.q->server != i)
 			continue;
-		s->windows = fleet_series_windows(&a->series, i);
 		s->top = malloc((s->windows + 1) * sizeof(*s->top));
 		if (!s->top)
 			return -ENOMEM;
@@ -247,9 +306,12 @@ static int judge_window(const struct fleet_question *q, struct fleet_findings *r
 		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &a);
 	for (size_t i = 0; i < q->fleet->servers.n && a.servers && r == 0; i++)
 		r = a.servers[i].top ? judge_server(&a, i) : 0;
-	for (size_t i = 0; a.servers && i < q->fleet->servers.n; i++)
+	for (size_t i = 0; a.servers && i < q->fleet->servers.n; i++) {
 		free(a.servers[i].top);
+		free(a.servers[i].times);
+	}
 	free(a.servers);
+	counter_calls_free(&a.calls);
 	fleet_series_close(&a.series);
 	return r;
 }

@@ -92,6 +92,22 @@ size_t fleet_series_windows(const struct fleet_series *d, size_t server)
 	return (size_t)d->usual[server].blocks + d->since[server].blocks;
 }
 
+static int64_t *put_times(const struct fleet_baseline_rows *rows, const struct fleet_server *server, int64_t *to)
+{
+	for (size_t i = 0; i < rows->ranges.n && rows->blocks; i++)
+		for (uint32_t k = 0; k + rows->block <= rows->ranges.v[i].n; k += rows->block)
+			*to++ = server->time[rows->ranges.v[i].first + k];
+	return to;
+}
+
+void fleet_series_window_times(const struct fleet_series *d, size_t server, int64_t *to)
+{
+	if (d->twin[server] < 0)
+		return;
+	to = put_times(&d->usual[server], &reference(d->q)->servers.v[d->twin[server]], to);
+	put_times(&d->since[server], &d->q->fleet->servers.v[server], to);
+}
+
 /* A residual lies around 0: its floor is that of the level it is relative to. */
 static void raise_floor(struct fleet_baseline *u)
 {

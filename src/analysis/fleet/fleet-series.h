@@ -27,6 +27,8 @@ void fleet_series_close(struct fleet_series *s);
 int fleet_series_relative(const struct fleet_series *s, size_t counter, struct select_room *room, struct fleet_relative *ret);
 /* How many windows tell how a server's windows score by chance: those of the baseline, and those since then where they are many. */
 size_t fleet_series_windows(const struct fleet_series *s, size_t server);
+/* When each of them begins (wall ns), in order. */
+void fleet_series_window_times(const struct fleet_series *s, size_t server, int64_t *to);
 /* Judges one. `scores` (may be NULL) gets the score of each of fleet_series_windows(), NaN where there are no values. 0, -ENODATA,
  * -ENOMEM. */
 int fleet_series_judge(const struct fleet_series *s, size_t server, size_t counter, const float *relative,

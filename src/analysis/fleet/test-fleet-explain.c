@@ -188,6 +188,39 @@ static void a_window_does_not_grow_over_a_level_that_wandered(void **state)
 	}
 }
 
+/* A mesh measures calls, the servers their own CPUs. Who is called late is the one that answers late; the mesh does nothing. */
+static void a_late_call_counts_for_who_is_called(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found = {};
+	struct fleet_question q;
+	struct fleet *f;
+	unsigned listed = 0;
+
+	(void)state;
+	put(in, "frontend", "cpu", 0, 0, ROWS);
+	put(in, "cart-7d9f8b6c5-x2x9z", "cpu", 0, 0, ROWS);
+	put(in, "pay", "cpu", 0, 0, ROWS);
+	put(in, "mesh", "frontend_pay", 0, 0, ROWS);
+	put(in, "mesh", "frontend_cart", 30, 0, ROWS);
+	f = finish(in);
+	q = fleet_question_default(f);
+	q.window = (struct fleet_span){BEGIN * MINUTE, (BEGIN + 5) * MINUTE};
+	q.usual.to = q.window.from;
+	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "cart-7d9f8b6c5-x2x9z"));
+	assert_int_equal(found.list.v[0].counter, fleet_find_counter(f, "frontend_cart"));
+	assert_true(found.list.v[0].flags & FLEET_CALLED);
+	assert_int_equal(found.list.v[0].measured_on, fleet_find_server(f, "mesh"));
+	assert_true(found.list.v[0].p < 0.01 && found.list.v[1].p > 0.1);
+	for (size_t i = 0; i < found.list.n; i++)
+		listed += found.list.v[i].server != fleet_find_server(f, "mesh");
+	assert_int_equal(listed, 3);
+	assert_int_equal(found.list.n, 3);
+	fleet_findings_free(&found);
+	release(f);
+}
+
 /* The end of a window too long to be calibrated counts as well: a ramp begins with nothing. */
 static void the_end_of_a_long_window_raises_the_alarm(void **state)
 {
@@ -505,7 +538,7 @@ RUN_TESTS(cmocka_unit_test(bursts_of_single_rows_belong_to_a_late_window), cmock
 	  cmocka_unit_test(a_drift_raises_no_alarm_and_a_step_does), cmocka_unit_test(a_change_long_before_the_window_did_not_happen_in_it),
 	  cmocka_unit_test(without_windows_to_compare_servers_are_listed_without_p),
 	  cmocka_unit_test(a_late_window_grows_back_to_the_first_row_of_the_trouble), cmocka_unit_test(a_late_window_grows_back_over_what_hides_the_trouble),
-	  cmocka_unit_test(a_window_does_not_grow_over_a_level_that_wandered),
+	  cmocka_unit_test(a_window_does_not_grow_over_a_level_that_wandered), cmocka_unit_test(a_late_call_counts_for_who_is_called),
 	  cmocka_unit_test(the_end_of_a_long_window_raises_the_alarm),
 	  cmocka_unit_test(a_step_shortly_before_the_window_is_its_jump), cmocka_unit_test(few_rows_tell_of_no_lag),
 	  cmocka_unit_test(many_rows_tell_who_led), cmocka_unit_test(another_statistic_of_the_symptom_explains_nothing),

@@ -58,8 +58,10 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 		q->counter = found->counter;
 	}
 	if (q->counter < 0 && q->server < 0 && a->alarms.list.n && !a->alarms.shortened) {
-		q->server = a->alarms.list.v[0].server;
-		q->counter = a->alarms.list.v[0].counter;
+		const struct fleet_finding *x = a->alarms.list.v;
+
+		q->server = x->flags & FLEET_CALLED ? x->measured_on : x->server;
+		q->counter = x->counter;
 	}
 	while (i < u->list.n && ((q->counter >= 0 && u->list.v[i].counter != q->counter) || (q->server >= 0 && u->list.v[i].server != q->server)))
 		i++;

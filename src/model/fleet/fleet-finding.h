@@ -44,11 +44,13 @@ enum fleet_finding_flags {
 	FLEET_PEER = 16, /* compared with servers of its role at the same time, not with its own past */
 	FLEET_BETTER = 32, /* comparisons of runs: a fall of what is to be small, or the like */
 	FLEET_WORSE = 64,
+	FLEET_CALLED = 128, /* a call to it, which another server measured */
 };
 
 struct fleet_finding {
 	int server;    /* -1 = all together */
 	int counter;
+	int measured_on; /* with FLEET_CALLED: the server that has the counter */
 	int64_t time;  /* of a time point; INT64_MIN = the whole window */
 	double score;  /* in the analysis' own measure; higher = more conspicuous */
 	double observed, usual, spread;

@@ -15,7 +15,7 @@ static json_t *moment(int64_t wall)
 
 static json_t *flags(unsigned bits)
 {
-	static const char *const names[] = {"left_only_value", "regime_differs", "higher", "lower", "peers", "better", "worse"};
+	static const char *const names[] = {"left_only_value", "regime_differs", "higher", "lower", "peers", "better", "worse", "called"};
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -28,13 +28,14 @@ json_t *fleet_finding_json(const struct fleet *f, const struct fleet_finding *x)
 {
 	const struct fleet_counter *c = x->counter >= 0 ? &f->counters.v[x->counter] : NULL;
 
-	return json_pack("{s:s?, s:s?, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:s?}",
+	return json_pack("{s:s?, s:s?, s:s?, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:s?, s:s?}",
 			 "server", x->server >= 0 ? f->servers.v[x->server].name : NULL, "counter", c ? c->name : NULL, "unit",
 			 c ? c->unit : NULL, "rate", c && c->kind == FLEET_COUNTER, "time", moment(x->time), "score", json_number(x->score),
 			 "observed", json_number(x->observed), "usual", json_number(x->usual), "spread", json_number(x->spread), "shift",
 			 json_number(x->shift), "peak", json_number(x->peak), "jump", json_number(x->jump), "range", json_number(x->range), "r", json_number(x->r), "lag", x->lag, "p",
 			 json_number(x->p), "q", json_number(x->q), "low", json_number(x->low), "high", json_number(x->high), "n", (json_int_t)x->n,
-			 "since", moment(x->since), "flags", flags(x->flags), "rule", x->words);
+			 "since", moment(x->since), "flags", flags(x->flags), "rule", x->words,
+			 "measured_on", x->flags & FLEET_CALLED ? f->servers.v[x->measured_on].name : NULL);
 }
 
 json_t *fleet_findings_json(const struct fleet *f, const struct fleet_findings *found, size_t top)

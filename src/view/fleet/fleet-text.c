@@ -58,6 +58,8 @@ static void finding_text(const struct fleet *f, const struct fleet_finding *x, F
 		when_text(x->time, "  at ", out);
 	when_text(x->since, "  since ", out);
 	flags_text(x, out);
+	if (x->flags & FLEET_CALLED)
+		fprintf(out, "  measured on %s", fleet_server_name(f, x->measured_on));
 	if (x->words)
 		fprintf(out, "  breaks: %s", x->words);
 	fputc('\n', out);

@@ -1,0 +1,17 @@
+/* Counters of calls: "frontend_cartservice" of a service mesh, a probe or a table of flows measures what one server asks of another. */
+#pragma once
+
+#include "model/fleet/fleet-calls.h"
+#include "model/fleet/fleet.h"
+
+struct counter_calls {
+	struct fleet_call *of;	/* by counter; caller and callee -1: its name tells of no call */
+	bool *observer;		/* by server: it measures calls between others only, and does no work itself */
+	size_t n;		/* counters of calls */
+};
+
+/* Reads the names of all counters. A counter is one of a call whose name holds the names of exactly two servers as whole words, with or
+ * without what tells one of many from the next (server-role.h), where one server alone bears it. The caller is the first, except
+ * where words or labels before the second say otherwise (destination="cart",source="web"; cart_from_web). 0 or -ENOMEM; free it in either case. */
+int counter_calls_find(const struct fleet *f, struct counter_calls *ret);
+void counter_calls_free(struct counter_calls *c);
