@@ -408,7 +408,9 @@ static int look_before(struct fleet_question *q, struct fleet_answer *a)
 	if (q->window.to - q->window.from > SHORT_ROWS * q->fleet->interval)
 		return 0;
 	earlier.window.from -= USUAL_RUN_UP * q->fleet->interval;
-	r = analyse("alarm", &earlier, &then.alarms);
+	r = fleet_window_grow(&earlier, false, &earlier.window);
+	if (r == 0)
+		r = analyse("alarm", &earlier, &then.alarms);
 	if (r == 0 && !then.alarms.shortened && then.alarms.list.n && then.alarms.list.v[0].q <= CONSPICUOUS_TWICE) {
 		fleet_answer_free(a);
 		*q = earlier;
