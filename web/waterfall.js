@@ -20,12 +20,12 @@ export function drawWaterfall(holder, request, most) {
 	for (const t of ticks(most, room / 90)) root.append(svg("line", { class: "rule", x1: x(t), x2: x(t), y1: 0, y2: height }), svg("text", { class: "faint", x: x(t) + 3, y: 12 }, t ? formatSpan(t) : "0"));
 	request.spans.forEach((s, i) => {
 		const y = TOP + i * ROW, indent = Math.min(s.depth, 12) * INDENT, letters = Math.max(4, Math.floor((gutter - indent - 8) / 6.6));
-		const words = `${s.text}: ${formatSpan(s.duration_ns)} from ${formatSpan(s.start_ns)} on${s.path_ns ? `, ${formatSpan(s.path_ns)} of it on the critical path` : ""}${s.error ? ", failed" : ""}${s.host ? `, on ${s.host}` : ""}`;
+		const words = `${s.text}: ${formatSpan(s.duration_ns)} from ${formatSpan(s.start_ns)} on${s.path_ns ? `, ${formatSpan(s.path_ns)} of it on the critical path` : ""}${s.error ? ", failed" : ""}${s.host ? `, on ${s.host}` : ""}${s.link ? `, refers to trace ${s.link}${s.links > 1 ? ` and ${s.links - 1} others` : ""}` : ""}`;
 		root.append(svg("g", { role: "listitem", class: `span ${s.path_ns ? "critical" : ""} ${s.error ? "failed" : ""}` }, svg("title", {}, words),
 			svg("rect", { class: "row", x: 0, y, width, height: ROW }),
 			svg("text", { x: 2 + indent, y: y + 14 }, s.text.length > letters ? `${s.text.slice(0, letters - 1)}…` : s.text),
 			svg("rect", { class: s.kind === "edge" ? "bar edge" : "bar", x: x(s.start_ns), y: y + 4, width: Math.max(1.5, x(s.duration_ns) - gutter), height: ROW - 8, rx: 2 }),
-			svg("text", { class: "faint", x: Math.min(x(s.start_ns + s.duration_ns) + 4, width - 52), y: y + 14 }, `${formatSpan(s.duration_ns)}${s.error ? " ✗" : ""}`)));
+			svg("text", { class: "faint", x: Math.min(x(s.start_ns + s.duration_ns) + 4, width - 52), y: y + 14 }, `${formatSpan(s.duration_ns)}${s.error ? " ✗" : ""}${s.link ? " ↗" : ""}`)));
 	});
 	holder.replaceChildren(root);
 }

@@ -84,7 +84,8 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 	p->sampling = (struct span_sampling){.thinned = options->thinned ? options->thinned : &p->forest.thinned,
 					     .most = options->thinned ? 0 : AHEAD / (options->parts ? options->parts : 1), .from = p->builder.from, .to = p->builder.to};
 	sink = (struct span_sink){p->names, &p->mapping, p->assembler, assembler_put, &p->faults,
-				  options->trace && !options->thinned ? NULL : &p->sampling};
+				  options->trace && !options->thinned ? NULL : &p->sampling, &p->links};
+	p->builder.links = &p->links;
 	if (r == 0)
 		r = span_reader_init(&p->reader, &sink);
 	p->reader.part = options->part;
@@ -98,6 +99,7 @@ void pipeline_close(struct pipeline *p)
 	assembler_free(p->assembler);
 	forest_builder_free(&p->builder);
 	span_edges_free(&p->asynchronous);
+	span_links_free(&p->links);
 	forest_free(&p->forest);
 	span_record_free(&p->records);
 	span_mapping_free(&p->mapping);

@@ -45,6 +45,7 @@ struct pipeline {
 	struct span_faults faults;
 	struct span_reader reader;
 	struct span_sampling sampling;
+	struct span_links links;
 	struct pipeline_options options;
 };
 

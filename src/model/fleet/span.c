@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/data/str.h"
@@ -145,6 +146,30 @@ const char *span_trace_id_text(const struct names *names, uint64_t high, uint64_
 	else
 		snprintf(buf, 33, "%016llx", (unsigned long long)low);
 	return buf;
+}
+
+uint16_t span_links_add(struct span_links *links, const struct span_link *one)
+{
+	uint16_t at = (uint16_t)(links->added % SPAN_LINKS_MAX + 1);
+
+	if (!links->v)
+		links->v = calloc((size_t)SPAN_LINKS_MAX + 1, sizeof(*links->v));
+	if (!links->v)
+		return 0;
+	links->v[at] = *one;
+	links->added++;
+	return at;
+}
+
+const struct span_link *span_links_of(const struct span_links *links, const struct span *span)
+{
+	return span->link && links->v && links->v[span->link].span == span->id ? &links->v[span->link] : NULL;
+}
+
+void span_links_free(struct span_links *links)
+{
+	free(links->v);
+	*links = (struct span_links){};
 }
 
 void span_fault(struct span_faults *faults, enum span_fault fault, const char *format, ...)

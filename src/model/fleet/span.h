@@ -40,6 +40,20 @@ struct span {
 	uint32_t more;			/* set: of others, where SPAN_WHOLE, those the mapping does not name and that have few values */
 	uint8_t kind;			/* enum span_kind */
 	uint8_t flags;			/* enum span_flags */
+	uint16_t link;			/* of struct span_links: another trace that it refers to; 0 = none */
+};
+
+/* Traces that spans refer to: of messages that are handled in traces of their own, or many at once. Few spans have one, so they are kept apart;
+ * the oldest make room. */
+#define SPAN_LINKS_MAX UINT16_MAX
+struct span_link {
+	uint64_t high, low; /* trace id of the first that is not the span's own */
+	uint64_t span;	    /* that refers to it: by its id */
+	uint32_t n;	    /* how many traces it refers to */
+};
+struct span_links {
+	struct span_link *v; /* NULL until there is one */
+	uint64_t added;
 };
 
 /* What was wrong with input that was left out or fixed. */
@@ -75,6 +89,7 @@ struct span_sink {
 	int (*put)(void *state, const struct span *span);
 	struct span_faults *faults;
 	struct span_sampling *sampling; /* NULL = no trace is read whole */
+	struct span_links *links;	/* NULL = they are not read */
 };
 
 /* A whole trace: spans in the order of the source, the tree by index. Lent for the time of a call. */
@@ -107,6 +122,11 @@ void span_trace_id_key(const char *text, size_t n, uint64_t *ret_high, uint64_t 
 uint64_t span_trace_id_lot(uint64_t high, uint64_t low);
 /* buf of at least 33 bytes, or the interned text. */
 const char *span_trace_id_text(const struct names *names, uint64_t high, uint64_t low, char buf[33]);
+/* Keeps a link; a span's `link`, 0 without memory. */
+uint16_t span_links_add(struct span_links *links, const struct span_link *one);
+/* NULL = it has none, or made room for others. */
+const struct span_link *span_links_of(const struct span_links *links, const struct span *span);
+void span_links_free(struct span_links *links);
 /* Counts a fault; the first of its kind is kept with where it was. */
 void span_fault(struct span_faults *faults, enum span_fault fault, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

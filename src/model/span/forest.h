@@ -93,6 +93,8 @@ struct exemplar_span {
 	int64_t start, end;	 /* ns since the request began, clamped */
 	int64_t path;		 /* exclusive time on the critical path */
 	bool error;
+	uint32_t link;	/* text: id of another trace that it refers to; 0 = none */
+	uint32_t links; /* how many it refers to */
 };
 
 struct exemplar {

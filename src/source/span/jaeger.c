@@ -106,6 +106,23 @@ static void read_references(const struct tape_value *json, struct span *span)
 		span->parent = span_id_of_text(parent->text, parent->n);
 }
 
+/* References into other traces. */
+static void read_links(struct span_reader *r, const struct tape_value *json, struct span *span)
+{
+	struct span_link link = {.span = span->id};
+	uint64_t high, low;
+
+	TAPE_EACH(reference, tape_get(json, "references")) {
+		const struct tape_value *trace = tape_get(reference, "traceID");
+
+		if (same_trace(reference, span))
+			continue;
+		span_trace_id_of_text(r->sink.names, trace->text, trace->n, &high, &low);
+		span_reader_link(span, high, low, &link);
+	}
+	span->link = link.n && r->sink.links ? span_links_add(r->sink.links, &link) : 0;
+}
+
 static bool read_times(const struct tape_value *json, struct span *span)
 {
 	int64_t start, duration;
@@ -176,6 +193,7 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 	if (tape_is(operation, TAPE_TEXT))
 		span.operation = names_text(r->sink.names, operation->text, operation->n);
 	read_references(json, &span);
+	read_links(r, json, &span);
 	read_tags(r, tape_get(json, "tags"), &span, span_reader_begin_span(r, &span));
 	span_reader_end_span(r, &span);
 	if (r->weight)

@@ -87,6 +87,22 @@ static void read_state(const struct tape_value *json, const struct spelling *key
 	span->weight = tape_is(state, TAPE_TEXT) ? span_reader_weight(r, state->text, state->n) : span_reader_weight(r, "", 0);
 }
 
+static void read_links(struct span_reader *r, const struct spelling *keys, const struct tape_value *links, struct span *span)
+{
+	struct span_link link = {.span = span->id};
+	uint64_t high, low;
+
+	TAPE_EACH(one, links) {
+		const struct tape_value *trace = field(one, keys->trace);
+
+		if (!tape_is(trace, TAPE_TEXT))
+			continue;
+		span_trace_id_of_text(r->sink.names, trace->text, trace->n, &high, &low);
+		span_reader_link(span, high, low, &link);
+	}
+	span->link = link.n && r->sink.links ? span_links_add(r->sink.links, &link) : 0;
+}
+
 static int read_span(struct span_reader *r, const struct otlp_json_position *place, const struct tape_value *json, uint32_t resource,
 		     uint32_t service)
 {
@@ -112,6 +128,7 @@ static int read_span(struct span_reader *r, const struct otlp_json_position *pla
 		span.operation = names_text(r->sink.names, name->text, name->n);
 	read_attributes(r, keys, tape_get(json, "attributes"), span_reader_begin_span(r, &span));
 	span_reader_end_span(r, &span);
+	read_links(r, keys, tape_get(json, "links"), &span);
 	read_state(json, keys, r, &span);
 	return span_reader_put(r, &span);
 }

@@ -7,7 +7,7 @@
  *   TracesData    1 resource_spans
  *   ResourceSpans 1 resource { 1 attributes }, 2 scope_spans { 2 spans }
  *   Span          1 trace_id, 2 span_id, 3 trace_state, 4 parent_span_id, 5 name, 6 kind, 7 start, 8 end (fixed64 ns),
- *                 9 attributes, 15 status { 3 code }
+ *                 9 attributes, 13 links { 1 trace_id }, 15 status { 3 code }
  *   KeyValue      1 key, 2 value { 1 string, 2 bool, 3 int, 4 double }
  */
 #include <errno.h>
@@ -126,10 +126,12 @@ static int read_status(const struct protobuf_field *status, struct span *span)
 	return r;
 }
 
-/* Attributes come before or after the parent's id: they are read when it is known whether this is a root. */
+/* Attributes come before or after the parent's id: they are read when it is known whether this is a root; links, when it is known of which trace
+ * the span is. */
 struct span_fields {
 	const uint8_t *first_attribute;
 	const uint8_t *end;
+	const uint8_t *first_link, *links_end;
 	struct protobuf_field trace, state;
 };
 
@@ -169,6 +171,11 @@ static int read_fields(struct span_reader *r, struct protobuf m, struct span *sp
 			if (!found->first_attribute)
 				found->first_attribute = at;
 			found->end = m.at;
+			break;
+		case 13 << 3 | WIRE_BYTES:
+			if (!found->first_link)
+				found->first_link = at;
+			found->links_end = m.at;
 			break;
 		case 15 << 3 | WIRE_BYTES:
 			result = read_status(&f, span);
@@ -248,13 +255,36 @@ static void know_resource(struct span_reader *r, const struct otlp_position *pla
 }
 
 /* Its last eight bytes, and the up to eight before them. */
-static void read_trace_id(const struct protobuf_field *trace, struct span *span)
+static void read_trace_id(const struct protobuf_field *trace, uint64_t *ret_high, uint64_t *ret_low)
 {
 	size_t high = trace->n > 8 ? trace->n - 8 : 0;
 
-	if (high)
-		span->trace_high = big_endian(trace->bytes, high < 8 ? high : 8);
-	span->trace_low = big_endian(trace->bytes + high, trace->n - high);
+	*ret_high = high ? big_endian(trace->bytes, high < 8 ? high : 8) : 0;
+	*ret_low = big_endian(trace->bytes + high, trace->n - high);
+}
+
+static int read_links(struct span_reader *r, const struct span_fields *found, struct span *span)
+{
+	struct protobuf m = {found->first_link, found->links_end};
+	struct span_link link = {.span = span->id};
+	struct protobuf_field f, id;
+	int result = 0;
+
+	while (m.at && (result = protobuf_next(&m, &f)) > 0) {
+		struct protobuf inside = protobuf_inside(&f);
+		uint64_t high, low;
+
+		while (f.number == 13 && f.wire == WIRE_BYTES && (result = protobuf_next(&inside, &id)) > 0) {
+			if (id.number != 1 || id.wire != WIRE_BYTES)
+				continue;
+			read_trace_id(&id, &high, &low);
+			span_reader_link(span, high, low, &link);
+		}
+		if (result < 0)
+			return result;
+	}
+	span->link = link.n && r->sink.links ? span_links_add(r->sink.links, &link) : 0;
+	return result;
 }
 
 static int read_span(struct span_reader *r, const struct otlp_position *place, const struct protobuf_field *f, struct block *block)
@@ -270,7 +300,7 @@ static int read_span(struct span_reader *r, const struct otlp_position *place, c
 	if (read_fields(r, protobuf_inside(f), &span, &found) < 0)
 		return -EBADMSG;
 	if (found.trace.n)
-		read_trace_id(&found.trace, &span);
+		read_trace_id(&found.trace, &span.trace_high, &span.trace_low);
 	begin_block(block, span_reader_takes(r, span.trace_high, span.trace_low));
 	if (!span_reader_takes(r, span.trace_high, span.trace_low))
 		return 0;
@@ -283,6 +313,8 @@ static int read_span(struct span_reader *r, const struct otlp_position *place, c
 	if (read_attributes(r, &found, span_reader_begin_span(r, &span)) < 0)
 		return -EBADMSG;
 	span_reader_end_span(r, &span);
+	if (found.first_link && read_links(r, &found, &span) < 0)
+		return -EBADMSG;
 	span.weight = span_reader_weight(r, (const char *)found.state.bytes, found.state.n);
 	return span_reader_put(r, &span);
 }

@@ -201,6 +201,16 @@ void span_reader_attribute(struct span_reader *r, const char *key, size_t key_n,
 	r->n += r->v[r->n].value != 0;
 }
 
+void span_reader_link(const struct span *span, uint64_t high, uint64_t low, struct span_link *link)
+{
+	if ((!high && !low) || (high == span->trace_high && low == span->trace_low))
+		return;
+	if (!link->n++) {
+		link->high = high;
+		link->low = low;
+	}
+}
+
 /* --- giving on ---------------------------------------------------------------------------------------------------------- */
 
 static bool is_method(const char *name)

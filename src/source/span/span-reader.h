@@ -85,6 +85,8 @@ uint32_t span_reader_resource(struct span_reader *r, uint32_t *ret_service);
 const struct cached_resource *span_reader_cached(struct span_reader *r, const void *bytes, size_t n);
 void span_reader_remember(struct span_reader *r, const void *bytes, size_t n, uint32_t set, uint32_t service);
 
+/* One of the traces that a span refers to: the first that is not its own is kept in *link, and how many there are. */
+void span_reader_link(const struct span *span, uint64_t high, uint64_t low, struct span_link *link);
 /* Gives the span on. One whose name does not say what it is for is named as the semantic conventions have it: "GET /price/{id}" (numbers
  * and ids in a path are one), "SELECT orders", "publish invoices", "shop.Cart/Add". Times that are those of today in another unit than the format's are a fault: the span is left out. */
 int span_reader_put(struct span_reader *r, struct span *span);

@@ -395,6 +395,20 @@ static int add_paths(struct forest_builder *b, struct forest_group *g, struct sl
 	return 0;
 }
 
+/* Another trace that a span refers to, by its id. */
+static void add_link(const struct forest_builder *b, const struct span *span, struct exemplar_span *to)
+{
+	const struct span_link *link = b->links ? span_links_of(b->links, span) : NULL;
+	const char *id;
+	char buf[33];
+
+	if (!link)
+		return;
+	id = span_trace_id_text(b->forest->names, link->high, link->low, buf);
+	to->link = names_text(b->forest->names, id, strlen(id));
+	to->links = link->n;
+}
+
 static int fill_exemplar(struct forest_builder *b, const struct span *spans, struct exemplar *e)
 {
 	const struct tree *t = &b->tree;
@@ -414,7 +428,8 @@ static int fill_exemplar(struct forest_builder *b, const struct span *spans, str
 		for (uint32_t j = 0; p != NO_SPAN && j < k && parent == NO_SPAN; j++)
 			parent = t->order[j] == p ? j : NO_SPAN;
 		e->spans.v[k] = (struct exemplar_span){b->vertex[i], parent, maker ? maker->host : 0, maker ? maker->process : 0,
-						       t->start[i] - root->start, t->end[i] - root->start, own, spans[i].flags & SPAN_ERROR};
+						       t->start[i] - root->start, t->end[i] - root->start, own, spans[i].flags & SPAN_ERROR, 0, 0};
+		add_link(b, &spans[i], &e->spans.v[k]);
 	}
 	return 0;
 }

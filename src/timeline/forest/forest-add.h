@@ -12,6 +12,7 @@ struct forest_builder {
 	int64_t from, to; /* wall ns: requests that begin in [from, to) */
 	bool one;	  /* only this trace: */
 	uint64_t high, low;
+	const struct span_links *links; /* of the spans; lent, NULL = none are known */
 	/* private */
 	struct tree tree;
 	uint32_t allocated;

@@ -8,7 +8,8 @@
 #include "timeline/forest/forest.h"
 
 #define MAGIC	"WSFOREST"
-#define VERSION	     5
+#define VERSION	     6
+#define NO_LINKS     5 /* until then requests that are kept whole do not say to which traces they refer */
 #define NO_REQUESTS  4 /* until then without a sample of requests */
 #define NO_PROCESSES 3 /* until then requests that are kept whole do not say of which process */
 #define OLD_VERSION  2 /* self times as sums alone, and none by time */
@@ -132,6 +133,9 @@ static void put_exemplar(struct writer *w, const struct exemplar *e)
 		str_put_svarint(w->out, s->end);
 		str_put_svarint(w->out, s->path);
 		str_put_varint(w->out, s->error);
+		put_text(w, s->link);
+		if (s->link)
+			str_put_varint(w->out, s->links);
 	}
 }
 
@@ -431,6 +435,8 @@ static void get_exemplar(struct parser *p, struct forest_group *g,
 		s.end = reader_svarint(&p->in);
 		s.path = reader_svarint(&p->in);
 		s.error = reader_varint(&p->in);
+		s.link = p->version > NO_LINKS ? get_text(p) : 0;
+		s.links = s.link ? (uint32_t)reader_varint(&p->in) : 0;
 		if (VEC_PUSH(e.spans, s) < 0)
 			p->error = -ENOMEM;
 	}

@@ -109,6 +109,7 @@ static int merge_exemplar(struct translation *t, struct forest_group *g, const s
 		e.spans.v[i].vertex = t->vertex[from->spans.v[i].vertex];
 		e.spans.v[i].host = text_of(t, from->spans.v[i].host);
 		e.spans.v[i].process = text_of(t, from->spans.v[i].process);
+		e.spans.v[i].link = text_of(t, from->spans.v[i].link);
 	}
 	return keep(g, &e);
 }

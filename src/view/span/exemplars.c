@@ -17,8 +17,13 @@ void span_outline_text(const struct span_outline *k, FILE *out)
 		const struct exemplar_span *s = &k->request->spans.v[k->order[i]];
 		_cleanup_free_ char *label = vertex_label(k->forest, s->vertex);
 
-		fprintf(out, "  %9s %9s %s %*s%s%s\n", span_duration_text((double)s->start, start), span_duration_text((double)(s->end - s->start), took),
-		       s->path > 0 ? "*" : " ", 2 * (int)k->depth[k->order[i]], "", label ? label : "?", s->error ? "  [failed]" : "");
+		fprintf(out, "  %9s %9s %s %*s%s%s", span_duration_text((double)s->start, start), span_duration_text((double)(s->end - s->start), took),
+			s->path > 0 ? "*" : " ", 2 * (int)k->depth[k->order[i]], "", label ? label : "?", s->error ? "  [failed]" : "");
+		if (s->link)
+			fprintf(out, "  [refers to trace %s", names_get(k->forest->names, s->link));
+		if (s->link && s->links > 1)
+			fprintf(out, " and %u others", s->links - 1);
+		fputs(s->link ? "]\n" : "\n", out);
 	}
 }
 
@@ -28,12 +33,12 @@ static json_t *span_json(const struct span_outline *k, uint32_t i)
 	const struct vertex *v = &k->forest->vertices.v[s->vertex];
 	_cleanup_free_ char *label = vertex_label(k->forest, s->vertex);
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:o, s:i, s:I, s:I, s:I, s:b}", "text", label ? label : "?", "kind",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:o, s:i, s:I, s:I, s:I, s:b, s:s?, s:I}", "text", label ? label : "?", "kind",
 			 v->kind == VERTEX_EDGE ? "edge" : "call", "service", names_get(k->forest->names, v->service), "operation",
 			 names_get(k->forest->names, v->operation), "host", s->host ? names_get(k->forest->names, s->host) : NULL, "process",
 			 s->process ? names_get(k->forest->names, s->process) : NULL, "parent", s->parent < k->request->spans.n ? json_integer(k->row[s->parent]) : json_null(), "depth", (int)k->depth[i], "start_ns",
 			 (json_int_t)s->start, "duration_ns", (json_int_t)(s->end - s->start), "path_ns", (json_int_t)s->path, "error",
-			 s->error);
+			 s->error, "link", s->link ? names_get(k->forest->names, s->link) : NULL, "links", (json_int_t)s->links);
 }
 
 json_t *span_outline_json(const struct span_outline *k)
