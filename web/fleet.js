@@ -4,7 +4,7 @@ import { ask, save } from "./api.js";
 import { formatMoment, momentOf, parseMoment } from "./axis.js";
 import { choosableTable, element, loadStyle, oddBar, replaceContents, setIdle } from "./dom.js";
 import { drawBands, drawScatter, drawServers } from "./fleetcharts.js";
-import { CURVE_POINTS, LASTING, LEVELS, SIDES, aroundWindow, baselineOf, drawChain, drawCurves, keyOf, limitOf, linksOf, ruleText, spanText, unKey, windowOption } from "./fleetwhy.js";
+import { CURVE_POINTS, LASTING, LEVELS, SIDES, aroundWindow, baselineOf, columnOf, drawChain, drawCurves, keyOf, limitOf, linksOf, ruleText, spanText, unKey, windowOption } from "./fleetwhy.js";
 import { formatValue, localTime } from "./format.js";
 import { HeatMap, heatCss } from "./heatmap.js";
 import { choice, emptyState, keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
@@ -106,7 +106,7 @@ async function loadViews(s, counter) {
 
 const symptomOf = (s) => (s.server ? `${views.counter}@${s.server}` : views.counter);
 const chosenKey = (s) => `${s.server ?? ""}|${views?.counter ?? ""}`;
-const choose = (f) => setState({ server: f.server, counter: f.counter });
+const choose = (f) => setState({ server: columnOf(f), counter: f.counter });
 
 // The button names what it asks about, so that a click on another counter changes it.
 function drawAsked(s) {

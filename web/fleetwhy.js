@@ -7,7 +7,9 @@ const HEIGHT = 130, FOOT = 16, LEAST = 260; // px
 const OTHERS = 12; // servers next to the one named, as in the HTML page
 export const CURVE_POINTS = 360;
 
-export const keyOf = (f) => `${f.server ?? ""}|${f.counter ?? ""}`;
+// The server that has the counter: of calls to a server another one may measure them.
+export const columnOf = (f) => f.measured_on ?? f.server;
+export const keyOf = (f) => `${columnOf(f) ?? ""}|${f.counter ?? ""}`;
 export const unKey = (key) => { const at = key.indexOf("|"); return { server: key.slice(0, at) || null, counter: key.slice(at + 1) }; };
 
 // The chain in the order in which it began; the symptom alone where there is none.
@@ -54,7 +56,7 @@ const callsOf = (why, f) => (why.calls ?? []).filter((c) => c.caller === f.serve
 export function drawChain(holder, why, { formatOf, chosen, onChoose, onRule }) {
 	const links = linksOf(why);
 	const item = (f) => {
-		const format = formatOf(f.counter), role = part(why, f, links[0]), called = callsOf(why, f), name = `${f.counter} of ${f.server}`;
+		const format = formatOf(f.counter), role = part(why, f, links[0]), called = callsOf(why, f), name = `${f.counter} of ${columnOf(f)}`;
 		return element("li", {}, element("button", { type: "button", class: "named", "data-key": `chain ${keyOf(f)}`, "aria-pressed": String(keyOf(f) === chosen), onclick: () => onChoose(f) }, name),
 			` ${f.since ? localTime(f.since) : ""}: ${format(f.observed)}${f.usual === null ? "" : `, normally ${format(f.usual)}`}${role ? ` (${role})` : ""}${called.length ? `; calls ${called.join(", ")}` : ""} `,
 			element("button", { type: "button", "data-key": `rule ${keyOf(f)}`, "aria-label": `rule for ${name}`, onclick: () => onRule(f) }, "Rule"));
@@ -76,7 +78,7 @@ function pathOf(server, x, y) {
 }
 
 function curve(width, f, view, { why, around, formatOf, chosen, onChoose }) {
-	const format = formatOf(f.counter), name = `${f.counter} of ${f.server}`, one = view.servers.find((s) => s.name === f.server);
+	const format = formatOf(f.counter), name = `${f.counter} of ${columnOf(f)}`, one = view.servers.find((s) => s.name === columnOf(f));
 	const others = view.servers.filter((s) => s !== one && s.values.some((v) => v !== null)).slice(0, OTHERS);
 	let low = Infinity, high = -Infinity;
 	for (const s of one ? [...others, one] : others) for (const list of [s.low ?? s.values, s.high ?? s.values]) for (const v of list) if (v !== null) { low = Math.min(low, v); high = Math.max(high, v); }

@@ -131,9 +131,7 @@ static void add_counter(struct alarm_run *a, const struct fleet_finding *x, floa
 		add_to(a, own, own, x, scores, z);
 	if (!called || !called->top)
 		return;
-	theirs.server = callee;
-	theirs.measured_on = x->server;
-	theirs.flags |= FLEET_CALLED;
+	counter_call_attribute(&a->calls, &theirs);
 	add_to(a, own, called, &theirs, scores, z);
 }
 

@@ -9,6 +9,7 @@
  * latency makes a latency). The symptom's own quantity on its own server explains nothing: its p99 is another name of it.
  * A counter is contrary that moves with the symptom within the window, but lies on the other side of normal than that would put
  * it (a latency that fell below normal while the symptom's rose above it, with r > 0): few rows move together by chance.
+ * A counter of a call that another server measures (counter-call.h) is one of the server that is called.
  * r is that of the window and as long before it: where a step began the window, nothing moves within. No p is given: these
  * were chosen by their anomaly.
  */
@@ -22,6 +23,7 @@
 #include "analysis/fleet/fleet-analysis.h"
 #include "analysis/fleet/fleet-series.h"
 #include "base/data/cleanup.h"
+#include "model/fleet/counter-call.h"
 #include "model/fleet/counter-name.h"
 #include "stat/correlate.h"
 
@@ -36,6 +38,7 @@
 
 struct explain_run {
 	struct fleet_series series;
+	struct counter_calls calls;
 	const struct fleet_finding **judged; /* by server and counter; NULL = none were given */
 	struct fleet_alignment align;
 	float *symptom;
@@ -154,6 +157,7 @@ static int one_series(struct explain_run *e, size_t server, size_t counter, cons
 	x.lag = l.lag;
 	x.n = l.n;
 	x.score = own_score(&x, same, e->side);
+	counter_call_attribute(&e->calls, &x);
 	pthread_mutex_lock(&e->lock);
 	e->ret->looked_at++;
 	r = VEC_PUSH(e->ret->list, x);
@@ -234,6 +238,8 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 		return -EINVAL;
 	r = fleet_series_open(q, &e.series);
 	if (r == 0)
+		r = counter_calls_find(q->fleet, &e.calls);
+	if (r == 0)
 		r = take_judged(&e, q);
 	if (r == 0)
 		r = fleet_align_best(q->fleet, with_run_up(q), &e.align);
@@ -251,6 +257,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 		r = corroborate(q, ret);
 	free(e.symptom);
 	free(e.judged);
+	counter_calls_free(&e.calls);
 	fleet_alignment_free(&e.align);
 	fleet_series_close(&e.series);
 	if (r == 0)

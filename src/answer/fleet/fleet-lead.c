@@ -63,6 +63,22 @@ int fleet_server_calls(const struct fleet *f, const struct fleet_calls *calls, i
 	return called[callee];
 }
 
+static int leave_out_callers(const struct fleet *f, const struct fleet_calls *calls, int called, const struct fleet_findings *e, struct candidates *c)
+{
+	size_t n = c->n;
+
+	c->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		int server = e->list.v[c->at[i]].server, r = server == called ? 0 : fleet_server_calls(f, calls, server, called);
+
+		if (r < 0)
+			return r;
+		if (!r)
+			c->at[c->n++] = c->at[i];
+	}
+	return 0;
+}
+
 /* Whether a server calls another candidate that does not call it back. */
 static int calls_a_candidate(const struct fleet *f, const struct fleet_calls *calls, const struct candidates *c, const struct fleet_findings *e,
 			     int symptom, int server)
@@ -145,7 +161,7 @@ static size_t first_of_server(const struct fleet *f, const struct fleet_findings
 	return first;
 }
 
-int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, int symptom, struct fleet_findings *explain)
+int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, int symptom, int called, struct fleet_findings *explain)
 {
 	struct candidates c = {};
 	struct fleet_finding front;
@@ -154,8 +170,9 @@ int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, int 
 	int lead;
 
 	find_candidates(explain, by_calls ? LEAD_CALLS : LEAD_EQUAL, &c);
-	if (!c.n)
-		return 0;
+	lead = by_calls && called >= 0 ? leave_out_callers(f, calls, called, explain, &c) : 0;
+	if (lead < 0 || !c.n)
+		return lead;
 	lead = by_calls ? lead_by_calls(f, calls, &c, explain, symptom) : lead_by_time(f, &c, explain);
 	if (lead >= 0 && by_calls)
 		lead = callee_that_moved_first(f, calls, explain, c.at[lead]);

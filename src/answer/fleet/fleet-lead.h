@@ -15,8 +15,10 @@
  * other candidate is called, directly or through others; of fewer than LEAD_ROWS rows a callee counts by the symptom's quantity
  * alone, another one moves with it by chance or because of the caller (its requests); but what that one calls, and moved at least a row
  * before it, leads from LEAD_EQUAL of the best score on. Without calls the one whose trouble began at
- * least a row before the best one's. Of the chosen server it is the counter that began first of those that explain about as much. True: the front explains the symptom. 0 or 1, or -ENOMEM. */
-int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, int symptom, struct fleet_findings *explain);
+ * least a row before the best one's. Of the chosen server it is the counter that began first of those that explain about as much. Where the symptom is one of calls
+ * to the server `called` (-1: it is not), what calls that server is late because of it, and no candidate. True: the front explains the symptom.
+ * 0 or 1, or -ENOMEM. */
+int fleet_find_lead(const struct fleet *f, const struct fleet_calls *calls, int symptom, int called, struct fleet_findings *explain);
 
 /* Whether a server calls another one, directly or through others. 0 or 1, or -ENOMEM. */
 int fleet_server_calls(const struct fleet *f, const struct fleet_calls *calls, int caller, int callee);

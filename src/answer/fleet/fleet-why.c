@@ -11,6 +11,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/str.h"
+#include "model/fleet/counter-call.h"
 
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
 #define CONSPICUOUS 0.05 /* q of an alarm */
@@ -60,7 +61,7 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 	if (q->counter < 0 && q->server < 0 && a->alarms.list.n && !a->alarms.shortened) {
 		const struct fleet_finding *x = a->alarms.list.v;
 
-		q->server = x->flags & FLEET_CALLED ? x->measured_on : x->server;
+		q->server = fleet_finding_column(x);
 		q->counter = x->counter;
 	}
 	while (i < u->list.n && ((q->counter >= 0 && u->list.v[i].counter != q->counter) || (q->server >= 0 && u->list.v[i].server != q->server)))
@@ -81,6 +82,14 @@ static void name_since(int64_t since, struct str *s)
 		str_printf(s, " since %s", clock_format_rfc3339(since, text, sizeof(text)));
 }
 
+/* "disk_await_ms of db-1"; "web_db of mesh-1 (calls to db-1)". */
+static void name_counter(const struct fleet *f, const struct fleet_finding *x, struct str *s)
+{
+	str_printf(s, "%s of %s", f->counters.v[x->counter].name, f->servers.v[fleet_finding_column(x)].name);
+	if (x->flags & FLEET_CALLED)
+		str_printf(s, " (calls to %s)", f->servers.v[x->server].name);
+}
+
 static void name_leader(const struct fleet *f, const struct fleet_answer *a, struct str *s)
 {
 	const struct fleet_finding *x = a->explain.list.v;
@@ -90,8 +99,9 @@ static void name_leader(const struct fleet *f, const struct fleet_answer *a, str
 		str_puts(s, " It began before what moved with it.");
 	if (!a->led)
 		return;
-	str_printf(s, " Most likely because of %s of %s: %s, normally %s,", f->counters.v[x->counter].name, f->servers.v[x->server].name,
-		   fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)));
+	str_puts(s, " Most likely because of ");
+	name_counter(f, x, s);
+	str_printf(s, ": %s, normally %s,", fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)));
 	name_since(x->since, s);
 	str_putc(s, '.');
 }
@@ -117,7 +127,7 @@ static void name_chain(const struct fleet *f, const struct fleet_answer *a, stru
 		n = count_alike(a, i);
 		str_printf(s, "%s %s of", i ? ", then" : " First", f->counters.v[a->chain[i].counter].name);
 		for (size_t k = 0; k < n; k++)
-			str_printf(s, "%s %s", k == 0 ? "" : k + 1 < n ? "," : " and", f->servers.v[a->chain[i + k].server].name);
+			str_printf(s, "%s %s", k == 0 ? "" : k + 1 < n ? "," : " and", f->servers.v[fleet_finding_column(&a->chain[i + k])].name);
 		name_since(a->chain[i].since, s);
 	}
 	str_putc(s, '.');
@@ -130,8 +140,9 @@ static void name_movers(const struct fleet *f, const struct fleet_answer *a, str
 	for (size_t i = 0; i < a->explain.list.n && told < 3 && a->explain.list.v[i].score >= 0.5; i++) {
 		const struct fleet_finding *x = &a->explain.list.v[i];
 
-		str_printf(s, "%s %s of %s (r %+.2f)", told++ ? "," : " With it moved", f->counters.v[x->counter].name,
-			   f->servers.v[x->server].name, x->r);
+		str_puts(s, told++ ? ", " : " With it moved ");
+		name_counter(f, x, s);
+		str_printf(s, " (r %+.2f)", x->r);
 	}
 	str_puts(s, told ? "." : " Nothing else that is unusual moved with it.");
 }
@@ -179,6 +190,8 @@ static void name_symptom(const struct fleet *f, const struct fleet_answer *a, st
 
 	str_printf(s, "%s%s of %s", nothing ? "Nothing is unusual in this window. Farthest from normal is " : "", f->counters.v[x->counter].name,
 		   f->servers.v[x->server].name);
+	if (a->called >= 0)
+		str_printf(s, " (calls to %s)", f->servers.v[a->called].name);
 	if (!nothing)
 		str_printf(s, " is %s", !a->unusual_symptom ? "not unusual" : lower ? "unusually low" : "unusually high");
 	if (a->unusual_symptom && (x->flags & FLEET_PEER) && (lower ? a->now > x->usual : a->now < x->usual))
@@ -283,25 +296,55 @@ static int symptom_began_first(const struct fleet_question *q, const struct flee
 	return callee < 0 ? callee : !callee;
 }
 
+/* The calls that were given, or those that names of counters tell of. The list's memory is the caller's. */
+static int find_calls(const struct fleet *f, const struct fleet_calls *given, int counter, struct fleet_calls *ret, int *ret_called)
+{
+	size_t n = given ? given->list.n : 0;
+	struct counter_calls named;
+	int r = counter_calls_find(f, &named);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = VEC_PUSH(ret->list, given->list.v[i]);
+	for (size_t i = 0; !n && i < f->counters.n && r == 0; i++)
+		if (named.of[i].callee >= 0)
+			r = VEC_PUSH(ret->list, named.of[i]);
+	if (r == 0)
+		*ret_called = named.of[counter].callee;
+	counter_calls_free(&named);
+	return r;
+}
+
+/* Finds what explains the symptom, and which of it leads. 0, also where nothing does, or -errno. */
+static int find_leader(const struct fleet_question *q, const struct fleet_calls *given, struct fleet_answer *a)
+{
+	struct fleet_question again = *q;
+	struct fleet_calls calls = {};
+	int r = find_calls(q->fleet, given, q->counter, &calls, &a->called);
+
+	again.judged = &a->unusual;
+	if (r == 0)
+		r = analyse("explain", &again, &a->explain);
+	if (r == 0)
+		r = fleet_find_lead(q->fleet, &calls, q->counter, a->called, &a->explain);
+	a->led = r > 0 && a->unusual_symptom;
+	if (r > 0)
+		r = symptom_began_first(q, &calls, a);
+	VEC_FREE(calls.list);
+	if (r < 0 && r != -ENODATA)
+		return r;
+	a->began_first = r > 0;
+	a->led &= !a->began_first;
+	return 0;
+}
+
 /* From the symptom on: who explains it, who led, and what that normally means. */
 static int explain_symptom(const struct fleet_question *q, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *a)
 {
-	struct fleet_question again = *q;
 	const struct cause *cause;
-	int r;
+	int r = find_leader(q, calls, a);
 
-	again.judged = &a->unusual;
-	r = analyse("explain", &again, &a->explain);
-	if (r == 0)
-		r = fleet_find_lead(q->fleet, calls, q->counter, &a->explain);
-	if (r < 0 && r != -ENODATA)
-		return r;
-	a->led = r > 0 && a->unusual_symptom;
-	r = r > 0 ? symptom_began_first(q, calls, a) : 0;
 	if (r < 0)
 		return r;
-	a->began_first = r;
-	a->led &= !a->began_first;
 	find_chain(a);
 	cause = a->unusual_symptom ? cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH) : NULL;
 	set_cause(cause, a);
@@ -321,7 +364,7 @@ static void clip_to_data(const struct fleet *f, struct fleet_span *w)
 /* Nothing changed within the data: whether a server differs from its peers all the time. */
 static int whole_run(const struct fleet_question *q, const struct causes *causes, struct fleet_answer *ret)
 {
-	struct fleet_answer a = {.found_window = !window_given(q), .unusual_symptom = true, .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
+	struct fleet_answer a = {.called = -1, .found_window = !window_given(q), .unusual_symptom = true, .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
 	const struct fleet_finding *x;
 	const struct cause *cause;
 	struct str s = {};
@@ -402,7 +445,7 @@ static int judge_window(const struct fleet_question *q, struct fleet_answer *a)
 static int look_before(struct fleet_question *q, struct fleet_answer *a)
 {
 	struct fleet_question earlier = *q;
-	struct fleet_answer then = {};
+	struct fleet_answer then = {.called = -1};
 	int r;
 
 	if (q->window.to - q->window.from > SHORT_ROWS * q->fleet->interval)
@@ -423,7 +466,7 @@ static int look_before(struct fleet_question *q, struct fleet_answer *a)
 int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
 {
 	struct fleet_question q = *asked;
-	struct fleet_answer a = {};
+	struct fleet_answer a = {.called = -1};
 	struct fleet_stretch found = {};
 	bool symptom_given = asked->server >= 0 || asked->counter >= 0;
 	int r = find_window(&q, false, &found, &a);

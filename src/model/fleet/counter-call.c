@@ -174,6 +174,17 @@ int counter_calls_find(const struct fleet *f, struct counter_calls *ret)
 	return r;
 }
 
+void counter_call_attribute(const struct counter_calls *c, struct fleet_finding *x)
+{
+	int callee = c->of[x->counter].callee;
+
+	if (callee < 0 || callee == x->server)
+		return;
+	x->measured_on = x->server;
+	x->server = callee;
+	x->flags |= FLEET_CALLED;
+}
+
 void counter_calls_free(struct counter_calls *c)
 {
 	free(c->of);

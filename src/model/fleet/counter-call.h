@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/fleet/fleet-calls.h"
-#include "model/fleet/fleet.h"
+#include "model/fleet/fleet-finding.h"
 
 struct counter_calls {
 	struct fleet_call *of;	/* by counter; caller and callee -1: its name tells of no call */
@@ -15,3 +15,5 @@ struct counter_calls {
  * where words or labels before the second say otherwise (destination="cart",source="web"; cart_from_web). 0 or -ENOMEM; free it in either case. */
 int counter_calls_find(const struct fleet *f, struct counter_calls *ret);
 void counter_calls_free(struct counter_calls *c);
+/* A finding about a counter of a call that another server than the called one measures becomes one of the called server. */
+void counter_call_attribute(const struct counter_calls *c, struct fleet_finding *x);

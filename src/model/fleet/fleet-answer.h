@@ -11,6 +11,7 @@ struct fleet_answer {
 	bool found_server, found_window; /* not given: found */
 	struct fleet_span asked;  /* the window that was given or found, within the data */
 	struct fleet_span window; /* what was judged: the incident begins with it, perhaps before the one asked about */
+	int called;	      /* the server to which the symptom's calls go (counter-call.h); -1 = it is not one of calls */
 	struct fleet_finding symptom;  /* against what is normal for it */
 	bool unusual_symptom; /* else it leads to nothing: no cause is named, and no chain */
 	bool calm;	      /* neither the symptom is unusual, nor any server */

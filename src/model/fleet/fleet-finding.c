@@ -13,6 +13,11 @@ void fleet_findings_free(struct fleet_findings *f)
 	VEC_FREE(f->list);
 }
 
+int fleet_finding_column(const struct fleet_finding *x)
+{
+	return x->flags & FLEET_CALLED ? x->measured_on : x->server;
+}
+
 static int by_score(const void *a, const void *b)
 {
 	const struct fleet_finding *x = a, *y = b;

@@ -75,6 +75,8 @@ struct fleet_findings {
 };
 
 void fleet_findings_free(struct fleet_findings *f);
+/* The server whose column a finding is about: the one that measures the calls to its server, or its own. */
+int fleet_finding_column(const struct fleet_finding *x);
 /* Highest first; NaN last; ties by counter, server, time: the order does not depend on how the input was ordered by
  * more than that. */
 void fleet_findings_sort(struct fleet_findings *f);

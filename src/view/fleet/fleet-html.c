@@ -81,6 +81,7 @@ static void shade(const struct frame *fr, const struct fleet_page *page, FILE *o
 static void chart(const struct fleet *f, const struct fleet_page *page, const struct fleet_finding *x, FILE *out)
 {
 	struct frame fr = {around(f, page), INFINITY, -INFINITY};
+	int named = fleet_finding_column(x);
 	char low[48], high[48];
 	size_t others = 0;
 
@@ -88,7 +89,7 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 		const struct fleet_server *s = &f->servers.v[i];
 		uint32_t first, n = fleet_rows(s, fr.span.from, fr.span.to, &first);
 
-		if (s->column[x->counter] && ((int)i == x->server || others++ < OTHERS))
+		if (s->column[x->counter] && ((int)i == named || others++ < OTHERS))
 			bounds(s->column[x->counter], first, first + n, &fr.low, &fr.high);
 	}
 	if (!(fr.high > fr.low) || fr.span.to <= fr.span.from)
@@ -96,15 +97,15 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 	fputs("<figure><figcaption><b>", out);
 	str_print_xml(f->counters.v[x->counter].name, out);
 	fputs("</b> of ", out);
-	str_print_xml(f->servers.v[x->server].name, out);
+	str_print_xml(f->servers.v[named].name, out);
 	fprintf(out, ", %s to %s; other servers in gray, the incident shaded</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\">\n",
 		fleet_value_text(f, x->counter, fr.low, low, sizeof(low)), fleet_value_text(f, x->counter, fr.high, high, sizeof(high)), WIDTH, HEIGHT);
 	shade(&fr, page, out);
 	others = 0;
 	for (size_t i = 0; i < f->servers.n; i++)
-		if (f->servers.v[i].column[x->counter] && (int)i != x->server && others++ < OTHERS)
+		if (f->servers.v[i].column[x->counter] && (int)i != named && others++ < OTHERS)
 			curve(&fr, &f->servers.v[i], x->counter, "stroke=\"gray\" stroke-opacity=\".4\"", out);
-	curve(&fr, &f->servers.v[x->server], x->counter, "stroke=\"#d33\" stroke-width=\"2\"", out);
+	curve(&fr, &f->servers.v[named], x->counter, "stroke=\"#d33\" stroke-width=\"2\"", out);
 	fputs("</svg></figure>\n", out);
 }
 
@@ -116,6 +117,11 @@ static void row(const struct fleet *f, const struct fleet_finding *x, FILE *out)
 	str_print_xml(fleet_server_name(f, x->server), out);
 	fputs("<td>", out);
 	str_print_xml(x->counter >= 0 ? f->counters.v[x->counter].name : "", out);
+	if (x->flags & FLEET_CALLED) {
+		fputs(" (measured on ", out);
+		str_print_xml(fleet_server_name(f, x->measured_on), out);
+		fputs(")", out);
+	}
 	fputs("<td class=n>", out);
 	str_print_xml(fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), out);
 	fputs("<td class=n>", out);
