@@ -216,7 +216,7 @@ static bool may_be_answered(const struct pass *p, const struct asker *a, size_t 
 	return a->slept > a->asked[i].since && s->asleep && s->slept > a->asked[i].since && s->call == a->asked_in[i];
 }
 
-/* The next request tells that it was answered, before the server slept again. Where others asked the server meanwhile that is not known. */
+/* The next request tells that it was answered, before the server slept again. Where others have asked the server since, it is not known when. */
 static void book_awake_answer(struct pass *p, const struct asker *a, size_t i)
 {
 	struct peer_request r = a->asked[i];
