@@ -461,7 +461,7 @@ static bool is_minded(const struct sweep *s, const struct hold *h)
 	       (has_owner(s->proc_root, h) || (h->kept && processes_live(s->proc_root, &h->heads)));
 }
 
-static int undo(const struct sweep *s, const struct hold *h)
+static int undo(const struct sweep *s, struct hold *h)
 {
 	int r = strcmp(h->boot, s->boot) == 0 ? hold_undo(s->proc_root, h) : 0;
 
@@ -469,7 +469,7 @@ static int undo(const struct sweep *s, const struct hold *h)
 }
 
 /* Since it was read `calm` may have written that it is kept, and ended: it is read again where nothing else writes it. */
-static int sweep_one(const struct sweep *s, const struct hold *h)
+static int sweep_one(const struct sweep *s, struct hold *h)
 {
 	_cleanup_(hold_free) struct hold now = {};
 	_cleanup_close_ int lock = -1;
