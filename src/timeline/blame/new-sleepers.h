@@ -10,10 +10,11 @@
 struct new_sleeper {
 	uint32_t thread; /* index into trace.threads */
 	uint64_t since;	 /* trace ns: the first of its sleeps of the last ten seconds */
+	uint64_t longer; /* ns, than any before */
 };
 
 struct new_sleepers {
-	VEC(struct new_sleeper) list;
+	VEC(struct new_sleeper) list; /* whose sleeps have grown most first */
 };
 
 /* 0 or -ENOMEM. The trace is finished. */

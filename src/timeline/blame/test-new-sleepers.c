@@ -12,15 +12,17 @@ static void sleep_for(struct story *s, uint32_t thread, int64_t us, int64_t took
 	wake_in(s, us + took, 0, 0, thread, 0, WAKEUP_IN_IRQ, EVENT_TIMER_VECTOR);
 }
 
-/* A sleeps for 30 ms each second, and lately for `took` us; B for a second, ever. */
-static void tell_of_sleeps(struct story *s, int64_t took)
+/* A sleeps for 30 ms each second, and lately for `took` us; B for a second, ever; C for 10 ms, and lately for `other` us. */
+static void tell_of_two(struct story *s, int64_t took, int64_t other)
 {
 	story_begin(s, 1);
 	cast_process(s, A, "delivery");
 	cast_process(s, B, "clock");
+	cast_process(s, C, "backup");
 	for (int64_t i = 1; i < 40; i++) {
 		sleep_for(s, A, i * SECOND, i < 34 ? 30000 : took);
 		sleep_for(s, B, i * SECOND - SECOND / 2, SECOND - 10);
+		sleep_for(s, C, i * SECOND, i < 34 ? 10000 : other);
 	}
 	s->trace.from = 1;
 	s->trace.to = s->trace.frozen = (uint64_t)(END * US);
@@ -30,6 +32,11 @@ static void tell_of_sleeps(struct story *s, int64_t took)
 		s->trace.threads.v[i].facts.call = CALL_SLEEP;
 		s->trace.threads.v[i].state_since = (uint64_t)((END - 20000) * US);
 	}
+}
+
+static void tell_of_sleeps(struct story *s, int64_t took)
+{
+	tell_of_two(s, took, 10000);
 }
 
 static void who_sleeps_longer_than_before(void **state)
@@ -59,4 +66,22 @@ static void who_sleeps_as_long_as_ever(void **state)
 	story_end(&s);
 }
 
-RUN_TESTS(cmocka_unit_test(who_sleeps_longer_than_before), cmocka_unit_test(who_sleeps_as_long_as_ever))
+static void whose_sleeps_have_grown_most_is_first(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct new_sleepers found = {};
+		struct story s;
+
+		tell_of_two(&s, i ? 200 * 1000 : 900 * 1000, i ? 900 * 1000 : 200 * 1000);
+		assert_int_equal(new_sleepers_find(&s.trace, &found), 0);
+		assert_int_equal(found.list.n, 2);
+		assert_int_equal(s.trace.threads.v[found.list.v[0].thread].tid, i ? C : A);
+		assert_int_equal(found.list.v[0].longer, (i ? 890 : 870) * 1000 * US);
+		new_sleepers_free(&found);
+		story_end(&s);
+	}
+}
+
+RUN_TESTS(cmocka_unit_test(who_sleeps_longer_than_before), cmocka_unit_test(who_sleeps_as_long_as_ever),
+	  cmocka_unit_test(whose_sleeps_have_grown_most_is_first))
