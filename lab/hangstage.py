@@ -160,13 +160,13 @@ class HangRecorder(Asked):
 
     def __init__(self, stage):
         self.whyslow, self.folder = stage.whyslow, stage.folder / "recorder"
-        self.here = ["--store", str(self.folder / "recording.db"), "--run-dir", str(self.folder / "run")]
+        self.here = ["--run-dir", str(self.folder / "run")]  # as users do: the recorder answers
 
     def __enter__(self):
         self.folder.mkdir()
         self.log = open(self.folder / "log", "w+")
-        self.process = subprocess.Popen([self.whyslow, "record", *self.here], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-                                        preexec_fn=lambda: enter([], 0, signal.SIGTERM))
+        record = [self.whyslow, "record", "--store", str(self.folder / "recording.db"), *self.here]
+        self.process = subprocess.Popen(record, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=lambda: enter([], 0, signal.SIGTERM))
         end = time.monotonic() + STARTS_WITHIN
         while not any((self.folder / "run").glob("journal/*")) and self.process.poll() is None and time.monotonic() < end:
             time.sleep(0.1)
