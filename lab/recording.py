@@ -54,7 +54,7 @@ class Recorder(Asked):
 
     def __init__(self, stage, store):
         self.stage, self.whyslow, self.store = stage, stage.whyslow, pathlib.Path(store)
-        self.here = ["--store", str(store), "--run-dir", str(RUN / "recorder")]
+        self.here = ["--run-dir", str(RUN / "recorder")]  # as users do: the recorder answers
 
     def __enter__(self):
         """Comes back when it records. Everybody else stands still until then: on a machine that has other things to do its
@@ -69,8 +69,9 @@ class Recorder(Asked):
     def _start(self):
         shutil.rmtree(RUN / "recorder", ignore_errors=True)
         self.log = open(RUN / "recorder.log", "w+")
-        self.process = subprocess.Popen([self.whyslow, "record", *self.here], stdin=subprocess.DEVNULL, stdout=self.log,
-                                        stderr=self.log, preexec_fn=lambda: enter([], -20, signal.SIGTERM))
+        record = [self.whyslow, "record", "--store", str(self.store), *self.here]
+        self.process = subprocess.Popen(record, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+                                        preexec_fn=lambda: enter([], -20, signal.SIGTERM))
         for _ in range(300):
             if any((RUN / "recorder").glob("journal/*")) or self.process.poll() is not None:
                 break
