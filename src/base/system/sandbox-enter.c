@@ -16,6 +16,7 @@
 #include "base/data/cleanup.h"
 #include "base/system/call-filter.h"
 #include "base/system/sandbox.h"
+#include "base/system/time-limit.h"
 
 #define FILES_MAX 2048 /* descriptors: programs and their debug files, of one that maps a thousand libraries */
 
@@ -80,24 +81,6 @@ static int bound(void)
 		if (setrlimit((__rlimit_resource_t)bounds[i].resource, &limit) < 0)
 			return -errno;
 	}
-	return 0;
-}
-
-void sandbox_put_off(const struct sandbox_end *end)
-{
-	const struct itimerspec at = {.it_value = {end->life / NS_PER_SEC, end->life % NS_PER_SEC}};
-
-	(void)timer_settime(end->timer, 0, &at, NULL);
-}
-
-/* By a signal of the kernel's, which asks for no rights. PR_SET_PDEATHSIG does: a caller that left its child's user behind ends nothing. */
-static int bound_life(struct sandbox_end *end)
-{
-	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-
-	if (timer_create(CLOCK_MONOTONIC, &event, &end->timer) < 0)
-		return -errno;
-	sandbox_put_off(end);
 	return 0;
 }
 
@@ -187,7 +170,7 @@ int sandbox_enter(int socket, struct sandbox_end *end)
 	if (r == 0)
 		r = bound();
 	if (r == 0)
-		r = bound_life(end); /* as root: another user's timers may have no room for it */
+		r = time_limit_begin(end->life, &end->timer);
 	leave_user();
 	if (r == 0)
 		r = drop_capabilities();

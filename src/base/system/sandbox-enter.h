@@ -18,13 +18,11 @@
 
 #define SANDBOX_SOCKET 3 /* where a sandbox's socket is, in its child */
 
-/* When the kernel ends the process, whatever holds it up: also if it is stopped by a signal, and its caller gone. */
+/* When the kernel ends the process (base/system/time-limit.h). */
 struct sandbox_end {
 	timer_t timer;
-	int64_t life; /* ns, from the last sandbox_put_off() */
+	int64_t life; /* ns, from the last request */
 };
 
 /* Keeps `socket` as descriptor 3 and closes all others; `end->life` begins. 0 or -errno; after an error the process is to end. */
 int sandbox_enter(int socket, struct sandbox_end *end);
-/* The life begins again. */
-void sandbox_put_off(const struct sandbox_end *end);

@@ -15,6 +15,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/system/sandbox-enter.h"
+#include "base/system/time-limit.h"
 
 #define REAP_TRIES    200 /* of 10 ms, until one that was ended is gone */
 #define QUESTIONS_MAX 64 /* of one call: a program, its debug file, and the libraries that one call chain passes */
@@ -130,7 +131,7 @@ _Noreturn static void serve(sandbox_handler handler, void *data, const struct sa
 
 		if (n < 0 || kind != KIND_REQUEST)
 			_exit(n == -EPIPE ? 0 : 1);
-		sandbox_put_off(end);
+		time_limit_begin_again(end->timer, end->life);
 		request.bytes = reader_of(bytes, n);
 		str_clear(&answer);
 		answer.error = 0;

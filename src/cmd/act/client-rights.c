@@ -9,9 +9,11 @@
 
 #include "act/guarded-hold.h"
 #include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "base/data/folder.h"
 #include "base/data/log.h"
 #include "base/system/fewer-rights.h"
+#include "base/system/time-limit.h"
 #include "base/system/urgent.h"
 #include "cmd/act/save-answers.h"
 #include "daemon/service/service-budget.h"
@@ -128,8 +130,12 @@ int client_work_apart(struct common *c, int (*work)(struct common *common, const
 		return EXIT_CANNOT;
 	pid = fork();
 	if (pid == 0) {
+		timer_t limit;
+
 		close(ends[0]);
-		if (urgent) /* a fork is not */
+		/* a fork has neither: it may become the asker's, who may stop it */
+		(void)time_limit_begin(ANSWER_TIMEOUT * NS_PER_SEC, &limit);
+		if (urgent)
 			(void)urgent_for(BUDGET_QUESTION);
 		status = work(c, data, result);
 		fflush(NULL);

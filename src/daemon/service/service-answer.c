@@ -9,11 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/data/clock.h"
 #include "base/system/local-socket.h"
+#include "base/system/time-limit.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
 #include "daemon/service/request.h"
@@ -22,7 +22,6 @@
 #include "base/system/urgent.h"
 
 #define QUESTION_TIMEOUT 5  /* s for a client to say what it wants */
-#define ANSWER_TIMEOUT	 60 /* s for an answer to be computed and read */
 #define MEMORY_MAX	 (2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define OOM_ADJUST	 "500" /* half of the memory there is counts as its own */
 #define ZONE_MAX	 64
@@ -57,14 +56,12 @@ static void limit(int resource, rlim_t most)
 	(void)setrlimit(resource, &value);
 }
 
-/* By a timer of the kernel that nothing holds up: an asker may stop a process that has become the asker's. */
+/* An asker may stop a process that has become the asker's. */
 static void bound_time(void)
 {
-	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-	const struct itimerspec end = {.it_value = {.tv_sec = ANSWER_TIMEOUT}};
 	timer_t timer;
 
-	if (timer_create(CLOCK_MONOTONIC, &event, &timer) < 0 || timer_settime(timer, 0, &end, NULL) < 0)
+	if (time_limit_begin(ANSWER_TIMEOUT * NS_PER_SEC, &timer) < 0)
 		alarm(ANSWER_TIMEOUT);
 }
 

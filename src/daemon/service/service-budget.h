@@ -11,6 +11,7 @@
 #define BUDGET_ALL     40 /* questions of all users but root at a time */
 #define BUDGET_QUESTION 1000000000LL /* ns of real-time CPU for one question: one with events takes up to 0.5 s next to a storm */
 #define BUDGET_SAVED	(3 * BUDGET_QUESTION)  /* ns: how much a user that was quiet may take at once */
+#define ANSWER_TIMEOUT	60		       /* s for an answer to be computed and read */
 #define BUDGET_SHARE	5 /* a fifth of one CPU comes back to each user */
 
 struct budget_user {
