@@ -32,7 +32,7 @@ static bool add_word(struct question *q, const char *word)
 	return true;
 }
 
-/* Options that name a recording, or that this process must see to. */
+/* Options that name a recording, or that this process must see to: --post is the recorder's own (daemon/recorder/hook.h). */
 static bool is_for_program(const char *word)
 {
 	static const char *const names[] = {"--store", "--from", "--config", "--help"};
@@ -40,7 +40,7 @@ static bool is_for_program(const char *word)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (str_starts(word, names[i]) && strchr("=", word[strlen(names[i])]))
 			return true;
-	return strcmp(word, "-h") == 0 || strcmp(word, "--version") == 0;
+	return strcmp(word, "-h") == 0 || strcmp(word, "--version") == 0 || strcmp(word, "--post") == 0;
 }
 
 /* The recorder that is asked knows where its files are: --run-dir does not go with the question. */
