@@ -1,5 +1,6 @@
 /* What a rule has done about an event, each in a process of its own that nobody waits for: a command, a POST to somebody's
- * server, an inspection. The recorder itself speaks no HTTP and touches no disk for it. */
+ * server, an inspection. The recorder itself speaks no HTTP and touches no disk for it. In its unit it has no network: there
+ * the service manager starts commands and POSTs in units whyslow-hook-NUMBER.service, with bounds of their own. */
 #pragma once
 
 #include <stdbool.h>
