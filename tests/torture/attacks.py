@@ -187,14 +187,18 @@ def helpers(a):
     return 4 * len(targets), "nothing; a helper that is stopped costs names"
 
 
-def readers():
-    """Processes that read what others wrote: pid -> state."""
+def states_of(name):
+    """Of processes whose name begins so: pid -> state."""
     found = {}
     for path in glob.glob("/proc/[0-9]*/stat"):
         text = read_text(path)
-        if "(whyslow-parse)" in text:
+        if f" ({name}" in text:
             found[int(text.split()[0])] = text.rsplit(") ", 1)[1][0]
     return found
+
+
+def readers():
+    return states_of("whyslow-parse")
 
 
 @attack("user `nobody` stops each process that reads programs (`whyslow-parse`) as soon as it sees it")
@@ -228,6 +232,36 @@ def stopped_readers(a):
     a.holds("some were stopped", stopped > 0)
     a.holds("none of them is left after 30 s", wait_for(lambda: "T" not in readers().values(), 30), str(readers()))
     return stopped, "answers without some names; who was stopped is ended"
+
+
+@attack("user `nobody` stops all processes that answer its questions, and what these start")
+def stopped_answers(a):
+    seconds = 20
+    count = a.folder + "/stopped"
+
+    def stop_all(own):
+        stopped = set()
+        stop_at = time.monotonic() + seconds
+        while time.monotonic() < stop_at:
+            for pid in states_of("whyslow"):
+                if pid not in stopped and pid not in own and can_signal(pid, signal.SIGSTOP):
+                    stopped.add(pid)
+        write_text(count, " ".join(str(pid) for pid in stopped))
+
+    def work():
+        os.setpgrp()
+        asked = [subprocess.Popen([a.recorder.whyslow, *words, "--run-dir", a.recorder.run], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                 for words in (["confirm"], ["confirm", "--mark", "1"], ["mark", "--why", "stopped"], ["why", "--at", "now"])]
+        stop_all([p.pid for p in asked])
+        [p.kill() or p.wait() for p in asked]
+        return True
+
+    as_user(NOBODY, work)
+    stopped = [int(pid) for pid in read_text(count).split()]
+    a.holds("some were stopped", bool(stopped))
+    left = lambda: [pid for pid in stopped if states_of("whyslow").get(pid) == "T"]
+    a.holds("none of them is left after 80 s", wait_for(lambda: not left(), 80), str(left()))
+    return len(stopped), "nothing, in place of the answers to them"
 
 
 def children_of(pid):
