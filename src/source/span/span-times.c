@@ -104,8 +104,10 @@ static bool scaled(const struct text_field *f, int64_t *unit, int64_t *ret)
 		return false;
 	*unit = *unit ? *unit : unit_by_size((int64_t)value);
 	value *= (double)*unit;
+	if (value >= 9e18)
+		return false;
 	*ret = (int64_t)(value + 0.5);
-	return value < 9e18;
+	return true;
 }
 
 bool span_time_is_text(const struct text_field *f)
