@@ -50,6 +50,14 @@ int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to)
 	return r;
 }
 
+/* False: a damaged row, whose times no clock has. */
+static bool reach_over(int64_t begin, int64_t last, int64_t *from)
+{
+	int64_t gap;
+
+	return !__builtin_sub_overflow(begin, last, &gap) && (gap <= GAP || !__builtin_sub_overflow(*from, gap, from));
+}
+
 /* What the journal holds has no row yet: after a gap it is not counted, which reaches back as much further. */
 int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from)
 {
@@ -64,10 +72,8 @@ int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret
 	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
 
-		if (begin <= *ret_from)
+		if (begin <= *ret_from || !reach_over(begin, last, ret_from))
 			break;
-		if (begin - last > GAP)
-			*ret_from -= begin - last;
 		begin = first;
 	}
 	sqlite3_finalize(stmt);
