@@ -114,9 +114,9 @@ def stall(a):
 
 # --- processes that the recorder's helpers run as ---
 
-def processes_of(recorder):
-    """All processes that the recorder started, and itself."""
-    found, todo = [], [recorder.process.pid]
+def processes_of(recorder, *more):
+    """All processes that the recorder, and more, started, and themselves."""
+    found, todo = [], [recorder.process.pid, *more]
     while todo:
         pid = todo.pop()
         found.append(pid)
@@ -197,10 +197,6 @@ def states_of(name):
     return found
 
 
-def readers():
-    return states_of("whyslow-parse")
-
-
 @attack("user `nobody` stops each process that reads programs (`whyslow-parse`) as soon as it sees it")
 def stopped_readers(a):
     """The recorder, and root's inspections with the unit's rights, may not end processes of other users (no CAP_KILL)."""
@@ -209,10 +205,9 @@ def stopped_readers(a):
     def work():
         stopped = set()
         while not os.path.exists(a.folder + "/enough"):
-            for pid in readers():
-                if pid not in stopped and can_signal(pid, signal.SIGSTOP):
-                    stopped.add(pid)
-                    write_text(count, str(len(stopped)))
+            inspects = [int(pid) for pid in read_text(a.folder + "/inspects").split()]
+            stopped.update(pid for pid in processes_of(a.recorder, *inspects) if pid not in stopped and can_signal(pid, signal.SIGSTOP))
+            write_text(count, " ".join(str(pid) for pid in stopped))
         return True
 
     spinning = []
@@ -221,17 +216,22 @@ def stopped_readers(a):
         spinning.append(subprocess.Popen([f"{a.folder}/new-{i}", "-c", "while :; do :; done"], user=OTHER, group=OTHER, extra_groups=[]))
     attacker = start_as_user(NOBODY, work)
     for p in spinning[:3]:
-        done = subprocess.run([*with_rights_of_unit(), a.recorder.whyslow, "inspect", str(p.pid), "--samples", "10", "--json"], capture_output=True, text=True, timeout=200)
-        a.holds("an inspection ends with an answer", done.returncode in (0, 1), done.stderr[-200:])
+        inspect = subprocess.Popen([*with_rights_of_unit(), a.recorder.whyslow, "inspect", str(p.pid), "--samples", "10", "--json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        write_text(a.folder + "/inspects", str(inspect.pid))
+        a.holds("an inspection ends", wait_for(lambda: inspect.poll() is not None, 150))
+        a.holds("with an answer", inspect.poll() in (0, 1), str(inspect.poll()))
+        inspect.kill()
+        inspect.wait()
         a.holds("a mark is taken", a.recorder.ask("mark", "next to stopped readers").returncode == 0)
     a.holds("another user is answered", as_user(OTHER, lambda: a.recorder.ask("why").returncode in (0, 1)))
     [p.kill() or p.wait() for p in spinning]
     write_text(a.folder + "/enough", "")
     os.waitpid(attacker, 0)
-    stopped = int(read_text(count) or 0)
-    a.holds("some were stopped", stopped > 0)
-    a.holds("none of them is left after 30 s", wait_for(lambda: "T" not in readers().values(), 30), str(readers()))
-    return stopped, "answers without some names; who was stopped is ended"
+    stopped = [int(pid) for pid in read_text(count).split()]
+    left = lambda: [pid for pid in stopped if states_of("whyslow").get(pid) == "T"]
+    a.holds("some were stopped", bool(stopped))
+    a.holds("none of them is left after 30 s", wait_for(lambda: not left(), 30), str(left()))
+    return len(stopped), "answers without some names; who was stopped is ended"
 
 
 @attack("user `nobody` stops all processes that answer its questions, and what these start")
@@ -239,20 +239,18 @@ def stopped_answers(a):
     seconds = 20
     count = a.folder + "/stopped"
 
-    def stop_all(own):
+    def stop_all():
         stopped = set()
         stop_at = time.monotonic() + seconds
         while time.monotonic() < stop_at:
-            for pid in states_of("whyslow"):
-                if pid not in stopped and pid not in own and can_signal(pid, signal.SIGSTOP):
-                    stopped.add(pid)
+            stopped.update(pid for pid in processes_of(a.recorder) if pid not in stopped and can_signal(pid, signal.SIGSTOP))
         write_text(count, " ".join(str(pid) for pid in stopped))
 
     def work():
         os.setpgrp()
         asked = [subprocess.Popen([a.recorder.whyslow, *words, "--run-dir", a.recorder.run], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                  for words in (["confirm"], ["confirm", "--mark", "1"], ["mark", "--why", "stopped"], ["why", "--at", "now"])]
-        stop_all([p.pid for p in asked])
+        stop_all()
         [p.kill() or p.wait() for p in asked]
         return True
 
