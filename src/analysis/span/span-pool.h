@@ -9,12 +9,12 @@
 #include "model/span/span-change.h"
 #include "timeline/forest/forest.h"
 
-/* The tests of a bucket or pool share its level: its mean, what is slow for its kind, its tail, its errors. What matters is far beyond chance in
- * the last two, so that they need little of it. */
-#define POOL_MEAN   .4
+/* The tests of a bucket or pool share its level: its mean, what is slow for its kind, its tail, its errors. A tail that is slow for
+ * its kind, too, and many errors are far beyond chance, so that they need less of it. */
+#define POOL_MEAN   .35
 #define POOL_SLOW   .4
-#define POOL_TAIL   .1
-#define POOL_ERRORS .1
+#define POOL_TAIL   .05
+#define POOL_ERRORS .2
 #define POOL_POWER_Z  1.645 /* of SPAN_POWER */
 #define POOL_SHARES_P .05   /* that shares of kinds moved by chance, below which quantiles of all of them say nothing */
 #define POOL_MANY     1.5   /* times as many requests fail, or are in the tail, at least ... */
