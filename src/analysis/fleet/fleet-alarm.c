@@ -48,6 +48,7 @@ struct alarm_run {
 	struct server_scores *servers;
 	pthread_mutex_t lock;
 	struct fleet_findings *ret;
+	struct fleet_findings *each; /* gets what the default comparison finds; NULL = it is not wanted */
 };
 
 static void insert(float top[TOGETHER], float z)
@@ -135,6 +136,22 @@ static void add_counter(struct alarm_run *a, const struct fleet_finding *x, floa
 	add_to(a, own, called, &theirs, scores, z);
 }
 
+static int add_each(struct alarm_run *a, const struct fleet_finding *x, bool judged)
+{
+	int r = 0;
+
+	if (!a->each)
+		return 0;
+	pthread_mutex_lock(&a->lock);
+	a->each->looked_at++;
+	if (judged && (isnan(a->series.q->threshold) || x->score >= a->series.q->threshold))
+		r = VEC_PUSH(a->each->list, *x);
+	else
+		a->each->left_out++;
+	pthread_mutex_unlock(&a->lock);
+	return r;
+}
+
 static int one_counter(void *data, size_t counter)
 {
 	struct alarm_run *a = data;
@@ -151,10 +168,13 @@ static int one_counter(void *data, size_t counter)
 	r = scores ? fleet_series_relative(&a->series, counter, &room, &relative) : -ENOMEM;
 	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
 		struct fleet_finding x;
+		bool judged;
 
 		if (!f->servers.v[i].column[counter] || !(a->servers[i].top || (callee >= 0 && a->servers[callee].top)))
 			continue;
-		if (fleet_series_judge(&a->series, i, counter, relative.v ? relative.v[i] : NULL, &room, &x, scores) == 0)
+		judged = fleet_series_judge(&a->series, i, counter, relative.v ? relative.v[i] : NULL, &room, &x, scores) == 0;
+		r = add_each(a, &x, judged);
+		if (judged)
 			add_counter(a, &x, scores);
 	}
 	free(scores);
@@ -293,9 +313,9 @@ static int64_t shorten(struct fleet_question *q, struct fleet_span *left_out)
 }
 
 /* All servers in one window. */
-static int judge_window(const struct fleet_question *q, struct fleet_findings *ret)
+static int judge_window(const struct fleet_question *q, struct fleet_findings *ret, struct fleet_findings *ret_each)
 {
-	struct alarm_run a = {.ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct alarm_run a = {.ret = ret, .each = ret_each, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int r = fleet_series_open(q, &a.series);
 
 	if (r == 0)
@@ -342,7 +362,7 @@ static int judge_parts(struct fleet_question *q, int64_t length, struct fleet_fi
 
 		q->window.from = whole.from + (whole.to - whole.from - length) * k / (PARTS - 1);
 		q->window.to = q->window.from + length;
-		r = judge_window(q, &part);
+		r = judge_window(q, &part, NULL);
 		if (r == 0)
 			r = take_higher(ret, &part);
 		ret->looked_at = part.looked_at;
@@ -355,7 +375,7 @@ static int judge_parts(struct fleet_question *q, int64_t length, struct fleet_fi
 	return r;
 }
 
-static int run(const struct fleet_question *asked, struct fleet_findings *ret)
+int fleet_alarm_and_deviation(const struct fleet_question *asked, struct fleet_findings *ret, struct fleet_findings *ret_each)
 {
 	struct fleet_question question = *asked, *q = &question;
 	_cleanup_free_ struct fleet_span *left_out = calloc(asked->n_left_out + 1, sizeof(*left_out));
@@ -369,14 +389,25 @@ static int run(const struct fleet_question *asked, struct fleet_findings *ret)
 	ret->shortened = part > 0;
 	if (ret->shortened)
 		ret->remark = "the window is long: its beginning and its end are judged, each as long as a twenty-fifth of the data";
-	r = part ? judge_parts(q, part, ret) : judge_window(q, ret);
+	r = part ? judge_parts(q, part, ret) : judge_window(q, ret, ret_each);
+	if (r == 0 && part && ret_each)
+		r = fleet_analysis_find("deviation")->run(asked, ret_each);
+	else if (ret_each)
+		ret_each->analysis = "deviation";
 	if (r == 0)
 		r = find_q(ret);
 	if (r == 0)
 		fleet_findings_sort(ret);
+	if (r == 0 && ret_each)
+		fleet_findings_sort(ret_each);
 	if (ret->left_out)
 		ret->remark = "servers whose baseline has fewer than ten windows of this length have no p: how often such a score comes by chance is unknown";
 	return r;
+}
+
+static int run(const struct fleet_question *q, struct fleet_findings *ret)
+{
+	return fleet_alarm_and_deviation(q, ret, NULL);
 }
 
 const struct fleet_analysis fleet_alarm = {

@@ -14,6 +14,10 @@ struct fleet_analysis {
 
 const struct fleet_analysis *fleet_analysis_find(const char *name);
 
+/* Servers as by the analysis "alarm" in *ret, and all counters as by "deviation" in *ret_each, for little more than one of them takes. About
+ * all servers and counters: q->server and q->counter are -1. 0 or as of an analysis; free both in either case. */
+int fleet_alarm_and_deviation(const struct fleet_question *q, struct fleet_findings *ret, struct fleet_findings *ret_each);
+
 /* The window and all of the rest as a question about all servers and counters, with defaults. */
 struct fleet_question fleet_question_default(const struct fleet *f);
 

@@ -165,6 +165,16 @@ static int find_level(const float *v, const struct fleet_baseline_rows *rows, st
 	return m.n < 3 ? -ENODATA : 0;
 }
 
+int fleet_baseline_median(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room, double *ret)
+{
+	struct fleet_baseline u;
+	int r = find_level(v, rows, room, &u);
+
+	if (r == 0)
+		*ret = u.median;
+	return r;
+}
+
 typedef void block_fn(void *data, const struct measured *m);
 
 static void each_block(const float *v, const struct fleet_baseline_rows *rows, double median, block_fn *fn,

@@ -41,6 +41,8 @@ struct fleet_baseline {
 	double shift, peak, jump, range;  /* usual ones, floored */
 	uint32_t n;			  /* values */
 };
+/* The median alone of what fleet_baseline_find() finds. 0, -ENODATA, -ENOMEM. */
+int fleet_baseline_median(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room, double *ret);
 /* v: the server's column. 0, -ENODATA (fewer than three values). */
 int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room,
 			struct fleet_baseline *ret);

@@ -126,6 +126,7 @@ struct member {
 
 struct group_members {
 	VEC(struct member) list;
+	bool one_clock; /* all have rows at the same times */
 	VEC(int64_t) clock; /* moments at which some member has a row, whole intervals apart */
 };
 
@@ -134,15 +135,26 @@ static int find_members(const struct fleet *f, const struct fleet_peers *p, cons
 {
 	for (size_t i = 0; i < f->servers.n; i++) {
 		struct member m = {i, f->servers.v[i].column[counter], 0, 0};
-		struct fleet_baseline u;
 
-		if (p->group.v[i] != group || !m.v || fleet_baseline_find(m.v, &usual[i], room, &u) < 0 || u.median == 0)
+		if (p->group.v[i] != group || !m.v || fleet_baseline_median(m.v, &usual[i], room, &m.level) < 0 || m.level == 0)
 			continue;
-		m.level = u.median;
 		if (VEC_PUSH(ret->list, m) < 0)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+static bool share_times(const struct fleet *f, const struct group_members *g)
+{
+	const struct fleet_server *first = &f->servers.v[g->list.v[0].server];
+
+	for (size_t i = 1; i < g->list.n; i++) {
+		const struct fleet_server *s = &f->servers.v[g->list.v[i].server];
+
+		if (s->n != first->n || memcmp(s->time, first->time, s->n * sizeof(*s->time)) != 0)
+			return false;
+	}
+	return true;
 }
 
 /* The row nearest to a time, within an interval; cursors go forward only. */
@@ -162,7 +174,14 @@ static float value_near(const struct fleet *f, struct member *m, int64_t time)
 static int find_clock(const struct fleet *f, struct group_members *g)
 {
 	int64_t first = INT64_MAX, d = f->interval > 0 ? f->interval : 1, next;
+	const struct fleet_server *any = &f->servers.v[g->list.v[0].server];
 
+	g->one_clock = share_times(f, g);
+	for (uint32_t row = 0; g->one_clock && row < any->n; row++)
+		if (VEC_PUSH(g->clock, any->time[row]) < 0)
+			return -ENOMEM;
+	if (g->one_clock)
+		return 0;
 	for (size_t i = 0; i < g->list.n; i++) {
 		const struct fleet_server *s = &f->servers.v[g->list.v[i].server];
 
@@ -196,12 +215,29 @@ static void find_common(const struct fleet *f, struct group_members *g, float *v
 		size_t n = 0;
 
 		for (size_t i = 0; i < g->list.n; i++) {
-			float x = value_near(f, &g->list.v[i], g->clock.v[k]);
+			struct member *m = &g->list.v[i];
+			float x = g->one_clock ? (float)((double)m->v[k] / m->level) : value_near(f, m, g->clock.v[k]);
 
 			values[n] = x;
 			n += !isnan(x);
 		}
 		common[k] = n >= FLEET_PEERS_MIN ? columns_select(values, n, n / 2) : NAN;
+	}
+}
+
+static void subtract_rows(const struct member *m, const float *common, uint32_t n, float *to)
+{
+	for (uint32_t row = 0; row < n; row++)
+		to[row] = (float)((double)m->v[row] / m->level) - common[row];
+}
+
+/* The same by the nearest moments of the clock. */
+static void subtract_nearest(const struct fleet_server *s, const struct member *m, const struct group_members *g, const float *common, float *to)
+{
+	for (size_t row = 0, k = 0; row < s->n; row++) {
+		while (k + 1 < g->clock.n && llabs(g->clock.v[k + 1] - s->time[row]) <= llabs(g->clock.v[k] - s->time[row]))
+			k++;
+		to[row] = (float)((double)m->v[row] / m->level) - common[k];
 	}
 }
 
@@ -215,11 +251,10 @@ static int subtract(const struct fleet *f, const struct group_members *g, const 
 		if (!v)
 			return -ENOMEM;
 		to[m->server] = v;
-		for (size_t row = 0, k = 0; row < s->n; row++) {
-			while (k + 1 < g->clock.n && llabs(g->clock.v[k + 1] - s->time[row]) <= llabs(g->clock.v[k] - s->time[row]))
-				k++;
-			v[row] = (float)((double)m->v[row] / m->level) - common[k];
-		}
+		if (g->one_clock)
+			subtract_rows(m, common, s->n, v);
+		else
+			subtract_nearest(s, m, g, common, v);
 	}
 	return 0;
 }

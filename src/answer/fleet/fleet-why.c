@@ -433,9 +433,9 @@ static int judge_window(const struct fleet_question *q, struct fleet_answer *a)
 	int r;
 
 	all.server = all.counter = -1;
-	r = fleet_analysis_find("deviation")->run(&all, &a->unusual);
-	if (r == 0)
-		r = analyse("alarm", &all, &a->alarms);
+	r = fleet_alarm_and_deviation(&all, &a->alarms, &a->unusual);
+	if (a->alarms.list.n > LISTED)
+		a->alarms.list.n = LISTED;
 	a->window = q->window;
 	return r;
 }
