@@ -30,21 +30,23 @@ struct habit {
 	int64_t last;		/* answer */
 };
 
+/* A request, and what it says of the thread that was asked. */
+struct asked {
+	struct peer_request request; /* asked == 0: there is none */
+	uint32_t index;		     /* of that thread */
+	uint8_t in;		     /* the call in which it was asked */
+	int64_t done;		     /* when it first slept again in that call; 0 = not yet */
+};
+
 struct asker {
-	struct peer_request asked[ASKED_AT_ONCE]; /* asked == 0: free */
-	uint8_t asked_in[ASKED_AT_ONCE];
-	uint32_t asked_index[ASKED_AT_ONCE]; /* of the thread that was asked */
-	int64_t done[ASKED_AT_ONCE];	     /* when that one first slept again where it was asked; 0 = not yet */
+	struct asked asked[ASKED_AT_ONCE];
 	struct habit habits[ASKED_AT_ONCE]; /* n == 0: free; a new one takes the place of the one that was of use longest ago */
 	uint8_t call;			    /* in which it last went to sleep */
 	bool asleep;			    /* since then, which was ... */
 	int64_t slept;
-	struct asker *by_whom; /* it was asked last; NULL = by no one */
-	size_t place;	       /* ... where that one has the request */
-	struct peer_request answered;	    /* the last, not yet booked */
-	uint32_t by;			    /* index of the thread that answered */
-	uint8_t answered_in;
-	uint32_t answered_index;
+	struct asked *last;    /* that another one asked this thread; NULL = none has */
+	struct asked answered; /* the last, not yet booked */
+	uint32_t by;	       /* index of the thread that answered */
 	int64_t answered_at; /* 0 = all are booked */
 };
 
@@ -134,12 +136,12 @@ static void book_answer(struct pass *p, const struct peer_request *r, uint32_t b
 /* Books the last answer. */
 static void settle(struct pass *p, struct asker *a)
 {
-	const struct peer_request *r = &a->answered;
+	const struct peer_request *r = &a->answered.request;
 
 	if (!a->answered_at)
 		return;
 	book_answer(p, r, a->by, a->answered_at);
-	remember(a, r, a->answered_in, a->answered_at);
+	remember(a, r, a->answered.in, a->answered_at);
 	a->answered_at = 0;
 }
 
@@ -154,13 +156,11 @@ static void take_back(struct asker *a)
 {
 	size_t i = 0;
 
-	while (i < ASKED_AT_ONCE && a->asked[i].asked)
+	while (i < ASKED_AT_ONCE && a->asked[i].request.asked)
 		i++;
 	if (i < ASKED_AT_ONCE) {
 		a->asked[i] = a->answered;
-		a->asked[i].pending = true;
-		a->asked_in[i] = a->answered_in;
-		a->asked_index[i] = a->answered_index;
+		a->asked[i].request.pending = true;
 	}
 	a->answered_at = 0;
 }
@@ -171,17 +171,15 @@ static void answer(struct pass *p, const struct trace_thread *asker, const struc
 	struct asker *a = &p->askers[asker - p->t->threads.v];
 
 	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
-		struct peer_request *r = &a->asked[i];
+		struct peer_request *r = &a->asked[i].request;
 
 		if (!r->asked || r->server != by->tgid)
 			continue;
 		r->took = at - r->since;
 		r->pending = false;
 		settle(p, a);
-		a->answered = *r;
+		a->answered = a->asked[i];
 		a->by = (uint32_t)(by - p->t->threads.v);
-		a->answered_in = a->asked_in[i];
-		a->answered_index = a->asked_index[i];
 		a->answered_at = at;
 		r->asked = 0;
 	}
@@ -200,7 +198,7 @@ static const struct habit *habit_of(const struct asker *a, uint32_t server)
 static void forget_answered(struct asker *a, int64_t at)
 {
 	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
-		struct peer_request *r = &a->asked[i];
+		struct peer_request *r = &a->asked[i].request;
 		const struct habit *h = r->asked && r->since < at ? habit_of(a, r->server) : NULL;
 
 		if (h && h->call != a->call)
@@ -209,49 +207,46 @@ static void forget_answered(struct asker *a, int64_t at)
 }
 
 /* Both have slept since, and the server does so where it was asked. */
-static bool may_be_answered(const struct pass *p, const struct asker *a, size_t i)
+static bool may_be_answered(const struct pass *p, const struct asker *a, const struct asked *q)
 {
-	const struct asker *s = &p->askers[a->asked_index[i]];
+	const struct asker *s = &p->askers[q->index];
 
-	return a->slept > a->asked[i].since && s->asleep && s->slept > a->asked[i].since && s->call == a->asked_in[i];
+	return a->slept > q->request.since && s->asleep && s->slept > q->request.since && s->call == q->in;
 }
 
 /* The next request tells that it was answered, before the server slept again. Where others have asked the server since, it is not known when. */
-static void book_awake_answer(struct pass *p, const struct asker *a, size_t i)
+static void book_awake_answer(struct pass *p, const struct asked *q)
 {
-	struct peer_request r = a->asked[i];
+	struct peer_request r = q->request;
 
-	r.took = a->done[i] - r.since;
+	r.took = q->done - r.since;
 	r.pending = false;
-	if (a->done[i])
-		book_answer(p, &r, a->asked_index[i], a->done[i]);
+	if (q->done)
+		book_answer(p, &r, q->index, q->done);
 }
 
 static void ask(struct pass *p, const struct trace_thread *asker, const struct trace_thread *server, int64_t at)
 {
 	uint32_t index = (uint32_t)(asker - p->t->threads.v), other = (uint32_t)(server - p->t->threads.v);
 	struct asker *a = &p->askers[index];
-	struct peer_request *place = &a->asked[0];
+	struct asked *place = &a->asked[0];
 
 	for (size_t i = 0; i < ASKED_AT_ONCE; i++) {
-		struct peer_request *r = &a->asked[i];
+		struct asked *q = &a->asked[i];
 
-		if (r->asked && r->server == server->tgid) {
-			if (r->asked != server->tid || !may_be_answered(p, a, i))
+		if (q->request.asked && q->request.server == server->tgid) {
+			if (q->request.asked != server->tid || !may_be_answered(p, a, q))
 				return; /* more of the same request */
-			book_awake_answer(p, a, i);
-			place = r;
+			book_awake_answer(p, q);
+			place = q;
 			break;
 		}
-		if (place->asked && (!r->asked || r->since < place->since))
-			place = r;
+		if (place->request.asked && (!q->request.asked || q->request.since < place->request.since))
+			place = q;
 	}
-	a->asked_in[place - a->asked] = p->askers[other].call;
-	a->asked_index[place - a->asked] = other;
-	a->done[place - a->asked] = 0;
-	p->askers[other].by_whom = a;
-	p->askers[other].place = (size_t)(place - a->asked);
-	*place = (struct peer_request){.thread = index, .process = asker->tgid, .asked = server->tid, .server = server->tgid, .since = at, .pending = true};
+	*place = (struct asked){.request = {.thread = index, .process = asker->tgid, .asked = server->tid, .server = server->tgid, .since = at, .pending = true},
+				.index = other, .in = p->askers[other].call};
+	p->askers[other].last = place;
 }
 
 /* A packet over loopback arrives in the time of the thread that has mostly sent it. */
@@ -268,12 +263,10 @@ static bool is_program(const struct trace_thread *t)
 }
 
 /* Whether it has answered or not. */
-static void note_done(struct asker *server, const struct event *e)
+static void note_done(struct asked *q, const struct event *e)
 {
-	struct asker *a = server->by_whom;
-
-	if (a && a->asked[server->place].asked == e->thread && !a->done[server->place] && e->out.call == a->asked_in[server->place])
-		a->done[server->place] = (int64_t)e->time;
+	if (q && q->request.asked == e->thread && !q->done && e->out.call == q->in)
+		q->done = (int64_t)e->time;
 }
 
 static void go_to_sleep(struct pass *p, const struct event *e)
@@ -291,7 +284,7 @@ static void go_to_sleep(struct pass *p, const struct event *e)
 	a->call = e->out.call;
 	a->asleep = true;
 	a->slept = (int64_t)e->time;
-	note_done(a, e);
+	note_done(a->last, e);
 	forget_answered(a, (int64_t)e->time);
 }
 
@@ -398,7 +391,7 @@ static bool is_elsewhere(const struct trace_thread *server, uint8_t asked_in)
 static bool has_asked(const struct asker *a, uint32_t server)
 {
 	for (size_t i = 0; i < ASKED_AT_ONCE; i++)
-		if (a->asked[i].asked && a->asked[i].server == server)
+		if (a->asked[i].request.asked && a->asked[i].request.server == server)
 			return true;
 	return false;
 }
@@ -437,13 +430,14 @@ static int collect(struct pass *p, struct peer_requests *ret)
 
 	for (uint32_t i = 0; r == 0 && i < p->t->threads.n; i++)
 		for (size_t k = 0; r == 0 && k < ASKED_AT_ONCE; k++) {
-			struct peer_request *a = &p->askers[i].asked[k];
+			struct asked *q = &p->askers[i].asked[k];
+			struct peer_request *a = &q->request;
 
 			if (!a->asked || !is_asleep(&p->t->threads.v[i]))
 				continue;
 			a->took = (int64_t)p->t->frozen - a->since;
 			a->asks = known_request(p, a);
-			a->unsure = may_be_answered(p, &p->askers[i], k);
+			a->unsure = may_be_answered(p, &p->askers[i], q);
 			r = VEC_PUSH(ret->pending, *a);
 			r = r ?: add_late(p, a, ret);
 		}
