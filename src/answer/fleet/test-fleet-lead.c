@@ -39,16 +39,24 @@ static void add_call(struct fleet_calls *c, struct fleet_call call)
 	assert_int_equal(VEC_PUSH(c->list, call), 0);
 }
 
+/* The first server calls the second one, which calls the third. */
+static struct fleet_calls a_chain(void)
+{
+	struct fleet_calls calls = {};
+
+	add_call(&calls, (struct fleet_call){0, 1});
+	add_call(&calls, (struct fleet_call){1, 2});
+	return calls;
+}
+
 /* The calls to "service" are late: "front", which calls it, explains it best because it waits for it. */
 static void a_caller_is_no_lead_of_a_late_call(void **state)
 {
 	struct fleet f = make();
 	struct fleet_findings e = {};
-	struct fleet_calls calls = {};
+	struct fleet_calls calls = a_chain();
 
 	(void)state;
-	add_call(&calls, (struct fleet_call){0, 1});
-	add_call(&calls, (struct fleet_call){1, 2});
 	put(&e, 0, 1.00, 5 * MINUTE, 5);
 	assert_int_equal(fleet_find_lead(&f, &calls, 0, 1, &e), 0);
 	put(&e, 1, 0.98, 5 * MINUTE, 5); /* the server itself */
@@ -66,11 +74,9 @@ static void among_equals_the_one_without_a_candidate_below_leads(void **state)
 {
 	struct fleet f = make();
 	struct fleet_findings e = {};
-	struct fleet_calls calls = {};
+	struct fleet_calls calls = a_chain();
 
 	(void)state;
-	add_call(&calls, (struct fleet_call){0, 1});
-	add_call(&calls, (struct fleet_call){1, 2});
 	put(&e, 0, 1.00, 5 * MINUTE, 5);
 	put(&e, 1, 0.98, 5 * MINUTE, 5);
 	put(&e, 2, 0.97, 5 * MINUTE, 5);
@@ -129,11 +135,9 @@ static void what_moved_first_leads_where_rows_can_tell(void **state)
 static void a_callee_that_moved_first_leads_its_caller(void **state)
 {
 	struct fleet f = make();
-	struct fleet_calls calls = {};
+	struct fleet_calls calls = a_chain();
 
 	(void)state;
-	add_call(&calls, (struct fleet_call){0, 1});
-	add_call(&calls, (struct fleet_call){1, 2});
 	for (int64_t began = 3; began <= 5; began += 2)
 		for (uint32_t rows = 5; rows <= 80; rows += 75) {
 			struct fleet_findings e = {};

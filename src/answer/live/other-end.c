@@ -432,24 +432,29 @@ static int ask_unix(unsigned inode, struct unix_answer *ret)
 	return ask_kernel(&one, false, any_answer, NULL, ret);
 }
 
-bool other_end_has_unread(const char *proc_root, unsigned pid, unsigned long long fd)
+static bool find_socket(const char *proc_root, unsigned pid, unsigned long long fd, unsigned long *ret_inode)
 {
 	char link[LINK_MAX_LENGTH];
-	struct unix_answer answer = {};
-	unsigned inode;
 
-	return live_fd_link(proc_root, pid, fd, link, sizeof(link)) && sscanf(link, "socket:[%u]", &inode) == 1 && ask_unix(inode, &answer) == 0 &&
+	return live_fd_link(proc_root, pid, fd, link, sizeof(link)) && sscanf(link, "socket:[%lu]", ret_inode) == 1;
+}
+
+bool other_end_has_unread(const char *proc_root, unsigned pid, unsigned long long fd)
+{
+	struct unix_answer answer = {};
+	unsigned long inode;
+
+	return find_socket(proc_root, pid, fd, &inode) && ask_unix((unsigned)inode, &answer) == 0 &&
 	       answer.peer && answer.sent;
 }
 
 bool other_end_listens(const char *proc_root, unsigned pid, unsigned long long fd)
 {
-	char link[LINK_MAX_LENGTH];
 	struct unix_answer answer = {};
 	struct connection mine;
 	unsigned long inode;
 
-	if (!live_fd_link(proc_root, pid, fd, link, sizeof(link)) || sscanf(link, "socket:[%lu]", &inode) != 1)
+	if (!find_socket(proc_root, pid, fd, &inode))
 		return false;
 	if (find_connection(proc_root, pid, tcp_tables, has_inode, &inode, &mine))
 		return mine.state == TCP_LISTENS;
