@@ -11,7 +11,7 @@
 #include "stat/sketch.h"
 #include "timeline/forest/forest.h"
 
-#define MINUTES 10
+#define MINUTES 30
 
 static uint32_t text(struct names *names, const char *word)
 {
@@ -39,7 +39,7 @@ static void add_side(struct forest *f, enum span_side which, const struct side *
 	double at = 0, idle = 0;
 
 	while (at < 60 * MINUTES) {
-		double rate = s->calm + (s->busy - s->calm) * (1 - cos(at * 2 * M_PI / 120)) / 2, end;
+		double rate = s->calm + (s->busy - s->calm) * pow(sin(at * M_PI / 300), 4), end;
 		struct sampled_request r = {.high = which, .low = (uint64_t)(at * 1e6) * 0x9e3779b97f4a7c15ull, .weight = SPAN_WEIGHT_ONE};
 
 		end = fmax(at, idle) - log(draw(&state)) * s->ms / 1e3;
@@ -76,12 +76,12 @@ static struct span_saturation saturation_of(struct side before, struct side afte
 static void as_many_that_take_as_long_are_normal(void **state)
 {
 	(void)state;
-	assert_int_equal(saturation_of((struct side){0, 10, 10, 20}, (struct side){20, 10, 10, 20}).verdict, SATURATION_NORMAL);
+	assert_int_equal(saturation_of((struct side){0, 10, 10, 20}, (struct side){40, 10, 10, 20}).verdict, SATURATION_NORMAL);
 }
 
 static void more_that_take_as_long_as_so_many_did_before_are_load(void **state)
 {
-	struct span_saturation s = saturation_of((struct side){0, 5, 40, 20}, (struct side){20, 36, 36, 20});
+	struct span_saturation s = saturation_of((struct side){0, 5, 44, 20}, (struct side){40, 40, 40, 20});
 
 	(void)state;
 	assert_int_equal(s.verdict, SATURATION_LOAD);
@@ -91,7 +91,7 @@ static void more_that_take_as_long_as_so_many_did_before_are_load(void **state)
 
 static void as_many_that_take_longer_are_not_load(void **state)
 {
-	struct span_saturation s = saturation_of((struct side){0, 5, 20, 20}, (struct side){20, 5, 20, 30});
+	struct span_saturation s = saturation_of((struct side){0, 5, 20, 20}, (struct side){40, 5, 20, 30});
 
 	(void)state;
 	assert_int_equal(s.verdict, SATURATION_SLOWER);
@@ -101,12 +101,12 @@ static void as_many_that_take_longer_are_not_load(void **state)
 static void more_than_ever_before_can_be_compared_with_nothing(void **state)
 {
 	(void)state;
-	assert_int_equal(saturation_of((struct side){0, 20, 20, 20}, (struct side){20, 40, 40, 20}).verdict, SATURATION_BEYOND);
+	assert_int_equal(saturation_of((struct side){0, 20, 20, 20}, (struct side){40, 40, 40, 20}).verdict, SATURATION_BEYOND);
 }
 
 static void more_that_begin_than_end_are_a_queue_that_grows(void **state)
 {
-	struct span_saturation s = saturation_of((struct side){0, 10, 10, 20}, (struct side){20, 10, 10, 110});
+	struct span_saturation s = saturation_of((struct side){0, 10, 10, 20}, (struct side){40, 10, 10, 140});
 
 	(void)state;
 	assert_int_equal(s.verdict, SATURATION_GROWING);
@@ -122,7 +122,7 @@ static void sides_that_run_at_the_same_time_share_their_load(void **state)
 static void few_requests_say_nothing(void **state)
 {
 	(void)state;
-	assert_int_equal(saturation_of((struct side){0, .2, .2, 20}, (struct side){20, .2, .2, 60}).verdict, SATURATION_UNCLEAR);
+	assert_int_equal(saturation_of((struct side){0, .06, .06, 20}, (struct side){40, .06, .06, 60}).verdict, SATURATION_UNCLEAR);
 }
 
 int main(void)
