@@ -124,6 +124,15 @@ static bool gives_way(const struct joining *j, uint32_t thread)
 	return known && known->prio >= NICE_0 + GIVES_WAY;
 }
 
+/* The program that waits, NULL: nobody's victim. Who asks why it is slow waits as all do, and nobody wants to know of that. */
+static const struct subject *victim_of(const struct joining *j, uint32_t thread)
+{
+	const struct thread_line *line = &j->timeline->threads.v[thread];
+	const struct subject *s = line->kernel || line->self || gives_way(j, thread) ? NULL : program_of(j, thread);
+
+	return s && !entity_asks(&s->info) ? s : NULL;
+}
+
 static int add(struct joining *j, const struct charge *one)
 {
 	uint64_t victim = hmap_hash_text(one->victim) * 256 + (uint64_t)one->of * 16 + one->how;
@@ -195,9 +204,9 @@ static int take_cell(void *user, const struct blame_cell *cell)
 	bool own;
 
 	/* whoever waits for its child has it do its own work: what the child waits is counted as the child's */
-	if (cell->culprit != BY_TASK || cell->wait == FOR_CHILD || of == BOTTLENECK_NONE || victim->kernel || victim->self || gives_way(j, cell->victim))
+	if (cell->culprit != BY_TASK || cell->wait == FOR_CHILD || of == BOTTLENECK_NONE)
 		return 0;
-	whom = program_of(j, cell->victim);
+	whom = victim_of(j, cell->victim);
 	who = program_of(j, cell->id);
 	if (!who || !whom)
 		return 0;
@@ -219,7 +228,7 @@ static int take_cell(void *user, const struct blame_cell *cell)
 static int take_stops(struct joining *j, uint32_t thread, int64_t begin, int64_t end)
 {
 	const struct thread_line *victim = &j->timeline->threads.v[thread];
-	const struct subject *whom = victim->kernel || gives_way(j, thread) ? NULL : program_of(j, thread);
+	const struct subject *whom = victim_of(j, thread);
 	int r = 0;
 
 	if (!whom || !again_and_again(j->timeline, victim, STATE_STOPPED))
@@ -268,7 +277,7 @@ static int take_no_reply(struct joining *j, const struct no_reply_waits *owed, e
 
 	for (size_t i = 0; r == 0 && i < owed->list.n; i++) {
 		const struct no_reply_wait *w = &owed->list.v[i];
-		const struct subject *whom = gives_way(j, w->asker) ? NULL : program_of(j, w->asker), *who = program_of(j, w->waker);
+		const struct subject *whom = victim_of(j, w->asker), *who = program_of(j, w->waker);
 		int64_t before = within(w->from, w->to, start, begin), now = within(w->from, w->to, begin, end);
 
 		if (!who || !whom || who == whom || (!now && !before))

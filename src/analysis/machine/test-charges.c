@@ -1,5 +1,6 @@
 /* Events and the recording's programs brought together: who is charged, by program, and who is left out. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "timeline/threads/test-story.h"
@@ -95,6 +96,26 @@ static void what_the_recorder_waits_is_not_charged(void **state)
 		if (s.trace.threads.v[i].tgid == 100)
 			s.trace.threads.v[i].flags |= THREAD_IS_SELF;
 	assert_int_equal(trace_finish(&s.trace), 0);
+	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
+	for (size_t i = 0; i < c.list.n; i++)
+		assert_null(strstr(c.list.v[i].victim, "victim"));
+	dataset_free(&d);
+}
+
+/* So does a command that asks: it waits for the culprit as all do, and its user does not want to know of that. */
+static void what_a_command_that_asks_waits_is_not_charged(void **state)
+{
+	_cleanup_(charges_free) struct charges c = {};
+	_cleanup_(story_end) struct story s;
+	struct subject *asker;
+	struct dataset d;
+
+	(void)state;
+	act(&s);
+	record(&d);
+	asker = dataset_subject(&d, 1);
+	free(asker->info.name);
+	asker->info.name = strdup("whyslow");
 	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
 	for (size_t i = 0; i < c.list.n; i++)
 		assert_null(strstr(c.list.v[i].victim, "victim"));
@@ -320,6 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_one_at_the_end_of_the_chain_is_charged),
+		cmocka_unit_test(what_a_command_that_asks_waits_is_not_charged),
 		cmocka_unit_test(who_sleeps_instead_of_reading_is_charged),
 		cmocka_unit_test(who_is_stopped_and_used_to_answer_is_charged),
 		cmocka_unit_test(who_has_the_lock_that_the_server_wants_is_charged),

@@ -541,6 +541,7 @@ static void without_a_past_it_says_so(void **state)
 	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
 	assert_false(st.answer.has_history);
 	assert_true(st.answer.remarks.n > 0);
+	assert_true(isnan(st.answer.confidence) && isnan(st.answer.ranking.unexplained) && isnan(first(&st)->explains.share));
 	assert_ptr_equal(first(&st)->subject, hog);
 	assert_true(isnan(first(&st)->features.v[0].usual));
 	end(&st);

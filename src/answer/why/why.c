@@ -357,6 +357,15 @@ static void forget_own_waits(struct ranking *r)
 	r->victims.n = kept;
 }
 
+/* How often such an answer was right is known of those with a past, and so is how much of the waiting is not usual. */
+static void forget_what_takes_a_past(struct answer *a)
+{
+	a->confidence = a->ranking.unexplained = NAN;
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		a->ranking.suspects.v[i].explains = (struct explained){NAN, NAN, NAN, NAN};
+	remark(a, "there is no past to compare with: judged by pressure and shares alone, so how sure this is, and how much of the waiting it explains, is not known");
+}
+
 /* The cause, and all of it in words. */
 static int explain(const struct dataset *d, const struct loader *loader, const struct method_question *q,
 		   const struct why_request *request, struct answer *a)
@@ -528,7 +537,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (result < 0)
 		return result;
 	if (!a->has_history)
-		remark(a, "there is no past to compare with: judged by pressure and shares alone");
+		forget_what_takes_a_past(a);
 	result = tell_used_up(d, request, (uint32_t)at, a);
 	if (result < 0)
 		return result;
