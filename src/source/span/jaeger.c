@@ -120,7 +120,7 @@ static void read_links(struct span_reader *r, const struct tape_value *json, str
 		span_trace_id_of_text(r->sink.names, trace->text, trace->n, &high, &low);
 		span_reader_link(span, high, low, &link);
 	}
-	span->link = link.n && r->sink.links ? span_links_add(r->sink.links, &link) : 0;
+	span_reader_end_links(r, span, &link);
 }
 
 static bool read_times(const struct tape_value *json, struct span *span)

@@ -100,7 +100,7 @@ static void read_links(struct span_reader *r, const struct spelling *keys, const
 		span_trace_id_of_text(r->sink.names, trace->text, trace->n, &high, &low);
 		span_reader_link(span, high, low, &link);
 	}
-	span->link = link.n && r->sink.links ? span_links_add(r->sink.links, &link) : 0;
+	span_reader_end_links(r, span, &link);
 }
 
 static int read_span(struct span_reader *r, const struct otlp_json_position *place, const struct tape_value *json, uint32_t resource,

@@ -283,7 +283,7 @@ static int read_links(struct span_reader *r, const struct span_fields *found, st
 		if (result < 0)
 			return result;
 	}
-	span->link = link.n && r->sink.links ? span_links_add(r->sink.links, &link) : 0;
+	span_reader_end_links(r, span, &link);
 	return result;
 }
 

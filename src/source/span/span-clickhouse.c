@@ -27,6 +27,7 @@ struct span_table {
 	char *text[PLACES]; /* expressions, '' where there is no such column */
 	char *start, *duration, *cell, *service;
 	char *lists[2][2];  /* of the resource's and the span's attributes: keys, values; NULL = none */
+	char *links;	    /* ids of other traces that a span refers to, a list */
 	char *begins;	    /* the column of the start, where it is a DateTime64: its index is used then */
 	struct {
 		const char *name; /* the attribute's */
@@ -66,6 +67,7 @@ void span_table_close(struct span_table *t)
 	}
 	free(t->start);
 	free(t->begins);
+	free(t->links);
 	free(t->duration);
 	free(t->cell);
 	free(t->service);
@@ -169,6 +171,15 @@ static int find_lists(struct span_table *t)
 	return 0;
 }
 
+/* As the OpenTelemetry Collector's exporter keeps links: lists side by side. */
+static int find_links(struct span_table *t)
+{
+	const struct column *c = column_named(t, "Links.TraceId");
+
+	t->links = c && str_starts(c->type, "Array(") ? expression("arrayMap(x -> toString(x), {c:Identifier})", c->name) : strdup("emptyArrayString()");
+	return t->links ? 0 : -ENOMEM;
+}
+
 static bool is_plain(const char *type)
 {
 	return !str_starts(type, "Map(") && !str_starts(type, "Array(") && !str_starts(type, "Nested(") && !str_starts(type, "Tuple(");
@@ -256,6 +267,7 @@ static int find_columns(struct span_table *t, const struct span_mapping *m)
 	r = find_times(t, m);
 	if (r == 0)
 		r = find_lists(t);
+	r = r ?: find_links(t);
 	if (r == 0)
 		r = find_own(t, m);
 	if (r == 0)
@@ -424,8 +436,9 @@ struct row {
 		size_t n;
 	} text[PLACES], own[2][COLUMNS_MAX];
 	int64_t start, duration;
-	struct list keys[2], values[2];
+	struct list keys[2], values[2], links;
 	const uint8_t *begin[2], *end[2]; /* bytes of the resource's attributes, of the span's */
+	const uint8_t *links_end;
 };
 
 struct reading {
@@ -458,6 +471,8 @@ static void read_row(const struct span_table *t, struct reader *in, struct row *
 			row->own[i][k].text = str_read_blob(in, &row->own[i][k].n);
 		row->end[i] = in->at;
 	}
+	read_list(in, &row->links);
+	row->links_end = in->at;
 }
 
 static void put_attributes(const struct span_table *t, struct span_reader *r, const struct row *row, int which, bool all)
@@ -473,6 +488,22 @@ static void put_attributes(const struct span_table *t, struct span_reader *r, co
 
 		span_reader_attribute(r, key, key_n, value, value_n, all);
 	}
+}
+
+static void put_links(struct span_reader *r, const struct row *row, struct span *span)
+{
+	struct reader ids = {row->links.at, row->links_end, false};
+	struct span_link link = {.span = span->id};
+
+	for (uint64_t i = 0; i < row->links.n; i++) {
+		uint64_t high, low;
+		size_t n;
+		const char *id = str_read_blob(&ids, &n);
+
+		span_trace_id_of_text(r->sink.names, id, n, &high, &low);
+		span_reader_link(span, high, low, &link);
+	}
+	span_reader_end_links(r, span, &link);
 }
 
 static void put_resource(const struct span_table *t, struct span_reader *r, const struct row *row, struct span *span)
@@ -515,6 +546,7 @@ static int put_span(struct reading *g, const struct row *row)
 	put_resource(g->t, r, row, &span);
 	put_attributes(g->t, r, row, 1, span_reader_begin_span(r, &span));
 	span_reader_end_span(r, &span);
+	put_links(r, row, &span);
 	if (!r->weight)
 		r->weight = span_weight_of_text(row->text[PLACE_WEIGHT].text, row->text[PLACE_WEIGHT].n);
 	span.weight = span_reader_weight(r, row->text[PLACE_STATE].text, row->text[PLACE_STATE].n);
@@ -549,6 +581,7 @@ int span_table_read(struct span_table *t, struct span_reader *r, const struct sp
 		for (size_t k = 0; k < t->n_own[i]; k++)
 			str_printf(&sql, ", %s", t->own[i][k].text);
 	}
+	str_printf(&sql, ", %s", t->links);
 	result = put_rows(t, rows, &sql);
 	free(t->error);
 	t->error = NULL;

@@ -138,11 +138,19 @@ static bool is_resource_map(struct text_field name)
 	return begins_with(name, field_of("ResourceAttributes"), &rest) && !rest.n;
 }
 
+/* Other traces that a span refers to: as ClickHouse's exporter calls them, and shorter. */
+static bool is_links(struct text_field name)
+{
+	struct text_field rest;
+
+	return begins_with(name, field_of("Links"), &rest) && (!rest.n || (begins_with(rest, field_of("TraceId"), &rest) && !rest.n));
+}
+
 void span_columns_find(const struct text_field *names, size_t n, const struct span_mapping *mapping, struct span_columns *ret)
 {
 	bool structural[COLUMNS_MAX] = {};
 
-	*ret = (struct span_columns){.n = n};
+	*ret = (struct span_columns){.n = n, .links = -1};
 	memcpy(ret->names, names, n * sizeof(*names));
 	for (enum span_field f = 0; f < FIELD_COUNT; f++) {
 		ret->of_field[f] = -1;
@@ -162,6 +170,10 @@ void span_columns_find(const struct text_field *names, size_t n, const struct sp
 	for (size_t i = 0; i < n; i++) {
 		ret->of_resource[i] |= is_resource_map(names[i]);
 		ret->of_span[i] = !ret->of_resource[i] && !structural[i];
+		if (ret->of_span[i] && ret->links < 0 && is_links(names[i])) {
+			ret->links = (int)i;
+			ret->of_span[i] = false;
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ struct span_columns {
 	struct text_field names[COLUMNS_MAX]; /* attributes' as the mapping spells them; lent */
 	size_t n;
 	int of_field[FIELD_COUNT]; /* column, -1 = none */
+	int links;		   /* ids of other traces that a span refers to; -1 = none */
 	bool of_resource[COLUMNS_MAX], of_span[COLUMNS_MAX]; /* columns that are attributes */
 	int64_t unit[COLUMNS_MAX]; /* of times: ns; 0 = the name does not tell */
 };

@@ -197,6 +197,27 @@ static bool is_map(const struct text_field *f)
 	return f->n > 1 && f->at[0] == '{' && f->at[f->n - 1] == '}';
 }
 
+/* ['id', ...] as ClickHouse writes lists, or ids with commas between them. */
+static void read_links(struct span_reader *r, const struct text_field *list, struct span *span)
+{
+	bool in_brackets = list->n > 1 && list->at[0] == '[' && list->at[list->n - 1] == ']';
+	const char *at = list->at + in_brackets, *end = list->at + list->n - in_brackets;
+	struct span_link link = {.span = span->id};
+	uint64_t high, low;
+
+	while (at < end) {
+		struct text_field id = map_text(&at, end);
+
+		if (!id.n) {
+			at++;
+			continue;
+		}
+		span_trace_id_of_text(r->sink.names, id.at, id.n, &high, &low);
+		span_reader_link(span, high, low, &link);
+	}
+	span_reader_end_links(r, span, &link);
+}
+
 static void read_columns(struct span_reader *r, const struct span_columns *c, const struct text_field *fields, const bool *which,
 			 bool all)
 {
@@ -270,6 +291,8 @@ static int read_line(struct span_reader *r, const struct span_columns *t, const 
 	read_resource(r, t, fields, &span);
 	read_columns(r, t, fields, t->of_span, span_reader_begin_span(r, &span));
 	span_reader_end_span(r, &span);
+	if (t->links >= 0)
+		read_links(r, &fields[t->links], &span);
 	if (r->weight)
 		span.weight = r->weight;
 	return span_reader_put(r, &span);

@@ -211,6 +211,11 @@ void span_reader_link(const struct span *span, uint64_t high, uint64_t low, stru
 	}
 }
 
+void span_reader_end_links(struct span_reader *r, struct span *span, const struct span_link *link)
+{
+	span->link = link->n && r->sink.links ? span_links_add(r->sink.links, link) : 0;
+}
+
 /* --- giving on ---------------------------------------------------------------------------------------------------------- */
 
 static bool is_method(const char *name)

@@ -87,6 +87,8 @@ void span_reader_remember(struct span_reader *r, const void *bytes, size_t n, ui
 
 /* One of the traces that a span refers to: the first that is not its own is kept in *link, and how many there are. */
 void span_reader_link(const struct span *span, uint64_t high, uint64_t low, struct span_link *link);
+/* All of them were looked at: gives the span the one that was kept, where links are wanted. */
+void span_reader_end_links(struct span_reader *r, struct span *span, const struct span_link *link);
 /* Gives the span on. One whose name does not say what it is for is named as the semantic conventions have it: "GET /price/{id}" (numbers
  * and ids in a path are one), "SELECT orders", "publish invoices", "shop.Cart/Add". Times that are those of today in another unit than the format's are a fault: the span is left out. */
 int span_reader_put(struct span_reader *r, struct span *span);

@@ -16,23 +16,24 @@ static const char *const columns[][2] = {
 	{"TraceState", "String"}, {"SpanName", "LowCardinality(String)"}, {"SpanKind", "LowCardinality(String)"},
 	{"ServiceName", "LowCardinality(String)"}, {"ResourceAttributes", "Map(LowCardinality(String), String)"},
 	{"ScopeName", "String"}, {"SpanAttributes", "Map(LowCardinality(String), String)"}, {"Duration", "UInt64"},
-	{"StatusCode", "LowCardinality(String)"}, {"Events.Name", "Array(LowCardinality(String))"},
+	{"StatusCode", "LowCardinality(String)"}, {"Events.Name", "Array(LowCardinality(String))"}, {"Links.TraceId", "Array(String)"},
 };
 
 struct made {
 	const char *trace, *span, *parent, *name, *kind, *status, *state, *service;
 	int64_t start, duration;
 	const char *resource[4], *attributes[4]; /* key, value, ... */
+	const char *link;
 };
 
 static const struct made rows[] = {
 	{"0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "", "GET /cart", "Server", "Unset", "vendor=1,ot=th:8", "shop", T, 5000000,
-	 {"host.name", "web-1", "service.version", "1.4"}, {"user.tier", "gold"}},
+	 {"host.name", "web-1", "service.version", "1.4"}, {"user.tier", "gold"}, "0af7651916cd43dd8448eb211c80319d"},
 	{"0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203332", "b7ad6b7169203331", "SELECT", "SPAN_KIND_CLIENT", "Error", "", "shop",
-	 T + 1000000, 2000000, {"host.name", "web-1", "service.version", "1.4"}, {"db.system", "mysql", "user.tier", "unseen"}},
-	{"0af7651916cd43dd8448eb211c80319d", "b7ad6b7169203333", "", "tick", "Internal", "STATUS_CODE_ERROR", "vendor=1", "cron", T + 9, 7, {}, {}},
-	{"", "b7ad6b7169203334", "", "no trace", "", "", "", "", T, 1, {}, {}},
-	{"0af7651916cd43dd8448eb211c80319d", "b7ad6b7169203335", "", "ends before it begins", "", "", "", "", T, -1, {}, {}},
+	 T + 1000000, 2000000, {"host.name", "web-1", "service.version", "1.4"}, {"db.system", "mysql", "user.tier", "unseen"}, NULL},
+	{"0af7651916cd43dd8448eb211c80319d", "b7ad6b7169203333", "", "tick", "Internal", "STATUS_CODE_ERROR", "vendor=1", "cron", T + 9, 7, {}, {}, NULL},
+	{"", "b7ad6b7169203334", "", "no trace", "", "", "", "", T, 1, {}, {}, NULL},
+	{"0af7651916cd43dd8448eb211c80319d", "b7ad6b7169203335", "", "ends before it begins", "", "", "", "", T, -1, {}, {}, NULL},
 };
 
 static int mutations;
@@ -65,6 +66,9 @@ static void put_row(struct str *out, const struct made *m)
 	put_text(out, m->service);
 	put_list(out, m->attributes, 0);
 	put_list(out, m->attributes, 1);
+	str_put_varint(out, m->link != NULL);
+	if (m->link)
+		put_text(out, m->link);
 }
 
 static void answer(struct http_exchange *e)
@@ -93,6 +97,7 @@ struct collected {
 	size_t n;
 	struct names *names;
 	struct span_faults faults;
+	struct span_links links;
 	int result;
 };
 
@@ -127,7 +132,7 @@ static struct collected read_table(struct span_clickhouse_selection selection)
 	assert_int_equal(span_mapping_init(&mapping), 0);
 	c.result = span_table_open(url, &mapping, true, &t, &error);
 	if (c.result == 0) {
-		struct span_sink sink = {.names = c.names, .mapping = &mapping, .state = &c, .put = collect, .faults = &c.faults};
+		struct span_sink sink = {.names = c.names, .mapping = &mapping, .state = &c, .put = collect, .faults = &c.faults, .links = &c.links};
 
 		assert_int_equal(span_reader_init(&reader, &sink), 0);
 		c.result = span_table_read(t, &reader, &selection, &n);
@@ -167,6 +172,8 @@ static void the_exporters_table_is_spans(void **state)
 	assert_string_equal(names_get(c.names, c.spans[0].operation), "GET /cart");
 	assert_string_equal(value(&c, c.spans[0].resource, "service.version"), "1.4");
 	assert_string_equal(value(&c, c.spans[0].attributes, "user.tier"), "gold");
+	assert_int_equal(span_links_of(&c.links, &c.spans[0])->low, 0x8448eb211c80319d);
+	assert_null(span_links_of(&c.links, &c.spans[1]));
 	assert_int_equal(c.spans[1].parent, c.spans[0].id);
 	assert_int_equal(c.spans[1].kind, SPAN_CLIENT);
 	assert_int_equal(c.spans[1].flags, SPAN_ERROR);
@@ -179,6 +186,7 @@ static void the_exporters_table_is_spans(void **state)
 	assert_int_equal(c.faults.n[SPAN_FAULT_TIME], 1);
 	assert_null(strstr(seen, "Scope"));
 	assert_null(strstr(seen, "Events"));
+	span_links_free(&c.links);
 	names_free(c.names);
 }
 
@@ -192,6 +200,7 @@ static void a_piece_asks_for_its_time_and_cells_only(void **state)
 	assert_non_null(strstr(seen, "`Timestamp` < fromUnixTimestamp64Nano(toInt64(1795183200000000010))"));
 	assert_non_null(strstr(seen, "bitShiftRight(cityHash64(`TraceId`), 52) >= 1536 AND"));
 	assert_non_null(strstr(seen, "bitShiftRight(cityHash64(`TraceId`), 52) < 2048"));
+	span_links_free(&c.links);
 	names_free(c.names);
 }
 
@@ -205,7 +214,8 @@ static void damaged_answers_do_no_harm(void **state)
 		mutations = 1 + i % 4;
 		c = read_table((struct span_clickhouse_selection){0, INT64_MAX, 0, 1});
 		assert_true(c.result <= 0);
-		names_free(c.names);
+		span_links_free(&c.links);
+	names_free(c.names);
 	}
 	mutations = 0;
 }
