@@ -7,7 +7,7 @@
  *   bound      while it runs on u CPUs all wait that queue for one: its part is at most u of all their waiting
  *   steal      time that the hypervisor took is a competitor of all programs: it has its part of the wait for CPUs
  *   heat       so is the time that cores lose by a lower clock while they are too hot
- *   steep      without a part p of what is new 1 - (1 - p)^k of the waiting goes away. k is STEEP in the middle, and between STEEP_LOW
+ *   steep      without a part p of what is new 1 - (1 - p)^k of the waiting goes away. k is METHOD_STEEP in the middle, and between STEEP_LOW
  *              and STEEP_HIGH in nine of ten: a fit to the lab's ablations, each weighed by how well it is known (docs/lab.md)
  *   own wait   what a suspect waits itself is not caused by it
  */
@@ -17,7 +17,6 @@
 #include "analysis/machine/robust.h"
 
 #define ADDED_LEAST   0.05 /* s/s of added waiting: of less nothing is explained */
-#define STEEP	      5
 #define STEEP_LOW     0.26
 #define STEEP_HIGH    97
 #define CERTAIN	      0.95 /* of what is new: no baseline is known so well that a part is larger */
@@ -111,7 +110,7 @@ struct explained robust_explain_verdict(const struct robust *r, const struct ver
 	if (all < ADDED_LEAST || v->suspect.kind == CULPRIT_HOST)
 		return (struct explained){NAN, NAN, NAN, NAN};
 	part = sum / all;
-	return (struct explained){part, gone_without(part, STEEP), gone_without(fmin(CERTAIN, part), STEEP_LOW), gone_without(part, STEEP_HIGH)};
+	return (struct explained){part, gone_without(part, METHOD_STEEP), gone_without(fmin(CERTAIN, part), STEEP_LOW), gone_without(part, STEEP_HIGH)};
 }
 
 void robust_explain_waiting(const struct robust *r, struct ranking *ret)

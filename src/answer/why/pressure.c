@@ -74,31 +74,51 @@ static bool gives_way(const struct dataset *d, const struct subject *s)
 	return nice >= GIVES_WAY || (s->info.flags & ENTITY_IS_KERNEL_THREAD);
 }
 
+/* Adds what a program did in each tick. False: it was not recorded. */
+static bool add_series(const struct subject *s, size_t feature, double *by_tick)
+{
+	const struct series *one = &s->series[feature];
+
+	if (s->first > s->last || !subject_has(s, feature))
+		return false;
+	for (size_t k = 0; k < one->n; k++)
+		by_tick[one->tick[k]] += (double)one->value[k] * (double)s->features[feature].quantum;
+	return true;
+}
+
+/* A question is felt, too, and nobody wants to know of that: without those who ask so much less is waited. */
+static double without_asking(double waited, double asking, double used)
+{
+	return asking > 0 ? waited * pow(1 - fmin(1, asking / used), METHOD_STEEP) : waited;
+}
+
 int pressure_sum_waited(const struct dataset *d, double **ret)
 {
 	double *waited = calloc(d->ticks.n + 1, sizeof(*waited));
+	_cleanup_free_ double *used = calloc(d->ticks.n + 1, sizeof(*used)), *asking = calloc(d->ticks.n + 1, sizeof(*asking));
 	bool any = false;
 
-	if (!waited)
+	*ret = NULL;
+	if (!waited || !used || !asking) {
+		free(waited);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
-		const struct series *delay;
 
-		if (s->info.kind != ENTITY_PROCESS || s->first > s->last || !subject_has(s, FEATURE_CPU_RUN_DELAY))
+		if ((s->info.kind != ENTITY_PROCESS && s->info.kind != ENTITY_SHORT_LIVED) || gives_way(d, s))
 			continue;
-		any = true;
-		delay = &s->series[FEATURE_CPU_RUN_DELAY];
-		for (size_t k = 0; !gives_way(d, s) && k < delay->n; k++)
-			waited[delay->tick[k]] += (double)delay->value[k] * (double)s->features[FEATURE_CPU_RUN_DELAY].quantum;
+		add_series(s, FEATURE_CPU_TIME, used);
+		if (entity_asks(&s->info))
+			add_series(s, FEATURE_CPU_TIME, asking);
+		if (s->info.kind == ENTITY_PROCESS)
+			any |= add_series(s, FEATURE_CPU_RUN_DELAY, waited);
 	}
 	for (size_t t = 0; t < d->ticks.n; t++)
-		waited[t] = d->ticks.v[t].span > 0 ? waited[t] / (double)d->ticks.v[t].span : 0;
-	if (!any) {
-		free(waited);
-		waited = NULL;
-	}
-	*ret = waited;
+		waited[t] = d->ticks.v[t].span > 0 ? without_asking(waited[t], asking[t], used[t]) / (double)d->ticks.v[t].span : 0;
+	if (any)
+		*ret = TAKE(waited);
+	free(waited);
 	return 0;
 }
 

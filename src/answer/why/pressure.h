@@ -25,7 +25,8 @@ uint32_t pressure_tick_before(const struct dataset *d, uint32_t from, int64_t ns
 int64_t pressure_last_learnt(const struct dataset *d, const struct method_question *q, uint32_t focus);
 
 /* For each tick what programs that do not give way waited for a CPU, s/s. Some of them waited for no more of the time
- * than all of them together did; and that those wait who chose to is no shortage. The caller frees *ret, which is NULL
+ * than all of them together did; and that those wait who chose to is no shortage, nor is what they wait for those who ask whyslow
+ * (the share of the CPU time that these use in the tick, as for any suspect: METHOD_STEEP). The caller frees *ret, which is NULL
  * where run delays were not recorded. 0 or -ENOMEM. */
 int pressure_sum_waited(const struct dataset *d, double **ret);
 

@@ -113,6 +113,39 @@ static void what_always_is_so_is_told_with_who_uses_most(void **state)
 }
 
 /* A user who presses the button two minutes after the recorder was started has a reason, and there is nothing to compare with. */
+/* Programs work as always and wait for a CPU while another one computes. */
+static bool is_slow_beside(const char *other)
+{
+	struct entity_info info = {.id = 77, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
+	uint32_t from = TICKS - 8, to = TICKS - 4;
+	struct subject *machine, *usual, *one;
+	struct story st;
+	bool slow;
+
+	begin(&st);
+	machine = dataset_define(&st.d, &info);
+	machine->last = TICKS - 1;
+	usual = add(&st, "/bin/usual", 0, TICKS - 1, 0);
+	one = add(&st, other, 0, TICKS - 1, 0);
+	use(machine, FEATURE_PSI_CPU_SOME, 0, TICKS - 1, 2 * PERCENT);
+	use(usual, FEATURE_CPU_TIME, 0, TICKS - 1, 30 * PERCENT);
+	use(usual, FEATURE_CPU_RUN_DELAY, 0, TICKS - 1, 2 * PERCENT);
+	use(machine, FEATURE_PSI_CPU_SOME, from, to, 25 * PERCENT);
+	use(usual, FEATURE_CPU_RUN_DELAY, from, to, 60 * PERCENT);
+	use(one, FEATURE_CPU_TIME, from, to, 40 * PERCENT);
+	ask(&st, true);
+	slow = st.answer.slow;
+	end(&st);
+	return slow;
+}
+
+static void what_a_question_makes_others_wait_is_no_trouble(void **state)
+{
+	(void)state;
+	assert_true(is_slow_beside("/bin/hog"));
+	assert_false(is_slow_beside("/bin/whyslow"));
+}
+
 static void what_is_slow_since_the_recorder_began_is_judged_without_a_past(void **state)
 {
 	struct story st;
@@ -173,6 +206,7 @@ int main(void)
 		cmocka_unit_test(what_always_is_so_is_told_with_who_uses_most),
 		cmocka_unit_test(what_is_slow_since_the_recorder_began_is_judged_without_a_past),
 		cmocka_unit_test(in_a_young_recording_who_is_new_is_named),
+		cmocka_unit_test(what_a_question_makes_others_wait_is_no_trouble),
 		cmocka_unit_test(less_is_told_where_one_program_stands_out),
 	};
 
