@@ -217,6 +217,7 @@ static __always_inline void end_wait(void *ctx, struct ring_cpu *c, u32 cpu, u64
 		} else if (t->place == t->long_place) {
 			t->long_place = 0;
 		}
+		ring_note_longest(t, now);
 	}
 	charge(t, ring_sum_of_state(t->state), now);
 	t->since = now;

@@ -133,6 +133,7 @@ int look(struct bpf_iter__task *ctx)
 			r.sum[i] = t->sum[i];
 		if (going < SUM_COUNT && now > t->since)
 			r.sum[going] += now - t->since;
+		ring_find_longest(t, now, &r.longest_lately, &r.longest_before);
 	}
 	bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
 	return 0;

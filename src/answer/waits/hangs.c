@@ -190,13 +190,19 @@ static bool is_asked_about(const struct subject *s, uint32_t at)
 	return s->info.kind == ENTITY_PROCESS && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) && !entity_asks(&s->info) && s->first <= at && s->last >= at;
 }
 
+/* How likely it is for nothing that the chain is looked up. */
+static int doubt(const struct hang *h)
+{
+	return h->assumed ? 3 : h->unsure ? 1 + h->polls : 0;
+}
+
 static int by_excess(const void *a, const void *b)
 {
 	const struct hang *x = a, *y = b;
 	double more = (y->now - y->normal) - (x->now - x->normal);
 
-	if (x->assumed != y->assumed)
-		return x->assumed ? 1 : -1;
+	if (doubt(x) != doubt(y))
+		return doubt(x) - doubt(y);
 	return more > 0 ? 1 : more < 0 ? -1 : x->victim->info.pid < y->victim->info.pid ? -1 : x->victim->info.pid > y->victim->info.pid;
 }
 
@@ -287,6 +293,30 @@ static int add_late(const struct dataset *d, const struct hang_question *q, cons
 			h->took = r->took;
 			h->normally = r->normally;
 		}
+	}
+	return 0;
+}
+
+/* Who has waited longer than its thread ever did in the minutes before, of which there may be no events any more: the chain says for what. */
+static int add_longer(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	for (size_t i = 0; q->trace && i < q->trace->threads.n; i++) {
+		const struct trace_thread *th = &q->trace->threads.v[i];
+		int64_t took = (int64_t)th->longest_lately, normally = (int64_t)th->longest_before;
+		size_t kind = kind_of_wait(q->trace, th);
+		const struct subject *s = !th->end && normally && peer_request_is_late(took, normally) ? subject_of(d, th->tgid) : NULL;
+		struct hang *h = s ? hang_of(a, s) : NULL;
+
+		if (h && !h->took) {
+			h->took = took;
+			h->normally = normally;
+		}
+		if (h || !s || !q->proc_root || !is_asked_about(s, q->at))
+			continue;
+		if (VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind, .now = (double)NS_PER_SEC,
+						     .normal = (double)NS_PER_SEC * (double)normally / (double)took, .took = took, .normally = normally,
+						     .since = trace_wall(q->trace, q->trace->frozen - (uint64_t)took), .unsure = true, .polls = kind == SIZE_MAX}) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -429,13 +459,14 @@ static bool works_by_children(const struct hang *h)
 	return n > 1 && i == n - 1 && h->chain.links.v[i].kind == CHAIN_RUNS;
 }
 
-/* For what a client may ask next; for data from a pipe, unless it is known to have asked and that is not its standard input; or it has been answered
- * by a server that has nothing to do. */
+/* For what a client may ask next; for data from a pipe, unless its answers are known to come sooner and that is not its standard input, or who
+ * writes it pauses; or it has been answered by a server that has nothing to do. */
 static bool waits_for_work(const struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v, *last = first + h->chain.links.n - 1;
+	bool pauses = h->unsure && h->chain.links.n == 2 && last->kind == CHAIN_SLEEPS;
 
-	return first->serves || last->idle || (first->reads && (!h->took || first->is_input));
+	return first->serves || last->idle || (first->reads && (!h->took || first->is_input || pauses));
 }
 
 /* An event loop, who pauses, who continues while it is looked at, and who waits for work do not hang. Of a program that normally ends soon something
@@ -482,7 +513,7 @@ static bool is_between_requests(const struct hang *h)
 {
 	const struct chain_link *only = h->chain.links.v;
 
-	if (h->assumed || h->kind == PROCESS_FEATURE_COUNT || h->life_normally || h->chain.links.n != 1)
+	if (h->assumed || h->unsure || h->kind == PROCESS_FEATURE_COUNT || h->life_normally || h->chain.links.n != 1)
 		return false;
 	return only->kind == CHAIN_RUNS || only->kind == CHAIN_SLEEPS || (only->kind == CHAIN_EVENTS && h->took);
 }
@@ -548,6 +579,7 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	r = r ?: add_late(d, q, &requests, a);
 	r = r ?: add_retries(d, q, &locks, a);
 	r = r ?: add_lock_files(d, q, &locks, a);
+	r = r ?: add_longer(d, q, a);
 	r = r ?: add_assumed(d, q, &requests, a);
 	r = r ?: add_brief(d, q, a);
 	if (r < 0)

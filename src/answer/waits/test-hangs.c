@@ -285,7 +285,21 @@ static void wait_until_in(pid_t pid, const char *call)
 	}
 }
 
-static void poll_for_an_answer(bool asks, size_t hangs)
+/* No event tells of it, but its thread never waited longer than `before`. */
+static void tell_of_longest(struct trace *t, uint32_t client, uint64_t before)
+{
+	struct trace_thread one = {.tid = client, .tgid = client, .comm = "client", .state = STATE_IDLE, .facts.call = CALL_POLL, .state_since = 2 * NS_PER_SEC,
+				   .longest_lately = 4 * NS_PER_SEC, .longest_before = before};
+
+	assert_int_equal(trace_begin(t, 1), 0);
+	assert_int_equal(trace_add_thread(t, &one), 0);
+	t->from = 5 * NS_PER_SEC;
+	t->to = t->frozen = 6 * NS_PER_SEC;
+	assert_int_equal(trace_finish(t), 0);
+}
+
+/* longest: as tell_of_longest(); 0 = events tell. */
+static void poll_for_an_answer(bool asks, uint64_t longest, size_t hangs)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 	struct answer a = {};
@@ -306,7 +320,10 @@ static void poll_for_an_answer(bool asks, size_t hangs)
 	begin_calm(&st);
 	victim = is_process(add(&st, "/bin/client", 0, TICKS - 1, 0), client);
 	is_process(add(&st, "/bin/server", 0, TICKS - 1, 0), server);
-	tell_of_habit(&t, (uint32_t)client, (uint32_t)server);
+	if (longest)
+		tell_of_longest(&t, (uint32_t)client, longest);
+	else
+		tell_of_habit(&t, (uint32_t)client, (uint32_t)server);
 	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
 	kill(client, SIGKILL);
 	kill(server, SIGKILL);
@@ -328,8 +345,17 @@ static void a_request_that_lies_unread_is_a_hang(void **state)
 	(void)state;
 	if (access("/proc/self/syscall", R_OK) < 0)
 		skip();
-	poll_for_an_answer(true, 1);
-	poll_for_an_answer(false, 0);
+	poll_for_an_answer(true, 0, 1);
+	poll_for_an_answer(false, 0, 0);
+}
+
+static void who_waits_longer_than_its_thread_ever_did_hangs(void **state)
+{
+	(void)state;
+	if (access("/proc/self/syscall", R_OK) < 0)
+		skip();
+	poll_for_an_answer(true, 30 * NS_PER_MS, 1);
+	poll_for_an_answer(true, NS_PER_SEC, 0);
 }
 
 /* A process of this test: takes a lock on the file, says so, and does nothing more. */
@@ -956,7 +982,7 @@ RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_t
 	  cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
-	  cmocka_unit_test(a_request_that_lies_unread_is_a_hang),
+	  cmocka_unit_test(a_request_that_lies_unread_is_a_hang), cmocka_unit_test(who_waits_longer_than_its_thread_ever_did_hangs),
 	  cmocka_unit_test(the_holder_of_a_lock_is_named),
 	  cmocka_unit_test(a_process_of_a_brief_program_that_goes_on_hangs), cmocka_unit_test(presses_leave_something_to_compare_with),
 	  cmocka_unit_test(who_waits_for_a_child_waits_for_what_that_waits_for), cmocka_unit_test(a_hang_is_told_before_what_delays_no_one),

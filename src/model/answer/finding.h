@@ -123,6 +123,7 @@ struct hang {
 	int64_t took, normally; /* ns: the slowest answer lately, and before; 0 = no request of its is known */
 	int64_t life_normally;	/* ns: of other processes of its program, which end soon; 0 = it has a past of its own */
 	bool assumed;		/* no event tells of the request: what the kernel says of the connection must confirm it */
+	bool polls;		/* it waits for events of whatever */
 	bool unsure;		/* it may be answered: that must confirm that it is not, or the chain continue beyond whom it asked */
 	int64_t since;	     /* wall ns */
 	struct wait_chain chain; /* for whom; no links = not looked up */

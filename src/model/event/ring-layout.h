@@ -26,6 +26,10 @@
 #define RING_ENDED	 16384 /* threads that ended, remembered by name; a power of two */
 #define RING_WAKINGS	 8192  /* wake-ups under way at a time; a power of two */
 #define RING_LONG_WAIT	 1000000 /* ns: from here on stacks are taken */
+#define RING_SPELLS	 8	/* for each a thread's longest wait is kept */
+#define RING_SPELL_BITS	 34	/* of 2^34 ns, 17 s */
+#define RING_WAIT_BITS	 20	/* in units of about 1 ms */
+#define RING_LATELY	 20000000000ull /* ns */
 #define RING_THREADS	 8192 /* slots for threads, by number; a power of two */
 #define RING_WOKEN_WORDS 1024 /* of 64 bits, by numbers of processes; a power of two */
 #define RING_COMM	 16
@@ -78,6 +82,8 @@ struct ring_thread {
 	event_u64 file_place, file_seen; /* where it waited for it, and when that was looked at */
 	event_u64 place;   /* where it waits, in user space: a hash of the instruction and the depth of the stack; 0 = not looked at */
 	event_u64 long_place; /* where it last waited for 1 ms or more; 0 = nowhere */
+	event_u16 longest[RING_SPELLS]; /* by spell: the longest wait for what others do that ended in it, RING_WAIT_BITS, + 1; 0 = none did */
+	event_u32 spell;       /* the newest of those; the others are the ones before it */
 	event_u64 quota_clock, quota_queue; /* the throttled clock when it became runnable, and whose */
 	event_u64 dirtied; /* write_bytes as last reported */
 	event_u64 ran_at, queued_at; /* when it came: how long it had run, and stood in queues, by the scheduler's accounts */
@@ -209,8 +215,59 @@ struct ring_task {
 	event_u8 lock_flags;
 	event_u8 has_sums;
 	event_u8 spare[2];
+	/* The longest wait for what others do, ns: of the last RING_LATELY and more, one that goes on included, and of the 100 s and more before. 0 = not
+	 * known: it waited in less than two spells then. */
+	event_u64 longest_lately, longest_before;
 	event_u64 sum[SUM_COUNT]; /* what continues included */
 };
+
+/* Does a thread wait in this state for what others do, or for events? Not while it wants a CPU or has asked to sleep. */
+static inline __attribute__((always_inline)) event_u8 ring_awaits(event_u8 state)
+{
+	const event_u64 awaits = 1ull << STATE_LOCK | 1ull << STATE_KERNEL_LOCK | 1ull << STATE_DISK | 1ull << STATE_NETWORK | 1ull << STATE_PEER | 1ull << STATE_IDLE;
+
+	return state < 64 && awaits >> state & 1;
+}
+
+/* A thread's wait ends now. What is normal of it is then known without its events, which do not reach back far enough. */
+static inline __attribute__((always_inline)) void ring_note_longest(struct ring_thread *t, event_u64 now)
+{
+	event_u32 spell = (event_u32)(now >> RING_SPELL_BITS), passed = spell - t->spell;
+	event_u64 waited = now > t->since ? ((now - t->since) >> RING_WAIT_BITS) + 1 : 1;
+
+	if (!ring_awaits(t->state))
+		return;
+	for (event_u32 i = 0; passed && i < RING_SPELLS; i++)
+		if (i < passed)
+			t->longest[(spell - i) % RING_SPELLS] = 0;
+	t->spell = spell;
+	if (waited > t->longest[spell % RING_SPELLS])
+		t->longest[spell % RING_SPELLS] = waited < 0xffff ? (event_u16)waited : 0xffff;
+}
+
+/* As struct ring_task has them. Before a wait that goes on is before it began. */
+static inline __attribute__((always_inline)) void ring_find_longest(const struct ring_thread *t, event_u64 now, event_u64 *ret_lately, event_u64 *ret_before)
+{
+	event_u64 waits = ring_awaits(t->state) && now > t->since ? now - t->since : 0, at = waits > RING_LATELY ? t->since : now;
+	event_u64 lately = 0, before = 0;
+	event_u32 recent = (event_u32)((at - RING_LATELY) >> RING_SPELL_BITS), spells = 0;
+
+	for (event_u32 i = 0; i < RING_SPELLS; i++) {
+		event_u32 spell = t->spell - i;
+		event_u64 longest = (event_u64)t->longest[spell % RING_SPELLS] << RING_WAIT_BITS;
+
+		if (!longest)
+			continue;
+		if (spell >= recent) {
+			lately = longest > lately ? longest : lately;
+			continue;
+		}
+		before = longest > before ? longest : before;
+		spells++;
+	}
+	*ret_lately = spells < 2 ? 0 : waits > lately ? waits : lately;
+	*ret_before = spells < 2 ? 0 : before;
+}
 
 static inline __attribute__((always_inline)) enum ring_sum ring_sum_of_state(event_u8 state)
 {

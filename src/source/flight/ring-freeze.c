@@ -169,6 +169,8 @@ static void take_living(const struct ring_task *task, void *data)
 	thread.cpu_time = task->cpu_time;
 	thread.run_delay = task->run_delay;
 	thread.write_bytes = task->write_bytes;
+	thread.longest_lately = task->longest_lately;
+	thread.longest_before = task->longest_before;
 	(void)trace_add_thread(into->trace, &thread);
 }
 

@@ -1,5 +1,6 @@
 /* Slots that are torn, stale or never written do not become events; and where the kernel allows it, a real ring tells of
  * a wake-up that the test causes. */
+#include "base/data/clock.h"
 #include "source/flight/ring.h"
 
 #include <string.h>
@@ -249,6 +250,48 @@ static void find_self(const struct ring_task *task, void *data)
 		*(struct ring_task *)data = *task;
 }
 
+/* A thread that waits for `ns` each time, and again at once; until `to`. */
+static void wait_again_and_again(struct ring_thread *t, uint64_t ns, uint64_t to)
+{
+	t->state = STATE_PEER;
+	while (t->since + ns <= to) {
+		ring_note_longest(t, t->since + ns);
+		t->since += ns;
+	}
+}
+
+static void the_longest_wait_of_the_minutes_before_is_known(void **state)
+{
+	struct ring_thread t = {.since = 1000 * NS_PER_SEC};
+	uint64_t lately, before;
+
+	(void)state;
+	wait_again_and_again(&t, 30 * NS_PER_MS, 1030 * NS_PER_SEC);
+	ring_find_longest(&t, t.since, &lately, &before);
+	assert_true(!lately && !before); /* too short a past */
+	wait_again_and_again(&t, 30 * NS_PER_MS, 1300 * NS_PER_SEC);
+	ring_find_longest(&t, t.since, &lately, &before);
+	assert_in_range(lately, 29 * NS_PER_MS, 31 * NS_PER_MS);
+	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
+	/* a wait that goes on, and one that hides all spells */
+	ring_find_longest(&t, t.since + 7 * NS_PER_SEC, &lately, &before);
+	assert_int_equal(lately, 7 * NS_PER_SEC);
+	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
+	ring_find_longest(&t, t.since + 400 * NS_PER_SEC, &lately, &before);
+	assert_int_equal(lately, 400 * NS_PER_SEC);
+	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
+	/* each answer is late, and one is just there */
+	wait_again_and_again(&t, 2 * NS_PER_SEC, t.since + 12 * NS_PER_SEC);
+	ring_find_longest(&t, t.since, &lately, &before);
+	assert_in_range(lately, 1999 * NS_PER_MS, 2002 * NS_PER_MS);
+	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
+	/* what it sleeps by its own will is none */
+	t.state = STATE_TIMER;
+	ring_note_longest(&t, t.since + 50 * NS_PER_SEC);
+	ring_find_longest(&t, t.since + 50 * NS_PER_SEC, &lately, &before);
+	assert_in_range(lately, 0, 2002 * NS_PER_MS);
+}
+
 static void sums_follow_a_thread(void **state)
 {
 	struct ring *r = open_or_skip();
@@ -321,4 +364,4 @@ RUN_TESTS(cmocka_unit_test(samples_are_added_up_by_process), cmocka_unit_test(re
 	  cmocka_unit_test(the_last_records_are_on_the_stage), cmocka_unit_test(what_left_the_stage_is_at_its_place),
 	  cmocka_unit_test(a_life_is_told_from_fork_to_exit),
 	  cmocka_unit_test(freezes_leave_the_past_where_it_is), cmocka_unit_test(two_freezes_do_not_tell_the_same),
-	  cmocka_unit_test(sums_follow_a_thread))
+	  cmocka_unit_test(the_longest_wait_of_the_minutes_before_is_known), cmocka_unit_test(sums_follow_a_thread))

@@ -156,6 +156,10 @@ static void get_thread(struct reader *r, struct trace_thread *thread)
 		snprintf(thread->comm, sizeof(thread->comm), "%.*s", TRACE_COMM, comm);
 	thread->exe = get_optional(r);
 	thread->unit = get_optional(r);
+	if (r->at < r->end) { /* not in older ones */
+		thread->longest_lately = reader_varint(r);
+		thread->longest_before = reader_varint(r);
+	}
 	if (thread->state >= STATE_COUNT)
 		thread->state = STATE_UNKNOWN;
 }
