@@ -124,7 +124,7 @@ static bool gives_way(const struct joining *j, uint32_t thread)
 	return known && known->prio >= NICE_0 + GIVES_WAY;
 }
 
-/* The program that waits, NULL: nobody's victim. Who asks why it is slow waits as all do, and nobody wants to know of that. */
+/* The program that waits; NULL: it is not a victim. A command that asks whyslow waits as all do, and its user knows that. */
 static const struct subject *victim_of(const struct joining *j, uint32_t thread)
 {
 	const struct thread_line *line = &j->timeline->threads.v[thread];

@@ -232,10 +232,12 @@ void chain_find_events(struct chain_search *s)
 		chain_follow_end(s, &l.meant, false);
 	else if (follow_pending(s, l.pending) || follow_older(s, &l) || chain_find_worker(s) || find_busy_child(s))
 		return;
-	else if (l.candidates)
+	else if (l.candidates) {
 		str_printf(&s->words, "waits for events of %zu connections", l.candidates);
-	else
-		chain_rest(s, is_unanswered(s) ? "does not answer, and waits for events" : l.asked ? "waits for the next request" : "waits for events");
+	} else {
+		s->idle = l.asked && !is_unanswered(s);
+		chain_rest(s, s->idle ? "waits for the next request" : is_unanswered(s) ? "does not answer, and waits for events" : "waits for events");
+	}
 	if (l.candidates > 1)
 		s->kind = CHAIN_EVENTS;
 }

@@ -86,7 +86,7 @@ static bool add_series(const struct subject *s, size_t feature, double *by_tick)
 	return true;
 }
 
-/* A question is felt, too, and nobody wants to know of that: without those who ask so much less is waited. */
+/* A question makes programs wait, and is not the incident: without the processes that ask and answer so much less is waited. */
 static double without_asking(double waited, double asking, double used)
 {
 	return asking > 0 ? waited * pow(1 - fmin(1, asking / used), METHOD_STEEP) : waited;

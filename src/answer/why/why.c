@@ -357,7 +357,7 @@ static void forget_own_waits(struct ranking *r)
 	r->victims.n = kept;
 }
 
-/* How often such an answer was right is known of those with a past, and so is how much of the waiting is not usual. */
+/* How often such an answer was right is only known with a past, and so is how much of the waiting is more than normal. */
 static void forget_what_takes_a_past(struct answer *a)
 {
 	a->confidence = a->ranking.unexplained = NAN;

@@ -215,7 +215,7 @@ struct ring_task {
 	event_u8 lock_flags;
 	event_u8 has_sums;
 	event_u8 spare[2];
-	/* The longest wait for what others do, ns: of the last RING_LATELY and more, one that goes on included, and of the 100 s and more before. 0 = not
+	/* The longest wait for what others do, ns: of the last RING_LATELY and more, one that continues included, and of the 100 s and more before. 0 = not
 	 * known: it waited in less than two spells then. */
 	event_u64 longest_lately, longest_before;
 	event_u64 sum[SUM_COUNT]; /* what continues included */
@@ -245,7 +245,7 @@ static inline __attribute__((always_inline)) void ring_note_longest(struct ring_
 		t->longest[spell % RING_SPELLS] = waited < 0xffff ? (event_u16)waited : 0xffff;
 }
 
-/* As struct ring_task has them. Before a wait that goes on is before it began. */
+/* As struct ring_task has them. For a wait that continues, before is before it began. */
 static inline __attribute__((always_inline)) void ring_find_longest(const struct ring_thread *t, event_u64 now, event_u64 *ret_lately, event_u64 *ret_before)
 {
 	event_u64 waits = ring_awaits(t->state) && now > t->since ? now - t->since : 0, at = waits > RING_LATELY ? t->since : now;

@@ -60,7 +60,7 @@ struct trace_thread {
 	uint8_t lock_flags;
 	uint64_t cpu_time, run_delay; /* sum_exec_runtime, run_delay: ns, since it began */
 	uint64_t write_bytes;	      /* dirtied for storage since it began */
-	/* ns: the longest wait for what others do, of the last 20 s or a little more (one that goes on included), and of the minutes before. 0 = not known */
+	/* ns: the longest wait for what others do, of the last 20 s or a little more (one that continues included), and of the minutes before. 0 = not known */
 	uint64_t longest_lately, longest_before;
 };
 

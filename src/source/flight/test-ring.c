@@ -1,6 +1,5 @@
 /* Slots that are torn, stale or never written do not become events; and where the kernel allows it, a real ring tells of
  * a wake-up that the test causes. */
-#include "base/data/clock.h"
 #include "source/flight/ring.h"
 
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "base/data/test.h"
 #include "source/process/test-sleeper.h"
 
@@ -273,7 +273,7 @@ static void the_longest_wait_of_the_minutes_before_is_known(void **state)
 	ring_find_longest(&t, t.since, &lately, &before);
 	assert_in_range(lately, 29 * NS_PER_MS, 31 * NS_PER_MS);
 	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
-	/* a wait that goes on, and one that hides all spells */
+	/* a wait that continues, and one that hides all spells */
 	ring_find_longest(&t, t.since + 7 * NS_PER_SEC, &lately, &before);
 	assert_int_equal(lately, 7 * NS_PER_SEC);
 	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
