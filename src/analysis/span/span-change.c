@@ -239,7 +239,8 @@ static int compare_buckets(const struct forest *f, struct span_change *ret)
 		r = test_bucket(f, ret->least, &ret->all, c);
 		for (uint32_t v = 0; r == 0 && v < f->vertices.n; v++)
 			r = span_change_vertex(f, c, v);
-		qsort(c->vertices.v, c->vertices.n, sizeof(*c->vertices.v), by_gain);
+		if (c->vertices.n)
+			qsort(c->vertices.v, c->vertices.n, sizeof(*c->vertices.v), by_gain);
 	}
 	return r;
 }

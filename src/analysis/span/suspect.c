@@ -313,7 +313,8 @@ static int keep_worse(const struct forest *f, struct suspects *s)
 	}
 	s->list.n = kept;
 	s->slower = (unsigned)kept;
-	qsort(s->list.v, kept, sizeof(*s->list.v), by_cost);
+	if (kept)
+		qsort(s->list.v, kept, sizeof(*s->list.v), by_cost);
 	return 0;
 }
 
