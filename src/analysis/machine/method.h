@@ -1,6 +1,7 @@
 /* A way of ranking who is conspicuous: one const table in one file. */
 #pragma once
 
+#include <math.h>
 #include <stdint.h>
 
 #include "analysis/machine/charges.h"
@@ -29,8 +30,13 @@ struct method_question {
 	void *context; /* of both */
 };
 
-/* Without a part p of what is used 1 - (1 - p)^k of the waiting goes away (robust-explain.c): k in the middle of the lab's ablations. */
+/* The share of the waiting that goes away without a part of what is used, 0..1 (robust-explain.c): waits for what is nearly always in use grow much faster
+ * than use does (of a queue as 1 / (1 - use)). METHOD_STEEP is in the middle of the lab's ablations. */
 #define METHOD_STEEP 5
+static inline double method_gone_without(double part, double steep)
+{
+	return 1 - pow(1 - fmin(1, part), steep);
+}
 
 struct method {
 	const char *name;

@@ -69,13 +69,6 @@ void robust_find_lost(struct robust *r)
 	r->slowed = all > 0 ? slowed / (all + r->growth[FEATURE_CPU_TIME]) : 0;
 }
 
-/* Waits for what is nearly always in use grow much faster than use does (of a queue as 1 / (1 - use)), so without a program that has a
- * part of what is new more than that part of the waiting goes away. */
-static double gone_without(double part, double steep)
-{
-	return 1 - pow(1 - fmin(1, part), steep);
-}
-
 /* How much of it others may wait for it at most, by what it uses. */
 static double bound_of(const struct robust *r, const struct verdict *v, enum bottleneck b, double others)
 {
@@ -110,7 +103,7 @@ struct explained robust_explain_verdict(const struct robust *r, const struct ver
 	if (all < ADDED_LEAST || v->suspect.kind == CULPRIT_HOST)
 		return (struct explained){NAN, NAN, NAN, NAN};
 	part = sum / all;
-	return (struct explained){part, gone_without(part, METHOD_STEEP), gone_without(fmin(CERTAIN, part), STEEP_LOW), gone_without(part, STEEP_HIGH)};
+	return (struct explained){part, method_gone_without(part, METHOD_STEEP), method_gone_without(fmin(CERTAIN, part), STEEP_LOW), method_gone_without(part, STEEP_HIGH)};
 }
 
 void robust_explain_waiting(const struct robust *r, struct ranking *ret)

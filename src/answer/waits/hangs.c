@@ -266,11 +266,15 @@ static const struct subject *subject_of(const struct dataset *d, unsigned pid)
 	return found;
 }
 
+/* A poll() waits for sockets of whatever family. */
+static size_t kind_or_peer(size_t kind)
+{
+	return kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind;
+}
+
 static size_t kind_of_request(const struct trace *t, const struct peer_request *r)
 {
-	size_t kind = r->pending ? kind_of_state(t->threads.v[r->thread].state) : SIZE_MAX;
-
-	return kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind; /* as poll(): of a socket of whatever family */
+	return kind_or_peer(r->pending ? kind_of_state(t->threads.v[r->thread].state) : SIZE_MAX);
 }
 
 /* Whose requests take longer than ever; of those that are known to wait, how long the answers take. */
@@ -313,7 +317,7 @@ static int add_longer(const struct dataset *d, const struct hang_question *q, st
 		}
 		if (h || !s || !q->proc_root || !is_asked_about(s, q->at))
 			continue;
-		if (VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind, .now = (double)NS_PER_SEC,
+		if (VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = kind_or_peer(kind), .now = (double)NS_PER_SEC,
 						     .normal = (double)NS_PER_SEC * (double)normally / (double)took, .took = took, .normally = normally,
 						     .since = trace_wall(q->trace, q->trace->frozen - (uint64_t)took), .unsure = true, .polls = kind == SIZE_MAX}) < 0)
 			return -ENOMEM;
@@ -346,9 +350,7 @@ static bool sleeps_long(const struct trace *t, const struct trace_thread *th)
 
 static struct hang brief_hang(const struct dataset *d, const struct hang_question *q, const struct subject *s, const struct trace_thread *th)
 {
-	size_t kind = kind_of_state(th->state);
-
-	return (struct hang){.victim = s, .kind = kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind, .now = NS_PER_SEC,
+	return (struct hang){.victim = s, .kind = kind_or_peer(kind_of_state(th->state)), .now = NS_PER_SEC,
 			     .since = trace_wall(q->trace, th->state_since), .life_normally = brief_program_life(d, s)};
 }
 

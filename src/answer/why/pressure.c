@@ -89,7 +89,7 @@ static bool add_series(const struct subject *s, size_t feature, double *by_tick)
 /* A question makes programs wait, and is not the incident: without the processes that ask and answer so much less is waited. */
 static double without_asking(double waited, double asking, double used)
 {
-	return asking > 0 ? waited * pow(1 - fmin(1, asking / used), METHOD_STEEP) : waited;
+	return asking > 0 ? waited * (1 - method_gone_without(asking / used, METHOD_STEEP)) : waited;
 }
 
 int pressure_sum_waited(const struct dataset *d, double **ret)
