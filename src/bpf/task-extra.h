@@ -39,7 +39,10 @@ static __noinline struct process_extra *extra_elsewhere(struct task_struct *task
 
 	if (extra || !create)
 		return extra;
-	if (slot && !slot->owner && !__sync_val_compare_and_swap(&slot->owner, 0, (u64)task->tgid))
+	if (slot && !slot->owner)
+		__sync_val_compare_and_swap(&slot->owner, 0, (u64)task->tgid);
+	/* or another CPU has claimed it for the same process: a second place would be found, and be empty, when this one is given back */
+	if (slot && slot->owner == (u64)task->tgid)
 		return slot;
 	extra = bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (extra)
