@@ -133,7 +133,8 @@ int look(struct bpf_iter__task *ctx)
 			r.sum[i] = t->sum[i];
 		if (going < SUM_COUNT && now > t->since)
 			r.sum[going] += now - t->since;
-		ring_find_longest(t, now, &r.longest_lately, &r.longest_before);
+		ring_find_longest(t, LONGEST_SLEPT, now, &r.longest_lately, &r.slept_before);
+		ring_find_longest(t, LONGEST_AWAITED, now, &r.longest_lately, &r.longest_before);
 	}
 	bpf_seq_write(ctx->meta->seq, &r, sizeof(r));
 	return 0;

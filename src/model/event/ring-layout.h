@@ -36,6 +36,13 @@
 #define RING_PROFILE_CPU 512 /* stacks of programs that are added up at a time, for each CPU, and at least */
 #define RING_PROFILE_LEAST 2048
 
+/* The longest of each is kept. */
+enum ring_longest {
+	LONGEST_AWAITED, /* waits for what others do, or for events */
+	LONGEST_SLEPT,	 /* as long as it asked for */
+	RING_LONGEST_KINDS
+};
+
 /* The parts of a thread's time that are added up in the kernel. An index into ring_thread.sum. */
 enum ring_sum {
 	SUM_RUNNING,   /* on a CPU, interrupts served on its time included */
@@ -82,7 +89,7 @@ struct ring_thread {
 	event_u64 file_place, file_seen; /* where it waited for it, and when that was looked at */
 	event_u64 place;   /* where it waits, in user space: a hash of the instruction and the depth of the stack; 0 = not looked at */
 	event_u64 long_place; /* where it last waited for 1 ms or more; 0 = nowhere */
-	event_u16 longest[RING_SPELLS]; /* by spell: the longest wait for what others do that ended in it, RING_WAIT_BITS, + 1; 0 = none did */
+	event_u16 longest[RING_LONGEST_KINDS][RING_SPELLS]; /* by spell: the longest that ended in it, RING_WAIT_BITS, + 1; 0 = none did */
 	event_u32 spell;       /* the newest of those; the others are the ones before it */
 	event_u64 quota_clock, quota_queue; /* the throttled clock when it became runnable, and whose */
 	event_u64 dirtied; /* write_bytes as last reported */
@@ -218,6 +225,7 @@ struct ring_task {
 	/* The longest wait for what others do, ns: of the last RING_LATELY and more, one that continues included, and of the 100 s and more before. 0 = not
 	 * known: it waited in less than two spells then. */
 	event_u64 longest_lately, longest_before;
+	event_u64 slept_before; /* the longest sleep of that time before; 0 = not known */
 	event_u64 sum[SUM_COUNT]; /* what continues included */
 };
 
@@ -229,32 +237,40 @@ static inline __attribute__((always_inline)) event_u8 ring_awaits(event_u8 state
 	return state < 64 && awaits >> state & 1;
 }
 
+static inline __attribute__((always_inline)) enum ring_longest ring_longest_kind(event_u8 state)
+{
+	return ring_awaits(state) ? LONGEST_AWAITED : state == STATE_TIMER ? LONGEST_SLEPT : RING_LONGEST_KINDS;
+}
+
 /* A thread's wait ends now. What is normal of it is then known without its events, which do not reach back far enough. */
 static inline __attribute__((always_inline)) void ring_note_longest(struct ring_thread *t, event_u64 now)
 {
 	event_u32 spell = (event_u32)(now >> RING_SPELL_BITS), passed = spell - t->spell;
 	event_u64 waited = now > t->since ? ((now - t->since) >> RING_WAIT_BITS) + 1 : 1;
+	enum ring_longest kind = ring_longest_kind(t->state);
+	event_u16 *longest = t->longest[kind % RING_LONGEST_KINDS];
 
-	if (!ring_awaits(t->state))
+	if (kind == RING_LONGEST_KINDS)
 		return;
 	for (event_u32 i = 0; passed && i < RING_SPELLS; i++)
 		if (i < passed)
-			t->longest[(spell - i) % RING_SPELLS] = 0;
+			t->longest[LONGEST_AWAITED][(spell - i) % RING_SPELLS] = t->longest[LONGEST_SLEPT][(spell - i) % RING_SPELLS] = 0;
 	t->spell = spell;
-	if (waited > t->longest[spell % RING_SPELLS])
-		t->longest[spell % RING_SPELLS] = waited < 0xffff ? (event_u16)waited : 0xffff;
+	if (waited > longest[spell % RING_SPELLS])
+		longest[spell % RING_SPELLS] = waited < 0xffff ? (event_u16)waited : 0xffff;
 }
 
 /* As struct ring_task has them. For a wait that continues, before is before it began. */
-static inline __attribute__((always_inline)) void ring_find_longest(const struct ring_thread *t, event_u64 now, event_u64 *ret_lately, event_u64 *ret_before)
+static inline __attribute__((always_inline)) void ring_find_longest(const struct ring_thread *t, enum ring_longest kind, event_u64 now,
+								    event_u64 *ret_lately, event_u64 *ret_before)
 {
-	event_u64 waits = ring_awaits(t->state) && now > t->since ? now - t->since : 0, at = waits > RING_LATELY ? t->since : now;
+	event_u64 waits = ring_longest_kind(t->state) == kind && now > t->since ? now - t->since : 0, at = waits > RING_LATELY ? t->since : now;
 	event_u64 lately = 0, before = 0;
 	event_u32 recent = (event_u32)((at - RING_LATELY) >> RING_SPELL_BITS), spells = 0;
 
 	for (event_u32 i = 0; i < RING_SPELLS; i++) {
 		event_u32 spell = t->spell - i;
-		event_u64 longest = (event_u64)t->longest[spell % RING_SPELLS] << RING_WAIT_BITS;
+		event_u64 longest = (event_u64)t->longest[kind][spell % RING_SPELLS] << RING_WAIT_BITS;
 
 		if (!longest)
 			continue;

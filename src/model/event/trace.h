@@ -62,6 +62,7 @@ struct trace_thread {
 	uint64_t write_bytes;	      /* dirtied for storage since it began */
 	/* ns: the longest wait for what others do, of the last 20 s or a little more (one that continues included), and of the minutes before. 0 = not known */
 	uint64_t longest_lately, longest_before;
+	uint64_t slept_before; /* ns: the longest sleep that it asked for, of the minutes before; 0 = not known */
 };
 
 struct trace_cpu {

@@ -171,6 +171,7 @@ static void take_living(const struct ring_task *task, void *data)
 	thread.write_bytes = task->write_bytes;
 	thread.longest_lately = task->longest_lately;
 	thread.longest_before = task->longest_before;
+	thread.slept_before = task->slept_before;
 	(void)trace_add_thread(into->trace, &thread);
 }
 

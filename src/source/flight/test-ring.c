@@ -267,29 +267,36 @@ static void the_longest_wait_of_the_minutes_before_is_known(void **state)
 
 	(void)state;
 	wait_again_and_again(&t, 30 * NS_PER_MS, 1030 * NS_PER_SEC);
-	ring_find_longest(&t, t.since, &lately, &before);
+	ring_find_longest(&t, LONGEST_AWAITED, t.since, &lately, &before);
 	assert_true(!lately && !before); /* too short a past */
 	wait_again_and_again(&t, 30 * NS_PER_MS, 1300 * NS_PER_SEC);
-	ring_find_longest(&t, t.since, &lately, &before);
+	ring_find_longest(&t, LONGEST_AWAITED, t.since, &lately, &before);
 	assert_in_range(lately, 29 * NS_PER_MS, 31 * NS_PER_MS);
 	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
 	/* a wait that continues, and one that hides all spells */
-	ring_find_longest(&t, t.since + 7 * NS_PER_SEC, &lately, &before);
+	ring_find_longest(&t, LONGEST_AWAITED, t.since + 7 * NS_PER_SEC, &lately, &before);
 	assert_int_equal(lately, 7 * NS_PER_SEC);
 	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
-	ring_find_longest(&t, t.since + 400 * NS_PER_SEC, &lately, &before);
+	ring_find_longest(&t, LONGEST_AWAITED, t.since + 400 * NS_PER_SEC, &lately, &before);
 	assert_int_equal(lately, 400 * NS_PER_SEC);
 	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
 	/* each answer is late, and one is just there */
 	wait_again_and_again(&t, 2 * NS_PER_SEC, t.since + 12 * NS_PER_SEC);
-	ring_find_longest(&t, t.since, &lately, &before);
+	ring_find_longest(&t, LONGEST_AWAITED, t.since, &lately, &before);
 	assert_in_range(lately, 1999 * NS_PER_MS, 2002 * NS_PER_MS);
 	assert_in_range(before, 29 * NS_PER_MS, 31 * NS_PER_MS);
-	/* what it sleeps by its own will is none */
+	/* what it sleeps by its own will is none, and kept for itself */
 	t.state = STATE_TIMER;
-	ring_note_longest(&t, t.since + 50 * NS_PER_SEC);
-	ring_find_longest(&t, t.since + 50 * NS_PER_SEC, &lately, &before);
+	for (int i = 0; i < 4; i++) {
+		ring_note_longest(&t, t.since + 20 * NS_PER_SEC);
+		t.since += 20 * NS_PER_SEC;
+	}
+	ring_find_longest(&t, LONGEST_AWAITED, t.since, &lately, &before);
 	assert_in_range(lately, 0, 2002 * NS_PER_MS);
+	assert_in_range(before, 29 * NS_PER_MS, 2002 * NS_PER_MS);
+	ring_find_longest(&t, LONGEST_SLEPT, t.since, &lately, &before);
+	assert_in_range(lately, 19 * NS_PER_SEC, 21 * NS_PER_SEC);
+	assert_in_range(before, 19 * NS_PER_SEC, 21 * NS_PER_SEC);
 }
 
 static void sums_follow_a_thread(void **state)

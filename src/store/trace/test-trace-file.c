@@ -22,7 +22,7 @@ static void fill(struct trace *t)
 	assert_int_equal(trace_begin(t, 2), 0);
 	for (uint32_t i = 0; i < 70000; i++)
 		trace_add(t, &(struct event){.time = 1000 + i * 10, .thread = i % 50, .cpu = i % 2, .kind = EVENT_SWITCH, .flags = (uint8_t)(i % 7), .out = {i % 9, 3, 1, 2, i}});
-	trace_add_thread(t, &(struct trace_thread){.tid = 3, .tgid = 3, .comm = "three", .exe = strdup("/bin/three"), .prio = -1, .syscall = -2, .object = UINT64_MAX, .longest_lately = 7, .longest_before = 5});
+	trace_add_thread(t, &(struct trace_thread){.tid = 3, .tgid = 3, .comm = "three", .exe = strdup("/bin/three"), .prio = -1, .syscall = -2, .object = UINT64_MAX, .longest_lately = 7, .longest_before = 5, .slept_before = 9});
 	trace_add_stack(t, 99, frames, 3);
 	assert_int_equal(VEC_PUSH(t->modules, module), 0);
 	assert_int_equal(VEC_PUSH(t->mappings, (struct trace_mapping){3, 0, 4096, 8192, 12}), 0);
@@ -71,7 +71,7 @@ static void comes_back_whole(void **state)
 	assert_string_equal(trace_thread(&back, 3, 0)->exe, "/bin/three");
 	assert_int_equal(trace_thread(&back, 3, 0)->prio, -1);
 	assert_true(trace_thread(&back, 3, 0)->object == UINT64_MAX);
-	assert_true(trace_thread(&back, 3, 0)->longest_lately == 7 && trace_thread(&back, 3, 0)->longest_before == 5);
+	assert_true(trace_thread(&back, 3, 0)->longest_lately == 7 && trace_thread(&back, 3, 0)->longest_before == 5 && trace_thread(&back, 3, 0)->slept_before == 9);
 	assert_int_equal(trace_stack(&back, 99)->frames[1], 0x55d0c8a00000);
 	assert_string_equal(back.modules.v[trace_mapping(&back, 3, 5000)->module].path, "/usr/bin/bash");
 	assert_null(trace_mapping(&back, 3, 8192));

@@ -159,6 +159,7 @@ static void get_thread(struct reader *r, struct trace_thread *thread)
 	if (r->at < r->end) { /* not in older ones */
 		thread->longest_lately = reader_varint(r);
 		thread->longest_before = reader_varint(r);
+		thread->slept_before = r->at < r->end ? reader_varint(r) : 0;
 	}
 	if (thread->state >= STATE_COUNT)
 		thread->state = STATE_UNKNOWN;

@@ -129,6 +129,7 @@ static void put_thread(struct str *out, const struct trace_thread *thread)
 	put_text(out, thread->unit);
 	str_put_varint(out, thread->longest_lately);
 	str_put_varint(out, thread->longest_before);
+	str_put_varint(out, thread->slept_before);
 }
 
 /* Each row is a blob: a later program may add fields at its end. */

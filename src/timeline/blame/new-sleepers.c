@@ -48,6 +48,8 @@ static bool is_new(const struct trace *t, const struct trace_thread *th, struct 
 		return false;
 	s->since = th->state_since;
 	end_sleep(t, s, t->frozen);
+	if (s->before < th->slept_before)
+		s->before = th->slept_before; /* the events may not reach back that far */
 	return s->lately > LONGER * s->before;
 }
 

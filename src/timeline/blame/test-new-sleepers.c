@@ -66,6 +66,21 @@ static void who_sleeps_as_long_as_ever(void **state)
 	story_end(&s);
 }
 
+/* Events of 3 s know nothing of it: the kernel's sums do. */
+static void a_sleep_of_before_the_events_counts(void **state)
+{
+	struct new_sleepers found = {};
+	struct story s;
+
+	(void)state;
+	tell_of_sleeps(&s, 200 * 1000);
+	for (size_t i = 0; i < s.trace.threads.n; i++)
+		s.trace.threads.v[i].slept_before = 150 * 1000 * US;
+	assert_int_equal(new_sleepers_find(&s.trace, &found), 0);
+	assert_int_equal(found.list.n, 0);
+	story_end(&s);
+}
+
 static void whose_sleeps_have_grown_most_is_first(void **state)
 {
 	(void)state;
@@ -84,4 +99,5 @@ static void whose_sleeps_have_grown_most_is_first(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(who_sleeps_longer_than_before), cmocka_unit_test(who_sleeps_as_long_as_ever),
+	  cmocka_unit_test(a_sleep_of_before_the_events_counts),
 	  cmocka_unit_test(whose_sleeps_have_grown_most_is_first))
