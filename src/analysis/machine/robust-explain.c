@@ -106,6 +106,12 @@ struct explained robust_explain_verdict(const struct robust *r, const struct ver
 	return (struct explained){part, method_gone_without(part, METHOD_STEEP), method_gone_without(fmin(CERTAIN, part), STEEP_LOW), method_gone_without(part, STEEP_HIGH)};
 }
 
+/* Nothing but the first suspect waits: there is nothing to explain by it. */
+static bool waits_alone(const struct ranking *r)
+{
+	return r->suspects.n && suspect_matters(r, &r->suspects.v[0]) && r->suspects.v[0].kind != CULPRIT_HOST && isnan(r->suspects.v[0].explains.share);
+}
+
 void robust_explain_waiting(const struct robust *r, struct ranking *ret)
 {
 	double all = added_in_all(r), of_cpu = all > 0 ? r->added[BOTTLENECK_CPU] / all : 0, explained = (r->stolen + r->slowed) * of_cpu;
@@ -119,5 +125,7 @@ void robust_explain_waiting(const struct robust *r, struct ranking *ret)
 	for (size_t i = 0; i < ret->suspects.n; i++)
 		if (suspect_matters(ret, &ret->suspects.v[i]) && !isnan(ret->suspects.v[i].explains.share))
 			explained += ret->suspects.v[i].explains.share;
-	ret->unexplained = fmax(0, 1 - explained);
+	ret->own = waits_alone(ret);
+	if (!ret->own)
+		ret->unexplained = fmax(0, 1 - explained);
 }

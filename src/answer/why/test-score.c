@@ -79,6 +79,27 @@ static void without_one_of_two_most_of_the_waiting_goes_away(void **state)
 	end(&st);
 }
 
+/* Four processes on two CPUs wait for each other: there is nothing else that their program could explain. */
+static void where_a_program_alone_waits_nothing_is_unexplained(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	for (int i = 0; i < 4; i++) {
+		struct subject *hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
+
+		use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 50 * PERCENT);
+		use(hog, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 50 * PERCENT);
+	}
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_string_equal(first(&st)->subject->info.exe, "/bin/hog");
+	assert_true(st.answer.ranking.added > 1.5 && st.answer.ranking.own && isnan(st.answer.ranking.unexplained));
+	end(&st);
+}
+
 /* Others queue behind it no longer than it runs: of the rest nothing is known. How much goes away without it is hard to say. */
 static void who_uses_little_explains_little(void **state)
 {
@@ -443,7 +464,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_takes_what_is_new_explains_the_waiting),
 		cmocka_unit_test(without_one_of_two_most_of_the_waiting_goes_away),
-	  cmocka_unit_test(who_uses_little_explains_little), cmocka_unit_test(own_waiting_is_not_on_ones_account),
+	  cmocka_unit_test(who_uses_little_explains_little), cmocka_unit_test(where_a_program_alone_waits_nothing_is_unexplained),
+	  cmocka_unit_test(own_waiting_is_not_on_ones_account),
 	  cmocka_unit_test(steal_is_the_headline_only_where_it_explains_most),
 	  cmocka_unit_test(heat_is_the_headline_only_where_it_explains_most),
 	  cmocka_unit_test(who_stopped_is_not_why_it_goes_on),

@@ -361,6 +361,7 @@ static void forget_own_waits(struct ranking *r)
 static void forget_what_takes_a_past(struct answer *a)
 {
 	a->confidence = a->ranking.unexplained = NAN;
+	a->ranking.own = false;
 	for (size_t i = 0; i < a->ranking.suspects.n; i++)
 		a->ranking.suspects.v[i].explains = (struct explained){NAN, NAN, NAN, NAN};
 	remark(a, "there is no past to compare with: judged by pressure and shares alone, so how sure this is, and how much of the waiting it explains, is not known");

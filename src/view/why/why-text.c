@@ -99,11 +99,21 @@ static bool rest_is_known(const struct ranking *r)
 	return !r->suspects.n || !is_vague(&r->suspects.v[0].explains);
 }
 
+static void put_own_waits(const struct ranking *r, FILE *out)
+{
+	char *label = entity_label(&r->suspects.v[0].subject->info);
+
+	fprintf(out, "Only %s waits more than normally: %.2g s per second.\n", label ? label : "the first suspect", r->added);
+	free(label);
+}
+
 /* The additional waiting, and what of it no listed program causes. */
 static void put_unexplained(const struct answer *a, FILE *out)
 {
 	const struct ranking *r = &a->ranking;
 
+	if (a->slow && r->own)
+		put_own_waits(r, out);
 	if (!is_explained(a))
 		return;
 	fprintf(out, "Programs wait %.2g s per second more than normally", r->added);
