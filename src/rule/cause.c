@@ -235,6 +235,21 @@ static bool put_pid(const struct facts *f, struct str *out)
 	return true;
 }
 
+/* Processes name themselves: no name may do anything in the shell of a person who copies the command. */
+static bool is_plain(const char *name)
+{
+	return name && *name && *name != '-' && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")];
+}
+
+/* Where not all are known, a shell looks for them by name. */
+static bool put_pids(const struct facts *f, struct str *out)
+{
+	if (f->culprit.pids || f->culprit.members < 2 || !is_plain(f->culprit.name))
+		return put_text(f->culprit.pids, out) || put_pid(f, out);
+	str_printf(out, "$(pgrep -d' ' -x %s)", f->culprit.name);
+	return true;
+}
+
 static const char *without_prefix(const char *name, const char *prefix, bool *ret_has)
 {
 	*ret_has = str_starts(name, prefix);
@@ -246,7 +261,7 @@ struct placeholder placeholder_of(const char *name)
 	static const struct {
 		const char *name;
 		bool (*put)(const struct facts *f, struct str *out);
-	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"unit", put_unit}, {"processes", put_members}, {"pid", put_pid}};
+	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"unit", put_unit}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
 	struct placeholder p = {};
 	bool old = false, culprit, victims;
 

@@ -19,7 +19,8 @@
  *   of fleet: only  PATTERN up | down | either, of the unusual counters of one server
  *
  * Texts that follow each other are joined. In them {QUANTITY}, {normal QUANTITY} and {victims QUANTITY} are values,
- * {name QUANTITY} is the disk, file system ... that has the highest one, and {culprit}, {pid}, {unit}, {victim} names; what
+ * {name QUANTITY} is the disk, file system ... that has the highest one, and {culprit}, {pid}, {unit}, {victim} names, {pids} the
+ * culprit's processes, for a shell; what
  * stands in [brackets] is left out where one of these is not known ({processes}: how many the culprit has, known where
  * it has more than one).
  */

@@ -122,6 +122,28 @@ static void that_there_is_one_process_is_not_said(void **state)
 	assert_string_equal(many, "updatedb, in 3 processes, computes");
 }
 
+/* A command for all processes of a program is for these alone, and its name does nothing in a shell. */
+static void all_processes_are_named_for_a_shell(void **state)
+{
+	_cleanup_(facts_free) struct facts f = {};
+	_cleanup_free_ char *one = NULL, *named = NULL, *many = NULL, *hostile = NULL;
+
+	(void)state;
+	read_facts(disk, &f);
+	one = cause_words("renice {pids}", &f);
+	f.culprit.members = 30;
+	many = cause_words("renice {pids}", &f);
+	free(f.culprit.name);
+	f.culprit.name = strdup("$(reboot)");
+	hostile = cause_words("renice {pids}", &f);
+	f.culprit.pids = strdup("812 813");
+	named = cause_words("renice {pids}", &f);
+	assert_string_equal(one, "renice 812");
+	assert_string_equal(many, "renice $(pgrep -d' ' -x updatedb)");
+	assert_string_equal(hostile, "renice 812");
+	assert_string_equal(named, "renice 812 813");
+}
+
 /* A sentence about a program says nothing where no program is named. */
 static void a_cause_that_cannot_be_said_is_not_found(void **state)
 {
@@ -221,6 +243,7 @@ int main(void)
 		cmocka_unit_test(written_ones_are_the_same),
 		cmocka_unit_test(it_holds_where_all_of_it_does),
 		cmocka_unit_test(what_is_not_known_is_left_out_of_the_words),
+		cmocka_unit_test(all_processes_are_named_for_a_shell),
 		cmocka_unit_test(that_there_is_one_process_is_not_said),
 		cmocka_unit_test(a_cause_that_cannot_be_said_is_not_found),
 		cmocka_unit_test(facts_survive_being_written),

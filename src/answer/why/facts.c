@@ -18,6 +18,7 @@
 #define SAID_BEFORE   (60 * NS_PER_SEC) /* the kernel may have complained before it became slow */
 #define SAID_MAX      50
 #define SUBJECTS_MAX  4096 /* of one machine or program */
+#define PIDS_MOST     20   /* in a command that a person copies */
 #define ENDED	      (2 * NS_PER_SEC) /* who was not seen for so long; a sample may be missing of who goes on */
 
 struct observer {
@@ -180,6 +181,16 @@ static bool is_of_program(const struct subject *s, const struct subject *one)
 	return brief && s->info.name && one->info.name && strcmp(s->info.name, one->info.name) == 0;
 }
 
+static int take_pids(const struct suspect *s, char **ret)
+{
+	struct str pids = {};
+
+	for (size_t i = 0; i < s->processes.n && s->processes.n <= PIDS_MOST; i++)
+		str_printf(&pids, "%s%u", i ? " " : "", s->processes.v[i]->info.pid);
+	*ret = pids.data;
+	return pids.error;
+}
+
 static int take_who(const struct suspect *s, struct fact_who *ret)
 {
 	const struct entity_info *info = &s->subject->info;
@@ -190,7 +201,7 @@ static int take_who(const struct suspect *s, struct fact_who *ret)
 	ret->pid = info->pid;
 	ret->members = s->members;
 	ret->using = s->using;
-	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) ? 0 : -ENOMEM;
+	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) ? take_pids(s, &ret->pids) : -ENOMEM;
 }
 
 static int add_told(struct facts *facts, const char *name, double now)

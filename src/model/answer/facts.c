@@ -78,6 +78,7 @@ static void who_free(struct fact_who *w)
 {
 	free(w->name);
 	free(w->exe);
+	free(w->pids);
 	free(w->unit);
 }
 
