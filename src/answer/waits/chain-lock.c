@@ -152,7 +152,7 @@ static struct fellows find_fellows(const struct chain_search *s)
 static uint64_t works_since(const struct chain_search *s, const struct live_thread *t)
 {
 	const struct trace_thread *th = trace_thread(s->trace, t->tid, s->trace->frozen);
-	uint64_t asked = (uint64_t)s->since;
+	uint64_t asked = s->since ? (uint64_t)s->since : s->read_since;
 
 	if (!th || th->end)
 		return s->trace->frozen; /* made since */
@@ -164,7 +164,7 @@ static uint64_t works_since(const struct chain_search *s, const struct live_thre
 bool chain_find_worker(struct chain_search *s)
 {
 	unsigned tids[LIVE_THREADS_MAX];
-	size_t n = chain_asker(s) && s->trace && s->since ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
+	size_t n = chain_asker(s) && s->trace && (s->since || s->read_since) ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
 	uint64_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < n; i++) {
@@ -178,7 +178,7 @@ bool chain_find_worker(struct chain_search *s)
 		add_fellow(s, &t, &f);
 		if ((f.busy || f.unknown) && since && since < first) {
 			first = since;
-			s->next_tid = t.tid;
+			s->next_tid = s->asked = t.tid;
 		}
 	}
 	if (first == UINT64_MAX)
@@ -287,7 +287,7 @@ void chain_find_lock(struct chain_search *s)
 			return;
 		if (s->was_asked)
 			find_unknown_thread(s);
-		else
+		else if (!chain_find_worker(s))
 			chain_rest(s, "waits for another thread's signal");
 		return;
 	}

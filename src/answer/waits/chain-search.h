@@ -30,6 +30,7 @@ struct chain_search {
 	const struct trace *trace;
 	struct wait_chain *chain;
 	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */
+	uint64_t read_since; /* the one before has read since then (event time), and has no answer; 0 = not known */
 	struct live_thread t;
 	bool was_asked; /* by the process before, and has not answered */
 	enum chain_class class;

@@ -1067,6 +1067,44 @@ static void the_thread_that_has_slept_since_it_was_asked(void **state)
 	peer_requests_free(&requests);
 }
 
+static void read_beside_a_sleeper(const int *files)
+{
+	char request;
+
+	(void)!read(files[0], &request, 1);
+	poll_beside_a_sleeper(files);
+}
+
+/* Where events do not reach back to the request, it is about as old as the wait for its answer. */
+static void the_thread_that_has_slept_since_its_client_reads(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, before = {};
+	_cleanup_(trace_clear) struct trace t = {};
+	struct trace_thread worker = {.state = STATE_TIMER, .state_since = 10 * NS_PER_SEC + NS_PER_MS, .comm = "worker"};
+	struct trace_thread reader = {.state = STATE_PEER, .state_since = 10 * NS_PER_SEC, .comm = "client"};
+	pid_t server, client;
+
+	(void)state;
+	ask_one(read_beside_a_sleeper, &client, &server);
+	find(client, 2, CHAIN_EVENTS, &c);
+	wait_chain_free(&c);
+	worker.tid = sleeper_of(server);
+	worker.tgid = (uint32_t)server;
+	reader.tid = reader.tgid = (uint32_t)client;
+	assert_int_equal(trace_begin(&t, 1), 0);
+	t.frozen = 20 * NS_PER_SEC;
+	assert_int_equal(trace_add_thread(&t, worker.tid < reader.tid ? &worker : &reader), 0);
+	assert_int_equal(trace_add_thread(&t, worker.tid < reader.tid ? &reader : &worker), 0);
+	assert_int_equal(trace_finish(&t), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, &t}, (unsigned)client, &c), 0);
+	assert_int_equal(c.links.n, 3);
+	expect(&c, 2, server, CHAIN_SLEEPS, "which works on it");
+	assert_int_equal(c.links.v[2].tid, worker.tid);
+	((struct trace_thread *)trace_thread(&t, worker.tid, t.frozen))->state_since = 15 * NS_PER_SEC; /* as one that wakes now and then */
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, &t}, (unsigned)client, &before), 0);
+	assert_int_equal(before.links.n, 2);
+}
+
 /* Such a lock does not say who has it: where one other thread does something, it is that one, and no client. */
 static void the_only_busy_thread_is_waited_for(void **state)
 {
@@ -1328,7 +1366,8 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
 	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
-	  TELLS(whom_a_loop_asked_over_no_connection), TELLS(the_thread_that_has_slept_since_it_was_asked), TELLS(the_only_busy_thread_is_waited_for),
+	  TELLS(whom_a_loop_asked_over_no_connection), TELLS(the_thread_that_has_slept_since_it_was_asked), TELLS(the_thread_that_has_slept_since_its_client_reads),
+	  TELLS(the_only_busy_thread_is_waited_for),
 	  TELLS(a_server_waits_for_its_only_child_that_does_something),
 	  TELLS(who_used_a_semaphore_last), TELLS(who_debugs_a_server), TELLS(who_is_frozen_with_its_group),
 	  TELLS(who_has_a_lock_of_an_open_file_description))

@@ -95,11 +95,20 @@ static const struct peer_request *request_of(const struct chain_search *s, const
 	return NULL;
 }
 
+/* Event time since which it reads what is not there yet, without any event; 0 = it does not. */
+static uint64_t reads_since(const struct chain_search *s)
+{
+	const struct trace_thread *th = s->trace && s->class == CLASS_TO_READ ? trace_thread(s->trace, s->t.tid, s->trace->frozen) : NULL;
+
+	return th && !th->end && th->state != STATE_RUNNING && !thread_state_is_runnable(th->state) ? th->state_since : 0;
+}
+
 /* By events: since when it waits for the next, and which thread of that it asked; else by TCP since when. */
 static void find_request(struct chain_search *s)
 {
 	const struct peer_request *r = s->requests ? request_of(s, s->requests->pending.v, s->requests->pending.n) : NULL;
 
+	s->read_since = reads_since(s);
 	if (!r && s->requests && s->unanswered)
 		r = request_of(s, s->requests->assumed.v, s->requests->assumed.n);
 	if (r) {
