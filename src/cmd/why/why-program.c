@@ -144,6 +144,18 @@ static int find_chain(struct program_question *q, const struct viewer *viewer)
 	return r;
 }
 
+/* The kernel's sums know how long a thread waited in the minutes before, of which there may be no events. */
+static void compare_with_before(struct program_question *q)
+{
+	const struct wait_chain *c = &q->found.chain;
+	const struct trace_thread *th = q->trace && c->links.n ? trace_thread(q->trace, c->links.v[0].tid, q->trace->frozen) : NULL;
+
+	if (!th || !th->longest_before || !peer_request_is_late((int64_t)th->longest_lately, (int64_t)th->longest_before))
+		return;
+	q->found.waited = (int64_t)th->longest_lately;
+	q->found.normally = (int64_t)th->longest_before;
+}
+
 /* --- by events --- */
 
 static bool is_meant(const struct program_question *q, const struct thread_line *line)
@@ -332,6 +344,8 @@ static int find_all(struct common *common, struct program_question *q, struct st
 		r = find_living(q, &common->viewer);
 	if (r == 0 && !early)
 		r = find_chain(q, &common->viewer);
+	if (r == 0)
+		compare_with_before(q);
 	return r == 0 && asked->request.trace ? find_blame(q, asked) : r;
 }
 

@@ -32,6 +32,7 @@ struct program_waits {
 	VEC(unsigned) pids;	/* those that are there */
 	VEC(struct program_wait) waits; /* none: nothing is recorded of it */
 	struct wait_chain chain;	/* of now; empty of another time */
+	int64_t waited, normally;	/* ns: its first thread has waited so long, and never longer than that before; 0 = no longer than ever */
 	/* By events, where there are any: */
 	const struct timeline *timeline; /* NULL = there are none */
 	bool past;			 /* of a window before `at`, not of the last moments */

@@ -29,14 +29,17 @@ static void put_link(const struct chain_link *l, bool first, struct str *out)
 	str_printf(out, " %s", l->words);
 }
 
-static bool summarize_chain(const struct wait_chain *c, struct str *out)
+static bool summarize_chain(const struct program_waits *p, struct str *out)
 {
+	const struct wait_chain *c = &p->chain;
 	const struct chain_link *first = c->links.v, *last = c->links.n ? &c->links.v[c->links.n - 1] : NULL;
 
-	/* an end that waits for requests or events is as idle as the program itself */
-	if (!last || c->passing || last->kind == CHAIN_EVENTS || (c->links.n == 1 && is_idle(first->kind)))
+	/* an end that waits for requests or events is as idle as the program itself, unless that waits longer than ever */
+	if (!last || c->passing || (last->kind == CHAIN_EVENTS && !(p->waited && c->links.n > 1)) || (c->links.n == 1 && is_idle(first->kind)))
 		return false;
 	str_printf(out, "%s %s", first->comm, first->words);
+	if (p->waited)
+		str_printf(out, " (for %.2g s; normally %.2g s at most)", (double)p->waited / 1e9, (double)p->normally / 1e9);
 	if (c->cycle)
 		str_printf(out, ", and those it waits for wait for %s: a deadlock", c->cycle_pid == first->pid ? "it" : "each other");
 	else if (last != first)
@@ -146,7 +149,7 @@ static bool summarize_waits(const struct program_waits *p, struct str *out)
 
 bool why_program_summary(const struct program_waits *p, struct str *out)
 {
-	if (summarize_chain(&p->chain, out) || summarize_waits(p, out) || summarize_events(p, false, out))
+	if (summarize_chain(p, out) || summarize_waits(p, out) || summarize_events(p, false, out))
 		return true;
 	str_puts(out, p->waits.n || p->timeline || p->chain.links.n ? "It waits for nothing that it does not normally wait for." :
 								      "Nothing is known of what it waited for then.");
