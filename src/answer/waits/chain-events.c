@@ -61,16 +61,23 @@ bool chain_waits_for(const struct chain_search *s, const struct live_thread *t, 
 	return false;
 }
 
-/* A server that was asked and waits for events, of whatever thread: its only child that does something else than wait for it. */
-static bool find_busy_child(struct chain_search *s)
+/* Who waits for a lock between processes waits for a sibling, not for its parent. */
+static bool waits_for_sibling(const struct live_thread *t)
+{
+	enum chain_class class = chain_class_of(t->call);
+
+	return class == CLASS_FOR_LOCK || class == CLASS_FOR_SEMAPHORE;
+}
+
+bool chain_find_busy_child(struct chain_search *s, const char *words)
 {
 	unsigned children[CHILDREN_MAX], found = 0;
-	size_t n = chain_asker(s) ? live_children(s->proc_root, s->t.pid, children, CHILDREN_MAX) : 0;
+	size_t n = live_children(s->proc_root, s->t.pid, children, CHILDREN_MAX);
 
 	for (size_t i = 0; i < n; i++) {
 		struct live_thread t;
 
-		if (children[i] == chain_asker(s) || live_thread_read(s->proc_root, children[i], children[i], &t) < 0 || t.state == 'Z' ||
+		if (children[i] == chain_asker(s) || live_thread_read(s->proc_root, children[i], children[i], &t) < 0 || t.state == 'Z' || waits_for_sibling(&t) ||
 		    chain_waits_for(s, &t, s->t.pid))
 			continue;
 		if (found)
@@ -80,7 +87,7 @@ static bool find_busy_child(struct chain_search *s)
 	if (!found)
 		return false;
 	s->kind = CHAIN_CHILD;
-	str_puts(&s->words, "waits for events, probably of a child");
+	str_puts(&s->words, words);
 	s->next_pid = found;
 	s->role = "the child";
 	return true;
@@ -230,7 +237,7 @@ void chain_find_events(struct chain_search *s)
 	}
 	if (l.candidates == 1 && (l.unanswered || !l.n_older))
 		chain_follow_end(s, &l.meant, false);
-	else if (follow_pending(s, l.pending) || follow_older(s, &l) || chain_find_worker(s) || find_busy_child(s))
+	else if (follow_pending(s, l.pending) || follow_older(s, &l) || chain_find_worker(s) || (chain_asker(s) && chain_find_busy_child(s, "waits for events, probably of a child")))
 		return;
 	else if (l.candidates) {
 		str_printf(&s->words, "waits for events of %zu connections", l.candidates);

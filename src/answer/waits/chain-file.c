@@ -5,6 +5,7 @@
 
 #include "answer/live/fuse-mount.h"
 #include "answer/live/name-query.h"
+#include "base/data/cleanup.h"
 
 void chain_put_file(struct chain_search *s, unsigned long long fd)
 {
@@ -75,12 +76,30 @@ bool chain_leads_back(const struct chain_search *s, const struct other_end *e)
 	return other_end_has(e, chain_asker(s));
 }
 
+/* A pipe that no other process has open: it has the other end itself, for another of its threads. */
+static bool find_own_end(struct chain_search *s, const struct other_end *e)
+{
+	unsigned tids[3];
+	size_t n = e->kind == END_PIPE && !e->n ? live_threads(s->proc_root, s->t.pid, tids, ARRAY_SIZE(tids)) : 0;
+
+	if (n != 2)
+		return false;
+	s->kind = CHAIN_PIPE;
+	str_puts(&s->words, "waits for another of its threads, to which it has a pipe");
+	s->next_pid = s->t.pid;
+	s->next_tid = tids[0] == s->t.tid ? tids[1] : tids[0];
+	s->role = "its other thread";
+	return true;
+}
+
 void chain_find_file(struct chain_search *s)
 {
 	bool writes = s->class == CLASS_TO_WRITE;
 	struct other_end e;
 
 	if (other_end_find(s->proc_root, s->t.pid, s->t.arguments[0], &e) == 0) {
+		if (find_own_end(s, &e))
+			return;
 		if (!writes && chain_leads_back(s, &e))
 			chain_rest(s, "waits for the next request");
 		else

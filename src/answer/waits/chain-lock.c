@@ -287,7 +287,7 @@ void chain_find_lock(struct chain_search *s)
 			return;
 		if (s->was_asked)
 			find_unknown_thread(s);
-		else if (!chain_find_worker(s))
+		else if (!chain_find_worker(s) && !chain_find_busy_child(s, "waits for another thread's signal, probably for a child"))
 			chain_rest(s, "waits for another thread's signal");
 		return;
 	}

@@ -1067,6 +1067,84 @@ static void the_thread_that_has_slept_since_it_was_asked(void **state)
 	peer_requests_free(&requests);
 }
 
+struct own_pipe {
+	int ends[2], from;
+};
+
+static void *read_elsewhere(void *of)
+{
+	const struct own_pipe *p = of;
+	char byte;
+
+	(void)!read(p->from, &byte, 1);
+	return NULL;
+}
+
+/* files: from another process, which its second thread reads; the first one reads what that hands on. */
+static void hand_on(const int *files)
+{
+	struct own_pipe p = {.from = files[0]};
+	pthread_t other;
+	char byte;
+
+	if (pipe(p.ends) == 0 && pthread_create(&other, NULL, read_elsewhere, &p) == 0)
+		(void)!read(p.ends[0], &byte, 1);
+}
+
+/* As git does, which takes messages out of what it is sent: the thread that is asked about reads from its own process. */
+static void a_pipe_to_itself_leads_to_its_other_thread(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t reader, writer;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	writer = begin(just_sleep, (int[]){ends[1]}, (int[]){ends[0], -1});
+	reader = begin(hand_on, (int[]){ends[0]}, (int[]){ends[1], -1});
+	close(ends[0]);
+	close(ends[1]);
+	find(reader, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 0, reader, CHAIN_PIPE, NULL);
+	expect(&c, 1, reader, CHAIN_PIPE, "its other thread");
+	expect(&c, 2, writer, CHAIN_SLEEPS, "which writes it");
+}
+
+/* Its first child sleeps, the second one waits for a lock that processes share, as idle workers do; it waits for a signal of its own threads. */
+static void wait_for_children(const int *files)
+{
+	pthread_mutex_t *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t between_processes;
+	sem_t never;
+
+	(void)files;
+	pthread_mutexattr_init(&between_processes);
+	pthread_mutexattr_setpshared(&between_processes, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(shared, &between_processes);
+	pthread_mutex_lock(shared);
+	for (int i = 0; i < 2; i++)
+		if (fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (i)
+				pthread_mutex_lock(shared);
+			sleep(1000);
+		}
+	sem_init(&never, 0, 0);
+	wait_for_another(&never);
+}
+
+static void who_waits_for_its_own_work_waits_for_the_child_that_does_it(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t parent;
+
+	(void)state;
+	parent = begin(wait_for_children, (int[]){-1}, (int[]){-1});
+	find(parent, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, parent, CHAIN_CHILD, NULL);
+	assert_string_equal(c.links.v[1].role, "the child");
+}
+
 static void read_beside_a_sleeper(const int *files)
 {
 	char request;
@@ -1367,6 +1445,7 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
 	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
 	  TELLS(whom_a_loop_asked_over_no_connection), TELLS(the_thread_that_has_slept_since_it_was_asked), TELLS(the_thread_that_has_slept_since_its_client_reads),
+	  TELLS(a_pipe_to_itself_leads_to_its_other_thread), TELLS(who_waits_for_its_own_work_waits_for_the_child_that_does_it),
 	  TELLS(the_only_busy_thread_is_waited_for),
 	  TELLS(a_server_waits_for_its_only_child_that_does_something),
 	  TELLS(who_used_a_semaphore_last), TELLS(who_debugs_a_server), TELLS(who_is_frozen_with_its_group),
