@@ -97,8 +97,19 @@ static bool is_below(const char *path, const char *place)
 	return strncmp(path, place, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
 }
 
-/* The mount with that id (`path` NULL), or the last one of those that reach deepest towards the path. */
-static bool find_mount(const char *proc_root, unsigned pid, unsigned id, const char *path, struct mount *ret)
+/* A mount, by one thing that is known of it: the others are 0. */
+struct known {
+	const char *path; /* below it */
+	unsigned id, minor;
+};
+
+static bool is_meant(const struct known *k, const struct mount *m)
+{
+	return k->path ? is_below(k->path, m->place) : k->id ? m->id == k->id : m->minor == k->minor;
+}
+
+/* Where several are meant, the last one of those that reach deepest towards the path. */
+static bool find_mount(const char *proc_root, unsigned pid, const struct known *k, struct mount *ret)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char file[300], line[LINE_MOST];
@@ -108,7 +119,7 @@ static bool find_mount(const char *proc_root, unsigned pid, unsigned id, const c
 	snprintf(file, sizeof(file), "%s/%u/mountinfo", proc_root, pid);
 	f = fopen(file, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		if (!parse_mount(line, &m) || (path ? !is_below(path, m.place) || (found && strlen(m.place) < strlen(ret->place)) : m.id != id))
+		if (!parse_mount(line, &m) || !is_meant(k, &m) || (k->path && found && strlen(m.place) < strlen(ret->place)))
 			continue;
 		*ret = m;
 		found = true;
@@ -131,16 +142,47 @@ static bool fdinfo_number(const char *proc_root, unsigned pid, const char *fd, c
 	return false;
 }
 
-bool fuse_mount_find(const char *proc_root, const struct live_thread *t, struct fuse_mount *ret)
+static bool find_of_call(const char *proc_root, const struct live_thread *t, struct mount *ret)
 {
 	int argument = t->call ? path_argument(t->call) : 0;
 	char path[2 * FUSE_PLACE], fd[24];
-	struct mount m;
-	unsigned id = 0;
+	struct known k = {};
 
 	snprintf(fd, sizeof(fd), "%llu", t->arguments[0]);
-	if (!t->call || !(argument >= 0 ? find_path(proc_root, t, argument, path, sizeof(path)) : fdinfo_number(proc_root, t->pid, fd, "mnt_id", &id)) ||
-	    !find_mount(proc_root, t->pid, id, argument >= 0 ? path : NULL, &m) || !is_fuse(&m))
+	if (!t->call || !(argument >= 0 ? find_path(proc_root, t, argument, path, sizeof(path)) : fdinfo_number(proc_root, t->pid, fd, "mnt_id", &k.id)))
+		return false;
+	k.path = argument >= 0 ? path : NULL;
+	return find_mount(proc_root, t->pid, &k, ret) && is_fuse(ret);
+}
+
+/* In a page fault there is no call: the only one of which it has files mapped. */
+static bool find_mapped(const char *proc_root, const struct live_thread *t, struct mount *ret)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[300], line[LINE_MOST];
+	struct known k = {};
+	unsigned major, minor;
+	struct mount m;
+
+	snprintf(path, sizeof(path), "%s/%u/maps", proc_root, t->pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*s %*s %*s %x:%x", &major, &minor) != 2 || major || !minor || minor == k.minor ||
+		    !find_mount(proc_root, t->pid, &(struct known){.minor = minor}, &m) || !is_fuse(&m))
+			continue;
+		if (k.minor)
+			return false;
+		k.minor = minor;
+		*ret = m;
+	}
+	return k.minor;
+}
+
+bool fuse_mount_find(const char *proc_root, const struct live_thread *t, struct fuse_mount *ret)
+{
+	struct mount m;
+
+	if (!find_of_call(proc_root, t, &m) && !find_mapped(proc_root, t, &m))
 		return false;
 	*ret = (struct fuse_mount){.connection = m.minor};
 	snprintf(ret->type, sizeof(ret->type), "%s", str_starts(m.type, "fuse.") ? m.type + strlen("fuse.") : "");

@@ -93,6 +93,23 @@ static void of_a_path(void **state)
 	assert_string_equal(m.type, "sshfs");
 }
 
+/* Who touches memory is in no call. */
+static void of_a_mapped_file(void **state)
+{
+	struct live_thread faults = {.pid = 7, .tid = 7};
+	struct fuse_mount m;
+
+	(void)state;
+	assert_false(fuse_mount_find(root, &faults, &m));
+	put("7/maps", "55d0-55d1 r-xp 00000000 fe:00 77 /usr/bin/viewer\n"
+		      "7f00-7f01 r--s 00000000 00:2a 90 /home/me/album/old/tree\n"
+		      "7f01-7f02 r--s 00001000 00:2a 90 /home/me/album/old/tree\n");
+	assert_true(fuse_mount_find(root, &faults, &m));
+	assert_int_equal(m.connection, 42);
+	put("7/maps", "7f00-7f01 r--s 00000000 00:2a 90 /home/me/album/old/tree\n7f02-7f03 r--s 00000000 00:29 91 /home/me/album/sea\n");
+	assert_false(fuse_mount_find(root, &faults, &m));
+}
+
 /* By the number of the connection where the kernel says it, else by the name of its type. */
 static void who_serves_it(void **state)
 {
@@ -107,7 +124,7 @@ static void who_serves_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(of_an_open_file), cmocka_unit_test(of_a_path), cmocka_unit_test(who_serves_it)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(of_an_open_file), cmocka_unit_test(of_a_path), cmocka_unit_test(of_a_mapped_file), cmocka_unit_test(who_serves_it)};
 
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }
