@@ -7,6 +7,7 @@
 
 #define RECENT (10 * NS_PER_SEC)
 #define LONGER 2 /* times than any before */
+#define ALREADY 3 /* of its sleeps: no later did it sleep so when the events begin */
 
 struct sleeper {
 	uint64_t since; /* 0 = it is awake, or in another call */
@@ -50,6 +51,8 @@ static bool is_new(const struct trace *t, const struct trace_thread *th, struct 
 	end_sleep(t, s, t->frozen);
 	if (s->before < th->slept_before)
 		s->before = th->slept_before; /* the events may not reach back that far */
+	if (th->slept_before && s->first_lately < t->from + ALREADY * s->lately)
+		s->first_lately = t->frozen - RECENT; /* they begin when it slept so already */
 	return s->lately > LONGER * s->before;
 }
 
