@@ -7,7 +7,7 @@ POOL_PROGRAM = min((path.name for path in pathlib.Path("/usr/sbin").glob("php-fp
 NEEDS = ("nginx", POOL_PROGRAM)
 VICTIM = "customer"
 WAITS = {"lock", "peer", "remote", "network"}
-PORT = 18197
+PORT = 18201
 FRONT = """daemon off; user root; worker_processes 1; pid shop-front.pid; error_log shop-front.log;
 events {{ }} http {{ access_log off; server {{ listen 127.0.0.1:{port}; root {folder}; location / {{
 fastcgi_pass unix:{folder}/shop.socket; fastcgi_read_timeout 1000; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;

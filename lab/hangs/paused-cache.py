@@ -9,7 +9,7 @@ def ask():
     server.recv(100)
 timed.repeat(ask)
 """
-PORT = 18198
+PORT = 18202
 
 
 def prepare(stage):

@@ -6,7 +6,7 @@ WAITS = {"quota", "cpu", "peer", "network", "remote"}
 from hangstage import TCP_CLIENT, THREADED_SERVER
 
 NEEDS = ()
-PORT = 18199
+PORT = 18203
 ROOT = pathlib.Path("/sys/fs/cgroup/cpu")
 GROUP = ROOT / "whyslow-lab-quota"
 JOB = """while True:

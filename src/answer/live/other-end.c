@@ -523,8 +523,11 @@ static bool is_queue(const char *proc_root, unsigned pid, const char *fd)
 static void find_opposite(const char *proc_root, unsigned pid, const char *fd, const char *link, struct other_end *ret)
 {
 	int access = access_of(proc_root, pid, fd);
+	struct wanted opposite = {proc_root, link, pid, access == O_RDWR ? -1 : access, NULL};
 
-	find_owners(&(struct wanted){proc_root, link, pid, access == O_RDWR ? -1 : access, NULL}, ret);
+	find_owners(&opposite, ret);
+	ret->own = has_open(&opposite, pid);
+	ret->both_ways = ret->kind == END_PIPE && access == O_RDWR;
 }
 
 /* "/dev/pts/3" is the other side of the master whose fdinfo has "tty-index:	3". */

@@ -16,6 +16,8 @@ struct other_end {
 	size_t n;
 	bool remote;   /* of TCP and UDP: no socket of this machine is its other end */
 	bool accepted; /* false: those at the other end listen, and have not yet taken the connection */
+	bool own;      /* of pipes and queues: the process has the other end open itself, too, for another thread or not closed after a fork */
+	bool both_ways; /* of pipes: by the same descriptor, as one takes and puts back what is in it, a token */
 	char place[72]; /* of TCP and UDP: "192.0.2.7:5432"; else "" */
 	bool serves;   /* of TCP and local sockets: it was connected to, and so mostly is asked and does not ask */
 	bool unread;   /* of TCP and local sockets: what it sent lies in the other end's queue */

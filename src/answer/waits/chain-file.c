@@ -36,6 +36,8 @@ static void put_place(struct chain_search *s, const struct other_end *e, bool wr
 
 	str_puts(&s->words, writes ? "waits for room to write to " : e->kind <= END_TERMINAL ? "waits for data from " : "waits for an answer over ");
 	str_puts(&s->words, ends[e->kind]);
+	if (e->both_ways && !writes)
+		str_puts(&s->words, " that it also writes to, as to take a token");
 	if (*e->place)
 		str_printf(&s->words, " from %s", e->place);
 }
@@ -60,7 +62,7 @@ void chain_follow_end(struct chain_search *s, const struct other_end *e, bool wr
 
 	s->kind = e->remote ? CHAIN_REMOTE : kinds[e->kind];
 	put_end(s, e, writes);
-	s->reads = e->kind <= END_TERMINAL && !writes;
+	s->reads = e->kind <= END_TERMINAL && !writes && !e->both_ways;
 	s->serves = e->serves && !writes;
 	s->unread = e->unread;
 	s->unanswered = e->unread || e->asked_ms;
@@ -68,6 +70,7 @@ void chain_follow_end(struct chain_search *s, const struct other_end *e, bool wr
 	s->next_pid = chain_choose_process(s, e);
 	s->role = !e->accepted ? "which has not accepted the connection" :
 		  e->unread ? (writes ? "which does not read it" : "which has not read the request") :
+		  e->both_ways ? "which has it open, too" :
 		  e->kind <= END_TERMINAL ? (writes ? "which reads it" : "which writes it") : "at the other end";
 }
 
@@ -80,7 +83,7 @@ bool chain_leads_back(const struct chain_search *s, const struct other_end *e)
 static bool find_own_end(struct chain_search *s, const struct other_end *e)
 {
 	unsigned tids[3];
-	size_t n = e->kind == END_PIPE && !e->n ? live_threads(s->proc_root, s->t.pid, tids, ARRAY_SIZE(tids)) : 0;
+	size_t n = e->kind == END_PIPE && e->own && !e->n ? live_threads(s->proc_root, s->t.pid, tids, ARRAY_SIZE(tids)) : 0;
 
 	if (n != 2)
 		return false;

@@ -506,6 +506,28 @@ static void who_took_the_token_of_a_shared_pipe(void **state)
 	expect(&c, 1, first, CHAIN_SLEEPS, "which writes it");
 }
 
+/* Who reads from a pipe by a descriptor that also writes to it takes a token, and does not wait for work. */
+static void a_token_is_no_work(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t holder, reader;
+	int ends[2], both;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	both = again(ends[0]);
+	assert_true(both >= 0);
+	close(ends[0]);
+	close(ends[1]);
+	holder = begin(just_sleep, NULL, (int[]){-1});
+	reader = begin(wait_for_token, (int[]){both}, (int[]){-1});
+	close(both);
+	find(reader, 2, CHAIN_SLEEPS, &c);
+	expect(&c, 0, reader, CHAIN_PIPE, NULL);
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which has it open, too");
+	assert_false(c.links.v[0].reads);
+}
+
 static void lock_twice(const int *files)
 {
 	char byte;
@@ -1438,7 +1460,7 @@ static void who_is_frozen_with_its_group(void **state)
 }
 
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
-	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
+	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),

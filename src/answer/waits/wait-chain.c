@@ -95,10 +95,11 @@ static const struct peer_request *request_of(const struct chain_search *s, const
 	return NULL;
 }
 
-/* Event time since which it reads what is not there yet, without any event; 0 = it does not. */
+/* Event time since which it reads what is not there yet, or polls for it, without any event; 0 = it does not. */
 static uint64_t reads_since(const struct chain_search *s)
 {
-	const struct trace_thread *th = s->trace && s->class == CLASS_TO_READ ? trace_thread(s->trace, s->t.tid, s->trace->frozen) : NULL;
+	bool reads = s->class == CLASS_TO_READ || s->class == CLASS_FOR_EVENTS;
+	const struct trace_thread *th = s->trace && reads ? trace_thread(s->trace, s->t.tid, s->trace->frozen) : NULL;
 
 	return th && !th->end && th->state != STATE_RUNNING && !thread_state_is_runnable(th->state) ? th->state_since : 0;
 }
