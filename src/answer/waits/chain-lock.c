@@ -161,10 +161,17 @@ static uint64_t works_since(const struct chain_search *s, const struct live_thre
 	return th->state_since >= asked && th->state_since <= asked + TAKEN_UP ? th->state_since : 0;
 }
 
+/* Another of its threads was looked at already, and led here. */
+static bool comes_from_own_thread(const struct chain_search *s)
+{
+	return s->chain->links.n && s->chain->links.v[s->chain->links.n - 1].pid == s->t.pid;
+}
+
 bool chain_find_worker(struct chain_search *s)
 {
 	unsigned tids[LIVE_THREADS_MAX];
-	size_t n = chain_asker(s) && s->trace && (s->since || s->read_since) ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
+	bool is_known = s->trace && (s->since || s->read_since);
+	size_t n = is_known && chain_asker(s) && !comes_from_own_thread(s) ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
 	uint64_t first = UINT64_MAX;
 
 	for (size_t i = 0; i < n; i++) {

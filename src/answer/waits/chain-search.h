@@ -46,7 +46,7 @@ struct chain_search {
 };
 
 /* wait-chain.c */
-/* The process before this one in the chain; 0 = this is the first. A process that waits for its next request waits for that one. */
+/* The process before this one's in the chain; 0 = this is the first. A process that waits for its next request waits for that one. */
 unsigned chain_asker(const struct chain_search *s);
 /* The link of a thread that waits for no one thing. */
 void chain_rest(struct chain_search *s, const char *words);

@@ -1089,6 +1089,46 @@ static void the_thread_that_has_slept_since_it_was_asked(void **state)
 	peer_requests_free(&requests);
 }
 
+static void read_and_wait_inside(const int *files)
+{
+	char request;
+
+	(void)!read(files[0], &request, 1);
+	wait_inside(files);
+}
+
+/* Without events, too, a lock inside a server that no thread of its own works on is kept by its only other client. */
+static void the_only_other_client_keeps_what_is_waited_for(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	_cleanup_(trace_clear) struct trace t = {};
+	struct trace_thread worker = {.state = STATE_LOCK, .state_since = 10 * NS_PER_SEC + NS_PER_MS, .comm = "worker"};
+	struct trace_thread reader = {.state = STATE_PEER, .state_since = 10 * NS_PER_SEC, .comm = "client"};
+	pid_t server, client, other;
+	int mine[2], others[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, mine) + socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
+	server = begin(read_and_wait_inside, (int[]){mine[0], others[0]}, (int[]){mine[1], others[1], -1});
+	other = begin(just_sleep, NULL, (int[]){mine[0], mine[1], others[0], -1});
+	client = begin(ask, (int[]){mine[1]}, (int[]){mine[0], others[0], others[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(mine[i]);
+		close(others[i]);
+	}
+	worker.tid = worker_of(server);
+	worker.tgid = (uint32_t)server;
+	reader.tid = reader.tgid = (uint32_t)client;
+	assert_int_equal(trace_begin(&t, 1), 0);
+	t.frozen = 20 * NS_PER_SEC;
+	assert_int_equal(trace_add_thread(&t, worker.tid < reader.tid ? &worker : &reader), 0);
+	assert_int_equal(trace_add_thread(&t, worker.tid < reader.tid ? &reader : &worker), 0);
+	assert_int_equal(trace_finish(&t), 0);
+	find_with(&t, client, 4, CHAIN_SLEEPS, &c);
+	expect(&c, 2, server, CHAIN_DATABASE, "which works on it");
+	expect(&c, 3, other, CHAIN_SLEEPS, "the only other client");
+}
+
 struct own_pipe {
 	int ends[2], from;
 };
@@ -1467,7 +1507,7 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
 	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
 	  TELLS(whom_a_loop_asked_over_no_connection), TELLS(the_thread_that_has_slept_since_it_was_asked), TELLS(the_thread_that_has_slept_since_its_client_reads),
-	  TELLS(a_pipe_to_itself_leads_to_its_other_thread), TELLS(who_waits_for_its_own_work_waits_for_the_child_that_does_it),
+	  TELLS(a_pipe_to_itself_leads_to_its_other_thread), TELLS(the_only_other_client_keeps_what_is_waited_for), TELLS(who_waits_for_its_own_work_waits_for_the_child_that_does_it),
 	  TELLS(the_only_busy_thread_is_waited_for),
 	  TELLS(a_server_waits_for_its_only_child_that_does_something),
 	  TELLS(who_used_a_semaphore_last), TELLS(who_debugs_a_server), TELLS(who_is_frozen_with_its_group),

@@ -10,7 +10,11 @@
 
 unsigned chain_asker(const struct chain_search *s)
 {
-	return s->chain->links.n ? s->chain->links.v[s->chain->links.n - 1].pid : 0;
+	size_t n = s->chain->links.n;
+
+	while (n && s->chain->links.v[n - 1].pid == s->t.pid)
+		n--; /* another thread of its own */
+	return n ? s->chain->links.v[n - 1].pid : 0;
 }
 
 void chain_rest(struct chain_search *s, const char *words)
