@@ -69,6 +69,7 @@ static void find_wait(struct chain_search *s)
 		chain_find_stopped(s);
 	} else if (within == WITHIN_FUSE_SERVER) {
 		chain_rest(s, "waits for the next request");
+		s->idle = true;
 	} else if (within == WITHIN_FUSE) {
 		chain_find_fuse(s);
 	} else if (within == WITHIN_SCANNER && s->class != CLASS_TO_READ && s->class != CLASS_FOR_EVENTS) {

@@ -229,10 +229,11 @@ struct ring_task {
 	event_u64 sum[SUM_COUNT]; /* what continues included */
 };
 
-/* Does a thread wait in this state for what others do, or for events? Not while it wants a CPU or has asked to sleep. */
+/* Does a thread wait in this state for what others do (in a page fault a file system in user space), or for events? Not while it wants a CPU or has
+ * asked to sleep. */
 static inline __attribute__((always_inline)) event_u8 ring_awaits(event_u8 state)
 {
-	const event_u64 awaits = 1ull << STATE_LOCK | 1ull << STATE_KERNEL_LOCK | 1ull << STATE_DISK | 1ull << STATE_NETWORK | 1ull << STATE_PEER | 1ull << STATE_IDLE;
+	const event_u64 awaits = 1ull << STATE_LOCK | 1ull << STATE_KERNEL_LOCK | 1ull << STATE_DISK | 1ull << STATE_NETWORK | 1ull << STATE_PEER | 1ull << STATE_IDLE | 1ull << STATE_FAULT;
 
 	return state < 64 && awaits >> state & 1;
 }

@@ -287,6 +287,8 @@ static int64_t owes_since(const struct timeline *t, uint32_t server, const struc
 		return t->end;
 	if (answers.n && !(answers.calls & 1ull << waits->call))
 		return t->end; /* it was answered before it slept, and now waits for something else */
+	if (end->idle && waits->start >= end->since)
+		return t->end; /* its asker slept later than it did, and may have been answered before */
 	if (end->idle)
 		return woke(t, server, a->thread, a->asked, t->end) || !longer ? t->end : end->since;
 	since = end->since > waits->start ? end->since : waits->start;
