@@ -168,6 +168,21 @@ static void who_always_answered_and_does_not_any_more(void **state)
 	assert_int_equal(owed_to_the_end(&s, 2000000), 2000000 - 30040);
 }
 
+/* B slept first: its answer, which A read without having slept, wakes no one. */
+static void who_was_awake_may_have_been_answered(void **state)
+{
+	STORY(s);
+
+	ask_often(&s, 20, true, 30000);
+	wake_in(&s, 40000, 0, 0, A, 0, WAKEUP_IN_IRQ, EVENT_TIMER_VECTOR);
+	leave_for(&s, 40000, 0, 0, A, 0, 0);
+	wake(&s, 40010, 0, A, B, 1);
+	leave_for(&s, 40010, 1, 0, B, 0, 0);
+	leave_for(&s, 40040, 1, B, 0, CALL_POLL, 0);
+	leave_for(&s, 40060, 0, A, 0, CALL_POLL, 0);
+	assert_int_equal(owed_to_the_end(&s, 2000000), 0);
+}
+
 /* As a client that pauses between its requests: its server wakes it with each answer. */
 static void who_is_asked_for_the_next_request_is_the_client(void **state)
 {
@@ -371,7 +386,7 @@ int main(void)
 		cmocka_unit_test(whom_it_asks_works_for_it),
 		cmocka_unit_test(who_is_asked_again_has_answered),
 		cmocka_unit_test(who_always_answered_and_does_not_any_more),
-		cmocka_unit_test(who_is_asked_for_the_next_request_is_the_client), cmocka_unit_test(an_answer_may_take_a_moment),
+		cmocka_unit_test(who_was_awake_may_have_been_answered), cmocka_unit_test(who_is_asked_for_the_next_request_is_the_client), cmocka_unit_test(an_answer_may_take_a_moment),
 		cmocka_unit_test(who_never_answered_owes_no_answer),
 		cmocka_unit_test(asked_seldom_it_is_no_habit),
 		cmocka_unit_test(who_is_stopped_answers_nobody),
