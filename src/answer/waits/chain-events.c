@@ -1,5 +1,6 @@
 #include "answer/waits/chain-search.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/data/clock.h"
@@ -8,10 +9,10 @@
 #define LOOPS_MAX     16   /* threads of a server that are looked at */
 #define CHILDREN_MAX  64   /* of a server: with more it has workers, of which one waits for it or none is known to matter */
 
-/* A worker hears from its master over that, and waits for nothing. */
+/* A worker hears from its master over that, or hears that this has ended, and waits for nothing. */
 static bool leads_to_parent(const struct chain_search *s, const struct other_end *e)
 {
-	return e->kind == END_LOCAL_SOCKET && e->n == 1 && e->pids[0] == s->t.parent;
+	return (e->kind == END_LOCAL_SOCKET || e->kind == END_PIPE) && e->n == 1 && e->pids[0] == s->t.parent;
 }
 
 /* The request that it is assumed to have sent to one of those at the other end, if the kernel says that something is unanswered there. */
@@ -69,16 +70,31 @@ static bool waits_for_sibling(const struct live_thread *t)
 	return class == CLASS_FOR_LOCK || class == CLASS_FOR_SEMAPHORE;
 }
 
+/* A process of a pool is forked, or begins with the same executable. */
+static bool is_worker(const struct chain_search *s, unsigned child)
+{
+	char own[PATH_MAX], its[PATH_MAX];
+
+	return live_link(s->proc_root, s->t.pid, "exe", own, sizeof(own)) && live_link(s->proc_root, child, "exe", its, sizeof(its)) &&
+	       strcmp(own, its) == 0;
+}
+
+static bool may_work(const struct chain_search *s, unsigned child)
+{
+	struct live_thread t;
+
+	if (live_thread_read(s->proc_root, child, child, &t) < 0 || t.state == 'Z' || waits_for_sibling(&t))
+		return false;
+	return (chain_asker(s) ? child != chain_asker(s) : is_worker(s, child)) && !chain_waits_for(s, &t, s->t.pid);
+}
+
 bool chain_find_busy_child(struct chain_search *s, const char *words)
 {
 	unsigned children[CHILDREN_MAX], found = 0;
 	size_t n = live_children(s->proc_root, s->t.pid, children, CHILDREN_MAX);
 
 	for (size_t i = 0; i < n; i++) {
-		struct live_thread t;
-
-		if (children[i] == chain_asker(s) || live_thread_read(s->proc_root, children[i], children[i], &t) < 0 || t.state == 'Z' || waits_for_sibling(&t) ||
-		    chain_waits_for(s, &t, s->t.pid))
+		if (!may_work(s, children[i]))
 			continue;
 		if (found)
 			return false;

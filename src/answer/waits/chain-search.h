@@ -78,7 +78,8 @@ bool chain_find_frozen(struct chain_search *s);	 /* with its control group */
 
 /* chain-events.c: the one of many connections */
 void chain_find_events(struct chain_search *s);
-/* The only child that does something else than wait for it, of who waits as `words` say. */
+/* The only child that does something else than wait for it, of who waits as `words` say. Whom no one has asked has it do its own work: it must be of the
+ * same executable, as the workers of a pool are, for other children have a life of their own. */
 bool chain_find_busy_child(struct chain_search *s, const char *words);
 /* Does thread `t` read from a connection to process `pid`, or is that one of those that it waits for? */
 bool chain_waits_for(const struct chain_search *s, const struct live_thread *t, unsigned pid);

@@ -770,6 +770,22 @@ static void who_has_a_semaphore_in_shared_memory(void **state)
 	close(ready[1]);
 }
 
+/* As the processes of a database, which hear by it that their parent has ended. */
+static void a_pipe_from_its_parent_is_not_waited_for(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	child = begin(poll_for_answer, (int[]){ends[0]}, (int[]){ends[1], -1});
+	close(ends[0]);
+	find(child, 1, CHAIN_EVENTS, &c);
+	assert_string_equal(c.links.v[0].words, "waits for events");
+	close(ends[1]);
+}
+
 /* An event loop with two upstreams waits for the one that it asked last, and whose thread that was. */
 static void events_say_which_connection_of_a_loop_is_meant(void **state)
 {
@@ -1502,7 +1518,7 @@ static void who_is_frozen_with_its_group(void **state)
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
-	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(who_has_a_lease),
+	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
 	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
