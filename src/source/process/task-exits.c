@@ -178,8 +178,7 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 	if (p->place)
 		task_slot(src, p)->dead = true;
 	if (s->present & (FEATURE_BIT(FEATURE_NET_RX_BYTES)))
-		for (int i = FEATURE_NET_RX_BYTES; i <= FEATURE_NET_TX_CALLS; i++)
-			p->now[i] = (int64_t)s->v[i];
+		task_take_traffic(p, s);
 }
 
 void task_count_exits(struct task_source *src)

@@ -21,6 +21,7 @@
 #define LEVELS_MASK                                                                                   \
 	(FEATURE_BIT(FEATURE_THREADS) | FEATURE_BIT(FEATURE_THREADS_RUNNING) | FEATURE_BIT(FEATURE_THREADS_RUNNABLE) | \
 	 FEATURE_BIT(FEATURE_THREADS_BLOCKED))
+#define TRAFFIC_COUNT	(FEATURE_NET_TX_CALLS - FEATURE_NET_RX_BYTES + 1)
 #define THREAD_MASK	FEATURES_BELOW(THREAD_FEATURE_COUNT)
 #define SLEEPERS_EVERY	8 /* ticks: no more often are all sleepers read for those who ask */
 #define EXITS_AT_MOST	8192 /* kept from one tick to the next */
@@ -59,6 +60,7 @@ struct task_process {
 	int64_t now[PROCESS_FEATURE_COUNT];
 	int64_t before[THREAD_FEATURE_COUNT]; /* as put at the last tick */
 	int64_t blocked_before;		      /* threads */
+	int64_t traffic[TRAFFIC_COUNT];	      /* FEATURE_NET_RX_BYTES to _TX_CALLS, the most that was seen */
 	struct gpu_process gpu;
 	/* of the last exit: all that is known of a process no sweep saw */
 	uint32_t parent, uid;
@@ -158,6 +160,8 @@ int task_load(struct task_source *src, const struct source_options *options, con
 
 /* Reads every living process into its `now`. */
 void task_sweep(struct task_source *src, struct tick *tick);
+/* Takes over how much went through its sockets. The place where that is summed is given back while it ends: a record that is made then may say less, or nothing. */
+void task_take_traffic(struct task_process *p, const struct task_sample *s);
 /* One that nothing knew, without an entity; NULL without memory. */
 struct task_process *task_add_process(struct task_source *src, const struct task_sample *s);
 

@@ -114,6 +114,17 @@ static void follow_identity(struct task_source *src, struct tick *tick, struct t
 	}
 }
 
+void task_take_traffic(struct task_process *p, const struct task_sample *s)
+{
+	for (int i = 0; i < TRAFFIC_COUNT; i++) {
+		int64_t sum = (int64_t)s->v[FEATURE_NET_RX_BYTES + i];
+
+		if (sum > p->traffic[i])
+			p->traffic[i] = sum;
+		p->now[FEATURE_NET_RX_BYTES + i] = p->traffic[i];
+	}
+}
+
 static void count_thread(struct task_source *src, struct tick *tick, const struct task_sample *s)
 {
 	struct process_slot *place = find_or_add_place(src, s);
@@ -137,6 +148,7 @@ static void count_thread(struct task_source *src, struct tick *tick, const struc
 	place->entity = p->entity;
 	memcpy(p->now + THREAD_FEATURE_COUNT, s->v + THREAD_FEATURE_COUNT,
 	       (PROCESS_FEATURE_COUNT - THREAD_FEATURE_COUNT) * sizeof(p->now[0]));
+	task_take_traffic(p, s);
 	p->present |= s->present & ~THREAD_MASK;
 }
 

@@ -22,6 +22,7 @@
 #include "base/data/hmap.h"
 #include "model/machine/name-limit.h"
 #include "source/machine/source.h"
+#include "source/process/task-inside.h"
 
 #define ENDING_MOST		 500 /* processes that were there before a test and end during it */
 #define MORE_THAN_THE_RING_HOLDS 10000
@@ -509,6 +510,22 @@ static void ending_slowly_is_ending_once(void **state)
 	each_child_is_counted_once(is_emulated() ? 20 : 200, 192 << 20, 0);
 }
 
+static void traffic_never_falls(void **state)
+{
+	struct task_process p = {};
+	struct task_sample s = {};
+
+	(void)state;
+	s.v[FEATURE_NET_RX_BYTES] = 100;
+	s.v[FEATURE_NET_TX_CALLS] = 1;
+	task_take_traffic(&p, &s);
+	s.v[FEATURE_NET_RX_BYTES] = 120;
+	s.v[FEATURE_NET_TX_CALLS] = 0;
+	task_take_traffic(&p, &s);
+	assert_int_equal(p.now[FEATURE_NET_RX_BYTES], 120);
+	assert_int_equal(p.now[FEATURE_NET_TX_CALLS], 1);
+}
+
 static bool is_unnamed(const struct watch *w, pid_t pid)
 {
 	for (size_t i = 0; i < w->tick.unnamed.n; i++)
@@ -691,6 +708,7 @@ int main(void)
 		cmocka_unit_test(ever_new_names_share_a_group),
 		cmocka_unit_test(short_lived_processes_are_counted_once),
 		cmocka_unit_test(ending_slowly_is_ending_once),
+		cmocka_unit_test(traffic_never_falls),
 		cmocka_unit_test(a_question_is_no_work_of_who_asks),
 		cmocka_unit_test(exec_is_described_anew),
 		cmocka_unit_test(a_reused_pid_is_another_process),
