@@ -366,7 +366,7 @@ async function chain(p, address) {
 	await link(0).locator("button", { hasText: "Rule" }).click();
 	await p.locator("#fleet .pane-status", { hasText: " violations in " }).waitFor();
 	assert.match(hash(p).get("rule"), /^when any "disk <b>\\\\\*\\\\\[x\\\\\]\\" \\\\\\\\util" in detail view > (19|20)[.\d]* report$/);
-	assert.match(await text(p, "#fleet section:last-child .hint"), /: p95 (19|20).* outside of the incident/);
+	await p.locator("#fleet section:last-child .hint", { hasText: /: p95 (19|20).* outside of the incident/ }).waitFor();
 	// farther: the incident and the high minute; then what lasts: the incident alone
 	await p.selectOption("#fleet select >> nth=3", "1");
 	await p.locator("#fleet .pane-status", { hasText: `${SLOW + 1} violations in ` }).waitFor();
