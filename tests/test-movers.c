@@ -40,7 +40,6 @@ struct proof {
 #define PAGES	 1, 1, 1 << 20 /* resident counters are per CPU and only approximately added up */
 #define OWN_CALL 1, 1, 16	/* the mover's own words to the test */
 #define MS	 1e6
-#define TRIES	 3 /* a host that takes the CPU away for a moment makes what was waited wrong, once */
 
 static const struct proof proofs[] = {
 	{"spin-user", FEATURE_CPU_TIME, MOVER_SPIN_NS, 0, 1, 1, 12 * MS},
@@ -269,17 +268,15 @@ static bool kernel_lacks(const char *name)
 static void moves(void **state)
 {
 	const char *name = *state;
-	bool right = false, able = false;
+	bool right = false, able;
 
 	printf("%s\n", name);
 	if (kernel_lacks(name)) {
 		printf("%s: skip this kernel does not tell how much goes through sockets\n", name);
 		skip();
 	}
-	for (int i = 0; i < TRIES && !right; i++) {
-		able = measure(name, &right);
-		remove_swap();
-	}
+	able = measure(name, &right);
+	remove_swap();
 	assert_true(right);
 	if (!able)
 		skip();
