@@ -898,9 +898,11 @@ static void only_a_lock_file_of_that_time_is_a_hang(void **state)
 	end_retries(&play);
 }
 
-static void spin_or_pause(bool spins)
+static void spin_or_pause(bool spins, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0); /* which was killed before */
 	for (volatile bool on = true; on;)
 		if (!spins)
 			pause();
@@ -915,12 +917,12 @@ static void script_with_child(const char *name, bool spins)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		pid_t child;
+		pid_t self = getpid(), child;
 
 		prctl(PR_SET_NAME, name); /* the child has it from the beginning */
 		child = fork();
 		if (child == 0)
-			spin_or_pause(spins);
+			spin_or_pause(spins, self);
 		prctl(PR_SET_NAME, "script");
 		waitpid(child, NULL, 0);
 		_exit(0);
