@@ -18,6 +18,17 @@ const text = (p, selector) => p.locator(selector).first().innerText();
 const hash = (p) => new URLSearchParams(new URL(p.url()).hash.slice(1));
 const inAddress = (p, key, value) => p.waitForFunction(([k, v]) => (new URLSearchParams(location.hash.slice(1)).get(k) ?? "") === v, [key, value]);
 
+// Where it is when what comes later above it has come: a mouse goes to a place, not to an element.
+async function placeOf(locator) {
+	let before = null, now = await locator.boundingBox();
+	while (JSON.stringify(now) !== JSON.stringify(before)) {
+		await new Promise((resolve) => setTimeout(resolve, 300));
+		before = now;
+		now = await locator.boundingBox();
+	}
+	return now;
+}
+
 async function blame(p, address) {
 	await go(p, address, "view=blame&mark=1");
 	await p.locator("#blame td.heat").first().waitFor();
@@ -189,7 +200,7 @@ async function spans(p, address) {
 	// a rectangle over the map: the slow requests, what tells them from the others, the same by keyboard, and nothing again
 	const cells = p.locator("#spans .heat-holder canvas");
 	await p.waitForFunction(() => document.querySelector("#spans .heat-holder canvas").height > 100);
-	const area = await cells.boundingBox();
+	const area = await placeOf(cells);
 	await p.mouse.move(area.x + 70, area.y + 30);
 	await p.mouse.down();
 	await p.mouse.move(area.x + area.width - 4, area.y + 150, { steps: 4 });
@@ -268,7 +279,7 @@ async function fleet(p, address) {
 	await p.waitForFunction(() => document.querySelector("#fleet .heat-holder canvas").getAttribute("aria-label")?.startsWith("queue"));
 	const label = () => p.locator('#fleet .stock[aria-label^="web-03"]').getAttribute("aria-label");
 	assert.match(await label(), /, all .* to .*, mean /);
-	const before = await label(), box = await p.locator("#fleet .heat-holder canvas").boundingBox();
+	const before = await label(), box = await placeOf(p.locator("#fleet .heat-holder canvas"));
 	const x = (row) => box.x + 130 + row / ROWS * (box.width - 130);
 	await p.mouse.move(x(BEGIN - 20), box.y + 60);
 	await p.mouse.down();
