@@ -111,6 +111,77 @@ while True:
     door.sendto(query[:2] + bytes([0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]) + query[12:27] + bytes([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1]), who)
 """
 
+# A file system in user space, after the kernel's include/uapi/linux/fuse.h: a folder with one file, "photo", of 4 bytes, which answers late by a signal.
+# Put before it: its `name`, and `open_flags`: 1 (FOPEN_DIRECT_IO) = the file is never cached.
+FUSE_SERVER = """import ctypes, os, signal, struct, sys, time
+INIT, LOOKUP, GETATTR, OPEN, READ, FORGET, INTERRUPT = 26, 1, 3, 14, 15, 2, 36
+late = 0
+def become_late(*_):
+    global late
+    late = 2
+signal.signal(signal.SIGUSR1, become_late)
+fuse = os.open("/dev/fuse", os.O_RDWR)
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.mount(b"album", os.fsencode(sys.argv[1]), b"fuse." + name, 0, b"fd=%d,rootmode=40755,user_id=0,group_id=0" % fuse):
+    raise SystemExit("cannot mount")
+def attributes(node):
+    mode, size = (0o40755, 0) if node == 1 else (0o100644, 4)
+    return struct.pack("=QQQQQQIIIIIIIIII", node, size, 1, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+def answer(code, node, body):
+    if code == INIT:
+        return struct.pack("=IIIIHHIIHHI7I", 7, 31, 0, 0, 12, 9, 65536, 1, 16, 0, 0, *[0] * 7)
+    if code == LOOKUP and body == b"photo" + bytes(1):
+        return struct.pack("=QQQQII", 2, 0, 0, 0, 0, 0) + attributes(2)
+    if code == GETATTR:
+        return struct.pack("=QII", 0, 0, 0) + attributes(node)
+    if code == OPEN:
+        return struct.pack("=QII", 0, open_flags, 0)
+    if code == READ:
+        time.sleep(late)
+        return b"tree"
+    return None
+while True:
+    request = os.read(fuse, 1 << 20)
+    size, code, unique, node = struct.unpack_from("=IIQQ", request)
+    said = answer(code, node, request[40:size])
+    if code not in (FORGET, INTERRUPT):
+        os.write(fuse, struct.pack("=IiQ", 16 + len(said or b""), 0 if said is not None else -2 if code == LOOKUP else 0, unique) + (said or b""))
+"""
+
+# Asks PostgreSQL what its first argument says, over one session of psql that the others begin.
+PSQL_CLIENT = """import subprocess, sys, timed
+psql = subprocess.Popen([*sys.argv[2:], "-qAt"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+def ask():
+    psql.stdin.write(sys.argv[1] + ";\\n")
+    psql.stdout.readline()
+timed.repeat(ask)
+"""
+
+# Begins with that over a session of psql, and does not end it.
+PSQL_HOLDER = """import subprocess, sys, time
+psql = subprocess.Popen([*sys.argv[2:], "-q"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, bufsize=1)
+psql.stdin.write("BEGIN; " + sys.argv[1] + ";\\n")
+time.sleep(1000)
+"""
+
+# A web server before a pool of PHP's processes.
+PHP_PROGRAM = min((path.name for path in pathlib.Path("/usr/sbin").glob("php-fpm*")), default="php-fpm")
+PHP_FRONT = """daemon off; user root; worker_processes 1; pid {name}-front.pid; error_log {name}-front.log;
+events {{ }} http {{ access_log off; server {{ listen 127.0.0.1:{port}; root {folder}; location / {{
+fastcgi_pass unix:{folder}/{name}.socket; fastcgi_read_timeout 1000; fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
+fastcgi_param REQUEST_METHOD $request_method; {parameters} }} }} }}
+"""
+PHP_POOL = """[global]
+daemonize = no
+error_log = {folder}/{name}.log
+[www]
+user = root
+listen = {folder}/{name}.socket
+pm = static
+pm.max_children = {processes}
+{settings}
+"""
+
 # Bystanders that always work: one computes for most of each tenth of a second, the other one reads the libraries of this machine, niced.
 DESK = """import time
 while True:
@@ -312,6 +383,16 @@ class Stage:
         self.run("mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={data}/socket", "--innodb-lock-wait-timeout=1000", "--skip-networking",
                  "--innodb-buffer-pool-size=16M", "--user=root", name=name)
         self.rest(4)
+
+    def start_php(self, name, port, processes, parameters="", settings=""):
+        """NAME-pool and NAME-front, which serves the pages of the folder."""
+        words = {"name": name, "port": port, "folder": self.folder, "processes": processes, "parameters": parameters, "settings": settings}
+        (self.folder / f"{name}-front.conf").write_text(PHP_FRONT.format(**words))
+        (self.folder / f"{name}.conf").write_text(PHP_POOL.format(**words))
+        self.run(PHP_PROGRAM, "-R", "-n", "-y", self.folder / f"{name}.conf", name=f"{name}-pool")
+        self.rest(2)
+        self.run("nginx", "-p", self.folder, "-c", f"{name}-front.conf", name=f"{name}-front")
+        self.rest(1)
 
     def ask_mariadb(self, name):
         """The command that asks it."""
