@@ -1105,6 +1105,16 @@ static void the_thread_that_has_slept_since_it_was_asked(void **state)
 	peer_requests_free(&requests);
 }
 
+/* A trace that knows since when two threads wait, and has no events. */
+static void take_without_events(struct trace *t, const struct trace_thread *one, const struct trace_thread *other)
+{
+	assert_int_equal(trace_begin(t, 1), 0);
+	t->frozen = 20 * NS_PER_SEC;
+	assert_int_equal(trace_add_thread(t, one->tid < other->tid ? one : other), 0);
+	assert_int_equal(trace_add_thread(t, one->tid < other->tid ? other : one), 0);
+	assert_int_equal(trace_finish(t), 0);
+}
+
 static void read_and_wait_inside(const int *files)
 {
 	char request;
@@ -1135,11 +1145,7 @@ static void the_only_other_client_keeps_what_is_waited_for(void **state)
 	worker.tid = worker_of(server);
 	worker.tgid = (uint32_t)server;
 	reader.tid = reader.tgid = (uint32_t)client;
-	assert_int_equal(trace_begin(&t, 1), 0);
-	t.frozen = 20 * NS_PER_SEC;
-	assert_int_equal(trace_add_thread(&t, worker.tid < reader.tid ? &worker : &reader), 0);
-	assert_int_equal(trace_add_thread(&t, worker.tid < reader.tid ? &reader : &worker), 0);
-	assert_int_equal(trace_finish(&t), 0);
+	take_without_events(&t, &worker, &reader);
 	find_with(&t, client, 4, CHAIN_SLEEPS, &c);
 	expect(&c, 2, server, CHAIN_DATABASE, "which works on it");
 	expect(&c, 3, other, CHAIN_SLEEPS, "the only other client");
@@ -1247,11 +1253,7 @@ static void the_thread_that_has_slept_since_its_client_reads(void **state)
 	worker.tid = sleeper_of(server);
 	worker.tgid = (uint32_t)server;
 	reader.tid = reader.tgid = (uint32_t)client;
-	assert_int_equal(trace_begin(&t, 1), 0);
-	t.frozen = 20 * NS_PER_SEC;
-	assert_int_equal(trace_add_thread(&t, worker.tid < reader.tid ? &worker : &reader), 0);
-	assert_int_equal(trace_add_thread(&t, worker.tid < reader.tid ? &reader : &worker), 0);
-	assert_int_equal(trace_finish(&t), 0);
+	take_without_events(&t, &worker, &reader);
 	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, &t}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 2, server, CHAIN_SLEEPS, "which works on it");
