@@ -1,8 +1,6 @@
 #include "answer/live/other-end.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/inet_diag.h>
@@ -26,27 +24,20 @@
 #include "base/system/outside.h"
 
 #define MQUEUE_MAGIC	0x19800202 /* ipc/mqueue.c */
-#define LINK_MAX_LENGTH 256 /* "socket:[4294967295]", "/dev/fuse", a named pipe */
 #define TCP_LISTENS	10
 #define LISTENERS_STATE (1u << TCP_LISTENS)
 #define ADDRESS_LENGTH	(32 + 1 + 4) /* hex digits of IPv6, colon, port */
 
 /* --- who has it open --- */
 
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		closedir(*folder);
-}
-
 /* "flags:	0100002": O_RDONLY, O_WRONLY or O_RDWR; -1 = not known. */
-static int access_of(const char *proc_root, unsigned pid, const char *fd)
+static int access_of(const char *proc_root, unsigned pid, unsigned fd)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[512], line[128];
 	unsigned flags;
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc_root, pid, fd);
+	snprintf(path, sizeof(path), "%s/%u/fdinfo/%u", proc_root, pid, fd);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "flags: %o", &flags) == 1)
@@ -55,19 +46,19 @@ static int access_of(const char *proc_root, unsigned pid, const char *fd)
 }
 
 struct wanted {
-	const char *proc_root, *link;
+	const char *link;
 	unsigned but;	 /* this process is left out */
 	int not_access; /* who has it open only for this does not count; -1 = everybody does */
 	const char *note; /* a line that its fdinfo must have; NULL = none */
 };
 
 /* proc(5), fdinfo. */
-static bool has_note(const char *proc_root, unsigned pid, const char *fd, const char *note)
+static bool has_note(const char *proc_root, unsigned pid, unsigned fd, const char *note)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[512], line[128];
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc_root, pid, fd);
+	snprintf(path, sizeof(path), "%s/%u/fdinfo/%u", proc_root, pid, fd);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
 		if (strcmp(line, note) == 0)
@@ -75,41 +66,36 @@ static bool has_note(const char *proc_root, unsigned pid, const char *fd, const 
 	return false;
 }
 
-static bool has_open(const struct wanted *w, unsigned pid)
+static bool is_wanted(const struct open_files *files, const struct wanted *w, unsigned pid, unsigned fd)
 {
-	char path[300], link[LINK_MAX_LENGTH];
-	_cleanup_(close_folder) DIR *dir = NULL;
-	const struct dirent *e;
-
-	snprintf(path, sizeof(path), "%s/%u/fd", w->proc_root, pid);
-	dir = opendir(path);
-	while (dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name) && live_fd_link(w->proc_root, pid, strtoull(e->d_name, NULL, 10), link, sizeof(link)) &&
-		    strcmp(link, w->link) == 0 && (w->not_access < 0 || access_of(w->proc_root, pid, e->d_name) != w->not_access) &&
-		    (!w->note || has_note(w->proc_root, pid, e->d_name, w->note)))
-			return true;
-	return false;
+	return (w->not_access < 0 || access_of(files->proc_root, pid, fd) != w->not_access) && (!w->note || has_note(files->proc_root, pid, fd, w->note));
 }
 
-static void find_owners(const struct wanted *w, struct other_end *ret)
+/* True: the process that is left out has it open itself, too. */
+static bool find_owners(struct open_files *files, const struct wanted *w, struct other_end *ret)
 {
-	_cleanup_(close_folder) DIR *dir = opendir(w->proc_root);
-	const struct dirent *e;
+	unsigned pid, fd;
+	bool own = false;
 
-	while (dir && ret->n < OTHER_ENDS_MAX && (e = readdir(dir))) {
-		unsigned pid = (unsigned)strtoul(e->d_name, NULL, 10);
+	for (size_t at = 0; open_files_next(files, w->link, &at, &pid, &fd);) {
+		bool known = pid == w->but ? own : ret->n == OTHER_ENDS_MAX || (ret->n && ret->pids[ret->n - 1] == pid);
 
-		if (pid && pid != w->but && has_open(w, pid))
+		if (known || !is_wanted(files, w, pid, fd))
+			continue;
+		if (pid == w->but)
+			own = true;
+		else
 			ret->pids[ret->n++] = pid;
 	}
+	return own;
 }
 
-static void find_socket_owners(const char *proc_root, unsigned but, unsigned long inode, struct other_end *ret)
+static void find_socket_owners(struct open_files *files, unsigned but, unsigned long inode, struct other_end *ret)
 {
-	char link[LINK_MAX_LENGTH];
+	char link[OPEN_FILES_LINK];
 
 	snprintf(link, sizeof(link), "socket:[%lu]", inode);
-	find_owners(&(struct wanted){proc_root, link, but, -1, NULL}, ret);
+	find_owners(files, &(struct wanted){link, but, -1, NULL}, ret);
 }
 
 /* --- TCP --- */
@@ -300,8 +286,9 @@ static void find_request(const char *proc_root, unsigned pid, const struct conne
 	ret->retransmits = info.tcpi_retransmits;
 }
 
-static int find_tcp(const char *proc_root, unsigned pid, unsigned long inode, struct other_end *ret)
+static int find_tcp(struct open_files *files, unsigned pid, unsigned long inode, struct other_end *ret)
 {
+	const char *proc_root = files->proc_root;
 	struct connection mine, other;
 
 	if (!find_connection(proc_root, pid, tcp_tables, has_inode, &inode, &mine) || mine.state == TCP_LISTENS)
@@ -312,15 +299,16 @@ static int find_tcp(const char *proc_root, unsigned pid, unsigned long inode, st
 	ret->accepted = find_connection(proc_root, pid, tcp_tables, is_opposite, &mine, &other) && other.inode;
 	ret->unread = ret->accepted && other.unread;
 	if (ret->accepted || find_connection(proc_root, pid, tcp_tables, listens_there, &mine, &other))
-		find_socket_owners(proc_root, pid, other.inode, ret);
+		find_socket_owners(files, pid, other.inode, ret);
 	else
 		ret->remote = true;
 	return 0;
 }
 
 /* Only of one that was connected is it known whom it asks. */
-static int find_udp(const char *proc_root, unsigned pid, unsigned long inode, struct other_end *ret)
+static int find_udp(struct open_files *files, unsigned pid, unsigned long inode, struct other_end *ret)
 {
+	const char *proc_root = files->proc_root;
 	struct connection mine, other;
 
 	if (!find_connection(proc_root, pid, udp_tables, has_inode, &inode, &mine) || strcmp(mine.remote + 32, ":0000") == 0)
@@ -328,7 +316,7 @@ static int find_udp(const char *proc_root, unsigned pid, unsigned long inode, st
 	ret->kind = END_UDP;
 	write_place(mine.remote, ret->place, sizeof(ret->place));
 	if (find_connection(proc_root, pid, udp_tables, is_opposite, &mine, &other) || find_connection(proc_root, pid, udp_tables, is_at_place, &mine, &other))
-		find_socket_owners(proc_root, pid, other.inode, ret);
+		find_socket_owners(files, pid, other.inode, ret);
 	else
 		ret->remote = true;
 	return 0;
@@ -434,7 +422,7 @@ static int ask_unix(unsigned inode, struct unix_answer *ret)
 
 static bool find_socket(const char *proc_root, unsigned pid, unsigned long long fd, unsigned long *ret_inode)
 {
-	char link[LINK_MAX_LENGTH];
+	char link[OPEN_FILES_LINK];
 
 	return live_fd_link(proc_root, pid, fd, link, sizeof(link)) && sscanf(link, "socket:[%lu]", ret_inode) == 1;
 }
@@ -478,7 +466,7 @@ static bool was_connected_to(const struct unix_answer *mine)
 	       (!other.name.n || ask_kernel(&listeners, true, has_name, &mine->name, &other) == 0);
 }
 
-static int find_local(const char *proc_root, unsigned pid, unsigned inode, struct other_end *ret)
+static int find_local(struct open_files *files, unsigned pid, unsigned inode, struct other_end *ret)
 {
 	struct unix_diag_req listeners = {.sdiag_family = AF_UNIX, .udiag_states = LISTENERS_STATE, .udiag_show = UDIAG_SHOW_ICONS};
 	struct unix_answer answer = {};
@@ -494,44 +482,42 @@ static int find_local(const char *proc_root, unsigned pid, unsigned inode, struc
 		answer.peer = answer.inode;
 	if (!answer.peer)
 		return -ENOENT;
-	find_socket_owners(proc_root, pid, answer.peer, ret);
+	find_socket_owners(files, pid, answer.peer, ret);
 	return 0;
 }
 
 /* --- all of them --- */
 
 /* Whether it has a name or not. */
-static bool is_pipe(const char *proc_root, unsigned pid, const char *fd)
+static bool is_pipe(const char *proc_root, unsigned pid, unsigned fd)
 {
 	char path[512];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%u/fd/%s", proc_root, pid, fd);
+	snprintf(path, sizeof(path), "%s/%u/fd/%u", proc_root, pid, fd);
 	return outside_stat(AT_FDCWD, path, 0, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 /* mq_overview(7): a descriptor of a file in a file system of its own. */
-static bool is_queue(const char *proc_root, unsigned pid, const char *fd)
+static bool is_queue(const char *proc_root, unsigned pid, unsigned fd)
 {
 	char path[512];
 	struct statfs st;
 
-	snprintf(path, sizeof(path), "%s/%u/fd/%s", proc_root, pid, fd);
+	snprintf(path, sizeof(path), "%s/%u/fd/%u", proc_root, pid, fd);
 	return statfs(path, &st) == 0 && st.f_type == MQUEUE_MAGIC;
 }
 
-static void find_opposite(const char *proc_root, unsigned pid, const char *fd, const char *link, struct other_end *ret)
+static void find_opposite(struct open_files *files, unsigned pid, unsigned fd, const char *link, struct other_end *ret)
 {
-	int access = access_of(proc_root, pid, fd);
-	struct wanted opposite = {proc_root, link, pid, access == O_RDWR ? -1 : access, NULL};
+	int access = access_of(files->proc_root, pid, fd);
 
-	find_owners(&opposite, ret);
-	ret->own = has_open(&opposite, pid);
+	ret->own = find_owners(files, &(struct wanted){link, pid, access == O_RDWR ? -1 : access, NULL}, ret);
 	ret->both_ways = ret->kind == END_PIPE && access == O_RDWR;
 }
 
 /* "/dev/pts/3" is the other side of the master whose fdinfo has "tty-index:	3". */
-static bool find_terminal(const char *proc_root, unsigned pid, const char *link, struct other_end *ret)
+static bool find_terminal(struct open_files *files, unsigned pid, const char *link, struct other_end *ret)
 {
 	unsigned index;
 	char note[40];
@@ -540,33 +526,34 @@ static bool find_terminal(const char *proc_root, unsigned pid, const char *link,
 		return false;
 	snprintf(note, sizeof(note), "tty-index:\t%u\n", index);
 	ret->kind = END_TERMINAL;
-	find_owners(&(struct wanted){proc_root, "/dev/ptmx", pid, -1, note}, ret);
+	find_owners(files, &(struct wanted){"/dev/ptmx", pid, -1, note}, ret);
 	if (!ret->n)
-		find_owners(&(struct wanted){proc_root, "/dev/pts/ptmx", pid, -1, note}, ret);
+		find_owners(files, &(struct wanted){"/dev/pts/ptmx", pid, -1, note}, ret);
 	return ret->n > 0;
 }
 
-int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret)
+int other_end_find(struct open_files *files, unsigned pid, unsigned long long fd, struct other_end *ret)
 {
+	const char *proc_root = files->proc_root;
 	struct other_end end = {.kind = END_PIPE, .accepted = true};
-	char number[24], link[LINK_MAX_LENGTH];
+	char link[OPEN_FILES_LINK];
+	unsigned number = (unsigned)fd;
 	unsigned long inode;
 	int r = -ENOENT;
 
-	snprintf(number, sizeof(number), "%llu", fd);
-	if (!live_fd_link(proc_root, pid, fd, link, sizeof(link)))
+	if (number != fd || !live_fd_link(proc_root, pid, number, link, sizeof(link)))
 		return -ENOENT;
 	if (is_pipe(proc_root, pid, number) || is_queue(proc_root, pid, number)) {
 		end.kind = is_pipe(proc_root, pid, number) ? END_PIPE : END_QUEUE;
-		find_opposite(proc_root, pid, number, link, &end);
+		find_opposite(files, pid, number, link, &end);
 		r = 0;
-	} else if (find_terminal(proc_root, pid, link, &end)) {
+	} else if (find_terminal(files, pid, link, &end)) {
 		r = 0;
 	} else if (sscanf(link, "socket:[%lu]", &inode) == 1) {
-		r = find_tcp(proc_root, pid, inode, &end);
-		r = r == -ENOENT ? find_udp(proc_root, pid, inode, &end) : r;
+		r = find_tcp(files, pid, inode, &end);
+		r = r == -ENOENT ? find_udp(files, pid, inode, &end) : r;
 		if (r == -ENOENT)
-			r = find_local(proc_root, pid, (unsigned)inode, &end);
+			r = find_local(files, pid, (unsigned)inode, &end);
 	}
 	if (r == 0)
 		*ret = end;
@@ -581,27 +568,27 @@ bool other_end_has(const struct other_end *e, unsigned pid)
 	return false;
 }
 
-unsigned other_end_socket_owner(const char *proc_root, unsigned long inode)
+unsigned other_end_socket_owner(struct open_files *files, unsigned long inode)
 {
 	struct other_end owners = {};
 
-	find_socket_owners(proc_root, 0, inode, &owners);
+	find_socket_owners(files, 0, inode, &owners);
 	return owners.n ? owners.pids[0] : 0;
 }
 
-void other_end_scanners(const char *proc_root, unsigned but, struct other_end *ret)
+void other_end_scanners(struct open_files *files, unsigned but, struct other_end *ret)
 {
 	*ret = (struct other_end){.accepted = true};
-	find_owners(&(struct wanted){proc_root, "anon_inode:[fanotify]", but, -1, NULL}, ret);
+	find_owners(files, &(struct wanted){"anon_inode:[fanotify]", but, -1, NULL}, ret);
 }
 
-void other_end_fuse_servers(const char *proc_root, unsigned but, const struct fuse_mount *mount, struct other_end *ret)
+void other_end_fuse_servers(struct open_files *files, unsigned but, const struct fuse_mount *mount, struct other_end *ret)
 {
 	struct other_end all = {};
 
 	*ret = (struct other_end){.accepted = true};
-	find_owners(&(struct wanted){proc_root, "/dev/fuse", but, -1, NULL}, &all);
+	find_owners(files, &(struct wanted){"/dev/fuse", but, -1, NULL}, &all);
 	for (size_t i = 0; i < all.n; i++)
-		if (all.n == 1 || !mount || fuse_mount_is_served_by(proc_root, mount, all.pids[i]))
+		if (all.n == 1 || !mount || fuse_mount_is_served_by(files->proc_root, mount, all.pids[i]))
 			ret->pids[ret->n++] = all.pids[i];
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "answer/live/fuse-mount.h"
+#include "answer/live/open-files.h"
 
 #define OTHER_ENDS_MAX 8 /* processes: a pipe that more have open says nothing of any */
 
@@ -28,17 +29,17 @@ struct other_end {
 
 /* The other end of a process's descriptor, its own processes left out. Of a pipe or queue it is whoever has it open for the opposite, of a
  * pseudoterminal who shows it (has its master open).
- * `proc_root`: "/proc", or a test's (local sockets: of the network namespace of the caller, by sock_diag(7)). 0; -ENOENT: the
- * descriptor is none of these, or is not connected; -ENOMEM. */
-int other_end_find(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret);
+ * Local sockets are those of the network namespace of the caller (sock_diag(7)). 0; -ENOENT: the descriptor is none of these, or is not
+ * connected; -ENOMEM. */
+int other_end_find(struct open_files *files, unsigned pid, unsigned long long fd, struct other_end *ret);
 bool other_end_has(const struct other_end *e, unsigned pid);
 /* Whether what the process sent over a local socket lies unread at the other end: one question to the kernel, without a look at who that is. */
 bool other_end_has_unread(const char *proc_root, unsigned pid, unsigned long long fd);
 /* Whether others connect to the descriptor, a socket of TCP or a local one. */
 bool other_end_listens(const char *proc_root, unsigned pid, unsigned long long fd);
 /* A process that has the socket with this inode open; 0 = none, or it is not to be seen. */
-unsigned other_end_socket_owner(const char *proc_root, unsigned long inode);
+unsigned other_end_socket_owner(struct open_files *files, unsigned long inode);
 /* Who is asked before files are opened (has an fanotify(7) descriptor), as above. */
-void other_end_scanners(const char *proc_root, unsigned but, struct other_end *ret);
+void other_end_scanners(struct open_files *files, unsigned but, struct other_end *ret);
 /* Who serves that file system in user space (has /dev/fuse open), as above; all who serve one, where it is not known which (`mount` NULL). */
-void other_end_fuse_servers(const char *proc_root, unsigned but, const struct fuse_mount *mount, struct other_end *ret);
+void other_end_fuse_servers(struct open_files *files, unsigned but, const struct fuse_mount *mount, struct other_end *ret);

@@ -164,6 +164,7 @@ static int find_ports(const char *proc_root, struct pass *p)
 
 int tcp_pressure_find(const char *proc_root, struct tcp_pressure *ret)
 {
+	struct open_files files = {.proc_root = proc_root};
 	struct tcp_pressure found = {};
 	struct pass p = {.result = &found};
 	int r = look_at_sockets(&p, AF_INET, LISTENING, look_at_queue);
@@ -171,7 +172,8 @@ int tcp_pressure_find(const char *proc_root, struct tcp_pressure *ret)
 	r = r ?: look_at_sockets(&p, AF_INET6, LISTENING, look_at_queue);
 	r = r ?: find_ports(proc_root, &p);
 	if (r == 0 && p.queue_inode)
-		found.queue_pid = other_end_socket_owner(proc_root, p.queue_inode);
+		found.queue_pid = other_end_socket_owner(&files, p.queue_inode);
+	open_files_free(&files);
 	hmap_free(&p.by_address);
 	VEC_FREE(p.addresses);
 	if (r == 0)

@@ -46,6 +46,16 @@ static void end_child(pid_t child)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+/* As a question of its own. */
+static int find_end(const char *proc_root, unsigned pid, unsigned long long fd, struct other_end *ret)
+{
+	struct open_files files = {.proc_root = proc_root};
+	int r = other_end_find(&files, pid, fd, ret);
+
+	open_files_free(&files);
+	return r;
+}
+
 static void expect_only(const struct other_end *e, enum end_kind kind, pid_t pid, bool accepted)
 {
 	assert_int_equal(e->kind, kind);
@@ -53,6 +63,43 @@ static void expect_only(const struct other_end *e, enum end_kind kind, pid_t pid
 	assert_int_equal(e->pids[0], pid);
 	assert_int_equal(e->accepted, accepted);
 	assert_false(e->remote);
+}
+
+static unsigned count_descriptors(struct open_files *files, const char *link)
+{
+	unsigned n = 0, pid, fd;
+
+	for (size_t at = 0; open_files_next(files, link, &at, &pid, &fd);) {
+		assert_int_equal(pid, getpid());
+		n++;
+	}
+	return n;
+}
+
+/* What is closed since is left out; what is opened since is found after the next reading. */
+static void who_has_what_open_is_read_once(void **state)
+{
+	struct open_files files = {.proc_root = "/proc"};
+	char link[OPEN_FILES_LINK] = "", path[64];
+	int ends[2], both, later;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	both = dup(ends[0]);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
+	assert_true(readlink(path, link, sizeof(link) - 1) > 0);
+	assert_int_equal(count_descriptors(&files, link), 3);
+	assert_int_equal(count_descriptors(&files, "/no/such/file"), 0);
+	close(both);
+	assert_int_equal(count_descriptors(&files, link), 2);
+	later = dup(ends[1]);
+	assert_int_equal(count_descriptors(&files, link), later == both ? 3 : 2);
+	open_files_free(&files);
+	assert_int_equal(count_descriptors(&files, link), 3);
+	open_files_free(&files);
+	close(later);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 static void writer_and_reader_of_a_pipe(void **state)
@@ -65,9 +112,9 @@ static void writer_and_reader_of_a_pipe(void **state)
 	assert_int_equal(pipe(ends), 0);
 	child = begin_child(ends[0]);
 	close(ends[1]);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
 	expect_only(&e, END_PIPE, child, true);
-	assert_int_equal(other_end_find("/proc", (unsigned)child, (unsigned long long)ends[1], &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)child, (unsigned long long)ends[1], &e), 0);
 	expect_only(&e, END_PIPE, getpid(), true);
 	close(ends[0]);
 	end_child(child);
@@ -91,9 +138,9 @@ static void writer_and_reader_of_a_queue(void **state)
 	mq_unlink(name);
 	child = begin_child(reader);
 	close(writer);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)reader, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)reader, &e), 0);
 	expect_only(&e, END_QUEUE, child, true);
-	assert_int_equal(other_end_find("/proc", (unsigned)child, (unsigned long long)writer, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)child, (unsigned long long)writer, &e), 0);
 	expect_only(&e, END_QUEUE, getpid(), true);
 	close(reader);
 	end_child(child);
@@ -115,7 +162,7 @@ static void who_shows_a_terminal(void **state)
 	child = begin_child(other);
 	close(master);
 	close(other);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)terminal, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)terminal, &e), 0);
 	expect_only(&e, END_TERMINAL, child, true);
 	close(terminal);
 	end_child(child);
@@ -132,7 +179,7 @@ static void a_pair_of_local_sockets(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	child = begin_child(ends[0]);
 	close(ends[1]);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
 	expect_only(&e, END_LOCAL_SOCKET, child, true);
 	close(ends[0]);
 	end_child(child);
@@ -154,9 +201,9 @@ static void who_accepted_a_local_connection_serves(bool client_has_name)
 	assert_true(other_end_listens("/proc", (unsigned)getpid(), (unsigned long long)door));
 	assert_false(other_end_listens("/proc", (unsigned)getpid(), (unsigned long long)taken));
 	assert_false(other_end_listens("/proc", (unsigned)getpid(), (unsigned long long)client));
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)taken, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)taken, &e), 0);
 	assert_true(e.serves);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	assert_false(e.serves);
 	close(taken);
 	close(client);
@@ -181,10 +228,10 @@ static void what_is_not_read_from_a_local_socket(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	child = begin_child(ends[0]);
 	assert_int_equal(write(ends[0], "?", 1), 1);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
 	assert_true(e.unread);
 	assert_int_equal(read(ends[1], &byte, 1), 1);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
 	assert_false(e.unread);
 	close(ends[0]);
 	close(ends[1]);
@@ -206,7 +253,7 @@ static void a_connection_that_is_not_accepted(int family, const struct sockaddr 
 	child = begin_child(client);
 	close(listener);
 	assert_int_equal(connect(client, (struct sockaddr *)&bound, n), 0);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	expect_only(&e, kind, child, false);
 	close(client);
 	end_child(child);
@@ -245,7 +292,7 @@ static void a_connection_over_both_protocols(void **state)
 	child = begin_child(client);
 	close(taken);
 	close(listener);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	expect_only(&e, END_TCP, child, true);
 	assert_non_null(strstr(e.place, "127.0.0.1:"));
 	close(client);
@@ -266,12 +313,12 @@ static void who_is_asked_over_udp(void **state)
 	assert_int_equal(getsockname(server, (struct sockaddr *)&address, &length), 0);
 	child = begin_child(client);
 	close(server);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), -ENOENT);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), -ENOENT);
 	assert_int_equal(connect(client, (struct sockaddr *)&address, length), 0);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	expect_only(&e, END_UDP, child, true);
 	end_child(child);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	assert_true(e.remote);
 	close(client);
 }
@@ -282,9 +329,9 @@ static void what_has_no_other_end(void **state)
 	int s = socket(AF_INET, SOCK_STREAM, 0);
 
 	(void)state;
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)s, &e), -ENOENT);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), 4000000, &e), -ENOENT);
-	assert_int_equal(other_end_find("/nowhere", 1, 0, &e), -ENOENT);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)s, &e), -ENOENT);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), 4000000, &e), -ENOENT);
+	assert_int_equal(find_end("/nowhere", 1, 0, &e), -ENOENT);
 	close(s);
 }
 
@@ -303,7 +350,7 @@ static void reader_of_a_named_pipe(void **state)
 	writer = open(path, O_WRONLY | O_CLOEXEC);
 	child = begin_child(writer);
 	close(reader);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)writer, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)writer, &e), 0);
 	expect_only(&e, END_PIPE, child, true);
 	end_child(child);
 	close(writer);
@@ -327,28 +374,28 @@ static void what_was_asked_over_tcp(void **state)
 	server = accept(door, NULL, NULL);
 	assert_int_equal(write(client, "?", 1), 1); /* in the tick of the kernel's clock in which it was connected */
 	usleep(20000);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	assert_true(e.asked_ms);
 	assert_int_equal(e.retransmits, 0);
 	assert_true(e.unread);
 	assert_int_equal(read(server, &byte, 1), 1);
 	assert_int_equal(write(server, "!", 1), 1);
 	usleep(20000);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	assert_int_equal(e.asked_ms, 0);
 	assert_false(e.unread);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)server, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)server, &e), 0);
 	assert_int_equal(e.asked_ms, 0);
 	assert_int_equal(write(client, "?", 1), 1);
 	usleep(20000);
-	assert_int_equal(other_end_find("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
+	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)client, &e), 0);
 	assert_true(e.asked_ms);
 	close(client);
 	close(server);
 	close(door);
 }
 
-RUN_TESTS(cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(who_shows_a_terminal),
+RUN_TESTS(cmocka_unit_test(who_has_what_open_is_read_once), cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(who_shows_a_terminal),
 	  cmocka_unit_test(a_pair_of_local_sockets),
 	  cmocka_unit_test(who_accepted_a_local_connection),
 	  cmocka_unit_test(what_is_not_read_from_a_local_socket),

@@ -44,7 +44,7 @@ static bool find_bus_message(struct chain_search *s)
 			found = files[i];
 			unread++;
 		}
-	if (unread != 1 || other_end_find(s->proc_root, s->t.pid, found, &e) < 0 || chain_leads_back(s, &e))
+	if (unread != 1 || other_end_find(s->files, s->t.pid, found, &e) < 0 || chain_leads_back(s, &e))
 		return false;
 	chain_follow_end(s, &e, false);
 	return true;
@@ -57,7 +57,7 @@ bool chain_waits_for(const struct chain_search *s, const struct live_thread *t, 
 	struct other_end e;
 
 	for (size_t i = 0; i < n; i++)
-		if (other_end_find(s->proc_root, t->pid, files[i], &e) == 0 && other_end_has(&e, pid))
+		if (other_end_find(s->files, t->pid, files[i], &e) == 0 && other_end_has(&e, pid))
 			return true;
 	return false;
 }
@@ -174,7 +174,7 @@ static void look_at_ends(const struct chain_search *s, const struct live_thread 
 	struct other_end e;
 
 	for (size_t i = 0; i < n; i++)
-		if (other_end_find(s->proc_root, t->pid, files[i], &e) == 0 && look_at_end(s, &e, l))
+		if (other_end_find(s->files, t->pid, files[i], &e) == 0 && look_at_end(s, &e, l))
 			return;
 }
 

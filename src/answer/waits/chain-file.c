@@ -100,7 +100,7 @@ void chain_find_file(struct chain_search *s)
 	bool writes = s->class == CLASS_TO_WRITE;
 	struct other_end e;
 
-	if (other_end_find(s->proc_root, s->t.pid, s->t.arguments[0], &e) == 0) {
+	if (other_end_find(s->files, s->t.pid, s->t.arguments[0], &e) == 0) {
 		if (find_own_end(s, &e))
 			return;
 		if (!writes && chain_leads_back(s, &e))
@@ -129,7 +129,7 @@ void chain_find_fuse(struct chain_search *s)
 	} else if (is_known) {
 		str_printf(&s->words, " mounted at %s", mount.place);
 	}
-	other_end_fuse_servers(s->proc_root, s->t.pid, is_known ? &mount : NULL, &servers);
+	other_end_fuse_servers(s->files, s->t.pid, is_known ? &mount : NULL, &servers);
 	s->next_pid = servers.n == 1 ? servers.pids[0] : 0; /* of several it is not known whose mount it is */
 	s->role = "which serves it";
 	s->unread = true; /* whichever of its threads took the request */
@@ -141,7 +141,7 @@ void chain_find_scanner(struct chain_search *s)
 
 	s->kind = CHAIN_SCANNER;
 	str_puts(&s->words, "waits until a scanner lets it open a file");
-	other_end_scanners(s->proc_root, s->t.pid, &scanners);
+	other_end_scanners(s->files, s->t.pid, &scanners);
 	s->next_pid = scanners.n == 1 ? scanners.pids[0] : 0; /* of several it is not known who is asked */
 	s->role = "which is asked";
 }

@@ -113,7 +113,7 @@ static bool has_asked(const struct chain_search *s, const struct live_thread *t)
 {
 	struct other_end e;
 
-	return other_end_find(s->proc_root, t->pid, t->arguments[0], &e) == 0 && e.asked_ms;
+	return other_end_find(s->files, t->pid, t->arguments[0], &e) == 0 && e.asked_ms;
 }
 
 static void add_fellow(const struct chain_search *s, const struct live_thread *t, struct fellows *f)
@@ -236,7 +236,7 @@ static bool find_only_client(struct chain_search *s, const char *words)
 	for (unsigned fd = 0; fd < SERVER_FILES_MAX; fd++) {
 		struct other_end e;
 
-		if (other_end_find(s->proc_root, s->t.pid, fd, &e) < 0 || e.kind <= END_TERMINAL)
+		if (other_end_find(s->files, s->t.pid, fd, &e) < 0 || e.kind <= END_TERMINAL)
 			continue;
 		if (++n > CONNECTIONS_MAX)
 			return false;
@@ -318,7 +318,7 @@ static unsigned client_of(const struct chain_search *s)
 	struct other_end e;
 
 	for (unsigned fd = 0; fd < LIVE_FILES_MAX; fd++)
-		if (other_end_find(s->proc_root, s->t.pid, fd, &e) == 0 && e.kind > END_TERMINAL && e.n == 1 && e.pids[0] != s->t.parent)
+		if (other_end_find(s->files, s->t.pid, fd, &e) == 0 && e.kind > END_TERMINAL && e.n == 1 && e.pids[0] != s->t.parent)
 			return e.pids[0];
 	return 0;
 }

@@ -23,10 +23,11 @@ enum chain_within { WITHIN_ANYTHING, WITHIN_FUSE_SERVER /* for its next request 
 		    WITHIN_FREEZE /* or another lock of that kind, of which writers are kept out by one that changes all */ };
 
 struct chain_search {
-	const char *proc_root; /* these five: as in struct chain_question; `locks` is never NULL */
+	const char *proc_root; /* these six: as in struct chain_question; `locks` and `files` are never NULL */
 	const struct viewer *viewer;
 	const struct peer_requests *requests;
 	struct file_locks *locks;
+	struct open_files *files;
 	const struct trace *trace;
 	struct wait_chain *chain;
 	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */

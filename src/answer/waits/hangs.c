@@ -542,12 +542,14 @@ static int find_chains(const struct chain_question *live, bool again, struct ans
 
 static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct answer *a)
 {
-	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, q->trace};
+	_cleanup_(open_files_free) struct open_files files = {.proc_root = q->proc_root};
+	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, &files, q->trace};
 	int between = find_chains(&live, false, a);
 	size_t kept = 0;
 
 	for (int i = 0; between > 0 && !q->pressed && i < AGAIN; i++) {
 		usleep(AGAIN_AFTER);
+		open_files_free(&files); /* they may have a new connection by now */
 		between = find_chains(&live, true, a);
 	}
 	for (size_t i = 0; i < a->hangs.n; i++) {

@@ -174,7 +174,8 @@ int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_ch
 	struct wait_chain chain = {};
 	struct live_thread first = {};
 	struct file_locks own = {.proc_root = q->proc_root, .patience = FILE_LOCKS_PATIENCE};
-	struct chain_search s = {.proc_root = q->proc_root, .viewer = q->viewer, .requests = q->requests, .locks = q->locks ?: &own,
+	struct open_files own_files = {.proc_root = q->proc_root};
+	struct chain_search s = {.proc_root = q->proc_root, .viewer = q->viewer, .requests = q->requests, .locks = q->locks ?: &own, .files = q->files ?: &own_files,
 			   .trace = q->trace, .chain = &chain, .next_pid = pid};
 	int r = 0;
 
@@ -195,6 +196,7 @@ int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_ch
 	}
 	if (r == 0 && q->rest_ns > 0 && chain.links.n && may_pass(&chain.links.v[0]))
 		see_whether_it_goes_on(&s, &first, q->rest_ns);
+	open_files_free(&own_files);
 	file_locks_free(&own);
 	if (r < 0)
 		wait_chain_free(&chain);

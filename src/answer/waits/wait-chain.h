@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "answer/live/open-files.h"
 #include "base/system/file-lock.h"
 #include "model/event/wait-chain.h"
 #include "model/machine/visibility.h"
@@ -20,6 +21,7 @@ struct chain_question {
 	int64_t rest_ns;		 /* > 0: where the first one waits, it is looked at once more after so long (wait_chain.passing) */
 	const struct peer_requests *requests; /* of a moment ago; NULL = there are no events */
 	struct file_locks *locks;	      /* read once for several chains; NULL = this one reads its own */
+	struct open_files *files;	      /* ... too */
 	const struct trace *trace;	      /* of a moment ago; NULL = there are no events */
 };
 

@@ -115,7 +115,7 @@ static size_t worth(const struct wait_chain *c)
 
 static int find_again(struct program_question *q, const struct viewer *viewer)
 {
-	struct chain_question again = {"/proc", viewer, GOES_ON, &q->requests, NULL, q->trace};
+	struct chain_question again = {.proc_root = "/proc", .viewer = viewer, .rest_ns = GOES_ON, .requests = &q->requests, .trace = q->trace};
 	unsigned pid = q->found.chain.links.v[0].pid;
 
 	wait_chain_free(&q->found.chain);
@@ -125,7 +125,8 @@ static int find_again(struct program_question *q, const struct viewer *viewer)
 
 static int find_chain(struct program_question *q, const struct viewer *viewer)
 {
-	struct chain_question live = {"/proc", viewer, q->found.pids.n > 1 ? 0 : GOES_ON, &q->requests, NULL, q->trace};
+	_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
+	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .rest_ns = q->found.pids.n > 1 ? 0 : GOES_ON, .requests = &q->requests, .files = &files, .trace = q->trace};
 	int r = 0;
 
 	for (size_t i = 0; q->now && r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
