@@ -616,7 +616,7 @@ bool hang_is_explained(const struct hang *h)
 	static const bool is_end[CHAIN_KINDS] = {
 		[CHAIN_UNKNOWN] = true,	 [CHAIN_RUNS] = true, [CHAIN_SLEEPS] = true, [CHAIN_STOPPED] = true,  [CHAIN_FILE_LOCK] = true,
 		[CHAIN_LOCK] = true,	 [CHAIN_DISK] = true, [CHAIN_FUSE] = true,   [CHAIN_SCANNER] = true, [CHAIN_REMOTE] = true,
-		[CHAIN_DATABASE] = true, [CHAIN_FROZEN] = true,
+		[CHAIN_DATABASE] = true, [CHAIN_FROZEN] = true, [CHAIN_QUOTA] = true,
 	}; /* of the others it is not known who is behind them */
 	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
 
@@ -654,7 +654,8 @@ bool hang_outweighs(const struct hang *h, double pressure)
 static enum bottleneck bottleneck_of(const struct hang *h)
 {
 	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
-							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK, [CHAIN_FROZEN] = BOTTLENECK_DISK};
+							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK, [CHAIN_FROZEN] = BOTTLENECK_DISK,
+							[CHAIN_QUOTA] = BOTTLENECK_QUOTA};
 	enum bottleneck b = of[first_wait(h)->kind];
 
 	return b ? b : BOTTLENECK_PEER;

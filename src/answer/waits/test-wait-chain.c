@@ -1517,6 +1517,63 @@ static void who_is_frozen_with_its_group(void **state)
 	assert_string_equal(c.links.v[1].words, words);
 }
 
+static void spin(const int *files)
+{
+	(void)files;
+	for (;;)
+		continue;
+}
+
+static void add_spinner(struct trace *t, pid_t pid)
+{
+	assert_int_equal(trace_add_thread(t, &(struct trace_thread){.tid = (uint32_t)pid, .tgid = (uint32_t)pid, .comm = "spinner"}), 0);
+}
+
+/* The first one came at once, the second one a tenth of a second before the end; then the group was throttled. */
+static void take_quota(struct trace *t, pid_t most, pid_t held, uint64_t took)
+{
+	const uint64_t end = 20 * NS_PER_SEC;
+
+	assert_int_equal(trace_begin(t, 1), 0);
+	t->frozen = end;
+	add_spinner(t, most);
+	add_spinner(t, held);
+	assert_int_equal(trace_add(t, &(struct event){.time = end - 2 * NS_PER_SEC, .kind = EVENT_SWITCH, .out.next = (uint32_t)most}), 0);
+	assert_int_equal(trace_add(t, &(struct event){.time = end - NS_PER_SEC / 10, .kind = EVENT_QUOTA, .thread = (uint32_t)held, .quota.took = took}), 0);
+	assert_int_equal(trace_add(t, &(struct event){.time = end - NS_PER_SEC / 10, .kind = EVENT_SWITCH, .thread = (uint32_t)most, .out.next = (uint32_t)held}), 0);
+	assert_int_equal(trace_add(t, &(struct event){.time = end - NS_PER_MS, .kind = EVENT_SWITCH, .thread = (uint32_t)held}), 0);
+	assert_int_equal(trace_finish(t), 0);
+}
+
+static void who_uses_up_the_quota_of_its_group(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	_cleanup_(trace_clear) struct trace t = {}, little = {};
+	pid_t held = begin(spin, NULL, (int[]){-1}), most = begin(spin, NULL, (int[]){-1});
+
+	(void)state;
+	take_quota(&t, most, held, NS_PER_SEC);
+	find_with(&t, held, 2, CHAIN_RUNS, &c);
+	expect(&c, 0, held, CHAIN_QUOTA, NULL);
+	expect(&c, 1, most, CHAIN_RUNS, "which uses most of it");
+	wait_chain_free(&c);
+	take_quota(&little, most, held, NS_PER_SEC / 10);
+	find_with(&little, held, 1, CHAIN_RUNS, &c);
+}
+
+/* It has no one but itself to wait for. */
+static void who_uses_up_its_own_quota(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	_cleanup_(trace_clear) struct trace t = {};
+	pid_t other = begin(spin, NULL, (int[]){-1}), held = begin(spin, NULL, (int[]){-1});
+
+	(void)state;
+	take_quota(&t, held, other, NS_PER_SEC);
+	t.events[trace_find(&t, 20 * NS_PER_SEC - NS_PER_SEC / 10)].thread = (uint32_t)held;
+	find_with(&t, held, 1, CHAIN_QUOTA, &c);
+}
+
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
@@ -1529,4 +1586,5 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(the_only_busy_thread_is_waited_for),
 	  TELLS(a_server_waits_for_its_only_child_that_does_something),
 	  TELLS(who_used_a_semaphore_last), TELLS(who_debugs_a_server), TELLS(who_is_frozen_with_its_group),
+	  TELLS(who_uses_up_the_quota_of_its_group), TELLS(who_uses_up_its_own_quota),
 	  TELLS(who_has_a_lock_of_an_open_file_description))

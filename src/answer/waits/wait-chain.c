@@ -60,7 +60,7 @@ static void find_wait(struct chain_search *s)
 	enum chain_within within = chain_within_of(&s->t);
 
 	s->class = chain_class_of(s->t.call);
-	if (chain_find_transaction(s) || chain_find_holding_client(s) || chain_find_frozen(s)) {
+	if (chain_find_transaction(s) || chain_find_holding_client(s) || chain_find_frozen(s) || chain_find_quota(s)) {
 		return;
 	} else if (s->t.state == 'R') {
 		s->kind = CHAIN_RUNS;

@@ -27,6 +27,7 @@ enum chain_kind {
 	CHAIN_DATABASE,	    /* a lock inside a database server, of a transaction */
 	CHAIN_OLDER_REQUEST, /* inside a server, which has not answered another client either */
 	CHAIN_FROZEN,	    /* a file system that takes no writes until it is thawed: who froze it need not be there any more */
+	CHAIN_QUOTA,	    /* its control group has used up its share of the CPUs */
 	CHAIN_KINDS
 };
 extern const char *const chain_kind_names[CHAIN_KINDS];
