@@ -283,6 +283,8 @@ static void find_request(const char *proc_root, unsigned pid, const struct conne
 	ret->serves = find_connection(proc_root, pid, tcp_tables, listens_there, &here, &door);
 	if (has_no_answer(&info) && !ret->serves)
 		ret->asked_ms = info.tcpi_last_data_sent ?: 1;
+	if (ret->serves && info.tcpi_last_data_recv < info.tcpi_last_data_sent)
+		ret->owed_ms = info.tcpi_last_data_recv ?: 1;
 	ret->retransmits = info.tcpi_retransmits;
 }
 

@@ -24,6 +24,7 @@ struct other_end {
 	bool unread;   /* of TCP and local sockets: what it sent lies in the other end's queue */
 	/* Of TCP in this network namespace (tcp_info), else 0: */
 	unsigned asked_ms;    /* of who connected: so long ago it last sent something, and has received nothing since */
+	unsigned owed_ms;     /* of who serves: so long ago it last received something, and has sent nothing since */
 	unsigned retransmits; /* of what was sent last, in vain */
 };
 

@@ -3,10 +3,12 @@
 #include <limits.h>
 #include <string.h>
 
+#include "answer/live/hidden-lock.h"
 #include "base/data/clock.h"
 
 #define BUS_FILES_MAX 1024 /* connections of a bus: a desktop's has about 100 */
 #define LOOPS_MAX     16   /* threads of a server that are looked at */
+#define ENDS_MAX      8	   /* connections among which the one that is meant is looked for */
 #define CHILDREN_MAX  64   /* of a server: with more it has workers, of which one waits for it or none is known to matter */
 
 /* A worker hears from its master over that, or hears that this has ended, and waits for nothing. */
@@ -121,6 +123,10 @@ struct loop {
 	size_t candidates, unanswered;	    /* unanswered: by what the kernel says of the connection */
 	struct other_end older;		    /* over which it has no answer to what it asked before it was asked itself */
 	size_t n_older;			    /* processes */
+	struct other_end ends[ENDS_MAX];    /* the candidates */
+	struct other_end stopped;	    /* has not read what it was sent, and is stopped; n = 0: none */
+	struct other_end before;	    /* the client whose request by TCP is the oldest one without an answer, but the asker */
+	unsigned owed_ms;		    /* of the asker */
 	bool asked;			    /* one of them is the asker's */
 	bool found;			    /* the one that is meant is known by events */
 };
@@ -139,11 +145,40 @@ static bool has_asked_before(const struct chain_search *s, const struct other_en
 	return false;
 }
 
+static bool is_stopped(const struct chain_search *s, const struct other_end *e)
+{
+	struct live_thread t;
+
+	return e->unread && e->n == 1 && live_thread_read(s->proc_root, e->pids[0], e->pids[0], &t) == 0 && (t.state == 'T' || t.state == 't');
+}
+
+static void look_at_client(const struct chain_search *s, const struct other_end *e, struct loop *l)
+{
+	if (chain_leads_back(s, e))
+		l->owed_ms = e->owed_ms;
+	else if (e->n == 1 && e->owed_ms > l->before.owed_ms)
+		l->before = *e;
+}
+
+static void add_candidate(struct loop *l, const struct other_end *e, size_t *n)
+{
+	if (*n && is_same_process(e, &l->meant))
+		return;
+	l->meant = *e;
+	if (*n < ENDS_MAX)
+		l->ends[*n] = *e;
+	++*n;
+}
+
 /* True: this is the one. Who has connected to it over TCP asks and is not asked; a message bus and a display ask, too. */
 static bool look_at_end(const struct chain_search *s, const struct other_end *e, struct loop *l)
 {
 	bool client = e->serves && e->kind == END_TCP;
 
+	if (client)
+		look_at_client(s, e, l);
+	if (is_stopped(s, e))
+		l->stopped = *e;
 	if (client && l->pending && other_end_has(e, l->pending->server))
 		l->pending = NULL;
 	if (chain_leads_back(s, e)) {
@@ -157,12 +192,10 @@ static bool look_at_end(const struct chain_search *s, const struct other_end *e,
 		l->n_older += !l->n_older || !is_same_process(e, &l->older);
 		l->older = *e;
 	} else if (e->asked_ms || (!e->accepted && e->n)) {
-		l->unanswered += !l->unanswered || !is_same_process(e, &l->meant);
+		add_candidate(l, e, &l->unanswered);
 		l->candidates = l->unanswered;
-		l->meant = *e;
 	} else if (!l->unanswered && (e->n || e->remote) && !client && !leads_to_parent(s, e)) {
-		l->candidates += !l->candidates || !is_same_process(e, &l->meant);
-		l->meant = *e;
+		add_candidate(l, e, &l->candidates);
 	}
 	return false;
 }
@@ -204,6 +237,15 @@ static bool is_server(const struct chain_search *s)
 	return false;
 }
 
+/* A request that is older than this one is not what it waits for, unless the kernel says so. */
+static bool follow_meant(struct chain_search *s, const struct loop *l)
+{
+	if (l->candidates != 1 || (l->n_older && !l->unanswered))
+		return false;
+	chain_follow_end(s, &l->meant, false);
+	return true;
+}
+
 /* A UDP socket that is not connected shows no connection: the events do. A server that no one asked wakes its clients. */
 static bool follow_pending(struct chain_search *s, const struct peer_request *pending)
 {
@@ -232,6 +274,56 @@ static bool follow_older(struct chain_search *s, const struct loop *l)
 	return true;
 }
 
+/* A pool of connections to a database has one, on which a client's transaction is open that asked before this one did. No event tells of either. */
+static bool follow_earlier_client(struct chain_search *s, const struct loop *l)
+{
+	struct postgres_backend backend;
+	char span[32];
+
+	if (!chain_asker(s) || l->found || l->candidates != 1 || l->meant.n != 1 || !l->before.n || l->before.owed_ms * NS_PER_MS < l->owed_ms * NS_PER_MS + CHAIN_TCP_CLOCK)
+		return false;
+	if (!postgres_backend_read(s->proc_root, l->meant.pids[0], &backend) || !backend.in_transaction)
+		return false;
+	s->kind = CHAIN_OLDER_REQUEST;
+	str_printf(&s->words, "keeps the request back, probably until it has answered one that is %s old",
+		   clock_format_span(l->before.owed_ms * NS_PER_MS, span, sizeof(span)));
+	s->next_pid = l->before.pids[0];
+	s->role = "whose request that is";
+	return true;
+}
+
+/* Of several the only one whose process has done one thing since about when this one was asked. */
+static bool follow_begun_then(struct chain_search *s, const struct loop *l)
+{
+	const struct other_end *found = NULL;
+
+	if (l->candidates < 2 || !s->trace || !chain_asker(s) || !chain_asked_at(s))
+		return false;
+	for (size_t i = 0; i < l->candidates && i < ENDS_MAX; i++) {
+		const struct trace_thread *th = l->ends[i].n == 1 ? trace_thread(s->trace, l->ends[i].pids[0], s->trace->frozen) : NULL;
+
+		if (!th || th->end || !chain_began_then(s, th))
+			continue;
+		if (found)
+			return false;
+		found = &l->ends[i];
+	}
+	if (!found)
+		return false;
+	chain_follow_end(s, found, false);
+	return true;
+}
+
+/* Its answer needs that of a client of its own, which does not run. */
+static bool follow_stopped(struct chain_search *s, const struct loop *l)
+{
+	if (l->candidates || !chain_asker(s) || !l->stopped.n)
+		return false;
+	chain_follow_end(s, &l->stopped, false);
+	s->serves = false;
+	return true;
+}
+
 /* TCP says so of the asker's request. */
 static bool is_unanswered(const struct chain_search *s)
 {
@@ -251,16 +343,14 @@ void chain_find_events(struct chain_search *s)
 		look_at_other_loops(s, &l);
 		l.candidates = l.candidates > l.unanswered && !l.found ? l.unanswered : l.candidates;
 	}
-	if (l.candidates == 1 && (l.unanswered || !l.n_older))
-		chain_follow_end(s, &l.meant, false);
-	else if (follow_pending(s, l.pending) || follow_older(s, &l) || chain_find_worker(s) || (chain_asker(s) && chain_find_busy_child(s, "waits for events, probably of a child")))
+	if (follow_earlier_client(s, &l) || follow_meant(s, &l) || follow_pending(s, l.pending) || follow_older(s, &l) || follow_begun_then(s, &l) ||
+	    follow_stopped(s, &l) || chain_find_worker(s) || (chain_asker(s) && chain_find_busy_child(s, "waits for events, probably of a child")))
 		return;
-	else if (l.candidates) {
-		str_printf(&s->words, "waits for events of %zu connections", l.candidates);
-	} else {
-		s->idle = l.asked && !is_unanswered(s);
-		chain_rest(s, s->idle ? "waits for the next request" : is_unanswered(s) ? "does not answer, and waits for events" : "waits for events");
-	}
-	if (l.candidates > 1)
+	if (l.candidates) {
 		s->kind = CHAIN_EVENTS;
+		str_printf(&s->words, "waits for events of %zu connections", l.candidates);
+		return;
+	}
+	s->idle = l.asked && !is_unanswered(s);
+	chain_rest(s, s->idle ? "waits for the next request" : is_unanswered(s) ? "does not answer, and waits for events" : "waits for events");
 }

@@ -9,7 +9,6 @@
 #define SERVER_FILES_MAX 128 /* descriptors of a server that are looked at */
 #define CONNECTIONS_MAX	 16  /* whose other ends are looked for, each for some ms: with more a server has several clients */
 #define ASKERS_MAX	 16  /* threads of a client */
-#define TAKEN_UP	 (NS_PER_SEC / 2) /* so soon a thread that others hand requests to begins with one; for so long before one a thread is made for it */
 
 void chain_find_file_lock(struct chain_search *s)
 {
@@ -152,13 +151,13 @@ static struct fellows find_fellows(const struct chain_search *s)
 static uint64_t works_since(const struct chain_search *s, const struct live_thread *t)
 {
 	const struct trace_thread *th = trace_thread(s->trace, t->tid, s->trace->frozen);
-	uint64_t asked = s->since ? (uint64_t)s->since : s->read_since;
+	uint64_t asked = chain_asked_at(s);
 
 	if (!th || th->end)
 		return s->trace->frozen; /* made since */
-	if (th->start + TAKEN_UP >= asked)
+	if (th->start + CHAIN_TAKEN_UP >= asked)
 		return th->start;
-	return th->state_since >= asked && th->state_since <= asked + TAKEN_UP ? th->state_since : 0;
+	return chain_began_then(s, th) ? th->state_since : 0;
 }
 
 /* Another of its threads was looked at already, and led here. */
@@ -170,7 +169,7 @@ static bool comes_from_own_thread(const struct chain_search *s)
 bool chain_find_worker(struct chain_search *s)
 {
 	unsigned tids[LIVE_THREADS_MAX];
-	bool is_known = s->trace && (s->since || s->read_since);
+	bool is_known = s->trace && chain_asked_at(s);
 	size_t n = is_known && chain_asker(s) && !comes_from_own_thread(s) ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
 	uint64_t first = UINT64_MAX;
 

@@ -14,6 +14,8 @@
 
 #define CHAIN_TCP_CLOCK (250 * NS_PER_MS) /* how exactly TCP says when something was sent: what is not confirmed soon is sent again */
 
+#define CHAIN_TAKEN_UP (NS_PER_SEC / 2)	  /* so soon who is handed a request begins with it; for so long before one a thread is made for it */
+
 /* The kind of thing that a system call waits for. */
 enum chain_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRITE, CLASS_FOR_ANSWER, CLASS_FOR_EVENTS, CLASS_FOR_LOCK,
 		   CLASS_FOR_SEMAPHORE, CLASS_FOR_TIMER, CLASS_FOR_CHILD, CLASS_FOR_DISK };
@@ -61,6 +63,11 @@ bool chain_choose_thread(struct chain_search *s, unsigned pid, unsigned tid, uns
 /* The process that is held up most, of those that have the other end open; of several the one that last had a CPU, as the one that took
  * what others wait for (a job server's token in a pipe) has had later than those that only keep it open. 0 = none. */
 unsigned chain_choose_process(struct chain_search *s, const struct other_end *e);
+
+/* Event time of the request that led here, or a little before it; 0 = not known. */
+uint64_t chain_asked_at(const struct chain_search *s);
+/* It has done one thing since about then. */
+bool chain_began_then(const struct chain_search *s, const struct trace_thread *th);
 
 /* chain-file.c: a file, the other end of a pipe or connection, a file system that a program serves */
 void chain_put_file(struct chain_search *s, unsigned long long fd); /* its path, into the words */

@@ -817,6 +817,52 @@ static void events_say_which_connection_of_a_loop_is_meant(void **state)
 	peer_requests_free(&requests);
 }
 
+/* files: to its asker, to two upstreams */
+static void loop_between_three(const int *files)
+{
+	struct pollfd p[] = {{.fd = files[0], .events = POLLIN}, {.fd = files[1], .events = POLLIN}, {.fd = files[2], .events = POLLIN}};
+	char request;
+
+	(void)!read(files[0], &request, 1);
+	poll(p, 3, -1);
+}
+
+/* Without events it is the upstream that has done one thing since about when the loop was asked. */
+static void which_connection_of_a_loop_is_meant_without_events(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	_cleanup_(trace_clear) struct trace t = {};
+	struct trace_thread old = {.state = STATE_TIMER, .state_since = 5 * NS_PER_SEC, .comm = "old"};
+	struct trace_thread new = {.state = STATE_TIMER, .state_since = 10 * NS_PER_SEC + NS_PER_MS, .comm = "new"};
+	struct trace_thread reader = {.state = STATE_PEER, .state_since = 10 * NS_PER_SEC, .comm = "client"};
+	int front[2], ends[2][2];
+	pid_t upstreams[2], loop, client;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front) + socketpair(AF_UNIX, SOCK_STREAM, 0, ends[0]) + socketpair(AF_UNIX, SOCK_STREAM, 0, ends[1]), 0);
+	loop = begin(loop_between_three, (int[]){front[1], ends[0][0], ends[1][0]}, (int[]){front[0], ends[0][1], ends[1][1], -1});
+	client = begin(ask, (int[]){front[0]}, (int[]){front[1], ends[0][0], ends[0][1], ends[1][0], ends[1][1], -1});
+	for (int i = 0; i < 2; i++)
+		upstreams[i] = begin(just_sleep, NULL, (int[]){front[0], front[1], ends[0][0], ends[1][0], ends[!i][1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(front[i]);
+		close(ends[0][i]);
+		close(ends[1][i]);
+	}
+	find(client, 2, CHAIN_EVENTS, &c);
+	expect(&c, 1, loop, CHAIN_EVENTS, "at the other end");
+	wait_chain_free(&c);
+	reader.tid = reader.tgid = (uint32_t)client;
+	old.tid = old.tgid = (uint32_t)upstreams[0];
+	new.tid = new.tgid = (uint32_t)upstreams[1];
+	assert_int_equal(trace_begin(&t, 1), 0);
+	t.frozen = 20 * NS_PER_SEC;
+	assert_int_equal(trace_add_thread(&t, &reader) + trace_add_thread(&t, &old) + trace_add_thread(&t, &new), 0);
+	assert_int_equal(trace_finish(&t), 0);
+	find_with(&t, client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 2, upstreams[1], CHAIN_SLEEPS, "at the other end");
+}
+
 /* Polls, of which the descriptors say nothing, while a child sleeps. */
 static void poll_beside_sleeper(const int *files)
 {
@@ -1258,6 +1304,10 @@ static void the_thread_that_has_slept_since_its_client_reads(void **state)
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 2, server, CHAIN_SLEEPS, "which works on it");
 	assert_int_equal(c.links.v[2].tid, worker.tid);
+	wait_chain_free(&c);
+	((struct trace_thread *)trace_thread(&t, worker.tid, t.frozen))->state_since = 10 * NS_PER_SEC - NS_PER_MS; /* its client lost the CPU before it read */
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, &t}, (unsigned)client, &c), 0);
+	assert_int_equal(c.links.n, 3);
 	((struct trace_thread *)trace_thread(&t, worker.tid, t.frozen))->state_since = 15 * NS_PER_SEC; /* as one that wakes now and then */
 	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, &t}, (unsigned)client, &before), 0);
 	assert_int_equal(before.links.n, 2);
@@ -1395,6 +1445,93 @@ static void who_has_read_a_request_and_does_not_answer(void **state)
 	expect(&c, 1, server, CHAIN_EVENTS, "at the other end");
 	assert_true(c.links.v[0].asked_ms > 0);
 	assert_non_null(strstr(c.links.v[1].words, "does not answer"));
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* files: a door, its upstream. Has two clients, writes to the first, and polls. */
+static void serve_two(const int *files)
+{
+	struct pollfd p[] = {{.fd = files[0], .events = POLLIN}, {}, {}, {.fd = files[1], .events = POLLIN}}; /* what the clients sent lies there */
+	char byte;
+
+	p[1].fd = accept(files[0], NULL, NULL);
+	(void)!write(p[1].fd, "x", 1);
+	p[2].fd = accept(files[0], NULL, NULL);
+	(void)!read(p[2].fd, &byte, 1);
+	poll(p, files[1] < 0 ? 3 : 4, -1);
+}
+
+/* files: where it says that it is connected */
+static void connect_and_stop(const int *files)
+{
+	connect_and_sleep(files);
+	raise(SIGSTOP);
+}
+
+/* As a database that waits until its copy has what it wrote. */
+static void who_is_stopped_and_does_not_read(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int door = open_door(), ready[2];
+	pid_t server, copy, client;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	server = begin(serve_two, (int[]){door, -1}, (int[]){-1});
+	copy = begin(connect_and_stop, (int[]){ready[1]}, (int[]){door, -1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	client = begin(connect_and_ask, NULL, (int[]){door, -1});
+	close(door);
+	find(client, 3, CHAIN_STOPPED, &c);
+	expect(&c, 1, server, CHAIN_TCP, "at the other end");
+	expect(&c, 2, copy, CHAIN_STOPPED, "which has not read the request");
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void be_a_busy_backend(const int *files)
+{
+	(void)files;
+	execl("/bin/sleep", "postgres: alice shop [local] SELECT", "1000", NULL);
+}
+
+/* files: where it says that it has asked */
+static void connect_ask_and_say(const int *files)
+{
+	int s = connect_to_door();
+	char byte;
+
+	(void)!read(s, &byte, 1); /* what its server writes at once */
+	usleep(50000);		  /* TCP counts in ticks of the kernel */
+	(void)!write(s, "?", 1);
+	(void)!write(files[0], "x", 1);
+	(void)!read(s, &byte, 1);
+}
+
+/* As a pool with one connection to a database: events tell of no request. */
+static void who_has_the_only_connection_of_a_pool(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int door = open_door(), ready[2], upstream[2];
+	pid_t pool, first, client;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ready) + socketpair(AF_UNIX, SOCK_STREAM, 0, upstream), 0);
+	begin(be_a_busy_backend, NULL, (int[]){door, upstream[0], ready[0], ready[1], -1});
+	pool = begin(serve_two, (int[]){door, upstream[0]}, (int[]){upstream[1], -1});
+	first = begin(connect_ask_and_say, (int[]){ready[1]}, (int[]){door, upstream[0], upstream[1], -1});
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	usleep(600000); /* what TCP says of times is not exact */
+	client = begin(connect_and_ask, NULL, (int[]){door, upstream[0], upstream[1], -1});
+	close(door);
+	close(upstream[0]);
+	close(upstream[1]);
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 1, pool, CHAIN_OLDER_REQUEST, "at the other end");
+	expect(&c, 2, first, CHAIN_SLEEPS, "whose request that is");
 	close(ready[0]);
 	close(ready[1]);
 }
@@ -1579,8 +1716,8 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
-	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant),
-	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
+	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant), TELLS(which_connection_of_a_loop_is_meant_without_events),
+	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(who_is_stopped_and_does_not_read), TELLS(who_has_the_only_connection_of_a_pool), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
 	  TELLS(whom_a_loop_asked_over_no_connection), TELLS(the_thread_that_has_slept_since_it_was_asked), TELLS(the_thread_that_has_slept_since_its_client_reads),
 	  TELLS(a_pipe_to_itself_leads_to_its_other_thread), TELLS(the_only_other_client_keeps_what_is_waited_for), TELLS(who_waits_for_its_own_work_waits_for_the_child_that_does_it),
 	  TELLS(the_only_busy_thread_is_waited_for),
