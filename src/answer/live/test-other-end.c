@@ -76,7 +76,7 @@ static unsigned count_descriptors(struct open_files *files, const char *link)
 	return n;
 }
 
-/* What is closed since is left out; what is opened since is found after the next reading. */
+/* The list leaves out files that were closed since, and shows those opened since after the next reading. */
 static void who_has_what_open_is_read_once(void **state)
 {
 	struct open_files files = {.proc_root = "/proc"};
@@ -299,7 +299,7 @@ static void a_connection_over_both_protocols(void **state)
 	end_child(child);
 }
 
-/* A server that answers whoever asks has no connection. */
+/* A server that answers any program that asks has no connection. */
 static void who_is_asked_over_udp(void **state)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -292,7 +292,7 @@ static bool follow_earlier_client(struct chain_search *s, const struct loop *l)
 	return true;
 }
 
-/* Of several the only one whose process has done one thing since about when this one was asked. */
+/* The only one of several whose process has done one thing since about when this one was asked. */
 static bool follow_begun_then(struct chain_search *s, const struct loop *l)
 {
 	const struct other_end *found = NULL;
