@@ -246,10 +246,16 @@ static bool follow_meant(struct chain_search *s, const struct loop *l)
 	return true;
 }
 
+/* It woke that one at once when it was asked itself: so it hands the request on, whatever is known of how long that one takes. */
+static bool hands_on(const struct chain_search *s, const struct peer_request *pending)
+{
+	return chain_asker(s) && s->since && pending->since - s->since < CHAIN_TAKEN_UP;
+}
+
 /* A UDP socket that is not connected shows no connection: the events do. A server that no one asked wakes its clients. */
 static bool follow_pending(struct chain_search *s, const struct peer_request *pending)
 {
-	if (!pending || !pending->asks || pending->unsure || pending->server == chain_asker(s) || (!chain_asker(s) && is_server(s)))
+	if (!pending || !(pending->asks || hands_on(s, pending)) || pending->unsure || pending->server == chain_asker(s) || (!chain_asker(s) && is_server(s)))
 		return false;
 	s->kind = CHAIN_UDP;
 	str_puts(&s->words, "waits for the answer of a process that it woke");
@@ -297,7 +303,7 @@ static bool follow_begun_then(struct chain_search *s, const struct loop *l)
 {
 	const struct other_end *found = NULL;
 
-	if (l->candidates < 2 || !s->trace || !chain_asker(s) || !chain_asked_at(s))
+	if (l->candidates < 2 || !s->trace || !chain_asker(s) || !s->asked_at)
 		return false;
 	for (size_t i = 0; i < l->candidates && i < ENDS_MAX; i++) {
 		const struct trace_thread *th = l->ends[i].n == 1 ? trace_thread(s->trace, l->ends[i].pids[0], s->trace->frozen) : NULL;

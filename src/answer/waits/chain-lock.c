@@ -151,11 +151,10 @@ static struct fellows find_fellows(const struct chain_search *s)
 static uint64_t works_since(const struct chain_search *s, const struct live_thread *t)
 {
 	const struct trace_thread *th = trace_thread(s->trace, t->tid, s->trace->frozen);
-	uint64_t asked = chain_asked_at(s);
 
 	if (!th || th->end)
 		return s->trace->frozen; /* made since */
-	if (th->start + CHAIN_TAKEN_UP >= asked)
+	if (th->start + CHAIN_TAKEN_UP >= s->asked_at)
 		return th->start;
 	return chain_began_then(s, th) ? th->state_since : 0;
 }
@@ -169,7 +168,7 @@ static bool comes_from_own_thread(const struct chain_search *s)
 bool chain_find_worker(struct chain_search *s)
 {
 	unsigned tids[LIVE_THREADS_MAX];
-	bool is_known = s->trace && chain_asked_at(s);
+	bool is_known = s->trace && s->asked_at;
 	size_t n = is_known && chain_asker(s) && !comes_from_own_thread(s) ? live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX) : 0;
 	uint64_t first = UINT64_MAX;
 

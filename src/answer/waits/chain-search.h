@@ -33,7 +33,7 @@ struct chain_search {
 	const struct trace *trace;
 	struct wait_chain *chain;
 	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */
-	uint64_t read_since; /* the one before has read since then (event time), and has no answer; 0 = not known */
+	uint64_t asked_at; /* the request that led here was made then, or a little later (event time); 0 = not known */
 	struct live_thread t;
 	bool was_asked; /* by the process before, and has not answered */
 	enum chain_class class;
@@ -64,9 +64,7 @@ bool chain_choose_thread(struct chain_search *s, unsigned pid, unsigned tid, uns
  * what others wait for (a job server's token in a pipe) has had later than those that only keep it open. 0 = none. */
 unsigned chain_choose_process(struct chain_search *s, const struct other_end *e);
 
-/* Event time of the request that led here, or a little before it; 0 = not known. */
-uint64_t chain_asked_at(const struct chain_search *s);
-/* It has done one thing since about then. */
+/* It has done one thing since about when the request that led here was made. */
 bool chain_began_then(const struct chain_search *s, const struct trace_thread *th);
 
 /* chain-file.c: a file, the other end of a pipe or connection, a file system that a program serves */

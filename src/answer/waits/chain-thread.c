@@ -4,8 +4,7 @@
 
 #include "base/data/cleanup.h"
 
-#define RANK_BUSY  3
-#define READ_AFTER (5 * NS_PER_MS) /* so long after it has written a request its client may begin to read: the server may take its CPU */
+#define RANK_BUSY 3
 
 enum chain_class chain_class_of(const char *call)
 {
@@ -108,18 +107,9 @@ static uint64_t last_ran(const struct chain_search *s, const struct live_thread 
 	return th ? th->state_since : 0;
 }
 
-uint64_t chain_asked_at(const struct chain_search *s)
-{
-	if (s->since)
-		return (uint64_t)s->since;
-	return s->read_since > READ_AFTER ? s->read_since - READ_AFTER : 0;
-}
-
 bool chain_began_then(const struct chain_search *s, const struct trace_thread *th)
 {
-	uint64_t asked = chain_asked_at(s);
-
-	return th->state_since >= asked && th->state_since <= asked + CHAIN_TAKEN_UP;
+	return th->state_since >= s->asked_at && th->state_since <= s->asked_at + CHAIN_TAKEN_UP;
 }
 
 unsigned chain_choose_process(struct chain_search *s, const struct other_end *e)

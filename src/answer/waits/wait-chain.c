@@ -8,6 +8,8 @@
 #include "answer/waits/chain-search.h"
 #include "base/data/clock.h"
 
+#define READ_AFTER (5 * NS_PER_MS) /* so long after it has written a request its client may begin to read: the server may take its CPU */
+
 unsigned chain_asker(const struct chain_search *s)
 {
 	size_t n = s->chain->links.n;
@@ -112,9 +114,9 @@ static uint64_t reads_since(const struct chain_search *s)
 /* By events: since when it waits for the next, and which thread of that it asked; else by TCP since when. */
 static void find_request(struct chain_search *s)
 {
+	uint64_t reads = reads_since(s);
 	const struct peer_request *r = s->requests ? request_of(s, s->requests->pending.v, s->requests->pending.n) : NULL;
 
-	s->read_since = reads_since(s);
 	if (!r && s->requests && s->unanswered)
 		r = request_of(s, s->requests->assumed.v, s->requests->assumed.n);
 	if (r) {
@@ -123,6 +125,7 @@ static void find_request(struct chain_search *s)
 	} else if (s->asked_ms) {
 		s->since = clock_monotonic() - s->asked_ms * NS_PER_MS - CHAIN_TCP_CLOCK;
 	}
+	s->asked_at = r || reads < READ_AFTER ? (uint64_t)s->since : reads - READ_AFTER;
 }
 
 /* For whom another user's process waits is that user's affair: the chain ends there. */

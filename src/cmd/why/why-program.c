@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "answer/waits/program-waits.h"
 #include "answer/waits/wait-chain.h"
@@ -23,6 +24,8 @@
 
 #define EVENTS_SPAN (20 * NS_PER_SEC) /* of a longer trace the last */
 #define GOES_ON	    (500 * NS_PER_MS) /* a wait that lasts as long is looked at as a hang */
+#define LOOKS_MORE  5
+#define LOOKS_EVERY 25000 /* us: a pause between requests is short compared with those that are slow */
 #define CHAINS_MAX  16 /* processes of a program that are looked at */
 #define CULPRITS_NAMED 2 /* of the longest waits: for so many the answer names the function in which the culprit was */
 
@@ -123,13 +126,13 @@ static int find_again(struct program_question *q, const struct viewer *viewer)
 	return wait_chain_find(&again, pid, &q->found.chain);
 }
 
-static int find_chain(struct program_question *q, const struct viewer *viewer)
+static int look_at_all(struct program_question *q, const struct viewer *viewer)
 {
 	_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
-	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .rest_ns = q->found.pids.n > 1 ? 0 : GOES_ON, .requests = &q->requests, .files = &files, .trace = q->trace};
+	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .requests = &q->requests, .files = &files, .trace = q->trace};
 	int r = 0;
 
-	for (size_t i = 0; q->now && r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
+	for (size_t i = 0; r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
 		struct wait_chain chain = {};
 
 		r = wait_chain_find(&live, q->found.pids.v[i], &chain);
@@ -140,7 +143,31 @@ static int find_chain(struct program_question *q, const struct viewer *viewer)
 			wait_chain_free(&chain);
 		}
 	}
-	if (r == 0 && q->found.pids.n > 1 && q->found.chain.links.n) /* of the one that is told */
+	return r;
+}
+
+/* It waits more than normally, and at this moment for nothing: it has just been answered, or has not asked again. */
+static bool is_between_requests(const struct program_question *q)
+{
+	const struct wait_chain *c = &q->found.chain;
+	bool waits = c->links.n == 1 && c->links.v[0].kind != CHAIN_RUNS && c->links.v[0].kind != CHAIN_SLEEPS && c->links.v[0].kind != CHAIN_EVENTS;
+
+	for (size_t i = 0; !waits && c->links.n == 1 && i < q->found.waits.n; i++)
+		if (q->found.waits.v[i].unusual)
+			return true;
+	return false;
+}
+
+static int find_chain(struct program_question *q, const struct viewer *viewer)
+{
+	int r = q->now ? look_at_all(q, viewer) : 0;
+
+	for (int i = 0; r == 0 && is_between_requests(q) && i < LOOKS_MORE; i++) {
+		usleep(LOOKS_EVERY);
+		wait_chain_free(&q->found.chain);
+		r = look_at_all(q, viewer);
+	}
+	if (r == 0 && q->found.chain.links.n) /* of the one that is told */
 		r = find_again(q, viewer);
 	return r;
 }
