@@ -1,6 +1,6 @@
 """Jobs are put into a folder as files, and their results are looked for there: the program that takes them sleeps."""
 VICTIM = "label-shop"
-WAITS = {"peer", "file", "lock"}
+WAITS = {"peer", "lock"}
 WORKER = """import os, sys, time
 folder, pause = sys.argv[1:]
 while True:

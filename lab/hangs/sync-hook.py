@@ -1,7 +1,7 @@
 """A file server (rsync) starts a script before each transfer, and the script does not end."""
 NEEDS = ("rsync",)
 VICTIM = "rsync"  # the client starts one for each request
-WAITS = {"peer", "remote", "network", "child"}
+WAITS = {"peer", "remote", "network"}
 PORT = 18213
 SETTINGS = """port = {port}
 address = 127.0.0.1

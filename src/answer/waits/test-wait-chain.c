@@ -1058,6 +1058,14 @@ static void whom_a_loop_asked_over_no_connection(void **state)
 	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 2, upstream, CHAIN_SLEEPS, "which it asked");
+	wait_chain_free(&c);
+	requests.pending.v[1].asks = false; /* too few answers are known to tell */
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(c.links.n, 3);
+	wait_chain_free(&c);
+	requests.pending.v[1].since += NS_PER_SEC; /* and not at once: it may be for another */
+	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(c.links.n, 2);
 	peer_requests_free(&requests);
 }
 
