@@ -1,7 +1,6 @@
 #include "answer/live/fuse-mount.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,65 +9,10 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/folder.h"
 #include "base/data/str.h"
 
 #define LINE_MOST 4096 /* of mountinfo: two paths and options */
-#define PAGE	  4096
-
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		closedir(*folder);
-}
-
-/* --- the call's file --- */
-
-/* Which argument of a call is a path; those that are not here have a descriptor first. */
-static int path_argument(const char *call)
-{
-	static const struct {
-		const char *call;
-		int argument;
-	} calls[] = {
-		{"open", 0},	 {"stat", 0},	   {"lstat", 0},      {"access", 0},   {"execve", 0},	 {"mkdir", 0},	{"rmdir", 0},	{"unlink", 0},
-		{"rename", 0},	 {"readlink", 0},  {"truncate", 0},   {"chdir", 0},    {"creat", 0},	 {"chmod", 0},	{"statfs", 0},	{"openat", 1},
-		{"openat2", 1},	 {"newfstatat", 1}, {"statx", 1},     {"faccessat", 1}, {"faccessat2", 1}, {"mkdirat", 1}, {"unlinkat", 1}, {"renameat", 1},
-		{"renameat2", 1}, {"readlinkat", 1}, {"fchmodat", 1}, {"utimensat", 1}, {"linkat", 1},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		if (strcmp(calls[i].call, call) == 0)
-			return calls[i].argument;
-	return -1;
-}
-
-/* To the end of its page at the most: what follows may not be there. */
-static bool read_text(const char *proc_root, unsigned pid, unsigned long long address, char *buf, size_t size)
-{
-	size_t n = PAGE - address % PAGE;
-	char first[PAGE];
-
-	if (!live_thread_memory(proc_root, pid, address, first, n))
-		return false;
-	n = n < size - 1 ? n : size - 1;
-	memcpy(buf, first, n);
-	buf[n] = '\0';
-	return *buf && strlen(buf) < n;
-}
-
-/* The path of its call, beginning at the root. */
-static bool find_path(const char *proc_root, const struct live_thread *t, int argument, char *buf, size_t size)
-{
-	char folder[FUSE_PLACE], text[FUSE_PLACE], fd[32] = "cwd";
-
-	if (!read_text(proc_root, t->pid, t->arguments[argument], text, sizeof(text)))
-		return false;
-	if (argument == 1 && (int)t->arguments[0] != AT_FDCWD)
-		snprintf(fd, sizeof(fd), "fd/%d", (int)t->arguments[0]);
-	if (*text == '/')
-		return (size_t)snprintf(buf, size, "%s", text) < size;
-	return live_link(proc_root, t->pid, fd, folder, sizeof(folder)) && (size_t)snprintf(buf, size, "%s/%s", folder, text) < size;
-}
 
 /* --- mounts --- */
 
@@ -144,14 +88,14 @@ static bool fdinfo_number(const char *proc_root, unsigned pid, const char *fd, c
 
 static bool find_of_call(const char *proc_root, const struct live_thread *t, struct mount *ret)
 {
-	int argument = t->call ? path_argument(t->call) : 0;
-	char path[2 * FUSE_PLACE], fd[24];
+	bool has_path = t->call && live_call_has_path(t->call);
+	char path[LIVE_PATH], fd[24];
 	struct known k = {};
 
 	snprintf(fd, sizeof(fd), "%llu", t->arguments[0]);
-	if (!t->call || !(argument >= 0 ? find_path(proc_root, t, argument, path, sizeof(path)) : fdinfo_number(proc_root, t->pid, fd, "mnt_id", &k.id)))
+	if (!t->call || !(has_path ? live_thread_path(proc_root, t, path, sizeof(path)) : fdinfo_number(proc_root, t->pid, fd, "mnt_id", &k.id)))
 		return false;
-	k.path = argument >= 0 ? path : NULL;
+	k.path = has_path ? path : NULL;
 	return find_mount(proc_root, t->pid, &k, ret) && is_fuse(ret);
 }
 
@@ -192,7 +136,7 @@ bool fuse_mount_find(const char *proc_root, const struct live_thread *t, struct 
 
 bool fuse_mount_is_served_by(const char *proc_root, const struct fuse_mount *m, unsigned pid)
 {
-	_cleanup_(close_folder) DIR *dir = NULL;
+	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
 	bool is_known = false;
 	struct live_thread t;

@@ -1,7 +1,6 @@
 #include "answer/live/hidden-lock.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/folder.h"
 #include "base/system/outside.h"
 
 #define SQLITE_FIRST 0x40000000ull /* PENDING, RESERVED, and 510 bytes for readers */
@@ -19,23 +19,6 @@
 #define WAL_WRITE    120ull /* of the -shm file: the byte of who writes */
 #define SEMAPHORE_OPERATIONS 8 /* of one call that are looked at */
 #define MAPS_LINE    512
-
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		closedir(*folder);
-}
-
-/* The next process below `proc_root`; 0 = there is no more. */
-static unsigned next_process(DIR *dir)
-{
-	const struct dirent *e;
-
-	while (dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name))
-			return (unsigned)strtoul(e->d_name, NULL, 10);
-	return 0;
-}
 
 /* --- SQLite --- */
 
@@ -57,7 +40,7 @@ static bool parse_written(const char *line, struct held *ret)
 /* Whether the process has the file open; its path comes into ret. */
 static bool has_open(const char *proc_root, unsigned pid, const struct held *h, char *ret)
 {
-	_cleanup_(close_folder) DIR *dir = NULL;
+	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
 	char path[300];
 	struct stat st;
@@ -110,7 +93,7 @@ static bool has_lock(int folder, const char *fd, unsigned long long inode)
 
 static bool has_ofd_lock(const char *proc_root, unsigned pid, unsigned long long inode)
 {
-	_cleanup_(close_folder) DIR *dir = NULL;
+	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
 	char path[300];
 
@@ -124,7 +107,7 @@ static bool has_ofd_lock(const char *proc_root, unsigned pid, unsigned long long
 
 unsigned hidden_lock_ofd_holder(const char *proc_root, unsigned pid, unsigned long long fd)
 {
-	_cleanup_(close_folder) DIR *dir = NULL;
+	_cleanup_(folder_close) DIR *dir = NULL;
 	char path[300];
 	struct stat st;
 	unsigned other;
@@ -133,7 +116,7 @@ unsigned hidden_lock_ofd_holder(const char *proc_root, unsigned pid, unsigned lo
 	if (outside_stat(AT_FDCWD, path, 0, &st) < 0)
 		return 0;
 	dir = opendir(proc_root);
-	while ((other = next_process(dir)))
+	while ((other = live_next_process(dir)))
 		if (other != pid && has_ofd_lock(proc_root, other, st.st_ino))
 			return other;
 	return 0;
@@ -187,11 +170,11 @@ static bool waits_for_futex(const char *proc_root, unsigned pid)
 
 static unsigned only_sharer(const char *proc_root, unsigned but, const struct mapping *of)
 {
-	_cleanup_(close_folder) DIR *dir = opendir(proc_root);
+	_cleanup_(folder_close) DIR *dir = opendir(proc_root);
 	unsigned pid, found = 0;
 	struct mapping m;
 
-	while ((pid = next_process(dir))) {
+	while ((pid = live_next_process(dir))) {
 		if (pid == but || !find_mapping(proc_root, pid, 0, of, &m) || waits_for_futex(proc_root, pid))
 			continue;
 		if (found)
@@ -287,13 +270,13 @@ bool postgres_backend_read(const char *proc_root, unsigned pid, struct postgres_
 
 unsigned postgres_backend_blocker(const char *proc_root, const struct live_thread *backend)
 {
-	_cleanup_(close_folder) DIR *dir = opendir(proc_root);
+	_cleanup_(folder_close) DIR *dir = opendir(proc_root);
 	struct postgres_backend mine, other;
 	unsigned pid, found[2] = {}, n[2] = {}; /* idle in between, executes */
 
 	if (!postgres_backend_read(proc_root, backend->pid, &mine))
 		return 0;
-	while ((pid = next_process(dir))) {
+	while ((pid = live_next_process(dir))) {
 		struct live_thread t;
 		bool executes;
 

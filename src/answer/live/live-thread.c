@@ -17,6 +17,7 @@
 
 #define PATH_BYTES	512
 #define LOCK_WORD_WAITED 2 /* glibc: held, and another one waits */
+#define PAGE		4096
 #define GLIBC_OWNER	 2 /* pthread_mutex_t.__data.__owner, in words behind the lock */
 
 static FILE *open_of(const char *proc_root, unsigned pid, unsigned tid, const char *name)
@@ -72,6 +73,16 @@ static void read_times(const char *proc_root, struct live_thread *t)
 
 	if (!line_of(proc_root, t, "schedstat", line, sizeof(line)) || sscanf(line, "%*u %*u %llu", &t->times) != 1)
 		t->times = 0;
+}
+
+unsigned live_next_process(DIR *proc)
+{
+	const struct dirent *e;
+
+	while (proc && (e = readdir(proc)))
+		if (isdigit((unsigned char)*e->d_name))
+			return (unsigned)strtoul(e->d_name, NULL, 10);
+	return 0;
 }
 
 int live_thread_read(const char *proc_root, unsigned pid, unsigned tid, struct live_thread *ret)
@@ -243,4 +254,58 @@ size_t live_children(const char *proc_root, unsigned pid, unsigned *ret, size_t 
 			n++;
 	}
 	return n;
+}
+
+/* --- the path of a call --- */
+
+/* Which argument of a call is a path; those that are not here have a descriptor first. */
+static int path_argument(const char *call)
+{
+	static const struct {
+		const char *call;
+		int argument;
+	} calls[] = {
+		{"open", 0},	 {"stat", 0},	   {"lstat", 0},      {"access", 0},   {"execve", 0},	 {"mkdir", 0},	{"rmdir", 0},	{"unlink", 0},
+		{"rename", 0},	 {"readlink", 0},  {"truncate", 0},   {"chdir", 0},    {"creat", 0},	 {"chmod", 0},	{"statfs", 0},	{"openat", 1},
+		{"openat2", 1},	 {"newfstatat", 1}, {"statx", 1},     {"faccessat", 1}, {"faccessat2", 1}, {"mkdirat", 1}, {"unlinkat", 1}, {"renameat", 1},
+		{"renameat2", 1}, {"readlinkat", 1}, {"fchmodat", 1}, {"utimensat", 1}, {"linkat", 1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (strcmp(calls[i].call, call) == 0)
+			return calls[i].argument;
+	return -1;
+}
+
+/* To the end of its page at the most: what follows may not be there. */
+static bool read_text(const char *proc_root, unsigned pid, unsigned long long address, char *buf, size_t size)
+{
+	size_t n = PAGE - address % PAGE;
+	char first[PAGE];
+
+	if (!live_thread_memory(proc_root, pid, address, first, n))
+		return false;
+	n = n < size - 1 ? n : size - 1;
+	memcpy(buf, first, n);
+	buf[n] = '\0';
+	return *buf && strlen(buf) < n;
+}
+
+bool live_call_has_path(const char *call)
+{
+	return path_argument(call) >= 0;
+}
+
+bool live_thread_path(const char *proc_root, const struct live_thread *t, char *buf, size_t size)
+{
+	int argument = t->call ? path_argument(t->call) : -1;
+	char folder[LIVE_PATH / 2], text[LIVE_PATH / 2], fd[32] = "cwd";
+
+	if (argument < 0 || !read_text(proc_root, t->pid, t->arguments[argument], text, sizeof(text)))
+		return false;
+	if (argument == 1 && (int)t->arguments[0] != AT_FDCWD)
+		snprintf(fd, sizeof(fd), "fd/%d", (int)t->arguments[0]);
+	if (*text == '/')
+		return (size_t)snprintf(buf, size, "%s", text) < size;
+	return live_link(proc_root, t->pid, fd, folder, sizeof(folder)) && (size_t)snprintf(buf, size, "%s/%s", folder, text) < size;
 }

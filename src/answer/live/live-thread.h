@@ -1,11 +1,13 @@
 /* A thread as /proc tells of it at this moment. */
 #pragma once
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #define LIVE_ARGUMENTS	3
 #define LIVE_FILES_MAX	32 /* of one poll or epoll: an event loop that has more open waits for no certain one */
+#define LIVE_PATH	512
 #define LIVE_THREADS_MAX 512 /* of one process that are looked at */
 
 struct live_thread {
@@ -19,6 +21,8 @@ struct live_thread {
 	unsigned long long times; /* it has had a CPU */
 };
 
+/* The next process of a folder like /proc; 0 = there is no more, or `proc` is NULL. */
+unsigned live_next_process(DIR *proc);
 /* 0; -ESRCH: gone. */
 int live_thread_read(const char *proc_root, unsigned pid, unsigned tid, struct live_thread *ret);
 /* Where a link in the process's folder leads ("cwd", "fd/3"), cut to the buffer. False: it is not there, or not to be read. */
@@ -37,3 +41,7 @@ unsigned live_thread_lock_owner(const char *proc_root, const struct live_thread 
 size_t live_children(const char *proc_root, unsigned pid, unsigned *ret, size_t max);
 /* The only child, or the one that a wait4 names; 0 = there are several, or none. */
 unsigned live_thread_child(const char *proc_root, const struct live_thread *t);
+/* Whether a system call names a file by its path; the others that are about one have its descriptor first. */
+bool live_call_has_path(const char *call);
+/* The path that the thread's call names, from the root on. False: it names none, or it is not to be read, or longer than the buffer. */
+bool live_thread_path(const char *proc_root, const struct live_thread *t, char *buf, size_t size);

@@ -51,16 +51,6 @@ struct search {
 
 /* --- whose it is --- */
 
-static unsigned next_process(DIR *dir)
-{
-	const struct dirent *e;
-
-	while (dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name))
-			return (unsigned)strtoul(e->d_name, NULL, 10);
-	return 0;
-}
-
 static bool is_there(const struct search *s, unsigned pid)
 {
 	struct live_thread t;
@@ -151,7 +141,7 @@ static unsigned only_process(const struct search *s, holder_test test, const cha
 	_cleanup_(folder_close) DIR *dir = opendir(s->proc_root);
 	unsigned pid, found = 0;
 
-	while ((pid = next_process(dir))) {
+	while ((pid = live_next_process(dir))) {
 		if (pid == s->pid || pid == (unsigned)getpid() || !test(s, pid, path, st))
 			continue;
 		if (found)

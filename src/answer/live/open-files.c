@@ -42,12 +42,11 @@ static int by_link(const void *a, const void *b)
 static void read_all(struct open_files *f)
 {
 	_cleanup_(folder_close) DIR *dir = opendir(f->proc_root);
-	const struct dirent *e;
+	unsigned pid;
 
 	f->was_read = true;
-	while (dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name))
-			read_process(f, (unsigned)strtoul(e->d_name, NULL, 10));
+	while ((pid = live_next_process(dir)))
+		read_process(f, pid);
 	if (f->list.n)
 		qsort(f->list.v, f->list.n, sizeof(f->list.v[0]), by_link);
 }

@@ -11,12 +11,6 @@
 #define ENDS_MAX      8	   /* connections among which the one that is meant is looked for */
 #define CHILDREN_MAX  64   /* of a server: with more it has workers, of which one waits for it or none is known to matter */
 
-/* A worker hears from its master over that, or hears that this has ended, and waits for nothing. */
-static bool leads_to_parent(const struct chain_search *s, const struct other_end *e)
-{
-	return (e->kind == END_LOCAL_SOCKET || e->kind == END_PIPE) && e->n == 1 && e->pids[0] == s->t.parent;
-}
-
 /* The request that it is assumed to have sent to one of those at the other end, if the kernel says that something is unanswered there. */
 static const struct peer_request *assumed(const struct chain_search *s, const struct other_end *e)
 {
@@ -194,7 +188,7 @@ static bool look_at_end(const struct chain_search *s, const struct other_end *e,
 	} else if (e->asked_ms || (!e->accepted && e->n)) {
 		add_candidate(l, e, &l->unanswered);
 		l->candidates = l->unanswered;
-	} else if (!l->unanswered && (e->n || e->remote) && !client && !leads_to_parent(s, e)) {
+	} else if (!l->unanswered && (e->n || e->remote) && !client && !chain_leads_to_parent(s, e)) {
 		add_candidate(l, e, &l->candidates);
 	}
 	return false;

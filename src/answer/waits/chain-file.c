@@ -1,11 +1,16 @@
 #include "answer/waits/chain-search.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "answer/live/fuse-mount.h"
 #include "answer/live/name-query.h"
 #include "base/data/cleanup.h"
+#include "base/data/folder.h"
+
+#define COMMAND_LINE 4096 /* bytes of it that are looked at */
 
 void chain_put_file(struct chain_search *s, unsigned long long fd)
 {
@@ -79,6 +84,11 @@ bool chain_leads_back(const struct chain_search *s, const struct other_end *e)
 	return other_end_has(e, chain_asker(s));
 }
 
+bool chain_leads_to_parent(const struct chain_search *s, const struct other_end *e)
+{
+	return (e->kind == END_LOCAL_SOCKET || e->kind == END_PIPE) && e->n == 1 && e->pids[0] == s->t.parent;
+}
+
 /* A pipe that no other process has open: it has the other end itself, for another of its threads. */
 static bool find_own_end(struct chain_search *s, const struct other_end *e)
 {
@@ -108,6 +118,7 @@ void chain_find_file(struct chain_search *s)
 		else
 			chain_follow_end(s, &e, writes);
 		s->is_input = s->reads && s->t.arguments[0] == STDIN_FILENO;
+		s->serves |= !writes && !chain_asker(s) && e.kind == END_LOCAL_SOCKET && chain_leads_to_parent(s, &e);
 		return;
 	}
 	s->kind = s->t.state == 'D' ? CHAIN_DISK : CHAIN_UNKNOWN;
@@ -152,6 +163,52 @@ void chain_find_frozen_files(struct chain_search *s)
 	str_puts(&s->words, "waits to write to ");
 	chain_put_file(s, s->t.arguments[0]);
 	str_puts(&s->words, ", whose file system is frozen, as for a snapshot");
+}
+
+/* One of the words of its command line. */
+static bool names_path(const char *proc_root, unsigned pid, const char *path)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char file[300], words[COMMAND_LINE] = "";
+	size_t n;
+
+	snprintf(file, sizeof(file), "%s/%u/cmdline", proc_root, pid);
+	f = fopen(file, "re");
+	n = f ? fread(words, 1, sizeof(words) - 1, f) : 0;
+	for (const char *w = words; w < words + n; w += strlen(w) + 1)
+		if (strcmp(w, path) == 0)
+			return true;
+	return false;
+}
+
+static unsigned who_names(const struct chain_search *s, const char *path)
+{
+	_cleanup_(folder_close) DIR *dir = opendir(s->proc_root);
+	unsigned pid, found = 0;
+
+	while ((pid = live_next_process(dir))) {
+		if (pid == s->t.pid || !names_path(s->proc_root, pid, path))
+			continue;
+		if (found)
+			return 0;
+		found = pid;
+	}
+	return found;
+}
+
+void chain_find_fifo(struct chain_search *s)
+{
+	char path[LIVE_PATH];
+
+	s->kind = CHAIN_PIPE;
+	str_puts(&s->words, "waits until another program opens the other end of the named pipe ");
+	if (!live_thread_path(s->proc_root, &s->t, path, sizeof(path))) {
+		str_puts(&s->words, "that it opens");
+		return;
+	}
+	str_puts(&s->words, path);
+	s->next_pid = who_names(s, path);
+	s->role = "whose command line names it";
 }
 
 void chain_find_disk(struct chain_search *s)

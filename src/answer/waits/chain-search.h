@@ -22,6 +22,7 @@ enum chain_class { CLASS_ANYTHING, CLASS_FILE_LOCK, CLASS_TO_READ, CLASS_TO_WRIT
 
 /* The part of the kernel in which a thread sleeps, where that tells more than its call. From WITHIN_FUSE on another process holds it up. */
 enum chain_within { WITHIN_ANYTHING, WITHIN_FUSE_SERVER /* for its next request */, WITHIN_FUSE, WITHIN_SCANNER, WITHIN_LEASE,
+		    WITHIN_FIFO, /* which it opens, and no one else has it open for the opposite */
 		    WITHIN_FREEZE /* or another lock of that kind, of which writers are kept out by one that changes all */ };
 
 struct chain_search {
@@ -71,10 +72,14 @@ bool chain_began_then(const struct chain_search *s, const struct trace_thread *t
 void chain_put_file(struct chain_search *s, unsigned long long fd); /* its path, into the words */
 void chain_follow_end(struct chain_search *s, const struct other_end *e, bool writes);
 bool chain_leads_back(const struct chain_search *s, const struct other_end *e); /* to the asker */
+/* A worker hears from its master over that, or hears that this has ended: it mostly waits for its next work. */
+bool chain_leads_to_parent(const struct chain_search *s, const struct other_end *e);
 void chain_find_file(struct chain_search *s);
 void chain_find_fuse(struct chain_search *s);
 void chain_find_scanner(struct chain_search *s);
 void chain_find_disk(struct chain_search *s);
+/* The link of a thread that opens a named pipe: the only other process whose command line has its path. */
+void chain_find_fifo(struct chain_search *s);
 /* The link of a thread that writes and is WITHIN_FREEZE. */
 void chain_find_frozen_files(struct chain_search *s);
 

@@ -40,6 +40,7 @@ enum chain_within chain_within_of(const struct live_thread *t)
 	} functions[] = {
 		{"fuse_dev_", true, WITHIN_FUSE_SERVER}, {"request_wait_answer", false, WITHIN_FUSE}, {"fuse_", true, WITHIN_FUSE},
 		{"fanotify_", true, WITHIN_SCANNER},	{"break_lease", false, WITHIN_LEASE},
+		{"wait_for_partner", true, WITHIN_FIFO}, {"fifo_open", true, WITHIN_FIFO},
 		{"percpu_rwsem_wait", false, WITHIN_FREEZE},
 	};
 

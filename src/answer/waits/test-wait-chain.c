@@ -528,6 +528,39 @@ static void a_token_is_no_work(void **state)
 	assert_false(c.links.v[0].reads);
 }
 
+static char fifo[64];
+
+static void open_fifo(const int *files)
+{
+	(void)files;
+	open(fifo, O_WRONLY);
+}
+
+static void have_its_name(const int *files)
+{
+	(void)files;
+	execl("/bin/sleep", fifo, "1000", NULL);
+}
+
+static void who_does_not_open_a_named_pipe(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	pid_t reader, writer;
+
+	(void)state;
+	snprintf(fifo, sizeof(fifo), "/tmp/whyslow-chain-%d", (int)getpid());
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	writer = begin(open_fifo, NULL, (int[]){-1});
+	find(writer, 1, CHAIN_PIPE, &c);
+	wait_chain_free(&c);
+	reader = begin(have_its_name, NULL, (int[]){-1});
+	find(writer, 2, CHAIN_SLEEPS, &c);
+	unlink(fifo);
+	expect(&c, 0, writer, CHAIN_PIPE, NULL);
+	assert_non_null(strstr(c.links.v[0].words, fifo));
+	expect(&c, 1, reader, CHAIN_SLEEPS, "whose command line names it");
+}
+
 static void lock_twice(const int *files)
 {
 	char byte;
@@ -783,6 +816,23 @@ static void a_pipe_from_its_parent_is_not_waited_for(void **state)
 	close(ends[0]);
 	find(child, 1, CHAIN_EVENTS, &c);
 	assert_string_equal(c.links.v[0].words, "waits for events");
+	close(ends[1]);
+}
+
+/* Nor does one wait for an answer that reads from its parent what this one's clients want. */
+static void a_worker_reads_its_next_work(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int ends[2];
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	child = begin(ask, (int[]){ends[0]}, (int[]){ends[1], -1});
+	close(ends[0]);
+	find(child, 2, CHAIN_RUNS, &c);
+	expect(&c, 1, getpid(), CHAIN_RUNS, "which has not read the request");
+	assert_true(c.links.v[0].serves);
 	close(ends[1]);
 }
 
@@ -1720,9 +1770,9 @@ static void who_uses_up_its_own_quota(void **state)
 }
 
 RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
-	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
+	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(who_does_not_open_a_named_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs),
-	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(who_has_a_lease),
+	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(a_worker_reads_its_next_work), TELLS(who_has_a_lease),
 	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant), TELLS(which_connection_of_a_loop_is_meant_without_events),
 	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(who_is_stopped_and_does_not_read), TELLS(who_has_the_only_connection_of_a_pool), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),

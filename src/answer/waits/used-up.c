@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answer/live/live-thread.h"
 #include "answer/live/tcp-sockets.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
@@ -164,9 +165,8 @@ static void count_processes(struct census *c, int64_t until)
 {
 	_cleanup_(folder_close) DIR *dir = opendir(c->proc_root);
 
-	for (const struct dirent *e; dir && c->processes.n < PROCESSES_MAX && (e = readdir(dir));) {
-		if (isdigit((unsigned char)*e->d_name))
-			count_process(c, (uint32_t)strtoul(e->d_name, NULL, 10));
+	for (uint32_t pid; c->processes.n < PROCESSES_MAX && (pid = live_next_process(dir));) {
+		count_process(c, pid);
 		if (clock_monotonic() < until)
 			continue;
 		VEC_FREE(c->processes); /* who has most of what is not known of a part of them */

@@ -78,6 +78,8 @@ static void find_wait(struct chain_search *s)
 		chain_find_scanner(s);
 	} else if (within == WITHIN_LEASE) {
 		chain_find_lease(s);
+	} else if (within == WITHIN_FIFO) {
+		chain_find_fifo(s);
 	} else if (within == WITHIN_FREEZE && s->class == CLASS_TO_WRITE) {
 		chain_find_frozen_files(s);
 	} else {
