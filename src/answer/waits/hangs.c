@@ -32,6 +32,7 @@
 #define LONGER	       3		 /* times as long as its program's processes live */
 #define AGAIN	       4		 /* looks at who is between two requests that take long ... */
 #define AGAIN_AFTER    25000		 /* us: ... with this between them: a pause is short compared with them */
+#define MOSTLY_SLEEPS  2e8		 /* ns/s: a fifth of one CPU */
 #define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
 
 static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
@@ -520,8 +521,17 @@ static bool is_between_requests(const struct hang *h)
 	return only->kind == CHAIN_RUNS || only->kind == CHAIN_SLEEPS || (only->kind == CHAIN_EVENTS && h->took);
 }
 
-/* The chains of all; or, again, of those that are between two requests. How many are; negative errno. */
-static int find_chains(const struct chain_question *live, bool again, struct answer *a)
+/* Who is at the end mostly sleeps, and had a CPU just when it was looked at. */
+static bool runs_by_chance(const struct dataset *d, uint32_t at, const struct hang *h)
+{
+	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
+	const struct subject *s = last && last->kind == CHAIN_RUNS ? subject_of(d, last->pid) : NULL;
+
+	return s && subject_mean(d, s, FEATURE_CPU_TIME, begin_of(d, at), at) < MOSTLY_SLEEPS;
+}
+
+/* The chains of all; or, again, of those that are between two requests, or end at a program that happens to run. How many are; negative errno. */
+static int find_chains(const struct dataset *d, uint32_t at, const struct chain_question *live, bool again, struct answer *a)
 {
 	int between = 0;
 
@@ -529,28 +539,28 @@ static int find_chains(const struct chain_question *live, bool again, struct ans
 		struct hang *h = &a->hangs.v[i];
 		int r;
 
-		if (again && !is_between_requests(h))
+		if (again && !is_between_requests(h) && !runs_by_chance(d, at, h))
 			continue;
 		wait_chain_free(&h->chain);
 		r = wait_chain_find(live, h->victim->info.pid, &h->chain);
 		if (r < 0)
 			return r;
-		between += is_between_requests(h);
+		between += is_between_requests(h) || runs_by_chance(d, at, h);
 	}
 	return between;
 }
 
-static int look_up_chains(const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct answer *a)
+static int look_up_chains(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct answer *a)
 {
 	_cleanup_(open_files_free) struct open_files files = {.proc_root = q->proc_root};
 	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, &files, q->trace};
-	int between = find_chains(&live, false, a);
+	int between = find_chains(d, q->at, &live, false, a);
 	size_t kept = 0;
 
 	for (int i = 0; between > 0 && !q->pressed && i < AGAIN; i++) {
 		usleep(AGAIN_AFTER);
 		open_files_free(&files); /* they may have a new connection by now */
-		between = find_chains(&live, true, a);
+		between = find_chains(d, q->at, &live, true, a);
 	}
 	for (size_t i = 0; i < a->hangs.n; i++) {
 		struct hang *h = &a->hangs.v[i];
@@ -572,6 +582,28 @@ static void sort(struct answer *a, int (*compare)(const void *, const void *))
 		a->hangs.n = HANGS_MOST;
 }
 
+/* Where more programs are started than are recorded, the one that holds others up may be one of those: /proc has its name. */
+static int define_ends(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *h = &a->hangs.v[i];
+		const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
+		struct entity_info info = {.kind = ENTITY_PROCESS};
+		struct subject *s;
+
+		if (!last || !hang_is_explained(h) || subject_of(d, last->pid))
+			continue;
+		info.id = info.pid = last->pid;
+		info.name = (char *)last->comm;
+		s = dataset_define(&a->unrecorded, &info);
+		if (!s)
+			return -ENOMEM;
+		s->first = s->last = q->at;
+		h->unrecorded = s;
+	}
+	return 0;
+}
+
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
 {
 	_cleanup_(peer_requests_free) struct peer_requests requests = {};
@@ -591,9 +623,9 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	sort(a, by_excess);
 	r = add_quiet(d, q, a);
 	if (r == 0 && q->proc_root)
-		r = look_up_chains(q, &requests, &locks, a);
+		r = look_up_chains(d, q, &requests, &locks, a);
 	sort(a, by_chain);
-	return r;
+	return r ?: define_ends(d, q, a);
 }
 
 /* It has asked another machine itself, which does not answer, or the network loses what is sent; or its file system is frozen: no program here is
@@ -625,7 +657,9 @@ bool hang_is_explained(const struct hang *h)
 
 const struct subject *hang_culprit(const struct dataset *d, const struct hang *h)
 {
-	return hang_is_explained(h) && !ends_elsewhere(h) ? subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid) : NULL;
+	if (!hang_is_explained(h) || ends_elsewhere(h))
+		return NULL;
+	return h->unrecorded ?: subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid);
 }
 
 /* Who waits for a child waits for what that waits for. */

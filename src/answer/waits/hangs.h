@@ -33,7 +33,7 @@ bool hang_is_explained(const struct hang *h);
 /* Does it say more than a shortage for which programs wait that share of the time? A program that stands still does, where less than half of that
  * is waited, and where who is at the end of its chain neither runs nor waits for the disk, which a shortage would explain. */
 bool hang_outweighs(const struct hang *h, double pressure);
-/* The process at the end of its chain; NULL = none, or one that is not recorded. */
+/* The process at the end of its chain; NULL = none. */
 const struct subject *hang_culprit(const struct dataset *d, const struct hang *h);
 /* Is it known who is at the end of its chain, or that it is another machine? */
 bool hang_can_be_answer(const struct dataset *d, const struct hang *h);

@@ -496,6 +496,32 @@ static void brief_waiter(uint32_t life, unsigned uncounted, uint32_t parent, siz
 	end(&st);
 }
 
+/* Only the waiter is recorded. */
+static void who_holds_it_up_need_not_be_recorded(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	const struct viewer root = {};
+	struct hang_question q = {.at = TICKS - 1, .trace = &t, .proc_root = "/proc", .viewer = &root, .patient = true};
+	struct answer a = {};
+	struct lock_play play;
+	struct story st;
+
+	(void)state;
+	begin_lock(&play);
+	begin_calm(&st);
+	is_process(hanging_client(&st), play.waiter);
+	tell_of_waiter(&t, &st, &play);
+	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
+	end_lock(&play);
+	assert_int_equal(a.hangs.n, 1);
+	assert_true(hang_can_be_answer(&st.d, &a.hangs.v[0]));
+	assert_int_equal(hangs_become_answer(&st.d, &a), 1);
+	assert_int_equal(a.ranking.suspects.v[0].subject->info.pid, play.holder);
+	assert_true(isnan(subject_value(&st.d, a.ranking.suspects.v[0].subject, FEATURE_CPU_TIME, TICKS - 1)));
+	answer_free(&a);
+	end(&st);
+}
+
 static void a_process_of_a_brief_program_that_goes_on_hangs(void **state)
 {
 	(void)state;
@@ -980,7 +1006,7 @@ static void who_waits_for_another_machine_alone_is_told_of(void **state)
 	end(&st);
 }
 
-RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(a_process_of_this_program_does_not_hang),
+RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(a_process_of_this_program_does_not_hang), cmocka_unit_test(who_holds_it_up_need_not_be_recorded),
 	  cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),

@@ -55,6 +55,7 @@ void answer_free(struct answer *a)
 	for (size_t i = 0; i < a->hangs.n; i++)
 		wait_chain_free(&a->hangs.v[i].chain);
 	VEC_FREE(a->hangs);
+	dataset_free(&a->unrecorded);
 	free(a->cause);
 	free(a->summary);
 	free(a->next);

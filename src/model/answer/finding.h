@@ -128,6 +128,7 @@ struct hang {
 	bool unsure;		/* it may be answered: that must confirm that it is not, or the chain continue beyond whom it asked */
 	int64_t since;	     /* wall ns */
 	struct wait_chain chain; /* for whom; no links = not looked up */
+	const struct subject *unrecorded; /* the process at its end, where that is not recorded one by one (model/machine/name-limit.h) */
 };
 
 struct answer {
@@ -145,6 +146,7 @@ struct answer {
 	struct pressure pressure;
 	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nothing */
 	VEC(struct hang) hangs; /* the one that is explained best first */
+	struct dataset unrecorded; /* their processes that are not recorded: a name, and no values */
 	bool hang_is_told;	/* the first of them is what the answer says */
 	bool events_are_late;	/* there are events, which are left out, or not asked for longer, so that the answer is in time */
 	char *cause;   /* id in the catalogue (rule/cause.h); NULL = none of the known ones */
