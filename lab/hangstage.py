@@ -164,6 +164,22 @@ psql.stdin.write("BEGIN; " + sys.argv[1] + ";\\n")
 time.sleep(1000)
 """
 
+# Asks MariaDB what its first argument says, each time with one line of answer, over one session of the command that the others are.
+MARIADB_CLIENT = """import subprocess, sys, timed
+session = subprocess.Popen([*sys.argv[2:], "-N", "-n"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+def ask():
+    session.stdin.write(sys.argv[1] + ";\\n")
+    session.stdout.readline()
+timed.repeat(ask)
+"""
+
+# Says that in such a session, and does not end it.
+MARIADB_HOLDER = """import subprocess, sys, time
+session = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, bufsize=1)
+session.stdin.write(sys.argv[1] + ";\\n")
+time.sleep(1000)
+"""
+
 # A web server before a pool of PHP's processes.
 PHP_PROGRAM = min((path.name for path in pathlib.Path("/usr/sbin").glob("php-fpm*")), default="php-fpm")
 PHP_FRONT = """daemon off; user root; worker_processes 1; pid {name}-front.pid; error_log {name}-front.log;
