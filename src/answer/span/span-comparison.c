@@ -311,7 +311,7 @@ static void find_examples(struct span_change *c)
 static void find_seconds(struct span_comparison *c)
 {
 	for (int side = 0; side < 2; side++)
-		if (!c->seconds[side])
+		if (c->seconds[side] == 0)
 			c->seconds[side] = seconds_of(&c->forest, NULL, span_side_set(c->names, side ? SIDE_CANDIDATE : SIDE_BASELINE));
 }
 

@@ -32,7 +32,7 @@ static const char *const servers[] = {"frontend-579b9bff58-t2dbm", "cart-7d9f8b6
 
 static void names_tell_who_calls_whom(void **state)
 {
-	static const struct named cases[] = {
+	const struct named cases[] = {
 		{"frontend_cart", servers[0], servers[1]},
 		{"cart.frontend.p99", servers[1], servers[0]},
 		{"latency_frontend-579b9bff58-t2dbm_to_pay", servers[0], "pay"},

@@ -371,7 +371,7 @@ static void flip(const char *file, off_t at)
 static void an_export_has_what_is_not_damaged(void **state)
 {
 	struct fixture *f = *state;
-	_cleanup_free_ char *error = NULL, *times = NULL;
+	_cleanup_free_ char *error = NULL;
 	struct trial t;
 	char to[64];
 	sqlite3_stmt *stmt;
