@@ -15,7 +15,7 @@ import threading
 import time
 
 from recording import Asked
-from stage import Actor, enter, find_program, has_program, read_children, run_quietly
+from stage import Actor, enter, find_program, finish, has_program, read_children, run_quietly
 
 STARTS_WITHIN = 120  # seconds, the recorder on a busy machine
 SAMPLED_EVERY = 0.02  # seconds
@@ -365,13 +365,11 @@ class Stage:
         self.actor(name).process.send_signal(number)
         return self.actor(name)
 
+    finish = staticmethod(finish)
+
     @staticmethod
     def find(program):
         return find_program(program)
-
-    @staticmethod
-    def finish(*command):
-        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     @staticmethod
     def rest(seconds):

@@ -6,6 +6,7 @@ where Debian has them; those that are not installed are left out, and the run sa
 import os
 import pathlib
 import pwd
+import shutil
 import socket
 import subprocess
 import time
@@ -207,6 +208,19 @@ def builder(stage):
 
 def make_builder(stage):
     write_code(stage.work / "code.c", 400)
+
+
+def make_repository(stage):
+    """A big one, of git."""
+    folder = stage.work / "repository"
+    if (folder / ".git/made").exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree("/usr/include", folder, symlinks=True, ignore_dangling_symlinks=True)
+    stage.finish("git", "init", folder=folder)
+    stage.finish("git", "add", "-A", folder=folder)
+    stage.finish("git", "-c", "user.name=lab", "-c", "user.email=lab@localhost", "commit", "-qm", "all", folder=folder)
+    (folder / ".git/made").touch()
 
 
 def write_code(path, functions):

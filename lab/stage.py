@@ -183,8 +183,15 @@ def find_program(name):
     return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin") or (str(beside[-1]) if beside else None)
 
 
+def finish(*command, folder=None):
+    """Runs a program to its end, which must be a good one."""
+    subprocess.run([str(part) for part in command], cwd=folder, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 class Stage:
     """A context: enter it and the machine is prepared, leave it and the machine is as before."""
+
+    finish = staticmethod(finish)
 
     def __init__(self, build, work, background="normal"):
         self.build, self.work = pathlib.Path(build).resolve(), pathlib.Path(work).resolve()

@@ -1,7 +1,5 @@
 """git packs a big repository anew."""
-import shutil
-import subprocess
-
+import life
 from resources import CPU, MEMORY, READING, WRITING
 
 GROUP = "real"
@@ -13,16 +11,7 @@ NEEDS = ("git",)
 
 
 def make(stage):
-    folder = stage.work / "repository"
-    if (folder / ".git/made").exists():
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree("/usr/include", folder, symlinks=True, ignore_dangling_symlinks=True)
-    run = dict(cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    subprocess.run(["git", "init"], **run)
-    subprocess.run(["git", "add", "-A"], **run)
-    subprocess.run(["git", "-c", "user.name=lab", "-c", "user.email=lab@localhost", "commit", "-qm", "all"], **run)
-    (folder / ".git/made").touch()
+    life.make_repository(stage)
 
 
 def inject(stage, chance):
