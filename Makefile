@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture install clean setup
+.PHONY: start stop program build charts check lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -123,6 +123,11 @@ lab: build
 
 eval: build
 	@bench/eval $(BUILD) $(AREA)
+
+# Looks for inputs that break a parser, for so many MINUTES; TARGETS: these alone. It continues where it ended.
+fuzz: setup
+	@packaging/setup unit
+	@tests/fuzz $(BUILD) $(or $(MINUTES),60) $(TARGETS)
 
 # Attacks and faults; AREA=NAME... plays some. It writes docs/reliability.md.
 torture: build
