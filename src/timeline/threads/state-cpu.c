@@ -164,13 +164,12 @@ static void settle_senders(struct build *b, const struct event *e, int64_t start
 void state_on_interrupt(struct build *b, const struct event *e)
 {
 	bool soft = e->kind == EVENT_SOFTIRQ;
-	int64_t end = (int64_t)e->time, start = end - (int64_t)e->interrupt.took;
+	bool bad = e->interrupt.took > e->time;
+	int64_t end = (int64_t)e->time, start = bad ? 0 : end - (int64_t)e->interrupt.took;
 
-	if (e->interrupt.took > (uint64_t)end || start < b->t->cpus.v[e->cpu].start) {
+	b->t->faults.bad_numbers += bad;
+	if (start < b->t->cpus.v[e->cpu].start)
 		start = b->t->cpus.v[e->cpu].start;
-		if (e->interrupt.took > (uint64_t)end)
-			b->t->faults.bad_numbers++;
-	}
 	cpu_known(b, e->cpu, e->thread ? state_thread(b, e->thread, end) : NOBODY);
 	if (soft)
 		settle_senders(b, e, start);

@@ -183,7 +183,9 @@ static int open_threads(struct build *b)
 		if (b->trace->threads.v[i].tid >= b->tids && b->trace->threads.v[i].tid < TID_MAX)
 			b->tids = b->trace->threads.v[i].tid + 1;
 	b->by_tid = calloc(b->tids + 1, sizeof(*b->by_tid));
-	r = b->by_tid ? add_lines(b, &known) : -ENOMEM;
+	if (!b->by_tid)
+		return -ENOMEM;
+	r = add_lines(b, &known);
 	hmap_free(&known);
 	if (b->tids)
 		b->by_tid[0] = 0;
