@@ -122,6 +122,17 @@ static bool may_touch(const struct statx *s, const char *process)
 	return find_mount("/proc/self", 0, m.device, &m) || find_mount("/proc/1", 0, m.device, &m) || is_memory(m.device);
 }
 
+bool outside_may_read_mapped(dev_t device)
+{
+	struct mount m;
+
+	if (major(device))
+		return true;
+	if (find_mount("/proc/self", 0, device, &m) || find_mount("/proc/1", 0, device, &m))
+		return strncmp(m.type, "fuse", 4) != 0;
+	return is_memory(device);
+}
+
 /* "/proc/4711/map_files/a-b", "/proc/4711/exe", "/proc/4711/root" -> "/proc/4711"; "" = it is none of these */
 static void process_of(const char *path, char ret[PROCESS_PATH])
 {
@@ -265,4 +276,64 @@ int outside_open_folder_below(const char *root, const char *path)
 	if (r < 0)
 		return r;
 	return may_touch(&s, process) ? open_found(found, O_DIRECTORY) : -EACCES;
+}
+
+int outside_find_below(const char *root, const char *path, struct stat *ret)
+{
+	char process[PROCESS_PATH];
+	_cleanup_close_ int found = find_below(root, path, O_PATH | O_NOFOLLOW, process);
+	struct statx s;
+	int r;
+
+	if (found < 0)
+		return found;
+	r = look_at(found, "", AT_EMPTY_PATH, &s);
+	if (r < 0)
+		return r;
+	if (!may_touch(&s, process))
+		return -EACCES;
+	r = outside_stat(found, "", AT_EMPTY_PATH, ret);
+	return r < 0 ? r : TAKE_FD(found);
+}
+
+int outside_open_found(int found, const char *root)
+{
+	char process[PROCESS_PATH];
+
+	process_of(root, process);
+	return read_found(found, process);
+}
+
+/* --- whose it is --- */
+
+/* Real, effective, saved, and of files:
+ * Uid:	1000	1000	1000	1000 */
+uint32_t outside_owner_parse(const char *status)
+{
+	const char *at = strstr(status, "\nUid:");
+	unsigned real, effective, saved;
+
+	if (!at || sscanf(at, " Uid: %u %u %u", &real, &effective, &saved) != 3)
+		return 0;
+	return real == effective && real == saved ? real : 0;
+}
+
+int outside_owner(const char *proc_root, unsigned pid, uint32_t *ret)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[300], text[1024]; /* the ids are among the first lines */
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%u/status", proc_root, pid);
+	f = fopen(path, "re");
+	if (f) {
+		text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+		*ret = outside_owner_parse(text);
+		return 0;
+	}
+	snprintf(path, sizeof(path), "%s/%u", proc_root, pid); /* a recorded /proc may have no more */
+	if (stat(path, &st) < 0)
+		return -ESRCH;
+	*ret = st.st_uid;
+	return 0;
 }

@@ -10,9 +10,11 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/data/cleanup.h"
 #include "base/system/outside.h"
 
 static char root[] = "/tmp/whyslow-outside-XXXXXX";
@@ -206,10 +208,39 @@ static void a_state_is_read_without_the_file_system(void **state)
 	assert_int_equal(outside_stat(AT_FDCWD, in_root("nothing"), 0, &by_us), -ENOENT);
 }
 
+/* It is looked at once: who may write to the folder exchanges what lies there between the look and the opening. */
+static void what_was_found_is_what_is_opened(void **state)
+{
+	_cleanup_close_ int found = -1, fd = -1;
+	char byte, secret[] = "/tmp/test-outside-secret-XXXXXX";
+	struct stat st;
+	int other = mkstemp(secret);
+
+	(void)state;
+	assert_int_equal(write(other, "7", 1), 1);
+	close(other);
+	other = open(in_root("exchanged"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_int_equal(write(other, "1", 1), 1);
+	close(other);
+	found = outside_find_below(root, "/exchanged", &st);
+	assert_true(found >= 0 && S_ISREG(st.st_mode));
+	assert_int_equal(unlink(in_root("exchanged")) + symlink(secret, in_root("exchanged")), 0);
+	fd = outside_open_found(found, root);
+	assert_int_equal(read(fd, &byte, 1), 1);
+	assert_int_equal(byte, '1');
+	close(TAKE_FD(found));
+	found = outside_find_below(root, "/exchanged", &st);
+	assert_true(found >= 0 && S_ISLNK(st.st_mode));
+	assert_int_equal(outside_open_found(found, root), -EINVAL);
+	unlink(in_root("exchanged"));
+	unlink(secret);
+	assert_true(outside_may_read_mapped(makedev(8, 1)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(links_stay_below_the_root), cmocka_unit_test(in_a_folder_no_link_is_followed),
-					   cmocka_unit_test(only_regular_files_are_opened),
+					   cmocka_unit_test(only_regular_files_are_opened), cmocka_unit_test(what_was_found_is_what_is_opened),
 					   cmocka_unit_test(another_s_lease_is_not_waited_for),
 					   cmocka_unit_test(a_file_in_memory_is_opened),
 					   cmocka_unit_test(what_a_user_mounts_is_not_entered),

@@ -14,6 +14,7 @@
 #include "base/data/log.h"
 #include "base/data/str.h"
 #include "base/system/helper-thread.h"
+#include "base/system/outside.h"
 #include "daemon/recorder/capture-symbols.h"
 #include "daemon/recorder/generated-names.h"
 #include "model/event/interval.h"
@@ -198,7 +199,7 @@ static int identify_thread(uint32_t thread, uint32_t *ret_pid, struct ring_profi
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	*ret_pid = status_number(text, "\nTgid:\t");
-	*ret = (struct ring_profile_sum){.start = thread, .uid = proc_parse_owner(text)};
+	*ret = (struct ring_profile_sum){.start = thread, .uid = outside_owner_parse(text)};
 	if (!*ret_pid || sscanf(text, "Name:\t%15[^\n]", ret->comm) != 1)
 		return -ESRCH;
 	return 0;

@@ -9,6 +9,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/folder.h"
 #include "base/data/str.h"
+#include "base/system/outside.h"
 #include "model/event/calls.h"
 #include "source/machine/text.h"
 #include "source/process/proc.h"
@@ -148,7 +149,7 @@ static void take_shared(const char *process, uint32_t pid, struct trace_thread *
 	if (pid == (uint32_t)getpid())
 		ret->flags |= THREAD_IS_SELF;
 	if (read_whole(process, "status", text)) {
-		ret->uid = proc_parse_owner(text);
+		ret->uid = outside_owner_parse(text);
 		ret->ns_tgid = ret->ns_tid = last_number(text, "NSpid:");
 	}
 	snprintf(path, sizeof(path), "%s/ns/pid", process);

@@ -14,6 +14,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/folder.h"
+#include "base/system/outside.h"
 #include "base/system/spawn.h"
 #include "base/data/str.h"
 #include "source/process/proc.h"
@@ -246,11 +247,11 @@ static int take_process(struct start_record *r, const char *proc_root, unsigned 
 	return -ENOMEM;
 }
 
-static bool is_visible(int folder, const char *pid, const struct viewer *viewer)
+static bool is_visible(const char *proc_root, unsigned pid, const struct viewer *viewer)
 {
-	struct stat st;
+	uint32_t owner;
 
-	return fstatat(folder, pid, &st, 0) == 0 && visibility(viewer, DATUM_PROCESS, st.st_uid) == SHOWN_WHOLE;
+	return outside_owner(proc_root, pid, &owner) == 0 && visibility(viewer, DATUM_PROCESS, owner) == SHOWN_WHOLE;
 }
 
 static int read_processes(const char *proc_root, const struct viewer *viewer, struct start_record *r)
@@ -260,7 +261,7 @@ static int read_processes(const char *proc_root, const struct viewer *viewer, st
 	int result = 0;
 
 	while (result == 0 && dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name) && is_visible(dirfd(dir), e->d_name, viewer))
+		if (isdigit((unsigned char)*e->d_name) && is_visible(proc_root, (unsigned)strtoul(e->d_name, NULL, 10), viewer))
 			result = take_process(r, proc_root, (unsigned)strtoul(e->d_name, NULL, 10));
 	if (r->processes.n)
 		qsort(r->processes.v, r->processes.n, sizeof(*r->processes.v), by_begin);

@@ -126,18 +126,6 @@ static void take_lines(const char *text, const struct line *lines, size_t n, int
 	}
 }
 
-/* Real, effective, saved, and of files:
- * Uid:	1000	1000	1000	1000 */
-uint32_t proc_parse_owner(const char *status)
-{
-	const char *at = strstr(status, "\nUid:");
-	unsigned real, effective, saved;
-
-	if (!at || sscanf(at, " Uid: %u %u %u", &real, &effective, &saved) != 3)
-		return 0;
-	return real == effective && real == saved ? real : 0;
-}
-
 /* Uid:	1000	1000	1000	1000
  * VmLck:	       0 kB
  * RssAnon:	     104 kB

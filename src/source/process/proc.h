@@ -25,9 +25,6 @@ struct proc_stat {
 int proc_parse_stat(const char *text, struct proc_stat *ret);
 /* One thread's time on a CPU, time ready to run, times put on a CPU. 0 or -EBADMSG. */
 int proc_parse_schedstat(const char *text, int64_t ret[3]);
-/* Whose process it is, by /proc/PID/status; root's where it has several user ids (a program with the set-user-ID bit), as none of these
- * users may look into it. */
-uint32_t proc_parse_owner(const char *status);
 /* These set what the text has: values by feature, and its bits in *present. */
 void proc_parse_status(const char *text, int64_t values[PROCESS_FEATURE_COUNT], feature_set *present, uint32_t *uid);
 void proc_parse_io(const char *text, int64_t values[PROCESS_FEATURE_COUNT], feature_set *present);

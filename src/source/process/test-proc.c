@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/data/clock.h"
+#include "base/system/outside.h"
 #include "source/machine/source.h"
 #include "source/process/proc.h"
 
@@ -92,14 +93,14 @@ static void status_and_io_are_read(void **state)
 static void a_process_with_several_user_ids_is_roots(void **state)
 {
 	(void)state;
-	assert_int_equal(proc_parse_owner("Name:\tmine\nUid:\t1000\t1000\t1000\t1000\n"), 1000);
-	assert_int_equal(proc_parse_owner(status_text), 0); /* its effective one is 1001 */
-	assert_int_equal(proc_parse_owner("Name:\tsu\nUid:\t1000\t0\t0\t0\nGid:\t1\t1\t1\t1\n"), 0);
-	assert_int_equal(proc_parse_owner("Name:\tgiven-up\nUid:\t1000\t1000\t0\t1000\n"), 0);
-	assert_int_equal(proc_parse_owner("Name:\tother\nUid:\t1000\t1001\t1001\t1001\n"), 0);
-	assert_int_equal(proc_parse_owner("Name:\tfiles\nUid:\t1000\t1000\t1000\t7\n"), 1000);
-	assert_int_equal(proc_parse_owner("Name:\tcut\nUid:\t1000\t1000"), 0);
-	assert_int_equal(proc_parse_owner(""), 0);
+	assert_int_equal(outside_owner_parse("Name:\tmine\nUid:\t1000\t1000\t1000\t1000\n"), 1000);
+	assert_int_equal(outside_owner_parse(status_text), 0); /* its effective one is 1001 */
+	assert_int_equal(outside_owner_parse("Name:\tsu\nUid:\t1000\t0\t0\t0\nGid:\t1\t1\t1\t1\n"), 0);
+	assert_int_equal(outside_owner_parse("Name:\tgiven-up\nUid:\t1000\t1000\t0\t1000\n"), 0);
+	assert_int_equal(outside_owner_parse("Name:\tother\nUid:\t1000\t1001\t1001\t1001\n"), 0);
+	assert_int_equal(outside_owner_parse("Name:\tfiles\nUid:\t1000\t1000\t1000\t7\n"), 1000);
+	assert_int_equal(outside_owner_parse("Name:\tcut\nUid:\t1000\t1000"), 0);
+	assert_int_equal(outside_owner_parse(""), 0);
 }
 
 /* Another program may write what is read under --proc; a value that has no place is not there. */
