@@ -37,7 +37,7 @@ static bool parse_written(const char *line, struct held *ret)
 	       strcmp(mode, "WRITE") == 0 && ((ret->first >= SQLITE_FIRST && ret->first <= SQLITE_LAST) || ret->first == WAL_WRITE);
 }
 
-/* Whether the process has the file open; its path comes into ret. */
+/* Whether the process has the file open that the other has locked: numbers of inodes are only unique within a file system. Its path comes into ret. */
 static bool has_open(const char *proc_root, unsigned pid, const struct held *h, char *ret)
 {
 	_cleanup_(folder_close) DIR *dir = NULL;
@@ -50,7 +50,7 @@ static bool has_open(const char *proc_root, unsigned pid, const struct held *h, 
 	while (dir && (e = readdir(dir))) {
 		ssize_t n;
 
-		if (outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 || st.st_ino != h->inode || !S_ISREG(st.st_mode))
+		if (outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 || st.st_ino != h->inode || !S_ISREG(st.st_mode) || !live_has_open(proc_root, h->pid, &st))
 			continue;
 		n = readlinkat(dirfd(dir), e->d_name, ret, HIDDEN_PATH - 1);
 		ret[n > 0 ? n : 0] = '\0';
@@ -76,31 +76,34 @@ bool hidden_lock_of_sqlite(struct file_locks *locks, unsigned pid, struct hidden
 /* --- open file descriptions --- */
 
 /* "lock:	1: OFDLCK  ADVISORY  WRITE -1 fe:00:10952801 0 EOF" */
-static bool has_lock(int folder, const char *fd, unsigned long long inode)
+static bool has_lock(int folder, const char *fd)
 {
 	int file = openat(folder, fd, O_RDONLY | O_CLOEXEC);
 	_cleanup_fclose_ FILE *f = file >= 0 ? fdopen(file, "r") : NULL;
-	unsigned long long of;
 	char line[256];
 
 	if (!f && file >= 0)
 		close(file);
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "lock: %*u: OFDLCK %*s %*s %*d %*x:%*x:%llu", &of) == 1 && of == inode)
+		if (strncmp(line, "lock:", 5) == 0 && strstr(line, ": OFDLCK "))
 			return true;
 	return false;
 }
 
-static bool has_ofd_lock(const char *proc_root, unsigned pid, unsigned long long inode)
+static bool has_ofd_lock(const char *proc_root, unsigned pid, const struct stat *file)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
+	_cleanup_(folder_close) DIR *files = NULL, *notes = NULL;
 	const struct dirent *e;
 	char path[300];
+	struct stat st;
 
+	snprintf(path, sizeof(path), "%s/%u/fd", proc_root, pid);
+	files = opendir(path);
 	snprintf(path, sizeof(path), "%s/%u/fdinfo", proc_root, pid);
-	dir = opendir(path);
-	while (dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name) && has_lock(dirfd(dir), e->d_name, inode))
+	notes = opendir(path);
+	while (files && notes && (e = readdir(files)))
+		if (isdigit((unsigned char)*e->d_name) && outside_stat(dirfd(files), e->d_name, 0, &st) == 0 && st.st_ino == file->st_ino &&
+		    st.st_dev == file->st_dev && has_lock(dirfd(notes), e->d_name))
 			return true;
 	return false;
 }
@@ -117,7 +120,7 @@ unsigned hidden_lock_ofd_holder(const char *proc_root, unsigned pid, unsigned lo
 		return 0;
 	dir = opendir(proc_root);
 	while ((other = live_next_process(dir)))
-		if (other != pid && has_ofd_lock(proc_root, other, st.st_ino))
+		if (other != pid && has_ofd_lock(proc_root, other, &st))
 			return other;
 	return 0;
 }
@@ -212,7 +215,7 @@ static int semaphore_wanted(const char *proc_root, const struct live_thread *t)
 	struct sembuf operations[SEMAPHORE_OPERATIONS];
 	size_t n = t->arguments[2] < SEMAPHORE_OPERATIONS ? (size_t)t->arguments[2] : SEMAPHORE_OPERATIONS;
 
-	if (!live_thread_memory(proc_root, t->pid, t->arguments[1], operations, n * sizeof(*operations)))
+	if (!live_thread_memory(proc_root, t, t->arguments[1], operations, n * sizeof(*operations)))
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (operations[i].sem_op <= 0)

@@ -12,8 +12,11 @@
 #include <sys/select.h>
 #include <unistd.h>
 
+#include "answer/live/process-memory.h"
 #include "answer/waits/waits.h"
 #include "base/data/cleanup.h"
+#include "base/data/folder.h"
+#include "base/system/outside.h"
 
 #define PATH_BYTES	512
 #define LOCK_WORD_WAITED 2 /* glibc: held, and another one waits */
@@ -38,14 +41,16 @@ static bool line_of(const char *proc_root, const struct live_thread *t, const ch
 	return true;
 }
 
-/* "4711 (tokio (x) 1) S 1 ...": the name may hold anything. */
+/* "4711 (tokio (x) 1) S 1 ...": the name may hold anything, also a line's end. */
 static bool read_stat(const char *proc_root, struct live_thread *t)
 {
+	_cleanup_fclose_ FILE *f = open_of(proc_root, t->pid, t->tid, "stat");
 	char line[512];
 	const char *name, *rest;
 
-	if (!line_of(proc_root, t, "stat", line, sizeof(line)))
+	if (!f)
 		return false;
+	line[fread(line, 1, sizeof(line) - 1, f)] = '\0';
 	name = strchr(line, '(');
 	rest = strrchr(line, ')');
 	if (!name || !rest || rest < name || rest[1] != ' ')
@@ -143,14 +148,25 @@ size_t live_threads(const char *proc_root, unsigned pid, unsigned *ret, size_t m
 	return n;
 }
 
-bool live_thread_memory(const char *proc_root, unsigned pid, unsigned long long address, void *buf, size_t n)
+bool live_thread_memory(const char *proc_root, const struct live_thread *t, unsigned long long address, void *buf, size_t n)
 {
-	char path[PATH_BYTES];
-	_cleanup_close_ int fd = -1;
+	return t->memory && process_memory_read(t->memory, proc_root, t->pid, address, buf, n);
+}
 
-	snprintf(path, sizeof(path), "%s/%u/mem", proc_root, pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && address <= INT64_MAX && pread(fd, buf, n, (off_t)address) == (ssize_t)n;
+bool live_has_open(const char *proc_root, unsigned pid, const struct stat *file)
+{
+	_cleanup_(folder_close) DIR *dir = NULL;
+	const struct dirent *e;
+	char path[PATH_BYTES];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%u/fd", proc_root, pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)*e->d_name) && outside_stat(dirfd(dir), e->d_name, 0, &st) == 0 && st.st_ino == file->st_ino &&
+		    st.st_dev == file->st_dev)
+			return true;
+	return false;
 }
 
 static size_t files_of_poll(const char *proc_root, const struct live_thread *t, unsigned *ret, size_t max)
@@ -158,7 +174,7 @@ static size_t files_of_poll(const char *proc_root, const struct live_thread *t, 
 	struct pollfd polled[LIVE_FILES_MAX];
 	size_t n = t->arguments[1], found = 0;
 
-	if (n > LIVE_FILES_MAX || !live_thread_memory(proc_root, t->pid, t->arguments[0], polled, n * sizeof(*polled)))
+	if (n > LIVE_FILES_MAX || !live_thread_memory(proc_root, t, t->arguments[0], polled, n * sizeof(*polled)))
 		return 0;
 	for (size_t i = 0; i < n && found < max; i++)
 		if (polled[i].fd >= 0)
@@ -172,7 +188,7 @@ static size_t files_of_select(const char *proc_root, const struct live_thread *t
 	fd_set set;
 	size_t found = 0;
 
-	if (t->arguments[0] > FD_SETSIZE || !t->arguments[1] || !live_thread_memory(proc_root, t->pid, t->arguments[1], &set, sizeof(set)))
+	if (t->arguments[0] > FD_SETSIZE || !t->arguments[1] || !live_thread_memory(proc_root, t, t->arguments[1], &set, sizeof(set)))
 		return 0;
 	for (unsigned fd = 0; fd < t->arguments[0] && found < max; fd++)
 		if (FD_ISSET(fd, &set))
@@ -218,7 +234,7 @@ unsigned live_thread_lock_owner(const char *proc_root, const struct live_thread 
 	uint32_t words[GLIBC_OWNER + 1];
 	struct live_thread owner;
 
-	if (!t->call || strncmp(t->call, "futex", 5) != 0 || !live_thread_memory(proc_root, t->pid, t->arguments[0], words, sizeof(words)) ||
+	if (!t->call || strncmp(t->call, "futex", 5) != 0 || !live_thread_memory(proc_root, t, t->arguments[0], words, sizeof(words)) ||
 	    words[0] != LOCK_WORD_WAITED || words[GLIBC_OWNER] == t->tid)
 		return 0;
 	return live_thread_read(proc_root, t->pid, words[GLIBC_OWNER], &owner) == 0 ? owner.tid : 0;
@@ -229,9 +245,11 @@ unsigned live_thread_child(const char *proc_root, const struct live_thread *t)
 	int32_t named = (int32_t)t->arguments[0];
 	char line[64];
 	unsigned child, another;
+	struct live_thread waited;
 	int n;
 
-	if (t->call && strcmp(t->call, "wait4") == 0 && named > 0)
+	if (t->call && strcmp(t->call, "wait4") == 0 && named > 0 && live_thread_read(proc_root, (unsigned)named, (unsigned)named, &waited) == 0 &&
+	    waited.parent == t->pid) /* else a number of its own namespace */
 		return (unsigned)named;
 	if (!line_of(proc_root, t, "children", line, sizeof(line)))
 		return 0;
@@ -278,12 +296,12 @@ static int path_argument(const char *call)
 }
 
 /* To the end of its page at the most: what follows may not be there. */
-static bool read_text(const char *proc_root, unsigned pid, unsigned long long address, char *buf, size_t size)
+static bool read_text(const char *proc_root, const struct live_thread *t, unsigned long long address, char *buf, size_t size)
 {
 	size_t n = PAGE - address % PAGE;
 	char first[PAGE];
 
-	if (!live_thread_memory(proc_root, pid, address, first, n))
+	if (!live_thread_memory(proc_root, t, address, first, n))
 		return false;
 	n = n < size - 1 ? n : size - 1;
 	memcpy(buf, first, n);
@@ -301,7 +319,7 @@ bool live_thread_path(const char *proc_root, const struct live_thread *t, char *
 	int argument = t->call ? path_argument(t->call) : -1;
 	char folder[LIVE_PATH / 2], text[LIVE_PATH / 2], fd[32] = "cwd";
 
-	if (argument < 0 || !read_text(proc_root, t->pid, t->arguments[argument], text, sizeof(text)))
+	if (argument < 0 || !read_text(proc_root, t, t->arguments[argument], text, sizeof(text)))
 		return false;
 	if (argument == 1 && (int)t->arguments[0] != AT_FDCWD)
 		snprintf(fd, sizeof(fd), "fd/%d", (int)t->arguments[0]);

@@ -4,13 +4,17 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #define LIVE_ARGUMENTS	3
 #define LIVE_FILES_MAX	32 /* of one poll or epoll: an event loop that has more open waits for no certain one */
 #define LIVE_PATH	512
 #define LIVE_THREADS_MAX 512 /* of one process that are looked at */
 
+struct process_memory;
+
 struct live_thread {
+	struct process_memory *memory; /* who reads its process's for what follows; NULL = none is read */
 	unsigned pid, tid, parent;
 	char comm[20];
 	char state;	  /* R S D T Z */
@@ -23,7 +27,7 @@ struct live_thread {
 
 /* The next process of a folder like /proc; 0 = there is no more, or `proc` is NULL. */
 unsigned live_next_process(DIR *proc);
-/* 0; -ESRCH: gone. */
+/* 0; -ESRCH: gone. `memory` is NULL then. */
 int live_thread_read(const char *proc_root, unsigned pid, unsigned tid, struct live_thread *ret);
 /* Where a link in the process's folder leads ("cwd", "fd/3"), cut to the buffer. False: it is not there, or not to be read. */
 bool live_link(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size);
@@ -31,8 +35,10 @@ bool live_link(const char *proc_root, unsigned pid, const char *name, char *buf,
 bool live_fd_link(const char *proc_root, unsigned pid, unsigned long long fd, char *buf, size_t size);
 /* Thread numbers of a process, the main thread first; how many. */
 size_t live_threads(const char *proc_root, unsigned pid, unsigned *ret, size_t max);
-/* Copies from a process's memory; may block as long as it does. False: not all of it is there, or it is not to be read. */
-bool live_thread_memory(const char *proc_root, unsigned pid, unsigned long long address, void *buf, size_t n);
+/* Copies from its process's memory. False: not all of it is there, or it is not to be read. */
+bool live_thread_memory(const char *proc_root, const struct live_thread *t, unsigned long long address, void *buf, size_t n);
+/* Whether the process has this very file open. */
+bool live_has_open(const char *proc_root, unsigned pid, const struct stat *file);
 /* The descriptors that a poll, select or epoll call waits for; how many. */
 size_t live_thread_files(const char *proc_root, const struct live_thread *t, unsigned *ret, size_t max);
 /* The thread that holds the glibc mutex this one waits for in a futex call; 0 = it is none, or not known. */

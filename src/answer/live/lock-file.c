@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "answer/live/process-memory.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/folder.h"
@@ -19,7 +20,6 @@
 #include "base/system/outside.h"
 
 #define MEMORY_MAX    (32u << 20) /* of a process; an interpreter with a script of some pages has ten */
-#define PIECE	      (256u << 10)
 #define NAMES_MAX     4096 /* each costs a stat(): some us */
 #define FILES_MAX     4	   /* each costs a look at all descriptors of all processes */
 #define FILE_MAX      4096 /* bytes: a larger file is a document */
@@ -40,6 +40,7 @@ struct search {
 	unsigned pid;
 	uid_t uid;
 	char folder[LOCK_FILE_PATH], root[160]; /* the process's own */
+	struct process_memory memory;
 	int64_t now;
 	unsigned names, files;
 	bool found;
@@ -70,18 +71,17 @@ static unsigned parse_number(const char *text)
 	return n - begin > 0 && n - begin < 9 && !memchr(text, '\n', n) ? (unsigned)strtoul(text + begin, NULL, 10) : 0;
 }
 
-/* The process that the file's text, or its target, names. */
-static unsigned number_in(const struct search *s, const char *path, const struct stat *st)
+/* The process that the file's text, or its target, names. found: the file that was looked at, whatever lies at its path by now. */
+static unsigned number_in(const struct search *s, int found, const struct stat *st)
 {
 	_cleanup_close_ int fd = -1;
-	char text[CONTENT_MAX + 1], whole[PATH_MAX];
+	char text[CONTENT_MAX + 1];
 	ssize_t n = 0;
 
 	if (S_ISLNK(st->st_mode)) {
-		snprintf(whole, sizeof(whole), "%s%s", s->root, path);
-		n = readlink(whole, text, CONTENT_MAX);
+		n = readlinkat(found, "", text, CONTENT_MAX);
 	} else if (S_ISREG(st->st_mode) && st->st_size <= CONTENT_MAX) {
-		fd = outside_open_below(s->root, path);
+		fd = outside_open_found(found, s->root);
 		n = fd >= 0 ? read(fd, text, CONTENT_MAX) : 0;
 	}
 	text[n > 0 ? n : 0] = '\0';
@@ -92,19 +92,8 @@ typedef bool (*holder_test)(const struct search *s, unsigned pid, const char *pa
 
 static bool has_it_open(const struct search *s, unsigned pid, const char *path, const struct stat *st)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
-	const struct dirent *e;
-	struct stat other;
-	char fds[160];
-
 	(void)path;
-	snprintf(fds, sizeof(fds), "%s/%u/fd", s->proc_root, pid);
-	dir = opendir(fds);
-	while (dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name) && outside_stat(dirfd(dir), e->d_name, 0, &other) == 0 && other.st_ino == st->st_ino &&
-		    other.st_dev == st->st_dev)
-			return true;
-	return false;
+	return live_has_open(s->proc_root, pid, st);
 }
 
 /* Among its arguments is the file, by its whole path or its name. */
@@ -155,7 +144,7 @@ static unsigned only_process(const struct search *s, holder_test test, const cha
 static bool find_who_locked(const struct search *s, const struct stat *st, struct lock_file *ret)
 {
 	for (size_t i = 0; i < s->n_locked && !ret->locked; i++)
-		if (s->locked[i].inode == st->st_ino && has_it_open(s, s->locked[i].pid, NULL, st)) {
+		if (s->locked[i].inode == st->st_ino && live_has_open(s->proc_root, s->locked[i].pid, st)) {
 			ret->holder = s->locked[i].pid;
 			ret->role = "which has locked it";
 			ret->locked = true;
@@ -163,7 +152,15 @@ static bool find_who_locked(const struct search *s, const struct stat *st, struc
 	return ret->locked;
 }
 
-static bool find_holder(const struct search *s, const char *path, const struct stat *st, struct lock_file *ret)
+/* Its owner wrote the number, and may write any: of others' processes nothing is believed. */
+static bool is_owners(const struct search *s, unsigned pid, const struct stat *st)
+{
+	uint32_t owner;
+
+	return outside_owner(s->proc_root, pid, &owner) == 0 && owner == st->st_uid;
+}
+
+static bool find_holder(const struct search *s, int found, const char *path, const struct stat *st, struct lock_file *ret)
 {
 	static const struct {
 		holder_test test;
@@ -177,9 +174,11 @@ static bool find_holder(const struct search *s, const char *path, const struct s
 
 	if (find_who_locked(s, st, ret))
 		return true;
-	number = number_in(s, path, st);
+	number = number_in(s, found, st);
 	if (number == s->pid)
 		return false; /* it has the lock itself */
+	if (number && is_there(s, number) && !is_owners(s, number, st))
+		return false;
 	if (number && is_there(s, number)) {
 		ret->holder = number;
 		ret->role = "whose number stands in it";
@@ -233,8 +232,8 @@ static bool is_name_of_lock(const char *path)
 
 static void look_at_name(struct search *s, const char *name, size_t n)
 {
+	_cleanup_close_ int found = -1;
 	struct lock_file file = {};
-	char whole[PATH_MAX];
 	struct stat st;
 
 	if (s->found || s->files >= FILES_MAX || s->names >= NAMES_MAX || n < 3 || (*name != '/' && !s->in_arguments))
@@ -244,12 +243,12 @@ static void look_at_name(struct search *s, const char *name, size_t n)
 	    !is_name_of_lock(file.path) || is_known_otherwise(file.path))
 		return;
 	s->names++;
-	snprintf(whole, sizeof(whole), "%s%s", s->root, file.path);
-	if (lstat(whole, &st) < 0 || !may_be_lock(s, &st))
+	found = outside_find_below(s->root, file.path, &st);
+	if (found < 0 || !may_be_lock(s, &st))
 		return;
 	s->files++;
 	file.since = changed(&st);
-	if (find_holder(s, file.path, &st, &file)) {
+	if (find_holder(s, found, file.path, &st, &file)) {
 		s->found = true;
 		s->result = file;
 	}
@@ -294,19 +293,18 @@ static void look_at_arguments(struct search *s)
 }
 
 /* Pieces overlap by a name. Returns how many bytes were looked at. */
-static size_t look_at_mapping(struct search *s, int memory, char *piece, unsigned long long start, unsigned long long end)
+static size_t look_at_mapping(struct search *s, char *piece, unsigned long long start, unsigned long long end)
 {
 	size_t looked = 0;
 
 	while (!s->found && start < end) {
-		size_t want = end - start < PIECE ? (size_t)(end - start) : PIECE;
-		ssize_t n = pread(memory, piece, want, (off_t)start);
+		size_t n = end - start < PROCESS_MEMORY_PIECE ? (size_t)(end - start) : PROCESS_MEMORY_PIECE;
 
-		if (n <= 0)
+		if (!process_memory_copy(&s->memory, s->proc_root, s->pid, start, piece, n))
 			break;
-		look_at_piece(s, piece, (size_t)n);
-		looked += (size_t)n;
-		start += (size_t)n > LOCK_FILE_PATH && start + (size_t)n < end ? (size_t)n - LOCK_FILE_PATH : (size_t)n;
+		look_at_piece(s, piece, n);
+		looked += n;
+		start += n > LOCK_FILE_PATH && start + n < end ? n - LOCK_FILE_PATH : n;
 	}
 	return looked;
 }
@@ -314,21 +312,19 @@ static size_t look_at_mapping(struct search *s, int memory, char *piece, unsigne
 /* "55d0c8a5e000-55d0c8ed4000 rw-p 00000000 00:00 0    [heap]": of its own, and of no file */
 static void look_at_memory(struct search *s)
 {
-	_cleanup_free_ char *piece = malloc(PIECE);
+	_cleanup_free_ char *piece = malloc(PROCESS_MEMORY_PIECE);
 	_cleanup_fclose_ FILE *f = NULL;
-	_cleanup_close_ int memory = -1;
-	unsigned long long start, end, inode;
+	unsigned long long start, end;
+	unsigned major, minor;
 	char path[160], line[MAPS_LINE], rights[8];
 	size_t looked = 0;
 
 	snprintf(path, sizeof(path), "%s/%u/maps", s->proc_root, s->pid);
 	f = fopen(path, "re");
-	snprintf(path, sizeof(path), "%s/%u/mem", s->proc_root, s->pid);
-	memory = open(path, O_RDONLY | O_CLOEXEC);
-	while (piece && f && memory >= 0 && !s->found && looked < MEMORY_MAX && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &start, &end, rights, &inode) == 4 && strcmp(rights, "rw-p") == 0 && !inode &&
+	while (piece && f && !s->found && looked < MEMORY_MAX && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx-%llx %7s %*x %x:%x", &start, &end, rights, &major, &minor) == 5 && strcmp(rights, "rw-p") == 0 && !major && !minor &&
 		    end - start <= MEMORY_MAX - looked)
-			looked += look_at_mapping(s, memory, piece, start, end);
+			looked += look_at_mapping(s, piece, start, end);
 }
 
 /* Files that the process keeps open between its attempts may have any name. */
@@ -361,6 +357,7 @@ static void search(void *job)
 	s->in_arguments = false;
 	if (!s->found)
 		look_at_memory(s);
+	process_memory_free(&s->memory);
 }
 
 /* "1: POSIX  ADVISORY  WRITE 4711 fe:00:131 0 EOF"; what waits has an arrow before its kind. */
@@ -399,7 +396,7 @@ static bool sleeps_shortly(const char *proc_root, const struct live_thread *t)
 		return false;
 	if (clock && t->arguments[1] & TIMER_ABSTIME)
 		clock_gettime((clockid_t)t->arguments[0], &now);
-	return live_thread_memory(proc_root, t->pid, t->arguments[clock ? 2 : 0], &request, sizeof(request)) &&
+	return live_thread_memory(proc_root, t, t->arguments[clock ? 2 : 0], &request, sizeof(request)) &&
 	       request.tv_sec - now.tv_sec <= SLEEP_LONGEST;
 }
 
@@ -410,15 +407,10 @@ unsigned lock_file_seeker(const struct live_thread *sleeper)
 
 static bool prepare(struct search *s, const char *proc_root, const struct live_thread *sleeper)
 {
-	char path[160];
-	struct stat st;
-
 	*s = (struct search){.pid = lock_file_seeker(sleeper), .now = clock_wall()};
 	snprintf(s->proc_root, sizeof(s->proc_root), "%s", proc_root);
-	snprintf(path, sizeof(path), "%s/%u", s->proc_root, s->pid);
-	if (s->pid < 2 || stat(path, &st) < 0 || outside_has_own_mounts(s->proc_root, s->pid))
+	if (s->pid < 2 || outside_owner(proc_root, s->pid, &s->uid) < 0 || outside_has_own_mounts(s->proc_root, s->pid))
 		return false;
-	s->uid = st.st_uid;
 	snprintf(s->root, sizeof(s->root), "%s/%u/root", s->proc_root, s->pid);
 	(void)live_link(s->proc_root, s->pid, "cwd", s->folder, sizeof(s->folder));
 	return true;

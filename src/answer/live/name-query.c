@@ -60,7 +60,7 @@ static size_t read_stack(const char *proc_root, const struct live_thread *t, uin
 		size_t want = PAGE_BYTES - (size_t)((t->stack + n) % PAGE_BYTES);
 
 		want = want < STACK_BYTES - n ? want : STACK_BYTES - n;
-		if (!live_thread_memory(proc_root, t->pid, t->stack + n, buf + n, want))
+		if (!live_thread_memory(proc_root, t, t->stack + n, buf + n, want))
 			break;
 		n += want;
 	}

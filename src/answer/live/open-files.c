@@ -16,10 +16,11 @@ static void read_process(struct open_files *f, unsigned pid)
 	char path[300], link[OPEN_FILES_LINK];
 	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
+	size_t before = f->list.n;
 
 	snprintf(path, sizeof(path), "%s/%u/fd", f->proc_root, pid);
 	dir = opendir(path);
-	while (dir && f->list.n < OPEN_FILES_MOST && (e = readdir(dir))) {
+	while (dir && f->list.n < OPEN_FILES_MOST && f->list.n - before < OPEN_FILES_OF_ONE && (e = readdir(dir))) {
 		ssize_t n = isdigit((unsigned char)*e->d_name) ? readlinkat(dirfd(dir), e->d_name, link, sizeof(link)) : -1;
 		unsigned fd = (unsigned)strtoul(e->d_name, NULL, 10);
 
@@ -70,6 +71,23 @@ bool open_files_next(struct open_files *f, const char *link, size_t *at, unsigne
 		return true;
 	}
 	return false;
+}
+
+void open_files_skip_process(const struct open_files *f, size_t *at)
+{
+	const struct open_file *last = &f->list.v[*at - 1];
+	size_t low = *at, high = f->list.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct open_file *o = &f->list.v[middle];
+
+		if (o->link == last->link && o->pid == last->pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*at = low;
 }
 
 void open_files_free(struct open_files *f)

@@ -24,6 +24,8 @@
 #include "base/system/outside.h"
 
 #define MQUEUE_MAGIC	0x19800202 /* ipc/mqueue.c */
+#define MQUEUE_SIZE	80	   /* ... FILENT_SIZE: as long as each of its files is said to be */
+#define LOOKS_MAX	16	   /* at descriptors of one process that lead to the same */
 #define TCP_LISTENS	10
 #define LISTENERS_STATE (1u << TCP_LISTENS)
 #define ADDRESS_LENGTH	(32 + 1 + 4) /* hex digits of IPv6, colon, port */
@@ -74,18 +76,20 @@ static bool is_wanted(const struct open_files *files, const struct wanted *w, un
 /* True: the process that is left out has it open itself, too. */
 static bool find_owners(struct open_files *files, const struct wanted *w, struct other_end *ret)
 {
-	unsigned pid, fd;
+	unsigned pid, fd, last = 0, looks = 0;
 	bool own = false;
 
 	for (size_t at = 0; open_files_next(files, w->link, &at, &pid, &fd);) {
-		bool known = pid == w->but ? own : ret->n == OTHER_ENDS_MAX || (ret->n && ret->pids[ret->n - 1] == pid);
+		bool full = pid != w->but && ret->n == OTHER_ENDS_MAX, wanted = !full && is_wanted(files, w, pid, fd);
 
-		if (known || !is_wanted(files, w, pid, fd))
-			continue;
-		if (pid == w->but)
+		looks = pid == last ? looks + 1 : 1;
+		last = pid;
+		if (wanted && pid == w->but)
 			own = true;
-		else
+		else if (wanted)
 			ret->pids[ret->n++] = pid;
+		if (full || wanted || looks == LOOKS_MAX)
+			open_files_skip_process(files, &at);
 	}
 	return own;
 }
@@ -504,10 +508,11 @@ static bool is_pipe(const char *proc_root, unsigned pid, unsigned fd)
 static bool is_queue(const char *proc_root, unsigned pid, unsigned fd)
 {
 	char path[512];
-	struct statfs st;
+	struct statfs fs;
+	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/%u/fd/%u", proc_root, pid, fd);
-	return statfs(path, &st) == 0 && st.f_type == MQUEUE_MAGIC;
+	return outside_stat(AT_FDCWD, path, 0, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == MQUEUE_SIZE && statfs(path, &fs) == 0 && fs.f_type == MQUEUE_MAGIC;
 }
 
 static void find_opposite(struct open_files *files, unsigned pid, unsigned fd, const char *link, struct other_end *ret)

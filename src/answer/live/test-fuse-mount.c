@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "answer/live/fuse-mount.h"
+#include "answer/live/process-memory.h"
+#include "base/data/cleanup.h"
 
 static char root[] = "/tmp/whyslow-fuse-XXXXXX";
 
@@ -77,7 +79,8 @@ static void of_an_open_file(void **state)
 /* Memory is read to the end of its page. */
 static void of_a_path(void **state)
 {
-	struct live_thread opens = {.pid = 7, .tid = 7, .call = "openat", .arguments = {(unsigned)AT_FDCWD, 0}};
+	_cleanup_(process_memory_free) struct process_memory memory = {};
+	struct live_thread opens = {.pid = 7, .tid = 7, .memory = &memory, .call = "openat", .arguments = {(unsigned)AT_FDCWD, 0}};
 	char path[256], page[4096] = "/home/me/album/sunset";
 	struct fuse_mount m;
 	FILE *f;
@@ -88,6 +91,7 @@ static void of_a_path(void **state)
 	assert_non_null(f);
 	assert_int_equal(fwrite(page, sizeof(page), 1, f), 1);
 	fclose(f);
+	put("7/maps", "00000000-00001000 rw-p 00000000 00:00 0 [heap]\n");
 	assert_true(fuse_mount_find(root, &opens, &m));
 	assert_int_equal(m.connection, 41);
 	assert_string_equal(m.type, "sshfs");

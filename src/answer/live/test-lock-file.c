@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "answer/live/lock-file.h"
+#include "answer/live/process-memory.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 
@@ -71,20 +72,23 @@ static void end_process(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static bool find_now(const struct live_thread *t, struct lock_file *ret)
+static bool find_now(pid_t pid, struct lock_file *ret)
 {
 	_cleanup_(file_locks_free) struct file_locks locks = {.proc_root = "/proc", .patience = FILE_LOCKS_PATIENCE};
+	_cleanup_(process_memory_free) struct process_memory memory = {};
+	struct live_thread t;
 
-	return lock_file_find(&locks, t, 2 * NS_PER_SEC, ret);
+	if (live_thread_read("/proc", (unsigned)pid, (unsigned)pid, &t) < 0)
+		return false;
+	t.memory = &memory;
+	return lock_file_find(&locks, &t, 2 * NS_PER_SEC, ret);
 }
 
 /* Until it sleeps and the file is old enough. */
 static bool find(pid_t pid, struct lock_file *ret)
 {
 	for (int i = 0; i < 200; i++) {
-		struct live_thread t;
-
-		if (live_thread_read("/proc", (unsigned)pid, (unsigned)pid, &t) == 0 && find_now(&t, ret))
+		if (find_now(pid, ret))
 			return true;
 		usleep(50000);
 	}
@@ -93,10 +97,8 @@ static bool find(pid_t pid, struct lock_file *ret)
 
 static bool find_at_once(pid_t pid, struct lock_file *ret)
 {
-	struct live_thread t;
-
 	usleep(1200000); /* old enough */
-	return live_thread_read("/proc", (unsigned)pid, (unsigned)pid, &t) == 0 && find_now(&t, ret);
+	return find_now(pid, ret);
 }
 
 static void write_number(unsigned number)
@@ -139,6 +141,26 @@ static void whose_number_stands_in_it(void **state)
 	client = begin_retries();
 	assert_true(find(client, &found));
 	assert_int_equal(found.holder, getpid());
+	end_process(client);
+	end_folder();
+}
+
+/* Who owns the file may write any number: of processes of others it is not believed. */
+static void a_number_of_another_s_process(void **state)
+{
+	struct lock_file found;
+	pid_t client;
+
+	(void)state;
+	if (getuid())
+		skip();
+	begin_folder();
+	write_number((unsigned)getpid());
+	assert_int_equal(lchown(path, 65534, 65534), 0);
+	client = begin_retries();
+	assert_false(find_at_once(client, &found));
+	write_number(99999999);
+	assert_true(find(client, &found)); /* it was looked at */
 	end_process(client);
 	end_folder();
 }
@@ -282,6 +304,6 @@ static void who_sleeps_for_long(void **state)
 	end_folder();
 }
 
-RUN_TESTS(cmocka_unit_test(who_has_it_open), cmocka_unit_test(whose_number_stands_in_it), cmocka_unit_test(of_one_that_is_gone),
+RUN_TESTS(cmocka_unit_test(who_has_it_open), cmocka_unit_test(whose_number_stands_in_it), cmocka_unit_test(a_number_of_another_s_process), cmocka_unit_test(of_one_that_is_gone),
 	  cmocka_unit_test(what_is_no_lock_of_another), cmocka_unit_test(who_has_locked_it),
 	  cmocka_unit_test(what_no_other_process_has_locked), cmocka_unit_test(who_sleeps_for_long))

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "answer/live/name-query.h"
+#include "answer/live/process-memory.h"
+#include "base/data/cleanup.h"
 
 /* A name server that answers nothing. */
 static int begin_silence(struct sockaddr_in *ret)
@@ -45,6 +47,7 @@ static pid_t begin_client(const struct sockaddr_in *server)
 
 static void the_name_that_is_asked_for(void **state)
 {
+	_cleanup_(process_memory_free) struct process_memory memory = {};
 	char name[NAME_MAX_LENGTH] = "";
 	struct sockaddr_in server;
 	int door = begin_silence(&server);
@@ -58,8 +61,10 @@ static void the_name_that_is_asked_for(void **state)
 		struct live_thread t;
 
 		usleep(5000);
-		found = live_thread_read("/proc", (unsigned)client, (unsigned)client, &t) == 0 && t.call && strcmp(t.call, "poll") == 0 &&
-			name_query_find("/proc", &t, name);
+		if (live_thread_read("/proc", (unsigned)client, (unsigned)client, &t) < 0 || !t.call || strcmp(t.call, "poll") != 0)
+			continue;
+		t.memory = &memory;
+		found = name_query_find("/proc", &t, name);
 	}
 	kill(client, SIGKILL);
 	waitpid(client, NULL, 0);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "answer/live/other-end.h"
+#include "base/data/cleanup.h"
 
 /* A child that keeps all its descriptors but `mine`, and tells when it is there. */
 static pid_t begin_child(int mine)
@@ -395,7 +396,46 @@ static void what_was_asked_over_tcp(void **state)
 	close(door);
 }
 
-RUN_TESTS(cmocka_unit_test(who_has_what_open_is_read_once), cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(who_shows_a_terminal),
+/* Thousands of copies of a descriptor are one process that has it. */
+static void copies_of_a_descriptor(void **state)
+{
+	_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
+	unsigned pid, fd, looks = 0;
+	struct other_end e;
+	pid_t child;
+	int ends[2];
+	char link[OPEN_FILES_LINK];
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < 500; i++)
+			if (dup(ends[1]) < 0)
+				_exit(1);
+		(void)!write(ends[1], "x", 1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ends[0], &link, 1), 1);
+	close(ends[1]);
+	assert_true(live_fd_link("/proc", (unsigned)getpid(), (unsigned long long)ends[0], link, sizeof(link)));
+	while (open_files_next(&files, link, &at, &pid, &fd)) {
+		looks++;
+		open_files_skip_process(&files, &at);
+	}
+	assert_int_equal(looks, 2);
+	assert_int_equal(other_end_find(&files, (unsigned)getpid(), (unsigned long long)ends[0], &e), 0);
+	assert_int_equal(e.n, 1);
+	assert_int_equal(e.pids[0], child);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+}
+
+RUN_TESTS(cmocka_unit_test(who_has_what_open_is_read_once), cmocka_unit_test(copies_of_a_descriptor), cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(who_shows_a_terminal),
 	  cmocka_unit_test(a_pair_of_local_sockets),
 	  cmocka_unit_test(who_accepted_a_local_connection),
 	  cmocka_unit_test(what_is_not_read_from_a_local_socket),

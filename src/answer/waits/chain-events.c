@@ -79,7 +79,7 @@ static bool may_work(const struct chain_search *s, unsigned child)
 {
 	struct live_thread t;
 
-	if (live_thread_read(s->proc_root, child, child, &t) < 0 || t.state == 'Z' || waits_for_sibling(&t))
+	if (chain_read_thread(s, child, child, &t) < 0 || t.state == 'Z' || waits_for_sibling(&t))
 		return false;
 	return (chain_asker(s) ? child != chain_asker(s) : is_worker(s, child)) && !chain_waits_for(s, &t, s->t.pid);
 }
@@ -143,7 +143,7 @@ static bool is_stopped(const struct chain_search *s, const struct other_end *e)
 {
 	struct live_thread t;
 
-	return e->unread && e->n == 1 && live_thread_read(s->proc_root, e->pids[0], e->pids[0], &t) == 0 && (t.state == 'T' || t.state == 't');
+	return e->unread && e->n == 1 && chain_read_thread(s, e->pids[0], e->pids[0], &t) == 0 && (t.state == 'T' || t.state == 't');
 }
 
 static void look_at_client(const struct chain_search *s, const struct other_end *e, struct loop *l)
@@ -214,7 +214,7 @@ static void look_at_other_loops(const struct chain_search *s, struct loop *l)
 	for (size_t i = 0; i < n; i++) {
 		struct live_thread t;
 
-		if (tids[i] != s->t.tid && live_thread_read(s->proc_root, s->t.pid, tids[i], &t) == 0 && chain_class_of(t.call) == CLASS_FOR_EVENTS)
+		if (tids[i] != s->t.tid && chain_read_thread(s, s->t.pid, tids[i], &t) == 0 && chain_class_of(t.call) == CLASS_FOR_EVENTS)
 			look_at_ends(s, &t, l);
 	}
 }
@@ -266,7 +266,7 @@ static bool follow_older(struct chain_search *s, const struct loop *l)
 
 	if (l->n_older != 1 || !chain_asker(s))
 		return false;
-	if (l->older.n == 1 && live_thread_read(s->proc_root, l->older.pids[0], l->older.pids[0], &t) == 0 && strcmp(t.comm, "postgres") == 0 &&
+	if (l->older.n == 1 && chain_read_thread(s, l->older.pids[0], l->older.pids[0], &t) == 0 && strcmp(t.comm, "postgres") == 0 &&
 	    chain_find_older_request(s, "keeps the request back, probably until it has answered one"))
 		return true;
 	chain_follow_end(s, &l->older, false);

@@ -9,6 +9,7 @@
 #include "answer/live/name-query.h"
 #include "base/data/cleanup.h"
 #include "base/data/folder.h"
+#include "base/system/outside.h"
 
 #define COMMAND_LINE 4096 /* bytes of it that are looked at */
 
@@ -181,6 +182,18 @@ static bool names_path(const char *proc_root, unsigned pid, const char *path)
 	return false;
 }
 
+/* The path is from the memory of the process, which may have written any since. */
+static bool is_fifo(const struct chain_search *s, const char *path)
+{
+	_cleanup_close_ int found = -1;
+	char root[300];
+	struct stat st;
+
+	snprintf(root, sizeof(root), "%s/%u/root", s->proc_root, s->t.pid);
+	found = outside_find_below(root, path, &st);
+	return found >= 0 && S_ISFIFO(st.st_mode);
+}
+
 static unsigned who_names(const struct chain_search *s, const char *path)
 {
 	_cleanup_(folder_close) DIR *dir = opendir(s->proc_root);
@@ -207,7 +220,7 @@ void chain_find_fifo(struct chain_search *s)
 		return;
 	}
 	str_puts(&s->words, path);
-	s->next_pid = who_names(s, path);
+	s->next_pid = is_fifo(s, path) ? who_names(s, path) : 0;
 	s->role = "whose command line names it";
 }
 

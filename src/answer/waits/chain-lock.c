@@ -74,7 +74,7 @@ static bool waits_for_server(const struct chain_search *s, unsigned pid)
 	for (size_t i = 0; i < n; i++) {
 		struct live_thread t;
 
-		if (live_thread_read(s->proc_root, pid, tids[i], &t) == 0 && chain_waits_for(s, &t, s->t.pid))
+		if (chain_read_thread(s, pid, tids[i], &t) == 0 && chain_waits_for(s, &t, s->t.pid))
 			return true;
 	}
 	return false;
@@ -140,7 +140,7 @@ static struct fellows find_fellows(const struct chain_search *s)
 	for (size_t i = 0; i < n && f.busy < 2; i++) {
 		struct live_thread t;
 
-		if (tids[i] != s->t.tid && live_thread_read(s->proc_root, s->t.pid, tids[i], &t) == 0 && t.state != 'Z')
+		if (tids[i] != s->t.tid && chain_read_thread(s, s->t.pid, tids[i], &t) == 0 && t.state != 'Z')
 			add_fellow(s, &t, &f);
 	}
 	return f;
@@ -177,7 +177,7 @@ bool chain_find_worker(struct chain_search *s)
 		struct live_thread t;
 		uint64_t since;
 
-		if (tids[i] == s->t.tid || live_thread_read(s->proc_root, s->t.pid, tids[i], &t) < 0)
+		if (tids[i] == s->t.tid || chain_read_thread(s, s->t.pid, tids[i], &t) < 0)
 			continue;
 		since = works_since(s, &t);
 		add_fellow(s, &t, &f);
@@ -199,7 +199,7 @@ static bool is_sql_server(const struct chain_search *s)
 {
 	struct live_thread main;
 
-	return live_thread_read(s->proc_root, s->t.pid, s->t.pid, &main) == 0 && (strcmp(main.comm, "mariadbd") == 0 || strcmp(main.comm, "mysqld") == 0);
+	return chain_read_thread(s, s->t.pid, s->t.pid, &main) == 0 && (strcmp(main.comm, "mariadbd") == 0 || strcmp(main.comm, "mysqld") == 0);
 }
 
 static bool find_busy_fellow(struct chain_search *s, const struct fellows *f)

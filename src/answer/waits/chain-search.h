@@ -26,11 +26,12 @@ enum chain_within { WITHIN_ANYTHING, WITHIN_FUSE_SERVER /* for its next request 
 		    WITHIN_FREEZE /* or another lock of that kind, of which writers are kept out by one that changes all */ };
 
 struct chain_search {
-	const char *proc_root; /* these six: as in struct chain_question; `locks` and `files` are never NULL */
+	const char *proc_root; /* these seven: as in struct chain_question; `locks`, `files` and `memory` are never NULL */
 	const struct viewer *viewer;
 	const struct peer_requests *requests;
 	struct file_locks *locks;
 	struct open_files *files;
+	struct process_memory *memory;
 	const struct trace *trace;
 	struct wait_chain *chain;
 	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */
@@ -50,12 +51,15 @@ struct chain_search {
 };
 
 /* wait-chain.c */
+/* Whether the viewer sees that of a process, whole. */
+bool chain_shows(const struct chain_search *s, unsigned pid, enum datum datum);
 /* The process before this one's in the chain; 0 = this is the first. A process that waits for its next request waits for that one. */
 unsigned chain_asker(const struct chain_search *s);
 /* The link of a thread that waits for no one thing. */
 void chain_rest(struct chain_search *s, const char *words);
 
 /* chain-thread.c */
+int chain_read_thread(const struct chain_search *s, unsigned pid, unsigned tid, struct live_thread *ret); /* as live_thread_read(), with its memory */
 enum chain_class chain_class_of(const char *call); /* NULL: CLASS_ANYTHING */
 enum chain_within chain_within_of(const struct live_thread *t);
 /* Thread `tid`, where it is not 0; else the one that was asked, if it does not wait for more; else the main thread, unless another one is

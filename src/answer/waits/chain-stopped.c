@@ -6,7 +6,7 @@
 
 #include "base/data/cleanup.h"
 
-/* The rest of the first line of a file of the process that begins with a word; false: there is none. */
+/* The rest of the first line of a file of the process that begins with a word, or has it behind a number; false: there is none. */
 static bool read_line_of(const struct chain_search *s, const char *file, const char *word, char *buf, size_t size)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -15,11 +15,11 @@ static bool read_line_of(const struct chain_search *s, const char *file, const c
 	snprintf(path, sizeof(path), "%s/%u/%s", s->proc_root, s->t.pid, file);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		const char *found = strstr(line, word);
+		const char *begin = line + (*word == ':' ? strspn(line, "0123456789") : 0);
 
-		if (!found)
+		if (strncmp(begin, word, strlen(word)) != 0)
 			continue;
-		snprintf(buf, size, "%s", found + strlen(word));
+		snprintf(buf, size, "%s", begin + strlen(word));
 		buf[strcspn(buf, "\n")] = '\0';
 		return true;
 	}
@@ -41,7 +41,7 @@ void chain_find_stopped(struct chain_search *s)
 
 	s->kind = CHAIN_STOPPED;
 	str_puts(&s->words, "is stopped");
-	if (tracer && live_thread_read(s->proc_root, tracer, tracer, &t) == 0)
+	if (tracer && chain_shows(s, tracer, DATUM_PROCESS) && chain_read_thread(s, tracer, tracer, &t) == 0)
 		str_printf(&s->words, " by %s (pid %u), which is attached to it as a debugger", t.comm, tracer);
 }
 

@@ -6,6 +6,15 @@
 
 #define RANK_BUSY 3
 
+int chain_read_thread(const struct chain_search *s, unsigned pid, unsigned tid, struct live_thread *ret)
+{
+	int r = live_thread_read(s->proc_root, pid, tid, ret);
+
+	if (r == 0)
+		ret->memory = s->memory;
+	return r;
+}
+
 enum chain_class chain_class_of(const char *call)
 {
 	static const struct {
@@ -76,8 +85,8 @@ bool chain_choose_thread(struct chain_search *s, unsigned pid, unsigned tid, uns
 	int best = 99;
 
 	if (tid)
-		return live_thread_read(s->proc_root, pid, tid, ret) == 0;
-	if (asked && live_thread_read(s->proc_root, pid, asked, &t_asked) == 0 && rank_of(s, &t_asked) <= RANK_BUSY) {
+		return chain_read_thread(s, pid, tid, ret) == 0;
+	if (asked && chain_read_thread(s, pid, asked, &t_asked) == 0 && rank_of(s, &t_asked) <= RANK_BUSY) {
 		*ret = t_asked;
 		return true;
 	}
@@ -85,7 +94,7 @@ bool chain_choose_thread(struct chain_search *s, unsigned pid, unsigned tid, uns
 		struct live_thread t;
 		int rank;
 
-		if (live_thread_read(s->proc_root, pid, tids[i], &t) < 0)
+		if (chain_read_thread(s, pid, tids[i], &t) < 0)
 			continue;
 		rank = rank_of(s, &t);
 		if (i && rank >= RANK_BUSY + s->unread) /* a worker that sleeps or reads may do so all day; the main thread is asked about */

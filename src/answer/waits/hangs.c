@@ -422,7 +422,7 @@ static int64_t lock_wanted_since(const struct hang_question *q, const struct new
 
 /* Who tries again and again to make a lock file, or to lock a file: the thread of `sleep` is its script's. */
 static int add_lock_file(const struct dataset *d, const struct hang_question *q, const struct new_sleeper *sleeper, struct file_locks *locks,
-			 int64_t patience, struct answer *a)
+			 struct process_memory *memory, int64_t patience, struct answer *a)
 {
 	const struct trace_thread *th = &q->trace->threads.v[sleeper->thread];
 	struct live_thread t;
@@ -432,6 +432,7 @@ static int add_lock_file(const struct dataset *d, const struct hang_question *q,
 
 	if (live_thread_read(q->proc_root, th->tgid, th->tid, &t) < 0)
 		return 0;
+	t.memory = memory;
 	s = subject_of(d, lock_file_seeker(&t));
 	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !lock_file_find(locks, &t, patience, &lock) || !lock.holder)
 		return 0;
@@ -439,7 +440,7 @@ static int add_lock_file(const struct dataset *d, const struct hang_question *q,
 	return since ? VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) : 0;
 }
 
-static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct answer *a)
+static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct process_memory *memory, struct answer *a)
 {
 	const int64_t until = clock_monotonic() + (q->patient ? LOCK_FILES_PATIENCE_MOST : LOCK_FILES_PATIENCE);
 	struct new_sleepers sleepers = {};
@@ -447,7 +448,7 @@ static int add_lock_files(const struct dataset *d, const struct hang_question *q
 	int64_t left;
 
 	for (size_t i = 0; r == 0 && i < sleepers.list.n && i < SLEEPERS_MOST && (left = until - clock_monotonic()) > 0; i++)
-		r = add_lock_file(d, q, &sleepers.list.v[i], locks, left, a);
+		r = add_lock_file(d, q, &sleepers.list.v[i], locks, memory, left, a);
 	new_sleepers_free(&sleepers);
 	return r;
 }
@@ -550,10 +551,17 @@ static int find_chains(const struct dataset *d, uint32_t at, const struct chain_
 	return between;
 }
 
-static int look_up_chains(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct answer *a)
+/* For whom another user's process waits is not shown, and that it waits says nothing. */
+static bool is_shown(const struct hang_question *q, const struct hang *h)
+{
+	return visibility(q->viewer, DATUM_EDGES, h->victim->info.uid) == SHOWN_WHOLE;
+}
+
+static int look_up_chains(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct process_memory *memory,
+			  struct answer *a)
 {
 	_cleanup_(open_files_free) struct open_files files = {.proc_root = q->proc_root};
-	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, &files, q->trace};
+	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, &files, q->trace, memory};
 	int between = find_chains(d, q->at, &live, false, a);
 	size_t kept = 0;
 
@@ -565,7 +573,7 @@ static int look_up_chains(const struct dataset *d, const struct hang_question *q
 	for (size_t i = 0; i < a->hangs.n; i++) {
 		struct hang *h = &a->hangs.v[i];
 
-		if (may_hang(h) && !works_by_children(h) && !waits_for_us(h) && confirm(h))
+		if (is_shown(q, h) && may_hang(h) && !works_by_children(h) && !waits_for_us(h) && confirm(h))
 			a->hangs.v[kept++] = *h;
 		else
 			wait_chain_free(&h->chain);
@@ -608,13 +616,14 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 {
 	_cleanup_(peer_requests_free) struct peer_requests requests = {};
 	_cleanup_(file_locks_free) struct file_locks locks = {.proc_root = q->proc_root, .patience = q->patient ? LOCKS_PATIENCE_MOST : LOCKS_PATIENCE};
+	_cleanup_(process_memory_free) struct process_memory memory = {};
 	_cleanup_(waiting_free) struct waiting waiting = {};
 	int r = q->trace ? peer_requests_find(q->trace, &requests) ?: find_waiting(q->trace, &waiting) : 0;
 
 	r = r ?: collect(d, q, &waiting, a);
 	r = r ?: add_late(d, q, &requests, a);
 	r = r ?: add_retries(d, q, &locks, a);
-	r = r ?: add_lock_files(d, q, &locks, a);
+	r = r ?: add_lock_files(d, q, &locks, &memory, a);
 	r = r ?: add_longer(d, q, a);
 	r = r ?: add_assumed(d, q, &requests, a);
 	r = r ?: add_brief(d, q, a);
@@ -623,7 +632,7 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	sort(a, by_excess);
 	r = add_quiet(d, q, a);
 	if (r == 0 && q->proc_root)
-		r = look_up_chains(d, q, &requests, &locks, a);
+		r = look_up_chains(d, q, &requests, &locks, &memory, a);
 	sort(a, by_chain);
 	return r ?: define_ends(d, q, a);
 }

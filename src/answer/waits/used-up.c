@@ -14,6 +14,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/folder.h"
+#include "base/system/outside.h"
 
 #define FULL	      0.95
 #define DISK_FULL     0.98 /* many live with less than 5 % free for years */
@@ -148,12 +149,10 @@ static void count_process(struct census *c, uint32_t pid)
 {
 	struct process p = {.pid = pid, .group = UINT32_MAX};
 	char folder[160], line[1024], files[176];
-	struct stat st;
 
 	snprintf(folder, sizeof(folder), "%s/%u", c->proc_root, pid);
-	if (stat(folder, &st) < 0 || !read_line(folder, "stat", line, sizeof(line)) || !parse_stat(line, &p))
+	if (outside_owner(c->proc_root, pid, &p.uid) < 0 || !read_line(folder, "stat", line, sizeof(line)) || !parse_stat(line, &p))
 		return;
-	p.uid = st.st_uid;
 	snprintf(files, sizeof(files), "%s/fd", folder);
 	p.files = count_files(files);
 	if (read_line(folder, "cgroup", line, sizeof(line)) && strncmp(line, "0::/", 4) == 0)

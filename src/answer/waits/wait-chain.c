@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "answer/waits/chain-search.h"
 #include "base/data/clock.h"
+#include "base/system/outside.h"
 
 #define READ_AFTER (5 * NS_PER_MS) /* so long after it has written a request its client may begin to read: the server may take its CPU */
 
@@ -87,13 +87,11 @@ static void find_wait(struct chain_search *s)
 	}
 }
 
-static bool is_shown(const struct chain_search *s, enum datum datum)
+bool chain_shows(const struct chain_search *s, unsigned pid, enum datum datum)
 {
-	char path[300];
-	struct stat st;
+	uint32_t owner;
 
-	snprintf(path, sizeof(path), "%s/%u", s->proc_root, s->t.pid);
-	return stat(path, &st) == 0 && visibility(s->viewer, datum, st.st_uid) == SHOWN_WHOLE;
+	return outside_owner(s->proc_root, pid, &owner) == 0 && visibility(s->viewer, datum, owner) == SHOWN_WHOLE;
 }
 
 static const struct peer_request *request_of(const struct chain_search *s, const struct peer_request *r, size_t n)
@@ -137,7 +135,7 @@ static void find_next(struct chain_search *s)
 	s->next_pid = s->next_tid = s->asked = 0;
 	s->reads = s->is_input = s->serves = s->idle = s->retries = s->unread = s->unanswered = false;
 	s->asked_ms = 0;
-	if (is_shown(s, DATUM_EDGES)) {
+	if (chain_shows(s, s->t.pid, DATUM_EDGES)) {
 		find_wait(s);
 		find_request(s);
 		return;
@@ -152,6 +150,8 @@ static int put_link(struct chain_search *s, const char *role)
 				  .reads = s->reads, .is_input = s->is_input, .serves = s->serves, .idle = s->idle, .retries = s->retries, .unanswered = s->unanswered, .asked_ms = s->asked_ms};
 
 	snprintf(link.comm, sizeof(link.comm), "%s", s->t.comm);
+	str_make_printable(link.comm);
+	str_make_printable(link.words); /* names of files and control groups are in it */
 	if (s->words.error || VEC_PUSH(s->chain->links, link) < 0) {
 		str_free(&s->words);
 		return -ENOMEM;
@@ -180,8 +180,9 @@ int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_ch
 	struct live_thread first = {};
 	struct file_locks own = {.proc_root = q->proc_root, .patience = FILE_LOCKS_PATIENCE};
 	struct open_files own_files = {.proc_root = q->proc_root};
+	struct process_memory own_memory = {};
 	struct chain_search s = {.proc_root = q->proc_root, .viewer = q->viewer, .requests = q->requests, .locks = q->locks ?: &own, .files = q->files ?: &own_files,
-			   .trace = q->trace, .chain = &chain, .next_pid = pid};
+			   .memory = q->memory ?: &own_memory,			   .trace = q->trace, .chain = &chain, .next_pid = pid};
 	int r = 0;
 
 	while (r == 0 && s.next_pid && chain.links.n < CHAIN_MAX && chain_choose_thread(&s, s.next_pid, s.next_tid, s.asked, &s.t)) {
@@ -194,13 +195,14 @@ int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_ch
 		}
 		if (!chain.links.n)
 			first = s.t;
-		if (!is_shown(&s, DATUM_PROCESS))
+		if (!chain_shows(&s, s.t.pid, DATUM_PROCESS))
 			break;
 		find_next(&s);
 		r = put_link(&s, role);
 	}
 	if (r == 0 && q->rest_ns > 0 && chain.links.n && may_pass(&chain.links.v[0]))
 		see_whether_it_goes_on(&s, &first, q->rest_ns);
+	process_memory_free(&own_memory);
 	open_files_free(&own_files);
 	file_locks_free(&own);
 	if (r < 0)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "answer/live/open-files.h"
+#include "answer/live/process-memory.h"
 #include "base/system/file-lock.h"
 #include "model/event/wait-chain.h"
 #include "model/machine/visibility.h"
@@ -23,6 +24,7 @@ struct chain_question {
 	struct file_locks *locks;	      /* read once for several chains; NULL = this one reads its own */
 	struct open_files *files;	      /* ... too */
 	const struct trace *trace;	      /* of a moment ago; NULL = there are no events */
+	struct process_memory *memory;	      /* for several chains; NULL = this one has its own */
 };
 
 /* 0 or -ENOMEM. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "answer/waits/program-waits.h"
@@ -14,6 +13,7 @@
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/data/log.h"
+#include "base/system/outside.h"
 #include "cmd/act/client-rights.h"
 #include "cmd/waits/name-stacks.h"
 #include "timeline/blame/blame.h"
@@ -81,11 +81,9 @@ static bool is_called(unsigned pid, const char *who)
 
 static bool is_visible(unsigned pid, const struct viewer *viewer)
 {
-	char path[64];
-	struct stat st;
+	uint32_t owner;
 
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return stat(path, &st) == 0 && visibility(viewer, DATUM_PROCESS, st.st_uid) == SHOWN_WHOLE;
+	return outside_owner("/proc", pid, &owner) == 0 && visibility(viewer, DATUM_PROCESS, owner) == SHOWN_WHOLE;
 }
 
 static int find_living(struct program_question *q, const struct viewer *viewer)
@@ -129,7 +127,8 @@ static int find_again(struct program_question *q, const struct viewer *viewer)
 static int look_at_all(struct program_question *q, const struct viewer *viewer)
 {
 	_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
-	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .requests = &q->requests, .files = &files, .trace = q->trace};
+	_cleanup_(process_memory_free) struct process_memory memory = {};
+	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .requests = &q->requests, .files = &files, .memory = &memory, .trace = q->trace};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "answer/live/process-memory.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "base/system/linger.h"
@@ -306,6 +307,7 @@ static int start(struct service *s)
 		return -errno;
 	s->pid = fork();
 	if (s->pid == 0) {
+		process_memory_keep_count();
 		close(ends[1]);
 		run_forker(s, ends[0]);
 	}

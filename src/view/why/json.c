@@ -2,17 +2,34 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/data/clock.h"
+#include "base/data/str.h"
 
 json_t *json_number(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* A value that is no UTF-8 would end all output where it stands. */
+static json_t *printable(const char *value)
+{
+	char *copy = strdup(value);
+	json_t *text;
+
+	str_make_printable(copy);
+	text = copy ? json_string(copy) : NULL;
+	free(copy);
+	return text;
+}
+
 json_t *json_text(const char *value)
 {
-	return value ? json_string_nocheck(value) : json_null();
+	json_t *text = value ? json_string(value) : json_null();
+
+	return text ?: printable(value);
 }
 
 json_t *json_texts(char *const *values, size_t n)
@@ -20,7 +37,7 @@ json_t *json_texts(char *const *values, size_t n)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_string(values[i]));
+		json_array_append_new(list, json_text(values[i]));
 	return list;
 }
 
