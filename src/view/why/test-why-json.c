@@ -1,4 +1,5 @@
 #include "base/data/test.h"
+#include "view/why/json.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -64,4 +65,19 @@ static void every_key_of_the_contract_is_there(void **state)
 	ranking_free(&a.ranking);
 }
 
-RUN_TESTS(cmocka_unit_test(every_key_of_the_contract_is_there))
+/* A name that is no UTF-8 must not end all of the answer. */
+static void a_text_that_is_no_utf8(void **state)
+{
+	char broken[] = "x\377.lock", *const several[] = {broken};
+	json_t *one = json_text(broken), *list = json_texts(several, 1), *none = json_text(NULL);
+
+	(void)state;
+	assert_string_equal(json_string_value(one), "x?.lock");
+	assert_string_equal(json_string_value(json_array_get(list, 0)), "x?.lock");
+	assert_true(json_is_null(none));
+	json_decref(one);
+	json_decref(list);
+	json_decref(none);
+}
+
+RUN_TESTS(cmocka_unit_test(a_text_that_is_no_utf8), cmocka_unit_test(every_key_of_the_contract_is_there))
