@@ -214,13 +214,12 @@ static int put_value(struct decoding *dec, struct subject *s, size_t feature, in
 		if (!dec->keep)
 			return 0;
 		if (series->n && series->tick[series->n - 1] == dec->tick) { /* put twice in one tick */
-			series->value[series->n - 1] += diff;
-			return 0;
+			return __builtin_add_overflow(series->value[series->n - 1], diff, &series->value[series->n - 1]) ? -EBADMSG : 0;
 		}
 		return series_push(series, dec->tick, diff);
 	}
-	if (!key)
-		diff += level_before(series);
+	if (!key && __builtin_add_overflow(diff, level_before(series), &diff))
+		return -EBADMSG;
 	/* before the window only the newest level matters */
 	if (!dec->keep && series->n) {
 		series->value[series->n - 1] = diff;
