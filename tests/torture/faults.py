@@ -282,6 +282,17 @@ def middle(values):
     return sorted(values)[len(values) // 2]
 
 
+def ask_all(f, recorder, before):
+    """Each question by each user; how many they are."""
+    asked = 0
+    for uid in (0, NOBODY, OTHER):
+        for words in (("mark", f"moment {before + asked}"), ("why", "--json"), ("list",), ("show",), ("cpu", "--for", "200ms")):
+            done = recorder.ask(*words, user=uid, group=uid, extra_groups=[])
+            f.holds("each question is answered", done.returncode in (0, 1), f"{words}: {done.stderr[-100:]}")
+            asked += 1
+    return asked
+
+
 @fault("ten ticks a second for SOAK_MINUTES, with programs of new names, incidents, marks and questions of three users")
 def soak(f):
     seconds = 60 * float(os.environ.get("SOAK_MINUTES", "4"))
@@ -292,14 +303,12 @@ def soak(f):
     samples = []
     while time.monotonic() < began + seconds and recorder.lives():
         burn = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 if questions % 6 < 2 else 0)]
-        for uid in (0, NOBODY, OTHER):
-            for words in (("mark", f"moment {questions}"), ("why", "--json"), ("list",), ("show",), ("cpu", "--for", "200ms")):
-                done = recorder.ask(*words, user=uid, group=uid, extra_groups=[])
-                f.holds("each question is answered", done.returncode in (0, 1), f"{words}: {done.stderr[-100:]}")
-                questions += 1
-        samples.append((recorder.private_mib(), recorder.descriptors(), recorder.threads()))
-        time.sleep(3)
-        [p.kill() or p.wait() for p in burn]
+        try:
+            questions += ask_all(f, recorder, questions)
+            samples.append((recorder.private_mib(), recorder.descriptors(), recorder.threads()))
+            time.sleep(3)
+        finally:
+            [p.kill() or p.wait() for p in burn]
     os.waitpid(churn, 0)
     third = len(samples) // 3
     early, late = samples[third:2 * third], samples[-third:]
