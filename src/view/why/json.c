@@ -13,7 +13,7 @@ json_t *json_number(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* A value that is no UTF-8 would end all output where it stands. */
+/* A value that is not UTF-8 would end all output where it stands. */
 static json_t *printable(const char *value)
 {
 	char *copy = strdup(value);

@@ -65,7 +65,7 @@ static void every_key_of_the_contract_is_there(void **state)
 	ranking_free(&a.ranking);
 }
 
-/* A name that is no UTF-8 must not end all of the answer. */
+/* A name that is not UTF-8 must not end all of the answer. */
 static void a_text_that_is_no_utf8(void **state)
 {
 	char broken[] = "x\377.lock", *const several[] = {broken};
