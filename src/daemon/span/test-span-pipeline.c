@@ -702,6 +702,32 @@ static void test_parts_merged_are_the_whole_bit_for_bit(void **state)
 	assert_memory_equal(reread.data, whole.data, whole.len);
 }
 
+/* Of 500 entry points, each with two calls: time does not grow with buckets x all call paths. */
+static void test_a_bucket_alone_has_only_its_own_call_paths(void **state)
+{
+	_cleanup_str_ struct str s = {};
+	struct span_faults faults = {};
+	struct forest f, one;
+	const struct forest_group *g;
+
+	(void)state;
+	str_puts(&s, HEAD);
+	for (unsigned i = 0; i < 500; i++)
+		str_printf(&s, "t%u,1,,web,GET %u,server,0,100,,v%u,,,\nt%u,2,1,web,work %u,internal,10,%u,,,,,\n", i, i, i % 2, i, i, 20 + i % 50);
+	load_text(s.data, &f, &faults);
+	assert_int_equal(f.vertices.n, 1000);
+	assert_int_equal(forest_merge_groups(&f, &f.buckets.v[7], &one), 0);
+	assert_int_equal(one.vertices.n, 2);
+	g = only_group(&one);
+	assert_true(moments_count(&g->total) == 1);
+	assert_true(moments_mean(&g->cells.v[1].duration) == moments_mean(&f.buckets.v[7].groups.v[0].cells.v[1].duration));
+	assert_int_equal(g->cells.v[1].vertex, 1);
+	assert_int_equal(one.vertices.v[1].operation, f.vertices.v[f.buckets.v[7].groups.v[0].cells.v[1].vertex].operation);
+	assert_int_equal(g->sample.v[0].spans.n, 2);
+	forest_free(&one);
+	forest_free(&f);
+}
+
 /* Ids that are no numbers: the same requests, and the same ones kept, whoever reads them. */
 static void test_ids_that_are_words_are_shared_out_as_well(void **state)
 {
@@ -926,6 +952,7 @@ int main(void)
 		cmocka_unit_test(test_a_version_that_ran_at_the_busy_hours_is_not_slow_for_that),
 		cmocka_unit_test(test_what_befell_all_versions_is_no_versions),
 		cmocka_unit_test(test_parts_merged_are_the_whole_bit_for_bit),
+		cmocka_unit_test(test_a_bucket_alone_has_only_its_own_call_paths),
 		cmocka_unit_test(test_ids_that_are_words_are_shared_out_as_well),
 		cmocka_unit_test(test_uuids_are_numbers),
 		cmocka_unit_test(test_damaged_bytes_of_a_forest_are_refused),

@@ -9,7 +9,7 @@
 struct translation {
 	struct forest *to;
 	const struct forest *from;
-	uint32_t *vertex; /* of `from` -> of `to` */
+	uint32_t *vertex; /* of `from` -> of `to`, + 1; 0 = not translated yet: see vertex_of() */
 };
 
 static uint32_t text_of(const struct translation *t, uint32_t id)
@@ -34,26 +34,37 @@ static uint32_t set_of(const struct translation *t, uint32_t id)
 	return names_set(t->to->names, text_of(t, set->service), v, set->n);
 }
 
+/* Translated with its ancestors when first asked for: a bucket alone needs few of a forest's vertices. NO_VERTEX without memory.
+ * Calls itself at most FOREST_DEPTH_MAX times. */
+static uint32_t vertex_of(struct translation *t, uint32_t id)
+{
+	const struct vertex *v = &t->from->vertices.v[id];
+	uint32_t parent = NO_VERTEX;
+
+	if (t->vertex[id])
+		return t->vertex[id] - 1;
+	if (v->parent != NO_VERTEX) {
+		parent = vertex_of(t, v->parent);
+		if (parent == NO_VERTEX)
+			return NO_VERTEX;
+	}
+	t->vertex[id] = forest_vertex(t->to, parent, (enum vertex_kind)v->kind, text_of(t, v->caller), text_of(t, v->service),
+				      text_of(t, v->operation)) + 1;
+	return t->vertex[id] - 1;
+}
+
 static int merge_vertices(struct translation *t)
 {
-	t->vertex = reallocarray(NULL, t->from->vertices.n + 1, sizeof(*t->vertex));
-	if (!t->vertex)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->from->vertices.n; i++) {
-		const struct vertex *v = &t->from->vertices.v[i];
-		uint32_t parent = v->parent == NO_VERTEX ? NO_VERTEX : t->vertex[v->parent];
-
-		t->vertex[i] = forest_vertex(t->to, parent, (enum vertex_kind)v->kind, text_of(t, v->caller),
-					     text_of(t, v->service), text_of(t, v->operation));
-		if (t->vertex[i] == NO_VERTEX)
+	for (uint32_t i = 0; i < t->from->vertices.n; i++)
+		if (vertex_of(t, i) == NO_VERTEX)
 			return -ENOMEM;
-	}
 	return 0;
 }
 
 static int merge_cell(struct translation *t, struct forest_group *g, const struct cell *from)
 {
-	struct cell *to = forest_cell(g, t->vertex[from->vertex]);
+	uint32_t vertex = vertex_of(t, from->vertex);
+	struct cell *to = vertex == NO_VERTEX ? NULL : forest_cell(g, vertex);
 
 	if (!to)
 		return -ENOMEM;
@@ -72,6 +83,13 @@ static int merge_cell(struct translation *t, struct forest_group *g, const struc
 	return sketch_merge(to->sketch, from->sketch);
 }
 
+static int merge_slot_cell(struct translation *t, struct slot *to, const struct slot_cell *from, size_t hint)
+{
+	uint32_t vertex = vertex_of(t, from->vertex);
+
+	return vertex == NO_VERTEX ? -ENOMEM : forest_slot_add(to, from, vertex, hint);
+}
+
 static int merge_slots(struct translation *t, struct forest_group *g, const struct forest_group *from)
 {
 	int r = from->slot_width > g->slot_width ? forest_coarsen(g, from->slot_width) : 0;
@@ -84,7 +102,7 @@ static int merge_slots(struct translation *t, struct forest_group *g, const stru
 			return (int)at;
 		moments_merge(&g->slots.v[at].total, &s->total);
 		for (size_t j = 0; r == 0 && j < s->cells.n; j++)
-			r = forest_slot_add(&g->slots.v[at], &s->cells.v[j], t->vertex[s->cells.v[j].vertex], j);
+			r = merge_slot_cell(t, &g->slots.v[at], &s->cells.v[j], j);
 	}
 	return r;
 }
@@ -106,7 +124,11 @@ static int merge_exemplar(struct translation *t, struct forest_group *g, const s
 	e.spans.allocated = from->spans.n + 1;
 	for (size_t i = 0; i < from->spans.n; i++) {
 		e.spans.v[i] = from->spans.v[i];
-		e.spans.v[i].vertex = t->vertex[from->spans.v[i].vertex];
+		e.spans.v[i].vertex = vertex_of(t, from->spans.v[i].vertex);
+		if (e.spans.v[i].vertex == NO_VERTEX) {
+			VEC_FREE(e.spans);
+			return -ENOMEM;
+		}
 		e.spans.v[i].host = text_of(t, from->spans.v[i].host);
 		e.spans.v[i].process = text_of(t, from->spans.v[i].process);
 		e.spans.v[i].link = text_of(t, from->spans.v[i].link);
@@ -191,16 +213,16 @@ static int merge_places(struct translation *t)
 	for (size_t i = 0; i < t->from->places.n; i++) {
 		const struct forest_place *from = &t->from->places.v[i];
 		const struct bucket *old = &t->from->buckets.v[from->bucket];
-		uint32_t values[FOREST_DIMENSIONS] = {};
+		uint32_t values[FOREST_DIMENSIONS] = {}, vertex = vertex_of(t, from->vertex);
 		struct bucket *b;
 		struct forest_place *to;
 
 		for (uint32_t d = 0; d < t->from->n_dimensions; d++)
 			values[d] = text_of(t, old->values[d]);
 		b = forest_bucket(t->to, values, text_of(t, old->entry));
-		if (!b)
+		if (!b || vertex == NO_VERTEX)
 			return -ENOMEM;
-		to = forest_place(t->to, (uint32_t)(b - t->to->buckets.v), t->vertex[from->vertex], text_of(t, from->host));
+		to = forest_place(t->to, (uint32_t)(b - t->to->buckets.v), vertex, text_of(t, from->host));
 		if (to)
 			moments_merge(&to->path, &from->path);
 	}
@@ -236,12 +258,14 @@ static int same_question(struct translation *t)
 	return 0;
 }
 
-int forest_merge(struct forest *f, const struct forest *part)
+/* `whole`: also the vertices that no bucket refers to. */
+static int merge(struct forest *f, const struct forest *part, bool whole)
 {
-	struct translation t = {.to = f, .from = part};
-	int r = same_question(&t);
+	_cleanup_free_ uint32_t *vertex = calloc(part->vertices.n + 1, sizeof(*vertex));
+	struct translation t = {.to = f, .from = part, .vertex = vertex};
+	int r = vertex ? same_question(&t) : -ENOMEM;
 
-	if (r == 0)
+	if (r == 0 && whole)
 		r = merge_vertices(&t);
 	if (r == 0)
 		forest_thin(f, part->thinned);
@@ -251,8 +275,12 @@ int forest_merge(struct forest *f, const struct forest *part)
 		r = merge_places(&t);
 	if (r == 0)
 		merge_tally(&f->tally, &part->tally);
-	free(t.vertex);
 	return r;
+}
+
+int forest_merge(struct forest *f, const struct forest *part)
+{
+	return merge(f, part, true);
 }
 
 int forest_merge_groups(const struct forest *f, const struct bucket *b, struct forest *ret)
@@ -272,7 +300,7 @@ int forest_merge_groups(const struct forest *f, const struct bucket *b, struct f
 	part.places.n = 0;
 	part.tally = (struct forest_tally){};
 	if (r == 0)
-		r = forest_merge(ret, &part);
+		r = merge(ret, &part, false);
 	free(groups);
 	return r == 0 ? forest_finish(ret) : r;
 }

@@ -45,8 +45,8 @@ void forest_thin(struct forest *f, uint32_t thinned);
 double forest_request_weight(const struct forest *f, const struct sampled_request *r);
 /* Adds what `part` has; both may use different names. 0 or -ENOMEM. */
 int forest_merge(struct forest *f, const struct forest *part);
-/* All groups of a bucket as the one group of the one bucket of *ret, finished: where versions do not matter. To be freed in both cases. 0 or
- * -ENOMEM. */
+/* All groups of a bucket as the one group of the one bucket of *ret, finished: where versions do not matter. *ret has only the vertices
+ * that they refer to, and those above. To be freed in both cases. 0 or -ENOMEM. */
 int forest_merge_groups(const struct forest *f, const struct bucket *b, struct forest *ret);
 /* Brings all lists into the order of their texts: after the last request, before anything is read; nothing can be added
  * any more (merge it into a fresh one). */
