@@ -919,6 +919,27 @@ static void test_one_clock_ahead_does_not_close_all_traces(void **state)
 	assembler_free(a);
 }
 
+static void test_a_clock_ahead_of_now_keeps_no_trace_waiting(void **state)
+{
+	struct seen seen = {};
+	struct assembler_options o = {.late = 100, .state = &seen, .trace = see};
+	struct assembler *a = assembler_new(&o);
+
+	(void)state;
+	assembler_set_now(a, 1010);
+	give(a, 1, 1, 5000000); /* would stay at the head of those that wait */
+	give(a, 2, 2, 1000);
+	for (uint64_t i = 3; i < 60; i++)
+		give(a, i, i, 5000000); /* would move the clock on by 100 each */
+	assert_int_equal(seen.traces, 0);
+	assembler_set_now(a, 1200);
+	give(a, 60, 60, 1190);
+	give(a, 61, 61, 1191);
+	give(a, 62, 62, 1192);
+	assert_int_equal(seen.traces, 59);
+	assembler_free(a);
+}
+
 static int make_names(void **state)
 {
 	(void)state;
@@ -964,6 +985,7 @@ int main(void)
 		cmocka_unit_test(test_a_trace_waits_as_long_as_told),
 		cmocka_unit_test(test_memory_is_bounded_and_what_is_cut_is_counted),
 		cmocka_unit_test(test_a_span_without_a_trace_makes_an_empty_forest), cmocka_unit_test(test_one_clock_ahead_does_not_close_all_traces),
+		cmocka_unit_test(test_a_clock_ahead_of_now_keeps_no_trace_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, make_names, free_names);

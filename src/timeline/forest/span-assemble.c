@@ -44,6 +44,7 @@ struct assembler {
 	uint32_t size, n_open;
 	uint64_t *closed;
 	int64_t clock; /* the latest start seen */
+	int64_t now;   /* nothing begins or ends later; INT64_MAX = not known */
 	bool in_message;
 };
 
@@ -64,6 +65,7 @@ struct assembler *assembler_new(const struct assembler_options *options)
 	a->free_block = a->free_trace = a->oldest = a->newest = a->current = NONE;
 	a->size = 1024;
 	a->clock = INT64_MIN;
+	a->now = INT64_MAX;
 	a->table = calloc(a->size, sizeof(*a->table));
 	a->closed = calloc(CLOSED, sizeof(*a->closed));
 	if (!a->table || !a->closed) {
@@ -306,6 +308,16 @@ static void advance(struct assembler *a, int64_t start)
 		a->clock += a->options.late;
 }
 
+void assembler_set_now(struct assembler *a, int64_t now)
+{
+	a->now = now;
+}
+
+static int64_t by_now(const struct assembler *a, int64_t wall)
+{
+	return wall < a->now ? wall : a->now;
+}
+
 int assembler_put(void *assembler, const struct span *span)
 {
 	struct assembler *a = assembler;
@@ -344,9 +356,9 @@ int assembler_put(void *assembler, const struct span *span)
 	block = block_at(a, t->last);
 	memcpy(block->spans[block->n++], (const uint8_t *)span + KEPT_FROM, KEPT);
 	t->n++;
-	if (span->end > t->end)
-		t->end = span->end;
-	advance(a, span->start);
+	if (by_now(a, span->end) > t->end)
+		t->end = by_now(a, span->end);
+	advance(a, by_now(a, span->start));
 	a->n_spans++;
 	a->tally.spans++;
 	return 0;

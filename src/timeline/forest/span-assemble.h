@@ -31,6 +31,9 @@ struct assembler;
 
 struct assembler *assembler_new(const struct assembler_options *options);
 void assembler_free(struct assembler *a);
+/* It is `now` (wall ns): spans that begin or end later have a clock that is ahead. They do not move the clock of the assembler beyond it, and
+ * no trace waits for it. Never called: any time may be. */
+void assembler_set_now(struct assembler *a, int64_t now);
 /* For struct span_sink. 0 or -errno. */
 int assembler_put(void *assembler, const struct span *span);
 /* Spans of one message come in no order of time, one service after another: until it ends, nothing is handed on but for memory.
