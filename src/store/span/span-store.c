@@ -299,11 +299,25 @@ int span_store_judge(struct span_store *s, int64_t width, int64_t begin, const s
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
 }
 
+int span_store_begin(struct span_store *s)
+{
+	return sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
+}
+
+int span_store_end(struct span_store *s, int result)
+{
+	if (result == 0 && sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	result = result < 0 ? result : fail(s, "cannot write");
+	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return result;
+}
+
 int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const struct span_part *whole)
 {
 	struct span_part part = *whole;
 	char sql[64];
-	int r = sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
+	int r = span_store_begin(s);
 
 	if (r < 0)
 		return r;
@@ -315,10 +329,7 @@ int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const s
 	}
 	if (r == 0)
 		r = span_store_put(s, &part);
-	if (r == 0 && sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
-		return 0;
-	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-	return r < 0 ? r : fail(s, "cannot write");
+	return span_store_end(s, r);
 }
 
 int span_store_deploy(struct span_store *s, const struct deployment *d)

@@ -27,6 +27,10 @@ struct span_part {
 int span_store_open(const char *file, enum database_access access, struct span_store **ret, char **ret_error);
 void span_store_close(struct span_store *s);
 const char *span_store_error(const struct span_store *s);
+/* Puts that come between these two are written together, which is many times as fast; `result` of them < 0: none is. 0 or -errno; the second
+ * gives `result` back. */
+int span_store_begin(struct span_store *s);
+int span_store_end(struct span_store *s, int result);
 /* 0 or -errno: the part is on disk when this returns. */
 int span_store_put(struct span_store *s, const struct span_part *part);
 /* Parts that overlap [from, to], oldest first. `each` returns 0 or -errno that ends it. */

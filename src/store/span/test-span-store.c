@@ -105,6 +105,27 @@ static void test_merged_parts_are_replaced_and_nothing_came_late(void **state)
 	span_store_close(s);
 }
 
+static void test_parts_put_together_are_all_there_or_none(void **state)
+{
+	struct span_store *s = open_store(DATABASE_CREATE);
+	char seen[64] = "";
+
+	(void)state;
+	assert_int_equal(span_store_begin(s), 0);
+	put(s, "far 1", 20000, "one ");
+	put(s, "far 2", 20010, "two ");
+	assert_int_equal(span_store_end(s, -EIO), -EIO);
+	assert_int_equal(span_store_each(s, 20000, 20100, seen, gather), 0);
+	assert_string_equal(seen, "");
+	assert_int_equal(span_store_begin(s), 0);
+	put(s, "far 1", 20000, "one ");
+	put(s, "far 2", 20010, "two ");
+	assert_int_equal(span_store_end(s, 0), 0);
+	assert_int_equal(span_store_each(s, 20000, 20100, seen, gather), 0);
+	assert_string_equal(seen, "one two ");
+	span_store_close(s);
+}
+
 static void test_what_is_not_there_is_said(void **state)
 {
 	_cleanup_free_ char *error = NULL;
@@ -135,6 +156,7 @@ int main(void)
 		cmocka_unit_test(test_a_part_put_again_replaces_itself),
 		cmocka_unit_test(test_a_window_is_complete_judged_and_reopened),
 		cmocka_unit_test(test_merged_parts_are_replaced_and_nothing_came_late),
+		cmocka_unit_test(test_parts_put_together_are_all_there_or_none),
 		cmocka_unit_test(test_what_is_not_there_is_said),
 	};
 
