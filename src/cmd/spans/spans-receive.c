@@ -53,9 +53,10 @@ static void listen_for_the_end(void)
 struct receiver_trouble {
 	size_t offset;
 	const char *words;
+	bool again; /* warn_of_clocks() does, as long as it lasts */
 };
 
-#define TROUBLE(name, words) {offsetof(struct receiver_counts, name), words}
+#define TROUBLE(name, words) {offsetof(struct receiver_counts, name), words, false}
 static const struct receiver_trouble troubles[] = {
 	TROUBLE(no_token, "requests without a valid token were refused (401); set OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN' where they come from"),
 	TROUBLE(unreadable, "requests could not be read (400): is another protocol than OTLP/HTTP sent?"),
@@ -63,6 +64,9 @@ static const struct receiver_trouble troubles[] = {
 	TROUBLE(refused, "requests were refused for now (429); a larger --spans-in-memory accepts more"),
 	TROUBLE(dropped, "requests with metrics or logs were accepted and dropped"),
 	TROUBLE(repeated, "duplicate requests were counted once"),
+	{offsetof(struct receiver_counts, ahead), "spans begin minutes from now: the clock of their sender is ahead; they are kept at the times they say", true},
+	TROUBLE(crowded, "windows were closed early: senders' clocks differ too much, or old spans are sent again; their requests are in several parts"),
+	TROUBLE(left_out, "requests were left out: they came for too many different windows at a time"),
 };
 
 static uint64_t trouble_of(const struct receiver_counts *counts, const struct receiver_trouble *t)
@@ -74,9 +78,22 @@ static uint64_t trouble_of(const struct receiver_counts *counts, const struct re
 static void warn_of_troubles(const struct receiver_counts *now, struct receiver_counts *told)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++)
-		if (trouble_of(now, &troubles[i]) && !trouble_of(told, &troubles[i]))
+		if (!troubles[i].again && trouble_of(now, &troubles[i]) && !trouble_of(told, &troubles[i]))
 			log_warning("%" PRIu64 " %s", trouble_of(now, &troubles[i]), troubles[i].words);
 	*told = *now;
+}
+
+/* Once a minute as long as such spans come: which service, and how far ahead it is. */
+static void warn_of_clocks(const struct receiver_counts *now, uint64_t *told, int64_t *told_at)
+{
+	char by[32];
+
+	if (now->ahead == *told || clock_boot() - *told_at < 60 * NS_PER_SEC)
+		return;
+	log_warning("%" PRIu64 " spans begin minutes from now; set the clock of what sends the service '%s' (it is ahead by %s)", now->ahead - *told,
+		    now->ahead_service, clock_format_span(now->ahead_by, by, sizeof(by)));
+	*told = now->ahead;
+	*told_at = clock_boot();
 }
 
 static void print_counts(const struct receiver_counts *counts)
@@ -91,6 +108,8 @@ static void print_counts(const struct receiver_counts *counts)
 static int run_receiver(struct receiver *r)
 {
 	struct receiver_counts counts, told = {};
+	uint64_t ahead_told = 0;
+	int64_t ahead_told_at = INT64_MIN / 2;
 	int result = 0;
 
 	while (!ended) {
@@ -100,9 +119,9 @@ static int run_receiver(struct receiver *r)
 			log_error("cannot write to the store (%s); trying again", strerror(-result));
 		counts = receiver_counts(r);
 		warn_of_troubles(&counts, &told);
+		warn_of_clocks(&counts, &ahead_told, &ahead_told_at);
 	}
-	counts = receiver_counts(r);
-	result = receiver_stop(r);
+	result = receiver_stop(r, &counts);
 	print_counts(&counts);
 	if (result < 0)
 		log_error("the last window could not be written: %s", strerror(-result));

@@ -24,15 +24,18 @@
 #define SLOT	    (60 * NS_PER_SEC)
 #define TAKEN_KEPT 4096 /* of 100 clients that each send every 5 s: three minutes, longer than an SDK tries again */
 #define OPEN_MOST   64 /* windows at a time: of senders whose clocks differ, each has its own */
+#define KEPT_MOST   4096 /* ... with those that are closed, but not written yet: of one request each, some 20 MB */
+#define AHEAD	    (300 * NS_PER_SEC) /* clocks that are set by a network differ by less */
 #define LATE_AGAIN  (30 * NS_PER_SEC) /* what came for a window that has ended is put when this has passed */
 
 /* Requests that began in [begin, begin + window). */
 struct open_window {
 	int64_t begin;	/* wall ns */
 	int64_t opened; /* wall ns; names the part, so that nothing put earlier is replaced */
-	bool late;	/* its time had passed when it was opened */
+	bool apart;	/* its time had passed when it was opened, or was far ahead */
+	bool closed;	/* others needed its place: takes no more requests */
 	struct forest forest;
-	uint64_t written; /* spans that its part has */
+	uint64_t put, written; /* spans that its part has, and that are known to be in the store */
 };
 
 struct receiver {
@@ -45,11 +48,15 @@ struct receiver {
 	uint32_t thinned;  /* of the sample that windows begin with: as many requests as the last ones had */
 	struct forest_tally told; /* of the pipeline's counts, what windows already have */
 	int64_t written, last_span; /* boot ns */
+	int64_t now;	     /* wall ns: when the message that is read came */
+	int64_t last_opened; /* wall ns */
 	int64_t next_hour; /* wall ns: to be merged next; 0 = not known yet */
 	struct deployments deployments; /* that are not in the store yet */
 	uint64_t taken[TAKEN_KEPT]; /* hashes of the bodies taken last */
 	size_t n_taken;
 };
+
+#define CLOCK_AHEAD "spans begin minutes from now: the clock of their sender is ahead; they were taken with the times they say"
 
 enum body_kind { BODY_PROTOBUF, BODY_JSON, BODY_GRPC, BODY_OTHER };
 
@@ -100,6 +107,19 @@ static uint64_t broken_of(const struct receiver *r)
 	return r->pipeline.faults.n[SPAN_FAULT_SYNTAX] + r->pipeline.faults.n[SPAN_FAULT_TRUNCATED];
 }
 
+/* Notes spans whose sender's clock is ahead before they wait for their trace. */
+static int put_span(void *state, const struct span *span)
+{
+	struct receiver *r = state;
+
+	if (span->start > r->now + AHEAD) {
+		r->counts.ahead++;
+		r->counts.ahead_by = span->start - r->now;
+		snprintf(r->counts.ahead_service, sizeof(r->counts.ahead_service), "%s", names_get(r->pipeline.names, span->service));
+	}
+	return assembler_put(r->pipeline.assembler, span);
+}
+
 static const char *first_fault(const struct receiver *r)
 {
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
@@ -108,27 +128,35 @@ static const char *first_fault(const struct receiver *r)
 	return "";
 }
 
-/* ExportTraceServiceResponse: empty, or { partial_success = 1 { rejected_spans = 1, error_message = 2 } }. */
-static void answer(struct receiver *r, struct http_exchange *e, uint64_t rejected)
+static void answer_json(struct http_exchange *e, uint64_t rejected, bool ahead)
+{
+	e->type = "application/json";
+	if (rejected)
+		str_printf(&e->reply, "{\"partialSuccess\":{\"rejectedSpans\":\"%llu\",\"errorMessage\":\"some of it cannot be read; "
+				      "the receiver counts what and where\"}}", (unsigned long long)rejected);
+	else
+		str_puts(&e->reply, ahead ? "{\"partialSuccess\":{\"errorMessage\":\"" CLOCK_AHEAD "\"}}" : "{}");
+}
+
+/* ExportTraceServiceResponse: empty, or { partial_success = 1 { rejected_spans = 1, error_message = 2 } }; nothing rejected, but a
+ * message, is a warning. */
+static void answer(struct receiver *r, struct http_exchange *e, uint64_t rejected, bool ahead)
 {
 	_cleanup_str_ struct str partial = {};
-	const char *why = first_fault(r);
+	const char *why = rejected ? first_fault(r) : CLOCK_AHEAD;
 
 	if (json_body(e)) {
-		e->type = "application/json";
-		if (rejected)
-			str_printf(&e->reply, "{\"partialSuccess\":{\"rejectedSpans\":\"%llu\",\"errorMessage\":\"some of it cannot be read; "
-					      "the receiver counts what and where\"}}", (unsigned long long)rejected);
-		else
-			str_puts(&e->reply, "{}");
+		answer_json(e, rejected, ahead);
 		return;
 	}
 	e->type = "application/x-protobuf";
 	str_puts(&e->reply, "");
-	if (!rejected)
+	if (!rejected && !ahead)
 		return;
-	str_put_varint(&partial, 1 << 3);
-	str_put_varint(&partial, rejected);
+	if (rejected) {
+		str_put_varint(&partial, 1 << 3);
+		str_put_varint(&partial, rejected);
+	}
 	str_put_varint(&partial, 2 << 3 | 2);
 	str_put_blob(&partial, why, strlen(why));
 	str_put_varint(&e->reply, 1 << 3 | 2);
@@ -153,9 +181,11 @@ static bool was_taken(const struct receiver *r, uint64_t hash)
 
 static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t hash)
 {
-	uint64_t faults = faults_of(r), broken = broken_of(r), spans = assembler_tally(r->pipeline.assembler).spans;
+	uint64_t faults = faults_of(r), broken = broken_of(r), spans = assembler_tally(r->pipeline.assembler).spans, ahead = r->counts.ahead;
 	int result, ended;
 
+	r->now = clock_wall();
+	assembler_set_now(r->pipeline.assembler, r->now);
 	assembler_begin_message(r->pipeline.assembler);
 	result = read_body(r, e);
 	ended = assembler_end_message(r->pipeline.assembler);
@@ -173,7 +203,7 @@ static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t ha
 		http_fail(e, 400, "the body is not an ExportTraceServiceRequest in %s", json_body(e) ? "JSON" : "protobuf");
 	} else {
 		r->taken[r->n_taken++ % TAKEN_KEPT] = hash;
-		answer(r, e, faults);
+		answer(r, e, faults, r->counts.ahead > ahead);
 	}
 }
 
@@ -197,7 +227,7 @@ static void take_traces(struct http_exchange *e)
 		http_fail(e, 429, "as many spans wait for their traces as there is memory for; try again");
 	} else if (was_taken(r, hash)) {
 		r->counts.repeated++;
-		answer(r, e, 0);
+		answer(r, e, 0, false);
 	} else {
 		read_traces(r, e, hash);
 	}
@@ -211,7 +241,7 @@ static void drop_signal(struct http_exchange *e)
 
 	pthread_mutex_lock(&r->lock);
 	r->counts.dropped++;
-	answer(r, e, 0);
+	answer(r, e, 0, false);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -262,14 +292,26 @@ static int64_t settled_by(const struct receiver *r, int64_t wall)
 
 static bool has_ended(const struct receiver *r, const struct open_window *w, int64_t now)
 {
-	return now >= (w->late ? w->opened + LATE_AGAIN : settled_by(r, w->begin + r->options.window));
+	return w->closed || now >= (w->apart ? w->opened + LATE_AGAIN : settled_by(r, w->begin + r->options.window));
+}
+
+static bool lies_apart(const struct receiver *r, int64_t begin, int64_t now)
+{
+	return begin > now + AHEAD || now >= settled_by(r, begin + r->options.window);
+}
+
+/* No two of the same begin have the same key, which says milliseconds. */
+static int64_t next_opened(struct receiver *r, int64_t now)
+{
+	r->last_opened = now > r->last_opened + NS_PER_MS ? now : r->last_opened + NS_PER_MS;
+	return r->last_opened;
 }
 
 static int open_window(struct receiver *r, int64_t begin)
 {
 	const struct forest *like = &r->pipeline.forest;
 	int64_t now = clock_wall();
-	struct open_window fresh = {.begin = begin, .opened = now, .late = now >= settled_by(r, begin + r->options.window)};
+	struct open_window fresh = {.begin = begin, .opened = next_opened(r, now), .apart = lies_apart(r, begin, now)};
 	int result = forest_init(&fresh.forest, r->pipeline.names, like->slot_width);
 
 	if (result < 0)
@@ -285,27 +327,58 @@ static int open_window(struct receiver *r, int64_t begin)
 	return 0;
 }
 
-/* The window of a moment; where as many are open as may be, the one that was opened last. */
-static struct open_window *window_of(struct receiver *r, int64_t wall)
+static uint64_t distance(int64_t a, int64_t b)
 {
-	int64_t begin = begin_of(r, wall);
-
-	for (size_t i = r->windows.n; i-- > 0;)
-		if (r->windows.v[i].begin == begin)
-			return &r->windows.v[i];
-	if ((r->windows.n < OPEN_MOST || !r->windows.n) && open_window(r, begin) < 0)
-		return NULL;
-	return &r->windows.v[r->windows.n - 1];
+	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-/* A trace goes to the window in which its root began; without a root, its first span. */
-static int take_trace(void *state, const struct span *spans, uint32_t n)
+/* Where as many windows are open as may be, closes the one farthest from now: ordinary ones stay. */
+static void make_room(struct receiver *r)
 {
-	struct receiver *r = state;
-	struct open_window *w;
+	struct open_window *farthest = NULL;
+	int64_t now = clock_wall();
+	size_t open = 0;
+
+	for (size_t i = 0; i < r->windows.n; i++) {
+		struct open_window *w = &r->windows.v[i];
+
+		if (w->closed)
+			continue;
+		open++;
+		if (!farthest || distance(w->begin, now) > distance(farthest->begin, now))
+			farthest = w;
+	}
+	if (open < OPEN_MOST)
+		return;
+	farthest->closed = true;
+	r->counts.crowded++;
+}
+
+/* The window of a moment. 0, -ENOMEM, or -ENOBUFS where too many wait to be written. */
+static int window_of(struct receiver *r, int64_t wall, struct open_window **ret)
+{
+	int64_t begin = begin_of(r, wall);
+	int result;
+
+	for (size_t i = r->windows.n; i-- > 0;) {
+		*ret = &r->windows.v[i];
+		if ((*ret)->begin == begin && !(*ret)->closed)
+			return 0;
+	}
+	if (r->windows.n >= KEPT_MOST && lies_apart(r, begin, clock_wall()))
+		return -ENOBUFS;
+	make_room(r);
+	result = open_window(r, begin);
+	if (result == 0)
+		*ret = &r->windows.v[r->windows.n - 1];
+	return result;
+}
+
+/* When a trace's root began; without a root, its first span. */
+static int64_t began_at(const struct span *spans, uint32_t n)
+{
 	int64_t began = INT64_MAX;
 	bool rooted = false;
-	int result;
 
 	for (uint32_t i = 0; i < n; i++) {
 		bool root = !spans[i].parent;
@@ -314,9 +387,20 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 			began = spans[i].start;
 		rooted |= root;
 	}
-	w = window_of(r, began);
-	if (!w)
-		return -ENOMEM;
+	return began;
+}
+
+/* A trace goes to the window in which it began. */
+static int take_trace(void *state, const struct span *spans, uint32_t n)
+{
+	struct receiver *r = state;
+	struct open_window *w = NULL;
+	int result = window_of(r, began_at(spans, n), &w);
+
+	if (result == -ENOBUFS)
+		r->counts.left_out++;
+	if (result < 0)
+		return result == -ENOBUFS ? 0 : result;
 	r->pipeline.builder.forest = &w->forest;
 	result = forest_builder_add(&r->pipeline.builder, spans, n);
 	r->thinned = w->forest.thinned > r->thinned ? w->forest.thinned : r->thinned;
@@ -355,7 +439,7 @@ static int pack(struct receiver *r, const struct forest *f, struct str *out, str
 }
 
 /* Puts what a window has, if that is more than before. */
-static int write_window(struct receiver *r, size_t i)
+static int put_window(struct receiver *r, size_t i)
 {
 	_cleanup_str_ struct str bytes = {.max = (size_t)2 << 30};
 	struct span_part part = {};
@@ -381,7 +465,27 @@ static int write_window(struct receiver *r, size_t i)
 		result = span_store_put(r->options.store, &part);
 	pthread_mutex_lock(&r->lock);
 	if (result == 0)
-		r->windows.v[i].written = spans;
+		r->windows.v[i].put = spans;
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+/* The first n of them; many at once. */
+static int put_windows(struct receiver *r, size_t n)
+{
+	bool together = n > OPEN_MOST;
+	int result = together ? span_store_begin(r->options.store) : 0;
+
+	if (result < 0)
+		return result;
+	/* only this thread takes windows away: those that are there stay */
+	for (size_t i = 0; i < n && result == 0; i++)
+		result = put_window(r, i);
+	if (together)
+		result = span_store_end(r->options.store, result);
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < n && result == 0; i++)
+		r->windows.v[i].written = r->windows.v[i].put;
 	pthread_mutex_unlock(&r->lock);
 	return result;
 }
@@ -389,7 +493,7 @@ static int write_window(struct receiver *r, size_t i)
 /* Where it had few requests, the next one has a sample of more of them. */
 static void end_window(struct receiver *r, struct open_window *w)
 {
-	if (!w->late && r->thinned && w->forest.n_requests < FOREST_REQUESTS_MAX / 4)
+	if (!w->apart && !w->closed && r->thinned && w->forest.n_requests < FOREST_REQUESTS_MAX / 4)
 		r->thinned--;
 	forest_free(&w->forest);
 }
@@ -417,15 +521,13 @@ static bool close_windows(struct receiver *r, int64_t now)
 static int write_windows(struct receiver *r)
 {
 	int64_t now = clock_wall();
-	int result = 0;
+	int result;
 	size_t n;
 
 	pthread_mutex_lock(&r->lock);
 	n = r->windows.n;
 	pthread_mutex_unlock(&r->lock);
-	/* only this thread closes windows: those that are there stay */
-	for (size_t i = 0; i < n && result == 0; i++)
-		result = write_window(r, i);
+	result = put_windows(r, n);
 	if (result == 0 && close_windows(r, now))
 		result = span_store_forget(r->options.store, now - r->options.keep);
 	if (result == 0)
@@ -518,6 +620,17 @@ static int write_deployments(struct receiver *r)
 	return result;
 }
 
+/* Do many windows wait to be written? */
+static bool is_crowded(struct receiver *r)
+{
+	bool crowded;
+
+	pthread_mutex_lock(&r->lock);
+	crowded = r->windows.n > KEPT_MOST / 4;
+	pthread_mutex_unlock(&r->lock);
+	return crowded;
+}
+
 int receiver_tick(struct receiver *r)
 {
 	int64_t now = clock_boot();
@@ -529,7 +642,7 @@ int receiver_tick(struct receiver *r)
 	pthread_mutex_unlock(&r->lock);
 	if (result == 0)
 		result = write_deployments(r);
-	if (result == 0 && now - r->written >= r->options.flush) {
+	if (result == 0 && (now - r->written >= r->options.flush || is_crowded(r))) {
 		r->written = now;
 		result = write_windows(r);
 		if (result == 0)
@@ -557,6 +670,8 @@ int receiver_start(const struct receive_options *options, struct receiver **ret,
 	r->options.pipeline.thinned = &r->thinned;
 	pthread_mutex_init(&r->lock, NULL);
 	result = pipeline_open(&r->pipeline, &r->options.pipeline, ret_error);
+	r->pipeline.reader.sink.state = r;
+	r->pipeline.reader.sink.put = put_span;
 	if (result == 0 && (result = span_store_set_complete(options->store, begin_of(r, clock_wall()))) < 0)
 		str_fail(ret_error, result, "%s", span_store_error(options->store));
 	if (result == 0)
@@ -575,12 +690,28 @@ uint16_t receiver_port(const struct receiver *r)
 	return http_server_port(r->server);
 }
 
-int receiver_stop(struct receiver *r)
+struct receiver_counts receiver_counts(struct receiver *r)
+{
+	struct receiver_counts counts;
+
+	pthread_mutex_lock(&r->lock);
+	counts = r->counts;
+	counts.waiting = assembler_waiting(r->pipeline.assembler);
+	pthread_mutex_unlock(&r->lock);
+	counts.no_token = http_server_counts(r->server).no_token;
+	counts.grpc += http_server_counts(r->server).not_http_1;
+	return counts;
+}
+
+int receiver_stop(struct receiver *r, struct receiver_counts *ret_counts)
 {
 	int result;
 
+	*ret_counts = receiver_counts(r);
 	http_server_stop(r->server);
 	result = pipeline_end(&r->pipeline);
+	ret_counts->crowded = r->counts.crowded;
+	ret_counts->left_out = r->counts.left_out;
 	if (result == 0)
 		result = write_deployments(r);
 	if (result == 0)
@@ -596,17 +727,4 @@ int receiver_stop(struct receiver *r)
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 	return result;
-}
-
-struct receiver_counts receiver_counts(struct receiver *r)
-{
-	struct receiver_counts counts;
-
-	pthread_mutex_lock(&r->lock);
-	counts = r->counts;
-	counts.waiting = assembler_waiting(r->pipeline.assembler);
-	pthread_mutex_unlock(&r->lock);
-	counts.no_token = http_server_counts(r->server).no_token;
-	counts.grpc += http_server_counts(r->server).not_http_1;
-	return counts;
 }

@@ -702,7 +702,7 @@ static void test_parts_merged_are_the_whole_bit_for_bit(void **state)
 	assert_memory_equal(reread.data, whole.data, whole.len);
 }
 
-/* Of 500 entry points, each with two calls: time does not grow with buckets x all call paths. */
+/* There are 500 entry points, each with two calls: time does not grow with buckets x all call paths. */
 static void test_a_bucket_alone_has_only_its_own_call_paths(void **state)
 {
 	_cleanup_str_ struct str s = {};
