@@ -728,6 +728,24 @@ static void test_a_bucket_alone_has_only_its_own_call_paths(void **state)
 	forest_free(&f);
 }
 
+static void test_names_that_were_cut_are_counted(void **state)
+{
+	_cleanup_str_ struct str s = {};
+	struct span_faults faults = {};
+	char name[NAME_TEXT_MAX + 1] = "";
+	struct forest f;
+
+	(void)state;
+	memset(name, 'x', NAME_TEXT_MAX);
+	str_puts(&s, HEAD);
+	for (unsigned i = 0; i < 9; i++)
+		str_printf(&s, "t%u,1,,web,%s%u,server,0,100,,,,,\nt%u,2,1,web,work,internal,10,20,,,,,\n", i, name, i, i);
+	load_text(s.data, &f, &faults);
+	assert_int_equal(f.vertices.n, 2);
+	assert_int_equal(forest_cut_names(&f), 1);
+	forest_free(&f);
+}
+
 /* Ids that are no numbers: the same requests, and the same ones kept, whoever reads them. */
 static void test_ids_that_are_words_are_shared_out_as_well(void **state)
 {
@@ -974,6 +992,7 @@ int main(void)
 		cmocka_unit_test(test_what_befell_all_versions_is_no_versions),
 		cmocka_unit_test(test_parts_merged_are_the_whole_bit_for_bit),
 		cmocka_unit_test(test_a_bucket_alone_has_only_its_own_call_paths),
+		cmocka_unit_test(test_names_that_were_cut_are_counted),
 		cmocka_unit_test(test_ids_that_are_words_are_shared_out_as_well),
 		cmocka_unit_test(test_uuids_are_numbers),
 		cmocka_unit_test(test_damaged_bytes_of_a_forest_are_refused),

@@ -119,3 +119,12 @@ int64_t exemplar_path(const struct exemplar *e, uint32_t vertex, unsigned *ret_c
 		*ret_calls = calls;
 	return path;
 }
+
+uint64_t forest_cut_names(const struct forest *f)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < f->vertices.n; i++)
+		n += strlen(names_get(f->names, f->vertices.v[i].operation)) >= NAME_TEXT_MAX;
+	return n;
+}

@@ -202,6 +202,8 @@ char *vertex_path(const struct forest *f, uint32_t vertex);
 char *vertex_short_path(const struct forest *f, uint32_t vertex, size_t width);
 /* "service operation", "caller -> callee operation (network, queue)": caller frees. */
 char *vertex_label(const struct forest *f, uint32_t vertex);
+/* How many call paths end in a name that is as long as one may be: longer ones were cut, and those that differ behind the cut are one. */
+uint64_t forest_cut_names(const struct forest *f);
 /* The mean of a sum over a group's requests, ns; NaN of none. */
 double forest_group_each(const struct forest_group *g, wide sum);
 /* A request's exclusive time on the critical path in all calls of a vertex, ns; ret_calls: how many, or NULL. */

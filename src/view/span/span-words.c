@@ -46,6 +46,9 @@ void span_tally_text(const struct forest *f, FILE *out)
 		if (n)
 			fprintf(out, "  note: %" PRIu64 " %s\n", n, counts[i].words);
 	}
+	if (forest_cut_names(f))
+		fprintf(out, "  note: %" PRIu64 " call paths have a name of %d bytes, the most that is kept; calls whose names only differ after that are one\n",
+			forest_cut_names(f), NAME_TEXT_MAX);
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
 		if (f->tally.faults[i])
 			fprintf(out, "  note: input skipped or repaired: %" PRIu64 " %s\n", f->tally.faults[i], span_fault_name((enum span_fault)i));
@@ -60,6 +63,7 @@ json_t *span_tally_json(const struct forest *f)
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
 		json_object_set_new(o, counts[i].name,
 				    json_integer((json_int_t) * (const uint64_t *)((const char *)&f->tally + counts[i].offset)));
+	json_object_set_new(o, "cut_names", json_integer((json_int_t)forest_cut_names(f)));
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
 		json_object_set_new(faults, span_fault_name((enum span_fault)i), json_integer((json_int_t)f->tally.faults[i]));
 	json_object_set_new(o, "faults", faults);
