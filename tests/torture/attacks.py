@@ -1,12 +1,14 @@
 """What an ordinary user does to a recorder that root runs: each attack returns (tries, what the attackers and others saw). `Attack.holds`
 collects what must hold and did not; tests/torture/run looks after each whether the recorder lives and answers others."""
 import ctypes
+import fcntl
 import glob
 import json
 import os
 import random
 import re
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -958,6 +960,66 @@ def hostile_names(a):
         bad += unprintable("csv", f.read().decode(errors="replace"))
     a.holds("all that is printed can be read, and all JSON is valid", not bad, "; ".join(bad[:5]))
     return len(HOSTILE_NAMES) * tries, "the names with question marks"
+
+
+@attack("programs that wait: for locks on files with hostile names, for a debugger that their name makes up, with 60,000 copies of what they poll; root asks for whom")
+def waits_of_others(a):
+    def lock(path):
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return True
+
+    def sleep_as(name, work):
+        def run():
+            ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+            work()
+            while True:
+                time.sleep(1)
+
+        return start_as_user(NOBODY, run)
+
+    def be_stopped():
+        ctypes.CDLL(None).ptrace(0, 0, None, None)  # PTRACE_TRACEME: by this test
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def poll_copies():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+        read, _ = os.pipe()
+        copies = [os.dup(read) for _ in range(15000)]
+        if os.fork() and os.fork():
+            os.fork()
+        poll = select.poll()
+        for fd in copies[:32]:
+            poll.register(fd, select.POLLIN)
+        poll.poll()
+
+    def wait_for_lock(path):
+        time.sleep(1)
+        lock(path)
+
+    paths = [a.folder.encode() + b"/" + name + b".lock" for name in HOSTILE_NAMES]
+    pids = [sleep_as(name, lambda path=path, work=work: work(path)) for name, path in zip(HOSTILE_NAMES, paths) for work in (lock, wait_for_lock)]
+    pids += [sleep_as(f"TracerPid:\t{a.recorder.process.pid}".encode(), be_stopped), sleep_as(b"polls", poll_copies)]
+    time.sleep(3)
+    bad, took = [], []
+    for words in [["why", str(pid)] for pid in pids] + [["why"]]:
+        for json_too in (["--json"], []):
+            began = time.monotonic()
+            done = subprocess.run([a.recorder.whyslow, *words, *json_too, "--run-dir", a.recorder.run], capture_output=True, timeout=100)
+            took.append(time.monotonic() - began)
+            bad += unprintable(" ".join(words), done.stdout.decode(errors="replace")) + ([f"{words} is not answered"] if done.returncode not in (0, 1) else [])
+            bad += not_json(" ".join(words), done.stdout) if json_too else []
+            if f"(pid {a.recorder.process.pid})" in done.stdout.decode(errors="replace"):
+                bad.append("a name makes up a debugger")
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    for path in glob.glob("/proc/[0-9]*/comm"):  # the copies' other processes
+        if read_text(path) == "polls\n":
+            os.kill(int(path.split("/")[2]), signal.SIGKILL)
+    a.holds("all that is printed can be read, is true, and all JSON is valid", not bad, "; ".join(bad[:5]))
+    a.holds("each in 20 s", max(took) < 20, f"{max(took):.1f} s")
+    return len(took), f"answers with question marks, after {max(took):.1f} s at most"
 
 
 def unprintable(what, text):
