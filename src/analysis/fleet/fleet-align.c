@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_SHARE 20 /* a twentieth of the window */
+#include "base/data/clock.h"
+
+#define LATE_SHARE 20	       /* a twentieth of the window */
+#define ONE_MOMENT NS_PER_SEC /* the distance of points where no server has two rows */
 
 void fleet_alignment_free(struct fleet_alignment *a)
 {
@@ -93,8 +96,8 @@ static void common_time(const struct fleet *f, struct fleet_span window, struct 
 		a->ts = s->time[first] > a->ts ? s->time[first] : a->ts;
 		a->tf = s->time[first + rows - 1] < a->tf ? s->time[first + rows - 1] : a->tf;
 	}
-	a->d = f->interval;
-	a->n_most = a->tf > a->ts && a->d > 0 ? (uint32_t)((a->tf - a->ts) / a->d) : 0;
+	a->d = f->interval > 0 ? f->interval : ONE_MOMENT;
+	a->n_most = a->tf > a->ts ? (uint32_t)((a->tf - a->ts) / a->d) : 0;
 }
 
 static int64_t skew_around(const struct fleet_server *s, const struct fleet_alignment *a, const struct fleet_aligned_server *x,
@@ -166,7 +169,7 @@ static int by_time(const struct fleet *f, struct fleet_alignment *a)
 {
 	int r = 0;
 
-	a->n = a->tf >= a->ts && a->d > 0 ? a->n_most + 1 : 0;
+	a->n = a->tf >= a->ts ? a->n_most + 1 : 0;
 	for (size_t i = 0; i < f->servers.n && r == 0; i++)
 		if (a->servers.v[i].used)
 			r = map_by_time(a, &f->servers.v[i], &a->servers.v[i]);
@@ -255,7 +258,7 @@ int fleet_align_best(const struct fleet *f, struct fleet_span window, struct fle
 		uint32_t first, n = x->used ? fleet_rows(&f->servers.v[i], ret->ts - ret->d / 2, window.to, &first) : 0;
 		int64_t drift = n ? drift_without_gaps(&f->servers.v[i], first, n, ret->d) : 0;
 
-		if (llabs(drift) < ret->d / 2 || !ret->d || x->late || x->died)
+		if (llabs(drift) < ret->d / 2 || x->late || x->died)
 			continue;
 		follow_index(ret, first, n, x);
 		x->drift = drift;

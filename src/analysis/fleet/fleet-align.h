@@ -3,7 +3,7 @@
  * As in the paper (section V): [ts, tf] from the latest start to the earliest end, N = floor((tf - ts) / d), and N' <= N
  * points that every server has, paired by index from each server's first row at or after ts. Or by time, where clocks
  * agree: a server's row belongs to the point it lies nearest to, within half an interval; the points are then ts + k * d,
- * both ends included (N + 1).
+ * both ends included (N + 1). A fleet of one moment has one point.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct fleet_alignment {
 };
 
 /* Late joiners and servers that died do not count for ts, tf and N' (they would leave nothing in common) unless they are the half of
- * all; they are used where they have rows. 0, -ENODATA (fewer than two points in common), -ENOMEM. */
+ * all; they are used where they have rows. 0, -ENODATA (no point in common), -ENOMEM. */
 int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_align_by by, struct fleet_alignment *ret);
 /* By time; a server whose clock drifts by half an interval or more while it leaves out no row is paired by index from its first one
  * on. `drift` of such a server is its clock's over all rows. */

@@ -151,7 +151,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	r = fleet_align_best(q->fleet, q->window, &c.align);
 	if (r < 0)
 		return r;
-	r = find_symptom(&c);
+	r = c.align.n < 2 ? -ENODATA : find_symptom(&c);
 	if (r == 0)
 		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &c);
 	for (size_t i = 0; i < c.align.servers.n; i++)

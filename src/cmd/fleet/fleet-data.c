@@ -307,7 +307,7 @@ bool fleet_ask(const struct fleet_query *args, const struct fleet *f, struct fle
 int fleet_analysis_failed(const char *analysis, int r)
 {
 	if (r == -ENODATA)
-		log_error("%s: there is too little data: nothing in the window, or nothing outside it to compare with (--from and --to choose it)",
+		log_error("%s: there is too little data: nothing or one moment in the window, or nothing outside it to compare with (--from and --to choose it)",
 			  analysis);
 	else
 		log_error("%s: %s", analysis, strerror(-r));

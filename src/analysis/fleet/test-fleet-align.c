@@ -1,0 +1,75 @@
+#include "base/data/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/fleet/fleet-align.h"
+#include "analysis/fleet/fleet-analysis.h"
+#include "analysis/fleet/fleet-views.h"
+#include "base/data/clock.h"
+#include "model/fleet/intake.h"
+
+static const struct fleet_span all = {INT64_MIN, INT64_MAX};
+static const struct counter_info gauge = {.kind = FLEET_GAUGE};
+
+static void release(struct fleet *f)
+{
+	fleet_free(f);
+	free(f);
+}
+
+/* Servers with a row at each of these times, whose values are the servers' numbers. */
+static struct fleet *at_times(size_t servers, size_t n, const int64_t *times)
+{
+	struct intake *in = intake_new();
+	int counter = intake_counter(in, "c", &gauge);
+	struct fleet *f;
+
+	for (size_t s = 0; s < servers; s++) {
+		char name[16];
+		int server;
+
+		snprintf(name, sizeof(name), "s%zu", s);
+		server = intake_server(in, name);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(intake_put(in, server, counter, times[i], (double)s), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	return f;
+}
+
+static void one_moment_has_one_point(void **state)
+{
+	struct fleet *f = at_times(2, 1, (const int64_t[]){1000 * NS_PER_SEC});
+	struct fleet_view v;
+
+	(void)state;
+	assert_int_equal(f->interval, 0);
+	assert_int_equal(fleet_view_find(f, 0, all, FLEET_DETAIL_VIEW, &v), 0);
+	assert_int_equal(v.n, 1);
+	assert_true(v.values[0] == 0 && v.values[1] == 1);
+	assert_int_equal(v.ts, 1000 * NS_PER_SEC);
+	fleet_view_free(&v);
+	assert_int_equal(fleet_view_find(f, 0, all, FLEET_TIME_VIEW, &v), 0);
+	assert_int_equal(v.rows.n, 1);
+	assert_int_equal(v.rows.v[0].n, 2);
+	fleet_view_free(&v);
+	release(f);
+}
+
+static void one_moment_is_too_little_to_correlate(void **state)
+{
+	struct fleet *f = at_times(2, 1, (const int64_t[]){1000 * NS_PER_SEC});
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+
+	(void)state;
+	q.counter = 0;
+	assert_int_equal(fleet_analysis_find("correlation")->run(&q, &found), -ENODATA);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(one_moment_has_one_point), cmocka_unit_test(one_moment_is_too_little_to_correlate))
