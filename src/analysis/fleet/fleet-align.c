@@ -7,8 +7,11 @@
 
 #include "base/data/clock.h"
 
-#define LATE_SHARE 20	       /* a twentieth of the window */
-#define ONE_MOMENT NS_PER_SEC /* the distance of points where no server has two rows */
+#define LATE_SHARE  20		     /* a twentieth of the window */
+#define ONE_MOMENT  NS_PER_SEC	     /* the distance of points where no server has two rows */
+#define POINTS_MOST (UINT32_MAX - 1) /* one more would be FLEET_NO_ROW */
+#define CELLS_FEW   (16u << 20)	     /* points x servers that any fleet may have: 64 MB of float32 */
+#define CELLS_ROW   16		     /* and for each row that there is */
 
 void fleet_alignment_free(struct fleet_alignment *a)
 {
@@ -85,6 +88,8 @@ static size_t used(const struct fleet_alignment *a)
 /* [ts, tf] of those that are used. */
 static void common_time(const struct fleet *f, struct fleet_span window, struct fleet_alignment *a)
 {
+	int64_t steps;
+
 	a->ts = INT64_MIN;
 	a->tf = INT64_MAX;
 	for (size_t i = 0; i < f->servers.n; i++) {
@@ -97,7 +102,19 @@ static void common_time(const struct fleet *f, struct fleet_span window, struct 
 		a->tf = s->time[first + rows - 1] < a->tf ? s->time[first + rows - 1] : a->tf;
 	}
 	a->d = f->interval > 0 ? f->interval : ONE_MOMENT;
-	a->n_most = a->tf > a->ts ? (uint32_t)((a->tf - a->ts) / a->d) : 0;
+	steps = a->tf > a->ts ? (a->tf - a->ts) / a->d : 0;
+	a->n_most = steps < POINTS_MOST ? (uint32_t)steps : POINTS_MOST;
+}
+
+/* A point takes memory on each server: a few rows that lie years apart must not take more of it than many rows do. */
+static bool too_far_apart(const struct fleet *f, const struct fleet_alignment *a)
+{
+	uint64_t rows = 0, most;
+
+	for (size_t i = 0; i < f->servers.n; i++)
+		rows += f->servers.v[i].n;
+	most = rows * CELLS_ROW > CELLS_FEW ? rows * CELLS_ROW : CELLS_FEW;
+	return a->n_most == POINTS_MOST || ((uint64_t)a->n_most + 1) * f->servers.n > most;
 }
 
 static int64_t skew_around(const struct fleet_server *s, const struct fleet_alignment *a, const struct fleet_aligned_server *x,
@@ -167,7 +184,7 @@ static int map_by_time(const struct fleet_alignment *a, const struct fleet_serve
 
 static int by_time(const struct fleet *f, struct fleet_alignment *a)
 {
-	int r = 0;
+	int r = too_far_apart(f, a) ? -E2BIG : 0;
 
 	a->n = a->tf >= a->ts ? a->n_most + 1 : 0;
 	for (size_t i = 0; i < f->servers.n && r == 0; i++)

@@ -37,7 +37,8 @@ struct fleet_alignment {
 };
 
 /* Late joiners and servers that died do not count for ts, tf and N' (they would leave nothing in common) unless they are the half of
- * all; they are used where they have rows. 0, -ENODATA (no point in common), -ENOMEM. */
+ * all; they are used where they have rows. 0, -ENODATA (no point in common), -ENOMEM, -E2BIG (by time: a few rows lie so far
+ * apart that the points between them would take more memory than the rows). */
 int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_align_by by, struct fleet_alignment *ret);
 /* By time; a server whose clock drifts by half an interval or more while it leaves out no row is paired by index from its first one
  * on. `drift` of such a server is its clock's over all rows. */

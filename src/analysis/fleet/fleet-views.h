@@ -2,7 +2,7 @@
 
 #include "model/fleet/fleet-threshold.h"
 
-/* A counter in one of the three views, over the window. 0, -ENODATA, -ENOMEM. */
+/* A counter in one of the three views, over the window. 0, -ENODATA, -ENOMEM, -E2BIG (fleet-align.h). */
 int fleet_view_find(const struct fleet *f, int counter, struct fleet_span window, enum fleet_view_kind kind, struct fleet_view *ret);
 void fleet_view_free(struct fleet_view *v);
 /* Detail and time view: in at most so many points, and of a detail view in no more values than can be drawn, each made of

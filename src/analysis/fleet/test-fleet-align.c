@@ -72,4 +72,31 @@ static void one_moment_is_too_little_to_correlate(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(one_moment_has_one_point), cmocka_unit_test(one_moment_is_too_little_to_correlate))
+/* Rows of some seconds, and one after twelve years: nearly all points between would be empty. */
+static void rows_that_lie_years_apart_take_no_memory(void **state)
+{
+	const int64_t years = 400000000 * NS_PER_SEC;
+	struct fleet *f = at_times(20, 6, (const int64_t[]){1 * NS_PER_SEC, 2 * NS_PER_SEC, 3 * NS_PER_SEC, 4 * NS_PER_SEC, 5 * NS_PER_SEC, years});
+	struct fleet_view v;
+
+	(void)state;
+	assert_int_equal(fleet_view_find(f, 0, all, FLEET_DETAIL_VIEW, &v), -E2BIG);
+	assert_int_equal(fleet_view_find(f, 0, (struct fleet_span){INT64_MIN, years}, FLEET_DETAIL_VIEW, &v), 0);
+	assert_int_equal(v.n, 5);
+	fleet_view_free(&v);
+	release(f);
+}
+
+/* Their number does not fit into 32 bits. */
+static void points_are_counted_in_64_bits(void **state)
+{
+	struct fleet *f = at_times(1, 4, (const int64_t[]){0, 1, 2, (1LL << 32) + 5});
+	struct fleet_alignment a;
+
+	(void)state;
+	assert_int_equal(fleet_align(f, all, FLEET_BY_TIME, &a), -E2BIG);
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(rows_that_lie_years_apart_take_no_memory), cmocka_unit_test(points_are_counted_in_64_bits),
+	  cmocka_unit_test(one_moment_has_one_point), cmocka_unit_test(one_moment_is_too_little_to_correlate))

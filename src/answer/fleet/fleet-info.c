@@ -83,7 +83,7 @@ int fleet_info_find(const struct fleet *f, struct fleet_info *ret)
 	struct fleet_info info = {};
 	int r = fleet_align_best(f, all, &a);
 
-	r = r == 0 ? find_clocks(&a, &info) : r == -ENODATA ? 0 : r;
+	r = r == 0 ? find_clocks(&a, &info) : r == -ENODATA || r == -E2BIG ? 0 : r;
 	if (r == 0)
 		r = find_groups(f, &info);
 	fleet_alignment_free(&a);

@@ -309,6 +309,9 @@ int fleet_analysis_failed(const char *analysis, int r)
 	if (r == -ENODATA)
 		log_error("%s: there is too little data: nothing or one moment in the window, or nothing outside it to compare with (--from and --to choose it)",
 			  analysis);
+	else if (r == -E2BIG)
+		log_error("%s: the rows lie too far apart for their interval, as after rows of a wrong year; choose a part of the time with --from and --to",
+			  analysis);
 	else
 		log_error("%s: %s", analysis, strerror(-r));
 	return EXIT_CANNOT;

@@ -136,7 +136,7 @@ static void heat_map(const struct fleet_view *v, FILE *out)
 		for (uint32_t k = 0; k < cells; k++) {
 			float most = NAN;
 
-			for (uint32_t i = k * v->n / cells; i < (k + 1) * v->n / cells; i++)
+			for (uint64_t i = (uint64_t)k * v->n / cells; i < (k + 1ull) * v->n / cells; i++)
 				most = fmaxf(most, v->values[server * v->n + i]);
 			if (!isnan(most))
 				fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.2f\" fill=\"hsl(215,70%%,%d%%)\"><title>%.5g</title></rect>\n",
