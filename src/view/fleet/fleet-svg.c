@@ -123,6 +123,14 @@ static void time_chart(const struct fleet_view *v, FILE *out)
 
 #define CELLS_MAX 240 /* of a row: more could not be distinguished */
 
+/* Percent; that of the least where infinite values leave no share. */
+static int lightness(const struct scale *s, double x)
+{
+	const double share = s->high > s->low ? (x - s->low) / (s->high - s->low) : 0;
+
+	return share > 0 && share <= 1 ? (int)(95 - 75 * share) : 95;
+}
+
 static void heat_map(const struct fleet_view *v, FILE *out)
 {
 	struct scale s = {INFINITY, -INFINITY};
@@ -141,7 +149,7 @@ static void heat_map(const struct fleet_view *v, FILE *out)
 			if (!isnan(most))
 				fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.2f\" fill=\"hsl(215,70%%,%d%%)\"><title>%.5g</title></rect>\n",
 					LEFT + 100 + k * width, TOP + (double)server * height, width + 0.3, height + 0.3,
-					(int)(95 - 75 * (s.high > s.low ? ((double)most - s.low) / (s.high - s.low) : 0)), (double)most);
+					lightness(&s, (double)most), (double)most);
 		}
 		if (v->fleet->servers.n <= 40) {
 			fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT + 94, TOP + ((double)server + 0.7) * height);

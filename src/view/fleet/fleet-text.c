@@ -91,33 +91,56 @@ static void row_text(const struct fleet_view *v, const struct fleet_summary *x, 
 	fprintf(out, " %8u\n", x->n);
 }
 
-/* A character a value: how far up between the least and the greatest. */
-static void detail_text(const struct fleet_view *v, FILE *out)
+struct range {
+	double low, high;
+};
+
+static struct range range_of(const struct fleet_view *v)
 {
-	static const char *const levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	enum { WIDTH = 80 };
-	float low = INFINITY, high = -INFINITY;
+	struct range r = {INFINITY, -INFINITY};
 
 	for (size_t i = 0; i < v->fleet->servers.n * v->n; i++) {
-		low = v->values[i] < low ? v->values[i] : low;
-		high = v->values[i] > high ? v->values[i] : high;
-	}
-	for (size_t s = 0; s < v->fleet->servers.n; s++) {
-		uint32_t width = v->n < WIDTH ? v->n : WIDTH;
+		const double x = (double)v->values[i];
 
-		if (!v->fleet->servers.v[s].column[v->counter])
-			continue;
-		fprintf(out, "%-24s ", v->fleet->servers.v[s].name);
-		for (uint32_t k = 0; k < width; k++) {
-			float most = NAN;
-
-			for (uint32_t i = k * v->n / width; i < (k + 1) * v->n / width; i++)
-				most = fmaxf(most, v->values[s * v->n + i]);
-			fputs(isnan(most) ? " " : levels[high > low ? (int)(7.99F * (most - low) / (high - low)) : 0], out);
-		}
-		fputc('\n', out);
+		r.low = x < r.low ? x : r.low;
+		r.high = x > r.high ? x : r.high;
 	}
-	fprintf(out, "%-24s from %g to %g, the highest of each %.3g rows\n", "", (double)low, (double)high, v->n / (double)(v->n < WIDTH ? v->n : WIDTH));
+	return r;
+}
+
+/* How far up between the least and the greatest; the lowest where infinite values leave no share of them. */
+static const char *level_of(const struct range *r, double x)
+{
+	static const char *const levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	const double share = r->high > r->low ? (x - r->low) / (r->high - r->low) : 0;
+
+	return levels[share >= 1 ? 7 : share > 0 ? (int)(7.99 * share) : 0];
+}
+
+/* A character a value. */
+static void row_detail(const struct fleet_view *v, const struct range *r, size_t server, uint32_t width, FILE *out)
+{
+	fprintf(out, "%-24s ", v->fleet->servers.v[server].name);
+	for (uint64_t k = 0; k < width; k++) {
+		float most = NAN;
+
+		for (uint64_t i = k * v->n / width; i < (k + 1) * v->n / width; i++)
+			most = fmaxf(most, v->values[server * v->n + i]);
+		fputs(isnan(most) ? " " : level_of(r, (double)most), out);
+	}
+	fputc('\n', out);
+}
+
+static void detail_text(const struct fleet_view *v, FILE *out)
+{
+	enum { WIDTH = 80 };
+	const struct range r = range_of(v);
+	const uint32_t width = v->n < WIDTH ? v->n : WIDTH;
+
+	for (size_t s = 0; s < v->fleet->servers.n; s++)
+		if (v->fleet->servers.v[s].column[v->counter])
+			row_detail(v, &r, s, width, out);
+	fprintf(out, "%-24s from %g to %g, the highest of each %.3g rows\n", "", r.low, r.high, v->n / (double)width);
 }
 
 void fleet_view_text(const struct fleet_view *v, FILE *out)
