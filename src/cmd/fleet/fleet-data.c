@@ -72,7 +72,7 @@ static void tell_bad_rows(const struct intake *in)
 	for (size_t i = 0; i < n; i++)
 		log_warning("%s", rows[i]);
 	if (bad > n)
-		log_warning("... and %llu more bad rows or values were left out", (unsigned long long)(bad - n));
+		log_warning("%s%llu %sbad rows or values were left out", n ? "... and " : "", (unsigned long long)(bad - n), n ? "more " : "");
 }
 
 static bool input_time(const char *text, int64_t otherwise, int64_t *ret)

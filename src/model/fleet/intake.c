@@ -1,6 +1,7 @@
 #include "model/fleet/intake.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -301,7 +302,7 @@ static int put_at(struct intake *in, struct rows *r, int64_t row, int counter, d
 
 	if (isnan(value))
 		return 0;
-	if (isinf(value)) {
+	if (fabs(value) > (double)FLT_MAX) { /* infinite in the fleet */
 		in->count.bad++;
 		return 0;
 	}
@@ -548,6 +549,15 @@ static double growth(double a, double b, struct intake_count *count)
 	return NAN;
 }
 
+/* NaN in the place of what float32 cannot hold. */
+static float finite_rate(double rate, struct intake_count *count)
+{
+	if (!(rate > (double)FLT_MAX))
+		return (float)rate;
+	count->bad++;
+	return NAN;
+}
+
 static void make_rates(const struct cells *c, const int64_t *time, const uint32_t *order, uint32_t n, float *to,
 		       struct intake_count *count)
 {
@@ -561,7 +571,7 @@ static void make_rates(const struct cells *c, const int64_t *time, const uint32_
 		if (isnan(value))
 			continue;
 		if (!isnan(before))
-			to[i] = (float)(growth(before, value, count) / ((double)(time[i] - since) / 1e9));
+			to[i] = finite_rate(growth(before, value, count) / ((double)(time[i] - since) / 1e9), count);
 		before = value;
 		since = time[i];
 	}

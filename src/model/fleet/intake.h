@@ -26,7 +26,7 @@ struct counter_info {
 
 struct intake_count {
 	uint64_t values; /* put, duplicates included */
-	uint64_t bad;	 /* rows or values left out */
+	uint64_t bad;	 /* rows or values left out; rates that are infinite are known after intake_finish() */
 	uint64_t twice;	 /* values put again for the same server, counter and time: the last one counts */
 	uint64_t wraps, restarts; /* of counters; known after intake_finish() */
 };
@@ -48,7 +48,8 @@ int intake_role(struct intake *in, int server, const char *role);
 /* Who measures it ("job" of the source): a role is made of it where the source has none (server-role.h). 0 or -ENOMEM. */
 int intake_job(struct intake *in, int server, const char *job);
 
-/* A value at a moment (wall ns). NaN is missing and ignored; infinite is bad and counted. 0 or -ENOMEM. */
+/* A value at a moment (wall ns). NaN is missing and ignored; what is infinite as float32 is bad and counted. 0 or
+ * -ENOMEM. */
 int intake_put(struct intake *in, int server, int counter, int64_t time, double value);
 /* n counters of one moment. */
 int intake_row(struct intake *in, int server, int64_t time, size_t n, const int *counters, const double *values);

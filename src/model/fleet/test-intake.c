@@ -1,0 +1,70 @@
+#include "base/data/test.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/data/clock.h"
+#include "model/fleet/intake.h"
+
+static const struct counter_info gauge = {.kind = FLEET_GAUGE}, sum = {.kind = FLEET_COUNTER};
+
+/* A second apart, on one server. */
+static void put_values(struct intake *in, int counter, size_t n, const double *values)
+{
+	const int server = intake_server(in, "a");
+
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(intake_put(in, server, counter, (int64_t)i * NS_PER_SEC, values[i]), 0);
+}
+
+static struct fleet *finish(struct intake *in)
+{
+	struct fleet *f;
+
+	assert_int_equal(intake_finish(in, &f), 0);
+	return f;
+}
+
+static void release(struct intake *in, struct fleet *f)
+{
+	intake_free(in);
+	fleet_free(f);
+	free(f);
+}
+
+static void values_beyond_float32_are_bad(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet *f;
+
+	(void)state;
+	put_values(in, intake_counter(in, "c", &gauge), 6, (const double[]){1, 2, 3e38, 1e39, -1e39, 4});
+	assert_int_equal(intake_count(in).bad, 2);
+	assert_int_equal(intake_count(in).values, 4);
+	f = finish(in);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(isnan(f->servers.v[0].column[0][i]), i == 3 || i == 4);
+	assert_true(f->servers.v[0].column[0][2] == 3e38F);
+	assert_int_equal(f->remarks.n, 1);
+	release(in, f);
+}
+
+static void infinite_rates_are_bad(void **state)
+{
+	struct intake *in = intake_new();
+	const int counter = intake_counter(in, "c", &sum), server = intake_server(in, "a");
+	struct fleet *f;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(intake_put(in, server, counter, i, i * 1.5e38), 0); /* a nanosecond apart */
+	f = finish(in);
+	assert_int_equal(intake_count(in).bad, 2);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(isnan(f->servers.v[0].column[0][i]));
+	release(in, f);
+}
+
+RUN_TESTS(cmocka_unit_test(values_beyond_float32_are_bad), cmocka_unit_test(infinite_rates_are_bad))
