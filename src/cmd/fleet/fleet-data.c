@@ -113,6 +113,8 @@ static struct fleet *load(const struct fleet_query *args, const char *location)
 	tell_bad_rows(in);
 	if (r == -ENODATA)
 		log_error("%s: no values were found in it", location);
+	else if (intake_refusal(in))
+		log_error("%s: %s", location, intake_refusal(in));
 	else if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
 	intake_free(in);

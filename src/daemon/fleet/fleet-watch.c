@@ -333,10 +333,11 @@ static int put_prometheus(const struct watch *w, struct watch_host *h, struct in
 				 .token_file = h->token_file, .ca_file = h->ca_file ? h->ca_file : w->options->ca_file};
 	_cleanup_free_ char *error = NULL;
 	int r = fleet_source_prometheus.load(&in, into, &error);
+	const char *refusal = error ? error : intake_refusal(into);
 
 	if (!h->name)
 		h->name = strdup(h->url);
-	set_state(w, h, r == 0, r == 0 ? NULL : error ? error : strerror(-r));
+	set_state(w, h, r == 0, r == 0 ? NULL : refusal ? refusal : strerror(-r));
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -16,6 +16,10 @@
 
 #define ROWS_MAX ((uint32_t)1 << 30)
 
+/* Servers x counters: each takes some bytes for where its values are, also where there are none. */
+#define PLACES_FEW   ((uint64_t)16 << 20) /* that any input may have */
+#define PLACES_VALUE 32			  /* and for each value that there is */
+
 /* One counter of one server while it grows. Narrow cells are float32. A running sum needs more digits than that, so
  * cells become wide (double) when the counter is told to be one, or when a value that float32 cannot hold comes while
  * the column has never fallen. */
@@ -49,6 +53,7 @@ struct intake {
 	VEC(char *) jobs;      /* by server; NULL = none */
 	struct intake_count count;
 	VEC(char *) bad;
+	char *refusal; /* NULL = none */
 	intake_progress_fn *progress;
 	void *progress_data;
 };
@@ -99,6 +104,7 @@ void intake_free(struct intake *in)
 	for (size_t i = 0; i < in->bad.n; i++)
 		free(in->bad.v[i]);
 	VEC_FREE(in->bad);
+	free(in->refusal);
 	fleet_free(in->fleet);
 	free(in->fleet);
 	free(in);
@@ -116,10 +122,38 @@ void intake_progress(struct intake *in, uint64_t done, uint64_t total)
 		in->progress(in->progress_data, done, total);
 }
 
+/* A few values must not take the memory of many: 20,000 servers with a counter of their own each would take gigabytes. 0 or -ENOMEM. */
+static int check_places(struct intake *in)
+{
+	const size_t servers = in->fleet->servers.n, counters = in->fleet->counters.n;
+
+	if ((uint64_t)servers * counters <= PLACES_FEW + PLACES_VALUE * in->count.values)
+		return 0;
+	if (!in->refusal && asprintf(&in->refusal, "%zu servers and %zu counters, but only %llu values so far: most servers lack most counters;"
+				     " choose some of them with --match, or give counters of the same meaning one name",
+				     servers, counters, (unsigned long long)in->count.values) < 0)
+		in->refusal = NULL;
+	return -ENOMEM;
+}
+
+const char *intake_refusal(const struct intake *in)
+{
+	return in->refusal;
+}
+
+void intake_take_refusal(struct intake *in, struct intake *from)
+{
+	if (!in->refusal)
+		in->refusal = TAKE(from->refusal);
+}
+
 int intake_server(struct intake *in, const char *name)
 {
+	const size_t before = in->fleet->servers.n;
 	int id = fleet_add_server(in->fleet, name);
 
+	if (in->fleet->servers.n > before && check_places(in) < 0)
+		return -ENOMEM;
 	if (id >= 0 && (size_t)id == in->jobs.n && VEC_PUSH(in->jobs, NULL) < 0)
 		return -ENOMEM;
 	if (id >= 0 && (size_t)id == in->rows.n && VEC_PUSH(in->rows, (struct rows){}) < 0)
@@ -137,9 +171,12 @@ static int take_text(char **to, const char *from)
 
 int intake_counter(struct intake *in, const char *name, const struct counter_info *info)
 {
+	const size_t before = in->fleet->counters.n;
 	int id = fleet_add_counter(in->fleet, name);
 	struct fleet_counter *c;
 
+	if (in->fleet->counters.n > before && check_places(in) < 0)
+		return -ENOMEM;
 	if (id < 0 || !info)
 		return id;
 	c = &in->fleet->counters.v[id];
@@ -285,11 +322,12 @@ static struct cells *cells_of(struct intake *in, struct rows *r, int counter)
 	size_t want = in->fleet->counters.n;
 
 	if ((size_t)counter >= r->n_cells) {
-		struct cells *grown = reallocarray(r->cells, want, sizeof(*grown));
+		struct cells *grown = r->cells ? reallocarray(r->cells, want, sizeof(*grown)) : calloc(want, sizeof(*grown));
 
 		if (!grown)
 			return NULL;
-		memset(grown + r->n_cells, 0, (want - r->n_cells) * sizeof(*grown));
+		if (r->cells) /* fresh memory that is not touched takes none */
+			memset(grown + r->n_cells, 0, (want - r->n_cells) * sizeof(*grown));
 		r->cells = grown;
 		r->n_cells = want;
 	}
@@ -473,10 +511,13 @@ static int merge_server(struct intake *in, struct intake *from, size_t server, c
 
 int intake_merge(struct intake *in, struct intake *from)
 {
-	uint64_t values = in->count.values + from->count.values;
-	_cleanup_free_ int *map = map_counters(in, from);
-	int r = map ? 0 : -ENOMEM;
+	const uint64_t values = in->count.values + from->count.values;
+	_cleanup_free_ int *map = NULL;
+	int r;
 
+	in->count.values = values; /* they count for the places of their counters */
+	map = map_counters(in, from);
+	r = map ? 0 : -ENOMEM;
 	for (size_t i = 0; i < from->rows.n && r == 0; i++)
 		r = merge_server(in, from, i, map);
 	in->count.values = values;

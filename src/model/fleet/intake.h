@@ -40,7 +40,8 @@ void intake_free(struct intake *in);
 void intake_on_progress(struct intake *in, intake_progress_fn *progress, void *data);
 
 /* Adds one, or finds it by its name: its number, or -ENOMEM. The same names give the same numbers over all sources of
- * one intake, ascending from 0. `info` may be NULL. */
+ * one intake, ascending from 0. -ENOMEM also where most of many servers lack most of many counters (intake_refusal()). `info` may be
+ * NULL. */
 int intake_server(struct intake *in, const char *name);
 int intake_counter(struct intake *in, const char *name, const struct counter_info *info);
 /* The work of a server ("role", "group" of the source): the first one counts. 0 or -ENOMEM. */
@@ -65,6 +66,10 @@ void intake_bad(struct intake *in, const char *file, uint64_t line, const char *
 void intake_remark(struct intake *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void intake_progress(struct intake *in, uint64_t done, uint64_t total);
 
+/* Why it took no more, in words that say what to do, where -ENOMEM does not mean a lack of memory; else NULL. */
+const char *intake_refusal(const struct intake *in);
+/* The reason of one that will not be merged. */
+void intake_take_refusal(struct intake *in, struct intake *from);
 /* So far. */
 struct intake_count intake_count(const struct intake *in);
 /* The reports kept: "file:line: reason"; *ret_n <= INTAKE_BAD_SHOWN. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/data/clock.h"
 #include "model/fleet/intake.h"
@@ -67,4 +68,48 @@ static void infinite_rates_are_bad(void **state)
 	release(in, f);
 }
 
-RUN_TESTS(cmocka_unit_test(values_beyond_float32_are_bad), cmocka_unit_test(infinite_rates_are_bad))
+static int put_own_counter(struct intake *in, int i, bool many)
+{
+	char name[16];
+	int server, counter;
+
+	snprintf(name, sizeof(name), "s%d", i);
+	server = intake_server(in, name);
+	snprintf(name, sizeof(name), "c%d", i);
+	counter = server < 0 ? server : intake_counter(in, name, &gauge);
+	for (int t = 0; t < (many ? 20 : 1) && counter >= 0; t++)
+		assert_int_equal(intake_put(in, server, counter, t, 1), 0);
+	return counter;
+}
+
+/* Gigabytes for places without values. */
+static void servers_with_a_counter_of_their_own_are_refused(void **state)
+{
+	struct intake *in = intake_new(), *all = intake_new();
+	int i = 0;
+
+	(void)state;
+	while (i < 20000 && put_own_counter(in, i, false) >= 0)
+		i++;
+	assert_true(i > 4000 && i < 5000);
+	assert_non_null(strstr(intake_refusal(in), "--match"));
+	intake_take_refusal(all, in);
+	assert_non_null(intake_refusal(all));
+	assert_null(intake_refusal(in));
+	intake_free(all);
+	intake_free(in);
+}
+
+static void sparse_servers_with_many_values_are_taken(void **state)
+{
+	struct intake *in = intake_new();
+
+	(void)state;
+	for (int i = 0; i < 4300; i++)
+		assert_true(put_own_counter(in, i, true) >= 0);
+	assert_null(intake_refusal(in));
+	intake_free(in);
+}
+
+RUN_TESTS(cmocka_unit_test(servers_with_a_counter_of_their_own_are_refused), cmocka_unit_test(sparse_servers_with_many_values_are_taken),
+	  cmocka_unit_test(values_beyond_float32_are_bad), cmocka_unit_test(infinite_rates_are_bad))

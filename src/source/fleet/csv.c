@@ -401,11 +401,12 @@ static int read_one(void *data, size_t i)
 	intake_on_progress(l->read[i], add_progress, &l->progress[i]);
 	r = load_file(l->input, l->read[i], l->files.paths.v[i], l->files.names.v[i], 0, 0, TIMELESS_LATER);
 	l->later[i] = r == -EAGAIN;
-	if (r < 0 && r != -EAGAIN)
-		return r;
 	pthread_mutex_lock(&l->lock);
-	l->finished[i] = true;
-	r = merge_finished(l);
+	l->finished[i] = r == 0 || r == -EAGAIN;
+	if (l->finished[i])
+		r = merge_finished(l);
+	else
+		intake_take_refusal(l->into, l->read[i]);
 	pthread_mutex_unlock(&l->lock);
 	return r;
 }
