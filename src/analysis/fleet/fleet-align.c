@@ -252,10 +252,16 @@ int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_alig
 /* ns by which a clock runs behind or ahead of its own rows from one end to the other; 0 if any row is missing between. */
 static int64_t drift_without_gaps(const struct fleet_server *s, uint32_t first, uint32_t n, int64_t interval)
 {
+	int64_t usual;
+
 	for (uint32_t i = first + 1; i < first + n; i++)
 		if (s->time[i] - s->time[i - 1] > interval + interval / 2)
 			return 0;
-	return n ? s->time[first + n - 1] - s->time[first] - (int64_t)(n - 1) * interval : 0;
+	if (!n)
+		return 0;
+	if (__builtin_mul_overflow((int64_t)(n - 1), interval, &usual) || usual > FLEET_TIME_MOST)
+		usual = FLEET_TIME_MOST;
+	return s->time[first + n - 1] - s->time[first] - usual;
 }
 
 /* Pairs a server's rows with the points in their order, whatever its clock says. */

@@ -119,6 +119,15 @@ static int add_group(struct scan_plan *p, uint32_t rows)
 	return r == 0 && g.end > g.begin ? VEC_PUSH(p->groups, g) : r;
 }
 
+/* Its product with the number of rows fits into 64 bits, also of rows that lie far closer than those of other servers. */
+static int64_t gap_of(const struct fleet *f, const struct scan_plan *p)
+{
+	const int64_t most = FLEET_TIME_MOST / 2 / p->n;
+	int64_t gap;
+
+	return __builtin_mul_overflow(GAP * (f->interval > 0 ? f->interval : 1), (int64_t)p->each, &gap) || gap > most ? most : gap;
+}
+
 /* 0, -ENODATA (fewer than 2 * SCAN_LEAST rows), -ENOMEM. */
 static int make_plan(const struct fleet *f, size_t server, struct scan_plan *ret)
 {
@@ -127,9 +136,9 @@ static int make_plan(const struct fleet *f, size_t server, struct scan_plan *ret
 	int r = 0;
 
 	p.n = s->n / p.each;
-	p.gap = GAP * (f->interval > 0 ? f->interval : 1) * p.each;
 	if (p.n < 2 * SCAN_LEAST)
 		return -ENODATA;
+	p.gap = gap_of(f, &p);
 	p.time = calloc(p.n, sizeof(*p.time));
 	if (!p.time)
 		return -ENOMEM;

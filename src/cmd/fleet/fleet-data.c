@@ -171,7 +171,7 @@ static bool time_of_last_day(const char *text, int64_t last, int64_t *ret)
 }
 
 /* TIME (with the data's end as "now") into wall ns. False after saying what is wrong. */
-static bool read_time(const struct fleet *f, const char *text, int64_t *ret)
+static bool parse_time(const struct fleet *f, const char *text, int64_t *ret)
 {
 	int64_t first, last;
 
@@ -182,6 +182,15 @@ static bool read_time(const struct fleet *f, const char *text, int64_t *ret)
 		return true;
 	log_error("invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or 14:32 (UTC, of the data's last day), or -2h before the data's end", text);
 	return false;
+}
+
+/* Within the times that rows may have. */
+static bool read_time(const struct fleet *f, const char *text, int64_t *ret)
+{
+	if (!parse_time(f, text, ret))
+		return false;
+	*ret = *ret < -FLEET_TIME_MOST ? -FLEET_TIME_MOST : *ret > FLEET_TIME_MOST ? FLEET_TIME_MOST : *ret;
+	return true;
 }
 
 static void list_like(const char *what, const char *name, size_t n, const char *(*name_of)(const struct fleet *f, size_t i), const struct fleet *f)

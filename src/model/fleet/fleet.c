@@ -194,12 +194,12 @@ void fleet_find_interval(struct fleet *f)
 	for (size_t i = 0; gaps && i < f->servers.n; i++)
 		for (uint32_t k = 1; k < f->servers.v[i].n && n < GAPS_LOOKED_AT; k++)
 			if (seen++ % (total / GAPS_LOOKED_AT + 1) == 0)
-				gaps[n++] = (int64_t)((uint64_t)f->servers.v[i].time[k] - (uint64_t)f->servers.v[i].time[k - 1]); /* damaged times may lie centuries apart */
+				gaps[n++] = f->servers.v[i].time[k] - f->servers.v[i].time[k - 1];
 	f->interval = 0;
 	if (!n)
 		return;
 	qsort(gaps, n, sizeof(*gaps), compare_gaps);
-	f->interval = gaps[n / 2];
+	f->interval = gaps[n / 2] < FLEET_INTERVAL_MOST ? gaps[n / 2] : FLEET_INTERVAL_MOST;
 }
 
 static uint32_t first_at_or_after(const struct fleet_server *s, int64_t time)

@@ -13,6 +13,9 @@
 #include "base/data/hmap.h"
 #include "base/data/vec.h"
 
+#define FLEET_TIME_MOST	    ((int64_t)4000000000 * 1000000000) /* ns before and after 1970: the distance of two moments fits into 64 bits */
+#define FLEET_INTERVAL_MOST ((int64_t)1 << 58)			 /* ns, nine years: some of them fit, too */
+
 /* Persisted: never renumber. */
 enum fleet_kind {
 	FLEET_UNKNOWN = 0, /* only before intake_finish() */
@@ -38,7 +41,8 @@ struct fleet_server {
 struct fleet {
 	VEC(struct fleet_server) servers;
 	VEC(struct fleet_counter) counters;
-	int64_t interval;    /* ns: the most normal distance of two rows; 0 = no server has two */
+	int64_t interval;    /* ns: the most normal distance of two rows; 0 = no server has two; at most
+			      * FLEET_INTERVAL_MOST */
 	VEC(char *) remarks; /* what the reader must know: bad rows, restarts, unmeasured servers */
 	struct hmap server_index, counter_index; /* (hash of the name, 0) -> index + 1 */
 	VEC(void *) blocks; /* memory of the columns */

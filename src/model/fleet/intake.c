@@ -363,8 +363,13 @@ int intake_put(struct intake *in, int server, int counter, int64_t time, double 
 int intake_row(struct intake *in, int server, int64_t time, size_t n, const int *counters, const double *values)
 {
 	struct rows *r = &in->rows.v[server];
-	int64_t row = find_row(r, time);
+	int64_t row;
 
+	if (time < -FLEET_TIME_MOST || time > FLEET_TIME_MOST) {
+		intake_bad(in, in->fleet->servers.v[server].name, 0, "a time before 1843 or after 2096");
+		return 0;
+	}
+	row = find_row(r, time);
 	if (row < 0)
 		return -ENOMEM;
 	r->cursor = (uint32_t)row;

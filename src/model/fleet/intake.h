@@ -49,7 +49,7 @@ int intake_role(struct intake *in, int server, const char *role);
 /* Who measures it ("job" of the source): a role is made of it where the source has none (server-role.h). 0 or -ENOMEM. */
 int intake_job(struct intake *in, int server, const char *job);
 
-/* A value at a moment (wall ns). NaN is missing and ignored; what is infinite as float32 is bad and counted. 0 or
+/* A value at a moment (wall ns). One beyond FLEET_TIME_MOST is bad. NaN is missing and ignored; what is infinite as float32 is bad and counted. 0 or
  * -ENOMEM. */
 int intake_put(struct intake *in, int server, int counter, int64_t time, double value);
 /* n counters of one moment. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/intake.h"
 
@@ -68,6 +69,25 @@ static void infinite_rates_are_bad(void **state)
 	release(in, f);
 }
 
+static void times_whose_distance_is_beyond_64_bits_are_bad(void **state)
+{
+	const int64_t times[] = {INT64_MIN, -8900000000000000000, -FLEET_TIME_MOST, 0, FLEET_TIME_MOST, 8900000000000000000, INT64_MAX};
+	struct intake *in = intake_new();
+	const int counter = intake_counter(in, "c", &gauge), server = intake_server(in, "a");
+	struct fleet *f;
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		assert_int_equal(intake_put(in, server, counter, times[i], 1), 0);
+	assert_int_equal(intake_count(in).bad, 4);
+	assert_non_null(strstr(intake_bad_rows(in, &n)[0], "a: a time before 1843 or after 2096"));
+	f = finish(in);
+	assert_int_equal(f->servers.v[0].n, 3);
+	assert_int_equal(f->interval, FLEET_INTERVAL_MOST);
+	release(in, f);
+}
+
 static int put_own_counter(struct intake *in, int i, bool many)
 {
 	char name[16];
@@ -111,5 +131,6 @@ static void sparse_servers_with_many_values_are_taken(void **state)
 	intake_free(in);
 }
 
-RUN_TESTS(cmocka_unit_test(servers_with_a_counter_of_their_own_are_refused), cmocka_unit_test(sparse_servers_with_many_values_are_taken),
+RUN_TESTS(cmocka_unit_test(times_whose_distance_is_beyond_64_bits_are_bad),
+	  cmocka_unit_test(servers_with_a_counter_of_their_own_are_refused), cmocka_unit_test(sparse_servers_with_many_values_are_taken),
 	  cmocka_unit_test(values_beyond_float32_are_bad), cmocka_unit_test(infinite_rates_are_bad))

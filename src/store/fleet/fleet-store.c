@@ -394,12 +394,22 @@ static int unpack(const void *packed, int n_packed, void *to, size_t n, size_t w
 	return 0;
 }
 
+/* As an intake leaves them. */
+static bool are_times(const struct fleet_server *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->time[i] < -FLEET_TIME_MOST || s->time[i] > FLEET_TIME_MOST || (i && s->time[i] <= s->time[i - 1]))
+			return false;
+	return true;
+}
+
 static int read_server(sqlite3_stmt *s, struct fleet *f, struct str *room)
 {
 	const char *name = (const char *)sqlite3_column_text(s, 1);
 	int64_t rows = sqlite3_column_int64(s, 3);
 	int id = name ? fleet_add_server(f, name) : -EBADMSG;
 	struct fleet_server *x;
+	int r;
 
 	if (id < 0 || id != sqlite3_column_int(s, 0) || rows < 0 || rows > (int64_t)1 << 30)
 		return id == -ENOMEM ? id : -EBADMSG;
@@ -408,7 +418,8 @@ static int read_server(sqlite3_stmt *s, struct fleet *f, struct str *room)
 	x->time = malloc(((size_t)rows + 1) * sizeof(*x->time));
 	if (!x->time || take_text(s, 2, &x->role) < 0)
 		return -ENOMEM;
-	return unpack(sqlite3_column_blob(s, 4), sqlite3_column_bytes(s, 4), x->time, x->n, sizeof(*x->time), room);
+	r = unpack(sqlite3_column_blob(s, 4), sqlite3_column_bytes(s, 4), x->time, x->n, sizeof(*x->time), room);
+	return r == 0 && !are_times(x) ? -EBADMSG : r;
 }
 
 static int read_servers(sqlite3 *db, struct fleet *f)

@@ -83,6 +83,27 @@ static void what_was_kept_is_opened_again(void **state)
 	release(f);
 }
 
+static void times_that_no_intake_leaves_are_damage(void **state)
+{
+	const int64_t wrong[] = {INT64_MAX, 5 * NS_PER_SEC, 4 * NS_PER_SEC}; /* too late; twice; backwards */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		char path[] = "/tmp/whyslow-test-XXXXXX", *error = NULL;
+		struct fleet *f = make(), *again;
+
+		close(mkstemp(path));
+		unlink(path);
+		f->servers.v[1].time[i ? 6 : 100] = wrong[i];
+		assert_int_equal(fleet_store_write(f, path, &error), 0);
+		assert_int_equal(fleet_store_open(path, NULL, &again, &error), -EBADMSG);
+		assert_non_null(strstr(error, "damaged"));
+		free(error);
+		unlink(path);
+		release(f);
+	}
+}
+
 static void other_files_are_not_overwritten(void **state)
 {
 	char path[] = "/tmp/whyslow-test-XXXXXX", *error = NULL;
@@ -137,5 +158,5 @@ static void damage_is_refused_or_harmless(void **state)
 	free(bytes);
 }
 
-RUN_TESTS(cmocka_unit_test(what_was_kept_is_opened_again), cmocka_unit_test(other_files_are_not_overwritten),
+RUN_TESTS(cmocka_unit_test(times_that_no_intake_leaves_are_damage), cmocka_unit_test(what_was_kept_is_opened_again), cmocka_unit_test(other_files_are_not_overwritten),
 	  cmocka_unit_test(damage_is_refused_or_harmless))
