@@ -30,10 +30,10 @@ int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to)
 	unsigned damaged;
 	int64_t from = 0, to = 0;
 	size_t n = 0;
-	int r = store_query_int(s, "SELECT coalesce(min(first), 0) FROM segment", &from);
+	int r = store_query_int(s, "SELECT coalesce(min(first), 0) FROM " SEGMENTS_READ, &from);
 
 	if (r == 0)
-		r = store_query_int(s, "SELECT coalesce(max(last), 0) FROM segment", &to);
+		r = store_query_int(s, "SELECT coalesce(max(last), 0) FROM " SEGMENTS_READ, &to);
 	if (r == 0)
 		r = store_open_segments(s, &segments, &n);
 	if (r == 0 && n)
@@ -63,7 +63,7 @@ int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret
 {
 	sqlite3_stmt *stmt;
 	int64_t begin = at;
-	int r = store_prepare(s, "SELECT first, last FROM segment WHERE first < ? AND ticks > 0 ORDER BY first DESC", &stmt), code;
+	int r = store_prepare(s, "SELECT first, last FROM " SEGMENTS_READ " AND first < ? AND ticks > 0 ORDER BY first DESC", &stmt), code;
 
 	*ret_from = at - recorded;
 	if (r < 0)

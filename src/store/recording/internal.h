@@ -106,6 +106,12 @@ void store_make_private(const char *file);
 #define ANSWERS_KEPT   "10000"
 #define MARK_NOTE_MAX  "1000" /* characters */
 
+/* SQL of a wall time, in ns or ms, of which two can be subtracted in 64 bits: a hostile or damaged file has others, whose rows are passed
+ * over. */
+#define BETWEEN_TIMES " BETWEEN -4000000000000000000 AND 4000000000000000000"
+#define BETWEEN_MS    " BETWEEN -4000000000000 AND 4000000000000"
+#define SEGMENTS_READ "segment WHERE first" BETWEEN_TIMES " AND last" BETWEEN_TIMES
+
 /* mark.c: uses RUN/marks.db if a recorder keeps one. */
 int store_find_marks(struct store *s);
 struct mark_value {

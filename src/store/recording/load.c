@@ -151,7 +151,7 @@ static int take_chunk(struct store *s, struct extract *e, struct packed *p, sqli
 static int list_segments(struct store *s, const struct extract *e, struct packed_list *ret)
 {
 	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, first, last FROM segment WHERE last >= ? AND first <= ? ORDER BY id", &stmt);
+	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, first, last FROM " SEGMENTS_READ " AND last >= ? AND first <= ? ORDER BY id", &stmt);
 
 	if (r < 0)
 		return r;

@@ -540,7 +540,9 @@ static struct mark read_mark(sqlite3_stmt *stmt)
 	return m;
 }
 
-#define MARK_COLUMNS "SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark WHERE undone = 0 AND "
+#define MARK_COLUMNS                                                              \
+	"SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark"        \
+	" WHERE undone = 0 AND wall" BETWEEN_TIMES " AND last" BETWEEN_TIMES " AND "
 
 int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n)
 {

@@ -217,7 +217,7 @@ int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n)
 	VEC(int64_t) found = {};
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE,
-	    r = store_prepare(s, "SELECT DISTINCT segment FROM raw ORDER BY segment", &stmt);
+	    r = store_prepare(s, "SELECT DISTINCT segment FROM raw WHERE segment" BETWEEN_MS " ORDER BY segment", &stmt);
 
 	if (r < 0)
 		return r;

@@ -487,7 +487,7 @@ int store_size(struct store *s, struct store_size *ret)
 		"SELECT coalesce(sum(length(bytes)), 0) FROM chunk",
 		"SELECT coalesce(sum(length(bytes)), 0) FROM summary",
 		"SELECT count(*) FROM segment",
-		"SELECT coalesce(sum(last - first), 0) FROM segment",
+		"SELECT coalesce(sum(last - first), 0) FROM " SEGMENTS_READ,
 	};
 	int64_t answers[ARRAY_SIZE(queries)];
 	int r = 0;

@@ -7,7 +7,9 @@
 #include "base/data/clock.h"
 #include "store/chunk/summary-rows.h"
 
-#define SELECT_SUMMARIES "SELECT start, until, bytes FROM summary WHERE tier = ? AND until >= ? AND start <= ? ORDER BY start"
+#define SELECT_SUMMARIES                                                                \
+	"SELECT start, until, bytes FROM summary WHERE tier = ? AND until >= ? AND start <= ?" \
+	" AND start" BETWEEN_MS " AND until" BETWEEN_MS " ORDER BY start"
 
 /* --- rows --- */
 

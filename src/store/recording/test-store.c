@@ -68,6 +68,32 @@ static void a_segment_that_is_not_compacted_keeps_its_place(void **state)
 	holds(f->store, 0, 100, 0);
 }
 
+/* As a damaged or hostile file has them: two of them cannot be subtracted. */
+static void rows_at_the_ends_of_time_are_passed_over(void **state)
+{
+	struct fixture *f = *state;
+	int64_t from, to, first, last;
+	struct mark *marks, m;
+	size_t n;
+
+	record(f, 20);
+	assert_int_equal(store_compact(f->store, record(f, 20)), 0);
+	assert_int_equal(store_extent(f->store, &first, &last), 0);
+	sql(f, "INSERT INTO segment VALUES(8, 5, 9223372036854775807, 1, 1), (9, -9223372036854775807, 5, 1, 1);"
+	       "INSERT INTO raw VALUES(9223372036854775807, 0, x'00'), (-9223372036854775807, 0, x'00');"
+	       "INSERT INTO summary VALUES(0, -9223372036854775807, 9223372036854775807, x'00');"
+	       "INSERT INTO mark(id, wall, last, presses, uid) VALUES(91, 9223372036854775807, 9223372036854775807, 1, 0),"
+	       " (92, -9223372036854775807, 0, 1, 0), (93, 0, 0, 1, 0)");
+	assert_int_equal(store_extent(f->store, &from, &to), 0);
+	assert_true(from == first && to == last);
+	assert_int_equal(store_marks(f->store, INT64_MIN, INT64_MAX, &marks, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(marks[0].id, 93);
+	marks_free(marks, n);
+	assert_int_equal(store_mark_get(f->store, 91, &m), -ENOENT);
+	holds(f->store, 0, 40, 0);
+}
+
 static uint64_t only_threads(const struct entity_info *info, void *data)
 {
 	(void)info;
@@ -1274,7 +1300,7 @@ static void a_note_is_cut(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not_compacted_keeps_its_place), CASE(an_extract_gives_the_same_ticks_again),
+RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not_compacted_keeps_its_place), CASE(rows_at_the_ends_of_time_are_passed_over), CASE(an_extract_gives_the_same_ticks_again),
 	  CASE(a_killed_recorder_loses_nothing_but_its_last_write),
 	  CASE(a_power_cut_loses_what_was_not_saved), CASE(the_segment_being_written_is_left_alone),
 	  CASE(old_segments_go_and_their_hours_stay), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
