@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/data/clock.h"
+#include "base/data/str.h"
 #include "model/fleet/fleet-source.h"
 #include "source/fleet/number.h"
 #include "source/fleet/timestamp.h"
@@ -254,6 +255,30 @@ static void times_that_cannot_be_read_are_no_rows_of_1970(void **state)
 	intake_free(l.intake);
 }
 
+/* Its first line is longer than a piece of the file. */
+static void a_table_of_very_many_columns_is_read(void **state)
+{
+	enum { COLUMNS = 150000 };
+	struct str text = {.max = 16 << 20};
+	struct loaded l;
+
+	(void)state;
+	str_puts(&text, "time,host");
+	for (int i = 0; i < COLUMNS; i++)
+		str_printf(&text, ",counter%d", i);
+	for (int t = 0; t < 2; t++) {
+		str_printf(&text, "\n%d,a", 1767225600 + 60 * t);
+		for (int i = 0; i < COLUMNS; i++)
+			str_printf(&text, ",%d", i);
+	}
+	l = load_with(text.data, text.len, (struct fleet_input){});
+	assert_int_equal(l.r, 0);
+	assert_int_equal(l.fleet->counters.n, COLUMNS);
+	assert_true(value(&l, "a", "counter149999", 1) == 149999);
+	loaded_free(&l);
+	str_free(&text);
+}
+
 static void check_printable(const char *text)
 {
 	for (; *text; text++)
@@ -357,7 +382,7 @@ static void several_files_tell_of_one_server(void **state)
 	rmdir(folder);
 }
 
-RUN_TESTS(cmocka_unit_test(nothing_that_a_terminal_obeys_is_kept),
+RUN_TESTS(cmocka_unit_test(a_table_of_very_many_columns_is_read), cmocka_unit_test(nothing_that_a_terminal_obeys_is_kept),
 	  cmocka_unit_test(several_files_tell_of_one_server), cmocka_unit_test(times_that_cannot_be_read_are_no_rows_of_1970), cmocka_unit_test(a_table_without_times_among_others_is_left_out),
 	  cmocka_unit_test(wide_tables), cmocka_unit_test(long_tables_in_any_order), cmocka_unit_test(several_header_rows),
 	  cmocka_unit_test(bad_rows_are_told_with_their_line_and_left_out), cmocka_unit_test(columns_may_be_named),

@@ -41,6 +41,7 @@ struct stream {
 	bool member;  /* within a compressed member: an end here is damage */
 	char *piece;
 	size_t kept_at, kept, allocated; /* the beginning of a line that the last piece did not hold the end of */
+	bool begun;   /* a piece was returned */
 	bool end;
 };
 
@@ -262,11 +263,21 @@ static int last_piece(struct stream *s, char **ret_piece, size_t *ret_n)
 	s->end = true;
 	if (!s->kept)
 		return 0;
-	s->piece[s->kept] = '\n';
-	s->piece[s->kept + 1] = 0;
+	if (s->piece[s->kept - 1] != '\n')
+		s->piece[s->kept++] = '\n';
+	s->piece[s->kept] = 0;
 	*ret_piece = s->piece;
-	*ret_n = s->kept + 1;
+	*ret_n = s->kept;
 	return 1;
+}
+
+/* A table is known by its first two lines, which may be long. A short line of a pipe waits for no other. */
+static bool is_lone_header(struct stream *s, const char *newline, size_t n)
+{
+	const bool is = !s->begun && n >= PIECE && !memchr(s->piece, '\n', (size_t)(newline - s->piece));
+
+	s->begun = !is;
+	return is;
 }
 
 int stream_next(struct stream *s, char **ret_piece, size_t *ret_n)
@@ -293,7 +304,7 @@ int stream_next(struct stream *s, char **ret_piece, size_t *ret_n)
 		newline = memrchr(s->piece + n, '\n', (size_t)got);
 		n += (size_t)got;
 		s->kept = n;
-		if (!newline)
+		if (!newline || is_lone_header(s, newline, n))
 			continue;
 		s->kept_at = (size_t)(newline + 1 - s->piece);
 		s->kept = n - s->kept_at;

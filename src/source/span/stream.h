@@ -16,7 +16,7 @@ int stream_open(const char *path, struct stream **ret);
 void stream_close(struct stream *s);
 bool stream_is_packed(const struct stream *s);
 /* The next whole lines, which the caller may change until the next call: each ends with '\n' (the last one too), and a
- * NUL stands behind the piece. 1 with a piece, 0 at the end, -EBADMSG (damaged archive, or a line beyond
+ * NUL stands behind the piece. A first line that is long comes together with the second one. 1 with a piece, 0 at the end, -EBADMSG (damaged archive, or a line beyond
  * STREAM_LINE_MAX), -EIO. */
 int stream_next(struct stream *s, char **ret_piece, size_t *ret_n);
 /* Bytes instead of lines. How many were read (0 = the end), or -EBADMSG, -EIO. */
