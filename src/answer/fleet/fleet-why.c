@@ -119,9 +119,7 @@ static size_t count_alike(const struct fleet_answer *a, size_t i)
 /* The order in which they began, where the rows tell one. */
 static void name_chain(const struct fleet *f, const struct fleet_answer *a, struct str *s)
 {
-	const struct fleet_finding *last = &a->chain[a->n_chain - 1];
-
-	if (a->n_chain < 2 || last->since - a->chain[0].since < f->interval)
+	if (a->n_chain < 2 || a->chain[a->n_chain - 1].since - a->chain[0].since < f->interval)
 		return;
 	for (size_t i = 0, n; i < a->n_chain; i += n) {
 		n = count_alike(a, i);
