@@ -12,7 +12,9 @@ static size_t host_length(const char *host)
 {
 	const char *end = *host == '[' ? strchr(host, ']') : NULL;
 
-	return end ? (size_t)(end + 1 - host) : strcspn(host, ":");
+	if (!end)
+		return strcspn(host, ":");
+	return !end[1] || end[1] == ':' ? (size_t)(end + 1 - host) : strlen(host); /* no name at all */
 }
 
 static bool is_address(const char *host, size_t n)
