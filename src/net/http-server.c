@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,14 @@ static const struct library libmicrohttpd = {"libmicrohttpd.so.12", "libmicrohtt
 const char *http_query(const struct http_exchange *e, const char *name)
 {
 	return http_value(e->server, e->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+bool http_client_has_gone(const struct http_exchange *e)
+{
+	const union MHD_ConnectionInfo *info = e->server->mhd.MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct pollfd end = {info ? info->connect_fd : -1, POLLRDHUP, 0};
+
+	return poll(&end, 1, 0) > 0;
 }
 
 const char *http_header(const struct http_exchange *e, const char *name)

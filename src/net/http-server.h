@@ -86,6 +86,8 @@ struct http_counts http_server_counts(const struct http_server *s);
 /* For handlers. A query's parameter, decoded, or a header; NULL = not given. They live as long as the exchange. */
 const char *http_query(const struct http_exchange *e, const char *name);
 const char *http_header(const struct http_exchange *e, const char *name);
+/* Whether the other end has closed the connection, or its half of it: most of those that do so read no answer. */
+bool http_client_has_gone(const struct http_exchange *e);
 /* Answers with a status and {"error": "..."}. */
 void http_fail(struct http_exchange *e, unsigned status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Appends one server-sent event; `data` may have several lines. */

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,21 @@ static void rude(struct http_exchange *e)
 	str_puts(&e->reply, "\033[2J\033]0;gone\007");
 }
 
+static atomic_int began, gone;
+
+static void patient(struct http_exchange *e)
+{
+	atomic_store(&gone, http_client_has_gone(e) ? 2 : 0);
+	atomic_store(&began, 1);
+	for (int i = 0; i < 500 && !atomic_load(&gone); i++) {
+		if (http_client_has_gone(e))
+			atomic_store(&gone, 1);
+		usleep(10000);
+	}
+}
+
 static const struct http_route routes[] = {
+	{"GET", "/patient", patient, 0, SCOPE_ALL},
 	{"GET", "/rude", rude, 0, SCOPE_ALL},
 	{"GET", "/echo", echo, 0, SCOPE_ALL},	{"POST", "/echo", echo, 4096, SCOPE_ALL}, {"GET", "/big", big, 0, SCOPE_ALL},	   {"GET", "/busy", busy, 0, SCOPE_ALL},
 	{"GET", "/events", events, 0, SCOPE_ALL},	{"GET", "/endless", endless, 0, SCOPE_ALL}, {"GET", "/files/*", echo, 0, SCOPE_ALL}, {},
@@ -176,6 +191,25 @@ static char *raw(const struct both *b, const char *request)
 	return text;
 }
 
+static void a_client_that_goes_away_is_noticed(void **state)
+{
+	static const char request[] = "GET /patient HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " TOKEN "\r\n\r\n";
+	struct both b = both(0, TOKEN);
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(http_server_port(b.server)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)state;
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(write(fd, request, strlen(request)), (ssize_t)strlen(request));
+	for (int i = 0; i < 500 && !atomic_load(&began); i++)
+		usleep(10000);
+	assert_int_equal(atomic_load(&began), 1);
+	assert_int_equal(atomic_load(&gone), 0);
+	close(fd);
+	both_free(&b); /* waits for the handler */
+	assert_int_equal(atomic_load(&gone), 1);
+}
+
 static void nothing_is_answered_without_a_token(void **state)
 {
 	struct both b = both(0, NULL);
@@ -212,7 +246,7 @@ static void foreign_names_and_pages_are_refused(void **state)
 		unsigned status;
 	} cases[] = {
 		{"Host: evil.example", 421},	       {"Host: evil.example:80", 421}, {"Host: localhost:1", 200},
-		{"Host: [::1]:9", 200},		       {"Origin: http://evil.example", 403}, {"Origin: null", 403},
+		{"Host: [::1]:9", 200},		       {"Host: [::1].evil.example", 421}, {"Host: [::1]evil.example:80", 421},		       {"Origin: http://evil.example", 403}, {"Origin: null", 403},
 		{"Sec-Fetch-Site: cross-site", 403}, {"Sec-Fetch-Site: same-origin", 200},
 	};
 	struct http_counts n;
@@ -227,7 +261,7 @@ static void foreign_names_and_pages_are_refused(void **state)
 		assert_int_equal(ask(&b, "/echo", (struct http_request){}, NULL), cases[i].status);
 	}
 	n = http_server_counts(b.server);
-	assert_int_equal(n.wrong_host, 2);
+	assert_int_equal(n.wrong_host, 4);
 	assert_int_equal(n.wrong_origin, 3);
 	both_free(&b);
 }
@@ -837,6 +871,7 @@ int main(void)
 		cmocka_unit_test(old_versions_of_tls_are_refused),
 		cmocka_unit_test(a_bad_certificate_file_is_said),
 	  cmocka_unit_test(a_port_that_cannot_be_is_said),
+		cmocka_unit_test(a_client_that_goes_away_is_noticed),
 		cmocka_unit_test(mutated_requests_do_no_harm),
 	};
 
