@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 
 static int pass_descriptor(posix_spawn_file_actions_t *actions, int fd, int target)
 {
@@ -49,4 +50,11 @@ int spawn_start(const struct spawn *s, pid_t *ret)
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return -r;
+}
+
+void spawn_limit(pid_t process, int resource, uint64_t most)
+{
+	const struct rlimit value = {most, most};
+
+	(void)prlimit(process, (__rlimit_resource_t)resource, &value, NULL);
 }

@@ -2,6 +2,7 @@
  * ignores SIGPIPE and blocks signals) has. */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #define SPAWN_INHERIT (-1) /* the caller's descriptor of that number */
@@ -19,3 +20,5 @@ struct spawn {
 
 /* 0 or -errno. The caller waits for *ret. */
 int spawn_start(const struct spawn *s, pid_t *ret);
+/* A bound (RLIMIT_...) of a process that the caller started and that is the same user's; 0 = this one. What it starts itself gets it, too. */
+void spawn_limit(pid_t process, int resource, uint64_t most);

@@ -6,16 +6,19 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "base/data/config.h"
 #include "base/system/spawn.h"
 #include "daemon/service/request.h"
 
 #define WORDS_MAX 32
 #define READ_SIZE 65536
+#define LOOK_AGAIN 250 /* ms: is the answer still wanted? */
 #define ERRORS_MAX 4000 /* bytes of an error that are shown */
 
 extern char **environ;
@@ -160,6 +163,8 @@ const char *ask_failure(const struct asker *a, int error)
 {
 	if (a->by_recorder && (error == -ENOENT || error == -ECONNREFUSED))
 		return "no recorder runs here: start it (whyslow record), or serve a recording by its name (whyslow serve --store FILE)";
+	if (error == -ETIMEDOUT)
+		return "the answer took too long and was ended: ask about less time, or fewer counters";
 	return strerror(-error);
 }
 
@@ -190,32 +195,65 @@ int ask_end(struct inquiry *q)
 	return status;
 }
 
-int ask_all(const struct asker *a, size_t n, const char *const *words, struct str *text, struct str *errors)
+static void bound_child(const struct inquiry *q, const struct ask_bounds *b)
+{
+	if (q->child <= 0 || !b)
+		return;
+	spawn_limit(q->child, RLIMIT_CORE, 0);
+	spawn_limit(q->child, RLIMIT_CPU, (uint64_t)(b->time / NS_PER_SEC) + 1); /* also where this process ends before it */
+	spawn_limit(q->child, RLIMIT_AS, b->memory);
+}
+
+static int read_all(struct inquiry *q, const struct ask_bounds *b)
+{
+	const int64_t begin = clock_boot();
+	struct pollfd readable = {q->fd, POLLIN, 0};
+	int r = 1;
+
+	while (r > 0) {
+		if (b && clock_boot() - begin >= b->time)
+			return -ETIMEDOUT;
+		if (b && b->unwanted && b->unwanted(b->state))
+			return -ECANCELED;
+		if (poll(&readable, 1, b ? LOOK_AGAIN : -1) > 0)
+			r = ask_read(q);
+	}
+	return r;
+}
+
+/* Waits for its end. The exit status, or -errno. */
+static int finish(struct inquiry *q)
+{
+	int status;
+
+	if (q->child <= 0) {
+		fetch_errors(q);
+		return request_end(&q->request);
+	}
+	waitpid(q->child, &status, 0);
+	q->child = 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
+}
+
+int ask_all_within(const struct asker *a, size_t n, const char *const *words, const struct ask_bounds *bounds, struct str *text, struct str *errors)
 {
 	struct inquiry q;
-	struct pollfd readable;
 	int r = ask_begin(a, n, words, &q);
 
 	if (r < 0)
 		return r;
-	readable = (struct pollfd){q.fd, POLLIN, 0};
-	do {
-		poll(&readable, 1, -1);
-		r = ask_read(&q);
-	} while (r > 0);
+	bound_child(&q, bounds);
+	r = read_all(&q, bounds);
 	*text = q.text;
 	q.text = (struct str){};
-	if (q.child > 0) {
-		int status;
-
-		waitpid(q.child, &status, 0);
-		q.child = 0;
-		r = WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
-	} else {
-		fetch_errors(&q);
-		r = request_end(&q.request);
-	}
+	if (r == 0)
+		r = finish(&q);
 	ask_errors(&q, errors);
 	ask_end(&q);
 	return r;
+}
+
+int ask_all(const struct asker *a, size_t n, const char *const *words, struct str *text, struct str *errors)
+{
+	return ask_all_within(a, n, words, NULL, text, errors);
 }

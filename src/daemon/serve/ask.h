@@ -42,8 +42,17 @@ int ask_errors(const struct inquiry *q, struct str *ret);
 const char *ask_failure(const struct asker *a, int error);
 /* Ends it, whether it is finished or not. Its exit status; -ECANCELED if it was not. */
 int ask_end(struct inquiry *q);
+/* Bounds of all of an answer. */
+struct ask_bounds {
+	int64_t time;	 /* ns */
+	uint64_t memory; /* bytes of addresses, of a process of one's own */
+	bool (*unwanted)(const void *state); /* who asked has gone; asked some times a second */
+	const void *state;
+};
+
 /* Begins, reads to the end, and ends: the whole output and what was said on standard error, which the caller frees. The
- * exit status or -errno. */
+ * exit status or -errno: -ETIMEDOUT, -ECANCELED (unwanted). `bounds` may be NULL. */
+int ask_all_within(const struct asker *a, size_t n, const char *const *words, const struct ask_bounds *bounds, struct str *text, struct str *errors);
 int ask_all(const struct asker *a, size_t n, const char *const *words, struct str *text, struct str *errors);
 
 /* A process that answers, with these descriptors (in: -1 = nothing to read). 0 or -errno. */

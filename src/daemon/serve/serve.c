@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/data/cleanup.h"
+#include "base/data/clock.h"
 #include "base/data/log.h"
 #include "net/http-server.h"
 #include "daemon/serve/calls.h"
@@ -14,6 +15,7 @@
 #include "daemon/serve/serve-events.h"
 #include "daemon/serve/web-assets.h"
 #include "daemon/serve/web-control.h"
+#include "daemon/service/service-budget.h"
 
 #define BODY_MAX 4096 /* a note */
 
@@ -73,16 +75,22 @@ static int ask_reader(const struct serve *s, const struct http_exchange *e, cons
 	return reader_pool_ask(s->kept, key, mark ? 5 : 3, begin, q->n - 2, q->v + 2, text, errors); /* "threads --json" is said */
 }
 
+static bool has_gone(const void *exchange)
+{
+	return http_client_has_gone(exchange);
+}
+
 static void answer_request(struct http_exchange *e, const struct call_request *q)
 {
 	const struct serve *s = e->context;
+	const struct ask_bounds bounds = {ANSWER_TIMEOUT * NS_PER_SEC, ANSWER_MEMORY, has_gone, e};
 	_cleanup_str_ struct str text = {}, errors = {};
 	int status;
 
 	if (q->call->resident)
 		status = ask_reader(s, e, q, &text, &errors);
 	else
-		status = ask_all(call_is_about(q->call, "spans") ? &s->spans_asker : &s->asker, q->n, q->v, &text, &errors);
+		status = ask_all_within(call_is_about(q->call, "spans") ? &s->spans_asker : &s->asker, q->n, q->v, &bounds, &text, &errors);
 	finish(e, q->call, status, &text, &errors);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/data/clock.h"
 #include "base/system/local-socket.h"
+#include "base/system/spawn.h"
 #include "base/system/time-limit.h"
 #include "base/data/log.h"
 #include "base/data/str.h"
@@ -22,7 +23,6 @@
 #include "base/system/urgent.h"
 
 #define QUESTION_TIMEOUT 5  /* s for a client to say what it wants */
-#define MEMORY_MAX	 (2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define OOM_ADJUST	 "500" /* half of the memory there is counts as its own */
 #define ZONE_MAX	 64
 #define FILES_MOST	 512 /* the flight recorder has 100, and an answer opens some at a time */
@@ -49,13 +49,6 @@ static void take_priority(const struct service_asker *asker)
 
 /* --- surroundings --- */
 
-static void limit(int resource, rlim_t most)
-{
-	const struct rlimit value = {most, most};
-
-	(void)setrlimit(resource, &value);
-}
-
 /* An asker may stop a process that has become the asker's. */
 static void bound_time(void)
 {
@@ -79,10 +72,10 @@ static void be_ended_first(void)
 static void bound_resources(const struct service_asker *asker)
 {
 	be_ended_first();
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_CPU, ANSWER_TIMEOUT);
+	spawn_limit(0, RLIMIT_CORE, 0);
+	spawn_limit(0, RLIMIT_CPU, ANSWER_TIMEOUT);
 	if (asker->uid != 0)
-		limit(RLIMIT_AS, MEMORY_MAX);
+		spawn_limit(0, RLIMIT_AS, ANSWER_MEMORY);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	bound_time();
 }

@@ -12,6 +12,7 @@
 #define BUDGET_QUESTION 1000000000LL /* ns of real-time CPU for one question: one with events takes up to 0.5 s next to a storm */
 #define BUDGET_SAVED	(3 * BUDGET_QUESTION)  /* ns: how much a user that was quiet may take at once */
 #define ANSWER_TIMEOUT	60		       /* s for an answer to be computed and read */
+#define ANSWER_MEMORY	(2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define BUDGET_SHARE	5 /* a fifth of one CPU comes back to each user */
 
 struct budget_user {
