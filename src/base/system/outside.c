@@ -25,25 +25,29 @@ static int look_at(int folder, const char *name, int flags, struct statx *ret)
 	return statx(folder, name, flags | AT_NO_AUTOMOUNT | ASKS_NOTHING, STATX_BASIC_STATS | STATX_MNT_ID, ret) < 0 ? -errno : 0;
 }
 
+static void put_state(const struct statx *s, struct stat *ret)
+{
+	*ret = (struct stat){
+		.st_dev = makedev(s->stx_dev_major, s->stx_dev_minor),
+		.st_ino = s->stx_ino,
+		.st_mode = s->stx_mode,
+		.st_nlink = s->stx_nlink,
+		.st_uid = s->stx_uid,
+		.st_gid = s->stx_gid,
+		.st_size = (off_t)s->stx_size,
+		.st_mtim = {s->stx_mtime.tv_sec, s->stx_mtime.tv_nsec},
+		.st_ctim = {s->stx_ctime.tv_sec, s->stx_ctime.tv_nsec},
+	};
+}
+
 int outside_stat(int folder, const char *name, int flags, struct stat *ret)
 {
 	struct statx s;
 	int r = look_at(folder, name, flags, &s);
 
-	if (r < 0)
-		return r;
-	*ret = (struct stat){
-		.st_dev = makedev(s.stx_dev_major, s.stx_dev_minor),
-		.st_ino = s.stx_ino,
-		.st_mode = s.stx_mode,
-		.st_nlink = s.stx_nlink,
-		.st_uid = s.stx_uid,
-		.st_gid = s.stx_gid,
-		.st_size = (off_t)s.stx_size,
-		.st_mtim = {s.stx_mtime.tv_sec, s.stx_mtime.tv_nsec},
-		.st_ctim = {s.stx_ctime.tv_sec, s.stx_ctime.tv_nsec},
-	};
-	return 0;
+	if (r == 0)
+		put_state(&s, ret);
+	return r;
 }
 
 /* A line of /proc/PID/mountinfo: "36 35 0:98 /mnt1 /mnt2 rw,noatime master:1 - overlay overlay rw". */
@@ -263,37 +267,37 @@ int outside_open_below(const char *root, const char *path)
 	return found < 0 ? found : read_found(found, process);
 }
 
-int outside_open_folder_below(const char *root, const char *path)
+/* A descriptor (O_PATH) of one that may be touched, and its state; or -errno. */
+static int find_touchable(const char *root, const char *path, unsigned flags, struct statx *ret)
 {
 	char process[PROCESS_PATH];
-	_cleanup_close_ int found = find_below(root, path, O_PATH | O_DIRECTORY, process);
-	struct statx s;
+	_cleanup_close_ int found = find_below(root, path, O_PATH | flags, process);
 	int r;
 
 	if (found < 0)
 		return found;
-	r = look_at(found, "", AT_EMPTY_PATH, &s);
+	r = look_at(found, "", AT_EMPTY_PATH, ret);
 	if (r < 0)
 		return r;
-	return may_touch(&s, process) ? open_found(found, O_DIRECTORY) : -EACCES;
+	return may_touch(ret, process) ? TAKE_FD(found) : -EACCES;
+}
+
+int outside_open_folder_below(const char *root, const char *path)
+{
+	struct statx s;
+	_cleanup_close_ int found = find_touchable(root, path, O_DIRECTORY, &s);
+
+	return found < 0 ? found : open_found(found, O_DIRECTORY);
 }
 
 int outside_find_below(const char *root, const char *path, struct stat *ret)
 {
-	char process[PROCESS_PATH];
-	_cleanup_close_ int found = find_below(root, path, O_PATH | O_NOFOLLOW, process);
 	struct statx s;
-	int r;
+	int found = find_touchable(root, path, O_NOFOLLOW, &s);
 
-	if (found < 0)
-		return found;
-	r = look_at(found, "", AT_EMPTY_PATH, &s);
-	if (r < 0)
-		return r;
-	if (!may_touch(&s, process))
-		return -EACCES;
-	r = outside_stat(found, "", AT_EMPTY_PATH, ret);
-	return r < 0 ? r : TAKE_FD(found);
+	if (found >= 0)
+		put_state(&s, ret);
+	return found;
 }
 
 int outside_open_found(int found, const char *root)
