@@ -1,43 +1,25 @@
 #include "base/data/test.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/fleet/fleet-align.h"
 #include "analysis/fleet/fleet-analysis.h"
 #include "analysis/fleet/fleet-views.h"
+#include "analysis/fleet/test-fleet.h"
+#include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/intake.h"
 
 static const struct fleet_span all = {INT64_MIN, INT64_MAX};
-static const struct counter_info gauge = {.kind = FLEET_GAUGE};
-
-static void release(struct fleet *f)
-{
-	fleet_free(f);
-	free(f);
-}
-
 /* Servers with a row at each of these times, whose values are the servers' numbers. */
 static struct fleet *at_times(size_t servers, size_t n, const int64_t *times)
 {
-	struct intake *in = intake_new();
-	int counter = intake_counter(in, "c", &gauge);
-	struct fleet *f;
+	_cleanup_free_ double *values = calloc(servers * n, sizeof(*values));
 
-	for (size_t s = 0; s < servers; s++) {
-		char name[16];
-		int server;
-
-		snprintf(name, sizeof(name), "s%zu", s);
-		server = intake_server(in, name);
-		for (size_t i = 0; i < n; i++)
-			assert_int_equal(intake_put(in, server, counter, times[i], (double)s), 0);
-	}
-	assert_int_equal(intake_finish(in, &f), 0);
-	intake_free(in);
-	return f;
+	for (size_t i = 0; i < servers * n; i++)
+		values[i] = (double)(i / n);
+	return fleet_of(servers, n, times, values);
 }
 
 static void one_moment_has_one_point(void **state)

@@ -8,6 +8,7 @@
 #include "analysis/fleet/fleet-analysis.h"
 #include "analysis/fleet/fleet-peers.h"
 #include "analysis/fleet/fleet-views.h"
+#include "analysis/fleet/test-fleet.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/intake.h"
@@ -16,33 +17,14 @@
 
 #define assert_close(a, b, within) assert_true(fabs((a) - (b)) <= (within))
 
-static const struct counter_info gauge = {.kind = FLEET_GAUGE};
-
-static void release(struct fleet *f)
-{
-	fleet_free(f);
-	free(f);
-}
-
 /* Values of one counter: servers x times. */
-static struct fleet *small(size_t servers, size_t times, const double *values)
+static struct fleet *small(size_t servers, size_t n, const double *values)
 {
-	struct intake *in = intake_new();
-	int counter = intake_counter(in, "c", &gauge);
-	struct fleet *f;
+	_cleanup_free_ int64_t *times = calloc(n, sizeof(*times));
 
-	for (size_t s = 0; s < servers; s++) {
-		char name[16];
-		int server;
-
-		snprintf(name, sizeof(name), "s%zu", s);
-		server = intake_server(in, name);
-		for (size_t t = 0; t < times; t++)
-			assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE, values[s * times + t]), 0);
-	}
-	assert_int_equal(intake_finish(in, &f), 0);
-	intake_free(in);
-	return f;
+	for (size_t t = 0; t < n; t++)
+		times[t] = (int64_t)t * MINUTE;
+	return fleet_of(servers, n, times, values);
 }
 
 static struct fleet_findings analyse(const char *name, const struct fleet_question *q)

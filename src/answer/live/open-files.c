@@ -75,19 +75,9 @@ bool open_files_next(struct open_files *f, const char *link, size_t *at, unsigne
 
 void open_files_skip_process(const struct open_files *f, size_t *at)
 {
-	const struct open_file *last = &f->list.v[*at - 1];
-	size_t low = *at, high = f->list.n;
+	const struct open_file last = f->list.v[*at - 1];
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct open_file *o = &f->list.v[middle];
-
-		if (o->link == last->link && o->pid == last->pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*at = low;
+	*at = FIRST_WHERE(i, f->list.n, f->list.v[i].link > last.link || (f->list.v[i].link == last.link && f->list.v[i].pid > last.pid));
 }
 
 void open_files_free(struct open_files *f)
