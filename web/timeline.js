@@ -195,7 +195,7 @@ function redraw() {
 
 function draw() {
 	frame = 0;
-	if (!axis || !data || !ui.width || ui.main.hidden) return; // (no width: the style sheet has not come yet)
+	if (!axis || !data || !ui.body.image || ui.main.hidden) return; // (no image: it has no size yet, because the style sheet has not come)
 	const scroll = ui.rows.scrollTop;
 	const seen = { axis, data, marks, instant, origin: known.origin, scroll, height: ui.rows.clientHeight, chosen: state().tid ? Number(state().tid) : null };
 	ui.body.draw(axis, scroll, data.total, (i) => lineAt(i)?.decoded, data.base);
