@@ -21,8 +21,8 @@ function record({ whyslow, makeRecording, makeIncident }, folder, file) {
 	return end;
 }
 
-function recordSpans({ whyslow, makeSpans }, file) {
-	writeFileSync(file("spans.otlp"), execFileSync(makeSpans, ["otlp", "300000", "1", "story"], { maxBuffer: 1 << 28 }));
+function recordSpans({ whyslow, makeSpans }, file, spans) {
+	writeFileSync(file("spans.otlp"), execFileSync(makeSpans, ["otlp", String(spans), "1", "story"], { maxBuffer: 1 << 28 }));
 	execFileSync(whyslow, ["spans", "load", file("spans.otlp"), "--store", file("spans.db")]);
 }
 
@@ -42,11 +42,11 @@ function recordFleet({ whyslow }, file) {
 	execFileSync(whyslow, ["fleet", "load", file("csv"), "--output", file("made.fleet")]);
 }
 
-// `programs`: { whyslow, makeRecording, makeIncident, makeSpans }. { options: those of `whyslow serve`, end: the recording's, in s }.
-export function recordAll(folder, programs) {
+// `programs`: { whyslow, makeRecording, makeIncident, makeSpans }. `spans`: how many; what is slow is known of 300,000. Returns { options: those of `whyslow serve`, end: the recording's, in s }.
+export function recordAll(folder, programs, spans = 300000) {
 	const file = (name) => join(folder, name);
 	const end = record(programs, folder, file);
-	recordSpans(programs, file);
+	recordSpans(programs, file, spans);
 	recordFleet(programs, file);
 	return { options: ["--store", file("r.db"), "--spans", file("spans.db"), "--fleet", file("made.fleet")], end };
 }

@@ -12,10 +12,11 @@ import { launch, newPage, nothingWiderThanThePage, problems, serve } from "./har
 
 const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-states-"));
-const PAGES = 2; // states that are tried next to each other
+const PAGES = 3; // states that are tried next to each other
 const QUIET = 80; // ms without a question, an answer, another address, and without anything that is put off: nothing more comes by itself
 const PUT_OFF = 1000; // ms: timers of less are waited for
 const PATIENT = 3000; // on a starved machine it may all the same: whatever was found is looked at once more with so much
+const SPANS = 60000;
 const STOPS_MAX = 90; // of Tab on one page
 const wrong = [], patience = new Map(); // what was found; of each page
 let server, browser;
@@ -83,7 +84,7 @@ function doable() {
 	for (const old of document.querySelectorAll("[data-try]")) delete old.dataset.try;
 	for (const e of document.querySelectorAll("header :is(button, select), main:not([hidden]) :is(button, select, a[href^='#'], tbody tr[tabindex], [role=button], td.heat, [role=option], input[type=checkbox])")) {
 		if (!shown(e) || ACTS.test(e.textContent) || e.getAttribute("aria-disabled") === "true" || e.getAttribute("aria-selected") === "true" || (e.tagName === "SELECT" && e.options.length < 2)) continue;
-		const many = e.matches("tbody *, svg *, thead *, [role=option], .answer *"), place = e.closest("section, header, form");
+		const many = e.matches("tbody *, svg *, thead *, .chain *, figure *, [role=option], .answer *"), place = e.closest("section, header, form");
 		const kind = `${e.tagName} ${e.className.baseVal ?? e.className} ${place?.id || place?.getAttribute("aria-labelledby") || ""} ${many ? "" : e.textContent.slice(0, 20)} ${many ? "" : e.id}`;
 		kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
 		if (kinds.get(kind) > (many ? 1 : 2)) continue;
@@ -219,7 +220,7 @@ async function tryState(p, address, [name, start]) {
 }
 
 try {
-	const { options, end } = recordAll(folder, { whyslow, makeRecording, makeIncident, makeSpans });
+	const { options, end } = recordAll(folder, { whyslow, makeRecording, makeIncident, makeSpans }, SPANS);
 	const { processes } = JSON.parse(execFileSync(whyslow, ["show", "--json", "--at", `@${end - 5}`, "--run-dir", folder, ...options.slice(0, 2)], { encoding: "utf8" }));
 	server = await serve(whyslow, folder, options);
 	browser = await launch();
