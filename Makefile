@@ -60,10 +60,10 @@ check-fleet: build
 	@packaging/setup fleet
 	@meson test -C $(BUILD) --suite net --suite source --suite cmd --suite spans --print-errorlogs
 
-# The BPF tests on Debian 12's own kernel, in a virtual machine.
+# The BPF tests on Debian 12's own kernel, and the unit under its systemd, in virtual machines (CHECK=quick: the main ones)
 check-kernel: build
 	@packaging/setup kernel
-	@tests/kernel/run $(BUILD)
+	@tests/kernel/run $(BUILD) $(if $(filter quick,$(CHECK)),--quick)
 
 # A package for Debian: BUILD/whyslow_VERSION_ARCHITECTURE.deb
 package: setup
