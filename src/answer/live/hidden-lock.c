@@ -1,6 +1,7 @@
 #include "answer/live/hidden-lock.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answer/live/open-files.h"
 #include "base/data/cleanup.h"
 #include "base/data/folder.h"
+#include "base/data/vec.h"
 #include "base/system/outside.h"
 
 #define SQLITE_FIRST 0x40000000ull /* PENDING, RESERVED, and 510 bytes for readers */
@@ -37,8 +40,33 @@ static bool parse_written(const char *line, struct held *ret)
 	       strcmp(mode, "WRITE") == 0 && ((ret->first >= SQLITE_FIRST && ret->first <= SQLITE_LAST) || ret->first == WAL_WRITE);
 }
 
-/* Whether the process has the file open that the other has locked: numbers of inodes are only unique within a file system. Its path comes into ret. */
-static bool has_open(const char *proc_root, unsigned pid, const struct held *h, char *ret)
+struct held_list {
+	VEC(struct held) list;
+};
+
+static int read_written(struct file_locks *locks, unsigned pid, struct held_list *ret)
+{
+	_cleanup_fclose_ FILE *f = file_locks_open(locks);
+	char line[256];
+	struct held h;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (parse_written(line, &h) && h.pid != pid && VEC_PUSH(ret->list, h) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* Who has locked the file. Numbers of inodes are only unique within a file system. */
+static unsigned find_writer(const char *proc_root, const struct held_list *written, const struct stat *st)
+{
+	for (size_t i = 0; S_ISREG(st->st_mode) && i < written->list.n; i++)
+		if (st->st_ino == written->list.v[i].inode && live_has_open(proc_root, written->list.v[i].pid, st))
+			return written->list.v[i].pid;
+	return 0;
+}
+
+/* Each descriptor is looked at once, whatever is locked: a process may have thousands of them. */
+static bool find_written(const char *proc_root, unsigned pid, const struct held_list *written, struct hidden_lock *ret)
 {
 	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
@@ -47,13 +75,14 @@ static bool has_open(const char *proc_root, unsigned pid, const struct held *h, 
 
 	snprintf(path, sizeof(path), "%s/%u/fd", proc_root, pid);
 	dir = opendir(path);
-	while (dir && (e = readdir(dir))) {
+	for (unsigned i = 0; dir && i < OPEN_FILES_OF_ONE && (e = readdir(dir)); i++) {
 		ssize_t n;
 
-		if (outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 || st.st_ino != h->inode || !S_ISREG(st.st_mode) || !live_has_open(proc_root, h->pid, &st))
+		ret->holder = outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 ? 0 : find_writer(proc_root, written, &st);
+		if (!ret->holder)
 			continue;
-		n = readlinkat(dirfd(dir), e->d_name, ret, HIDDEN_PATH - 1);
-		ret[n > 0 ? n : 0] = '\0';
+		n = readlinkat(dirfd(dir), e->d_name, ret->place, HIDDEN_PATH - 1);
+		ret->place[n > 0 ? n : 0] = '\0';
 		return n > 0;
 	}
 	return false;
@@ -61,16 +90,11 @@ static bool has_open(const char *proc_root, unsigned pid, const struct held *h, 
 
 bool hidden_lock_of_sqlite(struct file_locks *locks, unsigned pid, struct hidden_lock *ret)
 {
-	_cleanup_fclose_ FILE *f = file_locks_open(locks);
-	char line[256];
-	struct held h;
+	struct held_list written = {};
+	bool found = read_written(locks, pid, &written) == 0 && written.list.n > 0 && find_written(locks->proc_root, pid, &written, ret);
 
-	while (f && fgets(line, sizeof(line), f))
-		if (parse_written(line, &h) && h.pid != pid && has_open(locks->proc_root, pid, &h, ret->place)) {
-			ret->holder = h.pid;
-			return true;
-		}
-	return false;
+	VEC_FREE(written.list);
+	return found;
 }
 
 /* --- open file descriptions --- */

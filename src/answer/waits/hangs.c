@@ -13,6 +13,7 @@
 #include "answer/why/quiet.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
+#include "base/data/hmap.h"
 #include "base/data/str.h"
 #include "timeline/blame/new-sleepers.h"
 
@@ -394,22 +395,39 @@ static bool may_retry(const struct trace *t, const struct trace_thread *th)
 	return !th->end && th->state == STATE_TIMER && th->state_since + RETRY_MOST > t->frozen;
 }
 
-/* Who sleeps between attempts to lock an SQLite database waits in no call that says so; whose transaction it is sleeps longer. */
+static int64_t lock_search_end(const struct hang_question *q)
+{
+	return clock_monotonic() + (q->patient ? LOCK_FILES_PATIENCE_MOST : LOCK_FILES_PATIENCE);
+}
+
+static int add_retry(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, uint32_t pid, struct answer *a)
+{
+	const struct subject *s = subject_of(d, pid);
+	struct hidden_lock lock;
+	int64_t since;
+
+	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !hidden_lock_of_sqlite(locks, pid, &lock))
+		return 0;
+	since = asleep_since(q->trace, lock.holder);
+	return since ? VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) : 0;
+}
+
+/* Who sleeps between attempts to lock an SQLite database waits in no call that says so; whose transaction it is sleeps longer. A process of many
+ * threads is looked at once. */
 static int add_retries(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct answer *a)
 {
-	for (size_t i = 0; q->trace && q->proc_root && i < q->trace->threads.n; i++) {
-		const struct trace_thread *th = &q->trace->threads.v[i];
-		const struct subject *s = may_retry(q->trace, th) ? subject_of(d, th->tgid) : NULL;
-		struct hidden_lock lock;
-		int64_t since;
+	const int64_t until = lock_search_end(q);
+	struct hmap seen = {};
+	int r = 0;
 
-		if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !hidden_lock_of_sqlite(locks, th->tgid, &lock))
-			continue;
-		since = asleep_since(q->trace, lock.holder);
-		if (since && VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) < 0)
-			return -ENOMEM;
+	for (size_t i = 0; r == 0 && q->trace && q->proc_root && i < q->trace->threads.n && clock_monotonic() < until; i++) {
+		struct trace_thread *th = &q->trace->threads.v[i];
+
+		if (may_retry(q->trace, th) && !hmap_get(&seen, th->tgid, 0))
+			r = hmap_put(&seen, th->tgid, 0, th) ?: add_retry(d, q, locks, th->tgid, a);
 	}
-	return 0;
+	hmap_free(&seen);
+	return r;
 }
 
 /* A lock file must be about as old as the sleeps; a file that is locked may have any age. Wall ns; 0 = it does not hang. */
@@ -442,7 +460,7 @@ static int add_lock_file(const struct dataset *d, const struct hang_question *q,
 
 static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct process_memory *memory, struct answer *a)
 {
-	const int64_t until = clock_monotonic() + (q->patient ? LOCK_FILES_PATIENCE_MOST : LOCK_FILES_PATIENCE);
+	const int64_t until = lock_search_end(q);
 	struct new_sleepers sleepers = {};
 	int r = q->trace && q->proc_root ? new_sleepers_find(q->trace, &sleepers) : 0;
 	int64_t left;

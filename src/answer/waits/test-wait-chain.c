@@ -69,9 +69,15 @@ static void write_group(const char *file, const char *text)
 	close(fd);
 }
 
+#define MADE_MOST 4
+static char made[MADE_MOST][sizeof("/tmp/whyslow-chain-XXXXXX")];
+static unsigned n_made;
+
 static int end_all(void **state)
 {
 	(void)state;
+	while (n_made)
+		unlink(made[--n_made]);
 	if (*frozen_group)
 		write_group(thaw_file, thaw_word);
 	while (n_actors) {
@@ -86,9 +92,11 @@ static int end_all(void **state)
 
 static int new_file(void)
 {
-	char path[] = "/tmp/whyslow-chain-XXXXXX";
-	int fd = mkstemp(path);
+	int fd;
 
+	assert_in_range(n_made, 0, MADE_MOST - 1);
+	strcpy(made[n_made], "/tmp/whyslow-chain-XXXXXX");
+	fd = mkstemp(made[n_made++]);
 	assert_true(fd >= 0);
 	return fd;
 }
@@ -795,6 +803,30 @@ static void who_tries_an_sqlite_database_again_and_again(void **state)
 	assert_int_equal(c.links.n, 2);
 	expect(&c, 1, holder, CHAIN_SLEEPS, "which has a transaction open");
 	assert_true(c.links.v[0].retries);
+	close(file);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* Of several databases that are written to. */
+static void whose_database_is_tried_again(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int other = new_file(), file = new_file(), ready[2];
+	pid_t holder, waiter;
+	char bytes[2];
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	begin(lock_database, (int[]){other, ready[1]}, (int[]){file, -1});
+	holder = begin(lock_database, (int[]){file, ready[1]}, (int[]){other, -1});
+	assert_int_equal(read(ready[0], bytes, 1), 1);
+	assert_int_equal(read(ready[0], bytes, 1), 1);
+	waiter = begin(just_sleep, NULL, (int[]){other, -1});
+	find_first(waiter, CHAIN_FILE_LOCK, &c);
+	assert_int_equal(c.links.n, 2);
+	expect(&c, 1, holder, CHAIN_SLEEPS, "which has a transaction open");
+	close(other);
 	close(file);
 	close(ready[0]);
 	close(ready[1]);
@@ -1832,7 +1864,7 @@ RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_l
 	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(who_does_not_open_a_named_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs), TELLS(names_that_a_terminal_would_obey), TELLS(who_debugs_is_not_said_by_a_name),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(a_worker_reads_its_next_work), TELLS(who_has_a_lease),
-	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again),
+	  TELLS(who_is_asked_before_a_file_is_opened), TELLS(who_tries_an_sqlite_database_again_and_again), TELLS(whose_database_is_tried_again),
 	  TELLS(who_has_a_semaphore_in_shared_memory), TELLS(events_say_which_connection_of_a_loop_is_meant), TELLS(which_connection_of_a_loop_is_meant_without_events),
 	  TELLS(who_has_used_up_the_workers), TELLS(who_has_read_a_request_and_does_not_answer), TELLS(who_is_stopped_and_does_not_read), TELLS(who_has_the_only_connection_of_a_pool), TELLS(whose_older_request_a_server_has_not_answered), TELLS(who_works_on_the_older_request_of_a_pool),
 	  TELLS(whom_a_loop_asked_over_no_connection), TELLS(the_thread_that_has_slept_since_it_was_asked), TELLS(the_thread_that_has_slept_since_its_client_reads),
