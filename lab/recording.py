@@ -18,6 +18,10 @@ class Asked:
 
     whyslow, here = None, []
 
+    def logged(self):
+        """What the recorder wrote, where there is one."""
+        return ""
+
     def run(self, *arguments):
         return subprocess.run([self.whyslow, *arguments, *self.here], capture_output=True, text=True, check=False)
 
@@ -29,7 +33,7 @@ class Asked:
         if said.returncode == 2 and "no model" in said.stderr:
             return None, took
         if said.returncode > 1:
-            raise RuntimeError(f"why --at {at} {' '.join(options)}: {said.stderr.strip()}")
+            raise RuntimeError(f"why --at {at} {' '.join(options)}: {said.stderr.strip()}; {self.logged()}")
         return json.loads(said.stdout), took
 
     def rows(self):
@@ -85,6 +89,9 @@ class Recorder(Asked):
         self.process.terminate()
         self.process.wait()
         self.log.close()
+
+    def logged(self):
+        return pathlib.Path(self.log.name).read_text()
 
     def mark(self, note):
         """Presses the button; the mark's number."""

@@ -1,4 +1,4 @@
-"""A report puts all its rows into a database in memory (sqlite3), more than its control group may use."""
+"""A report puts all its rows into a database in memory (sqlite3), more than its control group may use, and adds them up again and again."""
 import life
 from resources import MEMORY
 from stage import SHORT
@@ -11,7 +11,9 @@ TOLERABLE = {"memory-growth", "swapping"}
 NEEDS = ("sqlite3",)
 PRESS = (8, 15)
 ROOM = 320  # megabytes in addition to the database
-ROWS = "CREATE TABLE t(i INTEGER, v BLOB); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) INSERT INTO t SELECT i, randomblob({size}) FROM n"
+TABLE = 800  # megabytes
+ROWS = "CREATE TABLE t(i INTEGER, v BLOB); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {rows}) INSERT INTO t SELECT i, randomblob({size}) FROM n;"
+SUMS = "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k) SELECT (SELECT sum(unicode(v)) FROM t WHERE t.i > -k.i) FROM k"  # of each row anew: it depends on k
 
 
 def prepare(stage, chance):
@@ -20,8 +22,8 @@ def prepare(stage, chance):
 
 
 def inject(stage, chance):
-    rows = ROWS.format(size=chance.choice((1000, 20000)))
-    return [stage.start("sqlite3", ":memory:", f"PRAGMA max_page_count = 300000; {rows}", group=SHORT, name="report")]
+    size = chance.choice((1000, 20000))
+    return [stage.start("sqlite3", ":memory:", ROWS.format(size=size, rows=TABLE * life.MEBIBYTE // size) + SUMS, group=SHORT, name="report")]
 
 
 def restore(stage):
