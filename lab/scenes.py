@@ -54,7 +54,7 @@ def of_culprits(value, culprits):
 def expected(module, culprits):
     """Of a scenario (a module) whose culprits have these names. By today's file: what was kept is judged as the file says now."""
     resources = of_culprits(module.RESOURCE, culprits)
-    cause, features = frozenset(of_culprits(module.CAUSE, culprits)), frozenset(module.FEATURES)
+    cause, features = frozenset(SAME.get(cause, cause) for cause in of_culprits(module.CAUSE, culprits)), frozenset(module.FEATURES)
     strict = frozenset().union(*(STRICT[resource] for resource in resources)) & features
     return Expected(resources[0], cause, cause | module.TOLERABLE, strict, features)
 

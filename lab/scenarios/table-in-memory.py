@@ -13,7 +13,7 @@ PRESS = (8, 15)
 ROOM = 320  # megabytes in addition to the database
 TABLE = 800  # megabytes
 ROWS = "CREATE TABLE t(i INTEGER, v BLOB); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {rows}) INSERT INTO t SELECT i, randomblob({size}) FROM n;"
-SUMS = "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k) SELECT (SELECT sum(unicode(v)) FROM t WHERE t.i > -k.i) FROM k"  # of each row anew: it depends on k
+SUMS = "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k) SELECT (SELECT sum(unicode(v)) FROM t WHERE t.i > -k.i) FROM k"  # it depends on k, so each row is read again
 
 
 def prepare(stage, chance):
