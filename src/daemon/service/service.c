@@ -213,6 +213,8 @@ static int64_t cpu_of(const struct rusage *usage)
 
 static void note_end(struct forker *f, struct running *one, int status, const struct rusage *usage)
 {
+	bool late = clock_monotonic() - one->since >= ANSWER_TIMEOUT * NS_PER_SEC;
+
 	if (!one->leaving)
 		budget_leave(&f->budget, one->uid);
 	budget_charge(&f->budget, one->uid, clock_monotonic(), cpu_of(usage));
@@ -220,6 +222,8 @@ static void note_end(struct forker *f, struct running *one, int status, const st
 	*one = f->answers.v[--f->answers.n];
 	if (WIFSIGNALED(status) && service_is_crash(WTERMSIG(status)))
 		log_warning("a process that answered a question crashed (%s)", strsignal(WTERMSIG(status)));
+	else if (WIFSIGNALED(status) && late)
+		log_warning("a process that answered a question was ended after %d s", ANSWER_TIMEOUT);
 }
 
 static void reap(struct forker *f, int signals)
