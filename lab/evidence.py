@@ -21,7 +21,7 @@ AS_IT_IS = {"always": 0.0, "odds": 1.0, "shortage": 0.0}  # the confidence is th
 FLAT, NEWTON = 0.2, 25  # ridge towards that: so many answers are worth one unit of a weight; steps
 BANDS = (0, .3, .5, .7, .8, .9, 1.01)
 FIXED = {NOTHING + "marked"}  # who presses a button has a reason: no case can say how often there is none
-FALLING = {NOTHING + fact for fact in ("felt", "swing", "added")}  # evidence against "nothing"; all else is never negative but "always"
+FALLING = {NOTHING + fact for fact in ("felt", "swing", "added", "listed")} | {UNLISTED + "listed"}  # evidence against these; all else is never negative but "always"
 COSTS = 5  # misses: a false accusation (src/answer/why/verdict.c)
 
 

@@ -498,9 +498,9 @@ static void of_a_start_nobody_saw_nothing_is_learnt(void **state)
 	office = run_of(&st, "/bin/office", FROM, TICKS - 1, TICKS - 1);
 	press(&st, FEATURE_PSI_IO_SOME, 1, 60);
 	ask(&st, false);
-	assert_true(st.answer.slow && st.answer.unnamed.n);
-	assert_ptr_equal(st.answer.unnamed.v[0].subject, office);
-	assert_true(st.answer.unnamed.v[0].evidence.n == 0);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, office);
+	assert_true(first(&st)->evidence.n == 0);
 	end(&st);
 }
 

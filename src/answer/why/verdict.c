@@ -8,6 +8,7 @@
 #define SURE	     0.999 /* what is more probable is no better known */
 #define SWING_OFTEN  0.1 /* the past does so once in ten moments: that says nothing */
 #define SWING_MOST   3	/* nothing is rarer */
+#define SHARE_MOST   0.98 /* of what is new: something is always left */
 #define SHORT_LEAST  0.05 /* of the time: who takes less of what is short has nobody wait */
 #define IN_THE_WAY   0.1 /* s/s that others waited on its account */
 
@@ -45,6 +46,15 @@ bool verdict_is_pressed(const struct answer *a, const struct shortages *there)
 	return there->any || (top && top->of != BOTTLENECK_NONE && (there->felt || takes_what_is_short(top)));
 }
 
+/* Its part of what is new. The kernel's workers have none: they do what others want. */
+static double first_share(const struct answer *a)
+{
+	const struct suspect *top = first_of(a);
+	bool for_others = top && top->factors[EVIDENCE_FOR_OTHERS] > 0 && top->factors[EVIDENCE_FOR_OTHERS] < 1;
+
+	return top && !for_others ? fmin(SHARE_MOST, fmax(0, top->factors[EVIDENCE_SHARE])) : 0;
+}
+
 static void find_facts(const struct answer *a, const struct shortages *there, bool marked, double facts[MOMENT_COUNT])
 {
 	facts[MOMENT_ALWAYS] = 1;
@@ -52,6 +62,7 @@ static void find_facts(const struct answer *a, const struct shortages *there, bo
 	facts[MOMENT_FELT] = there->felt;
 	facts[MOMENT_SWING] = fmin(SWING_MOST, fmax(0, -log10(fmax(1e-9, there->chance / SWING_OFTEN))));
 	facts[MOMENT_ADDED] = log1p(a->ranking.added);
+	facts[MOMENT_LISTED] = -log1p(-first_share(a));
 }
 
 static double power_of(const double weights[MOMENT_COUNT], const double facts[MOMENT_COUNT])

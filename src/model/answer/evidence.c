@@ -19,4 +19,5 @@ const struct evidence_row moment_rows[MOMENT_COUNT] = {
 	[MOMENT_FELT] = {"felt", "programs wait noticeably more than normally for CPU, disk or memory"},
 	[MOMENT_SWING] = {"swing", "how rarely the past swings so far by itself: 1 = once in a hundred moments"},
 	[MOMENT_ADDED] = {"added", "how much longer than normally programs wait, all together"},
+	[MOMENT_LISTED] = {"listed", "how much of what is new the first suspect takes: little is left for others"},
 };

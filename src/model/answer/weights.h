@@ -1,6 +1,7 @@
 /* What each piece of evidence weighs in the answer model (model/answer/evidence.h). `lab/fit BUILD --deploy` writes other numbers here.
- * Fitted by hand on 53 cases, each asked with and without its mark, and 32 moments without strangers: what is repeated, and kernel workers,
- * count less than their factors say; how much more programs wait than normally is what tells a slow moment from a calm one. */
+ * Fitted by hand on 96 cases, each asked with and without its mark, and 32 moments without strangers: what is repeated, and kernel workers,
+ * count less than their factors say; how much more programs wait than normally distinguishes a slow moment from a calm one; the more of what
+ * is new the first suspect takes, the less is left for what is not listed. */
 #pragma once
 
 #include "model/answer/evidence.h"
@@ -24,6 +25,7 @@ static const double nothing_weights[MOMENT_COUNT] = {
 	[MOMENT_FELT] = -1,
 	[MOMENT_SWING] = -1.9,
 	[MOMENT_ADDED] = -1.6,
+	[MOMENT_LISTED] = 0,
 };
 
 static const double unlisted_weights[MOMENT_COUNT] = {
@@ -32,10 +34,11 @@ static const double unlisted_weights[MOMENT_COUNT] = {
 	[MOMENT_FELT] = 0,
 	[MOMENT_SWING] = 1.9,
 	[MOMENT_ADDED] = 0,
+	[MOMENT_LISTED] = -4,
 };
 
 static const double confidence_weights[CONFIDENCE_COUNT] = {
-	[CONFIDENCE_ALWAYS] = 3.04,
-	[CONFIDENCE_ODDS] = 0.465,
-	[CONFIDENCE_SHORTAGE] = 0.794,
+	[CONFIDENCE_ALWAYS] = 3.26,
+	[CONFIDENCE_ODDS] = 0.549,
+	[CONFIDENCE_SHORTAGE] = 0.692,
 };
