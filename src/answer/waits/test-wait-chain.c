@@ -808,7 +808,7 @@ static void who_tries_an_sqlite_database_again_and_again(void **state)
 	close(ready[1]);
 }
 
-/* Of several databases that are written to. */
+/* Several databases are written to: the one that it has open counts. */
 static void whose_database_is_tried_again(void **state)
 {
 	_cleanup_(wait_chain_free) struct wait_chain c = {};

@@ -164,7 +164,7 @@ static int add_machine(struct observer *o)
 			r = add_part(o, &t);
 		VEC_FREE(t.v);
 	}
-	return r == 0 ? facts_derive(o->facts) : r;
+	return r;
 }
 
 /* --- the culprit --- */
@@ -303,6 +303,23 @@ static int add_explained(struct facts *facts, const struct ranking *of, const st
 	return r ?: add_told(facts, "ahead_of_heat", 1000 * (known - of->slowed));
 }
 
+static double nice_of(const struct dataset *d, const struct subject *of, size_t at)
+{
+	const struct subject *s = dataset_subject(d, of->info.id);
+
+	return s && subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last < at ? s->last : (uint32_t)at) : NAN;
+}
+
+/* A priority is one only over those who wait: the first victim that is another program counts. */
+static int add_priority(struct observer *o, const struct suspect *top, const struct ranking *of, const struct dataset *wide)
+{
+	size_t i = 0;
+
+	while (i < of->victims.n && is_of_program(of->victims.v[i].subject, top->subject))
+		i++;
+	return i < of->victims.n ? add_told(o->facts, "ahead", nice_of(wide, of->victims.v[i].subject, o->q->at) - nice_of(wide, top->subject, o->q->at)) : 0;
+}
+
 static int add_culprit(struct observer *o, const struct suspect *top, const struct ranking *of, const struct dataset *wide, uint64_t narrow,
 		       int64_t asked)
 {
@@ -322,6 +339,8 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 		r = add_told(o->facts, "share", 1000 * top->share);
 	if (r == 0)
 		r = add_explained(o->facts, of, top);
+	if (r == 0)
+		r = add_priority(o, top, of, wide);
 	if (r == 0)
 		r = add_told(o->facts, "processes", top->members ? top->members : 1);
 	if (r == 0 && top->subject->info.start)
@@ -426,6 +445,8 @@ int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_
 		r = add_victims(&o, a);
 	if (r == 0 && top)
 		r = add_culprit(&o, top, &a->ranking, wide, narrow, a->at);
+	if (r == 0)
+		r = facts_derive(&facts);
 	close_observer(&o);
 	if (r < 0)
 		facts_free(&facts);

@@ -28,6 +28,13 @@ static const struct {
 	 ENTITY_DISK, "disk.write_time", "disk.writes", false, 1},
 	{{.name = "disk.read_size", .unit = BYTES, .kind = GAUGE, .resource = RESOURCE_IO, .help = "bytes of a read"},
 	 ENTITY_DISK, "disk.read_bytes", "disk.reads", false, 1},
+	{{.name = "disk.flush_size", .unit = BYTES, .kind = GAUGE, .resource = RESOURCE_IO, .help = "bytes written for each flush"},
+	 ENTITY_DISK, "disk.write_bytes", "disk.flushes", false, 1},
+	/* of a program */
+	{{.name = "io.write_ratio", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_IO, .help = "bytes written for each byte read"},
+	 ENTITY_PROCESS, "io.write_bytes", "io.read_bytes", false, 1000},
+	{{.name = "faults.system_rate", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_FAULTS, .help = "minor faults for each second in the kernel"},
+	 ENTITY_PROCESS, "faults.minor", "cpu.system", false, 1e9},
 	/* of the culprit: put there by the one that knows the ranking */
 	{{.name = "share", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "the culprit's share of what all used"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
@@ -39,6 +46,8 @@ static const struct {
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "ahead_of_heat", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_DELAY,
 	  .help = "... beyond what cores lose by heat"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "ahead", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how far its nice value lies below that of the victim"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "processes", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "processes of the culprit's program"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
@@ -109,10 +118,10 @@ static bool same_part(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static const struct fact *find_of_part(const struct facts *f, const char *name, const char *part)
+static const struct fact *find_of_part(const struct facts *f, const char *name, enum fact_of of, const char *part)
 {
 	for (size_t i = 0; i < f->list.n; i++)
-		if (f->list.v[i].of == FACT_MACHINE && strcmp(f->list.v[i].feature->name, name) == 0 &&
+		if (f->list.v[i].of == of && strcmp(f->list.v[i].feature->name, name) == 0 &&
 		    same_part(f->list.v[i].part, part))
 			return &f->list.v[i];
 	return NULL;
@@ -127,8 +136,8 @@ static double ratio(size_t i, double part, double whole)
 
 static int derive(struct facts *f, size_t i, const struct fact *part)
 {
-	const struct fact *whole = find_of_part(f, derived[i].whole, part->part);
-	struct fact fact = {.feature = &derived[i].feature};
+	const struct fact *whole = find_of_part(f, derived[i].whole, part->of, part->part);
+	struct fact fact = {.of = part->of, .feature = &derived[i].feature};
 
 	if (!whole)
 		return 0;
@@ -150,7 +159,7 @@ int facts_derive(struct facts *f)
 		for (size_t k = 0; r == 0 && derived[i].part && k < n; k++) {
 			struct fact part = f->list.v[k];
 
-			if (part.of == FACT_MACHINE && strcmp(part.feature->name, derived[i].part) == 0)
+			if ((part.of == FACT_MACHINE) == (derived[i].kind != ENTITY_PROCESS) && strcmp(part.feature->name, derived[i].part) == 0)
 				r = derive(f, i, &part);
 		}
 	return r;
