@@ -41,8 +41,9 @@ static void process_free(struct task_process *p)
 /* A wait is charged when it ends, so it may be longer than a tick, but hardly than a minute or two. The kernel charges a
  * task that began to wait before delay accounting was switched on from the machine's start. From Linux 6.12 on, it charges
  * a wait for a disk whose task was left in its queue for a while (DELAY_DEQUEUE; the start is then noted of the one that runs)
- * from the start of an earlier one: of those, only threads that were blocked at the last sweep can have waited longer
- * than since then. What threads took with them when they ended is theirs since who knows when. */
+ * from the start of an earlier one, or from the machine's start where none was noted: of those, only threads that were blocked
+ * at the last sweep can have waited longer than since then, and none longer than its process lives. What threads took with
+ * them when they ended is theirs since who knows when. */
 static int64_t longest_wait(const struct task_source *src, const struct task_process *p, int feature, int64_t elapsed)
 {
 	int64_t threads = p->now[FEATURE_THREADS] + 1;
@@ -52,12 +53,15 @@ static int64_t longest_wait(const struct task_source *src, const struct task_pro
 	return threads * elapsed + p->blocked_before * LONGEST_WAIT;
 }
 
-static void drop_impossible_waits(const struct task_source *src, struct task_process *p, int64_t elapsed)
+static void drop_impossible_waits(const struct task_source *src, struct task_process *p, const struct tick *tick)
 {
+	bool fresh = p->entity->fresh;
+	int64_t elapsed = tick->boot - (fresh ? (int64_t)p->entity->info.start : tick->previous_boot);
+
 	for (int i = FEATURE_DELAY_BLOCK; i <= FEATURE_WAIT_OTHER; i++) {
 		int64_t growth = p->now[i] - p->before[i];
 
-		if (i == FEATURE_DELAY_BLOCK_COUNT || growth <= 0 || p->entity->fresh ||
+		if (i == FEATURE_DELAY_BLOCK_COUNT || growth <= 0 || (fresh && i != FEATURE_DELAY_BLOCK) ||
 		    growth <= longest_wait(src, p, i, elapsed))
 			continue;
 		p->ended[i] -= growth;
@@ -120,7 +124,7 @@ static void put_living(struct task_source *src, struct tick *tick, struct proces
 	p->now[FEATURE_CHILDREN_SHORT] = p->children;
 	p->now[FEATURE_CHILDREN_CPU] = p->children_cpu;
 	p->present |= CHILDREN_MASK;
-	drop_impossible_waits(src, p, tick->boot - tick->previous_boot);
+	drop_impossible_waits(src, p, tick);
 	hold_sums(p);
 	if (src->has_gpu)
 		read_gpu(src, p);
