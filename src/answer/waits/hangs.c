@@ -400,6 +400,12 @@ static int64_t lock_search_end(const struct hang_question *q)
 	return clock_monotonic() + (q->patient ? LOCK_FILES_PATIENCE_MOST : LOCK_FILES_PATIENCE);
 }
 
+/* 0 = since no second, or not at all. */
+static int add_lock_hang(struct answer *a, const struct subject *victim, int64_t since)
+{
+	return since ? VEC_PUSH(a->hangs, (struct hang){.victim = victim, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) : 0;
+}
+
 static int add_retry(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, uint32_t pid, struct answer *a)
 {
 	const struct subject *s = subject_of(d, pid);
@@ -409,7 +415,7 @@ static int add_retry(const struct dataset *d, const struct hang_question *q, str
 	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !hidden_lock_of_sqlite(locks, pid, &lock))
 		return 0;
 	since = asleep_since(q->trace, lock.holder);
-	return since ? VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) : 0;
+	return add_lock_hang(a, s, since);
 }
 
 /* Who sleeps between attempts to lock an SQLite database waits in no call that says so; whose transaction it is sleeps longer. A process of many
@@ -455,7 +461,7 @@ static int add_lock_file(const struct dataset *d, const struct hang_question *q,
 	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !lock_file_find(locks, &t, patience, &lock) || !lock.holder)
 		return 0;
 	since = lock_wanted_since(q, sleeper, &lock, d->ticks.v[q->at].wall);
-	return since ? VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) : 0;
+	return add_lock_hang(a, s, since);
 }
 
 static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct process_memory *memory, struct answer *a)

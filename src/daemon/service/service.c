@@ -213,11 +213,12 @@ static int64_t cpu_of(const struct rusage *usage)
 
 static void note_end(struct forker *f, struct running *one, int status, const struct rusage *usage)
 {
-	bool late = clock_monotonic() - one->since >= ANSWER_TIMEOUT * NS_PER_SEC;
+	int64_t now = clock_monotonic();
+	bool late = now - one->since >= ANSWER_TIMEOUT * NS_PER_SEC;
 
 	if (!one->leaving)
 		budget_leave(&f->budget, one->uid);
-	budget_charge(&f->budget, one->uid, clock_monotonic(), cpu_of(usage));
+	budget_charge(&f->budget, one->uid, now, cpu_of(usage));
 	close(one->end);
 	*one = f->answers.v[--f->answers.n];
 	if (WIFSIGNALED(status) && service_is_crash(WTERMSIG(status)))
