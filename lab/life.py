@@ -196,6 +196,24 @@ def end_questions(stage, alike):
                 f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ '{alike}' AND pid <> pg_backend_pid()", "bench")
 
 
+def make_mariadb(stage):
+    data = stage.work / "mariadb"
+    if not (data / "mysql").exists():
+        stage.finish("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--user=root")
+
+
+def start_mariadb(stage):
+    """No part of the background: some scenarios have it."""
+    data = stage.work / "mariadb"
+    stage.start("mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={data}/socket", "--skip-networking", "--user=root", name="mariadb")
+    stage.watch(3)
+
+
+def ask_mariadb(stage):
+    """The command that asks it."""
+    return f"mariadb --no-defaults --socket={stage.work}/mariadb/socket -u root"
+
+
 def bank(stage):
     wait_for_postgres(stage)
     stage.start("pgbench", "-h", stage.work / "postgres", "-U", "postgres", "-n", "-R", 20, "-c", 2, "-T", 1000000, "bench",

@@ -5,6 +5,7 @@ whole, and what outlives even a kill -9 of the lab (swap file, kernel setting, c
 it is done, so that the next start of the lab undoes it.
 """
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -20,6 +21,7 @@ UNDO = RUN / "undo.json"
 PR_SET_PDEATHSIG = 1
 NORMAL, SHORT, QUOTA = "normal", "short-of-memory", "quota"
 STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by programs that are not the lab's: the case would be theirs as well
+MEMORY_TRIES = 50
 PERIOD = 100000  # microseconds of a CPU quota's period
 FAR = "whyslow-lab-far"  # the network namespace that stands for another machine
 HERE_ADDRESS, FAR_ADDRESS = "10.211.7.1", "10.211.7.2"
@@ -111,7 +113,14 @@ class Groups:
     def set_memory(self, size):
         """Bytes that SHORT may use; None: as much as there is."""
         none = "max" if self.limit.name == "memory.max" else "-1"
-        self.limit.write_text(none if size is None else str(size))
+        for tries_left in reversed(range(MEMORY_TRIES)):
+            try:
+                self.limit.write_text(none if size is None else str(size))
+                return
+            except OSError as error:
+                if error.errno != errno.EBUSY or not tries_left:
+                    raise
+                time.sleep(0.2)  # version 1 gives up where pages are on their way to the disk
 
     def set_quota(self, percent):
         """How much of one CPU QUOTA may use; None: as much as there is."""

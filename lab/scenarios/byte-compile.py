@@ -12,9 +12,13 @@ CAUSE = "cpu-group"
 TOLERABLE = {"cpu", "compile", "children"}
 
 
+def prepare(stage, chance):
+    stage.finish("cp", "-r", pathlib.Path(shutil.__file__).parent, stage.work / "modules")
+
+
 def inject(stage, chance):
-    jobs, library = chance.choice((2, 4)), pathlib.Path(shutil.__file__).parent
-    return [stage.start("sh", "-c", f"cp -r {library} {stage.work}/modules; while :; do {sys.executable} -m compileall -q -f -j {jobs} {stage.work}/modules; done",
+    jobs = chance.choice((2, 4))
+    return [stage.start("sh", "-c", f"while :; do {sys.executable} -m compileall -q -f -j {jobs} {stage.work}/modules; done",
                         name="installer")]
 
 

@@ -11,10 +11,13 @@ TOLERABLE = {"children", "kernel-work", "many-starts"}
 NEEDS = ("mandb",)
 
 
+def prepare(stage, chance):
+    (stage.work / "manuals/man1").mkdir(parents=True, exist_ok=True)
+    stage.finish("cp", "-rn", chance.choice(("/usr/share/man", "/usr/share/man/man1")) + "/.", stage.work / "manuals/man1")
+
+
 def inject(stage, chance):
-    folder = chance.choice(("/usr/share/man", "/usr/share/man/man1"))
-    copies = f"mkdir -p {stage.work}/manuals/man1; cp -rn {folder}/. {stage.work}/manuals/man1/"
-    return [stage.start("sh", "-c", f"{copies}; while :; do mandb --create --user-db --quiet {stage.work}/manuals; done", name="mandb")]
+    return [stage.start("sh", "-c", f"while :; do mandb --create --user-db --quiet {stage.work}/manuals; done", name="mandb")]
 
 
 def restore(stage):
