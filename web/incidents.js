@@ -39,15 +39,15 @@ function drawIncidents(holder, list, { chosen, other, filter, onChoose }) {
 }
 
 const usualText = (f) => (f.usual === null ? "" : f.new ? ", was not running before" : `, normally ${formatValue(f.usual, f.unit)} ± ${formatValue(f.spread, f.unit)}`);
-const featureLine = (f) => element("li", {}, `${f.name}: ${formatValue(f.value, f.unit)}${usualText(f)}${f.left_only_value ? " (was constant until now)" : f.highest ? " (highest in the window)" : ""} `,
+const featureLine = (f, server) => element("li", {}, `${f.name}${f.of_server ? ` of ${server}` : ""}: ${formatValue(f.value, f.unit)}${usualText(f)}${f.left_only_value ? " (was constant until now)" : f.highest ? " (highest in the window)" : ""} `,
 	f.spark.trim().length > 1 ? element("span", { class: "spark", "aria-hidden": "true" }, f.spark.trim()) : "", f.since ? ` since ${localTime(f.since, false)}` : "");
 
 function drawAnswer(holder, answer, onProcess) {
 	const culprits = answer.culprits.filter((c) => c.matters).slice(0, 5).map((c) => element("li", {},
 		element("button", { type: "button", class: "who", onclick: () => onProcess(c) }, c.members > 1 ? `${c.label}, ${c.members} processes` : c.pid ? `${c.label}, pid ${c.pid}` : c.label),
 		c.share === null ? "" : ` ${Math.round(100 * c.share)} % of what all used`,
-		element("ul", { class: "features" }, ...c.features.slice(0, 4).map(featureLine), ...c.evidence.map((text) => element("li", {}, text))), c.pid && !["kernel", "limit", "host"].includes(c.kind) ? confirmButton(c, answer.bottleneck) : ""));
-	const victims = answer.victims.slice(0, 5).map((v) => element("li", {}, v.pid ? `${v.label}, pid ${v.pid}` : v.label, element("ul", { class: "features" }, ...v.features.slice(0, 2).map(featureLine))));
+		element("ul", { class: "features" }, ...c.features.slice(0, 4).map((f) => featureLine(f, c.server)), ...c.evidence.map((text) => element("li", {}, text))), c.pid && !["kernel", "limit", "host"].includes(c.kind) ? confirmButton(c, answer.bottleneck) : ""));
+	const victims = answer.victims.slice(0, 5).map((v) => element("li", {}, v.pid ? `${v.label}, pid ${v.pid}` : v.label, element("ul", { class: "features" }, ...v.features.slice(0, 2).map((f) => featureLine(f, v.server)))));
 	holder.replaceChildren(element("div", { class: "answer" },
 		...verdictParts(answer),
 		...answer.remarks.map((r) => element("p", { class: "hint" }, r)),

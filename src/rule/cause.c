@@ -205,7 +205,11 @@ static const char *base_of(const char *path)
 
 static bool put_culprit(const struct facts *f, struct str *out)
 {
-	return put_text(f->culprit.name, out);
+	bool known = put_text(f->culprit.name, out);
+
+	if (known && f->culprit.server)
+		str_printf(out, " (through %s)", f->culprit.server);
+	return known;
 }
 
 static bool put_victim(const struct facts *f, struct str *out)

@@ -2,7 +2,8 @@
  *
  * Kernel threads work for others: writeback for who writes, page-out for who takes memory, soft interrupts for who sends
  * and receives. A server works for who asks: where it receives about as often more than usual as a program that has just
- * begun, and later than it, sends, or sends as much more as that one receives, most of its guilt is that program's.
+ * begun, and later than it, sends, or sends as much more as that one receives, most of its guilt is that program's. Where that is more than
+ * what the program does itself, the program is named for what the server does for it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,12 +71,24 @@ static struct verdict *employer_of(struct robust *r, enum bottleneck work)
 	return best;
 }
 
+static void name_for_server(struct verdict *client, const struct verdict *server)
+{
+	client->server = server->program;
+	memcpy(client->of_server, server->guilt, sizeof(client->of_server));
+	client->suspect.server = server->suspect.subject;
+	client->suspect.of = server->suspect.of;
+	client->suspect.imposed = server->suspect.imposed;
+	client->suspect.share = server->suspect.share;
+}
+
 static int move(struct verdict *from, struct verdict *to, double part, const char *because)
 {
 	double moved = part * from->suspect.score;
 	bool told = moved >= WORTH_TELLING;
 	char *text;
 
+	if (moved > to->suspect.score && !robust_works_for_others(from->program))
+		name_for_server(to, from);
 	robust_weigh(to, EVIDENCE_ON_BEHALF, 1 + moved / to->suspect.score);
 	robust_weigh(from, EVIDENCE_ON_BEHALF, 1 - part);
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {

@@ -97,23 +97,34 @@ static int describe_feature(struct robust *r, struct program *p, size_t f, doubl
 	return VEC_PUSH(suspect->features, dev);
 }
 
+static int describe_server(struct robust *r, const struct verdict *v, size_t f, double guilt, struct suspect *s)
+{
+	size_t before = s->features.n;
+	int result = describe_feature(r, v->server, f, guilt, s);
+
+	if (s->features.n > before)
+		s->features.v[before].flags |= FINDING_OF_SERVER;
+	return result;
+}
+
 static int describe(struct robust *r, struct program *p, const struct verdict *v, feature_set features, struct suspect *s)
 {
-	const double *guilt = v->guilt;
-
 	for (size_t i = 0; i < p->members.v[0]->n_features; i++) {
-		double of_feature = 0;
+		double of_feature = 0, of_server = 0;
 
 		if (!(features >> i & 1))
 			continue;
-		for (size_t k = 0; k < USES; k++)
-			if ((size_t)uses[k].feature == i)
-				of_feature = guilt[k];
+		for (size_t k = 0; k < USES; k++) {
+			if ((size_t)uses[k].feature != i)
+				continue;
+			of_feature = v->guilt[k];
+			of_server = v->server ? v->of_server[k] : 0;
+		}
 		if (i == FEATURE_WAIT_LOCK)
 			of_feature = v->lock;
 		if (i == FEATURE_WAIT_PEER && v->suspect.of == BOTTLENECK_PEER)
 			of_feature = v->peer;
-		if (describe_feature(r, p, i, of_feature, s) < 0)
+		if (of_server > of_feature ? describe_server(r, v, i, of_server, s) < 0 : describe_feature(r, p, i, of_feature, s) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -159,12 +170,13 @@ static void finish_features(struct robust *r, struct suspect *s, const struct su
 {
 	for (size_t j = from; j < s->features.n; j++) {
 		struct deviation *dev = &s->features.v[j];
-		size_t f = (size_t)(dev->feature - subject->features);
-		double now = robust_member_now(r, subject, f); /* one of many has a part of what all have */
+		const struct subject *who = dev->flags & FINDING_OF_SERVER ? s->server : subject;
+		size_t f = (size_t)(dev->feature - who->features);
+		double now = robust_member_now(r, who, f); /* one of many has a part of what all have */
 		double usual = isnan(dev->usual) || dev->observed == 0 ? 0 : dev->usual * now / dev->observed;
 
-		dev->since = since_when(r, subject, f, usual, now);
-		method_spark(r->d, subject, f, r->q->train_from, r->q->at, dev->spark);
+		dev->since = since_when(r, who, f, usual, now);
+		method_spark(r->d, who, f, r->q->train_from, r->q->at, dev->spark);
 	}
 }
 

@@ -59,6 +59,8 @@ struct verdict {
 	struct program *program;
 	struct suspect suspect;
 	double guilt[USES]; /* by use, weighed by the part that it continues with at the end */
+	struct program *server; /* most of its score is what this one does for it; NULL = what it does itself */
+	double of_server[USES]; /* the same of that one */
 	double used[BOTTLENECK_COUNT];	  /* its share of what is new, by use, 0..1 */
 	double charged[BOTTLENECK_COUNT]; /* what others wait on its account, by events, s/s; NaN = none tell */
 	double lock, peer; /* the guilt of holding locks, of letting another program wait */

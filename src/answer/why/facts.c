@@ -198,10 +198,11 @@ static int take_who(const struct suspect *s, struct fact_who *ret)
 	ret->name = entity_label(info);
 	ret->exe = info->exe ? strdup(info->exe) : NULL;
 	ret->unit = info->unit ? strdup(info->unit) : NULL;
+	ret->server = s->server ? entity_label(&s->server->info) : NULL;
 	ret->pid = info->pid;
 	ret->members = s->members;
 	ret->using = s->using;
-	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) ? take_pids(s, &ret->pids) : -ENOMEM;
+	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) && (ret->server || !s->server) ? take_pids(s, &ret->pids) : -ENOMEM;
 }
 
 static int add_told(struct facts *facts, const char *name, double now)
@@ -209,7 +210,15 @@ static int add_told(struct facts *facts, const char *name, double now)
 	return isnan(now) ? 0 : facts_add(facts, (struct fact){.of = FACT_CULPRIT, .feature = fact_derived_feature(name, NULL), .now = now, .usual = NAN, .spread = NAN});
 }
 
-/* All instances of the culprit's program, or all processes of its job; the features of `mask` alone. */
+static bool is_among(const struct together *t, const struct subject *s)
+{
+	for (size_t i = 0; i < t->v.n; i++)
+		if (t->v.v[i] == s)
+			return true;
+	return false;
+}
+
+/* All instances of the culprit's program, or all processes of its job, and of the server that works for it; the features of `mask` alone. */
 static int add_program(struct observer *o, const struct suspect *top, feature_set mask)
 {
 	struct together t = {};
@@ -220,10 +229,11 @@ static int add_program(struct observer *o, const struct suspect *top, feature_se
 
 		r = s ? VEC_PUSH(t.v, s) : 0;
 	}
-	for (size_t i = 0; r == 0 && !top->together.n && i < o->d->subjects.n && t.v.n < SUBJECTS_MAX; i++) {
+	for (size_t i = 0; r == 0 && (!top->together.n || top->server) && i < o->d->subjects.n && t.v.n < SUBJECTS_MAX; i++) {
 		const struct subject *s = o->d->subjects.v[i];
+		bool meant = (!top->together.n && is_of_program(s, top->subject)) || (top->server && is_of_program(s, top->server));
 
-		if (is_of_program(s, top->subject) && s->first <= s->last && s->first <= o->q->at)
+		if (meant && s->first <= s->last && s->first <= o->q->at && !(top->together.n && is_among(&t, s)))
 			r = VEC_PUSH(t.v, s);
 	}
 	for (size_t f = 0; r == 0 && t.v.n && f < t.v.v[0]->n_features; f++) {
@@ -303,6 +313,20 @@ static int add_explained(struct facts *facts, const struct ranking *of, const st
 	return r ?: add_told(facts, "ahead_of_heat", 1000 * (known - of->slowed));
 }
 
+static double score_of_feature(const struct suspect *s, const char *name)
+{
+	for (size_t i = 0; i < s->features.n; i++)
+		if (strcmp(s->features.v[i].feature->name, name) == 0)
+			return s->features.v[i].score;
+	return 0;
+}
+
+/* A copy reads as much as it writes: the sentence is about what the list begins with. */
+static int add_direction(struct facts *facts, const struct suspect *top)
+{
+	return add_told(facts, "writes_ahead", 1000 * (score_of_feature(top, "io.write_bytes") - score_of_feature(top, "io.read_bytes")));
+}
+
 static double nice_of(const struct dataset *d, const struct subject *of, size_t at)
 {
 	const struct subject *s = dataset_subject(d, of->info.id);
@@ -311,13 +335,13 @@ static double nice_of(const struct dataset *d, const struct subject *of, size_t 
 }
 
 /* A priority is one only over those who wait: the first victim that is another program counts. */
-static int add_priority(struct observer *o, const struct suspect *top, const struct ranking *of, const struct dataset *wide)
+static int add_priority(struct observer *o, const struct suspect *top, const struct ranking *of)
 {
 	size_t i = 0;
 
 	while (i < of->victims.n && is_of_program(of->victims.v[i].subject, top->subject))
 		i++;
-	return i < of->victims.n ? add_told(o->facts, "ahead", nice_of(wide, of->victims.v[i].subject, o->q->at) - nice_of(wide, top->subject, o->q->at)) : 0;
+	return i < of->victims.n ? add_told(o->facts, "ahead", nice_of(o->d, of->victims.v[i].subject, o->q->at) - nice_of(o->d, top->subject, o->q->at)) : 0;
 }
 
 static int add_culprit(struct observer *o, const struct suspect *top, const struct ranking *of, const struct dataset *wide, uint64_t narrow,
@@ -332,6 +356,8 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 		r = add_end(o, top, asked);
 	if (r == 0)
 		r = add_program(o, top, narrow);
+	if (r == 0)
+		r = add_priority(o, top, of);
 	o->d = wide; /* the same ticks */
 	if (r == 0 && ~narrow)
 		r = add_program(o, top, ~narrow);
@@ -340,7 +366,7 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 	if (r == 0)
 		r = add_explained(o->facts, of, top);
 	if (r == 0)
-		r = add_priority(o, top, of, wide);
+		r = add_direction(o->facts, top);
 	if (r == 0)
 		r = add_told(o->facts, "processes", top->members ? top->members : 1);
 	if (r == 0 && top->subject->info.start)

@@ -434,6 +434,36 @@ static void who_asks_is_guilty_of_the_answers(void **state)
 	end(&st);
 }
 
+/* A script that hardly works has a database write without a pause. */
+static void who_asks_is_named_for_what_the_server_does(void **state)
+{
+	struct subject *server, *importer, *editor;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	server = add(&st, "/bin/server", 0, TICKS - 1, 0);
+	importer = add(&st, "/bin/importer", FROM, TICKS - 1, 0);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	use(server, FEATURE_IO_WRITE_BYTES, 0, FROM - 1, MB / 10);
+	use(server, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 20 * MB);
+	use(server, FEATURE_NET_RX_CALLS, FROM, TICKS - 1, 5000);
+	use(importer, FEATURE_CPU_TIME, FROM, TICKS - 1, 30 * PERCENT);
+	use(importer, FEATURE_NET_TX_CALLS, FROM, TICKS - 1, 4900);
+	use(editor, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 60 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 10);
+	press(&st, FEATURE_PSI_IO_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, importer);
+	assert_ptr_equal(first(&st)->server, server);
+	assert_int_equal(first(&st)->of, BOTTLENECK_DISK);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "io.write_bytes");
+	assert_true(first(&st)->features.v[0].flags & FINDING_OF_SERVER);
+	assert_string_equal(st.answer.cause, "disk-write");
+	assert_non_null(strstr(st.answer.summary, "importer (through server) writes 20 MB/s"));
+	end(&st);
+}
+
 static void who_writes_is_guilty_of_the_writing_back(void **state)
 {
 	struct subject *worker, *writer;
@@ -693,6 +723,7 @@ int main(void)
 		cmocka_unit_test(who_always_is_big_may_do_more),
 		cmocka_unit_test(who_computes_and_is_in_nobodys_way_is_slow_by_itself),
 		cmocka_unit_test(who_asks_is_guilty_of_the_answers),
+		cmocka_unit_test(who_asks_is_named_for_what_the_server_does),
 		cmocka_unit_test(who_writes_is_guilty_of_the_writing_back),
 		cmocka_unit_test(what_comes_all_the_time_is_no_news),
 		cmocka_unit_test(nobody_is_listed_where_nobody_stands_out),

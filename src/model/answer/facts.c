@@ -47,6 +47,8 @@ static const struct {
 	{{.name = "ahead_of_heat", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_DELAY,
 	  .help = "... beyond what cores lose by heat"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "writes_ahead", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_IO, .help = "how far its writing is more suspicious than its reading"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "ahead", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how far its nice value lies below that of the victim"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "processes", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "processes of the culprit's program"},
@@ -88,6 +90,7 @@ static void who_free(struct fact_who *w)
 	free(w->name);
 	free(w->exe);
 	free(w->pids);
+	free(w->server);
 	free(w->unit);
 }
 
@@ -207,6 +210,11 @@ static void put_who(const char *title, const struct fact_who *w, struct str *out
 	put_word(w->exe, out);
 	put_word(w->unit, out);
 	str_printf(out, "\t%u\t%u%s\n", w->pid, w->members, w->using ? "\tusing" : "");
+	if (!w->server)
+		return;
+	str_puts(out, "server");
+	put_word(w->server, out);
+	str_putc(out, '\n');
 }
 
 void facts_write(const struct facts *f, struct str *out)
@@ -331,6 +339,8 @@ static int read_line(char *text, struct facts *f)
 		return read_who(&l, &f->culprit);
 	if (strcmp(l.word[0], "victim") == 0)
 		return read_who(&l, &f->victim);
+	if (strcmp(l.word[0], "server") == 0)
+		return l.n == 2 && !f->culprit.server ? take_word(l.word[1], &f->culprit.server) : -EBADMSG;
 	if (strcmp(l.word[0], "said") == 0)
 		return read_said(&l, f);
 	if (strcmp(l.word[0], "part") == 0)

@@ -16,6 +16,7 @@ enum finding_flags {
 	FINDING_LEFT_ONLY_VALUE = 2, /* it never was anything but `normal` before */
 	FINDING_HIGHEST = 4,	     /* higher than ever in the window */
 	FINDING_NEW = 8,	     /* its program was not there before */
+	FINDING_OF_SERVER = 16,	     /* not its own: of the server that works for it */
 };
 
 #define SPARK_POINTS 40
@@ -75,6 +76,7 @@ struct suspect {
 	 * matters most (`subject` is who started it). Empty and NULL = a program alone. */
 	VEC(const struct subject *) together;
 	const struct subject *busiest;
+	const struct subject *server; /* what it is suspected of this does for it; NULL = it does so itself */
 	VEC(const struct subject *) processes; /* of a group: those that were there at the end, its own subject first */
 	bool using;		       /* a victim: something was using it, as far as its terminal tells */
 	double score;

@@ -14,8 +14,9 @@
 #define SUREST 99 /* %: more than the lab can tell */
 #define SAYS_SOMETHING 0.005 /* of a weight: less is printed as 0 */
 
-static void put_feature(const struct deviation *f, FILE *out)
+static void put_feature(const struct suspect *s, const struct deviation *f, FILE *out)
 {
+	_cleanup_free_ char *server = f->flags & FINDING_OF_SERVER ? entity_label(&s->server->info) : NULL;
 	char now[32], usual[32], spread[32], since[40], spark[SPARKLINE_SIZE];
 
 	fprintf(out, "     %-20s %10s", f->feature->name, feature_format(f->feature, f->observed, now, sizeof(now)));
@@ -33,6 +34,8 @@ static void put_feature(const struct deviation *f, FILE *out)
 		fputs("  highest in the window", out);
 	if (f->since)
 		fprintf(out, "  since %s", clock_format_local(f->since, since, sizeof(since)) + 15);
+	if (server)
+		fprintf(out, "  by %s", server);
 	fputc('\n', out);
 }
 
@@ -137,7 +140,7 @@ static void put_suspect(const struct suspect *s, unsigned rank, bool explained, 
 		fprintf(out, ", %.0f %% of what all used", 100 * s->share);
 	fputc('\n', out);
 	for (size_t i = 0; i < s->features.n && i < o->features; i++)
-		put_feature(&s->features.v[i], out);
+		put_feature(s, &s->features.v[i], out);
 	if (o->evidence)
 		put_factors(s, out);
 	if (explained)
