@@ -196,6 +196,12 @@ static enum bottleneck first_there(const struct shortages *there)
 	return b < BOTTLENECK_COUNT ? b : BOTTLENECK_UNCLEAR;
 }
 
+/* The resource that it takes is short; `more`: more than normally. */
+static bool is_felt(const struct answer *a, const struct shortages *there, const struct suspect *s, bool more)
+{
+	return there->of[s->of] || pressure_is_felt(a->pressure.now[s->of], more ? a->pressure.usual[s->of] : 0) || is_in_the_way(s);
+}
+
 void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there)
 {
 	const struct suspect *top = first_of(a), *named = a->culprit_is_named ? top : NULL;
@@ -204,8 +210,9 @@ void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shor
 		a->bottleneck = named->of;
 	else if (!pressed)
 		a->bottleneck = without_pressure(a, top);
-	/* several things may be short: the one that the culprit took is the story */
-	else if (named && (there->of[named->of] || pressure_is_felt(a->pressure.now[named->of], a->pressure.usual[named->of]) || is_in_the_way(named)))
+	/* several things may be short: the one that the culprit took is the story, although its pressure may always be as high; but under
+	 * reclaim everything looks busy */
+	else if (named && (is_felt(a, there, named, true) || (is_felt(a, there, named, false) && most_short(a) != BOTTLENECK_MEMORY)))
 		a->bottleneck = named->of;
 	else
 		a->bottleneck = most_short(a);
