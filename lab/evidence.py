@@ -22,6 +22,7 @@ FLAT, NEWTON = 0.2, 25  # ridge towards that: so many answers are worth one unit
 BANDS = (0, .3, .5, .7, .8, .9, 1.01)
 FIXED = {NOTHING + "marked"}  # who presses a button has a reason: no case can say how often there is none
 FALLING = {NOTHING + fact for fact in ("felt", "swing", "added", "listed")} | {UNLISTED + "listed"}  # evidence against these; all else is never negative but "always"
+SMALL = 0.05  # of a weight: less says nothing
 COSTS = 5  # misses: a false accusation (src/answer/why/verdict.c)
 
 
@@ -113,7 +114,7 @@ def fit(questions, today):
             add_slope(question, weigh, slope)
         rate = STEP * 10 / max(10, len(questions)) * (1 if step < STEPS / 2 else 0.3)
         weigh = {name: w if name in FIXED else bounded(name, w + rate * slope.get(name, 0)) for name, w in weigh.items()}
-    return weigh
+    return {name: w if abs(w) >= SMALL else 0.0 for name, w in weigh.items()}
 
 
 @dataclasses.dataclass
@@ -230,8 +231,10 @@ def write_weights(path, weights, told):
             of = {"evidence": ""}.get(table[1], table[1] + " ")
         elif row := re.match(r"(\t\[(?:EVIDENCE|MOMENT|CONFIDENCE)_(\w+)\] = )", line):
             line = f"{row[1]}{weights[of + row[2].lower().replace('_', '-')]:.3g},"
-        elif line.startswith(" * Fitted"):  # to the end of the comment
+        elif line.startswith(" * Fitted"):
             line = f" * Fitted {told} */"
+        elif lines and lines[-1].startswith(" * Fitted") and line.startswith(" * "):
+            continue  # more of the old comment
         lines.append(line)
     path.write_text("\n".join(lines) + "\n")
 

@@ -345,13 +345,16 @@ static void many_marks_leave_a_past(void **state)
 	struct mark marks[TICKS / 20];
 	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marks = marks,
 				      .n_marks = TICKS / 20};
+	struct subject *script;
 	struct story st;
 
 	(void)state;
 	for (int64_t i = 0; i < TICKS / 20; i++)
 		marks[i] = (struct mark){.wall = (1000000 + 20 * i) * NS_PER_SEC, .last = (1000000 + 20 * i) * NS_PER_SEC, .presses = 1};
 	begin(&st);
-	use(add(&st, "/bin/script", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, 13 * PERCENT);
+	script = add(&st, "/bin/script", 0, TICKS - 1, 0);
+	script->info.start = NS_PER_SEC; /* it is older than the recording */
+	use(script, FEATURE_CPU_TIME, 0, TICKS - 1, 13 * PERCENT);
 	press(&st, FEATURE_PSI_CPU_SOME, 13, 13);
 	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
 	assert_false(isnan(st.answer.pressure.usual[BOTTLENECK_CPU]));
