@@ -111,4 +111,4 @@ def describe_machine():
 
 def cpu_name():
     names = re.findall(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    return names[0] if names else platform.machine()
+    return names[0].removesuffix(" Processor") if names else platform.machine()
