@@ -290,7 +290,8 @@ static double told_together(const struct charges *c, size_t at)
 static int tell_charges(const struct robust *r, struct verdict *v)
 {
 	const struct charges *c = r->q->charges;
-	double all = v->program->root ? 0 : v->suspect.imposed;
+	const char *culprit = v->server ? v->server->key : v->program->key;
+	double all = v->program->root && !v->server ? 0 : v->suspect.imposed;
 	struct str text = {};
 	unsigned told = 0;
 
@@ -302,7 +303,7 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 		const struct charge *one = &c->list.v[i];
 		double seconds;
 
-		if (one->of != v->suspect.of || strcmp(one->culprit, v->program->key) != 0)
+		if (one->of != v->suspect.of || strcmp(one->culprit, culprit) != 0)
 			continue;
 		seconds = told_together(c, i);
 		if (!(seconds > CHARGE_LEAST * all))
@@ -311,10 +312,10 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 		robust_program_put(r, &text, one->victim);
 		str_printf(&text, " %.0f %%", 100 * seconds / all);
 	}
-	if (!text.error && VEC_PUSH(v->suspect.evidence, text.data) == 0)
+	if (told && !text.error && VEC_PUSH(v->suspect.evidence, text.data) == 0)
 		return 0;
 	str_free(&text);
-	return -ENOMEM;
+	return told ? -ENOMEM : 0;
 }
 
 static int list_processes(const struct robust *r, struct verdict *v)
