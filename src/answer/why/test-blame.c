@@ -451,6 +451,7 @@ static void who_asks_is_named_for_what_the_server_does(void **state)
 	use(importer, FEATURE_CPU_TIME, FROM, TICKS - 1, 30 * PERCENT);
 	use(importer, FEATURE_NET_TX_CALLS, FROM, TICKS - 1, 4900);
 	use(editor, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 60 * PERCENT);
+	use(server, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 70 * PERCENT);
 	press(&st, FEATURE_PSI_CPU_SOME, 2, 10);
 	press(&st, FEATURE_PSI_IO_SOME, 2, 60);
 	ask_by(&st, true, &method_blame);
@@ -461,6 +462,8 @@ static void who_asks_is_named_for_what_the_server_does(void **state)
 	assert_true(first(&st)->features.v[0].flags & FINDING_OF_SERVER);
 	assert_string_equal(st.answer.cause, "disk-write");
 	assert_non_null(strstr(st.answer.summary, "importer (through server) writes 20 MB/s"));
+	for (size_t i = 0; i < st.answer.ranking.victims.n; i++)
+		assert_ptr_not_equal(st.answer.ranking.victims.v[i].subject, server);
 	end(&st);
 }
 
