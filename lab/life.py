@@ -76,6 +76,17 @@ def database(stage):
     stage.start("serve", 8, 64, database_size(), name="database", group=SHORT)
 
 
+def make_memory_short(stage, chance, room):
+    """A swap area, and a limit for SHORT: so many megabytes in addition to the database."""
+    stage.use_swap(1024 * MEBIBYTE, compressed=chance.random() < 0.5)
+    stage.groups.set_memory((database_size() + room) * MEBIBYTE)
+
+
+def give_memory_back(stage):
+    stage.groups.set_memory(None)
+    stage.drop_swap()
+
+
 def web_server(stage):
     stage.start("nginx", "-p", stage.work / "web", "-c", "nginx.conf", name="nginx")
 

@@ -32,8 +32,7 @@ while True:
 
 
 def prepare(stage, chance):
-    stage.use_swap(1024 * life.MEBIBYTE, compressed=chance.random() < 0.5)
-    stage.groups.set_memory((life.database_size() + ROOM) * life.MEBIBYTE)
+    life.make_memory_short(stage, chance, ROOM)
     stage.start("python3", "-c", PROGRAM, SIZE, name="notebook", group=SHORT)
     stage.watch(FILLS)
 
@@ -45,5 +44,4 @@ def inject(stage, chance):
 
 
 def restore(stage):
-    stage.groups.set_memory(None)
-    stage.drop_swap()
+    life.give_memory_back(stage)

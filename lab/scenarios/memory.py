@@ -13,8 +13,7 @@ ROOM = 320  # megabytes beside the database
 
 
 def prepare(stage, chance):
-    stage.use_swap(1024 * life.MEBIBYTE, compressed=chance.random() < 0.5)
-    stage.groups.set_memory((life.database_size() + ROOM) * life.MEBIBYTE)
+    life.make_memory_short(stage, chance, ROOM)
 
 
 def inject(stage, chance):
@@ -22,5 +21,4 @@ def inject(stage, chance):
 
 
 def restore(stage):
-    stage.groups.set_memory(None)
-    stage.drop_swap()
+    life.give_memory_back(stage)

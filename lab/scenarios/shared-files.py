@@ -15,8 +15,7 @@ FOLDER = "/dev/shm/whyslow-lab"
 
 
 def prepare(stage, chance):
-    stage.use_swap(1024 * life.MEBIBYTE, compressed=chance.random() < 0.5)
-    stage.groups.set_memory((life.database_size() + 320) * life.MEBIBYTE)
+    life.make_memory_short(stage, chance, 320)
 
 
 def inject(stage, chance):
@@ -28,5 +27,4 @@ def inject(stage, chance):
 
 def restore(stage):
     shutil.rmtree(FOLDER, ignore_errors=True)
-    stage.groups.set_memory(None)
-    stage.drop_swap()
+    life.give_memory_back(stage)

@@ -24,5 +24,4 @@ def inject(stage, chance):
 
 
 def restore(stage):
-    stage.groups.set_memory(None)
-    stage.drop_swap()
+    life.give_memory_back(stage)
