@@ -327,11 +327,9 @@ static int add_direction(struct facts *facts, const struct suspect *top)
 	return add_told(facts, "writes_ahead", 1000 * (score_of_feature(top, "io.write_bytes") - score_of_feature(top, "io.read_bytes")));
 }
 
-static double nice_of(const struct dataset *d, const struct subject *of, size_t at)
+static double nice_of(const struct dataset *d, const struct subject *s, size_t at)
 {
-	const struct subject *s = dataset_subject(d, of->info.id);
-
-	return s && subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last < at ? s->last : (uint32_t)at) : NAN;
+	return subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last < at ? s->last : (uint32_t)at) : NAN;
 }
 
 /* A priority is one only over those who wait: the first victim that is another program counts. */

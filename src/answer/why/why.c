@@ -341,7 +341,7 @@ static bool is_own_wait(const struct suspect *top, const struct suspect *victim)
 		return false;
 	for (size_t i = 0; i < top->together.n && !own; i++)
 		own = top->together.v[i] == victim->subject;
-	own = own || (top->server && strcmp(top->server->program, victim->subject->program) == 0); /* it works for it */
+	own = own || (top->server && strcmp(top->server->program, victim->subject->program) == 0);
 	return own || (top->kind == CULPRIT_GROUP && strcmp(top->subject->program, victim->subject->program) == 0);
 }
 
