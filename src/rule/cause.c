@@ -14,7 +14,7 @@ static bool is_named(const struct fact_who *w, const char *pattern)
 {
 	const char *base = w->exe ? strrchr(w->exe, '/') : NULL;
 
-	return (w->name && fnmatch(pattern, w->name, FNM_CASEFOLD) == 0) ||
+	return (w->name && fnmatch(pattern, w->name, FNM_CASEFOLD) == 0) || (w->mostly && fnmatch(pattern, w->mostly, FNM_CASEFOLD) == 0) ||
 	       (base && fnmatch(pattern, base + 1, FNM_CASEFOLD) == 0) || (w->exe && fnmatch(pattern, w->exe, 0) == 0) ||
 	       (w->unit && fnmatch(pattern, w->unit, 0) == 0);
 }
@@ -207,6 +207,8 @@ static bool put_culprit(const struct facts *f, struct str *out)
 {
 	bool known = put_text(f->culprit.name, out);
 
+	if (known && f->culprit.mostly)
+		str_printf(out, " with %s", f->culprit.mostly);
 	if (known && f->culprit.server)
 		str_printf(out, " (through %s)", f->culprit.server);
 	return known;

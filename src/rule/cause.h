@@ -10,7 +10,7 @@
  *   CONDITION  as in rule.h, but of facts (model/answer/facts.h):
  *     short of RESOURCE                 cpu memory disk network lock quota thermal steal interrupt remote self peer none
  *     unattributed                      no program is named
- *     culprit named PATTERN             its name, its executable or its unit
+ *     culprit named PATTERN             its name, its executable or its unit; of a job also the program that does most of it
  *     culprit is KIND                   process group kernel cgroup disk host limit
  *     kernel said PATTERN               a message of the kernel during the incident
  *     [culprit | victims] QUANTITY up | down | either       against its baseline

@@ -89,6 +89,29 @@ static void it_holds_where_all_of_it_does(void **state)
 	assert_false(cause_holds(&c.list.v[0], &f));
 }
 
+static void a_job_is_known_by_the_program_that_does_most_of_it(void **state)
+{
+	_cleanup_(causes_free) struct causes c = {};
+	_cleanup_(facts_free) struct facts f = {};
+	_cleanup_free_ char *say = NULL;
+
+	(void)state;
+	parse(example, &c);
+	read_facts("mostly\tupdatedb\n", &f);
+	assert_string_equal(f.culprit.mostly, "updatedb");
+	facts_free(&f);
+	read_facts(disk, &f);
+	free(f.culprit.name);
+	free(f.culprit.exe);
+	f.culprit.name = strdup("sh");
+	f.culprit.exe = NULL;
+	assert_false(cause_holds(&c.list.v[0], &f));
+	f.culprit.mostly = strdup("updatedb");
+	assert_true(cause_holds(&c.list.v[0], &f));
+	say = cause_words("{culprit} reads", &f);
+	assert_string_equal(say, "sh with updatedb reads");
+}
+
 static void what_is_not_known_is_left_out_of_the_words(void **state)
 {
 	_cleanup_(causes_free) struct causes c = {};
@@ -242,6 +265,7 @@ int main(void)
 		cmocka_unit_test(the_built_in_ones_are_read),
 		cmocka_unit_test(written_ones_are_the_same),
 		cmocka_unit_test(it_holds_where_all_of_it_does),
+		cmocka_unit_test(a_job_is_known_by_the_program_that_does_most_of_it),
 		cmocka_unit_test(what_is_not_known_is_left_out_of_the_words),
 		cmocka_unit_test(all_processes_are_named_for_a_shell),
 		cmocka_unit_test(that_there_is_one_process_is_not_said),

@@ -18,6 +18,7 @@
 #define SAYS_MORE   1.25 /* than its programs one by one do together */
 #define AS_GUILTY   0.9	 /* as the whole: a job inside of it is the better name */
 #define PARTS_TOLD  3
+#define MOST	    0.5 /* of what a job is named for */
 #define LEAVES_A_GAP 2 /* ticks: a parent may have ended just before its child was seen first */
 
 struct family {
@@ -268,6 +269,8 @@ static int tell_parts(const struct robust *r, struct verdict *v)
 		}
 		if (!most)
 			break;
+		if (uses_most > MOST * all)
+			v->suspect.mostly = most->members.v[0];
 		str_puts(&text, told ? ", " : "most of it by ");
 		robust_program_put(r, &text, most->whole->key);
 		str_printf(&text, " %.0f %%", 100 * uses_most / all);

@@ -199,10 +199,11 @@ static int take_who(const struct suspect *s, struct fact_who *ret)
 	ret->exe = info->exe ? strdup(info->exe) : NULL;
 	ret->unit = info->unit ? strdup(info->unit) : NULL;
 	ret->server = s->server ? entity_label(&s->server->info) : NULL;
+	ret->mostly = s->mostly ? entity_label(&s->mostly->info) : NULL;
 	ret->pid = info->pid;
 	ret->members = s->members;
 	ret->using = s->using;
-	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) && (ret->server || !s->server) ? take_pids(s, &ret->pids) : -ENOMEM;
+	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) && (ret->server || !s->server) && (ret->mostly || !s->mostly) ? take_pids(s, &ret->pids) : -ENOMEM;
 }
 
 static int add_told(struct facts *facts, const char *name, double now)
@@ -313,20 +314,6 @@ static int add_explained(struct facts *facts, const struct ranking *of, const st
 	return r ?: add_told(facts, "ahead_of_heat", 1000 * (known - of->slowed));
 }
 
-static double score_of_feature(const struct suspect *s, const char *name)
-{
-	for (size_t i = 0; i < s->features.n; i++)
-		if (strcmp(s->features.v[i].feature->name, name) == 0)
-			return s->features.v[i].score;
-	return 0;
-}
-
-/* A copy reads as much as it writes: the sentence is about what the list begins with. */
-static int add_direction(struct facts *facts, const struct suspect *top)
-{
-	return add_told(facts, "writes_ahead", 1000 * (score_of_feature(top, "io.write_bytes") - score_of_feature(top, "io.read_bytes")));
-}
-
 static double nice_of(const struct dataset *d, const struct subject *s, size_t at)
 {
 	return subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last < at ? s->last : (uint32_t)at) : NAN;
@@ -363,8 +350,6 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 		r = add_told(o->facts, "share", 1000 * top->share);
 	if (r == 0)
 		r = add_explained(o->facts, of, top);
-	if (r == 0)
-		r = add_direction(o->facts, top);
 	if (r == 0)
 		r = add_told(o->facts, "processes", top->members ? top->members : 1);
 	if (r == 0 && top->subject->info.start)

@@ -69,6 +69,8 @@ static void who_has_usual_work_done_all_the_time_is_named(void **state)
 	for (size_t i = 0; i < first(&st)->processes.n; i++)
 		assert_true(first(&st)->processes.v[i]->last == TICKS - 1); /* those that are there */
 	assert_string_equal(first(&st)->busiest->info.exe, "/usr/lib/cc1");
+	assert_string_equal(first(&st)->mostly->info.exe, "/usr/lib/cc1");
+	assert_non_null(strstr(st.answer.summary, "make with cc1"));
 	assert_string_equal(first(&st)->features.v[0].feature->name, "cpu.time");
 	assert_string_equal(st.answer.cause, "compile");
 	/* its compilers are not accused beside it */

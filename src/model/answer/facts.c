@@ -33,6 +33,10 @@ static const struct {
 	/* of a program */
 	{{.name = "io.write_ratio", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_IO, .help = "bytes written for each byte read"},
 	 ENTITY_PROCESS, "io.write_bytes", "io.read_bytes", false, 1000},
+	{{.name = "cpu.kernel_part", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_CPU, .help = "share of its CPU time in the kernel"},
+	 ENTITY_PROCESS, "cpu.system", "cpu.time", false, 1000},
+	{{.name = "children.each", .unit = NS, .kind = GAUGE, .resource = RESOURCE_CPU, .help = "CPU time of each child that has ended"},
+	 ENTITY_PROCESS, "children.cpu", "children.short", false, 1},
 	{{.name = "faults.system_rate", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_FAULTS, .help = "minor faults for each second in the kernel"},
 	 ENTITY_PROCESS, "faults.minor", "cpu.system", false, 1e9},
 	/* of the culprit: put there by the one that knows the ranking */
@@ -46,8 +50,6 @@ static const struct {
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "ahead_of_heat", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_DELAY,
 	  .help = "... beyond what cores lose by heat"},
-	 ENTITY_PROCESS, NULL, NULL, false, 1},
-	{{.name = "writes_ahead", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_IO, .help = "how far its writing is more suspicious than its reading"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "ahead", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how far its nice value lies below that of the victim"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
@@ -91,6 +93,7 @@ static void who_free(struct fact_who *w)
 	free(w->exe);
 	free(w->pids);
 	free(w->server);
+	free(w->mostly);
 	free(w->unit);
 }
 
@@ -201,6 +204,16 @@ static void put_word(const char *text, struct str *out)
 		str_putc(out, *p == '\t' || *p == '\n' ? ' ' : *p);
 }
 
+/* NULL = nothing to say */
+static void put_line(const char *title, const char *word, struct str *out)
+{
+	if (!word)
+		return;
+	str_puts(out, title);
+	put_word(word, out);
+	str_putc(out, '\n');
+}
+
 static void put_who(const char *title, const struct fact_who *w, struct str *out)
 {
 	if (!w->name)
@@ -210,11 +223,8 @@ static void put_who(const char *title, const struct fact_who *w, struct str *out
 	put_word(w->exe, out);
 	put_word(w->unit, out);
 	str_printf(out, "\t%u\t%u%s\n", w->pid, w->members, w->using ? "\tusing" : "");
-	if (!w->server)
-		return;
-	str_puts(out, "server");
-	put_word(w->server, out);
-	str_putc(out, '\n');
+	put_line("server", w->server, out);
+	put_line("mostly", w->mostly, out);
 }
 
 void facts_write(const struct facts *f, struct str *out)
@@ -341,6 +351,8 @@ static int read_line(char *text, struct facts *f)
 		return read_who(&l, &f->victim);
 	if (strcmp(l.word[0], "server") == 0)
 		return l.n == 2 && !f->culprit.server ? take_word(l.word[1], &f->culprit.server) : -EBADMSG;
+	if (strcmp(l.word[0], "mostly") == 0)
+		return l.n == 2 && !f->culprit.mostly ? take_word(l.word[1], &f->culprit.mostly) : -EBADMSG;
 	if (strcmp(l.word[0], "said") == 0)
 		return read_said(&l, f);
 	if (strcmp(l.word[0], "part") == 0)

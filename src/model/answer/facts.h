@@ -29,6 +29,7 @@ struct fact {
 struct fact_who {
 	char *name, *exe, *unit; /* NULL = not known */
 	char *server; /* what does for it what it is named for, and is in the culprit's facts; NULL = nothing does */
+	char *mostly; /* of a job: the program that does most of it; NULL = none does */
 	char *pids; /* of a group, with spaces between them; not in the text. NULL = not known, or more than a person would read */
 	uint32_t pid, members;
 	bool using; /* a victim: it is what something was using */
