@@ -100,12 +100,18 @@ def act(stage, case, recorder, before):
     ours = {recorder.process.pid, os.getpid()}.union(*(actor.descendants for actor in stage.actors))
     first = {column: tops.first_two(earlier, later, column, ours) for column in tops.COLUMNS}
     strangers, most = tops.strangers(earlier, later, apart, ours)
+    theirs = frozenset().union(*(culprit.descendants for culprit in culprits))
+    kernel_part, written_part = tops.kernel_part(earlier, later, theirs), tops.written_part(earlier, later, theirs)
     phases["slow"] = slowly.end()
     pressed = time.time()
     mark = recorder.mark(f"lab: {case.id}")
     took = recorder.why(mark)[1]
     if pressed - injected > until_press + LATE_AT_MOST:
         raise SceneBroken(f"the button was pressed {pressed - injected - until_press:.0f} s late: others take the whole machine")
+    names = [culprit.name for culprit in culprits]
+    resource = scenes.expected(case.scenario, names).resource
+    if resource == "cpu" and kernel_part is None and getattr(case.scenario, "GUILTY", "program") == "program":
+        raise SceneBroken("the culprit used next to no CPU")
     if strangers > stage.strangers_at_most:
         raise SceneBroken(f"others used {strangers:.2f} CPUs, most of it {most}")
     stage.expect_no_failure(culprits)
@@ -114,10 +120,9 @@ def act(stage, case, recorder, before):
     innocents = [actor for actor in stage.actors if actor not in culprits]
     phases["ended"] = ablation.play(stage, case.scenario, culprits, before)
     truth = score.Truth.of(getattr(case.scenario, "GUILTY", "program"), culprits, innocents, stage.whyslow)
-    names = [culprit.name for culprit in culprits]
     return {"case": case.id, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed, "background": stage.background,
-            "resource": scenes.expected(case.scenario, names).resource, "what": case.scenario.__doc__.strip(), "culprits": names,
-            "ablation": phases,
+            "resource": resource, "what": case.scenario.__doc__.strip(), "culprits": names,
+            "ablation": phases, "kernel_part": kernel_part, "written_part": written_part,
             "truth": truth.kept(), "tops": first,
             "mark": mark, "has_past": not getattr(case.scenario, "WITHOUT_PAST", False), "calm_from": injected - calm, "injected": injected, "pressed": pressed,
             "seconds_until_press": round(until_press, 1), "live_answer_took": round(took, 3), "strangers_cpus": round(strangers, 3),

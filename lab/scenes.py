@@ -7,6 +7,8 @@ from resources import STRICT
 
 HERE = pathlib.Path(__file__).parent
 SAME = {"cpu-group": "cpu"}  # one cause in two sentences: a program of one process, or of several
+COMPUTES = {"cpu", "kernel-work"}  # which of them is true is measured while the case is played
+MOVES = {"disk-read", "disk-write"}  # so is this, or whether it is both
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,10 +53,21 @@ def of_culprits(value, culprits):
     return [value] if isinstance(value, str) else [value[name] for name in dict.fromkeys(culprits) if name in value]
 
 
-def expected(module, culprits):
+def as_measured(cause, kernel_part, written_part):
+    """kernel_part: of the culprits' CPU time what they spent in the kernel; written_part: of the bytes that they had the disks move what they
+    wrote; None = not measured. Where it is about half, both are true."""
+    if cause in COMPUTES and kernel_part is not None:
+        return {"cpu"} if kernel_part < 0.4 else {"kernel-work"} if kernel_part > 0.6 else COMPUTES
+    if cause in MOVES and written_part is not None:
+        return {"disk-read"} if written_part < 0.25 else {"disk-write"} if written_part > 0.75 else {"disk-both"}
+    return {cause}
+
+
+def expected(module, culprits, kernel_part=None, written_part=None):
     """Of a scenario (a module) whose culprits have these names. By today's file: what was kept is judged as the file says now."""
     resources = of_culprits(module.RESOURCE, culprits)
-    cause, features = frozenset(SAME.get(cause, cause) for cause in of_culprits(module.CAUSE, culprits)), frozenset(module.FEATURES)
+    cause = frozenset().union(*(as_measured(SAME.get(cause, cause), kernel_part, written_part) for cause in of_culprits(module.CAUSE, culprits)))
+    features = frozenset(module.FEATURES)
     strict = frozenset().union(*(STRICT[resource] for resource in resources)) & features
     return Expected(resources[0], cause, cause | module.TOLERABLE, strict, features)
 
@@ -66,4 +79,4 @@ def what_of(case):
 
 def expected_of(case):
     """Of a case that was kept."""
-    return expected(load(HERE / "scenarios" / f"{case['scenario']}.py"), case["culprits"])
+    return expected(load(HERE / "scenarios" / f"{case['scenario']}.py"), case["culprits"], case.get("kernel_part"), case.get("written_part"))

@@ -16,12 +16,15 @@ import signal
 import subprocess
 import time
 
+import tops
+
 RUN = pathlib.Path("/run/whyslow-lab")
 UNDO = RUN / "undo.json"
 PR_SET_PDEATHSIG = 1
 NORMAL, SHORT, QUOTA = "normal", "short-of-memory", "quota"
 STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by programs that are not the lab's: the case would be theirs as well
 MEMORY_TRIES = 50
+LOOKS_APART = 2.5  # seconds: twice before a press
 PERIOD = 100000  # microseconds of a CPU quota's period
 FAR = "whyslow-lab-far"  # the network namespace that stands for another machine
 HERE_ADDRESS, FAR_ADDRESS = "10.211.7.1", "10.211.7.2"
@@ -212,6 +215,7 @@ class Stage:
         self.groups = Groups()
         self.actors = []
         self.undo = {}
+        self.looked = 0.0
 
     def __enter__(self):
         RUN.mkdir(parents=True, exist_ok=True)
@@ -364,9 +368,13 @@ class Stage:
         raise SceneBroken(f"{name} is not part of this background")
 
     def watch(self, seconds):
-        """Waits, and sees meanwhile who descends from whom: many do not live long."""
+        """Waits, and sees meanwhile who descends from whom: many do not live long. Now and then it looks at all processes, as before a press:
+        what the lab does itself must not be new then."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
+            if time.monotonic() - self.looked > LOOKS_APART:
+                self.looked = time.monotonic()
+                tops.snapshot()
             children = read_children()
             for actor in self.actors:
                 actor.look(children)

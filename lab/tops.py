@@ -19,8 +19,11 @@ def read_process(path):
         "name": name.partition("(")[2],
         "start": int(fields[19]),
         "cpu": (int(fields[11]) + int(fields[12])) / TICK,
+        "in_kernel": (int(fields[12]) + int(fields[14])) / TICK,  # its ended children's as well, as in the next
+        "with_children": sum(map(int, fields[11:15])) / TICK,
         "memory": int(fields[21]) * PAGE,
         "io": int(io["read_bytes"]) + int(io["write_bytes"]),
+        "written": int(io["write_bytes"]),
     }
 
 
@@ -52,6 +55,24 @@ def first_two(before, after, column, ours):
 
     biggest = (after[key] for key in sorted(after, key=size, reverse=True) if is_ours(key[0], ours))
     return [[process["pid"], process["name"]] for process in itertools.islice(biggest, 2)]
+
+
+def part_of(before, after, pids, part, whole, least):
+    """Of what these processes used between the snapshots one part, 0..1; None: less than `least` in all."""
+    def growth(what):
+        return sum(after[key][what] - before.get(key, {}).get(what, 0) for key in after if key[0] in pids)
+
+    return growth(part) / growth(whole) if growth(whole) >= least else None
+
+
+def kernel_part(before, after, pids):
+    """Of their CPU time what they spent in the kernel, with their ended children."""
+    return part_of(before, after, pids, "in_kernel", "with_children", 0.1)
+
+
+def written_part(before, after, pids):
+    """Of the bytes that they had the disks move what they wrote."""
+    return part_of(before, after, pids, "written", "io", 1 << 20)
 
 
 def strangers(before, after, seconds, ours):

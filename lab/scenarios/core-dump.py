@@ -5,7 +5,7 @@ GROUP = "disk"
 RESOURCE = "io"
 FEATURES = CPU | WRITING | READING | MEMORY
 CAUSE = "disk-write"
-TOLERABLE = {"written-faster-than-disk", "cpu", "stopped"}
+TOLERABLE = {"written-faster-than-disk", "cpu", "kernel-work", "stopped"}
 NEEDS = ("gcore",)
 
 

@@ -5,7 +5,7 @@ GROUP = "disk"
 RESOURCE = "io"
 FEATURES = READING | WRITING | CPU
 CAUSE = {"volume-read": "disk-read", "volume-randread": "many-small-reads", "volume-randwrite": "disk-write",
-         "volume-randrw": "many-small-reads"}
+         "volume-randrw": "disk-both"}
 TOLERABLE = {"cpu", "cpu-group", "disk-read", "disk-write", "kernel-work", "many-small-reads", "synced-writes"}
 NEEDS = ("fio",)
 
@@ -13,7 +13,7 @@ NEEDS = ("fio",)
 def inject(stage, chance):
     how = chance.choice(("read", "randread", "randwrite", "randrw"))
     return [stage.start("fio", "--name=volume", f"--filename={stage.work}/volume", f"--rw={how}", "--direct=1", "--ioengine=libaio",
-                        f"--iodepth={chance.choice((32, 128))}", f"--bs={chance.choice((4, 64))}k", "--time_based", "--runtime=300", name=f"volume-{how}")]
+                        f"--iodepth={chance.choice((32, 128))}", "--bs=4k" if how == "randread" else f"--bs={chance.choice((4, 64))}k", "--time_based", "--runtime=300", name=f"volume-{how}")]
 
 
 def make(stage):

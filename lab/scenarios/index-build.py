@@ -6,7 +6,7 @@ GROUP = "real"
 RESOURCE = "cpu"
 FEATURES = CPU | READING | WRITING | MEMORY | {"mem.shmem", "mem.file"}
 CAUSE = "database-upkeep"
-TOLERABLE = {"cpu", "cpu-group"}
+TOLERABLE = {"cpu", "cpu-group", "no-answer", "waits-inside"}  # who updates the table waits for the lock
 NEEDS = ("postgres", "psql")
 
 
