@@ -3,6 +3,7 @@
 A question has outcomes: its suspects, "nothing is slow" and "slow by what is not listed". The utility of an outcome is a sum of evidence by
 weights; its probability is exp(utility) over the sum of all. Strangers are no outcomes: nobody knows whether they are right.
 """
+import collections
 import dataclasses
 import datetime
 import json
@@ -12,7 +13,7 @@ import re
 import recording
 import score
 
-RIDGE = 4.0  # towards the weights that the program has today: so many questions are worth one unit of a weight
+RIDGE = 60.0  # towards the weights that the program has today: so many questions are worth one unit of a weight
 STEPS, STEP = 150, 0.03  # of the ascent
 NOTHING, UNLISTED = "nothing ", "unlisted "  # begin the names of the moment's weights for these outcomes
 CONFIDENCE = "confidence "  # begins the names of the weights by which it is found (confidence_in() in src/answer/why/verdict.c)
@@ -22,7 +23,8 @@ FLAT, NEWTON = 0.2, 25  # ridge towards that: so many answers are worth one unit
 BANDS = (0, .3, .5, .7, .8, .9, 1.01)
 FIXED = {NOTHING + "marked"}  # who presses a button has a reason: no case can say how often there is none
 FALLING = {NOTHING + fact for fact in ("felt", "swing", "added", "listed")} | {UNLISTED + "listed"}  # evidence against these; all else is never negative but "always"
-SMALL = 0.05  # of a weight: less says nothing
+SMALL = 0.15  # of a weight: less says nothing
+CALM_PRESSES = 0.5  # for each press at a slow moment
 COSTS = 5  # misses: a false accusation (src/answer/why/verdict.c)
 
 
@@ -76,11 +78,22 @@ def question_of_calm(whyslow, moment):
     return Question(f"calm {path}", "calm", outcomes, (*[False] * len(suspects), True, False), False, True)
 
 
+def pressed(question):
+    """The same calm moment, if somebody presses the button for a reason that nothing measures: whether it is called slow is no matter, but no
+    program may be named."""
+    outcomes = tuple(one | {outcome + "marked": 1.0 for outcome in (NOTHING, UNLISTED) if outcome + "always" in one} for one in question.outcomes)
+    return dataclasses.replace(question, outcomes=outcomes, right=(*[False] * (len(outcomes) - 2), True, True), marked=True)
+
+
+def with_presses(questions):
+    return [*questions, *(pressed(q) for q in questions if q.calm and not q.marked)]
+
+
 def weighed(questions):
-    """As many calm moments count as questions without a mark."""
-    calm = sum(q.calm for q in questions)
-    slow = sum(not q.calm and not q.marked for q in questions)
-    return [dataclasses.replace(q, weight=slow / calm if q.calm and calm else 1.0) for q in questions]
+    """As many calm moments count as questions without a mark, and presses at them half as many as those with one."""
+    slow, calm = (collections.Counter(q.marked for q in questions if q.calm == is_calm) for is_calm in (False, True))
+    parts = {False: 1.0, True: CALM_PRESSES}
+    return [dataclasses.replace(q, weight=parts[q.marked] * slow[q.marked] / calm[q.marked] if q.calm else 1.0) for q in questions]
 
 
 def probabilities(question, weigh):
@@ -139,7 +152,7 @@ def verdict(question, weigh):
     top = max(suspects, default=0.0)
     named = nothing < 0.5 and top > COSTS * nothing and top >= unlisted
     first = p.index(top) if suspects else len(p) - 2
-    right = question.right[first] if named else (question.right[-2] and nothing >= 0.5)
+    right = question.right[first] if named else (question.right[-2] and (nothing >= 0.5 or question.right[-1]))
     said = Verdict(nothing < 0.5, named, right, top, question.outcomes[first].get("shortage", 0.0))
     return dataclasses.replace(said, confidence=logistic(weigh, said.facts()))
 

@@ -229,7 +229,7 @@ static double score_of_parts(struct robust *r, const struct program *job)
 /* What is another one's as well is told of that one. */
 static void take_part(struct verdict *v, double part)
 {
-	robust_weigh(v, EVIDENCE_OF_JOB, 1 - part);
+	robust_weigh(v, EVIDENCE_SHARE, 1 - part);
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
 		v->used[b] *= 1 - part;
 		v->charged[b] *= 1 - part;

@@ -7,13 +7,13 @@
 #include "base/data/clock.h"
 
 #define WORKS_FOR_OTHERS 0.25
-#define SAME		1e-9 /* of a sum: no more than rounding */
 #define SHORT_LEAST	0.05 /* share of the time in which programs wait for something: less is not short */
 #define OWN_CAUSE	0.5 /* share of what is short from which whyslow names itself */
 #define CROWD		100 /* threads a CPU, beyond the usual, from which on their number is the story */
+#define CROWD_QUEUE	2   /* of them a CPU that wait for it on average */
 #define HELD_BEFORE	0.3  /* of the guilt of holding a lock, where it may always have held it */
 #define OLD		(60 * NS_PER_SEC) /* so much older than the trouble: it is not its beginning */
-#define OLD_GUILT	0.2
+#define OLD_SURPRISE	0.35
 #define LATELY		(15 * NS_PER_SEC) /* before others began to wait */
 #define GROWN		0.01 /* of the memory: what programs hold more than usual is why it is short */
 #define REPORT_SCORE	1e-4
@@ -291,7 +291,7 @@ static double waits_for_limit(const struct robust *r, const struct program *p, d
 	return robust_program_is_new(r, p) ? waited * machine_is_free(r) : waited;
 }
 
-/* Where nothing is known of a program's past, whether it is older than the trouble is. */
+/* Where nothing is known of a program's past, whether it is older than the trouble is: in the place of robust_surprise(). */
 static double youth(const struct robust *r, const struct program *p)
 {
 	const struct moment *at = &r->d->ticks.v[r->q->at];
@@ -303,7 +303,7 @@ static double youth(const struct robust *r, const struct program *p)
 
 		oldest = age > oldest ? age : oldest;
 	}
-	return oldest > 2 * trouble + OLD ? OLD_GUILT : 1;
+	return oldest > 2 * trouble + OLD ? OLD_SURPRISE : 1;
 }
 
 /* What a job uses is the sum of its processes'; what a process waits for, opens or starts is its own. What children that lived
@@ -398,35 +398,34 @@ static bool weigh_use(struct robust *r, struct program *p, const struct use *use
 	excess = excess_of(r, p, use, &u, now);
 	apply_none(factors);
 	factors[EVIDENCE_SHORTAGE] = robust_shortage_for(r, use);
+	if (use->resource == BOTTLENECK_NONE) /* what nothing is short of is not what a short machine is slow by */
+		factors[EVIDENCE_SHORTAGE] *= NO_PRESSURE * pow(machine_is_free(r), 5);
 	factors[EVIDENCE_SHARE] = joined_share(r, p, use, now, excess, &used, &charged);
-	factors[EVIDENCE_SURPRISE] = robust_surprise(&u);
+	factors[EVIDENCE_SURPRISE] = isnan(u.median) ? youth(r, p) : robust_surprise(&u);
 	if (use->resource == BOTTLENECK_MEMORY && !robust_may_use_memory(r, p))
 		factors[EVIDENCE_SHARE] = used = charged = 0;
 	add_shares(v, use->resource, used, charged);
-	if (use->resource == BOTTLENECK_NONE) /* what nothing is short of is not what a short machine is slow by */
-		factors[EVIDENCE_MACHINE_IS_FREE] = NO_PRESSURE * pow(machine_is_free(r), 5);
-	if (isnan(u.median))
-		factors[EVIDENCE_AGE] = youth(r, p);
 	return true;
 }
 
-/* A CPU taken by hundreds of threads is first of all too many threads. */
+/* A CPU that hundreds of threads want is first of all too many threads; those that rest are none. */
 static bool is_crowd(struct robust *r, struct program *p)
 {
-	double now = robust_program_now(r, p, FEATURE_THREADS);
+	double now = robust_program_now(r, p, FEATURE_THREADS), queue = robust_program_now(r, p, FEATURE_CPU_RUN_DELAY) / 1e9;
 	struct robust_baseline u;
 
-	if (!(now >= CROWD * r->q->cpus))
+	if (!(now >= CROWD * r->q->cpus && queue >= CROWD_QUEUE * r->q->cpus))
 		return false;
 	u = robust_baseline(r, p, FEATURE_THREADS, now);
 	return robust_excess(&u, now) >= CROWD * r->q->cpus;
 }
 
-/* The guilt of a program by each use; *ret_worst = the use with the most. What it did only at first (each program reads itself when it starts)
- * is not what it is about. */
-static double culprit_score_of(struct robust *r, struct program *p, struct verdict *v, size_t *ret_worst)
+/* The guilt of a program by each use, and the evidence of the worst, which is returned. What it did only at first (each program reads itself when
+ * it starts) is not what it is about. */
+static size_t weigh_uses(struct robust *r, struct program *p, struct verdict *v)
 {
-	double by_resource[BOTTLENECK_COUNT] = {}, factors[EVIDENCE_COUNT], sum = 0, worst = 0, most = 0, goes_on = 0, waits, guilt;
+	double factors[EVIDENCE_COUNT], worst = 0, most = 0, goes_on = 0, waits, guilt;
+	size_t of_worst = 0;
 	size_t cpu = 0, threads = USES - 1; /* their places in `uses` */
 
 	for (size_t i = 0; i < USES; i++) {
@@ -435,30 +434,22 @@ static double culprit_score_of(struct robust *r, struct program *p, struct verdi
 		guilt = product_of(factors);
 		v->guilt[i] = guilt * robust_still(r, p, &uses[i]);
 		goes_on += uses[i].feature == FEATURE_IO_WRITE_BYTES ? guilt : v->guilt[i]; /* it may be on its way to the disk yet */
-		if (uses[i].resource == BOTTLENECK_NONE)
-			sum += v->guilt[i];
-		else
-			by_resource[uses[i].resource] = fmax(by_resource[uses[i].resource], v->guilt[i]);
 		if (v->guilt[i] <= most)
 			continue;
 		most = v->guilt[i];
 		worst = guilt;
-		*ret_worst = i;
+		of_worst = i;
 		memcpy(v->suspect.factors, factors, sizeof(factors));
 	}
-	if (uses[*ret_worst].resource != BOTTLENECK_NONE)
-		by_resource[uses[*ret_worst].resource] = fmax(by_resource[uses[*ret_worst].resource], worst);
-	v->lock = by_resource[BOTTLENECK_LOCK] = p->root ? 0 : score_of_lock(r, p);
-	v->peer = by_resource[BOTTLENECK_PEER] = p->root ? 0 : score_of_peer(r, p);
+	v->lock = p->root ? 0 : score_of_lock(r, p);
+	v->peer = p->root ? 0 : score_of_peer(r, p);
 	waits = v->lock + v->peer;
 	v->still = worst + waits > 0 ? fmin(1, (goes_on + waits) / (worst + waits)) : 1;
 	add_charged_alone(r, v);
 	take_waits_alone(r, v, worst);
-	for (size_t i = 0; i < BOTTLENECK_COUNT; i++)
-		sum += by_resource[i];
-	if (v->guilt[cpu] > 0 && *ret_worst == cpu && !p->root && is_crowd(r, p))
+	if (v->guilt[cpu] > 0 && of_worst == cpu && !p->root && is_crowd(r, p))
 		v->guilt[threads] = 1.05 * v->guilt[cpu];
-	return sum;
+	return of_worst;
 }
 
 /* kswapd, kworkers and soft interrupts work for others: they are named when nobody else can be. */
@@ -551,16 +542,14 @@ static enum bottleneck mainly(const struct verdict *v, size_t worst)
 int robust_program_score(struct robust *r, struct program *p, struct verdict *ret)
 {
 	struct suspect *s = &ret->suspect;
-	size_t worst = 0;
-	double part, sum;
+	size_t worst;
+	double part;
 
 	ret->program = p;
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
 		ret->charged[b] = NAN;
-	sum = culprit_score_of(r, p, ret, &worst);
+	worst = weigh_uses(r, p, ret);
 	s->score = product_of(s->factors);
-	if (sum > s->score * (1 + SAME) && s->score > 0)
-		robust_weigh(ret, EVIDENCE_SEVERAL, sum / s->score);
 	if (robust_works_for_others(p) || robust_answers_requests(p))
 		robust_weigh(ret, EVIDENCE_FOR_OTHERS, WORKS_FOR_OTHERS);
 	if (robust_answers_requests(p) && !(r->q->pressure.now[uses[worst].resource] >= SHORT_LEAST && share_in_use(r, p, &uses[worst]) >= OWN_CAUSE))

@@ -47,6 +47,6 @@ void robust_apply_recency_decay(struct robust *r)
 		struct verdict *v = &r->verdicts.v[i];
 
 		if (most >= COMES_NEAR * v->suspect.score)
-			robust_weigh(v, EVIDENCE_GOES_ON, v->still);
+			robust_weigh(v, EVIDENCE_SHARE, v->still);
 	}
 }

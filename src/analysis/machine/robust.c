@@ -9,7 +9,7 @@
  *   excess          what it uses beyond its usual, discounted by 1 / (1 + episodes)
  *   at its age      a program that has just begun is compared with its earlier starts at the same age instead (of the
  *                   same executable elsewhere, where it has none): starting is heavy for nearly everybody
- *   guilt           sum over resources of shortage(resource) x excess / what all programs use of it beyond their usual
+ *   guilt           of the use with the most: shortage(resource) x excess / what all programs use of it beyond their usual x surprise
  *   over            who has stopped while another one goes on is hardly why it lasts (robust-stopped.c)
  *
  * Unusual alone is not guilty: without a shortage only what stands far out (leaks of handles, threads, memory) is

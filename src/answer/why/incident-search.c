@@ -133,14 +133,20 @@ static int look_without_past(const struct dataset *d, const struct why_request *
 	return r;
 }
 
-/* Where the pressures point to a moment shortly before, and nobody stands out there, it may be something else
- * that somebody pressed the button for: then the moment of the press is looked at. */
+/* How far the one that is named stands out; 0 = none is. */
+static double stands_out(const struct incident_search *l)
+{
+	return l->answer.culprit_is_named ? l->answer.ranking.suspects.v[0].score : 0;
+}
+
+/* Where the pressures point to a moment shortly before, it may be something else that somebody pressed the button for: the moment of the press
+ * counts if somebody stands out more there. */
 static int look_at_the_press(const struct dataset *d, const struct why_request *request, const struct method_question *q, struct incident_search *ret)
 {
 	struct incident_search here;
 	int r = look_at(d, request, q, 0, &here);
 
-	if (r == 0 && here.answer.culprit_is_named)
+	if (r == 0 && stands_out(&here) > stands_out(ret))
 		incident_search_replace(ret, &here);
 	else
 		incident_search_free(&here);
@@ -155,7 +161,7 @@ int incident_search_run(const struct dataset *d, const struct why_request *reque
 		return r;
 	if (ret->pressed && ret->q.train_to < ret->q.train_from)
 		return look_at_what_is_new(d, request, q, ret);
-	if (request->marked && ret->q.at != q->at && !ret->answer.culprit_is_named)
+	if (request->marked && ret->q.at != q->at)
 		r = look_at_the_press(d, request, q, ret);
 	if (r == 0 && is_believed(request) && ret->there.always && !ret->answer.slow)
 		r = look_without_past(d, request, q, ret);

@@ -242,24 +242,31 @@ static void a_trickle_of_writes_is_not_the_stream_of_reads(void **state)
 }
 
 /* Asked eight seconds after it was over. */
+/* For the CPU: percents normally, and from the beginning of the incident to tick `over`. */
+static void add_pressure(struct story *st, int64_t usual, int64_t trouble, uint32_t over)
+{
+	struct entity_info info = {.id = 9000, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
+	struct subject *system = dataset_define(&st->d, &info);
+
+	system->first = 0;
+	system->last = TICKS - 1;
+	use(system, FEATURE_PSI_CPU_SOME, 0, FROM - 1, usual * PERCENT);
+	use(system, FEATURE_PSI_CPU_SOME, FROM, over, trouble * PERCENT);
+	use(system, FEATURE_PSI_CPU_SOME, over + 1, TICKS - 1, usual * PERCENT);
+}
+
 static void a_trouble_just_over_is_still_explained(void **state)
 {
 	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC,
 				      .window = 4 * 3600 * NS_PER_SEC};
-	struct entity_info info = {.id = 9000, .kind = ENTITY_SYSTEM, .name = (char *)"machine"};
-	struct subject *hog, *system;
+	struct subject *hog;
 	struct story st;
 
 	(void)state;
 	begin(&st);
 	hog = add(&st, "/bin/hog", FROM, TICKS - 9, 0);
 	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 9, 90 * PERCENT);
-	system = dataset_define(&st.d, &info);
-	system->first = 0;
-	system->last = TICKS - 1;
-	use(system, FEATURE_PSI_CPU_SOME, 0, FROM - 1, PERCENT);
-	use(system, FEATURE_PSI_CPU_SOME, FROM, TICKS - 9, 60 * PERCENT);
-	use(system, FEATURE_PSI_CPU_SOME, TICKS - 8, TICKS - 1, PERCENT);
+	add_pressure(&st, 1, 60, TICKS - 9);
 	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
 	assert_true(st.answer.slow);
 	assert_ptr_equal(first(&st)->subject, hog);
@@ -288,21 +295,65 @@ static void what_is_often_done_is_no_excess(void **state)
 	end(&st);
 }
 
-static void hundreds_of_threads_on_the_cpu_are_named_as_such(void **state)
+/* waiting: of its threads, for a CPU, on average. */
+static void begin_swarm(struct story *st, int64_t waiting)
 {
 	struct subject *swarm;
+
+	begin(st);
+	swarm = add(st, "/bin/swarm", FROM, TICKS - 1, 0);
+	use(swarm, FEATURE_CPU_TIME, FROM, TICKS - 1, 120 * PERCENT);
+	use(swarm, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, waiting * NS_PER_SEC);
+	level(swarm, FEATURE_THREADS, FROM, 100000);
+	use(add(st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, NS_PER_SEC);
+	press(st, FEATURE_PSI_CPU_SOME, 2, 60);
+	ask(st, false);
+	assert_int_equal(st->answer.bottleneck, BOTTLENECK_CPU);
+}
+
+static void hundreds_of_threads_on_the_cpu_are_named_as_such(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_swarm(&st, 50000);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "threads.count");
+	assert_string_equal(first(&st)->features.v[1].feature->name, "cpu.time");
+	end(&st);
+}
+
+/* One of them computes. */
+static void hundreds_of_threads_that_rest_are_no_crowd(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_swarm(&st, 0);
+	assert_string_equal(first(&st)->features.v[0].feature->name, "cpu.time");
+	assert_string_not_equal(st.answer.cause, "threads");
+	end(&st);
+}
+
+/* The machine was pressed a moment ago, which a little work came with; since then a program computes, and the pressure is as always. */
+static void what_stands_out_at_the_press_counts_more(void **state)
+{
+	const uint32_t over = TICKS - 12, begun = TICKS - 7;
+	struct subject *small, *renderer, *hog;
 	struct story st;
 
 	(void)state;
 	begin(&st);
-	swarm = add(&st, "/bin/swarm", FROM, TICKS - 1, 0);
-	use(swarm, FEATURE_CPU_TIME, FROM, TICKS - 1, 120 * PERCENT);
-	level(swarm, FEATURE_THREADS, FROM, 100000);
-	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
-	ask(&st, false);
-	assert_int_equal(st.answer.bottleneck, BOTTLENECK_CPU);
-	assert_string_equal(first(&st)->features.v[0].feature->name, "threads.count");
-	assert_string_equal(first(&st)->features.v[1].feature->name, "cpu.time");
+	renderer = add(&st, "/bin/renderer", 0, TICKS - 1, 0);
+	use(renderer, FEATURE_CPU_TIME, 0, TICKS - 1, 80 * PERCENT);
+	small = add(&st, "/bin/small", 0, TICKS - 1, 0);
+	use(small, FEATURE_CPU_TIME, 0, FROM - 1, 2 * PERCENT);
+	use(small, FEATURE_CPU_TIME, FROM, over, 7 * PERCENT / 2);
+	use(small, FEATURE_CPU_TIME, over + 1, TICKS - 1, 2 * PERCENT);
+	hog = add(&st, "/bin/hog", begun, TICKS - 1, 0);
+	use(hog, FEATURE_CPU_TIME, begun, TICKS - 1, 180 * PERCENT);
+	add_pressure(&st, 80, 95, over);
+	ask(&st, true);
+	assert_ptr_equal(first(&st)->subject, hog);
 	end(&st);
 }
 
@@ -675,7 +726,8 @@ RUN_TESTS(cmocka_unit_test(what_is_like_all_of_the_past_is_not_called_slow), cmo
 	  cmocka_unit_test(of_a_start_nobody_saw_nothing_is_learnt),
 	  cmocka_unit_test(the_same_executable_elsewhere_is_a_peer),
 	  cmocka_unit_test(what_is_often_done_is_no_excess),
-	  cmocka_unit_test(hundreds_of_threads_on_the_cpu_are_named_as_such),
+	  cmocka_unit_test(hundreds_of_threads_on_the_cpu_are_named_as_such), cmocka_unit_test(hundreds_of_threads_that_rest_are_no_crowd),
+	  cmocka_unit_test(what_stands_out_at_the_press_counts_more),
 	  cmocka_unit_test(a_trouble_just_over_is_still_explained),
 	  cmocka_unit_test(a_saturated_pressure_hides_no_hog),
 	  cmocka_unit_test(taking_what_others_left_is_no_guilt),

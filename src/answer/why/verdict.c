@@ -162,8 +162,8 @@ static enum bottleneck without_pressure(const struct answer *a, const struct sus
 		return BOTTLENECK_NONE;
 	if (top && is_in_the_way(top))
 		return top->of;
-	if (top && top->of == BOTTLENECK_CPU)
-		return BOTTLENECK_SELF; /* it computes, and nobody is in its way */
+	if (top && top->of == BOTTLENECK_CPU) /* it computes, and nobody is in its way, unless programs always wait */
+		return pressure_is_felt(a->pressure.now[BOTTLENECK_CPU], 0) ? BOTTLENECK_CPU : BOTTLENECK_SELF;
 	return top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) : BOTTLENECK_UNCLEAR;
 }
 

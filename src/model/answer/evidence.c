@@ -1,16 +1,11 @@
 #include "model/answer/evidence.h"
 
 const struct evidence_row evidence_rows[EVIDENCE_COUNT] = {
-	[EVIDENCE_SHORTAGE] = {"shortage", "how short the machine is of what it takes, beyond the baseline"},
-	[EVIDENCE_SHARE] = {"share", "its share of what is new there: by use, and by whom others wait for"},
-	[EVIDENCE_SURPRISE] = {"surprise", "1 = it never did that before, towards 0 = it does it all the time"},
-	[EVIDENCE_MACHINE_IS_FREE] = {"machine-is-free", "no pressure is measured for it, and the machine is short of nothing else: it may be a leak"},
-	[EVIDENCE_AGE] = {"age", "without a past: it is older than the incident"},
-	[EVIDENCE_SEVERAL] = {"several", "it takes other things, too, that are short"},
+	[EVIDENCE_SHORTAGE] = {"shortage", "how short the machine is of what it takes, beyond the baseline; or, of what no pressure is measured for, how free it is of all else"},
+	[EVIDENCE_SHARE] = {"share", "its share of what is new there: by use, and by whom others wait for; less what a listed job has, and what it has stopped with"},
+	[EVIDENCE_SURPRISE] = {"surprise", "1 = it never did that before, towards 0 = it does it all the time, or is older than the incident, which is all that is known"},
 	[EVIDENCE_FOR_OTHERS] = {"for-others", "it is the work of the kernel or of whyslow, on behalf of programs"},
-	[EVIDENCE_OF_JOB] = {"of-job", "a part of what it does is a job's, which is listed"},
 	[EVIDENCE_ON_BEHALF] = {"on-behalf", "what others do on its behalf, or it on behalf of others"},
-	[EVIDENCE_GOES_ON] = {"goes-on", "it still does so at the end"},
 };
 
 const struct evidence_row moment_rows[MOMENT_COUNT] = {
