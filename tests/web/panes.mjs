@@ -67,7 +67,7 @@ async function blame(p, address) {
 	// on a phone its cells are a list, the longest first, that needs no scrolling sideways
 	await go(p, address, "view=blame&mark=1");
 	await p.setViewportSize({ width: 390, height: 800 });
-	await p.locator("#blame .matrix tbody td.name").first().waitFor();
+	await p.locator("#blame .matrix tbody td.name", { hasText: "innocent (102)" }).first().waitFor(); // by thread again
 	assert.ok(await p.locator("#blame .matrix").evaluate((e) => e.scrollWidth <= e.clientWidth), "the list is as wide as the phone");
 	assert.match(await text(p, "#blame .matrix tbody tr"), /^innocent \(102\)\s+guilty \(101\)\s+1\.0\d s$/);
 	await p.locator("#blame .matrix tbody tr").first().click();
