@@ -269,7 +269,7 @@ static int tell_parts(const struct robust *r, struct verdict *v)
 		}
 		if (!most)
 			break;
-		if (uses_most > MOST * all)
+		if (uses_most > MOST * all && strcmp(most->whole->key, job->key) != 0)
 			v->suspect.mostly = most->members.v[0];
 		str_puts(&text, told ? ", " : "most of it by ");
 		robust_program_put(r, &text, most->whole->key);

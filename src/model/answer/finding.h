@@ -76,7 +76,7 @@ struct suspect {
 	 * matters most (`subject` is who started it). Empty and NULL = a program alone. */
 	VEC(const struct subject *) together;
 	const struct subject *busiest;
-	const struct subject *mostly; /* of a job: a process of the program that does most of what it is named for; NULL = none does */
+	const struct subject *mostly; /* of a job: a process of the other program that does most of what it is named for; NULL = none does */
 	const struct subject *server; /* what it is suspected of this does for it; NULL = it does so itself */
 	VEC(const struct subject *) processes; /* of a group: those that were there at the end, its own subject first */
 	bool using;		       /* a victim: something was using it, as far as its terminal tells */
