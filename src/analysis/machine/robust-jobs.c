@@ -213,17 +213,26 @@ static size_t used_most(const struct verdict *v)
 	return (size_t)uses[most].feature;
 }
 
-static double score_of_parts(struct robust *r, const struct program *job)
+/* The programs that it started have the same CPU time in rows of their own. */
+static bool is_by_its_children(const struct verdict *v)
 {
-	double sum = 0;
+	return used_most(v) == FEATURE_CHILDREN_CPU;
+}
+
+/* Whether a job's name is the better one. Where one part is judged for what the others used, it is the same evidence with both names. */
+static bool says_more(struct robust *r, const struct program *job, double score)
+{
+	double sum = 0, more = SAYS_MORE;
 
 	for (size_t i = 0; i < job->parts.n; i++) {
 		const struct verdict *v = verdict_of(r, job->parts.v[i].whole);
 
-		if (v)
+		if (v && is_by_its_children(v))
+			more = AS_GUILTY;
+		else if (v)
 			sum += v->suspect.score * robust_part_of_program(r, &job->parts.v[i], used_most(v));
 	}
-	return sum;
+	return score > 0 && score >= more * sum;
 }
 
 /* What is another one's as well is told of that one. */
@@ -336,12 +345,11 @@ static struct verdict *best_job(struct robust *r, struct verdict *v, size_t n)
 	struct verdict *best = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (v[i].suspect.score > 0 && v[i].suspect.score >= SAYS_MORE * score_of_parts(r, v[i].program) &&
-		    (!best || v[i].suspect.score > best->suspect.score))
+		if ((!best || v[i].suspect.score > best->suspect.score) && says_more(r, v[i].program, v[i].suspect.score))
 			best = &v[i];
 	for (size_t i = 0; best && i < n; i++)
 		if (is_inside(v[i].program, best->program) && v[i].suspect.score >= AS_GUILTY * best->suspect.score &&
-		    v[i].suspect.score >= SAYS_MORE * score_of_parts(r, v[i].program)) {
+		    says_more(r, v[i].program, v[i].suspect.score)) {
 			best = &v[i];
 			i = (size_t)-1; /* there may be one inside of it */
 		}

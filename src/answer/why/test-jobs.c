@@ -106,6 +106,33 @@ static void what_the_kernel_does_for_a_job_is_the_jobs(void **state)
 	end(&st);
 }
 
+/* CPU time of its children is in its row and in theirs: it counts once. */
+static void who_starts_short_programs_is_named_with_them(void **state)
+{
+	struct entity_info info = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"ps"};
+	struct subject *shell, *brief;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	shell = start(&st, NULL, "/bin/dash", FROM, TICKS - 1);
+	info.id = ++st.next_id;
+	info.parent = shell->info.pid;
+	brief = dataset_define(&st.d, &info);
+	brief->first = FROM;
+	brief->last = TICKS - 1;
+	use(shell, FEATURE_CPU_TIME, FROM, TICKS - 1, 2 * PERCENT);
+	use(shell, FEATURE_CHILDREN_CPU, FROM, TICKS - 1, 80 * PERCENT);
+	use(brief, FEATURE_CPU_TIME, FROM, TICKS - 1, 80 * PERCENT);
+	use(brief, FEATURE_CHILDREN_SHORT, FROM, TICKS - 1, 30);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, shell);
+	assert_ptr_equal(first(&st)->mostly, brief);
+	assert_non_null(strstr(st.answer.summary, "dash with ps"));
+	assert_true(score_of(&st, brief) < first(&st)->score / 3);
+	end(&st);
+}
+
 /* Each of them has but a part of what all of them have. */
 static void of_several_it_is_told_since_when_they_do_it(void **state)
 {
@@ -245,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
 		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
+		cmocka_unit_test(who_starts_short_programs_is_named_with_them),
 		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
 		cmocka_unit_test(of_one_program_alone_it_is_told_who_is_in_its_way),
 		cmocka_unit_test(what_two_jobs_share_is_told_once),
