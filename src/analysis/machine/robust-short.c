@@ -3,10 +3,13 @@
 #include <string.h>
 
 #include "analysis/machine/robust.h"
+#include "base/data/cleanup.h"
 
 #define WAIT_LEAST	5e7  /* ns/s: a twentieth of a thread */
 #define LOCKED_LEAST	0.3  /* s/s: less than that is waited for locks and others at any time */
 #define GROUP_SHORT	1   /* times a second that a control group runs into its memory limit */
+#define ADDED_LEAST	0.1 /* s/s: what is waited less does not say what for */
+#define WAITS_LEAST	0.02 /* of what is waited for the other */
 #define ENOUGH_MEMORY	0.1 /* of the machine's that can be had: then what is short is the group's */
 #define NOTICED		0.05 /* share of the time */
 #define LINE		5e6 /* bytes a second: the speed of the line is not known, and a little traffic fills none */
@@ -187,6 +190,18 @@ double robust_shortage_of_network(struct robust *r)
 			sum += robust_waits_elsewhere(r, p, waited);
 	}
 	return fmin(1, sum / 1e9);
+}
+
+/* Pressure is the part of the time in which anything waits: it does not say how much does. The mean of both, as numbers that are multiplied have it. */
+void robust_weigh_shortage(struct robust *r)
+{
+	static const enum bottleneck shared[] = {BOTTLENECK_CPU, BOTTLENECK_DISK};
+	double most = fmax(r->added[BOTTLENECK_CPU], r->added[BOTTLENECK_DISK]);
+
+	if (!(r->blocked > 0)) /* waits for the disk are not measured */
+		return;
+	for (size_t i = 0; most >= ADDED_LEAST && i < ARRAY_SIZE(shared); i++)
+		r->shortage[shared[i]] *= sqrt(fmax(WAITS_LEAST, r->added[shared[i]] / most));
 }
 
 /* The part of the time in which the busiest disk has a request. */

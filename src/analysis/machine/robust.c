@@ -176,9 +176,10 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	robust_find_lately(r);
 	r->shortage[BOTTLENECK_NETWORK] = robust_shortage_of_network(r) * r->in_use[BOTTLENECK_NETWORK];
 	robust_find_lost(r);
-	result = result ?: judge_all(r, ret);
+	result = result ?: robust_find_victims(r, ret);
+	robust_weigh_shortage(r);
 	if (result == 0)
-		result = robust_find_victims(r, ret);
+		result = judge_all(r, ret);
 	if (result == 0)
 		result = robust_describe_verdicts(r, ret);
 	ranking_sort(ret);

@@ -161,6 +161,8 @@ double robust_lost_to_heat(struct robust *r);
 /* What a program waits beyond its usual, ns/s. */
 double robust_more_waited(struct robust *r, struct program *p, size_t f);
 /* After robust_sum_totals(): what others wait for answers over the network beyond their usual, a whole thread = 1. */
+/* After robust_find_victims(): of CPUs and disks, how many wait as well. */
+void robust_weigh_shortage(struct robust *r);
 double robust_shortage_of_network(struct robust *r);
 /* After the shortages of all else: of the ns/s that a program waits for the network, those in which it is not this machine that
  * it waits for. */

@@ -459,6 +459,38 @@ static void who_is_accused_is_no_victim_of_itself(void **state)
 	end(&st);
 }
 
+/* It computes and writes, and others wait for the CPU or for the disk, at the same pressures. */
+static const char *what_it_is_named_for(int waited_for)
+{
+	struct subject *editor, *both;
+	struct story st;
+	const char *name;
+
+	begin(&st);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	use(editor, (size_t)waited_for, 0, FROM - 1, PERCENT);
+	use(editor, (size_t)waited_for, FROM, TICKS - 1, 60 * PERCENT);
+	both = add(&st, "/bin/both", FROM, TICKS - 1, 0);
+	use(both, FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
+	use(both, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 200 * MB);
+	use(both, FEATURE_WAIT_DISK, FROM, TICKS - 1, 2 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 40);
+	press(&st, FEATURE_PSI_IO_SOME, 2, 40);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, both);
+	name = first(&st)->features.v[0].feature->name;
+	end(&st);
+	return name;
+}
+
+static void of_two_things_that_are_short_it_counts_what_more_wait_for(void **state)
+{
+	(void)state;
+	assert_string_equal(what_it_is_named_for(FEATURE_CPU_RUN_DELAY), "cpu.time");
+	assert_string_equal(what_it_is_named_for(FEATURE_DELAY_BLOCK), "io.write_bytes");
+	assert_string_equal(what_it_is_named_for(FEATURE_WAIT_DISK), "io.write_bytes"); /* delay accounting is off */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +510,7 @@ int main(void)
 		cmocka_unit_test(who_keeps_the_disk_waiting_is_not_who_has_most_bytes),
 		cmocka_unit_test(who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by),
 		cmocka_unit_test(who_is_accused_is_no_victim_of_itself),
+		cmocka_unit_test(of_two_things_that_are_short_it_counts_what_more_wait_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
