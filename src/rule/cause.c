@@ -235,7 +235,7 @@ static bool put_members(const struct facts *f, struct str *out)
 
 static bool put_pid(const struct facts *f, struct str *out)
 {
-	if (!f->culprit.pid)
+	if (!f->culprit.pid || facts_find(f, FACT_CULPRIT, "ended"))
 		return false;
 	str_printf(out, "%u", f->culprit.pid);
 	return true;
@@ -250,6 +250,8 @@ static bool is_plain(const char *name)
 /* Where not all are known, a shell looks for them by name. */
 static bool put_pids(const struct facts *f, struct str *out)
 {
+	if (facts_find(f, FACT_CULPRIT, "ended"))
+		return false;
 	if (f->culprit.pids || f->culprit.members < 2 || !is_plain(f->culprit.name))
 		return put_text(f->culprit.pids, out) || put_pid(f, out);
 	str_printf(out, "$(pgrep -d' ' -x %s)", f->culprit.name);
@@ -338,6 +340,29 @@ char *cause_words(const char *text, const struct facts *facts)
 	bool known = true;
 
 	(void)put_words(text, "", facts, &out, &known);
+	return out.data;
+}
+
+char *cause_advice(const struct cause *c, const struct facts *facts)
+{
+	struct str out = {};
+
+	for (const char *from = c->next, *to; *from; from = to + strspn(to, " ")) {
+		struct str sentence = {};
+		char *one;
+		bool known = true;
+
+		to = strstr(from, ". ");
+		to = to ? to + 1 : from + strlen(from);
+		one = strndup(from, (size_t)(to - from));
+		if (!one)
+			break;
+		(void)put_words(one, "", facts, &sentence, &known);
+		if (known && sentence.data)
+			str_printf(&out, "%s%s", out.len ? " " : "", sentence.data);
+		str_free(&sentence);
+		free(one);
+	}
 	return out.data;
 }
 

@@ -64,3 +64,5 @@ const struct cause *cause_find_of_fleet(const struct causes *c, const struct fle
 					const struct fleet_finding *named, const struct fleet_finding *symptom, double enough);
 /* A cause's text with its values, "?" for one that is not known. The caller frees; NULL without memory. */
 char *cause_words(const char *text, const struct facts *facts);
+/* The sentences of its advice all of whose values are known; a process that has ended has no number. The caller frees; NULL = none. */
+char *cause_advice(const struct cause *c, const struct facts *facts);

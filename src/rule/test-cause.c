@@ -130,6 +130,29 @@ static void what_is_not_known_is_left_out_of_the_words(void **state)
 	assert_string_equal(known, "updatedb reads 5.0 MB/s, usually 1.0 MB/s.");
 }
 
+/* A command for a process that is not known, or that has ended, is left out. */
+static void advice_without_its_values_is_left_out(void **state)
+{
+	struct cause c = {.next = (char *)"To see it: whyslow inspect {pid}. Wait. To end it: kill {pids}."};
+	_cleanup_(facts_free) struct facts f = {};
+	_cleanup_free_ char *whole = NULL, *unknown = NULL, *ended = NULL, *none = NULL;
+
+	(void)state;
+	read_facts(disk, &f);
+	whole = cause_advice(&c, &f);
+	assert_string_equal(whole, "To see it: whyslow inspect 812. Wait. To end it: kill 812.");
+	assert_int_equal(facts_add(&f, (struct fact){.of = FACT_CULPRIT, .feature = fact_derived_feature("ended", NULL), .now = 1e9}), 0);
+	ended = cause_advice(&c, &f);
+	assert_string_equal(ended, "Wait.");
+	f.list.n--;
+	f.culprit.pid = 0;
+	unknown = cause_advice(&c, &f);
+	assert_string_equal(unknown, "Wait.");
+	c.next = (char *)"kill {pid}";
+	none = cause_advice(&c, &f);
+	assert_null(none);
+}
+
 static void that_there_is_one_process_is_not_said(void **state)
 {
 	static const char words[] = "{culprit}[, in {processes} processes,] computes";
@@ -268,6 +291,7 @@ int main(void)
 		cmocka_unit_test(a_job_is_known_by_the_program_that_does_most_of_it),
 		cmocka_unit_test(what_is_not_known_is_left_out_of_the_words),
 		cmocka_unit_test(all_processes_are_named_for_a_shell),
+		cmocka_unit_test(advice_without_its_values_is_left_out),
 		cmocka_unit_test(that_there_is_one_process_is_not_said),
 		cmocka_unit_test(a_cause_that_cannot_be_said_is_not_found),
 		cmocka_unit_test(facts_survive_being_written),

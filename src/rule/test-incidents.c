@@ -132,7 +132,7 @@ static void confusion(void **state)
 			continue;
 		printf("%-24s %3u as itself", causes.list.v[i].id, count(causes.list.v[i].id, causes.list.v[i].id));
 		for (size_t k = 0; k < causes.list.n; k++) {
-			unsigned n = k == i || causes.list.v[k].fleet ? 0 : count(causes.list.v[i].id, causes.list.v[k].id);
+			unsigned n = strcmp(causes.list.v[k].id, causes.list.v[i].id) == 0 || causes.list.v[k].fleet ? 0 : count(causes.list.v[i].id, causes.list.v[k].id);
 
 			if (n)
 				printf(", %u as %s", n, causes.list.v[k].id);

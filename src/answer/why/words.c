@@ -161,11 +161,11 @@ static void put_end(const struct facts *facts, struct str *s)
 
 static char *advise(const struct cause *cause, const struct facts *facts)
 {
-	char *next = cause_words(cause->next, facts), *text;
+	char *next = cause_advice(cause, facts), *text;
 
-	if (!next || !facts_find(facts, FACT_CULPRIT, "ended"))
+	if (!facts_find(facts, FACT_CULPRIT, "ended"))
 		return next;
-	if (asprintf(&text, "It no longer runs. If it happens again: %s", next) < 0)
+	if (asprintf(&text, "It no longer runs.%s%s", next ? " If it happens again: " : "", next ?: "") < 0)
 		text = NULL;
 	free(next);
 	return text;

@@ -37,6 +37,8 @@ static const struct {
 	 ENTITY_PROCESS, "cpu.system", "cpu.time", false, 1000},
 	{{.name = "children.each", .unit = NS, .kind = GAUGE, .resource = RESOURCE_CPU, .help = "CPU time of each child that has ended"},
 	 ENTITY_PROCESS, "children.cpu", "children.short", false, 1},
+	{{.name = "children.part", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_CPU, .help = "CPU time of its children that have ended, for its own and theirs"},
+	 ENTITY_PROCESS, "children.cpu", "cpu.time", false, 1000},
 	{{.name = "faults.system_rate", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_FAULTS, .help = "minor faults for each second in the kernel"},
 	 ENTITY_PROCESS, "faults.minor", "cpu.system", false, 1e9},
 	/* of the culprit: put there by the one that knows the ranking */
