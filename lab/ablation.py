@@ -21,6 +21,7 @@ LASTS = 8  # seconds of the last phase
 BEGINS = 2  # seconds from the injection on which are not slow yet
 CATCHES_UP = 3  # seconds after a recorder's start, which are not calm
 ALIKE = 0.4  # correlation of what is waited in two seconds, one after the other
+FELT = 0.3  # seconds a second: a smaller difference is chance
 NOTICEABLE = 0.1  # seconds a second of added waiting: of less there is no share
 KNOWN = 0.25  # a larger standard error, and the share is not known
 UNEVEN = 0.4  # CPUs' worth of work by which strangers may do more in one phase than in another
@@ -150,6 +151,15 @@ def gone(case, truth, rows):
         return None
     share = (slow - after) / (slow - calm)
     return Gone(share, math.hypot(of_after, (1 - share) * of_slow, share * of_calm) / (slow - calm))
+
+
+def felt(ablation, declared):
+    """The resources, CPU and disk, for which the bystanders waited more when the culprit began, and less when it had been ended; with what the
+    scenario declares, unless neither says so: they differ by chance. `declared` where nothing is known."""
+    if not ablation or not all(ablation.get(phase) for phase in ("calm", "slow", "ended")):
+        return declared
+    more = {what: [ablation["slow"][what] - ablation[phase][what] >= FELT for phase in ("calm", "ended")] for what in ("cpu", "io")}
+    return [what for what, both in more.items() if all(both) or (what in declared and any(both))] or declared
 
 
 def short_of(ablation):

@@ -3,6 +3,7 @@ import dataclasses
 import importlib.util
 import pathlib
 
+from ablation import felt
 from resources import STRICT
 
 HERE = pathlib.Path(__file__).parent
@@ -53,23 +54,37 @@ def of_culprits(value, culprits):
     return [value] if isinstance(value, str) else [value[name] for name in dict.fromkeys(culprits) if name in value]
 
 
-def as_measured(cause, kernel_part, written_part):
-    """kernel_part: of the culprits' CPU time what they spent in the kernel; written_part: of the bytes that they had the disks move what they
-    wrote; None = not measured. Where it is about half, both are true."""
-    if cause in COMPUTES and kernel_part is not None:
-        return {"cpu"} if kernel_part < 0.4 else {"kernel-work"} if kernel_part > 0.6 else COMPUTES
-    if cause in MOVES and written_part is not None:
-        return {"disk-read"} if written_part < 0.25 else {"disk-write"} if written_part > 0.75 else {"disk-both"}
-    return {cause}
+def causes_of_cpu(kernel_part):
+    """kernel_part: of the culprits' CPU time what they spent in the kernel. Where it is about half, both are true."""
+    return COMPUTES if kernel_part is None or 0.4 <= kernel_part <= 0.6 else {"kernel-work"} if kernel_part > 0.6 else {"cpu"}
 
 
-def expected(module, culprits, kernel_part=None, written_part=None):
-    """Of a scenario (a module) whose culprits have these names. By today's file: what was kept is judged as the file says now."""
-    resources = of_culprits(module.RESOURCE, culprits)
-    cause = frozenset().union(*(as_measured(SAME.get(cause, cause), kernel_part, written_part) for cause in of_culprits(module.CAUSE, culprits)))
+def causes_of_disk(written_part):
+    """written_part: of the bytes that they had the disks move what they wrote."""
+    return MOVES if written_part is None else {"disk-read"} if written_part < 0.25 else {"disk-write"} if written_part > 0.75 else {"disk-both"}
+
+
+def as_measured(cause, resources, kernel_part, written_part):
+    """Of sentences about a resource those that are true of what was short. None = not measured."""
+    if cause not in COMPUTES | MOVES:
+        return {cause}
+    measured = {"cpu": kernel_part, "io": written_part}
+    of = {"cpu": causes_of_cpu, "io": causes_of_disk}
+    own = "cpu" if cause in COMPUTES else "io"
+    return frozenset().union(*({cause} if resource not in of or (resource == own and measured[own] is None) else of[resource](measured[resource])
+                               for resource in resources))
+
+
+def expected(module, culprits, kernel_part=None, written_part=None, measured=None):
+    """Of a scenario (a module) whose culprits have these names. By today's file: what was kept is judged as the file says now, but for what was
+    measured: of what got short, CPU or disk, the ablation says more than a file."""
+    declared, used = of_culprits(module.RESOURCE, culprits), {"cpu": kernel_part, "io": written_part}
+    resources = felt(measured, declared) if set(declared) <= set(used) else declared
+    resources = [resource for resource in resources if resource in declared or used[resource] is not None] or declared
+    cause = frozenset().union(*(as_measured(SAME.get(cause, cause), resources, kernel_part, written_part) for cause in of_culprits(module.CAUSE, culprits)))
     features = frozenset(module.FEATURES)
     strict = frozenset().union(*(STRICT[resource] for resource in resources)) & features
-    return Expected(resources[0], cause, cause | module.TOLERABLE, strict, features)
+    return Expected(declared[0], cause, cause | module.TOLERABLE, strict, features)
 
 
 def what_of(case):
@@ -79,4 +94,4 @@ def what_of(case):
 
 def expected_of(case):
     """Of a case that was kept."""
-    return expected(load(HERE / "scenarios" / f"{case['scenario']}.py"), case["culprits"], case.get("kernel_part"), case.get("written_part"))
+    return expected(load(HERE / "scenarios" / f"{case['scenario']}.py"), case["culprits"], case.get("kernel_part"), case.get("written_part"), case.get("ablation"))

@@ -6,8 +6,8 @@ from stage import SHORT
 GROUP = "memory"
 RESOURCE = "memory"
 FEATURES = MEMORY | READING | {"mem.file"}
-CAUSE = "cache-thrash"
-TOLERABLE = {"group-memory-limit", "memory-short"}
+CAUSE = "group-memory-limit"
+TOLERABLE = {"cache-thrash", "memory-short"}
 NEEDS = ("fio",)
 ROOM = 200
 

@@ -8,8 +8,8 @@ from stage import SHORT
 GROUP = "memory"
 RESOURCE = "memory"
 FEATURES = CPU | MEMORY
-CAUSE = "swapping"
-TOLERABLE = {"cache-thrash", "group-memory-limit", "memory-growth", "memory-short"}
+CAUSE = "group-memory-limit"
+TOLERABLE = {"cache-thrash", "swapping", "memory-growth", "memory-short"}
 NEEDS = ("python3",)
 SIZE, ROOM = 700, 250  # megabytes: of it, and that the group has for it
 FILLS = 6  # seconds

@@ -11,5 +11,6 @@ NEEDS = ("redis-server",)
 
 
 def inject(stage, chance):
-    ask = f"redis-cli -s {life.redis_socket(stage)} {chance.choice(('KEYS *', 'EVAL ' + chr(34) + 'for i=1,2e7 do end' + chr(34) + ' 0'))}"
+    question = chance.choice(("KEYS '*'", 'EVAL "for i=1,2e7 do end" 0'))
+    ask = f"redis-cli -s {life.redis_socket(stage)} {question}"
     return [stage.actor("redis"), stage.start("sh", "-c", f"while :; do {ask}; done", name="auditor")]
