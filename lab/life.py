@@ -321,6 +321,7 @@ AT_REST = {postgres, redis, web_server, database, application, guard, far, telle
 BACKGROUNDS = {  # which parts each has
     "normal": {part for part, _, _ in PARTS} - PRESSING,
     "idle": AT_REST,  # servers that are asked nothing, and small work
+    "ordinary": {postgres, redis, web_server, office, editor, redis_user, bank},  # a few servers with few clients, for lab/ordinary
     "pressed": {part for part, _, _ in PARTS},  # all CPUs always have more than one to run, of normal work and of niced work
 }
 

@@ -8,17 +8,18 @@
 #define PAGE	 4096
 #define ROUND	 60 /* seconds for one visit of all memory */
 #define STACK	 65536
-#define WAKE	 NS_PER_SEC
+
+static int64_t wakes_every = NS_PER_SEC;
 
 static void *wait_for_work(void *unused)
 {
-	int64_t next = clock_now(CLOCK_MONOTONIC) + random() % WAKE;
+	int64_t next = clock_now(CLOCK_MONOTONIC) + random() % wakes_every;
 
 	(void)unused;
 	for (;;) {
 		sleep_until(next);
 		compute(20000);
-		next += WAKE;
+		next += wakes_every;
 	}
 	return NULL;
 }
@@ -62,11 +63,13 @@ static void visit_memory(char *memory, size_t size)
 
 int main(int argc, char **argv)
 {
-	static const char usage[] = "THREADS FILES MEGABYTES";
+	static const char usage[] = "THREADS FILES MEGABYTES [SECONDS_BETWEEN_WAKES]";
 	long threads = number_argument(argc, argv, 1, usage), files = number_argument(argc, argv, 2, usage);
 	size_t size = (size_t)number_argument(argc, argv, 3, usage) * MEBIBYTE;
 	char *memory = malloc(size);
 
+	if (argc > 4)
+		wakes_every = number_argument(argc, argv, 4, usage) * NS_PER_SEC;
 	if (!memory || start_threads(threads) < 0 || open_files(files) < 0) {
 		perror(argv[0]);
 		return 1;

@@ -11,7 +11,7 @@ FILLS = 12  # seconds until the big one has its memory: until then it does not r
 
 
 def prepare(stage, chance):
-    stage.start("serve", 900, 15000, 2500, name="store")
+    stage.start("serve", 900, 15000, 2500, 60, name="store")
     stage.watch(FILLS)
 
 

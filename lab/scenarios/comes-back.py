@@ -13,7 +13,8 @@ TOLERABLE = {"cache-thrash", "swapping", "memory-growth", "memory-short"}
 NEEDS = ("python3",)
 SIZE, ROOM = 700, 250  # megabytes: of it, and that the group has for it
 FILLS = 6  # seconds
-PREPARES = FILLS + 2
+SETTLES = 35  # until the others have theirs back, and it is out
+PREPARES = FILLS + SETTLES + 2
 PRESS = (3, 6)
 PROGRAM = """import mmap, signal, sys, time
 size = int(sys.argv[1]) << 20
@@ -34,7 +35,7 @@ while True:
 def prepare(stage, chance):
     life.make_memory_short(stage, chance, ROOM)
     stage.start("python3", "-c", PROGRAM, SIZE, name="notebook", group=SHORT)
-    stage.watch(FILLS)
+    stage.watch(FILLS + SETTLES)
 
 
 def inject(stage, chance):
