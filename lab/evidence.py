@@ -13,8 +13,9 @@ import re
 import recording
 import score
 
-RIDGE = 60.0  # towards the weights that the program has today: so many questions are worth one unit of a weight
-STEPS, STEP = 150, 0.03  # of the ascent
+RIDGE = {"nothing ": 20.0, "unlisted ": 60.0, "": 200.0}  # towards the weights that the program has today, by how their names begin: so many questions
+# are worth one unit of a weight. Of unlisted culprits few cases tell.
+STEPS, STEP_MOST = 12, 1.0  # of the ascent
 NOTHING, UNLISTED = "nothing ", "unlisted "  # begin the names of the moment's weights for these outcomes
 CONFIDENCE = "confidence "  # begins the names of the weights by which it is found (confidence_in() in src/answer/why/verdict.c)
 SURE = 0.999  # as there
@@ -22,9 +23,11 @@ AS_IT_IS = {"always": 0.0, "odds": 1.0, "shortage": 0.0}  # the confidence is th
 FLAT, NEWTON = 0.2, 25  # ridge towards that: so many answers are worth one unit of a weight; steps
 BANDS = (0, .3, .5, .7, .8, .9, 1.01)
 FIXED = {NOTHING + "marked"}  # who presses a button has a reason: no case can say how often there is none
-FALLING = {NOTHING + fact for fact in ("felt", "swing", "added", "listed")} | {UNLISTED + "listed"}  # evidence against these; all else is never negative but "always"
+FALLING = {NOTHING + fact for fact in ("added", "slowdown", "listed")} | {UNLISTED + "listed"}  # evidence against these; all else is never negative but "always"
+PART_OF_DAY = 900  # seconds of ordinary work that are a kind of their own
 SMALL = 0.15  # of a weight: less says nothing
 CALM_PRESSES = 0.5  # for each press at a slow moment
+NAMED_LEAST = 0.05  # as there
 COSTS = 5  # misses: a false accusation (src/answer/why/verdict.c)
 
 
@@ -37,6 +40,7 @@ class Question:
     marked: bool
     calm: bool
     weight: float = 1.0
+    given: bool = False  # that it is slow is given: of a recording that is no longer kept, whose moment has not all that is known of one today
 
 
 def outcomes_of(answer, is_stranger):
@@ -78,6 +82,19 @@ def question_of_calm(whyslow, moment):
     return Question(f"calm {path}", "calm", outcomes, (*[False] * len(suspects), True, False), False, True)
 
 
+def question_of_day(day, moment):
+    """Of ordinary work (day.py). None where a stranger comes first, or where it was hardly felt."""
+    at, mark = moment
+    calm, truth, answer = day.state(at), day.truth(at), day.ask(moment)
+    listed = answer["culprits"] or answer["candidates"]
+    if calm is None or (listed and truth.is_stranger(listed[0])):
+        return None
+    suspects, outcomes = outcomes_of(answer, truth.is_stranger)
+    right = [not calm and truth.did_it(s) for s in suspects]
+    of_rest = (True, mark is not None) if calm else (False, not any(right))
+    return Question(f"ordinary {at // PART_OF_DAY:.0f}", "ordinary", outcomes, (*right, *of_rest), mark is not None, calm)
+
+
 def pressed(question):
     """The same calm moment, if somebody presses the button for a reason that nothing measures: whether it is called slow is no matter, but no
     program may be named."""
@@ -99,17 +116,26 @@ def weighed(questions):
 def probabilities(question, weigh):
     sums = [sum(weigh.get(name, 0.0) * x for name, x in one.items()) for one in question.outcomes]
     powers = [math.exp(value - max(sums)) for value in sums]
+    if question.given:
+        powers[-2] = 0.0
     return [power / sum(powers) for power in powers]
 
 
-def add_slope(question, weigh, slope):
-    """Adds the slope of log P(one of the right outcomes)."""
-    p = probabilities(question, weigh)
+def add_slope(question, weigh, places, slope, curve):
+    """Adds the slope of log P(one of the right outcomes), and the information (the covariance of the evidence). places: of each weight."""
+    p, mean = probabilities(question, weigh), [0.0] * len(slope)
     of_right = max(1e-9, sum(q for q, right in zip(p, question.right) if right))
     for one, q, right in zip(question.outcomes, p, question.right):
-        pull = question.weight * ((q / of_right if right else 0) - q)
-        for name, x in one.items():
-            slope[name] = slope.get(name, 0) + pull * x
+        pull, known = question.weight * ((q / of_right if right else 0) - q), [(places[name], x) for name, x in one.items() if name in places]
+        for i, x in known:
+            slope[i] += pull * x
+            mean[i] += q * x
+            for k, y in known:
+                curve[i][k] += question.weight * q * x * y
+    known = [(i, x) for i, x in enumerate(mean) if x]
+    for i, x in known:
+        for k, y in known:
+            curve[i][k] -= question.weight * x * y
 
 
 def bounded(name, weight):
@@ -118,15 +144,23 @@ def bounded(name, weight):
     return min(0.0, weight) if name in FALLING else max(0.0, weight)
 
 
+def ridge_of(name):
+    return next(ridge for begin, ridge in RIDGE.items() if name.startswith(begin))
+
+
 def fit(questions, today):
-    """{name: weight}: the most likely ones, ridge towards today's; evidence may not change its sign."""
+    """{name: weight}: the most likely ones, ridge towards today's, by steps of Fisher's scoring; evidence may not change its sign."""
     weigh = dict(today)
-    for step in range(STEPS):
-        slope = {name: RIDGE * (today[name] - w) for name, w in weigh.items()}
+    names = [name for name in weigh if name not in FIXED and not name.startswith(CONFIDENCE)]
+    ridge = [ridge_of(name) for name in names]
+    for _ in range(STEPS):
+        slope = [of * (today[name] - weigh[name]) for of, name in zip(ridge, names)]
+        curve = [[of * (i == k) for k in range(len(names))] for i, of in enumerate(ridge)]
         for question in questions:
-            add_slope(question, weigh, slope)
-        rate = STEP * 10 / max(10, len(questions)) * (1 if step < STEPS / 2 else 0.3)
-        weigh = {name: w if name in FIXED else bounded(name, w + rate * slope.get(name, 0)) for name, w in weigh.items()}
+            add_slope(question, weigh, {name: i for i, name in enumerate(names)}, slope, curve)
+        free = [i for i, name in enumerate(names) if weigh[name] or bounded(name, slope[i])]  # not those at their bound that want beyond it
+        for i, step in zip(free, solve([[curve[i][k] for k in free] for i in free], [slope[i] for i in free])):
+            weigh[names[i]] = bounded(names[i], weigh[names[i]] + min(STEP_MOST, max(-STEP_MOST, step)))
     return {name: w if abs(w) >= SMALL else 0.0 for name, w in weigh.items()}
 
 
@@ -150,7 +184,7 @@ def verdict(question, weigh):
     p = probabilities(question, weigh)
     *suspects, nothing, unlisted = p
     top = max(suspects, default=0.0)
-    named = nothing < 0.5 and top > COSTS * nothing and top >= unlisted
+    named = nothing < 0.5 and top > COSTS * nothing and top >= max(NAMED_LEAST, unlisted)
     first = p.index(top) if suspects else len(p) - 2
     right = question.right[first] if named else (question.right[-2] and (nothing >= 0.5 or question.right[-1]))
     said = Verdict(nothing < 0.5, named, right, top, question.outcomes[first].get("shortage", 0.0))
@@ -258,6 +292,7 @@ def as_kept(question):
     least = 0.01 * max(odds[:-2], default=0)
     kept = [i for i, of in enumerate(odds) if of >= least or question.right[i] or i >= len(odds) - 2]
     return json.dumps({"kind": question.kind.rpartition("/")[2], "background": question.background, "marked": question.marked, "calm": question.calm,
+                       **({"given": True} if question.given else {}),
                        "right": [question.right[i] for i in kept],
                        "outcomes": [{name: round(x, 3) for name, x in question.outcomes[i].items() if x} for i in kept]})
 

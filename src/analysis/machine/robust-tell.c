@@ -130,14 +130,6 @@ static int describe(struct robust *r, struct program *p, const struct verdict *v
 	return 0;
 }
 
-/* Where the kernel does not count waits for the disk (delay accounting is off), the events do. */
-static size_t feature_of_delay(const struct robust *r, const struct program *p, size_t k)
-{
-	size_t f = (size_t)delays[k].feature;
-
-	return f == FEATURE_DELAY_BLOCK && !(robust_program_now(r, p, f) > 0) ? FEATURE_WAIT_DISK : f;
-}
-
 /* Who waited: run delay and block delay beyond the usual, in seconds per second. */
 int robust_find_victims(struct robust *r, struct ranking *ret)
 {
@@ -148,7 +140,7 @@ int robust_find_victims(struct robust *r, struct ranking *ret)
 		if (!p->there || robust_works_for_others(p) || robust_answers_requests(p))
 			continue;
 		for (size_t k = 0; k < sizeof(delays) / sizeof(delays[0]); k++) {
-			size_t f = feature_of_delay(r, p, k);
+			size_t f = delays[k].for_what == BOTTLENECK_DISK ? robust_disk_wait(r, p) : (size_t)delays[k].feature;
 			double now = robust_program_now(r, p, f), part, more;
 			struct robust_baseline u;
 

@@ -126,6 +126,11 @@ bool robust_answers_requests(const struct program *p);
 /* After all verdicts: what the kernel did goes to whoever has it do that, a server's work to whoever asked. 0 or -ENOMEM. */
 int robust_attribute_scores(struct robust *r);
 
+/* How a program's waits for the disk are counted: by the kernel, or by events where delay accounting is off. */
+size_t robust_disk_wait(const struct robust *r, const struct program *p);
+/* How many times as long as normally programs take for the same work; NaN = not known (robust-slowdown.c). */
+double robust_slowdown(struct robust *r);
+
 /* robust-jobs.c */
 
 /* After the programs. 0 or -ENOMEM. */

@@ -491,6 +491,38 @@ static void of_two_things_that_are_short_it_counts_what_more_wait_for(void **sta
 	assert_string_equal(what_it_is_named_for(FEATURE_WAIT_DISK), "io.write_bytes"); /* delay accounting is off */
 }
 
+/* Three programs that compute a tenth of the time, and wait so much to do so; ret: how many times as long as normally the middle one takes. */
+static double slowdown_with(const int64_t waited[3], const char *asking)
+{
+	static const char *const names[] = {"/bin/one", "/bin/two", "/bin/three"};
+	struct subject *s;
+	struct story st;
+	double times;
+
+	begin(&st);
+	for (int i = 0; i < 3; i++) {
+		s = add(&st, names[i], 0, TICKS - 1, 0);
+		use(s, FEATURE_CPU_TIME, 0, TICKS - 1, 10 * PERCENT);
+		use(s, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 10 * PERCENT);
+		use(s, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, waited[i] * PERCENT);
+	}
+	use(add(&st, asking, FROM, TICKS - 1, 0), FEATURE_CPU_TIME, FROM, TICKS - 1, 150 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 5, 60);
+	ask_by(&st, true, &method_blame);
+	times = st.answer.ranking.slowdown;
+	end(&st);
+	return times;
+}
+
+static void a_machine_is_as_slow_as_the_program_in_the_middle(void **state)
+{
+	(void)state;
+	assert_true(fabs(slowdown_with((int64_t[]){50, 50, 50}, "/bin/hog") - 3) < 0.1); /* 1 + 5 by 1 + 1 */
+	assert_true(fabs(slowdown_with((int64_t[]){10, 10, 90}, "/bin/hog") - 1) < 0.1);
+	assert_true(fabs(slowdown_with((int64_t[]){10, 30, 90}, "/bin/hog") - 2) < 0.1);
+	assert_true(slowdown_with((int64_t[]){50, 50, 50}, "/bin/whyslow") < 2); /* the question itself */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -510,6 +542,7 @@ int main(void)
 		cmocka_unit_test(who_keeps_the_disk_waiting_is_not_who_has_most_bytes),
 		cmocka_unit_test(who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by),
 		cmocka_unit_test(who_is_accused_is_no_victim_of_itself),
+		cmocka_unit_test(a_machine_is_as_slow_as_the_program_in_the_middle),
 		cmocka_unit_test(of_two_things_that_are_short_it_counts_what_more_wait_for),
 	};
 

@@ -51,23 +51,25 @@ static void who_has_others_wait_is_not_slow_by_itself(void **state)
 }
 
 /* A verdict about suspects with these scores. */
-static struct answer verdict_on(const double *scores, size_t n, const struct shortages *there, bool marked)
+static struct answer verdict_on(const double *scores, size_t n, double slowdown, bool marked)
 {
 	static struct subject who;
 	struct suspect suspects[4] = {};
 	struct method_question q = {};
+	const struct shortages there = {.felt = slowdown > 1};
 	struct answer a, judged;
 
 	for (size_t i = 0; i < n; i++)
 		suspects[i] = (struct suspect){.subject = known(&who, (char *)"/bin/hog|", 7, 1), .of = BOTTLENECK_CPU, .score = scores[i]};
 	a = answer_with(suspects, n);
-	verdict_judge(&a, &q, there, &method_blame, marked);
+	a.ranking.slowdown = slowdown;
+	verdict_judge(&a, &q, &there, &method_blame, marked);
 	judged = (struct answer){.slow = a.slow, .culprit_is_named = a.culprit_is_named, .confidence = a.confidence};
 	answer_free(&a);
 	return judged;
 }
 
-static const struct shortages calm = {.chance = 1}, rare = {.felt = true, .any = true, .chance = 0.001};
+static const double calm = 1, slow = 3; /* times as long as normally */
 
 static void all_outcomes_together_are_certain(void **state)
 {
@@ -77,18 +79,18 @@ static void all_outcomes_together_are_certain(void **state)
 	struct method_question q = {};
 
 	(void)state;
-	verdict_judge(&a, &q, &rare, &method_blame, false);
+	verdict_judge(&a, &q, &(const struct shortages){.felt = true}, &method_blame, false);
 	assert_true(fabs(a.odds.nothing + a.odds.unlisted + a.ranking.suspects.v[0].probability + a.ranking.suspects.v[1].probability - 1) < 1e-9);
 	assert_true(fabs(a.ranking.suspects.v[0].probability - 3 * a.ranking.suspects.v[1].probability) < 1e-9);
 	answer_free(&a);
 }
 
-static void what_is_rare_is_slow_although_no_program_stands_out(void **state)
+static void what_takes_longer_is_slow_although_no_program_stands_out(void **state)
 {
 	(void)state;
-	assert_true(verdict_on(NULL, 0, &rare, false).slow);
-	assert_false(verdict_on(NULL, 0, &rare, false).culprit_is_named);
-	assert_false(verdict_on(NULL, 0, &calm, false).slow);
+	assert_true(verdict_on(NULL, 0, slow, false).slow);
+	assert_false(verdict_on(NULL, 0, slow, false).culprit_is_named);
+	assert_false(verdict_on(NULL, 0, calm, false).slow);
 }
 
 static void in_a_calm_moment_more_is_needed_to_accuse(void **state)
@@ -96,9 +98,9 @@ static void in_a_calm_moment_more_is_needed_to_accuse(void **state)
 	const double little = 0.015;
 
 	(void)state;
-	assert_false(verdict_on(&little, 1, &calm, false).culprit_is_named);
-	assert_true(verdict_on(&little, 1, &calm, true).culprit_is_named);
-	assert_true(verdict_on(&little, 1, &rare, false).culprit_is_named);
+	assert_false(verdict_on(&little, 1, calm, false).culprit_is_named);
+	assert_true(verdict_on(&little, 1, calm, true).culprit_is_named);
+	assert_true(verdict_on(&little, 1, slow, false).culprit_is_named);
 }
 
 static void one_of_many_alike_is_less_sure_than_one_alone(void **state)
@@ -106,7 +108,7 @@ static void one_of_many_alike_is_less_sure_than_one_alone(void **state)
 	const double scores[] = {0.1, 0.1, 0.1};
 
 	(void)state;
-	assert_true(verdict_on(scores, 1, &rare, true).confidence > verdict_on(scores, 3, &rare, true).confidence);
+	assert_true(verdict_on(scores, 1, slow, true).confidence > verdict_on(scores, 3, slow, true).confidence);
 }
 
 /* How sure an answer is of a program that has this part of what it takes. */
@@ -120,7 +122,7 @@ static double confidence_by_shortage(double shortage)
 
 	one.factors[EVIDENCE_SHORTAGE] = shortage;
 	a = answer_with(&one, 1);
-	verdict_judge(&a, &q, &rare, &method_blame, true);
+	verdict_judge(&a, &q, &(const struct shortages){}, &method_blame, true);
 	confidence = a.confidence;
 	answer_free(&a);
 	return confidence;
@@ -151,7 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_others_wait_is_not_slow_by_itself),
 		cmocka_unit_test(all_outcomes_together_are_certain),
-		cmocka_unit_test(what_is_rare_is_slow_although_no_program_stands_out),
+		cmocka_unit_test(what_takes_longer_is_slow_although_no_program_stands_out),
 		cmocka_unit_test(in_a_calm_moment_more_is_needed_to_accuse),
 		cmocka_unit_test(one_of_many_alike_is_less_sure_than_one_alone),
 		cmocka_unit_test(who_takes_what_is_hardly_short_is_less_sure),

@@ -5,9 +5,10 @@
 #include "model/answer/weights.h"
 
 #define COSTS	     5 /* misses: a false accusation in a calm moment */
+#define NAMED_LEAST  0.05 /* probability: many small users add up */
 #define SURE	     0.999 /* what is more probable is no better known */
-#define SWING_OFTEN  0.1 /* the past does so once in ten moments: that says nothing */
-#define SWING_MOST   3	/* nothing is rarer */
+#define SLOWDOWN_MOST  3 /* e^3: twenty times as long */
+#define WORKS_LEAST   0.05 /* of the time */
 #define SHARE_MOST   0.98 /* of what is new: something is always left */
 #define SHORT_LEAST  0.05 /* of the time: who takes less of what is short has nobody wait */
 #define IN_THE_WAY   0.1 /* s/s that others waited on its account */
@@ -55,13 +56,33 @@ static double first_share(const struct answer *a)
 	return top && !for_others ? fmin(SHARE_MOST, fmax(0, top->factors[EVIDENCE_SHARE])) : 0;
 }
 
+/* How many times as long as normally a program takes that waits as much of its time as any does at least. */
+static double slowdown_by_pressure(const struct pressure *p)
+{
+	double most = 1;
+
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+		if (!isnan(p->now[b]))
+			most = fmax(most, (1 - fmax(0, p->usual[b])) / fmax(WORKS_LEAST, 1 - p->now[b])); /* of a NaN and a number the number */
+	return most;
+}
+
+/* The logarithm. Programs that always waited are their own measure; where none is known, pressure is. */
+static double slowdown_of(const struct answer *a, const struct shortages *there)
+{
+	double times = a->ranking.slowdown;
+
+	if (isnan(times))
+		times = there->felt ? slowdown_by_pressure(&a->pressure) : 1;
+	return fmin(SLOWDOWN_MOST, fmax(0, log(times)));
+}
+
 static void find_facts(const struct answer *a, const struct shortages *there, bool marked, double facts[MOMENT_COUNT])
 {
 	facts[MOMENT_ALWAYS] = 1;
 	facts[MOMENT_MARKED] = marked;
-	facts[MOMENT_FELT] = there->felt;
-	facts[MOMENT_SWING] = fmin(SWING_MOST, fmax(0, -log10(fmax(1e-9, there->chance / SWING_OFTEN))));
 	facts[MOMENT_ADDED] = log1p(a->ranking.added);
+	facts[MOMENT_SLOWDOWN] = slowdown_of(a, there);
 	facts[MOMENT_LISTED] = -log1p(-first_share(a));
 }
 
@@ -109,7 +130,7 @@ static void judge_by_odds(struct answer *a, const struct shortages *there, bool 
 
 	find_odds(a, there, marked);
 	a->slow = a->odds.nothing < 0.5;
-	a->culprit_is_named = a->slow && top && top->probability > COSTS * a->odds.nothing && top->probability >= a->odds.unlisted;
+	a->culprit_is_named = a->slow && top && top->probability > COSTS * a->odds.nothing && top->probability >= fmax(NAMED_LEAST, a->odds.unlisted);
 	a->confidence = a->culprit_is_named ? confidence_in(top) : NAN;
 }
 

@@ -11,8 +11,7 @@ const struct evidence_row evidence_rows[EVIDENCE_COUNT] = {
 const struct evidence_row moment_rows[MOMENT_COUNT] = {
 	[MOMENT_ALWAYS] = {"always", "what holds before anything is known of the moment"},
 	[MOMENT_MARKED] = {"marked", "a user says that it is slow"},
-	[MOMENT_FELT] = {"felt", "programs wait noticeably more than normally for CPU, disk or memory"},
-	[MOMENT_SWING] = {"swing", "how rarely the past swings so far by itself: 1 = once in a hundred moments"},
 	[MOMENT_ADDED] = {"added", "how much longer than normally programs wait, all together"},
+	[MOMENT_SLOWDOWN] = {"slowdown", "how many times as long as normally programs take for the same work"},
 	[MOMENT_LISTED] = {"listed", "how much of what is new the first suspect takes: little is left for others"},
 };

@@ -23,9 +23,8 @@ extern const struct evidence_row evidence_rows[EVIDENCE_COUNT];
 enum moment_fact {
 	MOMENT_ALWAYS, /* 1 */
 	MOMENT_MARKED, /* 0 or 1 */
-	MOMENT_FELT,   /* 0 or 1 */
-	MOMENT_SWING,  /* 0 .. 3: -log10 of ten times the chance that the past swings so far by itself */
 	MOMENT_ADDED,  /* ln(1 + s/s that programs wait beyond their usual) */
+	MOMENT_SLOWDOWN, /* 0 .. 3: ln of how many times as long as normally programs take for the same work */
 	MOMENT_LISTED, /* 0 .. 4: -ln(1 - EVIDENCE_SHARE of the first suspect): little is left for others */
 	MOMENT_COUNT
 };

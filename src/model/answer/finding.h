@@ -99,6 +99,7 @@ struct ranking {
 	uint32_t looked_at;	      /* subjects compared */
 	uint32_t left_out;	      /* had too little to compare */
 	double added;	    /* s/s that programs wait beyond their baseline; 0 = not known */
+	double slowdown; /* how many times as long as normally programs take for the same work, in the middle; NaN = not known */
 	double unexplained; /* of that, what is on the account of nothing that is listed, 0..1; NaN = not known */
 	bool own;	    /* it is the first suspect's own processes that wait */
 	double stolen, slowed; /* of that, what is the hypervisor's, and what is a lower clock's because of heat */

@@ -102,7 +102,7 @@ int why_json(const struct answer *a, FILE *out)
 
 	for (size_t i = 0; i < a->remarks.n; i++)
 		json_array_append_new(remarks, json_text(a->remarks.v[i]));
-	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
+	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
 			 "whyslow.why/1", "at", json_moment(a->at), "window", "start", json_moment(a->window_start), "end",
 			 json_moment(a->window_end), "odds", odds_json(&a->odds), "candidates", suspects_json(a->unnamed.v, a->unnamed.n, NULL), "slow", a->slow, "slow_since", json_moment(a->slow_since), "slow_until", json_moment(a->slow_until), "has_history",
 			 a->has_history, "confidence", json_number(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
@@ -114,6 +114,6 @@ int why_json(const struct answer *a, FILE *out)
 			 explained ? json_real(a->ranking.added) : json_null(), "unexplained",
 			 explained ? json_real(a->ranking.unexplained) : json_null(), "stolen",
 			 explained ? json_real(a->ranking.stolen) : json_null(), "slowed_by_heat",
-			 explained ? json_real(a->ranking.slowed) : json_null(), "events_are_late", a->events_are_late);
+			 explained ? json_real(a->ranking.slowed) : json_null(), "slowdown", isnan(a->ranking.slowdown) ? json_null() : json_real(a->ranking.slowdown), "events_are_late", a->events_are_late);
 	return json_print(root, JSON_INDENT(1), out);
 }

@@ -10,6 +10,7 @@
 #include "view/why/plot.h"
 #include "view/why/why.h"
 
+#define SLOWER 1.1 /* times as long as normally: less is not worth a word */
 #define SIMILAR_SHOWN 3
 #define SUREST 99 /* %: more than the lab can tell */
 #define SAYS_SOMETHING 0.005 /* of a weight: less is printed as 0 */
@@ -120,6 +121,8 @@ static void put_unexplained(const struct answer *a, FILE *out)
 	if (!is_explained(a))
 		return;
 	fprintf(out, "Programs wait %.2g s per second more than normally", r->added);
+	if (r->slowdown >= SLOWER)
+		fprintf(out, ", and take %.1f times as long for the same work", r->slowdown);
 	if (r->stolen >= 0.01)
 		fprintf(out, "; CPU time that the host took away explains %.0f %%", 100 * r->stolen);
 	if (r->slowed >= 0.01)

@@ -1,0 +1,64 @@
+"""Ordinary work that was recorded (lab/ordinary), and what is known of each moment of it."""
+import datetime
+import json
+import random
+
+import recording
+import score
+import work
+
+PAST = 300  # seconds of a recording before the first moment that is asked about
+LOOKS_BACK, WINDOW = 15, 5  # seconds: an answer looks for an incident so far back (PRESSURE_REACTION); in so many the editor's median counts
+CALM, SLOW = 10, 20  # milliseconds: the editor is later at worst in half of the seconds of a window
+
+
+class Day:
+    """One recording, and what is known of it."""
+
+    def __init__(self, whyslow, path):
+        self.kept, self.known, self.name = recording.Kept(whyslow, path.with_suffix(".db")), json.loads(path.read_text()), path.stem
+        self.late = {int(at): worst for at, worst in self.known["late"].items()}
+
+    def seconds(self):
+        return self.known["end"] - self.known["begin"]
+
+    def moments(self, count):
+        """(Unix time, mark or None): random moments, and the presses."""
+        chance = random.Random(self.name)
+        return [(chance.uniform(self.known["begin"] + PAST, self.known["end"]), None) for _ in range(count)] + self.known["presses"]
+
+    def lateness(self, at):
+        """Milliseconds: the editor's, of the worst WINDOW seconds among those that an answer looks for an incident in; NaN: it said nothing."""
+        windows = [sorted(self.late[second] for second in range(end - WINDOW, end) if second in self.late) for end in range(int(at) - LOOKS_BACK, int(at) + 1)]
+        return max((some[len(some) // 2] for some in windows if some), default=float("nan"))
+
+    def state(self, at):
+        """True: calm; False: slow; None: it is hardly felt, or not known."""
+        late = self.lateness(at)
+        return True if late < CALM else False if late >= SLOW else None
+
+    def being_done(self, at):
+        return [task for task in self.known["tasks"] if task["begin"] < at and task["end"] > at - LOOKS_BACK - WINDOW]
+
+    def truth(self, at):
+        """Whoever takes part in what was being done."""
+        tasks, always = self.being_done(at), self.known["bystanders"]
+        asked = {pid for pid, name in always["innocents"] if name == "postgres"} if any(task["name"] in work.DATABASE for task in tasks) else set()
+        return score.Truth("program", frozenset(pid for task in tasks for pid in task["pids"]) | asked, frozenset(exe for task in tasks for exe in task["exes"]),
+                           frozenset(name for task in tasks for name in task["names"]), {pid: name for pid, name in always["innocents"] if pid not in asked},
+                           always["recorder"])
+
+    def ask(self, moment):
+        """The answer about it, as a dictionary."""
+        at, mark = moment
+        return self.kept.why(mark or datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S"))[0]
+
+
+def days(whyslow, work):
+    """All that are kept below that folder."""
+    return [Day(whyslow, path) for path in sorted((work / "ordinary/days").glob("*.json"))]
+
+
+def named_of(answer, truth):
+    named = answer["culprits"][:1] if answer["slow"] else []
+    return "nobody" if not named else "work" if truth.did_it(named[0]) else "stranger" if truth.is_stranger(named[0]) else "bystander"
