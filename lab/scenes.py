@@ -56,12 +56,12 @@ def of_culprits(value, culprits):
 
 def causes_of_cpu(kernel_part):
     """kernel_part: of the culprits' CPU time what they spent in the kernel. Where it is about half, both are true."""
-    return COMPUTES if kernel_part is None or 0.4 <= kernel_part <= 0.6 else {"kernel-work"} if kernel_part > 0.6 else {"cpu"}
+    return COMPUTES if 0.4 <= kernel_part <= 0.6 else {"kernel-work"} if kernel_part > 0.6 else {"cpu"}
 
 
 def causes_of_disk(written_part):
     """written_part: of the bytes that they had the disks move what they wrote."""
-    return MOVES if written_part is None else {"disk-read"} if written_part < 0.25 else {"disk-write"} if written_part > 0.75 else {"disk-both"}
+    return {"disk-read"} if written_part < 0.25 else {"disk-write"} if written_part > 0.75 else {"disk-both"}
 
 
 def as_measured(cause, resources, kernel_part, written_part):
@@ -71,8 +71,8 @@ def as_measured(cause, resources, kernel_part, written_part):
     measured = {"cpu": kernel_part, "io": written_part}
     of = {"cpu": causes_of_cpu, "io": causes_of_disk}
     own = "cpu" if cause in COMPUTES else "io"
-    return frozenset().union(*({cause} if resource not in of or (resource == own and measured[own] is None) else of[resource](measured[resource])
-                               for resource in resources))
+    return frozenset().union(*(of[resource](measured[resource]) if measured.get(resource) is not None else {cause} if resource == own else set()
+                               for resource in resources)) or {cause}
 
 
 def expected(module, culprits, kernel_part=None, written_part=None, measured=None):

@@ -10,7 +10,7 @@ CAUSE = "swapping"
 TOLERABLE = {"cpu", "disk-read", "kernel-work", "many-small-reads", "memory-short"}
 NEEDS = ("swapoff",)
 RESTS = 800  # megabytes of a program that rests: these are put out
-SETTLES = 25  # seconds until the others have theirs back
+SETTLES = 20  # seconds until the others have theirs back
 PREPARES = SETTLES + 12
 PRESS = (2, 3)
 
