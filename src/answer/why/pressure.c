@@ -456,7 +456,7 @@ int pressure_find(const struct dataset *d, struct method_question *q, int64_t si
 	struct gauge gauges[ARRAY_SIZE(pressures)] = {};
 	int r = 0;
 
-	*ret = (struct shortages){.chance = 1};
+	*ret = (struct shortages){};
 	for (size_t b = 0; b < BOTTLENECK_COUNT; b++)
 		q->pressure.usual[b] = q->pressure.now[b] = NAN;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(pressures); i++) {
@@ -470,7 +470,6 @@ int pressure_find(const struct dataset *d, struct method_question *q, int64_t si
 		ret->any |= g->there;
 		ret->felt |= g->felt;
 		ret->always |= g->always;
-		ret->chance = fmin(ret->chance, isnan(g->chance) ? CHANCE_CALM : g->chance);
 	}
 	if (r == 0) {
 		place_focus(d, q, gauges, ARRAY_SIZE(gauges), ret->any);

@@ -9,7 +9,6 @@ struct shortages {
 	bool felt;		   /* more had to be waited for something than is usual */
 	bool any;		   /* ... and than the past swung to by itself */
 	bool always;		   /* a pressure is as high as it has been since the recording began, not long ago */
-	double chance;		   /* ... that the past swings so far by itself, 0..1; 1 = nothing is felt */
 	bool of[BOTTLENECK_COUNT]; /* for what, in [focus, at] */
 };
 
