@@ -247,12 +247,12 @@ static bool is_plain(const char *name)
 	return name && *name && *name != '-' && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")];
 }
 
-/* Where not all are known, a shell looks for them by name. */
+/* Where not all are known, a shell looks for them by name; a job's are of many names, and its first one started them. */
 static bool put_pids(const struct facts *f, struct str *out)
 {
 	if (facts_find(f, FACT_CULPRIT, "ended"))
 		return false;
-	if (f->culprit.pids || f->culprit.members < 2 || !is_plain(f->culprit.name))
+	if (f->culprit.pids || f->culprit.members < 2 || f->culprit.mostly || !is_plain(f->culprit.name))
 		return put_text(f->culprit.pids, out) || put_pid(f, out);
 	str_printf(out, "$(pgrep -d' ' -x %s)", f->culprit.name);
 	return true;

@@ -172,7 +172,7 @@ static void that_there_is_one_process_is_not_said(void **state)
 static void all_processes_are_named_for_a_shell(void **state)
 {
 	_cleanup_(facts_free) struct facts f = {};
-	_cleanup_free_ char *one = NULL, *named = NULL, *many = NULL, *hostile = NULL;
+	_cleanup_free_ char *one = NULL, *named = NULL, *many = NULL, *hostile = NULL, *job = NULL;
 
 	(void)state;
 	read_facts(disk, &f);
@@ -182,6 +182,9 @@ static void all_processes_are_named_for_a_shell(void **state)
 	free(f.culprit.name);
 	f.culprit.name = strdup("$(reboot)");
 	hostile = cause_words("renice {pids}", &f);
+	f.culprit.mostly = strdup("cc1");
+	job = cause_words("renice {pids}", &f);
+	assert_string_equal(job, "renice 812"); /* another one's processes may have the name */
 	f.culprit.pids = strdup("812 813");
 	named = cause_words("renice {pids}", &f);
 	assert_string_equal(one, "renice 812");
