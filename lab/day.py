@@ -1,5 +1,4 @@
 """Ordinary work that was recorded (lab/ordinary), and what is known of each moment of it."""
-import datetime
 import json
 import random
 
@@ -41,7 +40,7 @@ class Day:
         return [task for task in self.known["tasks"] if task["begin"] < at and task["end"] > at - LOOKS_BACK - WINDOW]
 
     def truth(self, at):
-        """Whoever takes part in what was being done."""
+        """The culprits are all that take part in what was being done."""
         tasks, always = self.being_done(at), self.known["bystanders"]
         asked = {pid for pid, name in always["innocents"] if name == "postgres"} if any(task["name"] in work.DATABASE for task in tasks) else set()
         return score.Truth("program", frozenset(pid for task in tasks for pid in task["pids"]) | asked, frozenset(exe for task in tasks for exe in task["exes"]),
@@ -51,12 +50,12 @@ class Day:
     def ask(self, moment):
         """The answer about it, as a dictionary."""
         at, mark = moment
-        return self.kept.why(mark or datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S"))[0]
+        return self.kept.why(mark or recording.when(at))[0]
 
 
-def days(whyslow, work):
+def days(whyslow, folder):
     """All that are kept below that folder."""
-    return [Day(whyslow, path) for path in sorted((work / "ordinary/days").glob("*.json"))]
+    return [Day(whyslow, path) for path in sorted((folder / "ordinary/days").glob("*.json"))]
 
 
 def named_of(answer, truth):

@@ -5,7 +5,6 @@ weights; its probability is exp(utility) over the sum of all. Strangers are no o
 """
 import collections
 import dataclasses
-import datetime
 import json
 import math
 import re
@@ -13,10 +12,10 @@ import re
 import recording
 import score
 
-RIDGE = {"nothing ": 20.0, "unlisted ": 60.0, "": 200.0}  # towards the weights that the program has today, by how their names begin: so many questions
-# are worth one unit of a weight. Of unlisted culprits few cases tell.
 STEPS, STEP_MOST = 12, 1.0  # of the ascent
 NOTHING, UNLISTED = "nothing ", "unlisted "  # begin the names of the moment's weights for these outcomes
+# towards the weights that the program has today, by how their names begin: so many questions are worth one unit of a weight; of unlisted culprits few cases tell
+RIDGE = {NOTHING: 20.0, UNLISTED: 60.0, "": 200.0}
 CONFIDENCE = "confidence "  # begins the names of the weights by which it is found (confidence_in() in src/answer/why/verdict.c)
 SURE = 0.999  # as there
 AS_IT_IS = {"always": 0.0, "odds": 1.0, "shortage": 0.0}  # the confidence is the probability
@@ -27,7 +26,7 @@ FALLING = {NOTHING + fact for fact in ("added", "slowdown", "listed")} | {UNLIST
 PART_OF_DAY = 900  # seconds of ordinary work that are a kind of their own
 SMALL = 0.15  # of a weight: less says nothing
 CALM_PRESSES = 0.5  # for each press at a slow moment
-NAMED_LEAST = 0.05  # as there
+NAMED_LEAST = 0.05  # probability (src/answer/why/verdict.c)
 COSTS = 5  # misses: a false accusation (src/answer/why/verdict.c)
 
 
@@ -66,17 +65,21 @@ def question_of(case, answer, marked):
 def questions_of_case(whyslow, case):
     """By its mark, and as if nobody had pressed."""
     kept = recording.Kept(whyslow, case["folder"] / "recording.db")
-    pressed = datetime.datetime.fromtimestamp(case["pressed"]).strftime("%Y-%m-%d %H:%M:%S")
+    pressed = recording.when(case["pressed"])
     return [question_of(case, kept.why(at)[0], marked) for at, marked in ((case["mark"], True), (pressed, False))]
+
+
+def stranger_comes_first(answer, truth):
+    listed = answer["culprits"] or answer["candidates"]
+    return bool(listed) and truth.is_stranger(listed[0])
 
 
 def question_of_calm(whyslow, moment):
     """None where a stranger comes first: nobody knows whether that moment was calm."""
     path, at = moment
     nobody = score.Truth.of("nobody", (), (), whyslow)
-    answer = recording.Kept(whyslow, path).why(datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S"))[0]
-    listed = answer["culprits"] or answer["candidates"]
-    if listed and nobody.is_stranger(listed[0]):
+    answer = recording.Kept(whyslow, path).why(recording.when(at))[0]
+    if stranger_comes_first(answer, nobody):
         return None
     suspects, outcomes = outcomes_of(answer, nobody.is_stranger)
     return Question(f"calm {path}", "calm", outcomes, (*[False] * len(suspects), True, False), False, True)
@@ -86,8 +89,7 @@ def question_of_day(day, moment):
     """Of ordinary work (day.py). None where a stranger comes first, or where it was hardly felt."""
     at, mark = moment
     calm, truth, answer = day.state(at), day.truth(at), day.ask(moment)
-    listed = answer["culprits"] or answer["candidates"]
-    if calm is None or (listed and truth.is_stranger(listed[0])):
+    if calm is None or stranger_comes_first(answer, truth):
         return None
     suspects, outcomes = outcomes_of(answer, truth.is_stranger)
     right = [not calm and truth.did_it(s) for s in suspects]
@@ -152,12 +154,12 @@ def fit(questions, today):
     """{name: weight}: the most likely ones, ridge towards today's, by steps of Fisher's scoring; evidence may not change its sign."""
     weigh = dict(today)
     names = [name for name in weigh if name not in FIXED and not name.startswith(CONFIDENCE)]
-    ridge = [ridge_of(name) for name in names]
+    ridge, places = [ridge_of(name) for name in names], {name: i for i, name in enumerate(names)}
     for _ in range(STEPS):
         slope = [of * (today[name] - weigh[name]) for of, name in zip(ridge, names)]
         curve = [[of * (i == k) for k in range(len(names))] for i, of in enumerate(ridge)]
         for question in questions:
-            add_slope(question, weigh, {name: i for i, name in enumerate(names)}, slope, curve)
+            add_slope(question, weigh, places, slope, curve)
         free = [i for i, name in enumerate(names) if weigh[name] or bounded(name, slope[i])]  # not those at their bound that want beyond it
         for i, step in zip(free, solve([[curve[i][k] for k in free] for i in free], [slope[i] for i in free])):
             weigh[names[i]] = bounded(names[i], weigh[names[i]] + min(STEP_MOST, max(-STEP_MOST, step)))

@@ -1,7 +1,6 @@
 """What each model says of the cases that were kept. Nothing is provoked here: a changed model is measured in a minute."""
 import collections
 import concurrent.futures
-import datetime
 import json
 import os
 import random
@@ -108,7 +107,7 @@ def judge_calm(whyslow, moments, models, recorder):
 
     def ask(moment):
         path, at = moment
-        kept, when = recording.Kept(whyslow, path), datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
+        kept, when = recording.Kept(whyslow, path), recording.when(at)
         said = {model: kept.why(when, *MODELS[model])[0] for model in models}
         return {model: who_is_accused(nobody, answer) for model, answer in said.items() if answer}
     told = in_parallel(ask, moments)

@@ -13,6 +13,11 @@ import time
 from stage import RUN, enter
 
 
+def when(unix):
+    """A moment as the command line takes it."""
+    return datetime.datetime.fromtimestamp(unix).strftime("%Y-%m-%d %H:%M:%S")
+
+
 class Asked:
     """What can be asked of a recording; `here` says where it is."""
 

@@ -38,6 +38,13 @@ static inline double method_gone_without(double part, double steep)
 	return 1 - pow(1 - fmin(1, part), steep);
 }
 
+/* A question makes programs wait, and is not the incident: of what is waited to run, the part that is left without the processes that ask and
+ * answer, 0..1. CPU time: theirs, and of all. */
+static inline double method_without_asking(double asking, double used)
+{
+	return asking > 0 ? 1 - method_gone_without(asking / used, METHOD_STEEP) : 1;
+}
+
 struct method {
 	const char *name;
 	const char *help;

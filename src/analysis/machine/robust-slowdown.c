@@ -24,7 +24,7 @@ size_t robust_disk_wait(const struct robust *r, const struct program *p)
 
 struct scratch {
 	double *ran, *waited, *took; /* by block of the past */
-	double asking; /* of what is waited to run now, what a question makes programs wait */
+	double left; /* of what is waited to run now, without what the question makes programs wait */
 };
 
 /* Its processes that were there before the incident, and are there now. */
@@ -67,19 +67,18 @@ static double slowdown_of(struct robust *r, struct program *p, struct scratch *s
 	if (!(ran >= RUNS_LEAST))
 		return NAN;
 	for (size_t k = 0; k < ARRAY_SIZE(waits); k++)
-		waited += fmax(0, robust_program_now(r, p, waits[k])) * (k ? 1 : 1 - s->asking); /* of a NaN and a number the number */
+		waited += fmax(0, robust_program_now(r, p, waits[k])) * (k ? 1 : s->left); /* of a NaN and a number the number */
 	return (1 + waited / ran) / usually_takes(r, p, waits, ARRAY_SIZE(waits), s);
 }
 
-/* A question makes programs wait, and is not the incident. */
-static double by_asking(const struct robust *r)
+static double without_asking(const struct robust *r)
 {
 	double asking = 0;
 
 	for (size_t i = 0; i < r->programs.n; i++)
 		if (r->programs.v[i]->there && robust_answers_requests(r->programs.v[i]))
 			asking += fmax(0, robust_program_now(r, r->programs.v[i], FEATURE_CPU_TIME));
-	return asking > 0 ? method_gone_without(fmin(1, asking / r->total[FEATURE_CPU_TIME]), METHOD_STEEP) : 0;
+	return method_without_asking(asking, r->total[FEATURE_CPU_TIME]);
 }
 
 static double slowdown_in_the_middle(struct robust *r, struct scratch *s, double *found)
@@ -116,6 +115,6 @@ double robust_slowdown(struct robust *r)
 
 	if (!by_block || !found || !is_measured(r) || r->q->train_to < r->q->train_from)
 		return NAN;
-	s = (struct scratch){.ran = by_block, .waited = by_block + n, .took = by_block + 2 * n, .asking = by_asking(r)};
+	s = (struct scratch){.ran = by_block, .waited = by_block + n, .took = by_block + 2 * n, .left = without_asking(r)};
 	return slowdown_in_the_middle(r, &s, found);
 }

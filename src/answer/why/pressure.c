@@ -86,12 +86,6 @@ static bool add_series(const struct subject *s, size_t feature, double *by_tick)
 	return true;
 }
 
-/* A question makes programs wait, and is not the incident: without the processes that ask and answer so much less is waited. */
-static double without_asking(double waited, double asking, double used)
-{
-	return asking > 0 ? waited * (1 - method_gone_without(asking / used, METHOD_STEEP)) : waited;
-}
-
 int pressure_sum_waited(const struct dataset *d, double **ret)
 {
 	double *waited = calloc(d->ticks.n + 1, sizeof(*waited));
@@ -115,7 +109,7 @@ int pressure_sum_waited(const struct dataset *d, double **ret)
 			any |= add_series(s, FEATURE_CPU_RUN_DELAY, waited);
 	}
 	for (size_t t = 0; t < d->ticks.n; t++)
-		waited[t] = d->ticks.v[t].span > 0 ? without_asking(waited[t], asking[t], used[t]) / (double)d->ticks.v[t].span : 0;
+		waited[t] = d->ticks.v[t].span > 0 ? waited[t] * method_without_asking(asking[t], used[t]) / (double)d->ticks.v[t].span : 0;
 	if (any)
 		*ret = TAKE(waited);
 	free(waited);

@@ -1,5 +1,5 @@
 /* What each piece of evidence weighs in the answer model (model/answer/evidence.h). `lab/fit BUILD --deploy` writes other numbers here.
- * Fitted 2026-11-28 on 368 cases and 154 calm moments. */
+ * Fitted 2026-11-28, the confidence alone, on 368 questions with a mark and 154 calm moments. */
 #pragma once
 
 #include "model/answer/evidence.h"
