@@ -278,10 +278,12 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
-/* 1 = the machine is short of nothing, 0 = somebody always waits for what it is short of. */
+/* 1 = the machine is short of nothing, 0 = programs always wait for what it is short of; less by as much as they are slower. */
 static double machine_is_free(const struct robust *r)
 {
-	return 1 - fmin(1, fmax(r->shortage[BOTTLENECK_CPU], fmax(r->shortage[BOTTLENECK_DISK], r->shortage[BOTTLENECK_MEMORY])));
+	double shortage = fmax(r->shortage[BOTTLENECK_CPU], fmax(r->shortage[BOTTLENECK_DISK], r->shortage[BOTTLENECK_MEMORY]));
+
+	return (1 - fmin(1, shortage)) / (r->slowdown > 1 ? r->slowdown : 1);
 }
 
 /* A limit that is as old as the program is how somebody wants it to run: that says why the program is slow, and nothing of a

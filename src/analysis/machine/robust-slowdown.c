@@ -34,7 +34,7 @@ static int those_from_before(const struct robust *r, const struct program *p, st
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
 
-		if (s->info.kind == ENTITY_PROCESS && s->first <= r->q->train_to && s->first <= s->last && s->last >= r->q->focus && VEC_PUSH(ret->members, s) < 0)
+		if (s->info.kind == ENTITY_PROCESS && s->first < r->q->focus && s->first <= s->last && s->last >= r->q->focus && VEC_PUSH(ret->members, s) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -59,26 +59,28 @@ static double usually_takes(struct robust *r, struct program *p, const size_t wa
 	return n >= PAST_LEAST ? robust_quantile(s->took, n, 0.5) : NAN;
 }
 
-static double slowdown_of(struct robust *r, struct program *p, struct scratch *s)
+/* It is that of its processes that were there before; all of them say how long it takes normally. */
+static double slowdown_of(struct robust *r, struct program *p, const struct program *before, struct scratch *s)
 {
-	const size_t waits[] = {FEATURE_CPU_RUN_DELAY, robust_disk_wait(r, p), FEATURE_DELAY_RECLAIM, FEATURE_DELAY_SWAPIN, FEATURE_DELAY_THRASHING};
-	double ran = robust_program_now(r, p, FEATURE_CPU_TIME), waited = 0;
+	const size_t waits[] = {FEATURE_CPU_RUN_DELAY, robust_disk_wait(r, before), FEATURE_DELAY_RECLAIM, FEATURE_DELAY_SWAPIN, FEATURE_DELAY_THRASHING};
+	double ran = robust_program_now(r, before, FEATURE_CPU_TIME), waited = 0;
 
 	if (!(ran >= RUNS_LEAST))
 		return NAN;
 	for (size_t k = 0; k < ARRAY_SIZE(waits); k++)
-		waited += fmax(0, robust_program_now(r, p, waits[k])) * (k ? 1 : s->left); /* of a NaN and a number the number */
+		waited += fmax(0, robust_program_now(r, before, waits[k])) * (k ? 1 : s->left); /* of a NaN and a number the number */
 	return (1 + waited / ran) / usually_takes(r, p, waits, ARRAY_SIZE(waits), s);
 }
 
+/* Where CPUs are always in use, a question takes the place of other work: it makes programs wait no longer. */
 static double without_asking(const struct robust *r)
 {
-	double asking = 0;
+	double asking = 0, in_use = fmax(0, r->q->pressure.usual[BOTTLENECK_CPU]); /* of a NaN and a number the number */
 
 	for (size_t i = 0; i < r->programs.n; i++)
 		if (r->programs.v[i]->there && robust_answers_requests(r->programs.v[i]))
 			asking += fmax(0, robust_program_now(r, r->programs.v[i], FEATURE_CPU_TIME));
-	return method_without_asking(asking, r->total[FEATURE_CPU_TIME]);
+	return method_without_asking(asking * (1 - in_use), r->total[FEATURE_CPU_TIME]);
 }
 
 static double slowdown_in_the_middle(struct robust *r, struct scratch *s, double *found)
@@ -86,12 +88,11 @@ static double slowdown_in_the_middle(struct robust *r, struct scratch *s, double
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->programs.n; i++) {
-		const struct program *p = r->programs.v[i];
-		struct program before;
+		struct program *p = r->programs.v[i], before;
 
 		if (!p->there || robust_works_for_others(p) || robust_answers_requests(p))
 			continue;
-		found[n] = those_from_before(r, p, &before) == 0 && before.members.n ? slowdown_of(r, &before, s) : NAN;
+		found[n] = those_from_before(r, p, &before) == 0 && before.members.n ? slowdown_of(r, p, &before, s) : NAN;
 		n += !isnan(found[n]);
 		VEC_FREE(before.members);
 	}

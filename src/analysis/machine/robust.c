@@ -178,7 +178,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	robust_find_lost(r);
 	result = result ?: robust_find_victims(r, ret);
 	robust_weigh_shortage(r);
-	ret->slowdown = robust_slowdown(r);
+	ret->slowdown = r->slowdown = robust_slowdown(r);
 	if (result == 0)
 		result = judge_all(r, ret);
 	if (result == 0)

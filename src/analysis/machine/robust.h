@@ -91,6 +91,7 @@ struct robust {
 	double blocked;			   /* ns/s that programs wait for their own requests to it */
 	double added[BOTTLENECK_COUNT]; /* of all programs */
 	double queued; /* s/s that all programs wait for CPUs, the usual included */
+	double slowdown; /* how many times as long as normally programs take for the same work; NaN = not known */
 	double stolen, slowed; /* by the hypervisor, by heat: of what is new on the CPUs, 0..1 */
 	double total[FEATURES_MAX]; /* of all programs during the trouble */
 	double growth[FEATURES_MAX]; /* what all programs have of it beyond their usual */

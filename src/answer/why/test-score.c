@@ -491,8 +491,10 @@ static void of_two_things_that_are_short_it_counts_what_more_wait_for(void **sta
 	assert_string_equal(what_it_is_named_for(FEATURE_WAIT_DISK), "io.write_bytes"); /* delay accounting is off */
 }
 
-/* Three programs that compute a tenth of the time, and wait so much to do so; ret: how many times as long as normally the middle one takes. */
-static double slowdown_with(const int64_t waited[3], const char *asking)
+/* Three programs that compute a tenth of the time, and wait so much to do so; their processes run up to `ends` and from `begins` on;
+ * another one always uses so many percent of a CPU that others leave to it.
+ * ret: how many times as long as normally the middle one takes. */
+static double slowdown_of_those(const int64_t waited[3], const char *asking, int ends, int begins, int always)
 {
 	static const char *const names[] = {"/bin/one", "/bin/two", "/bin/three"};
 	struct subject *s;
@@ -501,17 +503,28 @@ static double slowdown_with(const int64_t waited[3], const char *asking)
 
 	begin(&st);
 	for (int i = 0; i < 3; i++) {
-		s = add(&st, names[i], 0, TICKS - 1, 0);
-		use(s, FEATURE_CPU_TIME, 0, TICKS - 1, 10 * PERCENT);
-		use(s, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 10 * PERCENT);
+		s = add(&st, names[i], 0, ends, 0);
+		use(s, FEATURE_CPU_TIME, 0, ends, 10 * PERCENT);
+		use(s, FEATURE_CPU_RUN_DELAY, 0, ends, 10 * PERCENT);
+		s = add(&st, names[i], begins, TICKS - 1, 0);
+		use(s, FEATURE_CPU_TIME, begins, TICKS - 1, 10 * PERCENT);
+		use(s, FEATURE_CPU_RUN_DELAY, begins, FROM - 1, 10 * PERCENT);
 		use(s, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, waited[i] * PERCENT);
 	}
 	use(add(&st, asking, FROM, TICKS - 1, 0), FEATURE_CPU_TIME, FROM, TICKS - 1, 150 * PERCENT);
-	press(&st, FEATURE_PSI_CPU_SOME, 5, 60);
+	s = add(&st, "/bin/always", 0, TICKS - 1, 0);
+	use(s, FEATURE_CPU_TIME, 0, FROM - 1, always * PERCENT);
+	use(s, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, always * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, always > 5 ? always / 2 : 5, 95);
 	ask_by(&st, true, &method_blame);
 	times = st.answer.ranking.slowdown;
 	end(&st);
 	return times;
+}
+
+static double slowdown_with(const int64_t waited[3], const char *asking)
+{
+	return slowdown_of_those(waited, asking, 3, 4, 0);
 }
 
 static void a_machine_is_as_slow_as_the_program_in_the_middle(void **state)
@@ -521,6 +534,8 @@ static void a_machine_is_as_slow_as_the_program_in_the_middle(void **state)
 	assert_true(fabs(slowdown_with((int64_t[]){10, 10, 90}, "/bin/hog") - 1) < 0.1);
 	assert_true(fabs(slowdown_with((int64_t[]){10, 30, 90}, "/bin/hog") - 2) < 0.1);
 	assert_true(slowdown_with((int64_t[]){50, 50, 50}, "/bin/whyslow") < 2); /* the question itself */
+	assert_true(fabs(slowdown_of_those((int64_t[]){50, 50, 50}, "/bin/hog", FROM - 4, FROM - 3, 0) - 3) < 0.2); /* restarted lately */
+	assert_true(slowdown_of_those((int64_t[]){50, 50, 50}, "/bin/whyslow", 3, 4, 180) > 2); /* the CPUs were always in use */
 }
 
 int main(void)
