@@ -333,7 +333,7 @@ int charges_of_trace(const struct trace *t, const struct dataset *d, uint32_t fr
 	int r = -ENOMEM;
 
 	if (cpus) {
-		trace_tail(t, CHARGES_EVENTS_MAX, cpus, &last);
+		trace_tail(t, (uint64_t)(d->ticks.v[to].wall - t->wall_offset), CHARGES_EVENTS_MAX, cpus, &last);
 		r = timeline_build(&last, &timeline);
 	}
 	if (r == 0)

@@ -128,6 +128,31 @@ static void two_generations_are_one_trace(void **state)
 }
 
 /* Through functions without frame pointers the kernel walks into whatever lies on the stack. */
+static void a_tail_ends_where_a_question_does(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct trace_cpu cpus[1];
+	struct trace last;
+
+	(void)state;
+	trace_begin(&t, 1);
+	for (uint64_t i = 1; i <= 10; i++)
+		add(&t, 10 * i, 0, EVENT_SWITCH, (uint32_t)i);
+	t.frozen = t.to = t.cpus[0].to = 100;
+	assert_int_equal(trace_finish(&t), 0);
+	trace_tail(&t, 80, 3, cpus, &last);
+	assert_int_equal(last.n_events, 3);
+	assert_int_equal(last.events[0].thread, 6);
+	assert_int_equal(last.events[2].thread, 8);
+	assert_int_equal(last.to, 80);
+	assert_int_equal(last.frozen, 80);
+	assert_int_equal(cpus[0].from, 50);
+	assert_int_equal(cpus[0].to, 80);
+	trace_tail(&t, 500, 100, cpus, &last);
+	assert_int_equal(last.n_events, 10);
+	assert_int_equal(last.to, 100);
+}
+
 static void a_stack_ends_where_it_leaves_the_code(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
@@ -165,6 +190,7 @@ static void names_do_not_speak_to_a_terminal(void **state)
 
 RUN_TESTS(cmocka_unit_test(sorts_by_time),
 	  cmocka_unit_test(keeps_the_order_of_one_moment),
+	  cmocka_unit_test(a_tail_ends_where_a_question_does),
 	  cmocka_unit_test(a_stack_ends_where_it_leaves_the_code),
 	  cmocka_unit_test(unknown_kinds_are_counted),
 	  cmocka_unit_test(a_reused_number_is_another_thread),

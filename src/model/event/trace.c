@@ -350,20 +350,24 @@ void trace_cut(struct trace *t, uint64_t since)
 	t->to = t->frozen;
 }
 
-void trace_tail(const struct trace *t, size_t n, struct trace_cpu *cpus, struct trace *ret)
+void trace_tail(const struct trace *t, uint64_t until, size_t n, struct trace_cpu *cpus, struct trace *ret)
 {
-	size_t left_out = t->n_events > n ? t->n_events - n : 0;
+	size_t end = trace_find(t, until + 1), left_out = end > n ? end - n : 0;
 	uint64_t since = left_out ? t->events[left_out - 1].time : 0;
 
 	*ret = *t;
 	ret->events = t->events + left_out;
-	ret->n_events = t->n_events - left_out;
+	ret->n_events = end - left_out;
 	ret->cpus = cpus;
 	ret->from = since > t->from ? since : t->from;
+	ret->to = until < t->to ? until : t->to;
+	ret->frozen = until < t->frozen ? until : t->frozen;
 	for (uint32_t i = 0; i < t->n_cpus; i++) {
 		cpus[i] = t->cpus[i];
 		if (cpus[i].from < since)
 			cpus[i].from = since;
+		if (cpus[i].to > until)
+			cpus[i].to = until;
 	}
 }
 

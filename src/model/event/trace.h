@@ -149,9 +149,9 @@ void trace_cut(struct trace *t, uint64_t since);
 /* Appends all of `later` (a second generation of the same machine) and finishes; `later` is emptied. 0 or -ENOMEM. */
 int trace_append(struct trace *t, struct trace *later);
 
-/* A view of the last `n` events of a finished trace, or of all where it has fewer: *ret shares everything with it but `cpus`, which
- * the caller has, as many as the trace. Not to be cleared. */
-void trace_tail(const struct trace *t, size_t n, struct trace_cpu *cpus, struct trace *ret);
+/* A view of the last `n` events up to `until` (CLOCK_MONOTONIC, ns) of a finished trace, or of all where it has fewer, which is frozen and ends
+ * there: *ret shares everything with it but `cpus`, which the caller has, as many as the trace. Not to be cleared. */
+void trace_tail(const struct trace *t, uint64_t until, size_t n, struct trace_cpu *cpus, struct trace *ret);
 
 /* The thread that had this number at that time, or, of none that did, the nearest; NULL = never heard of. */
 const struct trace_thread *trace_thread(const struct trace *t, uint32_t tid, uint64_t time);
