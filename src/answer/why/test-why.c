@@ -116,24 +116,32 @@ static void under_reclaim_the_grower_is_named(void **state)
 	end(&st);
 }
 
-static void a_leak_of_handles_leaves_its_only_value(void **state)
+/* On a machine that is short of nothing, or as much as normally of the disk. */
+static void a_leak_of_handles_with(int64_t normal_pressure, int64_t pressure, bool pressed)
 {
 	struct subject *leak;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	leak = add(&st, "/bin/leak", 0, TICKS - 1, 0);
 	level(leak, FEATURE_HANDLES_FILES, 0, 12);
 	for (uint32_t t = FROM; t < TICKS; t++)
 		level(leak, FEATURE_HANDLES_FILES, t, 12 + 200 * (t - FROM + 1));
-	press(&st, FEATURE_PSI_CPU_SOME, 1, 1);
-	ask(&st, false);
+	press(&st, FEATURE_PSI_IO_SOME, normal_pressure, pressure);
+	ask(&st, pressed);
 	assert_true(st.answer.slow);
 	assert_ptr_equal(first(&st)->subject, leak);
 	assert_string_equal(first(&st)->features.v[0].feature->name, "handles.files");
 	assert_true(first(&st)->features.v[0].flags & FINDING_LEFT_ONLY_VALUE);
+	assert_string_equal(st.answer.cause, "file-handles");
 	end(&st);
+}
+
+static void a_leak_of_handles_leaves_its_only_value(void **state)
+{
+	(void)state;
+	a_leak_of_handles_with(1, 1, false);
+	a_leak_of_handles_with(11, 27, true);
 }
 
 static void many_small_processes_are_one_group(void **state)
