@@ -10,6 +10,7 @@ HERE = pathlib.Path(__file__).parent
 SAME = {"cpu-group": "cpu"}  # one cause in two sentences: a program of one process, or of several
 COMPUTES = {"cpu", "kernel-work"}  # which of them is true is measured while the case is played
 MOVES = {"disk-read", "disk-write"}  # so is this, or whether it is both
+WAYS = {"synced-writes", "written-faster-than-disk", "many-small-reads"}  # to make others wait for the disk: not what it is where they do not
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,10 +67,10 @@ def causes_of_disk(written_part):
 
 def as_measured(cause, resources, kernel_part, written_part):
     """Of sentences about a resource those that are true of what was short. None = not measured."""
-    if cause not in COMPUTES | MOVES:
+    if cause not in COMPUTES | MOVES | WAYS:
         return {cause}
     measured = {"cpu": kernel_part, "io": written_part}
-    of = {"cpu": causes_of_cpu, "io": causes_of_disk}
+    of = {"cpu": causes_of_cpu, "io": (lambda _: {cause}) if cause in WAYS else causes_of_disk}
     own = "cpu" if cause in COMPUTES else "io"
     return frozenset().union(*(of[resource](measured[resource]) if measured.get(resource) is not None else {cause} if resource == own else set()
                                for resource in resources)) or {cause}
