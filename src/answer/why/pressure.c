@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
@@ -24,8 +23,6 @@
 #define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
 #define GUARD_PART	5		  /* ... this part of the past */
 #define GIVES_WAY	10 /* a nice value from which on a program waits by choice */
-#define ASKS_LEAST	0.02 /* of a CPU */
-#define QUESTION_MOST	(5 * NS_PER_SEC) /* it takes */
 #define PAST_LEAST	30 /* ticks from which something can be learnt */
 #define STEADY_MAX	(1800 * NS_PER_SEC) /* what is so for longer is usual ... */
 #define STEADY_LEAST	(60 * NS_PER_SEC)   /* ... and what always was, in a recording that is as long */
@@ -89,19 +86,6 @@ static bool add_series(const struct subject *s, size_t feature, double *by_tick)
 	return true;
 }
 
-/* Who asks for longer than a question takes is work like any other. */
-static void keep_questions(const struct dataset *d, double *asking)
-{
-	for (size_t begin = 0, end; begin < d->ticks.n; begin = end + 1) {
-		int64_t lasted = 0;
-
-		for (end = begin; end < d->ticks.n && asking[end] >= ASKS_LEAST * (double)d->ticks.v[end].span; end++)
-			lasted += d->ticks.v[end].span;
-		if (lasted > QUESTION_MOST)
-			memset(asking + begin, 0, (end - begin) * sizeof(*asking));
-	}
-}
-
 int pressure_sum_waited(const struct dataset *d, double **ret)
 {
 	double *waited = calloc(d->ticks.n + 1, sizeof(*waited));
@@ -124,7 +108,6 @@ int pressure_sum_waited(const struct dataset *d, double **ret)
 		if (s->info.kind == ENTITY_PROCESS)
 			any |= add_series(s, FEATURE_CPU_RUN_DELAY, waited);
 	}
-	keep_questions(d, asking);
 	for (size_t t = 0; t < d->ticks.n; t++)
 		waited[t] = d->ticks.v[t].span > 0 ? waited[t] * method_without_asking(asking[t], used[t]) / (double)d->ticks.v[t].span : 0;
 	if (any)
