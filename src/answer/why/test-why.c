@@ -116,8 +116,8 @@ static void under_reclaim_the_grower_is_named(void **state)
 	end(&st);
 }
 
-/* On a machine that is short of nothing, or as much as normally of the disk. */
-static void a_leak_of_handles_with(int64_t normal_pressure, int64_t pressure, bool pressed)
+/* On a machine that has this pressure. */
+static void a_leak_of_handles_with(int feature, int64_t normal_pressure, int64_t pressure, bool pressed)
 {
 	struct subject *leak;
 	struct story st;
@@ -127,7 +127,7 @@ static void a_leak_of_handles_with(int64_t normal_pressure, int64_t pressure, bo
 	level(leak, FEATURE_HANDLES_FILES, 0, 12);
 	for (uint32_t t = FROM; t < TICKS; t++)
 		level(leak, FEATURE_HANDLES_FILES, t, 12 + 200 * (t - FROM + 1));
-	press(&st, FEATURE_PSI_IO_SOME, normal_pressure, pressure);
+	press(&st, feature, normal_pressure, pressure);
 	ask(&st, pressed);
 	assert_true(st.answer.slow);
 	assert_ptr_equal(first(&st)->subject, leak);
@@ -140,8 +140,8 @@ static void a_leak_of_handles_with(int64_t normal_pressure, int64_t pressure, bo
 static void a_leak_of_handles_leaves_its_only_value(void **state)
 {
 	(void)state;
-	a_leak_of_handles_with(1, 1, false);
-	a_leak_of_handles_with(11, 27, true);
+	a_leak_of_handles_with(FEATURE_PSI_CPU_SOME, 1, 1, false);
+	a_leak_of_handles_with(FEATURE_PSI_IO_SOME, 11, 27, true);
 }
 
 static void many_small_processes_are_one_group(void **state)

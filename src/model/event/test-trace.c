@@ -127,7 +127,6 @@ static void two_generations_are_one_trace(void **state)
 	assert_int_equal(t.to, 20);
 }
 
-/* Through functions without frame pointers the kernel walks into whatever lies on the stack. */
 static void a_tail_ends_where_a_question_does(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
@@ -153,6 +152,7 @@ static void a_tail_ends_where_a_question_does(void **state)
 	assert_int_equal(last.to, 100);
 }
 
+/* Through functions without frame pointers the kernel walks into whatever lies on the stack. */
 static void a_stack_ends_where_it_leaves_the_code(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
