@@ -229,9 +229,7 @@ void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shor
 
 	if (named && is_not_the_machines(named))
 		a->bottleneck = named->of;
-	else if (named && named->of == BOTTLENECK_NONE && named->features.n) /* it is named for what nothing is short of */
-		a->bottleneck = bottleneck_of(named->features.v[0].feature->resource);
-	else if (!pressed)
+	else if (!pressed || (named && named->of == BOTTLENECK_NONE)) /* or it is named for what nothing is short of */
 		a->bottleneck = without_pressure(a, top);
 	/* several things may be short: the one that the culprit took is the story, although its pressure may always be as high; but under
 	 * reclaim everything looks busy */
