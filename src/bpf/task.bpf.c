@@ -5,12 +5,14 @@
  * on_begin   has it track_pid a new process
  * sweep      the same of all tasks into an iterator's file, for kernels before 6.7
  * on_exit    writes the same record for a thread that ends, into a ring nothing polls: the next tick empties it
+ * on_free    writes there how much CPU time it used after that
  * on_send, on_receive  add up bytes and calls of sockets in storage that hangs on the process
  */
 #include "bpf/task-walk.h"
 
 #define MSG_PEEK	 2
 #define EXIT_RING_SIZE	 (4 << 20)
+#define LEAVING_MOST	 16384 /* threads between their last word and their end, and processes nothing has waited for */
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -18,6 +20,15 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, EXIT_RING_SIZE);
 } exits SEC(".maps");
+
+/* As they stood at the last word, by the kernel's task. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, LEAVING_MOST);
+	__type(key, u64);
+	__type(value, struct task_rest);
+} leaving SEC(".maps");
 
 /* One record being filled, per CPU: too large for the stack. */
 struct {
@@ -112,6 +123,17 @@ int BPF_PROG(on_begin, struct task_struct *task)
 	return 0;
 }
 
+static __always_inline void note_leaving(struct task_struct *task, const struct task_sample *s)
+{
+	struct task_rest rest = {.pid = s->pid, .parent = s->parent, .uid = s->uid, .start = s->start};
+	u64 key = (u64)task;
+
+	rest.cpu = s->v[FEATURE_CPU_TIME];
+	rest.system = s->v[FEATURE_CPU_SYSTEM];
+	__builtin_memcpy(rest.comm, s->comm, sizeof(rest.comm));
+	bpf_map_update_elem(&leaving, &key, &rest, 0);
+}
+
 static __always_inline void tell_exit(struct task_struct *task, const struct process_extra *extra, bool last)
 {
 	struct task_sample *s;
@@ -134,6 +156,7 @@ static __always_inline void tell_exit(struct task_struct *task, const struct pro
 	for (int i = THREAD_FEATURE_COUNT; i < PROCESS_FEATURE_COUNT; i++)
 		s->v[i] = 0;
 	put_traffic(s, task, extra);
+	note_leaving(task, s);
 	if (bpf_ringbuf_query(&exits, BPF_RB_AVAIL_DATA) > EXIT_RING_SIZE / 2)
 		bpf_ringbuf_submit(s, BPF_RB_FORCE_WAKEUP);
 	else
@@ -153,6 +176,31 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		release_extra(extra);
 	if (walks)
 		forget(task, last);
+	return 0;
+}
+
+static u64 grown(u64 now, u64 then)
+{
+	return now > then ? now - then : 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	u64 key = (u64)task;
+	const struct task_rest *then = bpf_map_lookup_elem(&leaving, &key);
+	struct task_rest *rest;
+
+	if (!then)
+		return 0;
+	rest = bpf_ringbuf_reserve(&exits, sizeof(*rest), 0);
+	if (rest) {
+		*rest = *then;
+		rest->cpu = grown(task->se.sum_exec_runtime, then->cpu);
+		rest->system = grown(task->stime, then->system);
+		bpf_ringbuf_submit(rest, BPF_RB_NO_WAKEUP); /* last words come before, and wake */
+	}
+	bpf_map_delete_elem(&leaving, &key);
 	return 0;
 }
 

@@ -54,6 +54,17 @@ struct task_sample_short {
 	task_u64 start, thread_start;
 };
 
+/* The CPU time of a thread after its exit record, most of it to free the memory. Kernels before 6.16 trace an exit after that, and
+ * leave little. Written when nothing refers to the thread any more. */
+struct task_rest {
+	task_u32 pid, parent; /* thread groups */
+	task_u32 uid;
+	task_u32 reserved;
+	task_u64 start;	      /* of the process */
+	task_u64 cpu, system; /* ns */
+	char comm[TASK_COMM_SIZE];
+};
+
 #define TASK_WALK_SIZE (4 << 20) /* of 8000 processes that work */
 
 /* What a call of the walk leaves behind: records one after the other, shared with user space. */

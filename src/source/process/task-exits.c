@@ -85,9 +85,14 @@ static struct short_lived *find_others(struct task_source *src, uint32_t uid)
 	return group;
 }
 
+static uint64_t hash_name(const char *comm)
+{
+	return hmap_hash_bytes(comm, strnlen(comm, TASK_COMM_SIZE));
+}
+
 static struct short_lived *find_short_lived(struct task_source *src, const struct task_process *p)
 {
-	uint64_t name = hmap_hash_bytes(p->comm, strnlen(p->comm, TASK_COMM_SIZE));
+	uint64_t name = hash_name(p->comm);
 	struct short_lived *group = hmap_get(&src->short_lived, name, p->parent);
 	char text[TASK_COMM_SIZE + 1];
 
@@ -109,12 +114,12 @@ static struct short_lived *find_short_lived(struct task_source *src, const struc
 }
 
 /* A script that asks this program a question did not do the work of the answer. */
-static bool is_work_of_parent(const struct task_process *p)
+static struct task_process *find_parent_of_work(struct task_source *src, const char *comm, uint32_t parent)
 {
 	char name[TASK_COMM_SIZE + 1] = "";
 
-	memcpy(name, p->comm, TASK_COMM_SIZE);
-	return !entity_name_is_ours(name);
+	memcpy(name, comm, TASK_COMM_SIZE);
+	return entity_name_is_ours(name) ? NULL : hmap_get(&src->by_pid, parent, 0);
 }
 
 void task_count_short_lived(struct task_source *src, const struct task_process *p)
@@ -133,7 +138,7 @@ void task_count_short_lived(struct task_source *src, const struct task_process *
 		if (!(group->key2 & KEY2_OF_OTHERS))
 			group->entity->info.uid = p->uid;
 	}
-	parent = is_work_of_parent(p) ? hmap_get(&src->by_pid, p->parent, 0) : NULL;
+	parent = find_parent_of_work(src, p->comm, p->parent);
 	if (parent) {
 		task_look_again(src, parent);
 		parent->children++;
@@ -199,6 +204,53 @@ void task_count_exits(struct task_source *src)
 	src->exits.n = 0;
 	for (size_t i = 0; i < src->later.n; i++)
 		(void)VEC_PUSH(src->exits, src->later.v[i]);
+}
+
+static void count_rest_of_process(struct task_source *src, struct task_process *p, const struct task_rest *rest)
+{
+	task_look_again(src, p);
+	p->ended[FEATURE_CPU_TIME] += (int64_t)rest->cpu;
+	p->ended[FEATURE_CPU_SYSTEM] += (int64_t)rest->system;
+	if (!task_was_seen(src, p))
+		return;
+	p->now[FEATURE_CPU_TIME] += (int64_t)rest->cpu;
+	p->now[FEATURE_CPU_SYSTEM] += (int64_t)rest->system;
+}
+
+static void count_rest_of_short_lived(struct task_source *src, const struct task_rest *rest)
+{
+	struct short_lived *group = hmap_get(&src->short_lived, hash_name(rest->comm), rest->parent);
+	struct task_process *parent = find_parent_of_work(src, rest->comm, rest->parent);
+
+	if (!group)
+		group = hmap_get(&src->short_lived, 0, KEY2_OF_OTHERS | rest->uid);
+	if (!group)
+		return; /* a process that lived long, and is already reported as ended */
+	group->tick = src->tick;
+	group->sum[FEATURE_CPU_TIME] += (int64_t)rest->cpu;
+	group->sum[FEATURE_CPU_SYSTEM] += (int64_t)rest->system;
+	if (!parent)
+		return;
+	task_look_again(src, parent);
+	parent->children_cpu += (int64_t)rest->cpu;
+}
+
+/* Each waits for one tick: the exit record that was read with it may be counted as late as now. */
+void task_count_rests(struct task_source *src)
+{
+	for (size_t i = 0; i < src->due.n; i++) {
+		const struct task_rest *rest = &src->due.v[i];
+		struct task_process *p = hmap_get(&src->processes, rest->pid, rest->start);
+
+		if (p)
+			count_rest_of_process(src, p, rest);
+		else
+			count_rest_of_short_lived(src, rest);
+	}
+	src->due.n = 0;
+	for (size_t i = 0; i < src->rests.n; i++)
+		(void)VEC_PUSH(src->due, src->rests.v[i]);
+	src->rests.n = 0;
 }
 
 void task_count_all_short_lived(struct task_source *src)

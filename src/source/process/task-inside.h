@@ -120,6 +120,7 @@ struct task_source {
 	VEC(struct seen) seen;	       /* threads of which the sweep told */
 	VEC(struct task_sample) exits; /* read from the ring, not yet counted */
 	VEC(struct task_sample) later;
+	VEC(struct task_rest) rests, due; /* what was used after last words: read since the last tick; before, and to be counted */
 	VEC(struct seen) announced; /* their exits are counted; a sweep may see them once more */
 	VEC(struct seen) lingering; /* ... and did */
 	VEC(struct task_process *) gone;
@@ -167,6 +168,8 @@ struct task_process *task_add_process(struct task_source *src, const struct task
 
 /* Empties the ring of last words. */
 void task_count_exits(struct task_source *src);
+/* Adds the time that threads used after their exit records to their processes, or to groups of short-lived ones. */
+void task_count_rests(struct task_source *src);
 /* A process that no sweep saw goes into its group's sum and onto its parent's account. */
 void task_count_short_lived(struct task_source *src, const struct task_process *p);
 /* Of all that no sweep saw; before anything is put: the parents' samples tell of them. */

@@ -135,6 +135,8 @@ static int on_exit_record(void *context, void *data, size_t size)
 
 	if (size >= TASK_SAMPLE_FULL)
 		(void)VEC_PUSH(src->exits, *(const struct task_sample *)data);
+	else if (size >= sizeof(struct task_rest))
+		(void)VEC_PUSH(src->rests, *(const struct task_rest *)data);
 	return 0;
 }
 

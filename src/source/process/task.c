@@ -253,6 +253,7 @@ static void task_sample(void *state, struct tick *tick)
 	task_sweep(src, tick);
 	keep_announced(src);
 	task_count_exits(src);
+	task_count_rests(src);
 	task_count_all_short_lived(src);
 	put_processes(src, tick);
 	task_put_short_lived(src, tick);
@@ -298,6 +299,8 @@ static void task_close(void *state)
 	VEC_FREE(src->seen);
 	VEC_FREE(src->exits);
 	VEC_FREE(src->later);
+	VEC_FREE(src->rests);
+	VEC_FREE(src->due);
 	VEC_FREE(src->announced);
 	VEC_FREE(src->lingering);
 	VEC_FREE(src->gone);
