@@ -219,6 +219,11 @@ static bool put_victim(const struct facts *f, struct str *out)
 	return put_text(f->victim.name, out);
 }
 
+static bool put_others(const struct facts *f, struct str *out)
+{
+	return !facts_find(f, FACT_CULPRIT, "alone") && put_text("other programs", out);
+}
+
 static bool put_unit(const struct facts *f, struct str *out)
 {
 	return put_text(base_of(f->culprit.unit), out);
@@ -269,7 +274,7 @@ struct placeholder placeholder_of(const char *name)
 	static const struct {
 		const char *name;
 		bool (*put)(const struct facts *f, struct str *out);
-	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"unit", put_unit}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
+	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
 	struct placeholder p = {};
 	bool old = false, culprit, victims;
 

@@ -20,9 +20,8 @@
  *
  * Texts that follow each other are joined. In them {QUANTITY}, {normal QUANTITY} and {victims QUANTITY} are values,
  * {name QUANTITY} is the disk, file system ... that has the highest one, and {culprit}, {pid}, {unit}, {victim} names, {pids} the
- * culprit's processes, for a shell; what
- * stands in [brackets] is left out where one of these is not known ({processes}: how many the culprit has, known where
- * it has more than one).
+ * culprit's processes, for a shell. A part in [brackets] is left out where one of these is not known. {processes}, the number of the
+ * culprit's processes, is known where it has more than one; {others}, "other programs", where any of them waits longer than normally.
  */
 #pragma once
 

@@ -130,6 +130,20 @@ static void what_is_not_known_is_left_out_of_the_words(void **state)
 	assert_string_equal(known, "updatedb reads 5.0 MB/s, usually 1.0 MB/s.");
 }
 
+static void other_programs_are_named_where_they_wait(void **state)
+{
+	_cleanup_(facts_free) struct facts f = {};
+	_cleanup_free_ char *slow = NULL, *alone = NULL;
+
+	(void)state;
+	read_facts(disk, &f);
+	slow = cause_words("{culprit} reads[, and {others} wait].", &f);
+	assert_int_equal(facts_add(&f, (struct fact){.of = FACT_CULPRIT, .feature = fact_derived_feature("alone", NULL), .now = 1}), 0);
+	alone = cause_words("{culprit} reads[, and {others} wait].", &f);
+	assert_string_equal(slow, "updatedb reads, and other programs wait.");
+	assert_string_equal(alone, "updatedb reads.");
+}
+
 /* A command for a process that is not known, or that has ended, is left out. */
 static void advice_without_its_values_is_left_out(void **state)
 {
@@ -294,6 +308,7 @@ int main(void)
 		cmocka_unit_test(a_job_is_known_by_the_program_that_does_most_of_it),
 		cmocka_unit_test(what_is_not_known_is_left_out_of_the_words),
 		cmocka_unit_test(all_processes_are_named_for_a_shell),
+		cmocka_unit_test(other_programs_are_named_where_they_wait),
 		cmocka_unit_test(advice_without_its_values_is_left_out),
 		cmocka_unit_test(that_there_is_one_process_is_not_said),
 		cmocka_unit_test(a_cause_that_cannot_be_said_is_not_found),

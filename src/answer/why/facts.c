@@ -310,6 +310,8 @@ static int add_explained(struct facts *facts, const struct ranking *of, const st
 	double share = of->added > 0 ? top->explains.share : NAN, known = isnan(share) ? 0 : share;
 	int r = add_told(facts, "explains", 1000 * share);
 
+	if (r == 0 && of->own)
+		r = add_told(facts, "alone", 1);
 	r = r ?: add_told(facts, "ahead_of_steal", 1000 * (known - of->stolen));
 	return r ?: add_told(facts, "ahead_of_heat", 1000 * (known - of->slowed));
 }

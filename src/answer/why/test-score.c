@@ -97,6 +97,7 @@ static void where_a_program_alone_waits_nothing_is_unexplained(void **state)
 	ask_by(&st, true, &method_blame);
 	assert_string_equal(first(&st)->subject->info.exe, "/bin/hog");
 	assert_true(st.answer.ranking.added > 1.5 && st.answer.ranking.own && isnan(st.answer.ranking.unexplained));
+	assert_null(strstr(st.answer.summary, "other programs"));
 	end(&st);
 }
 

@@ -47,6 +47,8 @@ static const struct {
 	{{.name = "explains", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_DELAY,
 	  .help = "share of the additional waiting that the culprit causes"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "alone", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_DELAY, .help = "1 where no other program waits longer than normally"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "ahead_of_steal", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_DELAY,
 	  .help = "... beyond the hypervisor's share"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
