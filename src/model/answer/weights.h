@@ -1,5 +1,5 @@
 /* What each piece of evidence weighs in the answer model (model/answer/evidence.h). `lab/fit BUILD --deploy` writes other numbers here.
- * Fitted 2026-11-28, the confidence alone, on 424 questions with a mark and 154 calm moments. */
+ * Fitted 2026-11-28, the confidence alone, on 473 questions with a mark and 154 calm moments. */
 #pragma once
 
 #include "model/answer/evidence.h"
@@ -29,7 +29,7 @@ static const double unlisted_weights[MOMENT_COUNT] = {
 };
 
 static const double confidence_weights[CONFIDENCE_COUNT] = {
-	[CONFIDENCE_ALWAYS] = 3.09,
-	[CONFIDENCE_ODDS] = 0.648,
-	[CONFIDENCE_SHORTAGE] = 0.601,
+	[CONFIDENCE_ALWAYS] = 2.92,
+	[CONFIDENCE_ODDS] = 0.58,
+	[CONFIDENCE_SHORTAGE] = 0.515,
 };
