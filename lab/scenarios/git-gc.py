@@ -1,4 +1,4 @@
-"""git packs a big repository anew."""
+"""git packs a big repository again."""
 import life
 from resources import CPU, MEMORY, READING, WRITING
 

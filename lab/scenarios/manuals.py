@@ -1,4 +1,4 @@
-"""The index of all manual pages is made anew (mandb)."""
+"""The index of all manual pages is rebuilt (mandb)."""
 import shutil
 
 from resources import CHILDREN, CPU, READING, SWITCHING, WRITING

@@ -1,4 +1,4 @@
-"""A program with real-time priority computes: whoever has a usual one waits until it lets go."""
+"""A program with real-time priority computes: those with a normal one wait until it lets go."""
 from resources import CPU, SWITCHING
 
 GROUP = "cpu"

@@ -1,4 +1,4 @@
-"""A server elsewhere answers late: whoever waits for it waits, and this machine has nothing to do with it."""
+"""A server elsewhere answers late: programs wait for it, and this machine has nothing to do with it."""
 import signal
 
 from stage import SceneBroken

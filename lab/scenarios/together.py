@@ -1,4 +1,4 @@
-"""A word processor saves a big document again and again, and the virus scanner reads each: slow only together."""
+"""An office program saves a big document again and again, and the virus scanner reads each: slow only together."""
 from resources import CPU, READING, WRITING
 
 GROUP = "cpu"
