@@ -131,6 +131,7 @@ void task_count_short_lived(struct task_source *src, const struct task_process *
 		if (group->tick != src->tick)
 			group->present = THREAD_MASK & ~LEVELS_MASK;
 		group->tick = src->tick;
+		group->changed = true;
 		group->present &= p->ended_present;
 		for (int i = 0; i < THREAD_FEATURE_COUNT; i++)
 			group->sum[i] += p->ended[i];
@@ -226,7 +227,7 @@ static void count_rest_of_short_lived(struct task_source *src, const struct task
 		group = hmap_get(&src->short_lived, 0, KEY2_OF_OTHERS | rest->uid);
 	if (!group)
 		return; /* a process that lived long, and is already reported as ended */
-	group->tick = src->tick;
+	group->changed = true;
 	group->sum[FEATURE_CPU_TIME] += (int64_t)rest->cpu;
 	group->sum[FEATURE_CPU_SYSTEM] += (int64_t)rest->system;
 	if (!parent)
@@ -286,10 +287,11 @@ void task_put_short_lived(struct task_source *src, struct tick *tick)
 			(void)VEC_PUSH(tick->ended, group->entity);
 			continue;
 		}
-		if (group->tick == src->tick)
+		if (group->changed)
 			tick_put(tick, group->entity, group->sum, present);
 		else
 			tick_put_same(tick, group->entity, group->sum, present);
+		group->changed = false;
 		src->groups.v[n++] = group;
 	}
 	src->groups.n = n;

@@ -73,6 +73,7 @@ struct short_lived {
 	uint32_t owner;	    /* on whose share */
 	struct entity *entity;
 	uint64_t tick; /* last one that had any */
+	bool changed;  /* since it was last put */
 	feature_set present;
 	int64_t sum[PROCESS_FEATURE_COUNT];
 };
