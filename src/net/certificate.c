@@ -9,6 +9,7 @@
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
+#include "base/data/log.h"
 #include "base/system/library.h"
 
 #define PEM_MAX (1 << 20)
@@ -112,4 +113,17 @@ void certificate_warning(int64_t end, int64_t now, struct str *out)
 	else
 		str_printf(out, "expires in %s, on %s", clock_format_span(end - now, left, sizeof(left)),
 			   when);
+}
+
+void certificate_warn(const char *file)
+{
+	_cleanup_free_ char *error = NULL;
+	_cleanup_str_ struct str warning = {};
+	int64_t end;
+
+	if (!file || certificate_end(file, &end, &error) < 0)
+		return;
+	certificate_warning(end, clock_wall(), &warning);
+	if (warning.len)
+		log_warning("the certificate %s %s", file, warning.data);
 }

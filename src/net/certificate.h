@@ -14,3 +14,5 @@ int certificate_read_key(const char *file, char **ret, char **ret_error);
 int certificate_end(const char *file, int64_t *ret_wall_ns, char **ret_error);
 /* Appends in words that a certificate has ended, or ends within three weeks of `now`; nothing where it does not. Times: wall ns. */
 void certificate_warning(int64_t end, int64_t now, struct str *out);
+/* Logs a warning where a certificate has ended or soon will. What else is wrong with it the server says, which reads it. NULL = none. */
+void certificate_warn(const char *file);

@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
@@ -554,4 +557,17 @@ int user_credentials_read(const char *file, struct credentials *ret, char **ret_
 	else
 		*ret = c;
 	return r;
+}
+
+char *users_token_file(void)
+{
+	const char *home = getenv("XDG_CONFIG_HOME");
+	const struct passwd *user = getpwuid(geteuid());
+	char *path;
+
+	if (geteuid() == 0)
+		return strdup("/etc/whyslow/tokens");
+	if (home)
+		return asprintf(&path, "%s/whyslow/tokens", home) < 0 ? NULL : path;
+	return asprintf(&path, "%s/.config/whyslow/tokens", user ? user->pw_dir : "/tmp") < 0 ? NULL : path;
 }

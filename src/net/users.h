@@ -80,3 +80,5 @@ struct credentials {
  * users_open(). */
 int user_credentials_read(const char *file, struct credentials *ret, char **ret_error);
 void user_credentials_free(struct credentials *c);
+/* The file of tokens that servers use where no other is named; the caller frees. NULL without memory. */
+char *users_token_file(void);

@@ -26,7 +26,6 @@
 #pragma once
 
 #include "model/answer/facts.h"
-#include "model/fleet/fleet-finding.h"
 #include "rule/rule.h"
 
 #define SYSTEM_CAUSES "/etc/whyslow/causes.d" /* the user's */
@@ -57,10 +56,6 @@ void cause_write(const struct cause *c, struct str *out);
 bool cause_holds(const struct cause *c, const struct facts *facts);
 /* The first that does and whose sentence can be filled in: each name in braces outside of brackets is known. NULL = none. */
 const struct cause *cause_find(const struct causes *c, const struct facts *facts);
-/* The cause whose patterns all match unusual counters of the server of `named` (score >= enough), and one of them `named` itself, or
- * `symptom` where it is of the same server: a cause is of what the answer names, not of what else is unusual there. NULL = none. */
-const struct cause *cause_find_of_fleet(const struct causes *c, const struct fleet *f, const struct fleet_findings *unusual,
-					const struct fleet_finding *named, const struct fleet_finding *symptom, double enough);
 /* A cause's text with its values, "?" for one that is not known. The caller frees; NULL without memory. */
 char *cause_words(const char *text, const struct facts *facts);
 /* The sentences of its advice all of whose values are known; a process that has ended has no number. The caller frees; NULL = none. */

@@ -62,7 +62,7 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 	r = recorded_read(store, input->from, before(input->to), &recorded);
 	if (r == 0) {
 		keep_matching(input, &recorded);
-		r = recorded_put(&recorded, name, into);
+		r = fleet_recording_put(&recorded, name, into);
 		if (!recorded.times.n)
 			intake_bad(into, path, 0, "nothing is recorded in that time");
 	} else {
@@ -134,3 +134,20 @@ const struct fleet_source fleet_source_recordings = {
 	.recognise = recognise,
 	.load = load,
 };
+
+int fleet_recording_put(const struct recorded *r, const char *server, struct intake *into)
+{
+	int s = intake_server(into, server);
+
+	if (s < 0)
+		return s;
+	for (size_t i = 0; i < r->counters.n; i++) {
+		const struct recorded_counter *c = &r->counters.v[i];
+		int counter = intake_counter(into, c->name, &(struct counter_info){FLEET_GAUGE, c->unit, c->help}), code;
+
+		code = counter < 0 ? counter : intake_column(into, s, counter, r->times.n, r->times.v, c->values);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}

@@ -6,6 +6,7 @@
 
 #include "analysis/fleet/fleet-onset.h"
 #include "analysis/fleet/fleet-baseline.h"
+#include "answer/fleet/fleet-cause.h"
 #include "answer/fleet/fleet-lead.h"
 #include "answer/fleet/fleet-window.h"
 #include "base/data/cleanup.h"
@@ -344,7 +345,7 @@ static int explain_symptom(const struct fleet_question *q, const struct causes *
 	if (r < 0)
 		return r;
 	find_chain(a);
-	cause = a->unusual_symptom ? cause_find_of_fleet(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH) : NULL;
+	cause = a->unusual_symptom ? fleet_cause_find(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH) : NULL;
 	set_cause(cause, a);
 	r = find_levels(q, a);
 	return r < 0 ? r : write_summary(q->fleet, cause, a);
@@ -385,7 +386,7 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	a.now = x->observed;
 	a.alarms.analysis = "alarm";
 	a.explain.analysis = "explain";
-	cause = cause_find_of_fleet(causes, q->fleet, &a.unusual, x, x, 0);
+	cause = fleet_cause_find(causes, q->fleet, &a.unusual, x, x, 0);
 	set_cause(cause, &a);
 	str_printf(&s, "%s of %s is unusually %s for all of the data: %s, %s on the servers that do the same work. The data do not show since when.",
 		   q->fleet->counters.v[x->counter].name, q->fleet->servers.v[x->server].name, x->flags & FLEET_LOWER ? "low" : "high",

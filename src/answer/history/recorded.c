@@ -124,20 +124,3 @@ int recorded_read(struct store *s, int64_t from, int64_t to, struct recorded *re
 	dataset_free(&d);
 	return r;
 }
-
-int recorded_put(const struct recorded *r, const char *server, struct intake *into)
-{
-	int s = intake_server(into, server);
-
-	if (s < 0)
-		return s;
-	for (size_t i = 0; i < r->counters.n; i++) {
-		const struct recorded_counter *c = &r->counters.v[i];
-		int counter = intake_counter(into, c->name, &(struct counter_info){FLEET_GAUGE, c->unit, c->help}), code;
-
-		code = counter < 0 ? counter : intake_column(into, s, counter, r->times.n, r->times.v, c->values);
-		if (code < 0)
-			return code;
-	}
-	return 0;
-}

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/data/vec.h"
-#include "model/fleet/intake.h"
 #include "store/recording/store.h"
 
 struct recorded_counter {
@@ -21,5 +20,3 @@ struct recorded {
 /* Of [from, to) (wall ns). 0 or -errno; an empty recording has no times. */
 int recorded_read(struct store *s, int64_t from, int64_t to, struct recorded *ret);
 void recorded_free(struct recorded *r);
-/* Puts it into a fleet, as that server's. 0 or -ENOMEM. */
-int recorded_put(const struct recorded *r, const char *server, struct intake *into);

@@ -1,7 +1,6 @@
 #include "cmd/act/serve.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,32 +44,6 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "openapi", NULL, &arg_openapi, "print the description of the HTTP interface, and exit"},
 	{},
 };
-
-char *serve_token_file(void)
-{
-	const char *home = getenv("XDG_CONFIG_HOME");
-	const struct passwd *user = getpwuid(geteuid());
-	char *path;
-
-	if (geteuid() == 0)
-		return strdup("/etc/whyslow/tokens");
-	if (home)
-		return asprintf(&path, "%s/whyslow/tokens", home) < 0 ? NULL : path;
-	return asprintf(&path, "%s/.config/whyslow/tokens", user ? user->pw_dir : "/tmp") < 0 ? NULL : path;
-}
-
-void serve_warn_of_certificate(const char *file)
-{
-	_cleanup_free_ char *error = NULL;
-	_cleanup_str_ struct str warning = {};
-	int64_t end;
-
-	if (!file || certificate_end(file, &end, &error) < 0)
-		return;
-	certificate_warning(end, clock_wall(), &warning);
-	if (warning.len)
-		log_warning("the certificate %s %s", file, warning.data);
-}
 
 char *serve_recording(const struct common *c)
 {
@@ -159,7 +132,7 @@ static int serve(const struct common *common, const char *token_file)
 	sigaddset(&end, SIGINT);
 	sigaddset(&end, SIGTERM);
 	sigprocmask(SIG_BLOCK, &end, NULL); /* the server's threads leave them to us */
-	serve_warn_of_certificate(arg_cert);
+	certificate_warn(arg_cert);
 	r = drops ? serve_choose_user(arg_user, &user, &error) : 0;
 	if (r == 0 && drops && user.uid == 0)
 		o.asker = common_asker(common);
@@ -180,7 +153,7 @@ static int serve(const struct common *common, const char *token_file)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	_cleanup_free_ char *token_file = arg_token_file ? strdup(arg_token_file) : serve_token_file();
+	_cleanup_free_ char *token_file = arg_token_file ? strdup(arg_token_file) : users_token_file();
 	const struct serve_token_options token = {token_file, arg_add_token ? arg_add_token : arg_revoke_token, arg_scope, arg_expires};
 
 	if (argc > 1)

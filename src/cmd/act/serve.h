@@ -1,14 +1,10 @@
-/* What the files of `serve`, and `open` and `spans receive`, share. */
+/* What the files of `serve` and `open` share. */
 #pragma once
 
 #include "cmd/verbs/verb.h"
 
 #define SERVE_LISTEN "127.0.0.1:7170"
 
-/* The file of tokens that `serve` uses unless told otherwise; the caller frees. NULL without memory. */
-char *serve_token_file(void);
-/* Warns of a certificate that has expired or soon will. What else is wrong with it the server says, which reads it. NULL = none. */
-void serve_warn_of_certificate(const char *file);
 /* Which recording these options name, in one text: two servers of the same serve the same. The caller frees; NULL without memory. */
 char *serve_recording(const struct common *common);
 

@@ -14,9 +14,9 @@
 #include "base/data/log.h"
 #include "base/data/vec.h"
 #include "analysis/span/span-change.h"
-#include "cmd/act/serve.h"
 #include "cmd/spans/spans.h"
 #include "daemon/span/span-receive.h"
+#include "net/certificate.h"
 #include "net/users.h"
 #include "net/webhook.h"
 
@@ -132,7 +132,7 @@ int spans_receive(struct common *common, const struct spans_query *q, int argc, 
 {
 	size_t n = (size_t)argc - 1;
 	char **words = argv + 1;
-	_cleanup_free_ char *token_file = q->token_file ? strdup(q->token_file) : serve_token_file(), *error = NULL;
+	_cleanup_free_ char *token_file = q->token_file ? strdup(q->token_file) : users_token_file(), *error = NULL;
 	struct receive_options o = {.listen = q->listen, .cert_file = q->cert_file, .key_file = q->key_file,
 				    .window = !q->window ? RECEIVE_WINDOW : q->window > SHORTEST ? q->window : SHORTEST,
 				    .flush = FLUSH,
@@ -153,7 +153,7 @@ int spans_receive(struct common *common, const struct spans_query *q, int argc, 
 	if (!o.store)
 		return EXIT_CANNOT;
 	listen_for_the_end();
-	serve_warn_of_certificate(q->cert_file);
+	certificate_warn(q->cert_file);
 	r = receiver_start(&o, &receiver, &error);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "analysis/fleet/fleet-analysis.h"
-#include "answer/history/recorded.h"
+#include "answer/fleet/fleet-recordings.h"
 #include "base/data/cleanup.h"
 #include "base/data/clock.h"
 #include "model/fleet/fleet-source.h"
@@ -352,7 +352,7 @@ static int gather(const struct watch *w, struct fleet **ret)
 		if (is_prometheus(h->url))
 			r = put_prometheus(w, h, into);
 		for (size_t k = 0; r == 0 && k < h->pull->parts.n; k++)
-			r = recorded_put(&h->pull->parts.v[k], h->name ? h->name : h->url, into);
+			r = fleet_recording_put(&h->pull->parts.v[k], h->name ? h->name : h->url, into);
 	}
 	if (r == 0)
 		r = intake_finish(into, ret);

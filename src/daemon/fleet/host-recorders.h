@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/serve/ask.h"
-#include "model/span/span-finding.h"
+#include "model/fleet/host-answer.h"
 
 struct host_recorders;
 

@@ -45,14 +45,6 @@ char *span_deployed_words(const struct span_deployed_one *one)
 	return s.error ? NULL : TAKE(s.data);
 }
 
-void host_answer_free(struct host_answer *a)
-{
-	json_decref(a->why);
-	free(a->recorder);
-	free(a->error);
-	*a = (struct host_answer){};
-}
-
 void descent_free(struct descent *d)
 {
 	for (size_t i = 0; i < d->places.n; i++) {

@@ -2,9 +2,8 @@
  * compute nothing. */
 #pragma once
 
-#include <jansson.h>
-
 #include "model/fleet/deployment.h"
+#include "model/fleet/host-answer.h"
 #include "model/span/attribute-finding.h"
 #include "model/span/span-change.h"
 #include "model/span/span-saturation.h"
@@ -94,14 +93,6 @@ struct span_since {
 	 * before, as far as both are there; else all of it against all before */
 	int64_t from, to, against_from, against_to;
 };
-
-/* The answer of another machine's recorder. */
-struct host_answer {
-	json_t *why;	/* as `why --json` prints it there (docs/json.md); NULL: see error */
-	char *recorder; /* what was asked: its URL, the recording's file, "this machine"; NULL: none is known for that host */
-	char *error;	/* in words */
-};
-void host_answer_free(struct host_answer *a);
 
 /* A call of a request on its host. */
 struct descent_place {
