@@ -39,7 +39,7 @@ check: setup
 	@tests/run $(BUILD)
 	@tests/sanitize $(BUILD)
 
-# clang-tidy and cppcheck: a minute of CPU time; ROOMS="base net": over these alone.
+# clang-tidy and cppcheck: a minute of CPU time; ROOMS="lib machine/judge": over these alone.
 lint: setup
 	@packaging/setup lint
 	@packaging/configure $(BUILD) $(PREFIX) tests
@@ -58,7 +58,7 @@ coverage: setup
 check-fleet: build
 	@packaging/setup test
 	@packaging/setup fleet
-	@meson test -C $(BUILD) --suite net --suite source --suite cmd --suite spans --print-errorlogs
+	@meson test -C $(BUILD) --suite lib --suite fleet --suite spans --suite cmd --print-errorlogs
 
 # The BPF tests on Debian 12's own kernel, and the unit under its systemd, in virtual machines (CHECK=quick: the main ones)
 check-kernel: build

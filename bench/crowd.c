@@ -1,16 +1,16 @@
 /* What a question costs where thousands of threads wake one another: crowd KIND [EVENTS [THREADS [FILE]]], KIND being mesh, herd, line
- * or pool (timeline/forest/test-crowd.h). With FILE it writes the trace there; else it asks who made whom wait, as 'why' does, and
+ * or pool (machine/blame/test-crowd.h). With FILE it writes the trace there; else it asks who made whom wait, as 'why' does, and
  * prints "events cpu_seconds peak_mib charges". */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
 
-#include "analysis/machine/charges.h"
-#include "base/data/cleanup.h"
-#include "base/data/clock.h"
-#include "store/trace/trace-file.h"
-#include "timeline/forest/test-crowd.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "machine/blame/test-crowd.h"
+#include "machine/judge/charges.h"
+#include "machine/trace/trace-file.h"
 
 static double cpu_seconds(void)
 {

@@ -1,11 +1,11 @@
 /* What crosses the wire when ClickHouse computes a fleet's analyses over two shards: every connection, of the client and
  * between the shards, goes through a counting proxy. Prints "FIGURE VALUE" lines for bench/engine. */
-#include "net/test-clickhouse.h"
+#include "lib/net/test-clickhouse.h"
 
 #include <math.h>
 
-#include "net/test-proxy.h"
-#include "store/fleet/fleet-engine.h"
+#include "fleet/store/fleet-engine.h"
+#include "lib/net/test-proxy.h"
 
 #define SERVERS	 100
 #define COUNTERS 100

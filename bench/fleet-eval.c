@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "analysis/fleet/fleet-analysis.h"
-#include "answer/fleet/fleet-why.h"
-#include "base/data/cleanup.h"
-#include "base/data/clock.h"
-#include "base/data/str.h"
-#include "model/fleet/fleet-source.h"
-#include "source/fleet/timestamp.h"
-#include "source/span/stream.h"
+#include "fleet/analysis/fleet-analysis.h"
+#include "fleet/ask/fleet-why.h"
+#include "fleet/model/fleet-source.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
+#include "lib/input/stream.h"
+#include "lib/input/timestamp.h"
 
 #define SEGMENTS_MAX 256
 #define COUNTERS_MAX 64

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "analysis/fleet/fleet-analysis.h"
-#include "base/data/cleanup.h"
-#include "base/data/clock.h"
-#include "model/fleet/fleet-source.h"
-#include "store/fleet/fleet-store.h"
+#include "fleet/analysis/fleet-analysis.h"
+#include "fleet/model/fleet-source.h"
+#include "fleet/store/fleet-store.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
 
 #define COUNTERS 200
 #define ROWS	 1440

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/data/cleanup.h"
+#include "lib/data/cleanup.h"
 
 #define ATTRIBUTES 5
 #define LEAVES	   (10 * 12 * 10 * 8 * 5)

@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/data/clock.h"
-#include "model/machine/tick.h"
-#include "store/chunk/frame.h"
-#include "store/recording/journal.h"
-#include "store/recording/store.h"
+#include "lib/data/clock.h"
+#include "machine/chunk/frame.h"
+#include "machine/model/tick.h"
+#include "machine/recording/journal.h"
+#include "machine/recording/store.h"
 
 #define SEGMENT_TICKS 600
 #define GROUPS	      50

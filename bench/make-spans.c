@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/clock.h"
-#include "base/data/str.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
 
 #define HOSTS 300
 #define START 1790000000000000000ll

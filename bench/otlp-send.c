@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/data/clock.h"
-#include "base/data/str.h"
-#include "net/http-client.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
+#include "lib/net/http-client.h"
 
 #define BATCH	    256
 #define CONNECTIONS 4

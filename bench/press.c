@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/data/clock.h"
-#include "daemon/agent/priority-guard.h"
-#include "daemon/service/request.h"
+#include "lib/data/clock.h"
+#include "machine/agent/priority-guard.h"
+#include "machine/client/request.h"
 
 int main(int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/recording/store.h"
+#include "machine/recording/store.h"
 
 static double so_far(const struct dataset *d, const struct subject *s, size_t feature, uint32_t tick)
 {

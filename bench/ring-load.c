@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "source/flight/ring.h"
+#include "machine/flight/ring.h"
 
 static double now(void)
 {

@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/data/hmap.h"
-#include "base/data/vec.h"
-#include "source/flight/ring.h"
+#include "lib/data/hmap.h"
+#include "lib/data/vec.h"
+#include "machine/flight/ring.h"
 
 static bool verbose;
 

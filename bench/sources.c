@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/data/cleanup.h"
-#include "base/data/clock.h"
-#include "source/machine/source.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "machine/sample/source.h"
 
 #define SOURCES_MAX 32
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/data/clock.h"
-#include "timeline/forest/trace-path.h"
+#include "lib/data/clock.h"
+#include "spans/forest/trace-path.h"
 
 #define TRACES	100000
 #define SPANS	24

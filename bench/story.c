@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/span/groups.h"
+#include "spans/compare/groups.h"
 
 #define START	   INT64_C(1790000000000000000)
 #define DAY	   86400.0

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/data/clock.h"
-#include "base/data/vec.h"
-#include "source/flight/ring.h"
-#include "source/machine/source.h"
-#include "store/chunk/frame.h"
+#include "lib/data/clock.h"
+#include "lib/data/vec.h"
+#include "machine/chunk/frame.h"
+#include "machine/flight/ring.h"
+#include "machine/sample/source.h"
 
 #define ROUNDS_DEFAULT 41
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/data/cleanup.h"
-#include "store/trace/trace-file.h"
-#include "timeline/blame/blame.h"
-#include "timeline/threads/state.h"
-#include "view/waits/waits.h"
+#include "lib/data/cleanup.h"
+#include "machine/blame/blame.h"
+#include "machine/threads/state.h"
+#include "machine/trace/trace-file.h"
+#include "machine/view-waits/waits.h"
 
 #define CPUS	2
 #define THREADS 400

@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/data/clock.h"
-#include "daemon/recorder/recorder.h"
-#include "rule/watch.h"
+#include "lib/data/clock.h"
+#include "machine/recorder/recorder.h"
+#include "machine/rule/watch.h"
 
 static int64_t cpu_now(void)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz/target.h"
-#include "rule/cause.h"
+#include "machine/rule/cause.h"
 
 static void try_on(const struct causes *causes, const char *text)
 {

@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "fuzz/target.h"
-#include "store/chunk/chunk.h"
+#include "machine/chunk/chunk.h"
 
 static void read_chunk(struct chunk *c, const struct load_filter *filter)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz/target.h"
-#include "net/clickhouse-inside.h"
+#include "lib/net/clickhouse-inside.h"
 
 static int take_text(void *data, size_t n, char *const *fields)
 {

@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/data/config.h"
 #include "fuzz/target.h"
+#include "lib/data/config.h"
 
 static void read_file(int fd)
 {

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz/target.h"
-#include "source/span/deployments.h"
+#include "spans/formats/deployments.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

@@ -2,11 +2,11 @@
  * compressed debug data. */
 #include <string.h>
 
-#include "base/data/cleanup.h"
 #include "fuzz/memory-file.h"
 #include "fuzz/target.h"
-#include "symbol/elf-check.h"
-#include "symbol/object.h"
+#include "lib/data/cleanup.h"
+#include "machine/symbol/elf-check.h"
+#include "machine/symbol/object.h"
 
 #define LINES_MAX 16
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz/target.h"
-#include "model/machine/entity.h"
+#include "machine/model/entity.h"
 
 static void check(const struct entity_info *info)
 {

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fleet/model/fleet-source.h"
 #include "fuzz/memory-file.h"
 #include "fuzz/target.h"
-#include "model/fleet/fleet-source.h"
 
 static inline int read_as_fleet(const struct fleet_source *source, const uint8_t *bytes, size_t n)
 {

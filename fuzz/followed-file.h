@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/clock.h"
 #include "fuzz/target.h"
-#include "source/machine/source.h"
+#include "lib/data/clock.h"
+#include "machine/sample/source.h"
 
 static char root[] = "/tmp/whyslow-fuzz-XXXXXX";
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz/target.h"
-#include "timeline/forest/forest.h"
+#include "spans/forest/forest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

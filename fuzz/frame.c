@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "fuzz/target.h"
-#include "store/chunk/frame.h"
+#include "machine/chunk/frame.h"
 
 static void put_frame(struct str *out, const uint8_t *payload, uint32_t n)
 {

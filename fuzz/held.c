@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "act/hold-file.h"
-#include "base/data/str.h"
 #include "fuzz/target.h"
+#include "lib/data/str.h"
+#include "machine/act/hold-file.h"
 
 static int read_bytes(const void *bytes, size_t size, struct hold *ret)
 {

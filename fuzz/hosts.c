@@ -1,7 +1,7 @@
 /* The list of `--hosts` (fleet-watch.h): the recorders of other machines. */
 #include <stdlib.h>
 
-#include "daemon/fleet/host-recorders.h"
+#include "fleet/watch/host-recorders.h"
 #include "fuzz/own-folder.h"
 #include "fuzz/target.h"
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "net/clickhouse-inside.h"
-#include "net/gzip.h"
+#include "lib/data/cleanup.h"
+#include "lib/net/clickhouse-inside.h"
+#include "lib/net/gzip.h"
 
 #define BODY_MAX 65536
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "net/http-incoming.h"
+#include "lib/data/cleanup.h"
+#include "lib/net/http-incoming.h"
 
 #define LINES_MAX 32
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz/target.h"
-#include "source/span/json-tape.h"
+#include "lib/input/json-tape.h"
 
 #define TEXTS_MAX 64 /* of one input */
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "symbol/module.h"
+#include "lib/data/cleanup.h"
+#include "machine/symbol/module.h"
 
 static char root[] = "/dev/shm/whyslow-fuzz-XXXXXX";
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/folder.h"
+#include "lib/data/folder.h"
 
 static char own_folder[64];
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/process/owner-read.h"
-#include "base/data/cleanup.h"
 #include "fuzz/memory-file.h"
 #include "fuzz/target.h"
+#include "lib/data/cleanup.h"
+#include "machine/answer-inspect/owner-read.h"
 
 static void ask(enum owner_request kind, const char *text, size_t length, const uint8_t *bytes, size_t n)
 {

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/formats/pad-xml.h"
 #include "fuzz/target.h"
-#include "rule/pad-xml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

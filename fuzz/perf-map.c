@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "symbol/jit.h"
+#include "lib/data/cleanup.h"
+#include "machine/symbol/jit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

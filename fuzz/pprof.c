@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz/target.h"
-#include "store/profile/pprof.h"
+#include "machine/trace/pprof.h"
 
 static void there_and_back(struct profile *p)
 {

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "source/process/proc.h"
+#include "lib/data/cleanup.h"
+#include "machine/process/proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

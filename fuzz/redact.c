@@ -1,7 +1,7 @@
-#include "base/data/cleanup.h"
-#include "base/data/str.h"
+#include "lib/data/cleanup.h"
 #include "fuzz/target.h"
-#include "source/process/redact.h"
+#include "lib/data/str.h"
+#include "machine/process/redact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz/target.h"
-#include "rule/rule.h"
+#include "machine/rule/rule.h"
 
 static void write_and_read_again(const struct rules *rules)
 {

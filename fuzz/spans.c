@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "daemon/span/span-pipeline.h"
 #include "fuzz/target.h"
+#include "spans/pipeline/span-pipeline.h"
 
 /* Whatever is recognized, from the bytes to the call forest; what is not is read as a table. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

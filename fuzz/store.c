@@ -1,11 +1,11 @@
 /* A SQLite file from anywhere: as a recording, as a loaded fleet and as a store of spans. */
 #include <stdlib.h>
 
+#include "fleet/store/fleet-store.h"
 #include "fuzz/own-folder.h"
 #include "fuzz/target.h"
-#include "store/fleet/fleet-store.h"
-#include "store/recording/store.h"
-#include "store/span/span-store.h"
+#include "machine/recording/store.h"
+#include "spans/store/span-store.h"
 
 static int take_summary(const struct summary *summary, void *data)
 {

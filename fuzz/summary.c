@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "fuzz/target.h"
-#include "store/chunk/blocks.h"
-#include "store/chunk/summary-rows.h"
+#include "lib/store/blocks.h"
+#include "machine/recording/summary-rows.h"
 
 static void unpack(const void *bytes, size_t n)
 {

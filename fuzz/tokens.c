@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "net/users.h"
+#include "lib/data/cleanup.h"
+#include "lib/net/users.h"
 
 static void count(void *data, const struct listed_token *token)
 {

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/history/answer-history.h"
 #include "fuzz/target.h"
+#include "machine/answer-history/answer-history.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {

@@ -6,14 +6,14 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/data/cleanup.h"
-#include "base/data/str.h"
 #include "fuzz/target.h"
-#include "store/trace/trace-file.h"
-#include "timeline/blame/blame.h"
-#include "timeline/blame/path.h"
-#include "timeline/threads/state.h"
-#include "view/waits/waits.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+#include "machine/blame/blame.h"
+#include "machine/blame/path.h"
+#include "machine/threads/state.h"
+#include "machine/trace/trace-file.h"
+#include "machine/view-waits/waits.h"
 
 #define SECTION_BYTES (1 << 16)
 #define SECTION_END   9

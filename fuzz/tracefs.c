@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/cleanup.h"
 #include "fuzz/target.h"
-#include "source/tracefs/tracefs-events.h"
+#include "lib/data/cleanup.h"
+#include "machine/tracefs/tracefs-events.h"
 
 #define PAGE 256
 

@@ -1,4 +1,4 @@
-"""Answers as tables of evidence (src/model/answer/evidence.h), and the conditional logit over them (McFadden 1974).
+"""Answers as tables of evidence (src/machine/findings/evidence.h), and the conditional logit over them (McFadden 1974).
 
 A question has outcomes: its suspects, "nothing is slow" and "slow by what is not listed". The utility of an outcome is a sum of evidence by
 weights; its probability is exp(utility) over the sum of all. Strangers are no outcomes: nobody knows whether they are right.
@@ -16,7 +16,7 @@ STEPS, STEP_MOST = 12, 1.0  # of the ascent
 NOTHING, UNLISTED = "nothing ", "unlisted "  # begin the names of the moment's weights for these outcomes
 # towards the weights that the program has today, by how their names begin: so many questions are worth one unit of a weight; of unlisted culprits few cases tell
 RIDGE = {NOTHING: 20.0, UNLISTED: 60.0, "": 200.0}
-CONFIDENCE = "confidence "  # begins the names of the weights by which it is found (confidence_in() in src/answer/why/verdict.c)
+CONFIDENCE = "confidence "  # begins the names of the weights by which it is found (confidence_in() in src/machine/answer-why/verdict.c)
 SURE = 0.999  # as there
 AS_IT_IS = {"always": 0.0, "odds": 1.0, "shortage": 0.0}  # the confidence is the probability
 FLAT, NEWTON = 0.2, 25  # ridge towards that: so many answers are worth one unit of a weight; steps
@@ -26,8 +26,8 @@ FALLING = {NOTHING + fact for fact in ("added", "slowdown", "listed")} | {UNLIST
 PART_OF_DAY = 900  # seconds of ordinary work that are a kind of their own
 SMALL = 0.15  # of a weight: less says nothing
 CALM_PRESSES = 0.5  # for each press at a slow moment
-NAMED_LEAST = 0.05  # probability (src/answer/why/verdict.c)
-COSTS = 5  # misses: a false accusation (src/answer/why/verdict.c)
+NAMED_LEAST = 0.05  # probability (src/machine/answer-why/verdict.c)
+COSTS = 5  # misses: a false accusation (src/machine/answer-why/verdict.c)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,7 +168,7 @@ def fit(questions, today):
 
 @dataclasses.dataclass
 class Verdict:
-    """As src/answer/why/verdict.c says it, among those that are known."""
+    """As src/machine/answer-why/verdict.c says it, among those that are known."""
 
     slow: bool
     named: bool
@@ -262,7 +262,7 @@ def without_own_kind(questions, today, utilities=True):
 
 
 def read_weights(path):
-    """{name: weight} of src/model/answer/weights.h."""
+    """{name: weight} of src/machine/findings/weights.h."""
     weights, of = {}, ""
     for line in path.read_text().splitlines():
         if table := re.match(r"static const double (\w+)_weights", line):

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/data/config.h"
-#include "base/data/str.h"
-#include "base/system/urgent.h"
-#include "daemon/service/request.h"
+#include "lib/data/config.h"
+#include "lib/data/str.h"
+#include "lib/system/urgent.h"
+#include "machine/client/request.h"
 #include "program.h"
 
 #define EXIT_WITHOUT_PROGRAM 3
@@ -32,7 +32,7 @@ static bool add_word(struct question *q, const char *word)
 	return true;
 }
 
-/* Options that name a recording, or that this process must see to: --post is the recorder's own (daemon/recorder/hook.h). */
+/* Options that name a recording, or that this process must see to: --post is the recorder's own (machine/recorder/hook.h). */
 static bool is_for_program(const char *word)
 {
 	static const char *const names[] = {"--store", "--from", "--config", "--help"};

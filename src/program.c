@@ -1,7 +1,7 @@
 /* All that is not the client (main.c), loaded by it. */
 #include <sys/prctl.h>
 
-#include "cmd/verbs/verb.h"
+#include "machine/verb/verb.h"
 #include "program.h"
 
 int whyslow_program(int argc, char **argv, int asked)

@@ -1,7 +1,7 @@
 /* Announces what it reads, as the recorder does: lines "ID EVENT NOTE". For tests/agent. */
 #include <stdio.h>
 
-#include "daemon/agent/announce.h"
+#include "machine/agent/announce.h"
 
 int main(void)
 {

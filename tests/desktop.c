@@ -13,7 +13,7 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "base/data/clock.h"
+#include "lib/data/clock.h"
 
 #define NOTIFICATIONS "org.freedesktop.Notifications"
 #define PORTAL	      "org.freedesktop.portal.Desktop"

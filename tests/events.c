@@ -1,12 +1,12 @@
 /* For tests: what a trace file holds, a kind a line, and its markers; with --strangers how long those ran who are hidden, and which of
- * their switches lie off the grid that the policy spreads them over (model/machine/visibility.h). */
+ * their switches lie off the grid that the policy spreads them over (machine/model/visibility.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/cleanup.h"
-#include "model/machine/visibility.h"
-#include "store/trace/trace-file.h"
+#include "lib/data/cleanup.h"
+#include "machine/model/visibility.h"
+#include "machine/trace/trace-file.h"
 
 static void print_markers(const struct trace *t)
 {

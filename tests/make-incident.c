@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/data/clock.h"
-#include "store/profile/profile-file.h"
-#include "store/trace/trace-file.h"
+#include "lib/data/clock.h"
+#include "machine/trace/profile-file.h"
+#include "machine/trace/trace-file.h"
 
 #define MS	1000000ull
 #define BEGIN	(1000 * MS)

@@ -18,12 +18,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/data/cleanup.h"
-#include "base/data/clock.h"
-#include "model/machine/name-limit.h"
-#include "store/chunk/frame.h"
-#include "store/recording/journal.h"
-#include "store/recording/store.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "machine/chunk/frame.h"
+#include "machine/model/name-limit.h"
+#include "machine/recording/journal.h"
+#include "machine/recording/store.h"
 
 #define NAMES	       2000
 #define TICKS	       600

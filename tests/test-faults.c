@@ -1,6 +1,6 @@
 /* The store while its disk fails: killed at every write, in the middle of every write, without what was not synced, and with errors.
  * The three parts of a recording (journal, raw rows, chunks) and the marks are written as a recorder writes them. */
-#include "base/data/test.h"
+#include "lib/data/test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "base/data/cleanup.h"
-#include "store/chunk/test-ticks.h"
+#include "lib/data/cleanup.h"
+#include "machine/chunk/test-ticks.h"
 #include "tests/fault.h"
 
 #define SEGMENTS 2

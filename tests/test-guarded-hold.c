@@ -1,6 +1,6 @@
 /* A process in hold is given back whatever happens to the one that holds it: killed at any moment, alone or
  * with its hold watchdog. Needs root. With a number as argument: so many kills a way. */
-#include "base/data/test.h"
+#include "lib/data/test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "act/cgroup-place.h"
-#include "act/guarded-hold.h"
-#include "act/hold-file.h"
-#include "base/data/cleanup.h"
-#include "base/data/clock.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "machine/act/cgroup-place.h"
+#include "machine/act/guarded-hold.h"
+#include "machine/act/hold-file.h"
 
 #define PROC	 "/proc"
 #define PATIENCE (5 * NS_PER_SEC) /* what was promised */

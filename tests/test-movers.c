@@ -2,7 +2,7 @@
  *
  *   test-movers MOVER      needs root; a case that the machine cannot do is skipped by name, with the reason
  */
-#include "base/data/test.h"
+#include "lib/data/test.h"
 
 
 #include <bpf/btf.h>
@@ -19,11 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/data/cleanup.h"
-#include "daemon/recorder/recorder.h"
-#include "model/machine/dataset.h"
+#include "lib/data/cleanup.h"
+#include "machine/flight/ring.h"
+#include "machine/model/dataset.h"
+#include "machine/recorder/recorder.h"
 #include "mover.h"
-#include "source/flight/ring.h"
 
 #define SAMPLED 120000 /* ms a mover may take */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/data/cleanup.h"
+#include "lib/data/cleanup.h"
 
 #define SKIPPED	    77
 #define MAP_ENTRIES 64 /* of maps that the loader sizes by what the machine has */

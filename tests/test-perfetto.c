@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/data/str.h"
-#include "timeline/blame/wait-report.h"
-#include "timeline/threads/test-story.h"
-#include "view/waits/waits.h"
+#include "lib/data/str.h"
+#include "machine/blame/wait-report.h"
+#include "machine/threads/test-story.h"
+#include "machine/view-waits/waits.h"
 
 #define THREADS 12
 #define FIRST	200

@@ -1,10 +1,10 @@
 /* Answers while memory is short: one allocation fails, or all from one on. There is the whole answer or -ENOMEM, and nothing stays
  * allocated. */
-#include "answer/why/test-recording.h"
+#include "machine/answer-why/test-recording.h"
 
 #include <errno.h>
 
-#include "source/span/json-tape.h"
+#include "lib/input/json-tape.h"
 #include "tests/starve.h"
 
 #define POINTS 150 /* of the allocations of an answer, evenly */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/data/cleanup.h"
-#include "store/recording/store.h"
+#include "lib/data/cleanup.h"
+#include "machine/recording/store.h"
 
 int main(int argc, char **argv)
 {

@@ -1,9 +1,0 @@
-/* Requests to look at: some of a forest's sample, those that are stored whole first. */
-#pragma once
-
-#include "model/span/span-finding.h"
-
-typedef bool (*span_example_fn)(void *state, const struct bucket *b, const struct forest_group *g, const struct sampled_request *r);
-
-/* Up to CAUSE_TRACES of those that agree; their ids are the caller's to free, after an error, too. 0 or -ENOMEM. */
-int span_examples_find(const struct forest *f, span_example_fn agrees, void *state, struct cause_trace ret[CAUSE_TRACES], size_t *ret_n);

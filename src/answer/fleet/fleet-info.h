@@ -1,9 +1,0 @@
-/* The contents of a fleet's data: clocks, gaps, groups. */
-#pragma once
-
-#include "model/fleet/fleet-info.h"
-#include "model/fleet/fleet.h"
-
-/* 0 or -ENOMEM. */
-int fleet_info_find(const struct fleet *f, struct fleet_info *ret);
-void fleet_info_free(struct fleet_info *i);

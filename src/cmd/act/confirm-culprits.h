@@ -1,9 +1,0 @@
-/* Whom an answer names: of a mark, or of now. */
-#pragma once
-
-#include "answer/why/culprit-list.h"
-#include "cmd/verbs/verb.h"
-
-/* mark: 0 = now. EXIT_ANSWERED and *ret, of which something may be tried (culprit_list_free()); or another exit status after having
- * said why not on standard error. */
-int confirm_culprits(struct common *common, int64_t mark, struct culprit_list *ret);

@@ -1,0 +1,98 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/log.h"
+#include "machine/model/visibility.h"
+#include "machine/rule/cause.h"
+#include "machine/rule/rule.h"
+#include "machine/rule/signature.h"
+#include "machine/verb/grammars.h"
+#include "machine/verb/verb.h"
+
+static bool arg_rules, arg_causes, arg_signatures, arg_visibility;
+
+static const struct option_row options[] = {
+	{OPTION_FLAG, 0, "rules", NULL, &arg_rules, "print the active rules and their grammar instead"},
+	{OPTION_FLAG, 0, "causes", NULL, &arg_causes, "print the known causes instead: yours (" SYSTEM_CAUSES ") first"},
+	{OPTION_FLAG, 0, "signatures", NULL, &arg_signatures, "print the built-in signatures of waits and their grammar instead"},
+	{OPTION_FLAG, 0, "visibility", NULL, &arg_visibility, "print the visibility policy instead: what users see of other users' processes"},
+	{},
+};
+
+/* As comments, so that what is printed is a file of rules. */
+static void print_grammar(void)
+{
+	for (const char *line = trigger_grammar; *line; line = strchr(line, '\n') + 1)
+		printf("# %.*s\n", (int)strcspn(line, "\n"), line);
+}
+
+static int print_rules(const struct config *config)
+{
+	_cleanup_free_ char *error = NULL;
+	struct rules rules;
+	struct str text = {};
+	int r = rules_read(config->record_rules, &rules, &error);
+
+	print_grammar();
+	printf("# %s\n", r == -ENOENT ? "built in; to change them write them to a file of your own:" : "from");
+	printf("# %s\n", config->record_rules);
+	if (r == -ENOENT)
+		r = rules_parse(default_rules, "built-in rules", &rules, &error);
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return EXIT_CANNOT;
+	}
+	rules_write(&rules, &text);
+	fputs(text.data ? text.data : "", stdout);
+	str_free(&text);
+	rules_free(&rules);
+	return EXIT_ANSWERED;
+}
+
+static int print_causes(void)
+{
+	_cleanup_free_ char *error = NULL;
+	_cleanup_(causes_free) struct causes causes = {};
+	struct str text = {};
+	int r = causes_load(SYSTEM_CAUSES, &causes, &error);
+
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return EXIT_CANNOT;
+	}
+	for (size_t i = 0; i < causes.list.n; i++)
+		cause_write(&causes.list.v[i], &text);
+	fputs(text.data ? text.data : "", stdout);
+	str_free(&text);
+	return EXIT_ANSWERED;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	if (argc > 1)
+		return verb_usage_error("config", "unexpected argument '%s'", argv[1]);
+	if (arg_rules)
+		return print_rules(&common->config);
+	if (arg_causes)
+		return print_causes();
+	if (arg_signatures) {
+		printf("# yours are files in " SYSTEM_SIGNATURES ", which come first\n%s", default_signatures);
+		return EXIT_ANSWERED;
+	}
+	if (arg_visibility) {
+		visibility_print(stdout);
+		return EXIT_ANSWERED;
+	}
+	return config_print(&common->config, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+const struct verb verb_config = {
+	.name = "config",
+	.group = "Administration",
+	.words = "",
+	.help = "print the active settings",
+	.options = options,
+	.run = run,
+};

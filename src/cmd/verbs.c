@@ -1,0 +1,294 @@
+#include "machine/verb/help.h"
+#include "machine/verb/client-rights.h"
+#include "machine/verb/subverb.h"
+#include "machine/verb/verb.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/folder.h"
+#include "lib/data/log.h"
+#include "lib/data/str.h"
+#include "lib/store/page-sums.h"
+#include "machine/client/request.h"
+#include "machine/recorder/ending.h"
+#include "machine/recorder/hook.h"
+#include "machine/service/access.h"
+#include "machine/service/record.h"
+
+#define SHARED_FOR_CLIENTS 4 /* of the shared options a client may give only those from --json on */
+
+extern const struct verb
+	verb_why, verb_mark, verb_list, verb_history, verb_show, verb_top, verb_open, verb_cpu, verb_threads, verb_waits,
+	verb_flame, verb_inspect, verb_compare, verb_confirm, verb_calm, verb_export, verb_ship, verb_fleet, verb_spans, verb_record,
+	verb_serve, verb_agent, verb_run, verb_demo, verb_feedback, verb_doctor, verb_config, verb_features,
+	verb_help;
+
+const struct verb *const verbs[] = {
+	&verb_why, &verb_mark, &verb_list, &verb_history, &verb_show, &verb_top, &verb_open, &verb_cpu, &verb_threads, &verb_waits,
+	&verb_flame, &verb_inspect, &verb_compare, &verb_confirm, &verb_calm, &verb_export, &verb_ship, &verb_fleet, &verb_spans,
+	&verb_record, &verb_serve, &verb_agent, &verb_run, &verb_demo, &verb_feedback, &verb_doctor, &verb_config,
+	&verb_features, &verb_help, NULL,
+};
+
+const struct verb *verb_find(const char *name)
+{
+	for (size_t i = 0; verbs[i]; i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+	return NULL;
+}
+
+const struct option_row *verb_options_of(const char *const *words)
+{
+	const struct verb *verb = words[0] ? verb_find(words[0]) : NULL;
+
+	if (!verb || !verb->subverbs)
+		return verb ? verb->options : NULL;
+	for (size_t i = 0; words[1] && verb->subverbs->list[i]; i++)
+		if (strcmp(verb->subverbs->list[i]->name, words[1]) == 0)
+			return verb->subverbs->list[i]->options;
+	return NULL;
+}
+
+int verb_usage_error(const char *verb, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "whyslow %s: ", verb);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+/* Marks are written there: what another user may have put in place is not touched. */
+static int check_run_dir(const char *run_dir)
+{
+	int r = folder_check_owner(run_dir);
+
+	if (r == -EPERM)
+		log_error("cannot use %s: it is a link, belongs to another user, or others may write there; remove it, or pass --run-dir",
+			  run_dir);
+	return r == -EPERM ? r : 0;
+}
+
+static int read_config(struct common *c)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = config_load(&c->config, c->config_file, &error);
+
+	if (r < 0) {
+		if (error)
+			log_error("%s", error);
+		else
+			log_error("cannot read the settings in %s: %s", c->config_file ? c->config_file : CONFIG_FILE, strerror(-r));
+		return r;
+	}
+	if (c->store_file || c->from_file) {
+		free(c->config.store_file);
+		c->config.store_file = strdup(c->from_file ? c->from_file : c->store_file);
+	}
+	if (c->run_dir) {
+		free(c->config.store_run_dir);
+		c->config.store_run_dir = strdup(c->run_dir);
+	}
+	if (!c->config.store_file || !c->config.store_run_dir)
+		return -ENOMEM;
+	return c->from_file || c->for_client ? 0 : check_run_dir(c->config.store_run_dir);
+}
+
+/* Where a recorder listens that knows what is asked about: also root asks it, as it answers on a machine that crawls. */
+static const char *recorder_of(const struct common *c)
+{
+	if (c->for_client || c->store_file || c->from_file || c->config_file)
+		return NULL;
+	return c->run_dir ? c->run_dir : SYSTEM_RUN_DIR;
+}
+
+static void say_how_it_ended(const char *run_dir)
+{
+	struct ending ending;
+	char at[40];
+
+	if (ending_read(run_dir, &ending) == 0)
+		log_warning("the recorder ended at %s: %s; start it again ('whyslow record', or 'systemctl start whyslow')",
+			    clock_format_local(ending.wall, at, sizeof(at)), ending.reason);
+}
+
+/* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */
+static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
+{
+	const char *run_dir = verb->remote && (request_is_urgent(verb->name) || geteuid() != 0) ? recorder_of(c) : NULL;
+
+	int r = !run_dir ? -EOPNOTSUPP : c->asked ? c->asked : request_ask(run_dir, argc, argv);
+
+	if (run_dir && (r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET))
+		say_how_it_ended(run_dir);
+	return r;
+}
+
+static const struct verb *choose(int *argc, char ***argv)
+{
+	static char *const bare = (char *)"why";
+
+	if (*argc <= 1 || (*argv)[1][0] == '-')
+		return verb_find(bare);
+	(*argc)--;
+	(*argv)++;
+	return verb_find((*argv)[0]);
+}
+
+/* The recorder that is asked knows where its files are. argv is NULL-terminated. Returns the new count. */
+static int without_run_dir(int argc, char **argv)
+{
+	int n = 0;
+
+	for (int i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--run-dir") == 0)
+			i++;
+		else if (!str_starts(argv[i], "--run-dir="))
+			argv[n++] = argv[i];
+	}
+	argv[n] = NULL;
+	return n;
+}
+
+/* For whom the daemon has this process answer, and whether it is to answer at all. */
+static int know_client(struct common *c)
+{
+	int r = c->for_client ? access_viewer(&c->config, ACCESS_MOUNTS, c->viewer.uid, &c->viewer) : 0;
+
+	if (r < 0)
+		log_warning("other users' processes are not shown: %s", r == -ENOENT ? "socket.group or /proc is not there" : strerror(-r));
+	if (!c->for_client || access_is_allowed(&c->config, &c->viewer))
+		return 0;
+	log_error("permission denied: only root%s%s may ask this recorder (socket.mode)", c->config.socket_mode & 060 ? " and group " : "",
+		  c->config.socket_mode & 060 ? c->config.socket_group : "");
+	return -EACCES;
+}
+
+static int run_with_rights(struct common *c, const struct verb *verb, int argc, char **argv)
+{
+	const unsigned failed = page_sums_failed();
+	int status = verb->rights == RIGHTS_GIVEN_UP ? client_give_up_rights(c, 0) : 0;
+
+	if (status == 0)
+		status = verb->run(c, argc, argv);
+	if (page_sums_failed() != failed)
+		log_warning("a file that was read is damaged (checksums of its pages differ): what was on these pages is missing here");
+	if ((status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND) || !client_has_rights_left(c))
+		return status;
+	log_error("'%s' was answered with root's rights, which is a bug in whyslow", verb->name);
+	return EXIT_CANNOT;
+}
+
+static int run_verb(struct common *c, const struct verb *verb, const struct option_row *shared, int argc, char **argv)
+{
+	/* options are taken out of argv, and the daemon wants all of them */
+	_cleanup_free_ char **given = calloc((size_t)argc + 1, sizeof(*given));
+	_cleanup_free_ char *error = NULL;
+	int words, status;
+
+	if (!given)
+		return EXIT_CANNOT;
+	memcpy(given, argv, (size_t)argc * sizeof(*given));
+	words = options_parse(verb->options, shared, verb->takes_command, argc, argv, &error);
+	if (words < 0)
+		return verb_usage_error(verb->name, "%s", error ? error : "bad options");
+	if (c->help && verb->subverbs)
+		return verb->run(c, 1, argv);
+	if (c->help) {
+		help_verb(verb, shared);
+		return EXIT_ANSWERED;
+	}
+	given[0] = (char *)verb->name;
+	status = ask_daemon(c, verb, without_run_dir(argc, given), given);
+	if (status >= 0)
+		return status;
+	if (status == -E2BIG) { /* an own recording is no place for it */
+		log_error("too long: the recorder accepts %d bytes of options and note", REQUEST_MAX);
+		return EXIT_USAGE;
+	}
+	if (read_config(c) < 0)
+		return EXIT_USAGE;
+	if (know_client(c) < 0) {
+		config_free(&c->config);
+		return EXIT_CANNOT;
+	}
+	if (!c->for_client)
+		c->colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	status = run_with_rights(c, verb, words, argv);
+	client_close(c);
+	config_free(&c->config);
+	return status;
+}
+
+/* The options that all verbs take, into *c. */
+#define SHARED_OPTIONS(c)                                                                                                \
+	{                                                                                                                \
+		{OPTION_TEXT, 0, "store", "FILE", &(c)->store_file, "the recording (default: see 'whyslow config')"},    \
+		{OPTION_TEXT, 0, "from", "FILE", &(c)->from_file, "an exported recording, of any machine"},              \
+		{OPTION_TEXT, 0, "run-dir", "DIR", &(c)->run_dir, "where the recorder keeps its journal and socket"},    \
+		{OPTION_TEXT, 0, "config", "FILE", &(c)->config_file, "configuration (default: " CONFIG_FILE ")"},       \
+		{OPTION_FLAG, 0, "json", NULL, &(c)->json, "JSON, for programs"},                                        \
+		{OPTION_FLAG, 'h', "help", NULL, &(c)->help, "this text"},                                               \
+		{},                                                                                                      \
+	}
+
+static int choose_and_run(struct common *common, int argc, char **argv)
+{
+	const struct option_row shared[] = SHARED_OPTIONS(common);
+	const struct verb *verb = choose(&argc, &argv);
+
+	common->shared_options = shared;
+	if (!verb || (common->for_client && !verb->remote && !verb->for_clients))
+		return verb_usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");
+	return run_verb(common, verb, common->for_client ? shared + SHARED_FOR_CLIENTS : shared, argc, argv);
+}
+
+int verbs_answer(const struct service_question *q, const void *data)
+{
+	const struct record_options *recorder = data;
+	struct common common = {
+		.viewer.uid = q->uid,
+		.client_gid = q->gid,
+		.for_client = true,
+		.colour = q->colour,
+		.capture = q->capture,
+		.config_file = recorder->config_file,
+		.run_dir = recorder->config->store_run_dir,
+		.store_file = recorder->config->store_file,
+	};
+	_cleanup_free_ char **argv = calloc((size_t)q->n_words + 2, sizeof(*argv));
+
+	if (!argv)
+		return EXIT_CANNOT;
+	argv[0] = (char *)"whyslow";
+	memcpy(argv + 1, q->words, (size_t)q->n_words * sizeof(*argv));
+	return choose_and_run(&common, q->n_words + 1, argv);
+}
+
+int verbs_main(int argc, char **argv, int asked)
+{
+	struct common common = {.viewer.uid = geteuid(), .asked = asked};
+
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		help_overview();
+		return EXIT_ANSWERED;
+	}
+	if (argc == 2 && strcmp(argv[1], "--post") == 0)
+		return hook_post_from_input() < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+		puts("whyslow " WHYSLOW_VERSION);
+		return EXIT_ANSWERED;
+	}
+	return choose_and_run(&common, argc, argv);
+}

@@ -1,9 +1,0 @@
-/* `export --format html ID`: an incident as one file. */
-#pragma once
-
-#include <stdio.h>
-
-#include "cmd/verbs/verb.h"
-
-/* Writes the incident or mark with that number. Returns the exit status. */
-int report_incident(struct common *common, const char *id, bool redact, FILE *out);

@@ -1,0 +1,302 @@
+#include "fleet/analysis/fleet-peers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/analysis/fleet-unlike.h"
+#include "fleet/model/server-role.h"
+#include "lib/data/cleanup.h"
+
+void fleet_peers_free(struct fleet_peers *p)
+{
+	VEC_FREE(p->group);
+}
+
+static uint64_t measured_alike(const struct fleet *f, const struct fleet_server *s)
+{
+	uint64_t hash = 0;
+
+	for (size_t c = 0; c < f->counters.n; c++)
+		hash = hash * 31 + (s->column[c] != NULL);
+	return hash;
+}
+
+static uint64_t key_of(const struct fleet *f, const struct fleet_server *s, uint64_t *ret_second)
+{
+	_cleanup_free_ char *stem = s->role ? NULL : server_role_stem(s->name);
+
+	*ret_second = s->role ? 0 : measured_alike(f, s);
+	return hmap_hash_text(s->role ? s->role : stem ? stem : s->name);
+}
+
+static int group_by_key(const struct fleet *f, struct fleet_peers *p)
+{
+	struct hmap groups = {};
+	int r = 0;
+
+	for (size_t i = 0; i < f->servers.n && r == 0; i++) {
+		uint64_t second, key = key_of(f, &f->servers.v[i], &second);
+		uintptr_t group = (uintptr_t)hmap_get(&groups, key, second);
+
+		if (!group) {
+			group = ++p->groups;
+			r = hmap_put(&groups, key, second, (void *)group);
+		}
+		if (r == 0)
+			r = VEC_PUSH(p->group, (int)group - 1);
+	}
+	hmap_free(&groups);
+	return r;
+}
+
+/* A name with letters says that they do the same; a role or an address may cover servers of all kinds. */
+static bool named_alike(const struct fleet_server *s)
+{
+	_cleanup_free_ char *stem = server_role_stem(s->name);
+
+	return !s->role && stem && server_role_stem_tells(stem);
+}
+
+static int divide_group(const struct fleet *f, size_t group, struct fleet_peers *p)
+{
+	_cleanup_free_ size_t *servers = calloc(f->servers.n + 1, sizeof(*servers));
+	_cleanup_free_ int *part = calloc(f->servers.n + 1, sizeof(*part));
+	size_t n = 0;
+	int parts;
+
+	if (!servers || !part)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->servers.n; i++)
+		if (p->group.v[i] == (int)group)
+			servers[n++] = i;
+	parts = n > 1 && !named_alike(&f->servers.v[servers[0]]) ? fleet_unlike_divide(f, servers, n, part) : 1;
+	for (size_t i = 0; i < n && parts > 1; i++)
+		if (part[i])
+			p->group.v[servers[i]] = (int)p->groups + part[i] - 1;
+	p->groups += parts > 1 ? (size_t)parts - 1 : 0;
+	return parts < 0 ? parts : 0;
+}
+
+static int find_largest(struct fleet_peers *p)
+{
+	_cleanup_free_ size_t *members = calloc(p->groups + 1, sizeof(*members));
+
+	if (!members)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->group.n; i++)
+		if (++members[p->group.v[i]] > p->largest)
+			p->largest = members[p->group.v[i]];
+	return 0;
+}
+
+int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret)
+{
+	struct fleet_peers p = {};
+	int r = group_by_key(f, &p);
+
+	for (size_t group = 0, n = p.groups; group < n && r == 0; group++)
+		r = divide_group(f, group, &p);
+	if (r == 0)
+		r = find_largest(&p);
+	if (r < 0) {
+		fleet_peers_free(&p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+void fleet_relative_free(struct fleet_relative *r)
+{
+	for (size_t i = 0; r->v && i < r->n; i++)
+		free(r->v[i]);
+	free(r->v);
+	r->v = NULL;
+}
+
+/* One group's members, and where each one's row lies next to a time. */
+struct member {
+	size_t server;
+	const float *v;
+	double level;
+	uint32_t row; /* cursor: times are asked for in order */
+};
+
+struct group_members {
+	VEC(struct member) list;
+	bool one_clock; /* all have rows at the same times */
+	VEC(int64_t) clock; /* moments at which some member has a row, whole intervals apart */
+};
+
+static int find_members(const struct fleet *f, const struct fleet_peers *p, const struct fleet_baseline_rows *usual, int group,
+			size_t counter, struct select_room *room, struct group_members *ret)
+{
+	for (size_t i = 0; i < f->servers.n; i++) {
+		struct member m = {i, f->servers.v[i].column[counter], 0, 0};
+
+		if (p->group.v[i] != group || !m.v || fleet_baseline_median(m.v, &usual[i], room, &m.level) < 0 || m.level == 0)
+			continue;
+		if (VEC_PUSH(ret->list, m) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool share_times(const struct fleet *f, const struct group_members *g)
+{
+	const struct fleet_server *first = &f->servers.v[g->list.v[0].server];
+
+	for (size_t i = 1; i < g->list.n; i++) {
+		const struct fleet_server *s = &f->servers.v[g->list.v[i].server];
+
+		if (s->n != first->n || memcmp(s->time, first->time, s->n * sizeof(*s->time)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The row nearest to a time, within an interval; cursors go forward only. */
+static float value_near(const struct fleet *f, struct member *m, int64_t time)
+{
+	const struct fleet_server *s = &f->servers.v[m->server];
+
+	while (m->row + 1 < s->n && llabs(s->time[m->row + 1] - time) <= llabs(s->time[m->row] - time))
+		m->row++;
+	if (m->row >= s->n || llabs(s->time[m->row] - time) > f->interval)
+		return NAN;
+	return (float)((double)m->v[m->row] / m->level);
+}
+
+/* No member needs to be there all the time. From row to row, not from interval to interval: one row of a wrong year may be far
+ * from all others. */
+static int find_clock(const struct fleet *f, struct group_members *g)
+{
+	int64_t first = INT64_MAX, d = f->interval > 0 ? f->interval : 1, next;
+	const struct fleet_server *any = &f->servers.v[g->list.v[0].server];
+
+	g->one_clock = share_times(f, g);
+	for (uint32_t row = 0; g->one_clock && row < any->n; row++)
+		if (VEC_PUSH(g->clock, any->time[row]) < 0)
+			return -ENOMEM;
+	if (g->one_clock)
+		return 0;
+	for (size_t i = 0; i < g->list.n; i++) {
+		const struct fleet_server *s = &f->servers.v[g->list.v[i].server];
+
+		first = s->time[0] < first ? s->time[0] : first;
+	}
+	for (next = first; next != INT64_MAX;) {
+		int64_t moment = first + (next - first + d / 2) / d * d;
+
+		if (VEC_PUSH(g->clock, moment) < 0)
+			return -ENOMEM;
+		next = INT64_MAX;
+		for (size_t i = 0; i < g->list.n; i++) {
+			struct member *m = &g->list.v[i];
+			const struct fleet_server *s = &f->servers.v[m->server];
+
+			while (m->row < s->n && s->time[m->row] - moment < d - d / 2)
+				m->row++;
+			if (m->row < s->n && s->time[m->row] < next)
+				next = s->time[m->row];
+		}
+	}
+	for (size_t i = 0; i < g->list.n; i++)
+		g->list.v[i].row = 0;
+	return 0;
+}
+
+/* The peers' median at each moment of the clock. */
+static void find_common(const struct fleet *f, struct group_members *g, float *values, float *common)
+{
+	for (size_t k = 0; k < g->clock.n; k++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < g->list.n; i++) {
+			struct member *m = &g->list.v[i];
+			float x = g->one_clock ? (float)((double)m->v[k] / m->level) : value_near(f, m, g->clock.v[k]);
+
+			values[n] = x;
+			n += !isnan(x);
+		}
+		common[k] = n >= FLEET_PEERS_MIN ? columns_select(values, n, n / 2) : NAN;
+	}
+}
+
+static void subtract_rows(const struct member *m, const float *common, uint32_t n, float *to)
+{
+	for (uint32_t row = 0; row < n; row++)
+		to[row] = (float)((double)m->v[row] / m->level) - common[row];
+}
+
+/* The same by the nearest moments of the clock. */
+static void subtract_nearest(const struct fleet_server *s, const struct member *m, const struct group_members *g, const float *common, float *to)
+{
+	for (size_t row = 0, k = 0; row < s->n; row++) {
+		while (k + 1 < g->clock.n && llabs(g->clock.v[k + 1] - s->time[row]) <= llabs(g->clock.v[k] - s->time[row]))
+			k++;
+		to[row] = (float)((double)m->v[row] / m->level) - common[k];
+	}
+}
+
+static int subtract(const struct fleet *f, const struct group_members *g, const float *common, float **to)
+{
+	for (size_t i = 0; i < g->list.n; i++) {
+		const struct member *m = &g->list.v[i];
+		const struct fleet_server *s = &f->servers.v[m->server];
+		float *v = malloc(((size_t)s->n + 1) * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		to[m->server] = v;
+		if (g->one_clock)
+			subtract_rows(m, common, s->n, v);
+		else
+			subtract_nearest(s, m, g, common, v);
+	}
+	return 0;
+}
+
+static int one_group(const struct fleet *f, const struct fleet_peers *p, const struct fleet_baseline_rows *usual, int group, size_t counter,
+		     struct select_room *room, struct fleet_relative *ret)
+{
+	struct group_members g = {};
+	_cleanup_free_ float *values = malloc((f->servers.n + 1) * sizeof(*values)), *common = NULL;
+	int r = values ? find_members(f, p, usual, group, counter, room, &g) : -ENOMEM;
+
+	if (r == 0 && g.list.n >= FLEET_PEERS_MIN) {
+		r = find_clock(f, &g);
+		common = r == 0 ? malloc((g.clock.n + 1) * sizeof(*common)) : NULL;
+		if (common) {
+			find_common(f, &g, values, common);
+			r = subtract(f, &g, common, ret->v);
+		} else {
+			r = -ENOMEM;
+		}
+	}
+	VEC_FREE(g.clock);
+	VEC_FREE(g.list);
+	return r;
+}
+
+int fleet_relative_find(const struct fleet *f, const struct fleet_peers *p, const struct fleet_baseline_rows *usual, size_t counter,
+			struct select_room *room, struct fleet_relative *ret)
+{
+	struct fleet_relative relative = {calloc(f->servers.n + 1, sizeof(float *)), f->servers.n};
+	_cleanup_free_ size_t *members = calloc(p->groups + 1, sizeof(*members));
+	int r = relative.v && members ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < f->servers.n && r == 0; i++)
+		members[p->group.v[i]]++;
+	for (size_t group = 0; group < p->groups && r == 0; group++)
+		if (members[group] >= FLEET_PEERS_MIN)
+			r = one_group(f, p, usual, (int)group, counter, room, &relative);
+	if (r < 0) {
+		fleet_relative_free(&relative);
+		return r;
+	}
+	*ret = relative;
+	return 0;
+}

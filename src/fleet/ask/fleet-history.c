@@ -1,0 +1,115 @@
+#include "fleet/ask/fleet-history.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/analysis/fleet-series.h"
+#include "lib/data/cleanup.h"
+
+#define BELONGS 0.5 /* of a stretch lies in the time of another: then they are told together */
+
+void fleet_history_free(struct fleet_history *h)
+{
+	VEC_FREE(h->list);
+}
+
+static int by_score(const void *a, const void *b)
+{
+	const struct fleet_stretch *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	return x->span.from < y->span.from ? -1 : x->span.from > y->span.from;
+}
+
+static bool belongs(const struct fleet_stretch *x, const struct fleet_span *to)
+{
+	const int64_t from = x->span.from > to->from ? x->span.from : to->from, end = x->span.to < to->to ? x->span.to : to->to;
+
+	return (double)(end - from) >= BELONGS * (double)(x->span.to - x->span.from);
+}
+
+/* The medians of the stretch's rows and of all others. */
+static int measure(const struct fleet *f, struct fleet_episode *e, struct select_room *room)
+{
+	const struct fleet_server *s = &f->servers.v[e->first.server];
+	const float *v = s->column[e->first.counter];
+	uint32_t first, n = fleet_rows(s, e->first.span.from, e->first.span.to, &first);
+	const struct piece now = {v + first, n}, rest[] = {{v, first}, {v + first + n, s->n - first - n}};
+
+	e->value = columns_median(&now, 1, room);
+	e->normal = columns_median(rest, 2, room);
+	return 0;
+}
+
+/* Takes the stretches that belong to the episode out of the list. */
+static void absorb(struct fleet_stretch *list, size_t n, bool *taken, bool *seen, struct fleet_episode *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (taken[i] || !belongs(&list[i], &e->first.span))
+			continue;
+		taken[i] = true;
+		if (e->n_members < FLEET_EPISODE_MEMBERS)
+			e->members[e->n_members] = list[i];
+		e->n_members++;
+		e->n_servers += !seen[list[i].server];
+		seen[list[i].server] = true;
+	}
+}
+
+static int make_episodes(const struct fleet *f, struct fleet_stretches *all, struct fleet_history *ret)
+{
+	_cleanup_free_ bool *taken = calloc(all->list.n + 1, sizeof(*taken)), *seen = calloc(f->servers.n + 1, sizeof(*seen));
+	_cleanup_(select_room_free) struct select_room room = {};
+	int r = taken && seen ? 0 : -ENOMEM;
+
+	if (r == 0 && all->list.n)
+		qsort(all->list.v, all->list.n, sizeof(all->list.v[0]), by_score);
+	for (size_t i = 0; i < all->list.n && r == 0; i++) {
+		struct fleet_episode e = {.first = all->list.v[i], .n_servers = 1};
+
+		if (taken[i])
+			continue;
+		memset(seen, 0, f->servers.n * sizeof(*seen));
+		taken[i] = seen[e.first.server] = true;
+		absorb(all->list.v + i, all->list.n - i, taken + i, seen, &e);
+		r = measure(f, &e, &room);
+		if (r == 0)
+			r = VEC_PUSH(ret->list, e);
+	}
+	return r;
+}
+
+static void keep_window(struct fleet_stretches *all, const struct fleet_span *window)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->list.n; i++)
+		if (all->list.v[i].span.to > window->from && all->list.v[i].span.from < window->to)
+			all->list.v[kept++] = all->list.v[i];
+	all->list.n = kept;
+}
+
+int fleet_history_make(const struct fleet_question *q, struct fleet_history *ret)
+{
+	struct fleet_stretches all = {};
+	struct fleet_history h = {.span = q->window};
+	int64_t first, last;
+	int r = fleet_stretches_find(q, &all);
+
+	fleet_extent(q->fleet, &first, &last);
+	h.span.from = h.span.from > first ? h.span.from : first;
+	h.span.to = h.span.to <= last ? h.span.to : last + 1;
+	if (r == 0) {
+		keep_window(&all, &q->window);
+		r = make_episodes(q->fleet, &all, &h);
+	}
+	VEC_FREE(all.list);
+	if (r < 0)
+		fleet_history_free(&h);
+	else
+		*ret = h;
+	return r;
+}

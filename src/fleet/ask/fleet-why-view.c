@@ -1,0 +1,110 @@
+/* Why a fleet is slow: the chain of an answer, as text and JSON. */
+#include <stdio.h>
+
+#include "fleet/verb/fleet-view.h"
+#include "lib/data/clock.h"
+#include "lib/view/json.h"
+
+#define SIMILAR 0.5
+
+static void print_similar(const struct fleet_incidents *incidents, FILE *out)
+{
+	char at[32];
+
+	for (size_t i = 0; i < incidents->list.n && i < 3 && incidents->list.v[i].similarity >= SIMILAR; i++)
+		fprintf(out, "%s  %.2f  %s (%s, %s)\n", i ? "" : "\nSimilar incidents:\n",
+		       incidents->list.v[i].similarity, incidents->list.v[i].name,
+		       incidents->list.v[i].counter,
+		       clock_format_rfc3339(incidents->list.v[i].at, at, sizeof(at)));
+}
+
+static void print_next(const struct fleet_answer *a, const struct fleet *f, const char *data, FILE *out)
+{
+	fprintf(out, "\nNext:\n");
+	if (a->next)
+		fprintf(out, "  %s\n", a->next);
+	fprintf(out, "  whyslow fleet view %s '%s' --by detail\n", data, f->counters.v[a->counter].name);
+	fprintf(out, "  whyslow fleet correlate %s '%s@%s' --max-lag 10\n", data, f->counters.v[a->counter].name, f->servers.v[a->server].name);
+}
+
+void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const char *data, size_t top, FILE *out)
+{
+	char from[32], to[32];
+
+	fprintf(out, "%s\n\n", a->summary);
+	fprintf(out, "The window %s: %s to %s (UTC, as all times here)\n", a->found_window ? "(found)" : "asked about",
+	       clock_format_rfc3339(a->asked.from, from, sizeof(from)), clock_format_rfc3339(a->asked.to, to, sizeof(to)));
+	if (a->window.from < a->asked.from)
+		fprintf(out, "The rows from %s on look like the same incident and count as part of it.\n", clock_format_rfc3339(a->window.from, from, sizeof(from)));
+	if (a->found_symptom)
+		fprintf(out, "No symptom was given; whyslow uses the most unusual counter of the most unusual server.\n");
+	fprintf(out, "\nMost unusual servers (p: share of baseline windows that are as unusual; q: corrected for the number of servers):\n");
+	fleet_findings_text(f, &a->alarms, top, out);
+	fprintf(out, "\nWhat moved with the symptom, of what is unusual (score: share explained):\n");
+	fleet_findings_text(f, &a->explain, top, out);
+	fprintf(out, "\nMost unusual counters:\n");
+	fleet_findings_text(f, &a->unusual, top, out);
+	print_similar(incidents, out);
+	print_next(a, f, data, out);
+}
+
+static json_t *incidents_json(const struct fleet_incidents *incidents)
+{
+	json_t *list = json_array();
+	char at[32];
+
+	for (size_t i = 0; i < incidents->list.n && i < 10; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f}", "name", incidents->list.v[i].name, "symptom", incidents->list.v[i].counter,
+						      "at", clock_format_rfc3339(incidents->list.v[i].at, at, sizeof(at)), "similarity",
+						      incidents->list.v[i].similarity));
+	return list;
+}
+
+static json_t *chain_json(const struct fleet_answer *a, const struct fleet *f)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < a->n_chain; i++)
+		json_array_append_new(list, fleet_finding_json(f, &a->chain[i]));
+	return list;
+}
+
+static bool in_chain(const struct fleet_answer *a, int server)
+{
+	for (size_t i = 0; i < a->n_chain; i++)
+		if (a->chain[i].server == server)
+			return true;
+	return false;
+}
+
+static json_t *calls_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_calls *calls)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < calls->list.n; i++) {
+		const struct fleet_call *c = &calls->list.v[i];
+
+		if (in_chain(a, c->caller) && in_chain(a, c->callee))
+			json_array_append_new(list, json_pack("{s:s, s:s}", "caller", f->servers.v[c->caller].name, "callee", f->servers.v[c->callee].name));
+	}
+	return list;
+}
+
+json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, size_t top)
+{
+	char from[32], to[32], begin[32];
+
+	return json_pack("{s:s, s:s, s:b, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
+				 a->summary, "nothing_unusual", a->calm, "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
+				 clock_format_rfc3339(a->asked.to, to, sizeof(to)), "judged_from", clock_format_rfc3339(a->window.from, begin, sizeof(begin)),
+				 "now", json_number(a->now), "normal_p95", json_number(a->normal_p95), "culprit",
+				 a->led ? fleet_finding_json(f, a->explain.list.v) : json_null(), "chain", chain_json(a, f), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
+				 f->servers.v[a->server].name, "cause", a->cause, "next", a->next,
+				 "servers", fleet_findings_json(f, &a->alarms, top), "explained_by", fleet_findings_json(f, &a->explain, top),
+				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents));
+}
+
+json_t *fleet_why_nothing_json(const char *words)
+{
+	return json_pack("{s:s, s:s, s:b}", "schema", "whyslow.fleet.why/1", "summary", words, "nothing_unusual", true);
+}

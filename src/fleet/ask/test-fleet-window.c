@@ -1,0 +1,291 @@
+/* When something happened, where nothing says when: six servers with a daily cycle of 30 %, one of them ill. */
+#include "lib/data/test.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/ask/fleet-why.h"
+#include "fleet/ask/fleet-window.h"
+#include "fleet/model/intake.h"
+#include "lib/data/clock.h"
+
+#define STEP (300 * NS_PER_SEC)
+#define ROWS 288
+
+static double wobble(unsigned series, unsigned row)
+{
+	unsigned x = (series * 7919 + row) * 2654435761u;
+
+	return (double)((x ^ x >> 15) % 2001) / 1000 - 1;
+}
+
+/* web-2 has `by` times more from row `from` until row `to`. */
+static struct fleet *six(double by, unsigned from, unsigned to)
+{
+	const struct counter_info gauge = {.kind = FLEET_GAUGE};
+	struct intake *in = intake_new();
+	struct fleet *f;
+
+	for (unsigned s = 0; s < 6; s++) {
+		char name[8];
+		int server, counter = intake_counter(in, "requests", &gauge);
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < ROWS; t++) {
+			double x = 1000 * (1 + 0.3 * sin(2 * M_PI * t / 144)) * (1 + 0.03 * wobble(s, t));
+
+			assert_int_equal(intake_put(in, server, counter, t * STEP, s == 2 && t >= from && t < to ? x * (1 + by) : x), 0);
+		}
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	return f;
+}
+
+static void release(struct fleet *f)
+{
+	fleet_free(f);
+	free(f);
+}
+
+static void assert_found(double by, unsigned from, unsigned to)
+{
+	struct fleet *f = six(by, from, to);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_stretch found;
+
+	assert_int_equal(fleet_window_find(&q, false, &found), 0);
+	assert_int_equal(found.server, fleet_find_server(f, "web-2"));
+	assert_true(llabs(found.span.from - from * STEP) <= 3 * STEP);
+	assert_true(llabs(found.span.to - to * STEP) <= 3 * STEP);
+	release(f);
+}
+
+static void a_rise_as_large_as_the_daily_cycle_is_found_by_peers(void **state)
+{
+	(void)state;
+	assert_found(0.3, 200, 230);
+}
+
+static void a_fault_may_last_for_most_of_the_data(void **state)
+{
+	(void)state;
+	assert_found(0.3, ROWS * 6 / 10, ROWS);
+	assert_found(0.3, ROWS * 4 / 10, ROWS);
+}
+
+static void a_cycle_that_all_have_is_nothing(void **state)
+{
+	struct fleet *f = six(0, 0, 0);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+	struct fleet_stretch unused;
+
+	(void)state;
+	assert_int_equal(fleet_window_find(&q, false, &unused), -ENODATA);
+	assert_int_equal(fleet_levels_compare(&q, &found), 0);
+	assert_int_equal(found.list.n, 0);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+static void a_server_that_is_ill_all_the_time_differs_from_its_peers(void **state)
+{
+	struct fleet *f = six(0.5, 0, ROWS);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_findings found = {};
+	struct fleet_stretch unused;
+
+	(void)state;
+	assert_int_equal(fleet_window_find(&q, false, &unused), -ENODATA); /* it never changes */
+	assert_int_equal(fleet_levels_compare(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "web-2"));
+	assert_true(found.list.v[0].observed > 1400 && found.list.v[0].usual < 1100);
+	fleet_findings_free(&found);
+	release(f);
+}
+
+/* web-2's ramp begins with nothing; web-5 is twice as high all the time. */
+static void a_ramp_is_named_before_a_server_of_another_level(void **state)
+{
+	struct intake *in = intake_new();
+	const struct causes none = {};
+	struct fleet_question q;
+	struct fleet_answer a;
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned s = 0; s < 6; s++) {
+		char name[8];
+		int server;
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < 2 * ROWS; t++) {
+			double ramp = s == 2 && t >= ROWS ? 0.8 * (t - ROWS) / ROWS : 0;
+
+			assert_int_equal(intake_put(in, server, intake_counter(in, "cpu", NULL), t * STEP, (s == 5 ? 200 : 100) * (1 + ramp) + 3 * wobble(s, t)), 0);
+		}
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	q.window.from = ROWS * STEP;
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	assert_int_equal(a.server, fleet_find_server(f, "web-2"));
+	fleet_answer_free(&a);
+	release(f);
+}
+
+/* More than are sorted at once when a median is looked for. */
+static void one_of_many_differs_from_its_peers(void **state)
+{
+	struct intake *in = intake_new();
+	struct fleet_findings found = {};
+	struct fleet_question q;
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned s = 0; s < 200; s++) {
+		char name[12];
+		int server;
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < 8; t++)
+			assert_int_equal(intake_put(in, server, intake_counter(in, "cpu", NULL), t * STEP, s == 77 ? 200 : 100 + 20 * wobble(s, 1)), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	assert_int_equal(fleet_levels_compare(&q, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].server, fleet_find_server(f, "web-77"));
+	assert_true(fabs(found.list.v[0].spread - 15.69) < 0.1); /* 1.4826 times the median distance */
+	fleet_findings_free(&found);
+	release(f);
+}
+
+static void a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other(void **state)
+{
+	struct fleet *f = six(0.5, 0, ROWS);
+	const struct causes none = {};
+
+	(void)state;
+	for (unsigned part = 1; part <= 3; part++) { /* the second half, two thirds, three quarters */
+		struct fleet_question q = fleet_question_default(f);
+		struct fleet_answer a;
+
+		q.window = (struct fleet_span){(ROWS / (part + 1)) * STEP, INT64_MAX};
+		assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+		assert_int_equal(a.server, fleet_find_server(f, "web-2"));
+		assert_false(a.found_window);
+		assert_non_null(strstr(a.summary, "for all of the data"));
+		fleet_answer_free(&a);
+	}
+	release(f);
+}
+
+/* The row that is half as far lies a hundred rows behind the beginning. */
+static void a_ramp_began_where_it_left_normal(void **state)
+{
+	const struct causes none = {};
+	struct intake *in = intake_new();
+	int server = intake_server(in, "db"), counter = intake_counter(in, "wait", NULL);
+	struct fleet_question q;
+	struct fleet_answer a;
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned t = 0; t < 600; t++) {
+		double ramp = t >= 400 ? 0.8 * (t - 400) / 200 : 0;
+
+		assert_int_equal(intake_put(in, server, counter, t * STEP, 100 * (1 + ramp) + 3 * wobble(1, t)), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	q.window = (struct fleet_span){380 * STEP, INT64_MAX};
+	q.server = q.counter = 0;
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	assert_true(llabs(a.symptom.since - 400 * STEP) <= 15 * STEP);
+	fleet_answer_free(&a);
+	release(f);
+}
+
+/* The incident is over when the window begins. */
+static void a_window_that_begins_too_late_is_judged_from_before_it(void **state)
+{
+	struct fleet *f = six(0.6, 200, 204);
+	struct fleet_question q = fleet_question_default(f);
+	const struct causes none = {};
+	struct fleet_answer a;
+
+	(void)state;
+	q.window = (struct fleet_span){206 * STEP, 212 * STEP};
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	assert_false(a.calm);
+	assert_int_equal(a.server, fleet_find_server(f, "web-2"));
+	assert_int_equal(a.window.from, 203 * STEP);
+	fleet_answer_free(&a);
+	release(f);
+}
+
+/* The window is a sixth of the incident, and lies at its end. */
+static void an_incident_began_when_it_began_however_late_the_window(void **state)
+{
+	struct fleet *f = six(0.6, ROWS - 108, ROWS);
+	struct fleet_question q = fleet_question_default(f);
+	const struct causes none = {};
+	struct fleet_answer a;
+
+	(void)state;
+	q.window = (struct fleet_span){(ROWS - 18) * STEP, INT64_MAX};
+	q.server = fleet_find_server(f, "web-2");
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	assert_true(llabs(a.symptom.since - (ROWS - 108) * STEP) <= STEP);
+	fleet_answer_free(&a);
+	release(f);
+}
+
+/* Status 1 of `fleet why`; what is asked about may be normal while others are not. */
+static void a_window_in_which_nothing_is_unusual_is_calm(void **state)
+{
+	struct fleet *f = six(0.5, 200, 230);
+	const struct causes none = {};
+	static const struct {
+		int64_t from, to;
+		const char *server, *says;
+		bool calm;
+	} cases[] = {
+		{100, 120, NULL, "Nothing is unusual in this window. Farthest from normal is ", true},
+		{100, 120, "web-1", " is not unusual: ", true},
+		{200, 230, NULL, "requests of web-2 is unusually high", false},
+		{200, 230, "web-1", " is not unusual: ", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct fleet_question q = fleet_question_default(f);
+		struct fleet_answer a;
+
+		q.window = (struct fleet_span){cases[i].from * STEP, cases[i].to * STEP};
+		q.server = cases[i].server ? fleet_find_server(f, cases[i].server) : -1;
+		q.counter = cases[i].server ? 0 : -1;
+		assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+		assert_int_equal(a.calm, cases[i].calm);
+		assert_non_null(strstr(a.summary, cases[i].says));
+		assert_true(a.unusual_symptom || (!a.led && !a.n_chain && !strstr(a.summary, "conspicuous (q")));
+		fleet_answer_free(&a);
+	}
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
+	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))

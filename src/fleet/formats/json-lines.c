@@ -1,0 +1,327 @@
+/* One JSON object a line:
+ *
+ *   long     {"time": "2026-11-20T14:00:00Z", "server": "web-1", "counter": "cpu", "value": 0.7, "kind": "gauge", "unit": "s"}
+ *   wide     {"time": 1790000000, "host": "web-1", "cpu": 0.7, "disk": {"read": 12, "written": 3}}  ->  cpu, disk.read ...
+ *   series   {"metric": {"__name__": "up", "instance": "web-1", "mode": "idle"}, "timestamps": [ms...], "values": [...]}
+ *            (what VictoriaMetrics exports)
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/model/selection.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+#include "lib/input/files.h"
+#include "lib/input/number.h"
+#include "lib/input/stream.h"
+#include "lib/input/timestamp.h"
+
+#define DEPTH_MAX 8 /* objects within objects */
+
+static const char *const endings[] = {".jsonl", ".ndjson", ".json-lines", NULL};
+
+static const char *const time_names[] = {"time", "timestamp", "ts", "@timestamp", "datetime", "date", NULL};
+static const char *const server_names[] = {"server", "host", "hostname", "host.name", "instance", "node", "machine", NULL};
+static const char *const counter_names[] = {"counter", "metric", "metric_name", "__name__", "name", NULL};
+static const char *const value_names[] = {"value", "val", NULL};
+static const char *const role_names[] = {"role", "group", NULL};
+static const char *const job_names[] = {"job", "service", NULL};
+static const char *const other_names[] = {"id", "pid", "value", NULL}; /* numbers that are names */
+
+struct lines {
+	const struct fleet_input *input;
+	struct intake *into;
+	const char *path, *name;
+	uint64_t line;
+};
+
+static const json_t *find(const json_t *row, const char *given, const char *const *names)
+{
+	if (given)
+		return json_object_get(row, given);
+	for (; *names; names++) {
+		const json_t *found = json_object_get(row, *names);
+
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static bool is_one_of(const char *name, const char *given, const char *const *names)
+{
+	if (given)
+		return strcmp(name, given) == 0;
+	for (; *names; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
+}
+
+static int take_time(const json_t *time, int64_t *ret)
+{
+	char text[64];
+
+	if (json_is_string(time))
+		return timestamp_parse(json_string_value(time), json_string_value(time) + json_string_length(time), ret);
+	if (!json_is_number(time))
+		return -EINVAL;
+	snprintf(text, sizeof(text), "%.*f", json_is_integer(time) ? 0 : 6, json_number_value(time));
+	return timestamp_parse(text, text + strlen(text), ret);
+}
+
+static int server_of(struct lines *l, const json_t *row)
+{
+	const json_t *server = find(row, l->input->server_column, server_names);
+	const json_t *role = find(row, l->input->role_column, role_names), *job = find(row, NULL, job_names);
+	int number = intake_server(l->into, json_is_string(server) ? json_string_value(server) : l->name);
+
+	if (number >= 0 && json_is_string(role) && intake_role(l->into, number, json_string_value(role)) < 0)
+		return -ENOMEM;
+	if (number >= 0 && json_is_string(job) && intake_job(l->into, number, json_string_value(job)) < 0)
+		return -ENOMEM;
+	return number;
+}
+
+/* Numbers, and texts that are numbers. */
+static bool number_of(const json_t *value, double *ret)
+{
+	const char *text = json_string_value(value);
+
+	*ret = json_number_value(value);
+	return json_is_number(value) || (text && *text && number_parse_slowly(text, text + strlen(text), ret) != NULL);
+}
+
+static enum fleet_kind kind_of(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum fleet_kind kind;
+	} words[] = {{"counter", FLEET_COUNTER}, {"sum", FLEET_COUNTER}, {"gauge", FLEET_GAUGE}};
+
+	for (size_t i = 0; word && i < ARRAY_SIZE(words); i++)
+		if (strcmp(words[i].word, word) == 0)
+			return words[i].kind;
+	return FLEET_UNKNOWN;
+}
+
+static int put_long(struct lines *l, const json_t *row, const char *counter, const json_t *value, int server, int64_t time)
+{
+	struct counter_info info = {
+		.kind = kind_of(json_string_value(find(row, NULL, (const char *const[]){"kind", "type", NULL}))),
+		.unit = json_string_value(json_object_get(row, "unit")),
+		.help = json_string_value(json_object_get(row, "help")),
+	};
+	double number;
+	int r;
+
+	if (!selection_wants_counter(l->input, counter))
+		return 0;
+	if (!number_of(value, &number)) {
+		if (!json_is_null(value))
+			intake_bad(l->into, l->path, l->line, "the value of %s is not a number", counter);
+		return 0;
+	}
+	r = intake_counter(l->into, counter, &info);
+	return r < 0 ? r : intake_put(l->into, server, r, time, number);
+}
+
+static int put_wide(struct lines *l, const json_t *object, const char *above, int server, int64_t time, int depth)
+{
+	const char *key;
+	json_t *value;
+	int r = 0;
+
+	json_object_foreach((json_t *)object, key, value) {
+		_cleanup_str_ struct str name = {};
+		double number;
+
+		str_printf(&name, "%s%s%s", above, *above ? "." : "", key);
+		if (name.error)
+			return -ENOMEM;
+		if (json_is_object(value) && depth < DEPTH_MAX) {
+			r = put_wide(l, value, name.data, server, time, depth + 1);
+		} else if (!*above && (is_one_of(key, l->input->time_column, time_names) || is_one_of(key, NULL, other_names) ||
+				       is_one_of(key, l->input->server_column, server_names))) {
+			continue;
+		} else if (json_is_number(value) && selection_wants_counter(l->input, name.data)) {
+			number = json_number_value(value);
+			r = intake_counter(l->into, name.data, NULL);
+			r = r < 0 ? r : intake_put(l->into, server, r, time, number);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* "name{label="value",...}" without the labels that say which server. */
+static int series_name(const json_t *metric, const struct fleet_input *input, struct str *out)
+{
+	const char *name = json_string_value(json_object_get(metric, "__name__")), *key;
+	json_t *value;
+	bool any = false;
+
+	str_puts(out, name ? name : "value");
+	json_object_foreach((json_t *)metric, key, value) {
+		if (strcmp(key, "__name__") == 0 || is_one_of(key, input->server_column, server_names) || is_one_of(key, input->role_column, role_names) || is_one_of(key, NULL, job_names))
+			continue;
+		str_printf(out, "%s%s=\"%s\"", any ? "," : "{", key, json_string_value(value) ? json_string_value(value) : "");
+		any = true;
+	}
+	if (any)
+		str_putc(out, '}');
+	return out->error;
+}
+
+static int put_series(struct lines *l, const json_t *row, const json_t *metric)
+{
+	const json_t *times = json_object_get(row, "timestamps"), *values = json_object_get(row, "values");
+	_cleanup_str_ struct str name = {};
+	int server = server_of(l, metric), counter, r = 0;
+
+	if (server < 0 || series_name(metric, l->input, &name) < 0)
+		return -ENOMEM;
+	if (!selection_wants_counter(l->input, name.data))
+		return 0;
+	if (json_array_size(times) != json_array_size(values)) {
+		intake_bad(l->into, l->path, l->line, "%zu timestamps, but %zu values", json_array_size(times), json_array_size(values));
+		return 0;
+	}
+	counter = intake_counter(l->into, name.data, NULL);
+	for (size_t i = 0; counter >= 0 && r >= 0 && i < json_array_size(times); i++) {
+		int64_t time;
+		double value;
+
+		if (take_time(json_array_get(times, i), &time) < 0)
+			intake_bad(l->into, l->path, l->line, "timestamp %zu is not a time", i + 1);
+		else if (number_of(json_array_get(values, i), &value) && selection_wants_time(l->input, time))
+			r = intake_put(l->into, server, counter, time, value);
+	}
+	return counter < 0 ? counter : r;
+}
+
+static int take_object(struct lines *l, const json_t *row)
+{
+	const json_t *counter = find(row, l->input->counter_column, counter_names);
+	const json_t *value = find(row, l->input->value_column, value_names);
+	const json_t *when = find(row, l->input->time_column, time_names);
+	int64_t time;
+	int server;
+
+	if (json_is_object(json_object_get(row, "metric")) && json_is_array(json_object_get(row, "values")))
+		return put_series(l, row, json_object_get(row, "metric"));
+	if (!when || take_time(when, &time) < 0) {
+		intake_bad(l->into, l->path, l->line, when ? "no time that is understood" : "no time: no field named time, timestamp or ts");
+		return 0;
+	}
+	if (!selection_wants_time(l->input, time))
+		return 0;
+	server = server_of(l, row);
+	if (server < 0)
+		return server;
+	if (json_is_string(counter) && value)
+		return put_long(l, row, json_string_value(counter), value, server, time);
+	return put_wide(l, row, "", server, time, 0);
+}
+
+static int take_line(struct lines *l, const char *line, size_t n)
+{
+	json_error_t error;
+	json_t *row;
+	int r = 0;
+
+	while (n && (line[n - 1] == '\r' || line[n - 1] == ' ' || line[n - 1] == '\t'))
+		n--;
+	if (!n)
+		return 0;
+	row = json_loadb(line, n, 0, &error);
+	if (!row)
+		intake_bad(l->into, l->path, l->line, "no JSON at byte %d: %s", error.position, error.text);
+	else if (!json_is_object(row))
+		intake_bad(l->into, l->path, l->line, "no JSON object");
+	else
+		r = take_object(l, row);
+	json_decref(row);
+	return r;
+}
+
+static int take_piece(struct lines *l, const char *piece, size_t n)
+{
+	int r = 0;
+
+	for (const char *p = piece, *end; r >= 0 && p < piece + n; p = end + 1) {
+		end = memchr(p, '\n', (size_t)(piece + n - p));
+		l->line++;
+		r = take_line(l, p, (size_t)(end - p));
+	}
+	return r;
+}
+
+static int load_file(struct lines *l, uint64_t done, uint64_t total)
+{
+	struct stream *s;
+	size_t n;
+	char *piece;
+	int r = stream_open(l->path, &s);
+
+	if (r < 0) {
+		intake_bad(l->into, l->path, 0, "%s", strerror(-r));
+		return r == -ENOMEM ? r : 0;
+	}
+	while ((r = stream_next(s, &piece, &n)) == 1) {
+		r = take_piece(l, piece, n);
+		if (r < 0)
+			break;
+		intake_progress(l->into, done + stream_done(s), total);
+	}
+	if (r == -EBADMSG || r == -EIO)
+		intake_bad(l->into, l->path, l->line, "cannot be read further: %s",
+			   r == -EIO ? "input/output error" : "the archive is damaged, or a line is too long");
+	stream_close(s);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
+{
+	struct file_list files;
+	uint64_t done = 0;
+	int r = files_list(input->location, endings, &files);
+
+	if (r < 0)
+		return str_fail(ret_error, r, "%s: %s", input->location,
+				 r == -ENOENT ? "there is no such file, and no .jsonl file in a folder of this name" : strerror(-r));
+	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
+		struct lines l = {input, into, files.paths.v[i], files.names.v[i], 0};
+
+		r = load_file(&l, done, files.bytes);
+		done += files.bytes / files.paths.n;
+	}
+	file_list_free(&files);
+	return r;
+}
+
+/* The first line is a JSON object. */
+static int look(const char *piece, size_t n)
+{
+	json_t *row = *piece == '{' ? json_loadb(piece, (size_t)((const char *)memchr(piece, '\n', n) - piece), 0, NULL) : NULL;
+	int score = json_is_object(row) ? 60 : 0;
+
+	json_decref(row);
+	return score;
+}
+
+static int recognise(const char *location)
+{
+	return files_recognise(location, endings, look);
+}
+
+const struct fleet_source fleet_source_json_lines = {
+	.name = "jsonl",
+	.help = "JSON lines (also gz, zst, xz): wide, long, or whole series as VictoriaMetrics exports them",
+	.recognise = recognise,
+	.load = load,
+};

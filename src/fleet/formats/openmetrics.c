@@ -1,0 +1,461 @@
+/* The text that Prometheus scrapes (text format 0.0.4, and OpenMetrics), kept in files: one scrape or many, with or
+ * without timestamps; or scraped once from a URL that ends in /metrics.
+ *
+ *   # HELP node_load1 1m load average.
+ *   # TYPE node_load1 gauge
+ *   node_load1{instance="web-1"} 0.21 1790000000000
+ *
+ * The server is the label instance, else the file's name; other labels stay in the counter's name. Samples without a
+ * timestamp have their file's. Buckets of histograms are left out: their sums and counts say what can be compared.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fleet/model/selection.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
+#include "lib/input/files.h"
+#include "lib/input/number.h"
+#include "lib/input/stream.h"
+#include "lib/input/timestamp.h"
+#include "lib/net/http-client.h"
+#include "lib/net/users.h"
+
+#define FAMILIES_MAX 65536
+
+static const char *const endings[] = {".prom", ".om", ".openmetrics", ".metrics", NULL};
+
+struct family {
+	char *name, *unit, *help;
+	enum fleet_kind kind;
+	bool has_buckets;
+};
+
+struct page {
+	const struct fleet_input *input;
+	struct intake *into;
+	const char *path, *name;
+	int64_t moment; /* of samples without one */
+	uint64_t line;
+	uint64_t buckets; /* left out */
+	VEC(struct family) families;
+	struct hmap by_name;
+};
+
+static void page_free(struct page *p)
+{
+	for (size_t i = 0; i < p->families.n; i++) {
+		free(p->families.v[i].name);
+		free(p->families.v[i].unit);
+		free(p->families.v[i].help);
+	}
+	VEC_FREE(p->families);
+	hmap_free(&p->by_name);
+}
+
+static struct family *find_family(const struct page *p, const char *name, size_t n)
+{
+	uintptr_t found = (uintptr_t)hmap_get(&p->by_name, hmap_hash_bytes(name, n), 0);
+
+	return found ? &p->families.v[found - 1] : NULL;
+}
+
+static struct family *get_family(struct page *p, const char *name)
+{
+	struct family f = {}, *known = find_family(p, name, strlen(name));
+
+	if (known || p->families.n >= FAMILIES_MAX)
+		return known;
+	f.name = strdup(name);
+	if (!f.name || VEC_PUSH(p->families, f) < 0) {
+		free(f.name);
+		return NULL;
+	}
+	if (hmap_put(&p->by_name, hmap_hash_text(name), 0, (void *)(uintptr_t)p->families.n) < 0)
+		return NULL;
+	return &p->families.v[p->families.n - 1];
+}
+
+static void set_text(char **to, const char *text)
+{
+	free(*to);
+	*to = strdup(text);
+}
+
+static void set_type(struct family *f, const char *type)
+{
+	static const struct {
+		const char *name;
+		enum fleet_kind kind;
+		bool buckets;
+	} types[] = {{"counter", FLEET_COUNTER, false}, {"gauge", FLEET_GAUGE, false},	   {"histogram", FLEET_COUNTER, true},
+		     {"summary", FLEET_COUNTER, false}, {"stateset", FLEET_GAUGE, false}, {"gaugehistogram", FLEET_GAUGE, true},
+		     {"info", FLEET_GAUGE, false}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (strcmp(types[i].name, type) == 0) {
+			f->kind = types[i].kind;
+			f->has_buckets = types[i].buckets;
+		}
+}
+
+/* "# TYPE name type", "# HELP name text", "# UNIT name unit"; other comments are nothing. */
+static void take_comment(struct page *p, char *line)
+{
+	char *rest = NULL, *word = strtok_r(line + 1, " \t", &rest), *name = word ? strtok_r(NULL, " \t", &rest) : NULL;
+	struct family *f;
+
+	if (!name || !rest || (strcmp(word, "TYPE") && strcmp(word, "HELP") && strcmp(word, "UNIT")))
+		return;
+	f = get_family(p, name);
+	if (!f)
+		return;
+	if (*word == 'T')
+		set_type(f, rest);
+	else
+		set_text(*word == 'H' ? &f->help : &f->unit, rest);
+}
+
+/* The family of a sample: its own name, or without what types add to it. */
+static const struct family *family_of(const struct page *p, const char *sample, const char **ret_suffix)
+{
+	static const char *const suffixes[] = {"_bucket", "_count", "_sum", "_total", "_created", "_info"};
+	size_t n = strlen(sample);
+	const struct family *f = find_family(p, sample, n);
+
+	*ret_suffix = "";
+	for (size_t i = 0; !f && i < ARRAY_SIZE(suffixes); i++) {
+		size_t s = strlen(suffixes[i]);
+
+		if (n > s && strcmp(sample + n - s, suffixes[i]) == 0) {
+			f = find_family(p, sample, n - s);
+			*ret_suffix = suffixes[i];
+		}
+	}
+	if (!f)
+		*ret_suffix = "";
+	return f;
+}
+
+struct sample {
+	char *name;
+	struct str counter; /* name{labels} */
+	char server[256], role[128], job[128];
+	const char *rest; /* behind name and labels */
+};
+
+/* A label's value up to its closing quote, unescaped in place; behind the quote, or NULL. */
+static char *take_label_value(char *at, char **ret)
+{
+	char *to = at;
+
+	*ret = at;
+	for (; *at && *at != '"'; at++) {
+		if (*at == '\\' && at[1])
+			*to++ = *++at == 'n' ? ' ' : *at;
+		else
+			*to++ = *at;
+	}
+	if (*at != '"')
+		return NULL;
+	*to = '\0';
+	return at + 1;
+}
+
+static void take_label(const struct page *p, struct sample *s, const char *name, const char *value, bool *any)
+{
+	const char *server_label = p->input->server_column ? p->input->server_column : "instance";
+
+	if (strcmp(name, server_label) == 0) {
+		snprintf(s->server, sizeof(s->server), "%s", value);
+	} else if (p->input->role_column && strcmp(name, p->input->role_column) == 0) {
+		snprintf(s->role, sizeof(s->role), "%s", value);
+	} else if (strcmp(name, "job") == 0) {
+		snprintf(s->job, sizeof(s->job), "%s", value);
+	} else {
+		str_printf(&s->counter, "%s%s=\"%s\"", *any ? "," : "{", name, value);
+		*any = true;
+	}
+}
+
+/* Behind "{": all labels. Where the sample continues, or NULL. */
+static char *take_labels(const struct page *p, struct sample *s, char *at)
+{
+	bool any = false;
+
+	for (;;) {
+		char *name, *value;
+
+		at += strspn(at, " \t,");
+		if (*at == '}')
+			break;
+		name = at;
+		at += strcspn(at, "= \t\"{}");
+		if (at == name || *at == '\0')
+			return NULL;
+		if (*at != '=') {
+			*at++ = '\0';
+			at += strspn(at, " \t");
+			if (*at != '=')
+				return NULL;
+		}
+		*at++ = '\0';
+		at += strspn(at, " \t");
+		if (*at++ != '"')
+			return NULL;
+		at = take_label_value(at, &value);
+		if (!at)
+			return NULL;
+		take_label(p, s, name, value, &any);
+	}
+	if (any)
+		str_putc(&s->counter, '}');
+	return at + 1;
+}
+
+static bool parse_sample(const struct page *p, char *line, struct sample *s)
+{
+	size_t n = strcspn(line, "{ \t");
+	bool has_labels = line[n] == '{';
+
+	s->name = line;
+	if (!n || !line[n])
+		return false;
+	line[n] = '\0';
+	str_puts(&s->counter, line);
+	s->rest = has_labels ? take_labels(p, s, line + n + 1) : line + n + 1;
+	return s->rest && s->counter.error == 0;
+}
+
+/* "1.5", "1.5 1790000000000", with an exemplar behind "#". False with the word that is wrong in *ret_wrong. */
+static bool parse_value(const struct page *p, const char *rest, double *ret, int64_t *ret_time)
+{
+	const char *at = rest + strspn(rest, " \t"), *end = at + strcspn(at, " \t"), *time = end + strspn(end, " \t");
+	const char *time_end = time + strcspn(time, " \t#");
+
+	*ret_time = p->moment;
+	if (at == end)
+		return false;
+	if (end - at >= 3 && strncasecmp(end - 3, "inf", 3) == 0)
+		*ret = NAN; /* an open end of a range, not a measurement */
+	else if (!number_parse_slowly(at, end, ret))
+		return false;
+	return time == time_end || timestamp_parse(time, time_end, ret_time) == 0;
+}
+
+static int put_sample(struct page *p, const struct sample *s, double value, int64_t time)
+{
+	const char *suffix;
+	const struct family *f = family_of(p, s->name, &suffix);
+	struct counter_info info = {};
+	int server, counter;
+
+	if (strcmp(suffix, "_created") == 0)
+		return 0;
+	if (strcmp(suffix, "_bucket") == 0 && f->has_buckets) {
+		p->buckets++;
+		return 0;
+	}
+	if (!selection_wants_counter(p->input, s->counter.data) || !selection_wants_time(p->input, time))
+		return 0;
+	if (f)
+		info = (struct counter_info){f->kind, f->unit, f->help};
+	if (f && f->kind == FLEET_COUNTER && strstr(s->counter.data, "quantile=\""))
+		info.kind = FLEET_GAUGE; /* a summary's quantile is a level */
+	server = intake_server(p->into, *s->server ? s->server : p->name);
+	counter = intake_counter(p->into, s->counter.data, &info);
+	if (server < 0 || counter < 0 || intake_role(p->into, server, s->role) < 0 || intake_job(p->into, server, s->job) < 0)
+		return -ENOMEM;
+	return intake_put(p->into, server, counter, time, value);
+}
+
+static int take_line(struct page *p, char *line)
+{
+	struct sample s = {};
+	int64_t time;
+	double value;
+	int r = 0;
+
+	line += strspn(line, " \t");
+	line[strcspn(line, "\r")] = '\0';
+	if (*line == '#')
+		take_comment(p, line);
+	if (!*line || *line == '#')
+		return 0;
+	if (!parse_sample(p, line, &s))
+		intake_bad(p->into, p->path, p->line, "no sample: NAME{LABEL=\"VALUE\"} NUMBER [TIMESTAMP]");
+	else if (!parse_value(p, s.rest, &value, &time))
+		intake_bad(p->into, p->path, p->line, "no number or timestamp behind %.60s", s.name);
+	else
+		r = put_sample(p, &s, value, time);
+	str_free(&s.counter);
+	return r;
+}
+
+static int take_piece(struct page *p, char *piece, size_t n)
+{
+	int r = 0;
+
+	for (char *at = piece, *end; r == 0 && at < piece + n; at = end + 1) {
+		end = memchr(at, '\n', (size_t)(piece + n - at));
+		if (!end)
+			end = piece + n;
+		*end = '\0';
+		p->line++;
+		r = take_line(p, at);
+	}
+	return r;
+}
+
+static int64_t file_moment(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) == 0 ? s.st_mtim.tv_sec * NS_PER_SEC + s.st_mtim.tv_nsec : clock_wall();
+}
+
+static int load_file(struct page *p)
+{
+	struct stream *s;
+	size_t n;
+	char *piece;
+	int r = stream_open(p->path, &s);
+
+	if (r < 0) {
+		intake_bad(p->into, p->path, 0, "%s", strerror(-r));
+		return r == -ENOMEM ? r : 0;
+	}
+	while ((r = stream_next(s, &piece, &n)) == 1) {
+		r = take_piece(p, piece, n);
+		if (r < 0)
+			break;
+	}
+	if (r == -EBADMSG || r == -EIO)
+		intake_bad(p->into, p->path, p->line, "cannot be read further: %s",
+			   r == -EIO ? "input/output error" : "the archive is damaged, or a line is too long");
+	stream_close(s);
+	return r == -ENOMEM ? r : 0;
+}
+
+static void remark_buckets(const struct page *p)
+{
+	if (p->buckets)
+		intake_remark(p->into, "%s: %llu samples of histogram buckets were left out; sums and counts are taken", p->path,
+			      (unsigned long long)p->buckets);
+}
+
+static int load_files(const struct fleet_input *input, struct intake *into, char **ret_error)
+{
+	struct file_list files;
+	int r = files_list(input->location, endings, &files);
+
+	if (r < 0)
+		return str_fail(ret_error, r, "%s: %s", input->location,
+				 r == -ENOENT ? "there is no such file, and no .prom or .om file in a folder of this name" : strerror(-r));
+	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
+		struct page p = {.input = input, .into = into, .path = files.paths.v[i], .name = files.names.v[i]};
+
+		p.moment = file_moment(p.path);
+		r = load_file(&p);
+		remark_buckets(&p);
+		page_free(&p);
+		intake_progress(into, i + 1, files.paths.n);
+	}
+	file_list_free(&files);
+	return r;
+}
+
+/* "host:port" of a URL: a scrape's own instance. */
+static void host_of(const char *url, char *buf, size_t size)
+{
+	const char *host = strstr(url, "://");
+	size_t n;
+
+	host = host ? host + 3 : url;
+	n = strcspn(host, "/");
+	snprintf(buf, size, "%.*s", (int)n, host);
+}
+
+static int scrape(const struct fleet_input *input, struct intake *into, char **ret_error)
+{
+	char host[256];
+	struct page p = {.input = input, .into = into, .path = input->location, .name = host, .moment = clock_wall()};
+	struct http_request q = {.url = input->location};
+	struct http_reply reply = {};
+	struct http_client *c;
+	struct credentials who = {};
+	int r = input->token_file ? user_credentials_read(input->token_file, &who, ret_error) : 0;
+
+	if (r == 0)
+		r = http_client_open(&(struct http_client_options){.ca_file = input->ca_file, .token = who.token, .user = who.user,
+								   .password = who.password},
+				     &c, ret_error);
+	user_credentials_free(&who);
+	if (r < 0)
+		return r;
+	host_of(input->location, host, sizeof(host));
+	r = http_send(c, &q, &reply);
+	if (r == 0)
+		r = http_check_status(c, &q, &reply);
+	if (r < 0)
+		str_fail(ret_error, r, "%s", http_client_error(c));
+	else if (reply.body.len)
+		r = take_piece(&p, reply.body.data, reply.body.len);
+	remark_buckets(&p);
+	page_free(&p);
+	http_reply_free(&reply);
+	http_client_close(c);
+	return r;
+}
+
+static bool is_url(const char *location)
+{
+	return str_starts(location, "http://") || str_starts(location, "https://");
+}
+
+static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
+{
+	return is_url(input->location) ? scrape(input, into, ret_error) : load_files(input, into, ret_error);
+}
+
+static int recognise_text(const char *path)
+{
+	struct stream *s;
+	size_t n;
+	char *piece;
+	int score = 0;
+
+	if (stream_open(path, &s) < 0)
+		return 0;
+	if (stream_next(s, &piece, &n) == 1 && (str_starts(piece, "# TYPE ") || str_starts(piece, "# HELP ")))
+		score = 80;
+	stream_close(s);
+	return score;
+}
+
+static int recognise(const char *location)
+{
+	size_t n = strlen(location);
+	struct file_list files;
+	int score;
+
+	if (is_url(location))
+		return n > 8 && strcmp(location + n - 8, "/metrics") == 0 ? 50 : 0;
+	if (files_list(location, endings, &files) < 0)
+		return 0;
+	score = file_has_ending(files.paths.v[0], endings) ? 50 : recognise_text(files.paths.v[0]);
+	file_list_free(&files);
+	return score;
+}
+
+const struct fleet_source fleet_source_openmetrics = {
+	.name = "openmetrics",
+	.help = "text that Prometheus scrapes, in files (also gz, zst, xz), or scraped once from http://HOST/metrics",
+	.recognise = recognise,
+	.load = load,
+};

@@ -1,0 +1,60 @@
+/* Answers about a fleet, made in fleet/ask and shown by fleet/ask. */
+#pragma once
+
+#include "fleet/model/fleet-finding.h"
+
+#define FLEET_CHAIN_MAX 8 /* a longer chain is not one that a person follows */
+
+struct fleet_answer {
+	int server, counter;	    /* the symptom */
+	bool found_symptom;	    /* it was not given: the most unusual counter of the most unusual server */
+	bool found_server, found_window; /* not given: found */
+	struct fleet_span asked;  /* the window that was given or found, within the data */
+	struct fleet_span window; /* what was judged: the incident begins with it, perhaps before the one asked about */
+	int called;	      /* the server to which the symptom's calls go (counter-call.h); -1 = it is not one of calls */
+	struct fleet_finding symptom;  /* against what is normal for it */
+	bool unusual_symptom; /* else it leads to nothing: no cause is named, and no chain */
+	bool calm;	      /* neither the symptom is unusual, nor any server */
+	double now, normal_p95; /* of the symptom: its median since it began; the 95th percentile of the baseline time */
+	bool led; /* explain's first entry is named as the cause */
+	bool began_first; /* the symptom, a row or more before what would be the cause: no cause is named */
+	struct fleet_findings alarms;  /* servers */
+	struct fleet_findings explain; /* counters, by how much of the symptom they explain; the lead first (fleet-lead.h) */
+	struct fleet_finding chain[FLEET_CHAIN_MAX]; /* the symptom, and each server's best explanation, in the order in which they began */
+	size_t n_chain;
+	struct fleet_findings unusual; /* counters, by how unusual they are */
+	const char *cause, *next; /* id of the cause, and the advice; lent of the causes; NULL = none of the known */
+	char *summary;
+};
+
+/* An incident that was saved, as it compares with the one asked about. */
+struct fleet_incident {
+	char *name, *counter; /* its name and its symptom */
+	int64_t at;	      /* wall ns */
+	double similarity;    /* to the one asked about, -1..1 */
+};
+struct fleet_incidents {
+	VEC(struct fleet_incident) list; /* most similar first */
+};
+
+/* An interval in which a series was unusual. */
+struct fleet_stretch {
+	int server, counter;
+	double score; /* of its own kind: comparable within one answer */
+	struct fleet_span span;
+};
+
+#define FLEET_EPISODE_MEMBERS 8 /* that are named */
+
+/* The most unusual interval of a time, and what else was unusual then. */
+struct fleet_episode {
+	struct fleet_stretch first;
+	double value, normal; /* of it: medians of the interval, and of the rest of the data */
+	struct fleet_stretch members[FLEET_EPISODE_MEMBERS]; /* the next most unusual ones */
+	uint32_t n_members, n_servers; /* all of them; servers, the first's included */
+};
+
+struct fleet_history {
+	struct fleet_span span; /* of the data that was looked at */
+	VEC(struct fleet_episode) list; /* the most unusual first */
+};

@@ -1,0 +1,12 @@
+#include "fleet/model/fleet-threshold.h"
+
+#include <stdlib.h>
+
+void fleet_thresholds_free(struct fleet_thresholds *t)
+{
+	for (size_t i = 0; i < t->list.n; i++) {
+		free(t->list.v[i].counter);
+		free(t->list.v[i].words);
+	}
+	VEC_FREE(t->list);
+}

@@ -1,0 +1,265 @@
+/* whyslow ship [TO]: brings the recording, the events kept of marks and the profiles to where those of many machines lie, once or on a schedule: HOST.db in a folder (replaced whole, so
+ * that rsync and readers never meet half a file), or uploaded to a URL. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fleet/watch/ship-files.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/folder.h"
+#include "lib/data/log.h"
+#include "lib/data/str.h"
+#include "lib/net/http-client.h"
+#include "lib/net/users.h"
+#include "machine/verb/verb.h"
+
+#define EVERY_LEAST   (60 * NS_PER_SEC)
+#define UPLOAD_LONGEST (3600 * NS_PER_SEC) /* 2 GB at 5 Mbit/s */
+
+static const char *arg_name, *arg_token_file, *arg_ca_file;
+static int64_t arg_every;
+
+static const struct option_row options[] = {
+	{OPTION_SPAN, 0, "every", "SPAN", &arg_every, "repeat after this time, until stopped (default: once)"},
+	{OPTION_TEXT, 0, "name", "HOST", &arg_name, "the recording's name there (default: this machine's)"},
+	{OPTION_TEXT, 0, "token-file", "FILE", &arg_token_file, "of a URL: a file with the token or user:password"},
+	{OPTION_TEXT, 0, "ca-file", "FILE", &arg_ca_file, "of a URL: the authority that signed the server's certificate, or the certificate itself"},
+	{},
+};
+
+static bool is_url(const char *to)
+{
+	return str_starts(to, "http://") || str_starts(to, "https://");
+}
+
+static const char *shipped_file(const struct common *common)
+{
+	return common_paths(common).file;
+}
+
+/* A whole copy of the recording, journal included. */
+static int export_to(struct common *common, const char *path)
+{
+	_cleanup_free_ char *error = NULL;
+	struct store *store = common_open_store(common, STORE_READ);
+	int r;
+
+	if (!store)
+		return -EIO;
+	(void)unlink(path); /* what a run that was killed left */
+	r = store_export(store, path, &error);
+	store_close(store);
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	return r;
+}
+
+/* --- a folder --- */
+
+static int ship_to_folder(struct common *common, const char *folder, const char *name)
+{
+	_cleanup_free_ char *path = NULL, *unfinished = NULL;
+	int r;
+
+	/* hidden, and of no ending that readers of the folder look for */
+	if (asprintf(&path, "%s/%s.db", folder, name) < 0 || asprintf(&unfinished, "%s/.%s.unfinished", folder, name) < 0)
+		return -ENOMEM;
+	r = export_to(common, unfinished);
+	if (r == 0 && rename(unfinished, path) < 0) {
+		r = -errno;
+		log_error("cannot replace %s: %s", path, strerror(errno));
+	}
+	if (r < 0)
+		(void)unlink(unfinished);
+	else
+		printf("%s\n", path);
+	return r < 0 ? r : ship_files_to_folder(shipped_file(common), folder, name);
+}
+
+/* --- a URL --- */
+
+static int open_client(struct http_client **ret)
+{
+	struct http_client_options o = {.ca_file = arg_ca_file, .timeout = UPLOAD_LONGEST};
+	_cleanup_free_ char *error = NULL;
+	struct credentials who = {};
+	int r = arg_token_file ? user_credentials_read(arg_token_file, &who, &error) : 0;
+
+	o.token = who.token;
+	o.user = who.user;
+	o.password = who.password;
+	if (r == 0)
+		r = http_client_open(&o, ret, &error);
+	user_credentials_free(&who);
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	return r;
+}
+
+static int put_bytes(const char *url, const void *bytes, size_t n)
+{
+	const struct http_request q = {.method = "PUT", .url = url, .body = bytes, .n = n, .content_type = "application/octet-stream"};
+	struct http_client *client = NULL;
+	struct http_reply reply = {};
+	int r = open_client(&client);
+
+	if (r < 0)
+		return r;
+	r = http_send(client, &q, &reply);
+	if (r == 0)
+		r = http_check_status(client, &q, &reply);
+	if (r < 0)
+		log_error("%s", http_client_error(client));
+	else
+		printf("%s\n", url);
+	http_reply_free(&reply);
+	http_client_close(client);
+	return r;
+}
+
+static int put_file(const char *url, const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *bytes;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!st.st_size)
+		return 0;
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	r = put_bytes(url, bytes, (size_t)st.st_size);
+	munmap(bytes, (size_t)st.st_size);
+	return r;
+}
+
+/* Where the files next to it are uploaded to. */
+struct upload {
+	const char *to;
+};
+
+static int put_one(const char *path, const char *place, void *data)
+{
+	const struct upload *u = data;
+	_cleanup_str_ struct str url = {};
+	int r;
+
+	str_printf(&url, "%s%s%s", u->to, u->to[strlen(u->to) - 1] == '/' ? "" : "/", place);
+	r = url.error ? url.error : put_file(url.data, path);
+	return r == -ENOENT ? 0 : r; /* deleted in the meantime */
+}
+
+/* Those that changed since the last upload began, which is the time of FILE.shipped. */
+static int put_files(const char *store_file, const char *to, const char *name)
+{
+	_cleanup_free_ char *stamp = NULL;
+	struct upload u = {to};
+	int64_t began = clock_wall();
+	struct stat st;
+	int r;
+
+	if (asprintf(&stamp, "%s.shipped", store_file) < 0)
+		return -ENOMEM;
+	r = ship_files_each(store_file, name, stat(stamp, &st) == 0 ? st.st_mtim.tv_sec * NS_PER_SEC : 0, put_one, &u);
+	if (r == 0) {
+		const struct timespec times[2] = {{began / NS_PER_SEC, 0}, {began / NS_PER_SEC, 0}};
+		_cleanup_close_ int fd = open(stamp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+		if (fd < 0 || futimens(fd, times) < 0)
+			log_warning("cannot write %s: all kept events are uploaded again the next time", stamp);
+	}
+	return r;
+}
+
+/* The copy to upload is written next to the recording first: there is room for it where that is. */
+static int ship_to_url(struct common *common, const char *to, const char *name)
+{
+	_cleanup_free_ char *unfinished = NULL;
+	_cleanup_str_ struct str url = {};
+	int r;
+
+	str_printf(&url, "%s%s", to, to[strlen(to) - 1] == '/' ? "" : "/");
+	http_url_escape(&url, name);
+	str_puts(&url, ".db");
+	if (url.error || asprintf(&unfinished, "%s.ship", common->from_file ? common->from_file : common->config.store_file) < 0)
+		return -ENOMEM;
+	r = export_to(common, unfinished);
+	if (r == 0)
+		r = put_file(url.data, unfinished);
+	(void)unlink(unfinished);
+	return r < 0 ? r : put_files(shipped_file(common), to, name);
+}
+
+/* --- */
+
+static int ship(struct common *common, const char *to, const char *name)
+{
+	int r = is_url(to) ? ship_to_url(common, to, name) : ship_to_folder(common, to, name);
+
+	if (r == -ENOMEM)
+		log_error("out of memory");
+	return r;
+}
+
+/* A failure is reported, and the next time is another try. */
+static _Noreturn void ship_again_and_again(struct common *common, const char *to, const char *name)
+{
+	for (;;) {
+		struct timespec rest = {arg_every / NS_PER_SEC, arg_every % NS_PER_SEC};
+
+		(void)ship(common, to, name);
+		fflush(stdout);
+		while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+			continue;
+	}
+}
+
+/* The configuration has the rest. Returns whether there is a place. */
+static bool take_settings(const struct config *c, const char *given, const char **ret)
+{
+	*ret = given ? given : c->ship_to;
+	if (!arg_token_file && !given && strcmp(c->ship_token_file, "none") != 0)
+		arg_token_file = c->ship_token_file;
+	return given || strcmp(c->ship_to, "none") != 0;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+	const char *name = arg_name ? arg_name : host, *to;
+
+	(void)gethostname(host, sizeof(host) - 1);
+	if (argc > 2 || !take_settings(&common->config, argc == 2 ? argv[1] : NULL, &to))
+		return verb_usage_error("ship", "expected where to: a folder, or the URL of one that takes uploads (PUT); or the setting ship.to");
+	if (!*name || strchr(name, '/') || *name == '.')
+		return verb_usage_error("ship", "invalid --name '%s'; expected a host's name", name);
+	if (arg_every && arg_every < EVERY_LEAST)
+		return verb_usage_error("ship", "--every is at least 1min: each time the whole recording is copied");
+	if (!is_url(to) && !folder_path_exists(to)) {
+		log_error("there is no folder %s", to);
+		return EXIT_CANNOT;
+	}
+	if (arg_every)
+		ship_again_and_again(common, to, name);
+	return ship(common, to, name) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+const struct verb verb_ship = {
+	.name = "ship",
+	.group = "Export",
+	.words = "[TO] ",
+	.help = "copy the recording to a folder or a URL that collects those of many machines, once or on a schedule",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,70 @@
+/* A round of `fleet watch`. */
+#include "fleet/verb/fleet-view.h"
+#include "lib/data/clock.h"
+
+static const char *name_of(const struct watch_host *h)
+{
+	return h->name ? h->name : h->url;
+}
+
+static void print_hosts(const struct watch_round *round, FILE *out)
+{
+	size_t ok = 0;
+	char at[40];
+
+	for (size_t i = 0; i < round->list->hosts.n; i++)
+		ok += round->list->hosts.v[i].ok;
+	fprintf(out, "%s   %zu of %zu hosts answer\n", clock_format_local(round->at, at, sizeof(at)), ok, round->list->hosts.n);
+	for (size_t i = 0; i < round->list->hosts.n; i++) {
+		const struct watch_host *h = &round->list->hosts.v[i];
+		char span[32], since[40];
+
+		if (!h->ok)
+			fprintf(out, "  ! %s: %s (since %s)\n", name_of(h), h->words ? h->words : "out of memory",
+				clock_format_local(h->since, since, sizeof(since)));
+		else if (h->away)
+			fprintf(out, "  %s is back after %s; what it recorded in between has arrived\n", name_of(h), clock_format_span(h->away, span, sizeof(span)));
+	}
+}
+
+void fleet_watch_round_text(const struct watch_round *round, size_t top, FILE *out)
+{
+	print_hosts(round, out);
+	if (!round->fleet)
+		fputs("  no data yet\n", out);
+	else if (!round->findings)
+		fputs("  too little data for a baseline\n", out);
+	else
+		fleet_findings_text(round->fleet, round->findings, top, out);
+}
+
+static json_t *hosts_json(const struct watch_list *list)
+{
+	json_t *hosts = json_array();
+
+	for (size_t i = 0; i < list->hosts.n; i++) {
+		const struct watch_host *h = &list->hosts.v[i];
+		char since[40];
+
+		json_array_append_new(hosts, json_pack("{s:s, s:s, s:b, s:s?, s:s}", "name", name_of(h), "url", h->url, "ok", (int)h->ok,
+						       "problem", h->words, "since", clock_format_rfc3339(h->since, since, sizeof(since))));
+	}
+	return hosts;
+}
+
+static json_t *findings_json(const struct watch_round *round, size_t top)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; round->findings && i < round->findings->list.n && (!top || i < top); i++)
+		json_array_append_new(list, fleet_finding_json(round->fleet, &round->findings->list.v[i]));
+	return list;
+}
+
+json_t *fleet_watch_round_json(const struct watch_round *round, size_t top)
+{
+	char at[40];
+
+	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "whyslow.fleet.watch/1", "time", clock_format_rfc3339(round->at, at, sizeof(at)), "hosts",
+			 hosts_json(round->list), "findings", findings_json(round, top));
+}

@@ -1,0 +1,68 @@
+#include "lib/data/folder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+
+int folder_make(const char *path, mode_t mode)
+{
+	_cleanup_free_ char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *at = strchr(copy + (*copy == '/'), '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		(void)mkdir(copy, 0755);
+		*at = '/';
+	}
+	return mkdir(copy, mode) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+int folder_check_owner(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return -EPERM;
+	return 0;
+}
+
+char *folder_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return !slash ? strdup(".") : strndup(file, slash == file ? 1 : (size_t)(slash - file));
+}
+
+int folder_make_parent(const char *file, mode_t mode)
+{
+	_cleanup_free_ char *folder = folder_of(file);
+
+	return folder ? folder_make(folder, mode) : -ENOMEM;
+}
+
+bool folder_path_exists(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0;
+}
+
+char *folder_beside(const char *file, const char *what)
+{
+	size_t n = strlen(file), stem = n > 3 && strcmp(file + n - 3, ".db") == 0 ? n - 3 : n;
+	_cleanup_free_ char *own = NULL, *folder = folder_of(file);
+	char *path;
+
+	if (!folder || asprintf(&own, "%.*s.%s", (int)stem, file, what) < 0)
+		return NULL;
+	if (folder_path_exists(own))
+		return TAKE(own);
+	return asprintf(&path, "%s/%s", folder, what) < 0 ? NULL : path;
+}

@@ -1,0 +1,118 @@
+#include "lib/data/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+
+static void varints_come_back(void **state)
+{
+	static const int64_t values[] = {0, 1, -1, 63, -64, 64, 300, -300, INT64_MAX, INT64_MIN};
+	struct str s = {};
+	struct reader r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		str_put_svarint(&s, values[i]);
+	r = (struct reader){(uint8_t *)s.data, (uint8_t *)s.data + s.len, false};
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		assert_true(reader_svarint(&r) == values[i]);
+	assert_false(r.bad);
+	reader_varint(&r);
+	assert_true(r.bad);
+	str_free(&s);
+}
+
+static void a_blob_longer_than_the_rest_is_refused(void **state)
+{
+	static const uint8_t bytes[] = {200, 1, 'x'};
+	struct reader r = {bytes, bytes + sizeof(bytes), false};
+	size_t n;
+
+	(void)state;
+	assert_null(str_read_blob(&r, &n));
+	assert_true(r.bad);
+}
+
+static void a_full_buffer_keeps_what_it_had(void **state)
+{
+	struct str s = {.max = 100};
+
+	(void)state;
+	assert_int_equal(str_puts(&s, "kept"), 0);
+	for (int i = 0; i < 50; i++)
+		str_printf(&s, "%d-----", i);
+	assert_int_equal(s.error, -E2BIG);
+	assert_true(s.len < 100 && strncmp(s.data, "kept", 4) == 0);
+	str_free(&s);
+}
+
+static void what_a_terminal_would_obey_is_taken_out(void **state)
+{
+	char text[] = "caf\xc3\xa9\n\033[31mred\tend\x7f\xc2\x9b" "2J";
+
+	(void)state;
+	str_make_printable(text);
+	assert_string_equal(text, "caf\xc3\xa9 ?[31mred end???2J");
+	str_make_printable(NULL);
+}
+
+/* A name in Latin-1, or cut off within a character: no JSON could carry it. */
+static void what_is_no_utf_8_is_taken_out(void **state)
+{
+	char text[] = "\x9b" "31m caf\xe9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\x80 \xed\xa0\x80 \xf5\x80\x80\x80 \xe2\x82";
+
+	(void)state;
+	str_make_printable(text);
+	assert_string_equal(text, "?31m caf? \xe2\x82\xac \xf0\x9f\x98\x80 ?? ??? ???? ??");
+}
+
+/* "exe.\u202egpj": shown as "exe.jpg", and what stands after it on the line in reverse. */
+static void what_reorders_a_line_is_taken_out(void **state)
+{
+	char text[] = "a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\xa8" "d \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xe2\x80\x93";
+
+	(void)state;
+	str_make_printable(text);
+	assert_string_equal(text, "a???b???c???d \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xe2\x80\x93");
+}
+
+static void xml_has_entities(void **state)
+{
+	_cleanup_str_ struct str s = {};
+
+	(void)state;
+	assert_int_equal(str_puts_xml(&s, "<a href=\"x\">&amp;"), 0);
+	assert_string_equal(s.data, "&lt;a href=&quot;x&quot;&gt;&amp;amp;");
+}
+
+static void sizes_are_read_as_people_write_them(void **state)
+{
+	uint64_t n = 0;
+
+	(void)state;
+	assert_int_equal(str_parse_size("64M", &n), 0);
+	assert_int_equal(n, 64 << 20);
+	assert_int_equal(str_parse_size("2 GiB", &n), 0);
+	assert_int_equal(n, 2ull << 30);
+	assert_int_equal(str_parse_size("512", &n), 0);
+	assert_int_equal(n, 512);
+	assert_int_equal(str_parse_size("12x", &n), -EINVAL);
+	assert_int_equal(str_parse_size("99999999999999T", &n), -EINVAL);
+	assert_int_equal(str_parse_u64("18446744073709551616", &n), -ERANGE);
+	assert_int_equal(str_parse_u64("1 ", &n), -EINVAL);
+}
+
+static void no_error_is_without_its_reason(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(str_error(-E2BIG), "does not fit"));
+	assert_string_equal(str_error(E2BIG), str_error(-E2BIG));
+	assert_string_equal(str_error(-EACCES), strerror(EACCES));
+	assert_null(strstr(str_error(0), "Success"));
+}
+
+RUN_TESTS(cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
+	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(what_is_no_utf_8_is_taken_out),
+	  cmocka_unit_test(what_reorders_a_line_is_taken_out), cmocka_unit_test(xml_has_entities), cmocka_unit_test(sizes_are_read_as_people_write_them))

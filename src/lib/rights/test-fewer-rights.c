@@ -1,0 +1,337 @@
+#include "lib/data/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/rights/fewer-rights.h"
+
+#define USER 12345
+
+static char folder[] = "/tmp/whyslow-rights-XXXXXX"; /* readable/secret, other/secret: of root, mode 0600 */
+
+static bool may_read(const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_fd(&fd);
+	return fd >= 0;
+}
+
+static bool may_write(const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	cleanup_fd(&fd);
+	return fd >= 0;
+}
+
+static bool has_landlock(void)
+{
+	return syscall(444, NULL, 0, 1) > 0;
+}
+
+static bool reads_what_is_named(void)
+{
+	return may_read("readable/secret");
+}
+
+static bool reads_the_rest(void)
+{
+	return has_landlock() && may_read("other/secret");
+}
+
+static bool writes(void)
+{
+	return may_write("readable/secret") || may_write("readable/new") || may_write("own/new");
+}
+
+static bool executes(void)
+{
+	char *words[] = {"/bin/true", NULL};
+
+	return execv(words[0], words) == 0;
+}
+
+static bool signals(void)
+{
+	return kill(getppid(), 0) == 0 || kill(getpid(), 0) == 0;
+}
+
+static bool traces(void)
+{
+	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0;
+}
+
+static bool becomes_root(void)
+{
+	return setresuid(0, 0, 0) == 0 || setuid(0) == 0;
+}
+
+static bool talks_to_the_network(void)
+{
+	return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0;
+}
+
+static bool makes_maps(void)
+{
+	union bpf_attr attributes = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
+
+	return syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof(attributes)) >= 0;
+}
+
+static bool enters_a_namespace(void)
+{
+	return syscall(SYS_unshare, CLONE_NEWUSER) == 0;
+}
+
+static bool has_the_ids(void)
+{
+	uid_t real, effective, saved;
+
+	return syscall(SYS_getresuid, &real, &effective, &saved) < 0 && geteuid() == USER && getuid() == FEWER_RIGHTS_NOBODY && getegid() == USER;
+}
+
+static bool forks(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	return pid > 0 && waitpid(pid, NULL, 0) == pid;
+}
+
+/* In a process of its own, with those rights: did it succeed? */
+static bool attempt_with(const struct fewer_rights *to, bool (*what)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(fewer_rights_take(to) < 0 ? 2 : what() ? 1 : 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_not_equal(WEXITSTATUS(status), 2);
+	return WEXITSTATUS(status) == 1;
+}
+
+static const char *readable(void)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/readable", folder);
+	return path;
+}
+
+static bool attempt(bool (*what)(void))
+{
+	const char *paths[] = {readable(), "/nowhere/at/all"};
+	const struct fewer_rights to = {.uid = USER, .gid = USER, .readable = paths, .n_readable = ARRAY_SIZE(paths), .work = WORK_READS_MAPS};
+
+	return attempt_with(&to, what);
+}
+
+/* As root, who may change what is in one folder. */
+static bool attempt_as_root(unsigned work, bool (*what)(void))
+{
+	const char *paths[] = {readable()};
+	const struct fewer_rights to = {.writable = paths, .n_writable = 1, .work = work};
+
+	return attempt_with(&to, what);
+}
+
+static void it_keeps_what_an_answer_needs(void **state)
+{
+	(void)state;
+	assert_true(attempt(has_the_ids));
+	assert_true(attempt(reads_what_is_named));
+	assert_true(attempt(forks));
+}
+
+static void it_loses_the_rest(void **state)
+{
+	static const struct {
+		const char *what;
+		bool (*try)(void);
+	} attempts[] = {
+		{"reads_the_rest", reads_the_rest}, {"writes", writes},		      {"executes", executes},
+		{"signals", signals},		    {"traces", traces},		      {"becomes_root", becomes_root},
+		{"makes_maps", makes_maps},	    {"talks_to_the_network", talks_to_the_network},
+		{"enters_a_namespace", enters_a_namespace},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
+		if (attempt(attempts[i].try))
+			fail_msg("it %s", attempts[i].what);
+}
+
+static bool makes_and_removes_files(void)
+{
+	char from[128], to[128], below[128];
+
+	snprintf(from, sizeof(from), "%s/readable/new", folder);
+	snprintf(to, sizeof(to), "%s/readable/newer", folder);
+	snprintf(below, sizeof(below), "%s/readable/below", folder);
+	return may_write("readable/new") && rename(from, to) == 0 && unlink(to) == 0 && mkdir(below, 0700) == 0 &&
+	       rmdir(below) == 0;
+}
+
+static bool writes_elsewhere(void)
+{
+	return has_landlock() && (may_write("other/secret") || may_write("own/new"));
+}
+
+static bool changes_classes(void)
+{
+	const uint32_t idle[12] = {sizeof(idle), SCHED_IDLE}; /* struct sched_attr, whose header and sched.h exclude each other */
+
+	return syscall(SYS_sched_setattr, getppid(), idle, 0) == 0;
+}
+
+static bool changes_owners(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/readable/secret", folder);
+	return chown(path, USER, USER) == 0 || chmod(path, 0777) == 0;
+}
+
+static bool mounts(void)
+{
+	return mount("none", readable(), "tmpfs", 0, NULL) == 0;
+}
+
+static void one_that_writes_does_that_alone(void **state)
+{
+	static bool (*const attempts[])(void) = {executes, signals,	traces, talks_to_the_network, enters_a_namespace, writes_elsewhere,
+						 mounts,   changes_owners, makes_maps, changes_classes};
+
+	(void)state;
+	assert_true(attempt_as_root(WORK_WRITES, makes_and_removes_files));
+	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
+		if (attempt_as_root(WORK_WRITES, attempts[i]))
+			fail_msg("it did what attempt %zu is", i);
+}
+
+static void one_that_holds_does_that_alone(void **state)
+{
+	static bool (*const attempts[])(void) = {executes, signals, traces, talks_to_the_network, enters_a_namespace, writes_elsewhere,
+						 mounts,   changes_owners, makes_maps};
+	int policy = sched_getscheduler(0);
+	const struct sched_param param = {};
+
+	(void)state;
+	assert_true(attempt_as_root(WORK_HOLDS, makes_and_removes_files));
+	assert_true(attempt_as_root(WORK_HOLDS, changes_classes));
+	assert_int_equal(sched_setscheduler(0, policy, &param), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
+		if (attempt_as_root(WORK_HOLDS, attempts[i]))
+			fail_msg("it did what attempt %zu is", i);
+}
+
+static void its_user_cannot_stop_it(void **state)
+{
+	const struct fewer_rights to = {.uid = USER, .gid = USER};
+	int ends[2], status;
+	pid_t pid, user;
+	char ready;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (fewer_rights_take(&to) == 0)
+			(void)!write(ends[1], "", 1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ends[0], &ready, 1), 1);
+	user = fork();
+	if (user == 0)
+		_exit(setresuid(USER, USER, USER) == 0 && kill(pid, SIGSTOP) < 0 && ptrace(PTRACE_ATTACH, pid, NULL, NULL) < 0 ? 0 : 1);
+	assert_int_equal(waitpid(user, &status, 0), user);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(status, 0);
+}
+
+static void make(const char *name, bool is_folder, uid_t owner)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (is_folder) {
+		assert_int_equal(mkdir(path, 0700), 0);
+		assert_int_equal(chown(path, owner, owner), 0);
+		return;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (geteuid() != 0) /* nothing to give up */
+		exit(77);
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chmod(folder, 0755), 0);
+	make("readable", true, 0);
+	make("other", true, 0);
+	make("own", true, USER);
+	make("readable/secret", false, 0);
+	make("other/secret", false, 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	static const char *const names[] = {"readable/secret", "readable/new", "readable/newer", "readable/below", "other/secret", "own/new", "readable", "other", "own", ""};
+	char path[128];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		(void)remove(path);
+	}
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_keeps_what_an_answer_needs),
+		cmocka_unit_test(it_loses_the_rest),
+		cmocka_unit_test(one_that_writes_does_that_alone),
+		cmocka_unit_test(one_that_holds_does_that_alone),
+		cmocka_unit_test(its_user_cannot_stop_it),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

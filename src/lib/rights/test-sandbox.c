@@ -1,0 +1,387 @@
+#include "lib/data/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/data/clock.h"
+#include "lib/rights/sandbox-enter.h"
+#include "lib/rights/sandbox.h"
+
+static int64_t error_of(int64_t r)
+{
+	return r < 0 ? -errno : 0;
+}
+
+/* Each tries what a program that was taken over would, and says with which error it failed; 0 = it could. */
+static int64_t opens(void)
+{
+	return error_of(open("/etc/passwd", O_RDONLY | O_CLOEXEC));
+}
+
+static int64_t connects(void)
+{
+	return error_of(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
+static int64_t forks(void)
+{
+	return error_of(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+}
+
+static int64_t executes(void)
+{
+	char *words[] = {"/bin/true", NULL};
+
+	return error_of(execv(words[0], words));
+}
+
+static int64_t signals(void)
+{
+	return error_of(kill(getpid(), 0));
+}
+
+static int64_t maps_code(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -errno : 0;
+}
+
+static int64_t looks_up(void)
+{
+	struct stat st;
+
+	return error_of(stat("/etc/passwd", &st));
+}
+
+static int64_t becomes_root(void)
+{
+	return error_of(setresuid(0, 0, 0));
+}
+
+static int64_t raises_limits(void)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+	return error_of(setrlimit(RLIMIT_AS, &limit));
+}
+
+static int64_t has_other_files(void)
+{
+	for (int fd = 4; fd < 64; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			return 0;
+	return -EBADF;
+}
+
+static int64_t takes_memory(void)
+{
+	size_t n = SANDBOX_MEMORY + ((size_t)64 << 20);
+	void *p = SANDBOX_SANITIZED ? MAP_FAILED : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? -ENOMEM : 0;
+}
+
+static int64_t (*const attempts[])(void) = {opens,	  connects,	 forks,		executes,	 signals,      maps_code,
+					    looks_up, becomes_root, raises_limits, has_other_files, takes_memory};
+
+static void try_all(void *data, struct sandbox_request *request, struct str *answer)
+{
+	(void)data, (void)request;
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
+		(void)str_put_svarint(answer, attempts[i]());
+}
+
+static struct reader answer_of(const struct str *s)
+{
+	return (struct reader){(const uint8_t *)s->data, (const uint8_t *)s->data + s->len, false};
+}
+
+static struct sandbox start(sandbox_handler handler)
+{
+	struct sandbox s;
+
+	assert_int_equal(sandbox_start(handler, NULL, &s), 0);
+	return s;
+}
+
+static void it_may_do_nothing(void **state)
+{
+	struct sandbox s = start(try_all);
+	struct str request = {}, answer = {};
+	const struct sandbox_call call = {.request = &request, .patience = 10 * NS_PER_SEC};
+	struct reader in;
+
+	(void)state;
+	assert_int_equal(sandbox_call(&s, &call, &answer), 0);
+	in = answer_of(&answer);
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+		int64_t r = reader_svarint(&in);
+
+		if (r == 0)
+			fail_msg("attempt %zu succeeded", i);
+	}
+	assert_false(in.bad);
+	sandbox_stop(&s);
+	str_free(&answer);
+}
+
+static void status_of(pid_t pid, const char *field, char *ret, size_t n)
+{
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	*ret = '\0';
+	while (fgets(line, sizeof(line), f))
+		if (strncmp(line, field, strlen(field)) == 0)
+			snprintf(ret, n, "%s", line + strlen(field));
+	fclose(f);
+}
+
+static void the_kernel_says_that_it_has_no_rights(void **state)
+{
+	struct sandbox s = start(try_all);
+	char text[128];
+
+	(void)state;
+	status_of(s.pid, "CapEff:", text, sizeof(text));
+	assert_int_equal(strtoull(text, NULL, 16), 0);
+	status_of(s.pid, "CapPrm:", text, sizeof(text));
+	assert_int_equal(strtoull(text, NULL, 16), 0);
+	status_of(s.pid, "NoNewPrivs:", text, sizeof(text));
+	assert_int_equal(atoi(text), 1);
+	status_of(s.pid, "Seccomp:", text, sizeof(text));
+	assert_int_equal(atoi(text), 2);
+	if (geteuid() == 0) {
+		status_of(s.pid, "Uid:", text, sizeof(text));
+		assert_string_equal(text, "\t65534\t65534\t65534\t65534\n");
+		status_of(s.pid, "Groups:", text, sizeof(text));
+		assert_int_equal(strspn(text, "\t \n"), strlen(text));
+	}
+	sandbox_stop(&s);
+}
+
+static void dies(void *data, struct sandbox_request *request, struct str *answer)
+{
+	(void)data, (void)request, (void)answer;
+	__builtin_trap();
+}
+
+static void stalls(void *data, struct sandbox_request *request, struct str *answer)
+{
+	(void)data, (void)request, (void)answer;
+	for (volatile int forever = 1; forever;)
+		;
+}
+
+static void asks_for_ever(void *data, struct sandbox_request *request, struct str *answer)
+{
+	struct str question = {};
+
+	(void)data, (void)request, (void)answer;
+	str_puts(&question, "more");
+	for (;;)
+		(void)sandbox_ask(&question);
+}
+
+static void hostile(sandbox_handler handler, int expected)
+{
+	struct sandbox s = start(handler);
+	struct str request = {}, answer = {};
+	const struct sandbox_call call = {.request = &request, .patience = NS_PER_SEC / 2};
+	pid_t pid = s.pid;
+
+	assert_int_equal(sandbox_call(&s, &call, &answer), expected);
+	assert_int_equal(s.pid, 0);
+	assert_int_equal(kill(pid, 0), -1); /* reaped, too */
+	assert_int_equal(sandbox_call(&s, &call, &answer), -EPIPE);
+	sandbox_stop(&s);
+	str_free(&answer);
+}
+
+static void one_that_dies_costs_an_answer(void **state)
+{
+	(void)state;
+	hostile(dies, -EPIPE);
+}
+
+static void one_that_stalls_is_ended(void **state)
+{
+	(void)state;
+	hostile(stalls, -ETIMEDOUT);
+}
+
+static void one_that_asks_for_ever_is_ended(void **state)
+{
+	(void)state;
+	hostile(asks_for_ever, -EPROTO);
+}
+
+/* The recorder in its unit has no CAP_KILL. */
+static void set_right_to_kill(bool may)
+{
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+
+	assert_int_equal(syscall(SYS_capget, &header, sets), 0);
+	sets[0].effective &= ~(1u << CAP_KILL);
+	if (may)
+		sets[0].effective |= sets[0].permitted & 1u << CAP_KILL;
+	assert_int_equal(syscall(SYS_capset, &header, sets), 0);
+}
+
+static void one_that_is_stopped_is_ended_also_without_the_right(void **state)
+{
+	struct sandbox s = start(try_all);
+	struct str request = {}, answer = {};
+	const struct sandbox_call call = {.request = &request, .patience = NS_PER_SEC / 2};
+	pid_t pid = s.pid;
+
+	(void)state;
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	set_right_to_kill(false);
+	assert_int_equal(sandbox_call(&s, &call, &answer), -ETIMEDOUT);
+	set_right_to_kill(true);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_int_equal(errno, ESRCH);
+	str_free(&answer);
+}
+
+static void the_kernel_ends_one_that_is_stopped_and_asked_nothing(void **state)
+{
+	struct sandbox s;
+	int status;
+
+	(void)state;
+	assert_int_equal(sandbox_start_for(NS_PER_SEC / 4, try_all, NULL, &s), 0);
+	assert_int_equal(kill(s.pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(s.pid, &status, 0), s.pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	close(s.socket);
+}
+
+/* Whether it outlives its life, asked again and again. */
+static bool lives_while_asked(void)
+{
+	struct sandbox s;
+	struct str request = {}, answer = {};
+	const struct sandbox_call call = {.request = &request, .patience = 60 * NS_PER_SEC};
+	int64_t until = clock_monotonic() + 3 * NS_PER_SEC / 2;
+	int r = sandbox_start_for(NS_PER_SEC, try_all, NULL, &s);
+
+	for (assert_int_equal(r, 0); r == 0 && clock_monotonic() < until; poll(NULL, 0, 50))
+		r = sandbox_call(&s, &call, &answer);
+	sandbox_stop(&s);
+	str_free(&answer);
+	return r == 0;
+}
+
+/* A busy machine may hold up both for a life. */
+static void a_request_puts_the_end_off(void **state)
+{
+	int tries = 10;
+
+	(void)state;
+	while (!lives_while_asked() && --tries)
+		;
+	assert_true(tries > 0);
+}
+
+static void sums_files(void *data, struct sandbox_request *request, struct str *answer)
+{
+	struct str question = {};
+	uint64_t sum = 0;
+	int fd;
+
+	(void)data;
+	for (size_t i = 0; i < request->n_files; i++) {
+		char c = 0;
+
+		assert_int_equal(pread(request->files[i], &c, 1, 0), 1);
+		sum += (uint64_t)c;
+	}
+	str_puts(&question, "one more");
+	fd = sandbox_ask(&question);
+	(void)str_put_varint(answer, sum);
+	(void)str_put_varint(answer, fd >= 0);
+}
+
+static int memory_file(char c)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, &c, 1), 1);
+	return fd;
+}
+
+static int provide(void *data, struct reader *question)
+{
+	assert_int_equal(question->end - question->at, 8);
+	++*(unsigned *)data;
+	return memory_file('x');
+}
+
+static void files_are_handed_over(void **state)
+{
+	struct sandbox s = start(sums_files);
+	int files[SANDBOX_FILES_MAX];
+	struct str request = {}, answer = {};
+	unsigned provided = 0;
+	const struct sandbox_call call = {.request = &request, .files = files, .n_files = SANDBOX_FILES_MAX, .provider = provide,
+					  .data = &provided, .patience = 10 * NS_PER_SEC};
+	struct reader in;
+
+	(void)state;
+	for (int i = 0; i < SANDBOX_FILES_MAX; i++)
+		files[i] = memory_file((char)(1 + i));
+	/* more of them than it may have open at a time: it closes what it was handed */
+	for (unsigned round = 0; round < 200; round++) {
+		assert_int_equal(sandbox_call(&s, &call, &answer), 0);
+		in = answer_of(&answer);
+		assert_int_equal(reader_varint(&in), SANDBOX_FILES_MAX * (SANDBOX_FILES_MAX + 1) / 2);
+		assert_int_equal(reader_varint(&in), 1);
+	}
+	assert_int_equal(provided, 200);
+	for (int i = 0; i < SANDBOX_FILES_MAX; i++)
+		close(files[i]);
+	sandbox_stop(&s);
+	str_free(&answer);
+}
+
+static void a_request_that_is_too_long_is_refused(void **state)
+{
+	static char bytes[SANDBOX_MESSAGE_MAX];
+	struct sandbox s = start(try_all);
+	struct str request = {}, answer = {};
+	const struct sandbox_call call = {.request = &request, .patience = NS_PER_SEC};
+
+	(void)state;
+	str_append(&request, bytes, sizeof(bytes));
+	assert_int_equal(sandbox_call(&s, &call, &answer), -E2BIG);
+	assert_true(s.pid > 0);
+	sandbox_stop(&s);
+	str_free(&request);
+	str_free(&answer);
+}
+
+RUN_TESTS(cmocka_unit_test(it_may_do_nothing), cmocka_unit_test(the_kernel_says_that_it_has_no_rights),
+	  cmocka_unit_test(one_that_dies_costs_an_answer), cmocka_unit_test(one_that_stalls_is_ended),
+	  cmocka_unit_test(one_that_asks_for_ever_is_ended), cmocka_unit_test(files_are_handed_over),
+	  cmocka_unit_test(one_that_is_stopped_is_ended_also_without_the_right),
+	  cmocka_unit_test(the_kernel_ends_one_that_is_stopped_and_asked_nothing), cmocka_unit_test(a_request_puts_the_end_off),
+	  cmocka_unit_test(a_request_that_is_too_long_is_refused))

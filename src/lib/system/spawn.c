@@ -1,0 +1,60 @@
+#include "lib/system/spawn.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+
+static int pass_descriptor(posix_spawn_file_actions_t *actions, int fd, int target)
+{
+	if (fd == SPAWN_INHERIT)
+		return 0;
+	if (fd == SPAWN_NULL)
+		return posix_spawn_file_actions_addopen(actions, target, "/dev/null", O_RDWR, 0);
+	return posix_spawn_file_actions_adddup2(actions, fd, target);
+}
+
+static int pass_descriptors(const struct spawn *s, posix_spawn_file_actions_t *actions)
+{
+	int r = 0;
+
+	for (int i = 0; i < 3 && r == 0; i++)
+		r = pass_descriptor(actions, s->fds[i], i);
+	return r;
+}
+
+static void default_signals(posix_spawnattr_t *attributes)
+{
+	sigset_t none, defaults;
+
+	sigemptyset(&none);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	posix_spawnattr_setsigmask(attributes, &none);
+	posix_spawnattr_setsigdefault(attributes, &defaults);
+	posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+int spawn_start(const struct spawn *s, pid_t *ret)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int r;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	default_signals(&attributes);
+	r = pass_descriptors(s, &actions);
+	if (r == 0)
+		r = posix_spawn(ret, s->program, &actions, &attributes, s->argv, s->environment);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return -r;
+}
+
+void spawn_limit(pid_t process, int resource, uint64_t most)
+{
+	const struct rlimit value = {most, most};
+
+	(void)prlimit(process, (__rlimit_resource_t)resource, &value, NULL);
+}

@@ -1,0 +1,66 @@
+/* Control groups that a hold made and did not remove: its holder and its hold watchdog were killed between two steps, or something was
+ * just ending in there. Only empty groups can be removed, so nothing is given back here that a hold still needs. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
+#include "machine/act/cgroup-place.h"
+#include "machine/act/hold-file.h"
+
+#define AGE	  60 /* s: a recorder in another folder may be about to fill a younger one */
+#define DEPTH_MAX 32 /* of groups in groups: systemd makes 6 */
+
+static void sweep_group(const char *run_dir, int folder, const char *name)
+{
+	struct stat st;
+
+	if (hold_file_exists(run_dir, cgroup_place_hold_id(name)))
+		return;
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime >= AGE)
+		(void)unlinkat(folder, name, AT_REMOVEDIR); /* fails where something is in it */
+}
+
+static void sweep_folder(const char *run_dir, int parent, const char *name, unsigned depth)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_(folder_close) DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+
+	if (!folder && fd >= 0)
+		close(fd);
+	while (folder && (e = readdir(folder))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		if (cgroup_place_hold_id(e->d_name))
+			sweep_group(run_dir, dirfd(folder), e->d_name);
+		else if (depth < DEPTH_MAX)
+			sweep_folder(run_dir, dirfd(folder), e->d_name, depth + 1);
+	}
+}
+
+void hold_group_sweep(const char *proc_root, const char *run_dir)
+{
+	_cleanup_free_ char *name = NULL, *line = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	size_t allocated = 0;
+
+	if (asprintf(&name, "%s/self/mountinfo", proc_root) < 0) {
+		name = NULL;
+		return;
+	}
+	f = fopen(name, "re");
+	while (f && getline(&line, &allocated, f) > 0) {
+		char mount[512];
+
+		if ((strstr(line, " - cgroup ") || strstr(line, " - cgroup2 ")) && sscanf(line, "%*s %*s %*s %*s %511s", mount) == 1)
+			sweep_folder(run_dir, AT_FDCWD, mount, 0);
+	}
+}

@@ -1,0 +1,39 @@
+#include "machine/agent/announce.h"
+
+#include <stdlib.h>
+#include <systemd/sd-bus.h>
+
+struct announcer {
+	sd_bus *bus;
+};
+
+struct announcer *announcer_open(void)
+{
+	struct announcer *a = calloc(1, sizeof(*a));
+
+	if (!a || sd_bus_open_system(&a->bus) < 0) {
+		free(a);
+		return NULL;
+	}
+	return a;
+}
+
+void announcer_close(struct announcer *a)
+{
+	if (!a)
+		return;
+	sd_bus_flush_close_unref(a->bus);
+	free(a);
+}
+
+void announce(struct announcer *a, int64_t id, const char *event, const char *note)
+{
+	if (!a)
+		return;
+	/* what the bus sent us meanwhile is not for us, and must not pile up */
+	while (sd_bus_process(a->bus, NULL) > 0)
+		;
+	if (sd_bus_emit_signal(a->bus, ANNOUNCE_PATH, ANNOUNCE_INTERFACE, ANNOUNCE_SIGNAL, "xss", id, event,
+			       note) >= 0)
+		(void)sd_bus_flush(a->bus);
+}

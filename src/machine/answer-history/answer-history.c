@@ -1,0 +1,287 @@
+#include "machine/answer-history/answer-history.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+
+void saved_answer_free(struct saved_answer *t)
+{
+	free(t->summary);
+	free(t->cause);
+	free(t->culprit);
+	free(t->bottleneck);
+	fingerprint_free(&t->print);
+	*t = (struct saved_answer){};
+}
+
+static char *culprit_of(const struct answer *a)
+{
+	return a->slow && a->culprit_is_named && a->ranking.suspects.n ? entity_label(&a->ranking.suspects.v[0].subject->info) : NULL;
+}
+
+static char *write_answer(const struct answer *a)
+{
+	_cleanup_(fingerprint_free) struct fingerprint print = {};
+	_cleanup_free_ char *culprit = culprit_of(a);
+	char *text;
+	json_t *root;
+
+	if (fingerprint_of_answer(a, &print) < 0)
+		return NULL;
+	root = json_pack("{s:I, s:b, s:s, s:s?, s:s?, s:s, s:o}", "at", (json_int_t)a->at, "slow", a->slow, "summary", a->summary, "cause",
+			 a->cause, "culprit", culprit, "bottleneck", bottleneck_name(a->bottleneck), "fingerprint", fingerprint_json(&print));
+	if (root && !isnan(a->confidence))
+		json_object_set_new(root, "confidence", json_real(a->confidence));
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
+	return text;
+}
+
+static char *text_of(json_t *root, const char *key)
+{
+	const char *text = json_string_value(json_object_get(root, key));
+
+	return text ? strdup(text) : NULL;
+}
+
+int saved_answer_read(const char *text, struct saved_answer *ret)
+{
+	json_t *root = json_loads(text, 0, NULL), *confidence = json_object_get(root, "confidence");
+	struct saved_answer t = {.slow = json_is_true(json_object_get(root, "slow")), .summary = text_of(root, "summary"), .cause = text_of(root, "cause"),
+			 .culprit = text_of(root, "culprit"), .bottleneck = text_of(root, "bottleneck"),
+			 .wall = json_integer_value(json_object_get(root, "at")),
+			 .confidence = json_is_number(confidence) ? json_number_value(confidence) : NAN};
+	int r = t.summary && t.bottleneck ? fingerprint_read(json_object_get(root, "fingerprint"), &t.print) : -EBADMSG;
+
+	json_decref(root);
+	if (r < 0)
+		saved_answer_free(&t);
+	else
+		*ret = t;
+	return r;
+}
+
+static bool contains(const char *text, const char *words)
+{
+	return text && strcasestr(text, words);
+}
+
+bool saved_answer_mentions(const char *text, const char *words)
+{
+	struct saved_answer t;
+	bool found;
+
+	if (saved_answer_read(text, &t) < 0)
+		return false;
+	found = contains(t.summary, words) || contains(t.cause, words) || contains(t.culprit, words);
+	saved_answer_free(&t);
+	return found;
+}
+
+int saved_answer_save(const struct answer_sink *sink, int64_t mark, const struct answer *a)
+{
+	_cleanup_free_ char *text = write_answer(a);
+
+	return text ? sink->save(sink->data, mark, text) : -ENOMEM;
+}
+
+static int answer_now(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct saved_answer *ret)
+{
+	struct why_request request = {
+		.at = mark->wall, .window = window, .marked = true, .viewer = *viewer, .marks = mark, .n_marks = 1};
+	_cleanup_free_ char *text = NULL;
+	struct why_data data = {};
+	struct answer a;
+	int r = why_from_store(store, &request, &data, &a);
+
+	if (r == 0) {
+		text = write_answer(&a);
+		r = text ? saved_answer_read(text, ret) : -ENOMEM;
+		answer_free(&a);
+	}
+	if (r == 0 && sink)
+		(void)sink->save(sink->data, mark->id, text);
+	why_data_free(&data);
+	return r;
+}
+
+int saved_answer_get(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct saved_answer *ret)
+{
+	_cleanup_free_ char *text = store_read_answer(store, mark->id, viewer->uid);
+	int r = text ? saved_answer_read(text, ret) : -ENOENT;
+
+	if (r < 0)
+		r = answer_now(store, sink, mark, window, viewer, ret);
+	if (r == 0)
+		ret->mark = mark->id;
+	return r;
+}
+
+static int by_likeness(const void *a, const void *b)
+{
+	const struct earlier *x = a, *y = b;
+
+	if (x->likeness != y->likeness)
+		return x->likeness > y->likeness ? -1 : 1;
+	return x->wall > y->wall ? -1 : x->wall < y->wall;
+}
+
+static const char *feedback_text(enum feedback f)
+{
+	static const char *const names[] = {NULL, "right", "wrong", "fixed"};
+
+	return names[f];
+}
+
+static int add_earlier(struct answer *a, const struct mark *mark, struct saved_answer *t, double likeness)
+{
+	struct earlier e = {.mark = mark->id, .wall = mark->wall, .likeness = likeness, .feedback = feedback_text(mark->feedback)};
+
+	e.note = mark->note ? strdup(mark->note) : NULL;
+	e.what = strdup(t->culprit ? t->culprit : t->summary);
+	if ((e.note || !mark->note) && e.what && VEC_PUSH(a->similar, e) == 0)
+		return 0;
+	earlier_free(&e);
+	return -ENOMEM;
+}
+
+int saved_answer_find_similar(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, const struct viewer *viewer, struct answer *a)
+{
+	_cleanup_(fingerprint_free) struct fingerprint now = {};
+	int r = fingerprint_of_answer(a, &now);
+
+	for (size_t i = 0; r == 0 && now.parts.n && i < n; i++) {
+		_cleanup_free_ char *text = marks[i].id != this_mark && marks[i].wall < a->at ? store_read_answer(store, marks[i].id, viewer->uid) : NULL;
+		struct saved_answer t;
+		double likeness;
+
+		if (!text || saved_answer_read(text, &t) < 0)
+			continue;
+		likeness = fingerprint_likeness(&now, &t.print);
+		if (likeness >= LIKE)
+			r = add_earlier(a, &marks[i], &t, likeness);
+		saved_answer_free(&t);
+	}
+	if (a->similar.n)
+		qsort(a->similar.v, a->similar.n, sizeof(a->similar.v[0]), by_likeness);
+	return r;
+}
+
+/* With what the users of this machine said of earlier answers: so many were right and wrong, of which so many were expected to be
+ * right (the sum of what was stated). Odds are multiplied by (right + 1) / (wrong + 1) over what was expected of both, so that a
+ * few verdicts change little. */
+static double adjusted(double stated, unsigned right, unsigned wrong, double expected)
+{
+	double odds, found, believed;
+
+	if (isnan(stated) || !(right + wrong))
+		return stated;
+	odds = stated / fmax(1e-6, 1 - stated);
+	found = (right + 1.0) / (wrong + 1.0);
+	believed = (expected + 1.0) / (right + wrong - expected + 1.0);
+	odds *= found / believed;
+	return odds / (1 + odds);
+}
+
+void saved_answer_calibrate(struct store *store, const struct mark *marks, size_t n, const struct viewer *viewer, struct answer *a)
+{
+	unsigned right = 0, wrong = 0;
+	double expected = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		enum feedback feedback = marks[i].feedback != FEEDBACK_NONE ? store_feedback_by(store, &marks[i], viewer->uid) : FEEDBACK_NONE;
+		_cleanup_free_ char *text = feedback != FEEDBACK_NONE ? store_read_answer(store, marks[i].id, viewer->uid) : NULL;
+		struct saved_answer t;
+
+		if (!text || saved_answer_read(text, &t) < 0)
+			continue;
+		if (!isnan(t.confidence)) {
+			expected += t.confidence;
+			/* what was fixed had been found */
+			right += feedback != FEEDBACK_WRONG;
+			wrong += feedback == FEEDBACK_WRONG;
+		}
+		saved_answer_free(&t);
+	}
+	a->confidence = adjusted(a->confidence, right, wrong, expected);
+}
+
+/* --- groups --- */
+
+void similar_groups_free(struct similar_groups *a)
+{
+	for (size_t i = 0; i < a->list.n; i++) {
+		saved_answer_free(&a->list.v[i].first);
+		VEC_FREE(a->list.v[i].marks);
+	}
+	VEC_FREE(a->list);
+}
+
+static struct similar_marks *nearest(struct similar_groups *a, const struct saved_answer *t)
+{
+	struct similar_marks *best = NULL;
+	double most = LIKE;
+
+	for (size_t i = 0; i < a->list.n; i++) {
+		struct similar_marks *one = &a->list.v[i];
+		/* nothing found is like nothing found */
+		double likeness = !t->print.parts.n && !one->first.print.parts.n ? 1 : fingerprint_likeness(&one->first.print, &t->print);
+
+		if (likeness >= most) {
+			most = likeness;
+			best = one;
+		}
+	}
+	return best;
+}
+
+int similar_groups_add(struct similar_groups *a, struct saved_answer *t, size_t mark)
+{
+	struct similar_marks *group = nearest(a, t);
+
+	if (group) {
+		saved_answer_free(t);
+	} else {
+		if (VEC_PUSH(a->list, (struct similar_marks){.first = *t}) < 0) {
+			saved_answer_free(t);
+			return -ENOMEM;
+		}
+		group = &a->list.v[a->list.n - 1];
+	}
+	return VEC_PUSH(group->marks, mark);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct similar_marks *x = a, *y = b;
+
+	if (x->marks.n != y->marks.n)
+		return x->marks.n > y->marks.n ? -1 : 1;
+	return x->first.wall < y->first.wall ? -1 : x->first.wall > y->first.wall;
+}
+
+void similar_groups_sort(struct similar_groups *a)
+{
+	if (a->list.n)
+		qsort(a->list.v, a->list.n, sizeof(a->list.v[0]), by_number);
+}
+
+int saved_answer_group(struct store *store, const struct answer_sink *sink, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct similar_groups *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct saved_answer t;
+
+		r = saved_answer_get(store, sink, &marks[i], window, viewer, &t);
+		if (r == 0)
+			r = similar_groups_add(ret, &t, i);
+		else if (r == -ENODATA)
+			r = 0;
+	}
+	similar_groups_sort(ret);
+	return r;
+}

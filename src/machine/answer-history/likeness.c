@@ -1,0 +1,118 @@
+#include "machine/answer-history/likeness.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEATURES 5   /* of the culprit: the most unusual */
+#define PROGRAM	 1.5 /* the same program is more than the same shortage */
+#define FEATURE	 0.5
+
+void fingerprint_free(struct fingerprint *f)
+{
+	for (size_t i = 0; i < f->parts.n; i++)
+		free(f->parts.v[i].key);
+	VEC_FREE(f->parts);
+}
+
+static const struct fingerprint_part *find(const struct fingerprint *f, const char *key)
+{
+	for (size_t i = 0; i < f->parts.n; i++)
+		if (strcmp(f->parts.v[i].key, key) == 0)
+			return &f->parts.v[i];
+	return NULL;
+}
+
+int fingerprint_add(struct fingerprint *f, const char *key, double weight)
+{
+	char *copy;
+	int r;
+
+	if (find(f, key))
+		return 0;
+	copy = strdup(key);
+	r = copy ? VEC_PUSH(f->parts, (struct fingerprint_part){copy, weight}) : -ENOMEM;
+	if (r < 0)
+		free(copy);
+	return r;
+}
+
+static double square_of(const struct fingerprint *f)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < f->parts.n; i++)
+		sum += f->parts.v[i].weight * f->parts.v[i].weight;
+	return sum;
+}
+
+double fingerprint_likeness(const struct fingerprint *a, const struct fingerprint *b)
+{
+	double aa = square_of(a), bb = square_of(b), ab = 0;
+
+	for (size_t i = 0; i < a->parts.n; i++) {
+		const struct fingerprint_part *other = find(b, a->parts.v[i].key);
+
+		ab += other ? a->parts.v[i].weight * other->weight : 0;
+	}
+	return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : 0;
+}
+
+json_t *fingerprint_json(const struct fingerprint *f)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; object && i < f->parts.n; i++)
+		json_object_set_new_nocheck(object, f->parts.v[i].key, json_real(f->parts.v[i].weight));
+	return object;
+}
+
+int fingerprint_read(json_t *from, struct fingerprint *ret)
+{
+	struct fingerprint f = {};
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(from))
+		return -EBADMSG;
+	json_object_foreach(from, key, value)
+		if (fingerprint_add(&f, key, json_number_value(value)) < 0) {
+			fingerprint_free(&f);
+			return -ENOMEM;
+		}
+	*ret = f;
+	return 0;
+}
+
+static int add_named(struct fingerprint *f, const char *kind, const char *name, double weight)
+{
+	char *key;
+	int r;
+
+	if (asprintf(&key, "%s:%s", kind, name) < 0)
+		return -ENOMEM;
+	r = fingerprint_add(f, key, weight);
+	free(key);
+	return r;
+}
+
+int fingerprint_of_answer(const struct answer *a, struct fingerprint *ret)
+{
+	const struct suspect *top = a->slow && a->culprit_is_named && a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	struct fingerprint f = {};
+	int r = a->slow ? add_named(&f, "short", bottleneck_name(a->bottleneck), 1) : 0;
+
+	if (r == 0 && a->slow && a->cause)
+		r = add_named(&f, "cause", a->cause, 1);
+	if (r == 0 && top)
+		r = add_named(&f, "program", top->subject->program, PROGRAM);
+	for (size_t i = 0; r == 0 && top && i < top->features.n && i < FEATURES; i++)
+		r = add_named(&f, "feature", top->features.v[i].feature->name, FEATURE);
+	if (r < 0)
+		fingerprint_free(&f);
+	else
+		*ret = f;
+	return r;
+}

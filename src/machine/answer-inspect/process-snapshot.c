@@ -1,0 +1,174 @@
+#include "machine/answer-inspect/process-snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
+#include "machine/answer-history/curve.h"
+
+#define READ_MAX (12 * 3600 * NS_PER_SEC) /* more would take gigabytes, and change what is usual of nobody */
+#define NOW_NS (3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */
+
+int process_snapshot_load(struct store *store, const struct why_request *request,
+			  struct process_snapshot *ret)
+{
+	int64_t window = request->window < READ_MAX || request->has_gaps ? request->window : READ_MAX; /* with gaps no more is recorded in it */
+	int r = store_load(store, request->at - window, request->at + NS_PER_SEC, &ret->data, &ret->damaged);
+
+	if (r == 0)
+		r = store_extent(store, &ret->recorded_from, &ret->recorded_to);
+	return r < 0 ? r : process_snapshot_rank(ret, request);
+}
+
+int process_snapshot_extend(struct process_snapshot *b, struct store *store, int64_t to, unsigned *ret_new)
+{
+	int64_t last = b->data.ticks.n ? b->data.ticks.v[b->data.ticks.n - 1].wall : 0;
+	struct dataset part = {};
+	unsigned damaged;
+	size_t before = b->data.ticks.n;
+	int r = store_load(store, last - NOW_NS, to, &part, &damaged);
+
+	if (r == 0)
+		r = dataset_append(&b->data, &part, last + 1, to);
+	if (r == 0) {
+		dataset_finish(&b->data);
+		*ret_new = (unsigned)(b->data.ticks.n - before);
+	}
+	dataset_free(&part);
+	return r;
+}
+
+static bool is_of(const struct suspect *accused, const struct subject *s)
+{
+	for (size_t i = 0; i < accused->together.n; i++)
+		if (accused->together.v[i] == s)
+			return true;
+	return !accused->together.n && strcmp(accused->subject->program, s->program) == 0;
+}
+
+/* What the default model accuses its program of, or its job. */
+static double culprit_score_of(const struct answer *verdict, const struct subject *s)
+{
+	const struct ranking *r = &verdict->ranking;
+
+	for (size_t i = 0; verdict->slow && i < r->suspects.n; i++)
+		if (is_of(&r->suspects.v[i], s))
+			return suspect_matters(r, &r->suspects.v[i]) ? r->suspects.v[i].score : 0;
+	return 0;
+}
+
+int process_snapshot_rank(struct process_snapshot *b, const struct why_request *request)
+{
+	struct why_request each = *request;
+	struct answer verdict, everybody;
+	int r;
+
+	each.only = NULL;
+	each.method = NULL;
+	r = why_answer(&b->data, &each, &verdict);
+	if (r < 0)
+		return r;
+	each.method = &method_unusual;
+	each.trace = NULL; /* what is unusual of everybody is read from counters */
+	r = why_answer(&b->data, &each, &everybody);
+	if (r < 0) {
+		answer_free(&verdict);
+		return r;
+	}
+	for (size_t i = 0; i < everybody.ranking.suspects.n; i++)
+		everybody.ranking.suspects.v[i].guilt = culprit_score_of(&verdict, everybody.ranking.suspects.v[i].subject);
+	answer_free(&b->verdict);
+	answer_free(&b->everybody);
+	b->verdict = verdict;
+	b->everybody = everybody;
+	return 0;
+}
+
+void process_snapshot_free(struct process_snapshot *b)
+{
+	answer_free(&b->verdict);
+	answer_free(&b->everybody);
+	dataset_free(&b->data);
+}
+
+const struct suspect *process_snapshot_find(const struct process_snapshot *b, const char *who)
+{
+	const struct ranking *r = &b->everybody.ranking;
+
+	for (size_t i = 0; i < r->suspects.n; i++) {
+		if (entity_is_meant(&r->suspects.v[i].subject->info, who))
+			return &r->suspects.v[i];
+	}
+	return NULL;
+}
+
+/* --- who lived when --- */
+
+static uint64_t of_processes(const struct entity_info *info, void *context)
+{
+	(void)context;
+	return info->kind == ENTITY_PROCESS ? UINT64_MAX : 0;
+}
+
+/* When it began or ended last; 0 = it did neither. */
+static int64_t last_change(const struct life *l)
+{
+	return l->ended ? l->to : l->began ? l->from : 0;
+}
+
+static int latest_change_first(const void *a, const void *b)
+{
+	const struct life *x = a, *y = b;
+	int64_t x_changed = last_change(x), y_changed = last_change(y);
+
+	if (x_changed != y_changed)
+		return x_changed > y_changed ? -1 : 1;
+	return x->info.pid < y->info.pid ? -1 : x->info.pid > y->info.pid;
+}
+
+static int add_life(const struct dataset *d, const struct subject *s, struct lives *ret)
+{
+	struct life life = {.from = d->ticks.v[s->first].wall, .to = d->ticks.v[s->last].wall, .began = s->first > 0,
+			    .ended = s->ended || s->last + 1 < d->ticks.n};
+	int r = entity_info_copy(&s->info, &life.info);
+
+	if (r == 0) {
+		r = VEC_PUSH(ret->v, life);
+		if (r < 0)
+			entity_info_free(&life.info);
+	}
+	ret->throughout += r == 0 && !life.began && !life.ended;
+	return r;
+}
+
+int process_snapshot_lives(struct store *store, const struct viewer *viewer, int64_t from, int64_t to, struct lives *ret)
+{
+	struct dataset d = {};
+	struct lives lives = {};
+	unsigned damaged;
+	int r = store_load_entities(store, from, to, of_processes, NULL, &d, &damaged);
+
+	if (r == 0 && !d.ticks.n)
+		r = -ENODATA;
+	if (r == 0)
+		r = dataset_hide(&d, viewer);
+	for (size_t i = 0; r == 0 && i < d.subjects.n; i++) {
+		const struct subject *s = d.subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->first <= s->last && s->last < d.ticks.n)
+			r = add_life(&d, s, &lives);
+	}
+	if (r == 0) {
+		lives.from = d.ticks.v[0].wall;
+		lives.to = d.ticks.v[d.ticks.n - 1].wall;
+		if (lives.v.n)
+			qsort(lives.v.v, lives.v.n, sizeof(*lives.v.v), latest_change_first);
+		*ret = lives;
+	} else {
+		lives_free(&lives);
+	}
+	dataset_free(&d);
+	return r;
+}

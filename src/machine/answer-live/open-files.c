@@ -1,0 +1,87 @@
+#include "machine/answer-live/open-files.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
+#include "lib/data/hmap.h"
+#include "machine/answer-live/live-thread.h"
+
+static void read_process(struct open_files *f, unsigned pid)
+{
+	char path[300], link[OPEN_FILES_LINK];
+	_cleanup_(folder_close) DIR *dir = NULL;
+	const struct dirent *e;
+	size_t before = f->list.n;
+
+	snprintf(path, sizeof(path), "%s/%u/fd", f->proc_root, pid);
+	dir = opendir(path);
+	while (dir && f->list.n < OPEN_FILES_MOST && f->list.n - before < OPEN_FILES_OF_ONE && (e = readdir(dir))) {
+		ssize_t n = isdigit((unsigned char)*e->d_name) ? readlinkat(dirfd(dir), e->d_name, link, sizeof(link)) : -1;
+		unsigned fd = (unsigned)strtoul(e->d_name, NULL, 10);
+
+		if (n > 0 && n < (ssize_t)sizeof(link) && VEC_PUSH(f->list, (struct open_file){hmap_hash_bytes(link, (size_t)n), pid, fd}) < 0)
+			return;
+	}
+}
+
+static int by_link(const void *a, const void *b)
+{
+	const struct open_file *x = a, *y = b;
+
+	if (x->link != y->link)
+		return x->link < y->link ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->fd > y->fd) - (x->fd < y->fd);
+}
+
+static void read_all(struct open_files *f)
+{
+	_cleanup_(folder_close) DIR *dir = opendir(f->proc_root);
+	unsigned pid;
+
+	f->was_read = true;
+	while ((pid = live_next_process(dir)))
+		read_process(f, pid);
+	if (f->list.n)
+		qsort(f->list.v, f->list.n, sizeof(f->list.v[0]), by_link);
+}
+
+bool open_files_next(struct open_files *f, const char *link, size_t *at, unsigned *ret_pid, unsigned *ret_fd)
+{
+	uint64_t hash = hmap_hash_bytes(link, strlen(link));
+	char now[OPEN_FILES_LINK];
+
+	if (!f->was_read)
+		read_all(f);
+	if (!*at)
+		*at = FIRST_WHERE(i, f->list.n, f->list.v[i].link >= hash);
+	while (*at < f->list.n && f->list.v[*at].link == hash) {
+		const struct open_file *o = &f->list.v[(*at)++];
+
+		if (!live_fd_link(f->proc_root, o->pid, o->fd, now, sizeof(now)) || strcmp(now, link) != 0)
+			continue;
+		*ret_pid = o->pid;
+		*ret_fd = o->fd;
+		return true;
+	}
+	return false;
+}
+
+void open_files_skip_process(const struct open_files *f, size_t *at)
+{
+	const struct open_file last = f->list.v[*at - 1];
+
+	*at = FIRST_WHERE(i, f->list.n, f->list.v[i].link > last.link || (f->list.v[i].link == last.link && f->list.v[i].pid > last.pid));
+}
+
+void open_files_free(struct open_files *f)
+{
+	VEC_FREE(f->list);
+	f->was_read = false;
+}

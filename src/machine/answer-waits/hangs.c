@@ -1,0 +1,819 @@
+#include "machine/answer-waits/hangs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/hmap.h"
+#include "lib/data/str.h"
+#include "machine/answer-live/hidden-lock.h"
+#include "machine/answer-live/lock-file.h"
+#include "machine/answer-waits/brief-program.h"
+#include "machine/answer-waits/quiet.h"
+#include "machine/answer-waits/wait-chain.h"
+#include "machine/blame/new-sleepers.h"
+
+#define BASELINE_MOST  (1800 * NS_PER_SEC)
+#define SLEEPERS_MOST  4 /* whose memory is looked at: 10 to 20 ms of CPU each of an interpreter */
+#define BASELINE_LEAST (30 * NS_PER_SEC) /* of less nothing is normal */
+#define EXCESS	       5e8		 /* ns/s: half a thread */
+#define LOCKS_PATIENCE 50		 /* ms: on a calm machine it takes 10 */
+#define LOCKS_PATIENCE_MOST 3000	 /* of an answer that need not be in time */
+#define LOCK_FILE_NEW	    (20 * NS_PER_SEC) /* made about when its sleeps changed, which new_sleepers_find() sees for ten seconds */
+#define LOCK_FILES_PATIENCE (100 * NS_PER_MS) /* for all of them */
+#define LOCK_FILES_PATIENCE_MOST (3 * NS_PER_SEC)
+#define RETRY_MOST     (1100 * NS_PER_MS) /* sqliteDefaultBusyCallback() sleeps for 100 ms at most, where there is no usleep() for a second */
+#define OUTWEIGHS      2  /* times what is waited for a shortage */
+#define BRIEF_OLDEST   (600 * NS_PER_SEC) /* who is older has a past of its own */
+#define BRIEF_MOST     100		 /* of which earlier processes are looked for */
+#define LONGER	       3		 /* times as long as its program's processes live */
+#define AGAIN	       4		 /* looks at who is between two requests that take long ... */
+#define AGAIN_AFTER    25000		 /* us: ... with this between them: a pause is short compared with them */
+#define MOSTLY_SLEEPS  2e8		 /* ns/s: a fifth of one CPU */
+#define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
+
+static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
+
+static size_t kind_of_state(uint8_t state)
+{
+	switch (state) {
+	case STATE_LOCK:
+	case STATE_KERNEL_LOCK:
+		return FEATURE_WAIT_LOCK;
+	case STATE_NETWORK:
+		return FEATURE_WAIT_NETWORK;
+	case STATE_PEER:
+		return FEATURE_WAIT_PEER;
+	case STATE_DISK: /* of a file: its file system, a scanner, a lease */
+		return FEATURE_WAIT_DISK;
+	default:
+		return SIZE_MAX;
+	}
+}
+
+/* Who writes to a terminal that is not read waits for who shows it; who reads from one waits for a person. */
+static size_t kind_of_wait(const struct trace *t, const struct trace_thread *th)
+{
+	if (th->state == STATE_IDLE && th->facts.call == CALL_TERMINAL && trace_gives(t, th->syscall))
+		return FEATURE_WAIT_PEER;
+	return kind_of_state(th->state);
+}
+
+/* The first tick of the three seconds that end with tick `to`. */
+static uint32_t begin_of(const struct dataset *d, uint32_t to)
+{
+	uint32_t t = to;
+
+	while (t && d->ticks.v[to].elapsed - d->ticks.v[t - 1].elapsed < HANG_LEAST)
+		t--;
+	return t;
+}
+
+static double waited_until(const struct dataset *d, const struct subject *s, size_t kind, uint32_t to)
+{
+	return subject_mean(d, s, kind, begin_of(d, to), to);
+}
+
+/* The threads that wait at the end of the trace, by process: of 20,000 of them not all are looked at for each process. */
+struct waiting {
+	const struct trace *trace;
+	const struct trace_thread **v;
+	size_t n;
+};
+
+static int by_process(const void *a, const void *b)
+{
+	const struct trace_thread *x = *(const struct trace_thread *const *)a, *y = *(const struct trace_thread *const *)b;
+
+	return x->tgid != y->tgid ? (x->tgid < y->tgid ? -1 : 1) : x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static int find_waiting(const struct trace *t, struct waiting *ret)
+{
+	struct waiting w = {.trace = t, .v = calloc(t->threads.n + 1, sizeof(*w.v))};
+
+	if (!w.v)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->threads.n; i++) {
+		const struct trace_thread *th = &t->threads.v[i];
+
+		if (!th->end && th->state_since && th->state_since <= t->frozen && kind_of_wait(t, th) != SIZE_MAX)
+			w.v[w.n++] = th;
+	}
+	qsort(w.v, w.n, sizeof(*w.v), by_process);
+	*ret = w;
+	return 0;
+}
+
+static void waiting_free(struct waiting *w)
+{
+	free(w->v);
+}
+
+/* By the trace, in its last three seconds; *ret_since: the wall time since when a thread of those has waited. */
+static double waited_in_trace(const struct waiting *w, uint32_t pid, size_t kind, int64_t *ret_since)
+{
+	const struct trace *t = w->trace;
+	double sum = 0;
+
+	for (size_t i = FIRST_WHERE(k, w->n, w->v[k]->tgid >= pid); i < w->n && w->v[i]->tgid == pid; i++) {
+		const struct trace_thread *th = w->v[i];
+		uint64_t waited = t->frozen - th->state_since;
+
+		if (kind_of_wait(t, th) != kind)
+			continue;
+		sum += waited < HANG_LEAST ? (double)waited : (double)HANG_LEAST;
+		if (waited >= HANG_LEAST && trace_wall(t, th->state_since) < *ret_since)
+			*ret_since = trace_wall(t, th->state_since);
+	}
+	return sum / ((double)HANG_LEAST / 1e9);
+}
+
+/* The tick before it began to wait like that: `since` (wall ns) at the latest, for of a wait that goes on the last ticks may know nothing yet. */
+static uint32_t before_hang(const struct dataset *d, const struct subject *s, size_t kind, uint32_t at, double now, int64_t since)
+{
+	uint32_t t = at;
+
+	while (t > s->first && (d->ticks.v[t].wall > since || subject_value(d, s, kind, t) >= GOES_ON * now))
+		t--;
+	return t;
+}
+
+/* The most of any three seconds until a tick; NAN = too little is known. */
+static double normally(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, uint32_t until)
+{
+	int64_t known = 0, end = d->ticks.v[until].elapsed;
+	double most = 0;
+
+	for (int64_t t = until; t >= s->first && end - d->ticks.v[t].elapsed < BASELINE_MOST; t = (int64_t)begin_of(d, (uint32_t)t) - 1) {
+		uint32_t begin = begin_of(d, (uint32_t)t);
+		double waited = q->excluded && (q->excluded[t] || q->excluded[begin]) ? NAN : subject_mean(d, s, kind, begin, (uint32_t)t);
+
+		if (isnan(waited))
+			continue;
+		known += d->ticks.v[t].elapsed - (begin ? d->ticks.v[begin - 1].elapsed : 0);
+		most = fmax(most, waited);
+	}
+	return known >= BASELINE_LEAST ? most : NAN;
+}
+
+/* Where incidents leave too little to compare with, what was waited in them is normal, too: fewer hangs are seen, but no press is in vain. */
+static double normally_or_ever(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, uint32_t until)
+{
+	const struct hang_question all = {.at = q->at};
+	double most = normally(d, q, s, kind, until);
+
+	return isnan(most) && q->excluded ? normally(d, &all, s, kind, until) : most;
+}
+
+static bool hangs(const struct dataset *d, const struct hang_question *q, const struct waiting *w, const struct subject *s, size_t kind,
+		  struct hang *ret)
+{
+	int64_t since = INT64_MAX;
+	double now = waited_until(d, s, kind, q->at), in_trace = waited_in_trace(w, s->info.pid, kind, &since);
+	uint32_t before;
+
+	now = isnan(now) ? in_trace : fmax(now, in_trace);
+	if (now < EXCESS)
+		return false;
+	before = before_hang(d, s, kind, q->at, now, since);
+	if (d->ticks.v[before].wall < since)
+		since = d->ticks.v[before].wall;
+	*ret = (struct hang){.victim = s, .kind = kind, .now = now, .since = since, .normal = normally_or_ever(d, q, s, kind, before)};
+	return d->ticks.v[q->at].wall - since >= HANG_LEAST - NS_PER_SEC && now - ret->normal >= EXCESS; /* false of NAN */
+}
+
+static bool is_asked_about(const struct subject *s, uint32_t at)
+{
+	return s->info.kind == ENTITY_PROCESS && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) && !entity_asks(&s->info) && s->first <= at && s->last >= at;
+}
+
+/* How likely it is for nothing that the chain is looked up. */
+static int doubt(const struct hang *h)
+{
+	return h->assumed ? 3 : h->unsure ? 1 + h->polls : 0;
+}
+
+static int by_excess(const void *a, const void *b)
+{
+	const struct hang *x = a, *y = b;
+	double more = (y->now - y->normal) - (x->now - x->normal);
+
+	if (doubt(x) != doubt(y))
+		return doubt(x) - doubt(y);
+	return more > 0 ? 1 : more < 0 ? -1 : x->victim->info.pid < y->victim->info.pid ? -1 : x->victim->info.pid > y->victim->info.pid;
+}
+
+static int by_chain(const void *a, const void *b)
+{
+	const struct hang *x = a, *y = b;
+	bool explained = hang_is_explained(x);
+
+	if (explained != hang_is_explained(y))
+		return explained ? -1 : 1;
+	if (x->chain.links.n != y->chain.links.n)
+		return x->chain.links.n > y->chain.links.n ? -1 : 1;
+	return by_excess(a, b);
+}
+
+static struct hang *hang_of(struct answer *a, const struct subject *s)
+{
+	for (size_t i = 0; i < a->hangs.n; i++)
+		if (a->hangs.v[i].victim == s)
+			return &a->hangs.v[i];
+	return NULL;
+}
+
+/* Of one that has gone quiet nothing is known but that. */
+static int add_quiet(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	const struct subject *s;
+	int64_t ns;
+	int r = quiet_find(d, q->at, &s, &ns);
+
+	if (r < 0 || !s || hang_of(a, s))
+		return r;
+	return VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = PROCESS_FEATURE_COUNT, .since = d->ticks.v[q->at].wall - ns});
+}
+
+static int collect(const struct dataset *d, const struct hang_question *q, const struct waiting *w, struct answer *a)
+{
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		for (size_t k = 0; k < ARRAY_SIZE(kinds) && is_asked_about(s, q->at); k++) {
+			struct hang h;
+
+			if (subject_has(s, kinds[k]) && hangs(d, q, w, s, kinds[k], &h) && VEC_PUSH(a->hangs, h) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static const struct subject *subject_of(const struct dataset *d, unsigned pid)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->info.pid == pid && (!found || s->info.start > found->info.start))
+			found = s;
+	}
+	return found;
+}
+
+/* A poll() waits for sockets of whatever family. */
+static size_t kind_or_peer(size_t kind)
+{
+	return kind == SIZE_MAX ? FEATURE_WAIT_PEER : kind;
+}
+
+static size_t kind_of_request(const struct trace *t, const struct peer_request *r)
+{
+	return kind_or_peer(r->pending ? kind_of_state(t->threads.v[r->thread].state) : SIZE_MAX);
+}
+
+/* Whose requests take longer than ever; of those that are known to wait, how long the answers take. */
+static int add_late(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
+{
+	for (size_t i = 0; i < requests->late.n; i++) {
+		const struct peer_request *r = &requests->late.v[i];
+		const struct subject *s = subject_of(d, r->process);
+		struct hang *h = s ? hang_of(a, s) : NULL;
+		struct hang late = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC,
+				    .normal = (double)NS_PER_SEC * (double)r->normally / (double)r->took,
+				    .since = trace_wall(q->trace, (uint64_t)r->since), .unsure = r->unsure};
+
+		if (!s || !is_asked_about(s, q->at) || (r->unsure && (h || !q->proc_root)))
+			continue;
+		if (!h && VEC_PUSH(a->hangs, late) < 0)
+			return -ENOMEM;
+		h = h ?: &a->hangs.v[a->hangs.n - 1];
+		if (r->took > h->took) {
+			h->took = r->took;
+			h->normally = r->normally;
+		}
+	}
+	return 0;
+}
+
+/* Who has waited longer than its thread ever did in the minutes before, of which there may be no events any more: the chain says for what. */
+static int add_longer(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	for (size_t i = 0; q->trace && i < q->trace->threads.n; i++) {
+		const struct trace_thread *th = &q->trace->threads.v[i];
+		int64_t took = (int64_t)th->longest_lately, normally = (int64_t)th->longest_before;
+		size_t kind = kind_of_wait(q->trace, th);
+		const struct subject *s = !th->end && normally && peer_request_is_late(took, normally) ? subject_of(d, th->tgid) : NULL;
+		struct hang *h = s ? hang_of(a, s) : NULL;
+
+		if (h && !h->took) {
+			h->took = took;
+			h->normally = normally;
+		}
+		if (h || !s || !q->proc_root || !is_asked_about(s, q->at))
+			continue;
+		if (VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = kind_or_peer(kind), .now = (double)NS_PER_SEC,
+						     .normal = (double)NS_PER_SEC * (double)normally / (double)took, .took = took, .normally = normally,
+						     .since = trace_wall(q->trace, q->trace->frozen - (uint64_t)took), .unsure = true, .polls = kind == SIZE_MAX}) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Requests that no event tells of: the chain confirms them. */
+static int add_assumed(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
+{
+	for (size_t i = 0; q->proc_root && i < requests->assumed.n; i++) {
+		const struct peer_request *r = &requests->assumed.v[i];
+		const struct subject *s = subject_of(d, r->process);
+		struct hang h = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC, .took = r->took, .normally = r->normally,
+				 .since = trace_wall(q->trace, (uint64_t)r->since), .assumed = true};
+
+		if (s && is_asked_about(s, q->at) && !hang_of(a, s) && VEC_PUSH(a->hangs, h) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The main thread of a process has slept in one wait for so long: to poll() for an answer is a wait, too. */
+static bool sleeps_long(const struct trace *t, const struct trace_thread *th)
+{
+	bool sleeps = th && (kind_of_state(th->state) != SIZE_MAX || th->state == STATE_IDLE || th->state == STATE_OTHER);
+
+	return sleeps && !th->end && th->state_since && th->state_since + HANG_LEAST <= t->frozen;
+}
+
+static struct hang brief_hang(const struct dataset *d, const struct hang_question *q, const struct subject *s, const struct trace_thread *th)
+{
+	return (struct hang){.victim = s, .kind = kind_or_peer(kind_of_state(th->state)), .now = NS_PER_SEC,
+			     .since = trace_wall(q->trace, th->state_since), .life_normally = brief_program_life(d, s)};
+}
+
+/* A process that a script has just started has no past; the earlier processes of its program have one. */
+static int add_brief(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	size_t asked = 0;
+
+	for (size_t i = 0; q->trace && q->proc_root && i < d->subjects.n && asked < BRIEF_MOST; i++) {
+		const struct subject *s = d->subjects.v[i];
+		int64_t age = d->ticks.v[q->at].boot - (int64_t)s->info.start;
+		const struct trace_thread *th;
+		struct hang h;
+
+		if (!is_asked_about(s, q->at) || age < HANG_LEAST || age > BRIEF_OLDEST || hang_of(a, s))
+			continue;
+		th = trace_thread(q->trace, s->info.pid, q->trace->frozen);
+		if (!sleeps_long(q->trace, th))
+			continue;
+		asked++;
+		h = brief_hang(d, q, s, th);
+		if (h.life_normally && age >= LONGER * h.life_normally && VEC_PUSH(a->hangs, h) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Since when the thread has slept (wall ns); 0 = for no second, or not at all. */
+static int64_t asleep_since(const struct trace *t, uint32_t tid)
+{
+	const struct trace_thread *th = trace_thread(t, tid, t->frozen);
+
+	if (!th || th->end || !th->state_since || th->state == STATE_RUNNING || thread_state_is_runnable(th->state) || th->state_since + NS_PER_SEC > t->frozen)
+		return 0;
+	return trace_wall(t, th->state_since);
+}
+
+static bool may_retry(const struct trace *t, const struct trace_thread *th)
+{
+	return !th->end && th->state == STATE_TIMER && th->state_since + RETRY_MOST > t->frozen;
+}
+
+static int64_t lock_search_end(const struct hang_question *q)
+{
+	return clock_monotonic() + (q->patient ? LOCK_FILES_PATIENCE_MOST : LOCK_FILES_PATIENCE);
+}
+
+/* 0 = since no second, or not at all. */
+static int add_lock_hang(struct answer *a, const struct subject *victim, int64_t since)
+{
+	return since ? VEC_PUSH(a->hangs, (struct hang){.victim = victim, .kind = FEATURE_WAIT_LOCK, .now = NS_PER_SEC, .since = since}) : 0;
+}
+
+static int add_retry(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, uint32_t pid, struct answer *a)
+{
+	const struct subject *s = subject_of(d, pid);
+	struct hidden_lock lock;
+	int64_t since;
+
+	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !hidden_lock_of_sqlite(locks, pid, &lock))
+		return 0;
+	since = asleep_since(q->trace, lock.holder);
+	return add_lock_hang(a, s, since);
+}
+
+/* Who sleeps between attempts to lock an SQLite database waits in no call that says so; whose transaction it is sleeps longer. A process of many
+ * threads is looked at once. */
+static int add_retries(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct answer *a)
+{
+	const int64_t until = lock_search_end(q);
+	struct hmap seen = {};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && q->trace && q->proc_root && i < q->trace->threads.n && clock_monotonic() < until; i++) {
+		struct trace_thread *th = &q->trace->threads.v[i];
+
+		if (may_retry(q->trace, th) && !hmap_get(&seen, th->tgid, 0))
+			r = hmap_put(&seen, th->tgid, 0, th) ?: add_retry(d, q, locks, th->tgid, a);
+	}
+	hmap_free(&seen);
+	return r;
+}
+
+/* A lock file must be about as old as the sleeps; a file that is locked may have any age. Wall ns; 0 = it does not hang. */
+static int64_t lock_wanted_since(const struct hang_question *q, const struct new_sleeper *sleeper, const struct lock_file *lock, int64_t now)
+{
+	int64_t since = lock->locked ? trace_wall(q->trace, sleeper->since) : lock->since;
+
+	return now - since >= HANG_LEAST && now - since <= LOCK_FILE_NEW ? since : 0;
+}
+
+/* Who tries again and again to make a lock file, or to lock a file: the thread of `sleep` is its script's. */
+static int add_lock_file(const struct dataset *d, const struct hang_question *q, const struct new_sleeper *sleeper, struct file_locks *locks,
+			 struct process_memory *memory, int64_t patience, struct answer *a)
+{
+	const struct trace_thread *th = &q->trace->threads.v[sleeper->thread];
+	struct live_thread t;
+	struct lock_file lock;
+	const struct subject *s;
+	int64_t since;
+
+	if (live_thread_read(q->proc_root, th->tgid, th->tid, &t) < 0)
+		return 0;
+	t.memory = memory;
+	s = subject_of(d, lock_file_seeker(&t));
+	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !lock_file_find(locks, &t, patience, &lock) || !lock.holder)
+		return 0;
+	since = lock_wanted_since(q, sleeper, &lock, d->ticks.v[q->at].wall);
+	return add_lock_hang(a, s, since);
+}
+
+static int add_lock_files(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, struct process_memory *memory, struct answer *a)
+{
+	const int64_t until = lock_search_end(q);
+	struct new_sleepers sleepers = {};
+	int r = q->trace && q->proc_root ? new_sleepers_find(q->trace, &sleepers) : 0;
+	int64_t left;
+
+	for (size_t i = 0; r == 0 && i < sleepers.list.n && i < SLEEPERS_MOST && (left = until - clock_monotonic()) > 0; i++)
+		r = add_lock_file(d, q, &sleepers.list.v[i], locks, memory, left, a);
+	new_sleepers_free(&sleepers);
+	return r;
+}
+
+/* A script whose child computes does its own work. */
+static bool works_by_children(const struct hang *h)
+{
+	size_t n = h->chain.links.n, i = 0;
+
+	while (i + 1 < n && h->chain.links.v[i].kind == CHAIN_CHILD)
+		i++;
+	return n > 1 && i == n - 1 && h->chain.links.v[i].kind == CHAIN_RUNS;
+}
+
+/* For what a client may ask next; for data from a pipe, unless its answers are known to come sooner and that is not its standard input, or who
+ * writes it pauses; or it has been answered by a server that has nothing to do. */
+static bool waits_for_work(const struct hang *h)
+{
+	const struct chain_link *first = h->chain.links.v, *last = first + h->chain.links.n - 1;
+	bool pauses = h->unsure && h->chain.links.n == 2 && last->kind == CHAIN_SLEEPS;
+
+	return first->serves || last->idle || (first->reads && (!h->took || first->is_input || pauses));
+}
+
+/* An event loop, who pauses, who continues while it is looked at, and who waits for work do not hang. Of a program that normally ends soon something
+ * must be known that it waits for: it may be used in another way than before. */
+static bool may_hang(const struct hang *h)
+{
+	const struct chain_link *first = h->chain.links.v;
+	bool alone = h->chain.links.n == 1, quiet = h->kind == PROCESS_FEATURE_COUNT;
+
+	if (!h->chain.links.n || (h->life_normally && !hang_is_explained(h) && !(first->kind == CHAIN_REMOTE && first->unanswered)))
+		return false;
+	return !waits_for_work(h) && first->kind != CHAIN_RUNS && !(alone && (first->kind == CHAIN_EVENTS || (first->kind == CHAIN_SLEEPS && !quiet)));
+}
+
+/* A script that asks this program waits for the answer. */
+static bool waits_for_us(const struct hang *h)
+{
+	for (size_t i = 1; i < h->chain.links.n; i++)
+		if (entity_name_is_ours(h->chain.links.v[i].comm))
+			return true;
+	return false;
+}
+
+/* Who has asked a server that sleeps where it was asked waits if that one waits in turn. Else TCP knows when it asked, or it asked before it went to
+ * sleep. False: nothing is unanswered, or not for long. */
+static bool confirm(struct hang *h)
+{
+	const struct chain_link *first = h->chain.links.v;
+
+	if (h->unsure ? hang_is_explained(h) : !h->assumed)
+		return true;
+	if (!h->chain.links.n || !first->unanswered)
+		return false;
+	if (first->asked_ms) {
+		h->since -= first->asked_ms * NS_PER_MS - h->took;
+		h->took = first->asked_ms * NS_PER_MS;
+	}
+	h->normal = (double)NS_PER_SEC * (double)h->normally / (double)h->took;
+	return peer_request_is_late(h->took, h->normally);
+}
+
+/* It has just been answered, or pauses before it asks again. */
+static bool is_between_requests(const struct hang *h)
+{
+	const struct chain_link *only = h->chain.links.v;
+
+	if (h->assumed || h->unsure || h->kind == PROCESS_FEATURE_COUNT || h->life_normally || h->chain.links.n != 1)
+		return false;
+	return only->kind == CHAIN_RUNS || only->kind == CHAIN_SLEEPS || (only->kind == CHAIN_EVENTS && h->took);
+}
+
+/* Who is at the end mostly sleeps, and had a CPU just when it was looked at. */
+static bool runs_by_chance(const struct dataset *d, uint32_t at, const struct hang *h)
+{
+	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
+	const struct subject *s = last && last->kind == CHAIN_RUNS ? subject_of(d, last->pid) : NULL;
+
+	return s && subject_mean(d, s, FEATURE_CPU_TIME, begin_of(d, at), at) < MOSTLY_SLEEPS;
+}
+
+/* The chains of all; or, again, of those that are between two requests, or end at a program that happens to run. How many are; negative errno. */
+static int find_chains(const struct dataset *d, uint32_t at, const struct chain_question *live, bool again, struct answer *a)
+{
+	int between = 0;
+
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *h = &a->hangs.v[i];
+		int r;
+
+		if (again && !is_between_requests(h) && !runs_by_chance(d, at, h))
+			continue;
+		wait_chain_free(&h->chain);
+		r = wait_chain_find(live, h->victim->info.pid, &h->chain);
+		if (r < 0)
+			return r;
+		between += is_between_requests(h) || runs_by_chance(d, at, h);
+	}
+	return between;
+}
+
+/* For whom another user's process waits is not shown, and that it waits says nothing. */
+static bool is_shown(const struct hang_question *q, const struct hang *h)
+{
+	return visibility(q->viewer, DATUM_EDGES, h->victim->info.uid) == SHOWN_WHOLE;
+}
+
+static int look_up_chains(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct process_memory *memory,
+			  struct answer *a)
+{
+	_cleanup_(open_files_free) struct open_files files = {.proc_root = q->proc_root};
+	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, &files, q->trace, memory};
+	int between = find_chains(d, q->at, &live, false, a);
+	size_t kept = 0;
+
+	for (int i = 0; between > 0 && !q->pressed && i < AGAIN; i++) {
+		usleep(AGAIN_AFTER);
+		open_files_free(&files); /* they may have a new connection by now */
+		between = find_chains(d, q->at, &live, true, a);
+	}
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *h = &a->hangs.v[i];
+
+		if (is_shown(q, h) && may_hang(h) && !works_by_children(h) && !waits_for_us(h) && confirm(h))
+			a->hangs.v[kept++] = *h;
+		else
+			wait_chain_free(&h->chain);
+	}
+	a->hangs.n = kept;
+	return between < 0 ? between : 0;
+}
+
+static void sort(struct answer *a, int (*compare)(const void *, const void *))
+{
+	if (a->hangs.n)
+		qsort(a->hangs.v, a->hangs.n, sizeof(a->hangs.v[0]), compare);
+	if (a->hangs.n > HANGS_MOST)
+		a->hangs.n = HANGS_MOST;
+}
+
+/* Where more programs are started than are recorded, the one that holds others up may be one of those: /proc has its name. */
+static int define_ends(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *h = &a->hangs.v[i];
+		const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
+		struct entity_info info = {.kind = ENTITY_PROCESS};
+		struct subject *s;
+
+		if (!last || !hang_is_explained(h) || subject_of(d, last->pid))
+			continue;
+		info.id = info.pid = last->pid;
+		info.name = (char *)last->comm;
+		s = dataset_define(&a->unrecorded, &info);
+		if (!s)
+			return -ENOMEM;
+		s->first = s->last = q->at;
+		h->unrecorded = s;
+	}
+	return 0;
+}
+
+int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	_cleanup_(peer_requests_free) struct peer_requests requests = {};
+	_cleanup_(file_locks_free) struct file_locks locks = {.proc_root = q->proc_root, .patience = q->patient ? LOCKS_PATIENCE_MOST : LOCKS_PATIENCE};
+	_cleanup_(process_memory_free) struct process_memory memory = {};
+	_cleanup_(waiting_free) struct waiting waiting = {};
+	int r = q->trace ? peer_requests_find(q->trace, &requests) ?: find_waiting(q->trace, &waiting) : 0;
+
+	r = r ?: collect(d, q, &waiting, a);
+	r = r ?: add_late(d, q, &requests, a);
+	r = r ?: add_retries(d, q, &locks, a);
+	r = r ?: add_lock_files(d, q, &locks, &memory, a);
+	r = r ?: add_longer(d, q, a);
+	r = r ?: add_assumed(d, q, &requests, a);
+	r = r ?: add_brief(d, q, a);
+	if (r < 0)
+		return r;
+	sort(a, by_excess);
+	r = add_quiet(d, q, a);
+	if (r == 0 && q->proc_root)
+		r = look_up_chains(d, q, &requests, &locks, &memory, a);
+	sort(a, by_chain);
+	return r ?: define_ends(d, q, a);
+}
+
+/* It has asked another machine itself, which does not answer, or the network loses what is sent; or its file system is frozen: no program here is
+ * to blame. */
+static bool ends_elsewhere(const struct hang *h)
+{
+	const struct chain_link *only = h->chain.links.n == 1 ? h->chain.links.v : NULL;
+
+	return only && ((only->kind == CHAIN_REMOTE && only->unanswered) || only->kind == CHAIN_FROZEN);
+}
+
+/* Who waits for events, of whatever, and has not answered over TCP for so long: no one else is known to be behind it. */
+static bool leaves_unanswered(const struct chain_link *last)
+{
+	return last->kind == CHAIN_EVENTS && last[-1].kind == CHAIN_TCP && last[-1].asked_ms * NS_PER_MS >= REQUEST_LATE;
+}
+
+bool hang_is_explained(const struct hang *h)
+{
+	static const bool is_end[CHAIN_KINDS] = {
+		[CHAIN_UNKNOWN] = true,	 [CHAIN_RUNS] = true, [CHAIN_SLEEPS] = true, [CHAIN_STOPPED] = true,  [CHAIN_FILE_LOCK] = true,
+		[CHAIN_LOCK] = true,	 [CHAIN_DISK] = true, [CHAIN_FUSE] = true,   [CHAIN_SCANNER] = true, [CHAIN_REMOTE] = true,
+		[CHAIN_DATABASE] = true, [CHAIN_FROZEN] = true, [CHAIN_QUOTA] = true,
+	}; /* of the others it is not known who is behind them */
+	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
+
+	return h->chain.cycle || ends_elsewhere(h) || (last && (is_end[last->kind] || leaves_unanswered(last)));
+}
+
+const struct subject *hang_culprit(const struct dataset *d, const struct hang *h)
+{
+	if (!hang_is_explained(h) || ends_elsewhere(h))
+		return NULL;
+	return h->unrecorded ?: subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid);
+}
+
+/* Who waits for a child waits for what that waits for. */
+static const struct chain_link *first_wait(const struct hang *h)
+{
+	const struct chain_link *l = h->chain.links.v, *last = l + h->chain.links.n - 1;
+
+	while (l < last && l->kind == CHAIN_CHILD)
+		l++;
+	return l;
+}
+
+/* How much of the time it waits beyond what is normal. */
+static double score_of(const struct hang *h)
+{
+	return fmin(1, h->kind < PROCESS_FEATURE_COUNT ? (h->now - h->normal) / 1e9 : 1);
+}
+
+bool hang_outweighs(const struct hang *h, double pressure)
+{
+	enum chain_kind last = h->chain.links.n ? h->chain.links.v[h->chain.links.n - 1].kind : CHAIN_RUNS;
+
+	return hang_is_explained(h) && last != CHAIN_RUNS && last != CHAIN_DISK && score_of(h) > OUTWEIGHS * pressure;
+}
+
+static enum bottleneck bottleneck_of(const struct hang *h)
+{
+	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
+							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK, [CHAIN_FROZEN] = BOTTLENECK_DISK,
+							[CHAIN_QUOTA] = BOTTLENECK_QUOTA};
+	enum bottleneck b = of[first_wait(h)->kind];
+
+	return b ? b : BOTTLENECK_PEER;
+}
+
+static void put_name(const struct dataset *d, const struct chain_link *l, struct str *s)
+{
+	const struct subject *subject = subject_of(d, l->pid);
+	char *label = subject ? entity_label(&subject->info) : NULL;
+
+	str_printf(s, "%s (pid %u)", label ? label : l->comm, l->pid);
+	free(label);
+}
+
+char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
+{
+	const struct chain_link *links = h->chain.links.v;
+	int64_t waited = at - h->since > h->took ? at - h->since : h->took; /* the answer came after the last tick */
+	char *label = entity_label(&h->victim->info), span[32];
+	struct str s = {};
+
+	str_printf(&s, "%s (pid %u) has waited for %s", label ? label : h->victim->program, h->victim->info.pid, clock_format_span(waited, span, sizeof(span)));
+	free(label);
+	if (h->took)
+		str_printf(&s, " (the slowest answer takes %.2g s, normally %.2g s at most)", (double)h->took / 1e9, (double)h->normally / 1e9);
+	if (h->life_normally)
+		str_printf(&s, " (processes of this program normally end within %s)", clock_format_span(h->life_normally, span, sizeof(span)));
+	for (size_t i = 0; i < h->chain.links.n; i++) {
+		str_puts(&s, i ? "; " : ": it ");
+		if (i) {
+			put_name(d, &links[i], &s);
+			str_printf(&s, "%s%s%s ", links[i].role ? ", " : "", links[i].role ? links[i].role : "", links[i].role ? "," : "");
+		}
+		str_puts(&s, links[i].words);
+	}
+	if (!h->chain.links.n)
+		str_puts(&s, ", longer than ever before");
+	if (h->chain.cycle)
+		str_puts(&s, ", which is a deadlock");
+	return s.error ? (str_free(&s), NULL) : s.data;
+}
+
+static int put_victim(struct ranking *r, size_t at, const struct subject *victim, const struct suspect *top)
+{
+	struct suspect v = {.subject = victim, .score = top->score, .share = NAN, .of = top->of, .members = 1};
+
+	if (!victim)
+		return 0;
+	if (VEC_PUSH(r->victims, v) < 0)
+		return -ENOMEM;
+	memmove(&r->victims.v[at + 1], &r->victims.v[at], (r->victims.n - 1 - at) * sizeof(v));
+	r->victims.v[at] = v;
+	return 0;
+}
+
+/* The parent, which starts the program again and again, waits until it ends. */
+static const struct subject *starter_of(const struct dataset *d, const struct hang *h)
+{
+	const struct subject *s = h->life_normally ? subject_of(d, h->victim->info.parent) : NULL;
+
+	return s && s->info.pid > 1 && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) ? s : NULL;
+}
+
+static int put_first(const struct dataset *d, struct ranking *r, const struct subject *culprit, const struct hang *h)
+{
+	struct suspect top = {.subject = culprit, .score = score_of(h), .probability = NAN, .share = NAN, .of = bottleneck_of(h), .members = 1};
+
+	while (r->suspects.n)
+		suspect_free(&r->suspects.v[--r->suspects.n]);
+	if ((culprit && VEC_PUSH(r->suspects, top) < 0) || put_victim(r, 0, h->victim, &top) < 0 || put_victim(r, 1, starter_of(d, h), &top) < 0)
+		return -ENOMEM;
+	return 1;
+}
+
+bool hang_can_be_answer(const struct dataset *d, const struct hang *h)
+{
+	return hang_culprit(d, h) || ends_elsewhere(h);
+}
+
+int hangs_become_answer(const struct dataset *d, struct answer *a)
+{
+	const struct hang *h = a->hangs.n ? &a->hangs.v[0] : NULL;
+	const struct subject *culprit = h ? hang_culprit(d, h) : NULL;
+
+	if (!h || culprit == h->victim || !(culprit || ends_elsewhere(h)))
+		return 0;
+	a->slow = a->hang_is_told = true;
+	a->culprit_is_named = culprit;
+	a->slow_since = h->since;
+	a->slow_until = 0;
+	a->bottleneck = bottleneck_of(h);
+	a->confidence = NAN;
+	return put_first(d, &a->ranking, culprit, h);
+}

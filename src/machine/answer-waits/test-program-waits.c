@@ -1,0 +1,127 @@
+/* What a program waits for beside what it normally waits for. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/test.h"
+#include "machine/answer-waits/program-waits.h"
+
+#define TICKS 60
+#define LAST  (TICKS * NS_PER_SEC)
+
+/* Two processes of a server and another program; in the last ticks each process of the server waits for a lock half of the time. */
+static void record(struct dataset *d, double lock_before, double lock_now)
+{
+	static const char *const names[] = {"server", "server", "bystander"};
+	size_t quantum = 0;
+
+	*d = (struct dataset){};
+	for (int i = 0; i < TICKS; i++)
+		assert_true(dataset_add_tick(d, (i + 1) * NS_PER_SEC, (i + 1) * NS_PER_SEC, NS_PER_SEC) >= 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct entity_info info = {.id = i + 1, .kind = ENTITY_PROCESS, .pid = 100 + i, .name = (char *)names[i],
+					   .present = FEATURE_BIT(FEATURE_WAIT_LOCK) | FEATURE_BIT(FEATURE_WAIT_PEER)};
+		struct subject *s = dataset_define(d, &info);
+
+		s->first = 0;
+		s->last = TICKS - 1;
+		quantum = (size_t)s->features[FEATURE_WAIT_LOCK].quantum;
+		for (uint32_t t = 0; t < TICKS; t++)
+			assert_int_equal(series_push(&s->series[FEATURE_WAIT_LOCK], t, (int64_t)((t < TICKS - 5 ? lock_before : lock_now) * 1e9 / (double)quantum)), 0);
+	}
+}
+
+static const struct program_wait *wait_of(const struct program_waits *p, const char *feature)
+{
+	for (size_t i = 0; i < p->waits.n; i++)
+		if (strcmp(p->waits.v[i].feature->name, feature) == 0)
+			return &p->waits.v[i];
+	return NULL;
+}
+
+static void what_is_beyond_the_baseline_is_unusual(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {};
+	const struct program_wait *lock, *peer;
+	struct dataset d;
+
+	(void)state;
+	record(&d, 0.01, 0.5);
+	assert_int_equal(program_waits_of(&d, "server", LAST, &p), 0);
+	assert_int_equal(p.pids.n, 2);
+	lock = wait_of(&p, "wait.lock");
+	assert_non_null(lock);
+	assert_true(fabs(lock->now - 1e9) < 1e6); /* of both processes */
+	assert_true(fabs(lock->p50 - 2e7) < 1e6);
+	assert_true(lock->unusual);
+	peer = wait_of(&p, "wait.peer");
+	assert_non_null(peer);
+	assert_false(peer->unusual);
+	dataset_free(&d);
+}
+
+static void what_it_always_waits_for_is_not(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {};
+	struct dataset d;
+
+	(void)state;
+	record(&d, 0.5, 0.5);
+	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_int_equal(p.pids.n, 1);
+	assert_int_equal(p.pids.v[0], 101);
+	assert_false(wait_of(&p, "wait.lock")->unusual);
+	dataset_free(&d);
+}
+
+static void what_events_say_of_now_counts(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {};
+	struct wait_report asleep = {.from = 0, .to = PROGRAM_NOW, .state[STATE_LOCK] = PROGRAM_NOW, .state[STATE_PEER] = PROGRAM_NOW,
+				     .state[STATE_DISK] = PROGRAM_NOW / 10};
+	struct dataset d;
+
+	(void)state;
+	record(&d, 0.01, 0);
+	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_false(wait_of(&p, "wait.lock")->unusual);
+	assert_int_equal(program_waits_add_events(&p, &asleep), 0);
+	assert_true(wait_of(&p, "wait.lock")->unusual);
+	assert_true(fabs(wait_of(&p, "wait.lock")->now - 1e9) < 1);
+	assert_true(wait_of(&p, "wait.peer")->now == 0); /* it may be idle */
+	assert_true(fabs(wait_of(&p, "wait.disk")->now - 1e8) < 1); /* the counters had nothing of it */
+	assert_false(wait_of(&p, "wait.disk")->unusual);
+	assert_null(wait_of(&p, "wait.memory"));
+	dataset_free(&d);
+}
+
+static void what_the_counters_know_better_stays(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {};
+	struct wait_report less = {.from = 0, .to = PROGRAM_NOW, .state[STATE_LOCK] = PROGRAM_NOW / 100};
+	struct dataset d;
+
+	(void)state;
+	record(&d, 0.01, 0.5);
+	assert_int_equal(program_waits_of(&d, "server", LAST, &p), 0);
+	assert_int_equal(program_waits_add_events(&p, &less), 0);
+	assert_true(fabs(wait_of(&p, "wait.lock")->now - 1e9) < 1e6);
+	dataset_free(&d);
+}
+
+static void who_or_when_is_not_recorded(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {}, q = {};
+	struct dataset d;
+
+	(void)state;
+	record(&d, 0, 0);
+	assert_int_equal(program_waits_of(&d, "nothing", LAST, &p), -ESRCH);
+	assert_int_equal(program_waits_of(&d, "server", LAST + 3600 * NS_PER_SEC, &q), -ENODATA);
+	dataset_free(&d);
+}
+
+RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(what_it_always_waits_for_is_not),
+	  cmocka_unit_test(what_events_say_of_now_counts), cmocka_unit_test(what_the_counters_know_better_stays), cmocka_unit_test(who_or_when_is_not_recorded))

@@ -1,0 +1,294 @@
+/* Limits that are reached: in a tree that stands in for /proc, and of real processes. */
+#include "machine/answer-why/test-recording.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "machine/answer-live/tcp-sockets.h"
+#include "machine/answer-waits/used-up.h"
+
+static char tree[64];
+static const struct viewer root;
+
+static void put(const char *name, const char *text)
+{
+	char path[192], command[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", tree, name);
+	snprintf(command, sizeof(command), "mkdir -p $(dirname %s)", path);
+	assert_int_equal(system(command), 0);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void grow(void)
+{
+	snprintf(tree, sizeof(tree), "/tmp/test-used-up-XXXXXX");
+	assert_non_null(mkdtemp(tree));
+	put("10/stat", "10 (worker (x) 1) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 95 0 1");
+	put("10/cgroup", "0::/shop.slice/worker.service\n");
+	put("11/stat", "11 (other) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1");
+	put("11/cgroup", "0::/shop.slice/other.service\n");
+}
+
+static void fell(void)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -r %s", tree);
+	assert_int_equal(system(command), 0);
+}
+
+static const struct used_up *find_in(const struct used_up_list *l, const char *what)
+{
+	for (size_t i = 0; i < l->list.n; i++)
+		if (strcmp(l->list.v[i].what, what) == 0)
+			return &l->list.v[i];
+	return NULL;
+}
+
+static void tasks_of_a_group(void **state)
+{
+	struct used_up_list found;
+	const struct used_up *u;
+	struct story st;
+	struct str words = {};
+
+	(void)state;
+	grow();
+	begin(&st);
+	put("group/shop.slice/pids.max", "100\n");
+	put("group/shop.slice/pids.current", "96\n");
+	put("group/shop.slice/worker.service/pids.max", "max\n");
+	put("group/shop.slice/worker.service/pids.current", "95\n");
+	{
+		char groups[96];
+
+		snprintf(groups, sizeof(groups), "%s/group", tree);
+		assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, groups, &root, INT64_MAX, &found), 0);
+	}
+	assert_int_equal(found.list.n, 1);
+	u = find_in(&found, "tasks of a control group");
+	assert_non_null(u);
+	assert_string_equal(u->of, "/shop.slice");
+	assert_int_equal(u->pid, 10);
+	assert_int_equal(u->has, 95);
+	used_up_words(u, &words);
+	assert_non_null(strstr(words.data, "tasks of a control group /shop.slice are nearly used up: 96 of 100; worker (x) 1 (pid 10) has 95 of them. "));
+	str_free(&words);
+	used_up_free(&found);
+	end(&st);
+	fell();
+}
+
+/* There are too many processes: who has most is not known, and the limit is all the same. */
+static void a_census_that_takes_too_long_is_left_out(void **state)
+{
+	struct used_up_list found;
+	struct story st;
+
+	(void)state;
+	grow();
+	begin(&st);
+	put("sys/kernel/threads-max", "100\n");
+	put("loadavg", "0.00 0.00 0.00 1/99 4711\n");
+	assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, 0, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_string_equal(found.list.v[0].what, "threads of the machine");
+	assert_int_equal(found.list.v[0].pid, 0);
+	used_up_free(&found);
+	end(&st);
+	fell();
+}
+
+static void limits_of_the_machine(void **state)
+{
+	static const struct {
+		const char *file, *text, *what;
+	} full[] = {
+		{"sys/fs/file-nr", "9600\t0\t10000\n", "file handles of the machine"},
+		{"key-users", "    0:     9 8/8 3/1000000 40/25000000\n 1000:     9 8/8 199/200 40/20000\n", "keys"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(full); i++) {
+		struct used_up_list found;
+		struct story st;
+
+		grow();
+		begin(&st);
+		put(full[i].file, full[i].text);
+		put("loadavg", "0.50 0.40 0.30 8/201 705\n");
+		put("sys/kernel/threads-max", "1000\n");
+		assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
+		assert_int_equal(found.list.n, 1);
+		assert_string_equal(found.list.v[0].what, full[i].what);
+		used_up_free(&found);
+		end(&st);
+		fell();
+	}
+}
+
+/* By the numbers of loadavg: tasks that run and that there are. */
+static void threads_of_the_machine(void **state)
+{
+	struct used_up_list found;
+	struct story st;
+
+	(void)state;
+	grow();
+	begin(&st);
+	put("loadavg", "0.50 0.40 0.30 8/201 705\n");
+	put("sys/kernel/threads-max", "205\n");
+	assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_int_equal(found.list.v[0].used, 201);
+	assert_int_equal(found.list.v[0].pid, 10);
+	used_up_free(&found);
+	end(&st);
+	fell();
+}
+
+static void a_full_file_system(void **state)
+{
+	struct entity_info info = {.kind = ENTITY_FILESYSTEM, .name = (char *)"/srv"};
+	struct used_up_list found;
+	struct subject *s;
+	struct story st;
+
+	(void)state;
+	grow();
+	begin(&st);
+	info.id = ++st.next_id;
+	s = dataset_define(&st.d, &info);
+	s->first = 0;
+	s->last = TICKS - 1;
+	level(s, FEATURE_FS_SIZE, 0, 1000000 * 4096ll);
+	level(s, FEATURE_FS_FREE, 0, 4 * 65536ll);
+	level(s, FEATURE_FS_FILES_FREE, 0, 16000);
+	assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
+	assert_int_equal(found.list.n, 1);
+	assert_string_equal(found.list.v[0].what, "bytes of the file system");
+	assert_string_equal(found.list.v[0].of, "/srv");
+	used_up_free(&found);
+	end(&st);
+	fell();
+}
+
+/* A process that may have 44, and opens all it can: a child, which waits. */
+static pid_t begin_greedy(void)
+{
+	int said[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(said), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 44, .rlim_max = 44});
+		while (open("/dev/null", O_RDONLY) >= 0)
+			continue;
+		(void)!write(said[1], "x", 1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(said[0], &byte, 1), 1);
+	close(said[0]);
+	close(said[1]);
+	return pid;
+}
+
+static void file_handles_of_a_process(void **state)
+{
+	struct used_up_list found;
+	struct story st;
+	pid_t greedy = begin_greedy();
+	bool seen = false;
+
+	(void)state;
+	begin(&st);
+	assert_int_equal(used_up_find(&st.d, TICKS - 1, "/proc", "/nowhere", &root, INT64_MAX, &found), 0);
+	kill(greedy, SIGKILL);
+	waitpid(greedy, NULL, 0);
+	for (size_t i = 0; i < found.list.n; i++)
+		seen |= found.list.v[i].pid == (uint32_t)greedy && found.list.v[i].used >= 40 && found.list.v[i].limit == 44;
+	assert_true(seen);
+	used_up_free(&found);
+	end(&st);
+}
+
+/* This process watches one folder, in a tree where no more may be watched. */
+static void watches_of_a_user(void **state)
+{
+	struct used_up_list found;
+	const struct used_up *u;
+	char fds[96], self[32];
+	struct story st;
+	int watcher = inotify_init1(IN_CLOEXEC);
+
+	(void)state;
+	if (watcher < 0)
+		skip();
+	grow();
+	begin(&st);
+	put("sys/fs/inotify/max_user_watches", "1\n");
+	assert_true(inotify_add_watch(watcher, tree, IN_CREATE) >= 0);
+	snprintf(self, sizeof(self), "/proc/%d/fd", (int)getpid());
+	snprintf(fds, sizeof(fds), "%s/10/fd", tree);
+	assert_int_equal(symlink(self, fds), 0);
+	snprintf(self, sizeof(self), "/proc/%d/fdinfo", (int)getpid());
+	snprintf(fds, sizeof(fds), "%s/10/fdinfo", tree);
+	assert_int_equal(symlink(self, fds), 0);
+	assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
+	u = find_in(&found, "inotify watches");
+	assert_non_null(u);
+	assert_int_equal(u->used, 1);
+	assert_int_equal(u->pid, 10);
+	used_up_free(&found);
+	end(&st);
+	close(watcher);
+	fell();
+}
+
+/* A server that does not accept: its queue has room for six, and six wait. */
+static void a_full_queue_of_connections(void **state)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int door = socket(AF_INET, SOCK_STREAM, 0), clients[6];
+	socklen_t length = sizeof(address);
+	struct tcp_pressure found;
+
+	(void)state;
+	assert_int_equal(bind(door, (struct sockaddr *)&address, length) + listen(door, 5), 0);
+	assert_int_equal(getsockname(door, (struct sockaddr *)&address, &length), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		clients[i] = socket(AF_INET, SOCK_STREAM, 0);
+		assert_int_equal(connect(clients[i], (struct sockaddr *)&address, length), 0);
+	}
+	assert_int_equal(tcp_pressure_find("/proc", &found), 0);
+	assert_true(found.queue >= found.queue_limit); /* another's may be fuller */
+	if (found.queue_port == ntohs(address.sin_port)) {
+		assert_int_equal(found.queue, 6);
+		assert_int_equal(found.queue_pid, getpid());
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		close(clients[i]);
+	close(door);
+}
+
+RUN_TESTS(cmocka_unit_test(tasks_of_a_group), cmocka_unit_test(a_census_that_takes_too_long_is_left_out), cmocka_unit_test(limits_of_the_machine), cmocka_unit_test(threads_of_the_machine),
+	  cmocka_unit_test(a_full_file_system), cmocka_unit_test(file_handles_of_a_process), cmocka_unit_test(watches_of_a_user),
+	  cmocka_unit_test(a_full_queue_of_connections))

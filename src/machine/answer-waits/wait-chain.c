@@ -1,0 +1,213 @@
+#include "machine/answer-waits/wait-chain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "lib/data/clock.h"
+#include "lib/rights/outside.h"
+#include "machine/answer-waits/chain-search.h"
+
+#define READ_AFTER (5 * NS_PER_MS) /* so long after it has written a request its client may begin to read: the server may take its CPU */
+
+unsigned chain_asker(const struct chain_search *s)
+{
+	size_t n = s->chain->links.n;
+
+	while (n && s->chain->links.v[n - 1].pid == s->t.pid)
+		n--; /* another thread of its own */
+	return n ? s->chain->links.v[n - 1].pid : 0;
+}
+
+void chain_rest(struct chain_search *s, const char *words)
+{
+	s->kind = CHAIN_EVENTS;
+	str_puts(&s->words, words);
+}
+
+static bool is_in_chain(const struct chain_search *s, unsigned pid, unsigned tid)
+{
+	for (size_t i = 0; i < s->chain->links.n; i++)
+		if (s->chain->links.v[i].pid == pid && (!tid || s->chain->links.v[i].tid == tid))
+			return true;
+	return false;
+}
+
+static void find_child(struct chain_search *s)
+{
+	s->kind = CHAIN_CHILD;
+	str_puts(&s->words, "waits for a child");
+	s->next_pid = live_thread_child(s->proc_root, &s->t);
+	s->role = "the child";
+}
+
+static void find_anything(struct chain_search *s)
+{
+	s->kind = s->t.state == 'D' ? CHAIN_DISK : CHAIN_UNKNOWN;
+	str_puts(&s->words, s->t.state == 'D' ? "waits in the kernel and cannot be interrupted" : "waits");
+	if (s->t.call)
+		str_printf(&s->words, " in the system call %s", s->t.call);
+	if (s->t.waits_in[0])
+		str_printf(&s->words, " (%s)", s->t.waits_in);
+}
+
+static void find_wait(struct chain_search *s)
+{
+	static void (*const finders[])(struct chain_search *) = {
+		[CLASS_ANYTHING] = find_anything,	[CLASS_FILE_LOCK] = chain_find_file_lock, [CLASS_TO_READ] = chain_find_file,
+		[CLASS_TO_WRITE] = chain_find_file,	[CLASS_FOR_ANSWER] = chain_find_file,	  [CLASS_FOR_EVENTS] = chain_find_events,
+		[CLASS_FOR_LOCK] = chain_find_lock,	[CLASS_FOR_SEMAPHORE] = chain_find_semaphore, [CLASS_FOR_TIMER] = chain_find_timer,	  [CLASS_FOR_CHILD] = find_child,
+		[CLASS_FOR_DISK] = chain_find_disk,
+	};
+	enum chain_within within = chain_within_of(&s->t);
+
+	s->class = chain_class_of(s->t.call);
+	if (chain_find_transaction(s) || chain_find_holding_client(s) || chain_find_frozen(s) || chain_find_quota(s)) {
+		return;
+	} else if (s->t.state == 'R') {
+		s->kind = CHAIN_RUNS;
+		str_puts(&s->words, "runs");
+	} else if (s->t.state == 'T' || s->t.state == 't') {
+		chain_find_stopped(s);
+	} else if (within == WITHIN_FUSE_SERVER) {
+		chain_rest(s, "waits for the next request");
+		s->idle = true;
+	} else if (within == WITHIN_FUSE) {
+		chain_find_fuse(s);
+	} else if (within == WITHIN_SCANNER && s->class != CLASS_TO_READ && s->class != CLASS_FOR_EVENTS) {
+		chain_find_scanner(s);
+	} else if (within == WITHIN_LEASE) {
+		chain_find_lease(s);
+	} else if (within == WITHIN_FIFO) {
+		chain_find_fifo(s);
+	} else if (within == WITHIN_FREEZE && s->class == CLASS_TO_WRITE) {
+		chain_find_frozen_files(s);
+	} else {
+		finders[s->class](s);
+	}
+}
+
+bool chain_shows(const struct chain_search *s, unsigned pid, enum datum datum)
+{
+	uint32_t owner;
+
+	return outside_owner(s->proc_root, pid, &owner) == 0 && visibility(s->viewer, datum, owner) == SHOWN_WHOLE;
+}
+
+static const struct peer_request *request_of(const struct chain_search *s, const struct peer_request *r, size_t n)
+{
+	for (size_t i = 0; s->next_pid && i < n; i++)
+		if (r[i].process == s->t.pid && r[i].server == s->next_pid && r[i].since >= s->since)
+			return &r[i];
+	return NULL;
+}
+
+/* Event time since which it reads what is not there yet, or polls for it, without any event; 0 = it does not. */
+static uint64_t reads_since(const struct chain_search *s)
+{
+	bool reads = s->class == CLASS_TO_READ || s->class == CLASS_FOR_EVENTS;
+	const struct trace_thread *th = s->trace && reads ? trace_thread(s->trace, s->t.tid, s->trace->frozen) : NULL;
+
+	return th && !th->end && th->state != STATE_RUNNING && !thread_state_is_runnable(th->state) ? th->state_since : 0;
+}
+
+/* By events: since when it waits for the next, and which thread of that it asked; else by TCP since when. */
+static void find_request(struct chain_search *s)
+{
+	uint64_t reads = reads_since(s);
+	const struct peer_request *r = s->requests ? request_of(s, s->requests->pending.v, s->requests->pending.n) : NULL;
+
+	if (!r && s->requests && s->unanswered)
+		r = request_of(s, s->requests->assumed.v, s->requests->assumed.n);
+	if (r) {
+		s->asked = r->asked;
+		s->since = r->since;
+	} else if (s->asked_ms) {
+		s->since = clock_monotonic() - s->asked_ms * NS_PER_MS - CHAIN_TCP_CLOCK;
+	}
+	s->asked_at = r || reads < READ_AFTER ? (uint64_t)s->since : reads - READ_AFTER;
+}
+
+/* For whom another user's process waits is that user's affair: the chain ends there. */
+static void find_next(struct chain_search *s)
+{
+	s->was_asked = s->asked == s->t.tid;
+	s->next_pid = s->next_tid = s->asked = 0;
+	s->reads = s->is_input = s->serves = s->idle = s->retries = s->unread = s->unanswered = false;
+	s->asked_ms = 0;
+	if (chain_shows(s, s->t.pid, DATUM_EDGES)) {
+		find_wait(s);
+		find_request(s);
+		return;
+	}
+	s->kind = CHAIN_UNKNOWN;
+	str_puts(&s->words, "is another user's: what it does is not shown");
+}
+
+static int put_link(struct chain_search *s, const char *role)
+{
+	struct chain_link link = {.pid = s->t.pid, .tid = s->t.tid, .kind = s->kind, .words = s->words.data, .role = role,
+				  .reads = s->reads, .is_input = s->is_input, .serves = s->serves, .idle = s->idle, .retries = s->retries, .unanswered = s->unanswered, .asked_ms = s->asked_ms};
+
+	snprintf(link.comm, sizeof(link.comm), "%s", s->t.comm);
+	str_make_printable(link.comm);
+	str_make_printable(link.words); /* names of files and control groups are in it */
+	if (s->words.error || VEC_PUSH(s->chain->links, link) < 0) {
+		str_free(&s->words);
+		return -ENOMEM;
+	}
+	s->words = (struct str){};
+	return 0;
+}
+
+static void see_whether_it_goes_on(const struct chain_search *s, const struct live_thread *first, int64_t rest_ns)
+{
+	struct timespec rest = {rest_ns / NS_PER_SEC, rest_ns % NS_PER_SEC};
+	struct live_thread later;
+
+	nanosleep(&rest, NULL);
+	s->chain->passing = live_thread_read(s->proc_root, first->pid, first->tid, &later) < 0 || later.times != first->times;
+}
+
+static bool may_pass(const struct chain_link *first)
+{
+	return first->kind != CHAIN_RUNS && first->kind != CHAIN_EVENTS && !first->retries;
+}
+
+int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_chain *ret)
+{
+	struct wait_chain chain = {};
+	struct live_thread first = {};
+	struct file_locks own = {.proc_root = q->proc_root, .patience = FILE_LOCKS_PATIENCE};
+	struct open_files own_files = {.proc_root = q->proc_root};
+	struct process_memory own_memory = {};
+	struct chain_search s = {.proc_root = q->proc_root, .viewer = q->viewer, .requests = q->requests, .locks = q->locks ?: &own, .files = q->files ?: &own_files,
+			   .memory = q->memory ?: &own_memory,			   .trace = q->trace, .chain = &chain, .next_pid = pid};
+	int r = 0;
+
+	while (r == 0 && s.next_pid && chain.links.n < CHAIN_MAX && chain_choose_thread(&s, s.next_pid, s.next_tid, s.asked, &s.t)) {
+		const char *role = s.role;
+
+		if (is_in_chain(&s, s.t.pid, s.t.tid)) {
+			chain.cycle = true;
+			chain.cycle_pid = s.t.pid;
+			break;
+		}
+		if (!chain.links.n)
+			first = s.t;
+		if (!chain_shows(&s, s.t.pid, DATUM_PROCESS))
+			break;
+		find_next(&s);
+		r = put_link(&s, role);
+	}
+	if (r == 0 && q->rest_ns > 0 && chain.links.n && may_pass(&chain.links.v[0]))
+		see_whether_it_goes_on(&s, &first, q->rest_ns);
+	process_memory_free(&own_memory);
+	open_files_free(&own_files);
+	file_locks_free(&own);
+	if (r < 0)
+		wait_chain_free(&chain);
+	else
+		*ret = chain;
+	return r;
+}

@@ -1,0 +1,154 @@
+#include "machine/answer-why/past.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define GAUGE_COVERED \
+	0.9 /* a level that did not change is in no summary: below this the program's sum is not known */
+
+struct past_hour {
+	int64_t from, to;
+	double ticks; /* of the machine's own entity: how many were recorded */
+};
+
+struct origin {
+	uint32_t hour, group;
+};
+
+struct history {
+	bool gauge;
+	VEC(struct older_stretch) stretches;
+	VEC(struct origin) origins; /* one a stretch */
+};
+
+static uint64_t feature_key(enum entity_kind kind, size_t feature)
+{
+	return (uint64_t)kind * FEATURES_MAX + feature;
+}
+
+static int begin_hour(struct past *p, const struct summary *s)
+{
+	if (p->hours.n && p->hours.v[p->hours.n - 1].from == s->from)
+		return 0;
+	if (!p->from)
+		p->from = s->from;
+	return VEC_PUSH(p->hours, (struct past_hour){.from = s->from, .to = s->to});
+}
+
+static struct history *history_of(struct past *p, const struct summary *s)
+{
+	uint64_t hash = hmap_hash_text(s->program), key = feature_key(s->kind, (size_t)s->feature);
+	struct history *h = hmap_get(&p->histories, hash, key);
+	size_t n;
+
+	if (h)
+		return h;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	h->gauge = features_of(s->kind, &n)[s->feature].kind != COUNTER;
+	if (hmap_put(&p->histories, hash, key, h) < 0) {
+		free(h);
+		return NULL;
+	}
+	return h;
+}
+
+/* Rows of one program and hour follow each other. */
+static int begin_group(struct past *p, const struct summary *s)
+{
+	uint64_t now[3] = {p->hours.n, hmap_hash_text(s->program), s->kind};
+
+	if (p->most.n && now[0] == p->last[0] && now[1] == p->last[1] && now[2] == p->last[2])
+		return 0;
+	for (size_t i = 0; i < 3; i++)
+		p->last[i] = now[i];
+	return VEC_PUSH(p->most, 0);
+}
+
+static int take(const struct summary *s, void *data)
+{
+	struct past *p = data;
+	struct history *h;
+
+	if (marked_times_touch(&p->marked, s->from, s->to))
+		return 0;
+	if (begin_hour(p, s) < 0 || begin_group(p, s) < 0)
+		return -ENOMEM;
+	if (s->kind == ENTITY_SYSTEM && s->distribution.n > p->hours.v[p->hours.n - 1].ticks)
+		p->hours.v[p->hours.n - 1].ticks = s->distribution.n;
+	if (s->kind != ENTITY_PROCESS && s->kind != ENTITY_SHORT_LIVED && s->kind != ENTITY_KERNEL)
+		return 0;
+	if (s->distribution.n > p->most.v[p->most.n - 1])
+		p->most.v[p->most.n - 1] = s->distribution.n;
+	h = history_of(p, s);
+	if (!h ||
+	    VEC_PUSH(h->origins, (struct origin){(uint32_t)p->hours.n - 1, (uint32_t)p->most.n - 1}) < 0)
+		return -ENOMEM;
+	return VEC_PUSH(h->stretches,
+			(struct older_stretch){.from = s->from, .to = s->to, .of_member = s->distribution});
+}
+
+/* What only the whole hour tells: how much of it was recorded, and whether a gauge's rows are complete. */
+static void settle(const struct past *p, struct history *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->stretches.n; i++) {
+		struct older_stretch s = h->stretches.v[i];
+		const struct past_hour *hour = &p->hours.v[h->origins.v[i].hour];
+
+		if (h->gauge && s.of_member.n < GAUGE_COVERED * p->most.v[h->origins.v[i].group])
+			continue;
+		s.seconds = hour->ticks > 0 ? hour->ticks : (double)(hour->to - hour->from) / 1e9;
+		s.members = s.of_member.n / s.seconds;
+		h->stretches.v[kept++] = s;
+	}
+	h->stretches.n = kept;
+}
+
+int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const struct mark *marks,
+	      size_t n_marks)
+{
+	unsigned damaged;
+	int r;
+
+	*p = (struct past){};
+	r = marked_times_collect(marks, n_marks, 0, 0, true, &p->marked);
+	if (r == 0)
+		r = store_summaries(s, SUMMARY_HOUR, from, to, take, p, &damaged);
+	if (r < 0) {
+		past_free(p);
+		return r;
+	}
+	HMAP_FOREACH(slot, &p->histories)
+	settle(p, slot->value);
+	return 0;
+}
+
+void past_free(struct past *p)
+{
+	HMAP_FOREACH(slot, &p->histories)
+	{
+		struct history *h = slot->value;
+
+		VEC_FREE(h->stretches);
+		VEC_FREE(h->origins);
+		free(h);
+	}
+	hmap_free(&p->histories);
+	VEC_FREE(p->hours);
+	VEC_FREE(p->most);
+	marked_times_free(&p->marked);
+}
+
+const struct older_stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,
+				size_t feature, size_t *ret_n)
+{
+	const struct history *h =
+		p->histories.n ? hmap_get(&p->histories, hmap_hash_text(program), feature_key(kind, feature))
+			       : NULL;
+
+	*ret_n = h ? h->stretches.n : 0;
+	return *ret_n ? h->stretches.v : NULL;
+}

@@ -1,0 +1,285 @@
+/* Who starts many is judged with what he starts; and of those accused, who can be held back. */
+#include "lib/data/cleanup.h"
+#include "machine/answer-why/culprit-list.h"
+#include "machine/answer-why/test-recording.h"
+
+#define EVERY 60 /* ticks from one compilation to the next */
+#define LONG  20 /* ticks that it takes */
+
+static struct subject *start(struct story *st, const struct subject *parent, const char *exe, uint32_t first, uint32_t last)
+{
+	struct subject *s = add(st, exe, first, last, 0);
+
+	s->info.parent = parent ? parent->info.pid : 1;
+	return s;
+}
+
+static void compile(struct story *st, const struct subject *parent, uint32_t first, uint32_t last)
+{
+	struct subject *driver = start(st, parent, "/usr/bin/gcc", first, last);
+	struct subject *compiler = start(st, driver, "/usr/lib/cc1", first, last);
+
+	use(compiler, FEATURE_CPU_TIME, first, last, 80 * PERCENT);
+}
+
+/* Somebody works, somebody else has a file compiled every now and then. */
+static void begin_workshop(struct story *st)
+{
+	struct subject *editor, *renderer, *loop;
+
+	begin(st);
+	editor = start(st, NULL, "/bin/editor", 0, TICKS - 1);
+	renderer = start(st, NULL, "/bin/renderer", 0, TICKS - 1);
+	loop = start(st, NULL, "/bin/loop", 0, TICKS - 1);
+	use(renderer, FEATURE_CPU_TIME, 0, TICKS - 1, 90 * PERCENT);
+	use(editor, FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 5 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	for (uint32_t t = 5; t + LONG < FROM; t += EVERY)
+		compile(st, loop, t, t + LONG - 1);
+	press(st, FEATURE_PSI_CPU_SOME, 5, 70);
+}
+
+/* One compiler after the other, until somebody stops it. */
+static struct subject *build(struct story *st, uint32_t first, uint32_t last)
+{
+	struct subject *make = start(st, NULL, "/usr/bin/make", first, last);
+
+	use(make, FEATURE_CPU_TIME, first, last, PERCENT);
+	for (uint32_t t = first; t + 3 <= last; t += 3)
+		compile(st, make, t, t + 2);
+	return make;
+}
+
+static void who_has_usual_work_done_all_the_time_is_named(void **state)
+{
+	struct subject *make;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	make = build(&st, FROM, TICKS - 1);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, make);
+	assert_int_equal(first(&st)->kind, CULPRIT_GROUP);
+	assert_true(first(&st)->members > 10);
+	assert_true(first(&st)->together.n > 10);
+	assert_ptr_equal(first(&st)->processes.v[0], make);
+	for (size_t i = 0; i < first(&st)->processes.n; i++)
+		assert_true(first(&st)->processes.v[i]->last == TICKS - 1); /* those that are there */
+	assert_string_equal(first(&st)->busiest->info.exe, "/usr/lib/cc1");
+	assert_string_equal(first(&st)->mostly->info.exe, "/usr/lib/cc1");
+	assert_non_null(strstr(st.answer.summary, "make with cc1"));
+	assert_string_equal(first(&st)->features.v[0].feature->name, "cpu.time");
+	assert_string_equal(st.answer.cause, "compile");
+	/* its compilers are not accused beside it */
+	for (size_t i = 1; i < st.answer.ranking.suspects.n; i++)
+		assert_true(st.answer.ranking.suspects.v[i].score < first(&st)->score / 3);
+	end(&st);
+}
+
+/* The build has the compilers' whole score by then, and what the kernel writes for them counts as the build's, too. */
+static void what_the_kernel_does_for_a_job_is_the_jobs(void **state)
+{
+	struct subject *make, *worker;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	make = build(&st, FROM, TICKS - 1);
+	for (size_t i = 0; i < st.d.subjects.n; i++) {
+		struct subject *s = st.d.subjects.v[i];
+
+		if (s->info.exe && strcmp(s->info.exe, "/usr/lib/cc1") == 0 && s->first >= FROM)
+			use(s, FEATURE_IO_WRITE_BYTES, s->first, s->last, 40 * MB);
+	}
+	worker = add(&st, "/kernel/kworker", 0, TICKS - 1, 0);
+	worker->info.flags |= ENTITY_IS_KERNEL_THREAD;
+	use(worker, FEATURE_IO_WRITE_BYTES, FROM, TICKS - 1, 80 * MB);
+	press(&st, FEATURE_PSI_IO_SOME, 2, 60);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, make);
+	assert_true(st.answer.culprit_is_named && st.answer.confidence > 0);
+	for (size_t i = 0; i < st.answer.ranking.suspects.n; i++)
+		assert_true(st.answer.ranking.suspects.v[i].score >= 0);
+	end(&st);
+}
+
+/* CPU time of its children is in its row and in theirs: it counts once. */
+static void who_starts_short_programs_is_named_with_them(void **state)
+{
+	struct entity_info info = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"ps"};
+	struct subject *shell, *brief;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	shell = start(&st, NULL, "/bin/dash", FROM, TICKS - 1);
+	info.id = ++st.next_id;
+	info.parent = shell->info.pid;
+	brief = dataset_define(&st.d, &info);
+	brief->first = FROM;
+	brief->last = TICKS - 1;
+	use(shell, FEATURE_CPU_TIME, FROM, TICKS - 1, 2 * PERCENT);
+	use(shell, FEATURE_CHILDREN_CPU, FROM, TICKS - 1, 80 * PERCENT);
+	use(brief, FEATURE_CPU_TIME, FROM, TICKS - 1, 80 * PERCENT);
+	use(brief, FEATURE_CHILDREN_SHORT, FROM, TICKS - 1, 30);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, shell);
+	assert_ptr_equal(first(&st)->mostly, brief);
+	assert_non_null(strstr(st.answer.summary, "dash with ps"));
+	assert_true(score_of(&st, brief) < first(&st)->score / 3);
+	end(&st);
+}
+
+/* Each of them has but a part of what all of them have. */
+static void of_several_it_is_told_since_when_they_do_it(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	for (int i = 0; i < 4; i++)
+		use(start(&st, NULL, "/usr/bin/sha256sum", FROM, TICKS - 1), FEATURE_CPU_TIME, FROM, TICKS - 1, 45 * PERCENT);
+	ask_by(&st, false, &method_blame);
+	assert_string_equal(first(&st)->subject->info.name, "sha256sum");
+	assert_true(first(&st)->features.v[0].since == (1000000 + FROM) * NS_PER_SEC);
+	end(&st);
+}
+
+static void of_one_program_alone_it_is_told_who_is_in_its_way(void **state)
+{
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .method = &method_blame, .only = "editor"};
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	use(start(&st, NULL, "/usr/bin/hog", FROM, TICKS - 1), FEATURE_CPU_TIME, FROM, TICKS - 1, 150 * PERCENT);
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_non_null(strstr(st.answer.summary, "hog"));
+	assert_int_equal(st.answer.ranking.suspects.n, 0);
+	assert_int_equal(st.answer.ranking.victims.n, 1);
+	assert_string_equal(st.answer.ranking.victims.v[0].subject->info.name, "editor");
+	assert_int_equal(st.answer.remarks.n, 0);
+	answer_free(&st.answer);
+	request.only = "loop"; /* has no part in it */
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_int_equal(st.answer.ranking.victims.n, 0);
+	assert_int_equal(st.answer.remarks.n, 1);
+	assert_non_null(strstr(st.answer.remarks.v[0], "loop is not the cause"));
+	answer_free(&st.answer);
+	request.only = "lop";
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_non_null(strstr(st.answer.remarks.v[0], "no process, unit or name 'lop'"));
+	end(&st);
+}
+
+static void what_two_jobs_share_is_told_once(void **state)
+{
+	struct subject *make, *other;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	other = start(&st, NULL, "/bin/other", 0, TICKS - 1);
+	compile(&st, other, FROM, FROM + 2); /* gcc is a job of its own: whoever calls it */
+	make = build(&st, FROM, TICKS - 1);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, make);
+	for (size_t i = 1; i < st.answer.ranking.suspects.n; i++)
+		assert_true(st.answer.ranking.suspects.v[i].score < first(&st)->score / 3);
+	end(&st);
+}
+
+static void a_job_that_comes_every_now_and_then_is_no_news(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	for (uint32_t t = 40; t + 60 < FROM; t += 120)
+		build(&st, t, t + 29);
+	build(&st, FROM, TICKS - 1);
+	ask_by(&st, false, &method_blame);
+	for (size_t i = 0; i < st.answer.ranking.suspects.n; i++)
+		assert_string_not_equal(st.answer.ranking.suspects.v[i].subject->info.name, "make");
+	end(&st);
+}
+
+static void a_new_program_that_does_it_itself_is_named_and_not_its_starter(void **state)
+{
+	struct subject *starter, *hog;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	starter = start(&st, NULL, "/usr/bin/timeout", FROM, TICKS - 1);
+	hog = start(&st, starter, "/bin/hog", FROM, TICKS - 1);
+	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	ask_by(&st, true, &method_blame);
+	assert_true(st.answer.slow);
+	assert_ptr_equal(first(&st)->subject, hog);
+	assert_int_equal(first(&st)->together.n, 0);
+	end(&st);
+}
+
+static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
+{
+	struct subject shop = {.info = {.pid = 7, .name = (char *)"shop"}}, hog = {.info = {.pid = 8, .name = (char *)"hog"}};
+	struct subject many = {.info = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"true"}}, shell = {.info = {.pid = 9, .name = (char *)"shell"}};
+	const struct subject *pair[] = {&hog, &shop};
+	struct suspect suspects[] = {
+		{.kind = CULPRIT_LIMIT, .subject = &shop, .score = 0.5, .of = BOTTLENECK_QUOTA},
+		{.kind = CULPRIT_PROCESS, .subject = &hog, .score = 0.4, .of = BOTTLENECK_CPU},
+		{.kind = CULPRIT_GROUP, .subject = &many, .starter = &shell, .score = 0.3, .of = BOTTLENECK_CPU},
+		{.kind = CULPRIT_GROUP, .subject = &many, .score = 0.2, .of = BOTTLENECK_DISK},
+		{.kind = CULPRIT_PROCESS, .subject = &hog, .score = 0.01, .of = BOTTLENECK_CPU},
+	};
+	struct answer a = {.slow = true, .bottleneck = BOTTLENECK_QUOTA};
+	struct culprit_list l;
+
+	(void)state;
+	a.ranking.method = "blame";
+	a.ranking.suspects.v = suspects;
+	a.ranking.suspects.n = ARRAY_SIZE(suspects);
+	assert_int_equal(culprit_list_of(&a, &l), 0);
+	assert_int_equal(l.list.n, 4); /* whoever has a fiftieth of the guilt is not accused */
+	assert_non_null(strstr(l.list.v[0].why_not, "limit"));
+	assert_null(l.list.v[1].why_not);
+	assert_true(l.list.v[1].processes.n == 1 && l.list.v[1].processes.v[0].pid == 8 && !l.list.v[1].program);
+	assert_int_equal(l.list.v[1].of, BOTTLENECK_CPU);
+	assert_null(l.list.v[2].why_not); /* what starts them can be held back */
+	assert_true(l.list.v[2].processes.n == 1 && l.list.v[2].processes.v[0].pid == 9 && !l.list.v[2].program);
+	assert_string_equal(l.list.v[2].name, "shell");
+	assert_non_null(l.list.v[3].why_not);
+	culprit_list_free(&l);
+	/* all of a group, not only the one that matters most */
+	suspects[1].kind = CULPRIT_GROUP;
+	suspects[1].processes.v = pair;
+	suspects[1].processes.n = ARRAY_SIZE(pair);
+	assert_int_equal(culprit_list_of(&a, &l), 0);
+	assert_true(l.list.v[1].program && l.list.v[1].processes.n == 2);
+	assert_true(l.list.v[1].processes.v[0].pid == 8 && l.list.v[1].processes.v[1].pid == 7);
+	culprit_list_free(&l);
+	a.slow = false;
+	assert_int_equal(culprit_list_of(&a, &l), 0);
+	assert_int_equal(l.list.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
+		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
+		cmocka_unit_test(who_starts_short_programs_is_named_with_them),
+		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
+		cmocka_unit_test(of_one_program_alone_it_is_told_who_is_in_its_way),
+		cmocka_unit_test(what_two_jobs_share_is_told_once),
+		cmocka_unit_test(a_job_that_comes_every_now_and_then_is_no_news),
+		cmocka_unit_test(a_new_program_that_does_it_itself_is_named_and_not_its_starter),
+		cmocka_unit_test(a_limit_is_passed_over_and_the_next_one_tried),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

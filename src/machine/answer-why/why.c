@@ -1,0 +1,592 @@
+#include "machine/answer-why/why.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
+#include "machine/answer-waits/hangs.h"
+#include "machine/answer-waits/used-up.h"
+#include "machine/answer-waits/using.h"
+#include "machine/answer-why/busiest.h"
+#include "machine/answer-why/facts.h"
+#include "machine/answer-why/incident-search.h"
+#include "machine/answer-why/marked-times.h"
+#include "machine/answer-why/past.h"
+#include "machine/answer-why/pressure.h"
+#include "machine/answer-why/verdict.h"
+#include "machine/answer-why/words.h"
+#include "machine/model/name-limit.h"
+
+#define NEAR_ENOUGH   (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
+#define NOTES_MAX     5
+#define UPGRADE_PAUSE (60 * NS_PER_SEC) /* changes of software with less between them are one upgrade */
+#define MARK_BEFORE   (60 * NS_PER_SEC) /* a marked incident began before its press ... */
+#define EXACT_PAST \
+	(4 * 3600 * NS_PER_SEC) /* ... for so long before the trouble, and before that from summaries */
+#define HOUR	   (3600 * NS_PER_SEC)
+#define CENSUS_PATIENCE (30 * NS_PER_MS) /* what 1,500 processes take; the first line is due after 300 ms */
+#define MARK_AFTER (10 * NS_PER_SEC) /* ... and goes on after it */
+#define MARK_BEFORE_LEAST (10 * NS_PER_SEC) /* ... however many marks there are */
+#define PAST_ENOUGH   60 /* ticks to compare with */
+
+/* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
+ *
+ * With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
+static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
+{
+	int64_t past = 0; /* what was recorded: the recorder may have been off in between */
+
+	for (size_t t = 0; t < d->ticks.n && d->ticks.v[t].wall <= request->at; t++)
+		if (d->ticks.v[t].wall >= request->at - request->window)
+			past += d->ticks.v[t].span;
+	return past / 4 < MARK_BEFORE ? past / 4 : MARK_BEFORE;
+}
+
+/* How many ticks lie from `before` ns before a mark to MARK_AFTER behind it; negative errno. */
+static ssize_t exclude_before(const struct dataset *d, const struct why_request *request, int64_t before, bool *excluded)
+{
+	struct marked_times marked;
+	ssize_t n = marked_times_collect(request->marks, request->n_marks, before, MARK_AFTER, false, &marked);
+
+	for (size_t t = 0; n >= 0 && t < d->ticks.n; t++) {
+		excluded[t] = marked_times_touch(&marked, d->ticks.v[t].wall, d->ticks.v[t].wall);
+		n += excluded[t];
+	}
+	marked_times_free(&marked);
+	return n;
+}
+
+static bool leaves_past(const struct dataset *d, ssize_t excluded)
+{
+	size_t left = d->ticks.n - (size_t)excluded;
+
+	return left >= PAST_ENOUGH || left >= d->ticks.n / 2;
+}
+
+/* Where marks leave no past each takes less, and at last nothing: without a past everything would be unusual. */
+static int exclude_marks(const struct dataset *d, const struct why_request *request, bool **ret)
+{
+	_cleanup_free_ bool *excluded = calloc(d->ticks.n + 1, sizeof(*excluded));
+	int64_t before = before_a_mark(d, request);
+	ssize_t n = excluded ? exclude_before(d, request, before, excluded) : -ENOMEM;
+
+	for (; n >= 0 && !leaves_past(d, n) && before >= MARK_BEFORE_LEAST; before /= 2)
+		n = exclude_before(d, request, before / 2, excluded);
+	if (n < 0)
+		return (int)n;
+	if (!leaves_past(d, n))
+		memset(excluded, 0, d->ticks.n * sizeof(*excluded));
+	*ret = TAKE(excluded);
+	return 0;
+}
+
+static int remark(struct answer *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int remark(struct answer *a, const char *format, ...)
+{
+	struct str text = {};
+	va_list args;
+
+	va_start(args, format);
+	str_vprintf(&text, format, args);
+	va_end(args);
+	if (text.error || VEC_PUSH(a->remarks, text.data) < 0)
+		str_free(&text);
+	return 0;
+}
+
+static size_t filter(struct suspect *of, size_t n, const char *only)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (entity_is_meant(&of[i].subject->info, only))
+			of[kept++] = of[i];
+		else
+			suspect_free(&of[i]);
+	}
+	return kept;
+}
+
+static void set_window(const struct dataset *d, const struct why_request *request, struct method_question *q)
+{
+	int64_t from = request->at - request->window;
+
+	if (request->block)
+		from = request->at / request->window * request->window;
+	q->train_from = 0;
+	while (q->train_from < q->at && d->ticks.v[q->train_from].wall < from)
+		q->train_from++;
+	q->train_to = (int64_t)q->at - 1;
+	if (request->block) {
+		q->train_to = (int64_t)d->ticks.n - 1;
+		while (q->train_to > q->at && d->ticks.v[q->train_to].wall >= from + request->window)
+			q->train_to--;
+	}
+}
+
+/* How many changes of software one upgrade made that ended with note `last`; *ret_first is when it began. */
+static unsigned upgrade(const struct dataset *d, size_t last, int64_t *ret_first)
+{
+	unsigned changes = 0;
+
+	*ret_first = d->notes.v[last].wall;
+	for (size_t i = last + 1; i-- > 0;) {
+		const struct note *note = &d->notes.v[i];
+
+		if (note->kind != NOTE_PACKAGE)
+			continue;
+		if (note->wall < *ret_first - UPGRADE_PAUSE)
+			break;
+		*ret_first = note->wall < *ret_first ? note->wall : *ret_first;
+		changes++;
+	}
+	return changes;
+}
+
+/* Programs without a name of their own in the recording cannot be named by an answer either. */
+static void add_folded(struct answer *a, const struct dataset *d, const struct method_question *q)
+{
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+		double folded = s->info.kind == ENTITY_SYSTEM ? subject_growth(d, s, FEATURE_SYS_FOLDED_NAMES, q->focus, q->at) : 0;
+
+		if (folded < 1)
+			continue;
+		remark(a, "more programs were started than are recorded one by one: %.0f are summed by name, and as " NAME_OF_OTHERS, folded);
+		return;
+	}
+}
+
+/* What happened on the time axis and may matter: kernel messages of the trouble, software that changed before
+ * it. */
+static void add_notes(struct answer *a, const struct dataset *d, const struct method_question *q)
+{
+	int64_t trouble = d->ticks.v[q->focus].wall - MARK_BEFORE, told = INT64_MAX;
+	unsigned listed = 0;
+
+	for (size_t i = d->notes.n; i-- > 0 && listed < NOTES_MAX;) {
+		const struct note *note = &d->notes.v[i];
+		bool package = note->kind == NOTE_PACKAGE;
+		bool matters = package || note->kind == NOTE_BOOT || note->kind == NOTE_ENDED ||
+			       (note->kind != NOTE_RECORDER && note->wall >= trouble);
+		unsigned changes = 1;
+		char at[40];
+
+		if (!matters || note->wall > a->at || (package && note->wall >= told))
+			continue;
+		if (package)
+			changes = upgrade(d, i, &told);
+		clock_format_local(note->wall, at, sizeof(at));
+		if (changes > 1)
+			remark(a, "%s: %s, the last of %u packages", at, note->text, changes);
+		else
+			remark(a, "%s: %s", at, note->text);
+		listed++;
+	}
+}
+
+struct loader {
+	struct extract *extract;
+	struct past *past;
+	struct why_data *data;
+	const struct why_request *request;
+	feature_set features;  /* of processes */
+	struct hmap wanted; /* those of which the other features are wanted, by identity */
+};
+
+/* All of the machine's parts are read: few, and what says that it is the machine's fault. */
+static bool is_program(const struct entity_info *info)
+{
+	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED ||
+	       info->kind == ENTITY_KERNEL;
+}
+
+static feature_set first_features(const struct entity_info *info, void *context)
+{
+	const struct loader *loader = context;
+
+	return is_program(info) ? loader->features : FEATURES_ALL;
+}
+
+/* A process keeps its (pid, start) when a new recorder gives it another id. */
+static uint64_t identity(const struct entity_info *info)
+{
+	return info->kind == ENTITY_PROCESS ? info->pid : 1ull << 32 | info->id;
+}
+
+static feature_set wanted_features(const struct entity_info *info, void *context)
+{
+	const struct loader *loader = context;
+
+	return hmap_get(&loader->wanted, identity(info), info->start) ? ~loader->features : 0;
+}
+
+static int widen(void *context, const struct subject *const *subjects, size_t n, const struct dataset **ret)
+{
+	struct loader *loader = context;
+	struct load_filter filter = {wanted_features, loader, NULL};
+	unsigned damaged;
+	int r = 0;
+
+	dataset_free(&loader->data->more); /* of an earlier look */
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = hmap_put(&loader->wanted, identity(&subjects[i]->info), subjects[i]->info.start, loader);
+	if (r == 0)
+		r = extract_load(loader->extract, &filter, &loader->data->more, &damaged);
+	hmap_free(&loader->wanted);
+	if (r == 0)
+		r = dataset_hide(&loader->data->more, &loader->request->viewer);
+	*ret = &loader->data->more;
+	return r;
+}
+
+static const struct older_stretch *older(void *context, enum entity_kind kind, const char *program,
+					 size_t feature, size_t *ret_n)
+{
+	const struct loader *loader = context;
+
+	return past_find(loader->past, kind, program, feature, ret_n);
+}
+
+/* A long window is read tick by tick only at its end. */
+static int64_t exact_from(const struct why_request *request, const struct method *method)
+{
+	int64_t from = request->since && request->since < request->at ? request->since : request->at;
+
+	if (request->window <= WHY_EXACT_MAX || request->has_gaps || request->block || !method->features)
+		return request->at - request->window;
+	from = (from - EXACT_PAST) / HOUR * HOUR;
+	return from < request->at - request->window ? request->at - request->window : from;
+}
+
+static void tell_past(struct answer *a, const struct past *past, int64_t exact)
+{
+	char at[40];
+
+	if (!past->from)
+		return;
+	a->window_start = past->from;
+	remark(a, "the baseline before %s comes from hourly summaries",
+	       clock_format_local(exact, at, sizeof(at)));
+}
+
+/* Of several the one that was there last. */
+static const struct subject *who_is_meant(const struct dataset *d, const struct method_question *q,
+					  const char *only)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->first <= q->at && (!found || s->last > found->last) && entity_is_meant(&s->info, only))
+			found = s;
+	}
+	return found;
+}
+
+/* Judged is the whole machine, told is one: whoever else is guilty is in the sentence all the same. */
+static void tell_only(struct answer *a, const struct dataset *d, const struct method_question *q,
+		      const char *only)
+{
+	const struct subject *meant = who_is_meant(d, q, only);
+	struct ranking *r = &a->ranking;
+
+	a->culprit_is_named = a->culprit_is_named && entity_is_meant(&r->suspects.v[0].subject->info, only);
+	r->suspects.n = filter(r->suspects.v, r->suspects.n, only);
+	r->victims.n = filter(r->victims.v, r->victims.n, only);
+	if (!meant)
+		remark(a, "no process, unit or name '%s' was recorded; 'whyslow show' lists them", only);
+	else if (!r->suspects.n && !r->victims.n)
+		remark(a, "%s is not the cause, and waited no longer than normally for CPU, disk or memory: "
+		       "'whyslow why %u' shows what else it waits for", only, meant->info.pid);
+}
+
+/* The victim that somebody is using comes first. */
+static void find_used(struct ranking *r, const char *proc_root)
+{
+	for (size_t i = 0; i < r->victims.n; i++) {
+		struct suspect victim = r->victims.v[i];
+
+		if (!using_in_foreground(proc_root, victim.subject->info.pid))
+			continue;
+		victim.using = true;
+		memmove(&r->victims.v[1], &r->victims.v[0], i * sizeof(victim));
+		r->victims.v[0] = victim;
+		return;
+	}
+}
+
+/* Where it is slow and no program stands out, whoever is listed is accused. */
+static void set_suspects_aside(struct answer *a)
+{
+	a->unnamed.v = a->ranking.suspects.v;
+	a->unnamed.n = a->ranking.suspects.n;
+	a->unnamed.allocated = a->ranking.suspects.allocated;
+	a->ranking.suspects.v = NULL;
+	a->ranking.suspects.n = a->ranking.suspects.allocated = 0;
+}
+
+/* Who is accused waits for itself, and for those for whom it makes things short: that slows nobody else. */
+static bool is_own_wait(const struct suspect *top, const struct suspect *victim)
+{
+	bool own = victim->subject == top->subject || victim->subject == top->busiest;
+
+	if (top->kind != CULPRIT_PROCESS && top->kind != CULPRIT_GROUP)
+		return false;
+	for (size_t i = 0; i < top->together.n && !own; i++)
+		own = top->together.v[i] == victim->subject;
+	own = own || (top->server && strcmp(top->server->program, victim->subject->program) == 0);
+	return own || (top->kind == CULPRIT_GROUP && strcmp(top->subject->program, victim->subject->program) == 0);
+}
+
+static void forget_own_waits(struct ranking *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->victims.n; i++) {
+		if (is_own_wait(&r->suspects.v[0], &r->victims.v[i]))
+			suspect_free(&r->victims.v[i]);
+		else
+			r->victims.v[kept++] = r->victims.v[i];
+	}
+	r->victims.n = kept;
+}
+
+/* How often such an answer was right is only known with a past, and so is how much of the waiting is more than normal. */
+static void forget_what_takes_a_past(struct answer *a)
+{
+	a->confidence = a->ranking.unexplained = NAN;
+	a->ranking.own = false;
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		a->ranking.suspects.v[i].explains = (struct explained){NAN, NAN, NAN, NAN};
+	remark(a, "there is no past to compare with: judged by pressure and shares alone, so how sure this is, and how much of the waiting it explains, is not known");
+}
+
+/* The cause, and all of it in words. */
+static int explain(const struct dataset *d, const struct loader *loader, const struct method_question *q,
+		   const struct why_request *request, struct answer *a)
+{
+	bool widened = loader && loader->data->more.ticks.n == d->ticks.n;
+	const struct dataset *wide = widened ? &loader->data->more : d;
+	_cleanup_(causes_free) struct causes built_in = {};
+	const struct causes *causes = request->causes;
+	struct facts facts;
+	int r = causes ? 0 : causes_default(&built_in);
+
+	if (r == 0)
+		r = facts_of_answer(d, wide, widened ? loader->features : FEATURES_ALL, q, a, &facts);
+	if (r < 0)
+		return r;
+	if (!words_are_there(a) && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
+		facts_free(&facts);
+		return -ENOMEM;
+	}
+	r = words_of_answer(d, a, &facts, causes ? causes : &built_in);
+	if (r == 0 && request->ret_facts)
+		*request->ret_facts = facts;
+	else
+		facts_free(&facts);
+	return r;
+}
+
+/* An answer in time from counters is worth more than a late one. Asked once: what is compared must be measured alike. Where there are none
+ * although they were asked for, they were late, too. */
+static bool leave_out_late_events(struct why_request *r)
+{
+	bool late = r->events_until && (!r->trace || clock_monotonic() > r->events_until);
+
+	if (late)
+		r->trace = NULL;
+	return late;
+}
+
+/* The share of time in which programs wait beyond what is normal on this machine. */
+static double added_pressure(const struct answer *a)
+{
+	double now = a->pressure.now[a->bottleneck], normal = a->pressure.usual[a->bottleneck];
+
+	return isnan(normal) ? now : fmax(0, now - normal);
+}
+
+/* Others cannot wait for a program's use of the CPU for longer than it has one: CPUs' worth; infinite = not known, or it is not about that. */
+static double own_use(const struct suspect *s)
+{
+	size_t n;
+	const struct feature *cpu = &features_of(ENTITY_PROCESS, &n)[FEATURE_CPU_TIME];
+
+	for (size_t i = 0; s->of == BOTTLENECK_CPU && i < s->features.n; i++)
+		if (strcmp(s->features.v[i].feature->name, cpu->name) == 0)
+			return s->features.v[i].observed / 1e9;
+	return INFINITY;
+}
+
+/* What the answer is about is over, is a wait itself, delays no one measurably, or less than the hang that goes on: then that says more. */
+static bool gives_way_to_hang(const struct dataset *d, const struct answer *a)
+{
+	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	bool alone = a->bottleneck == BOTTLENECK_SELF;
+	bool waits = top && (top->of == BOTTLENECK_REMOTE || top->of == BOTTLENECK_PEER || top->of == BOTTLENECK_LOCK);
+
+	return !a->culprit_is_named || a->slow_until || !a->slow_since || facts_ended(d, top, a->at) || waits || alone ||
+	       hang_outweighs(&a->hangs.v[0], fmin(added_pressure(a), own_use(top)));
+}
+
+/* The shortage that gives way to a hang is worth a remark, too. */
+static int tell_shortage(struct answer *a)
+{
+	const struct suspect *top = a->culprit_is_named && a->slow_since && !a->slow_until ? &a->ranking.suspects.v[0] : NULL;
+	_cleanup_free_ char *label = top ? entity_label(&top->subject->info) : NULL;
+
+	if (!top || a->bottleneck == BOTTLENECK_SELF || isnan(a->pressure.now[a->bottleneck]))
+		return 0;
+	return label ? remark(a, "besides that, %s pressure is %.0f %%, mostly because of %s", bottleneck_name(a->bottleneck), 100 * a->pressure.now[a->bottleneck], label) :
+		       -ENOMEM;
+}
+
+/* Where nothing is short, or no program is to blame for it, a hang is the answer; else it is worth a remark. */
+static int look_for_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, const bool *excluded, bool pressed,
+			  struct answer *a)
+{
+	struct hang_question q = {at, excluded, request->trace, request->live_root, &request->viewer, request->patient, pressed};
+	_cleanup_free_ char *words = NULL;
+	int r = hangs_find(d, &q, a); /* a hang has a baseline of its own */
+
+	if (r < 0 || !a->hangs.n)
+		return r;
+	if (hang_can_be_answer(d, &a->hangs.v[0]) && (!pressed || gives_way_to_hang(d, a)))
+		r = tell_shortage(a) ?: hangs_become_answer(d, a);
+	if (r == 0 && !a->hang_is_told && a->slow && hang_is_explained(&a->hangs.v[0])) {
+		words = hang_words(d, &a->hangs.v[0], a->at);
+		if (!words)
+			return -ENOMEM;
+		remark(a, "besides that, %s", words);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Limits that are reached make programs fail or wait, whatever else is slow. */
+static int tell_used_up(const struct dataset *d, const struct why_request *request, uint32_t at, struct answer *a)
+{
+	struct used_up_list found = {};
+	int64_t until = request->events_until ? clock_monotonic() + CENSUS_PATIENCE : INT64_MAX;
+	int r = request->live_root ? used_up_find(d, at, request->live_root, "/sys/fs/cgroup", &request->viewer, until, &found) : 0;
+
+	for (size_t i = 0; r == 0 && i < found.list.n && i < USED_UP_TOLD; i++) {
+		struct str words = {};
+
+		used_up_words(&found.list.v[i], &words);
+		if (words.error)
+			r = -ENOMEM;
+		else
+			remark(a, "%s", words.data);
+		str_free(&words);
+	}
+	used_up_free(&found);
+	return r;
+}
+
+static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader,
+		       struct answer *ret)
+{
+	struct why_request r = *request;
+	struct method_question q = {.tolerance = NEAR_ENOUGH,
+			     .widen = loader ? widen : NULL,
+			     .older = loader && loader->past->from ? older : NULL,
+			     .context = loader};
+	_cleanup_(incident_search_free) struct incident_search look = {};
+	_cleanup_free_ double *waited = NULL;
+	_cleanup_free_ bool *excluded = NULL;
+	int at = dataset_find_wall(d, request->at), result;
+	struct answer *a = &look.answer;
+	bool late;
+
+	if (at < 0 || request->at - d->ticks.v[at].wall > NEAR_ENOUGH)
+		return -ENODATA;
+	if (!r.method)
+		r.method = methods[0];
+	q.at = (uint32_t)at;
+	if (dataset_hide(d, &request->viewer) < 0 || (!r.block && exclude_marks(d, request, &excluded) < 0))
+		return -ENOMEM;
+	q.excluded = excluded;
+	set_window(d, &r, &q);
+	if (r.method == &method_blame && pressure_sum_waited(d, &waited) < 0)
+		return -ENOMEM;
+	q.waited = waited;
+	late = leave_out_late_events(&r);
+	result = incident_search_run(d, &r, &q, &look);
+	if (result < 0)
+		return result;
+	if (loader)
+		tell_past(a, loader->past, a->window_start);
+	if (request->proc_root)
+		find_used(&a->ranking, request->proc_root);
+	verdict_choose_bottleneck(a, look.pressed, &look.there);
+	if (a->culprit_is_named)
+		forget_own_waits(&a->ranking);
+	else if (a->slow)
+		set_suspects_aside(a);
+	if (r.method == &method_blame)
+		result = look_for_hangs(d, request, (uint32_t)at, excluded, look.pressed, a);
+	if (result < 0)
+		return result;
+	result = explain(d, loader, &look.q, &r, a);
+	if (result < 0)
+		return result;
+	if (!a->has_history)
+		forget_what_takes_a_past(a);
+	result = tell_used_up(d, request, (uint32_t)at, a);
+	if (result < 0)
+		return result;
+	a->events_are_late = late;
+	if (late)
+		remark(a, "this answer is from counters alone, to be in time: 'whyslow why --wait' also says which program waited for which");
+	if (request->only)
+		tell_only(a, d, &look.q, request->only);
+	add_folded(a, d, &look.q);
+	add_notes(a, d, &look.q);
+	*ret = *a;
+	look.answer = (struct answer){};
+	return 0;
+}
+
+int why_answer(struct dataset *d, const struct why_request *request, struct answer *ret)
+{
+	return answer_with(d, request, NULL, ret);
+}
+
+int why_from_store(struct store *store, const struct why_request *request, struct why_data *data,
+		   struct answer *ret)
+{
+	const struct method *method = request->method ? request->method : methods[0];
+	struct past past = {};
+	struct loader loader = {.past = &past, .data = data, .request = request};
+	struct load_filter filter = {first_features, &loader, NULL};
+	int64_t to = request->at + (request->block ? request->window : NS_PER_SEC);
+	int64_t from = request->at - request->window, exact = exact_from(request, method);
+	int r = store_extract(store, exact, to, &loader.extract);
+
+	if (r < 0)
+		return r;
+	if (exact > from)
+		r = past_read(&past, store, from, exact - NS_PER_SEC, request->marks, request->n_marks);
+	loader.features = method->features ? method->features : FEATURES_ALL;
+	if (r == 0)
+		r = extract_load(loader.extract, &filter, &data->first, &data->damaged);
+	if (r == 0)
+		r = answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+	extract_close(loader.extract);
+	past_free(&past);
+	return r;
+}
+
+void why_data_free(struct why_data *data)
+{
+	dataset_free(&data->first);
+	dataset_free(&data->more);
+}

@@ -1,0 +1,227 @@
+#include "machine/answer-why/words.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
+#include "machine/answer-waits/hangs.h"
+
+static const char *waiting_for(enum bottleneck b)
+{
+	switch (b) {
+	case BOTTLENECK_CPU:
+		return "programs wait for the CPU";
+	case BOTTLENECK_DISK:
+		return "programs wait for the disk";
+	case BOTTLENECK_MEMORY:
+		return "memory is short";
+	case BOTTLENECK_NETWORK:
+		return "the network is busy";
+	case BOTTLENECK_LOCK:
+		return "programs wait for locks";
+	case BOTTLENECK_PEER:
+		return "programs wait for another program";
+	case BOTTLENECK_QUOTA:
+		return "programs are throttled by a limit";
+	default:
+		return "something is unusual";
+	}
+}
+
+static void put_culprit(struct str *s, const struct suspect *top)
+{
+	_cleanup_free_ char *label = entity_label(&top->subject->info);
+	const struct deviation *f = top->features.n ? &top->features.v[0] : NULL;
+	char now[32], usual[32];
+
+	if (top->kind == CULPRIT_GROUP && top->members > 1)
+		str_printf(s, "%s (%u processes)", label, top->members);
+	else if (top->subject->info.pid)
+		str_printf(s, "%s (pid %u)", label, top->subject->info.pid);
+	else
+		str_puts(s, label);
+	if (!f)
+		return;
+	str_printf(s, ": %s %s", f->feature->name, feature_format(f->feature, f->observed, now, sizeof(now)));
+	if (!isnan(f->usual))
+		str_printf(s, ", normally %s", feature_format(f->feature, f->usual, usual, sizeof(usual)));
+}
+
+static void put_when(const struct answer *a, struct str *s)
+{
+	char span[32], ago[32];
+
+	if (a->slow_until)
+		str_printf(s, "was slow for %s, until %s ago: ", clock_format_span(a->slow_until - a->slow_since, span, sizeof(span)),
+			   clock_format_span(a->at - a->slow_until, ago, sizeof(ago)));
+	else if (a->slow_since)
+		str_printf(s, "slow for %s: ", clock_format_span(a->at - a->slow_since, span, sizeof(span)));
+	else if (a->bottleneck == BOTTLENECK_PEER || a->bottleneck == BOTTLENECK_LOCK || a->bottleneck == BOTTLENECK_REMOTE)
+		str_puts(s, "the machine is not short of CPU, disk or memory, but "); /* somebody waits all the same */
+	else if (a->culprit_is_named)
+		str_puts(s, "the machine is no busier than normally, but one program is unusual: ");
+	else
+		str_puts(s, "the machine is no busier than normally; yet ");
+}
+
+/* Without a cause: what was short, and who stands out. */
+static void put_plainly(const struct answer *a, struct str *s)
+{
+	const struct suspect *top = a->culprit_is_named ? &a->ranking.suspects.v[0] : NULL;
+
+	if (a->slow_since)
+		str_puts(s, waiting_for(a->bottleneck));
+	if (!top) {
+		str_puts(s, ", but no program stands out: many small users add up, or the kernel itself works");
+		return;
+	}
+	if (a->slow_since) /* a leak of handles is worth saying, but no disk is slow for it */
+		str_puts(s, top->of == BOTTLENECK_NONE ? "; also unusual: " : "; ");
+	put_culprit(s, top);
+}
+
+/* It may wait for what does not come. */
+static void put_quiet(const struct answer *a, const struct hang *h, struct str *s)
+{
+	_cleanup_free_ char *label = entity_label(&h->victim->info);
+	char span[32];
+
+	str_printf(s, "; but %s has done nothing for %s, for the first time: it may wait for something", label,
+		   clock_format_span(a->window_end - h->since, span, sizeof(span)));
+}
+
+static void put_hang(const struct dataset *d, const struct answer *a, struct str *s)
+{
+	const struct hang *h = &a->hangs.v[0];
+	_cleanup_free_ char *words = NULL;
+
+	if (h->kind == PROCESS_FEATURE_COUNT && !h->chain.links.n) {
+		put_quiet(a, h, s);
+		return;
+	}
+	words = hang_words(d, h, a->at);
+	str_printf(s, "; but %s", words ? words : "a program waits");
+}
+
+static char *tell_nothing(const struct dataset *d, const struct answer *a)
+{
+	struct str s = {};
+	char span[32];
+
+	clock_format_span(a->window_end - a->window_start, span, sizeof(span));
+	if (a->has_history)
+		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at, span);
+	else if (a->window_end - a->window_start < 2 * NS_PER_SEC)
+		str_printf(&s, "nothing unusual so far: the recording of %u programs began a moment ago", a->ranking.looked_at);
+	else
+		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
+	if (a->ranking.suspects.n)
+		str_puts(&s, "; the most unusual programs are listed, but none of them delays others");
+	if (a->hangs.n)
+		put_hang(d, a, &s);
+	if (a->busiest.subject) {
+		str_printf(&s, "; as before, %s %.0f %% of the time, and the largest user is ", waiting_for(a->busiest.of),
+			   100 * a->pressure.now[a->busiest.of]);
+		put_culprit(&s, &a->busiest);
+	}
+	return s.data;
+}
+
+/* "...: the processor" inside a sentence; but "...: X11 uses" stays. */
+static void put_sentence(const char *text, struct str *s)
+{
+	size_t n = strlen(text);
+
+	if (n && text[n - 1] == '.')
+		n--;
+	if (n > 1 && isupper((unsigned char)text[0]) && (islower((unsigned char)text[1]) || text[1] == ' ')) {
+		str_putc(s, (char)tolower((unsigned char)text[0]));
+		str_append(s, text + 1, n - 1);
+	} else {
+		str_append(s, text, n);
+	}
+}
+
+/* Whoever has ended is not to be looked for any more. */
+static void put_end(const struct facts *facts, struct str *s)
+{
+	const struct fact *ended = facts_find(facts, FACT_CULPRIT, "ended");
+	char span[32];
+
+	if (ended)
+		str_printf(s, "; %s ended %s ago", facts->culprit.members > 1 ? "the last of it" : "it",
+			   clock_format_span((int64_t)ended->now, span, sizeof(span)));
+}
+
+static char *advise(const struct cause *cause, const struct facts *facts)
+{
+	char *next = cause_advice(cause, facts), *text;
+
+	if (!facts_find(facts, FACT_CULPRIT, "ended"))
+		return next;
+	if (asprintf(&text, "It no longer runs.%s%s", next ? " If it happens again: " : "", next ?: "") < 0)
+		text = NULL;
+	free(next);
+	return text;
+}
+
+static char *summarise(const struct dataset *d, const struct answer *a, const struct facts *facts, const char *said)
+{
+	struct str s = {};
+
+	if (a->hang_is_told)
+		return hang_words(d, &a->hangs.v[0], a->at);
+	if (!a->slow)
+		return tell_nothing(d, a);
+	put_when(a, &s);
+	if (said)
+		put_sentence(said, &s);
+	else
+		put_plainly(a, &s);
+	put_end(facts, &s);
+	return s.data;
+}
+
+/* The culprit is known, and what keeps it is to be seen there. */
+static char *advise_of_hang(const struct answer *a)
+{
+	uint32_t pid = a->culprit_is_named ? a->ranking.suspects.v[0].subject->info.pid : 0;
+	char *text;
+
+	if (!pid && a->bottleneck == BOTTLENECK_DISK)
+		return strdup("'fsfreeze --unfreeze' with the file system's mount point lets it be written again. Look first who froze it: a snapshot or a backup.");
+	if (!pid) /* another machine's */
+		return strdup("Look at the network and at the other machine: ping, 'ss -tnoi' (retransmissions), and whyslow there.");
+	if (asprintf(&text, "'whyslow inspect %u' shows in which function it is; 'whyslow why %u' shows the waits of the one that hangs.", pid,
+		     a->hangs.v[0].victim->info.pid) < 0)
+		return NULL;
+	return text;
+}
+
+bool words_are_there(const struct answer *a)
+{
+	return a->slow && (a->slow_since || a->culprit_is_named);
+}
+
+int words_of_answer(const struct dataset *d, struct answer *a, const struct facts *facts, const struct causes *causes)
+{
+	const struct cause *cause = a->hang_is_told ? NULL : cause_find(causes, facts);
+	_cleanup_free_ char *said = cause ? cause_words(cause->say, facts) : NULL;
+
+	if (cause) {
+		a->cause = strdup(cause->id);
+		a->next = a->slow ? advise(cause, facts) : NULL;
+	}
+	if (a->hang_is_told)
+		a->next = advise_of_hang(a);
+	else if (!said && !words_are_there(a))
+		a->slow = false;
+	a->summary = summarise(d, a, facts, said);
+	return a->summary && (!cause || (a->cause && said)) ? 0 : -ENOMEM;
+}

@@ -1,0 +1,73 @@
+/* What the flight recorder keeps of each thread, and how programs find it.
+ *
+ * A thread has the slot that its number says, if nothing else has it (as two whose numbers are RING_THREADS apart); else it hangs on the
+ * thread: asking the kernel for that takes longer than all the rest of a record.
+ */
+#pragma once
+
+#include "machine/bpf/kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "machine/events/ring-layout.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RING_THREADS);
+	__type(key, u32);
+	__type(value, struct ring_thread);
+} thread_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ring_thread);
+} threads SEC(".maps");
+
+static __always_inline struct ring_thread *slot_of(u32 thread)
+{
+	u32 key = thread & (RING_THREADS - 1);
+
+	return bpf_map_lookup_elem(&thread_slots, &key);
+}
+
+/* Bit by bit, for numbers of processes that agree in 16 bits: a thread was woken. For the one that reads processes and clears them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RING_WOKEN_WORDS);
+	__type(key, u32);
+	__type(value, u64);
+} woken SEC(".maps");
+
+static __always_inline u64 *woken_word(u32 process)
+{
+	u32 at = process / 64 % RING_WOKEN_WORDS;
+
+	return bpf_map_lookup_elem(&woken, &at);
+}
+
+static __always_inline void note_woken(u32 process)
+{
+	u64 *word = woken_word(process), bit = 1ull << process % 64;
+
+	if (word && !(*(volatile u64 *)word & bit))
+		__sync_fetch_and_or(word, bit);
+}
+
+/* Its own slot, or NULL. */
+static __always_inline struct ring_thread *own_slot_of(struct task_struct *task)
+{
+	u32 thread = task->pid;
+	struct ring_thread *t = slot_of(thread);
+
+	return t && t->thread == thread && thread ? t : NULL;
+}
+
+/* NULL = it was not there when the programs were attached, and nothing was kept of it since. */
+static __always_inline struct ring_thread *thread_of(struct task_struct *task)
+{
+	struct ring_thread *t = own_slot_of(task);
+
+	return t ? t : bpf_task_storage_get(&threads, task, 0, 0);
+}

@@ -1,0 +1,215 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/log.h"
+#include "machine/cmd-waits/export-counters.h"
+#include "machine/cmd-waits/export-folded.h"
+#include "machine/cmd-waits/export-trace.h"
+#include "machine/cmd-waits/report.h"
+#include "machine/cmd-waits/trace-open.h"
+#include "machine/verb/verb.h"
+#include "machine/view-waits/waits.h"
+#include "machine/view-why/export.h"
+
+#define FORMATS "store, csv, jsonl, openmetrics, counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
+
+static const char *arg_format, *arg_since, *arg_until, *arg_output;
+static struct trace_request arg_events;
+static struct folded_options arg_folded;
+static bool arg_redact;
+
+static const struct option_row options[] = {
+	{OPTION_TEXT, 'f', "format", "FORMAT", &arg_format, FORMATS},
+	{OPTION_TEXT, 0, "since", "TIME", &arg_since, "start of the window (default: -10min)"},
+	{OPTION_TEXT, 0, "until", "TIME", &arg_until, "end of the window (default: now)"},
+	{OPTION_TEXT, 0, "mark", "ID", &arg_events.mark, "trace, perfetto, folded: the saved events of a mark (default: the current ones)"},
+	{OPTION_SPAN, 0, "for", "SPAN", &arg_events.span, "perfetto, folded: how long to watch when no recorder runs (default 5s)"},
+	{OPTION_FLAG, 0, "waits", NULL, &arg_folded.waits, "folded: where threads waited, not where they ran"},
+	{OPTION_TEXT, 0, "who", "PID", &arg_folded.who, "folded: only this process or thread"},
+	{OPTION_TEXT, 0, "base-mark", "ID", &arg_folded.base_mark, "folded, with --json: compare with the events of this mark"},
+	{OPTION_TEXT, 0, "base-since", "TIME", &arg_folded.base_since, "folded, with --json: compare with the events from here"},
+	{OPTION_TEXT, 0, "base-until", "TIME", &arg_folded.base_until, "folded, with --json: end of the events to compare with"},
+	{OPTION_FLAG, 0, "redact", NULL, &arg_redact, "html: leave out command lines, file names and user names"},
+	{OPTION_TEXT, 'o', "output", "FILE", &arg_output, "where to write (default: standard output)"},
+	{},
+};
+
+static int export_store(struct common *common)
+{
+	_cleanup_free_ char *error = NULL;
+	struct store *store;
+	int r;
+
+	if (!arg_output)
+		return verb_usage_error("export", "--format store needs --output FILE");
+	store = common_open_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	r = store_export(store, arg_output, &error);
+	store_close(store);
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return EXIT_CANNOT;
+	}
+	printf("%s holds the whole recording: read it anywhere with --from %s\n", arg_output, arg_output);
+	return EXIT_ANSWERED;
+}
+
+/* *ret is standard output or `file`, which the caller owns. */
+static int open_output(FILE **file, FILE **ret)
+{
+	*ret = stdout;
+	if (!arg_output)
+		return 0;
+	*ret = *file = fopen(arg_output, "wxe");
+	if (*file)
+		return 0;
+	log_error("cannot write %s: %s", arg_output, strerror(errno));
+	return -EIO;
+}
+
+static int close_output(FILE *out)
+{
+	if (fflush(out) == 0 && !ferror(out))
+		return EXIT_ANSWERED;
+	log_error("cannot write %s: %s", arg_output ? arg_output : "standard output", strerror(errno));
+	return EXIT_CANNOT;
+}
+
+static int write_out(const struct dataset *d)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	FILE *out;
+
+	if (open_output(&file, &out) < 0)
+		return EXIT_CANNOT;
+	if (strcmp(arg_format, "csv") == 0)
+		export_csv(d, out);
+	else if (strcmp(arg_format, "jsonl") == 0)
+		(void)export_jsonl(d, out);
+	else
+		export_openmetrics(d, out);
+	if (close_output(out) != EXIT_ANSWERED)
+		return EXIT_CANNOT;
+	return d->ticks.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int write_perfetto(const struct common *common, FILE *out)
+{
+	struct opened_trace events;
+	int status = trace_open(common, "export", &arg_events, &events);
+
+	if (status != EXIT_ANSWERED)
+		return status;
+	(void)waits_perfetto(&events.timeline, events.from, events.to, out);
+	opened_trace_free(&events);
+	return EXIT_ANSWERED;
+}
+
+static int export_events(const struct common *common)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	FILE *out;
+	int status;
+
+	arg_events.since = arg_since;
+	arg_events.until = arg_until;
+	arg_folded.events = arg_events;
+	if (open_output(&file, &out) < 0)
+		return EXIT_CANNOT;
+	status = strcmp(arg_format, "folded") == 0 ? export_folded(common, &arg_folded, out) : write_perfetto(common, out);
+	if (status != EXIT_ANSWERED && file)
+		(void)unlink(arg_output);
+	return status == EXIT_ANSWERED ? close_output(out) : status;
+}
+
+static int export_html(struct common *common, const char *id)
+{
+	_cleanup_fclose_ FILE *file = arg_output ? fopen(arg_output, "wxe") : NULL;
+
+	if (arg_output && !file) {
+		log_error("cannot write %s: %s", arg_output, strerror(errno));
+		return EXIT_CANNOT;
+	}
+	return report_incident(common, id, arg_redact, file ? file : stdout);
+}
+
+static int export_window(struct common *common, int64_t from, int64_t to)
+{
+	struct store *store = common_open_store(common, STORE_READ);
+	struct dataset d = {};
+	unsigned damaged;
+	int r, status;
+
+	if (!store)
+		return EXIT_CANNOT;
+	r = store_load(store, from, to, &d, &damaged);
+	if (r < 0)
+		log_error("%s", store_reason(store, r));
+	status = r < 0 ? EXIT_CANNOT : write_out(&d);
+	if (status == EXIT_NOTHING_FOUND)
+		log_warning("nothing is recorded in that time");
+	if (r == 0)
+		verb_warn_of_damage(store);
+	dataset_free(&d);
+	store_close(store);
+	return status;
+}
+
+static int export_machine(struct common *common, int64_t from, int64_t to)
+{
+	struct store *store = common_open_store(common, STORE_READ);
+	int r;
+
+	if (!store)
+		return EXIT_CANNOT;
+	r = export_counters(store, from, to, stdout);
+	if (r < 0)
+		log_error("%s", store_reason(store, r));
+	store_close(store);
+	return r < 0 || fflush(stdout) != 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	int64_t now = clock_wall(), from, to;
+
+	if (common->for_client && (argc > 1 || arg_output || !arg_format || strcmp(arg_format, "trace") != 0))
+		return verb_usage_error("export", "the recorder gives other users only events; export the rest as root");
+	if (arg_format && strcmp(arg_format, "html") == 0)
+		return argc == 2 ? export_html(common, argv[1]) :
+				   verb_usage_error("export", "--format html expects the number of a mark or an incident");
+	if (argc > 1)
+		return verb_usage_error("export", "unexpected argument '%s'", argv[1]);
+	if (!arg_format)
+		return verb_usage_error("export", "--format is " FORMATS);
+	if (strcmp(arg_format, "store") == 0)
+		return export_store(common);
+	if (strcmp(arg_format, "trace") == 0)
+		return export_trace(common, arg_events.mark, arg_output);
+	if (strcmp(arg_format, "perfetto") == 0 || strcmp(arg_format, "folded") == 0)
+		return export_events(common);
+	if (strcmp(arg_format, "counters") != 0 && strcmp(arg_format, "csv") != 0 && strcmp(arg_format, "jsonl") != 0 && strcmp(arg_format, "openmetrics") != 0)
+		return verb_usage_error("export", "--format is " FORMATS ", not '%s'", arg_format);
+	if (clock_parse_time(arg_since ? arg_since : "-10min", now, &from) < 0)
+		return verb_usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);
+	if (clock_parse_time(arg_until ? arg_until : "now", now, &to) < 0)
+		return verb_usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_until);
+	return strcmp(arg_format, "counters") == 0 ? export_machine(common, from, to) : export_window(common, from, to);
+}
+
+const struct verb verb_export = {
+	.name = "export",
+	.group = "Export",
+	.words = "[ID] ",
+	.help = "export the recording, or a part of it, for other programs and machines",
+	.options = options,
+	.for_clients = true,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
+	.run = run,
+};

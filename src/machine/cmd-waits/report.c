@@ -1,0 +1,176 @@
+#include "machine/cmd-waits/report.h"
+
+#include <stdlib.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/folder.h"
+#include "lib/data/log.h"
+#include "lib/data/str.h"
+#include "lib/data/vec.h"
+#include "machine/answer-why/why.h"
+#include "machine/blame/blame.h"
+#include "machine/cmd-waits/capture-phases.h"
+#include "machine/cmd-waits/trace-open.h"
+#include "machine/threads/draw.h"
+#include "machine/trace/trace-file.h"
+#include "machine/trace/trace-folder.h"
+#include "machine/view-waits/waits.h"
+#include "machine/view-why/report.h"
+#include "machine/view-why/why.h"
+
+static char *answer_text(struct common *common, struct store *store, const struct mark *mark, bool redact)
+{
+	const struct why_text_options options = {.suspects = 5, .features = 5};
+	struct why_request request = {.at = mark->wall,
+				      .window = common->config.answer_window,
+				      .marked = true,
+				      .viewer = redact ? VIEWER_NOBODY : common->viewer,
+				      .marks = mark,
+				      .n_marks = 1};
+	struct why_data data = {};
+	struct answer a;
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (why_from_store(store, &request, &data, &a) < 0) {
+		why_data_free(&data);
+		return NULL;
+	}
+	f = open_memstream(&text, &size);
+	if (f) {
+		why_text(&a, &options, f);
+		fclose(f);
+	}
+	answer_free(&a);
+	why_data_free(&data);
+	return text;
+}
+
+#define LINES_DRAWN  24
+#define POINTS_DRAWN 400
+
+/* What the events kept of the incident tell. */
+struct incident_events {
+	struct opened_trace events;
+	struct drawing drawing;
+	char *waits;
+	bool there;
+};
+
+static void events_free(struct incident_events *e)
+{
+	free(e->waits);
+	drawing_free(&e->drawing);
+	if (e->there)
+		opened_trace_free(&e->events);
+}
+
+static bool events_are_kept(const struct common *common, int64_t mark)
+{
+	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
+	_cleanup_free_ char *path = folder ? trace_file_of(folder, mark) : NULL;
+
+	return path && folder_path_exists(path);
+}
+
+static char *waits_of(const struct opened_trace *r)
+{
+	const struct waits_options o = {.top = 5};
+	_cleanup_(blame_matrix_free) struct blame_matrix m = {};
+	char *text = NULL;
+	size_t size;
+	FILE *f = blame_build(&r->timeline, r->from, r->to, NULL, 0, LEVEL_PROCESS, &m) == 0 ? open_memstream(&text, &size) : NULL;
+
+	if (f) {
+		waits_text(&r->timeline, &m, &o, f);
+		fclose(f);
+	}
+	return text;
+}
+
+static int draw(const struct opened_trace *r, struct drawing *ret)
+{
+	const struct row_question rows_asked = {.from = r->from, .to = r->to, .order = ORDER_WAITED};
+	const struct draw_question q = {.from = r->from, .to = r->to, .points = POINTS_DRAWN, .count = LINES_DRAWN, .path = NOBODY};
+	struct thread_rows rows = {};
+	int result = rows_build(&r->timeline, &rows_asked, &rows);
+
+	if (result == 0)
+		result = draw_timeline(&r->timeline, &rows, &q, ret);
+	rows_free(&rows);
+	return result;
+}
+
+static void read_events(const struct common *common, const struct mark *mark, struct incident_events *ret)
+{
+	char number[24];
+	const struct trace_request what = {.mark = number};
+
+	snprintf(number, sizeof(number), "%lld", (long long)mark->id);
+	if (!events_are_kept(common, mark->id) || trace_open(common, "export", &what, &ret->events) != EXIT_ANSWERED)
+		return;
+	ret->there = true;
+	ret->waits = waits_of(&ret->events);
+	if (draw(&ret->events, &ret->drawing) < 0)
+		ret->drawing = (struct drawing){};
+}
+
+static void write_report(struct common *common, struct store *store, const struct mark *mark, bool redact,
+			 FILE *out)
+{
+	_cleanup_free_ char *answer = answer_text(common, store, mark, redact);
+	_cleanup_(events_free) struct incident_events events = {};
+	VEC(struct report_capture) captures = {};
+	struct capture *list = NULL;
+	char at[40], title[64];
+	struct report r = {.title = title,
+			   .when = clock_format_local(mark->wall, at, sizeof(at)),
+			   .note = mark->note,
+			   .answer = answer,
+			   .redact = redact};
+	size_t n = 0;
+
+	read_events(common, mark, &events);
+	r.waits = events.waits;
+	r.timeline = &events.events.timeline;
+	r.drawing = events.there ? &events.drawing : NULL;
+	snprintf(title, sizeof(title), "Why it was slow: %s %lld", mark_is_of_rule(mark) ? "incident" : "mark",
+		 (long long)mark->id);
+	(void)captures_by_phase(store, mark->id, &list, &n);
+	for (size_t i = 0; i < n && visibility(&common->viewer, DATUM_CAPTURES, common->viewer.uid) == SHOWN_WHOLE; i++)
+		(void)VEC_PUSH(captures,
+			       (struct report_capture){list[i].summary, list[i].text, list[i].json});
+	r.captures = captures.v;
+	r.n_captures = captures.n;
+	report_html(&r, out);
+	for (size_t i = 0; i < n; i++)
+		capture_free(&list[i]);
+	free(list);
+	VEC_FREE(captures);
+}
+
+int report_incident(struct common *common, const char *text, bool redact, FILE *out)
+{
+	struct store *store;
+	struct mark mark;
+	uint64_t id;
+	int r;
+
+	if (str_parse_u64(text, &id) < 0)
+		return verb_usage_error("export", "--format html expects the number of a mark or an incident "
+					     "('whyslow list' shows them)");
+	store = common_open_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	r = store_mark_get(store, (int64_t)id, &mark);
+	if (r == 0) {
+		write_report(common, store, &mark, redact, out);
+		mark_free(&mark);
+	} else {
+		log_error("there is no mark or incident %s; 'whyslow list' shows them", text);
+	}
+	store_close(store);
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}

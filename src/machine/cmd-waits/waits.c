@@ -1,0 +1,186 @@
+/* whyslow waits [PID]: who waited, for what, and which one caused the wait. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/log.h"
+#include "lib/data/str.h"
+#include "machine/answer-waits/wait-reasons.h"
+#include "machine/blame/blame.h"
+#include "machine/blame/path.h"
+#include "machine/blame/wait-report.h"
+#include "machine/cmd-waits/name-stacks.h"
+#include "machine/cmd-waits/trace-open.h"
+#include "machine/threads/state.h"
+#include "machine/view-waits/wait-reasons.h"
+#include "machine/view-waits/waits.h"
+
+static struct trace_request arg_what;
+static const char *arg_by;
+static uint64_t arg_top = 8;
+static bool arg_all, arg_path, arg_matrix, arg_reasons;
+
+static const struct option_row options[] = {
+	TRACE_OPTIONS(arg_what),
+	{OPTION_TEXT, 0, "by", "LEVEL", &arg_by, "thread, process (default), program or cgroup"},
+	{OPTION_FLAG, 0, "path", NULL, &arg_path, "of a PID: the critical path, moment by moment"},
+	{OPTION_FLAG, 0, "reasons", NULL, &arg_reasons,
+	 "of a PID: what its call stacks say it waited for; the table of signatures: 'whyslow config --signatures'"},
+	{OPTION_FLAG, 'a', "all", NULL, &arg_all, "also waits for others' work: pipes, sockets, signals, children"},
+	{OPTION_FLAG, 0, "matrix", NULL, &arg_matrix, "with --json: sums by victim, culprit and wait of the --top ones, all others together"},
+	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 8)"},
+	{},
+};
+
+static int parse_level(const char *text, enum blame_level *ret)
+{
+	for (int i = 0; i < LEVEL_COUNT; i++)
+		if (strcmp(text, blame_level_names[i]) == 0) {
+			*ret = (enum blame_level)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static struct waits_options view_options(const struct common *common, const struct opened_trace *r)
+{
+	return (struct waits_options){common->colour, arg_all, (unsigned)arg_top, r->asked, false};
+}
+
+static int cannot(int r)
+{
+	if (r == -EBADE)
+		log_error("the charges do not add up to the waits: this is a bug, please report it with the exported trace");
+	else
+		log_error("cannot charge the waits: %s", str_error(r));
+	return EXIT_CANNOT;
+}
+
+static int answer_all(const struct common *common, const struct opened_trace *r, enum blame_level level)
+{
+	struct waits_options o = view_options(common, r);
+	_cleanup_(blame_matrix_free) struct blame_matrix m = {};
+	int status = blame_build(&r->timeline, r->from, r->to, NULL, 0, level, &m);
+
+	if (status < 0)
+		return cannot(status);
+	if (common->json && arg_matrix)
+		return waits_matrix_json(&r->timeline, &m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	if (common->json)
+		blame_sort(&m);
+	if (common->json)
+		return waits_json(&r->timeline, &m, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	waits_text(&r->timeline, &m, &o, stdout);
+	return m.cells.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int print_of(const struct common *common, const struct opened_trace *r, const struct waits_of *w)
+{
+	struct waits_options o = view_options(common, r);
+
+	if (common->json)
+		return waits_of_json(&r->timeline, w, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	waits_of_text(&r->timeline, w, &o, stdout);
+	return w->matrix->cells.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+/* Of several threads, the path of the one that had most to do with it: the leader. */
+static int answer_one(const struct common *common, const struct opened_trace *r, const uint32_t *threads, size_t n)
+{
+	_cleanup_(blame_matrix_free) struct blame_matrix matrix = {};
+	_cleanup_(path_free) struct critical_path path = {};
+	struct wait_report report;
+	struct waits_of w = {threads, n, &matrix, &report, NULL, n > 1};
+	int status = blame_build(&r->timeline, r->from, r->to, threads, n, LEVEL_THREAD, &matrix);
+
+	blame_sort(&matrix);
+	wait_report_init(&report, r->from, r->to);
+	for (size_t i = 0; i < n; i++)
+		wait_report_add(&report, &r->timeline.threads.v[threads[i]]);
+	if (status == 0 && arg_path) {
+		status = path_build(&r->timeline, threads[0], r->from, r->to, &path);
+		w.path = &path;
+	}
+	return status < 0 ? cannot(status) : print_of(common, r, &w);
+}
+
+static int print_reasons(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n, const struct signatures *signatures)
+{
+	const struct fold_options o = {r->from, r->to, true, threads, n};
+	_cleanup_(wait_reasons_free) struct wait_reasons reasons = {};
+	struct path_tree tree = {};
+	int result = name_stacks(&r->trace);
+
+	if (result == 0)
+		result = waits_fold_stacks(&r->timeline, &o, &tree);
+	if (result == 0)
+		result = wait_reasons_make(&tree, signatures, &reasons);
+	path_tree_free(&tree);
+	if (result == 0 && common->json)
+		result = wait_reasons_json(&reasons, stdout);
+	else if (result == 0)
+		wait_reasons_text(&reasons, (size_t)arg_top, stdout);
+	return result < 0 ? cannot(result) : EXIT_ANSWERED;
+}
+
+static int answer_reasons(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n)
+{
+	_cleanup_(signatures_free) struct signatures signatures = {};
+	_cleanup_free_ char *error = NULL;
+	int result = signatures_load(SYSTEM_SIGNATURES, &signatures, &error);
+
+	if (result == 0)
+		return print_reasons(common, r, threads, n, &signatures);
+	log_error("%s", error ? error : strerror(-result));
+	return EXIT_CANNOT;
+}
+
+static int answer_pid(const struct common *common, struct opened_trace *r, uint32_t pid)
+{
+	_cleanup_free_ uint32_t *threads = NULL;
+	int status = EXIT_ANSWERED, n = timeline_find(&r->timeline, pid, &threads);
+
+	if (n > 0 && !(arg_reasons && common->json))
+		status = answer_one(common, r, threads, (size_t)n);
+	if (n > 0 && arg_reasons && status != EXIT_CANNOT)
+		status = answer_reasons(common, r, threads, (size_t)n);
+	if (n > 0)
+		return status;
+	log_error("no process or thread %u is known at that time", pid);
+	return EXIT_CANNOT;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	enum blame_level level = LEVEL_PROCESS;
+	struct opened_trace r;
+	uint64_t pid = 0;
+	int status;
+
+	if (argc > 2 || (argc == 2 && (str_parse_u64(argv[1], &pid) < 0 || !pid || pid > UINT32_MAX)))
+		return verb_usage_error("waits", "expected one PID (of a process or thread), or none: 'whyslow waits 812'");
+	if (arg_by && parse_level(arg_by, &level) < 0)
+		return verb_usage_error("waits", "invalid --by '%s'; expected thread, process, program or cgroup", arg_by);
+	if (arg_matrix && (pid || !common->json))
+		return verb_usage_error("waits", "--matrix covers all threads, and requires --json");
+	if (arg_reasons && !pid)
+		return verb_usage_error("waits", "--reasons needs a PID: whose waits?");
+	if (arg_path && !pid)
+		return verb_usage_error("waits", "--path requires a PID");
+	status = trace_open(common, "waits", &arg_what, &r);
+	if (status != EXIT_ANSWERED)
+		return status;
+	status = pid ? answer_pid(common, &r, (uint32_t)pid) : answer_all(common, &r, level);
+	opened_trace_free(&r);
+	return status;
+}
+
+const struct verb verb_waits = {
+	.name = "waits",
+	.group = "Details",
+	.words = "[PID] ",
+	.help = "what waited, for what, and which thread caused it",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,70 @@
+/* The terminal view's parts: what is chosen and asked for (top-panes.c), answers in words over the panes (top-words.c), what keys do
+ * (top-keys.c). The verb, top.c, draws and waits. What is drawn: machine/view-why/terminal.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "machine/client/ask.h"
+#include "machine/verb/verb.h"
+#include "machine/view-why/terminal.h"
+
+#define TYPED_MAX   120
+#define WHO_MAX	    16
+#define FEATURE_MAX 64
+#define WHEEL	    3 /* lines */
+#define KEY_ESCAPE  27
+
+enum top_question { ASK_BOARD, ASK_PROCESS, ASK_SERIES, QUESTIONS };
+
+struct top {
+	struct asker asker;
+	struct terminal_state screen;
+	struct inquiry asked[QUESTIONS];
+	json_t *answers[QUESTIONS];
+	bool stale[QUESTIONS]; /* to be asked (again) as soon as the one under way is answered */
+	bool board_came;       /* there was a board at the moment that was asked about */
+	int64_t ended;	       /* when the live board's answer ended: it is asked again a little later */
+	int64_t at;	       /* wall ns of the moment shown; 0 = live */
+	char at_text[40], window_text[24]; /* no window: nothing named one */
+	char who[WHO_MAX], feature[FEATURE_MAX]; /* chosen */
+	size_t *listed;
+	char filter[TYPED_MAX], typed[TYPED_MAX], message[200];
+	void (*entered)(struct top *t); /* what a typed line is for; NULL = nothing is being typed */
+	char *text;			/* an answer in words, over the panes; NULL = none */
+	char title[80];
+	size_t text_top, text_lines;
+	bool quit;
+};
+
+void top_say(struct top *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- top-panes.c --- */
+
+/* Lists the processes that pass the filter, again. */
+void top_list_processes(struct top *t);
+/* The cursor was moved: what it stands on is chosen, and asked for. */
+void top_choose_process(struct top *t);
+void top_choose_feature(struct top *t);
+void top_ask_what_is_stale(struct top *t);
+/* Takes what has come of an answer; its end may make it stale. */
+void top_read_answer(struct top *t, enum top_question which);
+/* wall ns; 0 = live */
+void top_show_moment(struct top *t, int64_t at);
+void top_travel(struct top *t, int64_t by);
+
+/* --- top-words.c --- */
+
+/* Takes over the text; NULL = the panes again. */
+void top_show_text(struct top *t, const char *title, char *text);
+/* `waits` or `threads`: of now, or of the mark that is near. */
+void top_show_events(struct top *t, const char *verb, bool of_process);
+void top_show_why(struct top *t);
+/* To a TIME, or to a mark by its number; false: it is neither. */
+bool top_go_to(struct top *t, const char *text);
+void top_show_help(struct top *t);
+void top_mark(struct top *t, const char *note);
+
+/* --- top-keys.c --- */
+
+void top_press(struct top *t, int key);

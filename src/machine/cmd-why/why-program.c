@@ -1,0 +1,408 @@
+#include "machine/cmd-why/why-program.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/log.h"
+#include "lib/rights/outside.h"
+#include "machine/answer-waits/program-waits.h"
+#include "machine/answer-waits/wait-chain.h"
+#include "machine/blame/blame.h"
+#include "machine/blame/wait-report.h"
+#include "machine/cmd-waits/name-stacks.h"
+#include "machine/threads/state.h"
+#include "machine/verb/client-rights.h"
+#include "machine/view-waits/waits.h"
+#include "machine/view-waits/why-program.h"
+
+#define EVENTS_SPAN (20 * NS_PER_SEC) /* of a longer trace the last */
+#define GOES_ON	    (500 * NS_PER_MS) /* a wait that lasts as long is looked at as a hang */
+#define LOOKS_MORE  5
+#define LOOKS_EVERY 25000 /* us: a pause between requests is short compared with those that are slow */
+#define CHAINS_MAX  16 /* processes of a program that are looked at */
+#define CULPRITS_NAMED 2 /* of the longest waits: for so many the answer names the function in which the culprit was */
+
+/* What is asked, and what the answer points into. */
+struct program_question {
+	const char *who;
+	bool now;
+	const struct trace *trace; /* NULL = there are no events */
+	struct peer_requests requests;
+	struct timeline timeline;
+	struct program_waits found;
+};
+
+/* --- without a recording: who is there --- */
+
+static bool is_unit(const char *unit, const char *who)
+{
+	const char *slash = strrchr(unit, '/');
+
+	return strcmp(unit, who) == 0 || (slash && strcmp(slash + 1, who) == 0);
+}
+
+/* "0::/system.slice/mysql.service" */
+static bool is_of_unit(unsigned pid, const char *who)
+{
+	char path[64], line[512];
+	_cleanup_fclose_ FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (is_unit(line, who))
+			return true;
+	}
+	return false;
+}
+
+static bool is_called(unsigned pid, const char *who)
+{
+	char path[64], comm[32] = "";
+	_cleanup_fclose_ FILE *f = NULL;
+	uint64_t number;
+
+	if (str_parse_u64(who, &number) == 0)
+		return number == pid;
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	f = fopen(path, "re");
+	if (f && fgets(comm, sizeof(comm), f))
+		comm[strcspn(comm, "\n")] = '\0';
+	return strcmp(comm, who) == 0 || is_of_unit(pid, who);
+}
+
+static bool is_visible(unsigned pid, const struct viewer *viewer)
+{
+	uint32_t owner;
+
+	return outside_owner("/proc", pid, &owner) == 0 && visibility(viewer, DATUM_PROCESS, owner) == SHOWN_WHOLE;
+}
+
+static int find_living(struct program_question *q, const struct viewer *viewer)
+{
+	DIR *dir = q->now ? opendir("/proc") : NULL;
+	const struct dirent *e;
+	int r = 0;
+
+	while (r == 0 && dir && (e = readdir(dir))) {
+		unsigned pid = (unsigned)strtoul(e->d_name, NULL, 10);
+
+		if (pid && is_visible(pid, viewer) && is_called(pid, q->who))
+			r = VEC_PUSH(q->found.pids, pid);
+	}
+	if (dir)
+		closedir(dir);
+	if (r == 0 && !q->found.name)
+		q->found.name = strdup(q->who);
+	return q->found.name ? r : -ENOMEM;
+}
+
+/* --- now: the longest chain of its processes --- */
+
+static size_t worth(const struct wait_chain *c)
+{
+	size_t n = c->links.n;
+
+	return n > 1 ? n + 1 : n && c->links.v[0].kind != CHAIN_EVENTS && c->links.v[0].kind != CHAIN_SLEEPS ? 2 : n;
+}
+
+static int find_again(struct program_question *q, const struct viewer *viewer)
+{
+	struct chain_question again = {.proc_root = "/proc", .viewer = viewer, .rest_ns = GOES_ON, .requests = &q->requests, .trace = q->trace};
+	unsigned pid = q->found.chain.links.v[0].pid;
+
+	wait_chain_free(&q->found.chain);
+	q->found.chain = (struct wait_chain){};
+	return wait_chain_find(&again, pid, &q->found.chain);
+}
+
+static int look_at_all(struct program_question *q, const struct viewer *viewer)
+{
+	_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
+	_cleanup_(process_memory_free) struct process_memory memory = {};
+	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .requests = &q->requests, .files = &files, .memory = &memory, .trace = q->trace};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
+		struct wait_chain chain = {};
+
+		r = wait_chain_find(&live, q->found.pids.v[i], &chain);
+		if (r == 0 && worth(&chain) > worth(&q->found.chain)) {
+			wait_chain_free(&q->found.chain);
+			q->found.chain = chain;
+		} else {
+			wait_chain_free(&chain);
+		}
+	}
+	return r;
+}
+
+/* It waits more than normally, and at this moment for nothing: it has just been answered, or has not asked again. */
+static bool is_between_requests(const struct program_question *q)
+{
+	const struct wait_chain *c = &q->found.chain;
+	bool waits = c->links.n == 1 && c->links.v[0].kind != CHAIN_RUNS && c->links.v[0].kind != CHAIN_SLEEPS && c->links.v[0].kind != CHAIN_EVENTS;
+
+	for (size_t i = 0; !waits && c->links.n == 1 && i < q->found.waits.n; i++)
+		if (q->found.waits.v[i].unusual)
+			return true;
+	return false;
+}
+
+static int find_chain(struct program_question *q, const struct viewer *viewer)
+{
+	int r = q->now ? look_at_all(q, viewer) : 0;
+
+	for (int i = 0; r == 0 && is_between_requests(q) && i < LOOKS_MORE; i++) {
+		usleep(LOOKS_EVERY);
+		wait_chain_free(&q->found.chain);
+		r = look_at_all(q, viewer);
+	}
+	if (r == 0 && q->found.chain.links.n) /* of the one that is told */
+		r = find_again(q, viewer);
+	return r;
+}
+
+/* The kernel's sums know how long a thread waited in the minutes before, of which there may be no events. */
+static void compare_with_before(struct program_question *q)
+{
+	const struct wait_chain *c = &q->found.chain;
+	const struct trace_thread *th = q->trace && c->links.n ? trace_thread(q->trace, c->links.v[0].tid, q->trace->frozen) : NULL;
+
+	if (!th || !th->longest_before || !peer_request_is_late((int64_t)th->longest_lately, (int64_t)th->longest_before))
+		return;
+	q->found.waited = (int64_t)th->longest_lately;
+	q->found.normally = (int64_t)th->longest_before;
+}
+
+/* --- by events --- */
+
+static bool is_meant(const struct program_question *q, const struct thread_line *line)
+{
+	const struct timeline *t = &q->timeline;
+	uint64_t number;
+
+	if (str_parse_u64(q->who, &number) == 0)
+		return line->tgid == number;
+	for (size_t i = 0; i < q->found.pids.n; i++)
+		if (q->found.pids.v[i] == line->tgid)
+			return true;
+	return strcmp(t->names.v[line->program], q->who) == 0 || (line->unit != NOBODY && is_unit(t->names.v[line->unit], q->who));
+}
+
+static int find_threads(const struct program_question *q, uint32_t **ret, size_t *ret_n)
+{
+	uint32_t *threads = calloc(q->timeline.threads.n + 1, sizeof(*threads));
+	size_t n = 0;
+
+	for (uint32_t i = 0; threads && i < q->timeline.threads.n; i++)
+		if (is_meant(q, &q->timeline.threads.v[i]))
+			threads[n++] = i;
+	*ret = threads;
+	*ret_n = n;
+	return threads ? 0 : -ENOMEM;
+}
+
+/* The window that was asked for, as far as the events reach; by default the last of them. */
+static void choose_window(const struct program_question *q, const struct why_query *asked, int64_t *ret_from, int64_t *ret_to)
+{
+	const struct timeline *t = &q->timeline;
+	int64_t to = q->found.past ? asked->request.at - t->trace->wall_offset : t->end;
+	int64_t from = asked->request.since ? asked->request.since - t->trace->wall_offset : to - EVENTS_SPAN;
+
+	*ret_to = to < t->end ? to : t->end;
+	*ret_from = from > t->start ? from : t->start;
+}
+
+static int threads_of(const struct timeline *t, uint32_t pid, uint32_t **ret, size_t *ret_n)
+{
+	int n = timeline_find(t, pid, ret);
+
+	*ret_n = n > 0 ? (size_t)n : 0;
+	return n < 0 ? n : 0;
+}
+
+/* Frames of the program itself: neither the kernel's, nor a state, nor what has no name. */
+static bool is_function(const char *name)
+{
+	size_t n = strlen(name);
+
+	return *name != '[' && !str_starts(name, "0x") && !strstr(name, "+0x") && (n < 4 || strcmp(name + n - 4, "_[k]") != 0);
+}
+
+static int keep_functions(const struct path_tree *tree, struct held_in *held)
+{
+	const char *names[TREE_DEPTH_MAX], *own[TREE_DEPTH_MAX];
+	size_t n = path_tree_heaviest(tree, names, ARRAY_SIZE(names)), n_own = 0;
+
+	for (size_t i = 1; i < n; i++) /* the first is the program */
+		if (is_function(names[i]))
+			own[n_own++] = names[i];
+	for (size_t i = n_own > HELD_IN_MAX ? n_own - HELD_IN_MAX : 0; i < n_own; i++) {
+		held->functions[held->n] = strdup(own[i]);
+		if (!held->functions[held->n++])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Where it ran then, by samples; where it did not, where it waited. */
+static int find_functions(const struct timeline *t, const struct fold_options *window, struct held_in *held)
+{
+	struct fold_options o = *window;
+	int r = 0;
+
+	for (int waits = 0; r == 0 && !held->n && waits < 2; waits++) {
+		struct path_tree tree = {};
+
+		o.waits = waits;
+		r = waits_fold_stacks(t, &o, &tree);
+		if (r == 0)
+			r = keep_functions(&tree, held);
+		path_tree_free(&tree);
+	}
+	return r;
+}
+
+static int find_held_in(struct program_question *q, struct trace *trace, size_t cell)
+{
+	const struct blame_matrix *m = &q->found.by_process;
+	const uint32_t pid = m->members.v[m->cells.v[cell].id].pid;
+	_cleanup_free_ uint32_t *threads = NULL;
+	struct fold_options window = {.from = m->from, .to = m->to};
+	struct held_in held = {.cell = cell};
+	int r = name_stacks_of(trace, pid);
+
+	r = r ?: threads_of(&q->timeline, pid, &threads, &window.n);
+	window.threads = threads;
+	if (r == 0 && window.n)
+		r = find_functions(&q->timeline, &window, &held);
+	if (held.n && VEC_PUSH(q->found.held_in, held) == 0)
+		return r;
+	for (size_t i = 0; i < held.n; i++)
+		free(held.functions[i]);
+	return held.n ? -ENOMEM : r;
+}
+
+/* Looks at the culprits that the answer names first. */
+static int find_where_held(struct program_question *q, struct trace *trace)
+{
+	const struct blame_matrix *m = &q->found.by_process;
+	size_t found = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < m->cells.n && found < CULPRITS_NAMED; i++) {
+		if (m->cells.v[i].culprit != BY_TASK || !m->members.v[m->cells.v[i].id].pid)
+			continue;
+		r = find_held_in(q, trace, i);
+		found++;
+	}
+	return r;
+}
+
+/* Adds the waits of its threads in the last seconds before `to`, boot ns. */
+static int find_waits(struct program_question *q, const uint32_t *threads, size_t n, int64_t to)
+{
+	int64_t from = to - PROGRAM_NOW > q->timeline.start ? to - PROGRAM_NOW : q->timeline.start;
+	struct wait_report report;
+
+	wait_report_init(&report, from, to);
+	for (size_t i = 0; i < n; i++)
+		wait_report_add(&report, &q->timeline.threads.v[threads[i]]);
+	return program_waits_add_events(&q->found, &report);
+}
+
+static int find_blame(struct program_question *q, struct why_query *asked)
+{
+	_cleanup_free_ uint32_t *threads = NULL;
+	size_t n = 0;
+	int64_t from, to;
+	int r = timeline_build(&asked->trace, &q->timeline);
+
+	if (r == -ENODATA)
+		return 0;
+	r = r ?: find_threads(q, &threads, &n);
+	if (r < 0 || !n)
+		return r;
+	q->found.past = asked->request.since || (!q->now && !asked->mark);
+	choose_window(q, asked, &from, &to);
+	if (from >= to)
+		return 0;
+	r = find_waits(q, threads, n, to);
+	r = r ?: blame_build(&q->timeline, from, to, threads, n, LEVEL_PROCESS, &q->found.by_process);
+	r = r ?: blame_sort_by_holder(&q->found.by_process);
+	if (r == 0)
+		q->found.timeline = &q->timeline;
+	return r ?: find_where_held(q, &asked->trace);
+}
+
+/* --- all of it --- */
+
+/* The chain is looked for with root's rights, which know who is at the other end, and before anything recorded is read. */
+static int find_chain_and_give_up_rights(struct common *common, struct program_question *q)
+{
+	int r = find_living(q, &common->viewer);
+
+	r = r ?: find_chain(q, &common->viewer);
+	free(q->found.name);
+	q->found.name = NULL;
+	q->found.pids.n = 0;
+	return r ?: client_give_up_rights(common, 0) ? -EPERM : 0;
+}
+
+static int find_all(struct common *common, struct program_question *q, struct store *store, struct why_query *asked)
+{
+	int64_t at = asked->request.at, window = common->config.answer_window;
+	bool early = client_has_rights_left(common);
+	int r = asked->request.trace ? peer_requests_find(asked->request.trace, &q->requests) : 0;
+
+	if (r == 0 && early)
+		r = find_chain_and_give_up_rights(common, q);
+	r = r ?: store ? program_waits_read(store, q->who, at - window, at, &common->viewer, &q->found) : -ENODATA;
+	if (r == -ESRCH || r == -ENODATA)
+		r = find_living(q, &common->viewer);
+	if (r == 0 && !early)
+		r = find_chain(q, &common->viewer);
+	if (r == 0)
+		compare_with_before(q);
+	return r == 0 && asked->request.trace ? find_blame(q, asked) : r;
+}
+
+static int print(const struct common *common, const struct program_question *q)
+{
+	struct str summary = {};
+	bool slow = why_program_summary(&q->found, &summary);
+
+	str_free(&summary);
+	if (!q->found.pids.n && !q->found.waits.n && !q->found.timeline) {
+		log_error("no program '%s' existed; WHO is a pid, a unit or a name as 'whyslow show' prints it", q->who);
+		return EXIT_CANNOT;
+	}
+	if (common->json)
+		return why_program_json(&q->found, stdout) < 0 ? EXIT_CANNOT : slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	why_program_text(&q->found, common->colour, stdout);
+	return slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+int why_program(struct common *common, const char *who, struct store *store, struct why_query *asked)
+{
+	struct program_question q = {.who = who, .now = asked->request.proc_root != NULL, .trace = asked->request.trace, .found.at = asked->request.at};
+	int r = find_all(common, &q, store, asked), status = EXIT_CANNOT;
+
+	if (r < 0)
+		log_error("cannot answer: %s", store_reason(store, r));
+	else
+		status = print(common, &q);
+	program_waits_free(&q.found);
+	timeline_free(&q.timeline);
+	peer_requests_free(&q.requests);
+	return status;
+}

@@ -1,0 +1,382 @@
+#include "machine/cmd-why/why.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/log.h"
+#include "machine/answer-history/answer-history.h"
+#include "machine/answer-history/boot-late.h"
+#include "machine/answer-history/boot.h"
+#include "machine/answer-why/why.h"
+#include "machine/chunk/frame.h"
+#include "machine/cmd-why/why-program.h"
+#include "machine/cmd-why/why-query.h"
+#include "machine/process/start-record.h"
+#include "machine/recorder/recorder.h"
+#include "machine/verb/client-rights.h"
+#include "machine/verb/save-answers.h"
+#include "machine/view-why/why.h"
+
+#define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
+#define FRESH_ENOUGH (10 * NS_PER_SEC)
+#define URGENT	     (-20) /* nice; of who may */
+
+struct why_args why_args = {.top = 5};
+
+static const struct option_row options[] = {WHY_OPTIONS, {}};
+
+static int print_facts(const struct facts *facts)
+{
+	struct str text = {};
+
+	facts_write(facts, &text);
+	fputs(text.data ? text.data : "", stdout);
+	str_free(&text);
+	return EXIT_ANSWERED;
+}
+
+static int print(struct common *common, const struct answer *a, const struct facts *facts)
+{
+	struct why_text_options text = {common->colour, (unsigned)why_args.top, why_args.all ? 64 : 5, why_args.evidence};
+
+	if (facts)
+		return print_facts(facts);
+	if (common->json)
+		return why_json(a, stdout) < 0 ? EXIT_CANNOT : a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	why_text(a, &text, stdout);
+	fflush(stdout); /* what is left to do must not hold up the last lines */
+	return a->slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+static int finish(struct common *common, int r, const struct why_request *request, struct answer *a, struct store *store)
+{
+	int status;
+
+	if (r == -ENODATA) {
+		log_error("nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
+		return EXIT_CANNOT;
+	}
+	if (r < 0) {
+		log_error("cannot answer: %s", store_reason(store, r));
+		return EXIT_CANNOT;
+	}
+	status = print(common, a, request->ret_facts);
+	answer_free(a);
+	return status;
+}
+
+/* No recording: look for five seconds, and say that there is no past. */
+static int look_now(struct common *common, struct why_request *request)
+{
+	struct recorder_options look = {.source = {"/proc", "/sys", true, false, 0}};
+	_cleanup_free_ char *error = NULL;
+	struct recorder *recorder;
+	struct dataset d = {};
+	struct str frames = {};
+	struct answer a;
+	size_t used;
+	int status = client_give_up_rights(common, 0), r;
+
+	if (status)
+		return status;
+	status = EXIT_CANNOT;
+	r = recorder_open(&look, &recorder, &error);
+	if (r < 0) {
+		log_error("%s", error ? error : strerror(-r));
+		return EXIT_CANNOT;
+	}
+	fputs("No recorder is running ('whyslow record' starts one): watching for 5 seconds ...\n", stderr);
+	for (int i = 0; r == 0 && i < LOOK_TICKS; i++) {
+		if (i)
+			poll(NULL, 0, 1000);
+		r = recorder_tick(recorder, i == 0, &frames);
+	}
+	if (r == 0)
+		r = frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
+	if (r == 0) {
+		dataset_finish(&d);
+		request->at = d.ticks.v[d.ticks.n - 1].wall;
+		r = why_answer(&d, request, &a);
+		status = finish(common, r, request, &a, NULL);
+	} else {
+		log_error("cannot sample: %s", strerror(-r));
+	}
+	recorder_close(recorder);
+	dataset_free(&d);
+	str_free(&frames);
+	return status;
+}
+
+/* A start is short: all of it is read. */
+static int boot_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
+{
+	int r = store_load(store, request->at - request->window, request->at, &data->first, &data->damaged);
+
+	return r < 0 ? r : boot_answer(&data->first, request, ret);
+}
+
+/* Those of earlier marks that were like it; and it is kept itself, where this user may write. */
+static void compare_with_earlier(struct common *common, struct store *store, int64_t mark, struct answer *a)
+{
+	const struct answer_sink *sink;
+	struct mark *marks;
+	size_t n;
+
+	if (store_marks(store, INT64_MIN, a->at, &marks, &n) < 0)
+		return;
+	(void)saved_answer_find_similar(store, marks, n, mark, &common->viewer, a);
+	saved_answer_calibrate(store, marks, n, &common->viewer, a);
+	marks_free(marks, n);
+	sink = mark && !why_args.who && !why_args.model && !why_args.since ? save_answers(common) : NULL;
+	if (sink)
+		(void)saved_answer_save(sink, mark, a);
+}
+
+static int answer_from(struct common *common, struct store *store, struct why_query *asked)
+{
+	struct why_request *request = &asked->request;
+	struct why_data data = {};
+	struct answer a;
+	int status = client_give_up_rights(common, 0), r;
+
+	if (status)
+		return status;
+	r = why_query_read_marks(common, store, asked);
+	request->live_root = why_query_is_live(common, asked) ? "/proc" : NULL;
+	if (r == 0)
+		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
+	if (r == 0 && !why_args.boot)
+		compare_with_earlier(common, store, asked->mark, &a);
+	status = finish(common, r, request, &a, store);
+	if (r == 0)
+		verb_warn_of_damage(store);
+	why_data_free(&data);
+	return status;
+}
+
+static int prepare(struct common *common, struct why_query *asked)
+{
+	struct why_request *request = &asked->request;
+
+	/* who asks does so because the machine is slow, and the answer is a moment's work */
+	(void)setpriority(PRIO_PROCESS, 0, URGENT);
+	request->window = why_args.window ? why_args.window : common->config.answer_window;
+	request->only = why_args.who;
+	request->viewer = common->viewer;
+	if (why_args.since && clock_parse_time(why_args.since, clock_wall(), &request->since) < 0)
+		return verb_usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
+	if (why_args.model) {
+		request->method = method_find(why_args.model);
+		if (!request->method)
+			return verb_usage_error("why", "unknown model '%s'; expected blame, gaussian or unusual", why_args.model);
+	}
+	if (why_args.window_mode) {
+		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)
+			return verb_usage_error("why", "invalid --window-mode '%s'; expected past or block", why_args.window_mode);
+		request->block = *why_args.window_mode == 'b';
+	}
+	request->ret_facts = why_args.facts ? &asked->facts : NULL;
+	return why_query_load_causes(asked);
+}
+
+static bool recording_is_fresh(struct store *store, int64_t now)
+{
+	int64_t from, to;
+
+	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
+}
+
+static void find_events(const struct common *common, struct why_query *asked)
+{
+	if (!asked->request.method || asked->request.method == &method_blame)
+		why_query_find_events(common, asked);
+}
+
+static int answer_moment(struct common *common, struct why_query *asked)
+{
+	struct store *store;
+	int status = prepare(common, asked);
+
+	if (status)
+		return status;
+	find_events(common, asked);
+	status = client_give_up_rights(common, asked->mark ? CLIENT_SAVES_ANSWERS : 0);
+	if (status)
+		return status;
+	store = common_open_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	status = answer_from(common, store, asked);
+	store_close(store);
+	return status;
+}
+
+int why_at(struct common *common, int64_t wall, int64_t mark)
+{
+	_cleanup_why_query_ struct why_query asked = {.request = {.at = wall, .marked = mark != 0}, .mark = mark};
+
+	return answer_moment(common, &asked);
+}
+
+static int why_now(struct common *common)
+{
+	struct store_paths paths = common_paths(common);
+	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = clock_wall(), .proc_root = "/proc"}};
+	_cleanup_free_ char *error = NULL;
+	struct store *store;
+	int status = prepare(common, &asked);
+
+	if (status)
+		return status;
+	if (store_open(&paths, STORE_READ, &store, &error) == 0) {
+		bool fresh = recording_is_fresh(store, asked.request.at);
+
+		if (fresh) {
+			find_events(common, &asked);
+			status = answer_from(common, store, &asked);
+		}
+		store_close(store);
+		if (fresh)
+			return status;
+	}
+	return look_now(common, &asked.request);
+}
+
+static bool start_is_recorded(struct store *store, int64_t start)
+{
+	struct dataset d = {};
+	unsigned damaged;
+	bool recorded = store_load(store, start, start + BOOT_RECORDED_BY, &d, &damaged) == 0 && d.ticks.n;
+
+	dataset_free(&d);
+	return recorded;
+}
+
+/* Nothing recorded the start: what this machine keeps of it itself. */
+static int boot_unrecorded(struct common *common, int64_t start)
+{
+	_cleanup_(start_record_free) struct start_record kept = {};
+	struct answer a;
+	int r = start_record_read("/proc", &common->viewer, &kept), status = client_give_up_rights(common, 0);
+
+	if (status)
+		return status;
+	r = r ?: boot_late_answer(&kept, start, &a);
+	if (r == 0) {
+		status = print(common, &a, NULL);
+		answer_free(&a);
+		return status;
+	}
+	log_error(r == -ENODATA ? "nothing is known of this machine's start: no recorder ran, and it keeps no times of its own" : "out of memory");
+	return EXIT_CANNOT;
+}
+
+/* A recording of another machine says nothing of this one's start. */
+static bool boot_is_unrecorded(struct common *common, int64_t start)
+{
+	struct store_paths paths = common_paths(common);
+	_cleanup_free_ char *error = NULL;
+	struct store *store;
+	bool recorded;
+
+	if (common->from_file)
+		return false;
+	if (store_open(&paths, STORE_READ, &store, &error) < 0)
+		return true;
+	recorded = start_is_recorded(store, start);
+	store_close(store);
+	return !recorded;
+}
+
+/* From the machine's start to now, or to ten minutes after it. */
+static int why_boot(struct common *common)
+{
+	int64_t now = clock_wall(), start = now - clock_boot();
+	_cleanup_why_query_ struct why_query asked = {.by_the_clock = true, .request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
+	struct store *store;
+	int status = prepare(common, &asked);
+
+	if (status)
+		return status;
+	if (boot_is_unrecorded(common, start))
+		return boot_unrecorded(common, start);
+	asked.request.since = start;
+	store = common_open_store(common, STORE_READ);
+	if (!store)
+		return EXIT_CANNOT;
+	asked.request.window = BOOT_LONGEST;
+	status = answer_from(common, store, &asked);
+	store_close(store);
+	return status;
+}
+
+/* Of now where no --at is given: with what is recorded, if anything is. */
+static int why_one(struct common *common, const char *who)
+{
+	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};
+	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = clock_wall(), .proc_root = common->from_file ? NULL : "/proc"}};
+	_cleanup_free_ char *error = NULL;
+	struct store *store = NULL;
+	int r, status;
+
+	if (why_args.at) {
+		asked.request.proc_root = NULL;
+		r = why_query_parse(common, why_args.at, &asked);
+		if (r < 0)
+			return why_query_wrong_time("why", why_args.at, r);
+	}
+	if (why_args.since && clock_parse_time(why_args.since, clock_wall(), &asked.request.since) < 0)
+		return verb_usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
+	why_query_find_events(common, &asked);
+	why_query_find_past_events(common, &asked);
+	if (common->from_file || why_args.at) {
+		store = common_open_store(common, STORE_READ);
+		if (!store)
+			return EXIT_CANNOT;
+	} else if (store_open(&paths, STORE_READ, &store, &error) < 0) {
+		store = NULL;
+	}
+	status = why_program(common, who, store, &asked);
+	if (store)
+		store_close(store);
+	return status;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	_cleanup_why_query_ struct why_query asked = {};
+	int r;
+
+	if (argc > 2 || (argc == 2 && (why_args.boot || why_args.who)))
+		return verb_usage_error("why", "expected one WHO (a pid, unit or name), or none: 'whyslow why postgres'");
+	if (argc == 2 && common->from_file && !why_args.at)
+		return verb_usage_error("why", "--from needs --at TIME: a recording has no 'now'");
+	if (argc == 2)
+		return why_one(common, argv[1]);
+	if (why_args.boot)
+		return why_boot(common);
+	if (!why_args.at && !common->from_file)
+		return why_now(common);
+	if (!why_args.at)
+		return verb_usage_error("why", "--from needs --at TIME: a recording has no 'now'");
+	r = why_query_parse(common, why_args.at, &asked);
+	return r < 0 ? why_query_wrong_time("why", why_args.at, r) : answer_moment(common, &asked);
+}
+
+const struct verb verb_why = {
+	.name = "why",
+	.group = "Daily use",
+	.words = "[WHO] ",
+	.help = "say why it is (or was) slow: which program, which resource, how unusual; or why WHO is slow: what it waits for",
+	.options = options,
+	.remote = true,
+	.rights = RIGHTS_GIVEN_UP_BY_VERB,
+	.run = run,
+};

@@ -1,0 +1,43 @@
+/* Why one program is slow: what it waits for beyond its baseline, and for whom. What `why WHO` finds and its views show. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/data/vec.h"
+#include "machine/events/blame.h"
+#include "machine/events/wait-chain.h"
+#include "machine/model/feature.h"
+
+/* One kind of wait, as the recording has it; ns of waiting per second, all threads together. */
+struct program_wait {
+	const struct feature *feature;
+	const char *words; /* "locks" */
+	double now;	   /* the mean of the last ticks */
+	double p50, p90;   /* of the ticks before; NaN = there are none */
+	bool unusual;
+};
+
+/* Where the culprit of a cell spent the window: the functions of its heaviest stack, outermost first. */
+#define HELD_IN_MAX 8 /* functions: the innermost ones */
+struct held_in {
+	size_t cell; /* index into by_process.cells */
+	char *functions[HELD_IN_MAX];
+	size_t n;
+};
+
+struct program_waits {
+	char *name;		/* as the recording has it, or as asked */
+	int64_t at;		/* wall ns */
+	VEC(unsigned) pids;	/* those that are there */
+	VEC(struct program_wait) waits; /* none: nothing is recorded of it */
+	struct wait_chain chain;	/* of now; empty of another time */
+	int64_t waited, normally;	/* ns: its first thread has waited so long, and never longer than that before; 0 = no longer than ever */
+	/* By events, where there are any: */
+	const struct timeline *timeline; /* NULL = there are none */
+	bool past;			 /* of a window before `at`, not of the last moments */
+	struct blame_matrix by_process;	 /* its threads are the victims; as blame_sort_by_holder() */
+	VEC(struct held_in) held_in;	 /* of the first cells, as many as have a culprit whose stacks are known */
+};
+
+void program_waits_free(struct program_waits *p);

@@ -1,0 +1,19 @@
+#include "machine/events/wait-chain.h"
+
+#include <stdlib.h>
+
+const char *const chain_kind_names[CHAIN_KINDS] = {
+	[CHAIN_UNKNOWN] = "unknown", [CHAIN_RUNS] = "runs",   [CHAIN_SLEEPS] = "sleeps", [CHAIN_STOPPED] = "stopped",
+	[CHAIN_FILE_LOCK] = "file_lock", [CHAIN_LOCK] = "lock", [CHAIN_PIPE] = "pipe",   [CHAIN_LOCAL_SOCKET] = "local_socket",
+	[CHAIN_TCP] = "tcp",	     [CHAIN_REMOTE] = "remote", [CHAIN_CHILD] = "child", [CHAIN_FUSE] = "fuse",
+	[CHAIN_DISK] = "disk",	     [CHAIN_EVENTS] = "events", [CHAIN_UDP] = "udp",	      [CHAIN_SCANNER] = "scanner",
+	[CHAIN_DATABASE] = "database_lock", [CHAIN_OLDER_REQUEST] = "older_request", [CHAIN_FROZEN] = "frozen_file_system",
+	[CHAIN_QUOTA] = "cpu_quota",
+};
+
+void wait_chain_free(struct wait_chain *c)
+{
+	for (size_t i = 0; i < c->links.n; i++)
+		free(c->links.v[i].words);
+	VEC_FREE(c->links);
+}

@@ -1,0 +1,126 @@
+#include "machine/findings/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTRIBUTES 0.2 /* of the first one's score */
+
+void suspect_free(struct suspect *s)
+{
+	for (size_t i = 0; i < s->evidence.n; i++)
+		free(s->evidence.v[i]);
+	VEC_FREE(s->evidence);
+	VEC_FREE(s->features);
+	VEC_FREE(s->together);
+	VEC_FREE(s->processes);
+}
+
+void ranking_free(struct ranking *r)
+{
+	for (size_t i = 0; i < r->suspects.n; i++)
+		suspect_free(&r->suspects.v[i]);
+	for (size_t i = 0; i < r->victims.n; i++)
+		suspect_free(&r->victims.v[i]);
+	VEC_FREE(r->suspects);
+	VEC_FREE(r->victims);
+}
+
+bool suspect_matters(const struct ranking *r, const struct suspect *s)
+{
+	bool guilt = strcmp(r->method, "blame") == 0;
+
+	return !guilt || s->score >= CONTRIBUTES * r->suspects.v[0].score;
+}
+
+void earlier_free(struct earlier *e)
+{
+	free(e->note);
+	free(e->what);
+}
+
+void answer_free(struct answer *a)
+{
+	ranking_free(&a->ranking);
+	for (size_t i = 0; i < a->unnamed.n; i++)
+		suspect_free(&a->unnamed.v[i]);
+	VEC_FREE(a->unnamed);
+	suspect_free(&a->busiest);
+	for (size_t i = 0; i < a->remarks.n; i++)
+		free(a->remarks.v[i]);
+	VEC_FREE(a->remarks);
+	for (size_t i = 0; i < a->similar.n; i++)
+		earlier_free(&a->similar.v[i]);
+	VEC_FREE(a->similar);
+	for (size_t i = 0; i < a->hangs.n; i++)
+		wait_chain_free(&a->hangs.v[i].chain);
+	VEC_FREE(a->hangs);
+	dataset_free(&a->unrecorded);
+	free(a->cause);
+	free(a->summary);
+	free(a->next);
+	*a = (struct answer){};
+}
+
+static int by_score(const void *a, const void *b)
+{
+	const struct suspect *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	return x->subject->info.id < y->subject->info.id ? -1 : 1;
+}
+
+static int by_deviation_score(const void *a, const void *b)
+{
+	const struct deviation *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	return x->feature < y->feature ? -1 : 1;
+}
+
+static void sort_features(struct suspect *s)
+{
+	if (s->features.n)
+		qsort(s->features.v, s->features.n, sizeof(s->features.v[0]), by_deviation_score);
+}
+
+void ranking_sort(struct ranking *r)
+{
+	if (r->suspects.n)
+		qsort(r->suspects.v, r->suspects.n, sizeof(r->suspects.v[0]), by_score);
+	if (r->victims.n)
+		qsort(r->victims.v, r->victims.n, sizeof(r->victims.v[0]), by_score);
+	for (size_t i = 0; i < r->suspects.n; i++)
+		sort_features(&r->suspects.v[i]);
+	for (size_t i = 0; i < r->victims.n; i++)
+		sort_features(&r->victims.v[i]);
+}
+
+const char *bottleneck_name(enum bottleneck b)
+{
+	static const char *const names[BOTTLENECK_COUNT] = {
+		[BOTTLENECK_NONE] = "none",	    [BOTTLENECK_CPU] = "cpu",	      [BOTTLENECK_MEMORY] = "memory",
+		[BOTTLENECK_DISK] = "disk",	    [BOTTLENECK_NETWORK] = "network", [BOTTLENECK_LOCK] = "lock",
+		[BOTTLENECK_QUOTA] = "quota",	    [BOTTLENECK_THERMAL] = "thermal", [BOTTLENECK_STEAL] = "steal",
+		[BOTTLENECK_INTERRUPT] = "interrupt", [BOTTLENECK_REMOTE] = "remote", [BOTTLENECK_SELF] = "self",
+		[BOTTLENECK_PEER] = "peer",	    [BOTTLENECK_UNCLEAR] = "unclear",
+	};
+
+	return b < BOTTLENECK_COUNT ? names[b] : "unclear";
+}
+
+const char *shape_name(enum shape s)
+{
+	static const char *const names[] = {"spike", "step", "ramp", "periodic"};
+
+	return names[s];
+}
+
+const char *culprit_kind_name(enum culprit_kind k)
+{
+	static const char *const names[] = {"process", "group", "kernel", "cgroup", "disk", "host", "limit"};
+
+	return names[k];
+}

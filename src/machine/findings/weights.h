@@ -1,0 +1,35 @@
+/* What each piece of evidence weighs in the answer model (machine/findings/evidence.h). `lab/fit BUILD --deploy` writes other numbers here.
+ * Fitted 2026-11-28, the confidence alone, on 473 questions with a mark and 154 calm moments. */
+#pragma once
+
+#include "machine/findings/evidence.h"
+
+static const double evidence_weights[EVIDENCE_COUNT] = {
+	[EVIDENCE_SHORTAGE] = 0.795,
+	[EVIDENCE_SHARE] = 1.29,
+	[EVIDENCE_SURPRISE] = 2.49,
+	[EVIDENCE_FOR_OTHERS] = 2.59,
+	[EVIDENCE_ON_BEHALF] = 1.35,
+};
+
+static const double nothing_weights[MOMENT_COUNT] = {
+	[MOMENT_ALWAYS] = -3.5,
+	[MOMENT_MARKED] = -4,
+	[MOMENT_ADDED] = -0.9,
+	[MOMENT_SLOWDOWN] = -4,
+	[MOMENT_LISTED] = 0,
+};
+
+static const double unlisted_weights[MOMENT_COUNT] = {
+	[MOMENT_ALWAYS] = -8.31,
+	[MOMENT_MARKED] = 0,
+	[MOMENT_ADDED] = 0,
+	[MOMENT_SLOWDOWN] = 3,
+	[MOMENT_LISTED] = -3.74,
+};
+
+static const double confidence_weights[CONFIDENCE_COUNT] = {
+	[CONFIDENCE_ALWAYS] = 2.92,
+	[CONFIDENCE_ODDS] = 0.58,
+	[CONFIDENCE_SHORTAGE] = 0.515,
+};

@@ -1,0 +1,88 @@
+#include "machine/flight/branches.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/data/cleanup.h"
+
+#define THREADS_MAX  64 /* 64 KB of records each */
+#define BUFFER_PAGES 16
+
+/* A number that the kernel shows of the counters of one kind of core; 0 = it shows none. */
+static unsigned unit_number(const char *sys_root, const char *unit, const char *file)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[512];
+	unsigned n = 0;
+
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/%s", sys_root, unit, file);
+	f = fopen(path, "re");
+	return f && fscanf(f, "%u", &n) == 1 ? n : 0;
+}
+
+unsigned branches_recorded(const char *sys_root, struct samples_units *ret)
+{
+	const struct dirent *e;
+	unsigned least = 0;
+	char path[256];
+	DIR *units;
+
+	*ret = (struct samples_units){};
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices", sys_root);
+	units = opendir(path);
+	while (units && ret->n < SAMPLES_UNITS_MAX && (e = readdir(units))) {
+		unsigned n = e->d_name[0] == '.' ? 0 : unit_number(sys_root, e->d_name, "caps/branches");
+
+		if (!n)
+			continue;
+		ret->types[ret->n++] = unit_number(sys_root, e->d_name, "type");
+		least = least && least < n ? least : n;
+	}
+	if (units)
+		closedir(units);
+	return least;
+}
+
+/* Those that can be added; a thread that has just ended is none. */
+static int add_threads(struct samples *s, DIR *tasks)
+{
+	const struct dirent *e;
+	unsigned n = 0;
+	int r = -ESRCH;
+
+	while (n < THREADS_MAX && (e = readdir(tasks))) {
+		int tid = atoi(e->d_name); /* NOLINT(cert-err34-c): "." and ".." are 0 */
+		int added = tid ? samples_add(s, tid, -1, -1) : -ESRCH;
+
+		n += added == 0;
+		r = n ? 0 : added;
+	}
+	return r;
+}
+
+int branches_open(const char *proc_root, uint32_t pid, const struct samples_units *units, struct samples **ret)
+{
+	const struct samples_options options = {
+		.buffer_pages = BUFFER_PAGES, .branch_period = BRANCHES_PERIOD, .branch_units = *units, .user_only = true};
+	struct samples *s;
+	char path[256];
+	DIR *tasks;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%u/task", proc_root, pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return -ESRCH;
+	r = samples_new(&options, &s);
+	if (r == 0) {
+		r = add_threads(s, tasks) ?: samples_enable(s);
+		if (r < 0)
+			samples_free(s);
+		else
+			*ret = s;
+	}
+	closedir(tasks);
+	return r;
+}

@@ -1,0 +1,106 @@
+#include "machine/judge/blocks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+int64_t blocks_recorded(const struct dataset *d, const struct method_question *q)
+{
+	int64_t past = 0;
+
+	for (int64_t t = q->train_from; t <= q->train_to; t++)
+		past += d->ticks.v[t].span;
+	return past;
+}
+
+static void cut(struct blocks *b, const struct dataset *d, const struct method_question *q, int64_t length)
+{
+	int64_t since = 0;
+
+	b->start[0] = q->train_from;
+	b->learnt[0] = true;
+	for (int64_t t = q->train_from; t <= q->train_to; t++) {
+		since += d->ticks.v[t].span;
+		b->of_tick[t] = b->n;
+		b->seconds[b->n] += (double)d->ticks.v[t].span / 1e9;
+		if (q->excluded && q->excluded[t])
+			b->learnt[b->n] = false;
+		if (since >= length) {
+			b->start[++b->n] = (uint32_t)t + 1;
+			b->learnt[b->n] = true;
+			since = 0;
+		}
+	}
+}
+
+int blocks_cut(struct blocks *b, const struct dataset *d, const struct method_question *q, int64_t length)
+{
+	size_t room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 2 : 2;
+
+	*b = (struct blocks){.start = calloc(room, sizeof(*b->start)),
+			     .of_tick = calloc(d->ticks.n, sizeof(*b->of_tick)),
+			     .learnt = calloc(room, sizeof(*b->learnt)),
+			     .seconds = calloc(room, sizeof(*b->seconds))};
+	if (!b->start || !b->of_tick || !b->learnt || !b->seconds) {
+		blocks_free(b);
+		return -ENOMEM;
+	}
+	cut(b, d, q, length);
+	for (size_t t = 0; t < d->ticks.n; t++)
+		if (t < q->train_from || (int64_t)t > q->train_to)
+			b->of_tick[t] = b->n;
+	return 0;
+}
+
+void blocks_free(struct blocks *b)
+{
+	free(b->start);
+	free(b->of_tick);
+	free(b->learnt);
+	free(b->seconds);
+	*b = (struct blocks){};
+}
+
+static void add_counter(const struct blocks *b, const struct subject *s, size_t f, double *sum)
+{
+	const struct series *series = &s->series[f];
+
+	for (size_t i = 0; i < series->n; i++)
+		sum[b->of_tick[series->tick[i]]] += (double)series->value[i];
+}
+
+static void add_gauge(const struct blocks *b, const struct subject *s, size_t f, double *sum)
+{
+	const struct series *series = &s->series[f];
+	double quantum = (double)s->features[f].quantum;
+	size_t next = 0;
+
+	for (uint32_t block = 0; block < b->n; block++) {
+		uint32_t end = b->start[block + 1] - 1;
+
+		if (end < s->first || end > s->last)
+			continue;
+		while (next < series->n && series->tick[next] <= end)
+			next++;
+		if (next)
+			sum[block] += (double)series->value[next - 1] * quantum;
+	}
+}
+
+void blocks_add(const struct blocks *b, const struct subject *s, size_t feature, double *sum)
+{
+	if (s->features[feature].kind == COUNTER)
+		add_counter(b, s, feature, sum);
+	else
+		add_gauge(b, s, feature, sum);
+}
+
+void blocks_finish(const struct blocks *b, const struct feature *feature, double *sum)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		if (feature->kind == COUNTER)
+			sum[i] *= (double)feature->quantum / b->seconds[i];
+		if (!b->learnt[i])
+			sum[i] = NAN;
+	}
+}

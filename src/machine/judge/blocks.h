@@ -1,0 +1,23 @@
+/* The time before a trouble, cut into blocks: what a feature usually is, is the distribution of its blocks. */
+#pragma once
+
+#include "machine/judge/method.h"
+
+struct blocks {
+	uint32_t n;
+	uint32_t *start;   /* n + 1 ticks: block i is [start[i], start[i + 1]) */
+	uint32_t *of_tick; /* the block of each tick of the dataset; n = none */
+	bool *learnt;	   /* false: a tick of it is excluded */
+	double *seconds;   /* recorded time in each */
+};
+
+/* Cuts [train_from, train_to] into blocks of `length` ns of recorded time. 0 or -ENOMEM. */
+int blocks_cut(struct blocks *b, const struct dataset *d, const struct method_question *q, int64_t length);
+void blocks_free(struct blocks *b);
+/* What was recorded in [train_from, train_to], ns: the recorder may have been off in between. */
+int64_t blocks_recorded(const struct dataset *d, const struct method_question *q);
+
+/* Adds a subject's feature to sum[n + 1]: a counter's growth in each block, in quanta; a gauge's level at its end. */
+void blocks_add(const struct blocks *b, const struct subject *s, size_t feature, double *sum);
+/* After the last subject was added: a counter's growth becomes per second in its unit; NaN where nothing may be learnt. */
+void blocks_finish(const struct blocks *b, const struct feature *feature, double *sum);

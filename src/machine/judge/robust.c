@@ -1,0 +1,216 @@
+/* Unusual, and in the way: the default model, which joins that with what victims waited for.
+ *
+ * The unit of judgement is the *program* (exe + unit): what all its processes do together, so that history outlives
+ * restarts and many small processes count as one. The time before the trouble is cut into blocks half as long as
+ * the trouble (so that an earlier one of the same length fills at least one); a program's usual is their distribution.
+ *
+ *   usual, spread   median and IQR / 1.349 of the blocks, spread never below what a person could notice
+ *   episodes        how often before it did at least 70 % as much beyond what it always does: a nightly backup is big but usual
+ *   excess          what it uses beyond its usual, discounted by 1 / (1 + episodes)
+ *   at its age      a program that has just begun is compared with its earlier starts at the same age instead (of the
+ *                   same executable elsewhere, where it has none): starting is heavy for nearly everybody
+ *   guilt           of the use with the most: shortage(resource) x excess / what all programs use of it beyond their usual x surprise
+ *   over            who has stopped while another one goes on is hardly why it lasts (robust-stopped.c)
+ *
+ * Unusual alone is not guilty: without a shortage only what stands far out (leaks of handles, threads, memory) is
+ * reported, and weakly. Several features of one resource are one piece of evidence: only the strongest counts.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "machine/findings/weights.h"
+#include "machine/judge/robust.h"
+
+const struct use uses[USES] = {
+	{BOTTLENECK_CPU, FEATURE_CPU_TIME, false, 0, 0.02, false},
+	{BOTTLENECK_CPU, FEATURE_CHILDREN_CPU, false, 0, 0.02, false},
+	{BOTTLENECK_DISK, FEATURE_IO_READ_BYTES, false, 0, 0.02, false},
+	{BOTTLENECK_DISK, FEATURE_IO_WRITE_BYTES, false, 0, 0.02, false},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_ANON, true, 0, 0.05, false},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_SHMEM, true, 0, 0.05, false},
+	{BOTTLENECK_MEMORY, FEATURE_MEM_LOCKED, true, 0, 0.05, false},
+	{BOTTLENECK_MEMORY, FEATURE_DELAY_RECLAIM, false, 0, 0, false},
+	{BOTTLENECK_NETWORK, FEATURE_NET_RX_BYTES, false, 0, 0.01, false},
+	{BOTTLENECK_NETWORK, FEATURE_NET_TX_BYTES, false, 0, 0.01, false},
+	{BOTTLENECK_QUOTA, FEATURE_WAIT_QUOTA, false, 0, 0, true},
+	{BOTTLENECK_REMOTE, FEATURE_WAIT_NETWORK, false, 1e9, 0.05, true},
+	{BOTTLENECK_NONE, FEATURE_HANDLES_FILES, false, 1000, 0.05, false},
+	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05, false},
+};
+
+struct program *robust_program(struct robust *r, const struct subject *s)
+{
+	uint64_t key = hmap_hash_text(s->program), name = hmap_hash_text(s->info.name ? s->info.name : "");
+	bool short_lived = s->info.kind == ENTITY_SHORT_LIVED;
+	/* of short-lived processes only the name is known: it is that of a program some process of which lived longer */
+	struct program *p = short_lived ? hmap_get(&r->by_name, name, 0) : hmap_get(&r->by_key, key, 0);
+
+	if (!p)
+		p = hmap_get(&r->by_key, key, short_lived);
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->key = s->program;
+	if (VEC_PUSH(r->programs, p) < 0) {
+		free(p);
+		return NULL;
+	}
+	if (hmap_put(&r->by_key, key, short_lived, p) < 0 || (!short_lived && hmap_put(&r->by_name, name, 0, p) < 0))
+		return NULL;
+	return p;
+}
+
+static int gather_kind(struct robust *r, enum entity_kind kind)
+{
+	for (size_t i = 0; i < r->d->subjects.n; i++) {
+		const struct subject *s = r->d->subjects.v[i];
+		struct program *p;
+
+		if (s->info.kind != kind || s->first > s->last || s->first > r->q->at)
+			continue;
+		p = robust_program(r, s);
+		if (!p || VEC_PUSH(p->members, s) < 0)
+			return -ENOMEM;
+		p->there |= s->last >= r->q->focus;
+	}
+	return 0;
+}
+
+static int gather_programs(struct robust *r)
+{
+	int result = gather_kind(r, ENTITY_PROCESS);
+
+	if (result == 0)
+		result = gather_kind(r, ENTITY_KERNEL);
+	return result == 0 ? gather_kind(r, ENTITY_SHORT_LIVED) : result;
+}
+
+/* Whoever has a third of the first one's guilt had a hand in it. */
+static void assign_roles(struct ranking *ret)
+{
+	for (size_t i = 1; i < ret->suspects.n; i++)
+		ret->suspects.v[i].role = ROLE_CONTRIBUTING;
+}
+
+static void robust_free(struct robust *r)
+{
+	for (size_t i = 0; i < r->programs.n; i++) {
+		VEC_FREE(r->programs.v[i]->members);
+		free(r->programs.v[i]->startup);
+		free(r->programs.v[i]);
+	}
+	VEC_FREE(r->programs);
+	robust_jobs_free(r);
+	VEC_FREE(r->verdicts);
+	hmap_free(&r->by_key);
+	hmap_free(&r->by_name);
+	blocks_free(&r->blocks);
+	free(r->sum);
+	free(r->one);
+	free(r->sorted);
+	free(r->news);
+}
+
+static int by_culprit_score(const void *a, const void *b)
+{
+	const struct verdict *x = a, *y = b;
+
+	if (x->suspect.score != y->suspect.score)
+		return x->suspect.score > y->suspect.score ? -1 : 1;
+	return x->suspect.subject->info.id < y->suspect.subject->info.id ? -1 : 1;
+}
+
+/* From the factors by their weights, what a suspect is worth beside the other outcomes (machine/findings/evidence.h). */
+static double score_of(const double factors[EVIDENCE_COUNT])
+{
+	double utility = 0;
+
+	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
+		utility += factors[e] > 0 ? evidence_weights[e] * log(factors[e]) : 0;
+	return exp(utility);
+}
+
+static int judge_all(struct robust *r, struct ranking *ret)
+{
+	for (size_t i = 0; i < r->programs.n; i++) {
+		struct verdict v = {.suspect.share = NAN};
+
+		if (!r->programs.v[i]->there)
+			continue;
+		ret->looked_at++;
+		if (robust_program_score(r, r->programs.v[i], &v) && VEC_PUSH(r->verdicts, v) < 0)
+			return -ENOMEM;
+	}
+	if (robust_jobs_score(r) < 0 || robust_attribute_scores(r) < 0)
+		return -ENOMEM;
+	robust_apply_recency_decay(r);
+	for (size_t i = 0; i < r->verdicts.n; i++)
+		if (r->verdicts.v[i].suspect.score > 0) /* all of its guilt may be another one's */
+			r->verdicts.v[i].suspect.score = score_of(r->verdicts.v[i].suspect.factors);
+	if (r->verdicts.n)
+		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_culprit_score);
+	return 0;
+}
+
+static int rank_all(struct robust *r, struct ranking *ret)
+{
+	int result = gather_programs(r);
+
+	if (result == 0)
+		result = robust_jobs_gather(r);
+	if (result == 0)
+		result = robust_blocks_make(r);
+	if (result < 0)
+		return result;
+	result = robust_weigh_news(r);
+	for (int b = 0; b < BOTTLENECK_COUNT; b++)
+		r->shortage[b] = robust_shortage(r, (enum bottleneck)b);
+	robust_find_short_memory(r);
+	robust_weigh_disk(r);
+	robust_sum_totals(r);
+	robust_sum_growth(r);
+	robust_find_use(r);
+	robust_find_lately(r);
+	r->shortage[BOTTLENECK_NETWORK] = robust_shortage_of_network(r) * r->in_use[BOTTLENECK_NETWORK];
+	robust_find_lost(r);
+	result = result ?: robust_find_victims(r, ret);
+	robust_weigh_shortage(r);
+	ret->slowdown = r->slowdown = robust_slowdown(r);
+	if (result == 0)
+		result = judge_all(r, ret);
+	if (result == 0)
+		result = robust_describe_verdicts(r, ret);
+	ranking_sort(ret);
+	robust_explain_waiting(r, ret);
+	while (ret->victims.n > SUSPECTS_MAX)
+		suspect_free(&ret->victims.v[--ret->victims.n]);
+	assign_roles(ret);
+	for (size_t i = 0; i < ret->victims.n; i++)
+		robust_finish_suspect(r, &ret->victims.v[i]);
+	return result;
+}
+
+static int blame_rank(const struct dataset *d, const struct method_question *q, struct ranking *ret)
+{
+	struct robust r = {.d = d, .q = q};
+	int result;
+
+	ret->method = method_blame.name;
+	for (uint32_t t = q->focus; t <= q->at; t++)
+		r.focus_seconds += (double)d->ticks.v[t].span / 1e9;
+	if (r.focus_seconds <= 0)
+		return 0;
+	result = rank_all(&r, ret);
+	robust_free(&r);
+	return result;
+}
+
+const struct method method_blame = {
+	.name = "blame",
+	.help = "beyond its baseline, of the resource that is short, and what the victims waited for: contention, locks, limits (default)",
+	.features = FEATURES_READ_FIRST, /* what `uses` and `delays` name */
+	.rank = blame_rank,
+};

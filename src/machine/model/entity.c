@@ -1,0 +1,409 @@
+#include "machine/model/entity.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+
+void entity_info_free(struct entity_info *info)
+{
+	free(info->name);
+	free(info->exe);
+	free(info->cmdline);
+	free(info->unit);
+	free(info->container);
+	*info = (struct entity_info){};
+}
+
+static int copy_text(const char *from, char **to)
+{
+	if (!from)
+		return 0;
+	*to = strdup(from);
+	return *to ? 0 : -ENOMEM;
+}
+
+int entity_info_copy(const struct entity_info *info, struct entity_info *ret)
+{
+	struct entity_info copy = *info;
+
+	copy.name = copy.exe = copy.cmdline = copy.unit = copy.container = NULL;
+	if (copy_text(info->name, &copy.name) < 0 || copy_text(info->exe, &copy.exe) < 0 ||
+	    copy_text(info->cmdline, &copy.cmdline) < 0 || copy_text(info->unit, &copy.unit) < 0 ||
+	    copy_text(info->container, &copy.container) < 0) {
+		entity_info_free(&copy);
+		return -ENOMEM;
+	}
+	*ret = copy;
+	return 0;
+}
+
+static void write_text(struct str *out, const char *text)
+{
+	str_put_blob(out, text ? text : "", text ? strlen(text) : 0);
+}
+
+void entity_info_write(const struct entity_info *info, struct str *out)
+{
+	str_put_varint(out, info->id);
+	str_put_varint(out, info->kind);
+	str_put_varint(out, info->pid);
+	str_put_varint(out, info->parent);
+	str_put_varint(out, info->uid);
+	str_put_varint(out, info->flags);
+	str_put_varint(out, info->start);
+	str_put_varint(out, info->present);
+	write_text(out, info->name);
+	write_text(out, info->exe);
+	write_text(out, info->cmdline);
+	write_text(out, info->unit);
+	write_text(out, info->container);
+}
+
+/* An absent text was written as an empty one. */
+static char *read_optional(struct reader *in)
+{
+	char *text = reader_text(in);
+
+	if (text && !*text) {
+		free(text);
+		return NULL;
+	}
+	str_make_printable(text);
+	return text;
+}
+
+int entity_info_read(struct reader *in, struct entity_info *ret)
+{
+	struct entity_info info = {};
+
+	info.id = (uint32_t)reader_varint(in);
+	info.kind = (enum entity_kind)reader_varint(in);
+	info.pid = (uint32_t)reader_varint(in);
+	info.parent = (uint32_t)reader_varint(in);
+	info.uid = (uint32_t)reader_varint(in);
+	info.flags = (uint32_t)reader_varint(in);
+	info.start = reader_varint(in);
+	info.present = reader_varint(in);
+	info.name = read_optional(in);
+	info.exe = read_optional(in);
+	info.cmdline = read_optional(in);
+	info.unit = read_optional(in);
+	info.container = read_optional(in);
+	if (in->bad || !info.id || info.kind < ENTITY_PROCESS || info.kind >= ENTITY_KIND_END) {
+		entity_info_free(&info);
+		return -EBADMSG;
+	}
+	*ret = info;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Programs that run other programs' text: what they run is part of who they are. */
+static bool is_interpreter(const char *name)
+{
+	static const char *const names[] = {"python", "perl", "ruby", "node", "java", "bash", "dash", "sh", "php"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t n = strlen(names[i]);
+
+		if (strncmp(name, names[i], n) == 0 && strspn(name + n, "0123456789.") == strlen(name + n))
+			return true;
+	}
+	return false;
+}
+
+/* The first argument that is not an option, without its folder; *ret_n = 0 where there is none. */
+static const char *script_of(const char *cmdline, size_t *ret_n)
+{
+	const char *word = strchr(cmdline, ' ');
+
+	*ret_n = 0;
+	while (word) {
+		const char *end, *slash;
+
+		word++;
+		end = strchrnul(word, ' ');
+		if (*word != '-' && end > word) {
+			slash = memrchr(word, '/', (size_t)(end - word));
+			if (slash && slash + 1 < end)
+				word = slash + 1;
+			*ret_n = (size_t)(end - word);
+			return word;
+		}
+		if (str_starts(word, "-c ") || str_starts(word, "-e ") || str_starts(word, "-m "))
+			return word; /* inline text: no name */
+		word = *end ? end : NULL;
+	}
+	return NULL;
+}
+
+/* "kworker/u4:2-events" -> "kworker", "session-12.scope" -> "session-N.scope": one history for all of them */
+static void put_without_numbers(struct str *out, const char *text)
+{
+	bool in_number = false;
+
+	for (; *text; text++) {
+		if (isdigit((unsigned char)*text)) {
+			if (!in_number)
+				str_putc(out, 'N');
+			in_number = true;
+		} else {
+			str_putc(out, *text);
+			in_number = false;
+		}
+	}
+}
+
+#define COMM_LONGEST 15 /* of TASK_COMM_LEN without its end */
+
+/* Under which name it was started, where that is not its file's: one file may have several (links, programs that are many in
+ * one), and the kernel tells the one it was found by last: Debian's redis-server is redis-check-rdb to it. The first argument
+ * alone may be anything; the kernel's short name says the same where a file of that name was executed. NULL = its file's name. */
+static const char *started_as(const struct entity_info *info, size_t *ret_n)
+{
+	const char *first = info->cmdline, *comm = info->name, *slash;
+	size_t n, known;
+
+	if (!first || !comm || !info->exe || is_interpreter(base_name(info->exe)) || str_starts(first, "/proc/"))
+		return NULL;
+	n = strcspn(first, " ");
+	slash = memrchr(first, '/', n);
+	if (slash) {
+		n -= (size_t)(slash + 1 - first);
+		first = slash + 1;
+	}
+	known = strlen(comm);
+	if (!n || known != (n < COMM_LONGEST ? n : COMM_LONGEST) || strncmp(first, comm, known) != 0)
+		return NULL;
+	*ret_n = n;
+	return first;
+}
+
+/* A text that an interpreter runs may say itself what it is: "npm ci" is the title and the short name of a node. */
+static bool has_title(const struct entity_info *info)
+{
+	const char *title = info->cmdline, *comm = info->name;
+	char word[COMM_LONGEST + 1];
+	size_t n = comm ? strcspn(comm, " ") : 0;
+
+	if (!title || !n || n > COMM_LONGEST || strcspn(title, " ") != n || strncmp(title, comm, n) != 0)
+		return false;
+	memcpy(word, comm, n);
+	word[n] = '\0';
+	return !is_interpreter(word);
+}
+
+static bool same_text(const char *text, const char *who)
+{
+	return text && strcmp(text, who) == 0;
+}
+
+bool entity_is_meant(const struct entity_info *info, const char *who)
+{
+	_cleanup_free_ char *label = NULL;
+	uint64_t pid;
+
+	if (str_parse_u64(who, &pid) == 0)
+		return info->pid == pid;
+	if (same_text(info->unit, who) || same_text(info->name, who))
+		return true;
+	label = entity_label(info);
+	return same_text(label, who);
+}
+
+/* Of a command line the name under which it was started, where its file has another. */
+static void hide_arguments(struct entity_info *info)
+{
+	size_t n;
+	const char *name = started_as(info, &n);
+
+	if (name && strlen(base_name(info->exe)) == n && strncmp(name, base_name(info->exe), n) == 0)
+		name = NULL;
+	if (name) {
+		memmove(info->cmdline, name, n);
+		info->cmdline[n] = '\0';
+		return;
+	}
+	free(info->cmdline);
+	info->cmdline = NULL;
+}
+
+/* What is not a process belongs to the machine. */
+static bool has_owner(const struct entity_info *info)
+{
+	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED;
+}
+
+bool entity_is_visible(const struct entity_info *info, const struct viewer *v)
+{
+	return !has_owner(info) || visibility(v, DATUM_PROCESS, info->uid) != SHOWN_NOT;
+}
+
+void entity_hide(struct entity_info *info, const struct viewer *v)
+{
+	if (!has_owner(info))
+		return;
+	if (visibility(v, DATUM_COMMAND_LINE, info->uid) != SHOWN_WHOLE)
+		hide_arguments(info);
+	visibility_cut(v, DATUM_EXECUTABLE, info->uid, &info->exe);
+	visibility_cut(v, DATUM_UNIT, info->uid, &info->unit);
+	visibility_cut(v, DATUM_UNIT, info->uid, &info->container);
+}
+
+static void put_label(struct str *out, const struct entity_info *info)
+{
+	const char *script, *name;
+	size_t n;
+
+	if (info->flags & ENTITY_IS_KERNEL_THREAD) {
+		size_t stem = strcspn(info->name ? info->name : "", "/:");
+
+		str_append(out, info->name, stem);
+		return;
+	}
+	if (!info->exe) {
+		str_puts(out, info->name ? info->name : "?");
+		return;
+	}
+	name = started_as(info, &n);
+	if (name) {
+		str_append(out, name, n);
+		return;
+	}
+	if (is_interpreter(base_name(info->exe)) && has_title(info)) {
+		str_puts(out, info->name);
+		return;
+	}
+	str_puts(out, base_name(info->exe));
+	script = info->cmdline && is_interpreter(base_name(info->exe)) ? script_of(info->cmdline, &n) : NULL;
+	if (script && n) {
+		str_putc(out, ' ');
+		str_append(out, script, n);
+	}
+}
+
+char *entity_label(const struct entity_info *info)
+{
+	struct str out = {};
+
+	put_label(&out, info);
+	return out.error ? (str_free(&out), NULL) : out.data;
+}
+
+char *entity_program(const struct entity_info *info)
+{
+	struct str out = {};
+	const char *script;
+	size_t n = 0;
+
+	if (info->exe) {
+		str_puts(&out, info->exe);
+		script = info->cmdline && is_interpreter(base_name(info->exe)) ? script_of(info->cmdline, &n) : NULL;
+		if (script && n) {
+			str_putc(&out, ' ');
+			str_append(&out, script, n);
+		}
+	} else {
+		put_label(&out, info);
+	}
+	str_putc(&out, '|');
+	if (info->unit)
+		put_without_numbers(&out, info->unit);
+	return out.error ? (str_free(&out), NULL) : out.data;
+}
+
+struct entity *entity_new(enum entity_kind kind, const char *name)
+{
+	size_t n;
+	struct entity *e;
+
+	features_of(kind, &n);
+	e = calloc(1, sizeof(*e) + n * sizeof(e->previous[0]));
+	if (!e)
+		return NULL;
+	e->info.kind = kind;
+	e->info.name = strdup(name);
+	e->fresh = true;
+	if (!e->info.name) {
+		free(e);
+		return NULL;
+	}
+	return e;
+}
+
+void entity_free(struct entity *e)
+{
+	if (!e)
+		return;
+	entity_info_free(&e->info);
+	free(e);
+}
+
+static void replace(struct entity *e, char **field, char *text)
+{
+	if (!text)
+		return;
+	if (*field && strcmp(*field, text) == 0) {
+		free(text);
+		return;
+	}
+	free(*field);
+	*field = text;
+	e->changed = true;
+}
+
+void entity_describe(struct entity *e, char *exe, char *cmdline, char *unit, char *container)
+{
+	replace(e, &e->info.exe, exe);
+	replace(e, &e->info.cmdline, cmdline);
+	replace(e, &e->info.unit, unit);
+	replace(e, &e->info.container, container);
+}
+
+#define RECORDER_NAME "whyslow" /* as the program calls its process */
+
+bool entity_name_is_ours(const char *name)
+{
+	return strcmp(name, RECORDER_NAME) == 0 || str_starts(name, RECORDER_NAME "-");
+}
+
+bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, uint32_t recorder)
+{
+	bool is_child = e->info.parent == recorder || (parent && parent->info.flags & ENTITY_IS_SELF);
+
+	return e->info.pid == recorder || (is_child && entity_name_is_ours(e->info.name));
+}
+
+bool entity_asks(const struct entity_info *info)
+{
+	return info->flags & ENTITY_IS_SELF || (has_owner(info) && entity_name_is_ours(info->name));
+}
+
+struct entity *entity_new_process(const struct process_birth *b)
+{
+	struct entity *e = entity_new(ENTITY_PROCESS, b->name);
+
+	if (!e)
+		return NULL;
+	e->info.pid = b->pid;
+	e->info.parent = b->parent;
+	e->info.start = b->start;
+	e->born = b->was_seen_to_start;
+	if (b->is_kernel_thread)
+		e->info.flags |= ENTITY_IS_KERNEL_THREAD;
+	if (!e->born)
+		e->info.flags |= ENTITY_WAS_RUNNING;
+	if (entity_is_of_recorder(e, b->parent_entity, b->recorder))
+		e->info.flags |= ENTITY_IS_SELF;
+	return e;
+}

@@ -1,0 +1,21 @@
+#include "machine/model/start-record.h"
+
+#include <stdlib.h>
+
+void start_record_free(struct start_record *r)
+{
+	for (size_t i = 0; i < r->units.n; i++) {
+		free(r->units.v[i].name);
+		free(r->units.v[i].after);
+	}
+	for (size_t i = 0; i < r->gaps.n; i++) {
+		free(r->gaps.v[i].before);
+		free(r->gaps.v[i].next);
+	}
+	for (size_t i = 0; i < r->processes.n; i++)
+		free(r->processes.v[i].name);
+	VEC_FREE(r->units);
+	VEC_FREE(r->gaps);
+	VEC_FREE(r->processes);
+	*r = (struct start_record){};
+}

@@ -1,0 +1,118 @@
+#include "lib/data/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "machine/model/entity.h"
+
+static void is_called(const char *exe, const char *cmdline, const char *comm, const char *label)
+{
+	struct entity_info info = {.kind = ENTITY_PROCESS, .exe = (char *)exe, .cmdline = (char *)cmdline, .name = (char *)comm};
+	_cleanup_free_ char *told = entity_label(&info);
+
+	assert_non_null(told);
+	assert_string_equal(told, label);
+}
+
+static void a_program_is_called_as_it_was_started(void **state)
+{
+	(void)state;
+	is_called("/usr/bin/redis-check-rdb", "/usr/bin/redis-server 127.0.0.1:6379", "redis-server", "redis-server");
+	is_called("/usr/bin/busybox", "ls -l", "ls", "ls");
+	is_called("/usr/bin/x86_64-linux-gnu-gcc-12", "gcc -c a.c", "gcc", "gcc");
+	is_called("/usr/bin/thing.real", "/bin/a-name-of-many-letters", "a-name-of-many-", "a-name-of-many-letters");
+	/* the file's name, where the first argument is not what was executed */
+	is_called("/usr/lib/postgresql/15/bin/postgres", "postgres: writer", "postgres", "postgres");
+	is_called("/usr/lib/systemd/systemd", "/sbin/init", "systemd", "systemd");
+	is_called("/usr/bin/bash", "-bash", "bash", "bash");
+	is_called("/usr/bin/whyslow", "/proc/self/exe record", "exe", "whyslow");
+	is_called("/usr/bin/whyslow", NULL, "exe", "whyslow");
+	/* and of what runs a text, the text */
+	is_called("/usr/bin/node", "npm", "npm ci", "npm ci");
+	is_called("/usr/bin/dash", "sh", "sh", "dash");
+	is_called("/usr/bin/python3.11", "python3 /home/a/train.py", "python3", "python3.11 train.py");
+}
+
+static void names_do_not_speak_to_a_terminal(void **state)
+{
+	struct entity_info given = {.id = 1, .kind = ENTITY_PROCESS, .name = "a\nb", .exe = "/bin/\033[31mred", .unit = "u\r"}, got;
+	_cleanup_str_ struct str bytes = {};
+	struct reader in;
+
+	(void)state;
+	entity_info_write(&given, &bytes);
+	in = (struct reader){(uint8_t *)bytes.data, (uint8_t *)bytes.data + bytes.len, false};
+	assert_int_equal(entity_info_read(&in, &got), 0);
+	assert_string_equal(got.name, "a b");
+	assert_string_equal(got.exe, "/bin/?[31mred");
+	assert_string_equal(got.unit, "u ");
+	entity_info_free(&got);
+}
+
+static bool is_own(uint32_t pid, uint32_t parent_pid, const char *name, const struct entity *parent)
+{
+	struct entity *e = entity_new_process(&(struct process_birth){.name = name, .pid = pid, .parent = parent_pid, .parent_entity = parent, .recorder = 100});
+	bool own;
+
+	assert_non_null(e);
+	own = e->info.flags & ENTITY_IS_SELF;
+	assert_int_equal(own, entity_is_of_recorder(e, parent, 100));
+	entity_free(e);
+	return own;
+}
+
+static void the_recorder_knows_its_own(void **state)
+{
+	struct entity *service = entity_new(ENTITY_PROCESS, "whyslow");
+
+	(void)state;
+	assert_non_null(service);
+	assert_true(is_own(100, 1, "renamed", NULL));
+	assert_true(is_own(101, 100, "whyslow", NULL));
+	assert_true(is_own(101, 100, "whyslow-capture", NULL)); /* as the thread that forked it */
+	assert_false(is_own(101, 100, "notify-send", NULL)); /* what a rule starts */
+	assert_false(is_own(300, 1, "whyslow", NULL)); /* of another user */
+	assert_false(is_own(300, 101, "whyslow", service));
+	service->info.flags |= ENTITY_IS_SELF;
+	assert_true(is_own(300, 101, "whyslow", service));
+	entity_free(service);
+}
+
+/* Commands with which a user asks, and what parses for them. */
+static void who_asks_is_known_by_name(void **state)
+{
+	struct entity_info parser = {.kind = ENTITY_PROCESS, .name = (char *)"whyslow-parse"}, commands = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"whyslow"},
+			   other = {.kind = ENTITY_PROCESS, .name = (char *)"whyslowly"}, group = {.kind = ENTITY_CGROUP, .name = (char *)"whyslow"},
+			   recorder = {.kind = ENTITY_PROCESS, .flags = ENTITY_IS_SELF, .name = (char *)"renamed"};
+
+	(void)state;
+	assert_true(entity_asks(&parser) && entity_asks(&commands) && entity_asks(&recorder));
+	assert_false(entity_asks(&other) || entity_asks(&group));
+}
+
+static void a_process_that_was_there_before_says_so(void **state)
+{
+	struct entity *before = entity_new_process(&(struct process_birth){.name = "init", .pid = 1, .start = 7});
+	struct entity *born = entity_new_process(&(struct process_birth){.name = "kworker", .pid = 9, .parent = 2, .is_kernel_thread = true, .was_seen_to_start = true});
+
+	(void)state;
+	assert_non_null(before);
+	assert_non_null(born);
+	assert_true(before->info.flags == ENTITY_WAS_RUNNING && !before->born && before->info.start == 7 && before->info.pid == 1);
+	assert_true(born->info.flags == ENTITY_IS_KERNEL_THREAD && born->born && born->info.parent == 2);
+	entity_free(before);
+	entity_free(born);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_program_is_called_as_it_was_started),
+		cmocka_unit_test(the_recorder_knows_its_own), cmocka_unit_test(who_asks_is_known_by_name),
+		cmocka_unit_test(a_process_that_was_there_before_says_so),
+		cmocka_unit_test(names_do_not_speak_to_a_terminal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

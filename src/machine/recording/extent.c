@@ -1,0 +1,81 @@
+/* From when to when there is a recording, and up to which entity. */
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "machine/recording/internal.h"
+
+#define GAP (1200 * NS_PER_SEC) /* the machine was off */
+
+int store_highest_entity(struct store *s, uint32_t *ret)
+{
+	struct dataset open_segments = {};
+	int64_t highest = 0;
+	unsigned damaged;
+	int r = store_query_int(s, "SELECT coalesce(max(highest_entity), 0) FROM segment", &highest);
+
+	/* segments that are not compacted are not in the table */
+	if (r == 0)
+		r = store_load(s, INT64_MAX - 1, INT64_MAX, &open_segments, &damaged);
+	if (r == 0)
+		*ret = (uint32_t)highest > store_highest_id(&open_segments)
+			       ? (uint32_t)highest
+			       : store_highest_id(&open_segments);
+	dataset_free(&open_segments);
+	return r;
+}
+
+int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to)
+{
+	_cleanup_free_ int64_t *segments = NULL;
+	struct dataset tail = {};
+	unsigned damaged;
+	int64_t from = 0, to = 0;
+	size_t n = 0;
+	int r = store_query_int(s, "SELECT coalesce(min(first), 0) FROM " SEGMENTS_READ, &from);
+
+	if (r == 0)
+		r = store_query_int(s, "SELECT coalesce(max(last), 0) FROM " SEGMENTS_READ, &to);
+	if (r == 0)
+		r = store_open_segments(s, &segments, &n);
+	if (r == 0 && n)
+		r = store_load(s, segments[0] * NS_PER_MS - 1, INT64_MAX, &tail, &damaged);
+	if (r == 0 && tail.ticks.n) {
+		if (!from)
+			from = tail.ticks.v[0].wall;
+		if (tail.ticks.v[tail.ticks.n - 1].wall > to)
+			to = tail.ticks.v[tail.ticks.n - 1].wall;
+	}
+	dataset_free(&tail);
+	*ret_from = from;
+	*ret_to = to;
+	return r;
+}
+
+/* False: a damaged row, whose times no clock has. */
+static bool reach_over(int64_t begin, int64_t last, int64_t *from)
+{
+	int64_t gap;
+
+	return !__builtin_sub_overflow(begin, last, &gap) && (gap <= GAP || !__builtin_sub_overflow(*from, gap, from));
+}
+
+/* What the journal holds has no row yet: after a gap it is not counted, which reaches back as much further. */
+int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from)
+{
+	sqlite3_stmt *stmt;
+	int64_t begin = at;
+	int r = store_prepare(s, "SELECT first, last FROM " SEGMENTS_READ " AND first < ? AND ticks > 0 ORDER BY first DESC", &stmt), code;
+
+	*ret_from = at - recorded;
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, at);
+	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
+
+		if (begin <= *ret_from || !reach_over(begin, last, ret_from))
+			break;
+		begin = first;
+	}
+	sqlite3_finalize(stmt);
+	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : -EIO;
+}

@@ -1,0 +1,506 @@
+#include "machine/recording/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
+#include "machine/recording/internal.h"
+#include "machine/recording/run-dir.h"
+
+/* 3: chunks whose columns have partners; 4: whose values have points to begin at; 5: feedback by user; 6: pages may have checksums,
+ * which a program from before would not renew */
+#define SCHEMA_VERSION 6
+#define PRESS_STEP     1000  /* us between two tries for the lock of RUN/marks.db */
+#define PRESS_TRIES    10000
+#define SCHEMA_OLDEST  2 /* that is read, and becomes the newest when it is written to */
+
+static const char schema[] =
+	"CREATE TABLE IF NOT EXISTS segment(id INTEGER PRIMARY KEY, first INTEGER, last INTEGER, ticks INTEGER,"
+	" highest_entity INTEGER);"
+	"CREATE TABLE IF NOT EXISTS raw(segment INTEGER, at INTEGER, bytes BLOB, PRIMARY KEY(segment, at));"
+	"CREATE TABLE IF NOT EXISTS chunk(segment INTEGER PRIMARY KEY, bytes BLOB);"
+	/* tier 0: of a segment (start = its id); 1: of an hour; 2: of a day; times in ms */
+	"CREATE TABLE IF NOT EXISTS summary(tier INTEGER, start INTEGER, until INTEGER, bytes BLOB,"
+	" PRIMARY KEY(tier, start)) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS feature(id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, UNIQUE(kind, name));"
+	"CREATE TABLE IF NOT EXISTS program(id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
+	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS " TOLD_TABLE
+	"CREATE TABLE IF NOT EXISTS " FEEDBACK_TABLE;
+
+/* Of all versions that are read: 2 had no answers, and called inspections captures. A further table or column needs a new
+ * SCHEMA_VERSION: else a program from before says that the file is not a recording, and not that it is a newer one's. */
+const struct database_shape store_shape = {
+	.what = "recording",
+	.tables = (const struct database_table[]){
+		{"segment", "id,first,last,ticks,highest_entity", false},
+		{"raw", "segment,at,bytes", false},
+		{"chunk", "segment,bytes", false},
+		{"summary", "tier,start,until,bytes", false},
+		{"feature", "id,kind,name", false},
+		{"program", "id,name", false},
+		MARK_SHAPES,
+		{"capture", "mark,wall,pid,summary,text,json", true},
+		{},
+	},
+};
+
+const char *store_error(const struct store *s)
+{
+	return store_reason(s, 0);
+}
+
+const char *store_reason(const struct store *s, int r)
+{
+	return s && s->error ? s->error : str_error(r);
+}
+
+/* Says what failed and what would fix it; returns the errno. */
+int store_fail(struct store *s, int code, const char *what)
+{
+	int r = database_errno(code);
+	const char *remedy = "";
+
+	free(s->error);
+	s->error = NULL;
+	if (code == SQLITE_NOTADB)
+		remedy = ": it is not a recording";
+	else if (code == SQLITE_INTERRUPT)
+		remedy = ": reading it takes more steps than its size explains; it is damaged, or made to keep its reader busy";
+	else if (r == -ENOSPC)
+		remedy = ": the disk is full; free some space, or lower store.max_size";
+	else if (r == -EROFS)
+		remedy = ": the file system is read-only; point store.file at a writable place";
+	else if (r == -EUCLEAN)
+		remedy = ": the file is damaged; move it away to start afresh ('sqlite3 FILE .recover' may save parts)";
+	else if (r == -EACCES)
+		remedy = ": no permission; ask the daemon (whyslow without --store) or use root";
+	if (asprintf(&s->error, "%s %s: %s%s", what, s->file, sqlite3_errmsg(s->db), remedy) < 0)
+		s->error = NULL;
+	return r;
+}
+
+int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret)
+{
+	int code = sqlite3_prepare_v2(s->db, sql, -1, ret, NULL);
+
+	database_renew(&s->budget);
+	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot read");
+}
+
+int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept)
+{
+	if (*kept) {
+		sqlite3_reset(*kept);
+		return 0;
+	}
+	return store_prepare(s, sql, kept);
+}
+
+int store_exec(struct store *s, const char *sql)
+{
+	int code = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+
+	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot write");
+}
+
+/* Runs a statement that returns nothing, and finishes it. */
+int store_run(struct store *s, sqlite3_stmt *stmt)
+{
+	int code = sqlite3_step(stmt);
+	int r = code == SQLITE_DONE ? 0 : store_fail(s, code, "cannot write");
+
+	sqlite3_finalize(stmt);
+	return r;
+}
+
+int store_query_int(struct store *s, const char *sql, int64_t *ret)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare(s, sql, &stmt), code;
+
+	if (r < 0)
+		return r;
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
+		*ret = sqlite3_column_int64(stmt, 0);
+	else
+		r = code == SQLITE_DONE ? -ENOENT : store_fail(s, code, "cannot read");
+	sqlite3_finalize(stmt);
+	return r;
+}
+
+int store_run_int(struct store *s, const char *sql, int64_t argument)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare(s, sql, &stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, argument);
+	return store_run(s, stmt);
+}
+
+int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code)
+{
+	int r = code == SQLITE_DONE || code == SQLITE_ROW ? 0 : store_fail(s, code, "cannot read");
+
+	sqlite3_finalize(stmt);
+	return r;
+}
+
+int store_begin(struct store *s)
+{
+	return store_exec(s, "BEGIN; DELETE FROM main.raw WHERE 0");
+}
+
+void store_rollback(struct store *s)
+{
+	if (!sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+/* Before anything is changed: a newer program's file must stay as it is. */
+static int check_version(struct store *s, int64_t *ret)
+{
+	const char *format = "%s was written by a newer whyslow (format %" PRId64 ", this one reads %d): upgrade whyslow";
+	int r = store_query_int(s, "PRAGMA user_version", ret);
+
+	if (r < 0 || *ret == 0 || (*ret >= SCHEMA_OLDEST && *ret <= SCHEMA_VERSION))
+		return r;
+	if (*ret < SCHEMA_OLDEST)
+		format = "%s was written by an early whyslow (format %" PRId64 ", this one reads %d): move it away to start afresh";
+	free(s->error);
+	if (asprintf(&s->error, format, s->file, *ret, SCHEMA_VERSION) < 0)
+		s->error = NULL;
+	return -EPROTONOSUPPORT;
+}
+
+static int give_id(struct store *s)
+{
+	uint32_t id = 0;
+	char sql[60];
+	int r;
+
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+		return -EIO;
+	id = (id & INT32_MAX) | 1; /* the header's number has a sign, and 0 is none */
+	snprintf(sql, sizeof(sql), "PRAGMA " ID_PRAGMA " = %" PRIu32, id);
+	r = store_exec(s, sql);
+	if (r == 0)
+		s->id = id;
+	return r;
+}
+
+/* Where the tables are as they shall be nothing is written: also on a full disk a recorder starts. */
+static int set_up(struct store *s, int64_t version)
+{
+	int r = version ? 0 : store_exec(s, "PRAGMA auto_vacuum = INCREMENTAL"); /* writes, whatever it was */
+
+	if (r == 0)
+		r = store_exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+				  "PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512;"
+				  "PRAGMA secure_delete = OFF"); /* Debian's default writes zeros over what is deleted: on a full disk there is no room for them */
+	if (r == 0)
+		r = store_exec(s, "BEGIN IMMEDIATE");
+	if (r == 0)
+		r = store_exec(s, schema);
+	if (r == 0 && version != SCHEMA_VERSION)
+		r = store_exec(s, "PRAGMA user_version = " STRINGIFY(SCHEMA_VERSION));
+	if (r == 0 && !s->id)
+		r = give_id(s);
+	if (r == 0)
+		r = store_exec(s, "COMMIT");
+	if (r < 0)
+		store_rollback(s);
+	return r;
+}
+
+static bool cannot_write(const char *file)
+{
+	_cleanup_free_ char *folder = folder_of(file);
+
+	return folder && access(folder, W_OK) < 0;
+}
+
+static int reopen(struct store *s, enum database_access access)
+{
+	int code;
+
+	sqlite3_close(s->db);
+	code = database_open(s->file, access, &s->budget, &s->db);
+	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot open");
+}
+
+/* On a medium that cannot be written there is no shared memory for the WAL: nothing else writes there either. */
+static int open_to_read(struct store *s, int64_t *ret_version)
+{
+	int r = s->run_dir ? reopen(s, DATABASE_RECOVER) : database_is_whole(s->file, &s->error);
+
+	if (!s->run_dir && r == 0)
+		r = reopen(s, DATABASE_FOREIGN);
+	if (r == -EACCES && s->run_dir)
+		r = reopen(s, DATABASE_READONLY);
+	if (r < 0)
+		return r;
+	sqlite3_busy_timeout(s->db, 2000);
+	r = check_version(s, ret_version);
+	if ((r == -EACCES || r == -EROFS) && s->run_dir && cannot_write(s->file)) {
+		r = reopen(s, DATABASE_FOREIGN);
+		if (r == 0)
+			r = check_version(s, ret_version);
+	}
+	return r;
+}
+
+static int open_to_write(struct store *s, int64_t *ret_version)
+{
+	int r = reopen(s, DATABASE_CREATE);
+
+	if (r < 0)
+		return r;
+	sqlite3_busy_timeout(s->db, 10000);
+	return check_version(s, ret_version);
+}
+
+int store_check_tables(struct store *s, const char *schema_name, const struct database_shape *of, bool empty)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = database_check(s->db, s->file, schema_name, of, empty, &error);
+
+	if (r < 0) {
+		free(s->error);
+		s->error = TAKE(error);
+	}
+	return r;
+}
+
+static int read_id(struct store *s)
+{
+	int64_t id = 0;
+	int r = store_query_int(s, "PRAGMA " ID_PRAGMA, &id);
+
+	s->id = r == 0 ? (uint32_t)id : 0;
+	return r;
+}
+
+static int open_database(struct store *s, enum store_mode mode)
+{
+	int64_t version;
+	int r = mode == STORE_READ ? open_to_read(s, &version) : open_to_write(s, &version);
+
+	if (r == 0)
+		r = store_check_tables(s, "main", &store_shape, version == 0);
+	if (r == 0)
+		r = read_id(s);
+	if (r < 0)
+		return r;
+	if (mode == STORE_WRITE || (mode == STORE_MARK && version == 0))
+		return set_up(s, version);
+	if (version == 0) {
+		free(s->error);
+		if (asprintf(&s->error, "%s holds no recording: start the recorder first (whyslow record)", s->file) < 0)
+			s->error = NULL;
+		return -ENOENT;
+	}
+	return 0;
+}
+
+void store_make_private(const char *file)
+{
+	int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static int check_kind(const char *file, char **ret_error)
+{
+	struct stat st;
+
+	if (stat(file, &st) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return str_fail(ret_error, -EISDIR, "%s is a folder: name the recording in it", file);
+	return str_fail(ret_error, -EUCLEAN, "%s is not a regular file: a recording is one", file);
+}
+
+int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int r = -ENOMEM;
+
+	*ret_error = NULL;
+	if (!s)
+		return r;
+	s->lock_fd = -1;
+	s->file = strdup(paths->file);
+	s->run_dir = paths->run_dir ? strdup(paths->run_dir) : NULL;
+	if (!s->file || (paths->run_dir && !s->run_dir))
+		goto failed;
+	if (mode != STORE_READ) {
+		(void)folder_make_parent(s->file, 0700); /* opening the file says what is wrong */
+		store_make_private(s->file);
+	}
+	else if (!folder_path_exists(s->file)) {
+		r = -errno;
+		if (asprintf(ret_error, "nothing is recorded in %s: start the recorder first (whyslow record)", s->file) < 0)
+			*ret_error = NULL;
+		goto failed;
+	}
+	r = check_kind(s->file, ret_error);
+	if (r < 0)
+		goto failed;
+	r = open_database(s, mode);
+	if (mode == STORE_WRITE && (r == -ENOSPC || r == -EIO) && store_use_reserve(s)) /* the log and its index have no room */
+		r = open_database(s, mode);
+	if (r == 0)
+		r = store_find_marks(s);
+	if (r == 0) {
+		*ret = s;
+		return 0;
+	}
+failed:
+	if (!*ret_error)
+		*ret_error = TAKE(s->error);
+	store_close(s);
+	return r;
+}
+
+/* A lock of RUN/marks.db is held for a moment: SQLite's own handler would soon sleep for 100 ms at a time. */
+static int wait_briefly(void *data, int tries)
+{
+	(void)data;
+	usleep(PRESS_STEP);
+	return tries < PRESS_TRIES;
+}
+
+int store_open_press(const char *run_dir, struct store **ret, char **ret_error)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int r = -ENOMEM;
+
+	*ret_error = NULL;
+	if (!s)
+		return r;
+	s->lock_fd = -1;
+	s->file = strdup(run_dir); /* for errors */
+	s->run_dir = strdup(run_dir);
+	s->id = run_dir_recording(run_dir); /* whichever it is */
+	if (s->file && s->run_dir)
+		r = database_errno(database_open_empty(&s->budget, &s->db));
+	if (r == 0) {
+		sqlite3_busy_handler(s->db, wait_briefly, NULL);
+		r = store_find_marks(s);
+	}
+	if (r == 0 && !s->marks_in_run)
+		r = -ENOENT;
+	if (r == 0) {
+		*ret = s;
+		return 0;
+	}
+	*ret_error = TAKE(s->error);
+	store_close(s);
+	return r;
+}
+
+bool store_run_dir_is_foreign(const struct store *s)
+{
+	const uint32_t recording = s->run_dir ? run_dir_recording(s->run_dir) : 0;
+
+	return recording && recording != s->id;
+}
+
+const char *store_run_dir(const struct store *s)
+{
+	return store_run_dir_is_foreign(s) ? NULL : s->run_dir;
+}
+
+int store_claim_run_dir(struct store *s, bool *ret_set_aside)
+{
+	int r = run_dir_claim(s->run_dir, s->id, ret_set_aside);
+
+	return r < 0 ? str_fail_again(&s->error, r, "cannot take %s for %s: %s", s->run_dir, s->file, strerror(-r)) : 0;
+}
+
+int store_lock(struct store *s)
+{
+	int fd = open(s->file, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -errno : 0;
+
+	if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		r = -errno == -EWOULDBLOCK ? -EBUSY : -errno;
+	s->lock_fd = fd; /* also without the lock */
+	if (r < 0)
+		str_fail_again(&s->error, r, r == -EBUSY ? "another recorder writes to %s: stop it first, or give this one another store.file" :
+						      "cannot lock %s, so that no other recorder writes to it", s->file);
+	return r;
+}
+
+void store_close_database(struct store *s)
+{
+	sqlite3_stmt **const kept[] = {&s->put_raw, &s->marks_version, &s->told_in_run, &s->told_in_file};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		sqlite3_finalize(*kept[i]);
+		*kept[i] = NULL;
+	}
+	sqlite3_close(s->db);
+	s->db = NULL;
+	s->marks_in_run = false;
+	if (s->lock_fd >= 0) /* only now: closing a descriptor of the file takes away the locks that SQLite has on it (POSIX) */
+		close(s->lock_fd);
+	s->lock_fd = -1;
+}
+
+int store_reopen(struct store *s)
+{
+	int r = open_database(s, STORE_WRITE);
+
+	return r == 0 ? store_find_marks(s) : r;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	store_close_database(s);
+	free(s->error);
+	free(s->file);
+	free(s->run_dir);
+	free(s);
+}
+
+int store_size(struct store *s, struct store_size *ret)
+{
+	static const char *const queries[] = {
+		"PRAGMA page_count",
+		"PRAGMA page_size",
+		"SELECT coalesce(sum(length(bytes)), 0) FROM raw",
+		"SELECT coalesce(sum(length(bytes)), 0) FROM chunk",
+		"SELECT coalesce(sum(length(bytes)), 0) FROM summary",
+		"SELECT count(*) FROM segment",
+		"SELECT coalesce(sum(last - first), 0) FROM " SEGMENTS_READ,
+	};
+	int64_t answers[ARRAY_SIZE(queries)];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(queries); i++)
+		r = store_query_int(s, queries[i], &answers[i]);
+	if (r < 0)
+		return r;
+	*ret = (struct store_size){.file = (uint64_t)(answers[0] * answers[1]),
+				   .raw = (uint64_t)answers[2],
+				   .chunks = (uint64_t)answers[3],
+				   .summaries = (uint64_t)answers[4],
+				   .segments = (uint64_t)answers[5],
+				   .span = answers[6]};
+	return 0;
+}

@@ -1,0 +1,185 @@
+#include "machine/rule/signature.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+
+#define FILE_MAX ((size_t)1 << 20)
+
+static void signature_free(struct signature *s)
+{
+	free(s->name);
+	free(s->words);
+	for (size_t i = 0; i < s->n_functions; i++)
+		free(s->functions[i]);
+}
+
+void signatures_free(struct signatures *s)
+{
+	for (size_t i = 0; i < s->list.n; i++)
+		signature_free(&s->list.v[i]);
+	VEC_FREE(s->list);
+}
+
+/* Without the blanks around it; in place. */
+static char *trimmed(char *text)
+{
+	char *end;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	for (end = text + strlen(text); end > text && isspace((unsigned char)end[-1]); end--)
+		end[-1] = '\0';
+	return text;
+}
+
+/* "_[k]" marks a kernel function and is no set of letters. */
+static char *pattern_of(const char *word)
+{
+	static const char kernel[] = "_[k]";
+	size_t n = strlen(word), k = strlen(kernel);
+	char *pattern;
+
+	if (n < k || strcmp(word + n - k, kernel) != 0)
+		return strdup(word);
+	return asprintf(&pattern, "%.*s_\\[k]", (int)(n - k), word) < 0 ? NULL : pattern;
+}
+
+static int take_functions(char *text, struct signature *s)
+{
+	char *rest = NULL;
+
+	for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+		if (s->n_functions == SIGNATURE_FUNCTIONS_MAX)
+			return -E2BIG;
+		s->functions[s->n_functions] = pattern_of(word);
+		if (!s->functions[s->n_functions++])
+			return -ENOMEM;
+	}
+	return s->n_functions ? 0 : -EINVAL;
+}
+
+/* "NAME | FUNCTIONS | WORDS" */
+static int take_line(char *line, struct signatures *ret)
+{
+	char *functions = strchr(line, '|'), *words = functions ? strchr(functions + 1, '|') : NULL;
+	struct signature s = {};
+	int r;
+
+	if (!words || ret->list.n >= SIGNATURES_MAX)
+		return words ? -E2BIG : -EINVAL;
+	*functions++ = *words++ = '\0';
+	r = take_functions(trimmed(functions), &s);
+	s.name = strdup(trimmed(line));
+	s.words = strdup(trimmed(words));
+	if (r == 0 && (!s.name || !s.words))
+		r = -ENOMEM;
+	if (r == 0 && (!*s.name || !*s.words))
+		r = -EINVAL;
+	if (r == 0)
+		r = VEC_PUSH(ret->list, s);
+	if (r < 0)
+		signature_free(&s);
+	return r;
+}
+
+static const char *wrong(int code)
+{
+	return code == -E2BIG ? "too many functions (8 at most) or signatures (1000 at most)" : "expected NAME | FUNCTIONS | WORDS";
+}
+
+int signatures_parse(const char *text, const char *file, struct signatures *ret, char **ret_error)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	unsigned number = 0;
+	int r = copy ? 0 : -ENOMEM;
+
+	*ret_error = NULL;
+	for (char *line = copy, *end; r == 0 && line; line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
+		number++;
+		line = trimmed(line);
+		r = !*line || *line == '#' ? 0 : take_line(line, ret);
+	}
+	if (r < 0 && r != -ENOMEM && asprintf(ret_error, "%s:%u: %s", file, number, wrong(r)) < 0)
+		*ret_error = NULL;
+	return r < 0 && r != -ENOMEM ? -EINVAL : r;
+}
+
+static int read_file(const char *folder, const char *name, struct signatures *ret, char **ret_error)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_str_ struct str text = {.max = FILE_MAX};
+	char part[4096];
+	size_t n;
+
+	if (asprintf(&path, "%s/%s", folder, name) < 0)
+		return -ENOMEM;
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	while ((n = fread(part, 1, sizeof(part), file)) > 0)
+		if (str_append(&text, part, n) < 0)
+			return text.error;
+	return text.len ? signatures_parse(text.data, path, ret, ret_error) : 0;
+}
+
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int read_folder(const char *folder, struct signatures *ret, char **ret_error)
+{
+	struct dirent **list = NULL;
+	int n = scandir(folder, &list, visible, alphasort), r = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (r == 0)
+			r = read_file(folder, list[i]->d_name, ret, ret_error);
+		free(list[i]);
+	}
+	free(list);
+	return r;
+}
+
+int signatures_load(const char *folder, struct signatures *ret, char **ret_error)
+{
+	int r;
+
+	*ret_error = NULL;
+	r = read_folder(folder, ret, ret_error);
+	if (r == 0)
+		r = signatures_parse(default_signatures, "built-in signatures", ret, ret_error);
+	if (r < 0)
+		signatures_free(ret);
+	return r;
+}
+
+static bool matches(const struct signature *s, const char *const *names, size_t n)
+{
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < n && wanted < s->n_functions; i++)
+		wanted += fnmatch(s->functions[wanted], names[i], 0) == 0;
+	return wanted == s->n_functions;
+}
+
+const struct signature *signatures_find(const struct signatures *s, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < s->list.n; i++)
+		if (matches(&s->list.v[i], names, n))
+			return &s->list.v[i];
+	return NULL;
+}

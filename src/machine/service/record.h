@@ -1,0 +1,17 @@
+/* The recording daemon: samples for ever, keeps the journal, saves it to the store, answers its socket. */
+#pragma once
+
+#include "lib/data/config.h"
+#include "machine/service/service.h"
+
+struct record_options {
+	const struct config *config;
+	const char *config_file; /* read again on SIGHUP; NULL = the system's, if there is one */
+	bool force_proc;
+	bool processes_only;
+	/* Answers a question in a process of its own, on standard output and error; data is this struct. The exit status. */
+	int (*answer)(const struct service_question *q, const void *data);
+};
+
+/* Runs until SIGTERM or SIGINT. 0, or -errno after having said why on the log. */
+int record_run(const struct record_options *options);

@@ -1,0 +1,175 @@
+#include "machine/threads/rows.h"
+
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+#include "machine/blame/wait-report.h"
+
+const char *const row_order_names[ROW_ORDERS] = {"waited", "ran", "name", "pid"};
+
+/* A thread that takes part, with what its place depends on. */
+struct candidate {
+	struct thread_row row;
+	int64_t group_key, key; /* the larger the earlier */
+	const char *group_name;
+	enum row_order order;
+	uint32_t place;		/* among those that come first; NOBODY */
+};
+
+static const char *process_name(const struct timeline *t, const struct thread_line *line)
+{
+	return line->kernel ? "kernel threads" : line->program == NOBODY ? line->comm : t->names.v[line->program];
+}
+
+static bool holds(const char *text, const char *part)
+{
+	return text && strcasestr(text, part);
+}
+
+static bool passes(const struct timeline *t, const struct thread_line *line, const char *filter)
+{
+	uint64_t number;
+
+	if (!filter || !*filter)
+		return true;
+	if (str_parse_u64(filter, &number) == 0 && (line->tid == number || line->tgid == number))
+		return true;
+	return holds(line->comm, filter) || holds(process_name(t, line), filter) ||
+	       (line->unit != NOBODY && holds(t->names.v[line->unit], filter));
+}
+
+static uint32_t place_of(const struct row_question *q, uint32_t thread)
+{
+	for (size_t i = 0; i < q->n_first; i++)
+		if (q->first[i] == thread)
+			return (uint32_t)i;
+	return NOBODY;
+}
+
+static struct candidate candidate_of(const struct timeline *t, const struct row_question *q, uint32_t thread)
+{
+	const struct thread_line *line = &t->threads.v[thread];
+	struct candidate c = {.row = {.thread = thread, .process = line->kernel ? 0 : line->tgid, .members = 1, .name = process_name(t, line)},
+			      .order = q->order, .place = place_of(q, thread)};
+	struct wait_report report;
+
+	wait_report_init(&report, q->from, q->to);
+	wait_report_add(&report, line);
+	c.row.first = c.place != NOBODY;
+	c.key = q->order == ORDER_RAN ? wait_report_running(&report) : q->order == ORDER_WAITED ? wait_report_contended(&report) : 0;
+	if (q->order == ORDER_WAITED && !c.key) /* of those that never waited, those that ran */
+		c.key = wait_report_running(&report) - INT64_MAX;
+	return c;
+}
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_process(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return compare_numbers(x->row.process, y->row.process);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int r = compare_numbers(x->place, y->place);
+
+	if (r == 0 && x->order != ORDER_PID)
+		r = compare_numbers(y->group_key, x->group_key);
+	if (r == 0 && x->order == ORDER_NAME)
+		r = strcasecmp(x->row.name, y->row.name);
+	if (r == 0)
+		r = by_process(x, y);
+	if (r == 0)
+		r = compare_numbers(y->key, x->key);
+	return r ? r : compare_numbers(x->row.thread, y->row.thread);
+}
+
+/* A process stands where its worst thread does. */
+static void rank_groups(struct candidate *all, size_t n)
+{
+	qsort(all, n, sizeof(*all), by_process);
+	for (size_t i = 0, end; i < n; i = end) {
+		int64_t worst = all[i].key;
+
+		for (end = i; end < n && all[end].row.process == all[i].row.process; end++)
+			worst = all[end].key > worst ? all[end].key : worst;
+		for (size_t k = i; k < end; k++)
+			all[k].group_key = worst;
+	}
+}
+
+static bool is_folded(const struct row_question *q, uint32_t process)
+{
+	for (size_t i = 0; i < q->n_folded; i++)
+		if (q->folded[i] == process)
+			return true;
+	return false;
+}
+
+static int put_group(const struct row_question *q, const struct candidate *all, size_t n, struct thread_rows *ret)
+{
+	struct thread_row group = {NOBODY, all->row.process, (uint32_t)n, all->row.name, false, is_folded(q, all->row.process)};
+	int r = VEC_PUSH(ret->rows, group);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = VEC_PUSH(ret->threads, all[i].row.thread);
+		if (!group.folded && r == 0)
+			r = VEC_PUSH(ret->rows, all[i].row);
+	}
+	return r;
+}
+
+static int put_alone(const struct candidate *one, struct thread_rows *ret)
+{
+	int r = VEC_PUSH(ret->rows, one->row);
+
+	return r ? r : VEC_PUSH(ret->threads, one->row.thread);
+}
+
+static int put_rows(const struct row_question *q, const struct candidate *all, size_t n, struct thread_rows *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0, end; i < n && r == 0; i = end) {
+		for (end = i + 1; end < n && all[i].place == NOBODY && all[end].row.process == all[i].row.process; end++)
+			continue;
+		r = end - i > 1 ? put_group(q, all + i, end - i, ret) : put_alone(&all[i], ret);
+	}
+	return r;
+}
+
+int rows_build(const struct timeline *t, const struct row_question *q, struct thread_rows *ret)
+{
+	_cleanup_free_ struct candidate *all = calloc(t->threads.n + 1, sizeof(*all));
+	struct thread_rows rows = {};
+	size_t n = 0;
+	int r;
+
+	if (!all)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->threads.n; i++)
+		if (t->threads.v[i].tid && t->threads.v[i].intervals.n && passes(t, &t->threads.v[i], q->filter))
+			all[n++] = candidate_of(t, q, i);
+	rank_groups(all, n);
+	qsort(all, n, sizeof(*all), by_place);
+	r = put_rows(q, all, n, &rows);
+	if (r < 0) {
+		rows_free(&rows);
+		return r;
+	}
+	*ret = rows;
+	return 0;
+}
+
+void rows_free(struct thread_rows *r)
+{
+	VEC_FREE(r->rows);
+	VEC_FREE(r->threads);
+}

@@ -1,0 +1,309 @@
+#include "machine/view-waits/why-program.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "lib/data/clock.h"
+#include "lib/view/bold.h"
+#include "lib/view/json.h"
+#include "machine/view-waits/waits-words.h"
+
+#define CELLS_SHOWN 6
+#define CELL_LEAST  0.02 /* of the time looked at: what is shorter explains nothing */
+#define FUNCTIONS_SHOWN 2 /* of the culprit: the innermost */
+#define TELLING	    0.2	 /* ... and from here on it is what the first sentence says */
+
+static bool is_idle(enum chain_kind kind)
+{
+	return kind == CHAIN_EVENTS || kind == CHAIN_RUNS || kind == CHAIN_SLEEPS || kind == CHAIN_UNKNOWN;
+}
+
+static void put_link(const struct chain_link *l, bool first, struct str *out)
+{
+	str_printf(out, "%s (%u", l->comm, l->pid);
+	if (l->tid != l->pid)
+		str_printf(out, ", thread %u", l->tid);
+	str_puts(out, ")");
+	if (!first && l->role)
+		str_printf(out, ", %s,", l->role);
+	str_printf(out, " %s", l->words);
+}
+
+static bool summarize_chain(const struct program_waits *p, struct str *out)
+{
+	const struct wait_chain *c = &p->chain;
+	const struct chain_link *first = c->links.v, *last = c->links.n ? &c->links.v[c->links.n - 1] : NULL;
+
+	/* an end that waits for requests or events is as idle as the program itself, unless that waits longer than ever */
+	if (!last || c->passing || (last->kind == CHAIN_EVENTS && !(p->waited && c->links.n > 1)) || (c->links.n == 1 && is_idle(first->kind)))
+		return false;
+	str_printf(out, "%s %s", first->comm, first->words);
+	if (p->waited)
+		str_printf(out, " (for %.2g s; normally %.2g s at most)", (double)p->waited / 1e9, (double)p->normally / 1e9);
+	if (c->cycle)
+		str_printf(out, ", and those it waits for wait for %s: a deadlock", c->cycle_pid == first->pid ? "it" : "each other");
+	else if (last != first)
+		str_printf(out, ". At the end of the chain, %s (%u) %s", last->comm, last->pid, last->words);
+	str_putc(out, '.');
+	return true;
+}
+
+static bool is_long(const struct program_waits *p, const struct blame_cell *c)
+{
+	return (double)c->ns >= CELL_LEAST * (double)(p->by_process.to - p->by_process.from);
+}
+
+/* An event loop's wait for events, a worker's for work is no incident. */
+static bool counts(const struct program_waits *p, const struct blame_cell *c)
+{
+	return is_long(p, c) && c->culprit != BY_CLOCK;
+}
+
+static bool tells(const struct program_waits *p, const struct blame_cell *c)
+{
+	bool contended = wait_for_is_contended(c->wait) || (c->wait == FOR_PEER && c->root != FOR_NONE);
+
+	return contended && is_long(p, c) && (double)blame_held(&p->by_process, c) >= TELLING * (double)(p->by_process.to - p->by_process.from);
+}
+
+static const struct held_in *held_in_of(const struct program_waits *p, const struct blame_cell *c)
+{
+	for (size_t i = 0; i < p->held_in.n; i++)
+		if (p->held_in.v[i].cell == (size_t)(c - p->by_process.cells.v))
+			return &p->held_in.v[i];
+	return NULL;
+}
+
+static void put_functions(const struct held_in *held, struct str *out)
+{
+	size_t first = held && held->n > FUNCTIONS_SHOWN ? held->n - FUNCTIONS_SHOWN : 0;
+
+	for (size_t i = first; held && i < held->n; i++)
+		str_printf(out, "%s%s", i == first ? ", in " : " > ", held->functions[i]);
+}
+
+/* The holder's own part stands for all that was waited for its locks. */
+static bool is_of_holder(const struct blame_cell *c)
+{
+	return c->culprit == BY_TASK && c->id == blame_holder(c);
+}
+
+/* `ns`: how long, of the cell itself or of all for its holder. */
+static void put_cell(const struct program_waits *p, const struct blame_cell *c, int64_t ns, struct str *out)
+{
+	char span[32], who[LABEL_SIZE], how[2 * LABEL_SIZE];
+
+	waits_via(p->timeline, &p->by_process, c, how, sizeof(how));
+	str_printf(out, "%s %s: %s%s%s", waits_short_span(ns, span, sizeof(span)), wait_for_text(c->wait),
+		   waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who)), how[0] ? ", which " : "", how);
+	put_functions(held_in_of(p, c), out);
+}
+
+/* Who kept the holder from its work for long: the largest of them. */
+static void put_who_held_up(const struct program_waits *p, const struct blame_cell *holder, struct str *out)
+{
+	const struct blame_cell *c = holder + 1, *end = p->by_process.cells.v + p->by_process.cells.n;
+	char span[32], who[LABEL_SIZE], how[2 * LABEL_SIZE];
+
+	while (c < end && is_of_holder(c))
+		c++;
+	if (c == end || blame_holder(c) != holder->id || (double)c->ns < TELLING * (double)blame_held(&p->by_process, c))
+		return;
+	str_printf(out, "; for %s of that %s %s", waits_short_span(c->ns, span, sizeof(span)),
+		   waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who)),
+		   waits_via(p->timeline, &p->by_process, c, how, sizeof(how)));
+}
+
+/* `any`: also of what is waited for others' work, where the recording says that it waits more than it normally does. */
+static bool summarize_events(const struct program_waits *p, bool any, struct str *out)
+{
+	for (size_t i = 0; p->timeline && i < p->by_process.cells.n; i++) {
+		const struct blame_cell *c = &p->by_process.cells.v[i];
+		char span[32];
+
+		if (!tells(p, c) && !(any && c->culprit == BY_TASK && counts(p, c)))
+			continue;
+		str_printf(out, "In %s %s it waited ", p->past ? "these" : "the last", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
+		put_cell(p, c, is_of_holder(c) ? blame_held(&p->by_process, c) : c->ns, out);
+		if (is_of_holder(c))
+			put_who_held_up(p, c, out);
+		str_putc(out, '.');
+		return true;
+	}
+	return false;
+}
+
+static bool summarize_waits(const struct program_waits *p, struct str *out)
+{
+	const struct program_wait *worst = NULL;
+
+	for (size_t i = 0; i < p->waits.n; i++)
+		if (p->waits.v[i].unusual && (!worst || p->waits.v[i].now > worst->now))
+			worst = &p->waits.v[i];
+	if (!worst)
+		return false;
+	str_printf(out, "It waits for %s, %.2f s per second (normally %.2f s). ", worst->words, worst->now / 1e9, worst->p50 / 1e9);
+	summarize_events(p, true, out);
+	return true;
+}
+
+bool why_program_summary(const struct program_waits *p, struct str *out)
+{
+	if (summarize_chain(p, out) || summarize_waits(p, out) || summarize_events(p, false, out))
+		return true;
+	str_puts(out, p->waits.n || p->timeline || p->chain.links.n ? "It waits for nothing that it does not normally wait for." :
+								      "Nothing is known of what it waited for then.");
+	return false;
+}
+
+static void put_chain(const struct wait_chain *c, FILE *out)
+{
+	if (!c->links.n)
+		return;
+	fputs(c->passing ? "\nAt this moment, and not for long:\n" : "\nNow, from the program to the end of the chain:\n", out);
+	for (size_t i = 0; i < c->links.n; i++) {
+		struct str line = {};
+
+		put_link(&c->links.v[i], i == 0, &line);
+		fprintf(out, "  %*s%s\n", (int)(2 * i), "", line.data ? line.data : "?");
+		str_free(&line);
+	}
+	if (c->cycle)
+		fprintf(out, "  %*s... which is in the chain already (%u): a deadlock\n", (int)(2 * c->links.n), "", c->cycle_pid);
+}
+
+static void put_waits(const struct program_waits *p, bool colour, FILE *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->waits.n; i++) {
+		const struct program_wait *w = &p->waits.v[i];
+
+		if (w->now < 1e6 && !(w->p90 >= 1e6))
+			continue;
+		if (!any)
+			fputs("\nWaited per second, all threads together:\n", out);
+		any = true;
+		fprintf(out, "  %s%-24s %7.3f s%s", w->unusual ? bold(colour) : "", w->words, w->now / 1e9, w->unusual ? bold_off(colour) : "");
+		if (isnan(w->p50))
+			fputs("  (no baseline yet)\n", out);
+		else
+			fprintf(out, "  normally %.3f s, p90 %.3f s%s\n", w->p50 / 1e9, w->p90 / 1e9, w->unusual ? ": unusual" : "");
+	}
+}
+
+static void put_events(const struct program_waits *p, FILE *out)
+{
+	size_t shown = 0;
+	char span[32];
+
+	if (!p->timeline)
+		return;
+	fprintf(out, "\nBy the events of %s, it waited:\n", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
+	for (size_t i = 0; i < p->by_process.cells.n && shown < CELLS_SHOWN; i++) {
+		struct str line = {};
+
+		if (!counts(p, &p->by_process.cells.v[i]))
+			continue;
+		put_cell(p, &p->by_process.cells.v[i], p->by_process.cells.v[i].ns, &line);
+		fprintf(out, "  %s\n", line.data ? line.data : "?");
+		str_free(&line);
+		shown++;
+	}
+	if (!shown)
+		fputs("  for nothing that took long\n", out);
+}
+
+void why_program_text(const struct program_waits *p, bool colour, FILE *out)
+{
+	const struct chain_link *last = p->chain.links.n ? &p->chain.links.v[p->chain.links.n - 1] : NULL;
+	struct str summary = {};
+
+	why_program_summary(p, &summary);
+	fprintf(out, "%s%s%s: %s\n", bold(colour), p->name, bold_off(colour),
+		summary.data ? summary.data : "?");
+	str_free(&summary);
+	put_chain(&p->chain, out);
+	put_waits(p, colour, out);
+	put_events(p, out);
+	if (last)
+		fprintf(out, "\n'whyslow inspect %u' shows in which function.\n", last->pid);
+}
+
+/* --- JSON --- */
+
+static json_t *chain_json(const struct wait_chain *c)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < c->links.n; i++) {
+		const struct chain_link *l = &c->links.v[i];
+
+		json_array_append_new(array, json_pack("{s:i, s:i, s:o, s:s, s:o, s:o}", "pid", (int)l->pid, "tid", (int)l->tid, "name",
+						       json_text(l->comm), "kind", chain_kind_names[l->kind], "text", json_text(l->words),
+						       "role", json_text(l->role)));
+	}
+	return array;
+}
+
+static json_t *waits_json_of(const struct program_waits *p)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < p->waits.n; i++) {
+		const struct program_wait *w = &p->waits.v[i];
+
+		json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:b}", "feature", w->feature->name, "now", json_number(w->now),
+						       "p50", json_number(w->p50), "p90", json_number(w->p90), "unusual", w->unusual));
+	}
+	return array;
+}
+
+static json_t *functions_json(const struct held_in *held)
+{
+	json_t *array = held ? json_array() : json_null();
+
+	for (size_t i = 0; held && i < held->n; i++)
+		json_array_append_new(array, json_text(held->functions[i]));
+	return array;
+}
+
+static json_t *events_json(const struct program_waits *p)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; p->timeline && i < p->by_process.cells.n; i++) {
+		const struct blame_cell *c = &p->by_process.cells.v[i];
+		char who[LABEL_SIZE], how[2 * LABEL_SIZE];
+		bool task = c->culprit == BY_TASK || c->culprit == BY_SELF;
+
+		if (!counts(p, c))
+			continue;
+		waits_via(p->timeline, &p->by_process, c, how, sizeof(how));
+		json_array_append_new(
+			array, json_pack("{s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "wait", wait_for_name(c->wait), "ns", (json_int_t)c->ns, "held_ns",
+					 (json_int_t)blame_held(&p->by_process, c), "culprit_kind",
+					 waits_culprit_name(c->culprit), "culprit_text",
+					 json_text(waits_culprit_label(p->timeline, &p->by_process, c, who, sizeof(who))), "culprit",
+					 task ? waits_who_json(p->timeline, &p->by_process, c->id) : json_null(), "via",
+					 waits_who_json(p->timeline, &p->by_process, c->via), "how", json_text(how[0] ? how : NULL),
+					 "held_in", functions_json(held_in_of(p, c))));
+	}
+	return array;
+}
+
+int why_program_json(const struct program_waits *p, FILE *out)
+{
+	json_t *pids = json_array();
+	struct str summary = {};
+	bool slow = why_program_summary(p, &summary);
+	json_t *root;
+
+	for (size_t i = 0; i < p->pids.n; i++)
+		json_array_append_new(pids, json_integer((json_int_t)p->pids.v[i]));
+	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
+			 json_text(p->name), "pids", pids, "slow", slow, "summary", json_text(summary.data), "chain", chain_json(&p->chain),
+			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p), "events", events_json(p));
+	str_free(&summary);
+	return json_print(root, JSON_INDENT(1), out);
+}

@@ -1,0 +1,127 @@
+#include "machine/view-why/history.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+
+#include "lib/data/clock.h"
+#include "lib/view/json.h"
+
+static int64_t wall_of(const struct history *h, uint32_t minute)
+{
+	return h->from + minute * HISTORY_MINUTE;
+}
+
+/* "mysqld: io.write_bytes 83 MB/s (normally 2 MB/s)"; of the machine without a name. */
+static void print_score(const struct history *h, const struct minute_score *s, FILE *out)
+{
+	const struct history_series *x = &h->series.v[s->series];
+	char now[48], normal[48];
+
+	if (x->label)
+		fprintf(out, "%s: ", x->label);
+	fprintf(out, "%s %s (normally %s)", x->feature->name, feature_format(x->feature, (double)s->value, now, sizeof(now)),
+		feature_format(x->feature, (double)x->minutes.median, normal, sizeof(normal)));
+}
+
+static void print_episode(const struct history *h, const struct anomaly_episode *e, float odd, FILE *out)
+{
+	const struct minute_score *machine = &h->machine[e->peak], *program = &h->programs[e->peak];
+	const bool of_machine = machine->series != HISTORY_NONE && machine->score >= odd,
+		   of_program = program->series != HISTORY_NONE && program->score >= odd;
+	char from[40], span[32];
+
+	fprintf(out, "  %s %10s %8.1f  ", clock_format_local(wall_of(h, e->from), from, sizeof(from)),
+		clock_format_span((int64_t)(e->to - e->from) * HISTORY_MINUTE, span, sizeof(span)), (double)e->score);
+	if (of_machine)
+		print_score(h, machine, out);
+	if (of_machine && of_program)
+		fputs("; ", out);
+	if (of_program)
+		print_score(h, program, out);
+	fputc('\n', out);
+}
+
+void history_text(const struct history *h, const char *who, size_t top, float odd, FILE *out)
+{
+	char from[40], to[40], span[32];
+
+	fprintf(out, "%s to %s: %s recorded", clock_format_local(h->from, from, sizeof(from)), clock_format_local(wall_of(h, h->n), to, sizeof(to)),
+		clock_format_span(h->n_recorded * HISTORY_MINUTE, span, sizeof(span)));
+	if (who)
+		fprintf(out, ", of %s", who);
+	if (!h->episodes.list.n) {
+		fputs(". Nothing was unusual.\n", out);
+		return;
+	}
+	fprintf(out, ", %s unusual.\n\n  %-23s %10s %8s  %s\n", clock_format_span(h->n_odd * HISTORY_MINUTE, span, sizeof(span)), "since", "for",
+		"anomaly", "in its most unusual minute");
+	for (size_t i = 0; i < h->episodes.list.n && i < top; i++)
+		print_episode(h, &h->episodes.list.v[i], odd, out);
+	if (h->episodes.list.n > top)
+		fprintf(out, "  ... and %zu more (--top 0 lists all)\n", h->episodes.list.n - top);
+	fputs("\n'whyslow why --at TIME' says why.\n", out);
+}
+
+/* --- JSON --- */
+
+static json_t *score_json(const struct history *h, const struct minute_score *s)
+{
+	const struct history_series *x = s->series == HISTORY_NONE ? NULL : &h->series.v[s->series];
+
+	if (!x)
+		return json_null();
+	return json_pack("{s:s?, s:s, s:s, s:f, s:f, s:f}", "program", x->label, "feature", x->feature->name, "unit", unit_name(x->feature->unit),
+			 "value", (double)s->value, "normal", (double)x->minutes.median, "anomaly", (double)s->score);
+}
+
+static json_t *time_json(const struct history *h, uint32_t minute)
+{
+	char text[40];
+
+	return json_string(clock_format_rfc3339(wall_of(h, minute), text, sizeof(text)));
+}
+
+static json_t *episode_json(const struct history *h, const struct anomaly_episode *e)
+{
+	return json_pack("{s:o, s:o, s:o, s:I, s:f, s:o, s:o}", "from", time_json(h, e->from), "to", time_json(h, e->to), "peak",
+			 time_json(h, e->peak), "minutes", (json_int_t)(e->to - e->from), "anomaly", (double)e->score, "machine",
+			 score_json(h, &h->machine[e->peak]), "program", score_json(h, &h->programs[e->peak]));
+}
+
+/* The worst minute of each part; null where nothing was recorded. */
+static json_t *scores_json(const struct history *h, uint32_t each)
+{
+	json_t *list = json_array();
+
+	for (uint32_t first = 0; list && first < h->n; first += each) {
+		float most = -1;
+
+		for (uint32_t i = first; i < h->n && i < first + each; i++)
+			if (h->recorded[i])
+				most = fmaxf(most, fmaxf(h->machine[i].score, h->programs[i].score));
+		json_array_append_new(list, most < 0 ? json_null() : json_real((double)roundf(most * 10) / 10));
+	}
+	return list;
+}
+
+int history_json(const struct history *h, size_t top, size_t points, FILE *out)
+{
+	const uint32_t each = points && points < h->n ? (uint32_t)((h->n + points - 1) / points) : 1;
+	json_t *episodes = json_array(), *root;
+
+	for (size_t i = 0; episodes && i < h->episodes.list.n && i < top; i++)
+		json_array_append_new(episodes, episode_json(h, &h->episodes.list.v[i]));
+	root = json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "schema", "whyslow.history/1", "from", time_json(h, 0), "to",
+			 time_json(h, h->n), "minutes", (json_int_t)h->n_recorded, "unusual", (json_int_t)h->n_odd, "programs",
+			 (json_int_t)h->programs_seen, "programs_left_out", (json_int_t)h->programs_left_out, "total",
+			 (json_int_t)h->episodes.list.n, "episodes", episodes);
+	if (!root)
+		return -ENOMEM;
+	if (points) {
+		json_object_set_new(root, "step", json_integer(60 * (json_int_t)each));
+		json_object_set_new(root, "scores", scores_json(h, each));
+	}
+	json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6), out);
+	return 0;
+}

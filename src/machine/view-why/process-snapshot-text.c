@@ -1,0 +1,148 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/view/bold.h"
+#include "machine/view-why/plot.h"
+#include "machine/view-why/process-snapshot.h"
+
+#define PLOT_WIDTH 72
+#define PLOT_HEIGHT 10
+#define BAR_WIDTH 8
+
+static void put_head(const struct process_snapshot *b, bool colour, FILE *out)
+{
+	char at[40], span[32];
+	const struct answer *a = &b->everybody;
+
+	fprintf(out, "%s%s%s\n", bold(colour), b->verdict.summary, bold_off(colour));
+	fprintf(out, "%s, compared with the %s before; %u processes.\n\n", clock_format_local(a->window_end, at, sizeof(at)),
+		clock_format_span(a->window_end - a->window_start, span, sizeof(span)), a->ranking.looked_at);
+}
+
+/* The bars of the paper's first pane: full for a score of 1. */
+static void put_bar(double score, bool colour, FILE *out)
+{
+	int full = (int)lround(fmin(1, score) * BAR_WIDTH);
+
+	fputs(colour && full ? "\033[31m" : "", out);
+	for (int i = 0; i < BAR_WIDTH; i++)
+		fputs(i < full ? "█" : " ", out);
+	fputs(bold_off(colour && full), out);
+}
+
+static const char *value_of(const struct suspect *s, int feature, char *buf, size_t n)
+{
+	for (size_t i = 0; i < s->features.n; i++)
+		if (s->features.v[i].feature == &s->subject->features[feature])
+			return feature_format(s->features.v[i].feature, s->features.v[i].observed, buf, n);
+	return "?";
+}
+
+static void put_process(const struct suspect *s, bool colour, FILE *out)
+{
+	_cleanup_free_ char *label = entity_label(&s->subject->info);
+	char cpu[32], delay[32], memory[32], read[32], write[32], value[32], usual[32];
+
+	put_bar(s->score, colour, out);
+	fprintf(out, " %7u %-18.18s %9s %9s %9s %10s %10s ", s->subject->info.pid, label ? label : "?",
+		value_of(s, FEATURE_CPU_TIME, cpu, sizeof(cpu)), value_of(s, FEATURE_CPU_RUN_DELAY, delay, sizeof(delay)),
+		value_of(s, FEATURE_MEM_ANON, memory, sizeof(memory)), value_of(s, FEATURE_IO_READ_BYTES, read, sizeof(read)),
+		value_of(s, FEATURE_IO_WRITE_BYTES, write, sizeof(write)));
+	if (s->features.n && s->features.v[0].score > 0.05) {
+		const struct deviation *f = &s->features.v[0];
+
+		fprintf(out, " %s %s, normally %s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)),
+			feature_format(f->feature, f->usual, usual, sizeof(usual)));
+	}
+	fputc('\n', out);
+}
+
+void process_snapshot_text(const struct process_snapshot *b, const struct snapshot_text_options *o, FILE *out)
+{
+	const struct ranking *r = &b->everybody.ranking;
+
+	put_head(b, o->colour, out);
+	fprintf(out, "%-*s %7s %-18s %9s %9s %9s %10s %10s  %s\n", BAR_WIDTH, "unusual", "pid", "program", "cpu", "cpu wait", "memory",
+		"read", "written", "most unusual");
+	for (size_t i = 0; i < r->suspects.n && i < o->processes; i++)
+		put_process(&r->suspects.v[i], o->colour, out);
+	if (r->suspects.n > o->processes)
+		fprintf(out, "... and %zu more (-n N lists more; --for PID shows one's features)\n", r->suspects.n - o->processes);
+}
+
+static void put_feature(const struct deviation *f, bool colour, FILE *out)
+{
+	char value[32], usual[32], spread[32];
+
+	put_bar(f->score, colour, out);
+	fprintf(out, " %-20s %12s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)));
+	if (isnan(f->usual))
+		fprintf(out, "  %-28s", "no past to compare with");
+	else
+		fprintf(out, "  normally %10s +- %-6s", feature_format(f->feature, f->usual, usual, sizeof(usual)),
+			feature_format(f->feature, f->spread, spread, sizeof(spread)));
+	fprintf(out, "  %s%s\n", f->feature->help, f->flags & FINDING_LEFT_ONLY_VALUE ? " (was constant until now)" : "");
+}
+
+static void put_name(const struct entity_info *info, FILE *out)
+{
+	_cleanup_free_ char *label = entity_label(info);
+
+	fprintf(out, "%s, pid %u", label ? label : "?", info->pid);
+	if (info->unit)
+		fprintf(out, ", %s", info->unit);
+	fputc('\n', out);
+}
+
+void process_snapshot_process_text(const struct process_snapshot *b, const struct suspect *s, bool colour,
+				   FILE *out)
+{
+	put_head(b, colour, out);
+	put_name(&s->subject->info, out);
+	if (s->subject->info.cmdline)
+		fprintf(out, "%s\n", s->subject->info.cmdline);
+	fputc('\n', out);
+	for (size_t i = 0; i < s->features.n; i++)
+		put_feature(&s->features.v[i], colour, out);
+}
+
+void process_snapshot_curve_text(const struct entity_info *who, const struct feature *f, const struct curve *c, FILE *out)
+{
+	char top[32], bottom[32], begin[40], end[40];
+	struct plot plot = plot_of(c, PLOT_WIDTH, PLOT_HEIGHT);
+
+	put_name(who, out);
+	fprintf(out, "%s: %s\n", f->name, f->help);
+	feature_format(f, plot.top, top, sizeof(top));
+	feature_format(f, plot.bottom, bottom, sizeof(bottom));
+	for (int y = 0; y < PLOT_HEIGHT; y++) {
+		fprintf(out, "%12s │", y == 0 ? top : y + 1 == PLOT_HEIGHT ? bottom : "");
+		for (int x = 0; x < PLOT_WIDTH; x++)
+			fputs(plot_cell(&plot, x, y), out);
+		fputc('\n', out);
+	}
+	clock_format_local(c->from, begin, sizeof(begin));
+	fprintf(out, "%12s %s%*s\n", "", begin,
+		PLOT_WIDTH + 1 - (int)strlen(begin), clock_format_local(c->from + (int64_t)c->n * c->step, end, sizeof(end)) + 4);
+	plot_free(&plot);
+}
+
+void process_snapshot_lives_text(const struct lives *l, size_t top, FILE *out)
+{
+	char from[40], to[40];
+
+	fprintf(out, "%s to %s: %zu processes, %zu of them all the time\n", clock_format_local(l->from, from, sizeof(from)),
+		clock_format_local(l->to, to, sizeof(to)), l->v.n, l->throughout);
+	for (size_t i = 0; i < l->v.n && i < top; i++) {
+		const struct life *life = &l->v.v[i];
+		_cleanup_free_ char *label = entity_label(&life->info);
+
+		if (life->began || life->ended)
+			fprintf(out, "%8u  %-30s %s to %s\n", (unsigned)life->info.pid, label ? label : "?",
+				life->began ? clock_format_local(life->from, from, sizeof(from)) : "earlier",
+				life->ended ? clock_format_local(life->to, to, sizeof(to)) : "later");
+	}
+}

@@ -1,0 +1,92 @@
+/* An answer as text says how much is known. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/test.h"
+#include "machine/view-why/why.h"
+
+/* An answer that names one program, which explains so much and uses one thing that it did not use before. To be freed. */
+static char *print(struct explained explains, bool evidence)
+{
+	const struct why_text_options options = {.suspects = 1, .features = 1, .evidence = evidence};
+	struct subject s = {.info = {.pid = 7, .name = (char *)"hog", .kind = ENTITY_PROCESS}};
+	size_t n;
+	struct deviation dev = {.feature = features_of(ENTITY_PROCESS, &n), .observed = 2, .usual = 1, .flags = FINDING_NEW | FINDING_HIGHEST};
+	struct suspect suspect = {.subject = &s, .score = 1, .probability = 0.6, .share = NAN, .explains = explains};
+	struct answer a = {.slow = true, .confidence = 0.9999, .summary = (char *)"slow", .ranking = {.method = "blame", .added = 2, .unexplained = 0.1}};
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(VEC_PUSH(suspect.features, dev), 0);
+	assert_int_equal(VEC_PUSH(a.ranking.suspects, suspect), 0);
+	why_text(&a, &options, f);
+	fclose(f);
+	ranking_free(&a.ranking);
+	return text;
+}
+
+static void says(struct explained explains, bool evidence, const char *what, bool expected)
+{
+	char *text = print(explains, evidence);
+
+	if (!strstr(text, what) == expected)
+		fail_msg("'%s' is %s in: %s", what, expected ? "not" : "there", text);
+	free(text);
+}
+
+static const struct explained large = {.part = 0.9, .share = 0.9, .low = 0.4, .high = 1}, vague = {.part = 0.3, .share = 0.8, .low = 0.1, .high = 1};
+
+static void a_wide_interval_is_said_to_be_unknown(void **state)
+{
+	(void)state;
+	says(large, false, "explains 90 % (40-100 %) of the additional waiting", true);
+	says(large, false, "per second more than normally; 10 % is unexplained.", true);
+	says(vague, false, "how much of the additional waiting of other programs it explains is not known", true);
+	says(vague, false, "80 %", false);
+	says(vague, false, "per second more than normally.", true);
+}
+
+static void one_number_says_how_sure_it_is(void **state)
+{
+	(void)state;
+	says(large, false, "Confidence: 99 %.", true);
+	says(large, false, "probability", false);
+	says(large, true, "probability 60 %", true);
+}
+
+static void of_a_program_that_is_new_nothing_is_called_the_highest(void **state)
+{
+	(void)state;
+	says(large, false, "was not running before", true);
+	says(large, false, "highest in the window", false);
+}
+
+static void says_of_short_lived(uint32_t members, const char *expected)
+{
+	struct subject s = {.info = {.name = (char *)"cc1", .kind = ENTITY_SHORT_LIVED}};
+	struct suspect suspect = {.subject = &s, .score = 1, .share = NAN, .members = members, .explains = {.share = NAN}};
+	struct answer a = {.slow = true, .confidence = NAN, .summary = (char *)"slow", .ranking = {.method = "blame", .unexplained = NAN}};
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(VEC_PUSH(a.ranking.suspects, suspect), 0);
+	why_text(&a, &(struct why_text_options){.suspects = 1}, f);
+	fclose(f);
+	if (!strstr(text, expected))
+		fail_msg("'%s' is not in: %s", expected, text);
+	free(text);
+	ranking_free(&a.ranking);
+}
+
+static void short_lived_processes_that_still_run_are_not_counted(void **state)
+{
+	(void)state;
+	says_of_short_lived(0, "cc1, short-lived processes ");
+	says_of_short_lived(1, "cc1, 1 short-lived process ");
+	says_of_short_lived(7, "cc1, 7 short-lived processes ");
+}
+
+RUN_TESTS(cmocka_unit_test(a_wide_interval_is_said_to_be_unknown), cmocka_unit_test(one_number_says_how_sure_it_is),
+	  cmocka_unit_test(of_a_program_that_is_new_nothing_is_called_the_highest), cmocka_unit_test(short_lived_processes_that_still_run_are_not_counted))

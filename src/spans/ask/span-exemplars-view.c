@@ -1,0 +1,64 @@
+/* Requests that were stored whole, span by span. */
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/view/json.h"
+#include "spans/ask/span-view.h"
+
+void span_outline_text(const struct span_outline *k, FILE *out)
+{
+	_cleanup_free_ char *versions = span_versions_label(k->forest, k->group->versions), *bucket = span_bucket_label(k->forest, k->bucket);
+	char id[33], at[40], took[24], start[24];
+
+	fprintf(out, "\n%s, %s\n  %s request %s of %s: %s, %u spans\n", bucket ? bucket : "?", versions ? versions : "?", k->slowest ? "slow" : "ordinary",
+	       span_trace_id_text(k->forest->names, k->request->high, k->request->low, id), clock_format_local(k->request->start, at, sizeof(at)),
+	       span_duration_text((double)k->request->duration, took), k->request->n_spans);
+	fputs("  began after, took; * = on the critical path\n", out);
+	for (uint32_t i = 0; i < k->n; i++) {
+		const struct exemplar_span *s = &k->request->spans.v[k->order[i]];
+		_cleanup_free_ char *label = vertex_label(k->forest, s->vertex);
+
+		fprintf(out, "  %9s %9s %s %*s%s%s", span_duration_text((double)s->start, start), span_duration_text((double)(s->end - s->start), took),
+			s->path > 0 ? "*" : " ", 2 * (int)k->depth[k->order[i]], "", label ? label : "?", s->error ? "  [failed]" : "");
+		if (s->link)
+			fprintf(out, "  [refers to trace %s", names_get(k->forest->names, s->link));
+		if (s->link && s->links > 1)
+			fprintf(out, " and %u others", s->links - 1);
+		fputs(s->link ? "]\n" : "\n", out);
+	}
+}
+
+static json_t *span_json(const struct span_outline *k, uint32_t i)
+{
+	const struct exemplar_span *s = &k->request->spans.v[i];
+	const struct vertex *v = &k->forest->vertices.v[s->vertex];
+	_cleanup_free_ char *label = vertex_label(k->forest, s->vertex);
+
+	return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:o, s:i, s:I, s:I, s:I, s:b, s:s?, s:I}", "text", label ? label : "?", "kind",
+			 v->kind == VERTEX_EDGE ? "edge" : "call", "service", names_get(k->forest->names, v->service), "operation",
+			 names_get(k->forest->names, v->operation), "host", s->host ? names_get(k->forest->names, s->host) : NULL, "process",
+			 s->process ? names_get(k->forest->names, s->process) : NULL, "parent", s->parent < k->request->spans.n ? json_integer(k->row[s->parent]) : json_null(), "depth", (int)k->depth[i], "start_ns",
+			 (json_int_t)s->start, "duration_ns", (json_int_t)(s->end - s->start), "path_ns", (json_int_t)s->path, "error",
+			 s->error, "link", s->link ? names_get(k->forest->names, s->link) : NULL, "links", (json_int_t)s->links);
+}
+
+json_t *span_outline_json(const struct span_outline *k)
+{
+	_cleanup_free_ char *versions = span_versions_label(k->forest, k->group->versions);
+	json_t *o = span_bucket_json(k->forest, k->bucket), *spans = json_array();
+	char id[33], at[40];
+
+	for (uint32_t i = 0; i < k->n; i++)
+		json_array_append_new(spans, span_json(k, k->order[i]));
+	json_object_update_new(o, json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:o}", "versions",
+					    versions ? versions : "", "trace",
+					    span_trace_id_text(k->forest->names, k->request->high, k->request->low, id),
+					    "start", clock_format_rfc3339(k->request->start, at, sizeof(at)),
+					    "slowest", k->slowest, "duration_ns", (json_int_t)k->request->duration,
+					    "n_spans", (json_int_t)k->request->n_spans, "spans", spans));
+	return o;
+}
+
+json_t *span_exemplars_json(const struct forest *f, json_t *requests)
+{
+	return json_pack("{s:s, s:s, s:o}", "schema", "whyslow.spans.exemplars/1", "rule", f->rule, "requests", requests);
+}

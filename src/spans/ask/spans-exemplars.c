@@ -1,0 +1,78 @@
+/* whyslow spans exemplars: requests that were kept whole, span by span: the slowest of each version, and some by chance. */
+#include <errno.h>
+#include <string.h>
+
+#include "spans/ask/span-outline.h"
+#include "spans/ask/spans.h"
+
+static void tell(const struct span_outline *request, json_t *list)
+{
+	struct span_outline outline;
+
+	if (span_outline_make(request, &outline) < 0)
+		return;
+	if (list)
+		json_array_append_new(list, span_outline_json(&outline));
+	else
+		span_outline_text(&outline, stdout);
+	span_outline_free(&outline);
+}
+
+static bool is_asked(const struct spans_query *q, const struct forest *f, const struct exemplar *e)
+{
+	uint64_t high, low;
+
+	if (!q->input.trace)
+		return true;
+	span_trace_id_of_text(f->names, q->input.trace, strlen(q->input.trace), &high, &low);
+	return e->high == high && e->low == low;
+}
+
+/* The slowest of a group or its sample: how many were shown. */
+static size_t tell_list(const struct spans_query *q, struct span_outline outline, const struct exemplar *v, size_t n, json_t *list)
+{
+	size_t told = 0, most = q->input.trace ? n : q->exemplars;
+
+	for (size_t i = 0; i < n && i < most; i++) {
+		if (!is_asked(q, outline.forest, &v[i]))
+			continue;
+		outline.request = &v[i];
+		tell(&outline, list);
+		told++;
+	}
+	return told;
+}
+
+/* A single request is shown once, though it may be in both lists. */
+static size_t tell_group(const struct spans_query *q, const struct forest *f, const struct bucket *b, const struct forest_group *g, json_t *list)
+{
+	size_t told = tell_list(q, (struct span_outline){.forest = f, .bucket = b, .group = g, .slowest = true}, g->slowest.v, g->slowest.n, list);
+
+	if (q->input.trace && told)
+		return told;
+	return told + tell_list(q, (struct span_outline){.forest = f, .bucket = b, .group = g}, g->sample.v, g->sample.n, list);
+}
+
+int spans_exemplars(struct common *common, const struct spans_query *q, int argc, char **argv)
+{
+	size_t n = (size_t)argc - 1;
+	char **files = argv + 1;
+	json_t *list = common->json ? json_array() : NULL;
+	struct names *names;
+	struct forest f;
+	size_t told = 0;
+	int r = spans_forest_of(common, q, n, files, &names, &f);
+
+	if (r < 0) {
+		json_decref(list);
+		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+	}
+	for (size_t i = 0; i < f.buckets.n; i++)
+		for (size_t k = 0; bucket_is_chosen(&q->choice, &f, &f.buckets.v[i]) && k < f.buckets.v[i].groups.n; k++)
+			told += tell_group(q, &f, &f.buckets.v[i], &f.buckets.v[i].groups.v[k], list);
+	if (list)
+		spans_print_json(span_exemplars_json(&f, list), 0);
+	forest_free(&f);
+	names_free(names);
+	return told ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}

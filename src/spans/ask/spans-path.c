@@ -1,0 +1,156 @@
+/* whyslow spans path: the critical path of each bucket, or of single traces. */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/log.h"
+#include "spans/ask/span-path.h"
+#include "spans/ask/spans.h"
+#include "spans/ask/trace-answer.h"
+#include "spans/formats/span-clickhouse.h"
+
+/* --- of single traces ------------------------------------------------------------------------------------------------ */
+
+struct single {
+	struct pipeline *pipeline;
+	struct trace_reader reader;
+	json_t *traces; /* NULL = text */
+	uint64_t high, low;
+	bool any, found;
+};
+
+static int take_trace(void *state, const struct span *spans, uint32_t n)
+{
+	struct single *s = state;
+	struct trace_answer a;
+	int r;
+
+	if (!s->any && (spans[0].trace_high != s->high || spans[0].trace_low != s->low))
+		return 0;
+	r = trace_answer_make(&s->reader, spans, n, &a);
+	if (r < 0)
+		return r;
+	s->found = true;
+	if (r > 0 && s->traces)
+		return json_array_append_new(s->traces, span_orphans_json(s->pipeline->names, spans, n)) < 0 ? -ENOMEM : 0;
+	if (r > 0) {
+		log_warning("a trace without a root (%u orphans) has no critical path", n);
+		return 0;
+	}
+	if (s->traces)
+		json_array_append_new(s->traces, span_trace_json(&a));
+	else
+		span_trace_text(&a, stdout);
+	trace_answer_free(&a);
+	return 0;
+}
+
+static int read_traces(struct common *common, const struct spans_query *q, struct single *s,
+		       const struct file_list *files, const struct pipeline_options *options)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = pipeline_open(s->pipeline, options, &error);
+
+	s->reader.tree.asynchronous = &s->pipeline->asynchronous;
+	s->reader.tree.names = s->pipeline->names;
+	s->reader.paths = &s->pipeline->forest;
+	if (r == 0 && q->input.trace)
+		span_trace_id_of_text(s->pipeline->names, q->input.trace, strlen(q->input.trace), &s->high, &s->low);
+	if (r == 0 && !common->json)
+		span_path_head_text(path_rule_name(s->reader.rule), false, stdout);
+	for (size_t i = 0; r == 0 && i < files->paths.n; i++)
+		r = pipeline_read(s->pipeline, files->paths.v[i], &error);
+	if (r == 0)
+		r = pipeline_end(s->pipeline);
+	spans_print_faults(&s->pipeline->faults);
+	if (r < 0 || !s->found)
+		log_error("%s", error		 ? error
+				: r < 0		 ? strerror(-r)
+				: q->input.trace ? "that trace is not in the files"
+						 : "there is no trace in the files");
+	else if (common->json)
+		spans_print_json(span_traces_json(path_rule_name(s->reader.rule), json_incref(s->traces)), 0);
+	return r;
+}
+
+static int single_traces(struct common *common, const struct spans_query *q, size_t n, char **data)
+{
+	struct pipeline_options options;
+	struct pipeline pipeline;
+	struct file_list files;
+	struct single s = {.pipeline = &pipeline, .any = !q->input.trace, .traces = common->json ? json_array() : NULL};
+	int r;
+
+	if (!n)
+		return verb_usage_error("spans path", "expected files: single traces are read from files");
+	if (span_table_is(data[0]))
+		return verb_usage_error("spans path", "single traces are read from files, not from tables");
+	if (q->input.learn && spans_learn(q, n, data) < 0)
+		return EXIT_CANNOT;
+	r = spans_files(n, data, &files);
+	if (r < 0)
+		return EXIT_CANNOT;
+	r = spans_pipeline_options(q, files.paths.n, &options);
+	if (r == 0) {
+		s.reader.rule = options.rule;
+		options.asynchronous = q->input.learn ? q->input.learn : options.asynchronous;
+		options.trace = take_trace;
+		options.state = &s;
+		options.skips_unknown = files.paths.n > n;
+		r = read_traces(common, q, &s, &files, &options);
+		trace_reader_free(&s.reader);
+		pipeline_close(&pipeline);
+	}
+	file_list_free(&files);
+	json_decref(s.traces);
+	return r == -EINVAL ? EXIT_USAGE : r < 0 || !s.found ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+/* --- of buckets ------------------------------------------------------------------------------------------------------- */
+
+/* Each chosen bucket, its versions together: printed, or appended to `buckets`. */
+static void tell_buckets(const struct spans_query *q, const struct forest *f, bool sdiag, json_t *buckets)
+{
+	for (size_t i = 0; i < f->buckets.n; i++) {
+		struct forest one = {};
+		struct span_path path;
+
+		if (bucket_is_chosen(&q->choice, f, &f->buckets.v[i]) && forest_merge_groups(f, &f->buckets.v[i], &one) == 0 &&
+		    span_path_find(&one, &one.buckets.v[0].groups.v[0], sdiag, &path) == 0) {
+			if (buckets)
+				json_array_append_new(buckets, span_path_bucket_json(&one, &path));
+			else
+				span_path_text(&one, &path, q->top, stdout);
+			span_path_free(&path);
+		}
+		forest_free(&one);
+	}
+}
+
+int spans_path(struct common *common, const struct spans_query *q, int argc, char **argv)
+{
+	size_t n = (size_t)argc - 1;
+	char **files = argv + 1;
+	bool sdiag = !strcmp(q->input.rule, "sdiag");
+	struct names *names;
+	struct forest f;
+	json_t *buckets;
+	int r;
+
+	if (q->each_trace || q->input.trace)
+		return single_traces(common, q, n, files);
+	r = spans_forest_of(common, q, n, files, &names, &f);
+	if (r < 0)
+		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
+	buckets = common->json ? json_array() : NULL;
+	if (!buckets)
+		span_path_head_text(sdiag ? "sdiag" : f.rule, !sdiag, stdout);
+	tell_buckets(q, &f, sdiag, buckets);
+	if (buckets)
+		spans_print_json(span_path_json(&f, sdiag ? "sdiag" : f.rule, buckets), 0);
+	else
+		span_tally_text(&f, stdout);
+	forest_free(&f);
+	names_free(names);
+	return EXIT_ANSWERED;
+}

@@ -1,0 +1,104 @@
+/* From slow requests down to the machines: the places where they waited, and the answers of the recorders there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
+#include "lib/view/json.h"
+#include "spans/ask/span-view.h"
+
+/* A sentence of another machine's answer, safe to print. */
+static void print_summary(const char *head, const struct host_answer *a, FILE *out)
+{
+	const char *summary = a->why ? json_string_value(json_object_get(a->why, "summary")) : NULL;
+	_cleanup_free_ char *text = strdup(summary ? summary : a->error ? a->error : "nothing is known");
+
+	str_make_printable(text);
+	fprintf(out, "    %s: %s\n", head, text ? text : "?");
+}
+
+static void print_place(const struct descent *d, const struct descent_place *p, FILE *out)
+{
+	_cleanup_free_ char *label = vertex_label(d->forest, p->span->vertex);
+	const char *process = names_get(d->forest->names, p->span->process);
+	char took[24], at[40];
+
+	fprintf(out, "  %s in %s", span_duration_text((double)p->span->path, took), label ? label : "?");
+	if (p->span->host)
+		fprintf(out, ", on %s%s%s", names_get(d->forest->names, p->span->host), *process ? ", process " : "", process);
+	fprintf(out, ", until %s\n", clock_format_local(p->request->start + p->span->end, at, sizeof(at)));
+	if (p->machine.recorder)
+		fprintf(out, "    asked: %s\n", p->machine.recorder);
+	print_summary("the machine", &p->machine, out);
+	if (p->machine.recorder)
+		print_summary("the process", &p->program, out);
+}
+
+void span_descent_text(const struct descent *d, FILE *out)
+{
+	char id[33];
+
+	if (!d->places.n)
+		return;
+	fprintf(out, "\nWhere request %s waited, and what the recorders say:\n",
+	       span_trace_id_text(d->forest->names, d->places.v[0].request->high, d->places.v[0].request->low, id));
+	for (size_t i = 0; i < d->places.n; i++)
+		print_place(d, &d->places.v[i], out);
+}
+
+/* --- JSON --- */
+
+static json_t *text_or_null(const struct descent *d, uint32_t text)
+{
+	return text ? json_string(names_get(d->forest->names, text)) : json_null();
+}
+
+static json_t *document(const struct host_answer *a)
+{
+	return a->why ? json_incref(a->why) : json_null();
+}
+
+static json_t *place_json(const struct descent *d, const struct descent_place *p)
+{
+	const struct vertex *v = &d->forest->vertices.v[p->span->vertex];
+	char id[33], from[40], to[40];
+
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "trace",
+			 span_trace_id_text(d->forest->names, p->request->high, p->request->low, id), "service", names_get(d->forest->names, v->service),
+			 "operation", names_get(d->forest->names, v->operation), "host", text_or_null(d, p->span->host), "process",
+			 text_or_null(d, p->span->process), "from", clock_format_rfc3339(p->request->start + p->span->start, from, sizeof(from)), "to",
+			 clock_format_rfc3339(p->request->start + p->span->end, to, sizeof(to)), "path_ns", (json_int_t)p->span->path, "recorder",
+			 json_text(p->machine.recorder), "machine", document(&p->machine), "machine_error", json_text(p->machine.error), "program",
+			 document(&p->program), "program_error", json_text(p->program.error));
+}
+
+json_t *span_descent_json(const struct descent *d)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < d->places.n; i++)
+		json_array_append_new(list, place_json(d, &d->places.v[i]));
+	return list;
+}
+
+/* --- one request --- */
+
+void span_request_text(const struct exemplar *request, const char *trace, const struct descent *d, FILE *out)
+{
+	char at[40], took[24];
+
+	fprintf(out, "request %s of %s took %s\n", trace, clock_format_local(request->start, at, sizeof(at)),
+		span_duration_text((double)request->duration, took));
+	span_descent_text(d, out);
+}
+
+json_t *span_request_json(const struct exemplar *request, const char *trace, const struct descent *d)
+{
+	char at[40];
+
+	return json_pack("{s:s, s:s, s:s, s:I, s:o}", "schema", "whyslow.spans.request/1", "trace", trace, "start",
+			 clock_format_rfc3339(request->start, at, sizeof(at)), "duration_ns", (json_int_t)request->duration, "hosts",
+			 span_descent_json(d));
+}

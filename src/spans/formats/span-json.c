@@ -1,0 +1,336 @@
+#include "spans/formats/span-json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+/* A place in the file: `p` bytes after in->at. */
+struct cursor {
+	struct span_reader *r;
+	struct input *in;
+	size_t p;
+	int error;
+	const char *const *keys;
+	unsigned depth; /* of objects that were gone into */
+	size_t wrong;	/* where something was found that is no JSON, 0 = it was not */
+	struct tape tape;
+};
+
+#define DEPTH_MAX      4
+#define MOST_LOOKED_AT 65536 /* bytes that are held while the next line is looked for */
+
+static int peek(struct cursor *c)
+{
+	int64_t have;
+
+	if (c->in->at + c->p < c->in->n)
+		return c->in->data[c->in->at + c->p];
+	have = input_need(c->in, c->p + 1);
+	if (have < 0)
+		c->error = (int)have;
+	return have <= (int64_t)c->p ? -1 : c->in->data[c->in->at + c->p];
+}
+
+/* Between values; a record separator (RFC 7464) and a byte order mark are nothing either. */
+static bool is_blank(int byte)
+{
+	return isspace(byte) || byte == 0x1e || byte == 0xef || byte == 0xbb || byte == 0xbf;
+}
+
+static int skip_space(struct cursor *c)
+{
+	int byte;
+
+	while ((byte = peek(c)) >= 0 && is_blank(byte))
+		c->p++;
+	return byte;
+}
+
+/* Behind what is no JSON a line that begins with an object may be whole again. */
+static bool begins_anew(struct cursor *c)
+{
+	const uint8_t *at = input_at(c->in) + c->p;
+
+	return c->wrong && c->p > c->wrong && at[0] == '{' && at[-1] == '\n';
+}
+
+static bool skip_string(struct cursor *c)
+{
+	int byte;
+
+	for (c->p++; (byte = peek(c)) >= 0 && !begins_anew(c); c->p++) {
+		if (byte == '\\')
+			c->p++;
+		else if (byte == '"')
+			break;
+	}
+	c->p++;
+	return byte == '"';
+}
+
+/* Over one value; false where it has no end. */
+static bool skip_value(struct cursor *c)
+{
+	unsigned depth = 0;
+	int byte = skip_space(c);
+
+	for (; byte >= 0 && !begins_anew(c); byte = peek(c)) {
+		if (byte == '"') {
+			if (!skip_string(c))
+				return false;
+		} else {
+			if (depth == 0 && (byte == ',' || byte == ']' || byte == '}'))
+				return true;
+			depth += byte == '{' || byte == '[';
+			depth -= byte == '}' || byte == ']';
+			c->p++;
+		}
+		if (depth == 0 && (byte == '"' || byte == '}' || byte == ']'))
+			return true;
+	}
+	return false;
+}
+
+static void not_ended(struct cursor *c)
+{
+	if (c->r->part)
+		return;
+	if (c->wrong)
+		span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON", c->in->name, input_offset(c->in) + c->wrong + 1);
+	else
+		span_fault(c->r->sink.faults, SPAN_FAULT_TRUNCATED, "%s: byte %" PRIu64 ": what begins here does not end", c->in->name,
+		   input_offset(c->in));
+}
+
+static void replaced(struct cursor *c)
+{
+	if (c->tape.repaired && !c->r->part)
+		span_fault(c->r->sink.faults, SPAN_FAULT_FIELD, "%s: byte %" PRIu64 ": bytes that are not UTF-8 were replaced", c->in->name,
+			   input_offset(c->in) + c->tape.repaired - 1);
+}
+
+/* The value from in->at to in->at + p; goes behind it. */
+static int emit(struct cursor *c, json_element_fn element)
+{
+	uint64_t offset = input_offset(c->in);
+	int r = tape_read(&c->tape, (const char *)input_at(c->in), c->in->n - c->in->at);
+
+	if (r == 0) {
+		replaced(c);
+		r = element(c->r, c->in->name, offset, c->tape.values.v);
+	} else if (r != -ENOMEM) {
+		if (!c->r->part) /* the first reader tells it */
+			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON", c->in->name, offset + c->tape.end);
+		r = 0;
+	}
+	c->in->at += c->p;
+	c->p = 0;
+	c->wrong = 0;
+	return r;
+}
+
+/* Most elements lie in memory as a whole: their end is found while they are read. False = not this one. */
+static bool emit_at_once(struct cursor *c, json_element_fn element, int *ret)
+{
+	uint64_t offset = input_offset(c->in);
+	int r;
+
+	c->wrong = 0;
+	if (*input_at(c->in) != '{')
+		return false;
+	r = tape_read(&c->tape, (const char *)input_at(c->in), c->in->n - c->in->at);
+	if (r == -EINVAL)
+		c->wrong = c->tape.end - 1; /* a line that begins there is one */
+	if (r == -ENOMEM)
+		*ret = r;
+	if (r < 0)
+		return r == -ENOMEM;
+	replaced(c);
+	*ret = element(c->r, c->in->name, offset, c->tape.values.v);
+	c->in->at += c->tape.end;
+	return true;
+}
+
+/* in->at + p is behind '['. */
+static int each_of_array(struct cursor *c, json_element_fn element)
+{
+	int r = 0;
+
+	while (r == 0) {
+		int byte = skip_space(c);
+
+		c->in->at += c->p;
+		c->p = 0;
+		if (byte == ',' || byte == ']')
+			c->p++;
+		if (byte == ']' || byte < 0)
+			break;
+		if (byte == ',' || emit_at_once(c, element, &r))
+			continue;
+		if (!skip_value(c)) {
+			not_ended(c);
+			return c->error == -ENOMEM ? -ENOMEM : -ENODATA;
+		}
+		if (!c->p) { /* a bracket where none can be */
+			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a JSON value", c->in->name,
+				   input_offset(c->in));
+			return -ENODATA;
+		}
+		r = emit(c, element);
+	}
+	return r;
+}
+
+static bool key_is_wanted(struct cursor *c, size_t from)
+{
+	for (const char *const *key = c->keys; *key; key++)
+		if (c->p - from == strlen(*key) + 2 && !memcmp(input_at(c->in) + from + 1, *key, strlen(*key)))
+			return true;
+	return false;
+}
+
+static int object(struct cursor *c, json_element_fn element);
+
+/* in->at + p is at an object that one of the keys names. */
+static int object_within(struct cursor *c, json_element_fn element)
+{
+	int r;
+
+	c->in->at += c->p;
+	c->depth++;
+	r = object(c, element);
+	c->depth--;
+	return r;
+}
+
+/* in->at is at '{': finds the keys; an object that has no array of such a name is an element itself. */
+static int object(struct cursor *c, json_element_fn element)
+{
+	bool found = false, wanted;
+	int r = 0;
+
+	c->p = 1;
+	while (r == 0) {
+		int byte = skip_space(c);
+		size_t from = c->p;
+
+		if (byte == ',') {
+			c->p++;
+			continue;
+		}
+		if (byte == '}') {
+			c->p++;
+			break;
+		}
+		if (byte != '"' || !skip_string(c)) {
+			if (byte < 0)
+				not_ended(c);
+			else
+				span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": expected a key here", c->in->name,
+					   input_offset(c->in) + c->p);
+			return -ENODATA;
+		}
+		wanted = key_is_wanted(c, from);
+		if (skip_space(c) == ':')
+			c->p++;
+		if (wanted && skip_space(c) == '[') {
+			c->p++;
+			found = true;
+			r = each_of_array(c, element);
+		} else if (wanted && skip_space(c) == '{' && c->depth < DEPTH_MAX) {
+			found = true;
+			r = object_within(c, element);
+		} else if (!skip_value(c)) {
+			not_ended(c);
+			return -ENODATA;
+		}
+	}
+	if (r < 0)
+		return r;
+	if (!found)
+		return emit(c, element);
+	c->in->at += c->p;
+	c->p = 0;
+	return r;
+}
+
+/* What was written after something that was cut off begins on a line of its own. False = there is none. */
+static bool go_on_behind(struct cursor *c)
+{
+	int byte, last = 0;
+
+	c->p = c->wrong ? c->wrong : c->p;
+	for (; (byte = peek(c)) >= 0; c->p++) {
+		if (last == '\n' && byte == '{') {
+			c->in->at += c->p;
+			c->p = 0;
+			c->wrong = 0;
+			return true;
+		}
+		last = byte;
+		if (c->p > MOST_LOOKED_AT) {
+			c->in->at += c->p;
+			c->p = 0;
+		}
+	}
+	return false;
+}
+
+int span_json_elements(struct span_reader *reader, struct input *in, const char *const *keys, json_element_fn element)
+{
+	struct cursor c = {.r = reader, .in = in, .keys = keys};
+	bool mended = false;
+	int r = 0;
+
+	while (r == 0) {
+		int byte = skip_space(&c);
+
+		in->at += c.p;
+		c.p = 0;
+		if (byte < 0)
+			break;
+		if (byte == '{') {
+			r = object(&c, element);
+		} else if (byte == '[') {
+			c.p = 1;
+			r = each_of_array(&c, element);
+			in->at += r == 0 ? c.p : 0;
+			c.p = r == 0 ? 0 : c.p;
+		} else if (mended && (byte == ',' || byte == ']' || byte == '}')) {
+			c.p = 1; /* of what was cut off */
+		} else {
+			span_fault(reader->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a JSON object", in->name,
+				   input_offset(in));
+			r = -ENODATA;
+		}
+		if (r == -ENODATA && !c.error && go_on_behind(&c)) {
+			mended = true;
+			r = 0;
+		}
+	}
+	tape_free(&c.tape);
+	return c.error == -ENOMEM || c.error == -EIO ? c.error : r == -ENODATA ? 0 : r;
+}
+
+int span_json_each(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *list, json_element_fn element)
+{
+	int result = 0;
+
+	TAPE_EACH(value, list)
+		if (result == 0)
+			result = element(r, name, offset, value);
+	return result;
+}
+
+bool span_json_mentions(const uint8_t *head, size_t n, const char *key)
+{
+	size_t blank = 0;
+
+	while (blank < n && is_blank(head[blank]))
+		blank++;
+	return blank < n && (head[blank] == '{' || head[blank] == '[') && memmem(head, n, key, strlen(key));
+}

@@ -1,0 +1,90 @@
+/* Deployments: each is there once, in order of time; anything else is refused with its place, and nothing of it is taken. */
+#include "lib/data/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "spans/formats/deployments.h"
+
+#define NOW (1790000000 * NS_PER_SEC)
+
+static int parse(const char *text, struct deployments *d, char **error)
+{
+	return deployments_parse("told", text, strlen(text), NOW, d, error);
+}
+
+static void test_all_shapes_are_read(void **state)
+{
+	static const char text[] =
+		"{\"package\": \"cart\", \"version\": \"2.3\", \"host\": \"web-1\", \"time\": \"2026-09-21T16:00:00Z\"}\n"
+		"[{\"service\": \"stock\", \"service.version\": 7, \"host.name\": \"web-2\", \"time\": 1789999000}],\n"
+		"{\"deployments\": [{\"package\": \"cart\", \"version\": \"2.3\", \"host\": \"web-1\", \"time\": 1790006400000},\n"
+		"                 {\"package\": \"kernel\", \"version\": \"6.9\"}]}\n";
+	_cleanup_free_ char *error = NULL;
+	struct deployments d = {};
+
+	(void)state;
+	assert_int_equal(parse(text, &d, &error), 0);
+	assert_null(error);
+	deployments_sort(&d);
+	assert_int_equal(d.list.n, 3);
+	assert_string_equal(d.list.v[0].package, "stock");
+	assert_string_equal(d.list.v[0].version, "7");
+	assert_int_equal(d.list.v[0].time, 1789999000 * NS_PER_SEC);
+	assert_string_equal(d.list.v[1].package, "kernel");
+	assert_string_equal(d.list.v[1].host, "");
+	assert_int_equal(d.list.v[1].time, NOW);
+	assert_string_equal(d.list.v[2].host, "web-1");
+	assert_int_equal(d.list.v[2].time, 1790006400 * NS_PER_SEC);
+	deployments_free(&d);
+}
+
+static void test_what_is_none_is_refused_as_a_whole(void **state)
+{
+	static const struct {
+		const char *text, *words;
+	} wrong[] = {{"{\"package\": \"a\", \"version\": \"1\"} {\"package\": \"b\"}", "byte 33"},
+		     {"{\"package\": \"a\", \"version\": \"1\", \"time\": \"soon\"}", "time"},
+		     {"[1]", "object"},
+		     {"package=a", "JSON"},
+		     {"{\"package\": \"a\", \"version\": \"1\"", "JSON"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		_cleanup_free_ char *error = NULL;
+		struct deployments d = {};
+
+		assert_int_equal(parse(wrong[i].text, &d, &error), -EINVAL);
+		assert_non_null(error);
+		assert_non_null(strstr(error, wrong[i].words));
+		assert_int_equal(d.list.n, 0);
+		deployments_free(&d);
+	}
+}
+
+static void test_a_terminal_obeys_none_of_it(void **state)
+{
+	_cleanup_free_ char *error = NULL;
+	struct deployments d = {};
+
+	(void)state;
+	assert_int_equal(parse("{\"package\": \"a\\u001b[31m\", \"version\": \"1\"}", &d, &error), 0);
+	assert_string_equal(d.list.v[0].package, "a?[31m");
+	deployments_free(&d);
+}
+
+static void test_nothing_is_none(void **state)
+{
+	_cleanup_free_ char *error = NULL;
+	struct deployments d = {};
+
+	(void)state;
+	assert_int_equal(parse(" \n", &d, &error), 0);
+	assert_int_equal(d.list.n, 0);
+}
+
+RUN_TESTS(cmocka_unit_test(test_all_shapes_are_read), cmocka_unit_test(test_what_is_none_is_refused_as_a_whole),
+	  cmocka_unit_test(test_a_terminal_obeys_none_of_it), cmocka_unit_test(test_nothing_is_none))

@@ -1,0 +1,25 @@
+#include "spans/model/group-finding.h"
+
+#include <stdlib.h>
+
+const char *group_method_name(enum group_method method)
+{
+	static const char *const names[] = {"robust", "sdiag-older", "sdiag-pooled"};
+
+	return names[method];
+}
+
+void span_groups_free(struct span_groups *j)
+{
+	free(j->bucket);
+	free(j->group);
+	free(j->groups);
+	free(j->judgements);
+	free(j->outliers);
+	free(j->since);
+}
+
+bool span_groups_is_slower(const struct span_groups *j, size_t i)
+{
+	return j->judgements[i].flags & GROUP_OUTLIER && !(j->judgements[i].flags & GROUP_FASTER);
+}

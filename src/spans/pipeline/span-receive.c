@@ -1,0 +1,730 @@
+#include "spans/pipeline/span-receive.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/hmap.h"
+#include "lib/data/vec.h"
+#include "lib/net/http-server.h"
+#include "spans/formats/deployments.h"
+#include "spans/formats/otlp.h"
+
+#define RETRY_AFTER 2 /* s */
+#define DEPLOYMENTS_BODY ((size_t)1 << 20)
+
+#define HOUR	    (3600 * NS_PER_SEC)
+#define APART	    (6 * HOUR)  /* parts are kept as they are for so long: `watch` looks at single ones */
+#define BEHIND	    (48 * HOUR) /* what a receiver that was not running may have left */
+#define SLOT	    (60 * NS_PER_SEC)
+#define TAKEN_KEPT 4096 /* of 100 clients that each send every 5 s: three minutes, longer than an SDK tries again */
+#define OPEN_MOST   64 /* windows at a time: of senders whose clocks differ, each has its own */
+#define KEPT_MOST   4096 /* ... with those that are closed, but not written yet: of one request each, some 20 MB */
+#define AHEAD	    (300 * NS_PER_SEC) /* clocks that are set by a network differ by less */
+#define LATE_AGAIN  (30 * NS_PER_SEC) /* what came for a window that has ended is put when this has passed */
+
+/* Requests that began in [begin, begin + window). */
+struct open_window {
+	int64_t begin;	/* wall ns */
+	int64_t opened; /* wall ns; names the part, so that nothing put earlier is replaced */
+	bool apart;	/* its time had passed when it was opened, or was far ahead */
+	bool closed;	/* others needed its place: takes no more requests */
+	struct forest forest;
+	uint64_t put, written; /* spans that its part has, and that are known to be in the store */
+};
+
+struct receiver {
+	struct receive_options options;
+	struct http_server *server;
+	pthread_mutex_t lock; /* all below */
+	struct pipeline pipeline;
+	struct receiver_counts counts;
+	VEC(struct open_window) windows;
+	uint32_t thinned;  /* of the sample that windows begin with: as many requests as the last ones had */
+	struct forest_tally told; /* of the pipeline's counts, what windows already have */
+	int64_t written, last_span; /* boot ns */
+	int64_t now;	     /* wall ns: when the message that is read came */
+	int64_t last_opened; /* wall ns */
+	int64_t next_hour; /* wall ns: to be merged next; 0 = not known yet */
+	struct deployments deployments; /* that are not in the store yet */
+	uint64_t taken[TAKEN_KEPT]; /* hashes of the bodies taken last */
+	size_t n_taken;
+};
+
+#define CLOCK_AHEAD "spans begin minutes from now: the clock of their sender is ahead; they were taken with the times they say"
+
+enum body_kind { BODY_PROTOBUF, BODY_JSON, BODY_GRPC, BODY_OTHER };
+
+/* By Content-Type; parameters (";charset=utf-8") and endings ("application/grpc+proto") do not matter. */
+static const struct body_type {
+	const char *begins;
+	enum body_kind kind;
+} body_types[] = {{"application/x-protobuf", BODY_PROTOBUF}, {"application/protobuf", BODY_PROTOBUF}, {"application/json", BODY_JSON},
+		  {"application/grpc", BODY_GRPC}};
+
+static enum body_kind body_kind(const struct http_exchange *e)
+{
+	const char *type = http_header(e, "Content-Type");
+
+	for (size_t i = 0; type && i < ARRAY_SIZE(body_types); i++)
+		if (!strncasecmp(type, body_types[i].begins, strlen(body_types[i].begins)))
+			return body_types[i].kind;
+	return BODY_OTHER;
+}
+
+static bool json_body(const struct http_exchange *e)
+{
+	return body_kind(e) == BODY_JSON;
+}
+
+static int read_body(struct receiver *r, struct http_exchange *e)
+{
+	struct input in;
+
+	if (!json_body(e))
+		return otlp_message(&r->pipeline.reader, "request", 0, (const uint8_t *)e->body.data, e->body.len);
+	input_of_memory(&in, "request", e->body.data, e->body.len);
+	return source_otlp_json.read(&r->pipeline.reader, &in);
+}
+
+static uint64_t faults_of(const struct receiver *r)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
+		n += i == SPAN_FAULT_FIELD ? 0 : r->pipeline.faults.n[i];
+	return n;
+}
+
+/* Messages that are none, or end in the middle. */
+static uint64_t broken_of(const struct receiver *r)
+{
+	return r->pipeline.faults.n[SPAN_FAULT_SYNTAX] + r->pipeline.faults.n[SPAN_FAULT_TRUNCATED];
+}
+
+/* Notes spans whose sender's clock is ahead before they wait for their trace. */
+static int put_span(void *state, const struct span *span)
+{
+	struct receiver *r = state;
+
+	if (span->start > r->now + AHEAD) {
+		r->counts.ahead++;
+		r->counts.ahead_by = span->start - r->now;
+		snprintf(r->counts.ahead_service, sizeof(r->counts.ahead_service), "%s", names_get(r->pipeline.names, span->service));
+	}
+	return assembler_put(r->pipeline.assembler, span);
+}
+
+static const char *first_fault(const struct receiver *r)
+{
+	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
+		if (r->pipeline.faults.n[i])
+			return r->pipeline.faults.first[i];
+	return "";
+}
+
+static void answer_json(struct http_exchange *e, uint64_t rejected, bool ahead)
+{
+	e->type = "application/json";
+	if (rejected)
+		str_printf(&e->reply, "{\"partialSuccess\":{\"rejectedSpans\":\"%llu\",\"errorMessage\":\"some of it cannot be read; "
+				      "the receiver counts what and where\"}}", (unsigned long long)rejected);
+	else
+		str_puts(&e->reply, ahead ? "{\"partialSuccess\":{\"errorMessage\":\"" CLOCK_AHEAD "\"}}" : "{}");
+}
+
+/* ExportTraceServiceResponse: empty, or { partial_success = 1 { rejected_spans = 1, error_message = 2 } }; nothing rejected, but a
+ * message, is a warning. */
+static void answer(struct receiver *r, struct http_exchange *e, uint64_t rejected, bool ahead)
+{
+	_cleanup_str_ struct str partial = {};
+	const char *why = rejected ? first_fault(r) : CLOCK_AHEAD;
+
+	if (json_body(e)) {
+		answer_json(e, rejected, ahead);
+		return;
+	}
+	e->type = "application/x-protobuf";
+	str_puts(&e->reply, "");
+	if (!rejected && !ahead)
+		return;
+	if (rejected) {
+		str_put_varint(&partial, 1 << 3);
+		str_put_varint(&partial, rejected);
+	}
+	str_put_varint(&partial, 2 << 3 | 2);
+	str_put_blob(&partial, why, strlen(why));
+	str_put_varint(&e->reply, 1 << 3 | 2);
+	str_put_blob(&e->reply, partial.data, partial.len);
+}
+
+static bool is_full(const struct receiver *r)
+{
+	uint32_t most = r->options.pipeline.most ? r->options.pipeline.most : ASSEMBLE_SPANS_MAX;
+
+	return assembler_room(r->pipeline.assembler) < most / 16;
+}
+
+/* A client that heard no answer sends the same bytes again. */
+static bool was_taken(const struct receiver *r, uint64_t hash)
+{
+	for (size_t i = 0; i < TAKEN_KEPT; i++)
+		if (r->taken[i] == hash)
+			return true;
+	return false;
+}
+
+static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t hash)
+{
+	uint64_t faults = faults_of(r), broken = broken_of(r), spans = assembler_tally(r->pipeline.assembler).spans, ahead = r->counts.ahead;
+	int result, ended;
+
+	r->now = clock_wall();
+	assembler_set_now(r->pipeline.assembler, r->now);
+	assembler_begin_message(r->pipeline.assembler);
+	result = read_body(r, e);
+	ended = assembler_end_message(r->pipeline.assembler);
+	result = result < 0 ? result : ended;
+	spans = assembler_tally(r->pipeline.assembler).spans - spans;
+	faults = faults_of(r) - faults;
+	r->counts.spans += spans;
+	r->counts.rejected += faults;
+	r->last_span = clock_boot();
+	if (result < 0) {
+		e->retry_after = RETRY_AFTER;
+		http_fail(e, 503, "%s", strerror(-result));
+	} else if (!spans && broken_of(r) > broken) {
+		r->counts.unreadable++;
+		http_fail(e, 400, "the body is not an ExportTraceServiceRequest in %s", json_body(e) ? "JSON" : "protobuf");
+	} else {
+		r->taken[r->n_taken++ % TAKEN_KEPT] = hash;
+		answer(r, e, faults, r->counts.ahead > ahead);
+	}
+}
+
+static void take_traces(struct http_exchange *e)
+{
+	struct receiver *r = e->context;
+	enum body_kind kind = body_kind(e);
+	uint64_t hash = hmap_hash_bytes(e->body.data, e->body.len) | 1;
+
+	pthread_mutex_lock(&r->lock);
+	r->counts.requests++;
+	if (kind == BODY_GRPC) {
+		r->counts.grpc++;
+		http_fail(e, 415, "OTLP/gRPC is not supported; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf");
+	} else if (kind == BODY_OTHER) {
+		r->counts.unreadable++;
+		http_fail(e, 400, "the Content-Type is neither application/x-protobuf nor application/json");
+	} else if (is_full(r)) {
+		r->counts.refused++;
+		e->retry_after = RETRY_AFTER;
+		http_fail(e, 429, "as many spans wait for their traces as there is memory for; try again");
+	} else if (was_taken(r, hash)) {
+		r->counts.repeated++;
+		answer(r, e, 0, false);
+	} else {
+		read_traces(r, e, hash);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Every SDK sends metrics and logs, too, unless it is told not to: they are dropped, and counted. */
+static void drop_signal(struct http_exchange *e)
+{
+	struct receiver *r = e->context;
+
+	pthread_mutex_lock(&r->lock);
+	r->counts.dropped++;
+	answer(r, e, 0, false);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* "Version X of package P began at host Y": sent by a pipeline that deploys. */
+static void take_deployments(struct http_exchange *e)
+{
+	struct receiver *r = e->context;
+	_cleanup_free_ char *error = NULL;
+	size_t had;
+	int result;
+
+	pthread_mutex_lock(&r->lock);
+	had = r->deployments.list.n;
+	result = deployments_parse("the body", e->body.data ? e->body.data : "", e->body.len, clock_wall(), &r->deployments, &error);
+	r->counts.deployments += r->deployments.list.n - had;
+	if (result == -EINVAL) {
+		http_fail(e, 400, "%s", error ? error : "expected {\"package\": ..., \"version\": ..., \"host\": ..., \"time\": ...}");
+	} else if (result < 0) {
+		e->retry_after = RETRY_AFTER;
+		http_fail(e, 503, "%s", strerror(-result));
+	} else {
+		e->type = "application/json";
+		str_printf(&e->reply, "{\"deployments\":%zu}", r->deployments.list.n - had);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static const struct http_route routes[] = {
+	{"POST", "/v1/deployments", take_deployments, DEPLOYMENTS_BODY, SCOPE_ALL},
+	{"POST", "/v1/traces", take_traces, RECEIVE_BODY_MAX, SCOPE_ALL},
+	{"POST", "/v1/metrics", drop_signal, RECEIVE_BODY_MAX, SCOPE_ALL},
+	{"POST", "/v1/logs", drop_signal, RECEIVE_BODY_MAX, SCOPE_ALL},
+	{},
+};
+
+/* --- windows ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t begin_of(const struct receiver *r, int64_t wall)
+{
+	return wall - ((wall % r->options.window) + r->options.window) % r->options.window;
+}
+
+/* When every request that began before `wall` and came in time is in its window. */
+static int64_t settled_by(const struct receiver *r, int64_t wall)
+{
+	return wall + r->options.pipeline.late + r->options.flush;
+}
+
+static bool has_ended(const struct receiver *r, const struct open_window *w, int64_t now)
+{
+	return w->closed || now >= (w->apart ? w->opened + LATE_AGAIN : settled_by(r, w->begin + r->options.window));
+}
+
+static bool lies_apart(const struct receiver *r, int64_t begin, int64_t now)
+{
+	return begin > now + AHEAD || now >= settled_by(r, begin + r->options.window);
+}
+
+/* No two of the same begin have the same key, which says milliseconds. */
+static int64_t next_opened(struct receiver *r, int64_t now)
+{
+	r->last_opened = now > r->last_opened + NS_PER_MS ? now : r->last_opened + NS_PER_MS;
+	return r->last_opened;
+}
+
+static int open_window(struct receiver *r, int64_t begin)
+{
+	const struct forest *like = &r->pipeline.forest;
+	int64_t now = clock_wall();
+	struct open_window fresh = {.begin = begin, .opened = next_opened(r, now), .apart = lies_apart(r, begin, now)};
+	int result = forest_init(&fresh.forest, r->pipeline.names, like->slot_width);
+
+	if (result < 0)
+		return result;
+	fresh.forest.rule = strdup(like->rule);
+	fresh.forest.n_dimensions = like->n_dimensions;
+	fresh.forest.thinned = r->thinned;
+	memcpy(fresh.forest.dimensions, like->dimensions, sizeof(fresh.forest.dimensions));
+	if (!fresh.forest.rule || VEC_PUSH(r->windows, fresh) < 0) {
+		forest_free(&fresh.forest);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+/* Where as many windows are open as may be, closes the one farthest from now: ordinary ones stay. */
+static void make_room(struct receiver *r)
+{
+	struct open_window *farthest = NULL;
+	int64_t now = clock_wall();
+	size_t open = 0;
+
+	for (size_t i = 0; i < r->windows.n; i++) {
+		struct open_window *w = &r->windows.v[i];
+
+		if (w->closed)
+			continue;
+		open++;
+		if (!farthest || distance(w->begin, now) > distance(farthest->begin, now))
+			farthest = w;
+	}
+	if (open < OPEN_MOST)
+		return;
+	farthest->closed = true;
+	r->counts.crowded++;
+}
+
+/* The window of a moment. 0, -ENOMEM, or -ENOBUFS where too many wait to be written. */
+static int window_of(struct receiver *r, int64_t wall, struct open_window **ret)
+{
+	int64_t begin = begin_of(r, wall);
+	int result;
+
+	for (size_t i = r->windows.n; i-- > 0;) {
+		*ret = &r->windows.v[i];
+		if ((*ret)->begin == begin && !(*ret)->closed)
+			return 0;
+	}
+	if (r->windows.n >= KEPT_MOST && lies_apart(r, begin, clock_wall()))
+		return -ENOBUFS;
+	make_room(r);
+	result = open_window(r, begin);
+	if (result == 0)
+		*ret = &r->windows.v[r->windows.n - 1];
+	return result;
+}
+
+/* When a trace's root began; without a root, its first span. */
+static int64_t began_at(const struct span *spans, uint32_t n)
+{
+	int64_t began = INT64_MAX;
+	bool rooted = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool root = !spans[i].parent;
+
+		if (root == rooted ? spans[i].start < began : root)
+			began = spans[i].start;
+		rooted |= root;
+	}
+	return began;
+}
+
+/* A trace goes to the window in which it began. */
+static int take_trace(void *state, const struct span *spans, uint32_t n)
+{
+	struct receiver *r = state;
+	struct open_window *w = NULL;
+	int result = window_of(r, began_at(spans, n), &w);
+
+	if (result == -ENOBUFS)
+		r->counts.left_out++;
+	if (result < 0)
+		return result == -ENOBUFS ? 0 : result;
+	r->pipeline.builder.forest = &w->forest;
+	result = forest_builder_add(&r->pipeline.builder, spans, n);
+	r->thinned = w->forest.thinned > r->thinned ? w->forest.thinned : r->thinned;
+	return result;
+}
+
+/* What was counted before traces were whole: told with the window that is put next. Under the lock. */
+static void tell_counts(struct receiver *r, struct forest_tally *to)
+{
+	struct assembler_tally tally = assembler_tally(r->pipeline.assembler);
+
+	to->cut += tally.cut - r->told.cut;
+	to->late += tally.late - r->told.late;
+	r->told.cut = tally.cut;
+	r->told.late = tally.late;
+	for (int i = 0; i < SPAN_FAULT_COUNT; i++) {
+		to->faults[i] += r->pipeline.faults.n[i] - r->told.faults[i];
+		r->told.faults[i] = r->pipeline.faults.n[i];
+	}
+}
+
+/* A copy, finished, as bytes: the forest itself may grow on. Under the lock. */
+static int pack(struct receiver *r, const struct forest *f, struct str *out, struct span_part *part)
+{
+	struct forest copy;
+	int result = forest_init(&copy, r->pipeline.names, f->slot_width);
+
+	if (result == 0)
+		result = forest_merge(&copy, f);
+	if (result == 0)
+		result = forest_finish(&copy);
+	if (result == 0)
+		result = pipeline_part(&copy, out, part);
+	forest_free(&copy);
+	return result;
+}
+
+/* Puts what a window has, if that is more than before. */
+static int put_window(struct receiver *r, size_t i)
+{
+	_cleanup_str_ struct str bytes = {.max = (size_t)2 << 30};
+	struct span_part part = {};
+	char key[96], begin[32], opened[32];
+	struct open_window *w;
+	uint64_t spans;
+	int result = 0;
+
+	pthread_mutex_lock(&r->lock);
+	w = &r->windows.v[i];
+	spans = w->forest.tally.spans;
+	snprintf(key, sizeof(key), "receive %s, opened %s",
+		 clock_format_rfc3339(w->begin, begin, sizeof(begin)),
+		 clock_format_rfc3339(w->opened, opened, sizeof(opened)));
+	if (spans != w->written) {
+		tell_counts(r, &w->forest.tally);
+		result = pack(r, &w->forest, &bytes, &part);
+	}
+	pthread_mutex_unlock(&r->lock);
+	part.key = key;
+	part.source = "receive";
+	if (result == 0 && bytes.len && part.requests)
+		result = span_store_put(r->options.store, &part);
+	pthread_mutex_lock(&r->lock);
+	if (result == 0)
+		r->windows.v[i].put = spans;
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+/* The first n of them; many at once. */
+static int put_windows(struct receiver *r, size_t n)
+{
+	bool together = n > OPEN_MOST;
+	int result = together ? span_store_begin(r->options.store) : 0;
+
+	if (result < 0)
+		return result;
+	/* only this thread takes windows away: those that are there stay */
+	for (size_t i = 0; i < n && result == 0; i++)
+		result = put_window(r, i);
+	if (together)
+		result = span_store_end(r->options.store, result);
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < n && result == 0; i++)
+		r->windows.v[i].written = r->windows.v[i].put;
+	pthread_mutex_unlock(&r->lock);
+	return result;
+}
+
+/* Where it had few requests, the next one has a sample of more of them. */
+static void end_window(struct receiver *r, struct open_window *w)
+{
+	if (!w->apart && !w->closed && r->thinned && w->forest.n_requests < FOREST_REQUESTS_MAX / 4)
+		r->thinned--;
+	forest_free(&w->forest);
+}
+
+/* Frees windows that have ended and are in the store. */
+static bool close_windows(struct receiver *r, int64_t now)
+{
+	size_t kept = 0, n;
+
+	pthread_mutex_lock(&r->lock);
+	n = r->windows.n;
+	for (size_t i = 0; i < n; i++) {
+		struct open_window *w = &r->windows.v[i];
+
+		if (has_ended(r, w, now) && w->written == w->forest.tally.spans)
+			end_window(r, w);
+		else
+			r->windows.v[kept++] = *w;
+	}
+	r->windows.n = kept;
+	pthread_mutex_unlock(&r->lock);
+	return kept < n;
+}
+
+static int write_windows(struct receiver *r)
+{
+	int64_t now = clock_wall();
+	int result;
+	size_t n;
+
+	pthread_mutex_lock(&r->lock);
+	n = r->windows.n;
+	pthread_mutex_unlock(&r->lock);
+	result = put_windows(r, n);
+	if (result == 0 && close_windows(r, now))
+		result = span_store_forget(r->options.store, now - r->options.keep);
+	if (result == 0)
+		result = span_store_set_complete(r->options.store, begin_of(r, now - (settled_by(r, 0))));
+	return result;
+}
+
+/* --- hours ---------------------------------------------------------------------------------------------------------------- */
+
+struct hour {
+	int64_t begin;
+	struct forest forest;
+	VEC(int64_t) ids;
+};
+
+static int add_to_hour(void *state, const struct span_part *part)
+{
+	struct hour *h = state;
+	int r = 0;
+
+	if (part->from < h->begin || part->from >= h->begin + HOUR || strcmp(part->source, "receive"))
+		return 0;
+	r = forest_read(&h->forest, part->bytes, part->n);
+	return r == 0 ? VEC_PUSH(h->ids, part->id) : r;
+}
+
+static int put_hour(struct span_store *store, struct hour *h)
+{
+	_cleanup_str_ struct str bytes = {.max = (size_t)2 << 30};
+	struct span_part part = {};
+	char key[64], when[32];
+	int r = forest_finish(&h->forest);
+
+	if (r == 0)
+		r = pipeline_part(&h->forest, &bytes, &part);
+	snprintf(key, sizeof(key), "receive hour %s", clock_format_rfc3339(h->begin, when, sizeof(when)));
+	part.key = key;
+	part.source = "receive";
+	return r == 0 ? span_store_merge(store, h->ids.v, h->ids.n, &part) : r;
+}
+
+int receiver_merge_hour(struct span_store *store, int64_t begin)
+{
+	struct names *names = names_new();
+	struct hour h = {.begin = begin};
+	int r = names ? forest_init(&h.forest, names, SLOT) : -ENOMEM;
+
+	if (r == 0)
+		r = span_store_each(store, begin, begin + HOUR - 1, &h, add_to_hour);
+	if (r == 0 && h.ids.n > 1)
+		r = put_hour(store, &h);
+	forest_free(&h.forest);
+	VEC_FREE(h.ids);
+	names_free(names);
+	return r == -EEXIST ? 0 : r;
+}
+
+/* One hour a time: those that are older than every window that is judged. */
+static int merge_old(struct receiver *r)
+{
+	int64_t last = (clock_wall() - APART) / HOUR * HOUR - HOUR;
+	int result;
+
+	if (!r->next_hour)
+		r->next_hour = last - BEHIND;
+	if (r->next_hour > last)
+		return 0;
+	result = receiver_merge_hour(r->options.store, r->next_hour);
+	r->next_hour += HOUR;
+	return result;
+}
+
+/* New ones are taken out under the lock, and kept again where they cannot be written. */
+static int write_deployments(struct receiver *r)
+{
+	struct deployments fresh;
+	int result = 0;
+
+	pthread_mutex_lock(&r->lock);
+	fresh = r->deployments;
+	r->deployments = (struct deployments){};
+	pthread_mutex_unlock(&r->lock);
+	for (size_t i = 0; i < fresh.list.n && result == 0; i++)
+		result = span_store_deploy(r->options.store, &fresh.list.v[i]);
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; result < 0 && i < fresh.list.n; i++)
+		(void)deployments_add(&r->deployments, fresh.list.v[i].package, fresh.list.v[i].version, fresh.list.v[i].host, fresh.list.v[i].time);
+	pthread_mutex_unlock(&r->lock);
+	deployments_free(&fresh);
+	return result;
+}
+
+/* Do many windows wait to be written? */
+static bool is_crowded(struct receiver *r)
+{
+	bool crowded;
+
+	pthread_mutex_lock(&r->lock);
+	crowded = r->windows.n > KEPT_MOST / 4;
+	pthread_mutex_unlock(&r->lock);
+	return crowded;
+}
+
+int receiver_tick(struct receiver *r)
+{
+	int64_t now = clock_boot();
+	int result = 0;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->last_span && now - r->last_span > r->options.pipeline.late)
+		result = assembler_flush(r->pipeline.assembler); /* nothing is sent: nothing will come */
+	pthread_mutex_unlock(&r->lock);
+	if (result == 0)
+		result = write_deployments(r);
+	if (result == 0 && (now - r->written >= r->options.flush || is_crowded(r))) {
+		r->written = now;
+		result = write_windows(r);
+		if (result == 0)
+			result = merge_old(r);
+	}
+	return result;
+}
+
+int receiver_start(const struct receive_options *options, struct receiver **ret, char **ret_error)
+{
+	struct receiver *r = calloc(1, sizeof(*r));
+	struct http_server_options server = {.listen = options->listen ? options->listen : RECEIVE_LISTEN,
+					     .cert_file = options->cert_file,
+					     .key_file = options->key_file,
+					     .token_file = options->token_file,
+					     .routes = routes,
+					     .context = r};
+	int result;
+
+	if (!r)
+		return -ENOMEM;
+	r->options = *options;
+	r->options.pipeline.trace = take_trace;
+	r->options.pipeline.state = r;
+	r->options.pipeline.thinned = &r->thinned;
+	pthread_mutex_init(&r->lock, NULL);
+	result = pipeline_open(&r->pipeline, &r->options.pipeline, ret_error);
+	r->pipeline.reader.sink.state = r;
+	r->pipeline.reader.sink.put = put_span;
+	if (result == 0 && (result = span_store_set_complete(options->store, begin_of(r, clock_wall()))) < 0)
+		str_fail(ret_error, result, "%s", span_store_error(options->store));
+	if (result == 0)
+		result = http_server_start(&server, &r->server, ret_error);
+	if (result < 0) {
+		pipeline_close(&r->pipeline);
+		free(r);
+		return result;
+	}
+	*ret = r;
+	return 0;
+}
+
+uint16_t receiver_port(const struct receiver *r)
+{
+	return http_server_port(r->server);
+}
+
+struct receiver_counts receiver_counts(struct receiver *r)
+{
+	struct receiver_counts counts;
+
+	pthread_mutex_lock(&r->lock);
+	counts = r->counts;
+	counts.waiting = assembler_waiting(r->pipeline.assembler);
+	pthread_mutex_unlock(&r->lock);
+	counts.no_token = http_server_counts(r->server).no_token;
+	counts.grpc += http_server_counts(r->server).not_http_1;
+	return counts;
+}
+
+int receiver_stop(struct receiver *r, struct receiver_counts *ret_counts)
+{
+	int result;
+
+	*ret_counts = receiver_counts(r);
+	http_server_stop(r->server);
+	result = pipeline_end(&r->pipeline);
+	ret_counts->crowded = r->counts.crowded;
+	ret_counts->left_out = r->counts.left_out;
+	if (result == 0)
+		result = write_deployments(r);
+	if (result == 0)
+		result = write_windows(r);
+	if (result == 0)
+		result = span_store_set_complete(r->options.store, 0);
+	deployments_free(&r->deployments);
+	for (size_t i = 0; i < r->windows.n; i++)
+		forest_free(&r->windows.v[i].forest);
+	VEC_FREE(r->windows);
+	r->pipeline.builder.forest = &r->pipeline.forest;
+	pipeline_close(&r->pipeline);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+	return result;
+}

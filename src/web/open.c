@@ -1,0 +1,208 @@
+/* Opens the web view in the user's browser; starts `serve` if it does not run yet.
+ *
+ * The login code comes from the server over its control socket, which proves who serves (web/web-control.h), the one that listens on the
+ * port. It reaches the browser in a file that only the user reads: a command line is public. The code is good for one login. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/log.h"
+#include "lib/data/str.h"
+#include "web/serve-verb.h"
+#include "web/web-control.h"
+
+#define START_TRIES  100 /* of 100 ms: a starved machine takes its time */
+#define BROWSER_TIME (30 * NS_PER_SEC) /* to open the page */
+
+extern char **environ;
+
+/* A server, and the code it gave. */
+struct found {
+	char *recording; /* that is wanted */
+	char *address, *code, *folder;
+	uint16_t port;
+};
+
+static void found_free(struct found *f)
+{
+	if (f->code)
+		explicit_bzero(f->code, strlen(f->code));
+	free(f->recording);
+	free(f->address);
+	free(f->code);
+	free(f->folder);
+}
+
+static bool take_server(void *data, const char *folder, uint16_t port, const json_t *answer)
+{
+	struct found *f = data;
+	const char *address, *code, *recording;
+
+	if (json_unpack((json_t *)answer, "{s:s, s:s, s:s}", "address", &address, "code", &code, "recording", &recording) < 0 ||
+	    strcmp(recording, f->recording) != 0)
+		return true;
+	f->address = strdup(address);
+	f->code = strdup(code);
+	f->folder = strdup(folder);
+	f->port = port;
+	return false;
+}
+
+static bool find(const struct common *common, struct found *f)
+{
+	(void)web_ask_all(common->config.store_run_dir, "login", take_server, f);
+	return f->address && f->code && f->folder;
+}
+
+static int start_detached(char *const *argv, pid_t *ret)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int r;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	for (int fd = 1; fd <= 2; fd++)
+		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+	r = -posix_spawnp(ret, argv[0], &actions, &attributes, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return r;
+}
+
+static int start_server(const struct common *common)
+{
+	const struct {
+		const char *name, *value;
+	} given[] = {{"--store", common->store_file}, {"--from", common->from_file}, {"--run-dir", common->run_dir}, {"--config", common->config_file}};
+	const char *argv[5 + 2 * ARRAY_SIZE(given)] = {"/proc/self/exe", "serve", "--any-port", "--no-login"};
+	size_t n = 4;
+	pid_t child;
+
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+		if (given[i].value) {
+			argv[n++] = given[i].name;
+			argv[n++] = given[i].value;
+		}
+	return start_detached((char *const *)argv, &child);
+}
+
+static int find_or_start(const struct common *common, struct found *f)
+{
+	int r = find(common, f) ? 1 : start_server(common);
+
+	for (int i = 0; r == 0 && i < START_TRIES; i++) {
+		poll(NULL, 0, 100);
+		r = find(common, f);
+	}
+	if (r > 0)
+		return 0;
+	log_error("no web view can be started: run 'whyslow serve' to see why");
+	return -ECONNREFUSED;
+}
+
+/* --- the browser --- */
+
+static int put_page(FILE *f, const char *address)
+{
+	fprintf(f, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\"><title>whyslow</title>"
+		   "<meta http-equiv=\"refresh\" content=\"0; url=%s\"></head><body><p><a href=\"%s\">Open whyslow</a></p></body></html>\n", address, address);
+	return fflush(f) == 0 && !ferror(f) ? 0 : -EIO;
+}
+
+/* A page that leads to the address, for its owner alone, in the folder that others do not write. The caller frees the path. */
+static int write_page(const struct common *common, const char *address, char **ret)
+{
+	_cleanup_free_ char *folder = NULL, *path = NULL, *error = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	int r = web_folder(common->config.store_run_dir, &folder, &error), fd;
+
+	if (r < 0)
+		return r;
+	if (asprintf(&path, "%s/open-XXXXXX.html", folder) < 0)
+		return -ENOMEM;
+	fd = mkostemps(path, strlen(".html"), O_CLOEXEC); /* 0600 */
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	r = f ? put_page(f, address) : -errno;
+	if (r == 0)
+		*ret = TAKE(path);
+	else if (fd >= 0)
+		unlink(path);
+	return r;
+}
+
+static bool is_used(const struct found *f)
+{
+	_cleanup_free_ char *words = NULL;
+	json_t *said = asprintf(&words, "waits %s", f->code) < 0 ? NULL : web_ask(f->folder, f->port, words);
+	bool used = said && !json_is_true(json_object_get(said, "waits"));
+
+	json_decref(said);
+	return used;
+}
+
+static bool is_used_in_time(const struct found *f)
+{
+	int64_t until = clock_boot() + BROWSER_TIME;
+	bool used;
+
+	while (!(used = is_used(f)) && clock_boot() < until)
+		poll(NULL, 0, 100);
+	return used;
+}
+
+/* Whether the browser has opened it: then the code is used up. */
+static bool open_in_browser(const struct common *common, const struct found *f, const char *address)
+{
+	_cleanup_free_ char *page = NULL;
+	char *argv[] = {(char *)"xdg-open", NULL, NULL};
+	bool used;
+	pid_t child;
+
+	if (!(getenv("DISPLAY") || getenv("WAYLAND_DISPLAY")) || write_page(common, address, &page) < 0)
+		return false;
+	argv[1] = page;
+	used = start_detached(argv, &child) == 0 && is_used_in_time(f);
+	unlink(page);
+	return used;
+}
+
+static int run(struct common *common, int argc, char **argv)
+{
+	_cleanup_(found_free) struct found f = {.recording = serve_recording(common)};
+	_cleanup_free_ char *address = NULL;
+	uint64_t id;
+
+	if (argc > 2 || (argc == 2 && str_parse_u64(argv[1], &id) < 0))
+		return verb_usage_error("open",
+					"expected a mark's number, or none; 'whyslow list' shows them");
+	if (!f.recording || find_or_start(common, &f) < 0)
+		return EXIT_CANNOT;
+	if (asprintf(&address, "%s#%s%s%slogin=%s", f.address, argc == 2 ? "mark=" : "", argc == 2 ? argv[1] : "", argc == 2 ? "&" : "", f.code) < 0)
+		return EXIT_CANNOT;
+	if (open_in_browser(common, &f, address))
+		puts("opened in the browser");
+	else
+		printf("%s\n", address);
+	explicit_bzero(address, strlen(address));
+	return EXIT_ANSWERED;
+}
+
+const struct verb verb_open = {
+	.name = "open",
+	.group = "Daily use",
+	.words = "[ID] ",
+	.help = "open the web view, at a mark or now",
+	.options = (const struct option_row[]){{}},
+	.run = run,
+};

@@ -1,0 +1,77 @@
+/* A server that root starts by hand gives root's rights up once it listens. */
+#include "web/serve-verb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+
+#define WEB_USER "whyslow-web" /* packaging/whyslow.sysusers */
+
+static int take_user(const struct passwd *p, struct serve_user *ret)
+{
+	*ret = (struct serve_user){.uid = p->pw_uid, .gid = p->pw_gid};
+	snprintf(ret->name, sizeof(ret->name), "%s", p->pw_name);
+	snprintf(ret->home, sizeof(ret->home), "%s", p->pw_dir);
+	return 0;
+}
+
+static const struct passwd *caller_of_sudo(void)
+{
+	const char *text = getenv("SUDO_UID");
+	uint64_t uid;
+
+	return text && str_parse_u64(text, &uid) == 0 && uid > 0 && uid < UINT32_MAX ? getpwuid((uid_t)uid) : NULL;
+}
+
+int serve_choose_user(const char *named, struct serve_user *ret, char **ret_error)
+{
+	const struct passwd *p = named ? getpwnam(named) : caller_of_sudo();
+
+	if (named && !p)
+		return str_fail(ret_error, -ENOENT, "there is no user '%s'", named);
+	if (!p)
+		p = getpwnam(WEB_USER);
+	if (!p)
+		p = getpwnam("nobody");
+	return p ? take_user(p, ret) : str_fail(ret_error, -ENOENT, "there is no user '" WEB_USER "': name one with --user");
+}
+
+/* Answers come from processes of this program. */
+static int check_program(const struct serve_user *user, char **ret_error)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n < 0)
+		return -errno;
+	path[n] = '\0';
+	if (access(path, X_OK) == 0)
+		return 0;
+	return str_fail(ret_error, -errno, "the user %s may not run %s: install it, or keep root's rights with --user root", user->name, path);
+}
+
+int serve_become(const struct serve_user *user, char **ret_error)
+{
+	if (user->uid == 0)
+		return 0;
+	setenv("HOME", user->home, 1);
+	unsetenv("XDG_CONFIG_HOME");
+	unsetenv("XDG_STATE_HOME");
+	unsetenv("XDG_RUNTIME_DIR");
+	if (initgroups(user->name, user->gid) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
+	    setresuid(user->uid, user->uid, user->uid) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return str_fail(ret_error, -errno, "cannot become the user %s: %s", user->name, strerror(errno));
+	if (setuid(0) == 0)
+		return str_fail(ret_error, -EPERM, "cannot drop root's rights");
+	return check_program(user, ret_error);
+}

@@ -1,0 +1,271 @@
+#include "web/serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/log.h"
+#include "lib/net/http-server.h"
+#include "machine/service/service-budget.h"
+#include "web/calls.h"
+#include "web/reader-pool.h"
+#include "web/serve-events.h"
+#include "web/web-assets.h"
+#include "web/web-control.h"
+
+#define BODY_MAX 4096 /* a note */
+
+struct serve {
+	struct http_server *server;
+	struct web_control *control;
+	struct str address;
+	struct asker asker, spans_asker; /* the latter's store is that of the spans */
+	const char *fleet_file, *hosts_file, *calls_file;
+	verb_options_fn verb_options;
+	struct reader_pool *kept;
+};
+
+/* --- a request's values ---------------------------------------------------------------------------------------------------- */
+
+static struct call_value query_value(const void *state, const char *name)
+{
+	return (struct call_value){.text = http_query(state, name)};
+}
+
+static struct call_value body_value(const void *state, const char *name)
+{
+	const json_t *v = json_object_get(state, name);
+
+	return json_is_integer(v) ? (struct call_value){.is_number = true, .number = json_integer_value(v)}
+				  : (struct call_value){.text = json_string_value(v)};
+}
+
+/* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot. */
+static void finish(struct http_exchange *e, const struct call *call, int status, struct str *text, const struct str *errors)
+{
+	const char *said = errors->len ? errors->data : "no answer";
+
+	if (status == 2)
+		http_fail(e, 400, "%s", said);
+	else if (status < 0 || status > 1)
+		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? ask_failure(&((const struct serve *)e->context)->asker, status) : said);
+	else if (status == 1 && !text->len)
+		http_fail(e, 404, "%s", said);
+	if (status < 0)
+		e->retry_after = 2;
+	if ((status != 0 && status != 1) || !text->len)
+		return;
+	if (call->type)
+		e->type = call->type;
+	e->reply = *text;
+	*text = (struct str){};
+}
+
+static int ask_reader(const struct serve *s, const struct http_exchange *e, const struct call_request *q, struct str *text, struct str *errors)
+{
+	const char *mark = http_query(e, "mark"), *freeze = http_query(e, "freeze");
+	const char *begin[] = {"threads", "--json", "--questions", "--mark", mark};
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s:%.40s", mark ? mark : "", mark ? "" : freeze ? freeze : "");
+	return reader_pool_ask(s->kept, key, mark ? 5 : 3, begin, q->n - 2, q->v + 2, text, errors); /* "threads --json" is said */
+}
+
+static bool has_gone(const void *exchange)
+{
+	return http_client_has_gone(exchange);
+}
+
+static void answer_request(struct http_exchange *e, const struct call_request *q)
+{
+	const struct serve *s = e->context;
+	const struct ask_bounds bounds = {ANSWER_TIMEOUT * NS_PER_SEC, ANSWER_MEMORY, has_gone, e};
+	_cleanup_str_ struct str text = {}, errors = {};
+	int status;
+
+	if (q->call->resident)
+		status = ask_reader(s, e, q, &text, &errors);
+	else
+		status = ask_all_within(call_is_about(q->call, "spans") ? &s->spans_asker : &s->asker, q->n, q->v, &bounds, &text, &errors);
+	finish(e, q->call, status, &text, &errors);
+}
+
+static void answer_call(struct http_exchange *e)
+{
+	const struct serve *s = e->context;
+	const struct call_files files = {s->fleet_file, s->hosts_file, s->calls_file};
+	const struct call *call = call_find(e->path, e->method);
+	_cleanup_free_ char *error = NULL;
+	struct call_request request;
+	json_t *body = NULL;
+	bool post = strcmp(e->method, "POST") == 0;
+
+	if (!call) {
+		http_fail(e, 404, "there is no %s; /api/v1/openapi.json lists what there is", e->path);
+		return;
+	}
+	if (call_is_about(call, "fleet") && !s->fleet_file) {
+		http_fail(e, 404, "no fleet is served here: whyslow serve --fleet FILE");
+		return;
+	}
+	if (post && e->body.len && !(body = json_loadb(e->body.data, e->body.len, 0, NULL)))
+		http_fail(e, 400, "the body is not JSON");
+	else if (call_request_make(call, &files, s->verb_options, post ? body_value : query_value, post ? (const void *)body : e, &request, &error) < 0)
+		http_fail(e, 400, "%s; /api/v1/openapi.json lists the parameters", error ? error : "out of memory");
+	else
+		answer_request(e, &request);
+	json_decref(body);
+}
+
+static void stream_events(struct http_exchange *e)
+{
+	const struct serve *s = e->context;
+
+	serve_events(e, &s->asker);
+}
+
+/* --- the page --- */
+
+static void answer_asset(struct http_exchange *e)
+{
+	const char *path = strcmp(e->path, "/") == 0 ? "/index.html" : e->path;
+
+	for (size_t i = 0; i < web_assets_n; i++) {
+		const struct web_asset *a = &web_assets[i];
+
+		if (strcmp(a->path, path) != 0)
+			continue;
+		e->type = a->type;
+		if (str_append(&e->reply, a->bytes, a->n) < 0)
+			http_fail(e, 503, "out of memory");
+		return;
+	}
+	http_fail(e, 404, "there is no %s", path);
+}
+
+/* --- the interface, described --- */
+
+static void answer_openapi(struct http_exchange *e)
+{
+	const struct serve *s = e->context;
+	_cleanup_free_ char *error = NULL;
+	json_t *document = calls_openapi(s->verb_options, &error);
+	char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
+
+	if (!text || str_puts(&e->reply, text) < 0)
+		http_fail(e, 503, "%s", error ? error : "out of memory");
+	free(text);
+	json_decref(document);
+}
+
+/* --- */
+
+static const struct http_route routes[] = {
+	{"GET", "/api/v1/events", stream_events, 0, SCOPE_READ},
+	{"GET", "/api/v1/openapi.json", answer_openapi, 0, SCOPE_READ},
+	{"GET", "/api/v1/*", answer_call, 0, SCOPE_READ},
+	{"POST", "/api/v1/marks", answer_call, BODY_MAX, SCOPE_ALL},
+	{"POST", "/api/v1/confirm", answer_call, BODY_MAX, SCOPE_ALL},
+	{"POST", "/api/v1/notes", answer_call, BODY_MAX, SCOPE_ALL},
+	{"POST", "/api/v1/feedback", answer_call, BODY_MAX, SCOPE_ALL},
+	{"GET", "/metrics", answer_call, 0, SCOPE_METRICS},
+	{"GET", "/*", answer_asset, 0, SCOPE_PUBLIC},
+	{},
+};
+
+/* The name in the address that is handed out: the one given, else the address that is listened on, if it is one. */
+static void put_host(struct str *out, const struct serve_options *o)
+{
+	const char *colon = strrchr(o->listen, ':');
+	int n = colon ? (int)(colon - o->listen) : 0;
+
+	if (o->names && *o->names)
+		str_puts(out, *o->names);
+	else if (!n || strncmp(o->listen, "0.0.0.0:", 8) == 0 || strncmp(o->listen, "[::]:", 5) == 0)
+		str_puts(out, "127.0.0.1");
+	else
+		str_printf(out, "%.*s", n, o->listen);
+}
+
+static int set_address(struct serve *s, const struct serve_options *o)
+{
+	str_puts(&s->address, o->cert_file ? "https://" : "http://");
+	put_host(&s->address, o);
+	return str_printf(&s->address, ":%u/", http_server_port(s->server));
+}
+
+/* Without it `whyslow open` does not find this server; everything else works. */
+static void start_control(struct serve *s, const struct serve_options *o)
+{
+	_cleanup_free_ char *folder = NULL, *error = NULL;
+	int r = web_folder(o->run_dir, &folder, &error);
+
+	if (r == 0)
+		r = web_control_start(&(struct web_control_options){.folder = folder, .address = s->address.data, .recording = o->recording,
+				      .port = http_server_port(s->server), .sessions = http_server_sessions(s->server)}, &s->control);
+	if (r < 0)
+		log_warning("'whyslow open' will not find this server: %s", error ? error : strerror(-r));
+}
+
+int serve_start(const struct serve_options *o, struct serve **ret, char **ret_error)
+{
+	struct serve *s = calloc(1, sizeof(*s));
+	struct http_server_options server = {.listen = o->listen, .cert_file = o->cert_file, .key_file = o->key_file, .sessions = true,
+					     .token_file = o->token_file, .names = o->names, .routes = routes, .context = s};
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->asker = s->spans_asker = o->asker;
+	s->spans_asker.store_file = o->spans_file; /* root reads it; who may not is told so by the verb */
+	s->spans_asker.by_recorder = NULL;
+	s->spans_asker.from_file = NULL; /* a recording of the machine */
+	s->fleet_file = o->fleet_file;
+	s->calls_file = o->calls_file;
+	s->hosts_file = o->hosts_file;
+	s->verb_options = o->verb_options;
+	r = reader_pool_new(&s->asker, &s->kept);
+	if (r == 0)
+		r = http_server_start(&server, &s->server, ret_error);
+	if (r == 0)
+		r = set_address(s, o);
+	if (r < 0) {
+		serve_stop(s);
+		return r;
+	}
+	start_control(s, o);
+	*ret = s;
+	return 0;
+}
+
+const char *serve_address(const struct serve *s)
+{
+	return s->address.data;
+}
+
+int serve_login_code(const struct serve *s, char ret_code[SECRET_TEXT])
+{
+	struct user user = web_user(geteuid());
+
+	return sessions_make_code(http_server_sessions(s->server), &user, PRINTED_LIFE, ret_code);
+}
+
+size_t serve_tokens_in_clear(const struct serve *s)
+{
+	return http_server_tokens_in_clear(s->server);
+}
+
+void serve_stop(struct serve *s)
+{
+	if (!s)
+		return;
+	web_control_stop(s->control);
+	http_server_stop(s->server);
+	reader_pool_free(s->kept);
+	str_free(&s->address);
+	free(s);
+}
