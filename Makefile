@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install clean setup
+.PHONY: start stop program build charts check check-machine lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -38,6 +38,13 @@ check: setup
 	@$(MAKE) --no-print-directory charts build
 	@tests/run $(BUILD)
 	@tests/sanitize $(BUILD)
+
+# The machine part alone, without fleets and traced requests: BUILD-machine, and its unit tests.
+check-machine: setup
+	@packaging/setup unit
+	@[ -f $(BUILD)-machine/build.ninja ] || meson setup $(BUILD)-machine -Dtests=enabled -Dfleet=false -Dspans=false >/dev/null
+	@ninja -C $(BUILD)-machine
+	@meson test -C $(BUILD)-machine --no-rebuild --print-errorlogs --timeout-multiplier 3 --suite lib --suite machine --suite web
 
 # clang-tidy and cppcheck: a minute of CPU time; ROOMS="lib machine/judge": over these alone.
 lint: setup

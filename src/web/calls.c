@@ -62,6 +62,7 @@ static const struct call calls[] = {
 	    .options = "at since until against waits", .arguments = {TEXT("program", "of this program alone", .optional = true)}),
 	GET("/api/v1/captures", "the inspections of an incident's processes", WORDS("show", "--captures", "--json"),
 	    .arguments = {MARK_NUMBER}),
+#ifdef WITH_SPANS
 	GET("/api/v1/spans/groups", "versions of each bucket against the older ones", WORDS("spans", "groups", "--json"),
 	    .options = SPANS_OPTIONS "method"),
 	GET("/api/v1/spans/forest", "every call path of every bucket", WORDS("spans", "forest", "--json"), .options = SPANS_OPTIONS),
@@ -75,6 +76,8 @@ static const struct call calls[] = {
 	    .options = SPANS_OPTIONS "begin end longer shorter failed"),
 	GET("/api/v1/spans/compare", "two versions: where the time went", WORDS("spans", "compare", "--json"),
 	    .options = SPANS_OPTIONS "baseline candidate"),
+#endif
+#ifdef WITH_FLEET
 	GET("/api/v1/fleet/info", "servers and counters", WORDS("fleet", "info", CALL_FLEET, "--json")),
 	GET("/api/v1/fleet/view", "one counter of all servers", WORDS("fleet", "view", CALL_FLEET, "--json"),
 	    .options = FLEET_OPTIONS "by points", .arguments = {TEXT("counter", "its name")}),
@@ -92,6 +95,7 @@ static const struct call calls[] = {
 	    .options = FLEET_OPTIONS "symptom"),
 	GET("/api/v1/fleet/why.html", "the same as one page to give to others", WORDS("fleet", "why", CALL_FLEET, "--html", "-", "--calls", CALL_GRAPH),
 	    .type = "text/html; charset=utf-8", .options = FLEET_OPTIONS "symptom"),
+#endif
 	GET("/metrics", "the newest tick, for Prometheus", WORDS("export", "--format", "openmetrics", "--since", "-10s"),
 	    .type = METRICS_TYPE),
 };
