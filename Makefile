@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build charts check check-machine lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install clean setup
+.PHONY: start stop program build quick charts check check-machine lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -19,13 +19,21 @@ setup:
 # The program, and what `whyslow demo` plays: neither tests nor what they need.
 program: setup
 	@packaging/configure $(BUILD) $(PREFIX)
+	@packaging/compile-commands $(BUILD)
 	@ninja -C $(BUILD) program
 
 # Everything, with the tests.
 build: setup
 	@packaging/setup unit
 	@packaging/configure $(BUILD) $(PREFIX) tests
+	@packaging/compile-commands $(BUILD)
 	@ninja -C $(BUILD)
+
+# Builds what changed, and runs the tests of the rooms that changed and of those that include them; BASE=main: since then.
+quick: setup
+	@packaging/setup unit
+	@packaging/configure $(BUILD) $(PREFIX) tests
+	@tests/quick $(BUILD) $(BASE)
 
 # The browser's modules from others, by npm, for a build that was made without them.
 charts: program
