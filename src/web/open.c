@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
@@ -62,7 +65,8 @@ static bool find(const struct common *common, struct found *f)
 	return f->address && f->code && f->folder;
 }
 
-static int start_detached(char *const *argv, pid_t *ret)
+/* errors: a descriptor for standard error; -1 = it is dropped. */
+static int start_detached(char *const *argv, int errors, pid_t *ret)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -70,8 +74,11 @@ static int start_detached(char *const *argv, pid_t *ret)
 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	for (int fd = 1; fd <= 2; fd++)
-		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+	if (errors < 0)
+		posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	else
+		posix_spawn_file_actions_adddup2(&actions, errors, 2);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
 	r = -posix_spawnp(ret, argv[0], &actions, &attributes, argv, environ);
@@ -80,34 +87,57 @@ static int start_detached(char *const *argv, pid_t *ret)
 	return r;
 }
 
-static int start_server(const struct common *common)
+static int start_server(const struct common *common, int errors, pid_t *ret)
 {
 	const struct {
 		const char *name, *value;
 	} given[] = {{"--store", common->store_file}, {"--from", common->from_file}, {"--run-dir", common->run_dir}, {"--config", common->config_file}};
 	const char *argv[5 + 2 * ARRAY_SIZE(given)] = {"/proc/self/exe", "serve", "--any-port", "--no-login"};
 	size_t n = 4;
-	pid_t child;
 
 	for (size_t i = 0; i < ARRAY_SIZE(given); i++)
 		if (given[i].value) {
 			argv[n++] = given[i].name;
 			argv[n++] = given[i].value;
 		}
-	return start_detached((char *const *)argv, &child);
+	return start_detached((char *const *)argv, errors, ret);
+}
+
+/* A server that has said why it ends, or that does not answer: it is ended, and its reason is said. */
+static void explain(pid_t server, int errors)
+{
+	_cleanup_str_ struct str said = {};
+
+	if (waitpid(server, NULL, WNOHANG) == 0) {
+		kill(server, SIGTERM);
+		waitpid(server, NULL, 0);
+	}
+	(void)ask_said(errors, &said);
+	if (said.len)
+		log_error("no web view can be started: %s", said.data);
+	else
+		log_error("no web view can be started: 'whyslow serve' did not answer within %d s; try again when the machine is less busy",
+			  START_TRIES / 10);
 }
 
 static int find_or_start(const struct common *common, struct found *f)
 {
-	int r = find(common, f) ? 1 : start_server(common);
+	_cleanup_close_ int errors = memfd_create("errors", MFD_CLOEXEC);
+	pid_t server = 0;
+	siginfo_t ended = {};
+	int r = find(common, f) ? 1 : start_server(common, errors, &server);
 
-	for (int i = 0; r == 0 && i < START_TRIES; i++) {
+	for (int i = 0; r == 0 && i < START_TRIES && !ended.si_pid; i++) {
 		poll(NULL, 0, 100);
 		r = find(common, f);
+		(void)waitid(P_PID, (id_t)server, &ended, WEXITED | WNOHANG | WNOWAIT);
 	}
 	if (r > 0)
 		return 0;
-	log_error("no web view can be started: run 'whyslow serve' to see why");
+	if (r < 0)
+		log_error("no web view can be started: %s", strerror(-r));
+	else
+		explain(server, errors);
 	return -ECONNREFUSED;
 }
 
@@ -172,7 +202,7 @@ static bool open_in_browser(const struct common *common, const struct found *f, 
 	if (!(getenv("DISPLAY") || getenv("WAYLAND_DISPLAY")) || write_page(common, address, &page) < 0)
 		return false;
 	argv[1] = page;
-	used = start_detached(argv, &child) == 0 && is_used_in_time(f);
+	used = start_detached(argv, -1, &child) == 0 && is_used_in_time(f);
 	unlink(page);
 	return used;
 }

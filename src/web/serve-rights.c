@@ -1,6 +1,7 @@
 /* A server that root starts by hand gives root's rights up once it listens. */
 #include "web/serve-verb.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -14,6 +15,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "program.h"
 
 #define WEB_USER "whyslow-web" /* packaging/whyslow.sysusers */
 
@@ -46,7 +48,23 @@ int serve_choose_user(const char *named, struct serve_user *ret, char **ret_erro
 	return p ? take_user(p, ret) : str_fail(ret_error, -ENOENT, "there is no user '" WEB_USER "': name one with --user");
 }
 
-/* Answers come from processes of this program. */
+/* Answers come from processes of this program. Its folder may be one that only root enters (a source tree in /root): the kernel executes
+ * /proc/self/exe all the same, and the program that it loads is held open for it across the change of user. */
+static int hold_program(void)
+{
+	char path[PATH_MAX];
+	Dl_info info;
+	int fd;
+
+	if (!dladdr((void *)serve_become, &info) || !info.dli_fname)
+		return -ENOENT;
+	fd = open(info.dli_fname, O_RDONLY); /* the processes that answer inherit it */
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), HELD_FOLDER "%d", fd);
+	return setenv(PROGRAM_HELD, path, 1) < 0 ? -errno : 0;
+}
+
 static int check_program(const struct serve_user *user, char **ret_error)
 {
 	char path[PATH_MAX];
@@ -55,7 +73,7 @@ static int check_program(const struct serve_user *user, char **ret_error)
 	if (n < 0)
 		return -errno;
 	path[n] = '\0';
-	if (access(path, X_OK) == 0)
+	if (access(path, X_OK) == 0 || (getenv(PROGRAM_HELD) && access("/proc/self/exe", X_OK) == 0))
 		return 0;
 	return str_fail(ret_error, -errno, "the user %s may not run %s: install it, or keep root's rights with --user root", user->name, path);
 }
@@ -64,6 +82,7 @@ int serve_become(const struct serve_user *user, char **ret_error)
 {
 	if (user->uid == 0)
 		return 0;
+	(void)hold_program(); /* where that fails check_program() says what to do */
 	setenv("HOME", user->home, 1);
 	unsetenv("XDG_CONFIG_HOME");
 	unsetenv("XDG_STATE_HOME");
