@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build quick charts check check-machine lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install clean setup
+.PHONY: start stop program build quick charts check check-machine lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install uninstall clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -12,6 +12,10 @@ start: program
 
 stop:
 	@packaging/start --stop
+
+# What `make start` and `make install` put outside of this folder. DATA=yes: what was recorded, too.
+uninstall: stop
+	@packaging/uninstall "$(DESTDIR)$(PREFIX)" $(BUILD) $(DATA)
 
 setup:
 	@packaging/setup build
