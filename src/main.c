@@ -13,7 +13,7 @@
 #include "lib/data/str.h"
 #include "lib/system/urgent.h"
 #include "machine/client/request.h"
-#include "program.h"
+#include "lib/system/program.h"
 
 #define EXIT_WITHOUT_PROGRAM 3
 

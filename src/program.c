@@ -2,7 +2,7 @@
 #include <sys/prctl.h>
 
 #include "machine/verb/verb.h"
-#include "program.h"
+#include "lib/system/program.h"
 
 int whyslow_program(int argc, char **argv, int asked)
 {

@@ -15,7 +15,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
-#include "program.h"
+#include "lib/system/program.h"
 
 #define WEB_USER "whyslow-web" /* packaging/whyslow.sysusers */
 

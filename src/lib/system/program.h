@@ -1,4 +1,4 @@
-/* What the client loads when the recorder does not answer for it: whyslow.so, beside it in a build folder and in
+/* The client loads this file when the recorder does not answer for it: whyslow.so, next to it in a build folder and in
  * ../lib/whyslow where it is installed. */
 #pragma once
 
