@@ -64,7 +64,7 @@ static void live(struct fixture *f, struct progress *p)
 	(void)store_open_marks(f->store);
 	for (int i = 0; i < SEGMENTS; i++)
 		live_segment(f, p, &segment);
-	(void)store_retain(f->store, &keep, START);
+	(void)store_retain(f->store, &keep);
 	segment = record(f, TICKS);
 	p->appended = f->seconds;
 	if (store_save_journal(f->store, segment) == 0)

@@ -488,7 +488,7 @@ static struct hold kept_by_nobody(unsigned number, const struct target *t)
 	struct hold h = {.kept = true, .by = NOBODY, .way = WAY_CLASS};
 
 	snprintf(h.id, sizeof(h.id), "%u-1-u%u", number, NOBODY);
-	assert_int_equal(hold_boot_id(PROC, h.boot), 0);
+	assert_int_equal(clock_boot_id(PROC, h.boot), 0);
 	assert_int_equal(processes_copy(&t->heads, &h.heads), 0);
 	return h;
 }

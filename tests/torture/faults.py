@@ -142,6 +142,42 @@ def wait_for(condition, seconds):
     return False
 
 
+@fault("a wall clock that is wrong: 40 days ahead for one start, 1970 at two starts, days to and fro while the recorder runs")
+def wrong_clock(f):
+    ahead, store = f.folder + "/ahead", f.folder + "/state/r.db"
+    day, marks, segments, counts = 86400, 0, 0, []
+
+    def set_clock(seconds):
+        with open(ahead, "r+b" if os.path.exists(ahead) else "wb") as file:  # it is mapped
+            file.write(int(seconds).to_bytes(8, "little", signed=True))
+
+    def count():
+        done = subprocess.run(["sqlite3", "-readonly", store, "SELECT count(*) FROM segment"], capture_output=True, text=True)
+        counts.append(int(done.stdout or 0))
+        return counts[-1]
+
+    for offsets in ([0], [0], [40 * day], [-time.time() + 100], [-time.time() + 100], [0, 400 * day, -9 * day, 0], [0]):
+        set_clock(offsets[0])
+        recorder = f.recorder(environment={"LD_PRELOAD": f"{f.build}/tests/libwrong-clock.so", "WRONG_CLOCK": ahead})
+        f.holds("it begins", recorder.lives(), recorder.said()[-300:])
+        for offset in offsets:
+            set_clock(offset)
+            f.holds("the mark is taken", recorder.ask("mark", f"number {marks}", env={**os.environ, "LD_PRELOAD": f"{f.build}/tests/libwrong-clock.so", "WRONG_CLOCK": ahead}).returncode == 0)
+            marks += 1
+            time.sleep(4)
+        f.holds("it ends", recorder.stop() == 0)
+        before, segments = segments, count()
+        f.holds("no segment goes", segments >= before + len(offsets), f"{counts}, {offsets}")
+    listed = recorder.ask("list", "--store", store).stdout
+    f.holds("no mark goes", all(f"number {i}" in listed for i in range(marks)), listed)
+    steps = answer_of(f, store, "list", "--json")[1]
+    f.holds("list has the steps", "the clock was set forward by" in steps and "the clock was set back by" in steps, steps)
+    doctor = subprocess.run([f.whyslow, "doctor", "--run-dir", recorder.run, "--store", store], capture_output=True, text=True).stdout
+    f.holds("doctor has them", "steps of the clock in the recording" in doctor, doctor)
+    f.holds("the log has them", "no recording is deleted because of it" in recorder.said(), recorder.said()[-600:])
+    return len(counts), "nothing", f"{segments} segments and {marks} marks are all there; the log, list and doctor name each step"
+
+
 @fault("power cut: /run is gone")
 def power_cut(f):
     tries, worst = 3, 0

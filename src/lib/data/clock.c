@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/data/cleanup.h"
+
 static int64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -30,6 +32,19 @@ int64_t clock_monotonic(void)
 int64_t clock_wall(void)
 {
 	return clock_ns(CLOCK_REALTIME);
+}
+
+int clock_boot_id(const char *proc_root, char ret[CLOCK_BOOT_ID])
+{
+	_cleanup_free_ char *name = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+
+	if (asprintf(&name, "%s/sys/kernel/random/boot_id", proc_root) < 0)
+		return -ENOMEM;
+	f = fopen(name, "re");
+	if (!f)
+		return -errno;
+	return fscanf(f, "%39s", ret) == 1 ? 0 : -EBADMSG;
 }
 
 static const struct {

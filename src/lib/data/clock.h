@@ -15,6 +15,10 @@ int64_t clock_boot(void);
 int64_t clock_monotonic(void); /* CLOCK_MONOTONIC, ns: what one waits by */
 int64_t clock_wall(void);
 
+#define CLOCK_BOOT_ID 40 /* bytes of the name of a boot, with its end */
+/* Which start of the machine clock_boot() counts from, as PROC/sys/kernel/random/boot_id names it. 0 or -errno. */
+int clock_boot_id(const char *proc_root, char ret[CLOCK_BOOT_ID]);
+
 /* TIME as journalctl takes it: now, -5min, +2h, 14:32, 14:32:07, today, yesterday, 2026-11-20,
  * "2026-11-20 14:32[:07]", RFC 3339 ("...T14:32:07Z", "+02:00"), @1790000000[.5]. Local time unless a zone is given.
  * 0 or -EINVAL. */

@@ -44,7 +44,7 @@ static const struct setting {
 	{"store.run_dir", SETTING_TEXT, offsetof(struct config, store_run_dir), 0,
 	 "memory-backed folder for the journal and the socket"},
 	{"store.max_age", SETTING_SPAN, offsetof(struct config, store_max_age), 0,
-	 "recordings older than this are deleted (0 = never)"},
+	 "recordings older than this are deleted (0 = never); pauses of more than 3 days do not count"},
 	{"store.max_size", SETTING_SIZE, offsetof(struct config, store_max_size), 0,
 	 "the oldest recordings are deleted beyond this size (0 = no limit)"},
 	{"socket.mode", SETTING_MODE, offsetof(struct config, socket_mode), 0,

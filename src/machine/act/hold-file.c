@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 
@@ -35,19 +36,6 @@ static char *file_of(const char *run_dir, const char *id, const char *end)
 	char *path;
 
 	return asprintf(&path, "%s/held/%s%s", run_dir, id, end) < 0 ? NULL : path;
-}
-
-int hold_boot_id(const char *proc_root, char ret[40])
-{
-	_cleanup_free_ char *name = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-
-	if (asprintf(&name, "%s/sys/kernel/random/boot_id", proc_root) < 0)
-		return -ENOMEM;
-	f = fopen(name, "re");
-	if (!f)
-		return -errno;
-	return fscanf(f, "%39s", ret) == 1 ? 0 : -EBADMSG;
 }
 
 /* --- writing --- */
@@ -452,7 +440,7 @@ static bool has_owner(const char *proc_root, const struct hold *h)
 struct sweep {
 	const char *proc_root, *run_dir;
 	const uint32_t *locked; /* the user whose lock this process has, or NULL */
-	char boot[40];
+	char boot[CLOCK_BOOT_ID];
 };
 
 static bool is_minded(const struct sweep *s, const struct hold *h)
@@ -492,7 +480,7 @@ static int sweep(struct sweep *s)
 	const char *proc_root = s->proc_root, *run_dir = s->run_dir;
 	struct hold *list;
 	size_t n;
-	int r = hold_boot_id(proc_root, s->boot), first = 0;
+	int r = clock_boot_id(proc_root, s->boot), first = 0;
 
 	hold_group_sweep(proc_root, run_dir);
 	if (r == 0)

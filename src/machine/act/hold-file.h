@@ -35,5 +35,3 @@ int hold_sweep(const char *proc_root, const char *run_dir);
 int hold_sweep_locked(const char *proc_root, const char *run_dir, uint32_t uid);
 /* Removes empty control groups (in all hierarchies, by PROC/self/mountinfo) that holds left behind a minute ago or longer. */
 void hold_group_sweep(const char *proc_root, const char *run_dir);
-/* This boot's id. 0 or -errno. */
-int hold_boot_id(const char *proc_root, char ret[40]);

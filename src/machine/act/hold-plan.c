@@ -412,7 +412,7 @@ static int begin(const struct hold_request *q, const struct target *t, struct ho
 	hold_name(h, head, q->rights.viewer);
 	if (processes_copy(&t->heads, &h->heads) < 0)
 		return -ENOMEM;
-	return hold_boot_id(q->proc_root, h->boot);
+	return clock_boot_id(q->proc_root, h->boot);
 }
 
 static int try_way(const struct hold_request *q, const struct target *t, enum hold_way way, struct hold *ret,

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/data/clock.h"
 #include "lib/data/vec.h"
 #include "machine/act/target.h"
 
@@ -53,7 +54,7 @@ struct hold_thread {
 
 struct hold {
 	char id[48]; /* hold_name() */
-	char boot[40];
+	char boot[CLOCK_BOOT_ID];
 	struct processes heads; /* of the target; group and session: children whose parent ended are known by them */
 	char unit[256];		/* the systemd unit that is held whole; "" = none */
 	enum hold_short of;

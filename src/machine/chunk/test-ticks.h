@@ -28,6 +28,8 @@ struct fixture {
 	struct tick tick;
 	int64_t values[PROCESS_FEATURE_COUNT];
 	int64_t seconds;
+	int64_t booted;	  /* `seconds` when the machine started */
+	int64_t off_by;	  /* ns that the wall clock is ahead of what it should be */
 };
 
 static inline struct store *open_store(struct fixture *f, enum store_mode mode)
@@ -103,7 +105,7 @@ static inline int64_t record_as(struct fixture *f, int n, bool waits)
 	struct str frame = {};
 
 	for (int i = 0; i < n; i++, f->seconds++) {
-		tick_begin(&f->tick, (f->seconds + 100) * NS_PER_SEC, START + f->seconds * NS_PER_SEC);
+		tick_begin(&f->tick, (f->seconds - f->booted + 100) * NS_PER_SEC, START + f->seconds * NS_PER_SEC + f->off_by);
 		if (!waits)
 			f->values[FEATURE_CPU_TIME] += NS_PER_SEC;
 		else if (i % 20 == 19)

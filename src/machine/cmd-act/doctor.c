@@ -26,7 +26,7 @@
 
 static const struct option_row options[] = {{}};
 
-#define CHECKS	     12
+#define CHECKS	     13
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define ROOM_LEAST   16 /* MB: some hours of a recording, and the log of the database next to it */
 
@@ -193,6 +193,35 @@ static void check_disk(struct finding_row *row, const struct common *common)
 	}
 }
 
+static void check_clock(struct finding_row *row, const struct common *common)
+{
+	struct store_paths paths = common_paths(common);
+	_cleanup_free_ struct clock_step *steps = NULL;
+	_cleanup_free_ char *error = NULL;
+	const int64_t now = clock_wall();
+	char words[120], at[40];
+	struct store *store;
+	size_t n = 0;
+	int r = store_open(&paths, STORE_READ, &store, &error);
+
+	row->good = true;
+	strcpy(row->state, "the recording shows no step of the clock");
+	row->remedy = "set the clock    # e.g. timedatectl set-ntp true; no recording is deleted because of it";
+	if (r < 0)
+		return;
+	r = store_clock_steps(store, common->from_file ? 0 : now, clock_boot(), &steps, &n);
+	store_close(store);
+	if (r < 0 || !n)
+		return;
+	row->good = steps[n - 1].to != now || steps[n - 1].step > 0; /* forward it may be a recorder that does not run */
+	clock_step_words(&steps[n - 1], words, sizeof(words));
+	clock_format_local(steps[n - 1].from, at, sizeof(at));
+	if (n > 1)
+		snprintf(row->state, sizeof(row->state), "%zu steps of the clock in the recording, the last at %s: %s", n, at, words);
+	else
+		snprintf(row->state, sizeof(row->state), "%s: %s", at, words);
+}
+
 /* missing: a line each. why: why ftrace is used; NULL = it is not. */
 static void list_missing(const char *why, const char *missing, char *to, size_t size)
 {
@@ -278,6 +307,8 @@ static size_t check_all(const struct common *common, struct finding_row rows[CHE
 	check_urgency(&rows[10]);
 	rows[11].what = "tracing";
 	check_tracing(&rows[11]);
+	rows[12].what = "clock";
+	check_clock(&rows[12], common);
 	return CHECKS;
 }
 

@@ -16,6 +16,7 @@
 #include "machine/verb/save-answers.h"
 #include "machine/verb/verb.h"
 
+#define STEPS_LISTED 5
 #define LOOK_EVERY 200		      /* ms, following */
 #define MAY_CHANGE (10 * NS_PER_SEC) /* presses soon after a mark count as the same */
 
@@ -185,10 +186,41 @@ static void search(const struct common *common, struct store *store, struct mark
 	*n = kept;
 }
 
-static int list_marks(const struct common *common, const struct mark *marks, size_t n)
+static json_t *step_json(const struct clock_step *step)
 {
-	json_t *array = json_array();
+	char from[40], to[40], words[120];
+
+	return json_pack("{s:s, s:s, s:f, s:b, s:s}", "from", clock_format_rfc3339(step->from, from, sizeof(from)), "to",
+			 clock_format_rfc3339(step->to, to, sizeof(to)), "seconds", (double)step->step / 1e9, "certain", (int)step->within_boot,
+			 "text", clock_step_words(step, words, sizeof(words)));
+}
+
+/* Times before and after a step of the clock do not compare. */
+static void print_steps(const struct clock_step *steps, size_t n)
+{
+	const size_t first = n > STEPS_LISTED ? n - STEPS_LISTED : 0;
+
+	for (size_t i = first; i < n; i++) {
+		char from[40], to[40], words[120];
+
+		printf("clock %s to %s: %s\n", clock_format_local(steps[i].from, from, sizeof(from)), clock_format_local(steps[i].to, to, sizeof(to)),
+		       clock_step_words(&steps[i], words, sizeof(words)));
+	}
+	if (first)
+		printf("(and %zu steps of the clock before)\n", first);
+}
+
+static int list_marks(const struct common *common, struct store *store, const struct mark *marks, size_t n)
+{
+	_cleanup_free_ struct clock_step *steps = NULL;
+	json_t *array = json_array(), *clock = json_array();
+	size_t n_steps = 0;
 	json_t *root;
+
+	if (store_clock_steps(store, 0, 0, &steps, &n_steps) < 0)
+		log_warning("the steps of the clock are not listed: %s", store_error(store));
+	for (size_t i = 0; i < n_steps; i++)
+		json_array_append_new(clock, step_json(&steps[i]));
 
 	for (size_t i = 0; i < n; i++) {
 		if (common->json)
@@ -196,13 +228,15 @@ static int list_marks(const struct common *common, const struct mark *marks, siz
 		else
 			print_line(&marks[i]);
 	}
-	root = json_pack("{s:s, s:o}", "schema", "whyslow.list/1", "marks", array);
+	root = json_pack("{s:s, s:o, s:o}", "schema", "whyslow.list/1", "marks", array, "clock_steps", clock);
 	if (common->json) {
 		json_dumpf(root, stdout, JSON_INDENT(1));
 		putchar('\n');
 	} else if (!n) {
 		puts("no incidents yet: run 'whyslow mark' when it is slow");
 	}
+	if (!common->json)
+		print_steps(steps, n_steps);
 	json_decref(root);
 	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
@@ -282,7 +316,7 @@ static int run(struct common *common, int argc, char **argv)
 		search(common, store, marks, &n);
 	status = arg_by_program ? list_by_program(common, store, marks, n) :
 		 arg_alike	? list_alike(common, store, marks, n) :
-				  list_marks(common, marks, n);
+				  list_marks(common, store, marks, n);
 	marks_free(marks, n);
 	store_close(store);
 	return status;

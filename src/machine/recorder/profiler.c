@@ -481,7 +481,7 @@ static void save(struct profiler *p)
 	if (profile->texts.n < texts || p->mappings > MAPPINGS_MAX)
 		forget_processes(p); /* its stacks' numbers were the last file's */
 	if (r == 0 && p->saves++ % TRIM_EVERY == 0)
-		r = profile_trim(p->folder, p->options.max_age, p->options.max_bytes, now, &left);
+		r = profile_trim(p->folder, p->options.max_age, p->options.max_bytes, &left);
 	report(p, r);
 	p->was_busy = false;
 }

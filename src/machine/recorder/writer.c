@@ -9,6 +9,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
+#include "lib/data/vec.h"
 #include "lib/system/locked-memory.h"
 #include "machine/recorder/profiler.h"
 #include "machine/recording/store.h"
@@ -27,6 +28,8 @@ struct writer {
 	struct retention keep;
 	struct store *store; /* the thread's, while it runs */
 	bool failing[DUTIES]; /* and said */
+	VEC(int64_t) taken;   /* ids of segments; only the sampler gives new ones */
+	char *clock_remark;   /* NULL = none */
 };
 
 /* Said when it begins and when it is over: every few seconds it is tried again, and the log may be on the same disk. */
@@ -54,7 +57,7 @@ static void compact(struct writer *w, enum duty duty, int64_t current, const str
 	int r = store_recover(w->store, current);
 
 	/* what goes may be what there is no room for */
-	if (report(w, DUTY_RETAIN, store_retain(w->store, keep, clock_wall())) == 0 && r == -ENOSPC)
+	if (report(w, DUTY_RETAIN, store_retain(w->store, keep)) == 0 && r == -ENOSPC)
 		r = store_recover(w->store, current);
 	report(w, duty, r);
 }
@@ -78,7 +81,7 @@ static void *write_all(void *argument)
 		if (now.compact)
 			compact(w, DUTY_SEGMENTS, now.current, &now.keep);
 		else if (now.retain)
-			report(w, DUTY_RETAIN, store_retain(w->store, &now.keep, clock_wall()));
+			report(w, DUTY_RETAIN, store_retain(w->store, &now.keep));
 		if (now.save && now.current)
 			report(w, DUTY_SAVE, store_save_journal(w->store, now.current));
 		report(w, DUTY_MARKS, store_save_marks(w->store));
@@ -87,6 +90,57 @@ static void *write_all(void *argument)
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
+}
+
+static int find_taken(struct writer *w)
+{
+	_cleanup_free_ int64_t *ids = NULL;
+	size_t n;
+	int r = store_segment_ids(w->store, &ids, &n);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = VEC_PUSH(w->taken, ids[i]);
+	return r;
+}
+
+static bool is_taken(const struct writer *w, int64_t id)
+{
+	for (size_t i = 0; i < w->taken.n; i++)
+		if (w->taken.v[i] == id)
+			return true;
+	return false;
+}
+
+int64_t writer_give_id(struct writer *w, int64_t wall)
+{
+	int64_t id = wall / NS_PER_MS;
+
+	while (is_taken(w, id))
+		id++;
+	(void)VEC_PUSH(w->taken, id); /* without memory only a clock that is set back to this very millisecond could give it again */
+	return id;
+}
+
+/* Nothing is deleted because of it; but what is recorded now may be looked for at another time. */
+static int compare_clock(struct writer *w)
+{
+	_cleanup_free_ struct clock_step *steps = NULL;
+	const int64_t now = clock_wall();
+	char words[120], at[40];
+	size_t n = 0;
+	int r = store_clock_steps(w->store, now, clock_boot(), &steps, &n);
+
+	if (r < 0 || !n || steps[n - 1].to != now)
+		return r;
+	log_warning("%s (%s): if the clock is wrong, set it; no recording is deleted because of it",
+		    clock_step_words(&steps[n - 1], words, sizeof(words)), clock_format_local(steps[n - 1].from, at, sizeof(at)));
+	w->clock_remark = strdup(words);
+	return 0;
+}
+
+const char *writer_clock_remark(const struct writer *w)
+{
+	return w->clock_remark;
 }
 
 /* A recorder that was killed could not say when it was over. */
@@ -119,6 +173,10 @@ static int take_over(struct writer *w, uint32_t *ret_first_id)
 		r = end_what_was_caught(w->store);
 	if (r == 0)
 		r = store_highest_entity(w->store, &highest);
+	if (r == 0)
+		r = find_taken(w);
+	if (r == 0)
+		r = compare_clock(w);
 	if (r < 0) {
 		log_error("%s", store_error(w->store));
 		return r;
@@ -210,6 +268,8 @@ void writer_close(struct writer *w)
 	if (!w)
 		return;
 	store_close(w->store);
+	VEC_FREE(w->taken);
+	free(w->clock_remark);
 	pthread_mutex_destroy(&w->lock);
 	pthread_cond_destroy(&w->wake);
 	free(w);

@@ -12,6 +12,10 @@ struct writer;
  * said in the log. */
 int writer_open(const struct config *config, struct writer **ret, uint32_t *ret_first_id);
 int writer_start(struct writer *w);
+/* In words how the clock differs from what the recording's end says, found when it was opened; NULL = it does not. */
+const char *writer_clock_remark(const struct writer *w);
+/* The id of a segment that begins at this wall time: one that no other has, also where the clock was set back. For the sampler alone. */
+int64_t writer_give_id(struct writer *w, int64_t wall);
 /* `segment` is the one that is being written; those before it are finished. */
 void writer_save(struct writer *w, int64_t segment);
 void writer_finish(struct writer *w, int64_t segment);

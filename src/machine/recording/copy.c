@@ -18,19 +18,6 @@
 
 /* --- rows --- */
 
-static bool has_table(struct store *s, const char *name)
-{
-	sqlite3_stmt *stmt;
-	bool has;
-
-	if (store_prepare(s, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?", &stmt) < 0)
-		return false;
-	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-	has = sqlite3_step(stmt) == SQLITE_ROW;
-	sqlite3_finalize(stmt);
-	return has;
-}
-
 static int prepare_insert(struct store *to, const char *table, const char *columns, sqlite3_stmt **ret)
 {
 	char sql[SQL_ROOM];
@@ -74,7 +61,7 @@ static int copy_table(struct store *from, struct store *to, const char *table, c
 	char sql[SQL_ROOM];
 	int r;
 
-	if (!has_table(from, table) || !has_table(to, table))
+	if (!store_has_table(from, table) || !store_has_table(to, table))
 		return 0;
 	snprintf(sql, sizeof(sql), "SELECT %s FROM main.%s", columns, table);
 	r = store_prepare(from, sql, &select);

@@ -1,5 +1,6 @@
 /* From when to when there is a recording, and up to which entity. */
-#include "lib/data/cleanup.h"
+#include <errno.h>
+
 #include "lib/data/clock.h"
 #include "machine/recording/internal.h"
 
@@ -9,12 +10,11 @@ int store_highest_entity(struct store *s, uint32_t *ret)
 {
 	struct dataset open_segments = {};
 	int64_t highest = 0;
-	unsigned damaged;
 	int r = store_query_int(s, "SELECT coalesce(max(highest_entity), 0) FROM segment", &highest);
 
 	/* segments that are not compacted are not in the table */
 	if (r == 0)
-		r = store_load(s, INT64_MAX - 1, INT64_MAX, &open_segments, &damaged);
+		r = store_load_open(s, INT64_MAX, &open_segments);
 	if (r == 0)
 		*ret = (uint32_t)highest > store_highest_id(&open_segments)
 			       ? (uint32_t)highest
@@ -23,26 +23,29 @@ int store_highest_entity(struct store *s, uint32_t *ret)
 	return r;
 }
 
+/* The end of the segment that was written last: after a clock was ahead for a while an older one may have ended later by its own. */
+static int last_written(struct store *s, int64_t *ret)
+{
+	int r = s->ordered ? store_query_int(s, "SELECT last FROM " SEGMENTS_READ " AND id IN (SELECT segment FROM written)"
+						" ORDER BY (SELECT number FROM written WHERE segment = id) DESC LIMIT 1", ret) : -ENOENT;
+
+	return r == -ENOENT ? store_query_int(s, "SELECT coalesce(max(last), 0) FROM " SEGMENTS_READ, ret) : r;
+}
+
 int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to)
 {
-	_cleanup_free_ int64_t *segments = NULL;
 	struct dataset tail = {};
-	unsigned damaged;
 	int64_t from = 0, to = 0;
-	size_t n = 0;
-	int r = store_query_int(s, "SELECT coalesce(min(first), 0) FROM " SEGMENTS_READ, &from);
+	int r = store_load_open(s, INT64_MIN, &tail); /* first: it may be compacted in the meantime */
 
 	if (r == 0)
-		r = store_query_int(s, "SELECT coalesce(max(last), 0) FROM " SEGMENTS_READ, &to);
+		r = store_query_int(s, "SELECT coalesce(min(first), 0) FROM " SEGMENTS_READ, &from);
 	if (r == 0)
-		r = store_open_segments(s, &segments, &n);
-	if (r == 0 && n)
-		r = store_load(s, segments[0] * NS_PER_MS - 1, INT64_MAX, &tail, &damaged);
+		r = last_written(s, &to);
 	if (r == 0 && tail.ticks.n) {
-		if (!from)
+		if (!from || tail.ticks.v[0].wall < from)
 			from = tail.ticks.v[0].wall;
-		if (tail.ticks.v[tail.ticks.n - 1].wall > to)
-			to = tail.ticks.v[tail.ticks.n - 1].wall;
+		to = tail.ticks.v[tail.ticks.n - 1].wall;
 	}
 	dataset_free(&tail);
 	*ret_from = from;

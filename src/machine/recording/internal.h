@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "lib/store/database.h"
+#include "machine/recording/age.h"
 #include "machine/recording/store.h"
 
 #define STRINGIFY_(x) #x
@@ -22,12 +23,15 @@ struct store {
 	struct database_budget budget;
 	char *file;
 	char *run_dir; /* maybe another recording's: store_run_dir() */
+	bool ordered;  /* it has the order of its segments: it was written by this version, or later */
 	uint32_t id;   /* of the recording, for RUN/recording; 0 = from before, and never written since */
+	char boot[CLOCK_BOOT_ID]; /* in which this handle writes; "" = not known */
 	char *error;
 	/* the writer's: what it asks every few seconds */
 	sqlite3_stmt *put_raw, *marks_version;
 	sqlite3_stmt *told_in_run, *told_in_file; /* asked for each mark of an answer */
 	int64_t raw_segment, raw_size; /* of the segment last saved */
+	int64_t numbered; /* the segment that is known to have its place in the order; 0 = none */
 	bool marks_in_run;   /* RUN/marks.db is attached and holds the marks */
 	struct damage damage[DAMAGE_MAX];
 	size_t n_damage;
@@ -69,6 +73,7 @@ int store_exec(struct store *s, const char *sql);
 int store_run(struct store *s, sqlite3_stmt *stmt);
 /* Runs a statement that takes one number and returns nothing. */
 int store_run_int(struct store *s, const char *sql, int64_t argument);
+bool store_has_table(struct store *s, const char *name);
 /* -ENOENT without a row. */
 int store_query_int(struct store *s, const char *sql, int64_t *ret);
 /* Prepares *kept at first use; it is reset, and lives as long as the store. */
@@ -110,6 +115,8 @@ void store_make_private(const char *file);
  * over. */
 #define BETWEEN_TIMES " BETWEEN -4000000000000000000 AND 4000000000000000000"
 #define BETWEEN_MS    " BETWEEN -4000000000000 AND 4000000000000"
+/* Compacted segments by the order in which they were written, whatever their clocks said: those of a recording from before it was kept come first. */
+#define SEGMENTS_IN_ORDER "segment LEFT JOIN written ON written.segment = segment.id ORDER BY number"
 #define SEGMENTS_READ "segment WHERE first" BETWEEN_TIMES " AND last" BETWEEN_TIMES
 
 /* mark.c: uses RUN/marks.db if a recorder keeps one. */
@@ -143,10 +150,17 @@ int store_read_frames(struct store *s, int64_t segment, struct str *ret);
 int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n);
 uint32_t store_highest_id(const struct dataset *d);
 
+/* Gives a segment its place in the order, unless it has one: when the first of it is written. */
+int store_number_segment(struct store *s, int64_t segment, bool in_this_boot);
+/* first, last, boot, boot_first, boot_last: of a row, from this column on. */
+struct age_span store_age_span(sqlite3_stmt *row, int column);
+
 /* load.c: segments without a chunk, from the journal and from raw rows, each once, ascending. */
 int store_open_segments(struct store *s, int64_t **ret, size_t *ret_n);
+/* Reads what they recorded at `from` (wall ns) or later, and nothing that is in a chunk. What is damaged is left out. */
+int store_load_open(struct store *s, int64_t from, struct dataset *into);
 
 /* summary.c, within the caller's transaction */
 int store_put_summaries(struct store *s, int64_t segment, const struct dataset *d);
-/* Makes the hours and days that ended before a wall time (ns) from what lies below them. */
-int store_put_tiers(struct store *s, int64_t before);
+/* Makes the hours and days that a new segment ends: those of the one written before it, and its own if the one after it is there. */
+int store_put_tiers(struct store *s, int64_t segment);

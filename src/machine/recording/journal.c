@@ -140,6 +140,13 @@ int journal_read(const char *run_dir, int64_t segment, uint64_t offset, char **r
 	return 0;
 }
 
+bool journal_has(const char *run_dir, int64_t segment)
+{
+	_cleanup_free_ char *path = NULL;
+
+	return run_dir && asprintf(&path, "%s/journal/%" PRId64, run_dir, segment) >= 0 && access(path, F_OK) == 0;
+}
+
 int journal_remove(const char *run_dir, int64_t segment)
 {
 	_cleanup_free_ char *path = NULL;

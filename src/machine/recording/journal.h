@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ int journal_append(struct journal *j, const void *frame, size_t n);
 int journal_list(const char *run_dir, int64_t **ret, size_t *ret_n);
 /* A segment's bytes from `offset` on (0 = all), in memory the caller frees. -ENOENT without such a file. */
 int journal_read(const char *run_dir, int64_t segment, uint64_t offset, char **ret, size_t *ret_n);
+/* Whether a segment has a file; `run_dir` may be NULL. */
+bool journal_has(const char *run_dir, int64_t segment);
 int journal_remove(const char *run_dir, int64_t segment);
 /* Deletes the oldest segments until all together are below `most` bytes; *ret_dropped = how many. 0 or -errno. */
 int journal_trim(const char *run_dir, uint64_t most, int64_t *ret_dropped);

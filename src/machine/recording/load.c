@@ -504,6 +504,24 @@ static int extract_open(struct store *s, int64_t from, int64_t to, const feature
 	return 0;
 }
 
+int store_load_open(struct store *s, int64_t from, struct dataset *into)
+{
+	struct extract *e = calloc(1, sizeof(*e));
+	unsigned damaged;
+	int r = e ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		*e = (struct extract){.store = s, .from = from, .to = INT64_MAX};
+		r = read_open_segments(s, &e->open, &e->n_open, &e->damaged);
+	}
+	if (r == 0) {
+		keep_open(s, e);
+		r = extract_load(e, NULL, into, &damaged);
+	}
+	extract_close(e);
+	return r;
+}
+
 int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret)
 {
 	return extract_open(s, from, to, NULL, false, ret);

@@ -1,7 +1,8 @@
 #include <errno.h>
 
-#include "lib/data/clock.h"
+#include "lib/data/vec.h"
 #include "lib/store/page-sums.h"
+#include "machine/recording/age.h"
 #include "machine/recording/internal.h"
 
 #define VACUUM_PAGES 64 /* half a megabyte of log at most: a page that moves changes one that points at it */
@@ -65,72 +66,143 @@ static int used_bytes(struct store *s, uint64_t *ret)
 	return r;
 }
 
-static int retain_segments(struct store *s, const struct retention *keep, int64_t now)
+struct segments {
+	VEC(int64_t) ids;
+};
+
+/* Those that ended longer ago than `age`, each of which is older than all that stay. */
+static int find_aged(struct store *s, int64_t age, struct segments *ret)
+{
+	struct age a = {};
+	sqlite3_stmt *stmt;
+	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, first, last, boot, boot_first, boot_last FROM " SEGMENTS_IN_ORDER " DESC, id DESC", &stmt);
+
+	if (r < 0)
+		return r;
+	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const struct age_span span = store_age_span(stmt, 1);
+
+		if (age_add(&a, &span) > age || ret->ids.n)
+			r = VEC_PUSH(ret->ids, sqlite3_column_int64(stmt, 0));
+	}
+	if (r == 0)
+		return store_finish_rows(s, stmt, code);
+	sqlite3_finalize(stmt);
+	return r;
+}
+
+static int drop_segment(struct store *s, int64_t id)
 {
 	static const char *const statements[] = {"DELETE FROM chunk WHERE segment = ?",
 						 "DELETE FROM summary WHERE tier = 0 AND start = ?",
+						 "DELETE FROM written WHERE segment = ?",
 						 "DELETE FROM segment WHERE id = ?", NULL};
 
-	for (;;) {
-		int64_t oldest, last;
-		uint64_t used = 0;
-		int r = store_query_int(s, "SELECT id FROM segment ORDER BY id LIMIT 1", &oldest);
+	return drop(s, statements, id);
+}
 
-		if (r == -ENOENT)
-			return 0;
-		if (r == 0)
-			r = store_query_int(s, "SELECT last FROM segment ORDER BY id LIMIT 1", &last);
-		if (r == 0)
-			r = used_bytes(s, &used);
-		if (r < 0)
+static int retain_by_age(struct store *s, int64_t age)
+{
+	struct segments aged = {};
+	int r = find_aged(s, age, &aged);
+
+	for (size_t i = aged.ids.n; r == 0 && i-- > 0;) /* the oldest first */
+		r = drop_segment(s, aged.ids.v[i]);
+	VEC_FREE(aged.ids);
+	return r;
+}
+
+static int retain_by_size(struct store *s, uint64_t bytes)
+{
+	for (;;) {
+		uint64_t used = 0;
+		int64_t oldest;
+		int r = used_bytes(s, &used);
+
+		if (r < 0 || used <= bytes)
 			return r;
-		if (!(keep->age && last < now - keep->age) && !(keep->bytes && used > keep->bytes))
-			return 0;
-		r = drop(s, statements, oldest);
+		r = store_query_int(s, "SELECT id FROM " SEGMENTS_IN_ORDER ", id LIMIT 1", &oldest);
+		if (r == 0)
+			r = drop_segment(s, oldest);
 		if (r < 0)
-			return r;
+			return r == -ENOENT ? 0 : r;
 	}
 }
 
-static int retain_tiers(struct store *s, const struct retention *keep, int64_t now)
+/* *ret_start: the newest hour or day that ended longer ago than a year. -ENOENT: none. */
+static int find_aged_summary(struct store *s, enum summary_tier tier, int64_t *ret_start)
 {
-	static const char *const aged[] = {"DELETE FROM summary WHERE tier > 0 AND until < ?", NULL};
+	struct age a = {};
+	sqlite3_stmt *stmt;
+	int code, r = store_prepare(s, "SELECT start, until FROM summary WHERE tier = ? AND start" BETWEEN_MS " AND until" BETWEEN_MS
+				       " ORDER BY start DESC", &stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int(stmt, 1, (int)tier);
+	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		const struct age_span span = {.first = sqlite3_column_int64(stmt, 0) * NS_PER_MS, .last = sqlite3_column_int64(stmt, 1) * NS_PER_MS};
+
+		if (age_add(&a, &span) > TIER_AGE)
+			break;
+	}
+	*ret_start = code == SQLITE_ROW ? a.next.first / NS_PER_MS : 0;
+	r = store_finish_rows(s, stmt, code);
+	return r < 0 ? r : code == SQLITE_ROW ? 0 : -ENOENT;
+}
+
+static int retain_tier(struct store *s, enum summary_tier tier)
+{
+	static const char *const hours[] = {"DELETE FROM summary WHERE tier = 1 AND start <= ?", NULL},
+				*const days[] = {"DELETE FROM summary WHERE tier = 2 AND start <= ?", NULL};
+	int64_t start;
+	int r = find_aged_summary(s, tier, &start);
+
+	return r == -ENOENT ? 0 : r < 0 ? r : drop(s, tier == SUMMARY_HOUR ? hours : days, start);
+}
+
+static int retain_tiers(struct store *s, uint64_t bytes)
+{
 	static const char *const oldest_hour[] = {"DELETE FROM summary WHERE tier = ?1 AND start = (SELECT "
 						  "min(start) FROM summary WHERE tier = ?1)",
 						  NULL};
 	int64_t size, hours;
-	int r = drop(s, aged, (now - TIER_AGE) / NS_PER_MS);
+	int r = retain_tier(s, SUMMARY_HOUR);
 
-	while (r == 0 && keep->bytes) {
+	if (r == 0)
+		r = retain_tier(s, SUMMARY_DAY);
+	while (r == 0 && bytes) {
 		r = store_query_int(s, "SELECT coalesce(sum(length(bytes)), 0) FROM summary WHERE tier > 0",
 				    &size);
 		if (r == 0)
 			r = store_query_int(s, "SELECT count(*) FROM summary WHERE tier = 1", &hours);
-		if (r < 0 || (uint64_t)size <= keep->bytes / TIER_SHARE)
+		if (r < 0 || (uint64_t)size <= bytes / TIER_SHARE)
 			return r;
 		r = drop(s, oldest_hour, hours ? 1 : 2);
 	}
 	return r;
 }
 
-static int retain(struct store *s, const struct retention *keep, int64_t now)
+static int retain(struct store *s, const struct retention *keep)
 {
-	int r = retain_segments(s, keep, now);
+	int r = keep->age ? retain_by_age(s, keep->age) : 0;
 
+	if (r == 0 && keep->bytes)
+		r = retain_by_size(s, keep->bytes);
 	if (r == 0)
-		r = retain_tiers(s, keep, now);
+		r = retain_tiers(s, keep->bytes);
 	if (r < 0)
 		return r;
 	r = shrink(s);
 	return r == -EUCLEAN ? 0 : r; /* a damaged page cannot be moved: the free ones are used for what comes */
 }
 
-int store_retain(struct store *s, const struct retention *keep, int64_t now)
+int store_retain(struct store *s, const struct retention *keep)
 {
-	int r = retain(s, keep, now);
+	int r = retain(s, keep);
 
 	if (r == -ENOSPC && store_use_reserve(s))
-		r = retain(s, keep, now);
+		r = retain(s, keep);
 	if (r == 0)
 		store_make_reserve(s);
 	return r;

@@ -35,6 +35,34 @@ static int saved_size(struct store *s, int64_t segment)
 	return r;
 }
 
+int store_number_segment(struct store *s, int64_t segment, bool in_this_boot)
+{
+	sqlite3_stmt *stmt;
+	int r = s->numbered == segment ? 0 : store_prepare(s, "INSERT OR IGNORE INTO written(segment, boot) VALUES(?, nullif(?, ''))", &stmt);
+
+	if (r < 0 || s->numbered == segment)
+		return r;
+	sqlite3_bind_int64(stmt, 1, segment);
+	sqlite3_bind_text(stmt, 2, in_this_boot ? s->boot : "", -1, SQLITE_STATIC);
+	r = store_run(s, stmt);
+	if (r == 0)
+		s->numbered = segment;
+	return r;
+}
+
+struct age_span store_age_span(sqlite3_stmt *row, int column)
+{
+	struct age_span span = {.first = sqlite3_column_int64(row, column), .last = sqlite3_column_int64(row, column + 1)};
+	const char *boot = (const char *)sqlite3_column_text(row, column + 2);
+
+	if (!boot || sqlite3_column_type(row, column + 4) != SQLITE_INTEGER)
+		return span;
+	snprintf(span.boot, sizeof(span.boot), "%s", boot);
+	span.boot_first = sqlite3_column_int64(row, column + 3);
+	span.boot_last = sqlite3_column_int64(row, column + 4);
+	return span;
+}
+
 int store_save_journal(struct store *s, int64_t segment)
 {
 	_cleanup_free_ char *bytes = NULL;
@@ -45,7 +73,9 @@ int store_save_journal(struct store *s, int64_t segment)
 		r = journal_read(s->run_dir, segment, (uint64_t)s->raw_size, &bytes, &n);
 	if (r < 0 || n == 0)
 		return r;
-	r = store_keep(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &s->put_raw);
+	r = store_number_segment(s, segment, true); /* RUN does not outlive a boot: what is in its journal is of this one */
+	if (r == 0)
+		r = store_keep(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &s->put_raw);
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(s->put_raw, 1, segment);
@@ -130,6 +160,19 @@ static int put_segment(struct store *s, int64_t segment, const struct dataset *d
 	return store_run(s, stmt);
 }
 
+static int put_boot_times(struct store *s, int64_t segment, const struct dataset *d)
+{
+	sqlite3_stmt *stmt;
+	int r = store_prepare(s, "UPDATE written SET boot_first = ?, boot_last = ? WHERE segment = ?", &stmt);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(stmt, 1, d->ticks.v[0].boot);
+	sqlite3_bind_int64(stmt, 2, d->ticks.v[d->ticks.n - 1].boot);
+	sqlite3_bind_int64(stmt, 3, segment);
+	return store_run(s, stmt);
+}
+
 /* What follows in the segment builds on the frame that is damaged. */
 static int remark_damage(struct dataset *d, size_t lost)
 {
@@ -166,18 +209,25 @@ static int replace_raw(struct store *s, int64_t segment, const struct dataset *d
 
 	if (r == 0 && d->ticks.n)
 		r = put_chunk(s, segment, chunk);
-	if (r == 0 && (d->ticks.n || d->notes.n)) /* without a tick, but with a remark: its first frame was damaged */
+	if (r == 0 && (d->ticks.n || d->notes.n)) { /* without a tick, but with a remark: its first frame was damaged */
 		r = put_segment(s, segment, d);
+		if (r == 0)
+			r = store_number_segment(s, segment, journal_has(s->run_dir, segment));
+	}
+	if (r == 0 && d->ticks.n)
+		r = put_boot_times(s, segment, d);
 	if (r == 0 && d->ticks.n)
 		r = store_put_summaries(s, segment, d);
-	if (r == 0)
-		r = store_put_tiers(s, segment * NS_PER_MS);
+	if (r == 0 && d->ticks.n)
+		r = store_put_tiers(s, segment);
 	if (r == 0)
 		r = store_run_int(s, "DELETE FROM raw WHERE segment = ?", segment);
 	if (r == 0)
 		r = store_exec(s, "COMMIT");
-	if (r < 0)
+	if (r < 0) {
 		store_rollback(s);
+		s->numbered = 0;
+	}
 	return r;
 }
 
@@ -212,12 +262,11 @@ int store_compact(struct store *s, int64_t segment)
 	return r < 0 && !s->error ? explain(s, segment, r) : r;
 }
 
-int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n)
+static int list_ids(struct store *s, const char *sql, int64_t **ret, size_t *ret_n)
 {
 	VEC(int64_t) found = {};
 	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE,
-	    r = store_prepare(s, "SELECT DISTINCT segment FROM raw WHERE segment" BETWEEN_MS " ORDER BY segment", &stmt);
+	int code = SQLITE_DONE, r = store_prepare(s, sql, &stmt);
 
 	if (r < 0)
 		return r;
@@ -233,6 +282,32 @@ int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n)
 	}
 	*ret = found.v;
 	*ret_n = found.n;
+	return 0;
+}
+
+int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n)
+{
+	return list_ids(s, "SELECT DISTINCT segment FROM raw WHERE segment" BETWEEN_MS " ORDER BY segment", ret, ret_n);
+}
+
+int store_segment_ids(struct store *s, int64_t **ret, size_t *ret_n)
+{
+	_cleanup_free_ int64_t *open_ones = NULL, *ids = NULL;
+	size_t n_open, n;
+	int64_t *all;
+	int r = store_open_segments(s, &open_ones, &n_open);
+
+	if (r == 0)
+		r = list_ids(s, "SELECT id FROM segment", &ids, &n);
+	if (r < 0)
+		return r;
+	all = reallocarray(NULL, n + n_open + 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < n + n_open; i++)
+		all[i] = i < n ? ids[i] : open_ones[i - n];
+	*ret = all;
+	*ret_n = n + n_open;
 	return 0;
 }
 

@@ -12,13 +12,14 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "machine/recording/internal.h"
 #include "machine/recording/run-dir.h"
 
 /* 3: chunks whose columns have partners; 4: whose values have points to begin at; 5: feedback by user; 6: pages may have checksums,
- * which a program from before would not renew */
-#define SCHEMA_VERSION 6
+ * which a program from before would not renew; 7: the order in which segments were written, and in which boots */
+#define SCHEMA_VERSION 7
 #define PRESS_STEP     1000  /* us between two tries for the lock of RUN/marks.db */
 #define PRESS_TRIES    10000
 #define SCHEMA_OLDEST  2 /* that is read, and becomes the newest when it is written to */
@@ -26,6 +27,8 @@
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS segment(id INTEGER PRIMARY KEY, first INTEGER, last INTEGER, ticks INTEGER,"
 	" highest_entity INTEGER);"
+	/* Segments in the order in which they were begun, which their wall times need not have, with the boot and its clock (ns). */
+	"CREATE TABLE IF NOT EXISTS written(number INTEGER PRIMARY KEY, segment INTEGER UNIQUE, boot TEXT, boot_first INTEGER, boot_last INTEGER);"
 	"CREATE TABLE IF NOT EXISTS raw(segment INTEGER, at INTEGER, bytes BLOB, PRIMARY KEY(segment, at));"
 	"CREATE TABLE IF NOT EXISTS chunk(segment INTEGER PRIMARY KEY, bytes BLOB);"
 	/* tier 0: of a segment (start = its id); 1: of an hour; 2: of a day; times in ms */
@@ -36,12 +39,13 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS " MARK_TABLE "CREATE TABLE IF NOT EXISTS " CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS " TOLD_TABLE
 	"CREATE TABLE IF NOT EXISTS " FEEDBACK_TABLE;
 
-/* Of all versions that are read: 2 had no answers, and called inspections captures. A further table or column needs a new
+/* Of all versions that are read: 2 had no answers, and called inspections captures; before 7 no order was kept. A further table or column needs a new
  * SCHEMA_VERSION: else a program from before says that the file is not a recording, and not that it is a newer one's. */
 const struct database_shape store_shape = {
 	.what = "recording",
 	.tables = (const struct database_table[]){
 		{"segment", "id,first,last,ticks,highest_entity", false},
+		{"written", "number,segment,boot,boot_first,boot_last", true},
 		{"raw", "segment,at,bytes", false},
 		{"chunk", "segment,bytes", false},
 		{"summary", "tier,start,until,bytes", false},
@@ -147,6 +151,19 @@ int store_run_int(struct store *s, const char *sql, int64_t argument)
 		return r;
 	sqlite3_bind_int64(stmt, 1, argument);
 	return store_run(s, stmt);
+}
+
+bool store_has_table(struct store *s, const char *name)
+{
+	sqlite3_stmt *stmt;
+	bool has;
+
+	if (store_prepare(s, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?", &stmt) < 0)
+		return false;
+	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	has = sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_finalize(stmt);
+	return has;
 }
 
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code)
@@ -304,14 +321,15 @@ static int open_database(struct store *s, enum store_mode mode)
 	if (r < 0)
 		return r;
 	if (mode == STORE_WRITE || (mode == STORE_MARK && version == 0))
-		return set_up(s, version);
-	if (version == 0) {
+		r = set_up(s, version);
+	s->ordered = r == 0 && store_has_table(s, "written");
+	if (r == 0 && version == 0 && mode == STORE_READ) {
 		free(s->error);
 		if (asprintf(&s->error, "%s holds no recording: start the recorder first (whyslow record)", s->file) < 0)
 			s->error = NULL;
 		return -ENOENT;
 	}
-	return 0;
+	return r;
 }
 
 void store_make_private(const char *file)
@@ -342,6 +360,8 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	if (!s)
 		return r;
 	s->lock_fd = -1;
+	if (mode == STORE_WRITE)
+		(void)clock_boot_id("/proc", s->boot); /* without one the wall clock alone tells how old a segment is */
 	s->file = strdup(paths->file);
 	s->run_dir = paths->run_dir ? strdup(paths->run_dir) : NULL;
 	if (!s->file || (paths->run_dir && !s->run_dir))

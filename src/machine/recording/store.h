@@ -4,8 +4,8 @@
  *   raw       rows of frames, copied from the journal every 10 s under load: survives a power cut
  *   chunk     a finished segment (10 minutes), compacted; replaces its raw rows and its journal file
  *
- * A segment's id is its start in wall time, ms; segments never overlap within one boot. One process writes; any
- * number read (WAL). Errors come as -errno and, in words that say what to do, from store_error().
+ * A segment's id is its start in wall time, ms, or the next number that no segment has. Where the clock was set back their times overlap;
+ * the order in which they were written is kept next to them, with the boot and its clock. One process writes; any number read (WAL). Errors come as -errno and, in words that say what to do, from store_error().
  */
 #pragma once
 
@@ -97,8 +97,20 @@ struct segment_history {
  * some 1 % of what the segments themselves hold. 0 or -errno; what is damaged is left out. */
 int store_history(struct store *s, enum entity_kind kind, int feature, int64_t from, int64_t to,
 		  int (*each)(const struct segment_history *segment, void *data), void *data);
-/* Wall times of the first and last thing recorded; 0 and 0 for an empty store. */
+/* The earliest wall time that was recorded, and the wall time of what was recorded last, which is not the latest where a clock was ahead before. 0
+ * and 0 for an empty store. */
 int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to);
+/* A jump of the wall clock; or, between two boots, what may have been one: a long time without a recording. */
+struct clock_step {
+	int64_t from, to; /* wall ns: the end of what was recorded before it, and the beginning of what was after */
+	int64_t step;	  /* ns, > 0 = forward */
+	bool within_boot; /* it is certain: the boot clock was there */
+};
+/* All that the recording shows, in the order in which it was written, at most the newest 1,000; with the step to a moment from now (clock_wall(),
+ * clock_boot(); wall 0 = without). None of a recording from before its order was kept. The caller frees. 0 or -errno. */
+int store_clock_steps(struct store *s, int64_t wall, int64_t boot, struct clock_step **ret, size_t *ret_n);
+/* "the clock was set back by 2 h"; buf of at least 120 bytes, returned. */
+char *clock_step_words(const struct clock_step *step, char *buf, size_t n);
 /* The wall time since which `recorded` ns were recorded before `at`, where there is so much: longer times without a recording (the
  * machine was off) do not count. 0 or -errno. */
 int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from);
@@ -112,6 +124,8 @@ int store_lock(struct store *s);
 /* The recorder's, which has the run directory's lock: takes that for this recording. *ret_set_aside: what a killed recorder of another
  * recording left there was moved to RUN/other-ID, for a recorder that continues that one. 0 or -errno, in words. */
 int store_claim_run_dir(struct store *s, bool *ret_set_aside);
+/* The ids of all segments that are there, in no order; the caller frees. A new one must have another. */
+int store_segment_ids(struct store *s, int64_t **ret, size_t *ret_n);
 /* Copies frames that the journal has beyond what raw rows hold. 0 or -errno; nothing is lost on error. */
 int store_save_journal(struct store *s, int64_t segment);
 /* Turns a finished segment into a chunk and drops its raw rows and journal file. */
@@ -124,9 +138,9 @@ struct retention {
 	uint64_t bytes; /* 0 = without limit */
 };
 /* Also on a full disk: a reserve next to the file (FILE.reserve, 1 MiB) is used up for it, and made again when there is room.
- * Deletes the oldest segments beyond age or size. Marks are kept; hours and days go after a year, or beyond a tenth of
- * the size. */
-int store_retain(struct store *s, const struct retention *keep, int64_t now);
+ * Deletes the oldest segments beyond age or size, in the order in which they were written. How old one is the segments after it tell (age.h): the
+ * clock of now is not asked. Marks are kept; hours and days go after a year, or beyond a tenth of the size. */
+int store_retain(struct store *s, const struct retention *keep);
 
 struct store_size {
 	uint64_t file, raw, chunks, summaries; /* bytes */

@@ -367,38 +367,47 @@ static int put_tier(struct store *s, enum summary_tier tier, int64_t start, int6
 	return r;
 }
 
-/* Every span of the tier that is over, is not there, and has something below it. */
-static int put_missing(struct store *s, enum summary_tier tier, int64_t length, int64_t before)
+#define NUMBER_OF_SEGMENT "(SELECT number FROM written WHERE segment = ?1)"
+
+/* -ENOENT: there is none. */
+static int find_neighbor(struct store *s, const char *sql, int64_t segment, int64_t *ret)
 {
-	VEC(int64_t) starts = {};
 	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE;
-	int r = store_prepare(
-		s,
-		"SELECT DISTINCT start / ?1 * ?1 AS begin FROM summary WHERE tier = ?2 AND start >="
-		" (SELECT coalesce(max(until), 0) FROM summary WHERE tier = ?2 + 1) AND start < ?3 / ?1 * ?1",
-		&stmt);
+	int code, r = store_prepare(s, sql, &stmt);
 
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(stmt, 1, length);
-	sqlite3_bind_int(stmt, 2, (int)tier - 1);
-	sqlite3_bind_int64(stmt, 3, before);
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW)
-		r = VEC_PUSH(starts, sqlite3_column_int64(stmt, 0));
-	if (r == 0)
-		r = store_finish_rows(s, stmt, code);
-	else
-		sqlite3_finalize(stmt);
-	for (size_t i = 0; r == 0 && i < starts.n; i++)
-		r = put_tier(s, tier, starts.v[i], length);
-	VEC_FREE(starts);
-	return r;
+	sqlite3_bind_int64(stmt, 1, segment);
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
+		*ret = sqlite3_column_int64(stmt, 0);
+	r = store_finish_rows(s, stmt, code);
+	return r < 0 ? r : code == SQLITE_ROW ? 0 : -ENOENT;
 }
 
-int store_put_tiers(struct store *s, int64_t before)
+/* The hour and the day of a segment, unless the next one written is in the same. */
+static int put_ended(struct store *s, int64_t segment, int64_t next)
 {
-	int r = put_missing(s, SUMMARY_HOUR, HOUR_MS, before / NS_PER_MS);
+	const int64_t hour = segment / HOUR_MS, day = segment / DAY_MS;
+	int r = hour == next / HOUR_MS ? 0 : put_tier(s, SUMMARY_HOUR, hour * HOUR_MS, HOUR_MS);
 
-	return r == 0 ? put_missing(s, SUMMARY_DAY, DAY_MS, before / NS_PER_MS) : r;
+	return r < 0 || day == next / DAY_MS ? r : put_tier(s, SUMMARY_DAY, day * DAY_MS, DAY_MS);
+}
+
+/* By the order in which segments were written: a clock that was ahead once must not keep later hours from being made. One that is compacted late
+ * may already have the next one. */
+int store_put_tiers(struct store *s, int64_t segment)
+{
+	int64_t neighbor;
+	int r = find_neighbor(s, "SELECT id FROM segment LEFT JOIN written ON written.segment = id WHERE id <> ?1 AND coalesce(number, 0) < "
+				 NUMBER_OF_SEGMENT " ORDER BY number DESC, id DESC LIMIT 1", segment, &neighbor);
+
+	if (r == 0)
+		r = put_ended(s, neighbor, segment);
+	if (r == 0 || r == -ENOENT)
+		r = find_neighbor(s, "SELECT id FROM segment JOIN written ON written.segment = id WHERE number > " NUMBER_OF_SEGMENT
+				     " ORDER BY number LIMIT 1", segment, &neighbor);
+	if (r == 0)
+		r = put_ended(s, segment, neighbor);
+	return r == -ENOENT ? 0 : r;
 }

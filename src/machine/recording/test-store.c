@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "machine/chunk/frame.h"
 #include "machine/chunk/test-ticks.h"
@@ -206,12 +207,214 @@ static void old_segments_go_and_their_hours_stay(void **state)
 	assert_true(summarised(f->store, SUMMARY_SEGMENT) == 12000);
 	all = summarised(f->store, SUMMARY_HOUR);
 	assert_true(all >= 7200 && all < 12000);
-	assert_int_equal(store_retain(f->store, &keep, START + 12000 * NS_PER_SEC), 0);
+	assert_int_equal(store_retain(f->store, &keep), 0);
 	holds(f->store, 10800, 1200, 0);
 	assert_true(summarised(f->store, SUMMARY_SEGMENT) == 1200);
 	assert_true(summarised(f->store, SUMMARY_HOUR) == all);
-	assert_int_equal(store_retain(f->store, &keep, START + 400 * 86400 * NS_PER_SEC), 0);
-	assert_true(summarised(f->store, SUMMARY_HOUR) == 0);
+}
+
+/* --- clocks that are wrong --- */
+
+#define DAY_NS (86400 * NS_PER_SEC)
+
+static const struct retention a_month = {.age = 30 * DAY_NS};
+
+static int64_t segments_of(struct store *s)
+{
+	struct store_size size;
+
+	assert_int_equal(store_size(s, &size), 0);
+	return (int64_t)size.segments;
+}
+
+/* The machine was off for so many seconds, and its clock is off by so much now. */
+static void start_again(struct fixture *f, const char *boot, int64_t seconds_off, int64_t off_by)
+{
+	store_close(f->store);
+	f->seconds += seconds_off;
+	f->booted = f->seconds;
+	f->off_by = off_by;
+	f->tick.boot = 0; /* another recorder's first tick */
+	f->store = open_store(f, STORE_WRITE);
+	snprintf(f->store->boot, sizeof(f->store->boot), "%s", boot);
+}
+
+static void record_segments(struct fixture *f, int n, int seconds)
+{
+	for (int i = 0; i < n; i++) {
+		assert_int_equal(store_compact(f->store, record(f, seconds)), 0);
+		assert_int_equal(store_retain(f->store, &a_month), 0);
+	}
+}
+
+static void a_start_with_a_clock_ahead_deletes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	int64_t from, to;
+
+	record_segments(f, 3, 600);
+	start_again(f, "ahead", 60, 40 * DAY_NS);
+	record_segments(f, 1, 8);
+	assert_int_equal(segments_of(f->store), 4);
+	start_again(f, "right", 60, 0);
+	record_segments(f, 2, 600);
+	assert_int_equal(segments_of(f->store), 6);
+	assert_int_equal(store_extent(f->store, &from, &to), 0);
+	assert_true(from == START && to == START + (f->seconds - 1) * NS_PER_SEC);
+	record(f, 10); /* not compacted yet */
+	assert_int_equal(store_extent(f->store, &from, &to), 0);
+	assert_true(from == START && to == START + (f->seconds - 1) * NS_PER_SEC);
+}
+
+static void a_clock_that_is_ahead_for_long_deletes_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	record_segments(f, 3, 600);
+	start_again(f, "ahead", 60, 40 * DAY_NS);
+	record_segments(f, 12, 600);
+	start_again(f, "ahead again", 60, 80 * DAY_NS);
+	record_segments(f, 12, 600);
+	assert_int_equal(segments_of(f->store), 27);
+}
+
+/* Less than what a machine may have been off: it is believed only after an hour, and taken back when the clock is. */
+static void a_clock_that_is_some_days_ahead_for_a_moment_deletes_nothing(void **state)
+{
+	static const char *const boots[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"};
+	struct fixture *f = *state;
+	const struct retention two_days = {.age = 2 * DAY_NS};
+	const int64_t n = ARRAY_SIZE(boots);
+
+	for (int64_t i = 0; i < n; i++) {
+		start_again(f, boots[i], 60, 0);
+		record_segments(f, 7, 600);
+		assert_int_equal(store_retain(f->store, &two_days), 0);
+		start_again(f, "ahead", 60, (5 * DAY_NS) / 2);
+		record_segments(f, 1, 8);
+		assert_int_equal(store_retain(f->store, &two_days), 0);
+	}
+	assert_int_equal(segments_of(f->store), 8 * n);
+}
+
+static void a_clock_that_jumps_while_recording_deletes_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 5; i++) {
+		record_segments(f, 2, 600);
+		f->off_by = i % 2 ? 0 : (i - 1) * 700 * DAY_NS;
+	}
+	assert_int_equal(segments_of(f->store), 10);
+}
+
+static void within_a_boot_the_boot_clock_tells_the_age(void **state)
+{
+	struct fixture *f = *state;
+
+	record_segments(f, 3, 600);
+	f->off_by = -40 * DAY_NS;
+	f->seconds += 31 * 86400; /* it slept */
+	record_segments(f, 1, 600);
+	assert_int_equal(segments_of(f->store), 1);
+}
+
+static void nights_and_weekends_count(void **state)
+{
+	static const char *const boots[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(boots); i++) {
+		start_again(f, boots[i], 2 * 86400, 0);
+		record_segments(f, 7, 600);
+	}
+	assert_in_range(segments_of(f->store), 14 * 7, 16 * 7);
+	start_again(f, "after a long journey", 90 * 86400, 0);
+	record_segments(f, 7, 600);
+	assert_in_range(segments_of(f->store), 14 * 7, 17 * 7);
+}
+
+static void steps_of_the_clock_are_told(void **state)
+{
+	struct fixture *f = *state;
+	struct clock_step *steps;
+	char words[120];
+	size_t n;
+
+	record_segments(f, 2, 600);
+	start_again(f, "ahead", 60, 40 * DAY_NS);
+	record_segments(f, 1, 60);
+	f->off_by = 0; /* the time server answers */
+	record_segments(f, 1, 600);
+	assert_int_equal(store_clock_steps(f->store, START + f->seconds * NS_PER_SEC + 50 * DAY_NS, 0, &steps, &n), 0);
+	assert_int_equal(n, 3);
+	assert_string_equal(clock_step_words(&steps[0], words, sizeof(words)), "nothing was recorded for 40 days, or the clock was ahead");
+	assert_false(steps[0].within_boot);
+	assert_int_equal(steps[0].to - steps[0].from, 40 * DAY_NS + 61 * NS_PER_SEC);
+	assert_string_equal(clock_step_words(&steps[1], words, sizeof(words)), "the clock was set back by 40 days");
+	assert_true(steps[1].within_boot && steps[1].step == -40 * DAY_NS);
+	assert_string_equal(clock_step_words(&steps[2], words, sizeof(words)), "nothing was recorded for 50 days, or the clock was ahead");
+	free(steps);
+	start_again(f, "behind", 60, -9 * DAY_NS - 90 * NS_PER_SEC);
+	record_segments(f, 1, 60);
+	assert_int_equal(store_clock_steps(f->store, 0, 0, &steps, &n), 0);
+	assert_int_equal(n, 3);
+	assert_string_equal(clock_step_words(&steps[2], words, sizeof(words)), "the machine started with its clock 9 days behind the end of the recording");
+	free(steps);
+}
+
+/* A segment that begins at a time that was recorded before has an id of its own. */
+static void a_clock_that_is_set_back_loses_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct dataset d = {};
+	unsigned damaged;
+
+	record_segments(f, 2, 600);
+	f->off_by = -900 * NS_PER_SEC;
+	record_segments(f, 2, 600);
+	assert_int_equal(store_load(f->store, INT64_MIN, INT64_MAX, &d, &damaged), 0);
+	assert_int_equal(damaged, 0);
+	assert_int_equal(d.ticks.n, 2400);
+	dataset_free(&d);
+}
+
+/* Two boots of a machine without a battery, each before the time server answers: their segments are not the oldest. */
+static void beyond_the_size_the_oldest_written_go(void **state)
+{
+	struct fixture *f = *state;
+	struct retention keep = {.bytes = 1 << 20};
+	int64_t from, to;
+	char boot[2] = "a";
+
+	record_segments(f, 2, 60);
+	for (; *boot < 'c'; (*boot)++) {
+		start_again(f, boot, 0, 5 * NS_PER_SEC + (*boot - 'a') * NS_PER_MS - START - f->seconds * NS_PER_SEC);
+		record_segments(f, 1, 60);
+	}
+	sql(f, "UPDATE chunk SET bytes = zeroblob(400000)");
+	assert_int_equal(store_retain(f->store, &keep), 0);
+	assert_int_equal(segments_of(f->store), 2);
+	assert_int_equal(store_extent(f->store, &from, &to), 0);
+	assert_true(from == 5 * NS_PER_SEC && to == 64 * NS_PER_SEC + NS_PER_MS);
+}
+
+static void hours_are_made_and_kept_whatever_the_clock_says(void **state)
+{
+	struct fixture *f = *state;
+
+	record_segments(f, 13, 600);
+	start_again(f, "ahead", 60, 800 * DAY_NS);
+	record_segments(f, 1, 600);
+	start_again(f, "right", 60, 0);
+	record_segments(f, 13, 600);
+	assert_true(summarised(f->store, SUMMARY_HOUR) >= 21 * 600); /* all but the hour that is not over */
+	for (int day = 0; day < 400; day++) {
+		f->seconds += 86400;
+		record_segments(f, 1, 10);
+	}
+	/* the first are gone; there are those of a year, and the one that claims to lie ahead of all */
+	assert_in_range((uint64_t)summarised(f->store, SUMMARY_HOUR), 3600 + 600, 3700 + 600);
 }
 
 static int look_at_waits(const struct summary *s, void *data)
@@ -262,7 +465,7 @@ static void the_oldest_go_beyond_the_size(void **state)
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(store_compact(f->store, record(f, 60)), 0);
 	sql(f, "UPDATE chunk SET bytes = zeroblob(400000)");
-	assert_int_equal(store_retain(f->store, &keep, START), 0);
+	assert_int_equal(store_retain(f->store, &keep), 0);
 	assert_int_equal(store_size(f->store, &size), 0);
 	assert_true(size.file <= keep.bytes);
 	assert_int_equal(size.segments, 2);
@@ -684,7 +887,7 @@ static void a_store_of_the_version_before_is_taken_over(void **state)
 	store_close(s);
 	assert_int_equal(version_of(f), 3); /* reading changes nothing */
 	f->store = open_store(f, STORE_WRITE);
-	assert_int_equal(version_of(f), 6);
+	assert_int_equal(version_of(f), 7);
 	assert_true(cpu_of_all(f->store, &ticks) == before);
 	assert_int_equal(store_recover(f->store, 0), 0);
 	assert_true(fabs(cpu_of_all(f->store, &ticks) / before - 1) < 1e-9);
@@ -847,17 +1050,17 @@ static void a_full_disk_is_freed_by_a_smaller_limit(void **state)
 	snprintf(f->file, sizeof(f->file), "%s/recording.db", disk);
 	snprintf(reserve, sizeof(reserve), "%s.reserve", f->file);
 	f->store = open_store(f, STORE_WRITE);
-	assert_int_equal(store_retain(f->store, &plenty, START), 0);
+	assert_int_equal(store_retain(f->store, &plenty), 0);
 	assert_true(bytes_of(reserve) > 0);
 	add_segments(f, 14);
 	store_close(f->store);
 	fill(disk);
 	f->store = open_store(f, STORE_WRITE);
-	assert_int_equal(store_retain(f->store, &less, START), 0);
+	assert_int_equal(store_retain(f->store, &less), 0);
 	assert_true(bytes_of(f->file) < 3 << 20);
 	assert_true(bytes_of(reserve) > 0); /* for the next time */
 	fill(disk);
-	assert_int_equal(store_retain(f->store, &(struct retention){.bytes = 1 << 20}, START), 0);
+	assert_int_equal(store_retain(f->store, &(struct retention){.bytes = 1 << 20}), 0);
 	assert_true(bytes_of(f->file) < 2 << 20);
 	store_close(f->store);
 	f->store = NULL;
@@ -1303,7 +1506,12 @@ static void a_note_is_cut(void **state)
 RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not_compacted_keeps_its_place), CASE(rows_at_the_ends_of_time_are_passed_over), CASE(an_extract_gives_the_same_ticks_again),
 	  CASE(a_killed_recorder_loses_nothing_but_its_last_write),
 	  CASE(a_power_cut_loses_what_was_not_saved), CASE(the_segment_being_written_is_left_alone),
-	  CASE(old_segments_go_and_their_hours_stay), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
+	  CASE(old_segments_go_and_their_hours_stay),
+	  CASE(a_start_with_a_clock_ahead_deletes_nothing), CASE(a_clock_that_is_ahead_for_long_deletes_nothing),
+	  CASE(a_clock_that_is_some_days_ahead_for_a_moment_deletes_nothing), CASE(a_clock_that_jumps_while_recording_deletes_nothing),
+	  CASE(within_a_boot_the_boot_clock_tells_the_age), CASE(nights_and_weekends_count), CASE(beyond_the_size_the_oldest_written_go),
+	  CASE(steps_of_the_clock_are_told), CASE(a_clock_that_is_set_back_loses_nothing),
+	  CASE(hours_are_made_and_kept_whatever_the_clock_says), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
 	  CASE(times_without_a_recording_are_no_past),
 	  CASE(the_oldest_go_beyond_the_size),
 	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),

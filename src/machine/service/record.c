@@ -66,14 +66,6 @@ struct daemon {
 	int lock_fd;
 };
 
-static int64_t new_segment_id(const struct daemon *d)
-{
-	int64_t id = clock_wall() / NS_PER_MS;
-
-	/* the wall clock may have been set back: ids still ascend */
-	return id > d->journal.segment ? id : d->journal.segment + 1;
-}
-
 static int begin_segment(struct daemon *d, int64_t boot)
 {
 	bool finished = d->journal.segment;
@@ -83,7 +75,7 @@ static int begin_segment(struct daemon *d, int64_t boot)
 	if (r == 0 && dropped)
 		log_warning("the store could not be written for so long that %lld journals of ten minutes were dropped",
 			    (long long)dropped);
-	r = journal_begin(&d->journal, new_segment_id(d));
+	r = journal_begin(&d->journal, writer_give_id(d->writer, clock_wall()));
 	if (r < 0)
 		return r;
 	d->segment_started = boot;
@@ -422,6 +414,8 @@ static void note_beginning(const struct daemon *d)
 		recorder_note(d->recorder, NOTE_ENDED, "nothing was recorded since %s, when the recorder ended: %s",
 			      clock_format_local(ending.wall, at, sizeof(at)), ending.reason);
 	ending_forget(run_dir);
+	if (writer_clock_remark(d->writer))
+		recorder_note(d->recorder, NOTE_CLOCK, "%s", writer_clock_remark(d->writer));
 	recorder_note(d->recorder, NOTE_RECORDER, "recording began");
 }
 

@@ -12,6 +12,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
+#include "machine/recording/age.h"
 #include "machine/trace/pprof.h"
 
 #define FILE_SPAN   (3600 * NS_PER_SEC)
@@ -270,19 +271,33 @@ int profile_load(const char *folder, const struct profile_wish *wish, struct pro
 
 /* --- retention --- */
 
-int profile_trim(const char *folder, int64_t age, uint64_t bytes, int64_t now, struct profile_size *ret_left)
+/* How many of the oldest files ended longer ago than `age`, as those after them tell. */
+static size_t count_aged(const struct list *list, int64_t age)
+{
+	struct age a = {};
+
+	for (size_t i = list->all.n; i-- > 0;) {
+		const int64_t began = list->all.v[i].began * NS_PER_SEC;
+
+		if (age_add(&a, &(struct age_span){.first = began, .last = began + FILE_SPAN}) > age)
+			return i + 1;
+	}
+	return 0;
+}
+
+int profile_trim(const char *folder, int64_t age, uint64_t bytes, struct profile_size *ret_left)
 {
 	struct list list = {};
 	struct profile_size left = {};
 	int r = list_files(folder, &list);
+	const size_t aged = age ? count_aged(&list, age) : 0;
 
 	for (size_t i = 0; i < list.all.n; i++)
 		left.bytes += list.all.v[i].bytes;
 	left.files = list.all.n;
 	for (size_t i = 0; r == 0 && i + 1 < list.all.n; i++) {
 		const struct kept *k = &list.all.v[i];
-		bool old = age && k->began * NS_PER_SEC + FILE_SPAN < now - age;
-		_cleanup_free_ char *path = old || (bytes && left.bytes > bytes) ? path_of(folder, k->began * NS_PER_SEC) : NULL;
+		_cleanup_free_ char *path = i < aged || (bytes && left.bytes > bytes) ? path_of(folder, k->began * NS_PER_SEC) : NULL;
 
 		if (!path || unlink(path) < 0)
 			continue;

@@ -164,13 +164,13 @@ static void a_file_has_an_hour_and_the_oldest_go(void **state)
 		assert_int_equal(profile_file_save(f, BEGAN + (i + 1) * hour, 5), 0);
 	}
 	profile_file_free(f);
-	assert_int_equal(profile_trim(folder, 0, 0, BEGAN + 4 * hour, &left), 0);
+	assert_int_equal(profile_trim(folder, 0, 0, &left), 0);
 	assert_int_equal(left.files, 4);
-	assert_int_equal(profile_trim(folder, 2 * hour, 0, BEGAN + 4 * hour, &left), 0);
+	assert_int_equal(profile_trim(folder, 2 * hour, 0, &left), 0);
 	assert_int_equal(left.files, 3);
-	assert_int_equal(profile_trim(folder, 0, left.bytes / 3 * 2, BEGAN + 4 * hour, &left), 0);
+	assert_int_equal(profile_trim(folder, 0, left.bytes / 3 * 2, &left), 0);
 	assert_int_equal(left.files, 2);
-	assert_int_equal(profile_trim(folder, 0, 1, BEGAN + 4 * hour, &left), 0);
+	assert_int_equal(profile_trim(folder, 0, 1, &left), 0);
 	assert_int_equal(left.files, 1);
 }
 
