@@ -133,7 +133,7 @@ static int run(struct common *common, int argc, char **argv)
 	int status;
 
 	if (common->from_file && !arg_undo && !arg_id)
-		return verb_usage_error("mark", "--from names a past recording; 'mark' marks the present and does not accept it");
+		return verb_usage_error("mark", "--from names a past recording, which is only read; 'mark' marks the present and does not accept it");
 	for (int i = 1; i < argc; i++)
 		str_printf(&note, "%s%s", i > 1 ? " " : "", argv[i]);
 	pressing.note = note.data;

@@ -200,10 +200,9 @@ static void forget(struct triggers *t, uint64_t number)
 
 static bool has_store(struct triggers *t)
 {
-	struct store_paths paths = {t->store_file, t->run_dir};
 	_cleanup_free_ char *error = NULL;
 
-	if (!t->store && store_open(&paths, STORE_MARK, &t->store, &error) < 0)
+	if (!t->store && store_open_press(t->run_dir, &t->store, &error) < 0)
 		log_warning("cannot save an incident: %s", error ? error : "no memory");
 	return t->store;
 }

@@ -17,13 +17,13 @@
 #define IDLE_MEMORY (4 << 20) /* bytes that are kept for the next use: to give them back costs a millisecond */
 
 /* What is written to the disk; whatever fails stays in memory. */
-enum duty { DUTY_EARLIER, DUTY_SEGMENTS, DUTY_RETAIN, DUTY_SAVE, DUTY_MARKS, DUTIES };
+enum duty { DUTY_FILE, DUTY_EARLIER, DUTY_SEGMENTS, DUTY_RETAIN, DUTY_SAVE, DUTY_MARKS, DUTIES };
 
 struct writer {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows, up to `keep` */
 	pthread_cond_t wake;
-	bool save, compact, retain, stop;
+	bool save, compact, retain, look, stop;
 	int64_t current; /* segment being written by the sampler */
 	struct retention keep;
 	struct store *store; /* the thread's, while it runs */
@@ -36,6 +36,7 @@ struct writer {
 static int report(struct writer *w, enum duty duty, int r)
 {
 	static const char *const words[DUTIES] = {
+		[DUTY_FILE] = "what is recorded stays in memory",
 		[DUTY_EARLIER] = "what an earlier recorder left stays in memory",
 		[DUTY_SEGMENTS] = "the last ten minutes stay in memory and are tried again in ten minutes",
 		[DUTY_RETAIN] = "old recordings stay",
@@ -62,6 +63,25 @@ static void compact(struct writer *w, enum duty duty, int64_t current, const str
 	report(w, duty, r);
 }
 
+/* The journal has what was recorded since the last segment, and all marks are next to it: both go to the file that is there now. False: there is
+ * none to write to. */
+static bool has_file(struct writer *w, bool *ret_new)
+{
+	int r;
+
+	*ret_new = false;
+	if (!store_has_moved(w->store))
+		return true;
+	if (!w->failing[DUTY_FILE])
+		log_warning("%s was deleted or replaced while it was recorded into: what it held is no longer known here", store_file(w->store));
+	r = store_open_anew(w->store);
+	if (report(w, DUTY_FILE, r) < 0)
+		return false;
+	log_info("recording continues in %s as it is now: the last minutes and all marks go there", store_file(w->store));
+	*ret_new = true;
+	return true;
+}
+
 static void *write_all(void *argument)
 {
 	struct writer *w = argument;
@@ -69,22 +89,27 @@ static void *write_all(void *argument)
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		struct writer now = *w;
+		bool anew;
 
-		if (!now.compact && !now.save && !now.retain) {
+		if (!now.compact && !now.save && !now.retain && !now.look) {
 			if (now.stop)
 				break;
 			pthread_cond_wait(&w->wake, &w->lock);
 			continue;
 		}
-		w->save = w->compact = w->retain = false;
+		w->save = w->compact = w->retain = w->look = false;
 		pthread_mutex_unlock(&w->lock);
+		if (!has_file(w, &anew))
+			now.compact = now.retain = now.save = false;
+		now.save |= anew;
 		if (now.compact)
 			compact(w, DUTY_SEGMENTS, now.current, &now.keep);
 		else if (now.retain)
 			report(w, DUTY_RETAIN, store_retain(w->store, &now.keep));
 		if (now.save && now.current)
 			report(w, DUTY_SAVE, store_save_journal(w->store, now.current));
-		report(w, DUTY_MARKS, store_save_marks(w->store));
+		if (!w->failing[DUTY_FILE] && (now.save || now.compact || now.retain))
+			report(w, DUTY_MARKS, store_save_marks(w->store));
 		locked_memory_release_idle(IDLE_MEMORY); /* of any thread: this one works now and then, and no question waits for it */
 		pthread_mutex_lock(&w->lock);
 	}
@@ -223,6 +248,7 @@ int writer_start(struct writer *w)
 static void wake(struct writer *w, bool save, bool finished, int64_t current)
 {
 	pthread_mutex_lock(&w->lock);
+	w->look = true;
 	w->save |= save;
 	w->current = current;
 	w->compact |= finished;
@@ -233,6 +259,11 @@ static void wake(struct writer *w, bool save, bool finished, int64_t current)
 void writer_save(struct writer *w, int64_t segment)
 {
 	wake(w, true, false, segment);
+}
+
+void writer_look(struct writer *w, int64_t segment)
+{
+	wake(w, false, false, segment);
 }
 
 void writer_finish(struct writer *w, int64_t segment)
@@ -260,7 +291,8 @@ void writer_stop(struct writer *w, bool finish)
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
-	report(w, DUTY_MARKS, store_close_marks(w->store));
+	if (!w->failing[DUTY_FILE])
+		report(w, DUTY_MARKS, store_close_marks(w->store));
 }
 
 void writer_close(struct writer *w)

@@ -18,6 +18,8 @@ const char *writer_clock_remark(const struct writer *w);
 int64_t writer_give_id(struct writer *w, int64_t wall);
 /* `segment` is the one that is being written; those before it are finished. */
 void writer_save(struct writer *w, int64_t segment);
+/* Only looks whether the file is still there, which wakes no disk. */
+void writer_look(struct writer *w, int64_t segment);
 void writer_finish(struct writer *w, int64_t segment);
 /* How long and how much to keep, from the settings. */
 void writer_keep(struct writer *w, const struct config *config);

@@ -223,15 +223,6 @@ int store_export(struct store *s, const char *to, char **ret_error)
 
 /* --- an older recording --- */
 
-/* It is the same recording, whose journal and marks are in the run directory. */
-static int keep_id(const struct store *s, struct store *copy)
-{
-	char sql[60];
-
-	snprintf(sql, sizeof(sql), "PRAGMA " ID_PRAGMA " = %" PRIu32, s->id);
-	return store_exec(copy, sql);
-}
-
 static int make_anew(struct store *s, const char *path)
 {
 	const struct store_paths paths = {.file = path};
@@ -243,7 +234,7 @@ static int make_anew(struct store *s, const char *path)
 		return r;
 	r = copy_recording(s, copy);
 	if (r == 0)
-		r = keep_id(s, copy);
+		r = store_set_id(copy, s->id); /* the journal and marks in the run directory are its */
 	if (r == 0)
 		r = store_exec(copy, "PRAGMA main.journal_mode = DELETE");
 	store_close(copy);

@@ -23,6 +23,7 @@ struct store {
 	struct database_budget budget;
 	char *file;
 	char *run_dir; /* maybe another recording's: store_run_dir() */
+	ino_t log_inode; /* of FILE-wal, which belongs to the file that is open */
 	bool ordered;  /* it has the order of its segments: it was written by this version, or later */
 	uint32_t id;   /* of the recording, for RUN/recording; 0 = from before, and never written since */
 	char boot[CLOCK_BOOT_ID]; /* in which this handle writes; "" = not known */
@@ -84,6 +85,8 @@ int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
  * recording's disk likes. */
 int store_begin(struct store *s);
 void store_rollback(struct store *s);
+/* Makes this the recording's id. */
+int store_set_id(struct store *s, uint32_t id);
 /* All that is open: the file, the marks, the lock. */
 void store_close_database(struct store *s);
 /* Opens it to write after that. */

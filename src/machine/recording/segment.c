@@ -254,6 +254,8 @@ int store_compact(struct store *s, int64_t segment)
 		r = chunk_write(&d, &chunk);
 	if (r == 0)
 		r = replace_raw(s, segment, &d, &chunk);
+	if (r == 0 && store_has_moved(s))
+		r = str_fail_again(&s->error, -ESTALE, "%s was deleted or replaced while it was written", s->file);
 	if (r == 0 && store_run_dir(s))
 		r = journal_remove(s->run_dir, segment);
 	dataset_free(&d);

@@ -57,6 +57,11 @@ const struct database_shape store_shape = {
 	},
 };
 
+const char *store_file(const struct store *s)
+{
+	return s->file;
+}
+
 const char *store_error(const struct store *s)
 {
 	return store_reason(s, 0);
@@ -201,20 +206,25 @@ static int check_version(struct store *s, int64_t *ret)
 	return -EPROTONOSUPPORT;
 }
 
-static int give_id(struct store *s)
+int store_set_id(struct store *s, uint32_t id)
 {
-	uint32_t id = 0;
 	char sql[60];
 	int r;
 
-	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
-		return -EIO;
-	id = (id & INT32_MAX) | 1; /* the header's number has a sign, and 0 is none */
-	snprintf(sql, sizeof(sql), "PRAGMA " ID_PRAGMA " = %" PRIu32, id);
+	snprintf(sql, sizeof(sql), "PRAGMA main." ID_PRAGMA " = %" PRIu32, id);
 	r = store_exec(s, sql);
 	if (r == 0)
 		s->id = id;
 	return r;
+}
+
+static int give_id(struct store *s)
+{
+	uint32_t id = 0;
+
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+		return -EIO;
+	return store_set_id(s, (id & INT32_MAX) | 1); /* the header's number has a sign, and 0 is none */
 }
 
 /* Where the tables are as they shall be nothing is written: also on a full disk a recorder starts. */
@@ -309,6 +319,16 @@ static int read_id(struct store *s)
 	return r;
 }
 
+/* Which file the log is, so that it is known again when the recording next to it has gone. */
+static void note_log(struct store *s)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+
+	if (asprintf(&path, "%s-wal", s->file) >= 0 && stat(path, &st) == 0)
+		s->log_inode = st.st_ino;
+}
+
 static int open_database(struct store *s, enum store_mode mode)
 {
 	int64_t version;
@@ -322,6 +342,8 @@ static int open_database(struct store *s, enum store_mode mode)
 		return r;
 	if (mode == STORE_WRITE || (mode == STORE_MARK && version == 0))
 		r = set_up(s, version);
+	if (r == 0 && mode == STORE_WRITE)
+		note_log(s);
 	s->ordered = r == 0 && store_has_table(s, "written");
 	if (r == 0 && version == 0 && mode == STORE_READ) {
 		free(s->error);
@@ -366,6 +388,14 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	s->run_dir = paths->run_dir ? strdup(paths->run_dir) : NULL;
 	if (!s->file || (paths->run_dir && !s->run_dir))
 		goto failed;
+	if (mode == STORE_MARK && !s->run_dir) {
+		r = str_fail(ret_error, -EROFS, "%s is a past recording (--from), which is only read: to change its marks, name it with --store", s->file);
+		goto failed;
+	}
+	if (mode == STORE_MARK && !folder_path_exists(s->file) && run_dir_recording(s->run_dir)) {
+		r = str_fail(ret_error, -ENOENT, "%s is gone: the recorder makes it again within seconds", s->file);
+		goto failed;
+	}
 	if (mode != STORE_READ) {
 		(void)folder_make_parent(s->file, 0700); /* opening the file says what is wrong */
 		store_make_private(s->file);
@@ -485,6 +515,69 @@ int store_reopen(struct store *s)
 	int r = open_database(s, STORE_WRITE);
 
 	return r == 0 ? store_find_marks(s) : r;
+}
+
+bool store_has_moved(struct store *s)
+{
+	int moved = 0;
+
+	return !s->db || (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved);
+}
+
+/* The log that is left there belongs to the file that has gone: SQLite would take it in. Another one came with the file that is there. */
+static void remove_old_log(const struct store *s)
+{
+	static const char *const endings[] = {"-wal", "-shm"};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		_cleanup_free_ char *path = NULL;
+
+		if (asprintf(&path, "%s%s", s->file, endings[i]) < 0 || (i == 0 && (stat(path, &st) < 0 || st.st_ino != s->log_inode)))
+			return;
+		(void)unlink(path);
+	}
+}
+
+/* Before anything is changed: what another program put there stays as it is, unless it is this recording, or empty. */
+static int open_own(struct store *s, uint32_t id)
+{
+	int64_t version;
+	int r = open_to_write(s, &version);
+
+	if (r == 0)
+		r = store_check_tables(s, "main", &store_shape, version == 0);
+	if (r == 0)
+		r = read_id(s);
+	if (r == 0 && version && s->id != id)
+		r = str_fail_again(&s->error, -EEXIST, "%s is another recording now, which stays as it is: move it away, or end this recorder first", s->file);
+	if (r == 0)
+		r = set_up(s, version);
+	if (r == 0 && s->id != id)
+		r = store_set_id(s, id);
+	if (r == 0)
+		r = store_find_marks(s);
+	return r < 0 ? r : store_lock(s);
+}
+
+int store_open_anew(struct store *s)
+{
+	const uint32_t id = s->id;
+	int r;
+
+	store_close_database(s);
+	remove_old_log(s);
+	(void)folder_make_parent(s->file, 0700);
+	store_make_private(s->file);
+	r = open_own(s, id);
+	s->id = id;
+	s->raw_segment = s->numbered = s->marks_saved = 0; /* of the file before */
+	s->ordered = r == 0;
+	if (r == 0)
+		note_log(s);
+	else
+		store_close_database(s);
+	return r;
 }
 
 void store_close(struct store *s)

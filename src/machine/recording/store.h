@@ -25,7 +25,8 @@ struct store_paths {
 	const char *run_dir; /* where the journal is; NULL = none */
 };
 
-/* MARK: to read, and to write marks; next to a running recorder that touches no disk. */
+/* MARK: to read, and to write marks; next to a running recorder that touches no disk. Without a run directory a recording is another machine's, or of the
+ * past, and only read: -EROFS. */
 enum store_mode { STORE_READ, STORE_MARK, STORE_WRITE };
 
 /* The marks alone of the recorder that runs: no disk is touched, and no lock of the recording is waited for. Of the functions below
@@ -36,6 +37,8 @@ int store_open_press(const char *run_dir, struct store **ret, char **ret_error);
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error);
 void store_close(struct store *s);
 const char *store_error(const struct store *s);
+/* Its path, as it was opened. */
+const char *store_file(const struct store *s);
 /* Whether a recorder that writes another recording has the run directory: its journal and marks are not read then. */
 bool store_run_dir_is_foreign(const struct store *s);
 /* Of a step that returned `r` < 0 and may have failed elsewhere: store_error(), or what `r` means where the store itself has none. */
@@ -124,6 +127,12 @@ int store_lock(struct store *s);
 /* The recorder's, which has the run directory's lock: takes that for this recording. *ret_set_aside: what a killed recorder of another
  * recording left there was moved to RUN/other-ID, for a recorder that continues that one. 0 or -errno, in words. */
 int store_claim_run_dir(struct store *s, bool *ret_set_aside);
+/* Whether the file was deleted, or its path names another one by now: what is written is lost then. */
+bool store_has_moved(struct store *s);
+/* Continues in the file that the path names, after that: in a new one with this recording's id, or in a copy of this recording. The journal and the
+ * marks in the run directory are written there. -EEXIST, in words: it is another recording, which is left alone. After an error nothing but
+ * store_has_moved() (which says so), this and store_close() may be called. */
+int store_open_anew(struct store *s);
 /* The ids of all segments that are there, in no order; the caller frees. A new one must have another. */
 int store_segment_ids(struct store *s, int64_t **ret, size_t *ret_n);
 /* Copies frames that the journal has beyond what raw rows hold. 0 or -errno; nothing is lost on error. */

@@ -1086,6 +1086,93 @@ static void a_copy_on_a_read_only_disk_can_be_read(void **state)
 	umount(disk);
 }
 
+/* --- a file that goes away --- */
+
+static void open_anew(struct fixture *f)
+{
+	assert_true(store_has_moved(f->store));
+	assert_int_equal(store_open_anew(f->store), 0);
+	assert_false(store_has_moved(f->store));
+	assert_int_equal(store_save_journal(f->store, f->journal.segment), 0);
+	assert_int_equal(store_save_marks(f->store), 0);
+}
+
+static void a_deleted_file_is_made_again_with_the_journal_and_the_marks(void **state)
+{
+	struct fixture *f = *state;
+	const uint32_t id = f->store->id;
+	int64_t mark, segment;
+	struct mark m;
+
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_mark(f->store, START, 0, "kept", &mark), 0);
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	segment = record(f, 30);
+	assert_int_equal(store_save_journal(f->store, segment), 0);
+	assert_false(store_has_moved(f->store));
+	assert_int_equal(unlink(f->file), 0); /* its log stays behind */
+	assert_int_equal(store_compact(f->store, segment), -ESTALE);
+	assert_non_null(strstr(store_error(f->store), "was deleted or replaced"));
+	open_anew(f);
+	assert_int_equal(f->store->id, id);
+	holds(f->store, 60, 30, 0);
+	assert_int_equal(store_compact(f->store, segment), 0);
+	assert_int_equal(store_compact(f->store, record(f, 10)), 0);
+	assert_int_equal(store_close_marks(f->store), 0);
+	store_close(f->store);
+	f->store = open_store(f, STORE_WRITE);
+	holds(f->store, 60, 40, 0);
+	assert_int_equal(store_mark_get(f->store, mark, &m), 0);
+	assert_string_equal(m.note, "kept");
+	mark_free(&m);
+}
+
+static void a_copy_that_is_put_back_continues(void **state)
+{
+	struct fixture *f = *state;
+	char copy[120];
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	store_close(f->store);
+	snprintf(copy, sizeof(copy), "%s.copy", f->file);
+	copy_file(f->file, copy);
+	f->store = open_store(f, STORE_WRITE);
+	assert_int_equal(store_open_marks(f->store), 0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(store_compact(f->store, record(f, 60)), 0); /* these are in the log alone */
+	record(f, 20);
+	assert_int_equal(rename(copy, f->file), 0);
+	open_anew(f);
+	assert_int_equal(store_compact(f->store, f->journal.segment), 0);
+	assert_int_equal(segments_of(f->store), 2);
+	sql(f, "PRAGMA integrity_check");
+}
+
+static void another_recording_in_its_place_is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+	char other[120], *error = NULL;
+	struct stat before, after;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	assert_int_equal(store_open_marks(f->store), 0);
+	snprintf(other, sizeof(other), "%s.other", f->file);
+	assert_int_equal(store_export(f->store, other, &error), 0);
+	record(f, 20);
+	assert_int_equal(rename(other, f->file), 0);
+	assert_int_equal(stat(f->file, &before), 0);
+	for (int tries = 0; tries < 3; tries++) {
+		assert_true(store_has_moved(f->store));
+		assert_int_equal(store_open_anew(f->store), -EEXIST);
+		assert_non_null(strstr(store_error(f->store), "move it away"));
+	}
+	assert_int_equal(stat(f->file, &after), 0);
+	assert_true(before.st_size == after.st_size && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+	assert_int_equal(unlink(f->file), 0);
+	open_anew(f);
+	holds(f->store, 60, 20, 0);
+}
+
 /* --- marks --- */
 
 static struct mark get_mark(struct store *s, int64_t id)
@@ -1510,6 +1597,8 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(a_start_with_a_clock_ahead_deletes_nothing), CASE(a_clock_that_is_ahead_for_long_deletes_nothing),
 	  CASE(a_clock_that_is_some_days_ahead_for_a_moment_deletes_nothing), CASE(a_clock_that_jumps_while_recording_deletes_nothing),
 	  CASE(within_a_boot_the_boot_clock_tells_the_age), CASE(nights_and_weekends_count), CASE(beyond_the_size_the_oldest_written_go),
+	  CASE(a_deleted_file_is_made_again_with_the_journal_and_the_marks), CASE(a_copy_that_is_put_back_continues),
+	  CASE(another_recording_in_its_place_is_left_alone),
 	  CASE(steps_of_the_clock_are_told), CASE(a_clock_that_is_set_back_loses_nothing),
 	  CASE(hours_are_made_and_kept_whatever_the_clock_says), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
 	  CASE(times_without_a_recording_are_no_past),

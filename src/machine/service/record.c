@@ -119,6 +119,8 @@ static void tick(struct daemon *d)
 	/* one timer's job among seconds of sleep is no load: for that alone no disk is woken */
 	if (d->busy > BUSY_THRESHOLD * SAVE_EVERY)
 		writer_save(d->writer, d->journal.segment);
+	else
+		writer_look(d->writer, d->journal.segment);
 	d->busy = 0;
 }
 
