@@ -9,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/folder.h"
 #include "lib/data/str.h"
 
 enum setting_type { SETTING_SPAN, SETTING_BOOL, SETTING_TEXT, SETTING_SIZE, SETTING_MODE };
@@ -61,18 +62,12 @@ static const struct setting {
 	 "of a URL: a file with the token or user:password, or none"},
 };
 
-/* ~/.local/state/whyslow/recording.db */
+/* "" without a home: opening it says so, where it is needed. */
 static char *user_store(void)
 {
-	const char *base = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char *path;
-	int r;
+	char *path = folder_of_user("XDG_STATE_HOME", ".local/state", "whyslow/recording.db");
 
-	if (base && *base)
-		r = asprintf(&path, "%s/whyslow/recording.db", base);
-	else
-		r = asprintf(&path, "%s/.local/state/whyslow/recording.db", home ? home : "/tmp");
-	return r < 0 ? NULL : path;
+	return path || errno != ENOENT ? path : strdup("");
 }
 
 /* In memory: the session's folder, or one of the user's own in shared memory. */

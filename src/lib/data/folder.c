@@ -1,7 +1,9 @@
 #include "lib/data/folder.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,4 +67,27 @@ char *folder_beside(const char *file, const char *what)
 	if (folder_path_exists(own))
 		return TAKE(own);
 	return asprintf(&path, "%s/%s", folder, what) < 0 ? NULL : path;
+}
+
+/* NULL: none that is a place by itself. */
+static const char *home_of_user(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *user = home && *home == '/' ? NULL : getpwuid(geteuid());
+
+	return user ? (user->pw_dir && *user->pw_dir == '/' ? user->pw_dir : NULL) : home && *home == '/' ? home : NULL;
+}
+
+char *folder_of_user(const char *variable, const char *below, const char *path)
+{
+	const char *base = getenv(variable), *home = base && *base == '/' ? NULL : home_of_user();
+	char *whole;
+
+	if (base && *base == '/')
+		return asprintf(&whole, "%s/%s", base, path) < 0 ? NULL : whole;
+	if (!home) {
+		errno = ENOENT;
+		return NULL;
+	}
+	return asprintf(&whole, "%s/%s/%s", home, below, path) < 0 ? NULL : whole;
 }

@@ -14,6 +14,9 @@ int folder_make_parent(const char *file, mode_t mode);
 /* The folder of what belongs to FOLDER/NAME.db: FOLDER/NAME.WHAT where that is there, as next to a copy among those of other machines, else
  * FOLDER/WHAT. The caller frees; NULL = no memory. */
 char *folder_beside(const char *file, const char *what);
+/* A path of the user's own: $VARIABLE/PATH, or HOME/BELOW/PATH. Without HOME the user's entry in passwd counts. The caller frees; NULL: there is no home
+ * (ENOENT), or no memory. Never one in a folder that all may write to. */
+char *folder_of_user(const char *variable, const char *below, const char *path);
 
 /* May this process trust what it finds in and writes into this folder? In a folder that all may write to (/dev/shm) anybody may
  * have made it first. 0, also if it is not there; -EPERM: it is a link, another user's (root's is trusted), or others may write there. */

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -561,13 +560,5 @@ int user_credentials_read(const char *file, struct credentials *ret, char **ret_
 
 char *users_token_file(void)
 {
-	const char *home = getenv("XDG_CONFIG_HOME");
-	const struct passwd *user = getpwuid(geteuid());
-	char *path;
-
-	if (geteuid() == 0)
-		return strdup("/etc/whyslow/tokens");
-	if (home)
-		return asprintf(&path, "%s/whyslow/tokens", home) < 0 ? NULL : path;
-	return asprintf(&path, "%s/.config/whyslow/tokens", user ? user->pw_dir : "/tmp") < 0 ? NULL : path;
+	return geteuid() == 0 ? strdup("/etc/whyslow/tokens") : folder_of_user("XDG_CONFIG_HOME", ".config", "whyslow/tokens");
 }

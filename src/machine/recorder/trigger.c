@@ -225,7 +225,7 @@ static int64_t write_down(struct triggers *t, const struct news *n)
 			(void)VEC_PUSH(t->open, (struct incident){n->number, id});
 	}
 	if (r < 0)
-		log_warning("cannot save an incident: %s", store_error(t->store));
+		log_warning("cannot save an incident: %s", store_reason(t->store, r));
 	if (n->action == TRIGGER_END)
 		forget(t, n->number);
 	return id;

@@ -45,7 +45,7 @@ static int report(struct writer *w, enum duty duty, int r)
 	};
 
 	if (r < 0 && !w->failing[duty])
-		log_warning("%s: %s", words[duty], store_error(w->store));
+		log_warning("%s: %s", words[duty], store_reason(w->store, r));
 	else if (r == 0 && w->failing[duty])
 		log_info("no longer: %s", words[duty]);
 	w->failing[duty] = r < 0;
@@ -203,7 +203,7 @@ static int take_over(struct writer *w, uint32_t *ret_first_id)
 	if (r == 0)
 		r = compare_clock(w);
 	if (r < 0) {
-		log_error("%s", store_error(w->store));
+		log_error("%s", store_reason(w->store, r));
 		return r;
 	}
 	report(w, DUTY_MARKS, store_save_marks(w->store));

@@ -74,6 +74,13 @@ int journal_append(struct journal *j, const void *frame, size_t n)
 	return -errno;
 }
 
+bool journal_is_gone(const struct journal *j)
+{
+	struct stat st;
+
+	return j->fd >= 0 && fstat(j->fd, &st) == 0 && st.st_nlink == 0;
+}
+
 static int compare(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

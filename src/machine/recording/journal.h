@@ -23,6 +23,9 @@ int journal_begin(struct journal *j, int64_t segment);
 /* -ENOSPC when the file system is full: the caller drops the frame and says so. */
 int journal_append(struct journal *j, const void *frame, size_t n);
 
+/* Whether the file that is written to was deleted: nothing else will read it. */
+bool journal_is_gone(const struct journal *j);
+
 /* Segments that have a file, ascending; caller frees. */
 int journal_list(const char *run_dir, int64_t **ret, size_t *ret_n);
 /* A segment's bytes from `offset` on (0 = all), in memory the caller frees. -ENOENT without such a file. */

@@ -246,10 +246,26 @@ static int save_marks(struct store *s, bool forget)
 	return r < 0 ? r : dropped;
 }
 
+/* RUN was deleted. SQLite still reads the marks that were there, and refuses to write any; new ones went into the file since then. */
+static int renew_marks(struct store *s)
+{
+	int r = s->marks_in_run ? store_exec(s, "INSERT OR REPLACE INTO main.mark SELECT * FROM run.mark;"
+						"INSERT OR REPLACE INTO main.inspection SELECT * FROM run.inspection;"
+						"INSERT OR REPLACE INTO main.feedback SELECT * FROM run.feedback;"
+						"INSERT OR REPLACE INTO main.told SELECT * FROM run.told") : 0;
+
+	if (r == 0 && s->marks_in_run)
+		r = detach(s);
+	return r < 0 ? r : store_open_marks(s);
+}
+
 int store_save_marks(struct store *s)
 {
-	int64_t version;
-	int r = marks_version(s, &version);
+	int64_t version = 0;
+	int r = !s->marks_in_run || marks_have_moved(s) ? renew_marks(s) : 0;
+
+	if (r == 0)
+		r = marks_version(s, &version);
 
 	if (r < 0 || version == s->marks_saved)
 		return r;

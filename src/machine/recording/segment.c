@@ -69,10 +69,13 @@ int store_save_journal(struct store *s, int64_t segment)
 	size_t n;
 	int code, r = saved_size(s, segment);
 
-	if (r == 0)
-		r = journal_read(s->run_dir, segment, (uint64_t)s->raw_size, &bytes, &n);
-	if (r < 0 || n == 0)
+	if (r < 0)
 		return r;
+	r = journal_read(s->run_dir, segment, (uint64_t)s->raw_size, &bytes, &n);
+	if (r < 0)
+		return str_fail_again(&s->error, r, "cannot read %s/journal: %s", s->run_dir, strerror(-r));
+	if (n == 0)
+		return 0;
 	r = store_number_segment(s, segment, true); /* RUN does not outlive a boot: what is in its journal is of this one */
 	if (r == 0)
 		r = store_keep(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &s->put_raw);

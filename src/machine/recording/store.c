@@ -388,6 +388,10 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	s->run_dir = paths->run_dir ? strdup(paths->run_dir) : NULL;
 	if (!s->file || (paths->run_dir && !s->run_dir))
 		goto failed;
+	if (!*s->file) {
+		r = str_fail(ret_error, -ENOENT, "there is no home folder to record in: set HOME, or name a file (--store FILE)");
+		goto failed;
+	}
 	if (mode == STORE_MARK && !s->run_dir) {
 		r = str_fail(ret_error, -EROFS, "%s is a past recording (--from), which is only read: to change its marks, name it with --store", s->file);
 		goto failed;

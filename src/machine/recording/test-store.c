@@ -1148,6 +1148,40 @@ static void a_copy_that_is_put_back_continues(void **state)
 	sql(f, "PRAGMA integrity_check");
 }
 
+static void a_deleted_run_directory_takes_no_marks_away(void **state)
+{
+	struct fixture *f = *state;
+	int64_t first, second;
+	struct store *other;
+	char path[120];
+
+	assert_int_equal(store_open_marks(f->store), 0);
+	assert_int_equal(store_mark(f->store, START, 0, "before", &first), 0);
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	record(f, 20);
+	assert_false(journal_is_gone(&f->journal));
+	snprintf(path, sizeof(path), "%s/run", f->folder);
+	assert_int_equal(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_true(journal_is_gone(&f->journal));
+	assert_int_equal(store_save_journal(f->store, f->journal.segment), -ENOENT);
+	assert_non_null(strstr(store_error(f->store), "journal: No such file"));
+	journal_close(&f->journal);
+	assert_int_equal(journal_open(f->run_dir, &f->journal), 0);
+	assert_int_equal(store_save_marks(f->store), 0);
+	other = open_store(f, STORE_MARK);
+	assert_int_equal(store_mark(other, START + 60 * NS_PER_SEC, 0, "after", &second), 0);
+	store_close(other);
+	assert_int_equal(store_save_marks(f->store), 0);
+	assert_int_equal(store_close_marks(f->store), 0);
+	for (int i = 0; i < 2; i++) {
+		struct mark m;
+
+		assert_int_equal(store_mark_get(f->store, i ? second : first, &m), 0);
+		assert_string_equal(m.note, i ? "after" : "before");
+		mark_free(&m);
+	}
+}
+
 static void another_recording_in_its_place_is_left_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -1598,7 +1632,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(a_clock_that_is_some_days_ahead_for_a_moment_deletes_nothing), CASE(a_clock_that_jumps_while_recording_deletes_nothing),
 	  CASE(within_a_boot_the_boot_clock_tells_the_age), CASE(nights_and_weekends_count), CASE(beyond_the_size_the_oldest_written_go),
 	  CASE(a_deleted_file_is_made_again_with_the_journal_and_the_marks), CASE(a_copy_that_is_put_back_continues),
-	  CASE(another_recording_in_its_place_is_left_alone),
+	  CASE(another_recording_in_its_place_is_left_alone), CASE(a_deleted_run_directory_takes_no_marks_away),
 	  CASE(steps_of_the_clock_are_told), CASE(a_clock_that_is_set_back_loses_nothing),
 	  CASE(hours_are_made_and_kept_whatever_the_clock_says), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
 	  CASE(times_without_a_recording_are_no_past),

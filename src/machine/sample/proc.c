@@ -483,7 +483,7 @@ static int proc_open(const struct source_options *options, void **ret_state, con
 	if (!src->root) {
 		error = -errno;
 		proc_close(src);
-		*ret_why = "/proc is not mounted";
+		*ret_why = source_lacks(error) ?: "/proc is not mounted";
 		return error;
 	}
 	*ret_state = src;

@@ -26,6 +26,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/system/lockdown.h"
+#include "machine/sample/source.h"
 #include "machine/sample/task-inside.h"
 
 #define LONGEST_WAIT	120000000000ll /* ns: from here on the kernel itself speaks of a hung task */
@@ -328,6 +329,7 @@ static int task_open(const struct source_options *options, void **ret_state, con
 				   "the kernel is locked down (lockdown=confidentiality): BPF programs may not read its memory" :
 			   r == -EPERM ?
 				   "BPF needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
+			   source_lacks(r) ?:
 				   "this kernel cannot load the BPF programs (it needs BTF, 5.17 or later)";
 		return r;
 	}

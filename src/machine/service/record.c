@@ -95,16 +95,35 @@ static void append(struct daemon *d)
 	d->dropping = r < 0;
 }
 
+/* Ticks that the writer had not copied yet are lost with it; the segment's rows in the store stay. True: the next tick must begin a segment. */
+static bool renew_journal(struct daemon *d)
+{
+	const char *run_dir = d->options->config->store_run_dir;
+	struct journal renewed;
+
+	if (!journal_is_gone(&d->journal))
+		return false;
+	log_warning("%s was deleted while recording: what was not copied to %s yet is lost; start the recorder again, so that it can be asked",
+		    run_dir, d->options->config->store_file);
+	if (journal_open(run_dir, &renewed) < 0)
+		return false; /* said when the segment is begun */
+	renewed.segment = d->journal.segment;
+	journal_close(&d->journal);
+	d->journal = renewed;
+	return true;
+}
+
 static void tick(struct daemon *d)
 {
-	bool stepped = recorder_read_clocks(d->recorder, d->interval);
+	bool stepped = recorder_read_clocks(d->recorder, d->interval), renewed = renew_journal(d);
 	int64_t boot = clock_boot();
 	/* within a segment the wall clock only goes forward */
 	bool key = !d->journal.segment || boot - d->segment_started >= SEGMENT_SPAN || d->dropping || stepped ||
-		   recorder_segment_is_full(d->recorder);
+		   renewed || recorder_segment_is_full(d->recorder);
+	int r = key ? begin_segment(d, boot) : 0;
 
-	if (key && begin_segment(d, boot) < 0) {
-		log_error("cannot write %s/journal: %s", d->options->config->store_run_dir, strerror(errno));
+	if (r < 0) {
+		log_error("cannot write %s/journal: %s", d->options->config->store_run_dir, strerror(-r));
 		return;
 	}
 	str_clear(&d->frame);
