@@ -117,6 +117,7 @@ int ask_read(struct inquiry *q)
 		n = read(q->fd, q->text.data + q->text.len, READ_SIZE);
 		if (n > 0)
 			q->text.len += (size_t)n;
+		q->text.data[q->text.len] = '\0'; /* a text, as all of a struct str: room for it is reserved */
 	} while (n == READ_SIZE);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 1 : -errno;

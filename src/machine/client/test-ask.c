@@ -1,6 +1,7 @@
 #include "lib/data/test.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,9 +69,10 @@ static void check_memory(const struct ask_bounds *bounds, const char *said)
 {
 	struct str text = {};
 
+	mallopt(M_PERTURB, 171); /* else memory that is new has zeroes */
 	assert_int_equal(ask("memory", bounds, &text), 1);
 	assert_int_equal(text.len, strlen(said));
-	assert_memory_equal(text.data, said, text.len);
+	assert_string_equal(text.data, said); /* a text that ends: views print it as one */
 	str_free(&text);
 }
 
