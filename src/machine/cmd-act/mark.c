@@ -90,7 +90,10 @@ static int press(const struct common *common, struct store *store, int64_t now, 
 	if (common_has_own_recorder(common))
 		(void)capture_mark(common->config.store_run_dir, id); /* without a flight recorder there are only counters */
 	if (common->json && !arg_why)
-		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\"}\n", id, clock_format_rfc3339(now, at, sizeof(at)));
+		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\",\"added\":%s}\n", id,
+		       clock_format_rfc3339(now, at, sizeof(at)), r ? "true" : "false");
+	else if (!common->json && r)
+		printf("added %s to mark %" PRId64 " of a moment ago; 'whyslow show %" PRId64 "' answers why\n", note ? note : "a press", id, id);
 	else if (!common->json)
 		printf("marked %s (mark %" PRId64 "); 'whyslow show %" PRId64 "' answers why\n", note ? note : "this moment", id, id);
 	*ret_id = id;

@@ -186,6 +186,12 @@ static void search(const struct common *common, struct store *store, struct mark
 	*n = kept;
 }
 
+static int say_none(size_t of)
+{
+	printf("none of %zu incident%s has '%s' in its note or in its answer\n", of, of == 1 ? "" : "s", arg_search);
+	return EXIT_NOTHING_FOUND;
+}
+
 static json_t *step_json(const struct clock_step *step)
 {
 	char from[40], to[40], words[120];
@@ -290,7 +296,7 @@ static int run(struct common *common, int argc, char **argv)
 	struct store *store;
 	struct mark *marks;
 	int status;
-	size_t n;
+	size_t n, all;
 
 	if (argc > 1)
 		return verb_usage_error("list", "unexpected argument '%s'", argv[1]);
@@ -312,9 +318,11 @@ static int run(struct common *common, int argc, char **argv)
 		store_close(store);
 		return EXIT_CANNOT;
 	}
+	all = n;
 	if (arg_search)
 		search(common, store, marks, &n);
-	status = arg_by_program ? list_by_program(common, store, marks, n) :
+	status = !n && all && !common->json ? say_none(all) :
+		 arg_by_program ? list_by_program(common, store, marks, n) :
 		 arg_alike	? list_alike(common, store, marks, n) :
 				  list_marks(common, store, marks, n);
 	marks_free(marks, n);

@@ -359,7 +359,8 @@ static int press_again(struct store *s, int64_t id, int64_t wall, const char *no
 	const struct mark_value values[] = {mark_value_of_number(wall), mark_value_of_text(note),
 					    mark_value_of_number(id)};
 
-	return store_change_marks(s, "UPDATE %s.mark SET last = ?1, presses = presses + 1, note = coalesce(substr(?2, 1, " MARK_NOTE_MAX "), note) WHERE id = ?3", values,
+	return store_change_marks(s, "UPDATE %s.mark SET last = ?1, presses = presses + 1, note = substr(CASE WHEN ?2 IS NULL OR instr(note, ?2) > 0 THEN note"
+				     " WHEN note IS NULL OR note = '' THEN ?2 ELSE note || '; ' || ?2 END, 1, " MARK_NOTE_MAX ") WHERE id = ?3", values,
 				  ARRAY_SIZE(values));
 }
 
@@ -400,7 +401,8 @@ int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, in
 
 	if (r == 0) {
 		*ret_id = id;
-		return press_again(s, id, wall, note);
+		r = press_again(s, id, wall, note);
+		return r < 0 ? r : 1;
 	}
 	return r == -ENOENT ? insert(s, wall, 1, uid, note, ret_id) : r;
 }

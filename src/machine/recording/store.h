@@ -185,7 +185,8 @@ struct mark {
 void mark_free(struct mark *m);
 void marks_free(struct mark *marks, size_t n);
 
-/* A press. One within 5 s after the last press of the newest mark by the same user is the same event. *ret_id. */
+/* A press. One within 5 s after the last press of the newest mark by the same user is the same event: then it is added to that mark, its note to
+ * that one's, and 1 is returned. *ret_id. 0, 1 or -errno. */
 int store_mark(struct store *s, int64_t wall, uint32_t uid, const char *note, int64_t *ret_id);
 /* Something that a rule found, and that continues: listed and shown like a mark, but nothing can take it back. */
 int store_rule_incident(struct store *s, int64_t wall, const char *note, int64_t *ret_id);

@@ -1224,9 +1224,9 @@ static void presses_within_five_seconds_are_one(void **state)
 	struct mark m;
 
 	assert_int_equal(store_mark(f->store, START, 1000, NULL, &first), 0);
-	assert_int_equal(store_mark(f->store, START + 4 * NS_PER_SEC, 1000, "slow", &second), 0);
+	assert_int_equal(store_mark(f->store, START + 4 * NS_PER_SEC, 1000, "slow", &second), 1);
 	assert_int_equal(store_mark(f->store, START + 5 * NS_PER_SEC, 1001, NULL, &other), 0);
-	assert_int_equal(store_mark(f->store, START + 9 * NS_PER_SEC, 1000, NULL, &later), 0);
+	assert_int_equal(store_mark(f->store, START + 9 * NS_PER_SEC, 1000, NULL, &later), 1);
 	assert_true(first == second && first == later && other != first);
 	m = get_mark(f->store, first);
 	assert_true(m.presses == 3 && m.wall == START && m.last == START + 9 * NS_PER_SEC);
@@ -1234,6 +1234,23 @@ static void presses_within_five_seconds_are_one(void **state)
 	mark_free(&m);
 	assert_int_equal(store_mark(f->store, START + 15 * NS_PER_SEC, 1000, NULL, &later), 0);
 	assert_true(later != first);
+}
+
+/* The note of the first press may be the one that is looked for later. */
+static void no_note_of_presses_that_are_one_is_lost(void **state)
+{
+	struct fixture *f = *state;
+	int64_t id;
+	struct mark m;
+
+	assert_int_equal(store_mark(f->store, START, 1000, "editor hangs", &id), 0);
+	assert_int_equal(store_mark(f->store, START + NS_PER_SEC, 1000, "again", &id), 1);
+	assert_int_equal(store_mark(f->store, START + 2 * NS_PER_SEC, 1000, NULL, &id), 1);
+	assert_int_equal(store_mark(f->store, START + 3 * NS_PER_SEC, 1000, "again", &id), 1);
+	m = get_mark(f->store, id);
+	assert_true(m.presses == 4);
+	assert_string_equal(m.note, "editor hangs; again");
+	mark_free(&m);
 }
 
 static void only_the_owner_and_root_change_a_mark(void **state)
@@ -1614,7 +1631,7 @@ static void a_note_is_cut(void **state)
 	memset(note, 'n', 100000);
 	assert_int_equal(store_mark(f->store, START, 1000, note, &id), 0);
 	assert_int_equal(store_mark_note(f->store, id, 1000, note), 0);
-	assert_int_equal(store_mark(f->store, START, 1000, note, &id), 0);
+	assert_int_equal(store_mark(f->store, START, 1000, note, &id), 1);
 	assert_int_equal(store_mark_get(f->store, id, &m), 0);
 	assert_int_equal(strlen(m.note), 1000);
 	mark_free(&m);
@@ -1643,7 +1660,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(a_segment_that_is_lost_whole_is_named), CASE(damaged_rows_that_are_not_a_chunk_yet_are_named),
 	  CASE(a_store_of_the_version_before_is_taken_over), CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing), CASE(a_full_disk_is_freed_by_a_smaller_limit),
-	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one),
+	  CASE(a_copy_on_a_read_only_disk_can_be_read), CASE(presses_within_five_seconds_are_one), CASE(no_note_of_presses_that_are_one_is_lost),
 	  CASE(only_the_owner_and_root_change_a_mark), CASE(what_a_rule_caught_is_listed_like_a_mark),
 	  CASE(a_handle_finds_the_marks_again_when_they_move), CASE(a_press_leaves_the_recording_alone),
 	  CASE(a_press_waits_for_no_write_to_the_recording), CASE(a_press_waits_for_no_reader), CASE(marks_leave_no_log_and_take_no_other_ones), CASE(what_a_killed_recorder_had_caught_is_ended),
