@@ -703,7 +703,7 @@ def marks(a):
 @attack("ten users mark 20 times each, next to a mark of root's whose events are kept")
 def marks_of_many(a):
     root = json.loads(a.recorder.ask("mark", "the one of root", "--json").stdout)["id"]
-    trace = f"{os.path.dirname(a.recorder.store)}/traces/{root}.trace"
+    trace = f"{os.path.splitext(a.recorder.store)[0]}.traces/{root}.trace"
     a.holds("root's events are kept", wait_for(lambda: os.path.exists(trace), 15), trace)
 
     def work():

@@ -56,13 +56,22 @@ bool folder_path_exists(const char *path)
 	return stat(path, &st) == 0;
 }
 
-char *folder_beside(const char *file, const char *what)
+char *folder_own(const char *file, const char *what)
 {
-	size_t n = strlen(file), stem = n > 3 && strcmp(file + n - 3, ".db") == 0 ? n - 3 : n;
-	_cleanup_free_ char *own = NULL, *folder = folder_of(file);
+	_cleanup_free_ char *real = realpath(file, NULL); /* a link is another name of the same recording */
+	const char *name = real ? real : file;
+	size_t n = strlen(name), stem = n > 3 && strcmp(name + n - 3, ".db") == 0 ? n - 3 : n;
 	char *path;
 
-	if (!folder || asprintf(&own, "%.*s.%s", (int)stem, file, what) < 0)
+	return asprintf(&path, "%.*s.%s", (int)stem, name, what) < 0 ? NULL : path;
+}
+
+char *folder_beside(const char *file, const char *what)
+{
+	_cleanup_free_ char *own = folder_own(file, what), *folder = folder_of(file);
+	char *path;
+
+	if (!folder || !own)
 		return NULL;
 	if (folder_path_exists(own))
 		return TAKE(own);

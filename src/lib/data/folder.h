@@ -11,8 +11,9 @@ char *folder_of(const char *file);
 /* The same made, as above. */
 int folder_make_parent(const char *file, mode_t mode);
 
-/* The folder of what belongs to FOLDER/NAME.db: FOLDER/NAME.WHAT where that is there, as next to a copy among those of other machines, else
- * FOLDER/WHAT. The caller frees; NULL = no memory. */
+/* The folder of what belongs to FOLDER/NAME.db and to no other recording: FOLDER/NAME.WHAT. The caller frees; NULL = no memory. */
+char *folder_own(const char *file, const char *what);
+/* The same where it is there, else FOLDER/WHAT, where earlier recorders put what belongs to all recordings of a folder. */
 char *folder_beside(const char *file, const char *what);
 /* A path of the user's own: $VARIABLE/PATH, or HOME/BELOW/PATH. Without HOME the user's entry in passwd counts. The caller frees; NULL: there is no home
  * (ENOENT), or no memory. Never one in a folder that all may write to. */

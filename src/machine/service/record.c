@@ -37,6 +37,7 @@
 #include "machine/recording/journal.h"
 #include "machine/service/access.h"
 #include "machine/service/service.h"
+#include "machine/trace/own-folders.h"
 
 #define SEGMENT_SPAN	(600 * NS_PER_SEC)
 #define SAVE_EVERY	8    /* ticks under load: with the tick in hand and the write itself less than 10 s */
@@ -219,10 +220,15 @@ static int start_triggers(struct daemon *d, struct recorder_options *ret)
 /* Without it everything else is recorded all the same. */
 static void open_capture(struct daemon *d)
 {
+	const struct store_paths recording = {d->options->config->store_file, d->options->config->store_run_dir};
 	const char *why = NULL;
+	int r;
 
 	if (!d->options->config->ring || d->options->processes_only)
 		return;
+	r = own_folders_make(&recording);
+	if (r < 0)
+		log_warning("the folders next to %s cannot be prepared: %s", recording.file, strerror(-r));
 	if (capture_open(d->options->config, d->options->force_proc, &d->capture, &why) < 0)
 		log_warning("no flight recorder: %s", why ? why : "out of memory");
 }
