@@ -25,7 +25,7 @@ struct observer {
 	const struct dataset *d;
 	const struct method_question *q;
 	struct blocks blocks;
-	double *sum, *sorted; /* by block */
+	double *sum, *sorted; /* by block; `sorted` also for one subject of several */
 	struct facts *facts;
 };
 
@@ -68,7 +68,7 @@ static void usual_of(struct observer *o, const struct together *t, size_t f, str
 	memset(o->sum, 0, (o->blocks.n + 1) * sizeof(*o->sum));
 	for (size_t i = 0; i < t->v.n; i++)
 		if (subject_has(t->v.v[i], f) && t->v.v[i]->series[f].n)
-			blocks_add(&o->blocks, t->v.v[i], f, o->sum);
+			blocks_add_member(&o->blocks, t->v.v[i], f, o->sorted, o->sum);
 	blocks_finish(&o->blocks, feature, o->sum);
 	for (uint32_t i = 0; i < o->blocks.n; i++)
 		if (!isnan(o->sum[i]))
@@ -89,7 +89,7 @@ static bool observe(struct observer *o, const struct together *t, size_t f, stru
 		double now = subject_during(o->d, t->v.v[i], f, o->q->focus, o->q->at);
 
 		any |= !isnan(now);
-		sum += isnan(now) ? 0 : now;
+		sum = feature_together(&t->v.v[0]->features[f], sum, isnan(now) ? 0 : now);
 	}
 	if (!any)
 		return false;
@@ -406,8 +406,8 @@ static int add_victims(struct observer *o, const struct answer *a)
 			if (f >= n || (!isnan(dev->deviation) && dev->deviation < 2))
 				continue;
 			sums[f].feature = dev->feature;
-			sums[f].now += dev->observed;
-			sums[f].usual += isnan(dev->usual) ? 0 : dev->usual;
+			sums[f].now = feature_together(dev->feature, sums[f].now, dev->observed);
+			sums[f].usual = feature_together(dev->feature, sums[f].usual, isnan(dev->usual) ? 0 : dev->usual);
 		}
 	for (size_t f = 0; f < n; f++) {
 		struct fact fact = {.of = FACT_VICTIMS, .feature = sums[f].feature, .now = sums[f].now, .usual = sums[f].usual};

@@ -16,7 +16,7 @@ struct origin {
 };
 
 struct history {
-	bool gauge;
+	bool gauge, of_each;
 	VEC(struct older_stretch) stretches;
 	VEC(struct origin) origins; /* one a stretch */
 };
@@ -47,6 +47,7 @@ static struct history *history_of(struct past *p, const struct summary *s)
 	if (!h)
 		return NULL;
 	h->gauge = features_of(s->kind, &n)[s->feature].kind != COUNTER;
+	h->of_each = features_of(s->kind, &n)[s->feature].flags & OF_EACH;
 	if (hmap_put(&p->histories, hash, key, h) < 0) {
 		free(h);
 		return NULL;
@@ -101,7 +102,7 @@ static void settle(const struct past *p, struct history *h)
 		if (h->gauge && s.of_member.n < GAUGE_COVERED * p->most.v[h->origins.v[i].group])
 			continue;
 		s.seconds = hour->ticks > 0 ? hour->ticks : (double)(hour->to - hour->from) / 1e9;
-		s.members = s.of_member.n / s.seconds;
+		s.members = h->of_each ? 1 : s.of_member.n / s.seconds;
 		h->stretches.v[kept++] = s;
 	}
 	h->stretches.n = kept;

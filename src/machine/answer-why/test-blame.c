@@ -674,6 +674,33 @@ static void what_processes_share_is_there_once(void **state)
 	end(&st);
 }
 
+/* Two of the same program at -15 are not at -30. */
+static void nice_values_are_not_added(void **state)
+{
+	struct facts facts = {};
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marked = true, .ret_facts = &facts};
+	struct story st;
+	double nice = NAN;
+
+	(void)state;
+	begin(&st);
+	for (int i = 0; i < 2; i++) {
+		struct subject *hog = add(&st, "/bin/hog", 0, TICKS - 1, 0);
+
+		use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
+		level(hog, FEATURE_SCHED_NICE, 0, 0);
+		level(hog, FEATURE_SCHED_NICE, FROM, -15);
+	}
+	press(&st, FEATURE_PSI_CPU_SOME, 0, 80);
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	for (size_t i = 0; i < facts.list.n; i++)
+		if (facts.list.v[i].of == FACT_CULPRIT && facts.list.v[i].feature && strcmp(facts.list.v[i].feature->name, "sched.nice") == 0)
+			nice = facts.list.v[i].now;
+	assert_true(nice == -15);
+	facts_free(&facts);
+	end(&st);
+}
+
 /* 50 processes that were forked share nearly all of their memory, which the machine has once. */
 static void what_forked_processes_share_is_there_once(void **state)
 {
@@ -733,7 +760,7 @@ int main(void)
 		cmocka_unit_test(the_recorder_looks_because_it_is_slow), cmocka_unit_test(who_asks_on_an_idle_machine_is_no_suspect),
 		cmocka_unit_test(who_asks_is_neither_suspect_nor_victim),
 		cmocka_unit_test(a_groups_memory_is_taken_by_who_is_in_it),
-		cmocka_unit_test(what_processes_share_is_there_once),
+		cmocka_unit_test(what_processes_share_is_there_once), cmocka_unit_test(nice_values_are_not_added),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

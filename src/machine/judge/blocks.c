@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int64_t blocks_recorded(const struct dataset *d, const struct method_question *q)
 {
@@ -93,6 +94,20 @@ void blocks_add(const struct blocks *b, const struct subject *s, size_t feature,
 		add_counter(b, s, feature, sum);
 	else
 		add_gauge(b, s, feature, sum);
+}
+
+void blocks_add_member(const struct blocks *b, const struct subject *s, size_t feature, double *one, double *sum)
+{
+	const struct feature *f = &s->features[feature];
+
+	if (!(f->flags & OF_EACH)) {
+		blocks_add(b, s, feature, sum);
+		return;
+	}
+	memset(one, 0, (b->n + 1) * sizeof(*one));
+	blocks_add(b, s, feature, one);
+	for (uint32_t i = 0; i <= b->n; i++)
+		sum[i] = feature_together(f, sum[i], one[i]);
 }
 
 void blocks_finish(const struct blocks *b, const struct feature *feature, double *sum)

@@ -19,5 +19,7 @@ int64_t blocks_recorded(const struct dataset *d, const struct method_question *q
 
 /* Adds a subject's feature to sum[n + 1]: a counter's growth in each block, in quanta; a gauge's level at its end. */
 void blocks_add(const struct blocks *b, const struct subject *s, size_t feature, double *sum);
+/* The same of several that are one thing, such as the processes of a program (feature_together()). `one`: room for as many values. */
+void blocks_add_member(const struct blocks *b, const struct subject *s, size_t feature, double *one, double *sum);
 /* After the last subject was added: a counter's growth becomes per second in its unit; NaN where nothing may be learnt. */
 void blocks_finish(const struct blocks *b, const struct feature *feature, double *sum);

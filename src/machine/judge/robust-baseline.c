@@ -57,12 +57,6 @@ double robust_member_now(const struct robust *r, const struct subject *s, size_t
 	return isnan(now) || is_impossible(r, s, f, now) ? 0 : now;
 }
 
-/* What its processes have in common is not there once for each of them. */
-static bool is_shared(const struct subject *s, size_t f)
-{
-	return s->info.kind == ENTITY_PROCESS && f == FEATURE_MEM_SHMEM;
-}
-
 double robust_largest_member(const struct robust *r, const struct program *p, size_t f)
 {
 	double most = 0;
@@ -92,21 +86,9 @@ double robust_program_now(const struct robust *r, const struct program *p, size_
 		double now = robust_member_now(r, s, f);
 
 		any |= subject_has(s, f);
-		all = is_shared(s, f) ? fmax(all, now) : all + now;
+		all = feature_together(&s->features[f], all, now);
 	}
 	return any ? without_shared(r, p, f, all) : NAN;
-}
-
-static void add_member(struct robust *r, const struct subject *s, size_t f)
-{
-	if (!is_shared(s, f)) {
-		blocks_add(&r->blocks, s, f, r->sum);
-		return;
-	}
-	memset(r->one, 0, (r->blocks.n + 1) * sizeof(*r->one));
-	blocks_add(&r->blocks, s, f, r->one);
-	for (uint32_t i = 0; i <= r->blocks.n; i++)
-		r->sum[i] = fmax(r->sum[i], r->one[i]);
 }
 
 /* Leaves the program's block values in r->sum; NaN where no member was there or nothing may be learnt. */
@@ -123,7 +105,7 @@ void robust_blocks_fill(struct robust *r, const struct program *p, size_t f)
 		const struct subject *s = p->members.v[i];
 
 		if (subject_has(s, f) && s->series[f].n)
-			add_member(r, s, f);
+			blocks_add_member(&r->blocks, s, f, r->one, r->sum);
 	}
 	blocks_finish(&r->blocks, feature, r->sum);
 }

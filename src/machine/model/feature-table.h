@@ -61,7 +61,7 @@
 #define PROCESS_FEATURES(F)                                                                                          \
 	F(MEM_ANON, "mem.anon", BYTES, GAUGE, MEMORY, 4096, READ_FIRST, "touch-memory", "resident memory of its own (heap, stacks)") \
 	F(MEM_FILE, "mem.file", BYTES, GAUGE, MEMORY, 4096, 0, "map-file", "resident pages of mapped files")             \
-	F(MEM_SHMEM, "mem.shmem", BYTES, GAUGE, MEMORY, 4096, READ_FIRST, "shared-memory", "resident shared memory and tmpfs pages") \
+	F(MEM_SHMEM, "mem.shmem", BYTES, GAUGE, MEMORY, 4096, READ_FIRST | OF_EACH, "shared-memory", "resident shared memory and tmpfs pages") \
 	F(MEM_SWAP, "mem.swap", BYTES, GAUGE, MEMORY, 4096, 0, "swap", "memory moved out to swap")                       \
 	F(MEM_VIRTUAL, "mem.virtual", BYTES, GAUGE, MEMORY, 4096, 0, "map-anonymous", "address space")                   \
 	F(MEM_DATA, "mem.data", BYTES, GAUGE, MEMORY, 4096, 0, "map-anonymous", "private writable address space")        \
@@ -70,9 +70,9 @@
 	F(MEM_PAGE_TABLES, "mem.page_tables", BYTES, GAUGE, MEMORY, 4096, 0, "touch-memory", "memory taken by page tables") \
 	F(HANDLES_FILES, "handles.files", COUNT, GAUGE, HANDLES, 1, READ_FIRST, "open-files", "open file descriptors")            \
 	F(HANDLES_SOCKETS, "handles.sockets", COUNT, GAUGE, HANDLES, 1, 0, "open-sockets", "open sockets")               \
-	F(SCHED_NICE, "sched.nice", COUNT, GAUGE, OTHER, 1, READ_FIRST, "nice", "nice value of the main thread")                  \
-	F(SCHED_POLICY, "sched.policy", COUNT, GAUGE, OTHER, 1, 0, "policy", "scheduling policy (0 normal, 1 FIFO, 2 RR, 3 batch, 5 idle, 6 deadline)") \
-	F(OOM_SCORE_ADJ, "mem.oom_score_adj", COUNT, GAUGE, OTHER, 1, 0, "oom-score", "how willingly the OOM killer takes it") \
+	F(SCHED_NICE, "sched.nice", COUNT, GAUGE, OTHER, 1, READ_FIRST | OF_EACH, "nice", "nice value of the main thread")                  \
+	F(SCHED_POLICY, "sched.policy", COUNT, GAUGE, OTHER, 1, OF_EACH, "policy", "scheduling policy (0 normal, 1 FIFO, 2 RR, 3 batch, 5 idle, 6 deadline)") \
+	F(OOM_SCORE_ADJ, "mem.oom_score_adj", COUNT, GAUGE, OTHER, 1, OF_EACH, "oom-score", "how willingly the OOM killer takes it") \
 	F(QUOTA_THROTTLED, "quota.throttled", NS, COUNTER, DELAY, 10000, READ_FIRST, "quota", "time its control group was held back by a CPU quota") \
 	F(QUOTA_PERIODS, "quota.periods", COUNT, COUNTER, DELAY, 1, 0, "quota", "periods in which its control group used up its CPU quota") \
 	F(NET_RX_BYTES, "net.rx_bytes", BYTES, COUNTER, NETWORK, 1, READ_FIRST, "socket", "bytes received from sockets")          \

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
@@ -42,6 +43,11 @@ const struct feature *features_of(enum entity_kind kind, size_t *ret_n)
 {
 	*ret_n = kind < ENTITY_KIND_END ? kinds[kind].n : 0;
 	return kind < ENTITY_KIND_END ? kinds[kind].rows : NULL;
+}
+
+double feature_together(const struct feature *f, double others, double one)
+{
+	return !(f->flags & OF_EACH) ? others + one : fabs(one) > fabs(others) ? one : others;
 }
 
 bool feature_is_read_late(const struct feature *features, size_t i)

@@ -29,6 +29,7 @@ enum feature_flag {
 			  * without the others */
 	BOOKED_LATE = 2, /* a wait that a sleeper continues with unread: a reading books all that has passed since the one before, which may be
 			  * a minute ago; dataset.c puts a growth into the time it is of */
+	OF_EACH = 8,	 /* several processes do not have it together: theirs is what one has, the farthest from 0 (shared memory, a nice value) */
 };
 
 enum unit { NS = 1, BYTES = 2, COUNT = 3, HZ = 4, MILLIDEGREE = 5, MICROWATT = 6, PERMILLE = 7 };
@@ -71,6 +72,8 @@ const struct feature *features_of(enum entity_kind kind, size_t *ret_n);
 #define FEATURE_IF_FIRST_(id, name, unit, kind, resource, quantum, flags, ...) | ((flags) & READ_FIRST ? FEATURE_BIT(FEATURE_##id) : 0)
 #define FEATURES_READ_FIRST (0 THREAD_FEATURES(FEATURE_IF_FIRST_) PROCESS_FEATURES(FEATURE_IF_FIRST_))
 bool feature_is_read_late(const struct feature *features, size_t i);
+/* Several processes together have this, where the others have so much (0: none) and one more. */
+double feature_together(const struct feature *f, double others, double one);
 /* The index of a named feature among its kind's, or -1. */
 int feature_index(enum entity_kind kind, const char *name);
 
