@@ -6,7 +6,7 @@ WRITING = {"io.write_bytes", "io.write_chars", "io.write_calls", "delay.block", 
 MEMORY = {"mem.anon", "mem.swap", "mem.data", "mem.virtual", "mem.page_tables", "faults.minor", "faults.major", "delay.swapin",
           "delay.reclaim", "delay.thrashing", "wait.memory"}
 FAULTS = {"faults.minor", "faults.major"}
-LOCKS = {"wait.lock", "wait.other"}
+LOCKS = {"wait.lock", "wait.condition", "wait.other"}
 CHILDREN = {"children.short", "children.cpu", "tasks.forks"}
 NETWORK = {"net.tx_bytes", "net.tx_calls", "net.rx_bytes", "net.rx_calls"}
 

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -275,12 +276,44 @@ static void wait_for_vfork(void)
 
 /* ---- waits ---- */
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sem_t locked;
+
+static void *hold_lock(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	sem_post(&locked);
+	pause_ms(MOVER_WAIT_NS / 1000000);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
 static void wait_for_lock(void)
 {
-	struct timespec patience = {.tv_nsec = MOVER_WAIT_NS};
-	unsigned word = 0;
+	pthread_t thread;
 
-	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &patience, NULL, 0);
+	sem_init(&locked, 0, 0);
+	if (pthread_create(&thread, NULL, hold_lock, NULL) != 0)
+		fail("thread");
+	sem_wait(&locked);
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, NULL);
+}
+
+static void wait_for_condition(void)
+{
+	pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += MOVER_WAIT_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&lock);
+	while (pthread_cond_timedwait(&never, &lock, &until) == 0)
+		continue;
+	pthread_mutex_unlock(&lock);
 }
 
 static void wait_for_peer(void)
@@ -855,6 +888,7 @@ static const struct {
 	{"threads", NULL, many_threads},
 	{"vfork", NULL, wait_for_vfork},
 	{"futex", NULL, wait_for_lock},
+	{"condition", NULL, wait_for_condition},
 	{"pipe", NULL, wait_for_peer},
 	{"datagram", NULL, wait_for_network},
 	{"touch-memory", NULL, touch_memory},

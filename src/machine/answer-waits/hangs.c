@@ -36,7 +36,7 @@
 #define MOSTLY_SLEEPS  2e8		 /* ns/s: a fifth of one CPU */
 #define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
 
-static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
+static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_CONDITION, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
 
 static size_t kind_of_state(uint8_t state)
 {
@@ -44,6 +44,8 @@ static size_t kind_of_state(uint8_t state)
 	case STATE_LOCK:
 	case STATE_KERNEL_LOCK:
 		return FEATURE_WAIT_LOCK;
+	case STATE_CONDITION:
+		return FEATURE_WAIT_CONDITION;
 	case STATE_NETWORK:
 		return FEATURE_WAIT_NETWORK;
 	case STATE_PEER:

@@ -23,6 +23,7 @@ static const struct {
 	{FEATURE_CPU_RUN_DELAY, "a CPU", {FOR_CPU}},
 	{FEATURE_WAIT_QUOTA, "its CPU quota", {FOR_QUOTA}},
 	{FEATURE_WAIT_LOCK, "locks", {FOR_LOCK}},
+	{FEATURE_WAIT_CONDITION, "signals of other threads", {}},
 	{FEATURE_WAIT_DISK, "disks", {FOR_DISK}},
 	{FEATURE_WAIT_MEMORY, "memory", {FOR_MEMORY, FOR_FAULT}},
 	{FEATURE_WAIT_NETWORK, "network sockets", {}},

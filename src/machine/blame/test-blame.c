@@ -483,16 +483,60 @@ static void deadlock(void **state)
 	assert_true(s.blame.cycles >= 2);
 }
 
-/* A futex word that is no lock: what lies next to it is not believed, the waker is, and said to be inferred. */
+/* The waker of a futex whose holder is not known is believed, and said to be inferred. */
+static void begin_futex(struct story *s)
+{
+	cast_thread(s, A, 100, "a", 0);
+	cast_thread(s, B, 100, "b", 0);
+	cast_process(s, 1, "init");
+	leave_for(s, 1, 0, 0, A, 0, 0);
+	leave_for(s, 1, 1, 0, B, 0, 0);
+}
+
+/* Of an earlier recording, which does not say whether it is a lock: what lies next to the word is not believed. */
+static void condition_of_earlier_recordings(void **state)
+{
+	STORY(s, 2);
+	begin_futex(&s);
+	wait_futex(&s, 100, 0, A, 0, 0x1000, 1, CALL_FUTEX);
+	wake(&s, 400, 1, B, A, 0);
+	tell(&s, 1000);
+	assert_int_equal(in_state(&s, A, STATE_CONDITION), 300);
+	assert_int_equal(charged(&s, A, FOR_CONDITION, BY_TASK, B), 300);
+}
+
+/* Not where a lock once was, either: the word is what the kernel was asked to wait for. */
+static void lock_and_condition_of_one_address(void **state)
+{
+	STORY(s, 2);
+	begin_futex(&s);
+	wait_lock(&s, 100, 0, A, 0, 0x1000, B);
+	wake(&s, 200, 1, B, A, 0);
+	leave_for(&s, 200, 0, 0, A, 0, 0);
+	leave_for(&s, 300, 0, A, 0, CALL_CONDITION, 0x1000);
+	wake(&s, 500, 1, B, A, 0);
+	tell(&s, 1000);
+	assert_int_equal(in_state(&s, A, STATE_LOCK), 100);
+	assert_int_equal(in_state(&s, A, STATE_CONDITION), 200);
+}
+
+/* A lock of malloc's, Go's, Rust's: none of them notes its holder. */
+static void lock_without_holder(void **state)
+{
+	STORY(s, 2);
+	begin_futex(&s);
+	wait_lock(&s, 100, 0, A, 0, 0x1000, 0);
+	wake(&s, 400, 1, B, A, 0);
+	tell(&s, 1000);
+	assert_int_equal(in_state(&s, A, STATE_LOCK), 300);
+	assert_int_equal(charged(&s, A, FOR_LOCK, BY_TASK, B), 300);
+}
+
 static void condition(void **state)
 {
 	STORY(s, 2);
-	cast_thread(&s, A, 100, "a", 0);
-	cast_thread(&s, B, 100, "b", 0);
-	cast_process(&s, 1, "init");
-	leave_for(&s, 1, 0, 0, A, 0, 0);
-	leave_for(&s, 1, 1, 0, B, 0, 0);
-	wait_lock(&s, 100, 0, A, 0, 0x1000, 1);
+	begin_futex(&s);
+	leave_for(&s, 100, 0, A, 0, CALL_CONDITION, 0x1000);
 	wake(&s, 400, 1, B, A, 0);
 	tell(&s, 1000);
 	assert_int_equal(in_state(&s, A, STATE_CONDITION), 300);
@@ -544,4 +588,5 @@ RUN_TESTS(cmocka_unit_test(figure_3), cmocka_unit_test(figure_4), cmocka_unit_te
 	  cmocka_unit_test(loopback_sender_is_named_by_another_clock), cmocka_unit_test(no_other_sender_is_named),
 	  cmocka_unit_test(idle_is_no_wait), cmocka_unit_test(blocked_writing_is_no_waiting_for_work),
 	  cmocka_unit_test(lock_of_a_file), cmocka_unit_test(pid_namespace), cmocka_unit_test(deadlock),
-	  cmocka_unit_test(condition), cmocka_unit_test(at_the_level_of_processes))
+	  cmocka_unit_test(condition), cmocka_unit_test(condition_of_earlier_recordings), cmocka_unit_test(lock_without_holder),
+	  cmocka_unit_test(lock_and_condition_of_one_address), cmocka_unit_test(at_the_level_of_processes))

@@ -148,7 +148,7 @@ static __always_inline void leave(void *ctx, struct ring_cpu *c, u32 cpu, u64 no
 		describe_blocked(prev, t, d);
 		if (unlikely(d->facts.flags & WAIT_KERNEL_LOCK))
 			find_kernel_lock(prev, t, &lock);
-		else if (d->facts.call == CALL_FUTEX && d->syscall == CALL_NUMBER_FUTEX)
+		else if (d->facts.call == CALL_LOCK || d->futex.expected == FUTEX_WAITED)
 			find_futex(d, &lock);
 		if (unlikely(lock.flags)) {
 			d->object = lock.object;

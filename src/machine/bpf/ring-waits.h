@@ -3,6 +3,7 @@
 
 #include "machine/bpf/ring-stacks.h"
 #include "machine/events/calls.h"
+#include "machine/events/futex.h"
 
 #define TS_COMPAT	  2
 #define S_IFMT		  0170000
@@ -15,12 +16,6 @@
 #define ANON_INODE_MAGIC  0x09041934
 #define AF_UNIX		  1
 #define AF_NETLINK	  16
-#define FUTEX_COMMAND	  0x7f
-#define FUTEX_LOCK_PI	  6
-#define FUTEX_LOCK_PI2	  13
-#define FUTEX_TID_MASK	  0x3fffffff
-#define FUTEX_HAS_WAITERS 0x80000000u
-#define LOCK_WORD_WAITED  2 /* glibc: held, and something waits */
 #define GLIBC_OWNER	  8 /* pthread_mutex_t.__data.__owner */
 
 static const unsigned char calls[CALLS_ROOM] = {CALLS(CALL_ROW)};
@@ -29,8 +24,9 @@ struct departure {
 	struct wait_facts facts;
 	s16 syscall;
 	u64 object;
-	u64 argument0, argument1;
+	u64 argument0;
 	u64 place;
+	struct futex_wait futex; /* in futex() */
 };
 
 /* The kernel's bits, pressed into a byte. */
@@ -150,6 +146,34 @@ static __always_inline u64 place_of(const struct pt_regs *regs)
 #endif
 }
 
+static __always_inline u8 call_of_futex(const struct pt_regs *regs, struct departure *d)
+{
+	d->futex.word = d->argument0;
+#if defined(__TARGET_ARCH_arm64)
+	d->futex.operation = regs->regs[1];
+	d->futex.expected = regs->regs[2];
+	d->futex.limit = regs->regs[3];
+	d->futex.stack = regs->sp;
+#else
+	d->futex.operation = regs->si;
+	d->futex.expected = regs->dx;
+	d->futex.limit = regs->r10;
+	d->futex.stack = regs->sp;
+#endif
+	d->object = d->futex.word;
+	return futex_call(&d->futex);
+}
+
+static __always_inline u8 call_of_restarted(const struct pt_regs *regs, struct departure *d)
+{
+#if defined(__TARGET_ARCH_arm64)
+	u8 call = futex_restarted_call(d->argument0, regs->regs[1]);
+#else
+	u8 call = futex_restarted_call(d->argument0, regs->si);
+#endif
+	return call == CALL_FUTEX ? call_of_futex(regs, d) : call;
+}
+
 /* The system call a thread is in, from the registers it saved; its arguments. */
 static __always_inline u8 find_call(struct task_struct *task, struct departure *d)
 {
@@ -164,19 +188,21 @@ static __always_inline u8 find_call(struct task_struct *task, struct departure *
 #if defined(__TARGET_ARCH_arm64)
 	number = regs->syscallno;
 	d->argument0 = regs->regs[0];
-	d->argument1 = regs->regs[1];
 #else
 	if (unlikely(task->thread_info.status & TS_COMPAT))
 		return CALL_UNKNOWN;
 	number = regs->orig_ax;
 	d->argument0 = regs->di;
-	d->argument1 = regs->si;
 #endif
 	d->syscall = number;
 	if (unlikely(number >= CALLS_MAX))
 		return number == (u32)-1 ? CALL_FAULT : CALL_OTHER;
 	/* for verifiers that have lost sight of the comparison (6.1); written so that the compiler cannot track_pid better */
 	asm volatile("%0 &= 511" : "+r"(number));
+	if (number == CALL_NUMBER_FUTEX)
+		return call_of_futex(regs, d);
+	if (unlikely(number == CALL_NUMBER_RESTART))
+		return call_of_restarted(regs, d);
 	return calls[number] ? calls[number] : CALL_OTHER;
 }
 
@@ -204,8 +230,6 @@ static __always_inline void describe_blocked(struct task_struct *task, struct ri
 	d->facts.call = find_call(task, d);
 	if (d->facts.call == CALL_BY_FILE)
 		d->facts.call = call_of_file(task, t, d);
-	else if (d->facts.call == CALL_FUTEX)
-		d->object = d->argument0;
 }
 
 struct lock_facts {
@@ -250,25 +274,21 @@ static __noinline void find_kernel_lock(struct task_struct *task, const struct r
 	l->owner = tid_of(owner);
 }
 
-/* Only while the sleeper is current: its memory is read. */
-static __noinline void find_futex(const struct departure *d, struct lock_facts *l)
+/* Only while the sleeper is current: its memory is read, of what is or may be a lock. */
+static __noinline void find_futex(struct departure *d, struct lock_facts *l)
 {
-	u32 command = d->argument1 & FUTEX_COMMAND;
-	u32 read[GLIBC_OWNER / 4 + 1] = {}, word;
+	u32 read[GLIBC_OWNER / 4 + 1] = {};
 
-	l->object = d->argument0;
-	l->flags = LOCK_FUTEX;
-	if (bpf_probe_read_user(read, sizeof(read), (void *)d->argument0) < 0) /* behind the word the memory may end */
-		bpf_probe_read_user(read, sizeof(word), (void *)d->argument0);
-	word = l->word = read[0];
-	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
-		l->flags = LOCK_FUTEX_PI;
-		l->owner = word & FUTEX_TID_MASK;
-	} else if (word == LOCK_WORD_WAITED) {
-		l->owner = read[GLIBC_OWNER / 4];
-	} else if (word & FUTEX_HAS_WAITERS) { /* a robust mutex keeps its owner in the word */
-		l->owner = word & FUTEX_TID_MASK;
-	}
+	if (bpf_probe_read_user(read, sizeof(read), (void *)d->futex.word) < 0) /* behind the word the memory may end */
+		bpf_probe_read_user(read, sizeof(read[0]), (void *)d->futex.word);
+	d->futex.beside = read[GLIBC_OWNER / 4];
+	d->facts.call = futex_call(&d->futex);
+	if (d->facts.call != CALL_LOCK)
+		return;
+	l->object = d->futex.word;
+	l->flags = futex_is_pi(d->futex.operation) ? LOCK_FUTEX_PI : LOCK_FUTEX;
+	l->word = read[0];
+	l->owner = futex_holder(&d->futex, read[0]);
 }
 
 static __always_inline u64 group_of(struct task_struct *task)

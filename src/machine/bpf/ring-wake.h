@@ -118,7 +118,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
  * wait at many places. (How deep its stack is would tell them apart, but many kernels begin each call at another depth on purpose.) */
 static __always_inline stack_ref stack_of_wait(struct task_struct *task, struct ring_thread *t)
 {
-	bool same = t->state == STATE_LOCK || t->state == STATE_PEER || t->state == STATE_NETWORK;
+	bool same = t->state == STATE_LOCK || t->state == STATE_CONDITION || t->state == STATE_PEER || t->state == STATE_NETWORK;
 
 	if (!same || t->kernel_place != t->place || !is_kept(t->kernel_stack)) {
 		t->kernel_stack = stack_of_sleeper(task);

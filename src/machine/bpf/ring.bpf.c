@@ -80,6 +80,8 @@ static __always_inline void look_at(struct task_struct *task, struct ring_thread
 		describe_blocked(task, t, &d);
 		if (d.facts.flags & WAIT_KERNEL_LOCK)
 			find_kernel_lock(task, t, &lock);
+		if (d.facts.call == CALL_CONDITION && t && t->state == STATE_LOCK)
+			d.facts.call = CALL_LOCK; /* the word's memory was read when it went to sleep, and cannot be now */
 	}
 	r->facts = d.facts;
 	r->syscall = d.syscall;

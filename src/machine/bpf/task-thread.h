@@ -98,6 +98,8 @@ static __always_inline void add_going_on(struct task_sample *s, const struct rin
 		return;
 	if (state == STATE_LOCK || state == STATE_KERNEL_LOCK)
 		s->v[FEATURE_WAIT_LOCK] += passed;
+	else if (state == STATE_CONDITION)
+		s->v[FEATURE_WAIT_CONDITION] += passed;
 	else if (state == STATE_DISK)
 		s->v[FEATURE_WAIT_DISK] += passed;
 	else if (state == STATE_FAULT || state == STATE_RECLAIM)
@@ -113,14 +115,15 @@ static __always_inline void add_going_on(struct task_sample *s, const struct rin
 /* What the flight recorder added up of its time, and waits that continue until now. */
 static __always_inline void read_sums(struct task_sample *s, const struct ring_thread *t)
 {
-	s->v[FEATURE_WAIT_PREEMPTED] = s->v[FEATURE_WAIT_QUOTA] = s->v[FEATURE_WAIT_LOCK] = s->v[FEATURE_WAIT_DISK] =
-		s->v[FEATURE_WAIT_MEMORY] = s->v[FEATURE_WAIT_NETWORK] = s->v[FEATURE_WAIT_PEER] =
+	s->v[FEATURE_WAIT_PREEMPTED] = s->v[FEATURE_WAIT_QUOTA] = s->v[FEATURE_WAIT_LOCK] = s->v[FEATURE_WAIT_CONDITION] =
+		s->v[FEATURE_WAIT_DISK] = s->v[FEATURE_WAIT_MEMORY] = s->v[FEATURE_WAIT_NETWORK] = s->v[FEATURE_WAIT_PEER] =
 			s->v[FEATURE_WAIT_OTHER] = s->v[FEATURE_CPU_IMPOSED] = 0;
 	if (!t)
 		return;
 	SET(s, WAIT_PREEMPTED, t->sum[SUM_PREEMPTED]);
 	SET(s, WAIT_QUOTA, t->sum[SUM_QUOTA]);
 	SET(s, WAIT_LOCK, t->sum[SUM_LOCK]);
+	SET(s, WAIT_CONDITION, t->sum[SUM_CONDITION]);
 	SET(s, WAIT_DISK, t->sum[SUM_DISK]);
 	SET(s, WAIT_MEMORY, t->sum[SUM_FAULT]);
 	SET(s, WAIT_NETWORK, t->sum[SUM_NETWORK]);

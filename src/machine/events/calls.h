@@ -116,7 +116,9 @@
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define CALL_ROW(x86, arm, call) [(arm) < 0 ? CALLS_MAX + (x86) : (arm)] = (call),
 #define CALL_NUMBER_FUTEX 98
+#define CALL_NUMBER_RESTART 128
 #else
 #define CALL_ROW(x86, arm, call) [(x86) < 0 ? CALLS_MAX + (arm) : (x86)] = (call),
 #define CALL_NUMBER_FUTEX 202
+#define CALL_NUMBER_RESTART 219
 #endif

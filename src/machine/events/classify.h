@@ -34,7 +34,7 @@ enum thread_state {
 	STATE_PREEMPTED_OTHER = 6,   /* preempted, and none of the above is known to be why */
 	STATE_YIELDED = 7,	     /* sched_yield() */
 	STATE_QUOTA = 8,	     /* its control group, or one above, has used up its CPU quota */
-	STATE_LOCK = 9,		     /* a lock of user space (futex), or of a file */
+	STATE_LOCK = 9,		     /* a lock of user space (a futex that is one), or of a file */
 	STATE_KERNEL_LOCK = 10,	     /* a mutex, semaphore or rt_mutex in the kernel; PI futexes too */
 	STATE_DISK = 11,	     /* block I/O, or a file system's journal */
 	STATE_FAULT = 12,	     /* a page fault that neither reads a disk nor frees memory */
@@ -48,6 +48,7 @@ enum thread_state {
 	STATE_ENDED = 20,
 	STATE_IDLE_KERNEL = 21,	     /* a kernel thread without work */
 	STATE_OTHER = 22,	     /* blocked, and nothing says on what */
+	STATE_CONDITION = 23,	     /* a futex without a lock: waits for a signal of another thread, and perhaps for work */
 	STATE_COUNT
 };
 
@@ -57,7 +58,7 @@ enum wait_call {
 	CALL_UNKNOWN = 0,     /* not recorded, or a 32-bit program's */
 	CALL_NONE = 1,	      /* a kernel thread */
 	CALL_FAULT = 2,	      /* no system call: an exception, in a blocked thread a page fault */
-	CALL_FUTEX = 3,
+	CALL_FUTEX = 3,	      /* for what is not known: of earlier recordings, and of calls for several futexes */
 	CALL_SLEEP = 4,	      /* nanosleep, clock_nanosleep */
 	CALL_POLL = 5,	      /* poll, select, epoll_wait, io_getevents, io_uring_enter */
 	CALL_CHILD = 6,	      /* wait4, waitid, vfork */
@@ -74,6 +75,8 @@ enum wait_call {
 	CALL_YIELD = 17,
 	CALL_DEVICE = 18,     /* read, write, ioctl of a device */
 	CALL_OTHER = 19,
+	CALL_LOCK = 20,	      /* futex, for a lock (machine/events/futex.h) */
+	CALL_CONDITION = 21,  /* futex, for a signal */
 	CALL_COUNT
 };
 
@@ -133,7 +136,9 @@ static inline __attribute__((always_inline)) enum thread_state classify_call(eve
 {
 	static const event_u8 states[EVENT_BYTES] = {
 		[CALL_FAULT] = STATE_FAULT,
-		[CALL_FUTEX] = STATE_LOCK,
+		[CALL_FUTEX] = STATE_CONDITION,
+		[CALL_CONDITION] = STATE_CONDITION,
+		[CALL_LOCK] = STATE_LOCK,
 		[CALL_FILE_LOCK] = STATE_LOCK,
 		[CALL_SLEEP] = STATE_TIMER,
 		[CALL_POLL] = STATE_IDLE,
@@ -186,5 +191,5 @@ static inline int thread_state_is_runnable(enum thread_state s)
 /* Waits for something that something owes it: what counts as blocked. */
 static inline int thread_state_is_blocked(enum thread_state s)
 {
-	return (s >= STATE_LOCK && s <= STATE_PEER) || s == STATE_OTHER;
+	return (s >= STATE_LOCK && s <= STATE_PEER) || s == STATE_OTHER || s == STATE_CONDITION;
 }

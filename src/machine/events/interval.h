@@ -22,7 +22,6 @@ enum interval_state {
 	STATE_RECLAIMING,	    /* runs, but frees memory before it may have some */
 	STATE_IRQ,		    /* has the CPU, which serves an interrupt */
 	STATE_SOFTIRQ,		    /* has the CPU, which does softirq work */
-	STATE_CONDITION,	    /* a futex without a holder: waits for a signal of another thread */
 	STATE_UNINTERRUPTIBLE,	    /* in the kernel, nothing says on what */
 	STATE_FULL,		    /* would write to a pipe, local socket or terminal, and the one that reads that has left no room */
 	INTERVAL_STATES

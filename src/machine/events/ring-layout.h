@@ -51,6 +51,7 @@ enum ring_sum {
 	SUM_PREEMPTED, /* by whatever; yields too */
 	SUM_QUOTA,
 	SUM_LOCK,      /* user space's locks and the kernel's */
+	SUM_CONDITION, /* signals of other threads */
 	SUM_DISK,
 	SUM_FAULT,     /* page faults and reclaim */
 	SUM_NETWORK,
@@ -233,7 +234,7 @@ struct ring_task {
  * asked to sleep. */
 static inline __attribute__((always_inline)) event_u8 ring_awaits(event_u8 state)
 {
-	const event_u64 awaits = 1ull << STATE_LOCK | 1ull << STATE_KERNEL_LOCK | 1ull << STATE_DISK | 1ull << STATE_NETWORK | 1ull << STATE_PEER | 1ull << STATE_IDLE | 1ull << STATE_FAULT;
+	const event_u64 awaits = 1ull << STATE_LOCK | 1ull << STATE_KERNEL_LOCK | 1ull << STATE_CONDITION | 1ull << STATE_DISK | 1ull << STATE_NETWORK | 1ull << STATE_PEER | 1ull << STATE_IDLE | 1ull << STATE_FAULT;
 
 	return state < 64 && awaits >> state & 1;
 }
@@ -299,6 +300,7 @@ static inline __attribute__((always_inline)) enum ring_sum ring_sum_of_state(eve
 		[STATE_QUOTA] = SUM_QUOTA + 1,
 		[STATE_LOCK] = SUM_LOCK + 1,
 		[STATE_KERNEL_LOCK] = SUM_LOCK + 1,
+		[STATE_CONDITION] = SUM_CONDITION + 1,
 		[STATE_DISK] = SUM_DISK + 1,
 		[STATE_FAULT] = SUM_FAULT + 1,
 		[STATE_RECLAIM] = SUM_FAULT + 1,

@@ -1,5 +1,8 @@
 /* The order of the classifier's questions: the earlier fact wins. */
+#include <linux/futex.h>
+
 #include "machine/events/event.h"
+#include "machine/events/futex.h"
 
 #include "lib/data/cleanup.h"
 #include "lib/data/test.h"
@@ -29,8 +32,10 @@ static const struct {
 	{{TASK_STATE_BLOCKED, WAIT_MEMORY | WAIT_IO, CALL_FAULT}, STATE_RECLAIM},
 	{{TASK_STATE_BLOCKED, WAIT_IO, CALL_FAULT}, STATE_DISK},
 	{{TASK_STATE_BLOCKED, 0, CALL_FAULT}, STATE_FAULT},
-	{{TASK_STATE_SLEEPS, 0, CALL_FUTEX}, STATE_LOCK},
-	{{TASK_STATE_SLEEPS, WAIT_KERNEL_LOCK, CALL_FUTEX}, STATE_KERNEL_LOCK},
+	{{TASK_STATE_SLEEPS, 0, CALL_LOCK}, STATE_LOCK},
+	{{TASK_STATE_SLEEPS, 0, CALL_CONDITION}, STATE_CONDITION},
+	{{TASK_STATE_SLEEPS, 0, CALL_FUTEX}, STATE_CONDITION},
+	{{TASK_STATE_SLEEPS, WAIT_KERNEL_LOCK, CALL_LOCK}, STATE_KERNEL_LOCK},
 	{{TASK_STATE_SLEEPS, 0, CALL_SLEEP}, STATE_TIMER},
 	{{TASK_STATE_SLEEPS, 0, CALL_POLL}, STATE_IDLE},
 	{{TASK_STATE_SLEEPS, 0, CALL_ACCEPT}, STATE_IDLE},
@@ -50,6 +55,63 @@ static void earlier_facts_win(void **state)
 		assert_int_equal(classify(cases[i].facts), cases[i].state);
 }
 
+#define PRIVATE	  FUTEX_PRIVATE_FLAG
+#define CLOCK	  FUTEX_CLOCK_REALTIME
+#define WAITS	  FUTEX_WAIT | PRIVATE
+#define WAITS_BIT FUTEX_WAIT_BITSET | PRIVATE
+#define HEAP	  0x7f0000001000
+#define STACK	  0x7ffd00002000
+
+/* As libraries call: traced with strace, or read in their sources. */
+static const struct {
+	struct futex_wait wait;
+	event_u8 call;
+	event_u32 holder;
+} futexes[] = {
+	{{HEAP, WAITS, 2, 0, STACK, 4711}, CALL_LOCK, 4711},			   /* glibc: pthread_mutex_lock */
+	{{HEAP, WAITS, 2, 0, STACK, 0}, CALL_LOCK, 0},				   /* glibc: malloc's arena; Go's runtime */
+	{{STACK + 64, WAITS, 2, 0, STACK, 4711}, CALL_LOCK, 4711},		   /* a mutex in main()'s variables */
+	{{HEAP, WAITS_BIT | CLOCK, 2, 1, STACK, 4711}, CALL_LOCK, 4711},	   /* pthread_mutex_timedlock */
+	{{HEAP, WAITS_BIT, 2, 0, STACK, 0}, CALL_LOCK, 0},			   /* Rust's and Android's mutexes */
+	{{HEAP, WAITS, FUTEX_WAITERS | 4711, 0, STACK, 0}, CALL_LOCK, 4711},	   /* robust mutexes; musl's recursive ones */
+	{{HEAP, WAITS, 0x80000010, 0, STACK, 0}, CALL_LOCK, 0},			   /* musl's normal ones */
+	{{HEAP, FUTEX_LOCK_PI | PRIVATE, 0, 0, STACK, 0}, CALL_LOCK, 4711},
+	{{HEAP, FUTEX_LOCK_PI2 | PRIVATE, 0, 1, STACK, 0}, CALL_LOCK, 4711},
+	{{HEAP, WAITS_BIT | CLOCK, 0, 0, STACK, 0}, CALL_CONDITION, 0},		   /* glibc: pthread_cond_wait, sem_wait; so Java's and Python's threads */
+	{{HEAP, WAITS_BIT, 0, 1, STACK, 0}, CALL_CONDITION, 0},			   /* with a time limit by the monotonic clock */
+	{{HEAP, WAITS_BIT | CLOCK, 2, 0, STACK, 0}, CALL_CONDITION, 0},		   /* glibc 2.41: a counter that is 2 */
+	{{HEAP, WAITS_BIT | CLOCK, 4711, 0, STACK, 0}, CALL_CONDITION, 0},	   /* pthread_join: the number of the thread */
+	{{HEAP, WAITS, 0, 0, STACK, 0}, CALL_CONDITION, 0},			   /* Go's parked threads */
+	{{HEAP, WAITS, 1, 0, STACK, 0}, CALL_CONDITION, 0},			   /* parking_lot's */
+	{{HEAP, WAITS_BIT, 0xffffffff, 0, STACK, 0}, CALL_CONDITION, 0},	   /* Rust: thread::park */
+	{{STACK + 64, WAITS, 2, 0, STACK, 0}, CALL_CONDITION, 0},		   /* musl: pthread_cond_wait */
+	{{HEAP, FUTEX_WAIT_REQUEUE_PI | PRIVATE, 2, 0, STACK, 0}, CALL_CONDITION, 0},
+};
+
+static void a_futex_is_a_lock_or_a_signal(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(futexes); i++) {
+		const struct futex_wait *w = &futexes[i].wait;
+
+		assert_int_equal(futex_call(w), futexes[i].call);
+		if (futexes[i].call == CALL_LOCK)
+			assert_int_equal(futex_holder(w, futex_is_pi(w->operation) ? FUTEX_WAITERS | 4711 : w->expected), futexes[i].holder);
+	}
+}
+
+/* A thread that was stopped, or frozen, and continues. */
+static void a_restarted_call_is_known_by_its_arguments(void **state)
+{
+	(void)state;
+	assert_int_equal(futex_restarted_call(HEAP, WAITS_BIT), CALL_FUTEX);
+	assert_int_equal(futex_restarted_call(HEAP, WAITS_BIT | CLOCK), CALL_FUTEX);
+	assert_int_equal(futex_restarted_call(HEAP, 2), CALL_POLL);
+	assert_int_equal(futex_restarted_call(STACK, 0), CALL_SLEEP);
+	assert_int_equal(futex_restarted_call(STACK, STACK), CALL_SLEEP);
+	assert_int_equal(futex_restarted_call(1, 0), CALL_SLEEP);
+}
+
 static void an_idle_loop_is_not_blocked(void **state)
 {
 	(void)state;
@@ -61,5 +123,5 @@ static void an_idle_loop_is_not_blocked(void **state)
 		assert_false(thread_state_is_blocked(s) && thread_state_is_runnable(s));
 }
 
-RUN_TESTS(cmocka_unit_test(earlier_facts_win),
+RUN_TESTS(cmocka_unit_test(earlier_facts_win), cmocka_unit_test(a_futex_is_a_lock_or_a_signal), cmocka_unit_test(a_restarted_call_is_known_by_its_arguments),
 	  cmocka_unit_test(an_idle_loop_is_not_blocked))

@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,11 @@
 #include "lib/input/text.h"
 #include "lib/rights/outside.h"
 #include "machine/events/calls.h"
+#include "machine/events/futex.h"
 #include "machine/process/proc.h"
 #include "machine/tracefs/trace-words.h"
 
+#define WORD " 0x%" SCNx64 /* of /proc/PID/syscall */
 #define FILE_MOST	4096
 #define POLICY_FIFO	1
 #define POLICY_RR	2
@@ -68,21 +71,24 @@ static uint8_t state_of_letter(char letter)
 static void take_call(const char *text, struct trace_thread *t)
 {
 	long long number;
-	unsigned long long argument = 0;
+	event_u64 arguments[7] = {}; /* six, and the stack's pointer */
 
 	t->syscall = EVENT_NO_SYSCALL;
 	if (t->flags & THREAD_IS_KERNEL) {
 		t->facts.call = CALL_NONE;
 		return;
 	}
-	if (sscanf(text, "%lld 0x%llx", &number, &argument) < 1)
+	if (sscanf(text, "%lld" WORD WORD WORD WORD WORD WORD WORD, &number, &arguments[0], &arguments[1], &arguments[2], &arguments[3],
+		   &arguments[4], &arguments[5], &arguments[6]) < 1)
 		return;
 	t->syscall = (int16_t)number;
 	t->facts.call = trace_call(number);
 	if (t->facts.call == CALL_BY_FILE)
 		t->facts.call = CALL_OTHER;
-	else if (t->facts.call == CALL_FUTEX)
-		t->object = argument;
+	else if (number == CALL_NUMBER_FUTEX || number == CALL_NUMBER_RESTART)
+		t->facts.call = futex_refine_call(t->facts.call, number == CALL_NUMBER_RESTART, arguments, arguments[6]);
+	if (t->facts.call == CALL_FUTEX || t->facts.call == CALL_LOCK || t->facts.call == CALL_CONDITION)
+		t->object = arguments[0];
 }
 
 static int32_t prio_of(const struct proc_stat *s)

@@ -38,11 +38,12 @@ static double unusual_part(struct robust *r, const struct charge *one)
 static double unusual_of_lock(struct robust *r, const struct charge *one)
 {
 	struct program *p = hmap_get(&r->by_key, hmap_hash_text(one->victim), 0);
-	double now = p ? robust_program_now(r, p, FEATURE_WAIT_LOCK) / 1e9 : NAN;
+	size_t wait = one->how == CHARGE_INFERRED ? FEATURE_WAIT_CONDITION : FEATURE_WAIT_LOCK;
+	double now = p ? robust_program_now(r, p, wait) / 1e9 : NAN;
 
 	if (one->how == CHARGE_STOPPED || !(now >= SAME_WAIT * one->seconds))
 		return 1;
-	return fmin(1, robust_more_waited(r, p, FEATURE_WAIT_LOCK) / 1e9 / now);
+	return fmin(1, robust_more_waited(r, p, wait) / 1e9 / now);
 }
 
 int robust_weigh_news(struct robust *r)

@@ -30,6 +30,7 @@ enum feature_flag {
 	BOOKED_LATE = 2, /* a wait that a sleeper continues with unread: a reading books all that has passed since the one before, which may be
 			  * a minute ago; dataset.c puts a growth into the time it is of */
 	OF_EACH = 8,	 /* several processes do not have it together: theirs is what one has, the farthest from 0 (shared memory, a nice value) */
+	MAY_BE_IDLE = 4, /* who has nothing to do grows it, too: of a program that is new it says nothing */
 };
 
 enum unit { NS = 1, BYTES = 2, COUNT = 3, HZ = 4, MILLIDEGREE = 5, MICROWATT = 6, PERMILLE = 7 };

@@ -106,7 +106,7 @@ uint8_t state_refine_wait(struct build *b, uint32_t thread, uint8_t state, struc
 	now->lock_holder = 0;
 	if (state == STATE_OTHER && facts.state & TASK_STATE_BLOCKED)
 		return STATE_UNINTERRUPTIBLE;
-	if (state != STATE_LOCK && state != STATE_KERNEL_LOCK)
+	if (state != STATE_LOCK && state != STATE_KERNEL_LOCK && !(state == STATE_CONDITION && facts.call == CALL_FUTEX))
 		return state;
 	if (address)
 		lock = find_lock(b, address, tgid, state == STATE_KERNEL_LOCK || holder != NOBODY);
@@ -116,8 +116,8 @@ uint8_t state_refine_wait(struct build *b, uint32_t thread, uint8_t state, struc
 	}
 	*ret_lock = lock;
 	*ret_holder = holder;
-	/* between two holders the word next to it is 0: what once had a holder is a lock */
-	return state == STATE_LOCK && facts.call != CALL_FILE_LOCK && lock == NOBODY ? STATE_CONDITION : state;
+	/* of earlier recordings it is not known what the futex was, and between two holders there is none: what once had one is a lock */
+	return state == STATE_CONDITION && lock != NOBODY ? STATE_LOCK : state;
 }
 
 void state_on_lock(struct build *b, const struct event *e)

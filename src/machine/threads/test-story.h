@@ -77,12 +77,18 @@ static inline void leave_in(struct story *s, int64_t us, uint16_t cpu, uint32_t 
 			      .out = {.next = next, .state = TASK_STATE_SLEEPS, .call = call, .syscall = syscall}}, us);
 }
 
-static inline void wait_lock(struct story *s, int64_t us, uint16_t cpu, uint32_t prev, uint32_t next, uint64_t address,
-			     uint32_t owner)
+static inline void wait_futex(struct story *s, int64_t us, uint16_t cpu, uint32_t prev, uint32_t next, uint64_t address, uint32_t owner,
+			      uint8_t call)
 {
 	say(s, (struct event){.kind = EVENT_LOCK, .cpu = cpu, .thread = prev, .flags = LOCK_FUTEX,
 			      .lock = {.object = address, .owner = owner, .word = 2}}, us);
-	leave_for(s, us, cpu, prev, next, CALL_FUTEX, address);
+	leave_for(s, us, cpu, prev, next, call, address);
+}
+
+static inline void wait_lock(struct story *s, int64_t us, uint16_t cpu, uint32_t prev, uint32_t next, uint64_t address,
+			     uint32_t owner)
+{
+	wait_futex(s, us, cpu, prev, next, address, owner, CALL_LOCK);
 }
 
 static inline void wake(struct story *s, int64_t us, uint16_t cpu, uint32_t waker, uint32_t thread, uint16_t target)

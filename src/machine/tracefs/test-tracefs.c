@@ -271,12 +271,14 @@ static void a_wait_and_its_waker_are_put_together(void **state)
 #endif
 	begin(&cpus[0], START);
 	begin(&cpus[1], START);
-	tell(&cpus[0], 100, (struct saved_answer){POINT_CALL, 7, .values = {FUTEX_CALL, 0x1234}});
+	tell(&cpus[0], 100, (struct saved_answer){POINT_CALL, 7, .values = {FUTEX_CALL, 0x1234, 128, 2}});
 	tell(&cpus[0], 200, (struct saved_answer){POINT_SWITCH, 7, .values = {7, 120, 1, 0, 120}, .text = "sleeper"});
 	tell(&cpus[1], 900, (struct saved_answer){POINT_WAKING, 9, .values = {7}});
 	tell(&cpus[0], 950, (struct saved_answer){POINT_WAKEUP, 0, CONTEXT_HARDIRQ, {7, 0}, "sleeper"});
 	tell(&cpus[0], 990, (struct saved_answer){POINT_SWITCH, 0, .values = {0, 120, 0, 7, 120}, .text = "swapper/0"});
 	tell(&cpus[0], 995, (struct saved_answer){POINT_RETURN, 7, .values = {FUTEX_CALL}});
+	tell(&cpus[0], 996, (struct saved_answer){POINT_CALL, 7, .values = {FUTEX_CALL, 0x1234, 128, 0}}); /* a word without a lock */
+	tell(&cpus[0], 997, (struct saved_answer){POINT_SWITCH, 7, .values = {7, 120, 1, 0, 120}, .text = "sleeper"});
 	trace_begin(&t, 2);
 	translate(cpus, 2, &t);
 	e = event(&t, EVENT_SWITCH, 0);
@@ -289,6 +291,7 @@ static void a_wait_and_its_waker_are_put_together(void **state)
 	assert_int_equal(e->wakeup.since_waking, 50);
 	assert_int_equal(e->flags, WAKEUP_REMOTE);
 	assert_int_equal(event(&t, EVENT_SWITCH, 1)->out.next, 7);
+	assert_int_equal(classify(event_facts(event(&t, EVENT_SWITCH, 2))), STATE_CONDITION);
 	assert_int_equal(trace_finish(&t), 0);
 	assert_string_equal(trace_thread(&t, 7, START)->comm, "sleeper");
 	assert_true(trace_thread(&t, 7, START)->flags & THREAD_HAS_ENDED); /* it is not in /nowhere */

@@ -123,7 +123,8 @@ static void on_call(struct translation *x, const struct tracefs_record *r)
 	if (!k)
 		return;
 	k->call = r->values[0] >= 0 && r->values[0] <= INT16_MAX ? r->values[0] : CALL_NOT_SEEN;
-	k->argument = (uint64_t)r->values[1];
+	for (size_t i = 0; i < ARRAY_SIZE(k->arguments); i++)
+		k->arguments[i] = (uint64_t)r->values[1 + i];
 }
 
 static void on_return(struct translation *x, const struct tracefs_record *r)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
@@ -10,6 +11,7 @@
 #include "machine/events/classify.h"
 
 #define PAGE_MOST (64u << 20)
+#define WORD_BYTES sizeof(long)
 
 const struct trace_point_names trace_points[POINT_COUNT] = {
 	[POINT_SWITCH] = {"sched/sched_switch", {"prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio"}, "prev_comm", true},
@@ -21,7 +23,7 @@ const struct trace_point_names trace_points[POINT_COUNT] = {
 	[POINT_EXEC] = {"sched/sched_process_exec", {"pid", "old_pid"}, NULL, false},
 	[POINT_EXIT] = {"sched/sched_process_exit", {"pid", "group_dead"}, NULL, false},
 	[POINT_RENAME] = {"task/task_rename", {"pid"}, "newcomm", false},
-	[POINT_CALL] = {"raw_syscalls/sys_enter", {"id", "args"}, NULL, false, "in which system calls threads wait"},
+	[POINT_CALL] = {"raw_syscalls/sys_enter", {"id", "args[0]", "args[1]", "args[2]", "args[3]"}, NULL, false, "in which system calls threads wait"},
 	[POINT_RETURN] = {"raw_syscalls/sys_exit", {"id"}, NULL, false},
 	[POINT_IRQ] = {"irq/irq_handler_entry", {"irq"}, NULL, false, "what interrupts take"},
 	[POINT_IRQ_END] = {"irq/irq_handler_exit", {"irq"}, NULL, false},
@@ -67,6 +69,22 @@ static bool parse_field(const char *line, struct field_line *ret)
 	return true;
 }
 
+/* Is it the field that is `wanted`, or the array that has it ("args[2]", of words)? */
+static bool has_field(const struct field_line *f, const char *wanted, struct tracefs_field *ret)
+{
+	size_t n = strcspn(wanted, "[");
+	struct tracefs_field found = f->field;
+
+	if (strncmp(f->name, wanted, n) != 0 || f->name[n])
+		return false;
+	if (wanted[n]) {
+		found.offset = (uint16_t)(found.offset + WORD_BYTES * strtoul(wanted + n + 1, NULL, 10));
+		found.size = WORD_BYTES;
+	}
+	*ret = found;
+	return true;
+}
+
 static void take_field(const struct field_line *f, enum trace_point point, struct tracefs_layout *l)
 {
 	const struct trace_point_names *names = &trace_points[point];
@@ -80,8 +98,7 @@ static void take_field(const struct field_line *f, enum trace_point point, struc
 	else if (names->text && strcmp(f->name, names->text) == 0)
 		l->points[point].text = f->field;
 	for (size_t i = 0; i < TRACEFS_VALUES && names->values[i]; i++)
-		if (strcmp(f->name, names->values[i]) == 0)
-			l->points[point].values[i] = f->field;
+		(void)has_field(f, names->values[i], &l->points[point].values[i]);
 }
 
 static uint8_t state_of_letter(char letter)

@@ -1,5 +1,6 @@
 /* Who has the CPUs, and who is woken by whom, of the kernel's trace records. */
 #include "machine/events/calls.h"
+#include "machine/events/futex.h"
 #include "machine/tracefs/trace-words.h"
 #include "machine/tracefs/tracefs-translate.h"
 
@@ -32,9 +33,11 @@ static uint8_t call_of(struct translation *x, const struct known *k, struct even
 	e->out.syscall = (int16_t)k->call;
 	call = trace_call(k->call);
 	if (call == CALL_BY_FILE)
-		return tracefs_file_kind(x->files, k->tgid, k->argument, &e->out.object);
-	if (call == CALL_FUTEX)
-		e->out.object = k->argument;
+		return tracefs_file_kind(x->files, k->tgid, k->arguments[0], &e->out.object);
+	if (k->call == CALL_NUMBER_FUTEX || k->call == CALL_NUMBER_RESTART)
+		call = futex_refine_call(call, k->call == CALL_NUMBER_RESTART, k->arguments, 0);
+	if (call == CALL_FUTEX || call == CALL_LOCK || call == CALL_CONDITION)
+		e->out.object = k->arguments[0];
 	return call;
 }
 

@@ -17,7 +17,7 @@ struct known {
 	uint8_t place;
 	int32_t prio;
 	int64_t call; /* NO_CALL, CALL_NOT_SEEN */
-	uint64_t argument;
+	uint64_t arguments[4];
 	uint64_t lock; /* of the kernel, that it contends for */
 	bool reclaims;
 	size_t left;   /* index + 1 of the event with which it last left a CPU to wait; 0 = none */
