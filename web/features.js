@@ -13,7 +13,7 @@ export function drawFeatures(holder, answer, { chosen, onChoose, onAdd }) {
 	const rows = answer.features.map((f) => ({
 		key: f.name,
 		titles: [null, f.help],
-		cells: [oddBar(f.score), f.name, formatValue(f.value, f.unit), f.usual === null ? "no past" : formatValue(f.usual, f.unit),
+		cells: [oddBar(f.score), f.name, formatValue(f.value, f.unit), f.usual === null ? "no past" : f.new ? "not running" : formatValue(f.usual, f.unit),
 			f.spread === null ? "" : `± ${formatValue(f.spread, f.unit)}`, againstUsual(f), f.deviation === null ? "" : f.deviation.toFixed(1),
 			addButton(`overlay ${f.name}`, () => onAdd(f.name))],
 	}));

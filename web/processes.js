@@ -8,7 +8,7 @@ const NARROW = 1, MIDDLE = 6; // columns that a phone shows, and those that fit 
 function reason(p) {
 	const odd = p.unusual[0];
 	if (!odd || odd.score < 0.05) return "";
-	const usual = odd.usual === null ? "" : `, normally ${formatValue(odd.usual, odd.unit)}`;
+	const usual = odd.usual === null ? "" : odd.new ? ", was not running before" : `, normally ${formatValue(odd.usual, odd.unit)}`;
 	return `${odd.name} ${formatValue(odd.value, odd.unit)}${usual}`;
 }
 

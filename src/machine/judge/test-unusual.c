@@ -25,7 +25,8 @@ static struct subject *add(struct fixture *f, const char *name, uint32_t first)
 {
 	static uint32_t id;
 	struct entity_info info = {.id = id + 1, .kind = ENTITY_PROCESS, .pid = 101 + id, .name = (char *)name, .exe = (char *)name,
-				   .present = FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_HANDLES_FILES) | FEATURE_BIT(FEATURE_SCHED_NICE)};
+				   .present = FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_HANDLES_FILES) | FEATURE_BIT(FEATURE_SCHED_NICE) |
+					      FEATURE_BIT(FEATURE_WAIT_CONDITION) | FEATURE_BIT(FEATURE_WAIT_PEER) | FEATURE_BIT(FEATURE_THREADS) | FEATURE_BIT(FEATURE_MEM_ANON)};
 	struct subject *s = dataset_define(&f->d, &info);
 
 	id++;
@@ -168,5 +169,33 @@ static void without_a_history_the_window_is_compared_with(void **state)
 	end(&f);
 }
 
-RUN_TESTS(cmocka_unit_test(without_a_history_the_window_is_compared_with), cmocka_unit_test(a_change_is_ranked_before_what_is_big_but_usual), cmocka_unit_test(less_than_usual_is_unusual_too),
+/* Threads that wait for work, and memory of which the machine has enough, are there from the beginning. */
+static void an_idle_new_program_is_no_news(void **state)
+{
+	struct entity_info machine = {.id = 900, .kind = ENTITY_SYSTEM, .name = (char *)"machine", .present = FEATURE_BIT(FEATURE_SYS_MEM_TOTAL)};
+	struct subject *idle, *large, *system;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	system = dataset_define(&f.d, &machine);
+	system->first = 0;
+	system->last = TICKS - 1;
+	series_push(&system->series[FEATURE_SYS_MEM_TOTAL], 0, (8ll << 30) / 4096);
+	idle = add(&f, "/bin/idle", TICKS - 9);
+	large = add(&f, "/bin/large", TICKS - 9);
+	for (uint32_t t = TICKS - 9; t < TICKS; t++) {
+		series_push(&idle->series[FEATURE_WAIT_CONDITION], t, 1800 * PERCENT / idle->features[FEATURE_WAIT_CONDITION].quantum);
+		series_push(&idle->series[FEATURE_WAIT_PEER], t, 100 * PERCENT / idle->features[FEATURE_WAIT_PEER].quantum);
+	}
+	series_push(&idle->series[FEATURE_THREADS], TICKS - 9, 40);
+	series_push(&idle->series[FEATURE_MEM_ANON], TICKS - 9, (40 << 20) / 4096);
+	series_push(&large->series[FEATURE_MEM_ANON], TICKS - 9, (4ll << 30) / 4096);
+	rank(&f);
+	assert_true(find(&f, idle)->score < 0.05);
+	assert_true(find(&f, large)->score > 0.5);
+	end(&f);
+}
+
+RUN_TESTS(cmocka_unit_test(an_idle_new_program_is_no_news), cmocka_unit_test(without_a_history_the_window_is_compared_with), cmocka_unit_test(a_change_is_ranked_before_what_is_big_but_usual), cmocka_unit_test(less_than_usual_is_unusual_too),
 	  cmocka_unit_test(what_happened_before_counts_less), cmocka_unit_test(a_young_process_is_compared_with_its_predecessor))

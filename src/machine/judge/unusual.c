@@ -10,7 +10,9 @@
  * Among equals, who uses more CPU comes first.
  *
  * A process younger than that is compared with what its program's earlier process did; if its program is new as well,
- * with nothing at all. Where the recording itself is too young for a history, each is compared with the ticks of the window before now. Of what is no use of anything (nice values ...) half counts.
+ * with nothing at all: then what it does counts, and not that it is there. Its threads, its files, and waits in which it may just have
+ * nothing to do do not count for a new program, and its memory counts as far as the machine notices it. Where the recording itself is too young for a history, each is compared with the ticks of the window before now. Of what is
+ * no use of anything (nice values, waits without work ...) half counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -30,6 +32,7 @@
 #define RELATIVE     0.02
 #define FAR	     10.0 /* deviation at which half of the score is reached */
 #define OTHERS	     0.1
+#define OF_MEMORY    0.02 /* of the machine's: so much memory of a new program is noticed */
 #define TIE	     1e-4 /* what a whole CPU adds: less than any deviation worth seeing */
 
 struct past_comparison {
@@ -37,6 +40,7 @@ struct past_comparison {
 	const struct method_question *q;
 	struct blocks blocks;
 	uint32_t now_from;
+	double memory; /* of the machine, bytes; 0 = not known */
 	double *value, *sorted;	 /* blocks.n + 1 */
 	struct hmap predecessor; /* hash of a program -> its longest-lived earlier process */
 };
@@ -117,10 +121,10 @@ static uint32_t as_far(const double *sorted, size_t n, double usual, double now)
 	return count;
 }
 
-/* Address space and nice values may change without anything being used. */
+/* Address space and nice values may change without anything being used, and who waits for a signal may have nothing to do. */
 static bool is_use(const struct feature *f)
 {
-	return f->resource != RESOURCE_OTHER && strcmp(f->name, "mem.virtual") != 0 && strcmp(f->name, "mem.data") != 0;
+	return !(f->flags & MAY_BE_IDLE) && f->resource != RESOURCE_OTHER && strcmp(f->name, "mem.virtual") != 0 && strcmp(f->name, "mem.data") != 0;
 }
 
 static double score_for(const struct deviation *dev)
@@ -132,7 +136,6 @@ static double score_for(const struct deviation *dev)
 
 static void compare(const struct past_comparison *l, size_t n, struct deviation *dev)
 {
-
 	dev->usual = robust_quantile(l->sorted, n, 0.5);
 	dev->spread = spread_of(l->sorted, n, dev->usual, dev->feature);
 	dev->deviation = (dev->observed - dev->usual) / dev->spread;
@@ -147,16 +150,24 @@ static void compare(const struct past_comparison *l, size_t n, struct deviation 
 	dev->shape = dev->feature->kind == COUNTER ? SHAPE_SPIKE : SHAPE_STEP;
 }
 
+/* A new program does it, and does not just have it. */
+static bool is_news(const struct feature *f)
+{
+	return is_use(f) && (f->kind == COUNTER || f->resource == RESOURCE_MEMORY);
+}
+
 /* The machine was watched, and nothing of this program was there. */
 static void compare_with_nothing(const struct past_comparison *l, struct deviation *dev)
 {
+	bool level = dev->feature->kind != COUNTER && dev->feature->resource == RESOURCE_MEMORY;
+
 	dev->usual = 0;
-	dev->spread = method_noticeable(dev->feature);
+	dev->spread = fmax(method_noticeable(dev->feature), level ? OF_MEMORY * l->memory : 0);
 	dev->deviation = dev->observed / dev->spread;
 	dev->rank = 1;
 	dev->compared = l->blocks.n + 1;
 	dev->flags |= FINDING_NEW | FINDING_HIGHEST;
-	dev->score = is_use(dev->feature) ? score_for(dev) : 0;
+	dev->score = is_news(dev->feature) ? score_for(dev) : 0;
 }
 
 static int describe_feature(struct past_comparison *l, const struct subject *s, const struct subject *predecessor, size_t f,
@@ -232,6 +243,17 @@ static int describe_all(struct past_comparison *l, struct ranking *ret)
 	return 0;
 }
 
+static double memory_of_machine(const struct dataset *d, uint32_t at)
+{
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_SYSTEM && s->first <= at && s->last >= at && subject_has(s, FEATURE_SYS_MEM_TOTAL))
+			return fmax(0, subject_value(d, s, FEATURE_SYS_MEM_TOTAL, at)); /* of a NaN 0 */
+	}
+	return 0;
+}
+
 static int prepare(struct past_comparison *l)
 {
 	int64_t recorded = blocks_recorded(l->d, l->q), length = recorded / BLOCKS_MAX;
@@ -239,6 +261,7 @@ static int prepare(struct past_comparison *l)
 
 	if (r < 0)
 		return r;
+	l->memory = memory_of_machine(l->d, l->q->at);
 	l->value = calloc(l->blocks.n + 1, sizeof(*l->value));
 	l->sorted = calloc(l->blocks.n + 1 + TICKS_MAX, sizeof(*l->sorted));
 	l->now_from = l->q->at;

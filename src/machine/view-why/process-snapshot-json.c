@@ -63,7 +63,8 @@ static json_t *unusual_json(const struct suspect *s)
 	for (size_t i = 0; i < s->features.n && i < MOST_UNUSUAL && s->features.v[i].score > 0; i++) {
 		const struct deviation *f = &s->features.v[i];
 
-		json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", f->feature->name, "unit", finding_unit_json(f->feature), "value",
+		json_array_append_new(array, json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name", f->feature->name, "unit", finding_unit_json(f->feature), "new",
+						       (f->flags & FINDING_NEW) != 0, "value",
 						       json_number(f->observed), "usual", json_number(f->usual), "spread",
 						       json_number(f->spread), "deviation", json_number(f->deviation), "score",
 						       json_number(f->score)));

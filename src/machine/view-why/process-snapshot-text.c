@@ -54,8 +54,9 @@ static void put_process(const struct suspect *s, bool colour, FILE *out)
 	if (s->features.n && s->features.v[0].score > 0.05) {
 		const struct deviation *f = &s->features.v[0];
 
-		fprintf(out, " %s %s, normally %s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)),
-			feature_format(f->feature, f->usual, usual, sizeof(usual)));
+		fprintf(out, " %s %s, %s%s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)),
+			f->flags & FINDING_NEW ? "was not running before" : "normally ",
+			f->flags & FINDING_NEW ? "" : feature_format(f->feature, f->usual, usual, sizeof(usual)));
 	}
 	fputc('\n', out);
 }
@@ -81,6 +82,8 @@ static void put_feature(const struct deviation *f, bool colour, FILE *out)
 	fprintf(out, " %-20s %12s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)));
 	if (isnan(f->usual))
 		fprintf(out, "  %-28s", "no past to compare with");
+	else if (f->flags & FINDING_NEW)
+		fprintf(out, "  %-28s", "was not running before");
 	else
 		fprintf(out, "  normally %10s +- %-6s", feature_format(f->feature, f->usual, usual, sizeof(usual)),
 			feature_format(f->feature, f->spread, spread, sizeof(spread)));

@@ -233,10 +233,11 @@ static void put_reason(const json_t *odd)
 {
 	char value[40], usual[40];
 	const struct feature *f = process_feature(text_of(odd, "name"));
+	bool new = json_is_true(json_object_get(odd, "new"));
 
 	if (number_of(odd, "score") > 0.05 && terminal_room() > LEAST_FOR_REASON / 2)
-		terminal_put("  %s %s, normally %s", text_of(odd, "name"), value_text(f, number_of(odd, "value"), value, sizeof(value)),
-		    value_text(f, number_of(odd, "usual"), usual, sizeof(usual)));
+		terminal_put("  %s %s, %s%s", text_of(odd, "name"), value_text(f, number_of(odd, "value"), value, sizeof(value)),
+		    new ? "was not running before" : "normally ", new ? "" : value_text(f, number_of(odd, "usual"), usual, sizeof(usual)));
 }
 
 static void put_process(const struct terminal_state *s, const struct terminal_layout *l, int row, const json_t *process)
