@@ -188,7 +188,7 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 
 static int read_window(const struct snapshot_view *view, int64_t *from, int64_t *to)
 {
-	if (view->since && clock_parse_time(view->since, clock_wall(), from) < 0)
+	if (view->since && clock_parse_time(view->since, view->at ? *to : clock_wall(), from) < 0)
 		return verb_usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", view->since);
 	if (snapshot_arg_until && clock_parse_time(snapshot_arg_until, clock_wall(), to) < 0)
 		return verb_usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", snapshot_arg_until);

@@ -35,8 +35,10 @@ int why_query_parse(struct common *common, const char *text, struct why_query *a
 	uint64_t id;
 	int r;
 
-	if (str_parse_u64(text, &id) < 0)
-		return clock_parse_time(text, clock_wall(), &a->request.at);
+	if (str_parse_u64(text, &id) < 0) {
+		r = clock_parse_time(text, clock_wall(), &a->request.at);
+		return r == 0 && !common->from_file && a->request.at > clock_wall() + NS_PER_SEC ? -ERANGE : r; /* another machine has another clock */
+	}
 	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return -EIO;
@@ -61,7 +63,20 @@ int why_query_wrong_time(const char *verb, const char *text, int r)
 		return EXIT_CANNOT;
 	if (r == -ENOENT)
 		return verb_usage_error(verb, "there is no mark %s; 'whyslow list' shows them", text);
+	if (r == -ERANGE)
+		return verb_usage_error(verb, "'%s' lies in the future", text);
 	return verb_usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", text);
+}
+
+int why_query_parse_since(const char *verb, const char *text, struct why_query *a)
+{
+	if (!text)
+		return EXIT_ANSWERED;
+	if (clock_parse_time(text, a->request.at, &a->request.since) < 0)
+		return verb_usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", text);
+	if (a->request.since >= a->request.at)
+		return verb_usage_error(verb, "--since '%s' does not lie before the moment asked about", text);
+	return EXIT_ANSWERED;
 }
 
 int why_query_load_causes(struct why_query *a)

@@ -18,9 +18,11 @@ struct why_query {
 	int64_t mark;	    /* 0 = none */
 };
 
-/* From TIME or a mark's number: request.at, request.marked, mark. 0, -EINVAL: neither, -ENOENT: no such mark, -EIO: no
- * store, said. */
+/* From TIME or a mark's number: request.at, request.marked, mark. 0, -EINVAL: neither, -ENOENT: no such mark, -ERANGE: the
+ * future, -EIO: no store, said. */
 int why_query_parse(struct common *common, const char *text, struct why_query *a);
+/* Start of the incident (NULL: not given), counted from the moment asked about: request.since. An exit status; if it is not 0, it was said why. */
+int why_query_parse_since(const char *verb, const char *text, struct why_query *a);
 /* The catalogue of causes, with those of /etc. EXIT_ANSWERED, or EXIT_CANNOT, said. */
 int why_query_load_causes(struct why_query *a);
 /* The events kept of the mark, or, about now (request.proc_root) or a moment that has only just passed, those the recorder has, as far as `common->viewer` may see them,

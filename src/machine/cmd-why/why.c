@@ -164,14 +164,16 @@ static int answer_from(struct common *common, struct store *store, struct why_qu
 static int prepare(struct common *common, struct why_query *asked)
 {
 	struct why_request *request = &asked->request;
+	int r;
 
 	/* who asks does so because the machine is slow, and the answer is a moment's work */
 	(void)setpriority(PRIO_PROCESS, 0, URGENT);
 	request->window = why_args.window ? why_args.window : common->config.answer_window;
 	request->only = why_args.who;
 	request->viewer = common->viewer;
-	if (why_args.since && clock_parse_time(why_args.since, clock_wall(), &request->since) < 0)
-		return verb_usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
+	r = why_query_parse_since("why", why_args.since, asked);
+	if (r)
+		return r;
 	if (why_args.model) {
 		request->method = method_find(why_args.model);
 		if (!request->method)
@@ -332,8 +334,9 @@ static int why_one(struct common *common, const char *who)
 		if (r < 0)
 			return why_query_wrong_time("why", why_args.at, r);
 	}
-	if (why_args.since && clock_parse_time(why_args.since, clock_wall(), &asked.request.since) < 0)
-		return verb_usage_error("why", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", why_args.since);
+	status = why_query_parse_since("why", why_args.since, &asked);
+	if (status)
+		return status;
 	why_query_find_events(common, &asked);
 	why_query_find_past_events(common, &asked);
 	if (common->from_file || why_args.at) {

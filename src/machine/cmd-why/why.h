@@ -14,7 +14,7 @@ extern struct why_args {
 
 #define WHY_OPTIONS                                                                                                      \
 	{OPTION_TEXT, 0, "at", "TIME", &why_args.at, "the moment asked about, or a mark's number (default: now)"},                             \
-	{OPTION_TEXT, 0, "since", "TIME", &why_args.since, "start of the incident (default: detected)"},                  \
+	{OPTION_TEXT, 0, "since", "TIME", &why_args.since, "start of the incident (default: detected); -5min is before --at"},                  \
 	{OPTION_FLAG, 0, "boot", NULL, &why_args.boot, "why the machine's last start took so long"},                    \
 	{OPTION_SPAN, 0, "window", "SPAN", &why_args.window, "length of the baseline (default 4h)"},        \
 	{OPTION_TEXT, 0, "for", "WHO", &why_args.who, "list only this pid, unit or name"},                                       \
