@@ -41,7 +41,8 @@ static void finding_text(const struct fleet *f, const struct fleet_finding *x, F
 
 	fprintf(out, "  %8.3g  %-24s %-32s", x->score, fleet_server_name(f, x->server), x->counter >= 0 ? f->counters.v[x->counter].name : "");
 	if (!isnan(x->observed))
-		fprintf(out, " %s (normally %s)", fleet_value_text(f, x->counter, x->observed, a, sizeof(a)), fleet_value_text(f, x->counter, x->usual, b, sizeof(b)));
+		fprintf(out, " %s (%s %s)", fleet_value_text(f, x->counter, x->observed, a, sizeof(a)), x->words ? "limit" : "normally", /* words: a rule's */
+			fleet_value_text(f, x->counter, x->usual, b, sizeof(b)));
 	if (!isnan(x->r))
 		fprintf(out, " r %+.3f", x->r);
 	if (x->lag)

@@ -46,4 +46,31 @@ static void infinite_values_are_the_lowest_or_highest(void **state)
 	assert_null(strstr(svg, "-2147483648"));
 }
 
-RUN_TESTS(cmocka_unit_test(values_far_apart_have_a_level), cmocka_unit_test(infinite_values_are_the_lowest_or_highest))
+/* A rule compares with its own limit, which says nothing of what is normal. */
+static void a_rules_limit_is_not_called_normal(void **state)
+{
+	struct fleet_finding broken = fleet_finding_empty;
+	struct fleet_findings found = {};
+	_cleanup_free_ char *text = NULL;
+	struct fleet f = {};
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	(void)state;
+	assert_int_equal(fleet_add_server(&f, "a"), 0);
+	assert_int_equal(fleet_add_counter(&f, "c"), 0);
+	broken.observed = 12;
+	broken.usual = 10;
+	broken.words = "when any c in detail view > 10 report";
+	assert_int_equal(VEC_PUSH(found.list, broken), 0);
+	fleet_findings_text(&f, &found, 0, out);
+	found.list.v[0].words = NULL;
+	fleet_findings_text(&f, &found, 0, out);
+	fclose(out);
+	assert_non_null(strstr(text, " 12 (limit 10)"));
+	assert_non_null(strstr(text, " 12 (normally 10)"));
+	VEC_FREE(found.list);
+	fleet_free(&f);
+}
+
+RUN_TESTS(cmocka_unit_test(a_rules_limit_is_not_called_normal), cmocka_unit_test(values_far_apart_have_a_level), cmocka_unit_test(infinite_values_are_the_lowest_or_highest))
