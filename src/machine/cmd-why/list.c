@@ -55,9 +55,9 @@ static json_t *mark_json(const struct mark *m)
 	char at[40], until[40];
 
 	/* kind and goes_on: the names of source and ongoing until 0.2 */
-	return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "source",
+	return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s?, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "source",
 			 mark_is_of_rule(m) ? "rule" : "user", "kind", mark_is_of_rule(m) ? "caught" : "mark", "ongoing",
-			 (int)m->goes_on, "goes_on", (int)m->goes_on, "until", clock_format_rfc3339(m->last, until, sizeof(until)), "at",
+			 (int)m->goes_on, "goes_on", (int)m->goes_on, "until", m->goes_on ? NULL : clock_format_rfc3339(m->last, until, sizeof(until)), "at",
 			 clock_format_rfc3339(m->wall, at, sizeof(at)), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
 			 "note", m->note, "feedback", m->feedback ? feedback_names[m->feedback] : NULL);
 }
