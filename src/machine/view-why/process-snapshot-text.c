@@ -143,9 +143,8 @@ void process_snapshot_lives_text(const struct lives *l, size_t top, FILE *out)
 		const struct life *life = &l->v.v[i];
 		_cleanup_free_ char *label = entity_label(&life->info);
 
-		if (life->began || life->ended)
-			fprintf(out, "%8u  %-30s %s to %s\n", (unsigned)life->info.pid, label ? label : "?",
-				life->began ? clock_format_local(life->from, from, sizeof(from)) : "earlier",
-				life->ended ? clock_format_local(life->to, to, sizeof(to)) : "later");
+		fprintf(out, "%8u  %-30s %s to %s\n", (unsigned)life->info.pid, label ? label : "?",
+			life->began ? clock_format_local(life->from, from, sizeof(from)) : "earlier",
+			life->ended ? clock_format_local(life->to, to, sizeof(to)) : "later");
 	}
 }
