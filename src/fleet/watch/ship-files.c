@@ -13,6 +13,8 @@
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
+#include "lib/data/own-folder.h"
+#include "lib/rights/outside.h"
 
 static const char *const kinds[] = {"traces", "profiles"};
 
@@ -33,11 +35,11 @@ static int copy_bytes(int from, int to)
 static int copy_file(int from, int to, const char *name, const struct stat *st)
 {
 	const struct timespec times[2] = {st->st_mtim, st->st_mtim};
-	_cleanup_close_ int source = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), copy = -1;
+	_cleanup_close_ int source = outside_open_in_folder(from, name), copy = -1;
 	int r;
 
 	if (source < 0)
-		return errno == ENOENT ? 0 : -errno; /* deleted in the meantime */
+		return source == -ENOENT ? 0 : source; /* deleted in the meantime */
 	copy = openat(to, ".unfinished", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (copy < 0)
 		return -errno;
@@ -85,34 +87,40 @@ static int each_name(const char *listed, int from, int to, int (*act)(int from, 
 	return r;
 }
 
-static int make_alike(const char *from, const char *to)
+static int make_alike(const char *from, int pool, const char *name)
 {
 	_cleanup_close_ int source = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC), copy = -1;
+	_cleanup_free_ char *aside = NULL, *listed = NULL;
 	int r;
 
 	if (source < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (mkdir(to, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	copy = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	copy = own_folder_open(pool, name, &aside);
+	if (aside)
+		log_warning("another folder or file had the name %s where the recordings lie: it is left alone, as %s", name, aside);
 	if (copy < 0)
-		return -errno;
+		return copy;
+	if (asprintf(&listed, "/proc/self/fd/%d", copy) < 0) {
+		listed = NULL;
+		return -ENOMEM;
+	}
 	r = each_name(from, source, copy, bring);
-	return r < 0 ? r : each_name(to, source, copy, drop);
+	return r < 0 ? r : each_name(listed, source, copy, drop);
 }
 
 int ship_files_to_folder(const char *store_file, const char *to, const char *name)
 {
-	int r = 0;
+	_cleanup_close_ int pool = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = pool < 0 ? -errno : 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == 0; i++) {
 		_cleanup_free_ char *from = folder_beside(store_file, kinds[i]), *copy = NULL;
 
-		if (!from || asprintf(&copy, "%s/%s.%s", to, name, kinds[i]) < 0)
+		if (!from || asprintf(&copy, "%s.%s", name, kinds[i]) < 0)
 			return -ENOMEM;
-		r = make_alike(from, copy);
+		r = make_alike(from, pool, copy);
 		if (r < 0)
-			log_error("cannot copy %s to %s: %s", from, copy, strerror(-r));
+			log_error("cannot copy %s to %s/%s: %s", from, to, copy, strerror(-r));
 	}
 	return r;
 }
@@ -120,7 +128,7 @@ int ship_files_to_folder(const char *store_file, const char *to, const char *nam
 /* --- what is new --- */
 
 static int each_new(const char *folder, const char *kind, const char *name, int64_t since,
-		    int (*each)(const char *path, const char *place, void *data), void *data)
+		    int (*each)(int fd, const char *place, void *data), void *data)
 {
 	_cleanup_(folder_close) DIR *dir = opendir(folder);
 	int r = 0;
@@ -128,21 +136,24 @@ static int each_new(const char *folder, const char *kind, const char *name, int6
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
 	for (struct dirent *entry; r == 0 && (entry = readdir(dir));) {
-		_cleanup_free_ char *path = NULL, *place = NULL;
+		_cleanup_free_ char *place = NULL;
+		_cleanup_close_ int fd = -1;
 		struct stat st;
 
 		if (*entry->d_name == '.' || fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		if (st.st_mtim.tv_sec * NS_PER_SEC + st.st_mtim.tv_nsec < since)
 			continue;
-		if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0 || asprintf(&place, "%s.%s/%s", name, kind, entry->d_name) < 0)
+		if (asprintf(&place, "%s.%s/%s", name, kind, entry->d_name) < 0)
 			return -ENOMEM;
-		r = each(path, place, data);
+		fd = outside_open_in_folder(dirfd(dir), entry->d_name);
+		r = fd < 0 ? fd : each(fd, place, data);
+		r = r == -ENOENT ? 0 : r; /* deleted in the meantime */
 	}
 	return r;
 }
 
-int ship_files_each(const char *store_file, const char *name, int64_t since, int (*each)(const char *path, const char *place, void *data),
+int ship_files_each(const char *store_file, const char *name, int64_t since, int (*each)(int fd, const char *place, void *data),
 		    void *data)
 {
 	int r = 0;

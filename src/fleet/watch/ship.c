@@ -45,40 +45,23 @@ static const char *shipped_file(const struct common *common)
 	return common_paths(common).file;
 }
 
-/* A whole copy of the recording, journal included. */
-static int export_to(struct common *common, const char *path)
-{
-	_cleanup_free_ char *error = NULL;
-	struct store *store = common_open_store(common, STORE_READ);
-	int r;
-
-	if (!store)
-		return -EIO;
-	(void)unlink(path); /* what a run that was killed left */
-	r = store_export(store, path, &error);
-	store_close(store);
-	if (r < 0)
-		log_error("%s", error ? error : strerror(-r));
-	return r;
-}
-
 /* --- a folder --- */
 
 static int ship_to_folder(struct common *common, const char *folder, const char *name)
 {
-	_cleanup_free_ char *path = NULL, *unfinished = NULL;
+	_cleanup_free_ char *path = NULL, *error = NULL;
+	struct store *store;
 	int r;
 
-	/* hidden, and of no ending that readers of the folder look for */
-	if (asprintf(&path, "%s/%s.db", folder, name) < 0 || asprintf(&unfinished, "%s/.%s.unfinished", folder, name) < 0)
+	if (asprintf(&path, "%s/%s.db", folder, name) < 0)
 		return -ENOMEM;
-	r = export_to(common, unfinished);
-	if (r == 0 && rename(unfinished, path) < 0) {
-		r = -errno;
-		log_error("cannot replace %s: %s", path, strerror(errno));
-	}
+	store = common_open_store(common, STORE_READ);
+	if (!store)
+		return -EIO;
+	r = store_export(store, path, true, &error);
+	store_close(store);
 	if (r < 0)
-		(void)unlink(unfinished);
+		log_error("%s", error ? error : strerror(-r));
 	else
 		printf("%s\n", path);
 	return r < 0 ? r : ship_files_to_folder(shipped_file(common), folder, name);
@@ -125,14 +108,13 @@ static int put_bytes(const char *url, const void *bytes, size_t n)
 	return r;
 }
 
-static int put_file(const char *url, const char *path)
+static int put_file(const char *url, int fd)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	void *bytes;
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (!st.st_size)
 		return 0;
@@ -149,15 +131,13 @@ struct upload {
 	const char *to;
 };
 
-static int put_one(const char *path, const char *place, void *data)
+static int put_one(int fd, const char *place, void *data)
 {
 	const struct upload *u = data;
 	_cleanup_str_ struct str url = {};
-	int r;
 
 	str_printf(&url, "%s%s%s", u->to, u->to[strlen(u->to) - 1] == '/' ? "" : "/", place);
-	r = url.error ? url.error : put_file(url.data, path);
-	return r == -ENOENT ? 0 : r; /* deleted in the meantime */
+	return url.error ? url.error : put_file(url.data, fd);
 }
 
 /* Those that changed since the last upload began, which is the time of FILE.shipped. */
@@ -182,22 +162,37 @@ static int put_files(const char *store_file, const char *to, const char *name)
 	return r;
 }
 
-/* The copy to upload is written next to the recording first: there is room for it where that is. */
+/* The copy to upload is made next to the recording: there is room for it where that is. */
+static int open_copy(struct common *common)
+{
+	_cleanup_free_ char *folder = folder_of(shipped_file(common)), *error = NULL;
+	struct store *store = folder ? common_open_store(common, STORE_READ) : NULL;
+	int fd = -1, r;
+
+	if (!store)
+		return folder ? -EIO : -ENOMEM;
+	r = store_export_open(store, folder, &fd, &error);
+	store_close(store);
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	return r < 0 ? r : fd;
+}
+
 static int ship_to_url(struct common *common, const char *to, const char *name)
 {
-	_cleanup_free_ char *unfinished = NULL;
+	_cleanup_close_ int copy = -1;
 	_cleanup_str_ struct str url = {};
 	int r;
 
 	str_printf(&url, "%s%s", to, to[strlen(to) - 1] == '/' ? "" : "/");
 	http_url_escape(&url, name);
 	str_puts(&url, ".db");
-	if (url.error || asprintf(&unfinished, "%s.ship", common->from_file ? common->from_file : common->config.store_file) < 0)
-		return -ENOMEM;
-	r = export_to(common, unfinished);
-	if (r == 0)
-		r = put_file(url.data, unfinished);
-	(void)unlink(unfinished);
+	if (url.error)
+		return url.error;
+	copy = open_copy(common);
+	if (copy < 0)
+		return copy;
+	r = put_file(url.data, copy);
 	return r < 0 ? r : put_files(shipped_file(common), to, name);
 }
 

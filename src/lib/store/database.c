@@ -83,6 +83,14 @@ static int access_as_effective(const char *path, int mode)
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS);
 }
 
+/* A place below an open folder (lib/data/own-folder.h) must stay one: SQLite would put the path in its place that the folder has now. */
+static int find_path_guarded(sqlite3_vfs *vfs, const char *name, int n, char *ret)
+{
+	if (!str_starts(name, "/proc/self/fd/"))
+		return sqlite3_vfs_find(NULL)->xFullPathname(vfs, name, n, ret);
+	return snprintf(ret, (size_t)n, "%s", name) < n ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
 static void register_guarded(void)
 {
 	sqlite3_vfs *standard = sqlite3_vfs_find(NULL);
@@ -96,6 +104,7 @@ static void register_guarded(void)
 	guarded.zName = "whyslow";
 	guarded.xOpen = open_guarded;
 	guarded.xDelete = delete_guarded;
+	guarded.xFullPathname = find_path_guarded;
 	if (sqlite3_vfs_register(&guarded, 0) != SQLITE_OK)
 		guarded.zName = NULL;
 }

@@ -50,7 +50,7 @@ static int export_store(struct common *common)
 	store = common_open_store(common, STORE_READ);
 	if (!store)
 		return EXIT_CANNOT;
-	r = store_export(store, arg_output, &error);
+	r = store_export(store, arg_output, false, &error);
 	store_close(store);
 	if (r < 0) {
 		log_error("%s", error ? error : strerror(-r));

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
+#include "lib/data/own-folder.h"
+#include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "lib/store/page-sums.h"
 #include "machine/recording/internal.h"
@@ -195,17 +198,27 @@ static int copy_journal(struct store *from, struct store *to)
 	return r == 0 ? store_recover(to, 0) : r;
 }
 
-int store_export(struct store *s, const char *to, char **ret_error)
+/* Names the file as the reader knows it, not by the place where it is made. */
+static void name_target(char **error, const char *made, const char *to)
 {
-	const struct store_paths paths = {.file = to};
-	struct store *copy = NULL;
-	int r;
+	char *at = *error ? strstr(*error, made) : NULL, *named;
 
-	if (access(to, F_OK) == 0)
-		return str_fail(ret_error, -EEXIST, "%s exists already: name another file", to);
-	r = store_open(&paths, STORE_WRITE, &copy, ret_error);
-	if (r < 0)
+	if (!at || asprintf(&named, "%.*s%s%s", (int)(at - *error), *error, to, at + strlen(made)) < 0)
+		return;
+	free(*error);
+	*error = named;
+}
+
+static int export_into(struct store *s, const struct own_file *place, const char *to, char **ret_error)
+{
+	const struct store_paths paths = {.file = place->path};
+	struct store *copy = NULL;
+	int r = store_open(&paths, STORE_WRITE, &copy, ret_error);
+
+	if (r < 0) {
+		name_target(ret_error, place->path, to);
 		return r;
+	}
 	r = copy_recording(s, copy);
 	if (r == -EBADMSG)
 		r = 0;
@@ -218,7 +231,59 @@ int store_export(struct store *s, const char *to, char **ret_error)
 	if (r < 0 && !*ret_error)
 		*ret_error = TAKE(copy->error);
 	store_close(copy);
+	name_target(ret_error, place->path, to);
 	return r;
+}
+
+static int begin_copy(const char *folder, const char *name, const char *to, struct own_file *ret, char **ret_error)
+{
+	int r = own_file_begin(folder, name, ret);
+
+	if (r == -EPERM)
+		return str_fail(ret_error, r, "cannot write %s: in %s others may write into every folder; name a file elsewhere", to, folder);
+	return r < 0 ? str_fail(ret_error, r, "cannot write %s: %s", to, strerror(-r)) : 0;
+}
+
+int store_export(struct store *s, const char *to, bool replace, char **ret_error)
+{
+	const char *slash = strrchr(to, '/'), *name = slash ? slash + 1 : to;
+	_cleanup_free_ char *folder = folder_of(to);
+	struct own_file place;
+	struct stat st;
+	int r;
+
+	if (!folder)
+		return -ENOMEM;
+	if (!replace && lstat(to, &st) == 0)
+		return str_fail(ret_error, -EEXIST, "%s exists already: name another file", to);
+	(void)folder_make_parent(to, 0700); /* its opening says what is wrong */
+	r = begin_copy(folder, name, to, &place, ret_error);
+	if (r < 0)
+		return r;
+	r = export_into(s, &place, to, ret_error);
+	if (r == 0) {
+		r = own_file_publish(&place, name, replace);
+		if (r < 0)
+			(void)str_fail(ret_error, r, "cannot write %s: %s", to, strerror(-r));
+	}
+	own_file_end(&place);
+	return r;
+}
+
+int store_export_open(struct store *s, const char *folder, int *ret_fd, char **ret_error)
+{
+	struct own_file place;
+	int r = begin_copy(folder, "whyslow-copy", folder, &place, ret_error);
+
+	if (r < 0)
+		return r;
+	r = export_into(s, &place, folder, ret_error);
+	if (r == 0)
+		r = own_file_open(&place);
+	if (r >= 0)
+		*ret_fd = r;
+	own_file_end(&place);
+	return r < 0 ? r : 0;
 }
 
 /* --- an older recording --- */
@@ -242,13 +307,11 @@ static int make_anew(struct store *s, const char *path)
 }
 
 /* Its log would be taken for that of the new file: without another process that has the file open SQLite ends it. */
-static int replace(struct store *s, const char *path)
+static int replace(struct store *s, const struct own_file *made, const char *name)
 {
 	int r = store_exec(s, "PRAGMA main.journal_mode = DELETE");
 
-	if (r == 0)
-		r = rename(path, s->file) < 0 ? -errno : 0;
-	return r;
+	return r < 0 ? r : own_file_publish(made, name, true);
 }
 
 /* With the lock of the new file. A descriptor is closed after SQLite's: closing it takes away their locks (POSIX). */
@@ -264,19 +327,21 @@ static int open_again(struct store *s)
 
 int store_upgrade(struct store *s)
 {
-	_cleanup_free_ char *path = NULL;
+	const char *slash = strrchr(s->file, '/'), *name = slash ? slash + 1 : s->file;
+	_cleanup_free_ char *folder = NULL;
+	struct own_file made;
 	struct stat st;
 
 	if (page_sums_are_there(s->db) || stat(s->file, &st) < 0 || st.st_size > UPGRADE_MAX)
 		return 0;
-	if (asprintf(&path, "%s.new", s->file) < 0) {
-		path = NULL;
+	folder = folder_of(s->file);
+	if (!folder)
 		return -ENOMEM;
-	}
-	(void)unlink(path);
-	if (make_anew(s, path) == 0)
-		(void)replace(s, path);
-	(void)unlink(path);
+	if (own_file_begin(folder, name, &made) < 0)
+		return 0;
+	if (make_anew(s, made.path) == 0)
+		(void)replace(s, &made, name);
+	own_file_end(&made);
 	free(s->error);
 	s->error = NULL;
 	return open_again(s);

@@ -157,8 +157,12 @@ struct store_size {
 	int64_t span; /* ns of recording in chunks */
 };
 int store_size(struct store *s, struct store_size *ret);
-/* One consistent file with everything, journal included, for copying to another machine. What is damaged is left out: store_damage(). */
-int store_export(struct store *s, const char *to, char **ret_error);
+/* One consistent file with everything, journal included, for copying to another machine. What is damaged is left out: store_damage(). It
+ * appears whole or not at all, also in a folder that other users may write (own-folder.h), and only its owner may read it. -EEXIST in words:
+ * there is something that was not to be replaced. */
+int store_export(struct store *s, const char *to, bool replace, char **ret_error);
+/* The same as an open file without a name; `folder` has room for it. */
+int store_export_open(struct store *s, const char *folder, int *ret_fd, char **ret_error);
 /* The recorder's, while it holds store_lock(): gives a recording of a whyslow from before checksums to its pages, by writing it again next
  * to it. One that is larger than 256 MiB, that is damaged, or that another process has open stays as it is. -errno: the recording cannot
  * be opened again. */

@@ -112,7 +112,7 @@ static void record_everything(struct fixture *f, char *ret_file, size_t n)
 	raw = record(f, 10);
 	assert_int_equal(store_save_journal(f->store, raw), 0);
 	snprintf(ret_file, n, "%s/good.db", f->folder);
-	assert_int_equal(store_export(f->store, ret_file, &error), 0);
+	assert_int_equal(store_export(f->store, ret_file, false, &error), 0);
 }
 
 static size_t read_bytes(const char *path, uint8_t **ret)
@@ -300,7 +300,7 @@ static void an_export_of_an_old_recording_has_checksums(void **state)
 	put_old_recording(f);
 	f->store = open_store(f, STORE_READ);
 	snprintf(to, sizeof(to), "%s/copy.db", f->folder);
-	assert_int_equal(store_export(f->store, to, &error), 0);
+	assert_int_equal(store_export(f->store, to, false, &error), 0);
 	assert_true(has_sums(to));
 }
 
@@ -388,7 +388,7 @@ static void an_export_has_what_is_not_damaged(void **state)
 	store_close(s);
 	assert_int_equal(store_open(&(struct store_paths){t.good, NULL}, STORE_READ, &s, &error), 0);
 	snprintf(to, sizeof(to), "%.40s/rest.db", f->folder);
-	assert_int_equal(store_export(s, to, &error), 0);
+	assert_int_equal(store_export(s, to, false, &error), 0);
 	store_close(s);
 	assert_int_equal(store_open(&(struct store_paths){to, NULL}, STORE_READ, &s, &error), 0);
 	holds(s, 0, f->seconds, 0);

@@ -483,12 +483,12 @@ static void an_export_is_whole(void **state)
 	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
 	record(f, 30);
 	snprintf(to, sizeof(to), "%s/copy.db", f->folder);
-	assert_int_equal(store_export(f->store, to, &error), 0);
+	assert_int_equal(store_export(f->store, to, false, &error), 0);
 	assert_int_equal(store_open(&paths, STORE_READ, &copy, &error), 0);
 	holds(copy, 0, 90, 0);
 	store_close(copy);
 	holds(f->store, 0, 90, 0);
-	assert_int_equal(store_export(f->store, to, &error), -EEXIST);
+	assert_int_equal(store_export(f->store, to, false, &error), -EEXIST);
 	assert_non_null(strstr(error, "exists already"));
 	free(error);
 }
@@ -825,7 +825,7 @@ static void another_recordings_journal_and_marks_are_left_alone(void **state)
 	assert_int_equal(marks_in(other), 0);
 	assert_int_equal(store_mark(other, START, 0, "theirs", &id), 0);
 	snprintf(copied, sizeof(copied), "%s.copy", f->file);
-	assert_int_equal(store_export(other, copied, &error), 0);
+	assert_int_equal(store_export(other, copied, false, &error), 0);
 	store_close(other);
 	open_other(f, "copy", STORE_READ, &other);
 	holds(other, 0, 0, 0);
@@ -1076,7 +1076,7 @@ static void a_copy_on_a_read_only_disk_can_be_read(void **state)
 		skip();
 	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
 	snprintf(copy, sizeof(copy), "%s/copy.db", disk);
-	assert_int_equal(store_export(f->store, copy, &error), 0);
+	assert_int_equal(store_export(f->store, copy, false, &error), 0);
 	assert_int_equal(mount("none", disk, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
 	f->paths = (struct store_paths){copy, NULL};
 	store_close(f->store);

@@ -1,4 +1,7 @@
 /* Files that were made to harm their reader. */
+#include "lib/data/cleanup.h"
+#include "lib/data/own-folder.h"
+#include "lib/data/str.h"
 #include "lib/data/test.h"
 
 #include <errno.h>
@@ -11,8 +14,6 @@
 
 #include "fleet/model/fleet.h"
 #include "fleet/store/fleet-store.h"
-#include "lib/data/cleanup.h"
-#include "lib/data/str.h"
 #include "lib/store/database.h"
 #include "machine/recording/store.h"
 #include "spans/store/span-store.h"
@@ -344,10 +345,39 @@ static void any_name_can_be_opened(void **state)
 	sqlite3_close(db);
 }
 
+/* In a folder that others may write: they move the one in which SQLite works, and put a link in its place. */
+static void a_folder_that_is_moved_stays_the_one_that_is_written(void **state)
+{
+	char inside[128], moved[128];
+	struct database_budget budget;
+	struct own_file made;
+	struct stat st;
+	sqlite3 *db;
+
+	(void)state;
+	assert_int_equal(mkdir(run_dir, 0700), 0);
+	assert_int_equal(own_file_begin(folder, "r.db", &made), 0);
+	snprintf(inside, sizeof(inside), "%s/%.90s", folder, made.folder_name);
+	snprintf(moved, sizeof(moved), "%s/moved", folder);
+	assert_int_equal(rename(inside, moved), 0);
+	assert_int_equal(symlink(run_dir, inside), 0);
+	assert_int_equal(database_open(made.path, DATABASE_CREATE, &budget, &db), SQLITE_OK);
+	assert_int_equal(run(db, &budget, "PRAGMA journal_mode = WAL"), SQLITE_DONE);
+	assert_int_equal(run(db, &budget, "CREATE TABLE t(x)"), SQLITE_DONE);
+	sqlite3_close(db);
+	assert_int_equal(own_file_publish(&made, "r.db", true), 0);
+	own_file_end(&made);
+	assert_int_equal(rmdir(run_dir), 0); /* nothing was made there */
+	snprintf(moved, sizeof(moved), "%s/r.db", folder);
+	assert_int_equal(stat(moved, &st), 0);
+	assert_int_equal(st.st_mode & 077, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 RUN_TESTS(TEST(a_journal_that_names_a_victim_deletes_nothing), TEST(a_journal_beside_marks_deletes_nothing),
 	  TEST(stores_of_fleets_and_spans_delete_nothing), TEST(a_view_in_place_of_a_table_is_refused),
 	  TEST(what_a_recording_has_not_is_refused), TEST(another_program_s_database_is_left_alone),
 	  TEST(a_recording_that_is_not_complete_is_said), TEST(a_pipe_is_not_waited_for),
-	  TEST(a_foreign_file_gives_rows_and_nothing_else), TEST(any_name_can_be_opened))
+	  TEST(a_foreign_file_gives_rows_and_nothing_else), TEST(any_name_can_be_opened),
+	  TEST(a_folder_that_is_moved_stays_the_one_that_is_written))
