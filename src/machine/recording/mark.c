@@ -81,13 +81,25 @@ static int prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret
 	return r;
 }
 
+/* Other users chose such words. A file must not hold lines of theirs, nor what a terminal obeys: it may come to lie, or be shown, where each
+ * line of it is read as something else. */
+static int bind_text(sqlite3_stmt *stmt, int column, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (!copy)
+		return text ? SQLITE_NOMEM : sqlite3_bind_null(stmt, column);
+	str_make_printable(copy);
+	return sqlite3_bind_text(stmt, column, copy, -1, free);
+}
+
 static int bind(sqlite3_stmt *stmt, int column, const struct mark_value *v)
 {
 	switch (v->kind) {
 	case MARK_NUMBER:
 		return sqlite3_bind_int64(stmt, column, v->number);
 	case MARK_TEXT:
-		return v->at ? sqlite3_bind_text(stmt, column, v->at, -1, SQLITE_STATIC) : sqlite3_bind_null(stmt, column);
+		return bind_text(stmt, column, v->at);
 	case MARK_BYTES:
 	default:
 		return sqlite3_bind_blob64(stmt, column, v->at, (sqlite3_uint64)v->number, SQLITE_STATIC);

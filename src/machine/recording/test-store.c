@@ -493,6 +493,29 @@ static void an_export_is_whole(void **state)
 	free(error);
 }
 
+/* A file is bytes, wherever it comes to lie: no line of it is a user's. */
+static void a_note_is_one_line_of_its_file(void **state)
+{
+	struct fixture *f = *state;
+	static char bytes[1 << 20];
+	char to[64], *error = NULL;
+	FILE *file;
+	int64_t id;
+	size_t n;
+
+	assert_int_equal(store_mark(f->store, START, 1000, "slow\nssh-ed25519 AAAA attacker\n", &id), 0);
+	assert_int_equal(store_mark_note(f->store, id, 1000, "slow\nssh-ed25519 BBBB attacker\n\033[2J"), 0);
+	snprintf(to, sizeof(to), "%s/copy.db", f->folder);
+	assert_int_equal(store_export(f->store, to, false, &error), 0);
+	file = fopen(to, "re");
+	assert_non_null(file);
+	n = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	assert_non_null(memmem(bytes, n, "ssh-ed25519 BBBB", 16));
+	assert_null(memmem(bytes, n, "\nssh-ed25519", 12));
+	assert_null(memmem(bytes, n, "\033[2J", 4));
+}
+
 /* --- what goes wrong --- */
 
 static void a_damaged_chunk_is_left_out_and_counted(void **state)
@@ -1654,7 +1677,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(hours_are_made_and_kept_whatever_the_clock_says), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
 	  CASE(times_without_a_recording_are_no_past),
 	  CASE(the_oldest_go_beyond_the_size),
-	  CASE(an_export_is_whole), CASE(a_damaged_chunk_is_left_out_and_counted),
+	  CASE(an_export_is_whole), CASE(a_note_is_one_line_of_its_file), CASE(a_damaged_chunk_is_left_out_and_counted),
 	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),
 	  CASE(a_summary_of_nothing_is_damaged), CASE(a_wrong_byte_of_the_journal_is_remarked),
 	  CASE(a_segment_that_is_lost_whole_is_named), CASE(damaged_rows_that_are_not_a_chunk_yet_are_named),
