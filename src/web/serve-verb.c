@@ -16,6 +16,8 @@
 #include "lib/view/json.h"
 #include "web/serve.h"
 
+#define END_PATIENCE 5 /* s for answers that are under way to end */
+
 static const char *arg_listen, *arg_cert, *arg_key, *arg_token_file, *arg_name, *arg_spans, *arg_fleet, *arg_calls, *arg_hosts, *arg_user;
 static const char *arg_add_token, *arg_revoke_token, *arg_scope, *arg_end_session;
 static int64_t arg_expires;
@@ -115,6 +117,19 @@ static int start(struct serve_options *o, struct serve **ret, char **ret_error)
 	return serve_start(o, ret, ret_error);
 }
 
+static void leave(int number)
+{
+	(void)number;
+	_exit(EXIT_ANSWERED);
+}
+
+/* Who ends it does not wait for what a thread of it waits for: a recorder that is stopped, an answer, a disk. */
+static void end_soon(void)
+{
+	(void)signal(SIGALRM, leave);
+	alarm(END_PATIENCE);
+}
+
 static int serve(const struct common *common, const char *token_file)
 {
 	const char *const names[] = {arg_name, NULL};
@@ -144,6 +159,7 @@ static int serve(const struct common *common, const char *token_file)
 		warn_of_clear_tokens(s);
 		print_address(s);
 		sigwait(&end, &ended);
+		end_soon();
 	} else {
 		log_error("%s", error ? error : strerror(-r));
 	}

@@ -17,12 +17,13 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/config.h"
 #include "lib/data/folder.h"
+#include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "lib/system/local-socket.h"
 
 #define QUESTION_MAX 256     /* bytes: a word and a code */
 #define ANSWER_MAX   65536   /* SESSIONS_MAX sessions of 300 bytes each */
-#define PATIENCE     2	     /* s for the other side */
+#define PATIENCE     2000  /* ms for the other side */
 
 struct web_control {
 	struct web_control_options options;
@@ -159,9 +160,8 @@ static json_t *answer(struct web_control *c, uint32_t uid, char *words)
 
 static void set_patience(int fd)
 {
-	struct timeval patience = {.tv_sec = PATIENCE};
+	struct timeval patience = {.tv_sec = PATIENCE / 1000};
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
@@ -176,19 +176,15 @@ static int peer_of(int fd, uint32_t *ret)
 	return 0;
 }
 
-static void serve_one(struct web_control *c)
+static void answer_connection(struct web_control *c, int fd, uint32_t uid, struct linger_guard *guard)
 {
-	_cleanup_close_ int fd = local_socket_accept(c->fd);
 	char words[QUESTION_MAX + 1];
 	_cleanup_free_ char *text = NULL;
 	json_t *said;
-	uint32_t uid = PEER_UNKNOWN;
 	ssize_t n;
 
-	if (fd < 0 || peer_of(fd, &uid) < 0 || (uid != 0 && uid != geteuid()))
-		return;
 	set_patience(fd);
-	n = recv(fd, words, QUESTION_MAX, 0);
+	n = local_socket_receive_bytes(fd, words, QUESTION_MAX, PATIENCE, guard);
 	if (n <= 0)
 		return;
 	words[n] = '\0';
@@ -200,17 +196,35 @@ static void serve_one(struct web_control *c)
 	explicit_bzero(words, sizeof(words));
 }
 
+/* Every user can connect; only root and the server's own user are heard. */
+static void serve_one(struct web_control *c, struct linger_guard *guard)
+{
+	int fd = local_socket_accept(c->fd);
+	uint32_t uid = PEER_UNKNOWN;
+
+	if (fd >= 0 && peer_of(fd, &uid) == 0 && (uid == 0 || uid == geteuid()))
+		answer_connection(c, fd, uid, guard);
+	local_socket_close(fd, guard);
+}
+
 static void *serve_all(void *argument)
 {
 	struct web_control *c = argument;
 	struct pollfd fds[] = {{c->stop_fd[0], POLLIN, 0}, {c->fd, POLLIN, 0}};
+	struct linger_guard guard;
+	int r = linger_guard_open(&guard);
 
+	if (r < 0) {
+		log_warning("'whyslow open' will not find this server: cannot make a timer (%s)", strerror(-r));
+		return NULL;
+	}
 	while (poll(fds, ARRAY_SIZE(fds), -1) >= 0 || errno == EINTR) {
 		if (fds[0].revents)
 			break;
 		if (fds[1].revents)
-			serve_one(c);
+			serve_one(c, &guard);
 	}
+	linger_guard_close(&guard);
 	return NULL;
 }
 
@@ -259,7 +273,7 @@ void web_control_stop(struct web_control *c)
 	}
 	if (c->fd >= 0)
 		local_socket_unlink_in(c->folder, name_of(c->options.port, name));
-	cleanup_fd(&c->fd);
+	local_socket_close(c->fd, NULL);
 	cleanup_fd(&c->stop_fd[0]);
 	cleanup_fd(&c->stop_fd[1]);
 	free(c->folder);
@@ -294,7 +308,7 @@ json_t *web_ask(const char *folder, uint16_t port, const char *words)
 	set_patience(fd);
 	if (!is_proven(fd, folder) || send(fd, words, strlen(words), MSG_NOSIGNAL) < 0)
 		return NULL;
-	n = recv(fd, text, ANSWER_MAX, 0);
+	n = local_socket_receive_bytes(fd, text, ANSWER_MAX, PATIENCE, NULL);
 	return n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
 }
 

@@ -15,6 +15,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/rights/sandbox-enter.h"
+#include "lib/system/local-socket.h"
 #include "lib/system/time-limit.h"
 
 #define REAP_TRIES    200 /* of 10 ms, until one that was ended is gone */
@@ -62,51 +63,17 @@ static void close_all(int *files, size_t n)
 		cleanup_fd(&files[i]);
 }
 
-static size_t take_files(struct msghdr *header, int *ret)
+/* files = NULL: none are expected. `patience` as of local_socket_receive(). Returns the bytes without their kind, -EPIPE at the end, -errno. */
+static ssize_t receive_message(int socket, int patience, char *kind, char *bytes, int *files, size_t *n_files)
 {
-	size_t total = 0;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
-		size_t n = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
-
-		for (size_t i = 0; i < n; i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			if (total < SANDBOX_FILES_MAX)
-				ret[total++] = fd;
-			else
-				close(fd);
-		}
-	}
-	return total;
-}
-
-/* files = NULL: none are taken, and the kernel drops what the other side sends. Returns the bytes without their kind,
- * -EPIPE at the end, -errno. */
-static ssize_t receive_message(int socket, int flags, char *kind, char *bytes, int *files, size_t *n_files)
-{
-	char control[CMSG_SPACE(SANDBOX_FILES_MAX * sizeof(int))] __attribute__((aligned(sizeof(size_t))));
 	struct iovec parts[] = {{kind, 1}, {bytes, SANDBOX_MESSAGE_MAX}};
-	struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
-	ssize_t n;
+	struct local_message m = {.parts = parts, .n_parts = 2, .patience = patience, .files = files, .files_most = files ? SANDBOX_FILES_MAX : 0};
+	ssize_t n = local_socket_receive(socket, &m);
 
-	if (files) {
-		header.msg_control = control;
-		header.msg_controllen = sizeof(control);
-	}
-	do
-		n = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | flags);
-	while (n < 0 && errno == EINTR);
 	if (n <= 0)
-		return n < 0 && errno != ECONNRESET ? -errno : -EPIPE;
+		return n < 0 && n != -ECONNRESET ? n : -EPIPE;
 	if (files)
-		*n_files = take_files(&header, files);
-	if (header.msg_flags & MSG_TRUNC) {
-		if (files)
-			close_all(files, *n_files);
-		return -EPROTO;
-	}
+		*n_files = m.n_files;
 	return n - 1;
 }
 
@@ -127,7 +94,7 @@ _Noreturn static void serve(sandbox_handler handler, void *data, const struct sa
 	for (;;) {
 		struct sandbox_request request = {};
 		char kind;
-		ssize_t n = receive_message(SANDBOX_SOCKET, 0, &kind, bytes, request.files, &request.n_files);
+		ssize_t n = receive_message(SANDBOX_SOCKET, -1, &kind, bytes, request.files, &request.n_files);
 
 		if (n < 0 || kind != KIND_REQUEST)
 			_exit(n == -EPIPE ? 0 : 1);
@@ -154,7 +121,7 @@ int sandbox_ask(const struct str *question)
 	r = send_message(SANDBOX_SOCKET, &(struct message){KIND_QUESTION, question->data, question->len, NULL, 0}, 0);
 	if (r < 0)
 		return r;
-	n = receive_message(SANDBOX_SOCKET, 0, &kind, bytes, files, &n_files);
+	n = receive_message(SANDBOX_SOCKET, -1, &kind, bytes, files, &n_files);
 	if (n < 0 || kind != KIND_FILE)
 		_exit(1);
 	if (n_files == 1)
@@ -178,6 +145,7 @@ int sandbox_start_for(int64_t life, sandbox_handler handler, void *data, struct 
 		return -errno;
 	ours = pair[0];
 	theirs = pair[1];
+	local_socket_refuse_descriptors(ours);
 	pid = fork();
 	if (pid < 0)
 		return -errno;
@@ -188,9 +156,7 @@ int sandbox_start_for(int64_t life, sandbox_handler handler, void *data, struct 
 		serve(handler, data, &end);
 	}
 	close(TAKE_FD(theirs));
-	do
-		n = recv(ours, &byte, 1, 0); /* our own code alone runs there until it has no rights */
-	while (n < 0 && errno == EINTR);
+	n = local_socket_receive_bytes(ours, &byte, 1, -1, NULL); /* our own code alone runs there until it has no rights */
 	if (n != 1) {
 		int status = 0;
 
@@ -289,7 +255,7 @@ static int converse(struct sandbox *s, const struct sandbox_call *call, char *by
 		r = wait_for(s->socket, POLLIN, until);
 		if (r < 0)
 			return r;
-		n = receive_message(s->socket, MSG_DONTWAIT, &kind, bytes, NULL, NULL);
+		n = receive_message(s->socket, 0, &kind, bytes, NULL, NULL);
 		if (n < 0)
 			return (int)n;
 		if (kind == KIND_ANSWER)

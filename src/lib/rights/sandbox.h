@@ -15,8 +15,9 @@
 
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
+#include "lib/system/local-socket.h"
 
-#define SANDBOX_FILES_MAX   16		       /* descriptors with one request */
+#define SANDBOX_FILES_MAX   DESCRIPTORS_MAX    /* with one request */
 #define SANDBOX_MESSAGE_MAX 65536	       /* bytes of a request or an answer: below any socket buffer's default */
 #define SANDBOX_MEMORY	    ((size_t)512 << 20) /* address space beyond what the caller had mapped */
 #define SANDBOX_CPU_SECONDS 60

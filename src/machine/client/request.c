@@ -189,7 +189,7 @@ void request_drop(struct service_request *q)
 int request_end(struct service_request *q)
 {
 	uint8_t status;
-	int r = recv(q->connection, &status, 1, 0) == 1 ? status : -ECONNRESET;
+	int r = local_socket_receive_bytes(q->connection, &status, 1, -1, NULL) == 1 ? status : -ECONNRESET;
 
 	request_drop(q);
 	return r;

@@ -24,7 +24,6 @@
 #include "lib/system/fair-share.h"
 #include "lib/system/file-lock.h"
 #include "lib/system/helper-thread.h"
-#include "lib/system/linger.h"
 #include "lib/system/local-socket.h"
 #include "lib/system/locked-memory.h"
 #include "lib/system/urgent.h"
@@ -40,7 +39,7 @@
 #define MARKERS_MAX  4096
 #define MARKER_AGE   (600ull * NS_PER_SEC) /* then another user's may take its place */
 #define MARKER_TEXT  96
-#define PRESS_PATIENCE 1 /* s for root's program to say what it wants once it has connected */
+#define PRESS_PATIENCE 1000 /* ms for root's program to say what it wants once it has connected */
 #define THREAD_STACK (512 << 10)
 #define COPY_BUDGET  200000000 /* ns of CPU at real-time priority in a second: a copy of two million events takes half of it */
 #define ASIDE_TIMEOUT 60 /* s */
@@ -433,39 +432,25 @@ static void finish_press(struct capture *c)
 
 /* --- the thread --- */
 
-/* RUN/ring is for everybody. Control space for the sender alone: the kernel drops what else a message carries, which may take as
- * long as its sender likes; hence the guard. */
+/* RUN/ring is for everybody: the kernel says who sent a message. */
 static void receive_marker(struct capture *c, struct linger_guard *guard)
 {
-	char control[CMSG_SPACE(sizeof(struct ucred))] = {};
 	struct message r = {};
 	struct iovec io = {&r, sizeof(r)};
-	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
-	struct ucred from;
-	struct cmsghdr *h;
-	ssize_t n;
+	struct local_message m = {.parts = &io, .n_parts = 1, .guard = guard};
 
-	linger_guard_begin(guard);
-	n = recvmsg(c->markers_fd, &m, MSG_DONTWAIT);
-	linger_guard_end(guard);
-	h = n == (ssize_t)sizeof(r) ? CMSG_FIRSTHDR(&m) : NULL;
-	if (!h || h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_CREDENTIALS || r.kind != REQUEST_MARKER)
+	if (local_socket_receive(c->markers_fd, &m) != (ssize_t)sizeof(r) || !m.from.pid || r.kind != REQUEST_MARKER)
 		return;
-	memcpy(&from, CMSG_DATA(h), sizeof(from));
-	take_marker(c, &r, &from);
+	take_marker(c, &r, &m.from);
 }
 
 /* RUN/press is root's, or of the user whose recorder this is. */
 static void receive_press(struct capture *c)
 {
 	_cleanup_close_ int fd = local_socket_accept(c->press_fd);
-	const struct timeval patience = {.tv_sec = PRESS_PATIENCE};
 	struct message r = {};
 
-	if (fd < 0)
-		return;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (recv(fd, &r, sizeof(r), 0) != (ssize_t)sizeof(r))
+	if (fd < 0 || local_socket_receive_bytes(fd, &r, sizeof(r), PRESS_PATIENCE, NULL) != (ssize_t)sizeof(r))
 		return;
 	if (r.kind == REQUEST_MARK)
 		press(c, r.mark);
@@ -554,7 +539,6 @@ static int listen_on(struct capture *c)
 	c->press_fd = local_socket_listen(c->run_dir, "press", SOCK_SEQPACKET, 0600);
 	if (c->press_fd < 0)
 		return c->press_fd;
-	linger_refuse(c->markers_fd);
 	if (setsockopt(c->markers_fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)) < 0 || pipe2(c->stop, O_CLOEXEC) < 0)
 		return -errno;
 	return 0;
@@ -689,7 +673,7 @@ void capture_stop(struct capture *c)
 	reaper_close(&c->reaper);
 	for (size_t i = 0; c->run_dir && i < ARRAY_SIZE(files); i++)
 		local_socket_unlink_in(c->run_dir, files[i]);
-	cleanup_fd(&c->markers_fd);
+	local_socket_close(c->markers_fd, NULL);
 	cleanup_fd(&c->press_fd);
 	cleanup_fd(&c->stop[0]);
 	cleanup_fd(&c->stop[1]);

@@ -22,7 +22,7 @@
 #include "machine/service/service-budget.h"
 #include "machine/service/service.h"
 
-#define QUESTION_TIMEOUT 5  /* s for a client to say what it wants */
+#define QUESTION_TIMEOUT 5000 /* ms for a client to say what it wants */
 #define OOM_ADJUST	 "500" /* half of the memory there is counts as its own */
 #define ZONE_MAX	 64
 #define FILES_MOST	 512 /* the flight recorder has 100, and an answer opens some at a time */
@@ -123,14 +123,16 @@ static void set_environment(void)
 
 /* --- the question --- */
 
-/* No room for descriptors: the kernel drops them. */
+/* A wait that the asker sent along is cut short, too: who asks holds a place. */
 static ssize_t read_question(int connection, char *bytes)
 {
-	const struct timeval patience = {.tv_sec = QUESTION_TIMEOUT};
-	ssize_t n;
+	struct linger_guard guard;
+	ssize_t n = linger_guard_open(&guard);
 
-	setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	n = recv(connection, bytes, REQUEST_MAX, 0);
+	if (n < 0)
+		return n;
+	n = local_socket_receive_bytes(connection, bytes, REQUEST_MAX, QUESTION_TIMEOUT, &guard);
+	linger_guard_close(&guard);
 	return n > 0 && bytes[n - 1] == '\0' ? n : -EPROTO;
 }
 

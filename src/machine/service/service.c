@@ -19,7 +19,6 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/data/vec.h"
-#include "lib/system/linger.h"
 #include "lib/system/local-socket.h"
 #include "lib/system/urgent.h"
 #include "machine/answer-live/process-memory.h"
@@ -90,9 +89,7 @@ static void say_busy(struct forker *f, int connection)
 	const uint8_t busy = REQUEST_BUSY;
 
 	(void)send(connection, &busy, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	linger_guard_begin(&f->guard);
-	close(connection);
-	linger_guard_end(&f->guard);
+	local_socket_close(connection, &f->guard);
 }
 
 static void __attribute__((noreturn)) answer(struct forker *f, const struct service_asker *asker)
@@ -139,9 +136,7 @@ static void start_answer(struct forker *f, int connection, const struct ucred *p
 		say_busy(f, connection);
 		return;
 	}
-	linger_guard_begin(&f->guard);
-	close(connection);
-	linger_guard_end(&f->guard);
+	local_socket_close(connection, &f->guard);
 }
 
 static struct running *find_oldest(struct forker *f, uint32_t uid)
@@ -297,7 +292,7 @@ static void run_forker(const struct service *s, int alive)
 		if (fds[0].revents)
 			accept_one(&f);
 	}
-	close(s->listen_fd); /* questions are refused from now on */
+	local_socket_close(s->listen_fd, &f.guard); /* questions are refused from now on */
 	note_ending(&f, recorder, pidfd);
 	_exit(EXIT_SUCCESS);
 }
@@ -343,10 +338,8 @@ int service_start(const struct service_options *options, struct service **ret)
 		s->listen_fd = local_socket_listen(s->run_dir, STARTING, SOCK_SEQPACKET, 0600);
 		r = s->listen_fd < 0 ? s->listen_fd : 0;
 	}
-	if (r == 0) {
-		linger_refuse(s->listen_fd);
+	if (r == 0)
 		r = start(s);
-	}
 	if (r < 0) {
 		service_stop(s);
 		return r;
@@ -404,7 +397,7 @@ void service_stop(struct service *s)
 	cleanup_fd(&s->alive);
 	if (s->listen_fd >= 0)
 		local_socket_unlink_in(s->run_dir, s->opened ? "socket" : STARTING);
-	cleanup_fd(&s->listen_fd);
+	local_socket_close(s->listen_fd, NULL);
 	free(s->run_dir);
 	free(s);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/system/local-socket.h"
 #include "machine/verb/client-rights.h"
 
 struct message {
@@ -53,7 +54,7 @@ _Noreturn static void write_answers(struct common *c, int socket)
 	keep_only(socket);
 	if (client_keep_writing(c) || store_open(&paths, STORE_MARK, &store, &error) < 0)
 		_exit(EXIT_FAILURE);
-	while ((n = recv(STDERR_FILENO + 1, &m, sizeof(m), 0)) > 0) {
+	while ((n = local_socket_receive_bytes(STDERR_FILENO + 1, &m, sizeof(m), -1, NULL)) > 0) {
 		bool whole = (size_t)n > offsetof(struct message, text) && ((const char *)&m)[n - 1] == '\0';
 		uint8_t saved = whole && store_tell(store, m.mark, c->viewer.uid, m.text) == 0;
 
@@ -73,9 +74,9 @@ static int hand_over(void *data, int64_t mark, const char *text)
 	if (length > sizeof(m.text))
 		return -E2BIG;
 	memcpy(m.text, text, length);
-	if (send(s->socket, &m, offsetof(struct message, text) + length, MSG_NOSIGNAL) < 0 || recv(s->socket, &saved, 1, 0) < 0)
+	if (send(s->socket, &m, offsetof(struct message, text) + length, MSG_NOSIGNAL) < 0)
 		return -errno;
-	return saved ? 0 : -EIO;
+	return local_socket_receive_bytes(s->socket, &saved, 1, -1, NULL) == 1 && saved ? 0 : -EIO;
 }
 
 void save_answers_begin(struct common *c)
