@@ -1,6 +1,8 @@
 #include "web/serve-events.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,125 +12,271 @@
 
 #define WINDOW_MAX  32
 #define RETRY_AFTER (2 * NS_PER_SEC)
+#define BOARDS_MOST 2 /* asked about at a time: with the marks 3 questions, of the 8 that one user may have */
+#define TURN	    (5 * NS_PER_SEC) /* a board makes room for one that waits */
+#define MARKS_KEPT  64 /* for streams that are slow to take them */
+#define BOARDS_KEPT 2  /* a board stands for those before it */
 
-/* A verb that goes on for ever (--follow), and is asked again where it ended: the recorder was restarted, nothing is recorded yet, or an
+/* A verb that continues for ever (--follow), and is asked again where it ended: the recorder was restarted, nothing is recorded yet, or an
  * answer may take only so long. */
-struct following {
-	struct inquiry inquiry;
-	int64_t ended; /* boot ns */
-};
-
-struct live {
-	const struct asker *asker;
+struct feed {
+	struct feed *next;
 	char window[WINDOW_MAX];
-	struct following board, marks;
+	bool marks; /* else a board of that window */
+	unsigned streams;
+	struct inquiry inquiry;
+	int64_t began, ended, waits; /* boot ns; `waits`: since when there is no room for it, 0 = there is */
+	struct str events[MARKS_KEPT]; /* by their number, modulo kept_of() */
+	uint64_t n;		     /* how many there were */
 };
 
-static void put_events(struct inquiry *q, const char *name, struct str *out)
+struct live_feeds {
+	const struct asker *asker;
+	pthread_mutex_t lock;
+	struct feed *all;
+};
+
+struct stream {
+	struct live_feeds *feeds;
+	struct feed *board, *marks;
+	uint64_t board_seen, marks_seen;
+};
+
+/* --- what a feed says --- */
+
+static uint64_t kept_of(const struct feed *f)
 {
-	json_t *value;
-
-	while ((value = ask_take(q))) {
-		char *line = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(7));
-
-		if (line)
-			http_event(out, name, line);
-		free(line);
-		json_decref(value);
-	}
+	return f->marks ? MARKS_KEPT : BOARDS_KEPT;
 }
 
-static int follow_snapshot(struct live *l)
+static void add_event(struct feed *f, const char *name, json_t *value)
 {
-	const char *words[] = {"show", "--json", "--follow", "--window", l->window};
+	struct str *slot = &f->events[f->n % kept_of(f)];
+	char *line = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(7));
 
-	return ask_begin(l->asker, l->window[0] ? 5 : 3, words, &l->board.inquiry);
+	if (!line)
+		return;
+	str_clear(slot);
+	slot->error = 0;
+	http_event(slot, name, line);
+	free(line);
+	f->n += !slot->error;
 }
 
-static int follow_marks(struct live *l)
-{
-	static const char *const words[] = {"list", "--json", "--follow"};
-
-	return ask_begin(l->asker, ARRAY_SIZE(words), words, &l->marks.inquiry);
-}
-
-/* Why no further boards come, if it was said: nobody records any more. An answer that took its time just begins anew. */
-static void put_reason(const struct inquiry *q, struct str *out)
+/* Why no further boards come, if it was said: nobody records any more. An answer that took its time just begins again. */
+static void add_reason(struct feed *f)
 {
 	_cleanup_str_ struct str reason = {};
 	json_t *value;
-	char *line;
 
-	if (ask_errors(q, &reason) < 0 || !reason.len)
+	if (ask_errors(&f->inquiry, &reason) < 0 || !reason.len)
 		return;
 	value = json_pack("{s:s}", "reason", reason.data);
-	line = value ? json_dumps(value, JSON_COMPACT) : NULL;
-	if (line)
-		http_event(out, "ended", line);
-	free(line);
+	if (value)
+		add_event(f, "ended", value);
 	json_decref(value);
 }
 
-/* What has come. Of somebody's recording nothing more will, and it is not asked again. */
-static void go_on(struct live *l, struct following *f, int (*follow)(struct live *), const char *name, struct str *out)
-{
-	int more;
+/* --- questions --- */
 
-	if (!f->inquiry.asked) {
-		if (!l->asker->from_file && clock_boot() - f->ended > RETRY_AFTER) {
-			f->ended = clock_boot();
-			(void)follow(l);
-		}
-		return;
-	}
-	more = ask_read(&f->inquiry);
-	put_events(&f->inquiry, name, out);
-	if (more > 0)
-		return;
-	if (f == &l->board)
-		put_reason(&f->inquiry, out);
+static int ask(const struct live_feeds *feeds, struct feed *f)
+{
+	const char *board[] = {"show", "--json", "--follow", "--window", f->window};
+	static const char *const marks[] = {"list", "--json", "--follow"};
+
+	f->began = f->ended = clock_boot();
+	f->waits = 0;
+	return f->marks ? ask_begin(feeds->asker, ARRAY_SIZE(marks), marks, &f->inquiry)
+			: ask_begin(feeds->asker, f->window[0] ? 5 : 3, board, &f->inquiry);
+}
+
+static void end(struct feed *f)
+{
 	ask_end(&f->inquiry);
 	f->ended = clock_boot();
 }
 
+/* Whether it may ask now. The board that was asked about longest makes room for the one that waits longest, once it had its turn. */
+static bool has_room(struct live_feeds *feeds, struct feed *f)
+{
+	struct feed *oldest = NULL, *first = f;
+	unsigned asked = 0;
+
+	if (f->marks)
+		return true;
+	if (!f->waits)
+		f->waits = clock_boot();
+	for (struct feed *one = feeds->all; one; one = one->next) {
+		if (one->inquiry.asked && !one->marks) {
+			asked++;
+			oldest = oldest && oldest->began < one->began ? oldest : one;
+		}
+		if (one->waits && one->waits < first->waits)
+			first = one;
+	}
+	if (first != f || (asked >= BOARDS_MOST && clock_boot() - oldest->began < TURN))
+		return false;
+	if (asked >= BOARDS_MOST)
+		end(oldest);
+	return true;
+}
+
+/* What has come. Nothing more comes of another machine's recording, and it is not asked again. 0, or -errno: it cannot be asked about. */
+static int drive(struct live_feeds *feeds, struct feed *f)
+{
+	json_t *value;
+	int more;
+
+	if (!f->inquiry.asked) {
+		if (f->began && (feeds->asker->from_file || clock_boot() - f->ended <= RETRY_AFTER) && !f->waits)
+			return 0;
+		return has_room(feeds, f) ? ask(feeds, f) : 0;
+	}
+	more = ask_read(&f->inquiry);
+	while ((value = ask_take(&f->inquiry))) {
+		add_event(f, f->marks ? "mark" : "board", value);
+		json_decref(value);
+	}
+	if (more > 0)
+		return 0;
+	if (!f->marks)
+		add_reason(f);
+	end(f);
+	return 0;
+}
+
+/* --- feeds --- */
+
+/* NULL: no memory. */
+static struct feed *join(struct live_feeds *feeds, bool marks, const char *window)
+{
+	struct feed *f = feeds->all;
+
+	while (f && (f->marks != marks || strcmp(f->window, window) != 0))
+		f = f->next;
+	if (!f) {
+		f = calloc(1, sizeof(*f));
+		if (!f)
+			return NULL;
+		f->marks = marks;
+		snprintf(f->window, sizeof(f->window), "%s", window);
+		f->next = feeds->all;
+		feeds->all = f;
+	}
+	f->streams++;
+	return f;
+}
+
+static void leave(struct live_feeds *feeds, struct feed *f)
+{
+	struct feed **at = &feeds->all;
+
+	if (!f || --f->streams)
+		return;
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	ask_end(&f->inquiry);
+	for (size_t i = 0; i < ARRAY_SIZE(f->events); i++)
+		str_free(&f->events[i]);
+	free(f);
+}
+
+/* Those from `*seen` on that are kept. */
+static void put_events(const struct feed *f, uint64_t *seen, struct str *out)
+{
+	if (f->n > *seen + kept_of(f))
+		*seen = f->n - kept_of(f);
+	for (; *seen < f->n; ++*seen) {
+		const struct str *event = &f->events[*seen % kept_of(f)];
+
+		str_append(out, event->data, event->len);
+	}
+}
+
+struct live_feeds *live_feeds_new(const struct asker *asker)
+{
+	struct live_feeds *feeds = calloc(1, sizeof(*feeds));
+
+	if (!feeds)
+		return NULL;
+	feeds->asker = asker;
+	pthread_mutex_init(&feeds->lock, NULL);
+	return feeds;
+}
+
+void live_feeds_free(struct live_feeds *feeds)
+{
+	if (!feeds)
+		return;
+	pthread_mutex_destroy(&feeds->lock);
+	free(feeds);
+}
+
+/* --- streams --- */
+
 static int next_events(void *state, struct str *out)
 {
-	struct live *l = state;
+	struct stream *s = state;
 
-	go_on(l, &l->marks, follow_marks, "mark", out); /* the press first: its answer is what somebody waits for */
-	go_on(l, &l->board, follow_snapshot, "board", out);
+	pthread_mutex_lock(&s->feeds->lock);
+	/* all of them: a stream whose page takes nothing must not keep the others' turn */
+	for (struct feed *f = s->feeds->all; f; f = f->next)
+		(void)drive(s->feeds, f);
+	/* a mark first: a person waits for its answer */
+	put_events(s->marks, &s->marks_seen, out);
+	put_events(s->board, &s->board_seen, out);
+	pthread_mutex_unlock(&s->feeds->lock);
 	return 1;
 }
 
 static void close_events(void *state)
 {
-	struct live *l = state;
+	struct stream *s = state;
 
-	ask_end(&l->board.inquiry);
-	ask_end(&l->marks.inquiry);
-	free(l);
+	pthread_mutex_lock(&s->feeds->lock);
+	leave(s->feeds, s->marks);
+	leave(s->feeds, s->board);
+	pthread_mutex_unlock(&s->feeds->lock);
+	free(s);
 }
 
-void serve_events(struct http_exchange *e, const struct asker *asker)
+/* It sees the newest board at once, and marks from now on. */
+static int open_events(struct stream *s, const char *window)
+{
+	int r;
+
+	pthread_mutex_lock(&s->feeds->lock);
+	s->marks = join(s->feeds, true, "");
+	s->board = join(s->feeds, false, window);
+	r = s->marks && s->board ? drive(s->feeds, s->marks) : -ENOMEM;
+	if (r == 0)
+		r = drive(s->feeds, s->board);
+	if (r == 0) {
+		s->marks_seen = s->marks->n;
+		s->board_seen = s->board->n ? s->board->n - 1 : 0;
+	}
+	pthread_mutex_unlock(&s->feeds->lock);
+	return r;
+}
+
+void serve_events(struct http_exchange *e, struct live_feeds *feeds)
 {
 	const char *window = http_query(e, "window");
-	struct live *l = calloc(1, sizeof(*l));
+	struct stream *s = calloc(1, sizeof(*s));
 	int r = -ENOMEM;
 
-	if (l) {
-		l->asker = asker;
-		snprintf(l->window, sizeof(l->window), "%s", window ? window : "");
-		r = follow_marks(l);
+	if (s) {
+		s->feeds = feeds;
+		r = open_events(s, window && strlen(window) < WINDOW_MAX ? window : "");
 	}
-	if (r == 0)
-		r = follow_snapshot(l);
 	if (r < 0) {
-		if (l)
-			close_events(l);
-		http_fail(e, 503, "%s", ask_failure(asker, r));
+		if (s)
+			close_events(s);
+		http_fail(e, 503, "%s", ask_failure(feeds->asker, r));
 		e->retry_after = 2;
 		return;
 	}
 	e->type = "text/event-stream";
-	e->stream = (struct http_stream){next_events, close_events, l};
+	e->stream = (struct http_stream){next_events, close_events, s};
 }

@@ -27,6 +27,7 @@ struct serve {
 	const char *fleet_file, *hosts_file, *calls_file;
 	verb_options_fn verb_options;
 	struct reader_pool *kept;
+	struct live_feeds *feeds;
 };
 
 /* --- a request's values ---------------------------------------------------------------------------------------------------- */
@@ -125,7 +126,7 @@ static void stream_events(struct http_exchange *e)
 {
 	const struct serve *s = e->context;
 
-	serve_events(e, &s->asker);
+	serve_events(e, s->feeds);
 }
 
 /* --- the page --- */
@@ -228,7 +229,8 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 	s->calls_file = o->calls_file;
 	s->hosts_file = o->hosts_file;
 	s->verb_options = o->verb_options;
-	r = reader_pool_new(&s->asker, &s->kept);
+	s->feeds = live_feeds_new(&s->asker);
+	r = s->feeds ? reader_pool_new(&s->asker, &s->kept) : -ENOMEM;
 	if (r == 0)
 		r = http_server_start(&server, &s->server, ret_error);
 	if (r == 0)
@@ -266,6 +268,7 @@ void serve_stop(struct serve *s)
 	web_control_stop(s->control);
 	http_server_stop(s->server);
 	reader_pool_free(s->kept);
+	live_feeds_free(s->feeds);
 	str_free(&s->address);
 	free(s);
 }

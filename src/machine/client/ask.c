@@ -19,6 +19,7 @@
 #define WORDS_MAX 32
 #define READ_SIZE 65536
 #define LOOK_AGAIN 250 /* ms: is the answer still wanted? */
+#define BUSY_PATIENCE (10 * NS_PER_SEC)
 #define ERRORS_MAX 4000 /* bytes of an error that are shown */
 
 extern char **environ;
@@ -236,10 +237,25 @@ static int finish(struct inquiry *q)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
 }
 
+/* All places of its user are taken, as when many pages are opened at once: it waits for one. */
+static int begin_in_turn(const struct asker *a, size_t n, const char *const *words, const struct ask_bounds *b, struct inquiry *ret)
+{
+	const int64_t begin = clock_boot();
+	int r = ask_begin(a, n, words, ret);
+
+	while (r == -EBUSY && b && clock_boot() - begin < BUSY_PATIENCE) {
+		if (b->unwanted && b->unwanted(b->state))
+			return -ECANCELED;
+		poll(NULL, 0, LOOK_AGAIN);
+		r = ask_begin(a, n, words, ret);
+	}
+	return r;
+}
+
 int ask_all_within(const struct asker *a, size_t n, const char *const *words, const struct ask_bounds *bounds, struct str *text, struct str *errors)
 {
 	struct inquiry q;
-	int r = ask_begin(a, n, words, &q);
+	int r = begin_in_turn(a, n, words, bounds, &q);
 
 	if (r < 0)
 		return r;

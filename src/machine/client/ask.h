@@ -50,7 +50,7 @@ struct ask_bounds {
 	const void *state;
 };
 
-/* Begins, reads to the end, and ends: the whole output and what was said on standard error, which the caller frees. The
+/* Begins (with bounds it waits for its turn where its user has too many questions), reads to the end, and ends: the whole output and what was said on standard error, which the caller frees. The
  * exit status or -errno: -ETIMEDOUT, -ECANCELED (unwanted). `bounds` may be NULL. */
 int ask_all_within(const struct asker *a, size_t n, const char *const *words, const struct ask_bounds *bounds, struct str *text, struct str *errors);
 int ask_all(const struct asker *a, size_t n, const char *const *words, struct str *text, struct str *errors);
