@@ -345,3 +345,115 @@ int fewer_rights_take(const struct fewer_rights *to)
 		r = -errno;
 	return r == 0 ? restrict_calls(to->work) : r;
 }
+
+/* --- a daemon --- */
+
+#define REFUSE_CALL(nr) IF_CALL(nr, 1), REFUSE
+#define REFUSE_WITH(nr, argument, bits)                                                                                   \
+	IF_CALL(nr, 4), LOAD(FIELD(args) + 8 * (argument)), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 0, 1), REFUSE, ALLOW
+
+/* The groups of calls that its unit leaves out, as far as root without those capabilities could do something by them. */
+static const struct sock_filter refused[] = {
+	FILTER_BEGIN,
+	/* mounts and namespaces */
+	REFUSE_CALL(SYS_mount),
+	REFUSE_CALL(SYS_umount2),
+	REFUSE_CALL(SYS_pivot_root),
+	REFUSE_CALL(SYS_chroot),
+	REFUSE_CALL(428), /* open_tree */
+	REFUSE_CALL(429), /* move_mount */
+	REFUSE_CALL(430), /* fsopen */
+	REFUSE_CALL(431), /* fsconfig */
+	REFUSE_CALL(432), /* fsmount */
+	REFUSE_CALL(433), /* fspick */
+	REFUSE_CALL(442), /* mount_setattr */
+	REFUSE_CALL(SYS_unshare),
+	REFUSE_CALL(SYS_setns),
+	REFUSE_WITH(SYS_clone, 0, NAMESPACES),
+	IF_CALL(435, 1), /* clone3, whose flags are in memory: libraries take clone() then */
+	RETURN(SECCOMP_RET_ERRNO | ENOSYS),
+	/* the kernel itself */
+	REFUSE_CALL(SYS_init_module),
+	REFUSE_CALL(SYS_finit_module),
+	REFUSE_CALL(SYS_delete_module),
+	REFUSE_CALL(SYS_kexec_load),
+#ifdef SYS_kexec_file_load
+	REFUSE_CALL(SYS_kexec_file_load),
+#endif
+	REFUSE_CALL(SYS_reboot),
+	REFUSE_CALL(SYS_swapon),
+	REFUSE_CALL(SYS_swapoff),
+	REFUSE_CALL(SYS_acct),
+	REFUSE_CALL(SYS_quotactl),
+	REFUSE_CALL(SYS_settimeofday),
+	REFUSE_CALL(SYS_clock_settime),
+	REFUSE_CALL(SYS_clock_adjtime),
+	REFUSE_CALL(SYS_adjtimex),
+#ifdef SYS_iopl
+	REFUSE_CALL(SYS_iopl),
+	REFUSE_CALL(SYS_ioperm),
+#endif
+	/* other processes, and what attacks on the kernel begin with */
+	REFUSE_CALL(SYS_ptrace),
+	REFUSE_CALL(SYS_process_vm_readv),
+	REFUSE_CALL(SYS_process_vm_writev),
+	REFUSE_CALL(SYS_kcmp),
+	REFUSE_CALL(438), /* pidfd_getfd */
+	REFUSE_CALL(SYS_open_by_handle_at),
+	REFUSE_CALL(SYS_userfaultfd),
+	REFUSE_CALL(SYS_add_key),
+	REFUSE_CALL(SYS_request_key),
+	REFUSE_CALL(SYS_keyctl),
+	REFUSE_CALL(SYS_personality),
+	REFUSE_CALL(SYS_syslog),
+	REFUSE_CALL(SYS_vhangup),
+	ALLOW,
+};
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+/* packaging/whyslow.service.in says what each is for; tests/rights compares. */
+static const unsigned daemon_capabilities[] = {
+	CAP_BPF,      CAP_PERFMON,	CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_NICE,
+	CAP_IPC_LOCK, CAP_SYS_RESOURCE, CAP_SYSLOG,	CAP_SETUID,	     CAP_SETGID,
+};
+
+/* A program that is started gets no capability that is not in the bounding set. */
+static void bound_capabilities(const struct __user_cap_data_struct *kept)
+{
+	for (unsigned capability = 0; capability < 64; capability++)
+		if (!(kept[capability / 32].permitted & 1u << capability % 32) && prctl(PR_CAPBSET_READ, capability) == 1)
+			(void)prctl(PR_CAPBSET_DROP, capability); /* without CAP_SETPCAP it stays there: no new privileges come of it */
+}
+
+static int keep_daemon_capabilities(bool writes_anywhere)
+{
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {}, kept[_LINUX_CAPABILITY_U32S_3] = {};
+
+	if (syscall(SYS_capget, &header, have) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(daemon_capabilities); i++)
+		want(kept, have, daemon_capabilities[i]);
+	if (writes_anywhere)
+		want(kept, have, CAP_DAC_OVERRIDE);
+	if (prctl(PR_CAPBSET_READ, CAP_BPF) < 0) /* before Linux 5.8 */
+		want(kept, have, CAP_SYS_ADMIN);
+	bound_capabilities(kept);
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, kept) < 0 ? -errno : 0;
+}
+
+int fewer_rights_take_daemon(bool writes_anywhere)
+{
+	int r;
+
+	if (geteuid() != 0)
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	r = keep_daemon_capabilities(writes_anywhere);
+	return r == 0 ? call_filter_set(refused, ARRAY_SIZE(refused)) : r;
+}

@@ -113,6 +113,18 @@ static bool has_the_ids(void)
 	return syscall(SYS_getresuid, &real, &effective, &saved) < 0 && geteuid() == USER && getuid() == FEWER_RIGHTS_NOBODY && getegid() == USER;
 }
 
+static bool executes_in_a_child(void)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)executes();
+		_exit(1);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 static bool forks(void)
 {
 	pid_t pid = fork();
@@ -310,6 +322,110 @@ static int set_up(void **state)
 	return 0;
 }
 
+/* --- a daemon --- */
+
+static bool writes_to_folders_of_others(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/own/new", folder);
+	return may_write("own/new") && remove(path) == 0;
+}
+
+static bool makes_a_namespace_by_clone(void)
+{
+	long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+
+	if (pid == 0)
+		_exit(0);
+	return pid > 0;
+}
+
+/* struct clone_args of linux/sched.h: flags first, the signal at its end as the fifth of eight words */
+static bool makes_a_namespace_by_clone3(void)
+{
+	uint64_t words[8] = {CLONE_NEWUSER, 0, 0, 0, SIGCHLD};
+	long pid = syscall(435, words, sizeof(words));
+
+	if (pid == 0)
+		_exit(0);
+	return pid > 0;
+}
+
+static bool gives_files_away(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/other/secret", folder);
+	return chown(path, USER, USER) == 0;
+}
+
+static bool traces_another(void)
+{
+	return ptrace(PTRACE_SEIZE, getppid(), 0, 0) == 0;
+}
+
+/* A program of root's would have all that the bounding set has. */
+static bool regains_by_a_program(void)
+{
+	char *words[] = {"/bin/sh", "-c", "chown 1 \"$0/other/secret\" 2>/dev/null", folder, NULL};
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execv(words[0], words);
+		_exit(1);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool regains_by_ids(void)
+{
+	return setresuid(USER, USER, 0) == 0 && setresuid(0, 0, 0) == 0 && gives_files_away();
+}
+
+static bool becomes_another(void)
+{
+	return setresuid(USER, USER, USER) == 0;
+}
+
+static bool daemon_can(bool writes_anywhere, bool (*what)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(fewer_rights_take_daemon(writes_anywhere) < 0 ? 2 : what() ? 1 : 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_not_equal(WEXITSTATUS(status), 2);
+	return WEXITSTATUS(status) == 1;
+}
+
+static void a_daemon_keeps_what_it_works_with(void **state)
+{
+	bool (*const allowed[])(void) = {reads_what_is_named, forks, executes_in_a_child, becomes_another, talks_to_the_network};
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+		assert_true(daemon_can(false, allowed[i]));
+	assert_true(daemon_can(true, writes_to_folders_of_others));
+}
+
+static void a_daemon_loses_the_rest(void **state)
+{
+	bool (*const refused[])(void) = {writes_to_folders_of_others, mounts, enters_a_namespace, makes_a_namespace_by_clone,
+					 makes_a_namespace_by_clone3, gives_files_away, traces_another, regains_by_a_program, regains_by_ids};
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		assert_false(daemon_can(false, refused[i]));
+}
+
 static int tear_down(void **state)
 {
 	static const char *const names[] = {"readable/secret", "readable/new", "readable/newer", "readable/below", "other/secret", "own/new", "readable", "other", "own", ""};
@@ -331,6 +447,8 @@ int main(void)
 		cmocka_unit_test(one_that_writes_does_that_alone),
 		cmocka_unit_test(one_that_holds_does_that_alone),
 		cmocka_unit_test(its_user_cannot_stop_it),
+		cmocka_unit_test(a_daemon_keeps_what_it_works_with),
+		cmocka_unit_test(a_daemon_loses_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

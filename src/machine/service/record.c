@@ -26,6 +26,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
+#include "lib/rights/fewer-rights.h"
 #include "lib/system/locked-memory.h"
 #include "machine/recorder/capture.h"
 #include "machine/recorder/ending.h"
@@ -244,6 +245,29 @@ static void start_capture(struct daemon *d)
 	d->capture = NULL;
 }
 
+/* Whether the file lies, or will lie, in a folder of another user, who lets root write there by CAP_DAC_OVERRIDE alone. */
+static bool is_in_folder_of_another(const char *file)
+{
+	_cleanup_free_ char *folder = folder_of(file);
+	struct stat st;
+
+	if (!folder)
+		return false;
+	if (stat(folder, &st) < 0)
+		return errno == ENOENT && strcmp(folder, file) != 0 && is_in_folder_of_another(folder);
+	return st.st_uid != geteuid();
+}
+
+/* From here on it has no more rights than its unit would grant, wherever it was started. */
+static int give_up_rights(const struct daemon *d)
+{
+	int r = fewer_rights_take_daemon(is_in_folder_of_another(d->options->config->store_file));
+
+	if (r < 0)
+		log_error("cannot give up the rights that recording does not need: %s", strerror(-r));
+	return r;
+}
+
 /* It is forked while this process has one thread, and inherits the flight recorder. */
 static void start_service(struct daemon *d)
 {
@@ -300,7 +324,10 @@ static int open_all(struct daemon *d)
 	r = take_lock(d);
 	if (r < 0)
 		return r;
-	open_capture(d);
+	open_capture(d); /* it may have to mount what the kernel shows its events in */
+	r = give_up_rights(d);
+	if (r < 0)
+		return r;
 	r = tick_guard_new(&d->guard);
 	if (r < 0)
 		return r;
