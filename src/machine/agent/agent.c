@@ -1,9 +1,11 @@
 #include "machine/agent/agent.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
@@ -18,10 +20,21 @@
 #include "machine/agent/notification.h"
 #include "machine/agent/priority-guard.h"
 #include "machine/agent/realtime-kit.h"
+#include "machine/client/ask.h"
 
 #define AT_MOST_ONE (30 * NS_PER_SEC) /* of different incidents; the end of one replaces its beginning */
 
+/* The recorder said that there is an incident; what it is, it says to who may ask. */
+struct news {
+	int64_t id;
+	bool over;
+	struct inquiry inquiry;
+	sd_event_source *reading; /* NULL = none is asked about */
+};
+
 struct agent {
+	const struct asker *asker;
+	struct news news;
 	sd_event *event;
 	sd_bus *system, *user;
 	int64_t shown_at; /* boot ns; 0 = nothing yet */
@@ -44,26 +57,70 @@ static bool is_trusted(sd_bus_message *m)
 	return uid == 0 || uid == geteuid();
 }
 
-static int on_caught(sd_bus_message *m, void *data, sd_bus_error *error)
+static void show(struct agent *a, const char *note)
+{
+	if (!a->shown_at || a->news.id != a->incident)
+		notification_forget(&a->shown);
+	if (notification_show(&a->shown, a->user, a->news.over ? "It was slow" : "It is slow", note, ACTION_LOOK) < 0)
+		return;
+	a->incident = a->news.id;
+	a->shown_at = clock_boot();
+}
+
+static const char *find_note(const json_t *list, int64_t id)
+{
+	const json_t *mark;
+	size_t i;
+
+	json_array_foreach(json_object_get(list, "marks"), i, mark)
+		if (json_integer_value(json_object_get(mark, "id")) == id)
+			return json_string_value(json_object_get(mark, "note"));
+	return NULL;
+}
+
+static void drop_news(struct agent *a)
+{
+	a->news.reading = sd_event_source_disable_unref(a->news.reading);
+	ask_end(&a->news.inquiry);
+}
+
+/* A user who may not ask sees nothing. */
+static int on_answer(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct agent *a = data;
-	const char *event, *note;
+	const char *note;
+	json_t *list;
+
+	(void)source, (void)fd, (void)events;
+	if (ask_read(&a->news.inquiry) > 0)
+		return 0;
+	list = a->news.inquiry.text.len ? json_loadb(a->news.inquiry.text.data, a->news.inquiry.text.len, 0, NULL) : NULL;
+	note = find_note(list, a->news.id);
+	if (note)
+		show(a, note);
+	json_decref(list);
+	drop_news(a);
+	return 0;
+}
+
+static int on_caught(sd_bus_message *m, void *data, sd_bus_error *error)
+{
+	static const char *const words[] = {"list", "--json"};
+	struct agent *a = data;
+	const char *event;
 	int64_t id;
-	bool known;
 
 	(void)error;
-	if (!is_trusted(m) || sd_bus_message_read(m, "xss", &id, &event, &note) < 0)
+	if (!is_trusted(m) || sd_bus_message_read(m, "xs", &id, &event) < 0)
 		return 0;
-	known = a->shown_at && id == a->incident;
-	if (!known && a->shown_at && clock_boot() - a->shown_at < AT_MOST_ONE)
+	if (a->shown_at && id != a->incident && clock_boot() - a->shown_at < AT_MOST_ONE)
 		return 0;
-	if (!known)
-		notification_forget(&a->shown);
-	if (notification_show(&a->shown, a->user, strcmp(event, "end") == 0 ? "It was slow" : "It is slow",
-			      note, ACTION_LOOK) < 0)
-		return 0;
-	a->incident = id;
-	a->shown_at = clock_boot();
+	drop_news(a);
+	a->news.id = id;
+	a->news.over = strcmp(event, "end") == 0;
+	if (ask_begin(a->asker, ARRAY_SIZE(words), words, &a->news.inquiry) < 0 ||
+	    sd_event_add_io(a->event, &a->news.reading, a->news.inquiry.fd, EPOLLIN, on_answer, a) < 0)
+		drop_news(a);
 	return 0;
 }
 
@@ -152,7 +209,7 @@ static int listen_for_key(struct agent *a, const struct agent_options *o)
 
 int agent_run(const struct agent_options *options)
 {
-	struct agent a = {};
+	struct agent a = {.asker = &options->asker};
 	sigset_t set;
 	int r;
 
@@ -177,6 +234,7 @@ int agent_run(const struct agent_options *options)
 		log_info("notifications appear for each incident");
 		r = sd_event_loop(a.event);
 	}
+	drop_news(&a);
 	priority_guard_stop(a.guard);
 	hotkey_close(a.hotkey);
 	button_close(a.presses);

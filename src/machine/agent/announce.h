@@ -1,7 +1,9 @@
-/* News of what was caught, from the recorder to whoever sits at the machine: a signal on the system bus,
- * which the agents of the sessions (`whyslow agent`) turn into notifications.
+/* News of incidents, from the recorder to who sits at the machine: a signal on the system bus, which the agents of the sessions
+ * (`whyslow agent`) turn into notifications.
  *
- *   path /org/whyslow, interface org.whyslow.Events, signal Caught(x id, s event: "begin" | "end", s note)
+ *   path /org/whyslow, interface org.whyslow.Events, signal Caught(x id, s event: "begin" | "end")
+ *
+ * Every user may listen on that bus, also one who may not ask the recorder. So the signal has no words: an agent asks for those as its user.
  */
 #pragma once
 
@@ -13,8 +15,8 @@
 
 struct announcer;
 
-/* NULL where there is no system bus: then nobody is told. */
+/* NULL where there is no system bus: then no agent hears of it. */
 struct announcer *announcer_open(void);
 void announcer_close(struct announcer *a);
-/* Does not wait for anybody. */
-void announce(struct announcer *a, int64_t id, const char *event, const char *note);
+/* Does not wait for an agent. */
+void announce(struct announcer *a, int64_t id, const char *event);

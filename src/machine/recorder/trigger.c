@@ -258,7 +258,7 @@ static void tell(struct triggers *t, const struct news *n, int64_t id)
 	if (n->url && t->children.n < CHILDREN_MAX)
 		keep_child(t, hook_post(n->url, &event, &child), child, "post");
 	if (n->notify)
-		announce(t->announcer, id, event.over ? "end" : "begin", n->note);
+		announce(t->announcer, id, event.over ? "end" : "begin");
 }
 
 /* At a higher priority than others: 5 s of who does what. */
