@@ -216,7 +216,7 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 {
 	struct serve *s = calloc(1, sizeof(*s));
 	struct http_server_options server = {.listen = o->listen, .cert_file = o->cert_file, .key_file = o->key_file, .sessions = true,
-					     .token_file = o->token_file, .names = o->names, .routes = routes, .context = s};
+					     .token_file = o->token_file, .names = o->names, .routes = routes, .json_below = "/api/", .context = s};
 	int r;
 
 	if (!s)

@@ -29,6 +29,20 @@ struct outflow {
 	bool events, ended;
 };
 
+void http_put_string(struct str *out, const char *text)
+{
+	_cleanup_free_ char *copy = strdup(text);
+
+	str_make_printable(copy);
+	str_putc(out, '"');
+	for (const char *at = copy ? copy : ""; *at; at++) {
+		if (*at == '"' || *at == '\\')
+			str_putc(out, '\\');
+		str_putc(out, *at);
+	}
+	str_putc(out, '"');
+}
+
 void http_fail(struct http_exchange *e, unsigned status, const char *format, ...)
 {
 	_cleanup_str_ struct str text = {};
@@ -40,13 +54,9 @@ void http_fail(struct http_exchange *e, unsigned status, const char *format, ...
 	e->status = status;
 	e->type = "application/json";
 	str_clear(&e->reply);
-	str_puts(&e->reply, "{\"error\": \"");
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.data[i] == '"' || text.data[i] == '\\')
-			str_putc(&e->reply, '\\');
-		str_putc(&e->reply, (unsigned char)text.data[i] < ' ' ? ' ' : text.data[i]);
-	}
-	str_puts(&e->reply, "\"}\n");
+	str_puts(&e->reply, "{\"error\": ");
+	http_put_string(&e->reply, text.len ? text.data : "");
+	str_puts(&e->reply, "}\n");
 }
 
 void http_event(struct str *out, const char *name, const char *data)

@@ -296,15 +296,15 @@ static bool is_loopback(const char *host)
 	return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
-/* A token or password may go over TLS, or stay on this machine. A request to this machine passes no proxy, whatever http_proxy says: the
- * proxy is another program, of another user. */
-static int check_target(struct http_client *c, const char *url)
+struct target {
+	bool valid, tls, here; /* a URL; with TLS; on this machine */
+};
+
+static int parse_target(struct http_client *c, const char *url, struct target *ret)
 {
-	bool secret = c->has_secret && !c->trusted_network;
 	struct curl *curl = &c->curl;
 	CURLU *parsed = curl->curl_url();
 	char *scheme = NULL, *host = NULL;
-	int r = 0;
 
 	if (!parsed)
 		return -ENOMEM;
@@ -312,15 +312,36 @@ static int check_target(struct http_client *c, const char *url)
 		curl->curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0);
 		curl->curl_url_get(parsed, CURLUPART_HOST, &host, 0);
 	}
-	c->curl.curl_easy_setopt(c->easy, CURLOPT_PROXY, host && is_loopback(host) ? "" : NULL);
-	if (secret && (!scheme || !host))
-		r = str_fail_again(&c->error, -EINVAL, "%s: invalid URL; expected https://HOST:PORT", url);
-	else if (secret && strcmp(scheme, "https") != 0 && !is_loopback(host))
-		r = str_fail_again(&c->error, -EACCES, "%s: the token or password would travel unencrypted: use https://", url);
+	*ret = (struct target){.valid = scheme && host, .tls = scheme && strcmp(scheme, "https") == 0, .here = host && is_loopback(host)};
 	curl->curl_free(scheme);
 	curl->curl_free(host);
 	curl->curl_url_cleanup(parsed);
+	return 0;
+}
+
+/* A token or password may go over TLS, or stay on this machine. A request to this machine passes no proxy, whatever http_proxy says: the
+ * proxy is another program, of another user. */
+static int check_target(struct http_client *c, const char *url)
+{
+	bool secret = c->has_secret && !c->trusted_network;
+	struct target target;
+	int r = parse_target(c, url, &target);
+
+	if (r < 0)
+		return r;
+	c->curl.curl_easy_setopt(c->easy, CURLOPT_PROXY, target.here ? "" : NULL);
+	if (secret && !target.valid)
+		r = str_fail_again(&c->error, -EINVAL, "%s: invalid URL; expected https://HOST:PORT", url);
+	else if (secret && !target.tls && !target.here)
+		r = str_fail_again(&c->error, -EACCES, "%s: the token or password would travel unencrypted: use https://", url);
 	return r;
+}
+
+bool http_client_others_can_read(struct http_client *c, const char *url)
+{
+	struct target target;
+
+	return parse_target(c, url, &target) == 0 && target.valid && !target.tls && !target.here;
 }
 
 static int add_header(struct http_client *c, struct curl_slist **list, const char *name, const char *value)

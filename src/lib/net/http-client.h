@@ -58,6 +58,8 @@ int http_check_status(struct http_client *c, const struct http_request *request,
 const char *http_client_error(const struct http_client *c);
 void http_reply_free(struct http_reply *r);
 
+/* Whether those on the way can read what is sent there: it leaves this machine without TLS. */
+bool http_client_others_can_read(struct http_client *c, const char *url);
 /* Takes one header line of an answer: if it is "Retry-After: SECONDS", *ret_ns is that (at most a week; 0 for a date). */
 void http_take_retry_after(const char *line, size_t n, int64_t *ret_ns);
 /* Appends text as it may stand in a URL's query. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/net/gzip.h"
 #include "lib/net/http-incoming.h"
 
@@ -126,6 +127,52 @@ static bool announces_too_much(const struct http_incoming *q, struct MHD_Connect
 	return length && (str_parse_u64(length, &n) < 0 || n > q->route->body_max);
 }
 
+/* --- headers that decide --- */
+
+/* Who reads one of them twice would have to choose, and a proxy on the way may have chosen the other one. */
+static const char *const only_once[] = {"Host", "Origin", "Authorization", "Content-Type", "Content-Encoding", "Content-Length", "Sec-Fetch-Site",
+					"Sec-Fetch-Mode", "Sec-Fetch-Dest"};
+
+struct seen_headers {
+	unsigned n[ARRAY_SIZE(only_once)];
+	bool twice;
+};
+
+static enum MHD_Result see_header(void *data, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct seen_headers *seen = data;
+
+	(void)kind, (void)value;
+	for (size_t i = 0; i < ARRAY_SIZE(only_once); i++)
+		if (strcasecmp(name, only_once[i]) == 0 && ++seen->n[i] > 1)
+			seen->twice = true;
+	return MHD_YES;
+}
+
+static bool says_twice(const struct http_server *s, struct MHD_Connection *c)
+{
+	struct seen_headers seen = {};
+
+	(void)s->mhd.MHD_get_connection_values(c, MHD_HEADER_KIND, see_header, &seen);
+	return seen.twice;
+}
+
+/* A form of another page's can send three types, none of which is JSON. */
+static bool is_of_another_type(const struct http_incoming *q, struct MHD_Connection *c)
+{
+	static const char json[] = "application/json";
+	const char *type = http_value(q->server, c, MHD_HEADER_KIND, "Content-Type"), *length = http_value(q->server, c, MHD_HEADER_KIND, "Content-Length");
+	size_t n = type ? strcspn(type, "; ") : 0;
+
+	if (!q->route->body_max || !q->server->json_below || !str_starts(q->exchange.path, q->server->json_below))
+		return false;
+	if (!type && (!length || strcmp(length, "0") == 0))
+		return false;
+	return n != strlen(json) || strncasecmp(type, json, n) != 0;
+}
+
+static const struct http_refusal twice = {400, BAD_BODY, "a header that may be given once (Host, Origin, Authorization, Content-Type ...) is given twice"};
+static const struct http_refusal wrong_type = {415, BAD_BODY, "the body must be JSON, with the header Content-Type: application/json"};
 static const struct http_refusal no_host = {421, WRONG_HOST, "unknown name of this machine: add it with --name"};
 static const struct http_refusal wrong_origin = {403, WRONG_ORIGIN, "requests from pages of other sites are refused"};
 static const struct http_refusal no_token = {401, NO_TOKEN, "log in first: a request needs a session or a token (Authorization: Bearer TOKEN)"};
@@ -206,6 +253,8 @@ const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Conn
 
 	q->route = route_of(s, e->method, path, &path_known);
 	public = q->route && q->route->needs == SCOPE_PUBLIC;
+	if (says_twice(s, c))
+		return &twice;
 	if (!host || !is_own_host(s, host))
 		return &no_host;
 	if (!is_own_origin(s, c, host, q->route))
@@ -219,6 +268,8 @@ const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Conn
 		return &too_narrow;
 	if (announces_too_much(q, c))
 		return &too_large;
+	if (is_of_another_type(q, c))
+		return &wrong_type;
 	return !public && is_one_too_many(q) ? &too_many : NULL;
 }
 

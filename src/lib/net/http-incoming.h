@@ -16,6 +16,7 @@ struct mhd {
 	LIBRARY_CALL(MHD_add_connection);
 	LIBRARY_CALL(MHD_get_connection_info);
 	LIBRARY_CALL(MHD_lookup_connection_value);
+	LIBRARY_CALL(MHD_get_connection_values);
 	LIBRARY_CALL(MHD_create_response_from_buffer);
 	LIBRARY_CALL(MHD_create_response_from_callback);
 	LIBRARY_CALL(MHD_add_response_header);
@@ -33,6 +34,7 @@ struct http_server {
 	struct sessions *sessions; /* NULL = no one logs in here */
 	const struct http_route *routes;
 	const char *const *names;
+	const char *json_below;
 	void *context;
 	char *certificate, *key;
 	char hostname[256];
@@ -75,6 +77,8 @@ static inline const char *http_value(const struct http_server *s, struct MHD_Con
 	return s->mhd.MHD_lookup_connection_value(c, kind, name);
 }
 
+/* Appends a JSON string of any bytes, without what a terminal would obey. */
+void http_put_string(struct str *out, const char *text);
 /* What speaks against a request, from its headers alone; NULL = nothing, and it has its route. */
 const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Connection *c, const char *path);
 /* It is no longer one of those under way. */

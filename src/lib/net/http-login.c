@@ -27,16 +27,11 @@ static int identify(struct http_exchange *e, struct user *ret)
 	return token ? users_check(e->server->tokens, token, ret) : -EBADMSG;
 }
 
-/* A name is one of the token file or of this machine's users: it has no spaces, but may have quotes. */
 static void put_user(struct str *out, const struct user *user)
 {
-	str_puts(out, "\"user\": \"");
-	for (const char *at = user->name; *at; at++) {
-		if (*at == '"' || *at == '\\')
-			str_putc(out, '\\');
-		str_putc(out, (unsigned char)*at < ' ' ? ' ' : *at);
-	}
-	str_printf(out, "\", \"scope\": \"%s\"", user_scope_name(user->scope));
+	str_puts(out, "\"user\": ");
+	http_put_string(out, user->name);
+	str_printf(out, ", \"scope\": \"%s\"", user_scope_name(user->scope));
 }
 
 static void log_in(struct http_exchange *e)

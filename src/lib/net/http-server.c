@@ -28,6 +28,7 @@ static const struct library_symbol mhd_symbols[] = {
 	LIBRARY_SYMBOL(struct mhd, MHD_add_connection),
 	LIBRARY_SYMBOL(struct mhd, MHD_get_connection_info),
 	LIBRARY_SYMBOL(struct mhd, MHD_lookup_connection_value),
+	LIBRARY_SYMBOL(struct mhd, MHD_get_connection_values),
 	LIBRARY_SYMBOL(struct mhd, MHD_create_response_from_buffer),
 	LIBRARY_SYMBOL(struct mhd, MHD_create_response_from_callback),
 	LIBRARY_SYMBOL(struct mhd, MHD_add_response_header),
@@ -285,6 +286,7 @@ static int set_up(struct http_server *s, const struct http_server_options *o, ch
 	pthread_condattr_destroy(&monotonic);
 	s->routes = o->routes;
 	s->names = o->names;
+	s->json_below = o->json_below;
 	s->context = o->context;
 	s->requests_max = o->requests_max ? o->requests_max : REQUESTS_MAX;
 	gethostname(s->hostname, sizeof(s->hostname) - 1);

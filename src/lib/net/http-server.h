@@ -59,6 +59,7 @@ struct http_server_options {
 	bool sessions;		/* users log in: codes, sessions, /login, /logout, /session */
 	const char *const *names;	 /* further Host names under which it is known; NULL-terminated, or NULL */
 	const struct http_route *routes; /* ended by one without a path */
+	const char *json_below; /* "/api/": bodies to paths that begin so must say that they are JSON; NULL = none */
 	void *context;
 	unsigned requests_max; /* at a time; 0 = 32. With `sessions` one user alone has at most three quarters of them */
 };

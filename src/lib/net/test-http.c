@@ -92,7 +92,14 @@ static void patient(struct http_exchange *e)
 	}
 }
 
+static void quotes(struct http_exchange *e)
+{
+	http_fail(e, 400, "bad \"\xff\xc3 x\033");
+}
+
 static const struct http_route routes[] = {
+	{"GET", "/quotes", quotes, 0, SCOPE_ALL},
+	{"POST", "/json", echo, 4096, SCOPE_ALL},
 	{"GET", "/patient", patient, 0, SCOPE_ALL},
 	{"GET", "/rude", rude, 0, SCOPE_ALL},
 	{"GET", "/echo", echo, 0, SCOPE_ALL},	{"POST", "/echo", echo, 4096, SCOPE_ALL}, {"GET", "/big", big, 0, SCOPE_ALL},	   {"GET", "/busy", busy, 0, SCOPE_ALL},
@@ -121,6 +128,7 @@ static struct http_server *start(struct http_server_options *o)
 	char *error = NULL;
 
 	o->routes = routes;
+	o->json_below = "/json";
 	o->token_file = token_file;
 	if (http_server_start(o, &server, &error) < 0)
 		fail_msg("%s", error);
@@ -278,6 +286,74 @@ static void answers_carry_a_policy_and_no_cors(void **state)
 	assert_non_null(strstr(text, "X-Content-Type-Options: nosniff"));
 	assert_null(strstr(text, "Access-Control"));
 	both_free(&b);
+}
+
+/* A proxy in between may read the other one. */
+static void a_header_that_decides_is_given_once(void **state)
+{
+	static const char *const twice[] = {"Host: localhost\r\nHost: evil.example", "Host: localhost\r\nhost: localhost",
+					    "Host: localhost\r\nAuthorization: Bearer x", "Host: localhost\r\nContent-Type: a/b\r\nContent-Type: c/d"};
+	struct both b = both(0, TOKEN);
+	char text[300];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(twice); i++) {
+		snprintf(text, sizeof(text), "GET /echo HTTP/1.1\r\n%s\r\nAuthorization: Bearer " TOKEN "\r\nConnection: close\r\n\r\n", twice[i]);
+		assert_non_null(strstr(raw(&b, text), "HTTP/1.1 400"));
+	}
+	both_free(&b);
+}
+
+static int post_as(const struct both *b, const char *type)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text), "POST /json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " TOKEN "\r\n%s%s%sContent-Length: 2\r\nConnection: close\r\n\r\n{}",
+		 type ? "Content-Type: " : "", type ? type : "", type ? "\r\n" : "");
+	return atoi(strchr(raw(b, text), ' ') + 1);
+}
+
+/* Forms of pages send the others. */
+static void a_body_has_the_type_of_its_route(void **state)
+{
+	struct both b = both(0, TOKEN);
+
+	(void)state;
+	assert_int_equal(post_as(&b, "application/json"), 200);
+	assert_int_equal(post_as(&b, "Application/JSON; charset=utf-8"), 200);
+	assert_int_equal(post_as(&b, "text/plain"), 415);
+	assert_int_equal(post_as(&b, "application/jsonp"), 415);
+	assert_int_equal(post_as(&b, "application/x-www-form-urlencoded"), 415);
+	assert_int_equal(post_as(&b, NULL), 415);
+	both_free(&b);
+}
+
+static void an_error_is_json_whatever_it_quotes(void **state)
+{
+	struct both b = both(0, TOKEN);
+	const char *text = raw(&b, "GET /quotes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " TOKEN "\r\nConnection: close\r\n\r\n");
+	const char *body = strstr(text, "\r\n\r\n");
+
+	(void)state;
+	assert_non_null(body);
+	assert_true(str_is_utf8(body, strlen(body)));
+	assert_non_null(strstr(body, "{\"error\": \"bad \\\"?? x?\"}"));
+	both_free(&b);
+}
+
+static void what_leaves_the_machine_without_tls_can_be_read(void **state)
+{
+	struct http_client *c = client(&(struct http_client_options){});
+
+	(void)state;
+	assert_true(http_client_others_can_read(c, "http://pool.example/x"));
+	assert_true(http_client_others_can_read(c, "http://127.0.0.1.example/x"));
+	assert_true(http_client_others_can_read(c, "http://127.0.0.1@pool.example/x"));
+	assert_false(http_client_others_can_read(c, "https://pool.example/x"));
+	assert_false(http_client_others_can_read(c, "http://127.0.0.1:80/x"));
+	assert_false(http_client_others_can_read(c, "http://LOCALHOST/x"));
+	assert_false(http_client_others_can_read(c, "http://[::1]:80/x"));
+	http_client_close(c);
 }
 
 /* What a server without logins has none of. */
@@ -843,7 +919,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_answered_without_a_token),
 		cmocka_unit_test(a_user_is_known_by_the_token),
 		cmocka_unit_test(foreign_names_and_pages_are_refused),
-		cmocka_unit_test(answers_carry_a_policy_and_no_cors),
+		cmocka_unit_test(answers_carry_a_policy_and_no_cors), cmocka_unit_test(a_header_that_decides_is_given_once), cmocka_unit_test(a_body_has_the_type_of_its_route), cmocka_unit_test(an_error_is_json_whatever_it_quotes), cmocka_unit_test(what_leaves_the_machine_without_tls_can_be_read),
 		cmocka_unit_test(without_sessions_no_one_logs_in),
 		cmocka_unit_test(a_file_without_tokens_is_a_mistake),
 		cmocka_unit_test(paths_and_methods_come_from_the_table),
