@@ -245,23 +245,11 @@ static void start_capture(struct daemon *d)
 	d->capture = NULL;
 }
 
-/* Whether the file lies, or will lie, in a folder of another user, who lets root write there by CAP_DAC_OVERRIDE alone. */
-static bool is_in_folder_of_another(const char *file)
+/* From here on it has no more rights than its unit would grant, wherever it was started, but one: what a `confirm` of root's has held back
+ * is given back by files of cgroups and processes of other users. */
+static int give_up_rights(void)
 {
-	_cleanup_free_ char *folder = folder_of(file);
-	struct stat st;
-
-	if (!folder)
-		return false;
-	if (stat(folder, &st) < 0)
-		return errno == ENOENT && strcmp(folder, file) != 0 && is_in_folder_of_another(folder);
-	return st.st_uid != geteuid();
-}
-
-/* From here on it has no more rights than its unit would grant, wherever it was started. */
-static int give_up_rights(const struct daemon *d)
-{
-	int r = fewer_rights_take_daemon(is_in_folder_of_another(d->options->config->store_file));
+	int r = fewer_rights_take_daemon(true);
 
 	if (r < 0)
 		log_error("cannot give up the rights that recording does not need: %s", strerror(-r));
@@ -325,7 +313,7 @@ static int open_all(struct daemon *d)
 	if (r < 0)
 		return r;
 	open_capture(d); /* it may have to mount what the kernel shows its events in */
-	r = give_up_rights(d);
+	r = give_up_rights();
 	if (r < 0)
 		return r;
 	r = tick_guard_new(&d->guard);
