@@ -18,7 +18,8 @@ NOTHING, UNLISTED = "nothing ", "unlisted "  # begin the names of the moment's w
 RIDGE = {NOTHING: 20.0, UNLISTED: 60.0, "": 200.0}
 CONFIDENCE = "confidence "  # begins the names of the weights by which it is found (confidence_in() in src/machine/answer-why/verdict.c)
 SURE = 0.999  # as there
-AS_IT_IS = {"always": 0.0, "odds": 1.0, "shortage": 0.0}  # the confidence is the probability
+AS_IT_IS = {"always": 0.0, "odds": 1.0, "shortage": 0.0, "hang": 0.0}  # the confidence is the probability
+HANG_ROWS = {"excess", "novelty", "demand", "intent", "breadth", "hold", "certainty"}  # of who has another program wait
 FLAT, NEWTON = 0.2, 25  # ridge towards that: so many answers are worth one unit of a weight; steps
 BANDS = (0, .3, .5, .7, .8, .9, 1.01)
 FIXED = {NOTHING + "marked"}  # who presses a button has a reason: no case can say how often there is none
@@ -176,10 +177,11 @@ class Verdict:
     probability: float  # of the first suspect
     shortage: float  # its evidence
     confidence: float = 0.0
+    hang: bool = False  # it is suspected for a program that waits for it
 
     def facts(self):
         p = min(SURE, max(1 - SURE, self.probability))
-        return {CONFIDENCE + "always": 1.0, CONFIDENCE + "odds": math.log(p / (1 - p)), CONFIDENCE + "shortage": self.shortage}
+        return {CONFIDENCE + "always": 1.0, CONFIDENCE + "odds": math.log(p / (1 - p)), CONFIDENCE + "shortage": self.shortage, CONFIDENCE + "hang": float(self.hang)}
 
 
 def verdict(question, weigh):
@@ -189,7 +191,7 @@ def verdict(question, weigh):
     named = nothing < 0.5 and top > COSTS * nothing and top >= max(NAMED_LEAST, unlisted)
     first = p.index(top) if suspects else len(p) - 2
     right = question.right[first] if named else (question.right[-2] and (nothing >= 0.5 or question.right[-1]))
-    said = Verdict(nothing < 0.5, named, right, top, question.outcomes[first].get("shortage", 0.0))
+    said = Verdict(nothing < 0.5, named, right, top, question.outcomes[first].get("shortage", 0.0), hang=not HANG_ROWS.isdisjoint(question.outcomes[first]))
     return dataclasses.replace(said, confidence=logistic(weigh, said.facts()))
 
 

@@ -13,8 +13,10 @@
 #include "machine/answer-live/hidden-lock.h"
 #include "machine/answer-live/lock-file.h"
 #include "machine/answer-waits/brief-program.h"
+#include "machine/answer-waits/hang-evidence.h"
 #include "machine/answer-waits/quiet.h"
 #include "machine/answer-waits/wait-chain.h"
+#include "machine/answer-why/facts.h"
 #include "machine/blame/new-sleepers.h"
 
 #define BASELINE_MOST  (1800 * NS_PER_SEC)
@@ -27,13 +29,16 @@
 #define LOCK_FILES_PATIENCE (100 * NS_PER_MS) /* for all of them */
 #define LOCK_FILES_PATIENCE_MOST (3 * NS_PER_SEC)
 #define RETRY_MOST     (1100 * NS_PER_MS) /* sqliteDefaultBusyCallback() sleeps for 100 ms at most, where there is no usleep() for a second */
-#define OUTWEIGHS      2  /* times what is waited for a shortage */
 #define BRIEF_OLDEST   (600 * NS_PER_SEC) /* who is older has a past of its own */
 #define BRIEF_MOST     100		 /* of which earlier processes are looked for */
 #define LONGER	       3		 /* times as long as its program's processes live */
 #define AGAIN	       4		 /* looks at who is between two requests that take long ... */
 #define AGAIN_AFTER    25000		 /* us: ... with this between them: a pause is short compared with them */
 #define MOSTLY_SLEEPS  2e8		 /* ns/s: a fifth of one CPU */
+#define CREDIBLE       0.01		 /* score: less is ordinary waiting */
+#define GONE_ON	       0.3 /* of the score of who has stopped: then that is not why it lasts */
+#define LEFT	       0.1 /* of which so much is left: it caused waits for a while */
+#define STOPPED	       (2 * NS_PER_SEC) /* who was not seen for so long */
 #define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
 
 static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_CONDITION, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
@@ -203,23 +208,18 @@ static int doubt(const struct hang *h)
 static int by_excess(const void *a, const void *b)
 {
 	const struct hang *x = a, *y = b;
-	double more = (y->now - y->normal) - (x->now - x->normal);
+	double more = y->factors[EVIDENCE_EXCESS] - x->factors[EVIDENCE_EXCESS];
 
 	if (doubt(x) != doubt(y))
 		return doubt(x) - doubt(y);
 	return more > 0 ? 1 : more < 0 ? -1 : x->victim->info.pid < y->victim->info.pid ? -1 : x->victim->info.pid > y->victim->info.pid;
 }
 
-static int by_chain(const void *a, const void *b)
+static int by_score(const void *a, const void *b)
 {
 	const struct hang *x = a, *y = b;
-	bool explained = hang_is_explained(x);
 
-	if (explained != hang_is_explained(y))
-		return explained ? -1 : 1;
-	if (x->chain.links.n != y->chain.links.n)
-		return x->chain.links.n > y->chain.links.n ? -1 : 1;
-	return by_excess(a, b);
+	return x->score > y->score ? -1 : x->score < y->score ? 1 : by_excess(a, b);
 }
 
 static struct hang *hang_of(struct answer *a, const struct subject *s)
@@ -479,38 +479,6 @@ static int add_lock_files(const struct dataset *d, const struct hang_question *q
 	return r;
 }
 
-/* A script whose child computes does its own work. */
-static bool works_by_children(const struct hang *h)
-{
-	size_t n = h->chain.links.n, i = 0;
-
-	while (i + 1 < n && h->chain.links.v[i].kind == CHAIN_CHILD)
-		i++;
-	return n > 1 && i == n - 1 && h->chain.links.v[i].kind == CHAIN_RUNS;
-}
-
-/* For what a client may ask next; for data from a pipe, unless its answers are known to come sooner and that is not its standard input, or who
- * writes it pauses; or it has been answered by a server that has nothing to do. */
-static bool waits_for_work(const struct hang *h)
-{
-	const struct chain_link *first = h->chain.links.v, *last = first + h->chain.links.n - 1;
-	bool pauses = h->unsure && h->chain.links.n == 2 && last->kind == CHAIN_SLEEPS;
-
-	return first->serves || last->idle || (first->reads && (!h->took || first->is_input || pauses));
-}
-
-/* An event loop, who pauses, who continues while it is looked at, and who waits for work do not hang. Of a program that normally ends soon something
- * must be known that it waits for: it may be used in another way than before. */
-static bool may_hang(const struct hang *h)
-{
-	const struct chain_link *first = h->chain.links.v;
-	bool alone = h->chain.links.n == 1, quiet = h->kind == PROCESS_FEATURE_COUNT;
-
-	if (!h->chain.links.n || (h->life_normally && !hang_is_explained(h) && !(first->kind == CHAIN_REMOTE && first->unanswered)))
-		return false;
-	return !waits_for_work(h) && first->kind != CHAIN_RUNS && !(alone && (first->kind == CHAIN_EVENTS || (first->kind == CHAIN_SLEEPS && !quiet)));
-}
-
 /* A script that asks this program waits for the answer. */
 static bool waits_for_us(const struct hang *h)
 {
@@ -583,12 +551,84 @@ static bool is_shown(const struct hang_question *q, const struct hang *h)
 	return visibility(q->viewer, DATUM_EDGES, h->victim->info.uid) == SHOWN_WHOLE;
 }
 
+/* A process that is not among the recorded ones: of those that were, its name is known. */
+static const struct subject *process_of(const struct dataset *d, uint32_t at, const struct chain_link *l, struct answer *a)
+{
+	const struct subject *known = subject_of(d, l->pid);
+	struct entity_info info = {.kind = ENTITY_PROCESS, .id = l->pid, .pid = l->pid, .name = (char *)l->comm};
+	struct subject *s = known ? NULL : dataset_define(&a->unrecorded, &info);
+
+	if (s)
+		s->first = s->last = at;
+	return known ?: s;
+}
+
+/* Who waits for a child waits for what that waits for: it is the child that hangs. */
+static int begin_at_child(const struct dataset *d, uint32_t at, struct hang *h, struct answer *a)
+{
+	size_t children = 0;
+
+	while (children + 1 < h->chain.links.n && h->chain.links.v[children].kind == CHAIN_CHILD)
+		free(h->chain.links.v[children++].words);
+	if (!children)
+		return 0;
+	h->chain.links.n -= children;
+	memmove(h->chain.links.v, h->chain.links.v + children, h->chain.links.n * sizeof(*h->chain.links.v));
+	h->parent = h->victim;
+	h->victim = process_of(d, at, &h->chain.links.v[0], a);
+	return h->victim ? 0 : -ENOMEM;
+}
+
+/* The parent, which starts the program again and again, waits until it ends. */
+static const struct subject *starter_of(const struct dataset *d, const struct hang *h)
+{
+	const struct subject *s = h->life_normally ? subject_of(d, h->victim->info.parent) : NULL;
+
+	return s && s->info.pid > 1 && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) ? s : NULL;
+}
+
+static int find_ends(const struct dataset *d, uint32_t at, struct hang *h, struct answer *a)
+{
+	int r = begin_at_child(d, at, h, a);
+
+	if (r < 0)
+		return r;
+	h->parent = h->parent ?: starter_of(d, h);
+	if (!hang_is_explained(h) || hang_ends_elsewhere(h))
+		return 0;
+	h->culprit = process_of(d, at, &h->chain.links.v[h->chain.links.n - 1], a);
+	if (!h->culprit)
+		return -ENOMEM;
+	h->culprit = h->culprit == h->victim ? NULL : h->culprit;
+	return 0;
+}
+
+/* Several that wait for the same one say more than each alone. */
+static void weigh_breadth(struct answer *a)
+{
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *h = &a->hangs.v[i];
+
+		for (size_t k = 0; h->culprit && k < a->hangs.n; k++)
+			h->factors[EVIDENCE_BREADTH] += a->hangs.v[k].culprit == h->culprit;
+	}
+}
+
+/* Two processes may wait for the same child: the first hang stays. */
+static bool is_first(const struct answer *a, size_t kept, const struct hang *h)
+{
+	for (size_t i = 0; i < kept; i++)
+		if (a->hangs.v[i].victim == h->victim)
+			return false;
+	return true;
+}
+
 static int look_up_chains(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct process_memory *memory,
 			  struct answer *a)
 {
 	_cleanup_(open_files_free) struct open_files files = {.proc_root = q->proc_root};
 	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, &files, q->trace, memory};
-	int between = find_chains(d, q->at, &live, false, a);
+	int between = find_chains(d, q->at, &live, false, a), r = 0;
 	size_t kept = 0;
 
 	for (int i = 0; between > 0 && !q->pressed && i < AGAIN; i++) {
@@ -598,14 +638,63 @@ static int look_up_chains(const struct dataset *d, const struct hang_question *q
 	}
 	for (size_t i = 0; i < a->hangs.n; i++) {
 		struct hang *h = &a->hangs.v[i];
+		bool counts = is_shown(q, h) && h->chain.links.n && !waits_for_us(h) && confirm(h);
 
-		if (is_shown(q, h) && may_hang(h) && !works_by_children(h) && !waits_for_us(h) && confirm(h))
+		r = r ?: counts ? find_ends(d, q->at, h, a) : 0;
+		if (r == 0 && counts && is_first(a, kept, h))
 			a->hangs.v[kept++] = *h;
 		else
 			wait_chain_free(&h->chain);
 	}
 	a->hangs.n = kept;
-	return between < 0 ? between : 0;
+	return between < 0 ? between : r;
+}
+
+static bool leads_through(const struct hang *h, uint32_t pid)
+{
+	for (size_t i = 1; i < h->chain.links.n; i++)
+		if (h->chain.links.v[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* A hang that another one's chain leads through is part of that: the first of that wants it, and it is as likely as the part. */
+static bool is_part(struct answer *a, const struct hang *h)
+{
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *whole = &a->hangs.v[i];
+
+		if (whole == h || whole->culprit != h->culprit || !leads_through(whole, h->victim->info.pid) || leads_through(h, whole->victim->info.pid))
+			continue;
+		if (whole->score < h->score) {
+			memcpy(whole->factors, h->factors, sizeof(h->factors));
+			whole->score = h->score;
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Ordinary waiting is left out, and so is a part of another hang. */
+static void weigh(const struct dataset *d, const struct hang_question *q, struct answer *a)
+{
+	bool parts[HANGS_MOST + 1] = {}; /* with the one that has gone quiet */
+	size_t kept = 0;
+
+	weigh_breadth(a);
+	for (size_t i = 0; i < a->hangs.n; i++)
+		hang_weigh(q->trace, q->proc_root, d->ticks.v[q->at].wall, q->incident, &a->hangs.v[i]);
+	for (size_t i = 0; i < a->hangs.n; i++)
+		parts[i] = a->hangs.v[i].culprit && is_part(a, &a->hangs.v[i]);
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		struct hang *h = &a->hangs.v[i];
+
+		if (h->score >= CREDIBLE && !parts[i])
+			a->hangs.v[kept++] = *h;
+		else
+			wait_chain_free(&h->chain);
+	}
+	a->hangs.n = kept;
 }
 
 static void sort(struct answer *a, int (*compare)(const void *, const void *))
@@ -614,28 +703,6 @@ static void sort(struct answer *a, int (*compare)(const void *, const void *))
 		qsort(a->hangs.v, a->hangs.n, sizeof(a->hangs.v[0]), compare);
 	if (a->hangs.n > HANGS_MOST)
 		a->hangs.n = HANGS_MOST;
-}
-
-/* Where more programs are started than are recorded, the one that holds others up may be one of those: /proc has its name. */
-static int define_ends(const struct dataset *d, const struct hang_question *q, struct answer *a)
-{
-	for (size_t i = 0; i < a->hangs.n; i++) {
-		struct hang *h = &a->hangs.v[i];
-		const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
-		struct entity_info info = {.kind = ENTITY_PROCESS};
-		struct subject *s;
-
-		if (!last || !hang_is_explained(h) || subject_of(d, last->pid))
-			continue;
-		info.id = info.pid = last->pid;
-		info.name = (char *)last->comm;
-		s = dataset_define(&a->unrecorded, &info);
-		if (!s)
-			return -ENOMEM;
-		s->first = s->last = q->at;
-		h->unrecorded = s;
-	}
-	return 0;
 }
 
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
@@ -655,77 +722,25 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	r = r ?: add_brief(d, q, a);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < a->hangs.n; i++)
+		a->hangs.v[i].factors[EVIDENCE_EXCESS] = hang_excess(d, &a->hangs.v[i]);
 	sort(a, by_excess);
 	r = add_quiet(d, q, a);
 	if (r == 0 && q->proc_root)
 		r = look_up_chains(d, q, &requests, &locks, &memory, a);
-	sort(a, by_chain);
-	return r ?: define_ends(d, q, a);
+	if (r < 0)
+		return r;
+	weigh(d, q, a);
+	sort(a, by_score);
+	return 0;
 }
 
-/* It has asked another machine itself, which does not answer, or the network loses what is sent; or its file system is frozen: no program here is
- * to blame. */
-static bool ends_elsewhere(const struct hang *h)
-{
-	const struct chain_link *only = h->chain.links.n == 1 ? h->chain.links.v : NULL;
-
-	return only && ((only->kind == CHAIN_REMOTE && only->unanswered) || only->kind == CHAIN_FROZEN);
-}
-
-/* Who waits for events, of whatever, and has not answered over TCP for so long: no one else is known to be behind it. */
-static bool leaves_unanswered(const struct chain_link *last)
-{
-	return last->kind == CHAIN_EVENTS && last[-1].kind == CHAIN_TCP && last[-1].asked_ms * NS_PER_MS >= REQUEST_LATE;
-}
-
-bool hang_is_explained(const struct hang *h)
-{
-	static const bool is_end[CHAIN_KINDS] = {
-		[CHAIN_UNKNOWN] = true,	 [CHAIN_RUNS] = true, [CHAIN_SLEEPS] = true, [CHAIN_STOPPED] = true,  [CHAIN_FILE_LOCK] = true,
-		[CHAIN_LOCK] = true,	 [CHAIN_DISK] = true, [CHAIN_FUSE] = true,   [CHAIN_SCANNER] = true, [CHAIN_REMOTE] = true,
-		[CHAIN_DATABASE] = true, [CHAIN_FROZEN] = true, [CHAIN_QUOTA] = true,
-	}; /* of the others it is not known who is behind them */
-	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
-
-	return h->chain.cycle || ends_elsewhere(h) || (last && (is_end[last->kind] || leaves_unanswered(last)));
-}
-
-const struct subject *hang_culprit(const struct dataset *d, const struct hang *h)
-{
-	if (!hang_is_explained(h) || ends_elsewhere(h))
-		return NULL;
-	return h->unrecorded ?: subject_of(d, h->chain.links.v[h->chain.links.n - 1].pid);
-}
-
-/* Who waits for a child waits for what that waits for. */
-static const struct chain_link *first_wait(const struct hang *h)
-{
-	const struct chain_link *l = h->chain.links.v, *last = l + h->chain.links.n - 1;
-
-	while (l < last && l->kind == CHAIN_CHILD)
-		l++;
-	return l;
-}
-
-/* How much of the time it waits beyond what is normal. */
-static double score_of(const struct hang *h)
-{
-	return fmin(1, h->kind < PROCESS_FEATURE_COUNT ? (h->now - h->normal) / 1e9 : 1);
-}
-
-bool hang_outweighs(const struct hang *h, double pressure)
-{
-	enum chain_kind last = h->chain.links.n ? h->chain.links.v[h->chain.links.n - 1].kind : CHAIN_RUNS;
-
-	return hang_is_explained(h) && last != CHAIN_RUNS && last != CHAIN_DISK && score_of(h) > OUTWEIGHS * pressure;
-}
-
-static enum bottleneck bottleneck_of(const struct hang *h)
+enum bottleneck hang_bottleneck(const struct hang *h)
 {
 	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
 							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK, [CHAIN_FROZEN] = BOTTLENECK_DISK,
 							[CHAIN_QUOTA] = BOTTLENECK_QUOTA};
-	enum bottleneck b = of[first_wait(h)->kind];
+	enum bottleneck b = h->chain.links.n ? of[h->chain.links.v[0].kind] : BOTTLENECK_PEER;
 
 	return b ? b : BOTTLENECK_PEER;
 }
@@ -767,10 +782,16 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 	return s.error ? (str_free(&s), NULL) : s.data;
 }
 
-static int put_victim(struct ranking *r, size_t at, const struct subject *victim, const struct suspect *top)
+static int put_victim(struct ranking *r, size_t at, const struct subject *victim, const struct hang *h)
 {
-	struct suspect v = {.subject = victim, .score = top->score, .share = NAN, .of = top->of, .members = 1};
+	struct suspect v = {.subject = victim, .score = h->score, .share = NAN, .of = hang_bottleneck(h), .members = 1};
 
+	for (size_t i = at; victim && i < r->victims.n; i++)
+		if (r->victims.v[i].subject == victim) {
+			suspect_free(&r->victims.v[i]);
+			r->victims.n--;
+			memmove(&r->victims.v[i], &r->victims.v[i + 1], (r->victims.n - i) * sizeof(v));
+		}
 	if (!victim)
 		return 0;
 	if (VEC_PUSH(r->victims, v) < 0)
@@ -780,42 +801,85 @@ static int put_victim(struct ranking *r, size_t at, const struct subject *victim
 	return 0;
 }
 
-/* The parent, which starts the program again and again, waits until it ends. */
-static const struct subject *starter_of(const struct dataset *d, const struct hang *h)
+/* A program of which both are known is suspected for the one that says more. */
+static int add_suspect(struct ranking *r, const struct hang *h)
 {
-	const struct subject *s = h->life_normally ? subject_of(d, h->victim->info.parent) : NULL;
+	struct suspect one = {.subject = h->culprit, .probability = NAN, .share = NAN, .explains = {NAN, NAN, NAN, NAN}, .members = 1}, *s = NULL;
 
-	return s && s->info.pid > 1 && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) ? s : NULL;
-}
-
-static int put_first(const struct dataset *d, struct ranking *r, const struct subject *culprit, const struct hang *h)
-{
-	struct suspect top = {.subject = culprit, .score = score_of(h), .probability = NAN, .share = NAN, .of = bottleneck_of(h), .members = 1};
-
-	while (r->suspects.n)
-		suspect_free(&r->suspects.v[--r->suspects.n]);
-	if ((culprit && VEC_PUSH(r->suspects, top) < 0) || put_victim(r, 0, h->victim, &top) < 0 || put_victim(r, 1, starter_of(d, h), &top) < 0)
-		return -ENOMEM;
-	return 1;
-}
-
-bool hang_can_be_answer(const struct dataset *d, const struct hang *h)
-{
-	return hang_culprit(d, h) || ends_elsewhere(h);
-}
-
-int hangs_become_answer(const struct dataset *d, struct answer *a)
-{
-	const struct hang *h = a->hangs.n ? &a->hangs.v[0] : NULL;
-	const struct subject *culprit = h ? hang_culprit(d, h) : NULL;
-
-	if (!h || culprit == h->victim || !(culprit || ends_elsewhere(h)))
+	for (size_t i = 0; i < r->suspects.n && !s; i++)
+		if (strcmp(r->suspects.v[i].subject->program, h->culprit->program) == 0)
+			s = &r->suspects.v[i];
+	if (s && s->score >= h->score)
 		return 0;
-	a->slow = a->hang_is_told = true;
-	a->culprit_is_named = culprit;
+	if (!s && VEC_PUSH(r->suspects, one) < 0)
+		return -ENOMEM;
+	s = s ?: &r->suspects.v[r->suspects.n - 1];
+	s->kind = CULPRIT_PROCESS;
+	s->subject = h->culprit;
+	s->of = hang_bottleneck(h);
+	s->hang = h;
+	s->score = h->score;
+	memcpy(s->factors, h->factors, sizeof(s->factors));
+	return 0;
+}
+
+/* Others cannot wait for a program's use of the CPU for longer than it has one: CPUs' worth; infinite = not known, or it is not about that. */
+static double own_use(const struct suspect *s)
+{
+	size_t n;
+
+	for (size_t i = 0; s->of == BOTTLENECK_CPU && i < s->features.n; i++)
+		if (s->features.v[i].feature == &features_of(ENTITY_PROCESS, &n)[FEATURE_CPU_TIME])
+			return s->features.v[i].observed / 1e9;
+	return INFINITY;
+}
+
+static void weigh_suspect(struct suspect *s, enum evidence what, double factor)
+{
+	s->factors[what] = (s->factors[what] > 0 ? s->factors[what] : 1) * factor;
+	s->score = evidence_score(s->factors);
+}
+
+/* Compared with a program that hangs: what was big and is over is not why it lasts (robust-stopped.c has it of programs alone), and a program imposes no more
+ * than it uses. */
+static void weigh_beside_hangs(const struct dataset *d, struct answer *a)
+{
+	double most = a->hangs.n ? a->hangs.v[0].score : 0;
+
+	for (size_t i = 0; i < a->ranking.suspects.n; i++) {
+		struct suspect *s = &a->ranking.suspects.v[i];
+		double use = own_use(s), shortage = s->factors[EVIDENCE_SHORTAGE];
+
+		if (most < GONE_ON * s->score)
+			continue;
+		if (use > 0 && use < shortage)
+			weigh_suspect(s, EVIDENCE_SHORTAGE, use / shortage);
+		if (a->slow_until || facts_ended(d, s, a->at))
+			weigh_suspect(s, EVIDENCE_SHARE, LEFT);
+	}
+}
+
+int hangs_add_suspects(const struct dataset *d, struct answer *a)
+{
+	int r = 0;
+
+	weigh_beside_hangs(d, a);
+	for (size_t i = 0; r == 0 && i < a->hangs.n; i++)
+		r = a->hangs.v[i].culprit ? add_suspect(&a->ranking, &a->hangs.v[i]) : 0;
+	ranking_sort(&a->ranking);
+	return r;
+}
+
+bool hang_counts_alone(const struct hang *h)
+{
+	return h->chain.links.n && !h->culprit && (hang_ends_elsewhere(h) || h->chain.links.v[0].unanswered);
+}
+
+int hang_tell(const struct hang *h, struct answer *a)
+{
+	a->told = h;
 	a->slow_since = h->since;
 	a->slow_until = 0;
-	a->bottleneck = bottleneck_of(h);
-	a->confidence = NAN;
-	return put_first(d, &a->ranking, culprit, h);
+	a->bottleneck = hang_bottleneck(h);
+	return put_victim(&a->ranking, 0, h->victim, h) ?: put_victim(&a->ranking, 1, h->parent, h);
 }

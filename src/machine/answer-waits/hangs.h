@@ -4,7 +4,8 @@
  * thread more than in any three seconds of the half hour before; when an answer of another process is late (machine/blame/peer-requests.h), where
  * no event tells of the request by what the kernel says of the connection; when it
  * tries again and again to lock an SQLite database (machine/answer-live/hidden-lock.h), or to make a lock file (machine/answer-live/lock-file.h); or when it has gone quiet (machine/answer-waits/quiet.h). For whom it waits is looked up
- * in /proc of this moment (machine/answer-waits/wait-chain.h), where the question is about now.
+ * in /proc of this moment (machine/answer-waits/wait-chain.h), where the question is about now. How likely it is to be what is slow is evidence like all
+ * other (machine/answer-waits/hang-evidence.h).
  */
 #pragma once
 
@@ -22,22 +23,20 @@ struct hang_question {
 	const char *proc_root;	   /* NULL = the processes may be gone */
 	const struct viewer *viewer;
 	bool patient; /* a whole answer is worth more than one in time */
+	int64_t incident; /* wall ns at which a shortage began; 0 = none did */
 	bool pressed; /* the machine is short of something: an answer in time matters */
 };
 
-/* Appends to a->hangs, the longest chain first. 0 or -ENOMEM. */
+/* Appends those that may be why it is slow to a->hangs, by score. 0 or -ENOMEM. */
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a);
-/* Does its chain end at another program, which does something else than wait for work or has not answered over TCP, or at another machine that does
- * not answer? */
-bool hang_is_explained(const struct hang *h);
-/* Does it say more than a shortage for which programs wait that share of the time? A program that stands still does, where less than half of that
- * is waited, and where who is at the end of its chain neither runs nor waits for the disk, which a shortage would explain. */
-bool hang_outweighs(const struct hang *h, double pressure);
-/* The process at the end of its chain; NULL = none. */
-const struct subject *hang_culprit(const struct dataset *d, const struct hang *h);
-/* Is it known who is at the end of its chain, or that it is another machine? */
-bool hang_can_be_answer(const struct dataset *d, const struct hang *h);
-/* The first hang becomes what the answer says, if it can: without a suspect where another machine is waited for. True if it has. -ENOMEM. */
-int hangs_become_answer(const struct dataset *d, struct answer *a);
+/* Who is at the end of their chains becomes a suspect like the others (machine/findings/evidence.h); a program that has stopped weighs less than one that continues.
+ * The hangs stay where they are from now on. 0 or -ENOMEM. */
+int hangs_add_suspects(const struct dataset *d, struct answer *a);
+/* No program here is known to be behind it, but it is known that an answer is missing: it is slow by what is not listed. */
+bool hang_counts_alone(const struct hang *h);
+/* This one is what the answer says. 0 or -ENOMEM. */
+int hang_tell(const struct hang *h, struct answer *a);
+/* The kind of thing for which it waits. */
+enum bottleneck hang_bottleneck(const struct hang *h);
 /* In one sentence: who waits, for how long, for what, and who is at the end. The caller frees; NULL without memory. */
 char *hang_words(const struct dataset *d, const struct hang *h, int64_t at);

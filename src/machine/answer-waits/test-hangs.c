@@ -15,6 +15,7 @@
 #include "lib/data/cleanup.h"
 #include "machine/answer-live/live-thread.h"
 #include "machine/answer-waits/hangs.h"
+#include "machine/answer-why/verdict.h"
 
 #define LONG 8 /* ticks */
 
@@ -216,6 +217,7 @@ static void an_answer_later_than_ever_is_a_hang(void **state)
 	}
 	t.from = 1;
 	t.to = t.frozen = 6 * NS_PER_SEC;
+	t.wall_offset = st.d.ticks.v[TICKS - 1].wall - (int64_t)t.frozen;
 	assert_int_equal(trace_finish(&t), 0);
 	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
 	assert_int_equal(a.hangs.n, 1);
@@ -343,7 +345,7 @@ static void poll_for_an_answer(bool asks, uint64_t longest, size_t hangs)
 	if (hangs) {
 		assert_ptr_equal(a.hangs.v[0].victim, victim);
 		assert_int_equal(a.hangs.v[0].took, 4 * NS_PER_SEC);
-		assert_int_equal(hang_culprit(&st.d, &a.hangs.v[0])->info.pid, server);
+		assert_int_equal(a.hangs.v[0].culprit->info.pid, server);
 	}
 	answer_free(&a);
 	end(&st);
@@ -500,7 +502,7 @@ static void brief_waiter(uint32_t life, unsigned uncounted, uint32_t parent, siz
 	end_lock(&play);
 	assert_int_equal(a.hangs.n, hangs);
 	if (hangs)
-		assert_int_equal(hang_culprit(&st.d, &a.hangs.v[0])->info.pid, play.holder);
+		assert_int_equal(a.hangs.v[0].culprit->info.pid, play.holder);
 	answer_free(&a);
 	end(&st);
 }
@@ -523,8 +525,8 @@ static void who_holds_it_up_need_not_be_recorded(void **state)
 	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
 	end_lock(&play);
 	assert_int_equal(a.hangs.n, 1);
-	assert_true(hang_can_be_answer(&st.d, &a.hangs.v[0]));
-	assert_int_equal(hangs_become_answer(&st.d, &a), 1);
+	a.ranking.method = "blame";
+	assert_int_equal(hangs_add_suspects(&st.d, &a), 0);
 	assert_int_equal(a.ranking.suspects.v[0].subject->info.pid, play.holder);
 	assert_true(isnan(subject_value(&st.d, a.ranking.suspects.v[0].subject, FEATURE_CPU_TIME, TICKS - 1)));
 	answer_free(&a);
@@ -667,10 +669,10 @@ static struct subject *begin_hog(struct story *st, const struct lock_play *p, in
 	return begin_user(st, p, 100, normal, pressure);
 }
 
-static bool tells_of_hog(const struct story *st)
+static bool lists(const struct story *st, const struct subject *s)
 {
-	for (size_t i = 0; i < st->answer.remarks.n; i++)
-		if (strstr(st->answer.remarks.v[i], "mostly because of hog"))
+	for (size_t i = 0; i < st->answer.ranking.suspects.n; i++)
+		if (st->answer.ranking.suspects.v[i].subject == s)
 			return true;
 	return false;
 }
@@ -680,11 +682,11 @@ static void a_hang_is_told_before_a_smaller_shortage(void **state)
 {
 	struct lock_play play;
 	struct story small, great, normal;
-	struct subject *hog;
+	struct subject *hog, *other;
 
 	(void)state;
 	begin_lock(&play);
-	begin_hog(&small, &play, 2, 25);
+	other = begin_hog(&small, &play, 2, 25);
 	ask_live(&small, "/proc");
 	hog = begin_hog(&great, &play, 2, 80);
 	ask_live(&great, "/proc");
@@ -693,7 +695,7 @@ static void a_hang_is_told_before_a_smaller_shortage(void **state)
 	end_lock(&play);
 	assert_int_equal(first(&small)->subject->info.pid, play.holder);
 	assert_int_equal(first(&normal)->subject->info.pid, play.holder);
-	assert_true(tells_of_hog(&small));
+	assert_true(lists(&small, other));
 	assert_ptr_equal(first(&great)->subject, hog);
 	end(&small);
 	end(&great);
@@ -905,7 +907,7 @@ static size_t hangs_at_age(const struct retry_play *p, int64_t age)
 	n = a.hangs.n;
 	if (n) {
 		assert_ptr_equal(a.hangs.v[0].victim, seeker);
-		assert_ptr_equal(hang_culprit(&st.d, &a.hangs.v[0]), holder);
+		assert_ptr_equal(a.hangs.v[0].culprit, holder);
 		assert_int_equal(a.hangs.v[0].since, p->since);
 	}
 	answer_free(&a);
@@ -985,10 +987,106 @@ static void a_script_whose_child_computes_does_not_hang(void **state)
 	script_with_child("compiler", true);
 }
 
+/* A shell that reads what a polling script writes, whose `sleep` has not ended: the reader's thread never waited as long. */
+static void begin_poll(pid_t all[3], int ends[2])
+{
+	int said[2];
+
+	assert_int_equal(pipe(ends) + pipe(said), 0);
+	all[0] = begin_reader(ends[0], ends[1]);
+	all[1] = fork();
+	if (all[1] == 0) {
+		pid_t self = getpid(), child;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		child = fork();
+		if (child == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (getppid() == self)
+				sleep(1000);
+			_exit(0);
+		}
+		(void)!write(said[1], &child, sizeof(child));
+		waitpid(child, NULL, 0);
+		_exit(0);
+	}
+	assert_int_equal(read(said[0], &all[2], sizeof(all[2])), sizeof(all[2]));
+	close(said[0]);
+	close(said[1]);
+	close(ends[1]);
+	wait_until_in(all[0], "read");
+	wait_until_in(all[1], "wait4");
+	wait_until_in(all[2], "clock_nanosleep");
+}
+
+static void who_reads_what_a_poller_writes_does_not_hang(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .marked = true, .live_root = "/proc",
+				      .patient = true, .trace = &t};
+	struct trace_thread reader = {.comm = "reader", .state = STATE_PEER, .facts.call = CALL_PIPE, .state_since = (100 - LONG) * NS_PER_SEC,
+				      .longest_lately = LONG * NS_PER_SEC, .longest_before = 30 * NS_PER_MS};
+	struct story st;
+	pid_t all[3];
+	int ends[2];
+
+	(void)state;
+	skip_unless_waits_are_seen();
+	begin_poll(all, ends);
+	begin_calm(&st);
+	use(is_process(add(&st, "/bin/reader", 0, TICKS - 1, 0), all[0]), FEATURE_WAIT_PEER, TICKS - LONG, TICKS - 1, 100 * PERCENT);
+	is_process(add(&st, "/bin/script", 0, TICKS - 1, 0), all[1]);
+	is_process(add(&st, "/bin/sleep", 0, TICKS - 1, 0), all[2]);
+	assert_int_equal(trace_begin(&t, 1), 0);
+	reader.tid = reader.tgid = (uint32_t)all[0];
+	assert_int_equal(trace_add_thread(&t, &reader), 0);
+	t.from = 1;
+	t.to = t.frozen = 100 * NS_PER_SEC;
+	assert_int_equal(trace_finish(&t), 0);
+	t.wall_offset = st.d.ticks.v[TICKS - 1].wall - (int64_t)t.frozen;
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	for (size_t i = 0; i < 3; i++)
+		kill(all[i], SIGKILL);
+	waitpid(all[0], NULL, 0);
+	waitpid(all[1], NULL, 0);
+	close(ends[0]);
+	assert_int_equal(st.answer.hangs.n, 0);
+	assert_false(st.answer.culprit_is_named);
+	end(&st);
+}
+
+/* The same wait, by a client for a lock that is handed from one to the next all the time, is ordinary in its program. */
+static double score_with_habit(bool has_habit)
+{
+	struct lock_play play;
+	struct subject *earlier;
+	struct story st;
+	double score;
+
+	begin_lock(&play);
+	begin_calm(&st);
+	add_waiter(&st, &play);
+	earlier = add(&st, "/bin/client", 0, TICKS / 2, 0);
+	if (has_habit)
+		use(earlier, FEATURE_WAIT_LOCK, 100, 100 + 4 * LONG, 100 * PERCENT);
+	ask_live(&st, "/proc");
+	end_lock(&play);
+	score = st.answer.hangs.n ? st.answer.hangs.v[0].score : 0;
+	end(&st);
+	return score;
+}
+
+static void what_a_program_always_waits_for_counts_less(void **state)
+{
+	(void)state;
+	assert_true(score_with_habit(false) > 0.3);
+	assert_true(score_with_habit(true) < 0.15);
+}
+
 /* Its chain is one link: what another machine does is not known. */
 static void who_waits_for_another_machine_alone_is_told_of(void **state)
 {
-	struct hang h = {.kind = FEATURE_WAIT_NETWORK, .now = NS_PER_SEC};
+	struct hang h = {.kind = FEATURE_WAIT_NETWORK, .now = NS_PER_SEC, .score = 0.9};
 	struct chain_link link = {.kind = CHAIN_REMOTE, .words = strdup("waits for an answer over TCP from 192.0.2.7:80")};
 	struct answer a = {};
 	struct story st;
@@ -999,13 +1097,15 @@ static void who_waits_for_another_machine_alone_is_told_of(void **state)
 	link.pid = h.victim->info.pid;
 	assert_int_equal(VEC_PUSH(h.chain.links, link), 0);
 	assert_int_equal(VEC_PUSH(a.hangs, h), 0);
-	assert_false(hang_can_be_answer(&st.d, &a.hangs.v[0]));
+	assert_false(hang_counts_alone(&a.hangs.v[0]));
 	a.hangs.v[0].chain.links.v[0].unanswered = true;
-	assert_true(hang_can_be_answer(&st.d, &a.hangs.v[0]));
-	assert_true(hang_outweighs(&a.hangs.v[0], 0.1));
-	assert_int_equal(hangs_become_answer(&st.d, &a), 1);
-	assert_true(a.slow && a.hang_is_told);
+	assert_true(hang_counts_alone(&a.hangs.v[0]));
+	a.ranking.method = "blame";
+	assert_int_equal(hangs_add_suspects(&st.d, &a), 0);
+	verdict_judge(&a, &(const struct method_question){}, &(const struct shortages){}, &method_blame, false);
+	assert_true(a.slow);
 	assert_false(a.culprit_is_named);
+	assert_int_equal(hang_tell(&a.hangs.v[0], &a), 0);
 	assert_int_equal(a.bottleneck, BOTTLENECK_REMOTE);
 	assert_int_equal(a.ranking.suspects.n, 0);
 	assert_int_equal(a.ranking.victims.n, 1);
@@ -1025,6 +1125,7 @@ RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_t
 	  cmocka_unit_test(a_hang_is_told_before_who_computes_by_itself),
 	  cmocka_unit_test(a_hang_is_told_before_a_smaller_shortage), cmocka_unit_test(a_hang_is_told_before_who_uses_little),
 	  cmocka_unit_test(a_hang_is_told_before_what_is_over), cmocka_unit_test(a_hang_is_told_before_who_has_ended),
-	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work),
+	  cmocka_unit_test(who_reads_from_a_pipe_waits_for_work), cmocka_unit_test(who_reads_what_a_poller_writes_does_not_hang),
+	  cmocka_unit_test(what_a_program_always_waits_for_counts_less),
 	  cmocka_unit_test(who_accepted_a_connection_waits_for_work), cmocka_unit_test(only_a_lock_file_of_that_time_is_a_hang), cmocka_unit_test(who_asks_us_does_not_hang),
 	  cmocka_unit_test(a_script_whose_child_computes_does_not_hang))

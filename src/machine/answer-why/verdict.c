@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "machine/answer-waits/hangs.h"
 #include "machine/findings/weights.h"
 
 #define COSTS	     5 /* misses: a false accusation in a calm moment */
@@ -47,13 +48,16 @@ bool verdict_is_pressed(const struct answer *a, const struct shortages *there)
 	return there->any || (top && top->of != BOTTLENECK_NONE && (there->felt || takes_what_is_short(top)));
 }
 
-/* Its part of what is new. The kernel's workers have none: they do what others want. */
+/* The first one's part of what is new, of those that take something. The kernel's workers have none: they do what others want. */
 static double first_share(const struct answer *a)
 {
-	const struct suspect *top = first_of(a);
-	bool for_others = top && top->factors[EVIDENCE_FOR_OTHERS] > 0 && top->factors[EVIDENCE_FOR_OTHERS] < 1;
+	size_t i = 0;
+	const struct suspect *top;
 
-	return top && !for_others ? fmin(SHARE_MOST, fmax(0, top->factors[EVIDENCE_SHARE])) : 0;
+	while (i < a->ranking.suspects.n && a->ranking.suspects.v[i].hang)
+		i++;
+	top = i < a->ranking.suspects.n ? &a->ranking.suspects.v[i] : NULL;
+	return top && !(top->factors[EVIDENCE_FOR_OTHERS] > 0 && top->factors[EVIDENCE_FOR_OTHERS] < 1) ? fmin(SHARE_MOST, fmax(0, top->factors[EVIDENCE_SHARE])) : 0;
 }
 
 /* How many times as long as normally a program takes that waits as much of its time as any does at least. */
@@ -103,6 +107,9 @@ static void find_odds(struct answer *a, const struct shortages *there, bool mark
 	find_facts(a, there, marked, o->facts);
 	o->nothing = power_of(nothing_weights, o->facts);
 	o->unlisted = power_of(unlisted_weights, o->facts);
+	for (size_t i = 0; i < a->hangs.n; i++)
+		o->unlisted += hang_counts_alone(&a->hangs.v[i]) ? a->hangs.v[i].score : 0;
+	o->unlisted_score = o->unlisted;
 	all = o->nothing + o->unlisted;
 	for (size_t i = 0; i < a->ranking.suspects.n; i++)
 		all += a->ranking.suspects.v[i].score;
@@ -117,7 +124,8 @@ static double confidence_in(const struct suspect *top)
 {
 	double p = fmin(SURE, fmax(1 - SURE, top->probability)), shortage = top->factors[EVIDENCE_SHORTAGE], utility = 0;
 	double facts[CONFIDENCE_COUNT] = {
-		[CONFIDENCE_ALWAYS] = 1, [CONFIDENCE_ODDS] = log(p / (1 - p)), [CONFIDENCE_SHORTAGE] = shortage > 0 ? log(shortage) : 0};
+		[CONFIDENCE_ALWAYS] = 1, [CONFIDENCE_ODDS] = log(p / (1 - p)), [CONFIDENCE_SHORTAGE] = shortage > 0 ? log(shortage) : 0,
+		[CONFIDENCE_HANG] = top->hang != NULL};
 
 	for (enum confidence_fact f = 0; f < CONFIDENCE_COUNT; f++)
 		utility += confidence_weights[f] * facts[f];

@@ -33,6 +33,7 @@
 #define MARK_AFTER (10 * NS_PER_SEC) /* ... and goes on after it */
 #define MARK_BEFORE_LEAST (10 * NS_PER_SEC) /* ... however many marks there are */
 #define PAST_ENOUGH   60 /* ticks to compare with */
+#define HANG_MATTERS  0.2 /* of the first suspect's score */
 
 /* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
  *
@@ -406,68 +407,40 @@ static bool leave_out_late_events(struct why_request *r)
 	return late;
 }
 
-/* The share of time in which programs wait beyond what is normal on this machine. */
-static double added_pressure(const struct answer *a)
+/* Programs that wait for others are judged with those that take what is short. */
+static int judge_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, struct incident_search *look)
 {
-	double now = a->pressure.now[a->bottleneck], normal = a->pressure.usual[a->bottleneck];
+	struct answer *a = &look->answer;
+	struct hang_question q = {.at = at, .excluded = look->q.excluded, .trace = request->trace, .proc_root = request->live_root, .viewer = &request->viewer,
+				  .patient = request->patient, .pressed = look->pressed, .incident = a->slow_since};
+	int r = hangs_find(d, &q, a) ?: hangs_add_suspects(d, a);
 
-	return isnan(normal) ? now : fmax(0, now - normal);
+	if (r == 0)
+		verdict_judge(a, &look->q, &look->there, &method_blame, request->marked);
+	return r;
 }
 
-/* Others cannot wait for a program's use of the CPU for longer than it has one: CPUs' worth; infinite = not known, or it is not about that. */
-static double own_use(const struct suspect *s)
+/* The hang that the answer is about: the first suspect's, or where none is named the one that counts most by itself. */
+static const struct hang *hang_to_tell(const struct answer *a)
 {
-	size_t n;
-	const struct feature *cpu = &features_of(ENTITY_PROCESS, &n)[FEATURE_CPU_TIME];
-
-	for (size_t i = 0; s->of == BOTTLENECK_CPU && i < s->features.n; i++)
-		if (strcmp(s->features.v[i].feature->name, cpu->name) == 0)
-			return s->features.v[i].observed / 1e9;
-	return INFINITY;
+	if (a->culprit_is_named)
+		return a->ranking.suspects.v[0].hang;
+	for (size_t i = 0; a->slow && i < a->hangs.n; i++)
+		if (hang_counts_alone(&a->hangs.v[i]))
+			return a->hangs.v[i].score >= a->odds.unlisted_score / 2 ? &a->hangs.v[i] : NULL;
+	return NULL;
 }
 
-/* What the answer is about is over, is a wait itself, delays no one measurably, or less than the hang that goes on: then that says more. */
-static bool gives_way_to_hang(const struct dataset *d, const struct answer *a)
+/* Another hang that is as likely as a suspect that matters is worth a remark. */
+static int remark_hang(const struct dataset *d, struct answer *a)
 {
-	const struct suspect *top = a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-	bool alone = a->bottleneck == BOTTLENECK_SELF;
-	bool waits = top && (top->of == BOTTLENECK_REMOTE || top->of == BOTTLENECK_PEER || top->of == BOTTLENECK_LOCK);
-
-	return !a->culprit_is_named || a->slow_until || !a->slow_since || facts_ended(d, top, a->at) || waits || alone ||
-	       hang_outweighs(&a->hangs.v[0], fmin(added_pressure(a), own_use(top)));
-}
-
-/* The shortage that gives way to a hang is worth a remark, too. */
-static int tell_shortage(struct answer *a)
-{
-	const struct suspect *top = a->culprit_is_named && a->slow_since && !a->slow_until ? &a->ranking.suspects.v[0] : NULL;
-	_cleanup_free_ char *label = top ? entity_label(&top->subject->info) : NULL;
-
-	if (!top || a->bottleneck == BOTTLENECK_SELF || isnan(a->pressure.now[a->bottleneck]))
-		return 0;
-	return label ? remark(a, "besides that, %s pressure is %.0f %%, mostly because of %s", bottleneck_name(a->bottleneck), 100 * a->pressure.now[a->bottleneck], label) :
-		       -ENOMEM;
-}
-
-/* Where nothing is short, or no program is to blame for it, a hang is the answer; else it is worth a remark. */
-static int look_for_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, const bool *excluded, bool pressed,
-			  struct answer *a)
-{
-	struct hang_question q = {at, excluded, request->trace, request->live_root, &request->viewer, request->patient, pressed};
+	const struct hang *h = a->slow && a->hangs.n ? &a->hangs.v[0] : NULL;
 	_cleanup_free_ char *words = NULL;
-	int r = hangs_find(d, &q, a); /* a hang has a baseline of its own */
 
-	if (r < 0 || !a->hangs.n)
-		return r;
-	if (hang_can_be_answer(d, &a->hangs.v[0]) && (!pressed || gives_way_to_hang(d, a)))
-		r = tell_shortage(a) ?: hangs_become_answer(d, a);
-	if (r == 0 && !a->hang_is_told && a->slow && hang_is_explained(&a->hangs.v[0])) {
-		words = hang_words(d, &a->hangs.v[0], a->at);
-		if (!words)
-			return -ENOMEM;
-		remark(a, "besides that, %s", words);
-	}
-	return r < 0 ? r : 0;
+	if (!h || h == a->told || !h->chain.links.n || (a->ranking.suspects.n && h->score < HANG_MATTERS * a->ranking.suspects.v[0].score))
+		return 0;
+	words = hang_words(d, h, a->at);
+	return words ? remark(a, "besides that, %s", words) : -ENOMEM;
 }
 
 /* Limits that are reached make programs fail or wait, whatever else is slow. */
@@ -503,6 +476,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
+	const struct hang *hang;
 	struct answer *a = &look.answer;
 	bool late;
 
@@ -524,15 +498,21 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return result;
 	if (loader)
 		tell_past(a, loader->past, a->window_start);
+	if (r.method == &method_blame)
+		result = judge_hangs(d, &r, (uint32_t)at, &look);
+	if (result < 0)
+		return result;
 	if (request->proc_root)
 		find_used(&a->ranking, request->proc_root);
 	verdict_choose_bottleneck(a, look.pressed, &look.there);
+	hang = hang_to_tell(a);
 	if (a->culprit_is_named)
 		forget_own_waits(&a->ranking);
 	else if (a->slow)
 		set_suspects_aside(a);
-	if (r.method == &method_blame)
-		result = look_for_hangs(d, request, (uint32_t)at, excluded, look.pressed, a);
+	if (hang)
+		result = hang_tell(hang, a);
+	result = result ?: remark_hang(d, a);
 	if (result < 0)
 		return result;
 	result = explain(d, loader, &look.q, &r, a);

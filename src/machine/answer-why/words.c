@@ -175,8 +175,8 @@ static char *summarise(const struct dataset *d, const struct answer *a, const st
 {
 	struct str s = {};
 
-	if (a->hang_is_told)
-		return hang_words(d, &a->hangs.v[0], a->at);
+	if (a->told)
+		return hang_words(d, a->told, a->at);
 	if (!a->slow)
 		return tell_nothing(d, a);
 	put_when(a, &s);
@@ -199,7 +199,7 @@ static char *advise_of_hang(const struct answer *a)
 	if (!pid) /* another machine's */
 		return strdup("Look at the network and at the other machine: ping, 'ss -tnoi' (retransmissions), and whyslow there.");
 	if (asprintf(&text, "'whyslow inspect %u' shows in which function it is; 'whyslow why %u' shows the waits of the one that hangs.", pid,
-		     a->hangs.v[0].victim->info.pid) < 0)
+		     a->told->victim->info.pid) < 0)
 		return NULL;
 	return text;
 }
@@ -211,14 +211,14 @@ bool words_are_there(const struct answer *a)
 
 int words_of_answer(const struct dataset *d, struct answer *a, const struct facts *facts, const struct causes *causes)
 {
-	const struct cause *cause = a->hang_is_told ? NULL : cause_find(causes, facts);
+	const struct cause *cause = a->told ? NULL : cause_find(causes, facts);
 	_cleanup_free_ char *said = cause ? cause_words(cause->say, facts) : NULL;
 
 	if (cause) {
 		a->cause = strdup(cause->id);
 		a->next = a->slow ? advise(cause, facts) : NULL;
 	}
-	if (a->hang_is_told)
+	if (a->told)
 		a->next = advise_of_hang(a);
 	else if (!said && !words_are_there(a))
 		a->slow = false;

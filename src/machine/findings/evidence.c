@@ -1,11 +1,22 @@
 #include "machine/findings/evidence.h"
 
+#include <math.h>
+
+#include "machine/findings/weights.h"
+
 const struct evidence_row evidence_rows[EVIDENCE_COUNT] = {
 	[EVIDENCE_SHORTAGE] = {"shortage", "how short the machine is of what it takes, beyond the baseline; or, of what no pressure is measured for, how free it is of all else"},
 	[EVIDENCE_SHARE] = {"share", "its share of what is new there: by use, and by whom others wait for; less what a listed job has, and what it has stopped with"},
 	[EVIDENCE_SURPRISE] = {"surprise", "1 = it never did that before, towards 0 = it does it all the time, or is older than the incident, which is all that is known"},
 	[EVIDENCE_FOR_OTHERS] = {"for-others", "it is the work of the kernel or of whyslow, on behalf of programs"},
 	[EVIDENCE_ON_BEHALF] = {"on-behalf", "what others do on its behalf, or it on behalf of others"},
+	[EVIDENCE_EXCESS] = {"excess", "how much longer than its own program ever did the other program waits for that"},
+	[EVIDENCE_NOVELTY] = {"novelty", "1 = that began with the incident, or just now; towards 0 = long ago"},
+	[EVIDENCE_DEMAND] = {"demand", "whether anyone wants what the other program waits for: it has asked, or a person waits for it at a terminal"},
+	[EVIDENCE_INTENT] = {"intent", "1 = the end of the chain of waits cannot continue; towards 0 = it means to wait, or it works"},
+	[EVIDENCE_BREADTH] = {"breadth", "how many programs wait for it"},
+	[EVIDENCE_HOLD] = {"hold", "whether it has done nothing else for as long as the other program waits"},
+	[EVIDENCE_CERTAINTY] = {"certainty", "how surely the chain of waits is known"},
 };
 
 const struct evidence_row moment_rows[MOMENT_COUNT] = {
@@ -15,3 +26,12 @@ const struct evidence_row moment_rows[MOMENT_COUNT] = {
 	[MOMENT_SLOWDOWN] = {"slowdown", "how many times as long as normally programs take for the same work"},
 	[MOMENT_LISTED] = {"listed", "how much of what is new the first suspect takes: little is left for others"},
 };
+
+double evidence_score(const double factors[EVIDENCE_COUNT])
+{
+	double utility = 0;
+
+	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
+		utility += factors[e] > 0 ? evidence_weights[e] * log(factors[e]) : 0;
+	return exp(utility);
+}

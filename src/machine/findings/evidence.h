@@ -1,5 +1,5 @@
 /* What an answer of the default model is made of: a conditional logit (McFadden 1974) over the suspects, "nothing is slow" and "what is not
- * listed". The utility of each outcome is a sum of evidence by weights (machine/findings/weights.h), its probability exp(utility) over the sum
+ * listed". A suspect is a program that takes what is short, or one that has another program wait for it (struct hang). The utility of each outcome is a sum of evidence by weights (machine/findings/weights.h), its probability exp(utility) over the sum
  * of all. The evidence for a suspect are logarithms of factors: 0 says nothing, what is negative speaks against it; its score is
  * exp(utility). The evidence for the other two are facts of the moment. */
 #pragma once
@@ -10,6 +10,14 @@ enum evidence {
 	EVIDENCE_SURPRISE,
 	EVIDENCE_FOR_OTHERS,
 	EVIDENCE_ON_BEHALF,
+	/* of who has another program wait (machine/answer-waits/hang-evidence.h) */
+	EVIDENCE_EXCESS,
+	EVIDENCE_NOVELTY,
+	EVIDENCE_DEMAND,
+	EVIDENCE_INTENT,
+	EVIDENCE_BREADTH,
+	EVIDENCE_HOLD,
+	EVIDENCE_CERTAINTY,
 	EVIDENCE_COUNT
 };
 
@@ -18,6 +26,9 @@ struct evidence_row {
 };
 
 extern const struct evidence_row evidence_rows[EVIDENCE_COUNT];
+
+/* A suspect's score, from its factors by their weights; 0 and NaN do not apply. */
+double evidence_score(const double factors[EVIDENCE_COUNT]);
 
 /* Facts of the moment asked about. */
 enum moment_fact {
@@ -36,6 +47,7 @@ enum confidence_fact {
 	CONFIDENCE_ALWAYS,   /* 1 */
 	CONFIDENCE_ODDS,     /* ln of the odds of the first suspect's probability */
 	CONFIDENCE_SHORTAGE, /* ln of its factor EVIDENCE_SHORTAGE: what nothing measures to be short is taken by many */
+	CONFIDENCE_HANG,     /* 1 if it is named for a program that waits for it */
 	CONFIDENCE_COUNT
 };
 
@@ -44,4 +56,5 @@ struct odds {
 	double facts[MOMENT_COUNT];
 	double nothing;	 /* nothing is slow, 0..1; NaN = of a model that has no probabilities */
 	double unlisted; /* it is slow, and by none of those that are listed */
+	double unlisted_score; /* of that, as a suspect has one */
 };

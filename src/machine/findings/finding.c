@@ -92,8 +92,10 @@ void ranking_sort(struct ranking *r)
 		qsort(r->suspects.v, r->suspects.n, sizeof(r->suspects.v[0]), by_score);
 	if (r->victims.n)
 		qsort(r->victims.v, r->victims.n, sizeof(r->victims.v[0]), by_score);
-	for (size_t i = 0; i < r->suspects.n; i++)
+	for (size_t i = 0; i < r->suspects.n; i++) {
+		r->suspects.v[i].role = i ? ROLE_CONTRIBUTING : ROLE_PRIMARY;
 		sort_features(&r->suspects.v[i]);
+	}
 	for (size_t i = 0; i < r->victims.n; i++)
 		sort_features(&r->victims.v[i]);
 }

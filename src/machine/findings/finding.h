@@ -65,6 +65,8 @@ struct explained {
 /* Between so far ends the estimate says next to nothing. */
 #define EXPLAINED_VAGUE 0.8
 
+struct hang;
+
 /* One named (or one victim), with its features, most conspicuous first. */
 struct suspect {
 	enum culprit_kind kind;
@@ -88,6 +90,7 @@ struct suspect {
 	struct explained explains;
 	double factors[EVIDENCE_COUNT]; /* of the default model, whose weighted product is the score; 0 or NaN = does not apply */
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
+	const struct hang *hang; /* one of the answer's, for which it is suspected; NULL = for what it uses */
 	VEC(struct deviation) features;
 	VEC(char *) evidence;
 };
@@ -132,7 +135,10 @@ struct hang {
 	bool unsure;		/* it may be answered: that must confirm that it is not, or the chain continue beyond whom it asked */
 	int64_t since;	     /* wall ns */
 	struct wait_chain chain; /* for whom; no links = not looked up */
-	const struct subject *unrecorded; /* the process at its end, where that is not recorded one by one (machine/model/name-limit.h) */
+	const struct subject *parent;	 /* which waits for the victim, its child; NULL = none */
+	const struct subject *culprit;	 /* the process at its end, recorded or not (machine/model/name-limit.h); NULL = not known, or not of this machine */
+	double factors[EVIDENCE_COUNT]; /* of these the rows from EVIDENCE_EXCESS on, as of a suspect */
+	double score;
 };
 
 struct answer {
@@ -149,9 +155,9 @@ struct answer {
 	enum bottleneck bottleneck;
 	struct pressure pressure;
 	struct suspect busiest; /* nothing is unusual, but programs always wait: who uses most of that; subject NULL = nothing */
-	VEC(struct hang) hangs; /* the one that is explained best first */
+	VEC(struct hang) hangs; /* by score */
 	struct dataset unrecorded; /* their processes that are not recorded: a name, and no values */
-	bool hang_is_told;	/* the first of them is what the answer says */
+	const struct hang *told; /* the one that the answer is about; NULL = it is about none */
 	bool events_are_late;	/* there are events, which are left out, or not asked for longer, so that the answer is in time */
 	char *cause;   /* id in the catalogue (machine/rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
@@ -168,7 +174,7 @@ void answer_free(struct answer *a);
 /* Whether a suspect of a sorted ranking contributes: a fifth of the first one's score is enough. The paper's scores are negative or
  * positive densities, all of them worth a look. */
 bool suspect_matters(const struct ranking *r, const struct suspect *s);
-/* Most suspicious first. */
+/* Most suspicious first: that one is the primary one. */
 void ranking_sort(struct ranking *r);
 
 const char *bottleneck_name(enum bottleneck b); /* as in JSON: "cpu", "disk", ... */

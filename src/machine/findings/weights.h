@@ -1,4 +1,6 @@
 /* What each piece of evidence weighs in the answer model (machine/findings/evidence.h). `lab/fit BUILD --deploy` writes other numbers here.
+ * The rows from "excess" on, and the confidence's "hang", have no kept cases yet and are set by reason: the factors are likelihood ratios as they
+ * stand, so each weighs 1; several that wait for one do so for one reason, so breadth weighs half.
  * Fitted 2026-11-28, the confidence alone, on 473 questions with a mark and 154 calm moments. */
 #pragma once
 
@@ -10,6 +12,13 @@ static const double evidence_weights[EVIDENCE_COUNT] = {
 	[EVIDENCE_SURPRISE] = 2.49,
 	[EVIDENCE_FOR_OTHERS] = 2.59,
 	[EVIDENCE_ON_BEHALF] = 1.35,
+	[EVIDENCE_EXCESS] = 1,
+	[EVIDENCE_NOVELTY] = 1,
+	[EVIDENCE_DEMAND] = 1,
+	[EVIDENCE_INTENT] = 1,
+	[EVIDENCE_BREADTH] = 0.5,
+	[EVIDENCE_HOLD] = 1,
+	[EVIDENCE_CERTAINTY] = 1,
 };
 
 static const double nothing_weights[MOMENT_COUNT] = {
@@ -32,4 +41,5 @@ static const double confidence_weights[CONFIDENCE_COUNT] = {
 	[CONFIDENCE_ALWAYS] = 2.92,
 	[CONFIDENCE_ODDS] = 0.58,
 	[CONFIDENCE_SHORTAGE] = 0.515,
+	[CONFIDENCE_HANG] = -1.5,
 };

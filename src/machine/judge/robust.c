@@ -19,7 +19,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "machine/findings/weights.h"
 #include "machine/judge/robust.h"
 
 const struct use uses[USES] = {
@@ -88,13 +87,6 @@ static int gather_programs(struct robust *r)
 	return result == 0 ? gather_kind(r, ENTITY_SHORT_LIVED) : result;
 }
 
-/* Whoever has a third of the first one's guilt had a hand in it. */
-static void assign_roles(struct ranking *ret)
-{
-	for (size_t i = 1; i < ret->suspects.n; i++)
-		ret->suspects.v[i].role = ROLE_CONTRIBUTING;
-}
-
 static void robust_free(struct robust *r)
 {
 	for (size_t i = 0; i < r->programs.n; i++) {
@@ -123,16 +115,6 @@ static int by_culprit_score(const void *a, const void *b)
 	return x->suspect.subject->info.id < y->suspect.subject->info.id ? -1 : 1;
 }
 
-/* From the factors by their weights, what a suspect is worth beside the other outcomes (machine/findings/evidence.h). */
-static double score_of(const double factors[EVIDENCE_COUNT])
-{
-	double utility = 0;
-
-	for (enum evidence e = 0; e < EVIDENCE_COUNT; e++)
-		utility += factors[e] > 0 ? evidence_weights[e] * log(factors[e]) : 0;
-	return exp(utility);
-}
-
 static int judge_all(struct robust *r, struct ranking *ret)
 {
 	for (size_t i = 0; i < r->programs.n; i++) {
@@ -149,7 +131,7 @@ static int judge_all(struct robust *r, struct ranking *ret)
 	robust_apply_recency_decay(r);
 	for (size_t i = 0; i < r->verdicts.n; i++)
 		if (r->verdicts.v[i].suspect.score > 0) /* all of its guilt may be another one's */
-			r->verdicts.v[i].suspect.score = score_of(r->verdicts.v[i].suspect.factors);
+			r->verdicts.v[i].suspect.score = evidence_score(r->verdicts.v[i].suspect.factors);
 	if (r->verdicts.n)
 		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_culprit_score);
 	return 0;
@@ -187,7 +169,6 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	robust_explain_waiting(r, ret);
 	while (ret->victims.n > SUSPECTS_MAX)
 		suspect_free(&ret->victims.v[--ret->victims.n]);
-	assign_roles(ret);
 	for (size_t i = 0; i < ret->victims.n; i++)
 		robust_finish_suspect(r, &ret->victims.v[i]);
 	return result;

@@ -1,0 +1,18 @@
+/* How likely it is that a hang is what makes the machine slow: the rows of evidence from EVIDENCE_EXCESS on (machine/findings/evidence.h).
+ *
+ * A wait counts where it is longer than its program's own waits, began lately, is for something that was asked for, and ends at a program that does not
+ * mean to wait. A shell that reads what a polling script writes has none of these; a client whose request is not answered has all of them. */
+#pragma once
+
+#include "machine/answer-waits/hangs.h"
+
+/* How much longer than normally, 0..1: before the chains are looked up, which takes long. */
+double hang_excess(const struct dataset *d, const struct hang *h);
+/* All other rows and the score, by its chain. incident: wall ns at which a shortage began; 0 = there is none. */
+void hang_weigh(const struct trace *trace, const char *proc_root, int64_t at, int64_t incident, struct hang *h);
+/* Does its chain end at another program, which does something else than wait for work or has not answered over TCP, or at another machine that does
+ * not answer? */
+bool hang_is_explained(const struct hang *h);
+/* It has asked another machine itself, which does not answer, or the network loses what is sent; or its file system is frozen: no program here is
+ * to blame. */
+bool hang_ends_elsewhere(const struct hang *h);
