@@ -20,10 +20,10 @@
 #define EVENTS_OF_CALM	400000 /* while CPUs are free: what a program normally waits for is known from half a minute of events */
 #define CALM_SPAN	(40 * NS_PER_SEC)
 #define CALM		5 /* %, CPU pressure in the last ten seconds */
-#define EVENTS_PATIENCE 150 /* ms */
 #define ALL_PATIENCE	20000 /* ms, for every event there is */
 #define MARK_PATIENCE	(2 * NS_PER_SEC) /* a full ring is copied and named within one on an idle machine */
-#define EVENTS_UNTIL	(150 * NS_PER_MS) /* into a question: with events the answer takes 0.1 s more, and the first line is due after 0.3 s */
+#define EVENTS_UNTIL	1000 /* ms into a question on a calm machine: with events the answer takes 0.1 to 0.4 s more, and is due after 1.5 s ... */
+#define EVENTS_UNTIL_LOADED 2500 /* ... or 3 s, where programs compete for the CPUs: without events it says nothing of who waits for whom */
 #define RING_REACHES (1800 * NS_PER_SEC) /* no ring reaches further back */
 #define LIVE (10 * NS_PER_SEC) /* for so long those who hung are taken to hang still */
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
@@ -103,16 +103,16 @@ static bool cpus_are_free(void)
 static void find_events_of_now(const struct common *common, struct why_query *a)
 {
 	_cleanup_free_ char *error = NULL;
-	const bool calm = !a->waits && cpus_are_free();
+	const bool cpus_free = cpus_are_free(), calm = !a->waits && cpus_free;
 	const size_t most = a->waits ? 0 : calm ? EVENTS_OF_CALM : EVENTS_MOST;
 	const uint64_t since = calm ? (uint64_t)(clock_monotonic() - CALM_SPAN) : 0;
-	const int patience = a->waits ? ALL_PATIENCE : EVENTS_PATIENCE;
+	const int until = cpus_free ? EVENTS_UNTIL : EVENTS_UNTIL_LOADED, patience = a->waits ? ALL_PATIENCE : until;
 	int r;
 
 	if (common->from_file || common_asks_recorder(common) || !common_has_own_recorder(common))
 		return;
 	a->request.patient = a->waits;
-	a->request.events_until = a->waits ? 0 : clock_monotonic() + EVENTS_UNTIL;
+	a->request.events_until = a->waits ? 0 : clock_monotonic() + until * NS_PER_MS;
 	r = common->capture ? capture_freeze(common->capture, since, most, false, patience, &a->trace) :
 			      capture_now(common->config.store_run_dir, most, patience, &a->trace, &error);
 	if (r == 0 && trace_hide(&a->trace, &common->viewer) == 0)

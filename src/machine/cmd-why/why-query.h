@@ -1,6 +1,8 @@
 /* A question about a moment, as the verbs ask it: about a mark it is asked with all that is known of it, by whichever verb. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "lib/data/cleanup.h"
 #include "machine/answer-why/why.h"
 #include "machine/rule/cause.h"
@@ -16,6 +18,7 @@ struct why_query {
 	struct trace trace;
 	struct mark *marks; /* what request.marks are */
 	int64_t mark;	    /* 0 = none */
+	pid_t first_look;   /* the process that shows one until the answer is there; 0 = none */
 };
 
 /* From TIME or a mark's number: request.at, request.marked, mark. 0, -EINVAL: neither, -ENOENT: no such mark, -ERANGE: the

@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
@@ -27,6 +30,7 @@
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
 #define FRESH_ENOUGH (10 * NS_PER_SEC)
 #define URGENT	     (-20) /* nice; of who may */
+#define FIRST_LINE   (250 * NS_PER_MS) /* into a question: a person sees something by then */
 
 struct why_args why_args = {.top = 5};
 
@@ -139,6 +143,15 @@ static void compare_with_earlier(struct common *common, struct store *store, int
 		(void)saved_answer_save(sink, mark, a);
 }
 
+static void end_first_look(struct why_query *asked)
+{
+	if (asked->first_look <= 0)
+		return;
+	kill(asked->first_look, SIGKILL);
+	(void)waitpid(asked->first_look, NULL, 0);
+	asked->first_look = 0;
+}
+
 static int answer_from(struct common *common, struct store *store, struct why_query *asked)
 {
 	struct why_request *request = &asked->request;
@@ -152,6 +165,7 @@ static int answer_from(struct common *common, struct store *store, struct why_qu
 	request->live_root = why_query_is_live(common, asked) ? "/proc" : NULL;
 	if (r == 0)
 		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
+	end_first_look(asked);
 	if (r == 0 && !why_args.boot)
 		compare_with_earlier(common, store, asked->mark, &a);
 	status = finish(common, r, request, &a, store);
@@ -201,6 +215,48 @@ static void find_events(const struct common *common, struct why_query *asked)
 		why_query_find_events(common, asked);
 }
 
+/* The sentence from counters alone, which are at hand at once. Runs in a process of its own, which gives up its rights and is ended when the whole
+ * answer is there. */
+static void show_first_look(struct common *common, const struct why_query *asked, int64_t due)
+{
+	struct store_paths paths = common_paths(common);
+	struct why_query quick = {.request = asked->request};
+	_cleanup_free_ char *error = NULL;
+	struct why_data data = {};
+	struct store *store;
+	struct timespec rest;
+	struct answer a;
+	int64_t left;
+
+	quick.request.ret_facts = NULL;
+	if (client_give_up_rights(common, 0) || store_open(&paths, STORE_READ, &store, &error) < 0 || why_query_read_marks(common, store, &quick) < 0 ||
+	    why_from_store(store, &quick.request, &data, &a) < 0)
+		return;
+	left = due - clock_monotonic();
+	rest = (struct timespec){.tv_sec = left / NS_PER_SEC, .tv_nsec = left % NS_PER_SEC};
+	if (left > 0)
+		nanosleep(&rest, NULL);
+	printf("First look, from counters alone: %s\n", a.summary);
+	fflush(stdout);
+}
+
+/* Where a person reads along. 0 = no one does, or it cannot be done. */
+static pid_t begin_first_look(struct common *common, const struct why_query *asked)
+{
+	int64_t due = clock_monotonic() + FIRST_LINE;
+	pid_t pid;
+
+	if (!common->colour || common->json || why_args.facts || why_args.wait)
+		return 0;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		show_first_look(common, asked, due);
+		_exit(0);
+	}
+	return pid > 0 ? pid : 0;
+}
+
 static int answer_moment(struct common *common, struct why_query *asked)
 {
 	struct store *store;
@@ -237,17 +293,20 @@ static int why_now(struct common *common)
 
 	if (status)
 		return status;
+	asked.first_look = begin_first_look(common, &asked);
 	if (store_open(&paths, STORE_READ, &store, &error) == 0) {
 		bool fresh = recording_is_fresh(store, asked.request.at);
 
 		if (fresh) {
 			find_events(common, &asked);
 			status = answer_from(common, store, &asked);
+			end_first_look(&asked);
 		}
 		store_close(store);
 		if (fresh)
 			return status;
 	}
+	end_first_look(&asked);
 	return look_now(common, &asked.request);
 }
 

@@ -248,7 +248,7 @@ int capture_freeze(struct capture *c, uint64_t since, size_t most, bool named, i
 
 	if (!c->inherited)
 		return capture_now(c->run_dir, most, patience, ret, &error);
-	patience /= 3; /* for who holds which file, of which the asker may do without */
+	patience /= 10; /* for who holds which file, of which the asker may do without */
 	return freeze_quietly(c, since, most, named, patience < FILE_LOCKS_PATIENCE ? patience : FILE_LOCKS_PATIENCE, ret);
 }
 
