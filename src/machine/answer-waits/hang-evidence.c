@@ -113,8 +113,15 @@ static double demand_of(const struct chain_link *l)
 	if (l->serves || l->idle)
 		return 0.01;
 	if (l->is_input)
-		return 0.02;
-	return l->reads ? 0.1 : of[l->kind];
+		return 0.01;
+	return l->reads ? 0.02 : of[l->kind];
+}
+
+bool hang_link_wants(const struct hang *h, size_t i)
+{
+	const struct chain_link *l = &h->chain.links.v[i];
+
+	return i + 1 < h->chain.links.n && l[1].pid != l->pid && l->kind != CHAIN_CHILD && l->kind != CHAIN_EVENTS && demand_of(l) >= 0.5;
 }
 
 /* Who reads what is known to come sooner has a conversation. */
@@ -130,8 +137,8 @@ static double demand_of_victim(const struct hang *h)
 /* Has one before the last asked it for something, or want what it has? Who only reads what it writes, or waits for its end, has not. */
 static bool is_wanted(const struct hang *h)
 {
-	for (size_t i = 0; i + 1 < h->chain.links.n; i++)
-		if (h->chain.links.v[i].kind != CHAIN_CHILD && h->chain.links.v[i].kind != CHAIN_EVENTS && demand_of(&h->chain.links.v[i]) >= 0.5)
+	for (size_t i = 0; i < h->chain.links.n; i++)
+		if (hang_link_wants(h, i))
 			return true;
 	return false;
 }

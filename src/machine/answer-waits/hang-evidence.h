@@ -10,6 +10,9 @@
 double hang_excess(const struct dataset *d, const struct hang *h);
 /* All other rows and the score, by its chain. incident: wall ns at which a shortage began; 0 = there is none. */
 void hang_weigh(const struct trace *trace, const char *proc_root, int64_t at, int64_t incident, struct hang *h);
+/* Has link i asked the next one for something, or does it want what that has? A thread that waits for another one of its own process, who waits for a
+ * child, and who reads what others write when they please, have not. */
+bool hang_link_wants(const struct hang *h, size_t i);
 /* Does its chain end at another program, which does something else than wait for work or has not answered over TCP, or at another machine that does
  * not answer? */
 bool hang_is_explained(const struct hang *h);

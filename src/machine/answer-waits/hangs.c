@@ -563,17 +563,30 @@ static const struct subject *process_of(const struct dataset *d, uint32_t at, co
 	return known ?: s;
 }
 
-/* Who waits for a child waits for what that waits for: it is the child that hangs. */
-static int begin_at_child(const struct dataset *d, uint32_t at, struct hang *h, struct answer *a)
+/* Who waits for a child, or reads what another program writes, waits for what that waits for: it is the one that wants something that hangs. */
+static size_t only_waits_for_others(const struct hang *h)
 {
-	size_t children = 0;
+	size_t n = 0, children = 0;
 
+	if (h->took && !h->unsure && h->chain.links.n && h->chain.links.v[0].kind != CHAIN_CHILD)
+		return 0; /* it has a conversation with the next one */
 	while (children + 1 < h->chain.links.n && h->chain.links.v[children].kind == CHAIN_CHILD)
-		free(h->chain.links.v[children++].words);
-	if (!children)
+		children++;
+	while (n + 1 < h->chain.links.n && !hang_link_wants(h, n) && (h->chain.links.v[n].kind == CHAIN_CHILD || h->chain.links.v[n].reads))
+		n++;
+	return hang_link_wants(h, n) ? n : children;
+}
+
+static int begin_where_wanted(const struct dataset *d, uint32_t at, struct hang *h, struct answer *a)
+{
+	size_t first = only_waits_for_others(h);
+
+	if (!first)
 		return 0;
-	h->chain.links.n -= children;
-	memmove(h->chain.links.v, h->chain.links.v + children, h->chain.links.n * sizeof(*h->chain.links.v));
+	for (size_t i = 0; i < first; i++)
+		free(h->chain.links.v[i].words);
+	h->chain.links.n -= first;
+	memmove(h->chain.links.v, h->chain.links.v + first, h->chain.links.n * sizeof(*h->chain.links.v));
 	h->parent = h->victim;
 	h->victim = process_of(d, at, &h->chain.links.v[0], a);
 	return h->victim ? 0 : -ENOMEM;
@@ -589,7 +602,7 @@ static const struct subject *starter_of(const struct dataset *d, const struct ha
 
 static int find_ends(const struct dataset *d, uint32_t at, struct hang *h, struct answer *a)
 {
-	int r = begin_at_child(d, at, h, a);
+	int r = begin_where_wanted(d, at, h, a);
 
 	if (r < 0)
 		return r;

@@ -502,12 +502,17 @@ void used_up_free(struct used_up_list *l)
 	VEC_FREE(l->list);
 }
 
-void used_up_words(const struct used_up *u, struct str *out)
+void used_up_claim(const struct used_up *u, struct str *out)
 {
 	str_printf(out, "%s%s%s are %sused up", u->what, *u->of ? " " : "", u->of, u->used < u->limit ? "nearly " : "");
 	if (u->limit > 1)
 		str_printf(out, ": %" PRIu64 " of %" PRIu64, u->used, u->limit);
 	if (u->pid)
 		str_printf(out, u->has && u->has != u->used ? "; %s (pid %u) has %" PRIu64 " of them" : "; %s (pid %u) has them", u->comm, u->pid, u->has);
+}
+
+void used_up_words(const struct used_up *u, struct str *out)
+{
+	used_up_claim(u, out);
 	str_printf(out, ". %s", u->next);
 }

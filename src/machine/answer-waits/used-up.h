@@ -34,5 +34,7 @@ struct used_up_list {
 int used_up_find(const struct dataset *d, uint32_t at, const char *proc_root, const char *group_root, const struct viewer *viewer, int64_t until,
 		 struct used_up_list *ret);
 void used_up_free(struct used_up_list *l);
+/* "inotify watches of uid 1000 are used up: 8192 of 8192; code (pid 4711) has 8000 of them" */
+void used_up_claim(const struct used_up *u, struct str *out);
 /* "inotify watches of uid 1000 are used up: 8192 of 8192; code (pid 4711) has 8000 of them. ..." */
 void used_up_words(const struct used_up *u, struct str *out);

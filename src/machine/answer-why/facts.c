@@ -316,6 +316,21 @@ static int add_explained(struct facts *facts, const struct ranking *of, const st
 	return r ?: add_told(facts, "ahead_of_heat", 1000 * (known - of->slowed));
 }
 
+/* Sockets of this machine count, too: what the interfaces moved is a bound for what can have gone to another one. */
+static double outside_of(const struct facts *f)
+{
+	const struct fact *in = facts_find(f, FACT_CULPRIT, "net.rx_bytes"), *out = facts_find(f, FACT_CULPRIT, "net.tx_bytes");
+	double own = (in ? in->now : 0) + (out ? out->now : 0), moved = NAN;
+
+	for (size_t i = 0; i < f->list.n; i++) {
+		const struct fact *x = &f->list.v[i];
+
+		if (x->part && strcmp(x->part, "lo") != 0 && (strcmp(x->feature->name, "if.rx_bytes") == 0 || strcmp(x->feature->name, "if.tx_bytes") == 0))
+			moved = (isnan(moved) ? 0 : moved) + x->now;
+	}
+	return own > 0 ? fmin(1, moved / own) : NAN;
+}
+
 static double nice_of(const struct dataset *d, const struct subject *s, size_t at)
 {
 	return subject_has(s, FEATURE_SCHED_NICE) ? subject_value(d, s, FEATURE_SCHED_NICE, s->last < at ? s->last : (uint32_t)at) : NAN;
@@ -351,7 +366,7 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 	if (r == 0)
 		r = add_told(o->facts, "share", 1000 * top->share);
 	if (r == 0)
-		r = add_explained(o->facts, of, top);
+		r = add_explained(o->facts, of, top) ?: add_told(o->facts, "outside", 1000 * outside_of(o->facts));
 	if (r == 0)
 		r = add_told(o->facts, "processes", top->members ? top->members : 1);
 	if (r == 0 && top->subject->info.start)

@@ -539,9 +539,41 @@ static void a_machine_is_as_slow_as_the_program_in_the_middle(void **state)
 	assert_true(slowdown_of_those((int64_t[]){50, 50, 50}, "/bin/whyslow", 3, 4, 180) > 2); /* the CPUs were always in use */
 }
 
+/* A program that sends, while the only interface moves so much a second. */
+static bool sender_is_named(int64_t moved)
+{
+	struct subject *eth0, *sender;
+	struct story st;
+	bool named;
+
+	begin(&st);
+	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+	sender = add(&st, "/bin/sender", 0, TICKS - 1, 0);
+	use(sender, FEATURE_NET_TX_BYTES, FROM, TICKS - 1, 20 * MB);
+	eth0 = dataset_define(&st.d, &(struct entity_info){.id = ++st.next_id, .kind = ENTITY_INTERFACE, .name = (char *)"eth0",
+							    .present = FEATURE_BIT(FEATURE_IF_RX_BYTES)});
+	eth0->first = 0;
+	eth0->last = TICKS - 1;
+	use(eth0, FEATURE_IF_RX_BYTES, 0, TICKS - 1, 0);
+	use(eth0, FEATURE_IF_TX_BYTES, 0, TICKS - 1, moved);
+	ask(&st, true);
+	named = st.answer.culprit_is_named;
+	end(&st);
+	return named;
+}
+
+/* Sockets of this machine have no line. */
+static void what_no_interface_moves_makes_no_network_busy(void **state)
+{
+	(void)state;
+	assert_true(sender_is_named(20 * MB));
+	assert_false(sender_is_named(1000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_no_interface_moves_makes_no_network_busy),
 		cmocka_unit_test(who_takes_what_is_new_explains_the_waiting),
 		cmocka_unit_test(without_one_of_two_most_of_the_waiting_goes_away),
 	  cmocka_unit_test(who_uses_little_explains_little), cmocka_unit_test(where_a_program_alone_waits_nothing_is_unexplained),

@@ -50,6 +50,40 @@ static void who_has_others_wait_is_not_slow_by_itself(void **state)
 	assert_int_equal(short_of(0.3, true, &of_disk), BOTTLENECK_CPU);
 }
 
+static struct deviation risen(size_t feature, double observed)
+{
+	size_t n;
+
+	return (struct deviation){.feature = &features_of(ENTITY_PROCESS, &n)[feature], .observed = observed, .usual = 0, .deviation = 10};
+}
+
+/* A program reads and computes, and others wait so much for a CPU and for the disk (s/s). */
+static enum bottleneck others_wait(double cpu, double disk)
+{
+	struct subject reader, editor;
+	struct suspect top = {.subject = known(&reader, (char *)"/bin/reader|", 7, 1), .of = BOTTLENECK_CPU, .score = 0.3, .imposed = 0.3};
+	struct suspect victim = {.subject = known(&editor, (char *)"/bin/editor|", 8, 1)};
+	struct shortages there = {.any = true, .of[BOTTLENECK_CPU] = true};
+	struct answer a;
+	enum bottleneck found;
+
+	assert_int_equal(VEC_PUSH(top.features, risen(FEATURE_CPU_TIME, 4e8)) + VEC_PUSH(top.features, risen(FEATURE_IO_READ_BYTES, 1e8)), 0);
+	assert_int_equal(VEC_PUSH(victim.features, risen(FEATURE_CPU_RUN_DELAY, 1e9 * cpu)) + VEC_PUSH(victim.features, risen(FEATURE_DELAY_BLOCK, 1e9 * disk)), 0);
+	a = answer_with(&top, 1);
+	assert_int_equal(VEC_PUSH(a.ranking.victims, victim), 0);
+	verdict_choose_bottleneck(&a, true, &there);
+	found = a.bottleneck;
+	answer_free(&a);
+	return found;
+}
+
+static void the_others_waits_say_what_is_short(void **state)
+{
+	(void)state;
+	assert_int_equal(others_wait(0.5, 0.02), BOTTLENECK_CPU);
+	assert_int_equal(others_wait(0.05, 0.8), BOTTLENECK_DISK);
+}
+
 /* A verdict about suspects with these scores. */
 static struct answer verdict_on(const double *scores, size_t n, double slowdown, bool marked)
 {
@@ -152,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_has_others_wait_is_not_slow_by_itself),
+		cmocka_unit_test(the_others_waits_say_what_is_short),
 		cmocka_unit_test(all_outcomes_together_are_certain),
 		cmocka_unit_test(what_takes_longer_is_slow_although_no_program_stands_out),
 		cmocka_unit_test(in_a_calm_moment_more_is_needed_to_accuse),

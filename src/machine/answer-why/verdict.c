@@ -12,6 +12,9 @@
 #define WORKS_LEAST   0.05 /* of the time */
 #define SHARE_MOST   0.98 /* of what is new: something is always left */
 #define SHORT_LEAST  0.05 /* of the time: who takes less of what is short has nobody wait */
+#define RISES	     3 /* spreads beyond the baseline */
+#define FAR_MORE     3 /* times */
+#define WAITS_LEAST  0.1 /* s/s */
 #define IN_THE_WAY   0.1 /* s/s that others waited on its account */
 
 static const struct suspect *first_of(const struct answer *a)
@@ -231,6 +234,49 @@ static bool is_felt(const struct answer *a, const struct shortages *there, const
 	return there->of[s->of] || pressure_is_felt(a->pressure.now[s->of], more ? a->pressure.usual[s->of] : 0) || is_in_the_way(s);
 }
 
+/* Sums the waits of all victims by resource: s/s beyond the baseline. */
+static void sum_waits(const struct ranking *r, double sums[BOTTLENECK_COUNT])
+{
+	size_t n;
+	const struct feature *features = features_of(ENTITY_PROCESS, &n);
+
+	for (size_t i = 0; i < r->victims.n; i++)
+		for (size_t k = 0; k < r->victims.v[i].features.n; k++) {
+			const struct deviation *dev = &r->victims.v[i].features.v[k];
+			double more = fmax(0, dev->observed - (isnan(dev->usual) ? 0 : dev->usual)) / 1e9;
+			size_t f = (size_t)(dev->feature - features);
+
+			if (f == FEATURE_CPU_RUN_DELAY)
+				sums[BOTTLENECK_CPU] += more;
+			else if (f == FEATURE_DELAY_BLOCK || f == FEATURE_WAIT_DISK)
+				sums[BOTTLENECK_DISK] += more;
+		}
+}
+
+static bool uses(const struct suspect *s, enum resource resource)
+{
+	for (size_t i = 0; i < s->features.n; i++)
+		if (s->features.v[i].feature->resource == resource && s->features.v[i].deviation > RISES)
+			return true;
+	return false;
+}
+
+/* A program that takes both is named for the resource that the others wait for: one that reads without the page cache computes in the kernel for it. */
+static enum bottleneck waited_for(const struct answer *a, enum bottleneck b)
+{
+	const struct suspect *named = a->culprit_is_named ? first_of(a) : NULL;
+	double sums[BOTTLENECK_COUNT] = {};
+
+	sum_waits(&a->ranking, sums);
+	if (!named || sums[BOTTLENECK_CPU] + sums[BOTTLENECK_DISK] < WAITS_LEAST)
+		return b;
+	if (b == BOTTLENECK_CPU && sums[BOTTLENECK_DISK] > FAR_MORE * sums[BOTTLENECK_CPU] && uses(named, RESOURCE_IO))
+		return BOTTLENECK_DISK;
+	if (b == BOTTLENECK_DISK && sums[BOTTLENECK_CPU] > FAR_MORE * sums[BOTTLENECK_DISK] && uses(named, RESOURCE_CPU))
+		return BOTTLENECK_CPU;
+	return b;
+}
+
 void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shortages *there)
 {
 	const struct suspect *top = first_of(a), *named = a->culprit_is_named ? top : NULL;
@@ -248,4 +294,5 @@ void verdict_choose_bottleneck(struct answer *a, bool pressed, const struct shor
 	/* of a pressure that swings anyway it may be no more than usual, and still be that which it is about */
 	if (pressed && a->bottleneck == BOTTLENECK_NONE)
 		a->bottleneck = named ? named->of : first_there(there);
+	a->bottleneck = waited_for(a, a->bottleneck);
 }

@@ -33,6 +33,7 @@
 #define MARK_AFTER (10 * NS_PER_SEC) /* ... and goes on after it */
 #define MARK_BEFORE_LEAST (10 * NS_PER_SEC) /* ... however many marks there are */
 #define PAST_ENOUGH   60 /* ticks to compare with */
+#define USED_UP	      0.98 /* of a limit: what needs one more waits or fails */
 #define HANG_MATTERS  0.2 /* of the first suspect's score */
 
 /* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
@@ -369,9 +370,30 @@ static void forget_what_takes_a_past(struct answer *a)
 	remark(a, "there is no past to compare with: judged by pressure and shares alone, so how sure this is, and how much of the waiting it explains, is not known");
 }
 
+static int find_used_up(const struct dataset *d, const struct why_request *request, uint32_t at, struct used_up_list *ret)
+{
+	int64_t until = request->events_until ? clock_monotonic() + CENSUS_PATIENCE : INT64_MAX;
+
+	return request->live_root ? used_up_find(d, at, request->live_root, "/sys/fs/cgroup", &request->viewer, until, ret) : 0;
+}
+
+/* The fullest limit that is used up may be the cause. */
+static int add_limit(const struct used_up_list *limits, struct facts *facts)
+{
+	const struct used_up *u = limits->list.n ? &limits->list.v[0] : NULL;
+	struct str words = {};
+
+	if (!u || (double)u->used < USED_UP * (double)u->limit)
+		return 0;
+	used_up_claim(u, &words);
+	facts->limit = words.data;
+	facts->limit_advice = u->next ? strdup(u->next) : NULL;
+	return words.error || (u->next && !facts->limit_advice) ? -ENOMEM : 0;
+}
+
 /* The cause, and all of it in words. */
-static int explain(const struct dataset *d, const struct loader *loader, const struct method_question *q,
-		   const struct why_request *request, struct answer *a)
+static int explain(const struct dataset *d, const struct loader *loader, const struct method_question *q, const struct why_request *request,
+		   const struct used_up_list *limits, struct answer *a)
 {
 	bool widened = loader && loader->data->more.ticks.n == d->ticks.n;
 	const struct dataset *wide = widened ? &loader->data->more : d;
@@ -384,6 +406,11 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 		r = facts_of_answer(d, wide, widened ? loader->features : FEATURES_ALL, q, a, &facts);
 	if (r < 0)
 		return r;
+	r = add_limit(limits, &facts);
+	if (r < 0) {
+		facts_free(&facts);
+		return r;
+	}
 	if (!words_are_there(a) && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
 		facts_free(&facts);
 		return -ENOMEM;
@@ -444,23 +471,20 @@ static int remark_hang(const struct dataset *d, struct answer *a)
 }
 
 /* Limits that are reached make programs fail or wait, whatever else is slow. */
-static int tell_used_up(const struct dataset *d, const struct why_request *request, uint32_t at, struct answer *a)
+static int tell_used_up(const struct used_up_list *found, struct answer *a)
 {
-	struct used_up_list found = {};
-	int64_t until = request->events_until ? clock_monotonic() + CENSUS_PATIENCE : INT64_MAX;
-	int r = request->live_root ? used_up_find(d, at, request->live_root, "/sys/fs/cgroup", &request->viewer, until, &found) : 0;
+	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < found.list.n && i < USED_UP_TOLD; i++) {
+	for (size_t i = 0; r == 0 && i < found->list.n && i < USED_UP_TOLD; i++) {
 		struct str words = {};
 
-		used_up_words(&found.list.v[i], &words);
+		used_up_words(&found->list.v[i], &words);
 		if (words.error)
 			r = -ENOMEM;
-		else
+		else if (!a->cause || strcmp(a->cause, "limit") != 0 || i)
 			remark(a, "%s", words.data);
 		str_free(&words);
 	}
-	used_up_free(&found);
 	return r;
 }
 
@@ -473,6 +497,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 			     .older = loader && loader->past->from ? older : NULL,
 			     .context = loader};
 	_cleanup_(incident_search_free) struct incident_search look = {};
+	_cleanup_(used_up_free) struct used_up_list limits = {};
 	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
@@ -515,12 +540,12 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	result = result ?: remark_hang(d, a);
 	if (result < 0)
 		return result;
-	result = explain(d, loader, &look.q, &r, a);
+	result = find_used_up(d, request, (uint32_t)at, &limits) ?: explain(d, loader, &look.q, &r, &limits, a);
 	if (result < 0)
 		return result;
 	if (!a->has_history)
 		forget_what_takes_a_past(a);
-	result = tell_used_up(d, request, (uint32_t)at, a);
+	result = tell_used_up(&limits, a);
 	if (result < 0)
 		return result;
 	a->events_are_late = late;

@@ -165,7 +165,7 @@ static char *advise(const struct cause *cause, const struct facts *facts)
 
 	if (!facts_find(facts, FACT_CULPRIT, "ended"))
 		return next;
-	if (asprintf(&text, "It no longer runs.%s%s", next ? " If it happens again: " : "", next ?: "") < 0)
+	if (asprintf(&text, "It no longer runs.%s%s", next ? " " : "", next ?: "") < 0)
 		text = NULL;
 	free(next);
 	return text;

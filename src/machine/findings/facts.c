@@ -57,6 +57,9 @@ static const struct {
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "ahead", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how far its nice value lies below that of the victim"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "outside", .unit = PERMILLE, .kind = GAUGE, .resource = RESOURCE_NETWORK,
+	  .help = "share of the culprit's traffic that the interfaces of this machine can have moved, without lo"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "processes", .unit = COUNT, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "processes of the culprit's program"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "age", .unit = NS, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how long ago it was started"},
@@ -109,6 +112,8 @@ void facts_free(struct facts *f)
 		free(f->said.v[i]);
 	VEC_FREE(f->list);
 	VEC_FREE(f->said);
+	free(f->limit);
+	free(f->limit_advice);
 	who_free(&f->culprit);
 	who_free(&f->victim);
 	*f = (struct facts){};
@@ -249,6 +254,8 @@ void facts_write(const struct facts *f, struct str *out)
 			put_word(x->part, out);
 		str_printf(out, "\t%s\t%.4g\t%.4g\t%.4g\n", x->feature->name, x->now, x->usual, x->spread);
 	}
+	put_line("limit", f->limit, out);
+	put_line("limit-advice", f->limit_advice, out);
 }
 
 #define WORDS_MAX 8
@@ -357,6 +364,10 @@ static int read_line(char *text, struct facts *f)
 		return l.n == 2 && !f->culprit.server ? take_word(l.word[1], &f->culprit.server) : -EBADMSG;
 	if (strcmp(l.word[0], "mostly") == 0)
 		return l.n == 2 && !f->culprit.mostly ? take_word(l.word[1], &f->culprit.mostly) : -EBADMSG;
+	if (strcmp(l.word[0], "limit") == 0)
+		return l.n == 2 && !f->limit ? take_word(l.word[1], &f->limit) : -EBADMSG;
+	if (strcmp(l.word[0], "limit-advice") == 0)
+		return l.n == 2 && !f->limit_advice ? take_word(l.word[1], &f->limit_advice) : -EBADMSG;
 	if (strcmp(l.word[0], "said") == 0)
 		return read_said(&l, f);
 	if (strcmp(l.word[0], "part") == 0)

@@ -10,6 +10,7 @@
  *   machine   psi.cpu.some  ...
  *   part      sda  disk.busy ...
  *   said      Out of memory: Killed process 812
+ *   limit     file handles are used up: 80 of 80
  */
 #pragma once
 
@@ -43,6 +44,7 @@ struct facts {
 	struct fact_who culprit, victim;
 	VEC(struct fact) list;
 	VEC(char *) said;
+	char *limit, *limit_advice; /* the fullest limit that is used up, as a sentence without its end, and what helps; NULL = none is */
 };
 
 void facts_free(struct facts *f);

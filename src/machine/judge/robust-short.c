@@ -235,9 +235,27 @@ static double memory_available(const struct robust *r)
 	return of_machine(r, FEATURE_SYS_MEM_AVAILABLE) / (double)r->q->memory;
 }
 
+/* Bytes a second that the interfaces move in one direction, without lo; where none is recorded, what programs send or receive, through whatever. */
+static double network_in_use(const struct robust *r)
+{
+	double in = NAN, out = NAN;
+
+	for (size_t i = 0; i < r->d->subjects.n; i++) {
+		const struct subject *s = r->d->subjects.v[i];
+
+		if (s->info.kind != ENTITY_INTERFACE || s->first > s->last || (s->info.name && strcmp(s->info.name, "lo") == 0))
+			continue;
+		in = (isnan(in) ? 0 : in) + subject_growth(r->d, s, FEATURE_IF_RX_BYTES, r->q->focus, r->q->at) / r->focus_seconds;
+		out = (isnan(out) ? 0 : out) + subject_growth(r->d, s, FEATURE_IF_TX_BYTES, r->q->focus, r->q->at) / r->focus_seconds;
+	}
+	if (isnan(in) || isnan(out))
+		return fmax(r->total[FEATURE_NET_RX_BYTES], r->total[FEATURE_NET_TX_BYTES]);
+	return fmax(in, out);
+}
+
 void robust_find_use(struct robust *r)
 {
-	double line = fmax(r->total[FEATURE_NET_RX_BYTES], r->total[FEATURE_NET_TX_BYTES]);
+	double line = network_in_use(r);
 
 	for (size_t b = 0; b < BOTTLENECK_COUNT; b++)
 		r->in_use[b] = 1;

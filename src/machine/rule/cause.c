@@ -9,6 +9,8 @@
 #include "machine/rule/parser.h"
 
 #define NOTHING 0.05 /* of what a person could notice */
+#define FEW_WAIT 0.25 /* of what others wait for: less is not what slows them */
+#define SENTENCES_MOST 2 /* of advice: a person in a hurry reads no more */
 
 static bool is_named(const struct fact_who *w, const char *pattern)
 {
@@ -143,8 +145,13 @@ static bool put_value(const struct feature *f, double value, struct str *out)
 	return true;
 }
 
+/* A program's quantity is said to be more than normally; of what is not, a sentence leaves the comparison out. */
 static bool put_usual(const struct fact *fact, struct str *out)
 {
+	int direction = fact_direction(fact);
+
+	if (fact->of == FACT_MACHINE ? direction == 0 : direction <= 0)
+		return false;
 	if (!(fact->usual < NOTHING * fact->spread))
 		return put_value(fact->feature, fact->usual, out);
 	str_puts(out, "none");
@@ -174,14 +181,52 @@ static bool put_victim(const struct facts *f, struct str *out)
 	return put_text(f->victim.name, out);
 }
 
+/* The short resource's part of the victims' waits, 0..1; NaN = not known. */
+static double part_of_waits(const struct facts *f)
+{
+	static const struct {
+		const char *feature;
+		enum bottleneck of;
+	} waits[] = {{"cpu.run_delay", BOTTLENECK_CPU}, {"delay.block", BOTTLENECK_DISK}, {"wait.disk", BOTTLENECK_DISK}, {"delay.swapin", BOTTLENECK_MEMORY},
+		     {"delay.reclaim", BOTTLENECK_MEMORY}, {"delay.thrashing", BOTTLENECK_MEMORY}};
+	double all = 0, part = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		const struct fact *fact = facts_find(f, FACT_VICTIMS, waits[i].feature);
+		double more = fact ? fmax(0, fact->now - (isnan(fact->usual) ? 0 : fact->usual)) : 0;
+
+		all += more;
+		part += waits[i].of == f->bottleneck ? more : 0;
+	}
+	return part / all;
+}
+
 static bool put_others(const struct facts *f, struct str *out)
 {
-	return !facts_find(f, FACT_CULPRIT, "alone") && put_text("other programs", out);
+	return !facts_find(f, FACT_CULPRIT, "alone") && !(part_of_waits(f) < FEW_WAIT) && put_text("other programs", out);
 }
 
 static bool put_unit(const struct facts *f, struct str *out)
 {
 	return put_text(base_of(f->culprit.unit), out);
+}
+
+/* A unit that systemctl knows; another control group has a name of its own. */
+static bool put_service(const struct facts *f, struct str *out)
+{
+	const char *unit = base_of(f->culprit.unit), *dot = unit ? strrchr(unit, '.') : NULL;
+
+	return dot && (strcmp(dot, ".service") == 0 || strcmp(dot, ".scope") == 0 || strcmp(dot, ".slice") == 0) && put_text(unit, out);
+}
+
+static bool put_limit(const struct facts *f, struct str *out)
+{
+	return put_text(f->limit, out);
+}
+
+static bool put_limit_advice(const struct facts *f, struct str *out)
+{
+	return put_text(f->limit_advice, out);
 }
 
 /* One process is not worth a word: a sentence leaves out what it says of how many they are. */
@@ -229,7 +274,7 @@ struct placeholder placeholder_of(const char *name)
 	static const struct {
 		const char *name;
 		bool (*put)(const struct facts *f, struct str *out);
-	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
+	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"limit", put_limit}, {"limit advice", put_limit_advice}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
 	struct placeholder p = {};
 	bool old = false, culprit, victims;
 
@@ -303,11 +348,19 @@ char *cause_words(const char *text, const struct facts *facts)
 	return out.data;
 }
 
+/* It makes no sense for a program that has ended. */
+static bool is_about_the_running(const char *sentence)
+{
+	return str_starts(sentence, "If ") || str_starts(sentence, "It ") || str_starts(sentence, "Let ") || str_starts(sentence, "For now");
+}
+
 char *cause_advice(const struct cause *c, const struct facts *facts)
 {
+	const bool ended = facts_find(facts, FACT_CULPRIT, "ended");
+	size_t most = ended ? 1 : SENTENCES_MOST;
 	struct str out = {};
 
-	for (const char *from = c->next, *to; *from; from = to + strspn(to, " ")) {
+	for (const char *from = c->next, *to; *from && most; from = to + strspn(to, " ")) {
 		struct str sentence = {};
 		char *one;
 		bool known = true;
@@ -318,8 +371,10 @@ char *cause_advice(const struct cause *c, const struct facts *facts)
 		if (!one)
 			break;
 		(void)put_words(one, "", facts, &sentence, &known);
-		if (known && sentence.data)
+		if (known && sentence.data && !(ended && is_about_the_running(one))) {
 			str_printf(&out, "%s%s", out.len ? " " : "", sentence.data);
+			most--;
+		}
 		str_free(&sentence);
 		free(one);
 	}

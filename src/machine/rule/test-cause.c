@@ -147,21 +147,21 @@ static void other_programs_are_named_where_they_wait(void **state)
 /* A command for a process that is not known, or that has ended, is left out. */
 static void advice_without_its_values_is_left_out(void **state)
 {
-	struct cause c = {.next = (char *)"To see it: whyslow inspect {pid}. Wait. To end it: kill {pids}."};
+	struct cause c = {.next = (char *)"If it is not needed, wait. To see it: whyslow inspect {pid}. Wait. To end it: kill {pids}."};
 	_cleanup_(facts_free) struct facts f = {};
 	_cleanup_free_ char *whole = NULL, *unknown = NULL, *ended = NULL, *none = NULL;
 
 	(void)state;
 	read_facts(disk, &f);
 	whole = cause_advice(&c, &f);
-	assert_string_equal(whole, "To see it: whyslow inspect 812. Wait. To end it: kill 812.");
+	assert_string_equal(whole, "If it is not needed, wait. To see it: whyslow inspect 812.");
 	assert_int_equal(facts_add(&f, (struct fact){.of = FACT_CULPRIT, .feature = fact_derived_feature("ended", NULL), .now = 1e9}), 0);
 	ended = cause_advice(&c, &f);
 	assert_string_equal(ended, "Wait.");
 	f.list.n--;
 	f.culprit.pid = 0;
 	unknown = cause_advice(&c, &f);
-	assert_string_equal(unknown, "Wait.");
+	assert_string_equal(unknown, "If it is not needed, wait. Wait.");
 	c.next = (char *)"kill {pid}";
 	none = cause_advice(&c, &f);
 	assert_null(none);

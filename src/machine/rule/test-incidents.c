@@ -5,6 +5,7 @@
 #include "lib/data/test.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 #define INCIDENTS_MAX 1024
 
 struct incident {
-	char *expected, *file, *say, *next;
+	char *expected, *file, *say, *next, *advice;
+	struct facts facts;
 	const char *told; /* "(none)" */
 	bool miss, constructed;
 };
@@ -39,7 +41,6 @@ static char *read_whole(const char *path)
 static void judge(const char *folder, const char *name)
 {
 	struct incident *x = &incidents[n_incidents++];
-	_cleanup_(facts_free) struct facts facts = {};
 	_cleanup_free_ char *path = NULL, *text = NULL;
 	const struct cause *told;
 	unsigned line;
@@ -47,16 +48,17 @@ static void judge(const char *folder, const char *name)
 	assert_true(n_incidents < INCIDENTS_MAX);
 	assert_true(asprintf(&path, "%s/%s", folder, name) > 0);
 	text = read_whole(path);
-	if (facts_read(text, &facts, &line) < 0)
+	if (facts_read(text, &x->facts, &line) < 0)
 		fail_msg("%s:%u: cannot be read", path, line);
-	told = cause_find(&causes, &facts);
+	told = cause_find(&causes, &x->facts);
 	x->file = strdup(name);
 	x->expected = strndup(name, strcspn(name, "."));
 	x->miss = strstr(name, ".not.") != NULL;
 	x->constructed = strncmp(text, "# constructed", 13) == 0;
 	x->told = told ? told->id : "(none)";
-	x->say = told ? cause_words(told->say, &facts) : NULL;
-	x->next = told ? cause_words(told->next, &facts) : NULL;
+	x->say = told ? cause_words(told->say, &x->facts) : NULL;
+	x->next = told ? cause_words(told->next, &x->facts) : NULL;
+	x->advice = told ? cause_advice(told, &x->facts) : NULL;
 	if (!x->constructed && strncmp(text, "# recorded", 10) != 0)
 		fail_msg("%s: its first line does not say where it is from", path);
 }
@@ -86,6 +88,8 @@ static int forget(void **state)
 		free(incidents[i].file);
 		free(incidents[i].say);
 		free(incidents[i].next);
+		free(incidents[i].advice);
+		facts_free(&incidents[i].facts);
 	}
 	causes_free(&causes);
 	return 0;
@@ -170,6 +174,79 @@ static const struct incident *first_of(const char *cause)
 	return NULL;
 }
 
+static double more_of(const struct facts *f, const char *feature)
+{
+	const struct fact *x = facts_find(f, FACT_VICTIMS, feature);
+
+	return x ? fmax(0, x->now - (isnan(x->usual) ? 0 : x->usual)) : 0;
+}
+
+/* "and other programs wait for the CPU" is said only where that is a good part of what they wait for. */
+static const char *false_wait(const struct incident *x)
+{
+	double cpu = more_of(&x->facts, "cpu.run_delay"), disk = more_of(&x->facts, "delay.block") + more_of(&x->facts, "wait.disk");
+
+	if (strstr(x->say, "other programs") && strstr(x->say, "wait for the CPU") && disk > 3 * cpu)
+		return "they wait for the disk";
+	if (strstr(x->say, "other programs") && strstr(x->say, "wait for the disk") && cpu > 3 * disk)
+		return "they wait for the CPU";
+	return NULL;
+}
+
+/* "normally" is said of what has a past, and is not less than normally. */
+static const char *false_normal(const struct incident *x)
+{
+	bool has_past = false;
+
+	for (size_t i = 0; i < x->facts.list.n; i++)
+		has_past |= !isnan(x->facts.list.v[i].usual);
+	return strstr(x->say, "normally") && !has_past ? "there is no past" : NULL;
+}
+
+/* An interface that moved nothing, and a limit of this machine, rule out other machines. */
+static const char *false_machine(const struct incident *x)
+{
+	bool elsewhere = strstr(x->say, "ther machines") || strstr(x->say, "network loses");
+
+	const struct fact *drops = facts_find(&x->facts, FACT_MACHINE, "tcp.listen_drops");
+
+	if (elsewhere && drops && drops->now > 1)
+		return "a queue of this machine is full";
+	return elsewhere && x->facts.limit ? "a limit of this machine is used up" : NULL;
+}
+
+static size_t sentences(const char *text)
+{
+	size_t n = *text != 0;
+
+	for (const char *p = text; (p = strstr(p, ". ")); p++)
+		n++;
+	return n;
+}
+
+static const char *bad_advice(const char *advice)
+{
+	static const char *const placeholders[] = {"UNIT", " NAME", "HOST", "DISK", "..."};
+
+	for (size_t i = 0; i < ARRAY_SIZE(placeholders); i++)
+		if (strstr(advice, placeholders[i]))
+			return "it has a placeholder";
+	return sentences(advice) > 2 ? "it is longer than two sentences" : NULL;
+}
+
+static void no_sentence_contradicts_what_was_measured(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < n_incidents; i++) {
+		const struct incident *x = &incidents[i];
+		const char *wrong = x->say ? false_wait(x) ?: false_normal(x) ?: false_machine(x) : NULL;
+
+		wrong = wrong ?: x->advice ? bad_advice(x->advice) : NULL;
+		if (wrong)
+			fail_msg("%s: '%s' '%s': %s", x->file, x->say, x->advice, wrong);
+	}
+}
+
 /* A cell of a table of Markdown. */
 static void write_cell(struct str *out, const char *text)
 {
@@ -227,6 +304,7 @@ int main(void)
 		cmocka_unit_test(what_was_told_of_each),
 		cmocka_unit_test(confusion),
 		cmocka_unit_test(every_cause_has_both),
+		cmocka_unit_test(no_sentence_contradicts_what_was_measured),
 		cmocka_unit_test(document_is_up_to_date),
 	};
 
