@@ -122,29 +122,63 @@ static bool is_interpreter(const char *name)
 	return false;
 }
 
-/* The first argument that is not an option, without its folder; *ret_n = 0 where there is none. */
-static const char *script_of(const char *cmdline, size_t *ret_n)
+static bool is_word(const char *word, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_starts(word, words[i]) && strchr(" ", word[strlen(words[i])]))
+			return true;
+	return false;
+}
+
+/* Options whose value is the next word. */
+static bool takes_value(const char *option, bool java)
+{
+	static const char *const of_java[] = {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules", "--add-opens", "--add-exports"};
+	static const char *const of_others[] = {"--rcfile", "--init-file", "-o", "-O", "-W", "-X", "-r", "--require", "--import"};
+
+	return java ? is_word(option, of_java, ARRAY_SIZE(of_java)) : is_word(option, of_others, ARRAY_SIZE(of_others));
+}
+
+/* A file without its folder, "Main" of org.example.Main; *ret_n = 0: an open file that has only a number is no name. */
+static const char *name_of_word(const char *word, const char *end, bool java, size_t *ret_n)
+{
+	const char *slash, *dot;
+
+	if (str_starts(word, "/dev/fd/") || str_starts(word, "/proc/self/fd/") || str_starts(word, "/dev/stdin"))
+		return word;
+	slash = memrchr(word, '/', (size_t)(end - word));
+	word = slash && slash + 1 < end ? slash + 1 : word;
+	dot = java ? memrchr(word, '.', (size_t)(end - word)) : NULL;
+	if (dot && dot + 1 < end && !is_word(dot + 1, (const char *const[]){"jar", "war", "java"}, 3))
+		word = dot + 1;
+	*ret_n = (size_t)(end - word);
+	return word;
+}
+
+/* The first argument that is not an option: a file, a module, a class; *ret_n = 0 where there is none. */
+static const char *script_of(const char *cmdline, bool java, size_t *ret_n)
 {
 	const char *word = strchr(cmdline, ' ');
+	bool is_value = false;
 
 	*ret_n = 0;
 	while (word) {
-		const char *end, *slash;
+		const char *end = strchrnul(++word, ' ');
 
-		word++;
-		end = strchrnul(word, ' ');
-		if (*word != '-' && end > word) {
-			slash = memrchr(word, '/', (size_t)(end - word));
-			if (slash && slash + 1 < end)
-				word = slash + 1;
-			*ret_n = (size_t)(end - word);
-			return word;
-		}
-		if (str_starts(word, "-c ") || str_starts(word, "-e ") || str_starts(word, "-m "))
+		if (*word != '-' && end > word && !is_value)
+			return name_of_word(word, end, java, ret_n);
+		if (!java && (str_starts(word, "-c ") || str_starts(word, "-e ")))
 			return word; /* inline text: no name */
+		is_value = !is_value && takes_value(word, java);
 		word = *end ? end : NULL;
 	}
 	return NULL;
+}
+
+static const char *script_of_info(const struct entity_info *info, size_t *ret_n)
+{
+	*ret_n = 0;
+	return info->cmdline && is_interpreter(base_name(info->exe)) ? script_of(info->cmdline, str_starts(base_name(info->exe), "java"), ret_n) : NULL;
 }
 
 /* "kworker/u4:2-events" -> "kworker", "session-12.scope" -> "session-N.scope": one history for all of them */
@@ -187,6 +221,24 @@ static const char *started_as(const struct entity_info *info, size_t *ret_n)
 		return NULL;
 	*ret_n = n;
 	return first;
+}
+
+/* A process that has named itself like a program, or whose arguments no longer say how it was started, is what `ps` calls it. */
+static bool names_itself(const struct entity_info *info)
+{
+	const char *comm = info->name, *file = base_name(info->exe);
+
+	return comm && strcmp(comm, "exe") != 0 && !is_interpreter(file) && strncmp(comm, file, COMM_LONGEST) != 0 && islower((unsigned char)*comm) &&
+	       !comm[strspn(comm, "abcdefghijklmnopqrstuvwxyz0123456789._-")];
+}
+
+/* Many systems have another shell as sh. */
+static const char *interpreter_name(const struct entity_info *info)
+{
+	size_t n = info->cmdline ? strcspn(info->cmdline, " ") : 0;
+	bool is_sh = (n == 2 && str_starts(info->cmdline, "sh")) || (n > 3 && strncmp(info->cmdline + n - 3, "/sh", 3) == 0);
+
+	return is_sh && is_interpreter(base_name(info->exe)) ? "sh" : base_name(info->exe);
 }
 
 /* A text that an interpreter runs may say itself what it is: "npm ci" is the title and the short name of a node. */
@@ -284,8 +336,8 @@ static void put_label(struct str *out, const struct entity_info *info)
 		str_puts(out, info->name);
 		return;
 	}
-	str_puts(out, base_name(info->exe));
-	script = info->cmdline && is_interpreter(base_name(info->exe)) ? script_of(info->cmdline, &n) : NULL;
+	str_puts(out, names_itself(info) ? info->name : interpreter_name(info));
+	script = script_of_info(info, &n);
 	if (script && n) {
 		str_putc(out, ' ');
 		str_append(out, script, n);
@@ -308,7 +360,7 @@ char *entity_program(const struct entity_info *info)
 
 	if (info->exe) {
 		str_puts(&out, info->exe);
-		script = info->cmdline && is_interpreter(base_name(info->exe)) ? script_of(info->cmdline, &n) : NULL;
+		script = script_of_info(info, &n);
 		if (script && n) {
 			str_putc(&out, ' ');
 			str_append(&out, script, n);

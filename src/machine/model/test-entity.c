@@ -30,7 +30,18 @@ static void a_program_is_called_as_it_was_started(void **state)
 	is_called("/usr/bin/whyslow", NULL, "exe", "whyslow");
 	/* and of what runs a text, the text */
 	is_called("/usr/bin/node", "npm", "npm ci", "npm ci");
-	is_called("/usr/bin/dash", "sh", "sh", "dash");
+	is_called("/usr/bin/dash", "sh", "sh", "sh");
+	is_called("/usr/bin/dash", "/bin/sh /srv/update.sh", "update.sh", "sh update.sh");
+	is_called("/usr/bin/bash", "bash --rcfile /etc/rc -i", "bash", "bash");
+	is_called("/usr/bin/bash", "bash /dev/fd/3", "bash", "bash");
+	is_called("/usr/bin/python3.11", "python3 -m http.server 80", "python3", "python3.11 http.server");
+	is_called("/usr/lib/jvm/bin/java", "java -Xmx1g -cp /opt/shop/lib/* org.example.shop.Main --port 80", "java", "java Main");
+	is_called("/usr/lib/jvm/bin/java", "/usr/bin/java -Dx=/a -jar /opt/shop.jar", "java", "java shop.jar");
+	is_called("/usr/lib/jvm/bin/java", "java -m shop/org.example.Main", "java", "java Main");
+	/* a child that has another title, and a program that has named itself */
+	is_called("/usr/bin/redis-check-rdb", "redis-rdb-bgsave *:6379", "redis-server", "redis-server");
+	is_called("/opt/bin/launcher", "/opt/bin/launcher -x", "indexer", "indexer");
+	is_called("/usr/lib/firefox/firefox", "/usr/lib/firefox/firefox -contentproc", "Isolated Web Co", "firefox");
 	is_called("/usr/bin/python3.11", "python3 /home/a/train.py", "python3", "python3.11 train.py");
 }
 
