@@ -19,6 +19,8 @@
 #define SAID_MAX      50
 #define SUBJECTS_MAX  4096 /* of one machine or program */
 #define PIDS_MOST     20   /* in a command that a person copies */
+#define MANY_LEAST    20   /* processes that ended within a sample */
+#define MANY_USE      5e7  /* ns/s: a twentieth of one CPU */
 #define ENDED	      (2 * NS_PER_SEC) /* who was not seen for so long; a sample may be missing of who goes on */
 
 struct observer {
@@ -436,6 +438,82 @@ static int add_victims(struct observer *o, const struct answer *a)
 	return add_victim(o, a);
 }
 
+struct starter {
+	uint32_t parent;
+	double n, cpu; /* processes that ended within a sample; ns/s */
+	const struct subject *first, *second; /* the names that used most */
+	double first_cpu, second_cpu;
+};
+
+static void add_brief(const struct observer *o, const struct subject *s, double seconds, struct starter *to)
+{
+	double cpu = subject_growth(o->d, s, FEATURE_CPU_TIME, o->q->focus, o->q->at) / seconds;
+	double n = subject_growth(o->d, s, FEATURE_CHILDREN_SHORT, o->q->focus, o->q->at);
+
+	to->cpu += isnan(cpu) ? 0 : cpu;
+	to->n += isnan(n) ? 0 : n;
+	if (cpu > to->first_cpu) {
+		to->second = to->first;
+		to->second_cpu = to->first_cpu;
+		to->first = s;
+		to->first_cpu = cpu;
+	} else if (cpu > to->second_cpu) {
+		to->second = s;
+		to->second_cpu = cpu;
+	}
+}
+
+/* The one that starts most of what ends within a sample, all names together. */
+static struct starter busiest_starter(const struct observer *o)
+{
+	double seconds = (double)(o->d->ticks.v[o->q->at].elapsed - o->d->ticks.v[o->q->focus].elapsed + o->d->ticks.v[o->q->focus].span) / 1e9;
+	struct starter best = {};
+
+	for (size_t i = 0; i < o->d->subjects.n && seconds > 0; i++) {
+		struct starter one = {.parent = o->d->subjects.v[i]->info.parent};
+
+		if (o->d->subjects.v[i]->info.kind != ENTITY_SHORT_LIVED)
+			continue;
+		for (size_t k = 0; k < o->d->subjects.n; k++) {
+			const struct subject *s = o->d->subjects.v[k];
+
+			if (s->info.kind == ENTITY_SHORT_LIVED && s->info.parent == one.parent && s->first <= o->q->at && s->last >= o->q->focus)
+				add_brief(o, s, seconds, &one);
+		}
+		if (one.cpu > best.cpu)
+			best = one;
+	}
+	return best;
+}
+
+static const struct subject *process_with(const struct dataset *d, uint32_t pid)
+{
+	for (size_t i = d->subjects.n; i-- > 0;)
+		if (d->subjects.v[i]->info.kind == ENTITY_PROCESS && d->subjects.v[i]->info.pid == pid)
+			return d->subjects.v[i];
+	return NULL;
+}
+
+/* "1127 short git and cut, started by sh update.sh (pid 812), use 24 % of one CPU" */
+static int add_many(struct observer *o)
+{
+	struct starter most = busiest_starter(o);
+	const struct subject *parent = process_with(o->d, most.parent);
+	_cleanup_free_ char *label = parent ? entity_label(&parent->info) : NULL;
+	struct str words = {};
+
+	if (most.n < MANY_LEAST || most.cpu < MANY_USE || !most.first->info.name)
+		return 0;
+	str_printf(&words, "%.0f short %s", most.n, most.first->info.name);
+	if (most.second && most.second->info.name)
+		str_printf(&words, " and %s", most.second->info.name);
+	if (label)
+		str_printf(&words, ", started by %s (pid %u),", label, most.parent);
+	str_printf(&words, " use %.0f %% of one CPU", most.cpu / 1e7);
+	o->facts->many = words.data;
+	return words.error;
+}
+
 static int add_said(struct observer *o)
 {
 	int64_t from = o->d->ticks.v[o->q->focus].wall - SAID_BEFORE, to = o->d->ticks.v[o->q->at].wall;
@@ -468,7 +546,7 @@ int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_
 	if (r == 0)
 		r = add_said(&o);
 	if (r == 0)
-		r = add_victims(&o, a);
+		r = add_victims(&o, a) ?: add_many(&o);
 	if (r == 0 && top)
 		r = add_culprit(&o, top, &a->ranking, wide, narrow, a->at);
 	if (r == 0)

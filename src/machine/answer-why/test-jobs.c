@@ -267,9 +267,42 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 	assert_int_equal(l.list.n, 0);
 }
 
+static void start_short(struct story *st, const char *name, uint32_t parent, int64_t each_second, int64_t cpu)
+{
+	struct subject *s = dataset_define(&st->d, &(struct entity_info){.id = ++st->next_id, .kind = ENTITY_SHORT_LIVED, .name = (char *)name, .parent = parent});
+
+	s->first = FROM;
+	s->last = TICKS - 1;
+	use(s, FEATURE_CHILDREN_SHORT, FROM, TICKS - 1, each_second);
+	use(s, FEATURE_CPU_TIME, FROM, TICKS - 1, cpu);
+}
+
+/* Short programs are added up by who starts them, whatever their names are. */
+static void who_starts_many_short_programs_is_known(void **state)
+{
+	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC};
+	struct facts facts = {};
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+	use(add(&st, "/srv/update", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+	start_short(&st, "git", 1000 + st.next_id, 10, 9 * PERCENT);
+	start_short(&st, "cut", 1000 + st.next_id - 1, 20, 3 * PERCENT);
+	start_short(&st, "ls", 4711, 30, 10 * PERCENT);
+	request.ret_facts = &facts;
+	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
+	assert_non_null(facts.many);
+	assert_string_equal(facts.many, "900 short git and cut, started by update (pid 1002), use 12 % of one CPU");
+	facts_free(&facts);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_starts_many_short_programs_is_known),
 		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
 		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
 		cmocka_unit_test(who_starts_short_programs_is_named_with_them),

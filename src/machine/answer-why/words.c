@@ -71,14 +71,16 @@ static void put_when(const struct answer *a, struct str *s)
 }
 
 /* Without a cause: what was short, and who stands out. */
-static void put_plainly(const struct answer *a, struct str *s)
+static void put_plainly(const struct answer *a, const struct facts *facts, struct str *s)
 {
 	const struct suspect *top = a->culprit_is_named ? &a->ranking.suspects.v[0] : NULL;
 
 	if (a->slow_since)
 		str_puts(s, waiting_for(a->bottleneck));
 	if (!top) {
-		str_puts(s, ", but no program stands out: many small users add up, or the kernel itself works");
+		str_puts(s, ", but no program stands out");
+		if (facts->many)
+			str_printf(s, "; %s", facts->many);
 		return;
 	}
 	if (a->slow_since) /* a leak of handles is worth saying, but no disk is slow for it */
@@ -183,7 +185,7 @@ static char *summarise(const struct dataset *d, const struct answer *a, const st
 	if (said)
 		put_sentence(said, &s);
 	else
-		put_plainly(a, &s);
+		put_plainly(a, facts, &s);
 	put_end(facts, &s);
 	return s.data;
 }

@@ -112,6 +112,7 @@ void facts_free(struct facts *f)
 		free(f->said.v[i]);
 	VEC_FREE(f->list);
 	VEC_FREE(f->said);
+	free(f->many);
 	free(f->limit);
 	free(f->limit_advice);
 	who_free(&f->culprit);
@@ -254,6 +255,7 @@ void facts_write(const struct facts *f, struct str *out)
 			put_word(x->part, out);
 		str_printf(out, "\t%s\t%.4g\t%.4g\t%.4g\n", x->feature->name, x->now, x->usual, x->spread);
 	}
+	put_line("many", f->many, out);
 	put_line("limit", f->limit, out);
 	put_line("limit-advice", f->limit_advice, out);
 }
@@ -364,6 +366,8 @@ static int read_line(char *text, struct facts *f)
 		return l.n == 2 && !f->culprit.server ? take_word(l.word[1], &f->culprit.server) : -EBADMSG;
 	if (strcmp(l.word[0], "mostly") == 0)
 		return l.n == 2 && !f->culprit.mostly ? take_word(l.word[1], &f->culprit.mostly) : -EBADMSG;
+	if (strcmp(l.word[0], "many") == 0)
+		return l.n == 2 && !f->many ? take_word(l.word[1], &f->many) : -EBADMSG;
 	if (strcmp(l.word[0], "limit") == 0)
 		return l.n == 2 && !f->limit ? take_word(l.word[1], &f->limit) : -EBADMSG;
 	if (strcmp(l.word[0], "limit-advice") == 0)

@@ -10,6 +10,7 @@
  *   machine   psi.cpu.some  ...
  *   part      sda  disk.busy ...
  *   said      Out of memory: Killed process 812
+ *   many      300 short git and cut, started by sh update.sh (pid 812), use 24 % of one CPU
  *   limit     file handles are used up: 80 of 80
  */
 #pragma once
@@ -44,6 +45,7 @@ struct facts {
 	struct fact_who culprit, victim;
 	VEC(struct fact) list;
 	VEC(char *) said;
+	char *many; /* who starts most of the short programs, and how much these use together, as a clause; NULL = there are few */
 	char *limit, *limit_advice; /* the fullest limit that is used up, as a sentence without its end, and what helps; NULL = none is */
 };
 

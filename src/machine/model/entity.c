@@ -139,7 +139,7 @@ static bool takes_value(const char *option, bool java)
 	return java ? is_word(option, of_java, ARRAY_SIZE(of_java)) : is_word(option, of_others, ARRAY_SIZE(of_others));
 }
 
-/* A file without its folder, "Main" of org.example.Main; *ret_n = 0: an open file that has only a number is no name. */
+/* A file without its folder, "Main" of org.example.Main; *ret_n = 0: an open file that has only a number does not count. */
 static const char *name_of_word(const char *word, const char *end, bool java, size_t *ret_n)
 {
 	const char *slash, *dot;

@@ -219,6 +219,11 @@ static bool put_service(const struct facts *f, struct str *out)
 	return dot && (strcmp(dot, ".service") == 0 || strcmp(dot, ".scope") == 0 || strcmp(dot, ".slice") == 0) && put_text(unit, out);
 }
 
+static bool put_many(const struct facts *f, struct str *out)
+{
+	return put_text(f->many, out);
+}
+
 static bool put_limit(const struct facts *f, struct str *out)
 {
 	return put_text(f->limit, out);
@@ -274,7 +279,7 @@ struct placeholder placeholder_of(const char *name)
 	static const struct {
 		const char *name;
 		bool (*put)(const struct facts *f, struct str *out);
-	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"limit", put_limit}, {"limit advice", put_limit_advice}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
+	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"many", put_many}, {"limit", put_limit}, {"limit advice", put_limit_advice}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
 	struct placeholder p = {};
 	bool old = false, culprit, victims;
 
