@@ -18,6 +18,7 @@
 
 #include "lib/data/cleanup.h"
 #include "machine/answer-live/other-end.h"
+#include "machine/answer-live/remote-peers.h"
 
 /* A child that keeps all its descriptors but `mine`, and tells when it is there. */
 static pid_t begin_child(int mine)
@@ -435,7 +436,44 @@ static void copies_of_a_descriptor(void **state)
 	close(ends[0]);
 }
 
-RUN_TESTS(cmocka_unit_test(who_has_what_open_is_read_once), cmocka_unit_test(copies_of_a_descriptor), cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(who_shows_a_terminal),
+static int connect_to(int type, const char *address, uint16_t port)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = port};
+	int fd = socket(AF_INET, type, 0);
+
+	inet_pton(AF_INET, address, &to.sin_addr);
+	if (connect(fd, (const void *)&to, sizeof(to)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Of this process: a connection to itself leads to this machine, one to an address for documentation (RFC 5737) does not. */
+static void who_talks_to_this_machine_alone_has_no_remote_peers(void **state)
+{
+	struct open_files files = {.proc_root = "/proc"};
+	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(here);
+	int door = socket(AF_INET, SOCK_STREAM, 0), local, remote;
+
+	(void)state;
+	assert_int_equal(bind(door, (const void *)&here, sizeof(here)) + listen(door, 1) + getsockname(door, (void *)&here, &length), 0);
+	local = connect_to(SOCK_STREAM, "127.0.0.1", here.sin_port);
+	assert_true(local >= 0);
+	assert_int_equal(remote_peers_find(&files, (unsigned)getpid()), 0);
+	remote = connect_to(SOCK_DGRAM, "192.0.2.7", htons(9));
+	if (remote >= 0) { /* a machine without a network has no way there */
+		open_files_free(&files);
+		assert_int_equal(remote_peers_find(&files, (unsigned)getpid()), 1);
+		close(remote);
+	}
+	assert_int_equal(remote_peers_find(&files, 4194305), -ENOENT);
+	open_files_free(&files);
+	close(local);
+	close(door);
+}
+
+RUN_TESTS(cmocka_unit_test(who_talks_to_this_machine_alone_has_no_remote_peers), cmocka_unit_test(who_has_what_open_is_read_once), cmocka_unit_test(copies_of_a_descriptor), cmocka_unit_test(writer_and_reader_of_a_pipe), cmocka_unit_test(writer_and_reader_of_a_queue), cmocka_unit_test(who_shows_a_terminal),
 	  cmocka_unit_test(a_pair_of_local_sockets),
 	  cmocka_unit_test(who_accepted_a_local_connection),
 	  cmocka_unit_test(what_is_not_read_from_a_local_socket),

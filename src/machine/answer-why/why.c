@@ -9,6 +9,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
+#include "machine/answer-live/remote-peers.h"
 #include "machine/answer-waits/hangs.h"
 #include "machine/answer-waits/used-up.h"
 #include "machine/answer-waits/using.h"
@@ -434,14 +435,34 @@ static bool leave_out_late_events(struct why_request *r)
 	return late;
 }
 
+/* Who waits in calls of the network, and has no connection to another machine, waits for a program here: that is the one to be suspected. */
+static void forget_local_waits(const struct why_request *request, struct ranking *r)
+{
+	_cleanup_(open_files_free) struct open_files files = {.proc_root = request->live_root};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->suspects.n; i++) {
+		struct suspect *s = &r->suspects.v[i];
+
+		if (request->live_root && s->kind == CULPRIT_HOST && s->subject->info.kind == ENTITY_PROCESS &&
+		    remote_peers_find(&files, s->subject->info.pid) == 0)
+			suspect_free(s);
+		else
+			r->suspects.v[kept++] = *s;
+	}
+	r->suspects.n = kept;
+}
+
 /* Programs that wait for others are judged with those that take what is short. */
 static int judge_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, struct incident_search *look)
 {
 	struct answer *a = &look->answer;
 	struct hang_question q = {.at = at, .excluded = look->q.excluded, .trace = request->trace, .proc_root = request->live_root, .viewer = &request->viewer,
 				  .patient = request->patient, .pressed = look->pressed, .incident = a->slow_since};
-	int r = hangs_find(d, &q, a) ?: hangs_add_suspects(d, a);
+	int r = hangs_find(d, &q, a);
 
+	forget_local_waits(request, &a->ranking);
+	r = r ?: hangs_add_suspects(d, a);
 	if (r == 0)
 		verdict_judge(a, &look->q, &look->there, &method_blame, request->marked);
 	return r;
