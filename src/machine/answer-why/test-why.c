@@ -722,7 +722,36 @@ static void what_is_like_all_of_the_past_is_not_called_slow(void **state)
 	free(a.summary);
 }
 
-RUN_TESTS(cmocka_unit_test(what_is_like_all_of_the_past_is_not_called_slow), cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
+/* Files that a program opens when it is started, or that one which was there opens in the incident. */
+static bool opener_is_named(uint32_t started)
+{
+	struct subject *opener;
+	struct story st;
+	bool named;
+
+	begin(&st);
+	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+	if (started >= FROM)
+		use(add(&st, "/bin/opener", 0, 100, 0), FEATURE_CPU_TIME, 0, 100, PERCENT);
+	opener = add(&st, "/bin/opener", started, TICKS - 1, 0);
+	level(opener, FEATURE_HANDLES_FILES, started, 10);
+	level(opener, FEATURE_HANDLES_FILES, FROM + 1, 700);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask(&st, true);
+	named = st.answer.culprit_is_named && strcmp(first(&st)->subject->program, opener->program) == 0;
+	end(&st);
+	return named;
+}
+
+static void files_of_a_start_are_no_leak(void **state)
+{
+	(void)state;
+	assert_true(opener_is_named(0));
+	assert_false(opener_is_named(FROM + 1));
+}
+
+RUN_TESTS(cmocka_unit_test(files_of_a_start_are_no_leak),
+		cmocka_unit_test(what_is_like_all_of_the_past_is_not_called_slow), cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
 	  cmocka_unit_test(a_periodic_job_is_big_but_usual), cmocka_unit_test(history_outlives_a_restart),
 	  cmocka_unit_test(two_slow_only_together), cmocka_unit_test(under_reclaim_the_grower_is_named),
 	  cmocka_unit_test(a_leak_of_handles_leaves_its_only_value),

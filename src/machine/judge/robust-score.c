@@ -6,6 +6,8 @@
 #include "lib/data/clock.h"
 #include "machine/judge/robust.h"
 
+#define STARTING	(15 * NS_PER_SEC)
+#define STARTS		0.15 /* of the handles and threads that a process has had since it started */
 #define WORKS_FOR_OTHERS 0.25
 #define SHORT_LEAST	0.05 /* share of the time in which programs wait for something: less is not short */
 #define OWN_CAUSE	0.5 /* share of what is short from which whyslow names itself */
@@ -278,6 +280,29 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
+/* A process that begins opens what it needs, as a browser or a linker does: it leaks only if that is much more. */
+static bool had_at_start(const struct robust *r, const struct subject *s, size_t f, double now)
+{
+	uint32_t t = s->first;
+
+	while (t < r->q->at && r->d->ticks.v[t].elapsed - r->d->ticks.v[s->first].elapsed < STARTING)
+		t++;
+	return s->first > 0 && subject_value(r->d, s, f, t) >= now / 2;
+}
+
+static double not_of_start(const struct robust *r, const struct program *p, const struct use *use)
+{
+	double all = 0, begun = 0;
+
+	for (size_t i = 0; i < p->members.n; i++) {
+		double now = robust_member_now(r, p->members.v[i], (size_t)use->feature);
+
+		all += now;
+		begun += had_at_start(r, p->members.v[i], (size_t)use->feature, now) ? now : 0;
+	}
+	return all > 0 ? 1 - (1 - STARTS) * begun / all : 1;
+}
+
 /* 1 = the machine is short of nothing, 0 = programs always wait for what it is short of; less by as much as they are slower. */
 static double machine_is_free(const struct robust *r)
 {
@@ -377,6 +402,8 @@ static double excess_of(struct robust *r, struct program *p, const struct use *u
 	/* it may always have had so many; and a server without work waits in the same call as who waits for an answer */
 	if ((use->resource == BOTTLENECK_NONE || use->resource == BOTTLENECK_REMOTE) && isnan(u->median))
 		return 0;
+	if (use->resource == BOTTLENECK_NONE)
+		return excess * not_of_start(r, p, use);
 	if (use->resource == BOTTLENECK_REMOTE)
 		return robust_waits_elsewhere(r, p, excess);
 	return use->feature == FEATURE_WAIT_QUOTA ? waits_for_limit(r, p, excess) : excess;
