@@ -570,9 +570,32 @@ static void what_no_interface_moves_makes_no_network_busy(void **state)
 	assert_false(sender_is_named(1000));
 }
 
+/* Two that wait for the CPU: the one that gives way waits longer, by choice. */
+static void who_gives_way_does_not_head_the_victims(void **state)
+{
+	struct subject *editor, *indexer;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	indexer = add(&st, "/bin/indexer", 0, TICKS - 1, 0);
+	level(editor, FEATURE_SCHED_NICE, 0, 0);
+	level(indexer, FEATURE_SCHED_NICE, 0, 19);
+	use(add(&st, "/bin/hog", FROM, TICKS - 1, 0), FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 30 * PERCENT);
+	use(indexer, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 95 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 80);
+	ask(&st, true);
+	assert_true(st.answer.ranking.victims.n > 0);
+	assert_ptr_equal(st.answer.ranking.victims.v[0].subject, editor);
+	end(&st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_gives_way_does_not_head_the_victims),
 		cmocka_unit_test(what_no_interface_moves_makes_no_network_busy),
 		cmocka_unit_test(who_takes_what_is_new_explains_the_waiting),
 		cmocka_unit_test(without_one_of_two_most_of_the_waiting_goes_away),

@@ -147,11 +147,11 @@ int robust_find_victims(struct robust *r, struct ranking *ret)
 			if (isnan(now) || now < 2e7)
 				continue;
 			u = robust_baseline(r, p, f, now);
-			more = robust_excess(&u, now) / 1e9;
+			/* who gives way waits by choice, and is not hurt */
+			more = robust_excess(&u, now) / 1e9 * (delays[k].for_what == BOTTLENECK_CPU ? robust_cpu_weight(r, p) : 1);
 			victim.score += more;
 			r->queued += delays[k].for_what == BOTTLENECK_CPU ? now / 1e9 * robust_cpu_weight(r, p) : 0;
-			/* who gives way waits by choice */
-			p->added[delays[k].for_what] += more * (delays[k].for_what == BOTTLENECK_CPU ? robust_cpu_weight(r, p) : 1);
+			p->added[delays[k].for_what] += more;
 			victim.subject = robust_most_responsible(r, p, f, &part);
 			if (describe_feature(r, p, f, now / 1e9, &victim) < 0)
 				return -ENOMEM;

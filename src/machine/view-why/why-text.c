@@ -13,6 +13,7 @@
 #define SLOWER 1.1 /* times as long as normally: less is not worth a word */
 #define SIMILAR_SHOWN 3
 #define SUREST 99 /* %: more than the lab can tell */
+#define EXPLAINS_LEAST 0.005 /* less is printed as 0, next to a score that says more */
 #define SAYS_SOMETHING 0.005 /* of a weight: less is printed as 0 */
 
 static void put_feature(const struct suspect *s, const struct deviation *f, FILE *out)
@@ -82,7 +83,7 @@ static void put_explained(const struct explained *e, FILE *out)
 {
 	if (is_vague(e))
 		fputs("     how much of the additional waiting of other programs it explains is not known\n", out);
-	else if (!isnan(e->share))
+	else if (e->high >= EXPLAINS_LEAST)
 		fprintf(out, "     explains %.0f %% (%.0f-%.0f %%) of the additional waiting of other programs\n", 100 * e->share, 100 * e->low, 100 * e->high);
 }
 
