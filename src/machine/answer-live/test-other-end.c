@@ -448,7 +448,7 @@ static int connect_to(int type, const char *address, uint16_t port)
 	return -1;
 }
 
-/* Of this process: a connection to itself leads to this machine, one to an address for documentation (RFC 5737) does not. */
+/* A connection of this process to itself leads to this machine, one to an address for documentation (RFC 5737) does not. */
 static void who_talks_to_this_machine_alone_has_no_remote_peers(void **state)
 {
 	struct open_files files = {.proc_root = "/proc"};

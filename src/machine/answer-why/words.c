@@ -48,9 +48,12 @@ static void put_culprit(struct str *s, const struct suspect *top)
 		str_puts(s, label);
 	if (!f)
 		return;
-	str_printf(s, ": %s %s", f->feature->name, feature_format(f->feature, f->observed, now, sizeof(now)));
+	feature_format(f->feature, f->observed, now, sizeof(now));
+	if (!isnan(f->usual) && strcmp(now, feature_format(f->feature, f->usual, usual, sizeof(usual))) == 0)
+		return; /* what differs by less than is printed says nothing */
+	str_printf(s, ": %s %s", f->feature->name, now);
 	if (!isnan(f->usual))
-		str_printf(s, ", normally %s", feature_format(f->feature, f->usual, usual, sizeof(usual)));
+		str_printf(s, ", normally %s", usual);
 }
 
 static void put_when(const struct answer *a, struct str *s)

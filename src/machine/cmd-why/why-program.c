@@ -183,6 +183,26 @@ static void compare_with_before(struct program_question *q)
 	q->found.normally = (int64_t)th->longest_before;
 }
 
+/* A client that polls waits in no call that says so: its requests do. */
+static int find_late_answer(struct program_question *q)
+{
+	for (size_t i = 0; i < q->requests.late.n; i++) {
+		const struct peer_request *r = &q->requests.late.v[i];
+		const struct trace_thread *server = trace_thread(q->trace, r->server, q->trace->frozen);
+
+		for (size_t k = 0; k < q->found.pids.n && server; k++) {
+			if (q->found.pids.v[k] != r->process)
+				continue;
+			q->found.server = strdup(server->comm);
+			q->found.server_pid = r->server;
+			q->found.answer_took = r->took;
+			q->found.answer_normally = r->normally;
+			return q->found.server ? 0 : -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 /* --- by events --- */
 
 static bool is_meant(const struct program_question *q, const struct thread_line *line)
@@ -373,6 +393,7 @@ static int find_all(struct common *common, struct program_question *q, struct st
 		r = find_chain(q, &common->viewer);
 	if (r == 0)
 		compare_with_before(q);
+	r = r ?: find_late_answer(q);
 	return r == 0 && asked->request.trace ? find_blame(q, asked) : r;
 }
 

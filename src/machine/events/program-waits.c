@@ -5,6 +5,7 @@
 void program_waits_free(struct program_waits *p)
 {
 	free(p->name);
+	free(p->server);
 	VEC_FREE(p->pids);
 	VEC_FREE(p->waits);
 	wait_chain_free(&p->chain);

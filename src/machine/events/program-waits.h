@@ -34,6 +34,9 @@ struct program_waits {
 	struct wait_chain chain;	/* of now; empty of another time */
 	int64_t waited, normally;	/* ns: its first thread has waited so long, and never longer than that before; 0 = no longer than ever */
 	/* By events, where there are any: */
+	char *server;			   /* whose answers are later than ever; NULL = none are */
+	uint32_t server_pid;
+	int64_t answer_took, answer_normally; /* ns: the slowest lately, and before */
 	const struct timeline *timeline; /* NULL = there are none */
 	bool past;			 /* of a window before `at`, not of the last moments */
 	struct blame_matrix by_process;	 /* its threads are the victims; as blame_sort_by_holder() */

@@ -147,9 +147,18 @@ static bool summarize_waits(const struct program_waits *p, struct str *out)
 	return true;
 }
 
+static bool summarize_answers(const struct program_waits *p, struct str *out)
+{
+	if (!p->server)
+		return false;
+	str_printf(out, "The answers of %s (%u) take up to %.2g s, normally %.2g s at most.", p->server, p->server_pid, (double)p->answer_took / 1e9,
+		   (double)p->answer_normally / 1e9);
+	return true;
+}
+
 bool why_program_summary(const struct program_waits *p, struct str *out)
 {
-	if (summarize_chain(p, out) || summarize_waits(p, out) || summarize_events(p, false, out))
+	if (summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, false, out))
 		return true;
 	str_puts(out, p->waits.n || p->timeline || p->chain.links.n ? "It waits for nothing that it does not normally wait for." :
 								      "Nothing is known of what it waited for then.");

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/clock.h"
 #include "lib/data/test.h"
+#include "machine/view-waits/why-program.h"
 #include "machine/view-why/why.h"
 
 /* An answer that names one program, which explains so much and uses one thing that it did not use before. To be freed. */
@@ -88,5 +90,20 @@ static void short_lived_processes_that_still_run_are_not_counted(void **state)
 	says_of_short_lived(7, "cc1, 7 short-lived processes ");
 }
 
-RUN_TESTS(cmocka_unit_test(a_wide_interval_is_said_to_be_unknown), cmocka_unit_test(one_number_says_how_sure_it_is),
+/* A client that polls for answers which come late is not said to wait for nothing. */
+static void late_answers_are_what_a_program_waits_for(void **state)
+{
+	struct program_waits p = {.server = (char *)"nginx", .server_pid = 812, .answer_took = 5700 * NS_PER_MS, .answer_normally = 7 * NS_PER_MS}, none = {};
+	struct str late = {}, nothing = {};
+
+	(void)state;
+	assert_true(why_program_summary(&p, &late));
+	assert_string_equal(late.data, "The answers of nginx (812) take up to 5.7 s, normally 0.007 s at most.");
+	assert_false(why_program_summary(&none, &nothing));
+	str_free(&late);
+	str_free(&nothing);
+}
+
+RUN_TESTS(cmocka_unit_test(late_answers_are_what_a_program_waits_for),
+		cmocka_unit_test(a_wide_interval_is_said_to_be_unknown), cmocka_unit_test(one_number_says_how_sure_it_is),
 	  cmocka_unit_test(of_a_program_that_is_new_nothing_is_called_the_highest), cmocka_unit_test(short_lived_processes_that_still_run_are_not_counted))
