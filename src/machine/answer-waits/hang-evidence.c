@@ -8,7 +8,7 @@
 #include "machine/blame/peer-requests.h"
 
 #define LONGER	  3 /* times as long as its program ever waited: then it is certainly unusual */
-#define QUIET	  0.3 /* of one that does nothing at all it is not known that it waits */
+#define QUIET	  0.5 /* of one that does nothing at all it is not known that it waits */
 #define LEAST	  0.01 /* of an excess */
 #define NEW	  (60 * NS_PER_SEC) /* people ask soon after it begins */
 #define NEW_LEAST 0.05
@@ -169,7 +169,7 @@ static double intent_of(const struct hang *h)
 
 /* --- */
 
-static double novelty_of(int64_t since, int64_t at, int64_t incident)
+double hang_novelty(int64_t since, int64_t at, int64_t incident)
 {
 	int64_t apart = since < incident ? incident - since : since - incident;
 
@@ -196,12 +196,11 @@ static double certainty_of(const struct hang *h)
 	return h->chain.links.n > CHAIN_SURE ? sure * pow(0.9, (double)(h->chain.links.n - CHAIN_SURE)) : sure;
 }
 
-void hang_weigh(const struct trace *trace, const char *proc_root, int64_t at, int64_t incident, struct hang *h)
+void hang_weigh(const struct trace *trace, const char *proc_root, struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
 	bool used = proc_root && (using_in_foreground(proc_root, h->victim->info.pid) || (h->parent && using_in_foreground(proc_root, h->parent->info.pid)));
 
-	h->factors[EVIDENCE_NOVELTY] = novelty_of(h->since, at, incident);
 	h->factors[EVIDENCE_DEMAND] = demand_of_victim(h) * (used ? AT_TERMINAL : 1);
 	h->factors[EVIDENCE_INTENT] = first ? intent_of(h) : NOT_LOOKED_UP;
 	h->factors[EVIDENCE_HOLD] = hold_of(trace, h);

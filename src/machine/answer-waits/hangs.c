@@ -208,7 +208,7 @@ static int doubt(const struct hang *h)
 static int by_excess(const void *a, const void *b)
 {
 	const struct hang *x = a, *y = b;
-	double more = y->factors[EVIDENCE_EXCESS] - x->factors[EVIDENCE_EXCESS];
+	double more = y->factors[EVIDENCE_EXCESS] * y->factors[EVIDENCE_NOVELTY] - x->factors[EVIDENCE_EXCESS] * x->factors[EVIDENCE_NOVELTY];
 
 	if (doubt(x) != doubt(y))
 		return doubt(x) - doubt(y);
@@ -689,14 +689,14 @@ static bool is_part(struct answer *a, const struct hang *h)
 }
 
 /* Ordinary waiting is left out, and so is a part of another hang. */
-static void weigh(const struct dataset *d, const struct hang_question *q, struct answer *a)
+static void weigh(const struct hang_question *q, struct answer *a)
 {
-	bool parts[HANGS_MOST + 1] = {}; /* with the one that has gone quiet */
+	bool parts[HANGS_MOST] = {};
 	size_t kept = 0;
 
 	weigh_breadth(a);
 	for (size_t i = 0; i < a->hangs.n; i++)
-		hang_weigh(q->trace, q->proc_root, d->ticks.v[q->at].wall, q->incident, &a->hangs.v[i]);
+		hang_weigh(q->trace, q->proc_root, &a->hangs.v[i]);
 	for (size_t i = 0; i < a->hangs.n; i++)
 		parts[i] = a->hangs.v[i].culprit && is_part(a, &a->hangs.v[i]);
 	for (size_t i = 0; i < a->hangs.n; i++) {
@@ -735,15 +735,17 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	r = r ?: add_brief(d, q, a);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < a->hangs.n; i++)
-		a->hangs.v[i].factors[EVIDENCE_EXCESS] = hang_excess(d, &a->hangs.v[i]);
-	sort(a, by_excess);
 	r = add_quiet(d, q, a);
+	for (size_t i = 0; i < a->hangs.n; i++) {
+		a->hangs.v[i].factors[EVIDENCE_EXCESS] = hang_excess(d, &a->hangs.v[i]);
+		a->hangs.v[i].factors[EVIDENCE_NOVELTY] = hang_novelty(a->hangs.v[i].since, d->ticks.v[q->at].wall, q->incident);
+	}
+	sort(a, by_excess);
 	if (r == 0 && q->proc_root)
 		r = look_up_chains(d, q, &requests, &locks, &memory, a);
 	if (r < 0)
 		return r;
-	weigh(d, q, a);
+	weigh(q, a);
 	sort(a, by_score);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "machine/model/visibility.h"
 
 #define HANG_LEAST (3 * NS_PER_SEC)
-#define HANGS_MOST 8 /* whose chains are looked up: each takes some ms of CPU */
+#define HANGS_MOST 16 /* whose chains are looked up: each takes some ms of CPU */
 
 struct hang_question {
 	uint32_t at;		   /* tick */
