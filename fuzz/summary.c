@@ -8,8 +8,9 @@
 static void unpack(const void *bytes, size_t n)
 {
 	struct summary_rows rows = {};
+	struct memory_budget budget = {};
 
-	(void)summary_unpack(bytes, n, &rows);
+	(void)summary_unpack(bytes, n, &budget, &rows);
 	VEC_FREE(rows.list);
 }
 

@@ -14,6 +14,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
+#include "lib/data/memory-budget.h"
 #include "lib/data/str.h"
 #include "lib/store/page-sums.h"
 #include "machine/client/request.h"
@@ -186,6 +187,8 @@ static int run_with_rights(struct common *c, const struct verb *verb, int argc, 
 	const unsigned failed = page_sums_failed();
 	int status = verb->rights == RIGHTS_GIVEN_UP ? client_give_up_rights(c, 0) : 0;
 
+	if (!verb->runs_programs)
+		memory_budget_bound_question();
 	if (status == 0)
 		status = verb->run(c, argc, argv);
 	if (page_sums_failed() != failed)

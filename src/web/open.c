@@ -234,5 +234,6 @@ const struct verb verb_open = {
 	.words = "[ID] ",
 	.help = "open the web view, at a mark or now",
 	.options = (const struct option_row[]){{}},
+	.runs_programs = true,
 	.run = run,
 };

@@ -199,5 +199,6 @@ const struct verb verb_serve = {
 	.words = "",
 	.help = "serve the web view and its HTTP interface on this machine",
 	.options = options,
+	.runs_programs = true,
 	.run = run,
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "lib/data/cleanup.h"
 
@@ -257,12 +258,22 @@ char *reader_text(struct reader *r)
 	return bytes ? strndup(bytes, n) : NULL;
 }
 
+/* Whether this process was given a bound of memory (memory_budget_bound_question()). */
+static bool is_bounded(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 const char *str_error(int r)
 {
 	static const struct {
 		int code;
 		const char *words;
 	} own[] = {
+		{EDQUOT, "its content would take more memory than a file of its size may (64 MiB, and 128 times its size): it is damaged, or made to"
+			 " use up memory; ask about a shorter time, or leave it out"},
 		{E2BIG, "it does not fit into the memory reserved for it"},
 		{EBADE, "the sums of the answer do not agree with each other: this is a bug, please report it"},
 		{EBADMSG, "the data are damaged"},
@@ -272,6 +283,9 @@ const char *str_error(int r)
 	};
 
 	r = r < 0 ? -r : r;
+	if (r == ENOMEM && is_bounded())
+		return "this would take more memory than one question may (half of the machine's, or what the setting or service that bounds it says):"
+		       " ask about a shorter time or less";
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (own[i].code == r)
 			return own[i].words;

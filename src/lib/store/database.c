@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #define STEPS_AT_ONCE  1000 /* the unit of a budget */
 #define STEPS_LEAST    20000 /* thousands: a fifth of a second; what a small file may cost */
 #define STEPS_A_KBYTE  32    /* thousands: a row of 16 bytes may be visited by 500 steps; real queries take 20 */
+#define LENGTH_LEAST   (1 << 20) /* bytes: a row whose pages lead in a circle claims more than its file has */
 #define SQL_MAX	       16384 /* bytes of a statement, also of those in the schema; ours are below 1,000 */
 
 int database_errno(int code)
@@ -262,6 +264,7 @@ int database_open(const char *file, enum database_access access, struct database
 		page_sums_begin(*ret);
 	sqlite3_set_authorizer(*ret, access == DATABASE_FOREIGN ? authorize_foreign : authorize, NULL);
 	if (access == DATABASE_FOREIGN) {
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, size < LENGTH_LEAST ? LENGTH_LEAST : size > INT_MAX ? INT_MAX : (int)size);
 		budget->each = STEPS_LEAST + (uint64_t)size / 1024 * STEPS_A_KBYTE;
 		database_renew(budget);
 		sqlite3_progress_handler(*ret, STEPS_AT_ONCE, spend, budget);

@@ -306,12 +306,16 @@ static size_t count_active(const struct chunk *c, enum entity_kind kind)
 static int ensure_activities(struct chunk *c, enum entity_kind kind, struct entropy_reader *gaps)
 {
 	struct kind_part *part = &c->kinds[kind];
+	size_t n;
 	int r;
 
 	if (part->room && part->first_tick == c->first_tick)
 		return 0;
 	free(part->room);
-	part->room = malloc((count_active(c, kind) + 1) * sizeof(*part->room));
+	part->room = NULL;
+	n = count_active(c, kind);
+	if (memory_budget_take(c->into->budget, n, sizeof(*part->room)) == 0)
+		part->room = malloc((n + 1) * sizeof(*part->room));
 	if (!part->room)
 		return -ENOMEM;
 	part->first_tick = c->first_tick;
@@ -345,7 +349,8 @@ static int decode_kind(struct decoder *d, enum entity_kind kind)
 	return r;
 }
 
-int chunk_decode(struct chunk *c)
+/* With room for what is decoded and not kept. */
+static int decode_all(struct chunk *c)
 {
 	_cleanup_free_ uint32_t *ticks = malloc((c->n_scratch + 1) * sizeof(*ticks));
 	_cleanup_free_ uint16_t *codes = malloc((c->n_codes + 1) * sizeof(*codes));
@@ -362,5 +367,17 @@ int chunk_decode(struct chunk *c)
 		r = decode_kind(&d, kind);
 	entropy_reader_free(&d.gaps);
 	entropy_reader_free(&d.values);
+	return r;
+}
+
+int chunk_decode(struct chunk *c)
+{
+	uint64_t bytes = (uint64_t)c->n_scratch * sizeof(uint32_t) + (c->n_codes + 3 * (uint64_t)c->n_ticks) * sizeof(uint16_t);
+	int r = memory_budget_take(c->into->budget, bytes, 1);
+
+	if (r < 0)
+		return r;
+	r = decode_all(c);
+	memory_budget_give(c->into->budget, bytes, 1);
 	return r;
 }

@@ -12,6 +12,12 @@
 
 #define CRC_SIZE sizeof(uint32_t)
 
+/* Zeroed; NULL without memory or beyond the budget. */
+static void *take(struct chunk *c, size_t n, size_t size)
+{
+	return memory_budget_take(c->budget, n, size) < 0 ? NULL : calloc(n + 1, size);
+}
+
 static int read_word(struct reader *in, enum entity_kind kind, struct word *ret)
 {
 	size_t n, n_features;
@@ -80,7 +86,7 @@ static int read_members(struct chunk *c, struct reader *in)
 	c->n_members = reader_varint(in);
 	if (in->bad || c->n_members > (size_t)(in->end - in->at))
 		return -EBADMSG;
-	c->members = calloc(c->n_members + 1, sizeof(*c->members));
+	c->members = take(c, c->n_members, sizeof(*c->members));
 	if (!c->members)
 		return -ENOMEM;
 	c->subjects = *in;
@@ -115,7 +121,7 @@ static int read_series(struct chunk *c, struct chunk_column *column)
 	struct reader *planes = column->planes;
 	uint64_t member = 0;
 
-	column->series = calloc(column->n_series + 1, sizeof(*column->series));
+	column->series = take(c, column->n_series, sizeof(*column->series));
 	if (!column->series)
 		return -ENOMEM;
 	for (size_t i = 0; i < column->n_series; i++) {
@@ -351,7 +357,7 @@ static int unpack(struct chunk *c, const uint8_t *bytes, size_t n)
 	packed = str_read_blob(&in, &n_packed);
 	if (in.bad || c->n_meta > META_MAX)
 		return -EBADMSG;
-	c->meta = malloc(c->n_meta + 1);
+	c->meta = memory_budget_take(c->budget, c->n_meta, 1) < 0 ? NULL : malloc(c->n_meta + 1);
 	if (!c->meta)
 		return -ENOMEM;
 	if (ZSTD_decompress(c->meta, c->n_meta, packed, n_packed) != c->n_meta)
@@ -360,13 +366,14 @@ static int unpack(struct chunk *c, const uint8_t *bytes, size_t n)
 	return 0;
 }
 
-static int open_part(const void *bytes, size_t n, bool whole, const feature_set *features, struct chunk **ret)
+static int open_part(const void *bytes, size_t n, bool whole, const feature_set *features, struct memory_budget *budget, struct chunk **ret)
 {
 	struct chunk *c = calloc(1, sizeof(*c));
 	int r = -ENOMEM;
 
 	if (c) {
 		c->whole = whole;
+		c->budget = budget;
 		r = unpack(c, bytes, n);
 	}
 	if (r == 0)
@@ -381,14 +388,14 @@ static int open_part(const void *bytes, size_t n, bool whole, const feature_set 
 	return 0;
 }
 
-int chunk_open(const void *bytes, size_t n, const feature_set *features, struct chunk **ret)
+int chunk_open(const void *bytes, size_t n, const feature_set *features, struct memory_budget *budget, struct chunk **ret)
 {
-	return open_part(bytes, n, true, features, ret);
+	return open_part(bytes, n, true, features, budget, ret);
 }
 
-int chunk_open_head(const void *bytes, size_t n, struct chunk **ret)
+int chunk_open_head(const void *bytes, size_t n, struct memory_budget *budget, struct chunk **ret)
 {
-	return open_part(bytes, n, false, NULL, ret);
+	return open_part(bytes, n, false, NULL, budget, ret);
 }
 
 size_t chunk_head_size(const void *bytes, size_t n)

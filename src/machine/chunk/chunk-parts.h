@@ -61,6 +61,7 @@ struct kind_part {
 
 struct chunk {
 	bool whole; /* not just its head */
+	struct memory_budget *budget; /* of its directory; NULL = no bound */
 	char *meta;
 	size_t n_meta;
 	struct reader streams;

@@ -103,10 +103,8 @@ static int plan_notes(struct chunk *c)
 		note.text = reader_text(&in);
 		if (!note.text)
 			return -ENOMEM;
-		if (VEC_PUSH(c->into->notes, note) < 0) {
-			free(note.text);
+		if (dataset_add_note(c->into, note) < 0)
 			return -ENOMEM;
-		}
 	}
 	return 0;
 }

@@ -23,13 +23,14 @@ int chunk_write(const struct dataset *d, struct str *out);
  * settle those that failed, the last first. */
 struct chunk;
 /* `bytes` must outlive the chunk. features: by kind of entity, those that a plan may want (load_filter's `most`); of the
- * others not even the directory is read. NULL = all. 0, -EBADMSG, -ENOMEM. */
-int chunk_open(const void *bytes, size_t n, const feature_set *features, struct chunk **ret);
+ * others not even the directory is read. NULL = all. budget: of the input, for the directory; what is planned and decoded is taken from the
+ * dataset's. 0, -EBADMSG, -ENOMEM. */
+int chunk_open(const void *bytes, size_t n, const feature_set *features, struct memory_budget *budget, struct chunk **ret);
 /* Who is in it, and when its ticks were, from the part that stands in front: its size by its first CHUNK_HEAD_START bytes (0 = damaged).
  * A plan of it may want no feature. What is damaged further behind is not seen. */
 #define CHUNK_HEAD_START 32
 size_t chunk_head_size(const void *bytes, size_t n);
-int chunk_open_head(const void *bytes, size_t n, struct chunk **ret);
+int chunk_open_head(const void *bytes, size_t n, struct memory_budget *budget, struct chunk **ret);
 void chunk_close(struct chunk *c);
 int chunk_plan(struct chunk *c, struct dataset *into, const struct load_filter *filter);
 int chunk_decode(struct chunk *c);

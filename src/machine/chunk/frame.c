@@ -216,7 +216,7 @@ static int put_value(struct decoding *dec, struct subject *s, size_t feature, in
 		if (series->n && series->tick[series->n - 1] == dec->tick) { /* put twice in one tick */
 			return __builtin_add_overflow(series->value[series->n - 1], diff, &series->value[series->n - 1]) ? -EBADMSG : 0;
 		}
-		return series_push(series, dec->tick, diff);
+		return dataset_push(dec->into, series, dec->tick, diff);
 	}
 	if (!key && __builtin_add_overflow(diff, level_before(series), &diff))
 		return -EBADMSG;
@@ -229,7 +229,7 @@ static int put_value(struct decoding *dec, struct subject *s, size_t feature, in
 		series->value[series->n - 1] = diff;
 		return 0;
 	}
-	return series_push(series, dec->tick, diff);
+	return dataset_push(dec->into, series, dec->tick, diff);
 }
 
 static int decode_definitions(struct decoding *dec, struct reader in)
@@ -308,8 +308,10 @@ static int decode_notes(struct decoding *dec, struct reader *in)
 		note.text = reader_text(in);
 		if (!note.text)
 			break;
-		if (!dec->keep || VEC_PUSH(dec->into->notes, note) < 0)
+		if (!dec->keep)
 			free(note.text);
+		else if (dataset_add_note(dec->into, note) < 0)
+			return -ENOMEM;
 	}
 	return in->bad ? -EBADMSG : 0;
 }

@@ -125,7 +125,7 @@ static struct dataset read_frames(const struct str *frames)
 static int read_chunk(const void *bytes, size_t n, const struct load_filter *filter, struct dataset *ret)
 {
 	struct chunk *c;
-	int r = chunk_open(bytes, n, filter ? filter->most : NULL, &c);
+	int r = chunk_open(bytes, n, filter ? filter->most : NULL, NULL, &c);
 
 	if (r < 0)
 		return r;
@@ -272,7 +272,7 @@ static void values_are_read_from_points_on(void **state)
 
 	(void)state;
 	assert_int_equal(chunk_write(&all, &bytes), 0);
-	assert_int_equal(chunk_open(bytes.data, bytes.len, NULL, &c), 0);
+	assert_int_equal(chunk_open(bytes.data, bytes.len, NULL, NULL, &c), 0);
 	assert_true(count_points(c, false) > 1);
 	assert_int_equal(count_points(c, true), 0);
 	for (size_t i = 0; i < all.subjects.n; i++) {
@@ -427,7 +427,7 @@ static void two_recorders_see_one_process(void **state)
 		}
 		part = read_frames(&frames);
 		assert_int_equal(chunk_write(&part, &bytes[i]), 0);
-		assert_int_equal(chunk_open(bytes[i].data, bytes[i].len, NULL, &chunks[i]), 0);
+		assert_int_equal(chunk_open(bytes[i].data, bytes[i].len, NULL, NULL, &chunks[i]), 0);
 		assert_int_equal(chunk_plan(chunks[i], &d, NULL), 0);
 		dataset_free(&part);
 		tick_free(&tick);

@@ -34,5 +34,6 @@ const struct verb verb_agent = {
 	.help = "listen for the keyboard button, and show notifications of incidents, in this "
 		"session",
 	.options = options,
+	.runs_programs = true,
 	.run = run,
 };

@@ -445,5 +445,6 @@ const struct verb verb_demo = {
 	.words = "[NAME] ",
 	.help = "play a harmless slowdown and show the answer; without a name: list the demos",
 	.options = options,
+	.runs_programs = true,
 	.run = run,
 };

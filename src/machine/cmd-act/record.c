@@ -38,5 +38,6 @@ const struct verb verb_record = {
 	.words = "",
 	.help = "record every process, until stopped",
 	.options = options,
+	.runs_programs = true,
 	.run = run,
 };

@@ -189,5 +189,6 @@ const struct verb verb_run = {
 	.help = "run a command and say why it was slow; the exit status is the command's",
 	.options = options,
 	.takes_command = true,
+	.runs_programs = true,
 	.run = run,
 };

@@ -115,5 +115,6 @@ const struct verb verb_top = {
 	.words = "",
 	.help = "interactive view: processes by how unusual they are, features, curves; live or at any moment",
 	.options = options,
+	.runs_programs = true,
 	.run = run,
 };

@@ -9,6 +9,8 @@
 #include "lib/data/vec.h"
 
 #define BLOCK_ALIGN ((size_t)2 << 20) /* a huge page: far fewer faults while it is filled */
+#define ENTRY_MEMORY (sizeof(int64_t) + sizeof(uint32_t)) /* of a series */
+#define SUBJECT_MEMORY (sizeof(struct subject) + 4 * sizeof(struct hmap_slot)) /* without its series and texts */
 
 static void series_free(struct series *s)
 {
@@ -89,14 +91,14 @@ int dataset_add_tick(struct dataset *d, int64_t boot, int64_t wall, int64_t span
 {
 	int64_t elapsed = d->ticks.n ? d->ticks.v[d->ticks.n - 1].elapsed : 0;
 
-	if (VEC_PUSH(d->ticks, (struct moment){boot, wall, span, elapsed + span}) < 0)
+	if (memory_budget_take(d->budget, 2, sizeof(struct moment)) < 0 || VEC_PUSH(d->ticks, (struct moment){boot, wall, span, elapsed + span}) < 0)
 		return -ENOMEM;
 	return (int)d->ticks.n - 1;
 }
 
 int dataset_begin_segment(struct dataset *d)
 {
-	return VEC_PUSH(d->segments, (uint32_t)d->ticks.n);
+	return memory_budget_take(d->budget, 1, sizeof(uint32_t)) < 0 ? -ENOMEM : VEC_PUSH(d->segments, (uint32_t)d->ticks.n);
 }
 
 struct subject *dataset_subject(const struct dataset *d, uint32_t id)
@@ -106,12 +108,15 @@ struct subject *dataset_subject(const struct dataset *d, uint32_t id)
 
 static struct subject *add_subject(struct dataset *d, const struct entity_info *info)
 {
-	struct subject *s = calloc(1, sizeof(*s));
+	size_t n;
+	const struct feature *features = features_of(info->kind, &n);
+	struct subject *s = memory_budget_take(d->budget, 1, SUBJECT_MEMORY + n * sizeof(*s->series)) < 0 ? NULL : calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
-	s->features = features_of(info->kind, &s->n_features);
-	s->series = calloc(s->n_features, sizeof(*s->series));
+	s->features = features;
+	s->n_features = n;
+	s->series = calloc(n, sizeof(*s->series));
 	if (!s->series || VEC_GROW(d->subjects) < 0 || hmap_put(&d->by_id, info->id, 0, s) < 0) {
 		free(s->series);
 		free(s);
@@ -222,6 +227,19 @@ int series_push(struct series *s, uint32_t tick, int64_t value)
 	return 0;
 }
 
+int dataset_push(struct dataset *d, struct series *s, uint32_t tick, int64_t value)
+{
+	return memory_budget_take(d->budget, 1, 2 * ENTRY_MEMORY) < 0 ? -ENOMEM : series_push(s, tick, value);
+}
+
+int dataset_add_note(struct dataset *d, struct note note)
+{
+	if (memory_budget_take(d->budget, 1, sizeof(note) + strlen(note.text)) == 0 && VEC_PUSH(d->notes, note) == 0)
+		return 0;
+	free(note.text);
+	return -ENOMEM;
+}
+
 void series_remove(struct series *s, size_t at, size_t n)
 {
 	memmove(s->tick + at, s->tick + at + n, (s->n - at - n) * sizeof(*s->tick));
@@ -261,13 +279,15 @@ static size_t room_wanted(const struct dataset *d)
 
 int dataset_allocate(struct dataset *d)
 {
-	size_t want = room_wanted(d), bytes = want * (sizeof(int64_t) + sizeof(uint32_t));
+	size_t want = room_wanted(d), bytes = want * ENTRY_MEMORY;
 	int64_t *values;
 	uint32_t *ticks;
 	void *block;
 
 	if (!want)
 		return 0;
+	if (memory_budget_take(d->budget, want, ENTRY_MEMORY) < 0)
+		return -ENOMEM;
 	block = aligned_alloc(BLOCK_ALIGN, (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN);
 	if (!block)
 		return -ENOMEM;
@@ -303,7 +323,7 @@ static int append_ticks(struct dataset *d, const struct dataset *part, int64_t f
 	return 0;
 }
 
-static int append_series(struct series *to, const struct series *from, bool gauge, uint32_t begin, const int64_t *index)
+static int append_series(struct dataset *d, struct series *to, const struct series *from, bool gauge, uint32_t begin, const int64_t *index)
 {
 	int64_t level = -1;
 
@@ -314,13 +334,13 @@ static int append_series(struct series *to, const struct series *from, bool gaug
 			level = (int64_t)i;
 		if (at < 0)
 			continue;
-		if (level >= 0 && at > begin && series_push(to, begin, from->value[level]) < 0)
+		if (level >= 0 && at > begin && dataset_push(d, to, begin, from->value[level]) < 0)
 			return -ENOMEM;
 		level = -1;
-		if (series_push(to, (uint32_t)at, from->value[i]) < 0)
+		if (dataset_push(d, to, (uint32_t)at, from->value[i]) < 0)
 			return -ENOMEM;
 	}
-	return level >= 0 ? series_push(to, begin, from->value[level]) : 0;
+	return level >= 0 ? dataset_push(d, to, begin, from->value[level]) : 0;
 }
 
 static int append_subject(struct dataset *d, const struct subject *from, uint32_t begin, const int64_t *index)
@@ -341,7 +361,7 @@ static int append_subject(struct dataset *d, const struct subject *from, uint32_
 		s->last = (uint32_t)index[from->last];
 	}
 	for (size_t f = 0; f < from->n_features; f++)
-		if (append_series(&s->series[f], &from->series[f], from->features[f].kind != COUNTER, begin, index) < 0)
+		if (append_series(d, &s->series[f], &from->series[f], from->features[f].kind != COUNTER, begin, index) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -354,10 +374,8 @@ static int append_notes(struct dataset *d, const struct dataset *part, int64_t f
 		if (note.wall < from || note.wall > to)
 			continue;
 		note.text = strdup(note.text);
-		if (!note.text || VEC_PUSH(d->notes, note) < 0) {
-			free(note.text);
+		if (!note.text || dataset_add_note(d, note) < 0)
 			return -ENOMEM;
-		}
 	}
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "lib/data/hmap.h"
+#include "lib/data/memory-budget.h"
 #include "lib/data/vec.h"
 #include "machine/model/entity.h"
 #include "machine/model/tick.h"
@@ -50,6 +51,7 @@ struct dataset {
 	VEC(void *) blocks;	/* memory that series of many values share */
 	struct hmap by_id;	/* (id, 0) -> struct subject */
 	struct hmap by_identity; /* (pid, start) -> struct subject: a process outlives recorders and their ids */
+	struct memory_budget *budget;	/* what it takes while a recording is read into it is taken from there; NULL = no bound */
 };
 
 void dataset_free(struct dataset *d);
@@ -67,6 +69,10 @@ int dataset_hide(struct dataset *d, const struct viewer *v);
 struct subject *dataset_subject(const struct dataset *d, uint32_t id);
 /* Appends to a series; ticks ascend. 0 or -ENOMEM. */
 int series_push(struct series *s, uint32_t tick, int64_t value);
+/* The same while a recording is read into `d`. */
+int dataset_push(struct dataset *d, struct series *s, uint32_t tick, int64_t value);
+/* Appends a note; its text becomes the dataset's. 0, or -ENOMEM: then the text is freed. */
+int dataset_add_note(struct dataset *d, struct note note);
 /* Asks for room for n more entries and returns where they will begin; dataset_allocate() then makes room for all that
  * was asked for, at once, and the series' `n` counts them: the caller fills every one. */
 static inline size_t series_reserve(struct series *s, size_t n)

@@ -22,6 +22,7 @@ struct packed {
 	bool edge;	     /* it reaches beyond the window: of it only a part is wanted */
 	struct dataset part; /* of an edge: all of it, while loading */
 	const feature_set *most; /* as of load_filter */
+	struct memory_budget *budget;
 	bool head;	      /* no more of it was read */
 	struct chunk *chunk;
 	int result;
@@ -41,6 +42,7 @@ struct extract {
 	int64_t from, to;
 	const feature_set *most;	   /* as of load_filter: no load may want more */
 	bool heads;		   /* and it wants nothing but who was there */
+	struct memory_budget budget;	   /* what was read of the file, and the chunks' directories */
 	VEC(struct packed) chunks; /* oldest first */
 	struct open_segment *open;
 	size_t n_open;
@@ -70,7 +72,8 @@ static int open_packed(void *packed, size_t i)
 {
 	struct packed *p = (struct packed *)packed + i;
 
-	p->result = p->head ? chunk_open_head(p->bytes, p->n, &p->chunk) : chunk_open(p->bytes, p->n, p->most, &p->chunk);
+	p->result = p->head ? chunk_open_head(p->bytes, p->n, p->budget, &p->chunk) :
+				chunk_open(p->bytes, p->n, p->most, p->budget, &p->chunk);
 	return 0;
 }
 
@@ -138,6 +141,7 @@ static int take_chunk(struct store *s, struct extract *e, struct packed *p, sqli
 {
 	int r = e->heads ? read_head(s, blob, p) : read_whole(s, stmt, p);
 
+	memory_budget_feed(&e->budget, p->n);
 	if (r == 0)
 		return VEC_PUSH(e->chunks, *p);
 	if (r != -EBADMSG && r != -ENOENT)
@@ -148,7 +152,7 @@ static int take_chunk(struct store *s, struct extract *e, struct packed *p, sqli
 	return 0;
 }
 
-static int list_segments(struct store *s, const struct extract *e, struct packed_list *ret)
+static int list_segments(struct store *s, struct extract *e, struct packed_list *ret)
 {
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, first, last FROM " SEGMENTS_READ " AND last >= ? AND first <= ? ORDER BY id", &stmt);
@@ -162,6 +166,7 @@ static int list_segments(struct store *s, const struct extract *e, struct packed
 				   .first = sqlite3_column_int64(stmt, 1),
 				   .last = sqlite3_column_int64(stmt, 2),
 				   .most = e->most,
+				   .budget = &e->budget,
 				   .head = e->heads};
 
 		p.edge = p.first < e->from || p.last > e->to;
@@ -224,6 +229,7 @@ static int open_chunks(struct extract *e)
 
 struct loading {
 	struct extract *extract;
+	struct memory_budget budget; /* of this load: the caller may free what an earlier one put */
 	struct dataset *into;
 	const struct load_filter *filter;
 	unsigned damaged;
@@ -275,6 +281,7 @@ static void decode_edges(struct loading *l, struct packed *packed, size_t n)
 
 		if (!p->edge)
 			continue;
+		p->part.budget = &l->budget;
 		p->result = chunk_plan(p->chunk, &p->part, l->filter);
 		if (p->result == 0)
 			p->result = dataset_allocate(&p->part);
@@ -455,6 +462,8 @@ static void keep_open(struct store *s, struct extract *e)
 			e->open[kept++] = e->open[i];
 	}
 	e->n_open = kept;
+	for (size_t i = 0; i < kept; i++)
+		memory_budget_feed(&e->budget, e->open[i].frames.len);
 }
 
 void extract_close(struct extract *e)
@@ -495,7 +504,7 @@ static int extract_open(struct store *s, int64_t from, int64_t to, const feature
 		store_rollback(s);
 	}
 	if (r == 0)
-		r = open_chunks(e);
+		r = memory_budget_result(&e->budget, open_chunks(e));
 	if (r < 0) {
 		extract_close(e);
 		return r;
@@ -530,11 +539,15 @@ int store_extract(struct store *s, int64_t from, int64_t to, struct extract **re
 int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged)
 {
 	struct loading l = {.extract = e, .into = into, .filter = filter, .damaged = e->damaged};
-	int r = load_all(&l);
+	int r;
 
+	memory_budget_feed(&l.budget, e->budget.fed);
+	into->budget = &l.budget;
+	r = load_all(&l);
+	into->budget = NULL;
 	dataset_finish(into);
 	*ret_damaged = l.damaged;
-	return r;
+	return memory_budget_result(&l.budget, r);
 }
 
 int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct load_filter *filter,

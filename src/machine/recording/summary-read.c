@@ -44,9 +44,11 @@ static void read_row(struct reader planes[PLANES], const struct summary_row *bef
 	}
 }
 
+#define ROW_MEMORY (2 * sizeof(struct summary_row)) /* and what its reader keeps of it */
+
 /* What was packed, unpacked into `room` (one for many: a thousand fresh ones would cost as much as what is in them), and
  * where the planes of its n rows lie in it. */
-static int open_planes(const void *bytes, size_t n_bytes, struct str *room, struct reader planes[PLANES], uint64_t *ret_n)
+static int open_planes(const void *bytes, size_t n_bytes, struct memory_budget *budget, struct str *room, struct reader planes[PLANES], uint64_t *ret_n)
 {
 	struct reader in;
 	uint64_t size;
@@ -59,10 +61,12 @@ static int open_planes(const void *bytes, size_t n_bytes, struct str *room, stru
 
 	if (in.bad || size > BLOB_MAX)
 		return -EBADMSG;
+	memory_budget_feed(budget, n_bytes);
 	str_clear(room);
 	room->max = BLOB_MAX + 1;
-	if (str_reserve(room, size + 1) < 0)
+	if (memory_budget_take(budget, size, 1) < 0 || str_reserve(room, size + 1) < 0)
 		return -ENOMEM;
+	memory_budget_give(budget, size, 1); /* it is used again for the next */
 	all = (const uint8_t *)room->data;
 	if (ZSTD_decompress(room->data, size, in.at, (size_t)(in.end - in.at)) != size)
 		return -EBADMSG;
@@ -79,14 +83,16 @@ static int open_planes(const void *bytes, size_t n_bytes, struct str *room, stru
 	return *ret_n > (size_t)(planes[MEAN_LOW].end - planes[MEAN_LOW].at) ? -EBADMSG : 0;
 }
 
-int summary_unpack(const void *bytes, size_t n_bytes, struct summary_rows *rows)
+int summary_unpack(const void *bytes, size_t n_bytes, struct memory_budget *budget, struct summary_rows *rows)
 {
 	struct reader planes[PLANES];
 	_cleanup_str_ struct str room = {};
 	struct summary_row row = {};
 	uint64_t n;
-	int r = open_planes(bytes, n_bytes, &room, planes, &n);
+	int r = open_planes(bytes, n_bytes, budget, &room, planes, &n);
 
+	if (r == 0)
+		r = memory_budget_take(budget, n, ROW_MEMORY);
 	if (r < 0)
 		return r;
 	for (uint64_t i = 0; r == 0 && i < n; i++) {
@@ -111,6 +117,7 @@ struct feature_name {
 };
 
 struct names {
+	struct memory_budget *budget;
 	VEC(char *) programs; /* by id */
 	VEC(struct feature_name) features;
 };
@@ -129,9 +136,16 @@ static bool is_name_id(int64_t id)
 	return id >= 0 && id < NAME_ID_MAX;
 }
 
+/* Room for all ids up to this one, of a row that is as long as its text. */
+static int reserve_ids(struct names *names, size_t n, int64_t id, size_t text)
+{
+	memory_budget_feed(names->budget, text);
+	return memory_budget_take(names->budget, id < (int64_t)n ? 1 : (uint64_t)id + 1 - n, 2 * sizeof(char *));
+}
+
 static int put_program(struct names *names, int64_t id, const char *name)
 {
-	char *copy = strdup(name);
+	char *copy = reserve_ids(names, names->programs.n, id, strlen(name)) == 0 ? strdup(name) : NULL;
 	int r = copy ? 0 : -ENOMEM;
 
 	while (r == 0 && (int64_t)names->programs.n < id)
@@ -145,7 +159,7 @@ static int put_program(struct names *names, int64_t id, const char *name)
 
 static int put_feature(struct names *names, int64_t id, enum entity_kind kind, const char *name)
 {
-	int r = 0;
+	int r = reserve_ids(names, names->features.n, id, strlen(name));
 
 	while (r == 0 && (int64_t)names->features.n < id)
 		r = VEC_PUSH(names->features, (struct feature_name){0, -1});
@@ -191,6 +205,7 @@ static int read_features(struct store *s, struct names *names)
 }
 
 struct telling {
+	struct memory_budget budget;
 	struct names names;
 	struct summary_rows rows;
 	int (*each)(const struct summary *summary, void *data);
@@ -223,7 +238,7 @@ static int tell_all(struct store *s, struct telling *t, sqlite3_stmt *stmt, unsi
 
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		t->rows.list.n = 0;
-		r = summary_unpack(sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2), &t->rows);
+		r = summary_unpack(sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2), &t->budget, &t->rows);
 		if (r == 0)
 			r = tell_rows(t, sqlite3_column_int64(stmt, 0) * NS_PER_MS,
 				      sqlite3_column_int64(stmt, 1) * NS_PER_MS);
@@ -255,8 +270,10 @@ int store_summaries(struct store *s, enum summary_tier tier, int64_t from, int64
 {
 	struct telling t = {.each = each, .data = data};
 	sqlite3_stmt *stmt;
-	int r = read_programs(s, &t.names);
+	int r;
 
+	t.names.budget = &t.budget;
+	r = read_programs(s, &t.names);
 	*ret_damaged = 0;
 	if (r == 0)
 		r = read_features(s, &t.names);
@@ -268,7 +285,7 @@ int store_summaries(struct store *s, enum summary_tier tier, int64_t from, int64
 	}
 	names_free(&t.names);
 	VEC_FREE(t.rows.list);
-	return r;
+	return memory_budget_result(&t.budget, r);
 }
 
 /* --- one feature over many segments --- */
@@ -350,10 +367,10 @@ static int read_history(const struct names *names, enum entity_kind kind, int fe
 	struct reader planes[PLANES];
 	struct places places = {};
 	uint64_t n;
-	int r = open_planes(bytes, n_bytes, room, planes, &n);
+	int r = open_planes(bytes, n_bytes, names->budget, room, planes, &n);
 
 	if (r == 0)
-		r = has_means(planes, n) ? find_places(names, kind, feature, n, planes, &places) : -EBADMSG;
+		r = !has_means(planes, n) ? -EBADMSG : memory_budget_take(names->budget, n, ROW_MEMORY) < 0 ? -ENOMEM : find_places(names, kind, feature, n, planes, &places);
 	if (r == 0)
 		r = read_places(&places, planes, out);
 	VEC_FREE(places.list);
@@ -364,7 +381,8 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 		  int (*each)(const struct segment_history *segment, void *data), void *data)
 {
 	_cleanup_str_ struct str room = {};
-	struct names names = {};
+	struct memory_budget budget = {};
+	struct names names = {.budget = &budget};
 	struct segment_history h = {};
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE;
@@ -393,5 +411,5 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 		sqlite3_finalize(stmt);
 	VEC_FREE(h.rows);
 	names_free(&names);
-	return r;
+	return memory_budget_result(&budget, r);
 }

@@ -55,5 +55,5 @@ static inline double summary_mean_of_code(uint32_t code)
 	return f;
 }
 
-/* Appends what was packed. 0, -EBADMSG, -ENOMEM. */
-int summary_unpack(const void *bytes, size_t n, struct summary_rows *rows);
+/* Appends what was packed, and takes memory for it from the budget, which is fed with the n bytes. 0, -EBADMSG, -ENOMEM. */
+int summary_unpack(const void *bytes, size_t n, struct memory_budget *budget, struct summary_rows *rows);

@@ -332,6 +332,7 @@ static int merge_rows(struct summary_rows *from, struct summary_rows *to)
 static int read_tier(struct store *s, enum summary_tier tier, int64_t start, int64_t until,
 		     struct summary_rows *rows)
 {
+	struct memory_budget budget = {};
 	sqlite3_stmt *stmt;
 	int code = SQLITE_DONE;
 	int r = store_prepare(s, "SELECT bytes FROM summary WHERE tier = ? AND start >= ? AND start < ?",
@@ -343,14 +344,14 @@ static int read_tier(struct store *s, enum summary_tier tier, int64_t start, int
 	sqlite3_bind_int64(stmt, 2, start);
 	sqlite3_bind_int64(stmt, 3, until);
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		r = summary_unpack(sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0), rows);
+		r = summary_unpack(sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0), &budget, rows);
 		if (r == -EBADMSG) /* a damaged one counts for nothing */
 			r = 0;
 	}
 	if (r == 0)
 		return store_finish_rows(s, stmt, code);
 	sqlite3_finalize(stmt);
-	return r;
+	return memory_budget_result(&budget, r);
 }
 
 static int put_tier(struct store *s, enum summary_tier tier, int64_t start, int64_t length)

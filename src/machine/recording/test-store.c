@@ -15,11 +15,13 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/store/blocks.h"
 #include "machine/chunk/frame.h"
 #include "machine/chunk/test-ticks.h"
 #include "machine/recording/internal.h"
 #include "machine/recording/journal.h"
 #include "machine/recording/store.h"
+#include "machine/recording/summary-rows.h"
 
 /* By the VFS of whyslow, which renews the checksums of pages. */
 static void sql(struct fixture *f, const char *text)
@@ -656,6 +658,48 @@ static void a_summary_of_nothing_is_damaged(void **state)
 		assert_int_equal(damaged, 1);
 		assert_int_equal(told, 0);
 	}
+}
+
+/* Half a million rows of nothing, in as many bytes as one of a real recording. */
+static void a_summary_that_claims_much_is_refused(void **state)
+{
+	enum { ROWS = 512 << 10 };
+	struct fixture *f = *state;
+	struct str raw = {}, packed = {};
+	char text[16000], *end = text + sprintf(text, "UPDATE summary SET bytes = x'");
+	unsigned told = 0, damaged;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	str_put_varint(&raw, ROWS);
+	for (int i = 0; i < PLANES; i++) {
+		str_put_varint(&raw, ROWS);
+		assert_int_equal(str_reserve(&raw, ROWS), 0);
+		memset(raw.data + raw.len, 0, ROWS);
+		raw.len += ROWS;
+	}
+	str_put_varint(&packed, raw.len);
+	assert_int_equal(blocks_pack(raw.data, (struct block_ends){&raw.len, 1}, 3, &packed), 0);
+	assert_true(packed.len < 7000);
+	for (size_t i = 0; i < packed.len; i++)
+		end += sprintf(end, "%02x", (uint8_t)packed.data[i]);
+	strcpy(end, "'");
+	sql(f, text);
+	assert_int_equal(store_summaries(f->store, SUMMARY_SEGMENT, INT64_MIN, INT64_MAX, count_summary, &told, &damaged), -EDQUOT);
+	assert_int_equal(told, 0);
+	str_free(&raw);
+	str_free(&packed);
+}
+
+static void an_id_that_claims_millions_of_names_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	unsigned told = 0, damaged;
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	sql(f, "INSERT INTO program VALUES(16777215, 'far')");
+	assert_int_equal(store_summaries(f->store, SUMMARY_SEGMENT, INT64_MIN, INT64_MAX, count_summary, &told, &damaged), -EDQUOT);
+	sql(f, "DELETE FROM program WHERE id = 16777215; INSERT INTO feature VALUES(16777215, 1, 'far')");
+	assert_int_equal(store_summaries(f->store, SUMMARY_SEGMENT, INT64_MIN, INT64_MAX, count_summary, &told, &damaged), -EDQUOT);
 }
 
 static void spoil_journal(const struct fixture *f, int64_t segment, long at, int whence)
@@ -1679,7 +1723,8 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(the_oldest_go_beyond_the_size),
 	  CASE(an_export_is_whole), CASE(a_note_is_one_line_of_its_file), CASE(a_damaged_chunk_is_left_out_and_counted),
 	  CASE(the_times_of_what_is_damaged_are_named), CASE(each_wrong_byte_of_a_summary_is_found),
-	  CASE(a_summary_of_nothing_is_damaged), CASE(a_wrong_byte_of_the_journal_is_remarked),
+	  CASE(a_summary_of_nothing_is_damaged), CASE(a_summary_that_claims_much_is_refused),
+	  CASE(an_id_that_claims_millions_of_names_is_refused), CASE(a_wrong_byte_of_the_journal_is_remarked),
 	  CASE(a_segment_that_is_lost_whole_is_named), CASE(damaged_rows_that_are_not_a_chunk_yet_are_named),
 	  CASE(a_store_of_the_version_before_is_taken_over), CASE(a_newer_version_is_refused_and_untouched), CASE(a_corrupted_page_is_said),
 	  CASE(no_database_at_all_is_said), CASE(a_full_disk_loses_nothing), CASE(a_full_disk_is_freed_by_a_smaller_limit),

@@ -10,16 +10,19 @@
 #include <zstd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/memory-budget.h"
 #include "lib/data/str.h"
 #include "machine/trace/trace-file.h"
 #include "machine/trace/trace-sections.h"
 
 #define SECTION_MAX ((uint64_t)256 << 20)
 #define EVENTS_MAX  ((size_t)64 << 20) /* 2 GiB of memory */
+#define STACK_MEMORY 64 /* of one without frames: where it is, and how it is found */
 
 struct input {
 	int fd;
 	uint64_t offset;
+	struct memory_budget budget;
 	struct trace trace;
 	uint64_t events_told; /* by META */
 	bool meta, end;
@@ -60,7 +63,14 @@ static int read_exactly(struct input *in, void *to, size_t n)
 		left -= (size_t)got;
 	}
 	in->offset += n;
+	memory_budget_feed(&in->budget, n);
 	return 0;
+}
+
+/* Twice: arrays grow by doubling. */
+static int take(struct input *in, uint64_t bytes)
+{
+	return memory_budget_take(&in->budget, bytes, 2);
 }
 
 static int get_meta(struct input *in, struct reader *r)
@@ -178,7 +188,7 @@ static int get_threads(struct input *in, struct reader *r)
 		row.end = row.at + n;
 		get_thread(&row, &thread);
 		r->bad |= row.bad;
-		if (trace_add_thread(&in->trace, &thread) < 0) {
+		if (take(in, sizeof(thread) + n) < 0 || trace_add_thread(&in->trace, &thread) < 0) {
 			free(thread.exe);
 			free(thread.unit);
 			return -ENOMEM;
@@ -199,7 +209,7 @@ static int get_modules(struct input *in, struct reader *r)
 		else if (n)
 			memcpy(module.build_id, id, n);
 		module.build_id_size = r->bad ? 0 : (uint8_t)n;
-		if (VEC_PUSH(in->trace.modules, module) < 0) {
+		if (take(in, sizeof(module)) < 0 || VEC_PUSH(in->trace.modules, module) < 0) {
 			free(module.path);
 			return -ENOMEM;
 		}
@@ -219,7 +229,7 @@ static int get_mappings(struct input *in, struct reader *r)
 		m.offset = reader_varint(r);
 		if (m.module >= in->trace.modules.n)
 			return damaged(in, "a mapping of module %u of %zu", m.module, in->trace.modules.n);
-		if (VEC_PUSH(in->trace.mappings, m) < 0)
+		if (take(in, sizeof(m)) < 0 || VEC_PUSH(in->trace.mappings, m) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -235,7 +245,7 @@ static int get_symbols(struct input *in, struct reader *r)
 		s.name = reader_text(r);
 		if (!s.name)
 			break;
-		if (VEC_PUSH(in->trace.symbols, s) < 0) {
+		if (take(in, sizeof(s) + strlen(s.name)) < 0 || VEC_PUSH(in->trace.symbols, s) < 0) {
 			free(s.name);
 			return -ENOMEM;
 		}
@@ -254,6 +264,8 @@ static int get_stacks(struct input *in, struct reader *r)
 			return damaged(in, "a stack of %" PRIu64 " frames", n);
 		for (uint64_t i = 0; i < n; i++)
 			frames[i] = reader_varint(r);
+		if (!r->bad && take(in, STACK_MEMORY + n * sizeof(frames[0])) < 0)
+			return -ENOMEM;
 		if (!r->bad && trace_add_stack(&in->trace, ref, frames, (uint32_t)n) < 0)
 			return -ENOMEM;
 	}
@@ -305,7 +317,7 @@ static int get_events(struct input *in, struct reader *r)
 
 	if (n > TRACE_BLOCK_EVENTS || in->trace.n_events + n > EVENTS_MAX)
 		return damaged(in, "a block of %" PRIu64 " events", n);
-	e = trace_reserve(&in->trace, n);
+	e = take(in, n * sizeof(*e)) < 0 ? NULL : trace_reserve(&in->trace, n);
 	if (!e)
 		return -ENOMEM;
 	get_columns(r, e, n);
@@ -368,8 +380,12 @@ static int read_section(struct input *in)
 	in->end = h.kind == SECTION_END;
 	if (in->end || h.kind >= ARRAY_SIZE(readers) || !readers[h.kind])
 		return 0;
+	if (take(in, h.raw) < 0)
+		return -ENOMEM;
 	raw = malloc(h.raw ? h.raw : 1);
-	return raw ? unpack(in, &h, packed, raw) : -ENOMEM;
+	r = raw ? unpack(in, &h, packed, raw) : -ENOMEM;
+	memory_budget_give(&in->budget, h.raw, 2);
+	return r;
 }
 
 static int check_head(struct input *in)
@@ -411,10 +427,11 @@ int trace_read(int fd, struct trace *ret, char **ret_error)
 		r = damaged(&in, "%zu events of %" PRIu64, in.trace.n_events, in.events_told);
 	if (r == 0)
 		r = trace_finish(&in.trace);
+	r = memory_budget_result(&in.budget, r);
 	if (r < 0) {
 		trace_clear(&in.trace);
 		if (!*ret_error)
-			*ret_error = strdup(strerror(-r));
+			*ret_error = strdup(str_error(r));
 		return r;
 	}
 	*ret = in.trace;

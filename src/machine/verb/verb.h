@@ -47,6 +47,7 @@ struct verb {
 	bool remote; /* the daemon answers it for unprivileged users */
 	enum verb_rights rights;
 	bool for_clients; /* the daemon lets it answer, but it runs with the user's rights and asks for what it cannot read */
+	bool runs_programs; /* or itself for long: then it has no bound of memory as a question has */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
 };
 
