@@ -344,10 +344,8 @@ static int at_the_end(int code)
 
 static int take_text(sqlite3_stmt *s, int at, char **to)
 {
-	const char *text = (const char *)sqlite3_column_text(s, at);
-
-	*to = text ? fleet_text(text) : NULL;
-	return text && !*to ? -ENOMEM : 0;
+	*to = database_text(s, at);
+	return !*to && sqlite3_column_type(s, at) != SQLITE_NULL ? -ENOMEM : 0;
 }
 
 static int read_counters(sqlite3 *db, struct fleet *f)
@@ -358,7 +356,7 @@ static int read_counters(sqlite3 *db, struct fleet *f)
 	if (sqlite3_prepare_v2(db, "SELECT id, name, unit, help, kind FROM counter ORDER BY id", -1, &s, NULL) != SQLITE_OK)
 		return -EBADMSG;
 	while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(s, 1);
+		_cleanup_free_ char *name = database_text(s, 1);
 		int id = name ? fleet_add_counter(f, name) : -EBADMSG;
 
 		if (id < 0 || id != sqlite3_column_int(s, 0)) {
@@ -405,7 +403,7 @@ static bool are_times(const struct fleet_server *s)
 
 static int read_server(sqlite3_stmt *s, struct fleet *f, struct str *room)
 {
-	const char *name = (const char *)sqlite3_column_text(s, 1);
+	_cleanup_free_ char *name = database_text(s, 1);
 	int64_t rows = sqlite3_column_int64(s, 3);
 	int id = name ? fleet_add_server(f, name) : -EBADMSG;
 	struct fleet_server *x;
@@ -444,7 +442,7 @@ static int read_remarks(sqlite3 *db, struct fleet *f)
 	if (sqlite3_prepare_v2(db, "SELECT text FROM remark", -1, &s, NULL) != SQLITE_OK)
 		return -EBADMSG;
 	while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW) {
-		const char *text = (const char *)sqlite3_column_text(s, 0);
+		_cleanup_free_ char *text = database_text(s, 0);
 
 		r = text ? fleet_remark(f, "%s", text) : -EBADMSG;
 	}

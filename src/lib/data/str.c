@@ -215,6 +215,53 @@ void str_make_printable(char *text)
 		(void)str_make_bytes_printable(text, strlen(text));
 }
 
+void str_make_lines_printable(char *text)
+{
+	for (char *end; text; text = end ? end + 1 : NULL) {
+		end = strchr(text, '\n');
+		(void)str_make_bytes_printable(text, end ? (size_t)(end - text) : strlen(text));
+	}
+}
+
+/* The four digits behind "\u"; 0 = they are none. */
+static size_t escape_bytes(const char *digits, char bytes[3])
+{
+	char copy[5] = {}, *end;
+	unsigned long code;
+
+	strncpy(copy, digits, 4);
+	code = strtoul(copy, &end, 16);
+	if (end != copy + 4)
+		return 0;
+	bytes[0] = (char)(code < 0x80 ? code : code < 0x800 ? 0xc0 | code >> 6 : 0xe0 | code >> 12);
+	bytes[1] = (char)(0x80 | (code < 0x800 ? code & 0x3f : code >> 6 & 0x3f));
+	bytes[2] = (char)(0x80 | (code & 0x3f));
+	return code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
+}
+
+static bool is_surrogate(const char *digits)
+{
+	return (digits[0] == 'd' || digits[0] == 'D') && strchr("89abcdefABCDEF", digits[1]);
+}
+
+void str_make_json_printable(char *json)
+{
+	str_make_printable(json);
+	for (char *at = json ? strchr(json, '\\') : NULL; at && at[1]; at = strchr(at, '\\')) {
+		char bytes[3];
+		size_t n;
+
+		if (strchr("bfnrt", at[1])) {
+			memcpy(at, "  ", 2);
+		} else if (at[1] == 'u' && !is_surrogate(at + 2)) { /* pairs of them are beyond what a terminal obeys */
+			n = escape_bytes(at + 2, bytes);
+			if (n && str_make_bytes_printable(bytes, n))
+				memcpy(at + 2, "003f", 4);
+		}
+		at += 2;
+	}
+}
+
 /* NULL: it stands for itself. */
 static const char *xml_entity(char c)
 {
@@ -256,6 +303,14 @@ char *reader_text(struct reader *r)
 	const char *bytes = str_read_blob(r, &n);
 
 	return bytes ? strndup(bytes, n) : NULL;
+}
+
+char *reader_printable(struct reader *r)
+{
+	char *text = reader_text(r);
+
+	str_make_printable(text);
+	return text;
 }
 
 /* Whether this process was given a bound of memory (memory_budget_bound_question()). */
@@ -367,4 +422,14 @@ int str_parse_size(const char *text, uint64_t *ret)
 		return -EINVAL;
 	*ret = value << shift;
 	return 0;
+}
+
+uint64_t str_stable_hash(const void *bytes, size_t n)
+{
+	const uint8_t *b = bytes;
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ b[i]) * 0x100000001b3ull;
+	return h;
 }

@@ -78,6 +78,12 @@ static inline int64_t reader_svarint(struct reader *r)
 const char *str_read_blob(struct reader *r, size_t *ret_n);
 /* As str_read_blob, copied and NUL-terminated; the caller frees. NULL on damage or without memory. */
 char *reader_text(struct reader *r);
+/* The same, made printable: all texts of files that others may have written. */
+char *reader_printable(struct reader *r);
+
+/* 64-bit FNV-1a of n bytes: the same in each process, and so for what is stored or sent. An attacker finds texts that share one: as a key
+ * of a table hmap_hash_bytes() serves. */
+uint64_t str_stable_hash(const void *bytes, size_t n);
 
 /* What a -errno means, in words of this program where the C library's speak of something else ("Argument list too long" for E2BIG).
  * Never NULL. */
@@ -92,6 +98,9 @@ int str_fail_again(char **error, int code, const char *format, ...) __attribute_
 void str_make_printable(char *text);
 /* The same of n bytes, NULs among them. Whether there was something to change. */
 bool str_make_bytes_printable(char *text, size_t n);
+/* The same of a report of many lines, which stay lines; and of JSON as text, also where it escapes such a character ("\\u001b"). */
+void str_make_lines_printable(char *text);
+void str_make_json_printable(char *json);
 /* RFC 3629: no overlong form, no surrogate. */
 bool str_is_utf8(const char *text, size_t n);
 bool str_starts(const char *text, const char *prefix);

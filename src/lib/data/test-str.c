@@ -113,6 +113,43 @@ static void no_error_is_without_its_reason(void **state)
 	assert_null(strstr(str_error(0), "Success"));
 }
 
+static void lines_of_a_report_stay_lines(void **state)
+{
+	char text[] = "one\033[2J\ntwo\ttabs\n\nfour\xc2\x9b";
+
+	(void)state;
+	str_make_lines_printable(text);
+	assert_string_equal(text, "one?[2J\ntwo tabs\n\nfour??");
+	str_make_lines_printable(NULL);
+}
+
+static void json_escapes_nothing_that_a_terminal_obeys(void **state)
+{
+	static const struct {
+		const char *given, *made;
+	} cases[] = {
+		{"{\"a\": \"x\\u001b[2J\"}", "{\"a\": \"x\\u003f[2J\"}"},
+		{"\"\\u009b\\u202e\\u2067\\u0000\"", "\"\\u003f\\u003f\\u003f\\u003f\""},
+		{"\"\\n\\r\\b\\f\\t\"", "\"          \""},
+		{"\"\\\\u001b \\\" \\/\"", "\"\\\\u001b \\\" \\/\""}, /* a backslash, then letters */
+		{"\"\\u00e4 \\u20ac \\ud83d\\ude00\"", "\"\\u00e4 \\u20ac \\ud83d\\ude00\""},
+		{"\"a\033b\nc\"", "\"a?b c\""},
+		{"\"\\u00", "\"\\u00"},
+		{"\"\\", "\"\\"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[80];
+
+		snprintf(text, sizeof(text), "%s", cases[i].given);
+		str_make_json_printable(text);
+		assert_string_equal(text, cases[i].made);
+	}
+	str_make_json_printable(NULL);
+}
+
 RUN_TESTS(cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
 	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(what_is_no_utf_8_is_taken_out),
-	  cmocka_unit_test(what_reorders_a_line_is_taken_out), cmocka_unit_test(xml_has_entities), cmocka_unit_test(sizes_are_read_as_people_write_them))
+	  cmocka_unit_test(what_reorders_a_line_is_taken_out), cmocka_unit_test(xml_has_entities), cmocka_unit_test(lines_of_a_report_stay_lines),
+	  cmocka_unit_test(json_escapes_nothing_that_a_terminal_obeys), cmocka_unit_test(sizes_are_read_as_people_write_them))

@@ -335,6 +335,15 @@ static const char *column_text(sqlite3_stmt *stmt, int column)
 	return text ? text : "";
 }
 
+char *database_text(sqlite3_stmt *stmt, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+	char *copy = text ? strdup(text) : NULL;
+
+	str_make_printable(copy);
+	return copy;
+}
+
 struct checking {
 	sqlite3 *db;
 	const char *file, *schema;

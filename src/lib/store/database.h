@@ -57,3 +57,7 @@ int database_check(sqlite3 *db, const char *file, const char *schema, const stru
 
 /* The -errno of SQLite's code; 0 for OK, DONE and ROW. */
 int database_errno(int code);
+
+/* A text of a row, made printable (lib/data/str.h), which the caller frees. NULL: it has none, or there is no memory. Texts of rows are read
+ * by nothing else: a file of others chooses them, and they go to terminals, pages and tables. */
+char *database_text(sqlite3_stmt *stmt, int column);

@@ -100,7 +100,7 @@ static int plan_notes(struct chunk *c)
 		struct note note = {.kind = (enum note_kind)reader_varint(&in)};
 
 		note.wall = reader_svarint(&in);
-		note.text = reader_text(&in);
+		note.text = reader_printable(&in);
 		if (!note.text)
 			return -ENOMEM;
 		if (dataset_add_note(c->into, note) < 0)

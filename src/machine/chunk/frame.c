@@ -305,7 +305,7 @@ static int decode_notes(struct decoding *dec, struct reader *in)
 		struct note note = {.kind = (enum note_kind)reader_varint(in)};
 
 		note.wall = (int64_t)reader_varint(in);
-		note.text = reader_text(in);
+		note.text = reader_printable(in);
 		if (!note.text)
 			break;
 		if (!dec->keep)

@@ -107,11 +107,17 @@ static json_t *load(struct common *common, const char *text)
 	return capture;
 }
 
+static const char *summary_of(const json_t *capture)
+{
+	const char *summary = json_string_value(json_object_get(capture, "summary"));
+
+	return summary ? summary : "a process (its report has no summary)";
+}
+
 static void print_text(const struct difference *d, const json_t *a, const json_t *b)
 {
 	printf("A  %s\nB  %s\n\n%8s %8s %8s  of one CPU, by function\n",
-	       json_string_value(json_object_get(a, "summary")),
-	       json_string_value(json_object_get(b, "summary")), "A", "B", "change");
+	       summary_of(a), summary_of(b), "A", "B", "change");
 	for (size_t i = 0; i < d->list.n && i < SHOWN; i++) {
 		const struct function_change *f = &d->list.v[i];
 

@@ -66,13 +66,12 @@ void entity_info_write(const struct entity_info *info, struct str *out)
 /* An absent text was written as an empty one. */
 static char *read_optional(struct reader *in)
 {
-	char *text = reader_text(in);
+	char *text = reader_printable(in);
 
 	if (text && !*text) {
 		free(text);
 		return NULL;
 	}
-	str_make_printable(text);
 	return text;
 }
 

@@ -529,15 +529,15 @@ int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json)
 /* Newer ones are next to the journal. */
 static char *read_told(struct store *s, const char *sql, sqlite3_stmt **kept, int64_t mark, uint32_t uid)
 {
-	const char *text;
 	char *json = NULL;
 
 	if (store_keep(s, sql, kept) < 0)
 		return NULL; /* a recording from before answers were kept */
 	sqlite3_bind_int64(*kept, 1, mark);
 	sqlite3_bind_int64(*kept, 2, uid);
-	if (sqlite3_step(*kept) == SQLITE_ROW && (text = (const char *)sqlite3_column_text(*kept, 0)))
-		json = strdup(text);
+	if (sqlite3_step(*kept) == SQLITE_ROW)
+		json = database_text(*kept, 0);
+	str_make_json_printable(json);
 	sqlite3_reset(*kept);
 	return json;
 }
@@ -553,7 +553,6 @@ char *store_read_answer(struct store *s, int64_t mark, uint32_t uid)
 
 static struct mark read_mark(sqlite3_stmt *stmt)
 {
-	const char *note = (const char *)sqlite3_column_text(stmt, 5);
 	int presses = sqlite3_column_int(stmt, 3);
 	struct mark m = {
 		.id = sqlite3_column_int64(stmt, 0),
@@ -562,11 +561,10 @@ static struct mark read_mark(sqlite3_stmt *stmt)
 		.presses = presses > 0 ? (uint32_t)presses : 0,
 		.goes_on = presses == GOES_ON,
 		.uid = (uint32_t)sqlite3_column_int64(stmt, 4),
-		.note = note ? strdup(note) : NULL,
+		.note = database_text(stmt, 5),
 		.feedback = (enum feedback)sqlite3_column_int(stmt, 6),
 	};
 
-	str_make_printable(m.note);
 	return m;
 }
 

@@ -174,7 +174,7 @@ static int read_programs(struct store *s, struct names *names)
 	if (r < 0)
 		return r;
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(stmt, 1);
+		_cleanup_free_ char *name = database_text(stmt, 1);
 
 		if (name && is_name_id(sqlite3_column_int64(stmt, 0)))
 			r = put_program(names, sqlite3_column_int64(stmt, 0), name);
@@ -193,7 +193,7 @@ static int read_features(struct store *s, struct names *names)
 	if (r < 0)
 		return r;
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(stmt, 2);
+		_cleanup_free_ char *name = database_text(stmt, 2);
 
 		if (name && is_name_id(sqlite3_column_int64(stmt, 0)))
 			r = put_feature(names, sqlite3_column_int64(stmt, 0), (enum entity_kind)sqlite3_column_int(stmt, 1), name);

@@ -95,17 +95,18 @@ int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *
 		return 0; /* a recording from before there were captures */
 	sqlite3_bind_int64(stmt, 1, mark);
 	while (sqlite3_step(stmt) == SQLITE_ROW) {
-		const char *summary = (const char *)sqlite3_column_text(stmt, 4);
 		struct capture c = {
 			.mark = mark,
 			.wall = sqlite3_column_int64(stmt, 1),
 			.pid = (uint32_t)sqlite3_column_int64(stmt, 2),
 			.phase = (uint32_t)sqlite3_column_int64(stmt, 3),
-			.summary = summary ? strdup(summary) : NULL,
+			.summary = database_text(stmt, 4),
 			.text = read_report(stmt, 5),
 			.json = read_report(stmt, 6),
 		};
 
+		str_make_lines_printable(c.text);
+		str_make_json_printable(c.json);
 		if (!c.summary || !c.text || !c.json || VEC_PUSH(list, c) < 0)
 			capture_free(&c);
 	}

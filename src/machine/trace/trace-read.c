@@ -96,10 +96,10 @@ static int get_meta(struct input *in, struct reader *r)
 	t->has_quota_clock = has >> 2 & 1;
 	t->has_wakers = has >> 3 & 1;
 	t->has_block = has >> 4 & 1;
-	t->machine = reader_text(r);
-	t->host = reader_text(r);
-	t->kernel = reader_text(r);
-	source = reader_text(r);
+	t->machine = reader_printable(r);
+	t->host = reader_printable(r);
+	t->kernel = reader_printable(r);
+	source = reader_printable(r);
 	t->source = source && strcmp(source, "tracefs") == 0 ? "tracefs" : source && strcmp(source, "ring") == 0 ? "ring" : "file";
 	in->events_told = reader_varint(r);
 	return 0;
@@ -123,7 +123,7 @@ static int get_cpus(struct input *in, struct reader *r)
 
 static char *get_optional(struct reader *r)
 {
-	char *text = reader_text(r);
+	char *text = reader_printable(r);
 
 	if (text && !*text) {
 		free(text);
@@ -161,7 +161,7 @@ static void get_thread(struct reader *r, struct trace_thread *thread)
 	thread->write_bytes = reader_varint(r);
 	thread->prio = (int32_t)reader_svarint(r);
 	thread->syscall = (int16_t)reader_svarint(r);
-	comm = reader_text(r);
+	comm = reader_printable(r);
 	if (comm)
 		snprintf(thread->comm, sizeof(thread->comm), "%.*s", TRACE_COMM, comm);
 	thread->exe = get_optional(r);
@@ -200,7 +200,7 @@ static int get_threads(struct input *in, struct reader *r)
 static int get_modules(struct input *in, struct reader *r)
 {
 	while (r->at < r->end && !r->bad) {
-		struct trace_module module = {.path = reader_text(r)};
+		struct trace_module module = {.path = reader_printable(r)};
 		size_t n;
 		const char *id = str_read_blob(r, &n);
 
@@ -242,7 +242,7 @@ static int get_symbols(struct input *in, struct reader *r)
 
 		s.process = (uint32_t)reader_varint(r);
 		s.address = reader_varint(r);
-		s.name = reader_text(r);
+		s.name = reader_printable(r);
 		if (!s.name)
 			break;
 		if (take(in, sizeof(s) + strlen(s.name)) < 0 || VEC_PUSH(in->trace.symbols, s) < 0) {

@@ -28,11 +28,13 @@ static double value_of(const struct dataset *d, const struct subject *s, size_t 
 
 void export_csv_text(const char *text, FILE *out)
 {
-	if (!text || !strpbrk(text, "\",\r\n")) {
+	bool formula = text && *text && strchr("=+-@", *text);
+
+	if (!text || (!formula && !strpbrk(text, "\",\r\n"))) {
 		fputs(text ? text : "", out);
 		return;
 	}
-	fputc('"', out);
+	fputs(formula ? "\"'" : "\"", out); /* a table that opens the file would take it for a formula, and run it */
 	for (; *text; text++) {
 		if (*text == '"')
 			fputc('"', out);

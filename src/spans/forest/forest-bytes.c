@@ -531,7 +531,7 @@ static void get_head(struct parser *p)
 	p->in.at += strlen(MAGIC);
 	p->version = reader_varint(&p->in);
 	p->in.bad |= p->version < OLD_VERSION || p->version > VERSION;
-	p->f.rule = reader_text(&p->in);
+	p->f.rule = reader_printable(&p->in);
 	p->f.slot_width = reader_svarint(&p->in);
 	n = get_count(p);
 	p->in.bad |= n > FOREST_DIMENSIONS || p->f.slot_width <= 0;

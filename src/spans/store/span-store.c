@@ -195,10 +195,11 @@ static int unpack_forest(sqlite3_stmt *q, size_t n, void **ret)
 static int read_part(struct span_store *s, sqlite3_stmt *q, void *state,
 		     int (*each)(void *state, const struct span_part *part))
 {
+	_cleanup_free_ char *key = database_text(q, 1), *source = database_text(q, 2);
 	struct span_part part = {
 		.id = sqlite3_column_int64(q, 0),
-		.key = (const char *)sqlite3_column_text(q, 1),
-		.source = (const char *)sqlite3_column_text(q, 2),
+		.key = key,
+		.source = source,
 		.from = sqlite3_column_int64(q, 3),
 		.to = sqlite3_column_int64(q, 4),
 		.requests = (uint64_t)sqlite3_column_int64(q, 5),
@@ -349,6 +350,13 @@ int span_store_deploy(struct span_store *s, const struct deployment *d)
 	return r;
 }
 
+static int read_deployment(sqlite3_stmt *q, struct deployments *ret)
+{
+	_cleanup_free_ char *package = database_text(q, 0), *version = database_text(q, 1), *host = database_text(q, 2);
+
+	return deployments_add(ret, package, version, host, sqlite3_column_int64(q, 3));
+}
+
 int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struct deployments *ret)
 {
 	sqlite3_stmt *q;
@@ -363,8 +371,7 @@ int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struc
 	sqlite3_bind_int64(q, 2, to);
 	while (r == 0 && (step = sqlite3_step(q)) != SQLITE_DONE)
 		r = step != SQLITE_ROW ? fail(s, "cannot read") :
-					 deployments_add(ret, (const char *)sqlite3_column_text(q, 0), (const char *)sqlite3_column_text(q, 1),
-							 (const char *)sqlite3_column_text(q, 2), sqlite3_column_int64(q, 3));
+					 read_deployment(q, ret);
 	sqlite3_finalize(q);
 	return r == -EINVAL || r == -E2BIG ? -EUCLEAN : r;
 }
