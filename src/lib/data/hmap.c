@@ -2,13 +2,46 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/auxv.h>
+
+struct seed {
+	uint64_t a, b;
+};
+
+/* 16 random bytes that the kernel gives each program that it starts; a process that is forked has those of its parent. */
+static const struct seed *seed_of_process(void)
+{
+	static const struct seed *_Atomic kept;
+	static const struct seed none = {0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull};
+	const struct seed *s = atomic_load_explicit(&kept, memory_order_relaxed);
+
+	if (s)
+		return s;
+	s = (const struct seed *)getauxval(AT_RANDOM); /* NOLINT(performance-no-int-to-ptr) */
+	s = s ? s : &none;
+	atomic_store_explicit(&kept, s, memory_order_relaxed);
+	return s;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t hmap_hash(uint64_t key, uint64_t key2)
+{
+	const struct seed s = *seed_of_process();
+
+	return mix(mix(key ^ s.a, s.b | 1) ^ key2, s.a | 1);
+}
 
 static size_t slot_of(const struct hmap *m, uint64_t key, uint64_t key2)
 {
-	uint64_t h = (key ^ (key2 * 0x9e3779b97f4a7c15ull)) * 0xd6e8feb86659fd93ull;
-
-	return (size_t)(h ^ (h >> 32)) & (m->size - 1);
+	return (size_t)hmap_hash(key, key2) & (m->size - 1);
 }
 
 static struct hmap_slot *find(const struct hmap *m, uint64_t key, uint64_t key2)
@@ -98,12 +131,18 @@ void *hmap_remove(struct hmap *m, uint64_t key, uint64_t key2)
 
 uint64_t hmap_hash_bytes(const void *bytes, size_t n)
 {
-	const uint8_t *b = bytes;
-	uint64_t h = 0xcbf29ce484222325ull;
+	const struct seed s = *seed_of_process();
+	const uint8_t *at = bytes;
+	uint64_t h = s.a ^ n, word;
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ b[i]) * 0x100000001b3ull;
-	return h;
+	for (; n >= sizeof(word); at += sizeof(word), n -= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		h = mix(h ^ word, s.b | 1);
+	}
+	word = 0;
+	if (n)
+		memcpy(&word, at, n);
+	return mix(mix(h ^ word, s.b | 1), s.a | 1);
 }
 
 uint64_t hmap_hash_text(const char *text)

@@ -2,6 +2,9 @@
  *
  * Two words hold every key this program has: (pid, start time), (kind, hash of a name), (id, 0).
  * The map owns its slots, not what they point to. Deletion shifts the chain back, so there are no tombstones.
+ *
+ * Hashes depend on a secret of the process: who chooses keys cannot choose those that share a slot. So they mean nothing in a file or to
+ * another process (str_stable_hash() does), and the order of HMAP_FOREACH differs from run to run.
  */
 #pragma once
 
@@ -27,7 +30,9 @@ int hmap_put(struct hmap *m, uint64_t key, uint64_t key2, void *value);
 /* Removes and returns what was there, or NULL. */
 void *hmap_remove(struct hmap *m, uint64_t key, uint64_t key2);
 
-/* 64-bit FNV-1a of n bytes: for keys made of text. */
+/* Also for tables of another form. */
+uint64_t hmap_hash(uint64_t key, uint64_t key2);
+/* Hashes n bytes, for keys made of text. */
 uint64_t hmap_hash_bytes(const void *bytes, size_t n);
 uint64_t hmap_hash_text(const char *text);
 

@@ -31,28 +31,9 @@ struct names {
 	size_t used; /* of the last block */
 };
 
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-	unsigned __int128 product = (unsigned __int128)(h ^ word) * 0x9fb21c651e98df25ull;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 static uint32_t hash_of(const void *bytes, size_t n)
 {
-	const unsigned char *p = bytes;
-	uint64_t h = 0x9e3779b97f4a7c15ull ^ n, word;
-
-	for (; n >= 8; p += 8, n -= 8) {
-		memcpy(&word, p, 8);
-		h = mix(h, word);
-	}
-	if (n) {
-		word = 0;
-		memcpy(&word, p, n);
-		h = mix(h, word);
-	}
-	return (uint32_t)(mix(h, h >> 32) >> 16);
+	return (uint32_t)hmap_hash_bytes(bytes, n);
 }
 
 static int index_grow(struct index *x)

@@ -36,9 +36,7 @@ static struct cell_key cell_key(const struct blame_cell *c)
 
 static size_t first_slot(struct cell_key k, size_t size)
 {
-	uint64_t h = (k.who ^ k.how * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
-
-	return (size_t)((h >> 32) * size >> 32); /* by the upper bits: all of the key is in them */
+	return (size_t)((hmap_hash(k.who, k.how) >> 32) * size >> 32);
 }
 
 static int cells_grow(struct cells *c)

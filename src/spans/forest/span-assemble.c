@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/data/hmap.h"
 #include "lib/data/vec.h"
 
 #define NONE	  UINT32_MAX
@@ -89,16 +90,9 @@ void assembler_free(struct assembler *a)
 	free(a);
 }
 
-static uint64_t hash_id(uint64_t high, uint64_t low)
-{
-	uint64_t h = (low ^ high * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
-
-	return h ^ h >> 32;
-}
-
 static uint32_t slot_of(const struct assembler *a, uint64_t high, uint64_t low)
 {
-	uint32_t at = (uint32_t)hash_id(high, low) & (a->size - 1);
+	uint32_t at = (uint32_t)hmap_hash(high, low) & (a->size - 1);
 
 	while (a->table[at]) {
 		const struct waiting_trace *t = &a->traces.v[a->table[at] - 1];
@@ -134,7 +128,7 @@ static void remove_slot(struct assembler *a, uint32_t hole)
 	a->table[hole] = 0;
 	for (uint32_t at = (hole + 1) & mask; a->table[at]; at = (at + 1) & mask) {
 		const struct waiting_trace *t = &a->traces.v[a->table[at] - 1];
-		uint32_t home = (uint32_t)hash_id(t->high, t->low) & mask;
+		uint32_t home = (uint32_t)hmap_hash(t->high, t->low) & mask;
 
 		if (((at - home) & mask) < ((at - hole) & mask))
 			continue;
@@ -174,7 +168,7 @@ static void link_newest(struct assembler *a, uint32_t i)
 static int open_trace(struct assembler *a, uint64_t high, uint64_t low, uint32_t *ret)
 {
 	struct waiting_trace fresh = {.high = high, .low = low, .end = INT64_MIN, .first = NONE, .last = NONE};
-	uint64_t h = hash_id(high, low);
+	uint64_t h = hmap_hash(high, low);
 	uint32_t i = a->free_trace;
 
 	if (2 * (a->n_open + 1) > a->size && grow_table(a) < 0)
@@ -263,7 +257,7 @@ static int by_start(const void *a, const void *b)
 static int hand_on(struct assembler *a, uint32_t i)
 {
 	struct waiting_trace *t = &a->traces.v[i];
-	uint64_t h = hash_id(t->high, t->low);
+	uint64_t h = hmap_hash(t->high, t->low);
 	int r = gather(a, t);
 
 	if (r < 0)

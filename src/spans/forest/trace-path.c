@@ -1,5 +1,6 @@
 #include "spans/forest/trace-path.h"
 
+#include "lib/data/hmap.h"
 #include "spans/forest/span-edges.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ int tree_reserve(struct tree *t, uint32_t n)
 
 static uint32_t place_of(uint64_t id, uint32_t mask)
 {
-	return (uint32_t)((id * 0x9e3779b97f4a7c15ull) >> 32) & mask;
+	return (uint32_t)hmap_hash(id, 0) & mask;
 }
 
 static uint32_t find(const struct tree *t, const struct span *spans, uint64_t id, uint32_t mask)

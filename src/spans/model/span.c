@@ -70,7 +70,7 @@ uint64_t span_id_of_text(const char *text, size_t n)
 		return 0;
 	if (hex_number(text, n, &id))
 		return id;
-	return hmap_hash_bytes(text, n) | HASHED;
+	return str_stable_hash(text, n) | HASHED;
 }
 
 /* "550e8400-e29b-41d4-a716-446655440000" without its dashes. */
@@ -104,7 +104,7 @@ static bool make_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *r
 	if (n <= 32 && hex_number(text + n - low, low, ret_low) && (n == low || hex_number(text, n - low, ret_high)))
 		return true;
 	*ret_high = n ? TEXT_HIGH : 0;
-	*ret_low = n ? hmap_hash_bytes(text, n) : 0;
+	*ret_low = n ? str_stable_hash(text, n) : 0;
 	return !n;
 }
 

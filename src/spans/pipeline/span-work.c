@@ -9,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/str.h"
 #include "spans/formats/span-clickhouse.h"
 #include "spans/store/span-parts.h"
 
@@ -212,7 +213,7 @@ static int hash_file(const char *path, uint64_t *ret, char **ret_error)
 		str_append(&all, piece, n);
 	if (all.error || ferror(f))
 		return all.error ? all.error : -EIO;
-	*ret = hmap_hash_bytes(all.data ? all.data : "", all.len);
+	*ret = str_stable_hash(all.data ? all.data : "", all.len);
 	return 0;
 }
 
