@@ -3,11 +3,13 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/memory-budget.h"
 #include "lib/data/protobuf.h"
 #include "lib/net/gzip.h"
 #include "machine/trace/pprof-fields.h"
 
 #define UNPACKED_MAX ((size_t)256 << 20)
+#define ENTRY 64 /* bytes of a place in a table by id, half of which is free, and of a block of memory */
 #define TEXT_MAX     4096 /* bytes of a name: templates of C++ are cut off there */
 #define VALUES_MAX   16	  /* kinds of values of a sample */
 #define LINES_MAX    64	  /* calls that are inlined at one place */
@@ -27,6 +29,7 @@ struct location {
 };
 
 struct input {
+	struct memory_budget budget;
 	struct profile *p;
 	VEC(uint32_t) strings; /* -> text */
 	VEC(struct mapping) mappings;
@@ -49,12 +52,17 @@ static const char *string_of(const struct input *in, uint64_t number)
 	return number < in->strings.n ? profile_text_of(in->p, in->strings.v[number]) : "";
 }
 
+static int take(struct input *in, uint64_t bytes)
+{
+	return memory_budget_take(&in->budget, bytes, 1);
+}
+
 /* --- one of each --- */
 
 static int read_string(struct input *in, const struct protobuf_field *f)
 {
 	size_t n = f->n < TEXT_MAX ? f->n : TEXT_MAX;
-	_cleanup_free_ char *text = strndup((const char *)f->bytes, n);
+	_cleanup_free_ char *text = take(in, ENTRY + n) < 0 ? NULL : strndup((const char *)f->bytes, n);
 	uint32_t number;
 	int r;
 
@@ -117,6 +125,8 @@ static int read_mapping(struct input *in, const struct protobuf_field *field)
 			values[f.number] = f.value;
 	if (r < 0)
 		return r;
+	if (take(in, 2 * ENTRY + sizeof(mapping) + sizeof(struct profile_module)) < 0)
+		return -ENOMEM;
 	mapping.start = values[2];
 	mapping.offset = values[4];
 	r = profile_module(in->p, string_of(in, values[5]), build_id, parse_build_id(string_of(in, values[6]), build_id), &mapping.module);
@@ -138,6 +148,8 @@ static int read_function(struct input *in, const struct protobuf_field *field)
 		else if (f.number == 2 && f.wire == WIRE_VARINT && f.value < in->strings.n)
 			name = in->strings.v[f.value];
 	}
+	if (r == 0)
+		r = take(in, ENTRY);
 	return r < 0 ? r : hmap_put(&in->functions, id, 0, as_value(name));
 }
 
@@ -156,7 +168,9 @@ static int add_line(struct input *in, const struct protobuf_field *line)
 	if (r < 0 || name <= 1)
 		return r;
 	frame.name = (uint32_t)(name - 1);
-	r = profile_frame(in->p, &frame, &number);
+	r = take(in, ENTRY + sizeof(frame));
+	if (r == 0)
+		r = profile_frame(in->p, &frame, &number);
 	return r < 0 ? r : VEC_PUSH(in->lines, number);
 }
 
@@ -174,7 +188,9 @@ static int add_place(struct input *in, uint64_t mapping, uint64_t address)
 		frame.module = m->module + 1;
 		frame.offset = address - m->start + m->offset;
 	}
-	r = profile_frame(in->p, &frame, &number);
+	r = take(in, ENTRY + sizeof(frame));
+	if (r == 0)
+		r = profile_frame(in->p, &frame, &number);
 	return r < 0 ? r : VEC_PUSH(in->lines, number);
 }
 
@@ -197,6 +213,8 @@ static int read_location(struct input *in, const struct protobuf_field *field)
 	if (r == 0 && in->lines.n == location.first)
 		r = add_place(in, values[2], values[3]);
 	location.n = (uint32_t)in->lines.n - location.first;
+	if (r == 0)
+		r = take(in, ENTRY + sizeof(location));
 	if (r == 0)
 		r = VEC_PUSH(in->locations, location);
 	return r < 0 ? r : hmap_put(&in->location_ids, values[1], 0, as_value(in->locations.n - 1));
@@ -311,7 +329,9 @@ static int read_sample(struct input *in, const struct protobuf_field *field)
 		s.row.waker_uid = s.row.uid;
 	if (!s.row.cpu && !s.row.waited)
 		return 0;
-	r = profile_stack(in->p, s.frames, s.n, &s.row.stack);
+	r = take(in, 2 * ENTRY + s.n * sizeof(s.frames[0]) + sizeof(s.row));
+	if (r == 0)
+		r = profile_stack(in->p, s.frames, s.n, &s.row.stack);
 	return r < 0 ? r : profile_add(in->p, &s.row);
 }
 
@@ -393,8 +413,12 @@ int pprof_read(const void *bytes, size_t n, struct profile *ret, char **ret_unit
 {
 	_cleanup_str_ struct str body = {.max = UNPACKED_MAX};
 	struct input in = {.p = ret};
-	int r = unpack(bytes, n, &body);
+	int r;
 
+	memory_budget_feed(&in.budget, n);
+	r = unpack(bytes, n, &body);
+	if (r == 0)
+		r = take(&in, body.len);
 	*ret_unit = NULL;
 	if (r == 0)
 		r = body.len ? read_all(&in, &body, ret_unit) : -EBADMSG;
@@ -405,6 +429,7 @@ int pprof_read(const void *bytes, size_t n, struct profile *ret, char **ret_unit
 	hmap_free(&in.mapping_ids);
 	hmap_free(&in.location_ids);
 	hmap_free(&in.functions);
+	r = memory_budget_result(&in.budget, r);
 	if (r < 0) {
 		free(*ret_unit);
 		*ret_unit = NULL;

@@ -1,6 +1,7 @@
 /* Minutes that are appended read as a whole; profiles of other programs are read. */
 #include "machine/trace/profile-file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/protobuf.h"
 #include "lib/data/test.h"
+#include "lib/net/gzip.h"
 #include "machine/trace/pprof.h"
 
 #define BEGAN  (1790000000 * NS_PER_SEC)
@@ -255,6 +257,28 @@ static void what_is_no_profile_is_refused(void **state)
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
+/* Some KB that unpack to millions of names. */
+static void a_profile_that_claims_much_is_refused(void **state)
+{
+	enum { NAMES = 4 << 20 };
+	_cleanup_str_ struct str body = {}, packed = {};
+	struct profile p;
+	char *unit;
+
+	(void)state;
+	assert_int_equal(str_reserve(&body, 2 * NAMES), 0);
+	for (size_t i = 0; i < NAMES; i++)
+		memcpy(body.data + 2 * i, "\x32", 2); /* field 6, of no byte */
+	body.len = 2 * NAMES;
+	assert_int_equal(gzip_pack(body.data, body.len, &packed), 0);
+	assert_true(packed.len < 100000);
+	assert_int_equal(profile_begin(&p), 0);
+	assert_int_equal(pprof_read(packed.data, packed.len, &p, &unit), -EDQUOT);
+	assert_null(unit);
+	profile_free(&p);
+}
+
 RUN_TESTS(IN_FOLDER(minutes_that_are_appended_are_one_profile), IN_FOLDER(a_minute_that_is_cut_off_costs_itself_alone),
 	  IN_FOLDER(of_too_many_stacks_the_heaviest_stay), IN_FOLDER(a_file_has_an_hour_and_the_oldest_go),
-	  cmocka_unit_test(profiles_of_other_programs_are_read), cmocka_unit_test(what_is_no_profile_is_refused))
+	  cmocka_unit_test(profiles_of_other_programs_are_read), cmocka_unit_test(what_is_no_profile_is_refused),
+	  cmocka_unit_test(a_profile_that_claims_much_is_refused))
