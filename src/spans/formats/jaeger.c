@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/hmap.h"
 #include "spans/formats/span-json.h"
 
 struct jaeger_position {
@@ -137,16 +138,18 @@ static bool read_times(const struct tape_value *json, struct span *span)
 }
 
 struct process {
-	const struct tape_value *id; /* NULL: of the span alone */
 	uint32_t set, service;
 };
 
-static const struct process *process_of(const struct process *processes, size_t n, const struct tape_value *id)
+/* A trace's, by id: as many as it likes. */
+struct processes {
+	struct process *v;
+	struct hmap by_id; /* (hash of the id, its length) -> process */
+};
+
+static const struct process *process_of(const struct processes *processes, const struct tape_value *id)
 {
-	for (size_t i = 0; tape_is(id, TAPE_TEXT) && i < n; i++)
-		if (processes[i].id->n == id->n && !memcmp(processes[i].id->text, id->text, id->n))
-			return &processes[i];
-	return NULL;
+	return tape_is(id, TAPE_TEXT) ? hmap_get(&processes->by_id, hmap_hash_bytes(id->text, id->n), id->n) : NULL;
 }
 
 /* The processes of a service are the same bytes in every trace. */
@@ -169,12 +172,12 @@ static void read_process(struct span_reader *r, const struct tape_value *json, s
 }
 
 static int read_span(struct span_reader *r, const struct jaeger_position *place, const struct tape_value *json,
-		     const struct process *processes, size_t n_processes)
+		     const struct processes *processes)
 {
 	struct span span = {.weight = SPAN_WEIGHT_ONE};
 	const struct tape_value *trace = tape_get(json, "traceID"), *id = tape_get(json, "spanID"), *operation = tape_get(json, "operationName"),
 				*own_process = tape_get(json, "process");
-	const struct process *process = process_of(processes, n_processes, tape_get(json, "processID"));
+	const struct process *process = process_of(processes, tape_get(json, "processID"));
 	struct process own = {};
 
 	if (tape_is(trace, TAPE_TEXT) && !span_reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
@@ -213,40 +216,52 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 	return span_reader_put(r, &span);
 }
 
-static struct process *read_processes(struct span_reader *r, const struct tape_value *table, size_t *ret_n)
+/* The first of two processes with one id counts. 0 or -ENOMEM; free_processes() either way. */
+static int read_processes(struct span_reader *r, const struct tape_value *table, struct processes *ret)
 {
-	struct process *processes;
 	size_t n = 0;
+	int result = 0;
 
 	TAPE_PAIRS(id, table)
 		n++;
-	processes = calloc(n + 1, sizeof(*processes));
-	*ret_n = 0;
-	TAPE_PAIRS(id, processes ? table : NULL) {
-		processes[*ret_n].id = id;
-		read_process(r, id + 1, &processes[(*ret_n)++]);
+	ret->v = calloc(n + 1, sizeof(*ret->v));
+	if (!ret->v)
+		return -ENOMEM;
+	n = 0;
+	TAPE_PAIRS(id, table) {
+		read_process(r, id + 1, &ret->v[n]);
+		if (result == 0 && !process_of(ret, id))
+			result = hmap_put(&ret->by_id, hmap_hash_bytes(id->text, id->n), id->n, &ret->v[n]);
+		n++;
 	}
-	return processes;
+	return result;
+}
+
+static void free_processes(struct processes *p)
+{
+	hmap_free(&p->by_id);
+	free(p->v);
 }
 
 static int read_spans(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *trace)
 {
 	const struct tape_value *id = tape_get(trace, "traceID"), *spans = tape_get(trace, "spans");
 	struct jaeger_position place = {name, offset, tape_is(id, TAPE_TEXT) ? id->text : "?", tape_is(id, TAPE_TEXT) ? id->n : 1};
-	size_t n;
-	struct process *processes = read_processes(r, tape_get(trace, "processes"), &n);
-	int result = 0;
+	struct processes processes = {};
+	int result = read_processes(r, tape_get(trace, "processes"), &processes);
 
-	if (!processes)
-		return -ENOMEM;
+	if (result < 0) {
+		free_processes(&processes);
+		return result;
+	}
 	if (!tape_is(spans, TAPE_ARRAY) && !r->part)
 		complain(r, &place, trace, SPAN_FAULT_SYNTAX, "this is not a trace: it has no spans");
 	TAPE_EACH(json, spans) {
-		result = read_span(r, &place, json, processes, n);
+		result = read_span(r, &place, json, &processes);
 		if (result < 0)
 			break;
 	}
-	free(processes);
+	free_processes(&processes);
 	return result;
 }
 
@@ -259,7 +274,7 @@ static int read_trace(struct span_reader *r, const char *name, uint64_t offset, 
 	if (tape_is(source, TAPE_OBJECT))
 		json = source;
 	if (tape_get(json, "spanID"))
-		return read_span(r, &place, json, NULL, 0);
+		return read_span(r, &place, json, &(struct processes){});
 	return tape_is(data, TAPE_ARRAY) ? span_json_each(r, name, offset, data, read_spans) : read_spans(r, name, offset, json);
 }
 
