@@ -20,6 +20,7 @@
 #define ANSWERS_MAX  48 /* a round: a host that was away for two days has caught up after one */
 #define PULL_TIMEOUT (10 * NS_PER_SEC)
 #define TIMES_MAX    100000
+#define AHEAD	     (300 * NS_PER_SEC) /* clocks that are set by a network differ by less */
 #define SILENT_ROUNDS 3 /* a recorder that says nothing new for so long has stopped */
 
 extern const struct fleet_source fleet_source_prometheus;
@@ -245,6 +246,8 @@ static int keep_answer(struct watch_host *h, const struct http_reply *reply, siz
 	if (r == 0 && !h->name)
 		h->name = strdup(name);
 	*ret_n = part.times.n;
+	if (r == 0 && part.times.n && part.times.v[part.times.n - 1] > clock_wall() + AHEAD)
+		r = -ERANGE; /* nothing later would be asked for, and this is never old */
 	if (r == 0 && part.times.n) {
 		h->pull->next = part.times.v[part.times.n - 1] + 1;
 		h->pull->newest = clock_boot();
@@ -277,6 +280,8 @@ static int ask(struct watch_host *h, size_t *ret_n, char **ret_error)
 		str_fail(ret_error, r, "%s", http_client_error(h->pull->client));
 	else
 		r = keep_answer(h, &reply, ret_n);
+	if (r == -ERANGE && !*ret_error)
+		str_fail(ret_error, r, "its answer lies ahead of this machine's time: set the clock of one of both");
 	if (r == -EBADMSG && !*ret_error)
 		str_fail(ret_error, r, "its answer is not from whyslow: does 'whyslow serve' listen there?");
 	http_reply_free(&reply);
