@@ -8,6 +8,9 @@
 #include "lib/net/gzip.h"
 #include "lib/net/http-incoming.h"
 
+#define UNPACKED_LEAST ((size_t)1 << 20)
+#define UNPACKED_TIMES 100 /* spans unpack to 5 to 30 times their size */
+
 /* The name in "name", "name:port", "[v6]:port". */
 static size_t host_length(const char *host)
 {
@@ -273,10 +276,18 @@ const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Conn
 	return !public && is_one_too_many(q) ? &too_many : NULL;
 }
 
+/* 60 KB of gzip can hold 64 MB, which take seconds to read. */
+static size_t unpacked_max(const struct http_incoming *q)
+{
+	size_t most = q->route->body_max + 2, packed = q->exchange.body.len;
+
+	return packed < most / UNPACKED_TIMES && UNPACKED_LEAST + packed * UNPACKED_TIMES < most ? UNPACKED_LEAST + packed * UNPACKED_TIMES : most;
+}
+
 const struct http_refusal *http_unpack(struct http_incoming *q)
 {
 	const char *encoding = http_header(&q->exchange, "Content-Encoding");
-	struct str plain = {.max = q->route->body_max + 2};
+	struct str plain = {.max = unpacked_max(q)};
 	int r;
 
 	if (q->too_large)
