@@ -1,6 +1,7 @@
 #include "lib/data/names.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "lib/data/vec.h"
 
 #define ARENA_BLOCK 65536
+#define VALUES_EACH 4 /* values of attributes that a bounded table has for each text */
 
 struct text {
 	const char *data;
@@ -29,6 +31,8 @@ struct names {
 	struct hmap value_count; /* (key, 0) -> how many */
 	VEC(char *) blocks;
 	size_t used; /* of the last block */
+	uint32_t most, others; /* names_bound(): 0 = none; the text that stands for others */
+	uint64_t *seen;	       /* a bit for each value of some bits of their hashes */
 };
 
 static uint32_t hash_of(const void *bytes, size_t n)
@@ -117,6 +121,7 @@ void names_free(struct names *names)
 	VEC_FREE(names->sets);
 	free(names->text_index.slots);
 	free(names->set_index.slots);
+	free(names->seen);
 	hmap_free(&names->values);
 	hmap_free(&names->value_count);
 	free(names);
@@ -142,6 +147,36 @@ static const char *clean(const char *text, size_t n, char buf[NAME_TEXT_MAX])
 	return str_make_bytes_printable(buf, n) ? buf : text;
 }
 
+#define SEEN_BITS ((size_t)1 << 20)
+
+static uint32_t note_other(struct names *names, uint64_t hash)
+{
+	size_t bit = (size_t)(hash >> 32) & (SEEN_BITS - 1);
+
+	names->seen[bit / 64] |= (uint64_t)1 << bit % 64;
+	return names->others;
+}
+
+int names_bound(struct names *names, uint32_t most)
+{
+	names->seen = calloc(SEEN_BITS / 64, sizeof(*names->seen));
+	names->others = names->seen ? names_text(names, NAME_OTHERS, strlen(NAME_OTHERS)) : 0;
+	if (!names->others)
+		return -ENOMEM;
+	names->most = most;
+	return 0;
+}
+
+/* Each of n texts sets one bit of m: about m x (1 - e^(-n/m)) bits are set. */
+uint64_t names_others(const struct names *names)
+{
+	size_t set = 0;
+
+	for (size_t i = 0; names->seen && i < SEEN_BITS / 64; i++)
+		set += (size_t)__builtin_popcountll(names->seen[i]);
+	return (uint64_t)llround(-(double)SEEN_BITS * log1p(-(double)(set < SEEN_BITS ? set : SEEN_BITS - 1) / (double)SEEN_BITS));
+}
+
 uint32_t names_text(struct names *names, const char *text, size_t n)
 {
 	char buf[NAME_TEXT_MAX];
@@ -159,6 +194,8 @@ uint32_t names_text(struct names *names, const char *text, size_t n)
 	kept = clean(text, n, buf);
 	if (kept != text)
 		return names_text(names, kept, n);
+	if (names->most && names->texts.n > names->most)
+		return note_other(names, hmap_hash_bytes(text, n));
 	kept = keep(names, text, n, 1);
 	if (!kept || VEC_PUSH(names->texts, (struct text){kept, (uint32_t)n, hash}) < 0)
 		return 0;
@@ -213,6 +250,8 @@ uint32_t names_value(struct names *names, uint32_t key, const char *value, size_
 		return names_value(names, key, buf, n);
 	if (id && hmap_get(&names->values, key, id))
 		return id;
+	if (names->most && names->values.n >= VALUES_EACH * (size_t)names->most)
+		return 0;
 	count++;
 	if (hmap_put(&names->value_count, key, 0, (void *)count) < 0 || count > NAME_VALUES_MAX)
 		return 0;
@@ -267,7 +306,7 @@ uint32_t names_set(struct names *names, uint32_t service, struct attribute *v, s
 		    (!n || !memcmp(s->v, v, n * sizeof(*v))))
 			return (uint32_t)x->slots[at];
 	}
-	if (names->sets.n >= NAME_SETS_MAX)
+	if (names->sets.n >= (names->most ? names->most : NAME_SETS_MAX))
 		return 0;
 	set.n = (uint32_t)n;
 	set.v = keep(names, v, n * sizeof(*v), 0);

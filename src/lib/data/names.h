@@ -37,6 +37,12 @@ uint32_t names_find(const struct names *names, const char *text);
 /* NUL-terminated; "" for 0. */
 const char *names_get(const struct names *names, uint32_t text);
 uint32_t names_count(const struct names *names);
+/* For a table that lives as long as a server: beyond `most` texts all others become one, NAME_OTHERS, beyond `most` sets of attributes all become
+ * the empty one, and values of attributes that are new then are left out. 0 or -ENOMEM. */
+#define NAME_OTHERS "(other names)"
+int names_bound(struct names *names, uint32_t most);
+/* How many texts became one; within 1 % up to some millions. */
+uint64_t names_others(const struct names *names);
 /* The id of a value of this key; 0 once the key has more than NAME_VALUES_MAX values: it is then left out of sets. */
 uint32_t names_value(struct names *names, uint32_t key, const char *value, size_t n);
 /* How many values this key has had, at most one more than NAME_VALUES_MAX. */

@@ -49,6 +49,36 @@ static void values_are_counted_once(void **state)
 	names_free(names);
 }
 
+/* Operations that are named by ids: a server is to live with them for months. */
+static void a_bounded_table_counts_further_texts_as_one(void **state)
+{
+	enum { MOST = 1000, GIVEN = 20000 };
+	struct names *names = names_new();
+	uint32_t others = 0, key = put(names, "key"), sets = 0;
+	char text[40];
+
+	(void)state;
+	assert_int_equal(names_bound(names, MOST), 0);
+	assert_int_equal(names_others(names), 0);
+	for (int i = 0; i < GIVEN; i++) {
+		struct attribute a = {key, 0};
+		uint32_t id;
+
+		snprintf(text, sizeof(text), "GET /item/%d", i);
+		id = put(names, text);
+		assert_int_equal(put(names, text), id);
+		others += !strcmp(names_get(names, id), NAME_OTHERS);
+		a.value = (uint32_t)i + 1;
+		sets += names_set(names, id, &a, 1) != 0;
+	}
+	assert_true(names_count(names) <= MOST + 1);
+	assert_in_range(others, GIVEN - MOST, GIVEN - MOST + 3);
+	assert_in_range(names_others(names), (GIVEN - MOST) * 98 / 100, (GIVEN - MOST) * 102 / 100);
+	assert_int_equal(sets, MOST - 1);
+	assert_string_equal(names_get(names, put(names, "GET /item/5")), "GET /item/5");
+	names_free(names);
+}
+
 static void faults_do_not_speak_to_a_terminal(void **state)
 {
 	struct span_faults faults = {};
@@ -61,4 +91,5 @@ static void faults_do_not_speak_to_a_terminal(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(names_do_not_speak_to_a_terminal), cmocka_unit_test(one_text_has_one_number),
-	  cmocka_unit_test(values_are_counted_once), cmocka_unit_test(faults_do_not_speak_to_a_terminal))
+	  cmocka_unit_test(values_are_counted_once), cmocka_unit_test(a_bounded_table_counts_further_texts_as_one),
+	  cmocka_unit_test(faults_do_not_speak_to_a_terminal))

@@ -1,6 +1,7 @@
 #include "spans/pipeline/span-receive.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,30 +129,41 @@ static const char *first_fault(const struct receiver *r)
 	return "";
 }
 
-static void answer_json(struct http_exchange *e, uint64_t rejected, bool ahead)
+/* Makes a warning for the answer to a message that was taken; NULL = none. */
+static char *warning_of(const struct receiver *r, bool ahead, bool folded)
+{
+	char *text = NULL;
+
+	if (folded && asprintf(&text, "%" PRIu64 " names beyond the first %d are counted as one, '" NAME_OTHERS "': names of operations hold numbers or addresses; "
+				      "name them by the route", names_others(r->pipeline.names), RECEIVE_NAMES_MAX) < 0)
+		return NULL;
+	return folded ? text : ahead ? strdup(CLOCK_AHEAD) : NULL;
+}
+
+static void answer_json(struct http_exchange *e, uint64_t rejected, const char *warning)
 {
 	e->type = "application/json";
 	if (rejected)
 		str_printf(&e->reply, "{\"partialSuccess\":{\"rejectedSpans\":\"%llu\",\"errorMessage\":\"some of it cannot be read; "
 				      "the receiver counts what and where\"}}", (unsigned long long)rejected);
 	else
-		str_puts(&e->reply, ahead ? "{\"partialSuccess\":{\"errorMessage\":\"" CLOCK_AHEAD "\"}}" : "{}");
+		str_printf(&e->reply, warning ? "{\"partialSuccess\":{\"errorMessage\":\"%s\"}}" : "{}", warning);
 }
 
 /* ExportTraceServiceResponse: empty, or { partial_success = 1 { rejected_spans = 1, error_message = 2 } }; nothing rejected, but a
  * message, is a warning. */
-static void answer(struct receiver *r, struct http_exchange *e, uint64_t rejected, bool ahead)
+static void answer(struct receiver *r, struct http_exchange *e, uint64_t rejected, const char *warning)
 {
 	_cleanup_str_ struct str partial = {};
-	const char *why = rejected ? first_fault(r) : CLOCK_AHEAD;
+	const char *why = rejected ? first_fault(r) : warning;
 
 	if (json_body(e)) {
-		answer_json(e, rejected, ahead);
+		answer_json(e, rejected, warning);
 		return;
 	}
 	e->type = "application/x-protobuf";
 	str_puts(&e->reply, "");
-	if (!rejected && !ahead)
+	if (!rejected && !warning)
 		return;
 	if (rejected) {
 		str_put_varint(&partial, 1 << 3);
@@ -181,6 +193,8 @@ static bool was_taken(const struct receiver *r, uint64_t hash)
 
 static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t hash)
 {
+	_cleanup_free_ char *warning = NULL;
+	uint64_t others = names_others(r->pipeline.names);
 	uint64_t faults = faults_of(r), broken = broken_of(r), spans = assembler_tally(r->pipeline.assembler).spans, ahead = r->counts.ahead;
 	int result, ended;
 
@@ -203,7 +217,8 @@ static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t ha
 		http_fail(e, 400, "the body is not an ExportTraceServiceRequest in %s", json_body(e) ? "JSON" : "protobuf");
 	} else {
 		r->taken[r->n_taken++ % TAKEN_KEPT] = hash;
-		answer(r, e, faults, r->counts.ahead > ahead);
+		warning = warning_of(r, r->counts.ahead > ahead, names_others(r->pipeline.names) > others);
+		answer(r, e, faults, warning);
 	}
 }
 
@@ -227,7 +242,7 @@ static void take_traces(struct http_exchange *e)
 		http_fail(e, 429, "as many spans wait for their traces as there is memory for; try again");
 	} else if (was_taken(r, hash)) {
 		r->counts.repeated++;
-		answer(r, e, 0, false);
+		answer(r, e, 0, NULL);
 	} else {
 		read_traces(r, e, hash);
 	}
@@ -241,7 +256,7 @@ static void drop_signal(struct http_exchange *e)
 
 	pthread_mutex_lock(&r->lock);
 	r->counts.dropped++;
-	answer(r, e, 0, false);
+	answer(r, e, 0, NULL);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -670,6 +685,8 @@ int receiver_start(const struct receive_options *options, struct receiver **ret,
 	r->options.pipeline.thinned = &r->thinned;
 	pthread_mutex_init(&r->lock, NULL);
 	result = pipeline_open(&r->pipeline, &r->options.pipeline, ret_error);
+	if (result == 0)
+		result = names_bound(r->pipeline.names, RECEIVE_NAMES_MAX);
 	r->pipeline.reader.sink.state = r;
 	r->pipeline.reader.sink.put = put_span;
 	if (result == 0 && (result = span_store_set_complete(options->store, begin_of(r, clock_wall()))) < 0)
@@ -697,6 +714,7 @@ struct receiver_counts receiver_counts(struct receiver *r)
 	pthread_mutex_lock(&r->lock);
 	counts = r->counts;
 	counts.waiting = assembler_waiting(r->pipeline.assembler);
+	counts.other_names = names_others(r->pipeline.names);
 	pthread_mutex_unlock(&r->lock);
 	counts.no_token = http_server_counts(r->server).no_token;
 	counts.grpc += http_server_counts(r->server).not_http_1;

@@ -7,7 +7,7 @@
  * later is a part of its own. So is a window that lies ahead of now (of a sender whose clock is): it does not wait for its time to come, and
  * the sender gets a warning. Where more windows are open than may be, the one farthest from now is written and closed. A request is answered 200 once its spans wait for their trace; 429
  * with Retry-After when as many spans wait as memory is given for, 503 when too many requests are at work. Nothing is
- * dropped silently: what cannot be read is told in the answer (partial success) and counted.
+ * dropped silently: names beyond the first RECEIVE_NAMES_MAX become one, and the answer says so; what cannot be read is told in the answer (partial success) and counted.
  */
 #pragma once
 
@@ -18,6 +18,7 @@
 
 #define RECEIVE_LISTEN	 "127.0.0.1:4318" /* OTLP/HTTP's port */
 #define RECEIVE_BODY_MAX ((size_t)64 << 20)
+#define RECEIVE_NAMES_MAX 65536 /* texts: names of operations, services and attributes, and values of these */
 
 struct receive_options {
 	const char *listen, *token_file, *cert_file, *key_file;
@@ -49,6 +50,7 @@ struct receiver_counts {
 	uint64_t ahead;	      /* spans that begin minutes from now */
 	uint64_t crowded;     /* windows that were closed early, because others needed their place */
 	uint64_t left_out;    /* requests (traces) of even more windows than those */
+	uint64_t other_names; /* names beyond RECEIVE_NAMES_MAX, which are counted as one */
 	uint32_t waiting;
 	char ahead_service[64]; /* of the last span that was ahead */
 	int64_t ahead_by;	/* likewise, ns */
