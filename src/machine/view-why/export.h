@@ -8,7 +8,7 @@
 
 #include "machine/model/dataset.h"
 
-/* RFC 4180: quotes around what needs them, quotes doubled. NULL is an empty field. */
+/* RFC 4180: quotes around what needs them, quotes doubled; an apostrophe before what a table would take for a formula. NULL is an empty field. */
 void export_csv_text(const char *text, FILE *out);
 /* time,kind,id,pid,start,name,feature,unit,value */
 void export_csv(const struct dataset *d, FILE *out);

@@ -97,4 +97,24 @@ static void processes_stand_for_themselves(void **state)
 	dataset_free(&d);
 }
 
-RUN_TESTS(cmocka_unit_test(what_lives_shortly_is_bounded), cmocka_unit_test(processes_stand_for_themselves))
+/* A name of a process runs nothing in the table that its export is opened with. */
+static void a_cell_is_not_a_formula(void **state)
+{
+	static const struct {
+		const char *text, *cell;
+	} cases[] = {{"=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\""}, {"+1", "\"'+1\""}, {"-bash", "\"'-bash\""}, {"@SUM(A1)", "\"'@SUM(A1)\""},
+		     {"a=b", "a=b"}, {"a,\"b\"", "\"a,\"\"b\"\"\""}, {"", ""}, {NULL, ""}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_free_ char *cell = NULL;
+		size_t n;
+		FILE *f = open_memstream(&cell, &n);
+
+		export_csv_text(cases[i].text, f);
+		fclose(f);
+		assert_string_equal(cell, cases[i].cell);
+	}
+}
+
+RUN_TESTS(cmocka_unit_test(a_cell_is_not_a_formula), cmocka_unit_test(what_lives_shortly_is_bounded), cmocka_unit_test(processes_stand_for_themselves))
