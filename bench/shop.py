@@ -46,6 +46,9 @@ class Shop:
             yield int(at * NS), self.request(at)
 
 
+OPERATIONS = ("track", "price", "book", "route", "return", "label", "pickup", "claim")
+
+
 class Courier(Shop):
     """Eight operations, few of which have most of the requests, 40 customers, a cache that misses three times in ten (`large`: six), load that wanders."""
     BUCKET = "big"
@@ -61,7 +64,7 @@ class Courier(Shop):
         failed = draw.random() < self.failing
         took = int((draw.gammavariate(4, 1e6) + draw.expovariate(1e-6)) * pace * (.2 if failed else 1))
         return {"hardware.generation": hardware}, {"region": region, "customer": f"c{customer}", "cache": "miss" if missed else "hit"}, failed, \
-            [Call("api", f"GET /{operation}", 0, took), Call("back", "do", took // 10, took * 7 // 10)]
+            [Call("api", f"GET /{OPERATIONS[operation]}", 0, took), Call("back", "do", took // 10, took * 7 // 10)]
 
 
 class Hub(Shop):

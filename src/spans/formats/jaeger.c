@@ -194,7 +194,7 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 		return 0;
 	}
 	if (tape_is(operation, TAPE_TEXT))
-		span.operation = names_text(r->sink.names, operation->text, operation->n);
+		span.operation = span_reader_name(r, operation->text, operation->n);
 	read_references(json, &span);
 	read_links(r, json, &span);
 	read_tags(r, tape_get(json, "tags"), &span, span_reader_begin_span(r, &span));

@@ -125,7 +125,7 @@ static int read_span(struct span_reader *r, const struct otlp_json_position *pla
 		return 0;
 	}
 	if (tape_is(name, TAPE_TEXT))
-		span.operation = names_text(r->sink.names, name->text, name->n);
+		span.operation = span_reader_name(r, name->text, name->n);
 	read_attributes(r, keys, tape_get(json, "attributes"), span_reader_begin_span(r, &span));
 	span_reader_end_span(r, &span);
 	read_links(r, keys, tape_get(json, "links"), &span);

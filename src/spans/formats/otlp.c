@@ -156,7 +156,7 @@ static int read_fields(struct span_reader *r, struct protobuf m, struct span *sp
 			span->parent = id_of(&f);
 			break;
 		case 5 << 3 | WIRE_BYTES:
-			span->operation = names_text(r->sink.names, (const char *)f.bytes, f.n);
+			span->operation = span_reader_name(r, (const char *)f.bytes, f.n);
 			break;
 		case 6 << 3 | WIRE_VARINT:
 			span->kind = f.value <= SPAN_CONSUMER ? (uint8_t)f.value : SPAN_UNKNOWN;

@@ -540,7 +540,7 @@ static int put_span(struct reading *g, const struct row *row)
 		return complain(g, SPAN_FAULT_TIME, "its times are not a valid span of time"), 0;
 	span.parent = span_id_of_text(row->text[PLACE_PARENT].text, row->text[PLACE_PARENT].n);
 	span.parent = span.parent == span.id ? 0 : span.parent;
-	span.operation = names_text(r->sink.names, row->text[PLACE_NAME].text, row->text[PLACE_NAME].n);
+	span.operation = span_reader_name(r, row->text[PLACE_NAME].text, row->text[PLACE_NAME].n);
 	span.kind = (uint8_t)span_kind_of_text(row->text[PLACE_KIND].text, row->text[PLACE_KIND].n);
 	span.flags = span_status_is_error(row->text[PLACE_STATUS].text, row->text[PLACE_STATUS].n) ? SPAN_ERROR : 0;
 	put_resource(g->t, r, row, &span);

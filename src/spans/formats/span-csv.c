@@ -283,7 +283,7 @@ static int read_line(struct span_reader *r, const struct span_columns *t, const 
 		span.parent = span_id_of_text(fields[parent].at, fields[parent].n);
 	if (span.parent == span.id)
 		span.parent = 0;
-	span.operation = names_text(r->sink.names, function->at, function->n);
+	span.operation = span_reader_name(r, function->at, function->n);
 	if (kind >= 0)
 		span.kind = (uint8_t)span_kind_of_text(fields[kind].at, fields[kind].n);
 	if (status >= 0 && span_status_is_error(fields[status].at, fields[status].n))

@@ -10,6 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "spans/formats/span-name.h"
 
 #define CACHED	       32768 /* resources */
 #define OUR_DAYS_FIRST (int64_t)1200000000000000000 /* ns: 2008 */
@@ -154,6 +155,13 @@ bool span_reader_begin_span(struct span_reader *r, struct span *span)
 	return !span->parent;
 }
 
+uint32_t span_reader_name(struct span_reader *r, const char *name, size_t n)
+{
+	char plain[NAME_TEXT_MAX];
+
+	return names_text(r->sink.names, plain, span_name_plain(name, n, plain));
+}
+
 void span_reader_end_span(struct span_reader *r, struct span *span)
 {
 	span->attributes = span_reader_set(r);
@@ -229,41 +237,15 @@ static bool is_method(const char *name)
 	return false;
 }
 
-/* A number, or an id: a digit in each, and hexadecimal or long. */
-static bool is_id(const char *text, size_t n)
-{
-	size_t digits = 0, hex = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		digits += isdigit((unsigned char)text[i]) != 0;
-		hex += isxdigit((unsigned char)text[i]) || text[i] == '-';
-	}
-	return digits && (digits == n || (hex == n && n >= 8) || n >= 24);
-}
-
-static size_t segment_length(const char *at, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && at[i] != '/' && at[i] != '?' && at[i] != '#')
-		i++;
-	return i;
-}
-
-/* A route as it is; of a path what comes before '?', ids as "{}". */
+/* The part before '?' and '#', ids as "{}". */
 static void put_route(struct str *out, const char *route, size_t n)
 {
-	for (size_t i = 0; i < n && route[i] != '?' && route[i] != '#';) {
-		size_t length = segment_length(route + i, n - i);
+	char plain[NAME_TEXT_MAX];
+	size_t length = 0;
 
-		if (is_id(route + i, length))
-			str_puts(out, "{}");
-		else
-			str_append(out, route + i, length);
-		i += length;
-		if (i < n && route[i] == '/')
-			str_append(out, route + i++, 1);
-	}
+	while (length < n && route[length] != '?' && route[length] != '#')
+		length++;
+	str_append(out, plain, span_name_plain(route, length, plain));
 }
 
 /* A name that says how, or with what, but not for what: "query", "grpc", "SELECT", or the operation alone. */
@@ -303,7 +285,7 @@ static void put_name(const struct span_reader *r, const char *name, struct str *
 		return;
 	} else if (service->n && operation->n) {
 		put_remote(out, service, operation);
-	} else if (target->n && !is_id(target->text, target->n)) {
+	} else if (target->n && !span_name_is_id(target->text, target->n)) {
 		if (operation->n)
 			str_append(out, operation->text, operation->n);
 		else

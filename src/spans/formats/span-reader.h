@@ -73,6 +73,8 @@ static inline void span_reader_begin(struct span_reader *r)
 }
 /* The same for a span whose trace and parent are known: are all its attributes its own? */
 bool span_reader_begin_span(struct span_reader *r, struct span *span);
+/* A span's name, without what tells single requests apart (span-name.h), as a text. */
+uint32_t span_reader_name(struct span_reader *r, const char *name, size_t n);
 /* Gives the span what was kept. */
 void span_reader_end_span(struct span_reader *r, struct span *span);
 /* Keeps an attribute if the mapping names it, or `all`. */

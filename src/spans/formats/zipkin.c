@@ -93,7 +93,7 @@ static int read_span(struct span_reader *r, const char *file, uint64_t offset, c
 		return 0;
 	}
 	if (tape_is(name, TAPE_TEXT))
-		span.operation = names_text(r->sink.names, name->text, name->n);
+		span.operation = span_reader_name(r, name->text, name->n);
 	if (tape_is(kind, TAPE_TEXT))
 		span.kind = (uint8_t)span_kind_of_text(kind->text, kind->n);
 	read_process(r, json, &span);

@@ -713,7 +713,7 @@ static void test_a_bucket_alone_has_only_its_own_call_paths(void **state)
 	(void)state;
 	str_puts(&s, HEAD);
 	for (unsigned i = 0; i < 500; i++)
-		str_printf(&s, "t%u,1,,web,GET %u,server,0,100,,v%u,,,\nt%u,2,1,web,work %u,internal,10,%u,,,,,\n", i, i, i % 2, i, i, 20 + i % 50);
+		str_printf(&s, "t%u,1,,web,GET v%u,server,0,100,,v%u,,,\nt%u,2,1,web,work v%u,internal,10,%u,,,,,\n", i, i, i % 2, i, i, 20 + i % 50);
 	load_text(s.data, &f, &faults);
 	assert_int_equal(f.vertices.n, 1000);
 	assert_int_equal(forest_merge_groups(&f, &f.buckets.v[7], &one), 0);
