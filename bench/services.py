@@ -73,7 +73,7 @@ class System:
         """The service's own work from `at` on; when it ends."""
         took = self.ms(median, sigma) * (self.hit("work", f"{span.service}:{key}") or 1)
         rare = self.hit("rare", f"{span.service}:{key}")
-        if rare and self.draw.random() < .04:
+        if rare and self.draw.random() < .08:
             took *= rare
         return at + int(took)
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/stat/robust.h"
+#include "lib/stat/welch.h"
 
 #define LEAST_WINDOWS 4
 #define MOST_WINDOWS  512 /* the search looks at n^2 / 2 segments */
@@ -307,6 +308,25 @@ static struct segment without_needless_end(const struct points *p, struct segmen
 	return lasting;
 }
 
+/* The weighted squares about the mean that a line explains. */
+static double gain_of_line(const struct points *p)
+{
+	double weight = 0, at = 0, value = 0, xy = 0, xx = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		weight += p->weight[i];
+		at += p->weight[i] * (double)p->window[i];
+		value += p->weight[i] * p->value[i];
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		double x = (double)p->window[i] - at / weight;
+
+		xy += p->weight[i] * x * (p->value[i] - value / weight);
+		xx += p->weight[i] * x * x;
+	}
+	return xx > 0 ? xy * xy / xx : 0;
+}
+
 static double mean_of(const struct window *windows, size_t from, size_t to, size_t skip_from, size_t skip_to)
 {
 	double count = 0, sum = 0;
@@ -346,7 +366,8 @@ bool change_find(const struct window *windows, size_t n, double period, double l
 		best = best_segment(&p, false, room, room2);
 		memcpy(alone, value, p.n * sizeof(*alone));
 	}
-	if (!(best.gain > 0))
+	/* of a cycle of which less than half is there, a part looks like a slow rise: that has no moment */
+	if (!(best.gain > 0) || (!cycle && period > 0 && gain_of_line(&p) >= best.gain))
 		return false;
 	wander = wandering(&p, &best);
 	best = without_needless_end(&p, best, wander, room, room2);
@@ -359,4 +380,107 @@ bool change_find(const struct window *windows, size_t n, double period, double l
 	p.value = alone;
 	ret->p = share_of_greater(&p, best.gain, room, room2);
 	return ret->p <= level;
+}
+
+/* --- next to a cycle or a line --- */
+
+/* Takes away from `x` the part that level and cycle, or level and line, explain. */
+static void take_base_away(const struct points *p, double period, bool cycle, double *x)
+{
+	size_t m = cycle ? 3 : 2;
+	double a[TERMS][TERMS + 1] = {}, found[TERMS], terms[TERMS], all = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		terms_at(p->window[i], period, 3, terms);
+		terms[1] = cycle ? terms[1] : (double)i / (double)p->n;
+		for (size_t j = 0; j < m; j++) {
+			for (size_t k = 0; k < m; k++)
+				a[j][k] += p->weight[i] * terms[j] * terms[k];
+			a[j][m] += p->weight[i] * terms[j] * x[i];
+		}
+	}
+	for (size_t i = 0; i < p->n; i++)
+		all += p->weight[i];
+	for (size_t j = 0; j < m; j++) /* solve() takes small numbers for nothing */
+		for (size_t k = 0; k <= m; k++)
+			a[j][k] /= all;
+	solve(a, m, found);
+	for (size_t i = 0; i < p->n; i++) {
+		terms_at(p->window[i], period, 3, terms);
+		terms[1] = cycle ? terms[1] : (double)i / (double)p->n;
+		for (size_t j = 0; j < m; j++)
+			x[i] -= found[j] * terms[j];
+	}
+}
+
+/* The weighted squares of `y` that `x` explains, both without what the base does; *ret_slope: of y by x. */
+static double explained(const struct points *p, const double *y, const double *x, double *ret_slope)
+{
+	double xy = 0, xx = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		xy += p->weight[i] * x[i] * y[i];
+		xx += p->weight[i] * x[i] * x[i];
+	}
+	*ret_slope = xx > 0 ? xy / xx : 0;
+	return xx > 0 ? xy * xy / xx : 0;
+}
+
+/* As in wandering(), of what `x` leaves over. */
+static double wandering_beside(const struct points *p, const double *y, const double *x, double slope)
+{
+	double squares = 0, products = 0, last = 0, rho;
+
+	for (size_t i = 0; i < p->n; i++) {
+		double rest = y[i] - slope * x[i];
+
+		squares += rest * rest;
+		products += rest * last;
+		last = rest;
+	}
+	rho = squares > 0 ? fmin(fmax(products / squares, 0), 0.95) : 0;
+	return (1 + rho) / (1 - rho);
+}
+
+/* Of all changes of level at a moment, and of those that come back. */
+static double best_other(const struct points *p, double period, bool cycle, const double *y)
+{
+	double x[MOST_WINDOWS], slope, best = 0;
+
+	for (size_t from = LEAST_SEGMENT; from + LEAST_SEGMENT <= p->n; from++)
+		for (size_t to = from + LEAST_SEGMENT; to <= p->n; to++) {
+			if (to < p->n && p->n - to < LEAST_SEGMENT)
+				continue;
+			for (size_t i = 0; i < p->n; i++)
+				x[i] = i >= from && i < to;
+			take_base_away(p, period, cycle, x);
+			best = fmax(best, explained(p, y, x, &slope));
+		}
+	return best;
+}
+
+bool change_follows(const struct window *windows, const double *share, size_t n, double period, double level)
+{
+	size_t window[MOST_WINDOWS];
+	double value[MOST_WINDOWS], weight[MOST_WINDOWS], x[MOST_WINDOWS], room[MOST_WINDOWS + 1], slope, gain, wander;
+	struct points p = {.value = value, .weight = weight, .window = window};
+	bool cycle;
+
+	for (size_t i = n > MOST_WINDOWS ? n - MOST_WINDOWS : 0; i < n; i++)
+		if (windows[i].count > 0) {
+			value[p.n] = windows[i].mean;
+			x[p.n] = share[i];
+			window[p.n++] = i;
+		}
+	if (p.n < LEAST_WINDOWS)
+		return true; /* nothing tells otherwise */
+	cycle = period > 0 && (double)n >= period / 2 && p.n >= CYCLE_LEAST;
+	weigh(windows, &p, room);
+	take_base_away(&p, period, cycle, value);
+	take_base_away(&p, period, cycle, x);
+	gain = explained(&p, value, x, &slope);
+	wander = wandering_beside(&p, value, x, slope);
+	if (slope <= 0 || welch_normal_p(sqrt(gain / wander)) > level)
+		return false;
+	return best_other(&p, period, cycle, value) - gain <= 2 * log((double)p.n) * wander;
 }

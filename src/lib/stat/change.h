@@ -19,6 +19,11 @@ struct change_point {
 	double p;	       /* of the greatest of all splits */
 };
 
+/* Does the level of the series follow `share` (0 to 1 for each window: of what may have changed it), surely (p <= level), and does no change at
+ * other moments explain clearly more? Next to a cycle of `period` windows, or to a line where less than half a cycle is there. At most the last
+ * 512 windows. */
+bool change_follows(const struct window *windows, const double *share, size_t n, double period, double level);
+
 /* The split (or the two) of n windows that explains most, by weighted least squares: the CUSUM statistic of Page and
  * Hinkley with two changes allowed. Windows vary by sampling and by themselves (a daily cycle, neighbors in the same way): the
  * spread is learnt from differences of neighboring windows, which a few changes cannot move, and p is that of the
@@ -26,7 +31,7 @@ struct change_point {
  * greater by those; seeded, the same for the same input), where neighbors that are in the same way count for as much less as their
  * autocorrelation says. That a level came back is told only where that explains more than chance would.
  * Windows may also follow a cycle of `period` of them (those of a day; 0 = none), which half of one shows: then a change
- * is what two levels next to the cycle explain better than the cycle alone, and p is by permutation of what the cycle leaves over.
+ * is what two levels next to the cycle explain better than the cycle alone (and where less of it is there, better than a line), and p is by permutation of what the cycle leaves over.
  * Returns whether p <= level and fills *ret (always, where there are four windows or more with something in them). */
 bool change_find(const struct window *windows, size_t n, double period, double level,
 		 struct change_point *ret);

@@ -31,6 +31,10 @@ json_t *span_tally_json(const struct forest *f);
 void span_change_text(const struct span_comparison *s, size_t top, FILE *out);
 /* The same behind the versions that are slower than others; or that none is, and whether all are since some moment. */
 void span_why_text(const struct span_comparison *s, size_t top, FILE *out);
+/* The one answer to "why", in a line: the version that is slower or fails more, or since when all requests take longer, or that nothing
+ * does: caller frees, NULL without memory. */
+char *span_suspect_words(const struct span_comparison *s, const struct suspect_version *x); /* "cart 1.1 is slower: ..."; likewise */
+char *span_why_headline(const struct span_comparison *s);
 json_t *span_change_json(const char *schema, const struct span_comparison *s, size_t top);
 /* "slower: hardware=gen5: api create vm: 412 ms, was 330 ms; storage create disk": caller frees, NULL without memory. */
 char *span_change_headline(const struct span_comparison *s);

@@ -33,6 +33,11 @@ static int read_times(const struct spans_query *q, int64_t *ret_from, int64_t *r
 	return r < 0 || *ret_to ? r : read_time(q->input.until, 0, ret_to);
 }
 
+int64_t spans_slot(const struct spans_query *q, bool files)
+{
+	return q->input.slot > 0 ? q->input.slot : files ? SLOT_FINE : SLOT_OF_PARTS;
+}
+
 int spans_pipeline_options(const struct spans_query *q, size_t n_files, struct pipeline_options *ret)
 {
 	enum path_rule rule = PATH_TOLERANT;
@@ -65,7 +70,7 @@ int spans_pipeline_options(const struct spans_query *q, size_t n_files, struct p
 					   : 30 * NS_PER_SEC,
 		.from = from,
 		.to = to,
-		.slot_width = q->input.slot > 0 ? q->input.slot : NS_PER_SEC,
+		.slot_width = spans_slot(q, n_files > 0),
 		.most = (uint32_t)(q->input.memory ? q->input.memory
 				   : !n_files	   ? ASSEMBLE_SPANS_MAX
 						   : FILE_SPANS / (q->input.jobs ? q->input.jobs : 1)),
@@ -311,7 +316,7 @@ int spans_forest_of(struct common *common, const struct spans_query *q, size_t n
 	int r;
 
 	*ret_names = names_new();
-	r = *ret_names ? forest_init(ret, *ret_names, q->input.slot > 0 ? q->input.slot : NS_PER_SEC) : -ENOMEM;
+	r = *ret_names ? forest_init(ret, *ret_names, spans_slot(q, true)) : -ENOMEM;
 	if (r == 0)
 		r = read_data(common, q, n, data, ret);
 	if (r == 0)

@@ -10,7 +10,7 @@
 
 #define DEFAULTS                                                                                                          \
 	{                                                                                                                 \
-		.input = {.late = -1, .slot = 60 * NS_PER_SEC, .jobs = 1, .rule = "tolerant"}, .top = 15, .exemplars = 3,  \
+		.input = {.late = -1, .jobs = 1, .rule = "tolerant"}, .top = 15, .exemplars = 3,  \
 		.keep = 30ll * 86400 * NS_PER_SEC                                                                         \
 	}
 
@@ -26,7 +26,7 @@ static struct spans_query parsed = DEFAULTS;
 	{OPTION_TEXT, 0, "asynchronous", "FILE", &parsed.input.asynchronous, "file of asynchronous calls, as --learn writes it: off the critical path"}, \
 	{OPTION_TEXT, 0, "join", "FILE:ATTR", &parsed.input.join, "attributes from a table: inventory.csv:host.name"},                                  \
 	{OPTION_SPAN, 0, "late", "SPAN", &parsed.input.late, "how late a span may come (default: receive 30s, a file 15min, several files as memory allows)"}, \
-	{OPTION_SPAN, 0, "slot", "SPAN", &parsed.input.slot, "resolution in time (default 1min; doubles as needed)"},                                   \
+	{OPTION_SPAN, 0, "slot", "SPAN", &parsed.input.slot, "resolution in time (default 1.875s of files, else 1min; doubles as needed)"},                                   \
 	{OPTION_COUNT, 0, "spans-in-memory", "N", &parsed.input.memory, "maximum number of spans that wait for their trace (default 2097152, receive 4194304); of tables, spans of one piece"}
 
 /* Where they come from. */

@@ -64,6 +64,11 @@ struct spans_window {
 int spans_judge_window(struct common *common, const struct spans_query *q, const struct spans_window *window, json_t **ret, char **ret_headline,
 		       int *ret_verdict);
 /* --rule, --late ... as the pipeline takes them; says what is wrong with them. 0 or -EINVAL. */
+/* How fine times are told: a moment within ten minutes is to be seen in files; parts of a store or a table, of which there are many, are of a
+ * minute, which is 2^5 of those. */
+#define SLOT_OF_PARTS (60 * NS_PER_SEC)
+#define SLOT_FINE     (SLOT_OF_PARTS / 32)
+int64_t spans_slot(const struct spans_query *q, bool files);
 int spans_pipeline_options(const struct spans_query *q, size_t n_files, struct pipeline_options *ret);
 /* The same for tables: --since, --until, --late, --spans-in-memory. *ret is zeroed before. */
 int spans_work_options(const struct spans_query *q, struct work_options *ret);

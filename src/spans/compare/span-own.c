@@ -1,13 +1,61 @@
 #include "spans/compare/span-own.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "lib/stat/fisher.h"
+#include "lib/stat/robust.h"
 #include "lib/stat/welch.h"
 #include "spans/compare/span-strata.h"
 
 #define FAN_OUT	   1.25 /* times as many calls a call: more than this is the caller's doing */
 #define SIDE_BY_SIDE 1.2 /* calls at a time, at least, that were side by side */
 #define IN_TURN	   1.05 /* ... and, at most, that now run one after another */
+
+int own_calls_init(const struct forest *f, struct own_calls *ret)
+{
+	*ret = (struct own_calls){.f = f};
+	return forest_owners(f, &ret->owners);
+}
+
+void own_calls_free(struct own_calls *c)
+{
+	free(c->owners);
+	VEC_FREE(c->vertices);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int own_calls_of_bucket(struct own_calls *c, const struct bucket *b)
+{
+	size_t kept = 0;
+
+	c->vertices.n = 0;
+	for (size_t j = 0; j < b->groups.n; j++)
+		for (size_t k = 0; k < b->groups.v[j].cells.n; k++)
+			if (VEC_PUSH(c->vertices, b->groups.v[j].cells.v[k].vertex) < 0)
+				return -ENOMEM;
+	if (c->vertices.n)
+		qsort(c->vertices.v, c->vertices.n, sizeof(*c->vertices.v), by_number);
+	for (size_t i = 0; i < c->vertices.n; i++)
+		if (!kept || c->vertices.v[kept - 1] != c->vertices.v[i])
+			c->vertices.v[kept++] = c->vertices.v[i];
+	c->vertices.n = kept;
+	return 0;
+}
+
+#define SOME_TIMES   3	  /* the median of the other versions; then twice as much, and again */
+#define SOME_STEPS   3
+#define SOME_MORE    3.	  /* times as many calls are that slow, at least, */
+#define SOME_LEAST   .005 /* ... and this share of them more */
 
 /* One vertex on both sides: 0 = the other versions, 1 = the suspect's. */
 struct vertex_sides {
@@ -46,7 +94,7 @@ static bool level(const struct forest *f, const struct suspect_version *s, uint3
 		  double n[2])
 {
 	const struct bucket *b = &f->buckets.v[s->bucket];
-	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, shared = 0, squares = 0;
+	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, found[2] = {}, shared = 0, squares = 0;
 
 	for (size_t j = 0; j < b->groups.n && strata->n > 1; j++) {
 		enum span_side side = suspect_side(f, s, &b->groups.v[j]);
@@ -56,19 +104,18 @@ static bool level(const struct forest *f, const struct suspect_version *s, uint3
 	}
 	if (strata->n < 2 || strata_shared(strata, counts[1], counts[0]) < STRATA_SHARED)
 		return false;
-	means[0] = means[1] = 0;
 	for (size_t h = 0; h < strata->n; h++) {
 		if (counts[0][h] < STRATUM_LEAST)
 			continue;
 		shared += counts[1][h];
 		squares += counts[1][h] * counts[1][h] / counts[0][h];
-		means[0] += counts[1][h] * sums[0][h] / counts[0][h];
-		means[1] += sums[1][h];
+		found[0] += counts[1][h] * sums[0][h] / counts[0][h];
+		found[1] += sums[1][h];
 	}
 	if (shared < SPAN_LEAST)
 		return false;
-	means[0] /= shared;
-	means[1] /= shared;
+	means[0] = found[0] / shared;
+	means[1] = found[1] / shared;
 	n[0] = fmin(n[0], shared * shared / squares);
 	n[1] = fmin(n[1], shared);
 	return true;
@@ -81,30 +128,192 @@ static double sure_calls(const struct moments *m, uint64_t requests)
 }
 
 /* The critical path's share of the calls' own time; of a call that no caller waits for (a message) all of it counts. */
+static bool runs_behind(const struct vertex_sides *x)
+{
+	return 2 * x->asynchronous[1] > x->duration[1].count;
+}
+
 static double share_that_counts(const struct vertex_sides *x)
 {
-	if (2 * x->asynchronous[1] > x->duration[1].count)
+	if (runs_behind(x))
 		return 1;
 	return x->self[1].sum ? fmin(1, (double)((long double)x->path[1] / (long double)x->self[1].sum)) : 0;
 }
 
-/* ns^2 by which the sum of differences is unsure. */
-static double add_self(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *x, struct own_time *ret)
-{
-	double n[2] = {sure_calls(&x->self[0], x->requests[0]), sure_calls(&x->self[1], x->requests[1])};
-	double means[2] = {moments_mean(&x->self[0]), moments_mean(&x->self[1])};
-	double rate = moments_count(&x->self[1]) / s->requests;
-	double on_path = share_that_counts(x);
+/* Both sides' own time of a call, as sure as what `n` calls tell. */
+struct own_difference {
+	double means[2], n[2], variance; /* of the difference of the means, ns^2 */
+};
 
+static void find_difference(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *x,
+			    struct own_difference *ret)
+{
+	*ret = (struct own_difference){};
+	for (int side = 0; side < 2; side++) {
+		ret->n[side] = sure_calls(&x->self[side], x->requests[side]);
+		ret->means[side] = moments_mean(&x->self[side]);
+	}
 	for (int way = 0; way < STRATA_WAYS; way++) {
 		const struct strata strata = strata_by(&f->buckets.v[s->bucket], way);
 
-		if (level(f, s, vertex, &strata, means, n))
+		if (level(f, s, vertex, &strata, ret->means, ret->n))
 			break;
 	}
-	ret->others += rate * on_path * means[0];
-	ret->mean += rate * on_path * means[1];
-	return rate * rate * on_path * on_path * (moments_variance(&x->self[0]) / n[0] + moments_variance(&x->self[1]) / n[1]);
+	ret->variance = moments_variance(&x->self[0]) / ret->n[0] + moments_variance(&x->self[1]) / ret->n[1];
+}
+
+static double calls_each(const struct vertex_sides *x, const struct vertex_sides *parent, int side)
+{
+	return moments_count(&x->duration[side]) / fmax(1, moments_count(&parent->duration[side]));
+}
+
+/* Keeps what adds most. */
+static void keep_most(struct suspect_call *most, const struct suspect_call *one)
+{
+	if (one->gain > most->gain)
+		*most = *one;
+}
+
+static struct suspect_call call_of(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct own_difference *d)
+{
+	struct suspect_call one = {.vertex = vertex, .reason = REASON_SLOWER, .each = d->means[1], .each_others = d->means[0]};
+	uint32_t above = f->vertices.v[vertex].parent;
+	struct vertex_sides x, parent;
+
+	if (above == NO_VERTEX)
+		return one;
+	gather(f, s, vertex, &x);
+	gather(f, s, above, &parent);
+	one.calls = calls_each(&x, &parent, 1);
+	one.calls_others = calls_each(&x, &parent, 0);
+	return one;
+}
+
+/* --- some of its calls --- */
+
+/* Requests that go through the call, by what they spend in it on their critical path. */
+struct through {
+	VEC(double) took[2];
+};
+
+uint32_t own_call_text(const struct forest *f, uint32_t vertex)
+{
+	const struct vertex *v = &f->vertices.v[vertex];
+	char text[2 * NAME_TEXT_MAX + 2];
+
+	snprintf(text, sizeof(text), "%s %s", names_get(f->names, v->kind == VERTEX_EDGE ? v->caller : v->service), names_get(f->names, v->operation));
+	return names_find(f->names, text);
+}
+
+static int gather_through(const struct forest *f, const struct suspect_version *s, uint32_t text, struct through *ret)
+{
+	const struct bucket *b = &f->buckets.v[s->bucket];
+
+	for (size_t j = 0; j < b->groups.n; j++) {
+		const struct forest_group *g = &b->groups.v[j];
+		enum span_side side = suspect_side(f, s, g);
+
+		for (size_t i = 0; side != SIDE_NONE && i < g->requests.n; i++) {
+			const struct sampled_request *r = &g->requests.v[i];
+
+			for (size_t k = 0; k < r->marks.n && !r->marks.v[k].key; k++)
+				if (r->marks.v[k].call == text && VEC_PUSH(ret->took[side == SIDE_CANDIDATE], (double)r->marks.v[k].path) < 0)
+					return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static size_t count_above(const double *v, size_t n, double limit)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += v[i] > limit;
+	return count;
+}
+
+static double judge_through(struct through *t, struct suspect_call *call)
+{
+	size_t n0 = t->took[0].n, n1 = t->took[1].n;
+	double limit, least = 1;
+
+	robust_sort(t->took[0].v, n0);
+	limit = SOME_TIMES * robust_quantile(t->took[0].v, n0, .5);
+	for (int step = 0; limit > 0 && step < SOME_STEPS; step++, limit *= 2) {
+		size_t k0 = count_above(t->took[0].v, n0, limit), k1 = count_above(t->took[1].v, n1, limit);
+		double share0 = (double)k0 / (double)n0, share1 = (double)k1 / (double)n1, p;
+
+		if (share1 < SOME_MORE * share0 || share1 < share0 + SOME_LEAST)
+			continue;
+		p = SOME_STEPS * fisher_p((unsigned)k1, (unsigned)n1, (unsigned)(k0 + k1), (unsigned)(n0 + n1));
+		if (p >= least)
+			continue;
+		least = p;
+		call->beyond = limit;
+		call->share = share1;
+		call->share_others = share0;
+	}
+	return least;
+}
+
+/* In the sample of the requests: what share of them spends SOME_TIMES the median or more in the calls of a vertex by itself, of both sides, by
+ * Fisher's exact test at several multiples. Fills share, share_others and beyond of *call; the chance of it, 1 = no more of them than before. */
+static double find_some(const struct own_calls *calls, const struct suspect_version *s, uint32_t vertex, struct suspect_call *call)
+{
+	uint32_t text = calls->f->n_requests ? own_call_text(calls->f, vertex) : 0;
+	struct through t = {};
+	double p = 1;
+
+	if (text && gather_through(calls->f, s, text, &t) == 0 && t.took[0].n >= SPAN_LEAST && t.took[1].n >= SPAN_LEAST)
+		p = judge_through(&t, call);
+	VEC_FREE(t.took[0]);
+	VEC_FREE(t.took[1]);
+	return p;
+}
+
+/* A call by itself: by its mean (`p`), or by some calls that take many times as long. */
+static void judge_call(const struct own_calls *calls, const struct suspect_version *s, const struct suspect_call *call, double p, struct own_time *ret)
+{
+	struct suspect_call one = *call;
+	/* more calls take more time together: that is told as what it is */
+	double some = one.calls > FAN_OUT * one.calls_others ? 1 : find_some(calls, s, one.vertex, &one);
+
+	if (some < p) {
+		one.reason = REASON_SOME;
+		p = some;
+	}
+	if (p < ret->p_silent) {
+		ret->p_silent = p;
+		ret->silent = one;
+	}
+	if (p < ret->p_call && one.gain >= OWN_DELAYS * s->others) {
+		ret->p_call = p;
+		ret->surest = one;
+	}
+}
+
+/* Adds the vertex; ns^2 by which the sum of differences is unsure. */
+static double add_self(const struct own_calls *calls, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *x, struct own_time *ret)
+{
+	const struct forest *f = calls->f;
+	double rate = moments_count(&x->self[1]) / s->requests, on_path = share_that_counts(x), p;
+	struct own_difference d;
+	struct suspect_call one;
+
+	find_difference(f, s, vertex, x, &d);
+	ret->others += rate * on_path * d.means[0];
+	ret->mean += rate * on_path * d.means[1];
+	if (d.means[1] <= d.means[0])
+		return rate * rate * on_path * on_path * d.variance;
+	one = call_of(f, s, vertex, &d);
+	one.gain = rate * on_path * (d.means[1] - d.means[0]);
+	one.behind = runs_behind(x);
+	keep_most(&ret->call, &one);
+	p = d.variance > 0 && d.n[0] >= SPAN_LEAST && d.n[1] >= SPAN_LEAST && d.means[1] >= OWN_SILENT * d.means[0] ?
+		    welch_normal_p((d.means[1] - d.means[0]) / sqrt(d.variance)) : 1;
+	judge_call(calls, s, &one, p, ret);
+	return rate * rate * on_path * on_path * d.variance;
 }
 
 static double per(wide sum, const struct moments *of)
@@ -113,27 +322,34 @@ static double per(wide sum, const struct moments *of)
 }
 
 /* ns a call of `parent` for more calls of this vertex, or because they run one after another; *walls: what they cover together. */
-static double structure_of_child(const struct vertex_sides *parent, const struct vertex_sides *x, double walls[2])
+static enum span_reason structure_of_child(const struct vertex_sides *parent, const struct vertex_sides *x, double walls[2], double *ret_extra)
 {
-	double rate[2], side_by_side[2], wall[2], extra = 0;
+	double rate[2], side_by_side[2], wall[2];
 
 	for (int side = 0; side < 2; side++) {
-		rate[side] = moments_count(&x->duration[side]) / fmax(1, moments_count(&parent->duration[side]));
+		rate[side] = calls_each(x, parent, side);
 		wall[side] = per(x->wall[side], &parent->duration[side]);
 		side_by_side[side] = x->wall[side] ? (double)((long double)x->duration[side].sum / (long double)x->wall[side]) : 1;
 		walls[side] += wall[side];
 	}
-	if (rate[1] > FAN_OUT * rate[0] && rate[1] > 0)
-		extra = wall[1] * (1 - rate[0] / rate[1]);
-	else if (side_by_side[0] >= SIDE_BY_SIDE && side_by_side[1] <= IN_TURN)
-		extra = wall[1] - moments_mean(&x->duration[1]) * rate[1] / side_by_side[0];
-	return fmax(0, extra);
+	*ret_extra = 0;
+	if (rate[1] > FAN_OUT * rate[0] && rate[1] > 0) {
+		*ret_extra = fmax(0, wall[1] * (1 - rate[0] / rate[1]));
+		return REASON_MORE_CALLS;
+	}
+	if (side_by_side[0] >= SIDE_BY_SIDE && side_by_side[1] <= IN_TURN) {
+		*ret_extra = fmax(0, wall[1] - moments_mean(&x->duration[1]) * rate[1] / side_by_side[0]);
+		return REASON_SEQUENTIAL;
+	}
+	return REASON_NONE;
 }
 
-/* What the service does with the calls that one of its vertices makes, ns a call of it. */
-static double structure_of(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *parent)
+/* What the service does with the calls that one of its vertices makes, ns a request. */
+static void add_structure(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *parent,
+			  struct own_time *ret)
 {
-	double walls[2] = {}, extra = 0, overlap[2];
+	double walls[2] = {}, extra, overlap[2], calls = moments_count(&parent->duration[1]) / s->requests;
+	struct suspect_call one;
 
 	for (uint32_t v = vertex + 1; v < f->vertices.n && f->vertices.v[v].depth > f->vertices.v[vertex].depth; v++) {
 		struct vertex_sides x;
@@ -141,32 +357,45 @@ static double structure_of(const struct forest *f, const struct suspect_version 
 		if (f->vertices.v[v].parent != vertex)
 			continue;
 		gather(f, s, v, &x);
-		extra += structure_of_child(parent, &x, walls);
+		one = (struct suspect_call){.vertex = v, .reason = structure_of_child(parent, &x, walls, &extra), .gain = extra * calls,
+					    .each = moments_mean(&x.self[1]), .each_others = moments_mean(&x.self[0]),
+					    .calls = calls_each(&x, parent, 1), .calls_others = calls_each(&x, parent, 0)};
+		ret->structure += one.gain;
+		keep_most(&ret->call, &one);
 	}
 	for (int side = 0; side < 2; side++)
 		overlap[side] = parent->busy[side] ? walls[side] / per(parent->busy[side], &parent->duration[side]) : 1;
-	if (overlap[0] >= SIDE_BY_SIDE && overlap[1] <= IN_TURN)
-		extra += fmax(0, per(parent->busy[1], &parent->duration[1]) - walls[1] / overlap[0]);
-	return extra;
+	if (overlap[0] < SIDE_BY_SIDE || overlap[1] > IN_TURN)
+		return;
+	one = (struct suspect_call){.vertex = vertex, .reason = REASON_SEQUENTIAL,
+				    .gain = calls * fmax(0, per(parent->busy[1], &parent->duration[1]) - walls[1] / overlap[0])};
+	ret->structure += one.gain;
+	keep_most(&ret->call, &one);
 }
 
-void own_time_find(const struct forest *f, const struct suspect_version *s, struct own_time *ret)
+void own_time_find(const struct own_calls *calls, const struct suspect_version *s, struct own_time *ret)
 {
+	const struct forest *f = calls->f;
 	double variance = 0;
+	size_t n = 0;
 
-	*ret = (struct own_time){.p = 1};
-	for (uint32_t v = 0; v < f->vertices.n; v++) {
+	*ret = (struct own_time){.p = 1, .p_silent = 1, .p_call = 1, .call = {.vertex = NO_VERTEX}, .silent = {.vertex = NO_VERTEX}};
+	for (size_t i = 0; i < calls->vertices.n; i++) {
+		uint32_t v = calls->vertices.v[i];
 		struct vertex_sides x;
 
-		if (f->vertices.v[v].service != s->package)
+		if (calls->owners[v] != s->package)
 			continue;
 		gather(f, s, v, &x);
 		if (sure_calls(&x.self[0], x.requests[0]) < 2 || sure_calls(&x.self[1], x.requests[1]) < 2)
 			continue;
-		variance += add_self(f, s, v, &x, ret);
+		variance += add_self(calls, s, v, &x, ret);
+		n++;
 		if (f->vertices.v[v].kind == VERTEX_CALL)
-			ret->structure += structure_of(f, s, v, &x) * moments_count(&x.duration[1]) / s->requests;
+			add_structure(f, s, v, &x, ret);
 	}
+	ret->p_silent = fmin(1, ret->p_silent * (double)n);
+	ret->p_call = fmin(1, ret->p_call * (double)n);
 	if (variance > 0 && ret->mean > ret->others)
 		ret->p = welch_normal_p((ret->mean - ret->others) / sqrt(variance));
 }
@@ -258,14 +487,32 @@ static double add_failing(const struct failing *x, double requests, double *seen
 	return rate * rate * pooled * (1 - pooled) * (1 / x->samples[0] + 1 / x->samples[1]);
 }
 
-void own_failures_find(const struct forest *f, const struct suspect_version *s, struct own_failures *ret)
+/* Did any other version run then? */
+static bool has_others(const struct forest *f, const struct suspect_version *s, const struct own_times *t)
 {
-	const struct own_times times = times_of(f, s);
+	const struct bucket *b = &f->buckets.v[s->bucket];
+
+	for (size_t j = 0; j < b->groups.n; j++)
+		if (suspect_side(f, s, &b->groups.v[j]) == SIDE_BASELINE && ran_then(t, &b->groups.v[j]))
+			return true;
+	return false;
+}
+
+void own_failures_find(const struct own_calls *calls, const struct suspect_version *s, struct own_failures *ret)
+{
+	const struct forest *f = calls->f;
+	struct own_times times = times_of(f, s);
 	double variance = 0, seen = 0;
 	struct failing x;
 
-	*ret = (struct own_failures){.p = 1};
-	for (uint32_t v = 0; s->is_service && v < f->vertices.n; v++) {
+	*ret = (struct own_failures){.p = 1, .first = times.first};
+	if (!has_others(f, s, &times)) {
+		times = (struct own_times){INT64_MIN, INT64_MAX};
+		ret->at_other_times = true;
+	}
+	for (size_t i = 0; s->is_service && i < calls->vertices.n; i++) {
+		uint32_t v = calls->vertices.v[i];
+
 		if (f->vertices.v[v].service != s->package || f->vertices.v[v].kind != VERTEX_CALL)
 			continue;
 		gather_failing(f, s, &times, v, &x);

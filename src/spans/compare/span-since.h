@@ -5,7 +5,7 @@
 #include "spans/model/span-finding.h"
 
 #define SINCE_LEAST .05 /* of the mean: a change over time that is told */
-#define SINCE_LEVEL .01 /* of all buckets that are looked at together: each is asked for its part of it */
+#define SINCE_LEVEL .002 /* of all buckets that are looked at together: each is asked for its part of it */
 
 /* Looks at the means of the bucket's slots of time, beside the cycle of a day where half of one is there; p is to be `level` at
  * most. */

@@ -9,6 +9,7 @@
 
 #define STRATA_MOST  128
 #define STRATA_WAYS  3	   /* to put requests into strata: the first that shares enough counts */
+#define STRATA_BY_HOURS 1 /* the way that is of no time: hours of any day */
 #define STRATA_SHARED .25  /* of a version's requests are to be in strata of others */
 #define STRATUM_LEAST 5	   /* requests of the others in one that is compared */
 

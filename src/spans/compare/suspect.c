@@ -7,24 +7,39 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/stat/change.h"
 #include "lib/stat/rank.h"
 #include "lib/stat/welch.h"
 #include "spans/compare/span-own.h"
 #include "spans/compare/span-pool.h"
+#include "spans/compare/span-since.h"
 #include "spans/compare/span-strata.h"
 
+#define DAY	     (86400 * NS_PER_SEC)
+#define FOLLOW_MOST  64 /* windows in which times and versions are looked at together */
+#define MOMENT_SHARE .1 /* of the bucket's time: moments that are no further apart may be one */
+#define FOLLOW_LEAST 10 /* requests of one, on average */
 #define TIMES_MOVE    .01 /* of the means: what less than that is of the times is left alone */
 #define TIME_SHARE    .02 /* of the bucket's time: what is closer came together */
 #define TIME_REQUESTS 5
-#define OWN_TOLERANCE .02 /* of the request: what a service takes longer by itself, at least */
+
+static void free_texts(struct suspect_version *s)
+{
+	free(s->label);
+	free(s->together);
+	free(s->call.label);
+	free(s->silent.label);
+}
 
 void suspects_free(struct suspects *s)
 {
-	for (size_t i = 0; i < s->list.n; i++) {
-		free(s->list.v[i].label);
-		free(s->list.v[i].together);
-	}
+	for (size_t i = 0; i < s->list.n; i++)
+		free_texts(&s->list.v[i]);
+	for (size_t i = 0; i < s->silent.n; i++)
+		free_texts(&s->silent.v[i]);
 	VEC_FREE(s->list);
+	VEC_FREE(s->silent);
 	*s = (struct suspects){};
 }
 
@@ -103,6 +118,7 @@ static void take_times_out(const struct forest *f, const struct bucket *b, const
 		if (means_at(&strata, f, b, s, &at))
 			break;
 	}
+	s->at_other_times = way == STRATA_WAYS || way == STRATA_BY_HOURS;
 	if (way == STRATA_WAYS || (fabs(s->others / at.others - 1) < TIMES_MOVE && fabs(s->mean / at.mean - 1) < TIMES_MOVE))
 		return;
 	/* adjusted counts stand for fewer samples */
@@ -142,34 +158,182 @@ static bool was_replaced(const struct forest *f, const struct bucket *b, const s
 }
 
 /* More calls, or calls in turn, are sure by the whole request; own time by its own test. */
-static void judge_own(const struct forest *f, struct suspect_version *s)
+static void judge_own(const struct own_calls *calls, struct suspect_version *s)
 {
 	struct own_time own;
 
 	if (!s->is_service)
 		return;
-	own_time_find(f, s, &own);
+	own_time_find(calls, s, &own);
+	s->call = own.call;
+	s->silent = own.silent;
+	s->p_silent = own.p_silent;
 	s->own_mean = own.mean + own.structure;
 	s->own_others = own.others;
 	if (own.structure < SPAN_TOLERANCE * s->others || s->mean < s->others)
 		s->p = own.p;
 	else
 		s->p = fmin(1, 2 * fmin(s->p, own.p));
+	/* one call may be surer than all of them together, some of which vary much */
+	if (own.p_call < s->p) {
+		s->call = own.surest;
+		s->by_call = true;
+	}
+	s->p = fmin(1, 2 * fmin(s->p, own.p_call));
 }
 
-static void judge_failures(const struct forest *f, struct suspect_version *s)
+/* If requests fail since some moment, is it about this one? What is not known of the requests is not known of the moment. */
+static bool failed_since(const struct bucket *b, int64_t moment)
+{
+	int64_t first, last, width;
+	struct span_since since;
+
+	if (!strata_times(b, &first, &last, &width) || !span_since_find_failures(b, SINCE_LEVEL, &since))
+		return true;
+	return llabs(since.since - moment) <= (int64_t)((double)(last - first) * MOMENT_SHARE);
+}
+
+static void judge_failures(const struct own_calls *calls, struct suspect_version *s)
 {
 	struct own_failures own;
 
-	own_failures_find(f, s, &own);
+	own_failures_find(calls, s, &own);
 	s->fails = own.share;
 	s->fails_others = own.others;
 	s->p_fails = own.p;
+	if (own.at_other_times && own.p <= SPAN_Q && !failed_since(&calls->f->buckets.v[s->bucket], own.first))
+		s->p_fails = 1;
+}
+
+/* --- versions that ran at other times than the rest --- */
+
+/* A bucket's time in windows: what its requests took, and what share of them ran the version. */
+struct following {
+	struct window windows[FOLLOW_MOST];
+	double share[FOLLOW_MOST];
+	int64_t first, width;
+	size_t n;
+};
+
+/* Its own time of the requests in a slot, ns, in all its calls or in one; of what is no service, or calls one after another, all of it. */
+static double time_of_slot(const struct own_calls *calls, const struct suspect_version *s, uint32_t call, const struct slot *slot)
+{
+	wide sum = 0;
+
+	if (!s->is_service || (call == NO_VERTEX && s->call.reason == REASON_SEQUENTIAL))
+		return moments_count(&slot->total) * moments_mean(&slot->total);
+	for (size_t i = 0; i < slot->cells.n; i++) {
+		uint32_t v = slot->cells.v[i].vertex;
+
+		if (call == NO_VERTEX ? calls->owners[v] == s->package : v == call)
+			sum += slot->cells.v[i].self;
+	}
+	return (double)((long double)sum / SPAN_WEIGHT_ONE);
+}
+
+/* Requests that one window has on average; one varies by this much. */
+static void choose_windows(const struct bucket *b, struct following *w)
+{
+	int64_t first, last, width, step, slots;
+	double requests = 0;
+
+	w->n = 0;
+	if (!strata_times(b, &first, &last, &width))
+		return;
+	for (size_t i = 0; i < b->groups.n; i++)
+		requests += moments_effective(&b->groups.v[i].total);
+	slots = (last - first + width - 1) / width;
+	step = (int64_t)ceil((double)slots / fmax(fmin(requests / FOLLOW_LEAST, FOLLOW_MOST), 1));
+	w->first = first;
+	w->width = width * step;
+	w->n = (size_t)((slots + step - 1) / step);
+}
+
+/* The sampled requests that spend more in a call than its usual ones do. */
+static void fill_with_some(const struct own_calls *calls, const struct suspect_version *s, const struct suspect_call *call, struct following *w)
+{
+	const struct bucket *b = &calls->f->buckets.v[s->bucket];
+	uint32_t text = own_call_text(calls->f, call->vertex);
+
+	for (size_t j = 0; j < b->groups.n; j++)
+		for (size_t i = 0; i < b->groups.v[j].requests.n; i++) {
+			const struct sampled_request *r = &b->groups.v[j].requests.v[i];
+			size_t at = (size_t)((r->start - w->first) / w->width);
+			bool some = false;
+
+			for (size_t k = 0; k < r->marks.n && !r->marks.v[k].key; k++)
+				some |= r->marks.v[k].call == text && (double)r->marks.v[k].path > call->beyond;
+			if (r->start < w->first || at >= w->n)
+				continue; /* of a damaged store */
+			w->windows[at].count++;
+			w->windows[at].mean += some;
+			w->share[at] += suspect_side(calls->f, s, &b->groups.v[j]) == SIDE_CANDIDATE;
+		}
+}
+
+static void fill_windows(const struct own_calls *calls, const struct suspect_version *s, uint32_t call, struct following *w)
+{
+	const struct bucket *b = &calls->f->buckets.v[s->bucket];
+
+	for (size_t j = 0; j < b->groups.n; j++)
+		for (size_t k = 0; k < b->groups.v[j].slots.n; k++) {
+			const struct slot *slot = &b->groups.v[j].slots.v[k];
+			size_t at = (size_t)((slot->start - w->first) / w->width);
+
+			if (!slot->total.count || at >= w->n)
+				continue;
+			w->windows[at].count += moments_count(&slot->total);
+			w->windows[at].mean += time_of_slot(calls, s, call, slot);
+			if (suspect_side(calls->f, s, &b->groups.v[j]) == SIDE_CANDIDATE)
+				w->share[at] += moments_count(&slot->total);
+		}
+}
+
+/* The variance of one request, by how far neighboring windows differ: those in which nothing happened do not vary less. */
+static void spread_of_windows(struct following *w)
+{
+	double sum = 0, n = 0;
+
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		const struct window *x = &w->windows[i], *y = &w->windows[i + 1];
+
+		if (!(x->count > 0) || !(y->count > 0))
+			continue;
+		sum += (x->mean - y->mean) * (x->mean - y->mean) / (1 / x->count + 1 / y->count);
+		n++;
+	}
+	for (size_t i = 0; i < w->n; i++)
+		w->windows[i].variance = sum / fmax(n, 1);
+}
+
+/* A version that ran at other times may only have been there when times were slow: did they become so with it, and at no other moment? By one call, or
+ * (NULL) by all that it does. */
+static bool began_with_it(const struct own_calls *calls, const struct suspect_version *s, const struct suspect_call *call)
+{
+	struct following w = {};
+
+	if (!s->at_other_times)
+		return true;
+	choose_windows(&calls->f->buckets.v[s->bucket], &w);
+	if (!w.n)
+		return true;
+	if (call && call->reason == REASON_SOME)
+		fill_with_some(calls, s, call, &w);
+	else
+		fill_windows(calls, s, call ? call->vertex : NO_VERTEX, &w);
+	for (size_t i = 0; i < w.n; i++) {
+		w.windows[i].mean /= fmax(w.windows[i].count, 1);
+		w.share[i] /= fmax(w.windows[i].count, 1);
+	}
+	spread_of_windows(&w);
+	return change_follows(w.windows, w.share, w.n, (double)DAY / (double)w.width, SPAN_Q);
 }
 
 /* 1 = compared, 0 = too few, -ENOMEM. */
-static int compare(const struct forest *f, const struct bucket *b, struct suspect_version *s)
+static int compare(const struct own_calls *calls, struct suspect_version *s)
 {
+	const struct forest *f = calls->f;
+	const struct bucket *b = &f->buckets.v[s->bucket];
 	struct moments sums[2] = {};
 	struct sketch *sketches[2] = {sketch_new(), sketch_new()};
 	int r = sketches[0] && sketches[1] ? 0 : -ENOMEM;
@@ -190,8 +354,8 @@ static int compare(const struct forest *f, const struct bucket *b, struct suspec
 		s->p = span_change_p(&sums[0], &sums[1], s->superiority);
 		s->replaced = was_replaced(f, b, s, moments_effective(&sums[1]), moments_effective(&sums[0]));
 		take_times_out(f, b, sums, s);
-		judge_own(f, s);
-		judge_failures(f, s);
+		judge_own(calls, s);
+		judge_failures(calls, s);
 		r = 1;
 	}
 	sketch_free(sketches[0]);
@@ -207,22 +371,26 @@ static bool seen(const struct suspects *s, uint32_t bucket, uint32_t package, ui
 	return false;
 }
 
-static int compare_bucket(const struct forest *f, uint32_t index, struct suspects *ret)
+static int compare_bucket(struct own_calls *calls, uint32_t index, struct suspects *ret)
 {
+	const struct forest *f = calls->f;
 	const struct bucket *b = &f->buckets.v[index];
 	bool any = false;
 
+	if (own_calls_of_bucket(calls, b) < 0)
+		return -ENOMEM;
 	for (size_t j = 0; j < b->groups.n; j++) {
 		const struct attribute_set *set = names_get_set(f->names, b->groups.v[j].versions);
 
 		for (uint32_t i = 0; i < set->n; i++) {
-			struct suspect_version s = {.bucket = index, .package = set->v[i].key, .version = set->v[i].value};
+			struct suspect_version s = {.bucket = index, .package = set->v[i].key, .version = set->v[i].value, .p_silent = 1,
+						    .call = {.vertex = NO_VERTEX}, .silent = {.vertex = NO_VERTEX}};
 			int r;
 
 			s.is_service = is_service(f, s.package);
 			if ((s.is_service && is_mix(f, s.version)) || seen(ret, index, s.package, s.version))
 				continue;
-			r = compare(f, b, &s);
+			r = compare(calls, &s);
 			if (r < 0 || (r > 0 && VEC_PUSH(ret->list, s) < 0))
 				return -ENOMEM;
 			any |= r > 0;
@@ -264,34 +432,94 @@ static char *label_of(const struct forest *f, const struct bucket *b)
 
 static bool is_slower(const struct suspect_version *s)
 {
+	if (s->by_call)
+		return true; /* it adds enough by itself */
 	if (s->is_service)
-		return s->own_mean >= (1 + SPAN_TOLERANCE) * s->own_others && s->own_mean - s->own_others >= OWN_TOLERANCE * s->others;
+		return s->own_mean >= (1 + SPAN_TOLERANCE) * s->own_others && s->own_mean - s->own_others >= OWN_DELAYS * s->others;
 	return s->mean >= (1 + SPAN_TOLERANCE) * s->others && (s->superiority >= .5 || s->levelled);
 }
 
-/* Time and failures have a q each. */
+/* Time, failures and single calls have a q each. */
 static int find_q(struct suspects *s)
 {
 	size_t n = s->list.n;
-	_cleanup_free_ double *p = calloc(2 * n + 1, sizeof(*p));
+	_cleanup_free_ double *p = calloc(3 * n + 1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		p[i] = s->list.v[i].p;
 		p[n + i] = s->list.v[i].p_fails;
+		p[2 * n + i] = s->list.v[i].p_silent;
 	}
-	if (rank_benjamini_hochberg(p, n) < 0 || rank_benjamini_hochberg(p + n, n) < 0)
+	if (rank_benjamini_hochberg(p, n) < 0 || rank_benjamini_hochberg(p + n, n) < 0 || rank_benjamini_hochberg(p + 2 * n, n) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		s->list.v[i].q = p[i];
 		s->list.v[i].q_fails = p[n + i];
+		s->list.v[i].q_silent = p[2 * n + i];
 	}
 	return 0;
 }
 
-static int keep_worse(const struct forest *f, struct suspects *s)
+/* "GET /cart", or "SELECT orders of postgresql"; NULL: none. */
+static char *call_label(const struct forest *f, uint32_t vertex)
 {
+	const struct vertex *v = vertex == NO_VERTEX ? NULL : &f->vertices.v[vertex];
+	char *text;
+
+	if (!v)
+		return NULL;
+	if (v->kind == VERTEX_CALL)
+		return strdup(names_get(f->names, v->operation));
+	return asprintf(&text, "%s of %s", names_get(f->names, v->operation), names_get(f->names, v->service)) < 0 ? NULL : text;
+}
+
+static void label(const struct forest *f, struct suspect_version *s)
+{
+	s->label = label_of(f, &f->buckets.v[s->bucket]);
+	s->call.label = call_label(f, s->call.vertex);
+	s->silent.label = call_label(f, s->silent.vertex);
+}
+
+static int by_silent(const void *a, const void *b)
+{
+	const struct suspect_version *x = a, *y = b;
+
+	if (x->p_silent != y->p_silent)
+		return x->p_silent < y->p_silent ? -1 : 1;
+	return x->silent.gain > y->silent.gain ? -1 : x->silent.gain < y->silent.gain;
+}
+
+static bool names_version(const struct suspect_version *list, size_t n, const struct suspect_version *s)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].package == s->package && list[i].version == s->version)
+			return true;
+	return false;
+}
+
+/* Each version once, and none that delays requests elsewhere. */
+static void settle_silent(const struct forest *f, struct suspects *s)
+{
+	size_t kept = 0;
+
+	if (s->silent.n)
+		qsort(s->silent.v, s->silent.n, sizeof(*s->silent.v), by_silent);
+	for (size_t i = 0; i < s->silent.n; i++) {
+		struct suspect_version one = s->silent.v[i];
+
+		if (names_version(s->list.v, s->list.n, &one) || names_version(s->silent.v, kept, &one))
+			continue;
+		label(f, &one);
+		s->silent.v[kept++] = one;
+	}
+	s->silent.n = kept;
+}
+
+static int keep_worse(const struct own_calls *calls, struct suspects *s)
+{
+	const struct forest *f = calls->f;
 	size_t kept = 0;
 
 	if (find_q(s) < 0)
@@ -300,21 +528,26 @@ static int keep_worse(const struct forest *f, struct suspects *s)
 	for (size_t i = 0; i < s->compared; i++) {
 		struct suspect_version one = s->list.v[i];
 
-		one.slower = one.q <= SPAN_Q && is_slower(&one);
+		one.slower = one.q <= SPAN_Q && is_slower(&one) && began_with_it(calls, &one, one.by_call ? &one.call : NULL);
 		one.failing = one.q_fails <= SPAN_Q && span_pool_is_much_more(one.fails_others, one.fails, POOL_LEAST);
-		if (!one.slower && !one.failing)
+		if (!one.slower && !one.failing && (one.q_silent > SPAN_Q || !began_with_it(calls, &one, &one.silent)))
 			continue;
 		if (one.replaced) {
 			s->replaced++;
-			continue;
+		} else if (one.slower || one.failing) {
+			label(f, &one);
+			s->list.v[kept++] = one;
+		} else if (VEC_PUSH(s->silent, one) < 0) {
+			s->list.n = kept;
+			s->silent.n = 0;
+			return -ENOMEM;
 		}
-		one.label = label_of(f, &f->buckets.v[one.bucket]);
-		s->list.v[kept++] = one;
 	}
 	s->list.n = kept;
 	s->slower = (unsigned)kept;
 	if (kept)
 		qsort(s->list.v, kept, sizeof(*s->list.v), by_cost);
+	settle_silent(f, s);
 	return 0;
 }
 
@@ -328,11 +561,14 @@ static double rise_of(const struct suspect_version *s)
 }
 
 /* How `s` does in requests that do not run `other`. */
-static int outcome_without(const struct forest *f, const struct suspect_version *s, const struct suspect_version *other, enum outcome *ret)
+static int outcome_without(struct own_calls *calls, const struct suspect_version *s, const struct suspect_version *other, enum outcome *ret)
 {
 	struct suspect_version alone = {.bucket = s->bucket, .package = s->package, .version = s->version, .is_service = s->is_service, .without = other};
-	int r = compare(f, &f->buckets.v[s->bucket], &alone);
+	int r = own_calls_of_bucket(calls, &calls->f->buckets.v[s->bucket]);
 
+	if (r < 0)
+		return r;
+	r = compare(calls, &alone);
 	if (r == 0)
 		*ret = IS_FEW;
 	else if (s->failing)
@@ -356,24 +592,24 @@ static int add_together(const struct forest *f, struct suspect_version *to, cons
 
 /* Of two that ran together, the one that is slow without the other. If neither is, or it cannot be told, the service is told with the
  * other one, or the first with the second. */
-static int tell_apart(const struct forest *f, struct suspect_version *a, struct suspect_version *b, bool *ret_drop_a, bool *ret_drop_b)
+static int tell_apart(struct own_calls *calls, struct suspect_version *a, struct suspect_version *b, bool *ret_drop_a, bool *ret_drop_b)
 {
 	enum outcome a_alone, b_alone;
-	int r = outcome_without(f, a, b, &a_alone);
+	int r = outcome_without(calls, a, b, &a_alone);
 
 	if (r == 0)
-		r = outcome_without(f, b, a, &b_alone);
+		r = outcome_without(calls, b, a, &b_alone);
 	if (r < 0 || (a_alone == IS_WORSE && b_alone == IS_WORSE))
 		return r;
 	*ret_drop_a = b_alone == IS_WORSE || (a_alone != IS_WORSE && b->is_service);
 	*ret_drop_b = !*ret_drop_a;
 	if (a_alone == IS_WORSE || b_alone == IS_WORSE)
 		return 0;
-	return *ret_drop_a ? add_together(f, b, a) : add_together(f, a, b);
+	return *ret_drop_a ? add_together(calls->f, b, a) : add_together(calls->f, a, b);
 }
 
 /* Services are told apart by their own time; what is none, by requests that ran without the other. */
-static int keep_apart(const struct forest *f, struct suspects *s)
+static int keep_apart(struct own_calls *calls, struct suspects *s)
 {
 	_cleanup_free_ bool *drop = calloc(s->list.n + 1, sizeof(*drop));
 	size_t kept = 0;
@@ -384,13 +620,12 @@ static int keep_apart(const struct forest *f, struct suspects *s)
 			struct suspect_version *a = &s->list.v[i], *b = &s->list.v[j];
 
 			if (!drop[j] && a->bucket == b->bucket && a->package != b->package && a->failing == b->failing && !(a->is_service && b->is_service))
-				r = tell_apart(f, a, b, &drop[i], &drop[j]);
+				r = tell_apart(calls, a, b, &drop[i], &drop[j]);
 		}
 	}
 	for (size_t i = 0; r == 0 && i < s->list.n; i++) {
 		if (drop[i]) {
-			free(s->list.v[i].label);
-			free(s->list.v[i].together);
+			free_texts(&s->list.v[i]);
 		} else {
 			s->list.v[kept++] = s->list.v[i];
 		}
@@ -402,28 +637,35 @@ static int keep_apart(const struct forest *f, struct suspects *s)
 
 int suspects_find(const struct forest *f, const struct bucket_choice *choice, struct suspects *ret)
 {
-	int r = 0;
+	struct own_calls calls;
+	int r = own_calls_init(f, &calls);
 
 	*ret = (struct suspects){};
 	for (uint32_t i = 0; r == 0 && i < f->buckets.n; i++)
 		if (bucket_is_chosen(choice, f, &f->buckets.v[i]))
-			r = compare_bucket(f, i, ret);
+			r = compare_bucket(&calls, i, ret);
 	if (r == 0)
-		r = keep_worse(f, ret);
+		r = keep_worse(&calls, ret);
 	if (r == 0)
-		r = keep_apart(f, ret);
+		r = keep_apart(&calls, ret);
+	own_calls_free(&calls);
 	if (r < 0)
 		suspects_free(ret);
 	return r;
 }
 
+static void translate(struct suspect_version *list, size_t n, const struct names *from, struct names *to)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *package = names_get(from, list[i].package), *version = names_get(from, list[i].version);
+
+		list[i].package = names_text(to, package, strlen(package));
+		list[i].version = names_text(to, version, strlen(version));
+	}
+}
+
 void suspects_translate(struct suspects *s, const struct names *from, struct names *to)
 {
-	for (size_t i = 0; i < s->list.n; i++) {
-		struct suspect_version *x = &s->list.v[i];
-		const char *package = names_get(from, x->package), *version = names_get(from, x->version);
-
-		x->package = names_text(to, package, strlen(package));
-		x->version = names_text(to, version, strlen(version));
-	}
+	translate(s->list.v, s->list.n, from, to);
+	translate(s->silent.v, s->silent.n, from, to);
 }

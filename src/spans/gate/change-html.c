@@ -189,13 +189,12 @@ static void put_map(const struct span_map *m, FILE *out)
 
 void span_change_html(const struct span_comparison *s, const struct span_map *map, size_t top, FILE *out)
 {
-	_cleanup_free_ char *headline = span_change_headline(s), *saturation = span_saturation_words(s);
+	_cleanup_free_ char *headline = span_why_headline(s), *saturation = span_saturation_words(s);
 	const struct span_change *c = &s->change;
-	bool slower = span_is_regression(span_change_gate(c));
 
 	fputs(head, out);
 	fputs("<h1>", out);
-	text(slower || s->suspects.list.n ? headline : "no version and no time is slower than the others", out);
+	text(headline, out);
 	fputs("</h1><p>", out);
 	text(s->after ? s->after : "candidate", out);
 	fputs(", against ", out);

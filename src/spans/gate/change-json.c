@@ -165,21 +165,31 @@ static json_t *saturation_json(const struct span_comparison *s)
 			 "times_at_first", json_number(x->first), "times_at_last", json_number(x->last), "waits_for", wait);
 }
 
-static json_t *suspects_json(size_t top, const struct forest *f, const struct suspects *suspects)
+static json_t *suspect_call_json(const struct suspect_call *c)
+{
+	if (!c->label)
+		return json_null();
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f}", "call", c->label, "reason", span_reason_name(c->reason), "each_ns", json_number(c->each),
+			 "each_others_ns", json_number(c->each_others), "calls", json_number(c->calls), "calls_others", json_number(c->calls_others),
+			 "gain_ns", json_number(c->gain), "beyond_ns", c->beyond, "share", c->share, "share_others", c->share_others);
+}
+
+static json_t *suspects_json(size_t top, const struct forest *f, const struct suspect_version *suspects, size_t n)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < suspects->list.n && i < top; i++) {
-		const struct suspect_version *s = &suspects->list.v[i];
+	for (size_t i = 0; i < n && i < top; i++) {
+		const struct suspect_version *s = &suspects[i];
+		const struct suspect_call *call = s->slower || s->failing ? &s->call : &s->silent;
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?, s:b, s:b, s:b, s:f, s:f, s:f}", "bucket", s->label, "package",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?, s:b, s:b, s:b, s:f, s:f, s:f, s:f, s:o}", "bucket", s->label, "package",
 						      names_get(f->names, s->package), "version", names_get(f->names, s->version), "mean_ns", s->mean,
 						      "others_mean_ns", s->others, "requests", s->requests, "p", s->p, "q", s->q, "superiority",
 						      s->superiority, "same_times", s->levelled, "own_ns",
 						      s->is_service ? json_number(s->own_mean) : json_null(), "own_others_ns",
 						      s->is_service ? json_number(s->own_others) : json_null(), "together", s->together,
 						      "deployed", s->deployed, "slower", s->slower, "failing", s->failing, "fails", s->fails, "fails_others",
-						      s->fails_others, "q_fails", s->q_fails));
+						      s->fails_others, "q_fails", s->q_fails, "q_silent", s->q_silent, "by", suspect_call_json(call)));
 	}
 	return list;
 }
@@ -218,6 +228,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 {
 	const struct span_change *c = &s->change;
 	json_t *buckets = json_array(), *services = json_array();
+	_cleanup_free_ char *headline = span_why_headline(s);
 	char since[32], until[32];
 
 	for (size_t i = 0; i < c->buckets.n && i < top; i++)
@@ -229,7 +240,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 							  c->services.v[i].calls));
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:b, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:o, s:o}",
+		"s:o, s:o, s:o, s:o, s:o, s:s?}",
 		"schema", schema, "since",
 		s->changed.since ? clock_format_rfc3339(s->changed.since, since, sizeof(since)) : NULL,
 		"until",
@@ -241,8 +252,9 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 		"per_second_after", json_number(span_comparison_rate(s, 1)), "at_a_time_before", json_number(span_comparison_at_a_time(s, 0)),
 		"at_a_time_after", json_number(span_comparison_at_a_time(s, 1)), "saturation", saturation_json(s), "all", all_json(&s->forest, c), "pools", pools_json(&s->forest, c), "buckets", buckets,
 		"services", services, "attributes", causes_json(&s->causes), "suspects",
-		suspects_json(top, &s->forest, &s->suspects), "deployments",
+		suspects_json(top, &s->forest, s->suspects.list.v, s->suspects.list.n), "silent",
+		suspects_json(top, &s->forest, s->suspects.silent.v, s->suspects.silent.n), "deployments",
 		deployed_json(top, &s->deployed), "hosts", span_descent_json(&s->descent), "read",
-		span_tally_json(&s->forest));
+		span_tally_json(&s->forest), "headline", headline);
 }
 

@@ -294,8 +294,8 @@ static void print_suspects(const struct span_comparison *s, size_t top, FILE *ou
 		       names_get(s->names, x->package), names_get(s->names, x->version), span_duration_text(x->mean, a),
 		       span_duration_text(x->others, b), x->levelled ? " at the same times" : "", 100 * (x->mean / x->others - 1), x->q, x->requests);
 		if (x->is_service)
-			fprintf(out, "      %s itself takes %s a request, with its other versions %s\n", names_get(s->names, x->package),
-			       span_duration_text(x->own_mean, a), span_duration_text(x->own_others, b));
+			fprintf(out, "      %s itself and its calls of what has no spans take %s a request, with its other versions %s\n",
+				names_get(s->names, x->package), span_duration_text(x->own_mean, a), span_duration_text(x->own_others, b));
 		if (x->failing)
 			fprintf(out, "      by it %.2f %% of the requests have a failure, by its other versions %.2f %%; q = %.2g\n", 100 * x->fails,
 				100 * x->fails_others, x->q_fails);
@@ -332,27 +332,18 @@ void span_change_text(const struct span_comparison *s, size_t top, FILE *out)
 	span_tally_text(&s->forest, out);
 }
 
-/* All versions together take longer since some moment: in words, and where they were read by time, where it went. */
-static void print_since(const struct span_comparison *s, size_t top, FILE *out)
+static void print_silent(const struct span_comparison *s, size_t top, FILE *out)
 {
-	char x[24], y[24], when[32], end[32];
-
-	clock_format_local(s->changed.since, when, sizeof(when));
-	if (s->changed.failing)
-		fprintf(out, "but where most fail %.2f %% of the requests of all of them together do since %s, were %.2f %%", 100 * s->changed.during, when,
-			100 * s->changed.before);
-	else
-		fprintf(out, "but where it costs most all of them together take %s since %s, were %s", span_duration_text(s->changed.during, x), when,
-			span_duration_text(s->changed.before, y));
-	if (s->changed.until)
-		fprintf(out, ", until %s", clock_format_local(s->changed.until, end, sizeof(end)));
-	fputs("\n\n", out);
-	if (s->after) {
-		span_change_text(s, top, out);
+	if (!s->suspects.silent.n)
 		return;
+	fputs("Slower by themselves, without delaying requests yet:\n", out);
+	for (size_t i = 0; i < s->suspects.silent.n && i < top; i++) {
+		const struct suspect_version *x = &s->suspects.silent.v[i];
+		_cleanup_free_ char *words = span_suspect_words(s, x);
+
+		fprintf(out, "  %2zu. %s: %s; q = %.2g\n", i + 1, x->label, words ? words : "?", x->q_silent);
 	}
-	fprintf(out, "'--since %s' says where that went\n", clock_format_rfc3339(s->changed.since, when, sizeof(when)));
-	span_tally_text(&s->forest, out);
+	fputc('\n', out);
 }
 
 static void print_no_version(const struct span_comparison *s, FILE *out)
@@ -360,10 +351,6 @@ static void print_no_version(const struct span_comparison *s, FILE *out)
 	if (s->suspects.compared)
 		fprintf(out, "no version is slower than the others of its bucket, or fails more often: %u compared in %u buckets (q <= %.2g and at least %.0f %% slower)\n",
 			s->suspects.compared, s->suspects.buckets, SPAN_Q, 100 * SPAN_TOLERANCE);
-	else if (s->suspects.few)
-		fprintf(out, "too few requests to compare versions: %d of each are needed in a bucket (--by OTHER,... makes fewer buckets)\n", SPAN_LEAST);
-	else
-		fputs("there is only one version to see\n", out);
 	if (s->suspects.replaced)
 		fprintf(out, "%u were slower than all that followed them, and have ended\n", s->suspects.replaced);
 }
@@ -371,20 +358,25 @@ static void print_no_version(const struct span_comparison *s, FILE *out)
 void span_why_text(const struct span_comparison *s, size_t top, FILE *out)
 {
 	bool searched = s->suspects.compared || s->suspects.alone;
+	_cleanup_free_ char *headline = span_why_headline(s);
 
+	fprintf(out, "%s\n", headline ? headline : "?");
 	if (s->suspects.list.n)
 		print_suspects(s, top, out);
-	if (s->suspects.list.n || !searched) {
+	else if (searched)
+		print_no_version(s, out);
+	print_silent(s, top, out);
+	if (s->suspects.list.n || s->suspects.silent.n || !searched || (s->changed.since && s->after)) {
 		span_change_text(s, top, out);
 		return;
 	}
-	print_no_version(s, out);
 	if (s->changed.since) {
-		print_since(s, top, out);
-		return;
+		char when[32];
+
+		fprintf(out, "'--since %s' says where that went\n", clock_format_rfc3339(s->changed.since, when, sizeof(when)));
+	} else if (!s->suspects.compared) {
+		fputs("Compare times with --since TIME, or files with --against FILE,...\n", out);
 	}
-	if (!s->suspects.compared)
-		fputs("and nothing changed in time; compare times with --since TIME, or files with --against FILE,...\n", out);
 	span_tally_text(&s->forest, out);
 }
 

@@ -234,12 +234,13 @@ int span_comparison_by_suspect(const struct comparison_query *q, const struct fo
 	if (r < 0)
 		return r;
 	deployed_first(f, &ret->suspects, &ret->deployments);
-	if (!ret->suspects.list.n) {
-		if (!span_since_worst(f, &q->choice, &ret->changed))
-			ret->changed = (struct span_since){};
+	if (!ret->suspects.list.n && !span_since_worst(f, &q->choice, &ret->changed))
+		ret->changed = (struct span_since){};
+	s.suspect = ret->suspects.list.n ? &ret->suspects.list.v[0] : ret->suspects.silent.n && !ret->changed.since ? &ret->suspects.silent.v[0] : NULL;
+	if (!s.suspect) {
+		suspects_translate(&ret->suspects, f->names, ret->names);
 		return span_sides_of(f, by_version, &all, &ret->forest);
 	}
-	s.suspect = &ret->suspects.list.v[0];
 	if (asprintf(&ret->after, "%s %s", names_get(f->names, s.suspect->package), names_get(f->names, s.suspect->version)) < 0 ||
 	    asprintf(&ret->before, "other versions of %s", names_get(f->names, s.suspect->package)) < 0)
 		return -ENOMEM;

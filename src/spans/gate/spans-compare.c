@@ -19,7 +19,7 @@
 
 static struct comparison_query comparison_of(const struct spans_query *q)
 {
-	return (struct comparison_query){.choice = q->choice, .baseline = q->baseline, .candidate = q->candidate, .slot = q->input.slot,
+	return (struct comparison_query){.choice = q->choice, .baseline = q->baseline, .candidate = q->candidate, .slot = spans_slot(q, true),
 					 .least = (double)q->min_effect / 100};
 }
 
@@ -252,26 +252,26 @@ static int write_html(const struct spans_query *q, const struct span_comparison 
 	return r < 0 ? r : out == stdout;
 }
 
-/* A version or a time was found, or something became slower. */
-static int status_of_why(const struct span_comparison *s, bool searched)
+/* A version or a time was found, or something became slower: the same for all forms of the answer. */
+static int status_of_why(const struct span_comparison *s)
 {
-	if (s->suspects.list.n)
+	if (s->suspects.list.n || s->suspects.silent.n || s->changed.since)
 		return EXIT_ANSWERED;
-	if (!searched)
+	if (!s->suspects.compared && !s->suspects.alone)
 		return status_of(s);
-	return s->changed.since ? EXIT_ANSWERED : s->suspects.compared ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
+	return s->suspects.compared || !s->suspects.few ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
 }
 
 static int tell_why(const struct answering *a, const struct span_comparison *s)
 {
-	int html = write_html(a->q, s), status = s->suspects.list.n ? EXIT_ANSWERED : status_of(s);
+	int html = write_html(a->q, s), status = status_of_why(s);
 
 	if (html)
 		return html < 0 ? EXIT_CANNOT : status;
 	if (a->json)
-		return tell_json(a, s, status_of(s));
+		return tell_json(a, s, status);
 	span_why_text(s, a->q->top, stdout);
-	return status_of_why(s, s->suspects.compared || s->suspects.alone);
+	return status;
 }
 
 static int tell_request(const struct common *common, const struct spans_query *q, const struct exemplar *request, const struct descent *d)

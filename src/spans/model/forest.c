@@ -1,5 +1,6 @@
 #include "spans/model/forest.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,4 +128,27 @@ uint64_t forest_cut_names(const struct forest *f)
 	for (size_t i = 0; i < f->vertices.n; i++)
 		n += strlen(names_get(f->names, f->vertices.v[i].operation)) >= NAME_TEXT_MAX;
 	return n;
+}
+
+int forest_owners(const struct forest *f, uint32_t **ret)
+{
+	uint32_t *owners = calloc(f->vertices.n + 1, sizeof(*owners));
+	struct hmap traced = {};
+	int r = owners ? 0 : -ENOMEM;
+
+	for (size_t v = 0; r == 0 && v < f->vertices.n; v++)
+		if (f->vertices.v[v].kind == VERTEX_CALL)
+			r = hmap_put(&traced, f->vertices.v[v].service, 0, (void *)1);
+	for (size_t v = 0; r == 0 && v < f->vertices.n; v++) {
+		const struct vertex *x = &f->vertices.v[v];
+
+		owners[v] = x->kind == VERTEX_EDGE && !hmap_get(&traced, x->service, 0) ? x->caller : x->service;
+	}
+	hmap_free(&traced);
+	if (r < 0) {
+		free(owners);
+		return r;
+	}
+	*ret = owners;
+	return 0;
 }

@@ -202,6 +202,9 @@ char *vertex_path(const struct forest *f, uint32_t vertex);
 char *vertex_short_path(const struct forest *f, uint32_t vertex, size_t width);
 /* "service operation", "caller -> callee operation (network, queue)": caller frees. */
 char *vertex_label(const struct forest *f, uint32_t vertex);
+/* The service that answers for the time of a vertex: its own, or of a call of something that has no spans of its own (a database, a
+ * queue, a cache, a peer without instrumentation) the one that makes it. *ret: one for each vertex; caller frees. 0 or -ENOMEM. */
+int forest_owners(const struct forest *f, uint32_t **ret);
 /* How many call paths end in a name that is as long as one may be: longer ones were cut, and those that differ behind the cut are one. */
 uint64_t forest_cut_names(const struct forest *f);
 /* The mean of a sum over a group's requests, ns; NaN of none. */

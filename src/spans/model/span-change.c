@@ -4,7 +4,7 @@
 
 const char *span_reason_name(enum span_reason reason)
 {
-	static const char *const names[REASON_COUNT] = {"none", "slower", "more calls", "retries", "sequential", "new", "one host"};
+	static const char *const names[REASON_COUNT] = {"none", "slower", "more calls", "retries", "sequential", "new", "one host", "some calls"};
 
 	return names[reason];
 }

@@ -64,6 +64,7 @@ enum span_reason {
 	REASON_SEQUENTIAL, /* its calls ran side by side and now run one after another */
 	REASON_NEW,	   /* was not called before */
 	REASON_ONE_HOST,   /* slower, on one host of several only */
+	REASON_SOME,	   /* some calls take many times as long */
 	REASON_COUNT
 };
 

@@ -43,17 +43,35 @@ struct span_causes {
 	bool alike;	       /* all kinds became slower by the same: no attribute tells them apart */
 };
 
+/* A call of a version, held against the same call of its other versions: one of its own, or one that it makes of something that has no
+ * spans of its own (a database, a queue, a cache). */
+struct suspect_call {
+	uint32_t vertex; /* NO_VERTEX = none */
+	enum span_reason reason; /* REASON_NONE, REASON_SLOWER, REASON_SOME, REASON_MORE_CALLS or REASON_SEQUENTIAL */
+	double each, each_others; /* ns of its own time a call */
+	double calls, calls_others; /* a call of what makes it */
+	double beyond, share, share_others; /* REASON_SOME: ns of its own time, and the shares of the requests that spend more in it */
+	double gain; /* ns a request */
+	bool behind; /* no request waits for it: a message that is handled, work that continues behind an answer */
+	char *label; /* "SELECT orders of postgresql"; NULL until it is known to be told */
+};
+
 struct suspect_version {
 	uint32_t bucket; /* index */
 	uint32_t package, version; /* texts */
 	double mean, others; /* ns, end to end */
 	double requests;
 	bool replaced; /* by all others, which came later; it has ended */
+	bool at_other_times; /* than the other versions: at no time enough of both ran */
 	bool levelled; /* mean and others are of the same times, in the suspect's proportions */
 	double superiority, p, q;
 	bool is_service; /* own_mean and own_others are known: judged by what it did itself */
 	double own_mean, own_others; /* ns a request on the critical path (span-own.h), what it does with its calls included */
-	bool slower, failing; /* by what it is a suspect: one of both at least */
+	struct suspect_call call; /* what adds most of it */
+	bool by_call; /* that call alone is surer than all that it does */
+	struct suspect_call silent; /* the surest of what takes longer without delaying requests */
+	double p_silent, q_silent;
+	bool slower, failing; /* by what it is a suspect: one of both at least; neither: it does not delay requests yet */
 	double fails, fails_others; /* share of the requests in which it failed by itself (span-own.h), and its other versions at its times */
 	double p_fails, q_fails;
 	const struct suspect_version *without; /* private: requests that ran it are on neither side */
@@ -64,6 +82,7 @@ struct suspect_version {
 
 struct suspects {
 	VEC(struct suspect_version) list; /* by the time they cost all together, most first */
+	VEC(struct suspect_version) silent; /* that take longer without delaying requests, the surest first, each version once; not in `list` */
 	unsigned compared, slower, buckets;
 	unsigned alone; /* buckets with nothing to compare: one version only, */
 	unsigned few;	/* or in so many of them several, of fewer than SPAN_LEAST requests each or together */

@@ -1,0 +1,104 @@
+/* The answer to "why is it slow?" about traced requests, in one line. */
+#include "spans/ask/span-view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+
+/* The call by which the version differs from its others. */
+static char *call_words(const struct suspect_call *c)
+{
+	char a[24], b[24], *text = NULL;
+	const char *label = c->label ? c->label : "?";
+	int r = 0;
+
+	switch (c->reason) {
+	case REASON_MORE_CALLS:
+		r = asprintf(&text, "calls %s %.3g times a call, with its other versions %.3g times", label, c->calls, c->calls_others);
+		break;
+	case REASON_SEQUENTIAL:
+		r = asprintf(&text, "%s: calls run one after another, with its other versions side by side", label);
+		break;
+	case REASON_SOME:
+		r = asprintf(&text, "%.1f %% of the requests spend more than %s in %s, with its other versions %.1f %%", 100 * c->share,
+			     span_duration_text(c->beyond, a), label, 100 * c->share_others);
+		break;
+	case REASON_SLOWER:
+		r = asprintf(&text, "%s takes %s a call, with its other versions %s", label, span_duration_text(c->each, a), span_duration_text(c->each_others, b));
+		break;
+	default:
+		return NULL;
+	}
+	return r < 0 ? NULL : text;
+}
+
+char *span_suspect_words(const struct span_comparison *s, const struct suspect_version *x)
+{
+	const char *package = names_get(s->names, x->package), *version = names_get(s->names, x->version);
+	_cleanup_free_ char *call = call_words(x->slower || x->failing ? &x->call : &x->silent);
+	char a[24], b[24], *text;
+	int r;
+
+	if (x->failing)
+		r = asprintf(&text, "%s %s fails more often: by it %.2f %% of the requests have a failure, by its other versions %.2f %%", package, version,
+			     100 * x->fails, 100 * x->fails_others);
+	else if (!x->slower || (call && x->call.behind))
+		r = asprintf(&text, "%s %s is slower by itself, which does not delay requests yet: %s", package, version, call ? call : "?");
+	else if (x->is_service && call)
+		r = asprintf(&text, "%s %s is slower (+%s a request by itself): %s", package, version,
+			     span_duration_text(x->by_call ? x->call.gain : x->own_mean - x->own_others, a), call);
+	else
+		r = asprintf(&text, "%s %s is slower: requests that ran it take %s, others %s", package, version, span_duration_text(x->mean, a),
+			     span_duration_text(x->others, b));
+	return r < 0 ? NULL : text;
+}
+
+static char *since_words(const struct span_since *since)
+{
+	char x[24], y[24], when[32], end[32], *text;
+	const char *until = since->until ? clock_format_local(since->until, end, sizeof(end)) : "";
+	int r;
+
+	clock_format_local(since->since, when, sizeof(when));
+	if (since->failing)
+		r = asprintf(&text, "all versions fail more often since %s%s%s: %.2f %% of the requests where most do, were %.2f %%", when,
+			     since->until ? ", until " : "", until, 100 * since->during, 100 * since->before);
+	else
+		r = asprintf(&text, "all versions are slower since %s%s%s: %s where it costs most, were %s", when, since->until ? ", until " : "", until,
+			     span_duration_text(since->during, x), span_duration_text(since->before, y));
+	return r < 0 ? NULL : text;
+}
+
+/* Nothing was found among versions and times. */
+static char *nothing_words(const struct suspects *s)
+{
+	char *text;
+
+	if (s->compared)
+		return strdup("no version is slower than the others, and nothing changed in time");
+	if (!s->few)
+		return strdup("there is only one version to see, and nothing changed in time");
+	return asprintf(&text, "too few requests to compare versions: %d of each are needed in a bucket (--by OTHER,... makes fewer buckets); and nothing changed in time",
+			SPAN_LEAST) < 0 ? NULL : text;
+}
+
+char *span_why_headline(const struct span_comparison *s)
+{
+	const struct suspects *x = &s->suspects;
+	char *text;
+
+	if (x->list.n)
+		return span_suspect_words(s, &x->list.v[0]);
+	if (s->changed.since)
+		return since_words(&s->changed);
+	if (x->silent.n)
+		return span_suspect_words(s, &x->silent.v[0]);
+	if (x->compared || x->alone)
+		return nothing_words(x);
+	text = span_change_headline(s);
+	return text || s->change.buckets.n ? text : strdup("no bucket has requests on both sides");
+}
