@@ -335,9 +335,10 @@ static int link_traces(const struct forest *f, struct span_causes *c)
 	return r;
 }
 
-int span_causes_find(const struct forest *f, struct span_causes *ret)
+int span_causes_find(const struct forest *f, bool version_is_known, struct span_causes *ret)
 {
-	const struct kind_query all = {}, sample = {.side = kind_side_of_group, .state = f};
+	const struct kind_query all = {.without_versions = version_is_known},
+				sample = {.side = kind_side_of_group, .state = f, .without_versions = version_is_known};
 	struct span_causes of_calls;
 	int r = find_by(f, &all, ret);
 

@@ -17,5 +17,5 @@
 
 /* Attributes of calls count where those of whole requests explain less than half. `f` has the two sides as span_sides_of() makes them, finished. Without attributes to look at, or with too few requests,
  * looked_at is empty. 0 or -ENOMEM. */
-int span_causes_find(const struct forest *f, struct span_causes *ret);
+int span_causes_find(const struct forest *f, bool version_is_known, struct span_causes *ret);
 void span_causes_free(struct span_causes *c);

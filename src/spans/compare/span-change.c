@@ -5,11 +5,15 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/stat/fisher.h"
 #include "lib/stat/rank.h"
+#include "lib/stat/sketch.h"
 #include "spans/compare/span-pool.h"
 #include "spans/compare/span-vertex.h"
 
 #define CALL_SLOWER  1.2  /* times as slow by itself, at least, is a call below requests that are not slower */
+#define SOME_TIMES   3	  /* the median: what takes longer is slow for such a call, */
+#define SOME_MORE    3.	  /* ... and times as many of them, at least, are more than there were */
 #define SHRINK 3 /* calls: scores of services that were called less count less */
 
 void span_change_free(struct span_change *c)
@@ -227,6 +231,23 @@ static int add_bucket(const struct forest *f, uint32_t index, const uint32_t set
 	return r;
 }
 
+/* The call paths that either side has, in order: a forest of many buckets has many more. */
+static int compare_vertices(const struct forest *f, struct bucket_change *c)
+{
+	size_t i = 0, j = 0;
+	int r = 0;
+
+	while (r == 0 && (i < c->before->cells.n || j < c->after->cells.n)) {
+		uint32_t a = i < c->before->cells.n ? c->before->cells.v[i].vertex : NO_VERTEX, b = j < c->after->cells.n ? c->after->cells.v[j].vertex : NO_VERTEX;
+		uint32_t v = a < b ? a : b;
+
+		r = span_change_vertex(f, c, v);
+		i += a == v;
+		j += b == v;
+	}
+	return r;
+}
+
 static int compare_buckets(const struct forest *f, struct span_change *ret)
 {
 	int r = 0;
@@ -237,8 +258,7 @@ static int compare_buckets(const struct forest *f, struct span_change *ret)
 		if (!c->before || !c->after)
 			continue;
 		r = test_bucket(f, ret->least, &ret->all, c);
-		for (uint32_t v = 0; r == 0 && v < f->vertices.n; v++)
-			r = span_change_vertex(f, c, v);
+		r = r == 0 ? compare_vertices(f, c) : r;
 		if (c->vertices.n)
 			qsort(c->vertices.v, c->vertices.n, sizeof(*c->vertices.v), by_gain);
 	}
@@ -412,13 +432,11 @@ static bool runs_alone(const struct cell *c)
 	return 2 * c->asynchronous > c->duration.count;
 }
 
-/* ns a request of such a call that another mix of requests may have made. */
-static double mix_of_call(const struct bucket_change *c, const struct cell *x, const struct cell *y, double calls)
+/* The rise of a call, ns, that another mix of requests may have made: its own time moves as the mean does. By how much the mean moved is of other
+ * calls, too: a mean that fell hides no call that takes many times as long. */
+static double mix_of_call(const struct bucket_change *c, const struct cell *x)
 {
-	double of_mean = fabs(c->mean_after - c->mean_before - c->within);
-
-	/* the mean does not contain what runs alone, which moves as it does */
-	return runs_alone(y) ? of_mean / c->mean_before * moments_mean(&x->self) * calls : of_mean;
+	return fabs(c->mean_after - c->mean_before - c->within) / c->mean_before * moments_mean(&x->self);
 }
 
 /* Calls of one request are slow or fail together: they count for no more than requests. */
@@ -440,20 +458,42 @@ static double call_rise(const struct bucket_change *c, const struct cell *x, con
 		return 0;
 	on_path = runs_alone(y) ? 1 : y->self.sum ? fmin(1, (double)((long double)y->path.sum / (long double)y->self.sum)) : 0;
 	of_request = on_path * rise * calls;
-	beyond = of_request - 2 * mix_of_call(c, x, y, calls);
+	beyond = on_path * calls * (rise - 2 * mix_of_call(c, x));
 	if (beyond <= 0)
 		return 0;
 	*ret_p = isinf(t) ? 0 : welch_student_p(t * beyond / of_request, df);
 	return beyond;
 }
 
-/* Failures that no request shows, as no caller learns of them: the rise of their share of the calls. */
+/* Some calls take SOME_TIMES as long as the baseline's median or more: too few to make a mean sure, too many for chance (Fisher). Of calls that
+ * call little themselves, as those of a database; ns a request. */
+static double call_some(const struct bucket_change *c, const struct cell *x, const struct cell *y, double *ret_p)
+{
+	double n[2] = {sure_calls(x), sure_calls(y)}, limit = SOME_TIMES * sketch_quantile(x->sketch, .5), slow[2], on_path;
+	double rise = moments_mean(&y->duration) - moments_mean(&x->duration), calls = moments_count(&y->duration) / moments_count(&c->after->total);
+
+	*ret_p = 1;
+	if (c->mixed) /* quantiles are of all kinds of requests together */
+		return 0;
+	if (10 * y->busy > y->duration.sum || rise <= 2 * mix_of_call(c, x) || n[0] < SPAN_LEAST || n[1] < SPAN_LEAST)
+		return 0;
+	slow[0] = sketch_above(x->sketch, limit);
+	slow[1] = sketch_above(y->sketch, limit);
+	if (!(slow[1] >= SOME_MORE * slow[0]) || !(slow[1] >= slow[0] + POOL_LEAST))
+		return 0;
+	*ret_p = fisher_p((unsigned)lround(slow[1] * n[1]), (unsigned)n[1], (unsigned)lround(slow[0] * n[0]) + (unsigned)lround(slow[1] * n[1]),
+			  (unsigned)n[0] + (unsigned)n[1]);
+	on_path = runs_alone(y) ? 1 : y->self.sum ? fmin(1, (double)((long double)y->path.sum / (long double)y->self.sum)) : 0;
+	return on_path * calls * rise;
+}
+
+/* Failures that requests need not show, as callers try again or never learn of them: the rise of their share of the calls. */
 static double call_failures(const struct cell *x, const struct cell *y, double *ret_p)
 {
 	double a = share_of(x->errors, &x->duration), b = share_of(y->errors, &y->duration);
 
 	*ret_p = 1;
-	if (!runs_alone(x) || !runs_alone(y) || !span_pool_is_much_more(a, b, POOL_LEAST))
+	if (!span_pool_is_much_more(a, b, POOL_LEAST))
 		return 0;
 	*ret_p = shares_p(a, sure_calls(x), b, sure_calls(y));
 	return b - a;
@@ -464,7 +504,7 @@ struct call_change {
 	struct bucket_change *bucket;
 	const struct cell *before, *after;
 	double rise; /* ns a request; or of the share that fails */
-	bool fails;
+	bool fails, some;
 };
 
 struct call_changes {
@@ -476,7 +516,10 @@ static int add_call(struct call_changes *to, struct call_change one)
 {
 	double p = 1;
 
-	one.rise = one.fails ? call_failures(one.before, one.after, &p) : call_rise(one.bucket, one.before, one.after, &p);
+	if (one.fails)
+		one.rise = call_failures(one.before, one.after, &p);
+	else
+		one.rise = (one.some ? call_some : call_rise)(one.bucket, one.before, one.after, &p);
 	return VEC_PUSH(to->list, one) < 0 || VEC_PUSH(to->p, p) < 0 ? -ENOMEM : 0;
 }
 
@@ -492,7 +535,9 @@ static int gather_calls(struct span_change *c, struct call_changes *to)
 
 			if (x)
 				r = add_call(to, (struct call_change){.bucket = b, .before = x, .after = y});
-			if (x && r == 0 && runs_alone(x))
+			if (x && r == 0)
+				r = add_call(to, (struct call_change){.bucket = b, .before = x, .after = y, .some = true});
+			if (x && r == 0)
 				r = add_call(to, (struct call_change){.bucket = b, .before = x, .after = y, .fails = true});
 		}
 	}
@@ -511,6 +556,7 @@ static void blame_call(const struct span_change *c, const struct call_change *ca
 		return;
 	*worst = call->rise;
 	b->slow_call = call->after->vertex;
+	b->call_behind = runs_alone(call->after);
 	b->ground = GROUND_CALL;
 	b->verdict = call->fails ? VERDICT_FAILING : VERDICT_SLOWER;
 	b->call_errors_before = share_of(call->before->errors, &call->before->duration);

@@ -372,6 +372,15 @@ static double rise_of(const struct kind_table *t)
 	return sum[0] > 0 && count[1] > 0 ? sum[1] / count[1] / (sum[0] / count[0]) : 1;
 }
 
+/* "cart version", "service.version", "GET /cart: service.version" */
+static bool is_of_versions(const struct kind_table *t, uint32_t key)
+{
+	const char *text = names_get(t->f->names, t->keys[key]);
+	size_t n = strlen(text), m = strlen("version");
+
+	return n > m && !strcmp(text + n - m, "version");
+}
+
 static int choose_keys(struct kind_table *t, struct span_causes *ret)
 {
 	struct key_sums *sums = calloc(t->n_keys + 1, sizeof(*sums));
@@ -383,7 +392,7 @@ static int choose_keys(struct kind_table *t, struct span_causes *ret)
 
 		r = sum_values(t, k, &sums[k]);
 		n = sums[k].values.n;
-		if (r < 0 || n < 2)
+		if (r < 0 || n < 2 || (t->query->without_versions && is_of_versions(t, k)))
 			continue;
 		if (!t->query->shares && known_share(&sums[k]) < REPLACED) {
 			char *text = replacement(t, k, &sums[k]);

@@ -17,6 +17,7 @@ struct kind_query {
 	 * the side of its group (spans/compare/span-sides.h). */
 	int (*side)(const void *state, const struct bucket *b, const struct forest_group *g, const struct sampled_request *r);
 	const void *state;
+	bool without_versions; /* which version did it is known: those that only ran at the same time are not looked at */
 	bool shares; /* attributes are chosen by how they tell the sides apart, not by how durations differ */
 };
 

@@ -153,6 +153,38 @@ static double tail_of(const struct bucket_change *b, int side, size_t which)
 	return b->mixed ? 0 : b->tails[side][which];
 }
 
+/* Wilson's interval of a share of n requests: its lower (-1) or upper (1) end. */
+static double wilson_end(double share, double n, int way)
+{
+	double z = POOL_POWER_Z, middle = share + z * z / (2 * n), half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+
+	return (middle + way * half) / (1 + z * z / n);
+}
+
+/* The greatest rise of the share that fails, and of the mean within kinds, that these requests leave possible: Newcombe (1998), 95 % sure. */
+static void find_bounds(const struct forest *f, const struct span_change *c, struct pool_change *p)
+{
+	double n[2] = {}, a = p->errors_before, b = p->errors_after, up, down;
+
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		const struct bucket_change *x = &c->buckets.v[i];
+
+		if (!is_in(p, f, x))
+			continue;
+		n[0] += moments_effective(&x->before->total);
+		n[1] += moments_effective(&x->after->total);
+	}
+	p->errors_most = 0;
+	p->rise_most = p->mean > 0 ? (p->within + POOL_POWER_Z * p->error) / p->mean : INFINITY;
+	if (p->for_kind.shift_error > 0)
+		p->rise_most = fmin(p->rise_most, p->for_kind.shift + POOL_POWER_Z * p->for_kind.shift_error);
+	if (!(n[0] > 0) || !(n[1] > 0))
+		return;
+	up = wilson_end(b, n[1], 1) - b;
+	down = a - wilson_end(a, n[0], -1);
+	p->errors_most = b - a + sqrt(up * up + down * down);
+}
+
 static void test_shares(const struct forest *f, const struct span_change *c, struct pool_change *p)
 {
 	double shares[2];
@@ -215,6 +247,7 @@ static void test(const struct forest *f, const struct span_change *c, struct poo
 	p->low = p->within - 1.96 * p->error;
 	p->high = p->within + 1.96 * p->error;
 	test_shares(f, c, p);
+	find_bounds(f, c, p);
 	p->p_mean = mean_p(c, p);
 	p->p = span_pool_p(p->p_mean, p->for_kind.p, p->p_tail, p->p_errors);
 }
@@ -251,7 +284,7 @@ void span_pool_judge(const struct span_change *c, double z, struct pool_change *
 	} else if (span_slow_worst(&p->for_kind) && span_pool_is_sure(c->level, p->q, p->for_kind.p, POOL_SLOW)) {
 		p->verdict = VERDICT_SLOWER;
 		p->ground = GROUND_SLOW;
-	} else if (p->high <= 2 * tolerated || p->could_see <= 2 * c->least) {
+	} else if (p->rise_most <= 2 * c->least) {
 		p->verdict = VERDICT_SAME;
 	}
 }

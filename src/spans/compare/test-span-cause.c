@@ -95,7 +95,7 @@ static void find(slowdown *slow, unsigned n, uint64_t weight, struct span_causes
 	add_side(&f, "v2", slow, n, weight);
 	assert_int_equal(span_sides_of(&f, by_version, names, &sides), 0);
 	assert_int_equal(forest_finish(&sides), 0);
-	assert_int_equal(span_causes_find(&sides, ret), 0);
+	assert_int_equal(span_causes_find(&sides, false, ret), 0);
 	forest_free(&f);
 	forest_free(&sides);
 	names_free(names);

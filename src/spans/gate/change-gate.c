@@ -17,14 +17,15 @@ static void put_verdict(const struct span_comparison *s, enum span_verdict verdi
 
 	if (span_is_regression(verdict))
 		fprintf(out, "regression: %s\n", headline ? headline : span_verdict_name(verdict));
-	else if (verdict == VERDICT_SAME && c->seen_share > 0)
-		fprintf(out, "pass: could see +%.0f %% or more in %.0f %% of the traffic, and +%.0f %% of all together\n", ceil(100 * c->seen),
-		       100 * c->seen_share, ceil(100 * c->all.could_see));
 	else if (verdict == VERDICT_SAME)
-		fprintf(out, "pass: could see +%.0f %% or more of all together\n", ceil(100 * c->all.could_see));
+		fprintf(out, "pass: all together at most %+.0f %% slower and at most %.1f %% more failing (95 %% sure); could see +%.0f %% or more in %.0f %% of the traffic, "
+			"and +%.0f %% of all together\n", ceil(100 * c->all.rise_most), 100 * fmax(0, c->all.errors_most), ceil(100 * c->seen), 100 * c->seen_share,
+			ceil(100 * c->all.could_see));
 	else if (isfinite(c->all.could_see))
-		fprintf(out, "cannot tell: with these requests only +%.0f %% or more of all together could be seen; for +%.0f %%, %.1f times as many are "
-		       "needed on both sides\n", ceil(100 * c->all.could_see), 100 * wanted, span_change_needed(c, wanted));
+		fprintf(out, "cannot tell: all together may be up to %+.0f %% slower, and up to %.1f %% more may fail (95 %% sure); could see only +%.0f %% or more; to see +%.0f %%, "
+			"and to exclude %.0f %% more failing, %.1f times as many requests are needed on both sides (%.0f)\n", ceil(100 * c->all.rise_most),
+			100 * fmax(0, c->all.errors_most), ceil(100 * c->all.could_see), 100 * wanted, 100 * c->least, span_change_needed(c, wanted),
+			ceil(span_change_needed(c, wanted) * c->all.requests));
 	else
 		fputs("cannot tell: no bucket has requests on both sides\n", out);
 }

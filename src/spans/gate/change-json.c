@@ -94,6 +94,8 @@ static json_t *all_json(const struct forest *f, const struct span_change *c)
 
 	json_object_set_new(o, "seen_share", json_real(c->seen_share));
 	json_object_set_new(o, "seen", json_number(c->seen));
+	json_object_set_new(o, "rise_most", json_number(c->all.rise_most));
+	json_object_set_new(o, "errors_most", json_number(c->all.errors_most));
 	return o;
 }
 

@@ -142,7 +142,7 @@ static char *call_words(const struct forest *f, const struct bucket_change *c)
 	while (v->vertex != c->slow_call) /* a vertex that both sides have is among them */
 		v++;
 	if (c->verdict == VERDICT_FAILING)
-		r = asprintf(&text, "%.2f %% of the asynchronous calls fail, were %.2f %%: %s", 100 * c->call_errors_after,
+		r = asprintf(&text, "%.2f %% of the %scalls fail, were %.2f %%: %s", 100 * c->call_errors_after, c->call_behind ? "asynchronous " : "",
 			     100 * c->call_errors_before, path);
 	else
 		r = asprintf(&text, "one call is slower: %s; its own time is %s a call, was %s", path, span_duration_text(v->each_after, a),

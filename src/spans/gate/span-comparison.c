@@ -187,7 +187,7 @@ static int find_causes_anywhere(const struct comparison_query *q, struct suspici
 	if (r == 0)
 		r = forest_finish(&everywhere);
 	if (r == 0)
-		r = span_causes_find(&everywhere, &ret->causes);
+		r = span_causes_find(&everywhere, true, &ret->causes);
 	forest_free(&everywhere);
 	return r;
 }
@@ -331,7 +331,7 @@ int span_comparison_judge(const struct comparison_query *q, struct span_comparis
 	find_examples(&c->change);
 	slower = span_is_regression(span_change_gate(&c->change));
 	if (!c->suspects.list.n && slower)
-		r = span_causes_find(&c->forest, &c->causes);
+		r = span_causes_find(&c->forest, false, &c->causes);
 	if (r == 0 && (c->suspects.list.n || slower))
 		r = span_deployed_rank(&c->forest, &c->change, &c->deployments, &c->deployed);
 	return r;

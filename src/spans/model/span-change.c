@@ -55,10 +55,15 @@ enum span_verdict span_change_gate(const struct span_change *c)
 	}
 	if (slower)
 		return VERDICT_SLOWER;
+	if (c->all.errors_most > c->least)
+		return VERDICT_UNCLEAR; /* as many more may fail as matter */
 	return c->seen_share >= SEEN_LEAST || c->all.verdict == VERDICT_SAME || c->all.verdict == VERDICT_FASTER ? VERDICT_SAME : VERDICT_UNCLEAR;
 }
 
 double span_change_needed(const struct span_change *c, double rise)
 {
-	return c->all.could_see / rise * (c->all.could_see / rise);
+	double of_rise = c->all.could_see / rise, of_errors = c->all.errors_most / c->least;
+	double most = of_rise > of_errors ? of_rise : of_errors;
+
+	return most * most;
 }

@@ -110,7 +110,8 @@ struct bucket_change {
 	double could_see;	  /* the least rise of the mean that would have been reported, 0.08 = 8 % */
 	enum span_verdict verdict;
 	enum span_ground ground;
-	uint32_t slow_call; /* GROUND_CALL: vertex, */
+	bool call_behind; /* GROUND_CALL: no request waits for it */
+	uint32_t slow_call; /* ... vertex, */
 	double call_errors_before, call_errors_after; /* ... and the share of its calls that failed */
 	double gained, lost; /* ns a request, of vertices that changed beyond chance: cost that moved is in both */
 	VEC(struct vertex_change) vertices; /* by how much they added, most first */
@@ -137,6 +138,7 @@ struct pool_change {
 	struct span_slow for_kind;
 	double p_mean, p_tail, p_errors;
 	double p, q, could_see;
+	double rise_most, errors_most; /* upper bounds (95 % sure): of the rise of the mean within kinds, 0.06 = 6 %; of the share that fails */
 	enum span_verdict verdict;
 	enum span_ground ground;
 };
@@ -169,5 +171,5 @@ static inline bool span_is_regression(enum span_verdict v)
 {
 	return v == VERDICT_SLOWER || v == VERDICT_FAILING;
 }
-/* How many times as many requests a rise of `rise` would need to be reported. */
+/* How many times as many requests a rise of `rise` would need to be reported, and failures of `least` more to be excluded. */
 double span_change_needed(const struct span_change *c, double rise);
