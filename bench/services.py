@@ -246,7 +246,7 @@ class Media(System):
             at = i.end = self.work(i, "resize", 10, at)
             slower = self.hit("behind", "media:count") or 1
             c = self.span("media", "UPDATE views", CLIENT, s, at + self.ms(1), db__system="cassandra", db__operation="UPDATE")
-            c.end = c.begin + int(self.ms(30) * slower)  # goes on behind the answer
+            c.end = c.begin + int(self.ms(30) * slower)  # continues behind the answer
             return at
         return self.remote("media", root, at, "", f"GET /blob/{draw.randrange(2**40):x}", f"GET /blob/{draw.randrange(2**40):x}", "read", 2, (read,)).end
 

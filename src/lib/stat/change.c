@@ -29,7 +29,7 @@ struct segment {
 	double gain;	 /* weighted sum of squares that it explains */
 };
 
-/* What neighbors differ by, robustly: no one's change of level is in it more than twice. */
+/* The difference of neighbors, robustly: no one's change of level is in it more than twice. */
 static double spread_of_neighbours(const struct points *p, double *room)
 {
 	for (size_t i = 0; i + 1 < p->n; i++)
@@ -155,7 +155,7 @@ static void weigh(const struct window *windows, struct points *p, double *room)
 
 /* --- a cycle ------------------------------------------------------------------------------------------------------------ */
 
-/* Gauss-Jordan with pivots, over m x m normal equations a and their right side; what cannot be told is 0. */
+/* Gauss-Jordan with pivots, over m x m normal equations a and their right side; what is not determined is 0. */
 static void solve(double a[TERMS][TERMS + 1], size_t m, double *ret)
 {
 	for (size_t k = 0; k < m; k++) {
@@ -442,7 +442,7 @@ static double wandering_beside(const struct points *p, const double *y, const do
 	return (1 + rho) / (1 - rho);
 }
 
-/* Of all changes of level at a moment, and of those that come back. */
+/* The best of all changes of level at a moment, and of those that come back. */
 static double best_other(const struct points *p, double period, bool cycle, const double *y)
 {
 	double x[MOST_WINDOWS], slope, best = 0;

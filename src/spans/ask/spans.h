@@ -1,4 +1,4 @@
-/* What the verbs below `whyslow spans` share. */
+/* The verbs below `whyslow spans` share this. */
 #pragma once
 
 #include <jansson.h>
@@ -64,7 +64,7 @@ struct spans_window {
 int spans_judge_window(struct common *common, const struct spans_query *q, const struct spans_window *window, json_t **ret, char **ret_headline,
 		       int *ret_verdict);
 /* --rule, --late ... as the pipeline takes them; says what is wrong with them. 0 or -EINVAL. */
-/* How fine times are told: a moment within ten minutes is to be seen in files; parts of a store or a table, of which there are many, are of a
+/* The resolution in time: a moment within ten minutes is to be seen in files; parts of a store or a table, of which there are many, are of a
  * minute, which is 2^5 of those. */
 #define SLOT_OF_PARTS (60 * NS_PER_SEC)
 #define SLOT_FINE     (SLOT_OF_PARTS / 32)
@@ -87,6 +87,6 @@ int spans_deployments(struct common *common, const struct spans_query *q, bool o
 int spans_files(size_t n, char **data, struct file_list *ret);
 /* --learn: reads the files before they are read, and writes what was learnt, which is then --asynchronous. Says why not; -errno then. */
 int spans_learn(const struct spans_query *q, size_t n, char **data);
-/* What was wrong with the input, as warnings. */
+/* Warns of all that was wrong with the input. */
 void spans_print_faults(const struct span_faults *faults);
 int spans_print_json(json_t *root, int status);

@@ -121,7 +121,7 @@ static bool level(const struct forest *f, const struct suspect_version *s, uint3
 	return true;
 }
 
-/* Calls of one request are alike: they count for no more than requests. */
+/* Calls of one request resemble each other: they count for no more than requests. */
 static double sure_calls(const struct moments *m, uint64_t requests)
 {
 	return fmin(moments_effective(m), (double)requests);
@@ -276,7 +276,7 @@ static double find_some(const struct own_calls *calls, const struct suspect_vers
 static void judge_call(const struct own_calls *calls, const struct suspect_version *s, const struct suspect_call *call, double p, struct own_time *ret)
 {
 	struct suspect_call one = *call;
-	/* more calls take more time together: that is told as what it is */
+	/* more calls take more time together: that is reported as more calls */
 	double some = one.calls > FAN_OUT * one.calls_others ? 1 : find_some(calls, s, one.vertex, &one);
 
 	if (some < p) {
@@ -344,7 +344,7 @@ static enum span_reason structure_of_child(const struct vertex_sides *parent, co
 	return REASON_NONE;
 }
 
-/* What the service does with the calls that one of its vertices makes, ns a request. */
+/* Adds the time that the service loses by how it makes the calls of one of its vertices, ns a request. */
 static void add_structure(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *parent,
 			  struct own_time *ret)
 {

@@ -132,7 +132,7 @@ static void take_times_out(const struct forest *f, const struct bucket *b, const
 	s->p = isnan(t) ? 1 : welch_student_p(t, df);
 }
 
-/* Of two times of [first, last], which is sure to lie before the other? Requests come by chance. */
+/* Is the first of two times of [first, last] sure to lie before the other? Requests come by chance. */
 static bool well_before(int64_t a, int64_t b, double all, double requests)
 {
 	return (double)(b - a) > all * fmax(TIME_SHARE, TIME_REQUESTS / fmax(requests, 1));
@@ -215,7 +215,7 @@ struct following {
 	size_t n;
 };
 
-/* Its own time of the requests in a slot, ns, in all its calls or in one; of what is no service, or calls one after another, all of it. */
+/* Its own time of the requests in a slot, ns, in all its calls or in one; all of it where the package is not a service, or calls one after another. */
 static double time_of_slot(const struct own_calls *calls, const struct suspect_version *s, uint32_t call, const struct slot *slot)
 {
 	wide sum = 0;
@@ -249,7 +249,7 @@ static void choose_windows(const struct bucket *b, struct following *w)
 	w->n = (size_t)((slots + step - 1) / step);
 }
 
-/* The sampled requests that spend more in a call than its usual ones do. */
+/* The sampled requests that spend more in a call than a multiple of its median. */
 static void fill_with_some(const struct own_calls *calls, const struct suspect_version *s, const struct suspect_call *call, struct following *w)
 {
 	const struct bucket *b = &calls->f->buckets.v[s->bucket];
@@ -590,7 +590,7 @@ static int add_together(const struct forest *f, struct suspect_version *to, cons
 	return 0;
 }
 
-/* Of two that ran together, the one that is slow without the other. If neither is, or it cannot be told, the service is told with the
+/* Finds which of two that ran together is slow without the other. If neither is, or it is not known, the service is reported with the
  * other one, or the first with the second. */
 static int tell_apart(struct own_calls *calls, struct suspect_version *a, struct suspect_version *b, bool *ret_drop_a, bool *ret_drop_b)
 {
@@ -608,7 +608,7 @@ static int tell_apart(struct own_calls *calls, struct suspect_version *a, struct
 	return *ret_drop_a ? add_together(calls->f, b, a) : add_together(calls->f, a, b);
 }
 
-/* Services are told apart by their own time; what is none, by requests that ran without the other. */
+/* Services are distinguished by their own time; other packages by requests that ran without the other. */
 static int keep_apart(struct own_calls *calls, struct suspects *s)
 {
 	_cleanup_free_ bool *drop = calloc(s->list.n + 1, sizeof(*drop));

@@ -53,7 +53,7 @@ struct suspect_call {
 	double beyond, share, share_others; /* REASON_SOME: ns of its own time, and the shares of the requests that spend more in it */
 	double gain; /* ns a request */
 	bool behind; /* no request waits for it: a message that is handled, work that continues behind an answer */
-	char *label; /* "SELECT orders of postgresql"; NULL until it is known to be told */
+	char *label; /* "SELECT orders of postgresql"; NULL where the version is not a finding */
 };
 
 struct suspect_version {
