@@ -19,6 +19,7 @@ import recording
 import scenes
 import score
 import tops
+import victims
 from stage import SceneBroken
 
 SNAPSHOTS_APART = 5  # seconds, as `top` is used
@@ -103,9 +104,11 @@ def act(stage, case, recorder, before):
     theirs = frozenset().union(*(culprit.descendants for culprit in culprits))
     kernel_part, written_part = tops.kernel_part(earlier, later, theirs), tops.written_part(earlier, later, theirs)
     phases["slow"] = slowly.end()
+    unmarked = recorder.why_now()[0]
     pressed = time.time()
     mark = recorder.mark(f"lab: {case.id}")
-    took = recorder.why(mark)[1]
+    marked, took = recorder.why(mark)
+    of_victims = victims.ask(stage, recorder, injected, time.time())
     if pressed - injected > until_press + LATE_AT_MOST:
         raise SceneBroken(f"the button was pressed {pressed - injected - until_press:.0f} s late: others take the whole machine")
     names = [culprit.name for culprit in culprits]
@@ -120,7 +123,10 @@ def act(stage, case, recorder, before):
     innocents = [actor for actor in stage.actors if actor not in culprits]
     phases["ended"] = ablation.play(stage, case.scenario, culprits, before)
     truth = score.Truth.of(getattr(case.scenario, "GUILTY", "program"), culprits, innocents, stage.whyslow)
-    return {"case": case.id, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed, "background": stage.background,
+    expected = scenes.expected(case.scenario, names, kernel_part, written_part)
+    live = {how: truth.judge(answer, expected) | {"answer": answer, "harmed": victims.listed(answer, of_victims)}
+            for how, answer in (("unmarked", unmarked), ("marked", marked))}
+    return {"case": case.id, "live": live, "victims": of_victims, "scenario": case.name, "group": case.scenario.GROUP, "seed": case.seed, "background": stage.background,
             "resource": resource, "what": case.scenario.__doc__.strip(), "culprits": names,
             "ablation": phases, "kernel_part": kernel_part, "written_part": written_part,
             "truth": truth.kept(), "tops": first,

@@ -2,6 +2,7 @@
 import json
 import random
 
+import life
 import recording
 import score
 import work
@@ -9,6 +10,23 @@ import work
 PAST = 300  # seconds of a recording before the first moment that is asked about
 LOOKS_BACK, WINDOW = 15, 5  # seconds: an answer looks for an incident so far back (PRESSURE_REACTION); in so many the editor's median counts
 CALM, SLOW = 10, 20  # milliseconds: the editor is later at worst in half of the seconds of a window
+
+
+def written_lateness(stage, begin, end):
+    """{Unix second: milliseconds}: the editor's worst."""
+    lines = (line.split() for line in life.lateness_file(stage).read_text().splitlines())
+    return {int(at): float(worst) for at, worst in lines if begin <= int(at) <= end}
+
+
+def lateness_at(late, at):
+    """Milliseconds: the editor's, of the worst WINDOW seconds among those that an answer looks for an incident in; NaN: it said nothing."""
+    windows = [sorted(late[second] for second in range(end - WINDOW, end) if second in late) for end in range(int(at) - LOOKS_BACK, int(at) + 1)]
+    return max((some[len(some) // 2] for some in windows if some), default=float("nan"))
+
+
+def state_of(late):
+    """True: calm; False: slow; None: it is hardly felt, or not known."""
+    return True if late < CALM else False if late >= SLOW else None
 
 
 class Day:
@@ -27,14 +45,10 @@ class Day:
         return [(chance.uniform(self.known["begin"] + PAST, self.known["end"]), None) for _ in range(count)] + self.known["presses"]
 
     def lateness(self, at):
-        """Milliseconds: the editor's, of the worst WINDOW seconds among those that an answer looks for an incident in; NaN: it said nothing."""
-        windows = [sorted(self.late[second] for second in range(end - WINDOW, end) if second in self.late) for end in range(int(at) - LOOKS_BACK, int(at) + 1)]
-        return max((some[len(some) // 2] for some in windows if some), default=float("nan"))
+        return lateness_at(self.late, at)
 
     def state(self, at):
-        """True: calm; False: slow; None: it is hardly felt, or not known."""
-        late = self.lateness(at)
-        return True if late < CALM else False if late >= SLOW else None
+        return state_of(self.lateness(at))
 
     def being_done(self, at):
         return [task for task in self.known["tasks"] if task["begin"] < at and task["end"] > at - LOOKS_BACK - WINDOW]

@@ -291,7 +291,7 @@ class Program:
 
 class Stage:
     def __init__(self, build, folder, pauses):
-        self.whyslow, self.folder = str(pathlib.Path(build).resolve() / "src/whyslow"), pathlib.Path(folder)
+        self.whyslow, self.folder = os.environ.get("WHYSLOW") or str(pathlib.Path(build).resolve() / "src/whyslow"), pathlib.Path(folder)
         self.folder.chmod(0o755)
         (self.folder / "timed.py").write_text(TIMED.replace("{pauses}", repr(pauses)))
         self.actors, self.clocks, self.mounts, self.kind = [], {}, [], None

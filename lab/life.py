@@ -11,6 +11,7 @@ import socket
 import subprocess
 import time
 
+import lives
 from stage import FAR_ADDRESS, QUOTA, SHORT, find_program, has_program, run_quietly
 
 MEBIBYTE = 1 << 20
@@ -318,12 +319,14 @@ PARTS = (
 
 PRESSING = {solver, folding}
 AT_REST = {postgres, redis, web_server, database, application, guard, far, tellers, office, editor}
+HOME = AT_REST - {application} | {redis_user}  # beneath a life: what kinds of slowdowns are played with
 BACKGROUNDS = {  # which parts each has
     "normal": {part for part, _, _ in PARTS} - PRESSING,
     "idle": AT_REST,  # servers that are asked nothing, and small work
     "ordinary": {postgres, redis, web_server, office, editor, redis_user, bank},  # a few servers with few clients, for lab/ordinary
     "pressed": {part for part, _, _ in PARTS},  # all CPUs always have more than one to run, of normal work and of niced work
-}
+} | {name: HOME for name in lives.LIVES}
+LIVED_IN = "lived-in"  # the name of all lives together: cases are dealt among them
 
 
 def make(stage):
@@ -331,15 +334,20 @@ def make(stage):
     for _, make_part, needs in PARTS:
         if make_part and all(map(has_program, needs)):
             make_part(stage)
+    for name in lives.LIVES:
+        lives.make(stage, name, write_code)
 
 
-def start(stage, background="normal"):
+def start(stage, background="normal", seed=1):
+    """seed: of what is done when, in a life."""
     for part, _, needs in (each for each in PARTS if each[0] in BACKGROUNDS[background]):
         missing = [program for program in needs if not has_program(program)]
         if missing:
             print(f"not installed: {', '.join(missing)}; normal life goes on without {part.__name__}", flush=True)
         else:
             part(stage)
+    if background in lives.LIVES:
+        lives.start(stage, background, seed)
     time.sleep(12)  # they open their files and fill their memory
     stage.expect_alive()
 

@@ -32,13 +32,20 @@ class Asked:
 
     def why(self, at, *options):
         """The answer as a dictionary, and how many seconds it took. None: this whyslow has no such model."""
+        return self._ask("--at", str(at), *options)
+
+    def why_now(self):
+        """The same, as one asks who has pressed no button."""
+        return self._ask()
+
+    def _ask(self, *options):
         begin = time.monotonic()
-        said = self.run("why", "--at", str(at), "--json", *options)
+        said = self.run("why", "--json", *options)
         took = time.monotonic() - begin
         if said.returncode == 2 and "no model" in said.stderr:
             return None, took
         if said.returncode > 1:
-            raise RuntimeError(f"why --at {at} {' '.join(options)}: {said.stderr.strip()}; {self.logged()}")
+            raise RuntimeError(f"why {' '.join(options)}: {said.stderr.strip()}; {self.logged()}")
         return json.loads(said.stdout), took
 
     def rows(self):

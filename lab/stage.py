@@ -24,9 +24,11 @@ PR_SET_PDEATHSIG = 1
 NORMAL, SHORT, QUOTA = "normal", "short-of-memory", "quota"
 STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by programs that are not the lab's: the case would be theirs as well
 MEMORY_TRIES = 50
+WEIGHT = 24  # of the lab's groups, where others use the machine: programs' worth
 LOOKS_APART = 2.5  # seconds: twice before a press
 PERIOD = 100000  # microseconds of a CPU quota's period
 FAR = "whyslow-lab-far"  # the network namespace that stands for another machine
+TABLE_SIZE = "/proc/sys/net/netfilter/nf_conntrack_max"
 HERE_ADDRESS, FAR_ADDRESS = "10.211.7.1", "10.211.7.2"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -95,6 +97,7 @@ class Groups:
         self.controllers = []
         self.limit = self._control("memory", SHORT, "memory.limit_in_bytes", "memory.max")
         self.quota = self._control("cpu", QUOTA, "cpu.cfs_quota_us", "cpu.max")
+        self.volume_limit = self._volume_limit()
 
     def _control(self, controller, group, v1_file, v2_file):
         """The file that holds the group's limit, under whichever version has the controller here."""
@@ -105,6 +108,13 @@ class Groups:
         for name, dirs in self.dirs.items():
             dirs.append(v1 / f"whyslow-lab-{name}")
         return v1 / f"whyslow-lab-{group}" / v1_file
+
+    def _volume_limit(self):
+        """NORMAL's group that limits what volumes do (version 1 only), or None."""
+        v1 = find_mount("cgroup", "blkio")
+        if v1:
+            self.dirs[NORMAL].append(v1 / f"whyslow-lab-{NORMAL}")
+        return v1 and self.dirs[NORMAL][-1]
 
     def make(self):
         self.top.mkdir(exist_ok=True)
@@ -132,6 +142,13 @@ class Groups:
             self.quota.write_text(f"{allowed or 'max'} {PERIOD}")
         else:
             self.quota.write_text(allowed or "-1")
+
+    def come_first(self):
+        """On a machine that others use: all that is played gets WEIGHT times a program's part of the CPUs, however many programs they run."""
+        for path in self.dirs[NORMAL] + self.dirs[SHORT] + ([self.top] if "cpu" in self.controllers else []):
+            for file, weight in (("cpu.shares", 1024 * WEIGHT), ("cpu.weight", 100 * WEIGHT)):
+                if (path / file).exists():
+                    (path / file).write_text(str(weight))
 
     def allow_real_time(self):
         """Version 1 gives a group's real-time programs no time unless it is told to; the groups go, and this with them."""
@@ -210,7 +227,7 @@ class Stage:
         self.background = background
         self.strangers_at_most = STRANGERS_AT_MOST
         self.kept = self.work / ("" if background == "normal" else background)  # its baseline, cases and calm recordings
-        self.whyslow = str(self.build / "src/whyslow")
+        self.whyslow = os.environ.get("WHYSLOW") or str(self.build / "src/whyslow")
         self.programs = self.build / "lab/programs"
         self.groups = Groups()
         self.actors = []
@@ -256,6 +273,8 @@ class Stage:
             self._give_swap_back(self.undo["swap"])
         if "image" in self.undo:
             run_quietly("umount", "--lazy", self.undo["image"])
+        if "tracked" in self.undo:
+            self._end_tracking(*self.undo["tracked"])
         if "far" in self.undo:
             run_quietly("ip", "netns", "delete", FAR)
             run_quietly("ip", "link", "delete", "whyslow-lab0")
@@ -328,6 +347,37 @@ class Stage:
         """The other machine's line to here has a bound (tc's tbf: rate, burst, latency); None: none. False where that cannot be."""
         act = ["replace", "dev", "far0", "root", "tbf", *how.split()] if how else ["delete", "dev", "far0", "root"]
         return run_quietly(*self.in_far, find_program("tc"), "qdisc", *act) == 0
+
+    def filter_in_far(self, *rule):
+        """One call of iptables on the other machine. False where that cannot be."""
+        return run_quietly(*self.in_far, find_program("iptables"), *rule) == 0
+
+    def track_connections(self, port, most):
+        """The kernel notes the connections with that port, and only these, in a table of so many; until forget_connections()."""
+        self._remember("tracked", [port, pathlib.Path(TABLE_SIZE).read_text().strip()])
+        pathlib.Path(TABLE_SIZE).write_text(str(most))
+        if not all(run_quietly(find_program("iptables"), *rule) == 0 for rule in tracking_rules("-A", port)):
+            raise SceneBroken("connections cannot be tracked here")
+
+    def forget_connections(self):
+        self._end_tracking(*self.undo.pop("tracked"))
+        UNDO.write_text(json.dumps(self.undo))
+
+    @staticmethod
+    def _end_tracking(port, size):
+        for rule in reversed(tracking_rules("-D", port)):
+            run_quietly(find_program("iptables"), *rule)
+        run_quietly(find_program("conntrack"), "-F")
+        pathlib.Path(TABLE_SIZE).write_text(size)
+
+    def slow_volume(self, rate):
+        """mount_image()'s folder reads and writes at most so many bytes a second, for who is started in NORMAL. False where that cannot be."""
+        limit, device = self.groups.volume_limit, os.stat(self.image_folder).st_dev
+        if not limit:
+            return False
+        for file in ("blkio.throttle.write_bps_device", "blkio.throttle.read_bps_device"):
+            (limit / file).write_text(f"{os.major(device)}:{os.minor(device)} {rate}")
+        return True
 
     def file(self, name, size):
         """A file of real blocks on the disk, made once."""
@@ -418,6 +468,13 @@ class Stage:
     def stop(self, actor):
         actor.kill()
         self.actors.remove(actor)
+
+
+def tracking_rules(act, port):
+    """iptables': all connections but those with that port are left alone."""
+    mine = [["-t", "raw", act, chain, "-p", "tcp", way, str(port), "-j", "RETURN"] for chain in ("OUTPUT", "PREROUTING") for way in ("--dport", "--sport")]
+    rest = [["-t", "raw", act, chain, "-j", "CT", "--notrack"] for chain in ("OUTPUT", "PREROUTING")]
+    return [*mine, *rest, [act, "INPUT", "-p", "tcp", "--dport", str(port), "-m", "conntrack", "--ctstate", "NEW"]]
 
 
 def find_zram():
