@@ -1,0 +1,15 @@
+"""Four workers block on a queue of redis (BLPOP) that stays empty."""
+import life
+import reported
+
+GROUP = "innocent"
+RESOURCE = "other"
+GUILTY = "nobody"
+FEATURES = set()
+CAUSE = "nothing"
+TOLERABLE = {"cpu-shared", "disk-shared"}
+NEEDS = ("redis-server",)
+
+
+def inject(stage, chance):
+    return reported.ordinary(stage, "idle-consumers", f"for i in 1 2 3 4; do redis-cli -s {life.redis_socket(stage)} BLPOP no-jobs-$i 0 & done; wait")

@@ -1,0 +1,13 @@
+"""A virtual machine is paused (its process is stopped), with a terminal that shows it: no program asks it anything."""
+import reported
+
+GROUP = "innocent"
+RESOURCE = "other"
+GUILTY = "nobody"
+FEATURES = set()
+CAUSE = "nothing"
+TOLERABLE = {"cpu-shared", "disk-shared"}
+
+
+def inject(stage, chance):
+    return reported.ordinary(stage, "paused-machine", "python3 -c 'import time; memory = bytearray(200 << 20); time.sleep(1000)' & sleep 0.5; kill -STOP $!; wait")

@@ -1,0 +1,13 @@
+"""A script polls for a file with sleep, and a shell reads what it prints, for another shell that a tool started."""
+import reported
+
+GROUP = "innocent"
+RESOURCE = "other"
+GUILTY = "nobody"
+FEATURES = set()
+CAUSE = "nothing"
+TOLERABLE = {"cpu-shared", "disk-shared"}
+
+
+def inject(stage, chance):
+    return reported.ordinary(stage, "script-with-sleep", f"out=$(bash -c 'until [ -e {stage.work}/never ]; do sleep 2; done; echo done'); echo $out")

@@ -1,0 +1,15 @@
+"""A file is downloaded at 20 kB/s from a web server here: the server waits for its client, and the client for time."""
+import life
+import reported
+
+GROUP = "innocent"
+RESOURCE = "other"
+GUILTY = "nobody"
+FEATURES = set()
+CAUSE = "nothing"
+TOLERABLE = {"cpu-shared", "disk-shared"}
+NEEDS = ("nginx", "curl")
+
+
+def inject(stage, chance):
+    return reported.ordinary(stage, "slow-download", f"exec curl -s -o /dev/null --limit-rate 20k http://127.0.0.1:{life.PORT}/fast/page")
