@@ -12,6 +12,7 @@ import judge
 import recording
 import scenes
 import score
+import victims
 
 OTHERS = re.compile(rf", /(?!{score.STAGE})[^,: ]+")  # a control group that is not the lab's
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
@@ -23,9 +24,25 @@ SURE = 0.9  # a confidence that must be kept
 BINS = ((0, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.0))  # of stated confidence
 
 
+def chosen(work, names):
+    return [case for case in cases.read_all(work) if not names or names & {case["scenario"], case["group"], case["case"]}]
+
+
+def tell_played(work, names, each):
+    """What was said at the press."""
+    played = chosen(work, names)
+    print("\n".join(as_played(played)))
+    for case in played if each else ():
+        for how, said in case.get("live", {}).items():
+            print(f"{case['background']} {case['case']} {how}: {'right' if said['process'] else 'WRONG'} {said['first'] or '-'} | {said['cause'] or '-'} "
+                  f"{said['confidence'] or 0:.2f} | {said['answer']['summary']}")
+        for victim in case.get("victims", ()):
+            print(f"    {victim['name']} {1000 * victim['usually']:.0f} -> {1000 * victim['slow']:.0f} ms: {victim['said']['summary'] if victim['said'] else 'no answer'}")
+
+
 def tell(whyslow, work, names=(), models=tuple(judge.MODELS), each=False, calm=True, output=None, answers=None):
     """Asks again and prints; with output writes the tables there instead."""
-    played = [case for case in cases.read_all(work) if not names or names & {case["scenario"], case["group"], case["case"]}]
+    played = chosen(work, names)
     if not played:
         raise SystemExit("no cases are kept: play some ('make lab')")
     begin = time.monotonic()
@@ -86,6 +103,7 @@ def lines(judged, quiet, output="FILE"):
     yield from heading(judged, output)
     yield from table_1(judged)
     yield from by_background(judged)
+    yield from as_played(judged)
     yield from per_kind(judged)
     yield from table_2(judged)
     yield from table_3(judged)
@@ -141,6 +159,26 @@ def by_background(judged):
     for name in answerers(judged):
         yield row(name, *(score.proportion(*counts([case for case in judged if case["background"] == background], name, "process"))
                           for background in backgrounds))
+    yield ""
+
+
+def live_counts(played, how, measure):
+    said = [case["live"][how][measure] for case in played]
+    return sum(map(bool, said)), len(said)
+
+
+def as_played(cases):
+    """What was said when the cases were played, without a mark and with one, and of the victims that timed their requests."""
+    played = [case for case in cases if case.get("live")]
+    yield "## When they were played: first named is right, and who was harmed\n"
+    yield from head("background", "without a mark", "with a mark", "only without", "harmed victims listed, without", "with", "`why VICTIM` finds nothing")
+    for name in [*dict.fromkeys(case["background"] for case in played), None]:
+        of = [case for case in played if name in (None, case["background"])]
+        harmed = [victim for case in of for victim in case["victims"] if victims.is_harmed(victim)]
+        listed = {how: [sum(case["live"][how]["harmed"][i] for case in of) for i in (0, 1)] for how in ("unmarked", "marked")}
+        worse = [case["case"] for case in of if case["live"]["unmarked"]["process"] and not case["live"]["marked"]["process"]]
+        yield row(name or "all", *(score.proportion(*live_counts(of, how, "process")) for how in ("unmarked", "marked")), ", ".join(worse) or "-",
+                  *(score.proportion(*listed[how]) for how in ("unmarked", "marked")), score.proportion(sum(map(victims.finds_nothing, harmed)), len(harmed)))
     yield ""
 
 

@@ -84,7 +84,16 @@ public class Orders {
     }
 }
 """
-ASK_ONCE = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=5).read()"
+ASK_ONCE = """import sys, time, urllib.request
+for left in reversed(range(20)):
+    try:
+        urllib.request.urlopen(sys.argv[1], timeout=5).read()
+        break
+    except OSError:
+        if not left:
+            raise
+        time.sleep(0.5)
+"""
 
 
 def make_java(stage):
@@ -100,8 +109,8 @@ def start_java(stage, port, group, *options):
 
 
 def ask_once(stage, url):
-    """Of a service, by a program that ends."""
-    stage.start("python3", "-c", ASK_ONCE, url, name="operator")
+    """Of a service, which may not be up yet."""
+    stage.finish("/usr/bin/python3", "-c", ASK_ONCE, url)
 
 
 def lose_in_far(stage, *match):

@@ -75,6 +75,11 @@ def is_harmed(victim):
     return victim["slow"] > HARMED * victim["usually"] and victim["slow"] - victim["usually"] > NOTICED
 
 
+def finds_nothing(victim):
+    """Of one that was harmed."""
+    return not victim["said"] or "waits for nothing" in victim["said"]["summary"]
+
+
 def listed(answer, victims):
     """Of those who were harmed, how many the answer lists as such: [listed, harmed]."""
     named = {victim["pid"] for victim in answer.get("victims", [])}

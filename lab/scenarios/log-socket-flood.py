@@ -42,7 +42,8 @@ def prepare(stage, chance):
 
 
 def inject(stage, chance):
-    return [stage.start("python3", stage.script("flood.py", FLOOD), stage.work / "rsyslog/log", name=f"flood-{i}") for i in range(2)]
+    flood = stage.script("flood.py", FLOOD)
+    return [stage.start("python3", flood, stage.work / "rsyslog/log", name=f"flood-{i}") for i in range(2)]
 
 
 def restore(stage):

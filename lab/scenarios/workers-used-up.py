@@ -59,8 +59,9 @@ def prepare(stage, chance):
     stage.start(PHP, "-R", "-n", "-y", folder / "pool.conf", name="php")
     stage.start("nginx", "-p", folder, "-c", "nginx.conf", name="front")
     stage.watch(3)  # until they listen
+    visit = stage.script("visit-rates.py", VISITOR)
     for i in range(6):
-        stage.start("python3", stage.script("visit-rates.py", VISITOR), f"http://127.0.0.1:{PORT}/rates.php", name=f"rates-visitor-{i}")
+        stage.start("python3", visit, f"http://127.0.0.1:{PORT}/rates.php", name=f"rates-visitor-{i}")
     victims.start(stage, "reader", reported.NEW_CLIENT, "127.0.0.1", PORT, "/page.php")
     stage.watch(1)
 
