@@ -27,7 +27,6 @@ AFTERWARDS = 5.5  # the flight recorder keeps the five seconds after the press a
 CATCHING_UP = 2  # seconds of that are no calm
 CALM = (7, 9)  # seconds from the recorder's start, after which everybody catches up, to the injection
 RECORDED_LEAST = 14  # seconds from the recorder's start to the button: what is looked at must not reach back into the catching up
-LATE_AT_MOST = 3  # seconds that the press may come late: more, and nothing of the case ran as it was meant to
 PRESS = (5, 11)  # seconds from the injection to the button
 
 
@@ -104,13 +103,14 @@ def act(stage, case, recorder, before):
     theirs = frozenset().union(*(culprit.descendants for culprit in culprits))
     kernel_part, written_part = tops.kernel_part(earlier, later, theirs), tops.written_part(earlier, later, theirs)
     phases["slow"] = slowly.end()
+    late = time.time() - injected - until_press
     unmarked = recorder.why_now()[0]
     pressed = time.time()
     mark = recorder.mark(f"lab: {case.id}")
     marked, took = recorder.why(mark)
     of_victims = victims.ask(stage, recorder, injected, time.time())
-    if pressed - injected > until_press + LATE_AT_MOST:
-        raise SceneBroken(f"the button was pressed {pressed - injected - until_press:.0f} s late: others take the whole machine")
+    if late > stage.late_at_most:
+        raise SceneBroken(f"the button was pressed {late:.0f} s late: others take the whole machine")
     names = [culprit.name for culprit in culprits]
     resource = scenes.expected(case.scenario, names).resource
     if resource == "cpu" and kernel_part is None and getattr(case.scenario, "GUILTY", "program") == "program":

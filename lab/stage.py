@@ -23,6 +23,7 @@ UNDO = RUN / "undo.json"
 PR_SET_PDEATHSIG = 1
 NORMAL, SHORT, QUOTA = "normal", "short-of-memory", "quota"
 STRANGERS_AT_MOST = 0.5  # CPUs' worth of work by programs that are not the lab's: the case would be theirs as well
+LATE_AT_MOST = 3  # seconds that a press may come late: more, and nothing of the case ran as it was meant to
 MEMORY_TRIES = 50
 WEIGHT = 24  # of the lab's groups, where others use the machine: programs' worth
 LOOKS_APART = 2.5  # seconds: twice before a press
@@ -225,7 +226,7 @@ class Stage:
     def __init__(self, build, work, background="normal"):
         self.build, self.work = pathlib.Path(build).resolve(), pathlib.Path(work).resolve()
         self.background = background
-        self.strangers_at_most = STRANGERS_AT_MOST
+        self.strangers_at_most, self.late_at_most = STRANGERS_AT_MOST, LATE_AT_MOST
         self.kept = self.work / ("" if background == "normal" else background)  # its baseline, cases and calm recordings
         self.whyslow = os.environ.get("WHYSLOW") or str(self.build / "src/whyslow")
         self.programs = self.build / "lab/programs"
