@@ -34,8 +34,9 @@ def tell_played(work, names, each):
     print("\n".join(as_played(played)))
     for case in played if each else ():
         for how, said in case.get("live", {}).items():
-            print(f"{case['background']} {case['case']} {how}: {'right' if said['process'] else 'WRONG'} {said['first'] or '-'} | {said['cause'] or '-'} "
-                  f"{said['confidence'] or 0:.2f} | {said['answer']['summary']}")
+            verdict = ("right" if said["process"] else "WRONG") + (", after one of another program" if said["passed_over"] else "")
+            print(f"{case['background']} {case['case']} {how}: {verdict}: {said['first'] or '-'} | {said['cause'] or '-'} {said['confidence'] or 0:.2f} | "
+                  f"{said['answer']['summary']}")
         for victim in case.get("victims", ()):
             print(f"    {victim['name']} {1000 * victim['usually']:.0f} -> {1000 * victim['slow']:.0f} ms: {victim['said']['summary'] if victim['said'] else 'no answer'}")
 

@@ -5,7 +5,6 @@ a file that they have mapped, so that timing makes no call.
 """
 import json
 import mmap
-import statistics
 import struct
 import time
 
@@ -57,6 +56,13 @@ def requests(actor):
     return sorted((begin, took or time.time() - begin) for begin, took in found if begin)
 
 
+def wait_at_random(of):
+    """How long the request takes that one finds at a random moment of all that time: one that hangs for seconds counts as seconds, however many were
+    answered before it."""
+    total = sum(of)
+    return sum(took * took for took in of) / total if total else 0
+
+
 def ask(stage, recorder, injected, now):
     """Of each victim: how long it waited usually, and since it got slow, and what `why VICTIM` says."""
     found = []
@@ -66,8 +72,8 @@ def ask(stage, recorder, injected, now):
             usually = [took for begin, took in of if begin + took < injected]
             slow = [took for begin, took in of if begin + took > injected + 1 and begin < now]
             said = recorder.run("why", str(actor.process.pid), "--json").stdout
-            found.append({"name": actor.name, "pids": sorted(actor.pids()), "usually": statistics.median(usually) if usually else 0,
-                          "slow": statistics.quantiles(slow, n=10)[-1] if len(slow) > 1 else max(slow, default=0), "said": json.loads(said) if said else None})
+            found.append({"name": actor.name, "pids": sorted(actor.pids()), "usually": wait_at_random(usually),
+                          "slow": wait_at_random(slow), "said": json.loads(said) if said else None})
     return found
 
 

@@ -22,4 +22,4 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 
 
 def inject(stage, chance):
-    return reported.ordinary(stage, "long-poll", f"python3 {stage.script('news.py', SERVER)} {PORT} & sleep 0.5; exec curl -s -m 100 http://127.0.0.1:{PORT}/news")
+    return reported.ordinary(stage, "long-poll", f"python3 {stage.script('news.py', SERVER)} {PORT} & exec curl -s -m 100 --retry 20 --retry-delay 1 --retry-connrefused http://127.0.0.1:{PORT}/news")

@@ -36,7 +36,7 @@ time.sleep(1000)
 """
 COMPUTES = """import timed
 def compute():
-    sum(i * i for i in range(20000))
+    sum(i * i for i in range(600000))
 timed.repeat(compute)
 """
 
