@@ -12,4 +12,4 @@ NEEDS = ("nginx", "curl")
 
 
 def inject(stage, chance):
-    return reported.ordinary(stage, "slow-download", f"exec curl -s -o /dev/null --limit-rate 20k http://127.0.0.1:{life.PORT}/fast/page")
+    return reported.ordinary(stage, "slow-download", f"while :; do curl -s -o /dev/null --limit-rate 20k http://127.0.0.1:{life.PORT}/fast/page; sleep 1; done")
