@@ -108,7 +108,7 @@ def act(stage, case, recorder, before):
     pressed = time.time()
     mark = recorder.mark(f"lab: {case.id}")
     marked, took = recorder.why(mark)
-    of_victims = victims.ask(stage, recorder, injected, time.time())
+    of_victims = victims.ask(stage, recorder, injected - calm + CATCHING_UP, injected, time.time())
     if late > stage.late_at_most:
         raise SceneBroken(f"the button was pressed {late:.0f} s late: others take the whole machine")
     names = [culprit.name for culprit in culprits]

@@ -63,13 +63,14 @@ def wait_at_random(of):
     return sum(took * took for took in of) / total if total else 0
 
 
-def ask(stage, recorder, injected, now):
-    """Of each victim: how long it waited usually, and since it got slow, and what `why VICTIM` says."""
+def ask(stage, recorder, calm, injected, now):
+    """Of each victim: how long it waited usually, in the seconds `calm` from which it was not frozen any more to the injection, and since it got slow, and
+    what `why VICTIM` says."""
     found = []
     for actor in stage.actors:
         if hasattr(actor, "times"):
             of = requests(actor)
-            usually = [took for begin, took in of if begin + took < injected]
+            usually = [took for begin, took in of if begin > calm and begin + took < injected]
             slow = [took for begin, took in of if begin + took > injected + 1 and begin < now]
             said = recorder.run("why", str(actor.process.pid), "--json").stdout
             found.append({"name": actor.name, "pids": sorted(actor.pids()), "usually": wait_at_random(usually),
