@@ -1,7 +1,7 @@
 """A debugger has stopped a program at a breakpoint; no program waits for it but the debugger, and that for its user."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A program has asked its user whether to continue, and waits for the answer; a script waits for the program."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A log is followed through a filter, and nothing is written to it."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

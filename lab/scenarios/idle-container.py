@@ -1,7 +1,7 @@
 """A container (namespaces of its own) has a first program that sleeps, and a shell that waits for it."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

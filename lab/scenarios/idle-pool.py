@@ -1,7 +1,7 @@
 """The workers of a pool of processes wait for work, and their parent for a request that does not come."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

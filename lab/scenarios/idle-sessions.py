@@ -1,7 +1,7 @@
 """Three sessions of the database are open and ask nothing; one listens for notifications."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """Files are copied at 2 MB/s on purpose, so that no other program feels it."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A client asks for news and gets its answer when there are some, after half a minute; it waits in poll()."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

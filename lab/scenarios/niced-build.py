@@ -1,7 +1,7 @@
 """A file is compiled again and again at nice 19: it takes what is left."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """Two nightly jobs share a lock so that they run one after the other: the second one waits for the first one's pause, as it should."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A long list goes through a pipe into a pager, which waits for a key: who writes the list waits for the pager."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

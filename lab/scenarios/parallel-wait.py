@@ -1,7 +1,7 @@
 """Several programs are started in parallel, and one of them takes longest: the others' shell waits for all."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A virtual machine is paused (its process is stopped), with a terminal that shows it: no program asks it anything."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

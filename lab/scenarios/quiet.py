@@ -1,7 +1,7 @@
 """Nothing happens at all: the button is pressed without a reason."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A script polls for a file with sleep, and a shell reads what it prints, for another shell that a tool started."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A shell waits at its prompt for its user."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

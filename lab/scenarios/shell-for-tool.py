@@ -1,7 +1,7 @@
 """A tool reads the output of a pipeline of shells that wait for a script, as long as that takes."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A script does a little each second and sleeps, as monitoring does."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()

@@ -1,7 +1,7 @@
 """A program waits for files that change, and another one for what it says."""
 import reported
 
-GROUP = "innocent"
+GROUP = "harmless"
 RESOURCE = "other"
 GUILTY = "nobody"
 FEATURES = set()
