@@ -457,4 +457,5 @@ def main():
             ask_servers(set_name, list(seconds_cases(folder, set_name == "alone")), lates, WITHOUT)
 
 
-main()
+if __name__ == "__main__":
+    main()

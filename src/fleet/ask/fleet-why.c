@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "answer/fleet/fleet-lead.h"
 #include "fleet/analysis/fleet-baseline.h"
 #include "fleet/analysis/fleet-onset.h"
 #include "fleet/ask/fleet-cause.h"
-#include "fleet/ask/fleet-lead.h"
 #include "fleet/ask/fleet-window.h"
 #include "fleet/model/counter-call.h"
 #include "lib/data/cleanup.h"
