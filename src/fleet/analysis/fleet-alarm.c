@@ -219,7 +219,7 @@ static int judge_server(struct alarm_run *a, size_t server)
 		usual[i] = together(s->top[i]);
 		usual[i] = isinf(usual[i]) ? NAN : usual[i];
 	}
-	x.score = together(s->top[s->windows]);
+	x.score = s->windows >= WINDOWS_MIN ? together(s->top[s->windows]) : s->best_z; /* raw scores do not add up: who has many counters would be first */
 	x.n = (uint32_t)s->windows;
 	if (s->windows >= WINDOWS_MIN) {
 		x.p = tail_p(usual, s->windows, x.score);
@@ -375,6 +375,25 @@ static int judge_parts(struct fleet_question *q, int64_t length, struct fleet_fi
 	return r;
 }
 
+/* Servers in the order of their most unusual counter in all of the window, of which the parts tell the rate of false alarms alone. */
+static void take_deviations(const struct fleet_findings *each, struct fleet_findings *ret)
+{
+	for (size_t i = 0; i < ret->list.n; i++) {
+		struct fleet_finding *x = &ret->list.v[i];
+		size_t at = 0;
+
+		while (at < each->list.n && each->list.v[at].server != x->server)
+			at++;
+		if (at == each->list.n)
+			continue;
+		struct fleet_finding whole = each->list.v[at];
+
+		whole.p = x->p;
+		whole.q = x->q;
+		*x = whole;
+	}
+}
+
 int fleet_alarm_and_deviation(const struct fleet_question *asked, struct fleet_findings *ret, struct fleet_findings *ret_each)
 {
 	struct fleet_question question = *asked, *q = &question;
@@ -396,10 +415,12 @@ int fleet_alarm_and_deviation(const struct fleet_question *asked, struct fleet_f
 		ret_each->analysis = "deviation";
 	if (r == 0)
 		r = find_q(ret);
-	if (r == 0)
-		fleet_findings_sort(ret);
 	if (r == 0 && ret_each)
 		fleet_findings_sort(ret_each);
+	if (r == 0 && part && ret_each)
+		take_deviations(ret_each, ret);
+	if (r == 0)
+		fleet_findings_sort(ret);
 	if (ret->left_out)
 		ret->remark = "servers whose baseline has fewer than ten windows of this length have no p: how often such a score comes by chance is unknown";
 	return r;

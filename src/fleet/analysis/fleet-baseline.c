@@ -2,13 +2,24 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "lib/data/cleanup.h"
 
 /* A level wanders by itself more than values jump. docs/decisions/0008-one-fusion.md has what other weights gave. */
 #define SHIFT_COUNTS 0.4
 #define PEAK_COUNTS  0.8
 #define JUMP_COUNTS  1.6
 #define RANGE_COUNTS 0.8
+#define LEVEL_COUNTS 1.0 /* of windows of LEVEL_ROWS */
+#define HALF_STRAYS 1.7 /* times what half of the levels stray is what three quarters do: an incident of a third of the data must not be its own measure */
+#define LEVEL_CLIP 3.0 /* widths of the middle half of the values */
+#define LEVEL_FAR  3.0 /* of a level around which the rows are left out of the baseline */
+#define LEVEL_STILL 0.25
+#define LEVEL_PARTS 6 /* of a window, by which its level is followed */
+#define LEVEL_AWAY  2.0 /* times as far as levels normally stray: it is at another level */
+#define LEVEL_ROWS  12 /* of a window that tells a level */
 #define POWER	     2.5 /* of the mean over windows: what they reach at times counts more than what they mostly do */
 #define SINCE_GAP    2 /* rows that may look normal within an incident */
 #define SINCE_FAR    2	/* times the peak of normal windows: noise hides how a smaller one began */
@@ -83,14 +94,14 @@ int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_questio
 
 /* The four measures of n values. The steps between the `run_up` values before them count as theirs. */
 struct measured {
-	double mean, peak, jump, range, farthest;
+	double mean, level, peak, jump, range, farthest;
 	uint32_t n;
 };
 
-static struct measured measure(const float *v, uint32_t n, double median, uint32_t run_up)
+static struct measured measure(const struct fleet_baseline *u, const float *v, uint32_t n, uint32_t run_up)
 {
 	struct measured m = {.farthest = NAN};
-	double sum = 0, before = NAN, least = INFINITY, most = -INFINITY;
+	double median = u->median, sum = 0, clipped = 0, before = NAN, least = INFINITY, most = -INFINITY;
 
 	for (const float *x = v - run_up; x < v; before = (double)*x++)
 		m.jump = fmax(m.jump, fabs((double)*x - before)); /* fmax passes NaN over */
@@ -101,6 +112,7 @@ static struct measured measure(const float *v, uint32_t n, double median, uint32
 		if (isnan(x))
 			continue;
 		sum += x;
+		clipped += x < u->low ? u->low : x > u->high ? u->high : x;
 		m.n++;
 		least = x < least ? x : least;
 		most = x > most ? x : most;
@@ -112,6 +124,7 @@ static struct measured measure(const float *v, uint32_t n, double median, uint32
 			m.jump = step;
 	}
 	m.mean = m.n ? sum / m.n : NAN;
+	m.level = m.n ? clipped / m.n : NAN;
 	m.range = m.n ? most - least : 0;
 	return m;
 }
@@ -145,17 +158,38 @@ static double floored(double powers, uint32_t n, double floor)
 	return mean > floor ? mean : floor;
 }
 
+/* Pieces of a column's rows without the incident's; `few` has room for 9. NULL without memory. */
+static struct piece *pieces_of(const float *v, const struct fleet_baseline_rows *rows, const struct row_range *incident, struct piece *few, size_t *ret_n)
+{
+	struct piece *pieces = rows->ranges.n < 8 ? few : malloc((rows->ranges.n + 1) * sizeof(*pieces));
+	size_t n = 0;
+
+	for (size_t i = 0; pieces && i < rows->ranges.n; i++) {
+		const struct row_range *x = &rows->ranges.v[i];
+		uint32_t end = x->first + x->n, from = incident->first, to = incident->first + incident->n;
+
+		from = from < x->first ? x->first : from > end ? end : from;
+		to = to < from ? from : to > end ? end : to;
+		if (from > x->first)
+			pieces[n++] = (struct piece){v + x->first, from - x->first};
+		if (to < end)
+			pieces[n++] = (struct piece){v + to, end - to};
+	}
+	*ret_n = n;
+	return pieces;
+}
+
 static int find_level(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room, struct fleet_baseline *u)
 {
-	struct piece few[8] = {}, *pieces = rows->ranges.n <= 8 ? few : malloc(rows->ranges.n * sizeof(*pieces));
+	struct piece few[9], *pieces;
 	struct column_moments m;
+	size_t n;
 
+	pieces = pieces_of(v, rows, &u->incident, few, &n);
 	if (!pieces)
 		return -ENOMEM;
-	for (size_t i = 0; i < rows->ranges.n; i++)
-		pieces[i] = (struct piece){v + rows->ranges.v[i].first, rows->ranges.v[i].n};
-	column_moments_of(pieces, rows->ranges.n, &m);
-	u->median = columns_median(pieces, rows->ranges.n, room);
+	column_moments_of(pieces, n, &m);
+	u->median = columns_median(pieces, n, room);
 	u->mean = m.mean;
 	u->least = (double)m.min;
 	u->most = (double)m.max;
@@ -167,7 +201,7 @@ static int find_level(const float *v, const struct fleet_baseline_rows *rows, st
 
 int fleet_baseline_median(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room, double *ret)
 {
-	struct fleet_baseline u;
+	struct fleet_baseline u = {};
 	int r = find_level(v, rows, room, &u);
 
 	if (r == 0)
@@ -175,21 +209,101 @@ int fleet_baseline_median(const float *v, const struct fleet_baseline_rows *rows
 	return r;
 }
 
+/* m->n = 0 for a block that is left out of the baseline. */
 typedef void block_fn(void *data, const struct measured *m);
 
-static void each_block(const float *v, const struct fleet_baseline_rows *rows, double median, block_fn *fn,
-		       void *data)
+static void each_block(const float *v, const struct fleet_baseline_rows *rows, const struct fleet_baseline *u, block_fn *fn, void *data)
 {
 	for (size_t i = 0; i < rows->ranges.n; i++) {
 		const struct row_range *range = &rows->ranges.v[i];
 
 		for (uint32_t k = 0; k + rows->block <= range->n; k += rows->block) {
-			const float *begin = v + range->first + k;
-			struct measured m = measure(begin, rows->block, median, k < USUAL_RUN_UP ? k : USUAL_RUN_UP);
+			uint32_t first = range->first + k;
+			bool same = first < u->incident.first + u->incident.n && first + rows->block > u->incident.first;
+			struct measured m = same ? (struct measured){} : measure(u, v + first, rows->block, k < USUAL_RUN_UP ? k : USUAL_RUN_UP);
 
 			fn(data, &m);
 		}
 	}
+}
+
+struct levels {
+	float *v;
+	size_t n;
+};
+
+static void add_level(void *data, const struct measured *m)
+{
+	struct levels *l = data;
+
+	if (m->n)
+		l->v[l->n++] = (float)m->level;
+}
+
+/* The blocks' levels: their middle, and how far they stray. What is far out of the values' middle half does not count in full. */
+static int find_levels(const float *v, const struct fleet_baseline_rows *rows, struct fleet_baseline *u, struct select_room *room)
+{
+	struct levels l = {malloc(((size_t)rows->blocks + 1) * sizeof(float)), 0};
+	struct piece few[9], *pieces;
+	double low, high;
+	size_t n;
+
+	pieces = pieces_of(v, rows, &u->incident, few, &n);
+	if (l.v && pieces) {
+		low = columns_quantile(pieces, n, 0.25, room);
+		high = columns_quantile(pieces, n, 0.75, room);
+		u->low = high > low ? low - LEVEL_CLIP * (high - low) : -INFINITY;
+		u->high = high > low ? high + LEVEL_CLIP * (high - low) : INFINITY;
+		each_block(v, rows, u, add_level, &l);
+	}
+	if (l.n) {
+		u->level = (double)columns_select(l.v, l.n, l.n / 2);
+		for (size_t i = 0; i < l.n; i++)
+			l.v[i] = fabsf(l.v[i] - (float)u->level);
+		u->strays = fmax(u->incident.n ? (double)columns_select(l.v, l.n, l.n * 3 / 4) : HALF_STRAYS * (double)columns_select(l.v, l.n, l.n / 2), USUAL_FLOOR * fabs(u->median));
+	}
+	if (pieces != few)
+		free(pieces);
+	free(l.v);
+	return l.v && pieces ? 0 : -ENOMEM;
+}
+
+/* How many rows from the window's edge on, in steps of `step` rows, lie on its side of the middle, on balance; one step may not. */
+static uint32_t rows_alike(const float *v, const struct fleet_baseline *u, uint32_t edge, bool back, uint32_t most, uint32_t step, double away)
+{
+	uint32_t alike = 0;
+	unsigned odd = 0;
+
+	for (uint32_t done = 0; done + step <= most && odd < 2; done += step) {
+		struct measured m = measure(u, back ? v + edge - done - step : v + edge + done, step, 0);
+		bool same = !m.n || (m.level - u->level) / away >= LEVEL_STILL;
+
+		odd = same ? 0 : odd + 1;
+		alike = same && m.n ? done + step : alike;
+	}
+	return alike;
+}
+
+/* The rows around the window that lie at its level, where that is far from the middle: rows of the baseline that adjoin it. */
+static void find_incident(const float *v, const struct fleet_baseline_rows *rows, const struct row_range *window, struct fleet_baseline *u)
+{
+	uint32_t end = window->first + window->n, before = 0, after = 0;
+	struct measured m = measure(u, v + window->first, window->n, 0);
+	uint32_t step = window->n / LEVEL_PARTS;
+	double away = m.level - u->level;
+
+	if (window->n < LEVEL_ROWS || !m.n || !(fabs(away) >= LEVEL_FAR * u->strays) || !(fabs(away) > 0))
+		return;
+	for (size_t i = 0; i < rows->ranges.n; i++) {
+		const struct row_range *x = &rows->ranges.v[i];
+
+		if (x->first + x->n == window->first)
+			before = rows_alike(v, u, window->first, true, x->n, step, away);
+		if (x->first == end)
+			after = rows_alike(v, u, end, false, x->n, step, away);
+	}
+	if (before + after && before + after < rows->n / 2)
+		u->incident = (struct row_range){window->first - before, before + window->n + after};
 }
 
 struct find {
@@ -204,18 +318,26 @@ static void add_to_sums(void *data, const struct measured *m)
 	add_block(&f->sums, m, f->mean);
 }
 
-int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room,
+int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, const struct row_range *window, struct select_room *room,
 			struct fleet_baseline *ret)
 {
 	struct find f = {};
-	struct fleet_baseline u;
+	struct fleet_baseline u = {};
 	double floor;
 	int r = find_level(v, rows, room, &u);
 
+	if (r == 0)
+		r = find_levels(v, rows, &u, room);
+	if (r == 0 && window)
+		find_incident(v, rows, window, &u);
+	if (r == 0 && u.incident.n)
+		r = find_level(v, rows, room, &u);
+	if (r == 0 && u.incident.n)
+		r = find_levels(v, rows, &u, room);
 	if (r < 0)
 		return r;
 	f.mean = u.mean;
-	each_block(v, rows, u.median, add_to_sums, &f);
+	each_block(v, rows, &u, add_to_sums, &f);
 	floor = USUAL_FLOOR * fabs(u.median);
 	u.shift = floored(f.sums.shift, f.sums.n, floor);
 	u.peak = floored(f.sums.peak, f.sums.n, floor);
@@ -235,7 +357,9 @@ static double ratio(double value, double usual)
 
 static double score_of(const struct fleet_baseline *u, const struct measured *m)
 {
-	return SHIFT_COUNTS * log1p(ratio(fabs(m->mean - u->mean), u->shift)) + PEAK_COUNTS * log1p(ratio(m->peak, u->peak)) +
+	double level = m->n >= LEVEL_ROWS ? LEVEL_COUNTS * log1p(ratio(fabs(m->level - u->level), u->strays)) : 0;
+
+	return level + SHIFT_COUNTS * log1p(ratio(fabs(m->mean - u->mean), u->shift)) + PEAK_COUNTS * log1p(ratio(m->peak, u->peak)) +
 	       JUMP_COUNTS * log1p(ratio(m->jump, u->jump)) + RANGE_COUNTS * log1p(ratio(m->range, u->range));
 }
 
@@ -257,7 +381,7 @@ void fleet_baseline_block_scores(const struct fleet_baseline *u, const float *v,
 {
 	struct scores s = {u, scores};
 
-	each_block(v, rows, u->median, put_score, &s);
+	each_block(v, rows, u, put_score, &s);
 }
 
 int fleet_baseline_rows_halve(const struct fleet_baseline_rows *rows, struct fleet_baseline_rows ret[2])
@@ -371,10 +495,43 @@ static unsigned find_flags(const struct fleet_baseline *u, const float *v, uint3
 	return flags;
 }
 
+/* Where it lies now: the middle of the window's rows where that is away from what levels normally are, else of the few rows that are more than half as
+ * far away as the farthest. *ret_reach: how far that level, or the farthest row, is from normal; *ret_range: from and to where the rows that differ
+ * lie. NaN without memory. */
+static double level_now(const struct fleet_baseline *u, const float *v, uint32_t n, struct measured *m, double ret_range[2])
+{
+	_cleanup_free_ float *copy = malloc(((size_t)n + 1) * sizeof(*copy));
+	double middle, reach = m->peak;
+	size_t kept = 0;
+
+	for (uint32_t i = 0; copy && i < n; i++)
+		if (!isnan(v[i]))
+			copy[kept++] = v[i];
+	if (!copy || !kept)
+		return NAN;
+	middle = (double)columns_select(copy, kept, kept / 2);
+	if (n >= LEVEL_ROWS && fabs(middle - u->median) >= LEVEL_AWAY * u->strays && middle != u->median) {
+		reach = fabs(middle - u->median);
+		m->farthest = middle;
+	}
+	m->peak = reach;
+	kept = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (away(u, m, v[i]) >= reach / 2)
+			copy[kept++] = v[i];
+	for (size_t i = 0; i < kept; i++) {
+		ret_range[0] = fmin(ret_range[0], (double)copy[i]);
+		ret_range[1] = fmax(ret_range[1], (double)copy[i]);
+	}
+	return kept ? (double)columns_select(copy, kept, kept / 2) : NAN;
+}
+
 int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
 		  struct fleet_finding *ret)
 {
-	struct measured m = measure(v + first, n, u->median, first < USUAL_RUN_UP ? first : USUAL_RUN_UP);
+	struct measured m = measure(u, v + first, n, first < USUAL_RUN_UP ? first : USUAL_RUN_UP);
+
+	double range[2] = {NAN, NAN};
 
 	if (!m.n)
 		return -ENODATA;
@@ -383,7 +540,10 @@ int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_se
 	ret->jump = ratio(m.jump, u->jump);
 	ret->range = ratio(m.range, u->range);
 	ret->score = score_of(u, &m);
-	ret->observed = ret->shift >= ret->peak ? m.mean : m.farthest;
+	ret->level = n >= LEVEL_ROWS ? ratio(fabs(m.level - u->level), u->strays) : NAN;
+	ret->observed = level_now(u, v + first, n, &m, range);
+	ret->least = range[0];
+	ret->most = range[1];
 	ret->usual = u->median;
 	ret->spread = u->peak;
 	ret->n = u->n;

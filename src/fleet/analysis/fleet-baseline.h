@@ -39,12 +39,17 @@ int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_questio
 struct fleet_baseline {
 	double median, mean, least, most; /* of the usual time */
 	double shift, peak, jump, range;  /* usual ones, floored */
+	double level, strays; /* the middle of the windows' levels, and how far three quarters of them stray from it at most, floored */
+	double low, high;     /* values count for levels between these: a single one that is far away makes none */
 	uint32_t n;			  /* values */
+	struct row_range incident; /* rows before and after the window that lie at its level: they are left out of the baseline; n = 0: none */
 };
 /* The median alone of what fleet_baseline_find() finds. 0, -ENODATA, -ENOMEM. */
 int fleet_baseline_median(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room, double *ret);
-/* v: the server's column. 0, -ENODATA (fewer than three values). */
-int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, struct select_room *room,
+/* v: the server's column; window: the rows that are to be compared, where they are of the same column (NULL: they are not). Rows next to
+ * them, before and after, that lie as far from the middle on the same side belong to the same incident and are left out, unless they are the half of
+ * all. 0, -ENODATA (fewer than three values), -ENOMEM. */
+int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, const struct row_range *window, struct select_room *room,
 			struct fleet_baseline *ret);
 /* The score of each of rows->blocks blocks, NaN where it has no values. */
 void fleet_baseline_block_scores(const struct fleet_baseline *u, const float *v,

@@ -9,6 +9,8 @@
 #include "fleet/model/server-role.h"
 #include "lib/data/cleanup.h"
 
+#define SCATTERED 3.0F
+
 void fleet_peers_free(struct fleet_peers *p)
 {
 	VEC_FREE(p->group);
@@ -208,9 +210,21 @@ static int find_clock(const struct fleet *f, struct group_members *g)
 	return 0;
 }
 
-/* The peers' median at each moment of the clock. */
-static void find_common(const struct fleet *f, struct group_members *g, float *values, float *common)
+/* The members' common value at a moment, and how much of a distance from it counts. */
+struct moment {
+	float common, counts;
+};
+
+/* The peers' median at each moment of the clock. A moment at which half of them are farther apart than they normally are (SCATTERED times) tells less:
+ * a job that all of them run, though not in the same row, or an incident that all have. */
+static int find_common(const struct fleet *f, struct group_members *g, float *values, struct moment *moments)
 {
+	_cleanup_free_ float *spreads = malloc((g->clock.n + 1) * sizeof(*spreads));
+	size_t kept = 0;
+	float usual;
+
+	if (!spreads)
+		return -ENOMEM;
 	for (size_t k = 0; k < g->clock.n; k++) {
 		size_t n = 0;
 
@@ -221,27 +235,40 @@ static void find_common(const struct fleet *f, struct group_members *g, float *v
 			values[n] = x;
 			n += !isnan(x);
 		}
-		common[k] = n >= FLEET_PEERS_MIN ? columns_select(values, n, n / 2) : NAN;
+		moments[k] = (struct moment){n >= FLEET_PEERS_MIN ? columns_select(values, n, n / 2) : NAN, 0};
+		for (size_t i = 0; i < n; i++)
+			values[i] = fabsf(values[i] - moments[k].common);
+		if (n >= FLEET_PEERS_MIN)
+			spreads[kept++] = moments[k].counts = columns_select(values, n, n / 2);
 	}
+	usual = kept ? SCATTERED * columns_select(spreads, kept, kept / 2) : 0;
+	for (size_t k = 0; k < g->clock.n; k++)
+		moments[k].counts = usual > 0 && moments[k].counts > usual ? usual / moments[k].counts : 1;
+	return 0;
 }
 
-static void subtract_rows(const struct member *m, const float *common, uint32_t n, float *to)
+static float relative_to(const struct member *m, float v, const struct moment *at)
+{
+	return (float)((double)v / m->level - (double)at->common) * at->counts;
+}
+
+static void subtract_rows(const struct member *m, const struct moment *moments, uint32_t n, float *to)
 {
 	for (uint32_t row = 0; row < n; row++)
-		to[row] = (float)((double)m->v[row] / m->level) - common[row];
+		to[row] = relative_to(m, m->v[row], &moments[row]);
 }
 
 /* The same by the nearest moments of the clock. */
-static void subtract_nearest(const struct fleet_server *s, const struct member *m, const struct group_members *g, const float *common, float *to)
+static void subtract_nearest(const struct fleet_server *s, const struct member *m, const struct group_members *g, const struct moment *moments, float *to)
 {
 	for (size_t row = 0, k = 0; row < s->n; row++) {
 		while (k + 1 < g->clock.n && llabs(g->clock.v[k + 1] - s->time[row]) <= llabs(g->clock.v[k] - s->time[row]))
 			k++;
-		to[row] = (float)((double)m->v[row] / m->level) - common[k];
+		to[row] = relative_to(m, m->v[row], &moments[k]);
 	}
 }
 
-static int subtract(const struct fleet *f, const struct group_members *g, const float *common, float **to)
+static int subtract(const struct fleet *f, const struct group_members *g, const struct moment *moments, float **to)
 {
 	for (size_t i = 0; i < g->list.n; i++) {
 		const struct member *m = &g->list.v[i];
@@ -252,9 +279,9 @@ static int subtract(const struct fleet *f, const struct group_members *g, const 
 			return -ENOMEM;
 		to[m->server] = v;
 		if (g->one_clock)
-			subtract_rows(m, common, s->n, v);
+			subtract_rows(m, moments, s->n, v);
 		else
-			subtract_nearest(s, m, g, common, v);
+			subtract_nearest(s, m, g, moments, v);
 	}
 	return 0;
 }
@@ -263,18 +290,16 @@ static int one_group(const struct fleet *f, const struct fleet_peers *p, const s
 		     struct select_room *room, struct fleet_relative *ret)
 {
 	struct group_members g = {};
-	_cleanup_free_ float *values = malloc((f->servers.n + 1) * sizeof(*values)), *common = NULL;
+	_cleanup_free_ float *values = malloc((f->servers.n + 1) * sizeof(*values));
+	_cleanup_free_ struct moment *moments = NULL;
 	int r = values ? find_members(f, p, usual, group, counter, room, &g) : -ENOMEM;
 
 	if (r == 0 && g.list.n >= FLEET_PEERS_MIN) {
 		r = find_clock(f, &g);
-		common = r == 0 ? malloc((g.clock.n + 1) * sizeof(*common)) : NULL;
-		if (common) {
-			find_common(f, &g, values, common);
-			r = subtract(f, &g, common, ret->v);
-		} else {
-			r = -ENOMEM;
-		}
+		moments = r == 0 ? malloc((g.clock.n + 1) * sizeof(*moments)) : NULL;
+		r = moments ? find_common(f, &g, values, moments) : -ENOMEM;
+		if (r == 0)
+			r = subtract(f, &g, moments, ret->v);
 	}
 	VEC_FREE(g.clock);
 	VEC_FREE(g.list);

@@ -111,6 +111,7 @@ void fleet_series_window_times(const struct fleet_series *d, size_t server, int6
 /* A residual lies around 0: its floor is that of the level it is relative to. */
 static void raise_floor(struct fleet_baseline *u)
 {
+	u->strays = fmax(u->strays, USUAL_FLOOR);
 	u->shift = fmax(u->shift, USUAL_FLOOR);
 	u->peak = fmax(u->peak, USUAL_FLOOR);
 	u->jump = fmax(u->jump, USUAL_FLOOR);
@@ -135,7 +136,7 @@ static int cross_scores(const struct fleet_baseline_rows *rows, const float *v, 
 	for (int h = 0; h < 2 && r == 0; h++) {
 		struct fleet_baseline other;
 
-		r = fleet_baseline_find(v, &half[1 - h], room, &other);
+		r = fleet_baseline_find(v, &half[1 - h], NULL, room, &other);
 		if (r == 0 && relative)
 			raise_floor(&other);
 		if (r == 0)
@@ -181,11 +182,11 @@ static int against_peers(const struct fleet_series *d, size_t server, const floa
 	struct fleet_baseline u;
 	double level = fabs(own->median);
 
-	if (!relative || !(level > 0) || fleet_baseline_find(relative, &d->usual[server], room, &u) < 0)
+	if (!relative || !(level > 0) || fleet_baseline_find(relative, &d->usual[server], &d->window[server], room, &u) < 0)
 		return 0;
 	raise_floor(&u);
 	x.flags = 0;
-	if (u.peak * level >= own->peak || fleet_baseline_compare(&u, s, relative, d->window[server].first, d->window[server].n, &x) < 0)
+	if ((u.peak * level >= own->peak && u.strays * level >= own->strays) || fleet_baseline_compare(&u, s, relative, d->window[server].first, d->window[server].n, &x) < 0)
 		return 0;
 	if (scores && add_scores(d, server, relative, &u, room, scores) < 0)
 		return -ENOMEM;
@@ -196,6 +197,7 @@ static int against_peers(const struct fleet_series *d, size_t server, const floa
 	ret->jump = x.jump;
 	ret->range = x.range;
 	ret->score = x.score;
+	ret->level = fmax(ret->level, x.level);
 	ret->since = x.since;
 	ret->flags = (x.flags & ~(unsigned)FLEET_LEFT_ONLY_VALUE) | FLEET_PEER;
 	return 0;
@@ -214,7 +216,7 @@ int fleet_series_judge(const struct fleet_series *d, size_t server, size_t count
 	if (!now || !d->window[server].n || d->twin[server] < 0 || ref_counter < 0)
 		return -ENODATA;
 	before = reference(d->q)->servers.v[d->twin[server]].column[ref_counter];
-	if (!before || fleet_baseline_find(before, &d->usual[server], room, &u) < 0 ||
+	if (!before || fleet_baseline_find(before, &d->usual[server], d->q->reference ? NULL : &d->window[server], room, &u) < 0 ||
 	    fleet_baseline_compare(&u, &d->q->fleet->servers.v[server], now, d->window[server].first, d->window[server].n, ret) < 0)
 		return -ENODATA;
 	if (scores)

@@ -90,15 +90,30 @@ static json_t *calls_json(const struct fleet_answer *a, const struct fleet *f, c
 	return list;
 }
 
+static json_t *silences_json(const struct fleet_answer *a, const struct fleet *f)
+{
+	json_t *list = json_array();
+	char since[32], until[32];
+
+	for (size_t i = 0; i < a->silences.list.n; i++) {
+		const struct fleet_silence *x = &a->silences.list.v[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:s?}", "server", f->servers.v[x->server].name, "counter", x->counter >= 0 ? f->counters.v[x->counter].name : NULL,
+						      "since", clock_format_rfc3339(x->since, since, sizeof(since)), "until",
+						      x->until ? clock_format_rfc3339(x->until, until, sizeof(until)) : NULL));
+	}
+	return list;
+}
+
 json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, size_t top)
 {
 	char from[32], to[32], begin[32];
 
-	return json_pack("{s:s, s:s, s:b, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
-				 a->summary, "nothing_unusual", a->calm, "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
+	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
+				 a->summary, "nothing_unusual", a->calm, "all_servers", a->common > 0, "silent", silences_json(a, f), "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
 				 clock_format_rfc3339(a->asked.to, to, sizeof(to)), "judged_from", clock_format_rfc3339(a->window.from, begin, sizeof(begin)),
-				 "now", json_number(a->now), "normal_p95", json_number(a->normal_p95), "culprit",
-				 a->led ? fleet_finding_json(f, a->explain.list.v) : json_null(), "chain", chain_json(a, f), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
+				 "now", json_number(a->now), "normal_p5", json_number(a->normal_p5), "normal_p95", json_number(a->normal_p95), "culprit",
+				 a->named ? fleet_finding_json(f, &a->culprit) : json_null(), "chain", chain_json(a, f), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
 				 f->servers.v[a->server].name, "cause", a->cause, "next", a->next,
 				 "servers", fleet_findings_json(f, &a->alarms, top), "explained_by", fleet_findings_json(f, &a->explain, top),
 				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents));

@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "answer/fleet/fleet-lead.h"
 #include "fleet/analysis/fleet-baseline.h"
 #include "fleet/analysis/fleet-onset.h"
+#include "fleet/analysis/fleet-peers.h"
 #include "fleet/ask/fleet-cause.h"
+#include "fleet/ask/fleet-culprit.h"
+#include "fleet/ask/fleet-silence.h"
 #include "fleet/ask/fleet-window.h"
 #include "fleet/model/counter-call.h"
 #include "lib/data/cleanup.h"
@@ -15,9 +18,13 @@
 #include "lib/data/str.h"
 
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
+#define ENOUGH_LONG 4.0 /* the same of a window that is long enough to have a level, which counts, too */
 #define CONSPICUOUS 0.05 /* q of an alarm */
 #define CONSPICUOUS_TWICE 0.0253 /* the same of each of two windows (Sidak) */
 #define SHORT_ROWS 12 /* of a window that may begin too late */
+#define LEVEL_STANDS 5.0 /* times what three quarters of windows stray */
+#define COMMON_LEVEL   3.0 /* times what three quarters of windows stray */
+#define LEVEL_SIZE 0.05 /* of normal: what a person would call a change */
 #define LISTED	 1000
 
 void fleet_answer_free(struct fleet_answer *a)
@@ -25,6 +32,7 @@ void fleet_answer_free(struct fleet_answer *a)
 	fleet_findings_free(&a->alarms);
 	fleet_findings_free(&a->explain);
 	fleet_findings_free(&a->unusual);
+	VEC_FREE(a->silences.list);
 	free(a->summary);
 }
 
@@ -48,10 +56,11 @@ static int find_window(struct fleet_question *q, bool together, struct fleet_str
 
 /* The symptom's server is where it is farthest from its baseline; its counter is the most unusual of the most unusual server. Where nothing was
  * given, it is what the search found: that knows the days and the peers. */
-static int find_symptom(struct fleet_question *q, const struct fleet_stretch *found, struct fleet_answer *a)
+static int find_symptom(struct fleet_question *q, const struct fleet_stretch *found, const struct fleet_calls *calls, struct fleet_answer *a)
 {
 	const struct fleet_findings *u = &a->unusual;
 	size_t i = 0;
+	int first;
 
 	a->found_symptom = q->counter < 0;
 	a->found_server = q->server < 0;
@@ -59,11 +68,14 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 		q->server = found->server;
 		q->counter = found->counter;
 	}
-	if (q->counter < 0 && q->server < 0 && a->alarms.list.n && !a->alarms.shortened) {
-		const struct fleet_finding *x = a->alarms.list.v;
-
-		q->server = fleet_finding_column(x);
-		q->counter = x->counter;
+	if (a->found_symptom && a->found_server) {
+		first = fleet_culprit_first(q->fleet, calls, &a->alarms, q->server);
+		if (first == -ENOMEM)
+			return first;
+		if (first >= 0) {
+			q->server = fleet_finding_column(&a->alarms.list.v[first]);
+			q->counter = a->alarms.list.v[first].counter;
+		}
 	}
 	while (i < u->list.n && ((q->counter >= 0 && u->list.v[i].counter != q->counter) || (q->server >= 0 && u->list.v[i].server != q->server)))
 		i++;
@@ -91,18 +103,47 @@ static void name_counter(const struct fleet *f, const struct fleet_finding *x, s
 		str_printf(s, " (calls to %s)", f->servers.v[x->server].name);
 }
 
+/* "80.2 ms (71.5 to 95 ms), normally 40.1 ms (p95 52 ms)". */
+static void name_values(const struct fleet *f, const struct fleet_finding *x, double p5, double p95, struct str *s)
+{
+	char now[48], low[48], high[48], normal[48], edge[48];
+	bool lower = x->observed < x->usual;
+
+	fleet_value_text(f, x->counter, x->observed, now, sizeof(now));
+	fleet_value_text(f, x->counter, x->least, low, sizeof(low));
+	fleet_value_text(f, x->counter, x->most, high, sizeof(high));
+	str_puts(s, now);
+	if (x->least < x->most && (strcmp(low, now) != 0 || strcmp(high, now) != 0))
+		str_printf(s, " (%s to %s)", low, high);
+	str_printf(s, ", normally %s", fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)));
+	if (!isnan(p95))
+		str_printf(s, " (%s %s)", lower ? "p5" : "p95", fleet_value_text(f, x->counter, lower ? p5 : p95, edge, sizeof(edge)));
+}
+
+/* The culprit of a symptom that was given. */
 static void name_leader(const struct fleet *f, const struct fleet_answer *a, struct str *s)
 {
-	const struct fleet_finding *x = a->explain.list.v;
-	char now[48], normal[48];
+	const struct fleet_finding *x = &a->culprit;
+	bool itself = x->counter == a->symptom.counter && fleet_finding_column(x) == a->symptom.server;
 
-	if (a->began_first)
-		str_puts(s, " It began before what moved with it.");
-	if (!a->led)
+	if (!a->named) {
+		str_puts(s, " Nothing leads to a culprit: no counter of another server that is unusual explains it.");
 		return;
-	str_puts(s, " Most likely because of ");
+	}
+	if (!a->led) {
+		str_printf(s, " Most likely because of %s itself: no other server is farther from normal or began earlier", f->servers.v[x->server].name);
+		if (itself) {
+			str_putc(s, '.');
+			return;
+		}
+		str_puts(s, ". There ");
+	} else {
+		str_puts(s, " Most likely because of ");
+	}
 	name_counter(f, x, s);
-	str_printf(s, ": %s, normally %s,", fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)));
+	str_puts(s, a->led ? ": " : " began first: ");
+	name_values(f, x, NAN, NAN, s);
+	str_puts(s, x->since ? "," : "");
 	name_since(x->since, s);
 	str_putc(s, '.');
 }
@@ -181,37 +222,80 @@ static void set_cause(const struct cause *cause, struct fleet_answer *a)
 	a->next = cause ? cause->next : NULL;
 }
 
+/* "unusually high", by the values that are printed. */
+static const char *how_unusual(const struct fleet *f, const struct fleet_finding *x)
+{
+	char now[48], normal[48];
+
+	fleet_value_text(f, x->counter, x->observed, now, sizeof(now));
+	fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal));
+	if (strcmp(now, normal) == 0)
+		return x->flags & FLEET_PEER ? "unlike its peers" : "less steady than normally";
+	if (x->flags & FLEET_PEER && (x->flags & FLEET_LOWER ? x->observed > x->usual : x->observed < x->usual))
+		return x->flags & FLEET_LOWER ? "unusually low next to its peers" : "unusually high next to its peers"; /* theirs moved farther */
+	return x->observed < x->usual ? "unusually low" : "unusually high";
+}
+
 static void name_symptom(const struct fleet *f, const struct fleet_answer *a, struct str *s)
 {
 	const struct fleet_finding *x = &a->symptom;
-	bool nothing = a->calm && a->found_symptom, lower = x->flags & FLEET_LOWER;
-	char now[48], normal[48], p95[48];
+	bool nothing = a->calm && a->found_symptom;
 
-	str_printf(s, "%s%s of %s", nothing ? "Nothing is unusual in this window. Farthest from normal is " : "", f->counters.v[x->counter].name,
-		   f->servers.v[x->server].name);
+	if (a->common)
+		str_printf(s, "All servers, %zu of them, at once: %s is %s", a->common, f->counters.v[x->counter].name, how_unusual(f, x));
+	else
+		str_printf(s, "%s%s of %s", nothing ? "Nothing is unusual in this window. Farthest from normal is " : "", f->counters.v[x->counter].name,
+			   f->servers.v[x->server].name);
 	if (a->called >= 0)
 		str_printf(s, " (calls to %s)", f->servers.v[a->called].name);
-	if (!nothing)
-		str_printf(s, " is %s", !a->unusual_symptom ? "not unusual" : lower ? "unusually low" : "unusually high");
-	if (a->unusual_symptom && (x->flags & FLEET_PEER) && (lower ? a->now > x->usual : a->now < x->usual))
-		str_puts(s, " next to its peers"); /* its own values moved the other way, theirs farther */
+	if (!nothing && !a->common)
+		str_printf(s, " is %s", a->unusual_symptom ? how_unusual(f, x) : "not unusual");
 	if (a->unusual_symptom)
 		name_since(x->since, s);
-	str_printf(s, ": %s, normally %s (p95 %s).", fleet_value_text(f, x->counter, a->now, now, sizeof(now)),
-		   fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), fleet_value_text(f, x->counter, a->normal_p95, p95, sizeof(p95)));
+	str_puts(s, ": ");
+	if (a->common)
+		str_printf(s, "on %s ", f->servers.v[x->server].name);
+	name_values(f, x, a->normal_p5, a->normal_p95, s);
+	str_putc(s, '.');
+}
+
+#define SILENCES_TOLD 3
+
+static void name_silences(const struct fleet *f, const struct fleet_answer *a, struct str *s)
+{
+	char at[32];
+
+	for (size_t i = 0; i < a->silences.list.n && i < SILENCES_TOLD; i++) {
+		const struct fleet_silence *x = &a->silences.list.v[i];
+
+		str_puts(s, f->servers.v[x->server].name);
+		if (x->counter < 0)
+			str_puts(s, " reports nothing");
+		else
+			str_printf(s, " does not report %s", f->counters.v[x->counter].name);
+		str_printf(s, " %s %s", x->until ? "from" : "since", clock_format_rfc3339(x->since, at, sizeof(at)));
+		if (x->until)
+			str_printf(s, " to %s", clock_format_rfc3339(x->until, at, sizeof(at)));
+		str_puts(s, ". ");
+	}
+	if (a->silences.list.n > SILENCES_TOLD)
+		str_printf(s, "%zu more servers or counters report nothing. ", a->silences.list.n - SILENCES_TOLD);
 }
 
 static int write_summary(const struct fleet *f, const struct cause *cause, struct fleet_answer *a)
 {
 	struct str s = {};
 
+	name_silences(f, a, &s);
 	name_symptom(f, a, &s);
-	if (a->unusual_symptom) {
+	if (!a->found_symptom)
 		name_leader(f, a, &s);
+	if (a->unusual_symptom) {
 		name_chain(f, a, &s);
 		name_movers(f, a, &s);
 	}
-	name_servers(f, a, &s);
+	if (!a->calm || !a->found_window)
+		name_servers(f, a, &s);
 	if (cause)
 		str_printf(&s, " That looks like %s: %s.", cause->id, cause->say);
 	if (s.error)
@@ -229,27 +313,32 @@ static int analyse(const char *name, const struct fleet_question *q, struct flee
 	return r;
 }
 
-/* The symptom's value now and normally, in the data's own units. */
-static int find_levels(const struct fleet_question *q, struct fleet_answer *a)
+/* The edges of what is normal for the symptom. */
+static int find_edges(const struct fleet_question *q, struct fleet_answer *a)
 {
-	const struct fleet_server *s = &q->fleet->servers.v[q->server];
+	const struct fleet *of = q->reference ? q->reference : q->fleet;
+	int server = q->reference ? fleet_find_server(of, q->fleet->servers.v[q->server].name) : q->server;
+	int counter = q->reference ? fleet_find_counter(of, q->fleet->counters.v[q->counter].name) : q->counter;
 	_cleanup_(select_room_free) struct select_room room = {};
 	_cleanup_free_ struct piece *pieces = NULL;
 	struct fleet_baseline_rows usual;
-	uint32_t first, n = fleet_rows(s, a->symptom.since ? a->symptom.since : q->window.from, q->window.to, &first);
-	struct piece now = {s->column[q->counter] + first, n};
-	int r = fleet_baseline_rows(s, q, n, &usual);
+	uint32_t first, n = fleet_rows(&q->fleet->servers.v[q->server], q->window.from, q->window.to, &first);
+	const struct piece now = {q->fleet->servers.v[q->server].column[q->counter] + first, n};
+	int r = server < 0 || counter < 0 ? -ENODATA : fleet_baseline_rows(&of->servers.v[server], q, 1, &usual);
 
-	if (r == 0 && !(pieces = calloc(usual.ranges.n + 1, sizeof(*pieces))))
-		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < usual.ranges.n; i++)
-		pieces[i] = (struct piece){s->column[q->counter] + usual.ranges.v[i].first, usual.ranges.v[i].n};
-	if (r == 0) {
-		a->now = columns_median(&now, 1, &room);
+	if (r < 0)
+		return r;
+	pieces = calloc(usual.ranges.n + 1, sizeof(*pieces));
+	for (size_t i = 0; pieces && i < usual.ranges.n; i++)
+		pieces[i] = (struct piece){of->servers.v[server].column[counter] + usual.ranges.v[i].first, usual.ranges.v[i].n};
+	if (pieces) {
+		a->normal_p5 = columns_quantile(pieces, usual.ranges.n, 0.05, &room);
 		a->normal_p95 = columns_quantile(pieces, usual.ranges.n, 0.95, &room);
+		a->middle = columns_median(&now, 1, &room);
 	}
+	a->now = a->symptom.observed;
 	VEC_FREE(usual.ranges);
-	return r;
+	return pieces ? 0 : -ENOMEM;
 }
 
 static bool in_chain(const struct fleet_answer *a, int server)
@@ -277,22 +366,10 @@ static void find_chain(struct fleet_answer *a)
 	if (!a->unusual_symptom)
 		return;
 	if (a->led)
-		add_to_chain(a, &a->explain.list.v[0]);
+		add_to_chain(a, &a->culprit);
 	add_to_chain(a, &a->symptom);
-	for (size_t i = 0; i < a->explain.list.n && a->explain.list.v[i].score >= LEAD_SCORE; i++)
+	for (size_t i = 0; i < a->explain.list.n && a->explain.list.v[i].score >= CULPRIT_EXPLAINS; i++)
 		add_to_chain(a, &a->explain.list.v[i]);
-}
-
-/* What began later is not the cause, except that a callee may be slow first and be seen late. 0 or 1, or -ENOMEM. */
-static int symptom_began_first(const struct fleet_question *q, const struct fleet_calls *calls, const struct fleet_answer *a)
-{
-	const struct fleet_finding *x = a->explain.list.v;
-	int callee;
-
-	if (x->n < LEAD_ROWS || !a->symptom.since || x->since < a->symptom.since + q->fleet->interval)
-		return 0;
-	callee = calls && calls->list.n ? fleet_server_calls(q->fleet, calls, a->symptom.server, x->server) : 0;
-	return callee < 0 ? callee : !callee;
 }
 
 /* The calls that were given, or those that names of counters tell of. The list's memory is the caller's. */
@@ -313,8 +390,8 @@ static int find_calls(const struct fleet *f, const struct fleet_calls *given, in
 	return r;
 }
 
-/* Finds what explains the symptom, and which of it leads. 0, also where nothing does, or -errno. */
-static int find_leader(const struct fleet_question *q, const struct fleet_calls *given, struct fleet_answer *a)
+/* Finds what explains the symptom, and who is named. 0, also where nothing does, or -errno. */
+static int find_culprit(const struct fleet_question *q, const struct fleet_calls *given, struct fleet_answer *a)
 {
 	struct fleet_question again = *q;
 	struct fleet_calls calls = {};
@@ -323,32 +400,97 @@ static int find_leader(const struct fleet_question *q, const struct fleet_calls 
 	again.judged = &a->unusual;
 	if (r == 0)
 		r = analyse("explain", &again, &a->explain);
-	if (r == 0)
-		r = fleet_find_lead(q->fleet, &calls, q->counter, a->called, &a->explain);
-	a->led = r > 0 && a->unusual_symptom;
-	if (r > 0)
-		r = symptom_began_first(q, &calls, a);
+	if (r == 0 || r == -ENODATA)
+		r = fleet_culprit_find(q->fleet, &calls, a);
 	VEC_FREE(calls.list);
-	if (r < 0 && r != -ENODATA)
+	return r;
+}
+
+/* --- all servers at once --- */
+
+#define COMMON_ALIKE   3 /* servers that do the same work */
+#define COMMON_UNLIKE  5
+#define COMMON_SHARE   0.8
+#define COMMON_ROWS    3 /* by which beginnings of unlike servers may differ */
+#define COMMON_PART    4 /* of the window, by which their beginnings may differ */
+
+/* Whether a finding shows the same incident as the symptom: on the same side, of a size, and begun within `near`. The peak of a daily cycle does not count. */
+static bool is_same(const struct fleet_finding *x, const struct fleet_finding *symptom, int64_t near)
+{
+	return x->counter == symptom->counter && (isnan(x->level) ? x->score >= ENOUGH : x->level >= COMMON_LEVEL) && x->since && llabs(x->since - symptom->since) <= near &&
+	       (x->observed < x->usual) == (symptom->observed < symptom->usual) && fabs(x->observed - x->usual) >= LEVEL_SIZE * fabs(x->usual);
+}
+
+/* Servers that do the same work need not fall ill in the same row; for others, of which there must be more, it would be a chain. */
+static size_t count_group(const struct fleet *f, const struct fleet_peers *peers, bool alike, const struct fleet_answer *a)
+{
+	const struct fleet_finding *x = &a->symptom;
+	int64_t near = alike ? (a->window.to - a->window.from) / COMMON_PART : COMMON_ROWS * f->interval;
+	size_t have = 0, same = 0;
+
+	for (size_t i = 0; i < f->servers.n; i++)
+		have += f->servers.v[i].column[x->counter] && (!alike || peers->group.v[i] == peers->group.v[x->server]);
+	for (size_t i = 0; i < a->unusual.list.n; i++)
+		same += is_same(&a->unusual.list.v[i], x, near) && (!alike || peers->group.v[a->unusual.list.v[i].server] == peers->group.v[x->server]);
+	return have >= (alike ? COMMON_ALIKE : COMMON_UNLIKE) && (double)same >= COMMON_SHARE * (double)have ? have : 0;
+}
+
+/* *ret: the number of servers that all, or nearly all, have the symptom's incident at once; 0: they do not have it in common. 0 or -ENOMEM. */
+static int count_common(const struct fleet *f, const struct fleet_answer *a, size_t *ret)
+{
+	struct fleet_peers peers;
+	int r;
+
+	*ret = 0;
+	if (!a->unusual_symptom || a->called >= 0 || !a->found_symptom)
+		return 0;
+	r = fleet_peers_find(f, &peers);
+	if (r < 0)
 		return r;
-	a->began_first = r > 0;
-	a->led &= !a->began_first;
+	*ret = count_group(f, &peers, true, a);
+	*ret = *ret ? *ret : count_group(f, &peers, false, a);
+	fleet_peers_free(&peers);
 	return 0;
 }
 
-/* From the symptom on: who explains it, who led, and what that normally means. */
+/* A silent server or counter is named before all else, unless a symptom was given. */
+static void name_silent(struct fleet_answer *a)
+{
+	const struct fleet_silence *x = a->silences.list.v;
+
+	if (!a->silences.list.n)
+		return;
+	a->calm = false;
+	if (!a->found_symptom)
+		return;
+	a->named = true;
+	a->led = false;
+	a->common = 0;
+	a->culprit = fleet_finding_empty;
+	a->culprit.server = x->server;
+	a->culprit.counter = x->counter;
+	a->culprit.since = x->since;
+	a->culprit.flags = FLEET_LOWER;
+}
+
+/* --- the answer --- */
+
+/* From the symptom on: who explains it, who is named, and what that normally means. */
 static int explain_symptom(const struct fleet_question *q, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *a)
 {
 	const struct cause *cause;
-	int r = find_leader(q, calls, a);
+	int r = find_culprit(q, calls, a);
 
 	if (r < 0)
 		return r;
+	r = count_common(q->fleet, a, &a->common);
+	if (r < 0)
+		return r;
+	name_silent(a);
 	find_chain(a);
-	cause = a->unusual_symptom ? fleet_cause_find(causes, q->fleet, &a->unusual, a->led ? a->explain.list.v : &a->symptom, &a->symptom, ENOUGH) : NULL;
+	cause = a->unusual_symptom ? fleet_cause_find(causes, q->fleet, &a->unusual, a->named ? &a->culprit : &a->symptom, &a->symptom, ENOUGH) : NULL;
 	set_cause(cause, a);
-	r = find_levels(q, a);
-	return r < 0 ? r : write_summary(q->fleet, cause, a);
+	return write_summary(q->fleet, cause, a);
 }
 
 static void clip_to_data(const struct fleet *f, struct fleet_span *w)
@@ -363,7 +505,7 @@ static void clip_to_data(const struct fleet *f, struct fleet_span *w)
 /* Nothing changed within the data: whether a server differs from its peers all the time. */
 static int whole_run(const struct fleet_question *q, const struct causes *causes, struct fleet_answer *ret)
 {
-	struct fleet_answer a = {.called = -1, .found_window = !window_given(q), .unusual_symptom = true, .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
+	struct fleet_answer a = {.called = -1, .found_window = !window_given(q), .unusual_symptom = true, .normal_p5 = NAN, .normal_p95 = NAN, .found_symptom = q->counter < 0, .found_server = q->server < 0};
 	const struct fleet_finding *x;
 	const struct cause *cause;
 	struct str s = {};
@@ -380,7 +522,8 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	clip_to_data(q->fleet, &a.asked);
 	a.window = a.asked;
 	x = &a.unusual.list.v[0];
-	a.symptom = *x;
+	a.symptom = a.culprit = *x;
+	a.named = true;
 	a.server = x->server;
 	a.counter = x->counter;
 	a.now = x->observed;
@@ -403,26 +546,71 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	return 0;
 }
 
-/* A window in which no server stands out from its baseline. Where the baseline is too short to tell a rate of
- * false alarms, or the alarms judged the beginning of the window alone (a ramp begins with nothing), a cycle of the day reaches several times the
- * baseline: then none stands out that lies nearer than LEVELS_FAR. */
+/* Whether a server's level is so far from all of its normal levels that it stands out without a rate of false alarms; and far in the reader's terms. */
+static bool level_stands_out(const struct fleet_answer *a, const struct fleet_finding *x)
+{
+	return a->long_enough && x->level >= LEVEL_STANDS && fabs(x->observed - x->usual) >= LEVEL_SIZE * fabs(x->usual);
+}
+
+static int by_level(const void *a, const void *b)
+{
+	const struct fleet_finding *x = *(const struct fleet_finding *const *)a, *y = *(const struct fleet_finding *const *)b;
+
+	return x->level > y->level ? -1 : x->level < y->level;
+}
+
+/* A window in which no server stands out from its baseline: neither an alarm, nor a level. Where the baseline is too short to tell a rate of false alarms, or
+ * the alarms judged parts alone, none stands out that lies nearer than LEVELS_FAR. */
 static bool none_stands_out(const struct fleet_answer *a)
 {
 	if (!a->alarms.list.n)
 		return true;
+	for (size_t i = 0; i < a->unusual.list.n; i++)
+		if (level_stands_out(a, &a->unusual.list.v[i]))
+			return false;
 	if (count_conspicuous(a))
 		return false;
 	return !(isnan(a->alarms.list.v[0].p) || a->alarms.shortened) || (a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR);
 }
 
-/* A symptom that was given counts by its own score. One that was found is where the alarm is raised; with a window that was found it has
- * been judged by the search. */
+/* Servers whose level stands out go before others without an alarm, with that counter, the farthest first: the first of the list is who is named. */
+static int put_levels_first(struct fleet_answer *a)
+{
+	_cleanup_free_ const struct fleet_finding **far = calloc(a->unusual.list.n + 1, sizeof(*far));
+	size_t n = 0;
+
+	if (!far)
+		return -ENOMEM;
+	if (count_conspicuous(a))
+		return 0;
+	for (size_t i = 0; i < a->unusual.list.n; i++)
+		if (level_stands_out(a, &a->unusual.list.v[i]))
+			far[n++] = &a->unusual.list.v[i];
+	qsort(far, n, sizeof(*far), by_level);
+	for (size_t i = n; i-- > 0;)
+		for (size_t k = 0; k < a->alarms.list.n; k++) {
+			struct fleet_finding x = a->alarms.list.v[k], with = *far[i];
+
+			if (x.server != with.server)
+				continue;
+			with.score = x.score;
+			with.p = x.p;
+			with.q = x.q;
+			memmove(&a->alarms.list.v[1], &a->alarms.list.v[0], k * sizeof(x));
+			a->alarms.list.v[0] = with;
+		}
+	return 0;
+}
+
+/* A symptom that was given counts by its own score, or where its level is beyond what is normal: one row of a start may own the scale. One that
+ * was found is where the alarm is raised; with a window that was found it has been judged by the search, but a single row does not make an incident. */
 static void judge_symptom(bool given, struct fleet_answer *a)
 {
-	bool none = none_stands_out(a);
+	const struct fleet_finding *x = &a->symptom;
+	bool none = none_stands_out(a), beyond = isnan(x->level) ? a->middle > a->normal_p95 || a->middle < a->normal_p5 : x->level >= COMMON_LEVEL;
 
-	a->unusual_symptom = given ? a->symptom.score >= ENOUGH : !none || a->found_window;
-	a->calm = none && !a->unusual_symptom;
+	a->unusual_symptom = given ? x->score >= (isnan(x->level) ? ENOUGH : ENOUGH_LONG) || beyond : a->found_window ? x->least < x->most : !none;
+	a->calm = !a->unusual_symptom && (none || a->found_window);
 }
 
 /* Every series and server in q's window. */
@@ -436,7 +624,7 @@ static int judge_window(const struct fleet_question *q, struct fleet_answer *a)
 	if (a->alarms.list.n > LISTED)
 		a->alarms.list.n = LISTED;
 	a->window = q->window;
-	return r;
+	return r < 0 ? r : put_levels_first(a);
 }
 
 /* People notice late: an incident may be over when a short window begins, in which none stands out. Judges it from USUAL_RUN_UP rows earlier
@@ -462,41 +650,48 @@ static int look_before(struct fleet_question *q, struct fleet_answer *a)
 	return r;
 }
 
+/* The window that was given, or the one that is found; a found one of all servers together where none of them left its peers. */
+static int choose_window(struct fleet_question *q, struct fleet_stretch *found, struct fleet_answer *a)
+{
+	int r = find_window(q, false, found, a);
+
+	return r == -ENODATA ? find_window(q, true, found, a) : r;
+}
+
 int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
 {
 	struct fleet_question q = *asked;
-	struct fleet_answer a = {.called = -1};
+	struct fleet_answer a = {.called = -1, .middle = NAN, .normal_p5 = NAN, .normal_p95 = NAN};
 	struct fleet_stretch found = {};
 	bool symptom_given = asked->server >= 0 || asked->counter >= 0;
-	int r = find_window(&q, false, &found, &a);
+	int r = fleet_silence_find(asked, window_given(asked), &a.silences);
 
-	if (r == -ENODATA) { /* no server left its peers: it differs from them all the time, or all did the same */
-		r = whole_run(&q, causes, ret);
-		if (r != -ENODATA)
-			return r;
-		r = find_window(&q, true, &found, &a);
+	if (r == 0)
+		r = choose_window(&q, &found, &a);
+	if (r == -ENODATA && !a.silences.list.n && !window_given(asked)) /* nothing changed: whether one differs from its peers all the time */
+		return whole_run(&q, causes, ret);
+	if (r == -ENODATA && a.silences.list.n) {
+		q.window = (struct fleet_span){a.silences.list.v[0].since, a.silences.list.v[0].until ? a.silences.list.v[0].until : INT64_MAX};
+		a.found_window = true;
+		r = 0;
 	}
 	clip_to_data(q.fleet, &q.window);
 	a.asked = q.window;
+	a.long_enough = q.window.to - q.window.from >= SHORT_ROWS * q.fleet->interval;
 	if (r == 0)
 		r = fleet_window_grow(&q, a.found_window, &q.window);
 	if (r == 0)
 		r = judge_window(&q, &a);
 	if (r == 0 && !symptom_given && !a.found_window && none_stands_out(&a))
 		r = look_before(&q, &a);
-	if (r == 0 && !symptom_given && none_stands_out(&a)) {
-		r = whole_run(asked, causes, ret);
-		if (r != -ENODATA) {
-			fleet_answer_free(&a);
-			return r;
-		}
-		r = 0;
-	}
 	if (r == 0)
-		r = find_symptom(&q, &found, &a);
+		r = find_symptom(&q, &found, calls, &a);
 	if (r == 0) {
 		a.server = q.server;
 		a.counter = q.counter;
+		r = find_edges(&q, &a);
+	}
+	if (r == 0 || r == -ENODATA) {
 		judge_symptom(symptom_given, &a);
 		r = explain_symptom(&q, causes, calls, &a);
 	}

@@ -19,6 +19,8 @@
 #define QUARTER	  4
 #define ALONE	  5.0 /* of a server without peers, where no symptom is given (fleet-scan.h): chance reaches 4 */
 
+#define FEW_LEVELS  6.0 /* servers, of which levels tell half as surely how far levels normally lie apart */
+
 #define LENGTHS	    14 /* 1, 2, 4 ... rows */
 #define MEANS_LEAST 8
 
@@ -40,12 +42,13 @@ static double wander_of(const struct normal *normal, uint32_t rows)
 }
 
 
-/* Rows [begin, end], which lie beyond TOLERATED by `sum` in all: compared by what the sum of so many rows normally is, so that a short
- * interval far away and a long one nearby count the same. */
-static void take_better(const struct fleet_server *s, const struct normal *normal, uint32_t begin, uint32_t end, double sum, struct fleet_stretch *best)
+/* Rows [begin, end], which lie beyond TOLERATED by `sum` in all, `largest` of it in one row: compared by what the sum of so many rows normally is, so that
+ * a short interval far away and a long one nearby count the same. The farthest row does not count: one alone does not make an incident. */
+static void take_better(const struct fleet_server *s, const struct normal *normal, uint32_t begin, uint32_t end, double sum, double largest,
+			struct fleet_stretch *best)
 {
 	uint32_t rows = end - begin + 1;
-	double excess = rows >= ROWS_LEAST ? sum / (rows * wander_of(normal, rows)) : 0;
+	double excess = rows >= ROWS_LEAST ? (sum - largest) / ((rows - 1) * wander_of(normal, rows)) : 0;
 
 	if (excess > best->score) {
 		best->score = excess;
@@ -57,7 +60,7 @@ static void take_better(const struct fleet_server *s, const struct normal *norma
 static void find_side(const struct fleet_server *s, const float *v, const struct normal *normal, double side, struct fleet_stretch *best)
 {
 	uint32_t begin = 0, end = 0;
-	double sum = 0, most = 0;
+	double sum = 0, most = 0, largest = 0, of_most = 0;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		double z = side * ((double)v[i] - normal->middle) / normal->spread;
@@ -65,15 +68,20 @@ static void find_side(const struct fleet_server *s, const float *v, const struct
 		if (isnan(z))
 			continue;
 		if (!(sum > 0)) {
-			take_better(s, normal, begin, end, most, best);
+			take_better(s, normal, begin, end, most, of_most, best);
 			begin = i;
-			most = 0;
+			most = largest = of_most = 0;
 		}
-		sum = fmax(0, sum + fmin(fmax(z, ROW_LEAST), ROW_MOST) - TOLERATED);
-		end = sum > most ? i : end;
-		most = fmax(most, sum);
+		z = fmin(fmax(z, ROW_LEAST), ROW_MOST) - TOLERATED;
+		sum = fmax(0, sum + z);
+		largest = fmax(largest, z);
+		if (sum > most) {
+			most = sum;
+			of_most = largest;
+			end = i;
+		}
 	}
-	take_better(s, normal, begin, end, most, best);
+	take_better(s, normal, begin, end, most, of_most, best);
 }
 
 static void find_stretch_among_peers(const struct fleet_server *s, const float *v, const struct normal *normal, struct fleet_stretch *best)
@@ -380,7 +388,7 @@ static int compare_group(const struct fleet_question *q, const struct fleet_peer
 		x.score = fabs(levels[i] - middle) / spread;
 		x.n = (uint32_t)n;
 		x.flags = FLEET_PEER | (levels[i] > middle ? FLEET_HIGHER : FLEET_LOWER);
-		if (x.score >= LEVELS_FAR)
+		if (x.score >= LEVELS_FAR * (1 + FEW_LEVELS / (double)n))
 			r = VEC_PUSH(ret->list, x);
 	}
 	return r;

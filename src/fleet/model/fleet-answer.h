@@ -5,21 +5,35 @@
 
 #define FLEET_CHAIN_MAX 8 /* a longer chain is not one that a person follows */
 
+/* A server that reported nothing, or a counter (-1: all of them), while others reported. */
+struct fleet_silence {
+	int server, counter;
+	int64_t since, until; /* wall ns; until = 0: to the end of the data */
+};
+struct fleet_silences {
+	VEC(struct fleet_silence) list; /* servers first; in the order in which they began */
+};
+
 struct fleet_answer {
 	int server, counter;	    /* the symptom */
 	bool found_symptom;	    /* it was not given: the most unusual counter of the most unusual server */
 	bool found_server, found_window; /* not given: found */
 	struct fleet_span asked;  /* the window that was given or found, within the data */
 	struct fleet_span window; /* what was judged: the incident begins with it, perhaps before the one asked about */
+	bool long_enough;     /* what was asked about has rows enough to tell a level */
 	int called;	      /* the server to which the symptom's calls go (counter-call.h); -1 = it is not one of calls */
 	struct fleet_finding symptom;  /* against what is normal for it */
 	bool unusual_symptom; /* else it leads to nothing: no cause is named, and no chain */
 	bool calm;	      /* neither the symptom is unusual, nor any server */
-	double now, normal_p95; /* of the symptom: its median since it began; the 95th percentile of the baseline time */
-	bool led; /* explain's first entry is named as the cause */
-	bool began_first; /* the symptom, a row or more before what would be the cause: no cause is named */
+	double middle; /* of the symptom: the median of the window's rows */
+	double now, normal_p5, normal_p95; /* of the symptom: the level of the rows that differ; percentiles of the baseline time */
+	bool named; /* there is a culprit: */
+	struct fleet_finding culprit; /* (fleet/ask/fleet-culprit.h) */
+	bool led; /* it is explain's first entry, of another server than the symptom's */
+	size_t common; /* servers of which all, or nearly, have the culprit's incident at once; 0: it is the culprit's own */
+	struct fleet_silences silences; /* in the window; where there are any they are the answer's first sentence, and without a given symptom the culprit */
 	struct fleet_findings alarms;  /* servers */
-	struct fleet_findings explain; /* counters, by how much of the symptom they explain; the lead first (fleet-lead.h) */
+	struct fleet_findings explain; /* counters, by how much of the symptom they explain; the culprit first, if it is one of them */
 	struct fleet_finding chain[FLEET_CHAIN_MAX]; /* the symptom, and each server's best explanation, in the order in which they began */
 	size_t n_chain;
 	struct fleet_findings unusual; /* counters, by how unusual they are */

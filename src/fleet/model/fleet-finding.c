@@ -5,7 +5,7 @@
 
 const struct fleet_finding fleet_finding_empty = {
 	.server = -1, .counter = -1, .measured_on = -1, .time = INT64_MIN, .score = NAN, .observed = NAN, .usual = NAN, .spread = NAN,
-	.shift = NAN, .peak = NAN, .jump = NAN, .range = NAN, .r = NAN, .p = NAN, .q = NAN, .low = NAN, .high = NAN,
+	.shift = NAN, .peak = NAN, .jump = NAN, .range = NAN, .level = NAN, .r = NAN, .p = NAN, .q = NAN, .low = NAN, .high = NAN, .least = NAN, .most = NAN,
 };
 
 void fleet_findings_free(struct fleet_findings *f)

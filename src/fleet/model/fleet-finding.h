@@ -55,10 +55,12 @@ struct fleet_finding {
 	double score;  /* in the analysis' own measure; higher = more conspicuous */
 	double observed, usual, spread;
 	double shift, peak, jump, range; /* each in multiples of the baseline for windows of this length; NaN = not asked */
+	double level; /* how far its level lies from the middle of levels, in multiples of what three quarters of windows stray; NaN = too few rows */
 	double r;      /* correlation; NaN = none */
 	int lag;       /* rows by which it leads (positive) or follows (negative) the symptom */
 	double p, q;   /* NaN = none can be given */
 	double low, high; /* interval of the effect; NaN = none */
+	double least, most; /* between which the rows lie that differ from normal; NaN = not asked */
 	uint32_t n;    /* values that were compared */
 	int64_t since; /* wall ns: when it began; 0 = not known */
 	unsigned flags;

@@ -1,0 +1,18 @@
+/* The one that an answer about a fleet names: the first candidate, from which the sentence follows. */
+#pragma once
+
+#include "fleet/model/fleet-answer.h"
+#include "fleet/model/fleet-calls.h"
+
+#define CULPRIT_EXPLAINS 0.5 /* of a symptom, at least */
+
+/* The place in `alarms` (in the order of their scores) of the one with which it began: of `server`, or the first one where that is -1; or one that
+ * is nearly as far from normal and began before it, or is called by it and did not begin later. -1: there is none; -ENOMEM. */
+int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *alarms, int server);
+
+/* Fills a->culprit and a->named from a->symptom, a->unusual and a->explain (in the order of their scores), and moves what is named to the front of
+ * a->explain. Without a given symptom the symptom is the first candidate, and so the culprit: what moved with it is what it did. A given one lies at
+ * its own server, unless a counter of another one explains it and either is farther from normal by CULPRIT_FARTHER or began rows before it: what is
+ * only carried along is neither. A server that calls the symptom's (calls: may be empty; called: whom the symptom's calls go to, or -1) is not the
+ * cause of what it calls. No culprit is named where nothing is unusual. 0 or -ENOMEM. */
+int fleet_culprit_find(const struct fleet *f, const struct fleet_calls *calls, struct fleet_answer *a);

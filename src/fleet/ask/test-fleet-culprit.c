@@ -1,0 +1,161 @@
+#include "lib/data/test.h"
+
+#include <stdlib.h>
+
+#include "fleet/ask/fleet-culprit.h"
+#include "lib/data/clock.h"
+
+#define MINUTE (60 * NS_PER_SEC)
+
+enum { FRONT, SERVICE, DATABASE, OTHER };
+
+static struct fleet make(void)
+{
+	static const char *const names[] = {"front", "service", "database", "other"};
+	struct fleet f = {.interval = MINUTE};
+
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(fleet_add_server(&f, names[i]), i);
+	assert_int_equal(fleet_add_counter(&f, "latency_ms"), 0);
+	assert_int_equal(fleet_add_counter(&f, "disk_await_ms"), 1);
+	return f;
+}
+
+static struct fleet_finding finding(int server, int counter, double score, int64_t since)
+{
+	struct fleet_finding x = fleet_finding_empty;
+
+	x.server = server;
+	x.counter = counter;
+	x.score = score;
+	x.since = since;
+	x.n = 60;
+	return x;
+}
+
+/* Adds what moved with the symptom: how much of it it explains, and how far from normal it is. */
+static void add(struct fleet_answer *a, int server, int counter, double explains, double far, int64_t since)
+{
+	assert_int_equal(VEC_PUSH(a->explain.list, finding(server, counter, explains, since)), 0);
+	assert_int_equal(VEC_PUSH(a->unusual.list, finding(server, counter, far, since)), 0);
+}
+
+/* The service's latency is the symptom, six times as far from normal as it is in other windows, since minute 10. */
+static struct fleet_answer symptom_of_service(bool given)
+{
+	struct fleet_answer a = {.called = -1, .found_symptom = !given, .unusual_symptom = true};
+
+	a.symptom = finding(SERVICE, 0, 6, 10 * MINUTE);
+	assert_int_equal(VEC_PUSH(a.unusual.list, a.symptom), 0);
+	return a;
+}
+
+static int decide(struct fleet_answer *a, const struct fleet_calls *calls)
+{
+	static const struct fleet_calls none = {};
+	struct fleet f = make();
+
+	assert_int_equal(fleet_culprit_find(&f, calls ? calls : &none, a), 0);
+	fleet_free(&f);
+	VEC_FREE(a->explain.list);
+	VEC_FREE(a->unusual.list);
+	return a->named ? a->culprit.server : -1;
+}
+
+static void what_is_found_first_is_the_culprit(void **state)
+{
+	struct fleet_answer a = symptom_of_service(false);
+
+	(void)state;
+	add(&a, DATABASE, 0, 1.0, 20, 10 * MINUTE);
+	assert_int_equal(decide(&a, NULL), SERVICE);
+}
+
+static void a_server_that_is_much_farther_from_normal_made_the_symptom(void **state)
+{
+	struct fleet_answer a = symptom_of_service(true);
+
+	(void)state;
+	add(&a, DATABASE, 1, 0.9, 12, 10 * MINUTE);
+	assert_int_equal(decide(&a, NULL), DATABASE);
+	assert_true(a.led);
+}
+
+static void what_is_carried_along_did_not_make_the_symptom(void **state)
+{
+	struct fleet_answer a = symptom_of_service(true);
+
+	(void)state;
+	add(&a, OTHER, 0, 1.0, 5, 10 * MINUTE);
+	assert_int_equal(decide(&a, NULL), SERVICE);
+	assert_false(a.led);
+}
+
+static void what_began_later_did_not_make_the_symptom(void **state)
+{
+	struct fleet_answer a = symptom_of_service(true);
+
+	(void)state;
+	add(&a, OTHER, 0, 1.0, 20, 11 * MINUTE);
+	assert_int_equal(decide(&a, NULL), SERVICE);
+}
+
+static void what_began_rows_before_made_the_symptom(void **state)
+{
+	struct fleet_answer a = symptom_of_service(true);
+
+	(void)state;
+	add(&a, DATABASE, 1, 0.9, 5, 8 * MINUTE);
+	assert_int_equal(decide(&a, NULL), DATABASE);
+}
+
+/* The front calls the service by way of the other one: its latency is the service's. */
+static void a_caller_is_not_the_cause_of_what_it_calls(void **state)
+{
+	struct fleet_call chain[] = {{FRONT, OTHER}, {OTHER, SERVICE}};
+	struct fleet_calls calls = {};
+	struct fleet_answer a = symptom_of_service(true);
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(VEC_PUSH(calls.list, chain[i]), 0);
+	add(&a, FRONT, 0, 1.0, 20, 8 * MINUTE);
+	assert_int_equal(decide(&a, &calls), SERVICE);
+	VEC_FREE(calls.list);
+}
+
+static void of_its_own_counters_the_one_that_began_first_is_named(void **state)
+{
+	struct fleet_answer a = symptom_of_service(true);
+
+	(void)state;
+	add(&a, SERVICE, 1, 0.8, 5, 7 * MINUTE);
+	assert_int_equal(decide(&a, NULL), SERVICE);
+	assert_int_equal(a.culprit.counter, 1);
+}
+
+static void nobody_is_named_for_a_symptom_as_always(void **state)
+{
+	struct fleet_answer a = symptom_of_service(true);
+
+	(void)state;
+	a.unusual_symptom = false;
+	add(&a, OTHER, 0, 0.3, 5, 10 * MINUTE);
+	assert_int_equal(decide(&a, NULL), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_found_first_is_the_culprit),
+		cmocka_unit_test(a_server_that_is_much_farther_from_normal_made_the_symptom),
+		cmocka_unit_test(what_is_carried_along_did_not_make_the_symptom),
+		cmocka_unit_test(what_began_later_did_not_make_the_symptom),
+		cmocka_unit_test(what_began_rows_before_made_the_symptom),
+		cmocka_unit_test(a_caller_is_not_the_cause_of_what_it_calls),
+		cmocka_unit_test(of_its_own_counters_the_one_that_began_first_is_named),
+		cmocka_unit_test(nobody_is_named_for_a_symptom_as_always),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
