@@ -19,7 +19,7 @@
 #define LEVEL_STILL 0.25
 #define LEVEL_PARTS 6 /* of a window, by which its level is followed */
 #define LEVEL_AWAY  2.0 /* times as far as levels normally stray: it is at another level */
-#define LEVEL_ROWS  12 /* of a window that tells a level */
+#define LEVEL_ROWS  16 /* of a window that tells a level; one of a few rows that has grown back does not */
 #define POWER	     2.5 /* of the mean over windows: what they reach at times counts more than what they mostly do */
 #define SINCE_GAP    2 /* rows that may look normal within an incident */
 #define SINCE_FAR    2	/* times the peak of normal windows: noise hides how a smaller one began */
