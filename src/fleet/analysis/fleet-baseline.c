@@ -12,7 +12,6 @@
 #define PEAK_COUNTS  0.8
 #define JUMP_COUNTS  1.6
 #define RANGE_COUNTS 0.8
-#define LEVEL_COUNTS 1.0 /* of windows of LEVEL_ROWS */
 #define HALF_STRAYS 1.7 /* times what half of the levels stray is what three quarters do: an incident of a third of the data must not be its own measure */
 #define LEVEL_CLIP 3.0 /* widths of the middle half of the values */
 #define LEVEL_FAR  3.0 /* of a level around which the rows are left out of the baseline */
@@ -357,9 +356,7 @@ static double ratio(double value, double usual)
 
 static double score_of(const struct fleet_baseline *u, const struct measured *m)
 {
-	double level = m->n >= LEVEL_ROWS ? LEVEL_COUNTS * log1p(ratio(fabs(m->level - u->level), u->strays)) : 0;
-
-	return level + SHIFT_COUNTS * log1p(ratio(fabs(m->mean - u->mean), u->shift)) + PEAK_COUNTS * log1p(ratio(m->peak, u->peak)) +
+	return SHIFT_COUNTS * log1p(ratio(fabs(m->mean - u->mean), u->shift)) + PEAK_COUNTS * log1p(ratio(m->peak, u->peak)) +
 	       JUMP_COUNTS * log1p(ratio(m->jump, u->jump)) + RANGE_COUNTS * log1p(ratio(m->range, u->range));
 }
 

@@ -12,7 +12,7 @@
 #define EQUAL 0.7 /* of the best explanation: time and calls distinguish what is closer together */
 #define EQUAL_CALLED 0.95 /* the same for calls, which also link what moved by chance */
 #define FARTHER 1.25 /* times as far from normal as the symptom's server: it is more than an echo of it */
-#define NEARLY 0.3 /* the same of what began before it */
+#define NEARLY 0.2 /* the same of what began before it */
 #define EARLIER 2 /* rows before it */
 #define FIRST_NEARLY 0.8 /* times as far from normal as the first of the list */
 #define FIRST_EARLIER 2 /* rows */

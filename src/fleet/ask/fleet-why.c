@@ -18,7 +18,6 @@
 #include "lib/data/str.h"
 
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
-#define ENOUGH_LONG 4.0 /* the same of a window that is long enough to have a level, which counts, too */
 #define CONSPICUOUS 0.05 /* q of an alarm */
 #define CONSPICUOUS_TWICE 0.0253 /* the same of each of two windows (Sidak) */
 #define SHORT_ROWS 12 /* of a window that may begin too late */
@@ -609,7 +608,7 @@ static void judge_symptom(bool given, struct fleet_answer *a)
 	const struct fleet_finding *x = &a->symptom;
 	bool none = none_stands_out(a), beyond = isnan(x->level) ? a->middle > a->normal_p95 || a->middle < a->normal_p5 : x->level >= COMMON_LEVEL;
 
-	a->unusual_symptom = given ? x->score >= (isnan(x->level) ? ENOUGH : ENOUGH_LONG) || beyond : a->found_window ? x->least < x->most : !none;
+	a->unusual_symptom = given ? x->score >= ENOUGH || beyond : a->found_window ? x->least < x->most : !none;
 	a->calm = !a->unusual_symptom && (none || a->found_window);
 }
 
