@@ -14,7 +14,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
-#include "lib/data/memory-budget.h"
+#include "lib/rights/memory-budget.h"
 #include "lib/data/str.h"
 #include "lib/store/page-sums.h"
 #include "machine/client/request.h"

@@ -16,7 +16,7 @@
 #include "machine/answer-waits/hang-evidence.h"
 #include "machine/answer-waits/quiet.h"
 #include "machine/answer-waits/wait-chain.h"
-#include "machine/answer-why/facts.h"
+#include "machine/answer-waits/suspect-ended.h"
 #include "machine/blame/new-sleepers.h"
 
 #define BASELINE_MOST  (1800 * NS_PER_SEC)
@@ -869,7 +869,7 @@ static void weigh_beside_hangs(const struct dataset *d, struct answer *a)
 			continue;
 		if (use > 0 && use < shortage)
 			weigh_suspect(s, EVIDENCE_SHORTAGE, use / shortage);
-		if (a->slow_until || facts_ended(d, s, a->at))
+		if (a->slow_until || suspect_ended(d, s, a->at))
 			weigh_suspect(s, EVIDENCE_SHARE, LEFT);
 	}
 }

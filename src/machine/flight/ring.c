@@ -14,8 +14,8 @@
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "lib/system/lockdown.h"
+#include "lib/system/own-limits.h"
 #include "machine/flight/ring-inside.h"
-#include "machine/sample/source.h"
 #include "ring-old.skel.h"
 
 #define BYTES_MAX    (64ull << 20)
@@ -90,7 +90,7 @@ static int load_failed(int r, const char **ret_why)
 			   "the kernel is locked down (lockdown=confidentiality): neither BPF programs nor trace events may read its memory" :
 		   r == -EPERM ?
 			   "the flight recorder needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
-		   r == -EMFILE || r == -ENFILE ? source_lacks(r) :
+		   r == -EMFILE || r == -ENFILE ? own_limits_reason(r) :
 		   r == -ENOMEM ? "there is no memory for the flight recorder's ring: lower ring.size" : other;
 	return r;
 }

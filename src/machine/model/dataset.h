@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "lib/data/hmap.h"
-#include "lib/data/memory-budget.h"
+#include "lib/rights/memory-budget.h"
 #include "lib/data/vec.h"
 #include "machine/model/entity.h"
 #include "machine/model/tick.h"

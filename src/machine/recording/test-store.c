@@ -1258,7 +1258,7 @@ static void another_recording_in_its_place_is_left_alone(void **state)
 	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
 	assert_int_equal(store_open_marks(f->store), 0);
 	snprintf(other, sizeof(other), "%s.other", f->file);
-	assert_int_equal(store_export(f->store, other, &error), 0);
+	assert_int_equal(store_export(f->store, other, false, &error), 0);
 	record(f, 20);
 	assert_int_equal(rename(other, f->file), 0);
 	assert_int_equal(stat(f->file, &before), 0);

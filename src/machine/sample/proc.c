@@ -24,6 +24,7 @@
 #include "lib/data/hmap.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
+#include "lib/system/own-limits.h"
 #include "machine/sample/gpu.h"
 #include "machine/sample/source.h"
 
@@ -483,7 +484,7 @@ static int proc_open(const struct source_options *options, void **ret_state, con
 	if (!src->root) {
 		error = -errno;
 		proc_close(src);
-		*ret_why = source_lacks(error) ?: "/proc is not mounted";
+		*ret_why = own_limits_reason(error) ?: "/proc is not mounted";
 		return error;
 	}
 	*ret_state = src;

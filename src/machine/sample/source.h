@@ -9,8 +9,5 @@ extern const struct source source_proc; /* processes, by /proc, where BPF is not
 extern const struct source source_disk, source_filesystem, source_interface, source_cgroup, source_sensor;
 extern const struct source source_kmsg, source_packages, source_boot; /* notes on the time axis */
 
-/* In words what of this process's own limits an errno of opening a source tells of; NULL: nothing, the cause is elsewhere. */
-const char *source_lacks(int r);
-
 /* NULL-terminated: every source of the system's own counters. */
 extern const struct source *const system_sources[];

@@ -97,17 +97,3 @@ const struct source *const system_sources[] = {
 	&source_system, &source_disk, &source_filesystem, &source_interface, &source_cgroup,
 	&source_sensor, &source_kmsg, &source_packages,	  &source_boot,	     NULL,
 };
-
-const char *source_lacks(int r)
-{
-	switch (r) {
-	case -EMFILE:
-		return "this process may not open more files: raise its limit ('ulimit -n 1024', LimitNOFILE=)";
-	case -ENFILE:
-		return "the machine has no more open files: raise fs.file-max";
-	case -ENOMEM:
-		return "there is not enough memory";
-	default:
-		return NULL;
-	}
-}

@@ -26,6 +26,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/system/lockdown.h"
+#include "lib/system/own-limits.h"
 #include "machine/sample/source.h"
 #include "machine/sample/task-inside.h"
 
@@ -329,7 +330,7 @@ static int task_open(const struct source_options *options, void **ret_state, con
 				   "the kernel is locked down (lockdown=confidentiality): BPF programs may not read its memory" :
 			   r == -EPERM ?
 				   "BPF needs root or CAP_BPF + CAP_PERFMON: start the recorder as root" :
-			   source_lacks(r) ?:
+			   own_limits_reason(r) ?:
 				   "this kernel cannot load the BPF programs (it needs BTF, 5.17 or later)";
 		return r;
 	}

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/data/memory-budget.h"
+#include "lib/rights/memory-budget.h"
 #include "lib/data/protobuf.h"
 #include "lib/net/gzip.h"
 #include "machine/trace/pprof-fields.h"
@@ -250,13 +250,13 @@ static void add_value(struct input *in, struct sample *s, uint64_t value)
 
 /* Repeated numbers: packed or one by one. */
 static int each_number(struct input *in, struct sample *s, const struct protobuf_field *f,
-		       void (*take)(struct input *in, struct sample *s, uint64_t value))
+		       void (*accept)(struct input *in, struct sample *s, uint64_t value))
 {
 	struct protobuf m = protobuf_inside(f);
 	uint64_t value;
 
 	if (f->wire == WIRE_VARINT) {
-		take(in, s, f->value);
+		accept(in, s, f->value);
 		return 0;
 	}
 	if (f->wire != WIRE_BYTES)
@@ -264,7 +264,7 @@ static int each_number(struct input *in, struct sample *s, const struct protobuf
 	while (m.at < m.end) {
 		if (protobuf_number(&m, &value) < 0)
 			return -EBADMSG;
-		take(in, s, value);
+		accept(in, s, value);
 	}
 	return 0;
 }

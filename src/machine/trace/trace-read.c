@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/data/memory-budget.h"
+#include "lib/rights/memory-budget.h"
 #include "lib/data/str.h"
 #include "machine/trace/trace-file.h"
 #include "machine/trace/trace-sections.h"

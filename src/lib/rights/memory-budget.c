@@ -1,4 +1,4 @@
-#include "lib/data/memory-budget.h"
+#include "lib/rights/memory-budget.h"
 
 #include <errno.h>
 #include <sys/resource.h>

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/data/memory-budget.h"
+#include "lib/rights/memory-budget.h"
 #include "lib/data/str.h"
 
 static void bytes_that_are_read_buy_memory(void **state)
