@@ -4,7 +4,7 @@
 
 #include "lib/data/clock.h"
 
-#define ENDED	      (2 * NS_PER_SEC) /* who was not seen for so long; a sample may be missing of who goes on */
+#define ENDED (2 * NS_PER_SEC) /* a program that was not seen for so long has ended; a sample may be missing of one that continues */
 
 bool suspect_shares_program(const struct subject *s, const struct subject *one)
 {
