@@ -26,6 +26,7 @@
 #define EVENTS_UNTIL_LOADED 2500 /* ... or 3 s, where programs compete for the CPUs: without events it says nothing of who waits for whom */
 #define RING_REACHES (1800 * NS_PER_SEC) /* no ring reaches further back */
 #define LIVE (10 * NS_PER_SEC) /* for so long those who hung are taken to hang still */
+#define AHEAD (60 * NS_PER_SEC) /* so far the clock of a browser that asks may be ahead: that is still now */
 #define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 
 int why_query_parse(struct common *common, const char *text, struct why_query *a)
@@ -37,7 +38,7 @@ int why_query_parse(struct common *common, const char *text, struct why_query *a
 
 	if (str_parse_u64(text, &id) < 0) {
 		r = clock_parse_time(text, clock_wall(), &a->request.at);
-		return r == 0 && !common->from_file && a->request.at > clock_wall() + NS_PER_SEC ? -ERANGE : r; /* another machine has another clock */
+		return r == 0 && !common->from_file && a->request.at > clock_wall() + AHEAD ? -ERANGE : r; /* another machine has another clock */
 	}
 	store = common_open_store(common, STORE_READ);
 	if (!store)
