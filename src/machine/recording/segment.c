@@ -53,7 +53,7 @@ int store_number_segment(struct store *s, int64_t segment, bool in_this_boot)
 struct age_span store_age_span(sqlite3_stmt *row, int column)
 {
 	struct age_span span = {.first = sqlite3_column_int64(row, column), .last = sqlite3_column_int64(row, column + 1)};
-	const char *boot = (const char *)sqlite3_column_text(row, column + 2);
+	_cleanup_free_ char *boot = database_text(row, column + 2);
 
 	if (!boot || sqlite3_column_type(row, column + 4) != SQLITE_INTEGER)
 		return span;
