@@ -31,6 +31,20 @@ static const char *look_up(struct MHD_Connection *connection, enum MHD_ValueKind
 	return NULL;
 }
 
+static int each_value(struct MHD_Connection *connection, enum MHD_ValueKind kind, MHD_KeyValueIterator next, void *data)
+{
+	const struct request *r = (const struct request *)connection;
+	int found = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->query[i] == (kind == MHD_GET_ARGUMENT_KIND)) {
+			found++;
+			if (next && next(data, kind, r->names[i], r->values[i]) == MHD_NO)
+				break;
+		}
+	return found;
+}
+
 static void take_line(struct request *r, char *line)
 {
 	bool query = *line == '?';
@@ -90,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	static const char *const names[] = {"server.example", NULL};
 	_cleanup_free_ char *text = malloc(n + 1), *error = NULL;
 	struct request r = {};
-	struct http_server s = {.mhd.MHD_lookup_connection_value = look_up, .routes = routes, .names = names, .loopback = true, .requests_max = 4};
+	struct http_server s = {.mhd.MHD_lookup_connection_value = look_up, .mhd.MHD_get_connection_values = each_value, .routes = routes, .names = names, .loopback = true, .requests_max = 4};
 	struct http_incoming q = {.server = &s};
 	char session[SECRET_TEXT] = "";
 
