@@ -11,18 +11,20 @@ struct seed {
 };
 
 /* 16 random bytes that the kernel gives each program that it starts; a process that is forked has those of its parent. */
-static const struct seed *seed_of_process(void)
+static struct seed seed_of_process(void)
 {
-	static const struct seed *_Atomic kept;
 	static const struct seed none = {0x9e3779b97f4a7c15ull, 0xd6e8feb86659fd93ull};
-	const struct seed *s = atomic_load_explicit(&kept, memory_order_relaxed);
+	static const void *_Atomic kept;
+	const void *s = atomic_load_explicit(&kept, memory_order_relaxed);
+	struct seed seed;
 
-	if (s)
-		return s;
-	s = (const struct seed *)getauxval(AT_RANDOM); /* NOLINT(performance-no-int-to-ptr) */
-	s = s ? s : &none;
-	atomic_store_explicit(&kept, s, memory_order_relaxed);
-	return s;
+	if (!s) {
+		s = (const void *)getauxval(AT_RANDOM); /* NOLINT(performance-no-int-to-ptr) */
+		s = s ? s : &none;
+		atomic_store_explicit(&kept, s, memory_order_relaxed);
+	}
+	memcpy(&seed, s, sizeof(seed)); /* the kernel puts it at any address */
+	return seed;
 }
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -34,7 +36,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 uint64_t hmap_hash(uint64_t key, uint64_t key2)
 {
-	const struct seed s = *seed_of_process();
+	const struct seed s = seed_of_process();
 
 	return mix(mix(key ^ s.a, s.b | 1) ^ key2, s.a | 1);
 }
@@ -131,7 +133,7 @@ void *hmap_remove(struct hmap *m, uint64_t key, uint64_t key2)
 
 uint64_t hmap_hash_bytes(const void *bytes, size_t n)
 {
-	const struct seed s = *seed_of_process();
+	const struct seed s = seed_of_process();
 	const uint8_t *at = bytes;
 	uint64_t h = s.a ^ n, word;
 
