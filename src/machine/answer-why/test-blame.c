@@ -129,6 +129,22 @@ static void begin_mail(struct story *st, int64_t waits_percent)
 	use(server, FEATURE_CPU_TIME, FROM, TICKS - 1, PERCENT);
 }
 
+static void consumers_of_an_empty_queue_that_were_not_there_before_wait_for_work(void **state)
+{
+	struct subject *consumer;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+	consumer = add(&st, "/bin/consumer", FROM - 2, TICKS - 1, 0);
+	use(consumer, FEATURE_WAIT_NETWORK, FROM - 2, TICKS - 1, 99 * PERCENT);
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask_by(&st, true, &method_blame);
+	assert_int_equal(st.answer.ranking.suspects.n, 0);
+	end(&st);
+}
+
 static void an_answer_that_comes_late_is_not_this_machines_fault(void **state)
 {
 	struct subject *hog;
@@ -760,6 +776,7 @@ int main(void)
 		cmocka_unit_test(the_recorder_looks_because_it_is_slow), cmocka_unit_test(who_asks_on_an_idle_machine_is_no_suspect),
 		cmocka_unit_test(who_asks_is_neither_suspect_nor_victim),
 		cmocka_unit_test(a_groups_memory_is_taken_by_who_is_in_it),
+		cmocka_unit_test(consumers_of_an_empty_queue_that_were_not_there_before_wait_for_work),
 		cmocka_unit_test(what_processes_share_is_there_once), cmocka_unit_test(nice_values_are_not_added),
 	};
 

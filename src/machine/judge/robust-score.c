@@ -405,7 +405,7 @@ static double excess_of(struct robust *r, struct program *p, const struct use *u
 	if (use->resource == BOTTLENECK_NONE)
 		return excess * not_of_start(r, p, use);
 	if (use->resource == BOTTLENECK_REMOTE)
-		return robust_waits_elsewhere(r, p, excess);
+		return robust_was_there(r, p) ? robust_waits_elsewhere(r, p, excess) : 0;
 	return use->feature == FEATURE_WAIT_QUOTA ? waits_for_limit(r, p, excess) : excess;
 }
 

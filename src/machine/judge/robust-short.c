@@ -71,6 +71,16 @@ double robust_lost_to_heat(struct robust *r)
 	return 1e9 * (double)clock.members * fmax(0, 1 - now / clock.highest); /* of a NaN and a number the number */
 }
 
+bool robust_was_there(const struct robust *r, const struct program *p)
+{
+	size_t half = r->q->train_from + (r->q->train_to - r->q->train_from) / 2;
+
+	for (size_t i = 0; r->q->train_to >= r->q->train_from && i < p->members.n; i++)
+		if (p->members.v[i]->first <= half)
+			return true;
+	return false;
+}
+
 double robust_more_waited(struct robust *r, struct program *p, size_t f)
 {
 	double now = p->there ? robust_program_now(r, p, f) : NAN;
@@ -79,7 +89,8 @@ double robust_more_waited(struct robust *r, struct program *p, size_t f)
 	if (isnan(now) || now < WAIT_LEAST)
 		return 0;
 	u = robust_baseline(r, p, f, now);
-	if (f == FEATURE_WAIT_NETWORK && isnan(u.median)) /* a server without work waits in the same call */
+	/* A server or a consumer without work waits in the same call: that it did not do so while it was not there tells nothing. */
+	if (f == FEATURE_WAIT_NETWORK && (isnan(u.median) || !robust_was_there(r, p)))
 		return 0;
 	return robust_excess(&u, now) * robust_surprise(&u);
 }

@@ -164,6 +164,8 @@ double robust_shortage(struct robust *r, enum bottleneck b);
 double robust_part_beyond_baseline(struct robust *r, enum entity_kind kind, size_t f);
 /* Where cores are slowed down for heat: what they compute less than at the highest clock that they had, ns/s. */
 double robust_lost_to_heat(struct robust *r);
+/* Whether one of its processes was there for half of what is learned from, so that its baseline is one of its own and not one of its absence. */
+bool robust_was_there(const struct robust *r, const struct program *p);
 /* What a program waits beyond its usual, ns/s. */
 double robust_more_waited(struct robust *r, struct program *p, size_t f);
 /* After robust_sum_totals(): what others wait for answers over the network beyond their usual, a whole thread = 1. */
