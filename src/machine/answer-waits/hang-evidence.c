@@ -16,6 +16,7 @@
 #define AT_TERMINAL 2 /* times as much as of a program that no one is seen to use */
 #define MOVES_ON  0.5 /* who has done something since the hang began may come to it yet */
 #define MARGIN	  NS_PER_SEC
+#define KNOWN	  (3 * NS_PER_SEC) /* a process this much older than a wait for it has been asked before */
 #define NOT_LOOKED_UP 0.3 /* of each row that takes a chain */
 #define CHAIN_SURE 3 /* links; each one more may be chosen wrongly */
 
@@ -124,19 +125,43 @@ bool hang_link_wants(const struct hang *h, size_t i)
 	return i + 1 < h->chain.links.n && l[1].pid != l->pid && l->kind != CHAIN_CHILD && l->kind != CHAIN_EVENTS && demand_of(l) >= 0.5;
 }
 
-/* Who reads what is known to come sooner has a conversation. */
-static double demand_of_victim(const struct hang *h)
+static bool began_before(const struct dataset *d, unsigned pid, int64_t wall)
+{
+	const struct moment *now = &d->ticks.v[d->ticks.n - 1];
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct entity_info *info = &d->subjects.v[i]->info;
+
+		if (info->kind == ENTITY_PROCESS && info->pid == pid && info->start && (int64_t)info->start + KNOWN <= now->boot - (now->wall - wall))
+			return true;
+	}
+	return false;
+}
+
+/* Who reads what is known to come sooner, from a process that was there before it began to wait, has a conversation with it: it was answered
+ * before. A shell reads from a child that it has just started, for which no answer can be late. */
+static bool converses(const struct dataset *d, const struct hang *h)
+{
+	const struct chain_link *first = h->chain.links.v;
+
+	return h->chain.links.n > 1 && first->reads && !first->is_input && !first->serves && !first->idle && h->took && !h->unsure &&
+	       began_before(d, first[1].pid, h->since);
+}
+
+static double demand_of_victim(const struct dataset *d, const struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
 
 	if (!first)
 		return NOT_LOOKED_UP;
-	return first->reads && !first->is_input && !first->serves && !first->idle && h->took && !h->unsure ? 0.7 : demand_of(first);
+	return converses(d, h) ? 0.7 : demand_of(first);
 }
 
 /* Has one before the last asked it for something, or want what it has? Who only reads what it writes, or waits for its end, has not. */
-static bool is_wanted(const struct hang *h)
+static bool is_wanted(const struct dataset *d, const struct hang *h)
 {
+	if (converses(d, h))
+		return true;
 	for (size_t i = 0; i < h->chain.links.n; i++)
 		if (hang_link_wants(h, i))
 			return true;
@@ -145,7 +170,7 @@ static bool is_wanted(const struct hang *h)
 
 /* --- does the end mean to wait --- */
 
-static double intent_of(const struct hang *h)
+static double intent_of(const struct dataset *d, const struct hang *h)
 {
 	static const struct {
 		double wanted, alone; /* asked by one before in the chain, or not */
@@ -164,7 +189,7 @@ static double intent_of(const struct hang *h)
 		return 0.01;
 	if (h->chain.links.n > 1 && leaves_unanswered(last))
 		return 0.3;
-	return is_wanted(h) ? of[last->kind].wanted : of[last->kind].alone;
+	return is_wanted(d, h) ? of[last->kind].wanted : of[last->kind].alone;
 }
 
 /* --- */
@@ -196,13 +221,13 @@ static double certainty_of(const struct hang *h)
 	return h->chain.links.n > CHAIN_SURE ? sure * pow(0.9, (double)(h->chain.links.n - CHAIN_SURE)) : sure;
 }
 
-void hang_weigh(const struct trace *trace, const char *proc_root, struct hang *h)
+void hang_weigh(const struct dataset *d, const struct trace *trace, const char *proc_root, struct hang *h)
 {
 	const struct chain_link *first = h->chain.links.v;
 	bool used = proc_root && (using_in_foreground(proc_root, h->victim->info.pid) || (h->parent && using_in_foreground(proc_root, h->parent->info.pid)));
 
-	h->factors[EVIDENCE_DEMAND] = demand_of_victim(h) * (used ? AT_TERMINAL : 1);
-	h->factors[EVIDENCE_INTENT] = first ? intent_of(h) : NOT_LOOKED_UP;
+	h->factors[EVIDENCE_DEMAND] = demand_of_victim(d, h) * (used ? AT_TERMINAL : 1);
+	h->factors[EVIDENCE_INTENT] = first ? intent_of(d, h) : NOT_LOOKED_UP;
 	h->factors[EVIDENCE_HOLD] = hold_of(trace, h);
 	h->factors[EVIDENCE_CERTAINTY] = first ? certainty_of(h) : NOT_LOOKED_UP;
 	h->score = evidence_score(h->factors);

@@ -11,7 +11,7 @@ double hang_excess(const struct dataset *d, const struct hang *h);
 /* Whether it began with the incident or lately, 0..1. All in wall ns; incident: when a shortage began; 0 = there is none. */
 double hang_novelty(int64_t since, int64_t at, int64_t incident);
 /* All other rows and the score, by its chain. */
-void hang_weigh(const struct trace *trace, const char *proc_root, struct hang *h);
+void hang_weigh(const struct dataset *d, const struct trace *trace, const char *proc_root, struct hang *h);
 /* Has link i asked the next one for something, or does it want what that has? A thread that waits for another one of its own process, who waits for a
  * child, and who reads what others write when they please, have not. */
 bool hang_link_wants(const struct hang *h, size_t i);

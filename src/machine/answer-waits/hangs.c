@@ -689,14 +689,14 @@ static bool is_part(struct answer *a, const struct hang *h)
 }
 
 /* Ordinary waiting is left out, and so is a part of another hang. */
-static void weigh(const struct hang_question *q, struct answer *a)
+static void weigh(const struct dataset *d, const struct hang_question *q, struct answer *a)
 {
 	bool parts[HANGS_MOST] = {};
 	size_t kept = 0;
 
 	weigh_breadth(a);
 	for (size_t i = 0; i < a->hangs.n; i++)
-		hang_weigh(q->trace, q->proc_root, &a->hangs.v[i]);
+		hang_weigh(d, q->trace, q->proc_root, &a->hangs.v[i]);
 	for (size_t i = 0; i < a->hangs.n; i++)
 		parts[i] = a->hangs.v[i].culprit && is_part(a, &a->hangs.v[i]);
 	for (size_t i = 0; i < a->hangs.n; i++) {
@@ -745,7 +745,7 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 		r = look_up_chains(d, q, &requests, &locks, &memory, a);
 	if (r < 0)
 		return r;
-	weigh(q, a);
+	weigh(d, q, a);
 	sort(a, by_score);
 	return 0;
 }
