@@ -1,13 +1,8 @@
 """Four workers block on a queue of redis (BLPOP) that stays empty."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import life
 import reported
 
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 NEEDS = ("redis-server",)
 
 

@@ -1,12 +1,7 @@
 """A container (namespaces of its own) has a first program that sleeps, and a shell that waits for it."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import reported
 
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 NEEDS = ("unshare",)
 
 

@@ -1,12 +1,7 @@
 """A client asks for news and gets its answer when there are some, after half a minute; it waits in poll()."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import reported
 
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 NEEDS = ("python3", "curl")
 PORT = 18451
 SERVER = """import http.server, sys, time

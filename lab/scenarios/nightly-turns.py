@@ -1,12 +1,7 @@
 """Two nightly jobs share a lock so that they run one after the other: the second one waits for the first one's pause, as it should."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import reported
 
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 NEEDS = ("flock",)
 
 

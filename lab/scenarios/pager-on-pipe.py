@@ -1,12 +1,7 @@
 """A long list goes through a pipe into a pager, which waits for a key: who writes the list waits for the pager."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import reported
 
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 NEEDS = ("tmux", "less")
 
 

@@ -1,12 +1,6 @@
 """Several programs are started in parallel, and one of them takes longest: the others' shell waits for all."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import reported
-
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 
 
 def inject(stage, chance):

@@ -1,12 +1,6 @@
 """A virtual machine is paused (its process is stopped), with a terminal that shows it: no program asks it anything."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import reported
-
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 
 
 def inject(stage, chance):

@@ -1,12 +1,6 @@
 """Nothing happens at all: the button is pressed without a reason."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import reported
-
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 
 
 def inject(stage, chance):

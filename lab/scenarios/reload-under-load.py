@@ -1,13 +1,8 @@
 """A web server reads its configuration again (nginx -s reload) every second while visitors ask it: old workers end when their requests are done."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import life
 import reported
 
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 NEEDS = ("nginx", "curl")
 
 

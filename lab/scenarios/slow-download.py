@@ -1,13 +1,8 @@
 """A file is downloaded at 20 kB/s from a web server here: the server waits for its client, and the client for time."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import life
 import reported
 
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 NEEDS = ("nginx", "curl")
 
 

@@ -1,12 +1,7 @@
 """A program waits for files that change, and another one for what it says."""
+from harmless import CAUSE, FEATURES, GROUP, GUILTY, RESOURCE, TOLERABLE
 import reported
 
-GROUP = "harmless"
-RESOURCE = "other"
-GUILTY = "nobody"
-FEATURES = set()
-CAUSE = "nothing"
-TOLERABLE = {"cpu-shared", "disk-shared"}
 NEEDS = ("inotifywait",)
 
 
