@@ -128,14 +128,9 @@ bool hang_link_wants(const struct hang *h, size_t i)
 static bool began_before(const struct dataset *d, unsigned pid, int64_t wall)
 {
 	const struct moment *now = &d->ticks.v[d->ticks.n - 1];
+	const struct subject *s = dataset_process(d, pid);
 
-	for (size_t i = 0; i < d->subjects.n; i++) {
-		const struct entity_info *info = &d->subjects.v[i]->info;
-
-		if (info->kind == ENTITY_PROCESS && info->pid == pid && info->start && (int64_t)info->start + KNOWN <= now->boot - (now->wall - wall))
-			return true;
-	}
-	return false;
+	return s && s->info.start && (int64_t)s->info.start + KNOWN <= now->boot - (now->wall - wall);
 }
 
 /* Who reads what is known to come sooner, from a process that was there before it began to wait, has a conversation with it: it was answered

@@ -257,19 +257,6 @@ static int collect(const struct dataset *d, const struct hang_question *q, const
 	return 0;
 }
 
-static const struct subject *subject_of(const struct dataset *d, unsigned pid)
-{
-	const struct subject *found = NULL;
-
-	for (size_t i = 0; i < d->subjects.n; i++) {
-		const struct subject *s = d->subjects.v[i];
-
-		if (s->info.kind == ENTITY_PROCESS && s->info.pid == pid && (!found || s->info.start > found->info.start))
-			found = s;
-	}
-	return found;
-}
-
 /* A poll() waits for sockets of whatever family. */
 static size_t kind_or_peer(size_t kind)
 {
@@ -286,7 +273,7 @@ static int add_late(const struct dataset *d, const struct hang_question *q, cons
 {
 	for (size_t i = 0; i < requests->late.n; i++) {
 		const struct peer_request *r = &requests->late.v[i];
-		const struct subject *s = subject_of(d, r->process);
+		const struct subject *s = dataset_process(d, r->process);
 		struct hang *h = s ? hang_of(a, s) : NULL;
 		struct hang late = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC,
 				    .normal = (double)NS_PER_SEC * (double)r->normally / (double)r->took,
@@ -312,7 +299,7 @@ static int add_longer(const struct dataset *d, const struct hang_question *q, st
 		const struct trace_thread *th = &q->trace->threads.v[i];
 		int64_t took = (int64_t)th->longest_lately, normally = (int64_t)th->longest_before;
 		size_t kind = kind_of_wait(q->trace, th);
-		const struct subject *s = !th->end && normally && peer_request_is_late(took, normally) ? subject_of(d, th->tgid) : NULL;
+		const struct subject *s = !th->end && normally && peer_request_is_late(took, normally) ? dataset_process(d, th->tgid) : NULL;
 		struct hang *h = s ? hang_of(a, s) : NULL;
 
 		if (h && !h->took) {
@@ -334,7 +321,7 @@ static int add_assumed(const struct dataset *d, const struct hang_question *q, c
 {
 	for (size_t i = 0; q->proc_root && i < requests->assumed.n; i++) {
 		const struct peer_request *r = &requests->assumed.v[i];
-		const struct subject *s = subject_of(d, r->process);
+		const struct subject *s = dataset_process(d, r->process);
 		struct hang h = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC, .took = r->took, .normally = r->normally,
 				 .since = trace_wall(q->trace, (uint64_t)r->since), .assumed = true};
 
@@ -410,7 +397,7 @@ static int add_lock_hang(struct answer *a, const struct subject *victim, int64_t
 
 static int add_retry(const struct dataset *d, const struct hang_question *q, struct file_locks *locks, uint32_t pid, struct answer *a)
 {
-	const struct subject *s = subject_of(d, pid);
+	const struct subject *s = dataset_process(d, pid);
 	struct hidden_lock lock;
 	int64_t since;
 
@@ -459,7 +446,7 @@ static int add_lock_file(const struct dataset *d, const struct hang_question *q,
 	if (live_thread_read(q->proc_root, th->tgid, th->tid, &t) < 0)
 		return 0;
 	t.memory = memory;
-	s = subject_of(d, lock_file_seeker(&t));
+	s = dataset_process(d, lock_file_seeker(&t));
 	if (!s || !is_asked_about(s, q->at) || hang_of(a, s) || !lock_file_find(locks, &t, patience, &lock) || !lock.holder)
 		return 0;
 	since = lock_wanted_since(q, sleeper, &lock, d->ticks.v[q->at].wall);
@@ -520,7 +507,7 @@ static bool is_between_requests(const struct hang *h)
 static bool runs_by_chance(const struct dataset *d, uint32_t at, const struct hang *h)
 {
 	const struct chain_link *last = h->chain.links.n > 1 ? &h->chain.links.v[h->chain.links.n - 1] : NULL;
-	const struct subject *s = last && last->kind == CHAIN_RUNS ? subject_of(d, last->pid) : NULL;
+	const struct subject *s = last && last->kind == CHAIN_RUNS ? dataset_process(d, last->pid) : NULL;
 
 	return s && subject_mean(d, s, FEATURE_CPU_TIME, begin_of(d, at), at) < MOSTLY_SLEEPS;
 }
@@ -554,7 +541,7 @@ static bool is_shown(const struct hang_question *q, const struct hang *h)
 /* A process that is not among the recorded ones: of those that were, its name is known. */
 static const struct subject *process_of(const struct dataset *d, uint32_t at, const struct chain_link *l, struct answer *a)
 {
-	const struct subject *known = subject_of(d, l->pid);
+	const struct subject *known = dataset_process(d, l->pid);
 	struct entity_info info = {.kind = ENTITY_PROCESS, .id = l->pid, .pid = l->pid, .name = (char *)l->comm};
 	struct subject *s = known ? NULL : dataset_define(&a->unrecorded, &info);
 
@@ -595,7 +582,7 @@ static int begin_where_wanted(const struct dataset *d, uint32_t at, struct hang 
 /* The parent, which starts the program again and again, waits until it ends. */
 static const struct subject *starter_of(const struct dataset *d, const struct hang *h)
 {
-	const struct subject *s = h->life_normally ? subject_of(d, h->victim->info.parent) : NULL;
+	const struct subject *s = h->life_normally ? dataset_process(d, h->victim->info.parent) : NULL;
 
 	return s && s->info.pid > 1 && !(s->info.flags & ENTITY_IS_KERNEL_THREAD) ? s : NULL;
 }
@@ -762,7 +749,7 @@ enum bottleneck hang_bottleneck(const struct hang *h)
 
 static void put_name(const struct dataset *d, const struct chain_link *l, struct str *s)
 {
-	const struct subject *subject = subject_of(d, l->pid);
+	const struct subject *subject = dataset_process(d, l->pid);
 	char *label = subject ? entity_label(&subject->info) : NULL;
 
 	str_printf(s, "%s (pid %u)", label ? label : l->comm, l->pid);

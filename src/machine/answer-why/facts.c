@@ -453,19 +453,11 @@ static struct starter busiest_starter(const struct observer *o)
 	return best;
 }
 
-static const struct subject *process_with(const struct dataset *d, uint32_t pid)
-{
-	for (size_t i = d->subjects.n; i-- > 0;)
-		if (d->subjects.v[i]->info.kind == ENTITY_PROCESS && d->subjects.v[i]->info.pid == pid)
-			return d->subjects.v[i];
-	return NULL;
-}
-
 /* "1127 short git and cut, started by sh update.sh (pid 812), use 24 % of one CPU" */
 static int add_many(struct observer *o)
 {
 	struct starter most = busiest_starter(o);
-	const struct subject *parent = process_with(o->d, most.parent);
+	const struct subject *parent = dataset_process(o->d, most.parent);
 	_cleanup_free_ char *label = parent ? entity_label(&parent->info) : NULL;
 	struct str words = {};
 

@@ -106,6 +106,19 @@ struct subject *dataset_subject(const struct dataset *d, uint32_t id)
 	return hmap_get(&d->by_id, id, 0);
 }
 
+const struct subject *dataset_process(const struct dataset *d, unsigned pid)
+{
+	const struct subject *found = NULL;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->info.pid == pid && (!found || s->info.start > found->info.start))
+			found = s;
+	}
+	return found;
+}
+
 static struct subject *add_subject(struct dataset *d, const struct entity_info *info)
 {
 	size_t n;

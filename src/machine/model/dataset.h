@@ -67,6 +67,8 @@ void dataset_finish(struct dataset *d);
  * 0 or -ENOMEM: then it must not be shown. */
 int dataset_hide(struct dataset *d, const struct viewer *v);
 struct subject *dataset_subject(const struct dataset *d, uint32_t id);
+/* The process of this number, of several the one that started last; NULL = none was seen. */
+const struct subject *dataset_process(const struct dataset *d, unsigned pid);
 /* Appends to a series; ticks ascend. 0 or -ENOMEM. */
 int series_push(struct series *s, uint32_t tick, int64_t value);
 /* The same while a recording is read into `d`. */
