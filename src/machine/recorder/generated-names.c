@@ -78,10 +78,13 @@ static struct asking *new_asking(struct generated_names *g, const struct modules
 bool generated_name(struct generated_names *g, const struct modules *process, const struct mapping *code, uint64_t address,
 		    char name[static GENERATED_NAME_SIZE])
 {
-	struct asking *a = g->given_up ? NULL : new_asking(g, process, code, address);
+	struct asking *a;
 	bool found;
 	int r;
 
+	if (g->given_up || hmap_get(&g->nameless, address, process->pid))
+		return false;
+	a = new_asking(g, process, code, address);
 	if (!a)
 		return false;
 	r = helper_do(g->helper, ask, release, a, PATIENCE);
@@ -94,6 +97,8 @@ bool generated_name(struct generated_names *g, const struct modules *process, co
 	if (found) {
 		strcpy(name, a->name); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy): cut off to its size by ask() */
 		str_make_printable(name);
+	} else {
+		(void)hmap_put(&g->nameless, address, process->pid, g);
 	}
 	free_asking(a);
 	return found;
@@ -102,6 +107,6 @@ bool generated_name(struct generated_names *g, const struct modules *process, co
 void generated_names_rest(struct generated_names *g)
 {
 	symbolizer_free(g->symbolizer);
-	g->symbolizer = NULL;
-	g->given_up = false;
+	hmap_free(&g->nameless);
+	*g = (struct generated_names){.helper = g->helper};
 }

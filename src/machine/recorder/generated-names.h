@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/data/hmap.h"
 #include "machine/symbol/module.h"
 
 struct helper;
@@ -17,6 +18,7 @@ struct helper;
 struct generated_names {
 	struct helper *helper; /* lent */
 	struct symbolizer *symbolizer; /* NULL = not asked yet */
+	struct hmap nameless; /* (address, pid) that had no name since the last rest */
 	bool given_up; /* a map did not open in time: none is asked for until the next rest */
 };
 

@@ -289,6 +289,7 @@ static void add_user(struct stack *s, struct process *process, uint64_t address)
 	if (module->kind == MODULE_MEMORY) {
 		bool named = generated_name(&s->p->generated, &process->modules, m, address, generated);
 
+		s->whole &= named; /* the file of its names may come later than the code, and names are added to it */
 		add_name(s, named ? generated : "[generated code]");
 		return;
 	}
