@@ -26,6 +26,7 @@ static __always_inline void end_irq(struct ring_cpu *c, u32 cpu, u32 number, u8 
 		return;
 	c->irq_from = 0;
 	c->irq = 0;
+	c->irq_end = now;
 	c->irq_total += took;
 	c->stolen += took;
 	if (flags & IRQ_TIMER)
@@ -134,8 +135,7 @@ int BPF_PROG(on_softirq_end, unsigned int vector)
 {
 	u32 cpu;
 	struct ring_cpu *c = here(&cpu);
-	u64 now, took, nested, place = vector;
-	struct event *e;
+	u64 now, from, took, nested, place = vector;
 
 	if (!c || !c->softirq_from)
 		return 0;
@@ -144,19 +144,26 @@ int BPF_PROG(on_softirq_end, unsigned int vector)
 	nested = c->irq_total - c->softirq_nested;
 	if (nested > took)
 		nested = took;
+	from = c->softirq_from;
 	c->softirq_from = 0;
 	c->softirq = 0;
 	c->stolen += took - nested;
 	barrier_var(place); /* or clang 19 compares one register and counts in another, which the verifier has not seen compared */
 	if (place < RING_SOFTIRQS)
 		c->softirq_time[place] += took - nested;
-	e = reserve(c, cpu, now, (u32)bpf_get_current_pid_tgid());
-	if (!e)
+	if (c->untold_took && (c->untold_vector != vector || nested || took >= SOFTIRQ_TOGETHER || now - c->untold_first > SOFTIRQ_NEAR))
+		tell_softirqs(c, cpu);
+	if (nested || took >= SOFTIRQ_TOGETHER) {
+		tell_softirq(c, cpu, now, took, vector, nested);
 		return 0;
-	e->interrupt.took = took;
-	e->interrupt.number = vector;
-	e->interrupt.nested = nested;
-	commit(e, EVENT_SOFTIRQ, 0);
+	}
+	if (!c->untold_took)
+		c->untold_first = from;
+	c->untold_vector = vector;
+	c->untold_end = now;
+	c->untold_took += took;
+	if (c->untold_took >= SOFTIRQ_TOGETHER)
+		tell_softirqs(c, cpu);
 	return 0;
 }
 

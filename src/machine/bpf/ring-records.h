@@ -188,6 +188,28 @@ static __always_inline struct event *begin(struct ring_cpu **ret_c, u32 thread)
 	return e;
 }
 
+/* --- soft interrupts --- */
+
+static __always_inline void tell_softirq(struct ring_cpu *c, u32 cpu, u64 end, u64 took, u32 vector, u64 nested)
+{
+	struct event *e = reserve(c, cpu, end, (u32)bpf_get_current_pid_tgid());
+
+	if (!e)
+		return;
+	e->interrupt.took = took;
+	e->interrupt.number = vector;
+	e->interrupt.nested = nested;
+	commit(e, EVENT_SOFTIRQ, 0);
+}
+
+/* The short ones of this stint, as one that ended when the last of them did: a network server's thread has several in each of its stints,
+ * and were each a record, they would be most of the ring. */
+static __noinline void tell_softirqs(struct ring_cpu *c, u32 cpu)
+{
+	tell_softirq(c, cpu, c->untold_end, c->untold_took, c->untold_vector, 0);
+	c->untold_took = 0;
+}
+
 /* --- the context --- */
 
 #define CLOCK_FRESH 1000000   /* ns: for so long the two clocks are taken to run in the same way */

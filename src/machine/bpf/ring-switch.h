@@ -284,6 +284,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	now = scheduler_time(c, rq);
 	account_queue(c, now);
+	if (c->untold_took)
+		tell_softirqs(c, cpu);
 	if (unlikely(c->current != prev->pid))
 		make_up(c, cpu, now, prev);
 	/* the state is read again: a thread that found a signal on its way to sleep stays runnable */

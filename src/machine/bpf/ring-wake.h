@@ -4,8 +4,6 @@
 #include "machine/bpf/ring-profile.h"
 #include "machine/bpf/ring-waits.h"
 
-#define SOFTIRQ_NET_RX 3
-
 /* By what the entry points of interrupts have noted: the kernel's own count cannot be read everywhere. */
 static __always_inline u32 waker_context(const struct ring_cpu *c, u16 *ret_vector)
 {
@@ -14,7 +12,11 @@ static __always_inline u32 waker_context(const struct ring_cpu *c, u16 *ret_vect
 		return WAKEUP_IN_IRQ;
 	}
 	*ret_vector = c->softirq ? c->softirq - 1 : 0;
-	return c->softirq ? WAKEUP_IN_SOFTIRQ : 0;
+	if (!c->softirq)
+		return 0;
+	if (*ret_vector != SOFTIRQ_NET_RX || !c->current || c->softirq_from - c->irq_end <= SOFTIRQ_RAISED)
+		return WAKEUP_IN_SOFTIRQ;
+	return WAKEUP_IN_SOFTIRQ | WAKEUP_SENT;
 }
 
 static __always_inline bool waited_long(const struct ring_thread *t, u64 now)
@@ -24,11 +26,11 @@ static __always_inline bool waited_long(const struct ring_thread *t, u64 now)
 
 /* Is the thread that runs the one that wakes, so that its stack tells why? In interrupts it is a bystander, unless it sends to this
  * machine itself: that is received in a soft interrupt on its time. */
-static __always_inline bool is_own_doing(u32 context, u16 vector, u32 current)
+static __always_inline bool is_own_doing(u32 context, u32 current)
 {
 	if (context & WAKEUP_IN_IRQ || !current)
 		return false;
-	return !(context & WAKEUP_IN_SOFTIRQ) || vector == SOFTIRQ_NET_RX;
+	return !(context & WAKEUP_IN_SOFTIRQ) || context & WAKEUP_SENT;
 }
 
 /* Of the waker, who is current, kernel and user. One and the same thread mostly wakes another from the same place. */
@@ -68,7 +70,7 @@ static __always_inline void note_waking(void *ctx, struct ring_cpu *c, u32 cpu, 
 	if (here)
 		return;
 	w->time = bpf_ktime_get_ns();
-	if (stacks_on && t && waited_long(t, w->time) && is_own_doing(w->context, vector, c->current))
+	if (stacks_on && t && waited_long(t, w->time) && is_own_doing(w->context, c->current))
 		w->stack = stack_of_waker(ctx, t);
 }
 
@@ -209,7 +211,7 @@ static __always_inline void end_wait(void *ctx, struct ring_cpu *c, u32 cpu, u64
 		was_long = waited_long(t, now);
 		if (unlikely(was_long)) {
 			if (stacks_on && e && !e->wakeup.stack && !(flags & WAKEUP_REMOTE) &&
-			    is_own_doing(flags, e->wakeup.vector, c->current))
+			    is_own_doing(flags, c->current))
 				e->wakeup.stack = stack_of_waker(ctx, t);
 			tell_wait(c, cpu, now, task, t);
 			if (profile_on)

@@ -22,7 +22,7 @@ enum event_kind {
 	EVENT_EXIT = 6,
 	EVENT_NAME = 7,		  /* new comm: after EXEC, or by prctl */
 	EVENT_IRQ = 8,		  /* a device's interrupt or the timer's, when it ends */
-	EVENT_SOFTIRQ = 9,	  /* a soft interrupt, when it ends */
+	EVENT_SOFTIRQ = 9,	  /* a soft interrupt, when it ends; short ones of one kind and one stint together (SOFTIRQ_TOGETHER) */
 	EVENT_BLOCK_INSERT = 10,  /* a request enters the I/O scheduler; missing with scheduler `none` */
 	EVENT_BLOCK_ISSUE = 11,	  /* a request goes to the device */
 	EVENT_BLOCK_COMPLETE = 12,
@@ -49,6 +49,7 @@ enum {
 	WAKEUP_STILL_QUEUED = 8,   /* the target had not left its CPU or queue: no wait ended, none begins */
 	WAKEUP_NO_WAKING = 16,	   /* its sched_waking was not seen: waker and context are unknown */
 	WAKEUP_REMOTE = 32,	   /* queued by an interrupt on the target's CPU; `waker` is still the true one */
+	WAKEUP_SENT = 64,	   /* network work of a soft interrupt that no interrupt raised: `waker` has sent to this machine itself */
 
 	/* EVENT_IRQ */
 	IRQ_TIMER = 1,		   /* the local timer; `number` is 0 */
@@ -85,6 +86,12 @@ enum {
 	/* EVENT_EXIT */
 	EXIT_GROUP = 1,		   /* the process's last thread */
 };
+
+/* Soft interrupts, ns. */
+#define SOFTIRQ_TOGETHER 50000	 /* shorter ones become one record, when they took that long or the thread leaves the CPU */
+#define SOFTIRQ_NEAR	 1000000 /* those that began within so long */
+#define SOFTIRQ_RAISED	 3000	 /* work that an interrupt raised begins that soon after it */
+#define SOFTIRQ_NET_RX	 3	 /* the kernel's number of received network packets' work */
 
 #define EVENT_TEXT 16 /* bytes of text in a record, not NUL-terminated when full */
 

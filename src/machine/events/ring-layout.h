@@ -152,6 +152,12 @@ struct ring_cpu {
 	event_u64 softirq_from;
 	event_u64 softirq_nested; /* irq_total when the soft interrupt began */
 	event_u64 softirq_time[RING_SOFTIRQS];
+	/* short soft interrupts that no record tells yet */
+	event_u64 untold_first; /* when the first began */
+	event_u64 untold_end;	/* when the last ended */
+	event_u32 untold_took;	/* ns, all of them; 0 = there are none */
+	event_u32 untold_vector;
+	event_u64 irq_end; /* of the last interrupt */
 	event_u64 irq_time;
 	event_u64 missed; /* switches that the kernel did not tell: another thread left than had come */
 	event_u64 made_up; /* such switches whose moment was known nevertheless */

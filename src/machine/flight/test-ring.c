@@ -2,7 +2,10 @@
  * a wake-up that the test causes. */
 #include "machine/flight/ring.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -204,6 +207,43 @@ static void a_life_is_told_from_fork_to_exit(void **state)
 	ring_close(r);
 }
 
+/* Datagrams to this machine itself: each is received in a soft interrupt on its sender's time. */
+static void send_datagrams(int n)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(to);
+	_cleanup_close_ int in = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), out = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(in, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(getsockname(in, (struct sockaddr *)&to, &size), 0);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(sendto(out, "x", 1, 0, (struct sockaddr *)&to, size), 1);
+}
+
+static void short_soft_interrupts_are_told_together(void **state)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	const uint64_t sent = 4000;
+	struct ring *r = open_or_skip();
+	uint64_t told = 0, took = 0;
+
+	(void)state;
+	send_datagrams((int)sent);
+	assert_int_equal(ring_freeze(r, &t), 0);
+	for (size_t i = 0; i < t.n_events; i++) {
+		const struct event *e = &t.events[i];
+
+		if (e->kind != EVENT_SOFTIRQ || e->interrupt.number != SOFTIRQ_NET_RX || e->thread != (uint32_t)getpid())
+			continue;
+		told++;
+		took += e->interrupt.took;
+	}
+	print_message("%llu records of %llu ns for %llu datagrams\n", (unsigned long long)told, (unsigned long long)took, (unsigned long long)sent);
+	assert_in_range(told, 1, sent / 4);
+	assert_true(took > sent * 100); /* and no time is lost: receiving one takes a microsecond */
+	ring_close(r);
+}
+
 /* The one that looks must not cost a later mark its past. */
 static void freezes_leave_the_past_where_it_is(void **state)
 {
@@ -370,5 +410,6 @@ RUN_TESTS(cmocka_unit_test(samples_are_added_up_by_process), cmocka_unit_test(re
 	  cmocka_unit_test(torn_slots_are_counted), cmocka_unit_test(what_was_told_late_stands_where_it_belongs),
 	  cmocka_unit_test(the_last_records_are_on_the_stage), cmocka_unit_test(what_left_the_stage_is_at_its_place),
 	  cmocka_unit_test(a_life_is_told_from_fork_to_exit),
+	  cmocka_unit_test(short_soft_interrupts_are_told_together),
 	  cmocka_unit_test(freezes_leave_the_past_where_it_is), cmocka_unit_test(two_freezes_do_not_tell_the_same),
 	  cmocka_unit_test(the_longest_wait_of_the_minutes_before_is_known), cmocka_unit_test(sums_follow_a_thread))

@@ -28,22 +28,11 @@ struct thread_now {
 	bool seen, reclaims, ended;
 };
 
-/* A wakeup from soft interrupt context whose true maker will be known when that one ends. */
-struct net_wake {
-	uint32_t thread, interval;
-	int64_t at;
-	uint32_t current; /* thread that had the CPU; NOBODY */
-};
-
 struct state_cpu {
 	uint32_t current;   /* thread; NOBODY: the idle one */
 	bool known;
-	int64_t irq_end;    /* of the last interrupt */
 	uint32_t completed; /* the last request that completed here; NOBODY */
 	int64_t completed_at;
-	VEC(struct net_wake) net;
-	int64_t net_end;      /* of the last network soft interrupt */
-	uint32_t net_sender;  /* who raised that; NOBODY: an interrupt did */
 };
 
 struct build {

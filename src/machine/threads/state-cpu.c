@@ -129,38 +129,6 @@ static void cpu_interrupted(struct build *b, uint16_t cpu, int64_t start, int64_
 	line->segments.n++;
 }
 
-#define SOFTIRQ_NET_TX 2
-#define SOFTIRQ_NET_RX 3
-#define SETTLE_NS 3000 /* work that an interrupt raised begins that soon after it */
-#define CLOCKS_NS 20000 /* wakeups have the scheduler's time, which may run so far ahead of the interrupts' */
-
-/* Network work that no interrupt raised was raised by the thread itself: it sent to this machine. */
-static void settle_senders(struct build *b, const struct event *e, int64_t start)
-{
-	struct state_cpu *cpu = &b->cpus[e->cpu];
-	bool network = e->interrupt.number == SOFTIRQ_NET_RX;
-	bool sent = network && start - cpu->irq_end > SETTLE_NS && cpu->current != NOBODY && !b->t->threads.v[cpu->current].kernel;
-	uint32_t sender = sent ? cpu->current : NOBODY;
-
-	for (size_t i = 0; i < cpu->net.n; i++) {
-		const struct net_wake *wake = &cpu->net.v[i];
-		struct interval *x = &b->t->threads.v[wake->thread].intervals.v[wake->interval];
-		bool earlier = wake->at < start && cpu->net_end && wake->at - cpu->net_end < CLOCKS_NS;
-		uint32_t who = earlier ? cpu->net_sender : sender;
-
-		if (who == NOBODY || who != wake->current) /* nothing sends on another one's account */
-			continue;
-		x->waker_kind = WAKER_TASK;
-		x->waker = who;
-		x->near = x->object == NOBODY ? (uint32_t)b->t->threads.v[x->waker].intervals.n : x->near;
-	}
-	cpu->net.n = 0;
-	if (network) {
-		cpu->net_end = (int64_t)e->time;
-		cpu->net_sender = sender;
-	}
-}
-
 void state_on_interrupt(struct build *b, const struct event *e)
 {
 	bool soft = e->kind == EVENT_SOFTIRQ;
@@ -171,10 +139,6 @@ void state_on_interrupt(struct build *b, const struct event *e)
 	if (start < b->t->cpus.v[e->cpu].start)
 		start = b->t->cpus.v[e->cpu].start;
 	cpu_known(b, e->cpu, e->thread ? state_thread(b, e->thread, end) : NOBODY);
-	if (soft)
-		settle_senders(b, e, start);
-	else
-		b->cpus[e->cpu].irq_end = end;
 	if (b->error || start >= end)
 		return;
 	cpu_interrupted(b, e->cpu, start, end, soft ? SEGMENT_SOFTIRQ : SEGMENT_IRQ, e->interrupt.number);

@@ -195,7 +195,7 @@ static uint8_t waker_kind(const struct event *e)
 		return WAKER_UNKNOWN;
 	if (e->flags & WAKEUP_IN_IRQ)
 		return e->wakeup.vector == EVENT_TIMER_VECTOR ? WAKER_TIMER : WAKER_IRQ;
-	if (e->flags & WAKEUP_IN_SOFTIRQ)
+	if (e->flags & WAKEUP_IN_SOFTIRQ && !(e->flags & WAKEUP_SENT))
 		return softirq_kind(e->wakeup.vector);
 	return WAKER_TASK;
 }
@@ -236,18 +236,6 @@ void state_thread_woken(struct build *b, uint32_t thread, const struct wake *wak
 		name_waker(b, thread, &b->t->threads.v[thread].intervals.v[ended], wake);
 }
 
-/* Who raised the soft interrupt is known when it ends. */
-static void remember_net_wake(struct build *b, const struct event *e, uint32_t thread)
-{
-	uint32_t slept = b->now.v[thread].slept, current;
-
-	if (!slept || !(e->flags & WAKEUP_IN_SOFTIRQ) || softirq_kind(e->wakeup.vector) != WAKER_NETWORK)
-		return;
-	current = e->wakeup.waker ? state_thread(b, e->wakeup.waker, (int64_t)e->time) : NOBODY;
-	if (VEC_PUSH(b->cpus[e->cpu].net, (struct net_wake){thread, slept - 1, (int64_t)e->time, current}) < 0)
-		b->error = -ENOMEM;
-}
-
 void state_on_wakeup(struct build *b, const struct event *e)
 {
 	uint32_t thread = state_thread(b, e->thread, (int64_t)e->time);
@@ -265,6 +253,10 @@ void state_on_wakeup(struct build *b, const struct event *e)
 			     e->cpu, e->wakeup.stack};
 	if (wake.kind == WAKER_TASK)
 		wake.waker = e->wakeup.waker ? state_thread(b, e->wakeup.waker, (int64_t)e->time) : NOBODY;
+	if (e->flags & WAKEUP_SENT && (wake.waker == NOBODY || b->t->threads.v[wake.waker].kernel)) {
+		wake.kind = WAKER_NETWORK; /* a kernel thread does the network's work of others */
+		wake.waker = NOBODY;
+	}
 	if (wake.kind == WAKER_TASK && wake.waker == NOBODY)
 		wake.kind = WAKER_IRQ; /* the idle thread wakes nothing of its own accord */
 	now = &b->now.v[thread];
@@ -276,7 +268,6 @@ void state_on_wakeup(struct build *b, const struct event *e)
 		now->early = wake;
 	else if (group != GROUP_RUNNABLE)
 		state_thread_woken(b, thread, &wake);
-	remember_net_wake(b, e, thread);
 }
 
 void state_on_waited(struct build *b, const struct event *e)

@@ -208,8 +208,6 @@ static void read_events(struct build *b)
 
 static void free_build(struct build *b)
 {
-	for (uint32_t i = 0; b->cpus && i < b->trace->n_cpus; i++)
-		VEC_FREE(b->cpus[i].net);
 	free(b->cpus);
 	free(b->by_tid);
 	VEC_FREE(b->now);

@@ -196,6 +196,7 @@ static void on_irq_end(struct translation *x, const struct tracefs_record *r)
 	}
 	c->irq_from = 0;
 	c->irq = 0;
+	c->irq_end = r->time;
 	c->completed = false;
 }
 

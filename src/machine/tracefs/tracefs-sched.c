@@ -105,7 +105,11 @@ static uint8_t waker_context(const struct tracefs_cpu *c, uint8_t context, uint1
 		return WAKEUP_IN_IRQ;
 	}
 	*ret_vector = (uint16_t)(c->softirq ? c->softirq - 1 : 0);
-	return context & CONTEXT_SOFTIRQ ? WAKEUP_IN_SOFTIRQ : 0;
+	if (!(context & CONTEXT_SOFTIRQ))
+		return 0;
+	if (*ret_vector != SOFTIRQ_NET_RX || c->softirq_from - c->irq_end <= SOFTIRQ_RAISED)
+		return WAKEUP_IN_SOFTIRQ;
+	return WAKEUP_IN_SOFTIRQ | WAKEUP_SENT;
 }
 
 void tracefs_on_waking(struct translation *x, const struct tracefs_record *r)

@@ -35,6 +35,7 @@ struct tracefs_cpu {
 	uint32_t arrival;
 	uint64_t irq_from, irq_total;
 	uint64_t softirq_from, softirq_nested;
+	uint64_t irq_end; /* of the last interrupt */
 	uint32_t irq, softirq; /* number + 1 */
 	bool completed;	       /* a request has ended in the interrupt that is served */
 	struct tracefs_record next;
