@@ -9,7 +9,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 
-#define METRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define TEXT_TYPE    "text/plain; charset=utf-8"
 
 #define SPANS_OPTIONS "by where entry since until "
@@ -96,7 +96,7 @@ static const struct call calls[] = {
 	GET("/api/v1/fleet/why.html", "the same as one page to give to others", WORDS("fleet", "why", CALL_FLEET, "--html", "-", "--calls", CALL_GRAPH),
 	    .type = "text/html; charset=utf-8", .options = FLEET_OPTIONS "symptom"),
 #endif
-	GET("/metrics", "the newest tick, for Prometheus", WORDS("export", "--format", "openmetrics", "--since", "-10s"),
+	GET("/metrics", "running sums and levels by program, for Prometheus", WORDS("export", "--format", "prometheus", "--since", "-10s"),
 	    .type = METRICS_TYPE),
 };
 

@@ -16,7 +16,7 @@
 #include "machine/view-waits/waits.h"
 #include "machine/view-why/export.h"
 
-#define FORMATS "store, csv, jsonl, openmetrics, counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
+#define FORMATS "store, csv, jsonl, prometheus (of a running recorder), counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
 
 static const char *arg_format, *arg_since, *arg_until, *arg_output;
 static struct trace_request arg_events;
@@ -81,7 +81,21 @@ static int close_output(FILE *out)
 	return EXIT_CANNOT;
 }
 
-static int write_out(const struct dataset *d)
+static int write_prometheus(const struct dataset *d, const char *run_dir, FILE *out)
+{
+	const struct totals_row *rows;
+	int r = totals_open(run_dir, &rows);
+
+	if (r < 0) {
+		log_error("cannot read the running sums in %s (%s): --format prometheus is for a running recorder, as the user who runs it", run_dir, strerror(-r));
+		return r;
+	}
+	export_prometheus(d, rows, out);
+	totals_close(rows);
+	return 0;
+}
+
+static int write_out(const struct dataset *d, const char *run_dir)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	FILE *out;
@@ -92,8 +106,8 @@ static int write_out(const struct dataset *d)
 		export_csv(d, out);
 	else if (strcmp(arg_format, "jsonl") == 0)
 		(void)export_jsonl(d, out);
-	else
-		export_openmetrics(d, out);
+	else if (d->ticks.n && write_prometheus(d, run_dir, out) < 0)
+		return EXIT_CANNOT;
 	if (close_output(out) != EXIT_ANSWERED)
 		return EXIT_CANNOT;
 	return d->ticks.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
@@ -151,7 +165,7 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 	r = store_load(store, from, to, &d, &damaged);
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
-	status = r < 0 ? EXIT_CANNOT : write_out(&d);
+	status = r < 0 ? EXIT_CANNOT : write_out(&d, common->config.store_run_dir);
 	if (status == EXIT_NOTHING_FOUND)
 		log_warning("nothing is recorded in that time");
 	if (r == 0)
@@ -194,7 +208,7 @@ static int run(struct common *common, int argc, char **argv)
 		return export_trace(common, arg_events.mark, arg_output);
 	if (strcmp(arg_format, "perfetto") == 0 || strcmp(arg_format, "folded") == 0)
 		return export_events(common);
-	if (strcmp(arg_format, "counters") != 0 && strcmp(arg_format, "csv") != 0 && strcmp(arg_format, "jsonl") != 0 && strcmp(arg_format, "openmetrics") != 0)
+	if (strcmp(arg_format, "counters") != 0 && strcmp(arg_format, "csv") != 0 && strcmp(arg_format, "jsonl") != 0 && strcmp(arg_format, "prometheus") != 0)
 		return verb_usage_error("export", "--format is " FORMATS ", not '%s'", arg_format);
 	if (clock_parse_time(arg_since ? arg_since : "-10min", now, &from) < 0)
 		return verb_usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);

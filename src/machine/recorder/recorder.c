@@ -10,6 +10,7 @@
 #include "lib/data/hmap.h"
 #include "lib/system/helper-thread.h"
 #include "machine/model/name-limit.h"
+#include "machine/model/totals.h"
 #include "machine/process/describe.h"
 #include "machine/sample/source.h"
 
@@ -55,6 +56,7 @@ struct recorder {
 	const struct recorder_clock *clock;
 	void (*observe)(const struct tick *tick, void *data);
 	void *observe_data;
+	struct totals *totals;
 	int64_t boot, wall;	      /* of the coming tick; 0 = not read yet */
 	int64_t last_boot, last_wall; /* of the one before */
 };
@@ -254,6 +256,7 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret,
 	r->clock = options->clock ? options->clock : &machine_clock;
 	r->observe = options->observe;
 	r->observe_data = options->observe_data;
+	r->totals = options->totals;
 	r->encoder.next_id = options->first_id ? options->first_id : 1;
 	r->describer.proc_root = options->source.proc_root;
 	result = open_process_source(r, options, ret_error);
@@ -364,6 +367,8 @@ int recorder_tick(struct recorder *r, bool key, struct str *frame)
 	measure_busy(r);
 	if (r->observe)
 		r->observe(&r->tick, r->observe_data);
+	if (r->totals)
+		totals_take(r->totals, &r->tick);
 	name_limit_apply(r->names, &r->tick, key);
 	result = frame_encode(&r->encoder, &r->tick, key, frame);
 	if (r->describer.running)

@@ -23,6 +23,7 @@ struct recorder_options {
 	bool force_proc;      /* do not try BPF */
 	void (*observe)(const struct tick *tick, void *data); /* sees each tick before it is encoded; NULL = nobody */
 	void *observe_data;
+	struct totals *totals; /* machine/model/totals.h: adds each tick; NULL = none */
 	bool processes_only;  /* without the machine's own counters */
 };
 

@@ -28,6 +28,7 @@
 #include "lib/data/log.h"
 #include "lib/rights/fewer-rights.h"
 #include "lib/system/locked-memory.h"
+#include "machine/model/totals.h"
 #include "machine/recorder/capture.h"
 #include "machine/recorder/ending.h"
 #include "machine/recorder/hold-release.h"
@@ -58,6 +59,7 @@ struct daemon {
 	struct tick_guard *guard; /* NULL = none */
 	struct hold_release *keeper;
 	struct triggers *triggers;
+	struct totals *totals; /* NULL = none are kept */
 	struct capture *capture; /* the flight recorder; NULL = there is none */
 	struct str frame;
 	int64_t segment_started; /* boot ns */
@@ -327,6 +329,10 @@ static int open_all(struct daemon *d)
 		return r;
 	start_capture(d);
 	options.source.ring = capture_ring(d->capture);
+	r = totals_new(config->store_run_dir, &d->totals);
+	if (r < 0)
+		log_warning("no running sums for Prometheus: cannot write %s/totals: %s", config->store_run_dir, strerror(-r));
+	options.totals = d->totals;
 	r = recorder_open(&options, &d->recorder, &error);
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
@@ -344,6 +350,7 @@ static void close_all(struct daemon *d)
 	hold_release_stop(d->keeper);
 	triggers_stop(d->triggers); /* before the entities it knows */
 	recorder_close(d->recorder);
+	totals_free(d->totals);
 	capture_stop(d->capture);
 	writer_close(d->writer);
 	journal_close(&d->journal);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "machine/model/dataset.h"
+#include "machine/model/totals.h"
 
 /* RFC 4180: quotes around what needs them, quotes doubled; an apostrophe before what a table would take for a formula. NULL is an empty field. */
 void export_csv_text(const char *text, FILE *out);
@@ -14,6 +15,5 @@ void export_csv_text(const char *text, FILE *out);
 void export_csv(const struct dataset *d, FILE *out);
 /* One object a tick and subject: {"time","kind","id","pid","name","values":{feature: value}}. 0 or -ENOMEM. */
 int export_jsonl(const struct dataset *d, FILE *out);
-/* The last tick as OpenMetrics text: gauges as they are, counters as their growth a second over the window. Processes that
- * lived for less than a sample by name, the 20 that used most of something; the others' sum is called "(others)". */
-void export_openmetrics(const struct dataset *d, FILE *out);
+/* Prometheus' text format: levels of programs at the last tick, and a running recorder's sums (machine/model/totals.h). What is 0 is left out, of programs. */
+void export_prometheus(const struct dataset *d, const struct totals_row *rows, FILE *out);

@@ -1,0 +1,87 @@
+#include "machine/view-why/export.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/clock.h"
+#include "lib/data/test.h"
+
+#define TICKS 10
+
+static void add(struct dataset *d, const char *name, uint32_t pid, int64_t memory)
+{
+	struct entity_info info = {.id = pid, .kind = ENTITY_PROCESS, .name = (char *)name, .pid = pid, .present = FEATURE_BIT(FEATURE_MEM_ANON)};
+	struct subject *s = dataset_define(d, &info);
+
+	assert_non_null(s);
+	s->first = 0;
+	s->last = TICKS - 1;
+	for (uint32_t t = 0; t < TICKS; t++)
+		series_push(&s->series[FEATURE_MEM_ANON], t, memory / s->features[FEATURE_MEM_ANON].quantum);
+}
+
+static char *print(const struct totals_row *rows)
+{
+	struct dataset d = {};
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	for (int i = 0; i < TICKS; i++)
+		dataset_add_tick(&d, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC, NS_PER_SEC);
+	add(&d, "cc1", 10, 8 << 20);
+	add(&d, "cc1", 11, 4 << 20);
+	export_prometheus(&d, rows, f);
+	fclose(f);
+	dataset_free(&d);
+	return text;
+}
+
+static void a_program_has_one_line_a_feature_in_base_units(void **state)
+{
+	struct totals_row *rows = calloc(TOTALS_ROWS, sizeof(*rows));
+	char *text;
+
+	(void)state;
+	rows[3] = (struct totals_row){.kind = ENTITY_PROCESS, .name = "a\"b\\", .unit = "x.service",
+				      .present = FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_IO_READ_BYTES)};
+	rows[3].values[FEATURE_CPU_TIME] = 1500 * NS_PER_MS;
+	rows[3].values[FEATURE_IO_READ_BYTES] = 4096;
+	text = print(rows);
+	assert_non_null(strstr(text, "# TYPE whyslow_program_cpu_time_seconds_total counter\n"
+				     "whyslow_program_cpu_time_seconds_total{program=\"a\\\"b\\\\\",unit=\"x.service\"} 1.5\n"));
+	assert_non_null(strstr(text, "\nwhyslow_program_io_read_bytes_total{program=\"a\\\"b\\\\\",unit=\"x.service\"} 4096\n"));
+	assert_non_null(strstr(text, "\n# TYPE whyslow_program_mem_anon_bytes gauge\nwhyslow_program_mem_anon_bytes{program=\"cc1\"} 12582912\n"));
+	assert_non_null(strstr(text, "\nwhyslow_program_processes{program=\"cc1\"} 2\n"));
+	assert_null(strstr(text, "io_write")); /* nothing did */
+	free(text);
+	free(rows);
+}
+
+static void other_things_are_told_by_their_labels(void **state)
+{
+	struct totals_row *rows = calloc(TOTALS_ROWS, sizeof(*rows));
+	char *text;
+
+	(void)state;
+	rows[5] = (struct totals_row){.kind = ENTITY_DISK, .name = "sda", .present = 1};
+	rows[5].values[0] = 7;
+	rows[6] = (struct totals_row){.kind = ENTITY_SYSTEM, .name = "system", .present = FEATURE_BIT(FEATURE_PSI_CPU_SOME)};
+	rows[6].values[FEATURE_PSI_CPU_SOME] = 2 * NS_PER_SEC;
+	text = print(rows);
+	assert_non_null(strstr(text, "\nwhyslow_disk_reads_total{device=\"sda\"} 7\n"));
+	assert_non_null(strstr(text, "\nwhyslow_system_psi_cpu_some_seconds_total 2\n"));
+	free(text);
+	free(rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_program_has_one_line_a_feature_in_base_units),
+		cmocka_unit_test(other_things_are_told_by_their_labels),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
