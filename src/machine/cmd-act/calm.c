@@ -195,9 +195,13 @@ static int run(struct common *common, int argc, char **argv)
 	uint32_t pids[PIDS_MAX] = {};
 	size_t n = 0;
 
-	if (argc > 2 || (argc == 2 && confirm_parse_pids(argv[1], pids, arg_undo ? 1 : PIDS_MAX, &n) < 0))
-		return verb_usage_error("calm", "expected PIDS ('whyslow calm 812' or '812,813'; with --undo one), or none to list what "
+	int status = argc == 2 ? confirm_parse_pids(common, argv[1], pids, arg_undo ? 1 : PIDS_MAX, &n) : EXIT_ANSWERED;
+
+	if (argc > 2 || status == -EINVAL)
+		return verb_usage_error("calm", "expected processes ('whyslow calm 812', '812,813' or 'backup.sh'; with --undo one), or none to list what "
 					   "is held back");
+	if (status != EXIT_ANSWERED)
+		return status;
 	if (arg_short && confirm_find_name(arg_short, hold_short_names, SHORT_COUNT) < 0)
 		return verb_usage_error("calm", "invalid --short '%s'; expected cpu, disk or memory",
 					arg_short);
@@ -216,7 +220,7 @@ static int run(struct common *common, int argc, char **argv)
 const struct verb verb_calm = {
 	.name = "calm",
 	.group = "Act",
-	.words = "[PIDS] ",
+	.words = "[WHO] ",
 	.help = "hold processes back, list those that are held, or release them",
 	.options = options,
 	.remote = true,

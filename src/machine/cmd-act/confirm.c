@@ -70,21 +70,21 @@ int confirm_find_name(const char *text, const char *const *names, int n)
 	return -1;
 }
 
-int confirm_parse_pids(const char *text, uint32_t *ret, size_t most, size_t *ret_n)
+int confirm_parse_pids(const struct common *common, const char *text, uint32_t *ret, size_t most, size_t *ret_n)
 {
 	_cleanup_free_ char *list = strdup(text);
 	size_t n = 0;
 	char *save;
 
 	for (char *word = list ? strtok_r(list, ",", &save) : NULL; word; word = strtok_r(NULL, ",", &save)) {
-		uint64_t pid;
+		int status = n == most ? -EINVAL : verb_find_process(common, word, &ret[n]);
 
-		if (str_parse_u64(word, &pid) < 0 || !pid || pid > UINT32_MAX || n == most)
-			return -EINVAL;
-		ret[n++] = (uint32_t)pid;
+		if (status != EXIT_ANSWERED)
+			return status;
+		n++;
 	}
 	*ret_n = n;
-	return n ? 0 : -EINVAL;
+	return n ? EXIT_ANSWERED : -EINVAL;
 }
 
 /* -1 = by what it uses */
@@ -294,13 +294,14 @@ static int run_trial(struct trial_run *t)
 	return finish(t, r < 0 ? r : experiment_run(&e, &t->trial));
 }
 
-static int parse_victims(struct confirm_watch *w)
+static int parse_victims(const struct common *common, struct confirm_watch *w)
 {
 	size_t n;
+	int status = arg_victims ? confirm_parse_pids(common, arg_victims, w->wanted, VICTIMS_MAX, &n) : EXIT_ANSWERED;
 
-	if (arg_victims && confirm_parse_pids(arg_victims, w->wanted, VICTIMS_MAX, &n) < 0)
-		return verb_usage_error("confirm", "--victim expects at most %d pids: --victim 812,813", VICTIMS_MAX);
-	return EXIT_ANSWERED;
+	if (status == -EINVAL)
+		return verb_usage_error("confirm", "--victim expects at most %d processes: --victim 812,813", VICTIMS_MAX);
+	return status;
 }
 
 static void block_ends(sigset_t *ret)
@@ -321,7 +322,7 @@ static int confirm_target(struct trial_run *t, struct ring *ring)
 	if (confirm_watch_open(ring, &t->target, &t->watch) < 0)
 		log_error("out of memory");
 	else
-		status = parse_victims(&t->watch);
+		status = parse_victims(t->common, &t->watch);
 	if (status == EXIT_ANSWERED)
 		status = run_trial(t);
 	confirm_watch_close(&t->watch);
@@ -423,10 +424,14 @@ static int find_who(struct common *common, int argc, char **argv, struct culprit
 	size_t n = 0;
 	int r = -ESRCH;
 
-	if (argc > 2 || (arg_mark && argc == 2) || (word && confirm_parse_pids(word, pids, arg_mark ? 1 : PIDS_MAX, &n) < 0))
+	int status = word ? confirm_parse_pids(common, word, pids, arg_mark ? 1 : PIDS_MAX, &n) : EXIT_ANSWERED;
+
+	if (argc > 2 || (arg_mark && argc == 2) || status == -EINVAL)
 		return verb_usage_error("confirm",
-					"expected PIDS or a mark's number, or nothing (the culprit "
-					"of this moment): 'whyslow confirm 812' or '812,813'");
+					"expected processes or a mark's number, or nothing (the culprit "
+					"of this moment): 'whyslow confirm 812', '812,813' or 'backup.sh'");
+	if (status != EXIT_ANSWERED)
+		return status;
 	if (n && !arg_mark)
 		r = accuse(pids, n, ret);
 	if (r == -ESRCH && n <= 1)
@@ -482,7 +487,7 @@ static int run(struct common *common, int argc, char **argv)
 const struct verb verb_confirm = {
 	.name = "confirm",
 	.group = "Act",
-	.words = "[PIDS|ID] ",
+	.words = "[WHO|ID] ",
 	.help = "test whether a process is the cause: hold it back, release it, and compare how long others wait",
 	.options = options,
 	.remote = true,

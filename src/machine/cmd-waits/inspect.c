@@ -346,14 +346,15 @@ static int run(struct common *common, int argc, char **argv)
 	struct inspection result = {};
 	_cleanup_close_ int stop_fd = -1;
 	int64_t began = clock_wall();
-	uint64_t pid;
 	int r;
 
-	if (argc != 2 || str_parse_u64(argv[1], &pid) < 0 || pid == 0 || pid > UINT32_MAX)
-		return verb_usage_error("inspect", "expected the number of a process: whyslow inspect 4711");
+	if (argc != 2)
+		return verb_usage_error("inspect", "expected one process: 'whyslow inspect 4711', 'whyslow inspect nginx'");
 	if (arg_frequency < 1 || arg_frequency > 10000)
 		return verb_usage_error("inspect", "invalid --frequency; expected 1 to 10000");
-	i.pid = (uint32_t)pid;
+	r = verb_find_process(common, argv[1], &i.pid);
+	if (r != EXIT_ANSWERED)
+		return r;
 	if (arg_steps && arg_instructions)
 		return verb_usage_error("inspect", "--steps and --instructions exclude each other");
 	i.no_instructions = arg_instructions ? instructions_missing("/sys") : NULL;
@@ -389,7 +390,7 @@ static int run(struct common *common, int argc, char **argv)
 const struct verb verb_inspect = {
 	.name = "inspect",
 	.group = "Details",
-	.words = "PID ",
+	.words = "WHO ",
 	.help = "show what a process is doing: its threads, down to the instruction",
 	.options = options,
 	.run = run,

@@ -104,15 +104,15 @@ static int all_threads(const struct opened_trace *r, uint32_t **ret)
 	return n;
 }
 
-static int parse_number(int argc, char **argv, uint64_t *ret)
+static int parse_number(const struct common *common, int argc, char **argv, uint32_t *ret)
 {
 	*ret = 0;
-	if (argc > 2 || (argc == 2 && (str_parse_u64(argv[1], ret) < 0 || !*ret || *ret > UINT32_MAX)))
-		return verb_usage_error("threads", "expected one PID (of a process or thread), or none: 'whyslow threads 812'");
-	return EXIT_ANSWERED;
+	if (argc > 2)
+		return verb_usage_error("threads", "expected one process or thread, or none: 'whyslow threads 812', 'whyslow threads nginx'");
+	return argc == 2 ? verb_find_process(common, argv[1], ret) : EXIT_ANSWERED;
 }
 
-static int list(const struct common *common, const struct opened_trace *r, uint64_t pid)
+static int list(const struct common *common, const struct opened_trace *r, uint32_t pid)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
 	int n = pid ? timeline_find(&r->timeline, (uint32_t)pid, &threads) : all_threads(r, &threads);
@@ -122,7 +122,7 @@ static int list(const struct common *common, const struct opened_trace *r, uint6
 	return n <= 0 ? EXIT_CANNOT : print(common, r, threads, (size_t)n);
 }
 
-static int answer(const struct common *common, const struct opened_trace *r, uint64_t pid, struct draw_cache **cache)
+static int answer(const struct common *common, const struct opened_trace *r, uint32_t pid, struct draw_cache **cache)
 {
 	if (!threads_draw_is_used(&arg_draw))
 		return list(common, r, pid);
@@ -154,14 +154,14 @@ static int answer_question(const struct common *common, struct opened_trace *r, 
 	_cleanup_free_ char *error = NULL;
 	char *argv[QUESTION_WORDS + 1];
 	int argc = take_words(line, argv), status;
-	uint64_t pid;
+	uint32_t pid;
 
 	argc = argc < 0 ? argc : options_parse(options, json, false, argc, argv, &error);
 	if (argc < 0)
 		status = verb_usage_error("threads", "%s",
 					  error ? error : "a question is a JSON array of words");
 	else
-		status = parse_number(argc, argv, &pid);
+		status = parse_number(common, argc, argv, &pid);
 	if (status == EXIT_ANSWERED)
 		status = trace_open_window(&arg_what, "threads", r);
 	if (status == EXIT_ANSWERED)
@@ -204,8 +204,8 @@ static int run(struct common *common, int argc, char **argv)
 {
 	struct draw_cache *cache = NULL;
 	struct opened_trace r;
-	uint64_t pid;
-	int status = parse_number(argc, argv, &pid);
+	uint32_t pid;
+	int status = parse_number(common, argc, argv, &pid);
 
 	if (arg_questions && !common->json)
 		return verb_usage_error("threads", "--questions requires --json");
@@ -224,7 +224,7 @@ static int run(struct common *common, int argc, char **argv)
 const struct verb verb_threads = {
 	.name = "threads",
 	.group = "Details",
-	.words = "[PID] ",
+	.words = "[WHO] ",
 	.help = "how each thread spent its time: running, and each kind of waiting",
 	.options = options,
 	.run = run,

@@ -155,11 +155,15 @@ static int run(struct common *common, int argc, char **argv)
 {
 	enum blame_level level = LEVEL_PROCESS;
 	struct opened_trace r;
-	uint64_t pid = 0;
-	int status;
+	uint32_t pid = 0;
+	int status = EXIT_ANSWERED;
 
-	if (argc > 2 || (argc == 2 && (str_parse_u64(argv[1], &pid) < 0 || !pid || pid > UINT32_MAX)))
-		return verb_usage_error("waits", "expected one PID (of a process or thread), or none: 'whyslow waits 812'");
+	if (argc > 2)
+		return verb_usage_error("waits", "expected one process or thread, or none: 'whyslow waits 812', 'whyslow waits nginx'");
+	if (argc == 2)
+		status = verb_find_process(common, argv[1], &pid);
+	if (status != EXIT_ANSWERED)
+		return status;
 	if (arg_by && parse_level(arg_by, &level) < 0)
 		return verb_usage_error("waits", "invalid --by '%s'; expected thread, process, program or cgroup", arg_by);
 	if (arg_matrix && (pid || !common->json))
@@ -171,7 +175,7 @@ static int run(struct common *common, int argc, char **argv)
 	status = trace_open(common, "waits", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
 		return status;
-	status = pid ? answer_pid(common, &r, (uint32_t)pid) : answer_all(common, &r, level);
+	status = pid ? answer_pid(common, &r, pid) : answer_all(common, &r, level);
 	opened_trace_free(&r);
 	return status;
 }
@@ -179,7 +183,7 @@ static int run(struct common *common, int argc, char **argv)
 const struct verb verb_waits = {
 	.name = "waits",
 	.group = "Details",
-	.words = "[PID] ",
+	.words = "[WHO] ",
 	.help = "what waited, for what, and which thread caused it",
 	.options = options,
 	.run = run,

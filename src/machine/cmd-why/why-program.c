@@ -404,7 +404,7 @@ static int print(const struct common *common, const struct program_question *q)
 
 	str_free(&summary);
 	if (!q->found.pids.n && !q->found.waits.n && !q->found.timeline) {
-		log_error("no program '%s' existed; WHO is a pid, a unit or a name as 'whyslow show' prints it", q->who);
+		log_error("no program '%s' existed; WHO is a number, or a word of its name, script, path, unit or container ('whyslow show' lists them)", q->who);
 		return EXIT_CANNOT;
 	}
 	if (common->json)

@@ -259,6 +259,26 @@ static bool same_text(const char *text, const char *who)
 	return text && strcmp(text, who) == 0;
 }
 
+/* Is it one of the parts between separators? */
+static bool has_part(const char *text, const char *separators, const char *part)
+{
+	size_t n = strlen(part);
+
+	for (const char *at = text; at && *at; at += strcspn(at, separators), at += *at != '\0')
+		if (strcspn(at, separators) == n && strncmp(at, part, n) == 0)
+			return n > 0;
+	return false;
+}
+
+/* "nginx" for "nginx.service", and the last part of a control group's path. */
+static bool is_unit(const char *unit, const char *who)
+{
+	const char *last = unit ? base_name(unit) : NULL;
+	size_t n = strlen(who);
+
+	return last && strncmp(last, who, n) == 0 && (!last[n] || strcmp(last + n, ".service") == 0);
+}
+
 bool entity_is_meant(const struct entity_info *info, const char *who)
 {
 	_cleanup_free_ char *label = NULL;
@@ -266,10 +286,11 @@ bool entity_is_meant(const struct entity_info *info, const char *who)
 
 	if (str_parse_u64(who, &pid) == 0)
 		return info->pid == pid;
-	if (same_text(info->unit, who) || same_text(info->name, who))
+	if (same_text(info->unit, who) || same_text(info->name, who) || same_text(info->exe, who))
 		return true;
 	label = entity_label(info);
-	return same_text(label, who);
+	return same_text(label, who) || has_part(label, " ", who) || has_part(info->container, "/:", who) || is_unit(info->unit, who) ||
+	       (strchr(who, '/') && has_part(info->cmdline, " ", who));
 }
 
 /* Of a command line the name under which it was started, where its file has another. */

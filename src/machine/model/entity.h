@@ -48,7 +48,8 @@ char *entity_program(const struct entity_info *info);
 /* A short name for people: "firefox", "python3 train.py", "kworker", "redis-server" (which is a link to another file's name).
  * Caller frees. */
 char *entity_label(const struct entity_info *info);
-/* Does WHO mean it: a pid, else its unit, name or label. */
+/* Does WHO mean it: a pid, else its name, a word of its label (a script's name), the path of its program or of one of its arguments, its unit
+ * (also without ".service"), the last part of its control group, or its container or a part of that ("pod", "namespace"). */
 bool entity_is_meant(const struct entity_info *info, const char *who);
 /* Whether the viewer may know that it is there (machine/model/visibility.h). */
 bool entity_is_visible(const struct entity_info *info, const struct viewer *v);

@@ -102,6 +102,25 @@ static void who_asks_is_known_by_name(void **state)
 	assert_false(entity_asks(&other) || entity_asks(&group));
 }
 
+/* A person's words for a program, and parts of them that are not. */
+static void a_program_is_meant_by_its_words(void **state)
+{
+	static const char *const words[] = {"4711", "python3.11", "python3.11 orders.py", "orders.py", "/srv/shop/orders.py", "/usr/bin/python3.11", "shop.service", "shop",
+					   "checkout-7d9f", "prod"};
+	static const char *const others[] = {"orders", "471", "/srv/shop", "py", "op", "", "11"};
+	struct entity_info info = {.kind = ENTITY_PROCESS, .pid = 4711, .name = (char *)"python3", .exe = (char *)"/usr/bin/python3.11",
+				   .cmdline = (char *)"python3 /srv/shop/orders.py --fast", .unit = (char *)"/system.slice/shop.service",
+				   .container = (char *)"prod/checkout-7d9f"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!entity_is_meant(&info, words[i]))
+			fail_msg("not meant by '%s'", words[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (entity_is_meant(&info, others[i]))
+			fail_msg("meant by '%s'", others[i]);
+}
+
 static void a_process_that_was_there_before_says_so(void **state)
 {
 	struct entity *before = entity_new_process(&(struct process_birth){.name = "init", .pid = 1, .start = 7});
@@ -121,7 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_is_called_as_it_was_started),
 		cmocka_unit_test(the_recorder_knows_its_own), cmocka_unit_test(who_asks_is_known_by_name),
-		cmocka_unit_test(a_process_that_was_there_before_says_so),
+		cmocka_unit_test(a_process_that_was_there_before_says_so), cmocka_unit_test(a_program_is_meant_by_its_words),
 		cmocka_unit_test(names_do_not_speak_to_a_terminal),
 	};
 

@@ -1,0 +1,96 @@
+#include "machine/process/who.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+#include "machine/model/visibility.h"
+#include "machine/process/describe.h"
+
+void who_hits_free(struct who_hits *hits)
+{
+	for (size_t i = 0; i < hits->list.n; i++)
+		entity_info_free(&hits->list.v[i]);
+	VEC_FREE(hits->list);
+}
+
+/* 0, or -ESRCH: it has ended. */
+static int read_process(const char *proc_root, uint32_t pid, struct entity_info *ret)
+{
+	struct process_text text;
+	char path[64], comm[64] = "";
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%u/comm", proc_root, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, comm, sizeof(comm) - 1);
+	if (n <= 0 || fstat(fd, &st) < 0 || describe_live(proc_root, pid, 0, &text) < 0)
+		return -ESRCH;
+	comm[strcspn(comm, "\n")] = '\0';
+	*ret = (struct entity_info){.kind = ENTITY_PROCESS, .pid = pid, .uid = st.st_uid, .name = strdup(comm), .exe = text.exe,
+				    .cmdline = text.cmdline, .unit = text.unit, .container = text.container};
+	if (!ret->name) {
+		entity_info_free(ret);
+		return -ENOMEM;
+	}
+	str_make_printable(ret->name);
+	return 0;
+}
+
+static int take_if_meant(const char *proc_root, uint32_t pid, const char *who, const struct viewer *v, struct who_hits *hits)
+{
+	struct entity_info info = {};
+	int r = read_process(proc_root, pid, &info);
+
+	if (r < 0)
+		return r == -ESRCH ? 0 : r;
+	entity_hide(&info, v); /* before it is compared: an answer must not tell what is hidden */
+	if (entity_is_visible(&info, v) && entity_is_meant(&info, who)) {
+		r = VEC_PUSH(hits->list, info);
+		if (r == 0)
+			return 0;
+	}
+	entity_info_free(&info);
+	return r;
+}
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct entity_info *a = left, *b = right;
+
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+int who_find(const char *proc_root, const char *who, const struct viewer *v, struct who_hits *ret)
+{
+	struct who_hits hits = {};
+	DIR *dir = opendir(proc_root);
+	struct dirent *entry;
+	int r = dir ? 0 : -errno;
+
+	while (r == 0 && (entry = readdir(dir))) {
+		uint64_t pid;
+
+		if (str_parse_u64(entry->d_name, &pid) == 0 && pid && pid != (uint64_t)getpid())
+			r = take_if_meant(proc_root, (uint32_t)pid, who, v, &hits);
+	}
+	if (dir)
+		closedir(dir);
+	if (r < 0) {
+		who_hits_free(&hits);
+		return r;
+	}
+	if (hits.list.n)
+		qsort(hits.list.v, hits.list.n, sizeof(hits.list.v[0]), by_pid);
+	*ret = hits;
+	return 0;
+}
