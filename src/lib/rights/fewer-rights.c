@@ -428,7 +428,7 @@ static void bound_capabilities(const struct __user_cap_data_struct *kept)
 			(void)prctl(PR_CAPBSET_DROP, capability); /* without CAP_SETPCAP it stays there: no new privileges come of it */
 }
 
-static int keep_daemon_capabilities(bool writes_anywhere)
+static int keep_daemon_capabilities(void)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {}, kept[_LINUX_CAPABILITY_U32S_3] = {};
@@ -437,8 +437,6 @@ static int keep_daemon_capabilities(bool writes_anywhere)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(daemon_capabilities); i++)
 		want(kept, have, daemon_capabilities[i]);
-	if (writes_anywhere)
-		want(kept, have, CAP_DAC_OVERRIDE);
 	if (prctl(PR_CAPBSET_READ, CAP_BPF) < 0) /* before Linux 5.8 */
 		want(kept, have, CAP_SYS_ADMIN);
 	bound_capabilities(kept);
@@ -446,7 +444,7 @@ static int keep_daemon_capabilities(bool writes_anywhere)
 	return syscall(SYS_capset, &header, kept) < 0 ? -errno : 0;
 }
 
-int fewer_rights_take_daemon(bool writes_anywhere)
+int fewer_rights_take_daemon(void)
 {
 	int r;
 
@@ -454,6 +452,6 @@ int fewer_rights_take_daemon(bool writes_anywhere)
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	r = keep_daemon_capabilities(writes_anywhere);
+	r = keep_daemon_capabilities();
 	return r == 0 ? call_filter_set(refused, ARRAY_SIZE(refused)) : r;
 }

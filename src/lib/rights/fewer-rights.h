@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -38,6 +37,6 @@ int fewer_rights_take(const struct fewer_rights *to);
 
 /* For a daemon of root's, and all that it starts: what its unit grants (CapabilityBoundingSet=, NoNewPrivileges=, SystemCallFilter=), also where
  * no unit does, as in a container or when it is started by hand. Of the capabilities that it has, those stay that it works with; calls that load
- * into the kernel, mount, trace, set the clock or make namespaces fail with EPERM. For the whole process, which has one thread. `writes_anywhere`:
- * it also keeps CAP_DAC_OVERRIDE, to write into folders of other users. Without effect unless root calls it. 0 or -errno. */
-int fewer_rights_take_daemon(bool writes_anywhere);
+ * into the kernel, mount, trace, set the clock or make namespaces fail with EPERM. For the whole process, which has one thread.
+ * Without effect unless root calls it. 0 or -errno. */
+int fewer_rights_take_daemon(void);

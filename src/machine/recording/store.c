@@ -90,6 +90,8 @@ int store_fail(struct store *s, int code, const char *what)
 		remedy = ": the file system is read-only; point store.file at a writable place";
 	else if (r == -EUCLEAN)
 		remedy = ": the file is damaged; move it away to start afresh ('sqlite3 FILE .recover' may save parts)";
+	else if (r == -EACCES && geteuid() == 0)
+		remedy = ": its folder belongs to another user, and a recorder gives up the right to write there; choose another store.file";
 	else if (r == -EACCES)
 		remedy = ": no permission; ask the daemon (whyslow without --store) or use root";
 	if (asprintf(&s->error, "%s %s: %s%s", what, s->file, sqlite3_errmsg(s->db), remedy) < 0)

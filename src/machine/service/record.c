@@ -247,11 +247,10 @@ static void start_capture(struct daemon *d)
 	d->capture = NULL;
 }
 
-/* From here on it has no more rights than its unit would grant, wherever it was started, but one: what a `confirm` of root's has held back
- * is given back by files of cgroups and processes of other users. */
+/* From here on it has no more rights than its unit would grant, wherever it was started. */
 static int give_up_rights(void)
 {
-	int r = fewer_rights_take_daemon(true);
+	int r = fewer_rights_take_daemon();
 
 	if (r < 0)
 		log_error("cannot give up the rights that recording does not need: %s", strerror(-r));
