@@ -327,7 +327,7 @@ const char *str_error(int r)
 		int code;
 		const char *words;
 	} own[] = {
-		{EDQUOT, "its content would take more memory than a file of its size may (64 MiB, and 128 times its size): it is damaged, or made to"
+		{EDQUOT, "its content would take more memory than a file of its size may (64 MiB, and up to 128 times its size): it is damaged, or made to"
 			 " use up memory; ask about a shorter time, or leave it out"},
 		{E2BIG, "it does not fit into the memory reserved for it"},
 		{EBADE, "the sums of the answer do not agree with each other: this is a bug, please report it"},

@@ -24,6 +24,8 @@ struct scan {
 
 void tape_free(struct tape *t)
 {
+	memory_budget_give(t->budget, t->values.allocated, sizeof(*t->values.v));
+	memory_budget_give(t->budget, t->mended_allocated, 1);
 	VEC_FREE(t->values);
 	free(t->mended);
 	*t = (struct tape){};
@@ -74,11 +76,33 @@ static const char *here(const struct scan *s)
 	return s->begin + yajl_get_bytes_consumed(s->parser);
 }
 
+/* By half, not twice as many: a text of some megabytes becomes twice its size in values. */
+static int grow(struct tape *t)
+{
+	size_t more = t->values.allocated / 2 + 64;
+	struct tape_value *grown;
+
+	if (t->values.n < t->values.allocated)
+		return 0;
+	if (memory_budget_take(t->budget, more, sizeof(*grown)) < 0)
+		return -ENOMEM;
+	grown = reallocarray(t->values.v, t->values.allocated + more, sizeof(*grown));
+	if (!grown) {
+		memory_budget_give(t->budget, more, sizeof(*grown));
+		return -ENOMEM;
+	}
+	t->values.v = grown;
+	t->values.allocated += more;
+	return 0;
+}
+
 static bool push(struct scan *s, enum tape_kind kind, const char *from, size_t n)
 {
 	struct tape_value v = {.text = from, .n = (uint32_t)n, .size = 1, .kind = (uint32_t)kind & 7};
 
-	s->no_memory = VEC_PUSH(s->t->values, v) < 0;
+	s->no_memory = grow(s->t) < 0;
+	if (!s->no_memory)
+		s->t->values.v[s->t->values.n++] = v;
 	return !s->no_memory;
 }
 
@@ -117,8 +141,9 @@ static char *keep(struct scan *s, const char *text, size_t n)
 	size_t all = (size_t)(s->end - s->begin);
 
 	if (s->t->mended_allocated < all) { /* nothing points into it yet: the first text asks for all there may be */
+		memory_budget_give(s->t->budget, s->t->mended_allocated, 1);
 		free(s->t->mended);
-		s->t->mended = malloc(all);
+		s->t->mended = memory_budget_take(s->t->budget, all, 1) < 0 ? NULL : malloc(all);
 		s->t->mended_allocated = s->t->mended ? all : 0;
 	}
 	s->no_memory = !s->t->mended;
@@ -219,7 +244,7 @@ int tape_read(struct tape *t, const char *bytes, size_t n)
 	r = parse(&s);
 	for (size_t i = 0; i < BLOCKS; i++)
 		free(s.blocks[i]);
-	return r;
+	return memory_budget_result(t->budget, r);
 }
 
 /* --- what they say ---------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lib/data/vec.h"
+#include "lib/rights/memory-budget.h"
 
 #define TAPE_BYTES_MAX ((size_t)1 << 29) /* of one text: each byte is at most one value, whose place has 29 bits */
 
@@ -28,13 +29,14 @@ struct tape {
 	VEC(struct tape_value) values; /* v[0] is the whole; lent until the next tape_read() */
 	size_t end;	 /* of the bytes: behind the value, or at the '{' that cannot be there; at or behind another token that cannot */
 	size_t repaired; /* + 1: where the first text with bytes that are not UTF-8 begins (with escapes: in it); those are '?' now; 0 = none */
+	struct memory_budget *budget; /* lent; values and texts that were changed are taken from it until tape_free(); NULL = no bound */
 	/* private */
 	char *mended; /* texts that differ from what is written, each at the place where it is written */
 	size_t mended_allocated;
 };
 
 /* Reads the value that `bytes` begin with; what follows does not matter. 0; -ENODATA: it does not end in these bytes; -EINVAL: this is
- * not JSON, at `end`; -E2BIG; -ENOMEM. The bytes must stay as long as the values are used. */
+ * not JSON, at `end`; -E2BIG; -ENOMEM; -EDQUOT: it would take more memory than the budget has. The bytes must stay as long as the values are used. */
 int tape_read(struct tape *t, const char *bytes, size_t n);
 void tape_free(struct tape *t);
 

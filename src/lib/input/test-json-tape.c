@@ -152,6 +152,30 @@ static void test_depth_costs_no_stack(void **state)
 	tape_free(&t);
 }
 
+static void test_values_take_no_more_than_the_budget(void **state)
+{
+	enum { VALUES = 1 << 20 };
+	char *text = malloc(2 * VALUES + 1);
+	struct memory_budget budget = {.most = VALUES * sizeof(struct tape_value) / 2};
+	struct tape t = {.budget = &budget};
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i < VALUES; i++)
+		memcpy(text + 2 * i, ",1", 2);
+	text[0] = '[';
+	text[2 * VALUES] = ']';
+	assert_int_equal(tape_read(&t, text, 2 * VALUES + 1), -EDQUOT);
+	assert_true(budget.used <= budget.most);
+	tape_free(&t);
+	assert_int_equal(budget.used, 0);
+	t.budget = &budget;
+	assert_int_equal(tape_read(&t, "[1, \"\\u0041\"]", 13), 0);
+	tape_free(&t);
+	assert_int_equal(budget.used, 0);
+	free(text);
+}
+
 static void test_numbers_have_bounds(void **state)
 {
 	static const char text[] = "[9223372036854775807, 9223372036854775808, -3, \"12\", \"12x\", 1e30, 2.75]";
@@ -176,4 +200,4 @@ static void test_numbers_have_bounds(void **state)
 RUN_TESTS(cmocka_unit_test(test_values_are_found_by_their_keys), cmocka_unit_test(test_keys_come_with_their_values),
 	  cmocka_unit_test(test_escapes_are_what_they_mean), cmocka_unit_test(test_what_does_not_end_is_told_from_what_is_wrong),
 	  cmocka_unit_test(test_what_is_no_json_is_refused), cmocka_unit_test(test_what_is_cut_off_is_wrong_where_the_next_line_begins), cmocka_unit_test(test_bytes_that_are_no_text_are_replaced_and_told),
-	  cmocka_unit_test(test_depth_costs_no_stack), cmocka_unit_test(test_numbers_have_bounds))
+	  cmocka_unit_test(test_depth_costs_no_stack), cmocka_unit_test(test_values_take_no_more_than_the_budget), cmocka_unit_test(test_numbers_have_bounds))

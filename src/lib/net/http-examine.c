@@ -184,7 +184,7 @@ static const struct http_refusal old_token = {401, NO_TOKEN, "this session or to
 static const struct http_refusal too_narrow = {403, TOO_NARROW, "the scope of this token does not include that"};
 static const struct http_refusal no_path = {404, UNKNOWN_PATH, "not found"};
 static const struct http_refusal no_method = {405, UNKNOWN_PATH, "method not allowed"};
-static const struct http_refusal too_many = {503, TOO_MANY, "too many requests at a time"};
+static const struct http_refusal too_many = {503, TOO_MANY, "too many requests at a time, or too many bytes of them"};
 static const struct http_refusal too_large = {413, TOO_LARGE, "the body is too large"};
 static const struct http_refusal bad_encoding = {415, BAD_BODY, "the body may be plain or gzip"};
 static const struct http_refusal bad_body = {400, BAD_BODY, "the body cannot be unpacked"};
@@ -276,6 +276,20 @@ const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Conn
 	return !public && is_one_too_many(q) ? &too_many : NULL;
 }
 
+int http_charge(struct http_incoming *q, size_t n)
+{
+	q->crowded = memory_budget_take(q->server->memory, n, 1) < 0;
+	q->charged += q->crowded ? 0 : n;
+	return q->crowded ? -ENOMEM : 0;
+}
+
+void http_free_body(struct http_incoming *q)
+{
+	str_free(&q->exchange.body);
+	memory_budget_give(q->server->memory, q->charged, 1);
+	q->charged = 0;
+}
+
 /* 60 KB of gzip can hold 64 MB, which take seconds to read. */
 static size_t unpacked_max(const struct http_incoming *q)
 {
@@ -290,14 +304,16 @@ const struct http_refusal *http_unpack(struct http_incoming *q)
 	struct str plain = {.max = unpacked_max(q)};
 	int r;
 
-	if (q->too_large)
-		return &too_large;
+	if (q->crowded || q->too_large)
+		return q->crowded ? &too_many : &too_large;
 	if (!encoding || strcmp(encoding, "identity") == 0)
 		return NULL;
 	if (strcmp(encoding, "gzip") != 0)
 		return &bad_encoding;
 	r = gzip_unpack(q->exchange.body.data, q->exchange.body.len, &plain);
-	str_free(&q->exchange.body);
+	http_free_body(q);
 	q->exchange.body = plain;
+	if (r == 0 && http_charge(q, plain.len) < 0)
+		return &too_many;
 	return r == 0 ? NULL : r == -E2BIG ? &too_large : &bad_body;
 }

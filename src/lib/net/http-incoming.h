@@ -40,6 +40,7 @@ struct http_server {
 	char hostname[256];
 	bool loopback; /* listens on this machine only */
 	uint16_t port;
+	struct memory_budget *memory;
 	unsigned requests_max;
 	unsigned under_way;	       /* with `asking`: under the lock */
 	struct http_incoming *asking;
@@ -57,7 +58,8 @@ struct http_incoming {
 	struct http_server *server;
 	struct gate_place *place;
 	size_t received;
-	bool too_large, counted; /* among those under way */
+	size_t charged; /* bytes of the memory for bodies */
+	bool too_large, crowded, counted; /* among those under way */
 	struct http_incoming *next; /* of those */
 };
 
@@ -81,6 +83,9 @@ static inline const char *http_value(const struct http_server *s, struct MHD_Con
 void http_put_string(struct str *out, const char *text);
 /* What speaks against a request, from its headers alone; NULL = nothing, and it has its route. */
 const struct http_refusal *http_examine(struct http_incoming *q, struct MHD_Connection *c, const char *path);
+/* n bytes more of a body. 0, or -ENOMEM: the request is `crowded`. */
+int http_charge(struct http_incoming *q, size_t n);
+void http_free_body(struct http_incoming *q);
 /* It is no longer one of those under way. */
 void http_leave(struct http_incoming *q);
 /* The same of its body, which is unpacked where it has to be. */

@@ -89,8 +89,11 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *c, co
 static enum MHD_Result take(struct http_incoming *q, const char *bytes, size_t *n)
 {
 	q->received += *n;
-	if (!q->too_large && (q->received > q->route->body_max || str_append(&q->exchange.body, bytes, *n) < 0))
+	if (!q->too_large && !q->crowded && http_charge(q, *n) == 0 &&
+	    (q->received > q->route->body_max || str_append(&q->exchange.body, bytes, *n) < 0))
 		q->too_large = true;
+	if (q->crowded || q->too_large)
+		http_free_body(q);
 	*n = 0;
 	return q->received > 4 * q->route->body_max + (1 << 20) ? MHD_NO : MHD_YES;
 }
@@ -123,7 +126,7 @@ static void complete(void *data, struct MHD_Connection *c, void **state, enum MH
 		return;
 	if (q->exchange.stream.close)
 		q->exchange.stream.close(q->exchange.stream.state);
-	str_free(&q->exchange.body);
+	http_free_body(q);
 	str_free(&q->exchange.reply);
 	http_leave(q);
 	gate_ended(s->gate, q->place);
@@ -288,6 +291,7 @@ static int set_up(struct http_server *s, const struct http_server_options *o, ch
 	s->names = o->names;
 	s->json_below = o->json_below;
 	s->context = o->context;
+	s->memory = o->memory;
 	s->requests_max = o->requests_max ? o->requests_max : REQUESTS_MAX;
 	gethostname(s->hostname, sizeof(s->hostname) - 1);
 	if (!o->cert_file != !o->key_file)

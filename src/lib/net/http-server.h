@@ -15,6 +15,7 @@
 #include "lib/data/str.h"
 #include "lib/net/sessions.h"
 #include "lib/net/users.h"
+#include "lib/rights/memory-budget.h"
 
 struct http_server;
 
@@ -61,6 +62,7 @@ struct http_server_options {
 	const struct http_route *routes; /* ended by one without a path */
 	const char *json_below; /* "/api/": bodies to paths that begin so must say that they are JSON; NULL = none */
 	void *context;
+	struct memory_budget *memory; /* lent; what bodies take until they are answered. A request beyond it gets 503; NULL = no bound */
 	unsigned requests_max; /* at a time; 0 = 32. With `sessions` one user alone has at most three quarters of them */
 };
 

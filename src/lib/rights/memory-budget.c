@@ -12,6 +12,8 @@ static uint64_t most_of(const struct memory_budget *b)
 {
 	uint64_t most;
 
+	if (b->most)
+		return b->most;
 	return __builtin_mul_overflow(b->fed, BUDGET_TIMES, &most) || __builtin_add_overflow(most, BUDGET_LEAST, &most) ? UINT64_MAX : most;
 }
 

@@ -17,6 +17,7 @@
 #define BUDGET_TIMES 128
 
 struct memory_budget {
+	uint64_t most;	       /* bytes of memory, whatever was read; 0 = what the bytes buy */
 	_Atomic uint64_t fed;  /* bytes of input that were read */
 	_Atomic uint64_t used; /* bytes of memory */
 	_Atomic bool exceeded;

@@ -1,6 +1,7 @@
 /* whyslow spans receive, watch: traces over the network into the store; each window of it held against those before. */
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -153,6 +154,8 @@ int spans_receive(struct common *common, const struct spans_query *q, int argc, 
 	o.store = spans_open_store(common, true);
 	if (!o.store)
 		return EXIT_CANNOT;
+	/* a large body goes back to the system when it is answered: else the C library keeps those of each thread */
+	(void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	listen_for_the_end();
 	certificate_warn(q->cert_file);
 	r = receiver_start(&o, &receiver, &error);

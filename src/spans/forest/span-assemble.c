@@ -46,7 +46,7 @@ struct assembler {
 	uint64_t *closed;
 	int64_t clock; /* the latest start seen */
 	int64_t now;   /* nothing begins or ends later; INT64_MAX = not known */
-	bool in_message;
+	unsigned messages; /* that are read */
 };
 
 static struct block *block_at(struct assembler *a, uint32_t i)
@@ -281,7 +281,7 @@ static int hand_on_finished(struct assembler *a)
 
 	while (r == 0 && a->oldest != NONE) {
 		const struct waiting_trace *t = &a->traces.v[a->oldest];
-		bool finished = !a->in_message && a->options.late != INT64_MAX && a->clock - a->options.late > t->end;
+		bool finished = !a->messages && a->options.late != INT64_MAX && a->clock - a->options.late > t->end;
 
 		if (!finished && (uint64_t)a->n_blocks * BLOCK <= a->options.most)
 			break;
@@ -360,12 +360,12 @@ int assembler_put(void *assembler, const struct span *span)
 
 void assembler_begin_message(struct assembler *a)
 {
-	a->in_message = true;
+	a->messages++;
 }
 
 int assembler_end_message(struct assembler *a)
 {
-	a->in_message = false;
+	a->messages--;
 	return hand_on_finished(a);
 }
 

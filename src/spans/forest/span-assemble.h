@@ -37,7 +37,7 @@ void assembler_set_now(struct assembler *a, int64_t now);
 /* For struct span_sink. 0 or -errno. */
 int assembler_put(void *assembler, const struct span *span);
 /* Spans of one message come in no order of time, one service after another: until it ends, nothing is handed on but for memory.
- * 0 or -errno. */
+ * Several may be read in turns. 0 or -errno. */
 void assembler_begin_message(struct assembler *a);
 int assembler_end_message(struct assembler *a);
 /* Hands on all that waits. */

@@ -374,7 +374,9 @@ int otlp_message(struct span_reader *r, const char *name, uint64_t offset, const
 	while ((result = protobuf_next(&m, &f)) > 0) {
 		if (f.number != 1 || f.wire != WIRE_BYTES)
 			continue;
+		span_reader_hold(r, true);
 		result = read_resource_spans(r, &place, &f);
+		span_reader_hold(r, false);
 		if (result < 0)
 			return result;
 	}

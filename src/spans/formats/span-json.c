@@ -18,9 +18,11 @@ struct cursor {
 	unsigned depth; /* of objects that were gone into */
 	size_t wrong;	/* where something was found that is no JSON, 0 = it was not */
 	struct tape tape;
+	struct memory_budget budget; /* of an input that has none of its own */
 };
 
 #define DEPTH_MAX      4
+#define VALUES_TIMES   6 /* bytes of memory that a byte of JSON buys: those of traces take up to 4 */
 #define MOST_LOOKED_AT 65536 /* bytes that are held while the next line is looked for */
 
 static int peek(struct cursor *c)
@@ -113,16 +115,32 @@ static void replaced(struct cursor *c)
 			   input_offset(c->in) + c->tape.repaired - 1);
 }
 
+static int read_tape(struct cursor *c)
+{
+	c->budget.most = BUDGET_LEAST + VALUES_TIMES * (c->in->n - c->in->at);
+	return tape_read(&c->tape, (const char *)input_at(c->in), c->in->n - c->in->at);
+}
+
+static int hand_on(struct cursor *c, json_element_fn element, uint64_t offset)
+{
+	int r;
+
+	replaced(c);
+	span_reader_hold(c->r, true);
+	r = element(c->r, c->in->name, offset, c->tape.values.v);
+	span_reader_hold(c->r, false);
+	return r;
+}
+
 /* The value from in->at to in->at + p; goes behind it. */
 static int emit(struct cursor *c, json_element_fn element)
 {
 	uint64_t offset = input_offset(c->in);
-	int r = tape_read(&c->tape, (const char *)input_at(c->in), c->in->n - c->in->at);
+	int r = read_tape(c);
 
 	if (r == 0) {
-		replaced(c);
-		r = element(c->r, c->in->name, offset, c->tape.values.v);
-	} else if (r != -ENOMEM) {
+		r = hand_on(c, element, offset);
+	} else if (r != -ENOMEM && r != -EDQUOT) {
 		if (!c->r->part) /* the first reader tells it */
 			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON", c->in->name, offset + c->tape.end);
 		r = 0;
@@ -142,15 +160,14 @@ static bool emit_at_once(struct cursor *c, json_element_fn element, int *ret)
 	c->wrong = 0;
 	if (*input_at(c->in) != '{')
 		return false;
-	r = tape_read(&c->tape, (const char *)input_at(c->in), c->in->n - c->in->at);
+	r = read_tape(c);
 	if (r == -EINVAL)
 		c->wrong = c->tape.end - 1; /* a line that begins there is one */
-	if (r == -ENOMEM)
+	if (r == -ENOMEM || r == -EDQUOT)
 		*ret = r;
 	if (r < 0)
-		return r == -ENOMEM;
-	replaced(c);
-	*ret = element(c->r, c->in->name, offset, c->tape.values.v);
+		return r == -ENOMEM || r == -EDQUOT;
+	*ret = hand_on(c, element, offset);
 	c->in->at += c->tape.end;
 	return true;
 }
@@ -286,6 +303,7 @@ int span_json_elements(struct span_reader *reader, struct input *in, const char 
 	bool mended = false;
 	int r = 0;
 
+	c.tape.budget = reader->sink.budget ? reader->sink.budget : &c.budget;
 	while (r == 0) {
 		int byte = skip_space(&c);
 

@@ -13,6 +13,7 @@
 #include "spans/formats/span-name.h"
 
 #define CACHED	       32768 /* resources */
+#define REMEMBERED_MAX ((size_t)16 << 20) /* bytes of them: those of 10,000 processes */
 #define OUR_DAYS_FIRST (int64_t)1200000000000000000 /* ns: 2008 */
 #define OUR_DAYS_LAST  (int64_t)4100000000000000000 /* 2099 */
 
@@ -413,10 +414,13 @@ void span_reader_remember(struct span_reader *r, const void *bytes, size_t n, ui
 
 	c->set = 0;
 	if (n > c->allocated) {
+		if (n - c->allocated > REMEMBERED_MAX - r->remembered)
+			return;
 		grown = realloc(c->bytes, n);
 		if (!grown)
 			return;
 		c->bytes = grown;
+		r->remembered += n - c->allocated;
 		c->allocated = n;
 	}
 	if (n)

@@ -44,8 +44,15 @@ struct span_reader {
 	uint8_t *wanted;	   /* by text: 0 = not looked up yet, else bits of enum key_use */
 	size_t n_wanted;
 	struct cached_resource *resources;
+	size_t remembered; /* bytes of resources */
 	uint32_t service_keys[FIELD_KEYS_MAX + 1];
 };
+
+static inline void span_reader_hold(struct span_reader *r, bool held)
+{
+	if (r->sink.hold)
+		r->sink.hold(r->sink.state, held);
+}
 
 int span_reader_init(struct span_reader *r, const struct span_sink *sink);
 void span_reader_free(struct span_reader *r);

@@ -82,6 +82,8 @@ struct span_sampling {
 };
 
 /* What a source feeds. `put` copies what it needs. 0, or -errno that ends the reading. */
+struct memory_budget;
+
 struct span_sink {
 	struct names *names;
 	const struct span_mapping *mapping;
@@ -90,6 +92,10 @@ struct span_sink {
 	struct span_faults *faults;
 	struct span_sampling *sampling; /* NULL = no trace is read whole */
 	struct span_links *links;	/* NULL = they are not read */
+	/* Readers that share what is above call it with true before they touch it, and with false behind that; what lies between is parsed at
+	 * the same time. NULL = it is one reader's alone. */
+	void (*hold)(void *state, bool held);
+	struct memory_budget *budget; /* of what is parsed; NULL = by the size of the input */
 };
 
 /* A whole trace: spans in the order of the source, the tree by index. Lent for the time of a call. */

@@ -83,8 +83,8 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 		r = -ENOMEM;
 	p->sampling = (struct span_sampling){.thinned = options->thinned ? options->thinned : &p->forest.thinned,
 					     .most = options->thinned ? 0 : AHEAD / (options->parts ? options->parts : 1), .from = p->builder.from, .to = p->builder.to};
-	sink = (struct span_sink){p->names, &p->mapping, p->assembler, assembler_put, &p->faults,
-				  options->trace && !options->thinned ? NULL : &p->sampling, &p->links};
+	sink = (struct span_sink){.names = p->names, .mapping = &p->mapping, .state = p->assembler, .put = assembler_put, .faults = &p->faults,
+				  .sampling = options->trace && !options->thinned ? NULL : &p->sampling, .links = &p->links};
 	p->builder.links = &p->links;
 	if (r == 0)
 		r = span_reader_init(&p->reader, &sink);

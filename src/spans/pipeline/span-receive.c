@@ -13,6 +13,7 @@
 #include "lib/data/hmap.h"
 #include "lib/data/vec.h"
 #include "lib/net/http-server.h"
+#include "lib/rights/memory-budget.h"
 #include "spans/formats/deployments.h"
 #include "spans/formats/otlp.h"
 
@@ -22,6 +23,7 @@
 #define HOUR	    (3600 * NS_PER_SEC)
 #define APART	    (6 * HOUR)  /* parts are kept as they are for so long: `watch` looks at single ones */
 #define BEHIND	    (48 * HOUR) /* what a receiver that was not running may have left */
+#define TURN_SPANS  512 /* that one request puts before others have their turn: a millisecond */
 #define SLOT	    (60 * NS_PER_SEC)
 #define TAKEN_KEPT 4096 /* of 100 clients that each send every 5 s: three minutes, longer than an SDK tries again */
 #define OPEN_MOST   64 /* windows at a time: of senders whose clocks differ, each has its own */
@@ -42,7 +44,11 @@ struct open_window {
 struct receiver {
 	struct receive_options options;
 	struct http_server *server;
+	struct memory_budget work;
+	pthread_mutex_t turn; /* of who waits for the lock: who lets go of it for others comes behind them */
 	pthread_mutex_t lock; /* all below */
+	VEC(struct span_reader *) idle; /* each request at work has one */
+	VEC(uint64_t) at_work;		/* hashes of their bodies */
 	struct pipeline pipeline;
 	struct receiver_counts counts;
 	VEC(struct open_window) windows;
@@ -83,49 +89,110 @@ static bool json_body(const struct http_exchange *e)
 	return body_kind(e) == BODY_JSON;
 }
 
-static int read_body(struct receiver *r, struct http_exchange *e)
-{
-	struct input in;
+/* A request for traces. Its bytes are parsed outside of the lock; what they say is taken under it, a block at a time. */
+struct message {
+	struct receiver *r;
+	struct span_reader *reader;
+	struct span_faults faults;
+	uint64_t spans, others, ahead; /* taken from it, by the counts of the receiver */
+	unsigned since;		       /* spans since others had their turn */
+};
 
-	if (!json_body(e))
-		return otlp_message(&r->pipeline.reader, "request", 0, (const uint8_t *)e->body.data, e->body.len);
-	input_of_memory(&in, "request", e->body.data, e->body.len);
-	return source_otlp_json.read(&r->pipeline.reader, &in);
+static void lock_in_turn(struct receiver *r)
+{
+	pthread_mutex_lock(&r->turn);
+	pthread_mutex_lock(&r->lock);
+	pthread_mutex_unlock(&r->turn);
 }
 
-static uint64_t faults_of(const struct receiver *r)
+/* All that the counts gain while it has the lock comes from it. */
+static void hold(void *state, bool held)
 {
-	uint64_t n = 0;
+	struct message *m = state;
+	struct receiver *r = m->r;
+	uint64_t sign = held ? (uint64_t)-1 : 1;
 
-	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
-		n += i == SPAN_FAULT_FIELD ? 0 : r->pipeline.faults.n[i];
-	return n;
-}
-
-/* Messages that are none, or end in the middle. */
-static uint64_t broken_of(const struct receiver *r)
-{
-	return r->pipeline.faults.n[SPAN_FAULT_SYNTAX] + r->pipeline.faults.n[SPAN_FAULT_TRUNCATED];
+	if (held)
+		lock_in_turn(r);
+	m->spans += sign * assembler_tally(r->pipeline.assembler).spans;
+	m->others += sign * names_others(r->pipeline.names);
+	if (!held)
+		pthread_mutex_unlock(&r->lock);
 }
 
 /* Notes spans whose sender's clock is ahead before they wait for their trace. */
 static int put_span(void *state, const struct span *span)
 {
-	struct receiver *r = state;
+	struct message *m = state;
+	struct receiver *r = m->r;
 
 	if (span->start > r->now + AHEAD) {
+		m->ahead++;
 		r->counts.ahead++;
 		r->counts.ahead_by = span->start - r->now;
 		snprintf(r->counts.ahead_service, sizeof(r->counts.ahead_service), "%s", names_get(r->pipeline.names, span->service));
 	}
+	if (++m->since % TURN_SPANS == 0) {
+		hold(m, false);
+		hold(m, true);
+	}
 	return assembler_put(r->pipeline.assembler, span);
 }
 
-static const char *first_fault(const struct receiver *r)
+static int take_reader(struct message *m)
+{
+	struct receiver *r = m->r;
+	struct span_sink sink = r->pipeline.reader.sink;
+	int result = 0;
+
+	if (r->idle.n) {
+		m->reader = r->idle.v[--r->idle.n];
+	} else {
+		m->reader = calloc(1, sizeof(*m->reader));
+		result = m->reader ? span_reader_init(m->reader, &sink) : -ENOMEM;
+	}
+	if (result < 0)
+		return result;
+	m->reader->sink.state = m;
+	m->reader->sink.put = put_span;
+	m->reader->sink.hold = hold;
+	m->reader->sink.faults = &m->faults;
+	m->reader->sink.budget = &r->work;
+	return 0;
+}
+
+static void give_reader(struct message *m)
+{
+	if (!m->reader || VEC_PUSH(m->r->idle, m->reader) == 0)
+		return;
+	span_reader_free(m->reader);
+	free(m->reader);
+}
+
+static int read_body(struct message *m, struct http_exchange *e)
+{
+	struct input in;
+
+	if (!json_body(e))
+		return otlp_message(m->reader, "request", 0, (const uint8_t *)e->body.data, e->body.len);
+	input_of_memory(&in, "request", e->body.data, e->body.len);
+	return source_otlp_json.read(m->reader, &in);
+}
+
+static uint64_t faults_of(const struct span_faults *faults)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
+		n += i == SPAN_FAULT_FIELD ? 0 : faults->n[i];
+	return n;
+}
+
+static const char *first_fault(const struct span_faults *faults)
 {
 	for (int i = 0; i < SPAN_FAULT_COUNT; i++)
-		if (r->pipeline.faults.n[i])
-			return r->pipeline.faults.first[i];
+		if (faults->n[i])
+			return faults->first[i];
 	return "";
 }
 
@@ -152,10 +219,10 @@ static void answer_json(struct http_exchange *e, uint64_t rejected, const char *
 
 /* ExportTraceServiceResponse: empty, or { partial_success = 1 { rejected_spans = 1, error_message = 2 } }; nothing rejected, but a
  * message, is a warning. */
-static void answer(struct receiver *r, struct http_exchange *e, uint64_t rejected, const char *warning)
+static void answer(struct http_exchange *e, uint64_t rejected, const char *first, const char *warning)
 {
 	_cleanup_str_ struct str partial = {};
-	const char *why = rejected ? first_fault(r) : warning;
+	const char *why = rejected ? first : warning;
 
 	if (json_body(e)) {
 		answer_json(e, rejected, warning);
@@ -183,6 +250,24 @@ static bool is_full(const struct receiver *r)
 }
 
 /* A client that heard no answer sends the same bytes again. */
+static bool is_at_work(const struct receiver *r, uint64_t hash)
+{
+	for (size_t i = 0; i < r->at_work.n; i++)
+		if (r->at_work.v[i] == hash)
+			return true;
+	return false;
+}
+
+static void end_work(struct receiver *r, uint64_t hash)
+{
+	size_t i = 0;
+
+	while (i < r->at_work.n && r->at_work.v[i] != hash)
+		i++;
+	if (i < r->at_work.n)
+		r->at_work.v[i] = r->at_work.v[--r->at_work.n];
+}
+
 static bool was_taken(const struct receiver *r, uint64_t hash)
 {
 	for (size_t i = 0; i < TAKEN_KEPT; i++)
@@ -191,34 +276,54 @@ static bool was_taken(const struct receiver *r, uint64_t hash)
 	return false;
 }
 
-static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t hash)
+/* Without the lock, with which it returns. */
+static int read_message(struct message *m, struct http_exchange *e)
 {
-	_cleanup_free_ char *warning = NULL;
-	uint64_t others = names_others(r->pipeline.names);
-	uint64_t faults = faults_of(r), broken = broken_of(r), spans = assembler_tally(r->pipeline.assembler).spans, ahead = r->counts.ahead;
+	struct receiver *r = m->r;
 	int result, ended;
 
+	hold(m, true);
 	r->now = clock_wall();
 	assembler_set_now(r->pipeline.assembler, r->now);
 	assembler_begin_message(r->pipeline.assembler);
-	result = read_body(r, e);
+	result = take_reader(m);
+	hold(m, false);
+	if (result == 0)
+		result = read_body(m, e);
+	lock_in_turn(r);
+	give_reader(m);
 	ended = assembler_end_message(r->pipeline.assembler);
-	result = result < 0 ? result : ended;
-	spans = assembler_tally(r->pipeline.assembler).spans - spans;
-	faults = faults_of(r) - faults;
-	r->counts.spans += spans;
+	return result < 0 ? result : ended;
+}
+
+/* Under the lock, which it lets go of while it reads. */
+static void read_traces(struct receiver *r, struct http_exchange *e, uint64_t hash)
+{
+	_cleanup_free_ char *warning = NULL;
+	struct message m = {.r = r};
+	int result = VEC_PUSH(r->at_work, hash);
+	uint64_t faults;
+
+	if (result == 0) {
+		pthread_mutex_unlock(&r->lock);
+		result = read_message(&m, e);
+		end_work(r, hash);
+	}
+	faults = faults_of(&m.faults);
+	span_faults_add(&r->pipeline.faults, &m.faults);
+	r->counts.spans += m.spans;
 	r->counts.rejected += faults;
 	r->last_span = clock_boot();
 	if (result < 0) {
 		e->retry_after = RETRY_AFTER;
-		http_fail(e, 503, "%s", strerror(-result));
-	} else if (!spans && broken_of(r) > broken) {
+		http_fail(e, 503, "%s", result == -EDQUOT ? "this request, with others at work, takes more memory than there is for them; send fewer spans at a time" : strerror(-result));
+	} else if (!m.spans && (m.faults.n[SPAN_FAULT_SYNTAX] || m.faults.n[SPAN_FAULT_TRUNCATED])) {
 		r->counts.unreadable++;
 		http_fail(e, 400, "the body is not an ExportTraceServiceRequest in %s", json_body(e) ? "JSON" : "protobuf");
 	} else {
+		warning = warning_of(r, m.ahead > 0, m.others > 0);
+		answer(e, faults, first_fault(&m.faults), warning);
 		r->taken[r->n_taken++ % TAKEN_KEPT] = hash;
-		warning = warning_of(r, r->counts.ahead > ahead, names_others(r->pipeline.names) > others);
-		answer(r, e, faults, warning);
 	}
 }
 
@@ -228,7 +333,7 @@ static void take_traces(struct http_exchange *e)
 	enum body_kind kind = body_kind(e);
 	uint64_t hash = hmap_hash_bytes(e->body.data, e->body.len) | 1;
 
-	pthread_mutex_lock(&r->lock);
+	lock_in_turn(r);
 	r->counts.requests++;
 	if (kind == BODY_GRPC) {
 		r->counts.grpc++;
@@ -240,9 +345,12 @@ static void take_traces(struct http_exchange *e)
 		r->counts.refused++;
 		e->retry_after = RETRY_AFTER;
 		http_fail(e, 429, "as many spans wait for their traces as there is memory for; try again");
+	} else if (is_at_work(r, hash)) {
+		e->retry_after = RETRY_AFTER;
+		http_fail(e, 503, "the same bytes are being read for another request; try again");
 	} else if (was_taken(r, hash)) {
 		r->counts.repeated++;
-		answer(r, e, 0, NULL);
+		answer(e, 0, NULL, NULL);
 	} else {
 		read_traces(r, e, hash);
 	}
@@ -256,7 +364,7 @@ static void drop_signal(struct http_exchange *e)
 
 	pthread_mutex_lock(&r->lock);
 	r->counts.dropped++;
-	answer(r, e, 0, NULL);
+	answer(e, 0, NULL, NULL);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -674,6 +782,7 @@ int receiver_start(const struct receive_options *options, struct receiver **ret,
 					     .key_file = options->key_file,
 					     .token_file = options->token_file,
 					     .routes = routes,
+					     .memory = &r->work,
 					     .context = r};
 	int result;
 
@@ -683,12 +792,12 @@ int receiver_start(const struct receive_options *options, struct receiver **ret,
 	r->options.pipeline.trace = take_trace;
 	r->options.pipeline.state = r;
 	r->options.pipeline.thinned = &r->thinned;
+	r->work.most = RECEIVE_WORK_MAX;
+	pthread_mutex_init(&r->turn, NULL);
 	pthread_mutex_init(&r->lock, NULL);
 	result = pipeline_open(&r->pipeline, &r->options.pipeline, ret_error);
 	if (result == 0)
 		result = names_bound(r->pipeline.names, RECEIVE_NAMES_MAX);
-	r->pipeline.reader.sink.state = r;
-	r->pipeline.reader.sink.put = put_span;
 	if (result == 0 && (result = span_store_set_complete(options->store, begin_of(r, clock_wall()))) < 0)
 		str_fail(ret_error, result, "%s", span_store_error(options->store));
 	if (result == 0)
@@ -740,8 +849,15 @@ int receiver_stop(struct receiver *r, struct receiver_counts *ret_counts)
 	for (size_t i = 0; i < r->windows.n; i++)
 		forest_free(&r->windows.v[i].forest);
 	VEC_FREE(r->windows);
+	for (size_t i = 0; i < r->idle.n; i++) {
+		span_reader_free(r->idle.v[i]);
+		free(r->idle.v[i]);
+	}
+	VEC_FREE(r->idle);
+	VEC_FREE(r->at_work);
 	r->pipeline.builder.forest = &r->pipeline.forest;
 	pipeline_close(&r->pipeline);
+	pthread_mutex_destroy(&r->turn);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 	return result;

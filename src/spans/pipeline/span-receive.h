@@ -18,6 +18,7 @@
 
 #define RECEIVE_LISTEN	 "127.0.0.1:4318" /* OTLP/HTTP's port */
 #define RECEIVE_BODY_MAX ((size_t)64 << 20)
+#define RECEIVE_WORK_MAX ((uint64_t)192 << 20) /* bytes of bodies and of what JSON is parsed to, of all requests at a time */
 #define RECEIVE_NAMES_MAX 65536 /* texts: names of operations, services and attributes, and values of these */
 
 struct receive_options {
