@@ -51,6 +51,33 @@ static void sum_held(struct placed *p, size_t n)
 	}
 }
 
+/* Cells that differ by nothing but the victim, one after the other. */
+static int by_cause(const void *a, const void *b)
+{
+	const struct blame_cell *x = a, *y = b;
+	const uint32_t p[] = {x->wait, x->culprit, x->id, x->via, x->root, x->flags}, q[] = {y->wait, y->culprit, y->id, y->via, y->root, y->flags};
+
+	for (size_t i = 0; i < ARRAY_SIZE(p); i++)
+		if (p[i] != q[i])
+			return p[i] < q[i] ? -1 : 1;
+	return 0;
+}
+
+void blame_join_victims(struct blame_matrix *m)
+{
+	size_t kept = 0;
+
+	if (m->cells.n)
+		qsort(m->cells.v, m->cells.n, sizeof(*m->cells.v), by_cause);
+	for (size_t i = 0; i < m->cells.n; i++) {
+		if (kept && by_cause(&m->cells.v[kept - 1], &m->cells.v[i]) == 0)
+			blame_cell_join(&m->cells.v[kept - 1], &m->cells.v[i]);
+		else
+			m->cells.v[kept++] = m->cells.v[i];
+	}
+	m->cells.n = kept;
+}
+
 int blame_sort_by_holder(struct blame_matrix *m)
 {
 	size_t n = m->cells.n;

@@ -59,7 +59,7 @@ static int cells_grow(struct cells *c)
 	return 0;
 }
 
-static void cell_join(struct blame_cell *cell, const struct blame_cell *part)
+void blame_cell_join(struct blame_cell *cell, const struct blame_cell *part)
 {
 	cell->ns += part->ns;
 	cell->parts += part->parts;
@@ -82,7 +82,7 @@ static uint32_t cells_add(struct cells *c, const struct blame_cell *part)
 		struct cell_key its = cell_key(there);
 
 		if (its.who == key.who && its.how == key.how) {
-			cell_join(there, part);
+			blame_cell_join(there, part);
 			return c->slots[at];
 		}
 	}
@@ -196,7 +196,7 @@ static void join_others(struct blame_matrix *m, size_t first, const struct blame
 		others.culprit = BY_OTHERS, others.id = 0, others.via = NOBODY, others.root = FOR_NONE, others.flags = BLAME_COARSE;
 	for (size_t i = first; others.culprit == BY_OTHERS && i < m->cells.n; i++)
 		if (m->cells.v[i].culprit == BY_OTHERS && m->cells.v[i].wait == others.wait) {
-			cell_join(&m->cells.v[i], &others);
+			blame_cell_join(&m->cells.v[i], &others);
 			return;
 		}
 	m->cells.v[m->cells.n++] = others;

@@ -23,6 +23,10 @@ int blame_build(const struct timeline *t, int64_t from, int64_t to, const uint32
  * blame_build(), or what `take` returns below 0. */
 typedef int (*blame_take)(void *user, const struct blame_cell *cell);
 int blame_each(const struct timeline *t, int64_t from, int64_t to, blame_take take, void *user);
+/* Adds another part of the same wait to a cell. */
+void blame_cell_join(struct blame_cell *cell, const struct blame_cell *part);
+/* One cell for what one culprit did to several victims in the same way; its victim is one of them. In no order. */
+void blame_join_victims(struct blame_matrix *m);
 /* The longest first. */
 void blame_sort(struct blame_matrix *m);
 /* Waits for locks of one holder together, the longest sum first: while a holder is kept from a CPU itself, its lock is held all the same, and

@@ -34,6 +34,13 @@ static bool needs_culprit(const struct step *step)
 	return group == GROUP_RUNNABLE || group == GROUP_BLOCKED || state_table[step->interval ? step->interval->state : 0].wait;
 }
 
+static struct path_wait wait_of(const struct interval *top)
+{
+	if (!top || state_table[top->state].group != GROUP_BLOCKED)
+		return (struct path_wait){.waker = NOBODY};
+	return (struct path_wait){top->start, top->kernel_stack, top->user_stack, top->waker_stack, top->waker};
+}
+
 static void on_step(void *user, const struct step *step)
 {
 	struct path_walk *w = user;
@@ -43,8 +50,7 @@ static void on_step(void *user, const struct step *step)
 		.thread = step->thread,
 		.depth = step->depth,
 		.state = step->interval ? step->interval->state : STATE_UNKNOWN,
-		.kernel_stack = step->interval ? step->interval->kernel_stack : 0,
-		.user_stack = step->interval ? step->interval->user_stack : 0,
+		.wait = wait_of(step->top),
 		.culprit = BY_TASK,
 		.id = step->thread,
 	};

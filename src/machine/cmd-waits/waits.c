@@ -86,7 +86,7 @@ static int print_of(const struct common *common, const struct opened_trace *r, c
 }
 
 /* Of several threads, the path of the one that had most to do with it: the leader. */
-static int answer_one(const struct common *common, const struct opened_trace *r, const uint32_t *threads, size_t n)
+static int answer_one(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n)
 {
 	_cleanup_(blame_matrix_free) struct blame_matrix matrix = {};
 	_cleanup_(path_free) struct critical_path path = {};
@@ -94,10 +94,17 @@ static int answer_one(const struct common *common, const struct opened_trace *r,
 	struct waits_of w = {threads, n, &matrix, &report, NULL, n > 1};
 	int status = blame_build(&r->timeline, r->from, r->to, threads, n, LEVEL_THREAD, &matrix);
 
-	blame_sort(&matrix);
+	if (status == 0 && !common->json) {
+		blame_join_victims(&matrix);
+		status = blame_sort_by_holder(&matrix);
+	} else {
+		blame_sort(&matrix);
+	}
 	wait_report_init(&report, r->from, r->to);
 	for (size_t i = 0; i < n; i++)
 		wait_report_add(&report, &r->timeline.threads.v[threads[i]]);
+	if (status == 0 && arg_path)
+		status = name_stacks(&r->trace);
 	if (status == 0 && arg_path) {
 		status = path_build(&r->timeline, threads[0], r->from, r->to, &path);
 		w.path = &path;

@@ -97,7 +97,12 @@ struct path_piece {
 	uint8_t culprit; /* of runnable, disk and the like: which one caused the wait for the longest part */
 	uint8_t flags; /* enum step_flags of the walk, as BLAME_INFERRED */
 	uint32_t id;
-	stack_ref kernel_stack, user_stack; /* of a wait of 1 ms or more */
+	struct path_wait {
+		int64_t since;			    /* 0: the thread asked about did not wait */
+		stack_ref kernel_stack, user_stack; /* where it slept; of a wait of 1 ms or more */
+		stack_ref waker_stack;		    /* where the thread was that ended it */
+		uint32_t waker; /* an index; UINT32_MAX = none is known */
+	} wait; /* of the thread asked about, of which this is a part */
 };
 
 struct critical_path {

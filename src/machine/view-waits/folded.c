@@ -36,15 +36,16 @@ static void put_frame(struct fold *f, uint32_t process, uint64_t address)
 
 static void put_stack(struct fold *f, uint32_t process, stack_ref ref)
 {
-	const struct trace_stack *stack = ref ? trace_stack(f->t->trace, ref) : NULL;
-	uint32_t depth = stack ? trace_stack_depth(f->t->trace, process, stack) : 0;
+	const uint64_t *frames;
+	bool astray;
+	size_t n = waits_stack(f->t, process, ref, false, &frames, &astray);
 
-	if (stack && depth < stack->n) {
+	if (astray) {
 		begin_name(f);
 		str_append(&f->text, NO_FRAME_POINTERS, sizeof(NO_FRAME_POINTERS));
 	}
-	for (uint32_t i = depth; i > 0; i--)
-		put_frame(f, process, stack->frames[i - 1]);
+	for (size_t i = n; i > 0; i--)
+		put_frame(f, process, frames[i - 1]);
 }
 
 static void begin(struct fold *f, uint32_t thread)

@@ -4,7 +4,6 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/view/json.h"
-#include "machine/events/probe-frames.h"
 #include "machine/view-waits/waits-words.h"
 
 #define UNITS_A_POINT 8 /* how finely a run's ends are told */
@@ -237,30 +236,24 @@ int waits_timeline_json(const struct timeline *t, const struct drawing *d, FILE 
 
 /* --- one interval --- */
 
-static const char *kernel_name(const void *data, uint64_t address)
-{
-	const struct trace *trace = data;
-
-	return trace_symbol(trace, 0, address);
-}
-
 /* `probed`: stacks that were taken within a tracepoint's call. */
 static json_t *stack_json(const struct timeline *t, uint32_t process, const stack_ref *refs, size_t n, bool probed)
 {
 	json_t *array = json_array();
 
 	for (size_t k = 0; k < n; k++) {
-		const struct trace_stack *stack = refs[k] ? trace_stack(t->trace, refs[k]) : NULL;
-		uint32_t depth = stack ? trace_stack_depth(t->trace, process, stack) : 0;
+		const uint64_t *frames;
+		bool astray;
+		size_t found = waits_stack(t, process, refs[k], probed, &frames, &astray);
 
-		for (uint32_t i = probed && stack ? probe_frames(stack->frames, stack->n, kernel_name, t->trace) : 0; i < depth; i++) {
+		for (size_t i = 0; i < found; i++) {
 			_cleanup_str_ struct str words = {.max = STACK_WORDS};
 
-			waits_frame(t, process, stack->frames[i], &words);
+			waits_frame(t, process, frames[i], &words);
 			json_array_append_new(array, json_pack("{s:s, s:b}", "name", words.data ? words.data : "?", "kernel",
-							       (int)(stack->frames[i] >> 63)));
+							       (int)(frames[i] >> 63)));
 		}
-		if (stack && depth < stack->n)
+		if (astray)
 			json_array_append_new(array, json_pack("{s:s, s:b}", "name", NO_FRAME_POINTERS, "kernel", 0));
 	}
 	return array;

@@ -1,6 +1,7 @@
 /* One process or thread, and states, as text. */
 #include <inttypes.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/view/bold.h"
 #include "machine/view-waits/waits-words.h"
 
@@ -41,46 +42,149 @@ static void put_states(const struct wait_report *r, FILE *out)
 	fputs(".\n", out);
 }
 
-static void put_cells(const struct timeline *t, const struct blame_matrix *m, uint8_t wait, FILE *out)
+/* The cells of one culprit, or of all that kept one holder of a lock from letting it go: one line. */
+struct cause {
+	const struct blame_cell *main; /* the longest that is not the holder's own */
+	size_t first, end, others;     /* cells of the matrix; how many more there are besides the main one and the holder's own */
+	uint32_t holder;
+	int64_t ns, longest, not_own;
+	uint8_t flags;
+};
+
+static bool is_own(const struct blame_cell *c)
+{
+	return c->culprit == BY_TASK && c->id == blame_holder(c);
+}
+
+/* The matrix is in the order of blame_sort_by_holder(). */
+static struct cause cause_at(const struct blame_matrix *m, size_t first)
+{
+	struct cause g = {.first = first, .end = first, .holder = blame_holder(&m->cells.v[first])};
+
+	do {
+		const struct blame_cell *c = &m->cells.v[g.end++];
+
+		g.ns += c->ns;
+		g.longest = c->longest > g.longest ? c->longest : g.longest;
+		g.flags |= c->flags;
+		if (is_own(c))
+			continue;
+		g.not_own += c->ns;
+		g.others += g.main != NULL;
+		g.main = g.main ?: c;
+	} while (g.holder != NOBODY && g.end < m->cells.n && m->cells.v[g.end].wait == FOR_LOCK && blame_holder(&m->cells.v[g.end]) == g.holder);
+	return g;
+}
+
+#define WORTH_NAMING 0.1  /* of the time that a lock was held */
+#define ALL_THE_TIME 0.95 /* of the time that was waited for locks */
+
+/* ", because urgent (20) kept it from a CPU", or "; for 1.2 s of that urgent (20) kept it from a CPU" where it was not most of the time. */
+static void put_why_held(const struct timeline *t, const struct blame_matrix *m, const struct cause *g, FILE *out)
+{
+	struct blame_cell cell = *g->main;
+	char who[LABEL_SIZE], act[LABEL_SIZE], span[32];
+	bool most = 2 * g->main->ns >= g->ns;
+
+	if (most || 2 * g->not_own < g->ns)
+		fprintf(out, most ? ", because" : "; for %s of that", waits_short_span(cell.ns, span, sizeof(span)));
+	else
+		fprintf(out, "; for %s of that %zu others held it up, most of all", waits_short_span(g->not_own, span, sizeof(span)), g->others + 1);
+	fprintf(out, " %s %s", waits_culprit_label(t, m, &cell, who, sizeof(who)), waits_act(cell.root, act, sizeof(act)));
+	if (most && cell.ns != g->ns)
+		fprintf(out, " for %s", waits_short_span(cell.ns, span, sizeof(span)));
+}
+
+/* "gcworker (12) held it all the time, because urgent (20) kept it from a CPU" */
+static void put_cause(const struct timeline *t, const struct blame_matrix *m, const struct cause *g, const char *object, FILE *out)
+{
+	const struct blame_cell *c = &m->cells.v[g->first];
+	char label[LABEL_SIZE], how[2 * LABEL_SIZE];
+
+	if (g->holder == NOBODY) {
+		waits_via(t, m, c, how, sizeof(how));
+		fprintf(out, "%s%s%s", waits_culprit_label(t, m, c, label, sizeof(label)), how[0] ? ", which " : "", how);
+		return;
+	}
+	fprintf(out, "%s held %s%s", waits_member_label(t, m, g->holder, label, sizeof(label)), object,
+		(double)g->ns >= ALL_THE_TIME * (double)m->waits[FOR_LOCK] ? " all the time" : "");
+	if (g->main && (double)g->not_own >= WORTH_NAMING * (double)g->ns)
+		put_why_held(t, m, g, out);
+	else
+		fputs(c->flags & BLAME_RESTED ? " and slept" : "", out);
+}
+
+static void put_causes(const struct timeline *t, const struct blame_matrix *m, uint8_t wait, FILE *out)
 {
 	int64_t rest = 0, total = m->waits[wait];
 	size_t named = 0, others = 0;
-	char label[LABEL_SIZE], how[2 * LABEL_SIZE], span[32], longest[32];
+	char span[32], longest[32];
 
-	for (size_t i = 0; i < m->cells.n; i++) {
-		const struct blame_cell *c = &m->cells.v[i];
+	for (size_t i = 0; i < m->cells.n;) {
+		const struct cause g = cause_at(m, i);
 
-		if (c->wait != wait)
+		i = g.end;
+		if (m->cells.v[g.first].wait != wait)
 			continue;
-		if (named && ((double)c->ns < 0.01 * (double)total || named == NAMED_A_WAIT)) {
-			rest += c->ns;
+		if (named && ((double)g.ns < 0.01 * (double)total || named == NAMED_A_WAIT)) {
+			rest += g.ns;
 			others++;
 			continue;
 		}
 		named++;
-		waits_via(t, m, c, how, sizeof(how));
-		fprintf(out, "  %10s %3.0f %%  %s%s%s", waits_short_span(c->ns, span, sizeof(span)),
-			100.0 * (double)c->ns / (double)total, waits_culprit_label(t, m, c, label, sizeof(label)), how[0] ? ", which " : "", how);
-		fprintf(out, " (longest %s%s)\n", waits_short_span(c->longest, longest, sizeof(longest)),
-			c->flags & BLAME_MODELLED ? "; modelled" : c->flags & BLAME_INFERRED ? "; inferred" : "");
+		fprintf(out, "  %10s %3.0f %%  ", waits_short_span(g.ns, span, sizeof(span)), 100.0 * (double)g.ns / (double)total);
+		put_cause(t, m, &g, "it", out);
+		fprintf(out, " (longest %s%s)\n", waits_short_span(g.longest, longest, sizeof(longest)),
+			g.flags & BLAME_MODELLED ? "; modelled" : g.flags & BLAME_INFERRED ? "; inferred" : "");
 	}
 	if (others)
 		fprintf(out, "  %10s %3.0f %%  %zu others\n", waits_short_span(rest, span, sizeof(span)),
 			100.0 * (double)rest / (double)total, others);
 }
 
+/* The kinds of waits, the longest first: their number. */
+static size_t order_waits(const struct blame_matrix *m, bool contended, uint8_t *order)
+{
+	size_t n = 0, at;
+
+	for (uint8_t wait = 0; wait < FOR_COUNT; wait++) {
+		if (!m->waits[wait] || wait_for_is_contended((enum wait_for)wait) != contended)
+			continue;
+		for (at = n++; at > 0 && m->waits[order[at - 1]] < m->waits[wait]; at--)
+			order[at] = order[at - 1];
+		order[at] = wait;
+	}
+	return n;
+}
+
 static void put_waits(const struct timeline *t, const struct waits_of *w, bool contended, FILE *out)
 {
 	const struct blame_matrix *m = w->matrix;
+	uint8_t order[FOR_COUNT];
+	size_t n = order_waits(m, contended, order);
 	char span[32];
 
-	for (int wait = 0; wait < FOR_COUNT; wait++) {
-		if (!m->waits[wait] || wait_for_is_contended((enum wait_for)wait) != contended)
-			continue;
-		fprintf(out, "\n%s %s", waits_short_span(m->waits[wait], span, sizeof(span)), wait_for_text((enum wait_for)wait));
-		fprintf(out, ", %" PRIu32 " time%s:\n", w->report->waits[wait], w->report->waits[wait] == 1 ? "" : "s");
-		put_cells(t, m, (uint8_t)wait, out);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t times = w->report->waits[order[i]];
+
+		fprintf(out, "\n%s %s", waits_short_span(m->waits[order[i]], span, sizeof(span)), wait_for_text((enum wait_for)order[i]));
+		fprintf(out, ", %" PRIu32 " time%s:\n", times, times == 1 ? "" : "s");
+		put_causes(t, m, order[i], out);
 	}
+}
+
+/* Who held the lock that most of the time was waited for, as the first thing said. */
+static void put_held(const struct timeline *t, const struct waits_of *w, FILE *out)
+{
+	const struct blame_matrix *m = w->matrix;
+	struct cause g = {};
+
+	if (m->cells.n)
+		g = cause_at(m, 0);
+	if (2 * g.ns < wait_report_contended(w->report) || g.holder == NOBODY)
+		return;
+	put_cause(t, m, &g, "the lock", out);
+	fputs(".\n", out);
 }
 
 static void put_bars(const struct delays *d, FILE *out)
@@ -137,11 +241,34 @@ static void put_piece(const struct timeline *t, const struct path_piece *p, FILE
 	fputc('\n', out);
 }
 
-/* The pieces that matter, in the order of time: as many as fit on some screens. */
+static void put_stack(const char *words, const struct str *stack, FILE *out)
+{
+	if (stack->len)
+		fprintf(out, "%16s%s %s\n", "", words, stack->data);
+}
+
+/* Where the thread asked about slept, and where the one was that ended it. */
+static void put_stacks(const struct timeline *t, uint32_t thread, const struct path_wait *wait, FILE *out)
+{
+	const stack_ref slept[] = {wait->kernel_stack, wait->user_stack};
+	_cleanup_str_ struct str in = {}, by = {};
+	char label[LABEL_SIZE], words[LABEL_SIZE + 16];
+
+	waits_stack_text(t, t->threads.v[thread].tgid, slept, ARRAY_SIZE(slept), false, &in);
+	put_stack("it slept in", &in, out);
+	if (wait->waker == NOBODY)
+		return;
+	waits_stack_text(t, t->threads.v[wait->waker].tgid, &wait->waker_stack, 1, true, &by);
+	snprintf(words, sizeof(words), "%s ended it in", waits_thread_label(t, wait->waker, label, sizeof(label)));
+	put_stack(words, &by, out);
+}
+
+/* The pieces that matter, in the order of time: as many as fit on some screens. Below the parts of a wait its stacks. */
 static void put_path(const struct timeline *t, const struct critical_path *p, const struct waits_options *o, FILE *out)
 {
 	int64_t small = 0, left = 0;
 	size_t shown = 8 * (size_t)o->top, longer;
+	struct path_wait wait = {};
 
 	do {
 		longer = 0;
@@ -152,11 +279,19 @@ static void put_path(const struct timeline *t, const struct critical_path *p, co
 	} while (longer > shown);
 	fputs("\nThe critical path: what it was held up by, moment by moment (deeper = further away):\n", out);
 	for (size_t i = 0; i < p->pieces.n; i++) {
-		if (p->pieces.v[i].to - p->pieces.v[i].from >= small)
-			put_piece(t, &p->pieces.v[i], out);
-		else
-			left += p->pieces.v[i].to - p->pieces.v[i].from;
+		const struct path_piece *piece = &p->pieces.v[i];
+
+		if (piece->to - piece->from < small) {
+			left += piece->to - piece->from;
+			continue;
+		}
+		if (wait.since && wait.since != piece->wait.since)
+			put_stacks(t, p->thread, &wait, out);
+		wait = piece->wait;
+		put_piece(t, piece, out);
 	}
+	if (wait.since)
+		put_stacks(t, p->thread, &wait, out);
 	if (left) {
 		char a[32], b[32];
 
@@ -170,6 +305,7 @@ void waits_of_text(const struct timeline *t, const struct waits_of *w, const str
 	char waited[32], alive[32];
 
 	waits_put_span(t, w->report->from, w->report->to, o, out);
+	put_held(t, w, out);
 	fputs(bold(o->colour), out);
 	put_name(t, w, out);
 	fprintf(out, "%s waited %s of %s for what others had. ", bold_off(o->colour), waits_short_span(wait_report_contended(w->report), waited, sizeof(waited)),

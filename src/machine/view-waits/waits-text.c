@@ -178,7 +178,7 @@ struct crowd {
 
 struct crowds {
 	VEC(struct crowd) list;
-	size_t *of;		/* of each victim: index + 1; 0 = none */
+	bool *in; /* by victim: it is in a crowd that is shown */
 };
 
 /* The culprit and wait with most of a victim's time; its share. */
@@ -208,10 +208,19 @@ static struct crowd *find_crowd(struct crowds *c, const struct blame_cell *reaso
 	return VEC_PUSH(c->list, (struct crowd){.id = reason->id, .wait = reason->wait}) < 0 ? NULL : &c->list.v[c->list.n - 1];
 }
 
+static int longest_crowd(const void *a, const void *b)
+{
+	const struct crowd *x = a, *y = b;
+
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
 static int find_crowds(const struct heaps *victims, struct crowds *ret)
 {
-	ret->of = calloc(victims->heaps.n + 1, sizeof(*ret->of));
-	if (!ret->of)
+	_cleanup_free_ size_t *of = calloc(victims->heaps.n + 1, sizeof(*of)); /* index + 1 */
+
+	ret->in = calloc(victims->heaps.n + 1, sizeof(*ret->in));
+	if (!of || !ret->in)
 		return -ENOMEM;
 	for (size_t i = 0; i < victims->heaps.n; i++) {
 		const struct heap *h = &victims->heaps.v[i];
@@ -227,20 +236,19 @@ static int find_crowds(const struct heaps *victims, struct crowds *ret)
 			crowd->examples[crowd->n] = *h;
 		crowd->n++;
 		crowd->ns += h->ns;
-		ret->of[i] = (size_t)(crowd - ret->list.v) + 1;
+		of[i] = (size_t)(crowd - ret->list.v) + 1;
 	}
+	for (size_t i = 0; i < victims->heaps.n; i++)
+		ret->in[i] = of[i] && ret->list.v[of[i] - 1].n >= CROWD_LEAST;
+	if (ret->list.n)
+		qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), longest_crowd);
 	return 0;
 }
 
 static void free_crowds(struct crowds *c)
 {
 	VEC_FREE(c->list);
-	free(c->of);
-}
-
-static bool in_crowd(const struct crowds *c, size_t victim)
-{
-	return c->of[victim] && c->list.v[c->of[victim] - 1].n >= CROWD_LEAST;
+	free(c->in);
 }
 
 /* "557 processes waited 230 s for a lock because of mysqld (77): php (1201) 1.2 s, php (1202) 1.1 s, php (1203) 1.1 s, and 554 more" */
@@ -259,16 +267,17 @@ static void put_crowd(const struct timeline *t, const struct blame_matrix *m, co
 	fprintf(out, ", and %zu more\n", c->n - EXAMPLES);
 }
 
-/* Returns how many victims stand in them. */
+/* Those whose victims waited longest. Returns how many victims stand in them. */
 static size_t put_crowds(const struct timeline *t, const struct blame_matrix *m, const struct crowds *c, const struct waits_options *o,
 			 FILE *out)
 {
-	size_t victims = 0;
+	size_t victims = 0, put = 0;
 
-	for (size_t i = 0; i < c->list.n; i++)
+	for (size_t i = 0; i < c->list.n && put < o->top; i++)
 		if (c->list.v[i].n >= CROWD_LEAST) {
 			put_crowd(t, m, &c->list.v[i], o, out);
 			victims += c->list.v[i].n;
+			put++;
 		}
 	return victims;
 }
@@ -392,7 +401,7 @@ static void put_victims(const struct timeline *t, const struct blame_matrix *m, 
 		return;
 	together = put_crowds(t, m, &crowds, o, out);
 	for (size_t i = 0; i < victims->heaps.n && told < o->top; i++)
-		if (!in_crowd(&crowds, i)) {
+		if (!crowds.in[i]) {
 			put_victim(t, m, &victims->heaps.v[i], victims->cells, o, out);
 			told++;
 		}

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "lib/data/clock.h"
+#include "machine/events/probe-frames.h"
 
 char *waits_short_span(int64_t ns, char *buf, size_t n)
 {
@@ -128,26 +129,41 @@ static const char *relation(uint8_t wait)
 	return words[wait] ? words[wait] : "which worked for it";
 }
 
+/* How the culprit held up the one that the victim waited for: the words around its name. */
+static const struct act {
+	const char *before, *after;
+} acts[FOR_COUNT] = {
+	[FOR_NONE] = {"worked while", " waited for it"},
+	[FOR_CPU] = {"kept", " from a CPU"},
+	[FOR_QUOTA] = {"stopped", ""},
+	[FOR_DISK] = {"was ahead of", " at the disk"},
+	[FOR_FAULT] = {"was ahead of", " at the disk"},
+	[FOR_MEMORY] = {"used the memory that", " wanted"},
+	[FOR_INTERRUPT] = {"interrupted", ""},
+};
+
+static const struct act *act_of(uint8_t root)
+{
+	return &acts[acts[root].before ? root : FOR_NONE];
+}
+
+const char *waits_act(uint8_t root, char *buf, size_t n)
+{
+	const struct act *act = act_of(root);
+
+	snprintf(buf, n, "%s it%s", act->before, act->after);
+	return buf;
+}
+
 char *waits_via(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n)
 {
-	static const struct {
-		const char *before, *after;
-	} acts[FOR_COUNT] = {
-		[FOR_NONE] = {"worked while", " waited for it"},
-		[FOR_CPU] = {"kept", " from a CPU"},
-		[FOR_QUOTA] = {"stopped", ""},
-		[FOR_DISK] = {"was ahead of", " at the disk"},
-		[FOR_FAULT] = {"was ahead of", " at the disk"},
-		[FOR_MEMORY] = {"used the memory that", " wanted"},
-		[FOR_INTERRUPT] = {"interrupted", ""},
-	};
 	static const char *const did[FOR_COUNT] = {[FOR_LOCK] = "held it", [FOR_READER] = "did not read"};
-	uint8_t root = acts[c->root].before ? c->root : FOR_NONE;
+	const struct act *act = act_of(c->root);
 	char who[LABEL_SIZE];
 
 	buf[0] = 0;
 	if (c->via != NOBODY)
-		snprintf(buf, n, "%s %s%s, %s", acts[root].before, waits_member_label(t, m, c->via, who, sizeof(who)), acts[root].after,
+		snprintf(buf, n, "%s %s%s, %s", act->before, waits_member_label(t, m, c->via, who, sizeof(who)), act->after,
 			 relation(c->wait));
 	else if (did[c->wait] && (c->culprit == BY_TASK || c->culprit == BY_SELF))
 		snprintf(buf, n, "%s%s", did[c->wait], c->flags & BLAME_RESTED ? " and slept" : "");
@@ -196,6 +212,45 @@ void waits_frame(const struct timeline *t, uint32_t process, uint64_t address, s
 		path = trace->modules.v[mapping->module].path;
 		slash = strrchr(path, '/');
 		str_printf(out, "%s+0x%" PRIx64, slash ? slash + 1 : path, address - mapping->start + mapping->offset);
+	}
+}
+
+static const char *kernel_name(const void *data, uint64_t address)
+{
+	return trace_symbol(data, 0, address);
+}
+
+size_t waits_stack(const struct timeline *t, uint32_t process, stack_ref ref, bool probed, const uint64_t **ret_frames, bool *ret_astray)
+{
+	const struct trace_stack *stack = ref ? trace_stack(t->trace, ref) : NULL;
+	uint32_t depth = stack ? trace_stack_depth(t->trace, process, stack) : 0;
+	uint32_t first = probed && stack ? probe_frames(stack->frames, stack->n, kernel_name, t->trace) : 0;
+
+	*ret_astray = stack && depth < stack->n;
+	*ret_frames = stack ? stack->frames + first : NULL;
+	return first < depth ? depth - first : 0;
+}
+
+#define FRAMES_SHOWN 24
+
+void waits_stack_text(const struct timeline *t, uint32_t process, const stack_ref *refs, size_t n, bool probed, struct str *out)
+{
+	uint64_t shown[FRAMES_SHOWN];
+	size_t n_shown = 0, found;
+	const uint64_t *frames;
+	bool astray = false, more = false;
+
+	for (size_t k = 0; k < n; k++) {
+		found = waits_stack(t, process, refs[k], probed, &frames, &astray);
+		for (size_t i = 0; i < found && n_shown < FRAMES_SHOWN; i++)
+			shown[n_shown++] = frames[i];
+		more = more || (n_shown == FRAMES_SHOWN && found);
+	}
+	if (astray || (more && n_shown == FRAMES_SHOWN))
+		str_puts(out, astray ? NO_FRAME_POINTERS : "...");
+	for (size_t i = n_shown; i > 0; i--) {
+		str_puts(out, i < n_shown || astray || more ? " > " : "");
+		waits_frame(t, process, shown[i - 1], out);
 	}
 }
 

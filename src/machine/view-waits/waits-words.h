@@ -25,10 +25,19 @@ char *waits_clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t
 /* How the culprit was in the way of the one the victim waited for; "" when there is none. */
 char *waits_via(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n);
 
+/* How a culprit held up the holder of a lock, by `root` of the cell: "kept it from a CPU". */
+const char *waits_act(uint8_t root, char *buf, size_t n);
+
 /* In place of what lies outside of the frames to be believed: trace_stack_depth(). */
 #define NO_FRAME_POINTERS "[no frame pointers]"
 /* A frame of a process's stack (addresses of the kernel are above all others): its function, or "libc.so.6+0x1234". */
 void waits_frame(const struct timeline *t, uint32_t process, uint64_t address, struct str *out);
+
+/* The frames of a stack that are to be believed, innermost first. `probed`: it was taken within a tracepoint's call, whose own frames are left
+ * out. *ret_astray: there are more, which are not believed. How many; 0 for a stack that was not taken. */
+size_t waits_stack(const struct timeline *t, uint32_t process, stack_ref ref, bool probed, const uint64_t **ret_frames, bool *ret_astray);
+/* "main > work > pthread_mutex_lock > futex_wait": the innermost frames of n stacks, which are given from the innermost on. */
+void waits_stack_text(const struct timeline *t, uint32_t process, const stack_ref *refs, size_t n, bool probed, struct str *out);
 
 /* Another user's, of whom a viewer may not see as much (machine/events/trace-hide.h); and whether anybody is. */
 bool waits_thread_is_hidden(const struct timeline *t, uint32_t thread);
