@@ -56,6 +56,8 @@ static const struct call calls[] = {
 	    .options = "since until"),
 	GET("/api/v1/blame", "who made whom wait: sums by victim, culprit and wait", WORDS("waits", "--json", "--matrix"),
 	    .options = "mark since until by top all"),
+	GET("/api/v1/pivot", "waits in groups by chosen fields: count, sum, median and maximum", WORDS("waits", "--json", "--table"),
+	    .options = "mark since until by! top all"),
 	GET("/api/v1/flame", "where time went, by stacks", WORDS("export", "--format", "folded", "--json"),
 	    .options = "mark since until waits who base_mark base_since base_until"),
 	GET("/api/v1/profile", "where programs ran or waited, by the stacks that are kept for days", WORDS("flame", "--json"),

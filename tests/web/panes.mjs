@@ -64,6 +64,12 @@ async function blame(p, address) {
 	// by thread, program
 	await p.selectOption("#blame select >> nth=1", "program");
 	await p.locator('#blame td.heat[title^="editor because of"]').first().waitFor();
+	// waits in groups, by what is chosen
+	await p.selectOption('#blame label:has-text("groups by") select', "process");
+	await p.selectOption('#blame label:has-text("and by") select', "wait");
+	await p.locator("#blame table.pivot th", { hasText: "state" }).waitFor();
+	const group = p.locator("#blame table.pivot tbody tr", { hasText: "editor (103)" }).filter({ hasText: "waiting for a lock" });
+	assert.match(await group.innerText(), /^[\d.]+ m?s\s+\d+ %\s+\d+\s+[\d.]+ m?s\s+[\d.]+ m?s\s+editor \(103\)\s+waiting for a lock of the kernel$/);
 	// on a phone its cells are a list, the longest first, that needs no scrolling sideways
 	await go(p, address, "view=blame&mark=1");
 	await p.setViewportSize({ width: 390, height: 800 });

@@ -2,7 +2,7 @@
 
 #include "fleet/verb/fleet-view.h"
 #include "lib/data/clock.h"
-#include "machine/view-why/export.h"
+#include "lib/view/csv.h"
 
 const char *fleet_server_name(const struct fleet *f, int server)
 {
@@ -181,7 +181,7 @@ static void detail_csv(const struct fleet_view *v, FILE *out)
 			if (isnan(v->values[s * v->n + k]))
 				continue;
 			fprintf(out, "%s,", clock_format_rfc3339(v->ts + k * v->d, buf, sizeof(buf)));
-			export_csv_text(v->fleet->servers.v[s].name, out);
+			csv_put_text(v->fleet->servers.v[s].name, out);
 			csv_number((double)v->values[s * v->n + k], out);
 			fputc('\n', out);
 		}
@@ -201,7 +201,7 @@ void fleet_view_csv(const struct fleet_view *v, FILE *out)
 		const double values[] = {x->median, x->mean, x->sd, x->min, x->q05, x->q25, x->q75, x->q95, x->max};
 
 		if (x->server >= 0)
-			export_csv_text(v->fleet->servers.v[x->server].name, out);
+			csv_put_text(v->fleet->servers.v[x->server].name, out);
 		else
 			fputs(clock_format_rfc3339(x->time, buf, sizeof(buf)), out);
 		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++)

@@ -68,17 +68,23 @@ static int add(struct wait_reasons *r, enum wait_reason_kind kind, char *name, c
 	return 0;
 }
 
+enum wait_reason_kind wait_reason_find(const struct signatures *signatures, const char *const *functions, size_t n, char **ret_name, const char **ret_words)
+{
+	const struct signature *s = signatures_find(signatures, functions, n);
+
+	*ret_name = s ? strdup(s->name) : kernel_function(functions, n);
+	*ret_words = s ? s->words : NULL;
+	return s ? REASON_SIGNATURE : *ret_name ? REASON_KERNEL : REASON_UNKNOWN;
+}
+
 /* names: program, functions from the outermost to the innermost, and the state in brackets. */
 static int add_path(struct wait_reasons *r, const struct signatures *signatures, const char *const *names, size_t n, uint64_t ns)
 {
-	const char *const *functions = names + 1;
-	const size_t n_functions = n > 2 ? n - 2 : 0;
-	const struct signature *s = signatures_find(signatures, functions, n_functions);
-	char *function = s ? strdup(s->name) : kernel_function(functions, n_functions);
+	const char *words;
+	char *name;
+	enum wait_reason_kind kind = wait_reason_find(signatures, names + 1, n > 2 ? n - 2 : 0, &name, &words);
 
-	if (s && !function)
-		return -ENOMEM;
-	return add(r, s ? REASON_SIGNATURE : function ? REASON_KERNEL : REASON_UNKNOWN, function, s ? s->words : NULL, ns);
+	return words && !name ? -ENOMEM : add(r, kind, name, words, ns);
 }
 
 static int longest_first(const void *a, const void *b)

@@ -11,7 +11,7 @@
 struct naming {
 	struct trace *t;
 	struct symbolizer *symbolizer;
-	struct hmap asked; /* (process, address) -> anything */
+	struct hmap asked, stacks; /* (process, address), (stack, process) -> anything */
 	uint32_t only;	   /* tgid; 0 = all */
 };
 
@@ -54,9 +54,9 @@ static int name_one(struct naming *n, uint32_t process, uint64_t address, bool c
 
 static int name_stack(struct naming *n, uint32_t process, stack_ref ref)
 {
-	const struct trace_stack *s = ref ? trace_stack(n->t, ref) : NULL;
+	const struct trace_stack *s = ref && !hmap_get(&n->stacks, ref, process) ? trace_stack(n->t, ref) : NULL;
 	uint32_t depth = s ? trace_stack_depth(n->t, process, s) : 0;
-	int r = 0;
+	int r = s ? hmap_put(&n->stacks, ref, process, n) : 0;
 
 	for (uint32_t i = 0; r == 0 && i < depth; i++)
 		r = name_one(n, process, s->frames[i], i > 0);
@@ -65,11 +65,13 @@ static int name_stack(struct naming *n, uint32_t process, stack_ref ref)
 
 static int name_event(struct naming *n, const struct event *e)
 {
-	const struct trace_thread *thread = trace_thread(n->t, e->thread, e->time);
+	const struct trace_thread *thread = trace_thread(n->t, e->kind == EVENT_WAKEUP ? e->wakeup.waker : e->thread, e->time);
 	int r;
 
 	if (!thread || (n->only && thread->tgid != n->only))
 		return 0;
+	if (e->kind == EVENT_WAKEUP)
+		return name_stack(n, thread->tgid, e->wakeup.stack);
 	if (e->kind == EVENT_SAMPLE) {
 		r = name_stack(n, thread->tgid, e->sample.user);
 		return r < 0 ? r : name_one(n, thread->tgid, e->sample.ip, false);
@@ -97,9 +99,10 @@ static int name_them(struct trace *t, uint32_t only)
 	if (r == 0)
 		r = know(&n);
 	for (size_t i = 0; r == 0 && i < t->n_events; i++)
-		if (t->events[i].kind == EVENT_SAMPLE || t->events[i].kind == EVENT_WAITED)
+		if (t->events[i].kind == EVENT_SAMPLE || t->events[i].kind == EVENT_WAITED || (t->events[i].kind == EVENT_WAKEUP && t->events[i].wakeup.stack))
 			r = name_event(&n, &t->events[i]);
 	hmap_free(&n.asked);
+	hmap_free(&n.stacks);
 	symbolizer_free(n.symbolizer);
 	return r < 0 ? r : trace_finish(t);
 }

@@ -1,11 +1,13 @@
 /* What `whyslow waits` says of many who waited for one: one line; and of one process who held its lock. */
 #include "machine/threads/test-story.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine/blame/path.h"
 #include "machine/blame/wait-report.h"
+#include "machine/view-waits/wait-pivot.h"
 #include "machine/view-waits/waits.h"
 
 #define HOLDER	9000
@@ -177,6 +179,77 @@ static void the_path_has_the_stacks_of_sleeper_and_waker(void **state)
 	assert_non_null(strstr(slept, "worker (101) thread gcworker 102 ended it in 0x6000\n"));
 }
 
+static char *kind_of_stack(void *user, const char *const *functions, size_t n)
+{
+	(void)user;
+	return n == 2 && strcmp(functions[1], "0xffffffff81000010_[k]") == 0 ? strdup("a known stack") : NULL;
+}
+
+/* Both threads waited for gcworker's lock, at the same place, for 8.0 ms: the first group. The other ones are for a CPU. */
+static void waits_are_grouped_by_what_is_chosen(void **state)
+{
+	struct pivot_question q = {.from = 1, .reason = kind_of_stack};
+	const struct waits_options o = {.top = 1};
+	struct wait_pivot p = {};
+	struct story s;
+	_cleanup_free_ char *csv = NULL;
+	size_t size;
+	FILE *f = open_memstream(&csv, &size);
+
+	(void)state;
+	begin_inversion(&s);
+	assert_int_equal(wait_pivot_parse("process,reason,waker,stack", p.chosen, &p.n_chosen), 0);
+	q.to = s.line.end;
+	assert_int_equal(wait_pivot_make(&s.line, &q, &p), 0);
+	assert_true(p.groups.n > 1);
+	assert_int_equal(p.groups.v[0].count, 2);
+	assert_int_equal(p.groups.v[0].ns, 16 * MS);
+	assert_int_equal(p.groups.v[0].median, 8 * MS);
+	assert_int_equal(p.groups.v[0].longest, 8 * MS);
+	wait_pivot_csv(&p, &o, f);
+	fclose(f);
+	assert_string_equal(csv, "process,reason,waker,stack,count,sum_ns,median_ns,maximum_ns\n"
+				 "worker (101),a known stack,worker (101) thread gcworker 102,0x5000 > 0xffffffff81000010,2,16000000,8000000,8000000\n");
+	wait_pivot_free(&p);
+	story_end(&s);
+}
+
+static void a_median_is_that_of_the_group(void **state)
+{
+	struct wait_pivot p = {};
+	struct story s;
+
+	(void)state;
+	begin_two_crowds(&s, VICTIMS);
+	assert_int_equal(wait_pivot_parse("lock", p.chosen, &p.n_chosen), 0);
+	assert_int_equal(wait_pivot_make(&s.line, &(struct pivot_question){.from = 1, .to = s.line.end}, &p), 0);
+	for (size_t i = 0; i < p.groups.n; i++) {
+		const struct pivot_group *g = &p.groups.v[i];
+
+		if (strcmp(p.texts.v[g->values[0]], "none") == 0)
+			continue;
+		assert_int_equal(g->count, i ? 6 : VICTIMS);
+		assert_int_equal(g->median / MS, i ? 199 : 99);
+	}
+	wait_pivot_free(&p);
+	story_end(&s);
+}
+
+static void a_list_of_fields_is_checked(void **state)
+{
+	static const char *const bad[] = {"", "lock,", ",lock", "lock,lock", "locks", "lock,waker,stack,thread,process"};
+	enum pivot_field chosen[PIVOT_CHOSEN_MAX];
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(wait_pivot_parse(bad[i], chosen, &n), -EINVAL);
+	assert_int_equal(wait_pivot_parse("lock,waker-stack", chosen, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(chosen[1], PIVOT_WAKER_STACK);
+}
+
 RUN_TESTS(cmocka_unit_test(one_holder_and_all_its_victims_are_one_line), cmocka_unit_test(few_victims_are_told_one_by_one),
 	  cmocka_unit_test(crowds_are_in_the_order_of_their_time),
-	  cmocka_unit_test(who_held_the_lock_and_why_is_said_first), cmocka_unit_test(the_path_has_the_stacks_of_sleeper_and_waker))
+	  cmocka_unit_test(who_held_the_lock_and_why_is_said_first), cmocka_unit_test(waits_are_grouped_by_what_is_chosen),
+	  cmocka_unit_test(a_median_is_that_of_the_group), cmocka_unit_test(a_list_of_fields_is_checked), cmocka_unit_test(the_path_has_the_stacks_of_sleeper_and_waker))

@@ -1,5 +1,6 @@
 /* whyslow waits [PID]: who waited, for what, and which one caused the wait. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,23 +14,31 @@
 #include "machine/cmd-waits/name-stacks.h"
 #include "machine/cmd-waits/trace-open.h"
 #include "machine/threads/state.h"
+#include "machine/view-waits/wait-pivot.h"
 #include "machine/view-waits/wait-reasons.h"
 #include "machine/view-waits/waits.h"
 
 static struct trace_request arg_what;
 static const char *arg_by;
-static uint64_t arg_top = 8;
-static bool arg_all, arg_path, arg_matrix, arg_reasons;
+static uint64_t arg_top;
+static bool arg_all, arg_path, arg_matrix, arg_reasons, arg_table, arg_csv;
+
+#define TOP	  8
+#define TOP_PIVOT 20 /* lines of text; a program gets all groups */
 
 static const struct option_row options[] = {
 	TRACE_OPTIONS(arg_what),
-	{OPTION_TEXT, 0, "by", "LEVEL", &arg_by, "thread, process (default), program or cgroup"},
+	{OPTION_TEXT, 0, "by", "LEVEL", &arg_by,
+	 "thread, process (default), program or cgroup; or a table of waits in groups by up to four of thread, process, program, cgroup, wait, reason, "
+	 "lock, stack, waker, waker-stack: --by reason,waker"},
+	{OPTION_FLAG, 0, "table", NULL, &arg_table, "waits in groups also by one of thread, process, program, cgroup: count, sum, median, maximum"},
+	{OPTION_FLAG, 0, "csv", NULL, &arg_csv, "the table of --by as CSV"},
 	{OPTION_FLAG, 0, "path", NULL, &arg_path, "of a PID: the critical path, moment by moment"},
 	{OPTION_FLAG, 0, "reasons", NULL, &arg_reasons,
 	 "of a PID: what its call stacks say it waited for; the table of signatures: 'whyslow config --signatures'"},
 	{OPTION_FLAG, 'a', "all", NULL, &arg_all, "also waits for others' work: pipes, sockets, signals, children"},
 	{OPTION_FLAG, 0, "matrix", NULL, &arg_matrix, "with --json: sums by victim, culprit and wait of the --top ones, all others together"},
-	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 8)"},
+	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 8; 20 of a table; with --csv or --json of a table all)"},
 	{},
 };
 
@@ -45,7 +54,7 @@ static int parse_level(const char *text, enum blame_level *ret)
 
 static struct waits_options view_options(const struct common *common, const struct opened_trace *r)
 {
-	return (struct waits_options){common->colour, arg_all, (unsigned)arg_top, r->asked, false};
+	return (struct waits_options){common->colour, arg_all, (unsigned)(arg_top ? arg_top : TOP), r->asked, false};
 }
 
 static int cannot(int r)
@@ -127,7 +136,7 @@ static int print_reasons(const struct common *common, struct opened_trace *r, co
 	if (result == 0 && common->json)
 		result = wait_reasons_json(&reasons, stdout);
 	else if (result == 0)
-		wait_reasons_text(&reasons, (size_t)arg_top, stdout);
+		wait_reasons_text(&reasons, arg_top ? (size_t)arg_top : TOP, stdout);
 	return result < 0 ? cannot(result) : EXIT_ANSWERED;
 }
 
@@ -143,11 +152,58 @@ static int answer_reasons(const struct common *common, struct opened_trace *r, c
 	return EXIT_CANNOT;
 }
 
-static int answer_pid(const struct common *common, struct opened_trace *r, uint32_t pid)
+static char *reason_of(void *signatures, const char *const *functions, size_t n)
+{
+	const char *words;
+	char *name;
+
+	(void)wait_reason_find(signatures, functions, n, &name, &words);
+	return name;
+}
+
+static int print_pivot(const struct common *common, const struct opened_trace *r, const struct wait_pivot *pivot)
+{
+	struct waits_options o = view_options(common, r);
+
+	if (!arg_top)
+		o.top = common->json || arg_csv ? UINT_MAX : TOP_PIVOT;
+	if (common->json)
+		return wait_pivot_json(&r->timeline, pivot, &o, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	if (arg_csv)
+		wait_pivot_csv(pivot, &o, stdout);
+	else
+		wait_pivot_text(&r->timeline, pivot, &o, stdout);
+	return pivot->count ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+}
+
+/* threads: of these alone; NULL = of all. */
+static int answer_pivot(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n)
+{
+	_cleanup_(signatures_free) struct signatures signatures = {};
+	_cleanup_(wait_pivot_free) struct wait_pivot pivot = {};
+	_cleanup_free_ char *error = NULL;
+	const struct pivot_question question = {r->from, r->to, threads, n, arg_all, reason_of, &signatures};
+	int result = signatures_load(SYSTEM_SIGNATURES, &signatures, &error);
+
+	if (result < 0) {
+		log_error("%s", error ? error : str_error(result));
+		return EXIT_CANNOT;
+	}
+	(void)wait_pivot_parse(arg_by, pivot.chosen, &pivot.n_chosen);
+	if (wait_pivot_needs_stacks(pivot.chosen, pivot.n_chosen))
+		result = name_stacks(&r->trace);
+	if (result == 0)
+		result = wait_pivot_make(&r->timeline, &question, &pivot);
+	return result < 0 ? cannot(result) : print_pivot(common, r, &pivot);
+}
+
+static int answer_pid(const struct common *common, struct opened_trace *r, uint32_t pid, bool pivot)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
 	int status = EXIT_ANSWERED, n = timeline_find(&r->timeline, pid, &threads);
 
+	if (n > 0 && pivot)
+		return answer_pivot(common, r, threads, (size_t)n);
 	if (n > 0 && !(arg_reasons && common->json))
 		status = answer_one(common, r, threads, (size_t)n);
 	if (n > 0 && arg_reasons && status != EXIT_CANNOT)
@@ -160,9 +216,12 @@ static int answer_pid(const struct common *common, struct opened_trace *r, uint3
 
 static int run(struct common *common, int argc, char **argv)
 {
+	enum pivot_field chosen[PIVOT_CHOSEN_MAX];
 	enum blame_level level = LEVEL_PROCESS;
 	struct opened_trace r;
+	size_t n_chosen;
 	uint32_t pid = 0;
+	bool pivot;
 	int status = EXIT_ANSWERED;
 
 	if (argc > 2)
@@ -171,8 +230,14 @@ static int run(struct common *common, int argc, char **argv)
 		status = verb_find_process(common, argv[1], &pid);
 	if (status != EXIT_ANSWERED)
 		return status;
-	if (arg_by && parse_level(arg_by, &level) < 0)
-		return verb_usage_error("waits", "invalid --by '%s'; expected thread, process, program or cgroup", arg_by);
+	pivot = arg_by && (arg_csv || arg_table || parse_level(arg_by, &level) < 0);
+	if (pivot && wait_pivot_parse(arg_by, chosen, &n_chosen) < 0)
+		return verb_usage_error("waits", "invalid --by '%s'; expected thread, process, program or cgroup, or up to four of these and of "
+						 "wait, reason, lock, stack, waker and waker-stack, separated by commas", arg_by);
+	if ((arg_csv || arg_table) && !pivot)
+		return verb_usage_error("waits", "--csv and --table require --by");
+	if (pivot && (arg_matrix || arg_path || arg_reasons || (arg_csv && common->json)))
+		return verb_usage_error("waits", "a table of --by does not go with --matrix, --path, --reasons, or both --csv and --json");
 	if (arg_matrix && (pid || !common->json))
 		return verb_usage_error("waits", "--matrix covers all threads, and requires --json");
 	if (arg_reasons && !pid)
@@ -182,7 +247,10 @@ static int run(struct common *common, int argc, char **argv)
 	status = trace_open(common, "waits", &arg_what, &r);
 	if (status != EXIT_ANSWERED)
 		return status;
-	status = pid ? answer_pid(common, &r, pid) : answer_all(common, &r, level);
+	if (pid)
+		status = answer_pid(common, &r, pid, pivot);
+	else
+		status = pivot ? answer_pivot(common, &r, NULL, 0) : answer_all(common, &r, level);
 	opened_trace_free(&r);
 	return status;
 }

@@ -259,19 +259,11 @@ static json_t *stack_json(const struct timeline *t, uint32_t process, const stac
 	return array;
 }
 
-static const char *waker_word(uint8_t kind)
-{
-	static const char *const words[] = {[WAKER_UNKNOWN] = "unknown", [WAKER_TASK] = "task",	  [WAKER_TIMER] = "timer",
-					    [WAKER_NETWORK] = "network", [WAKER_BLOCK] = "disk", [WAKER_IRQ] = "interrupt"};
-
-	return words[kind];
-}
-
 static json_t *waker_json(const struct timeline *t, const struct interval *i)
 {
 	uint32_t process = i->waker == NOBODY ? 0 : t->threads.v[i->waker].tgid;
 
-	return json_pack("{s:s, s:o, s:o}", "kind", waker_word(i->waker_kind), "thread",
+	return json_pack("{s:s, s:o, s:o}", "kind", waits_waker_word(i->waker_kind), "thread",
 			 i->waker == NOBODY ? json_null() : waits_thread_json(t, i->waker), "stack", stack_json(t, process, &i->waker_stack, 1, true));
 }
 

@@ -78,6 +78,14 @@ const char *waits_culprit_name(enum blamed by)
 	return names[by];
 }
 
+const char *waits_waker_word(uint8_t kind)
+{
+	static const char *const words[] = {[WAKER_UNKNOWN] = "unknown", [WAKER_TASK] = "task",	  [WAKER_TIMER] = "timer",
+					    [WAKER_NETWORK] = "network", [WAKER_BLOCK] = "disk", [WAKER_IRQ] = "interrupt"};
+
+	return words[kind];
+}
+
 char *waits_culprit_label(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n)
 {
 	switch (c->culprit) {

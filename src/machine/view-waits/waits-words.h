@@ -19,6 +19,7 @@ char *waits_member_label(const struct timeline *t, const struct blame_matrix *m,
 /* The one that a cell charges: "ffmpeg (4215)", "interrupt 24", "the disk itself" ... */
 char *waits_culprit_label(const struct timeline *t, const struct blame_matrix *m, const struct blame_cell *c, char *buf, size_t n);
 const char *waits_culprit_name(enum blamed by); /* as in JSON */
+const char *waits_waker_word(uint8_t waker_kind); /* "task", "timer" ... */
 const char *waits_softirq_name(uint32_t vector);
 /* "14:03:11.203" */
 char *waits_clock_of_day(const struct timeline *t, int64_t at, char *buf, size_t n);

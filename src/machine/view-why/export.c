@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/data/clock.h"
+#include "lib/view/csv.h"
 #include "lib/view/json.h"
 
 /* The next entry of each feature while time goes by, for one subject. */
@@ -26,23 +27,6 @@ static double value_of(const struct dataset *d, const struct subject *s, size_t 
 	return span > 0 ? value / ((double)span / 1e9) : NAN;
 }
 
-void export_csv_text(const char *text, FILE *out)
-{
-	bool formula = text && *text && strchr("=+-@", *text);
-
-	if (!text || (!formula && !strpbrk(text, "\",\r\n"))) {
-		fputs(text ? text : "", out);
-		return;
-	}
-	fputs(formula ? "\"'" : "\"", out); /* a table that opens the file would take it for a formula, and run it */
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 static void put_csv_row(const struct dataset *d, const struct subject *s, size_t f, size_t entry, FILE *out)
 {
 	const struct entity_info *info = &s->info;
@@ -53,7 +37,7 @@ static void put_csv_row(const struct dataset *d, const struct subject *s, size_t
 		return;
 	fprintf(out, "%s,%s,%u,%u,%" PRIu64 ",", clock_format_rfc3339(d->ticks.v[s->series[f].tick[entry]].wall, at, sizeof(at)),
 		entity_kind_name(info->kind), info->id, info->pid, info->start);
-	export_csv_text(info->name, out);
+	csv_put_text(info->name, out);
 	fprintf(out, ",%s,%s%s,%.9g\n", s->features[f].name, unit_name(s->features[f].unit),
 		s->features[f].kind == COUNTER ? "/s" : "", value);
 }

@@ -9,8 +9,6 @@
 #include "machine/model/dataset.h"
 #include "machine/model/totals.h"
 
-/* RFC 4180: quotes around what needs them, quotes doubled; an apostrophe before what a table would take for a formula. NULL is an empty field. */
-void export_csv_text(const char *text, FILE *out);
 /* time,kind,id,pid,start,name,feature,unit,value */
 void export_csv(const struct dataset *d, FILE *out);
 /* One object a tick and subject: {"time","kind","id","pid","name","values":{feature: value}}. 0 or -ENOMEM. */
