@@ -91,7 +91,7 @@ int saved_answer_save(const struct answer_sink *sink, int64_t mark, const struct
 static int answer_now(struct store *store, const struct answer_sink *sink, const struct mark *mark, int64_t window, const struct viewer *viewer, struct saved_answer *ret)
 {
 	struct why_request request = {
-		.at = mark->wall, .window = window, .marked = true, .viewer = *viewer, .marks = mark, .n_marks = 1};
+		.at = mark->wall, .window = window, .recorded = true, .marked = true, .viewer = *viewer};
 	_cleanup_free_ char *text = NULL;
 	struct why_data data = {};
 	struct answer a;

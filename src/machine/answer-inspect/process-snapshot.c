@@ -4,22 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "machine/answer-history/curve.h"
 
-#define READ_MAX (12 * 3600 * NS_PER_SEC) /* more would take gigabytes, and change what is usual of nobody */
 #define NOW_NS (3 * NS_PER_SEC) /* a tick is at most so much older than the moment asked about */
 
-int process_snapshot_load(struct store *store, const struct why_request *request,
-			  struct process_snapshot *ret)
+int process_snapshot_load(struct store *store, const struct why_request *request, int64_t listed, struct process_snapshot *ret)
 {
-	int64_t window = request->window < READ_MAX || request->has_gaps ? request->window : READ_MAX; /* with gaps no more is recorded in it */
-	int r = store_load(store, request->at - window, request->at + NS_PER_SEC, &ret->data, &ret->damaged);
+	int64_t from = request->at - listed;
+	int r = request->recorded ? store_reach_back(store, request->at, listed, &from) : 0;
 
 	if (r == 0)
+		r = store_load(store, from, request->at, &ret->data, &ret->damaged);
+	if (r == 0)
 		r = store_extent(store, &ret->recorded_from, &ret->recorded_to);
-	return r < 0 ? r : process_snapshot_rank(ret, request);
+	return r < 0 ? r : process_snapshot_rank(ret, store, request);
 }
 
 int process_snapshot_extend(struct process_snapshot *b, struct store *store, int64_t to, unsigned *ret_new)
@@ -40,10 +41,16 @@ int process_snapshot_extend(struct process_snapshot *b, struct store *store, int
 	return r;
 }
 
+static bool is_same(const struct subject *a, const struct subject *b)
+{
+	return a->info.kind == b->info.kind && a->info.pid == b->info.pid && a->info.start == b->info.start;
+}
+
+/* The verdict is of a dataset of its own, which reaches further back. */
 static bool is_of(const struct suspect *accused, const struct subject *s)
 {
 	for (size_t i = 0; i < accused->together.n; i++)
-		if (accused->together.v[i] == s)
+		if (is_same(accused->together.v[i], s))
 			return true;
 	return !accused->together.n && strcmp(accused->subject->program, s->program) == 0;
 }
@@ -59,15 +66,24 @@ static double culprit_score_of(const struct answer *verdict, const struct subjec
 	return 0;
 }
 
-int process_snapshot_rank(struct process_snapshot *b, const struct why_request *request)
+static void forget_answers(struct process_snapshot *b)
+{
+	answer_free(&b->verdict);
+	answer_free(&b->everybody);
+	dataset_free(&b->verdict_data);
+	dataset_free(&b->verdict_more);
+}
+
+int process_snapshot_rank(struct process_snapshot *b, struct store *store, const struct why_request *request)
 {
 	struct why_request each = *request;
+	_cleanup_(why_data_free) struct why_data data = {};
 	struct answer verdict, everybody;
-	int r;
+	int r = why_settle(store, &each, &data);
 
 	each.only = NULL;
 	each.method = NULL;
-	r = why_answer(&b->data, &each, &verdict);
+	r = r ?: why_from_store(store, &each, &data, &verdict);
 	if (r < 0)
 		return r;
 	each.method = &method_unusual;
@@ -79,17 +95,18 @@ int process_snapshot_rank(struct process_snapshot *b, const struct why_request *
 	}
 	for (size_t i = 0; i < everybody.ranking.suspects.n; i++)
 		everybody.ranking.suspects.v[i].guilt = culprit_score_of(&verdict, everybody.ranking.suspects.v[i].subject);
-	answer_free(&b->verdict);
-	answer_free(&b->everybody);
+	forget_answers(b);
 	b->verdict = verdict;
 	b->everybody = everybody;
+	b->verdict_data = data.first;
+	b->verdict_more = data.more;
+	data.first = data.more = (struct dataset){};
 	return 0;
 }
 
 void process_snapshot_free(struct process_snapshot *b)
 {
-	answer_free(&b->verdict);
-	answer_free(&b->everybody);
+	forget_answers(b);
 	dataset_free(&b->data);
 }
 

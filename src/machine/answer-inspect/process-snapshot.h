@@ -4,13 +4,13 @@
 #include "machine/answer-why/why.h"
 #include "machine/findings/process-snapshot.h"
 
-/* Reads [at - window, at] whole, of a longer window the last twelve hours: everybody's every feature. request->only and request->method are not looked at. 0 or as why_from_store(). */
-int process_snapshot_load(struct store *store, const struct why_request *request,
-			  struct process_snapshot *ret);
+/* The verdict is that of why_from_store(); of the time `listed` before `at` (ns; request->recorded: of recorded time) all features of all processes are read,
+ * too. request->only and request->method are not looked at. 0 or as why_from_store(). */
+int process_snapshot_load(struct store *store, const struct why_request *request, int64_t listed, struct process_snapshot *ret);
 /* Adds what was recorded since, up to `to`; *ret_new = ticks added. 0 or -errno; the board must be ranked again. */
 int process_snapshot_extend(struct process_snapshot *b, struct store *store, int64_t to, unsigned *ret_new);
-/* Answers for a moment within what was loaded. 0, -ENODATA or -ENOMEM. */
-int process_snapshot_rank(struct process_snapshot *b, const struct why_request *request);
+/* Answers for a moment within what was loaded. 0 or as why_from_store(). */
+int process_snapshot_rank(struct process_snapshot *b, struct store *store, const struct why_request *request);
 void process_snapshot_free(struct process_snapshot *b);
 
 /* Which of everybody: a pid, else the first of a unit, name or label. NULL if nobody. */

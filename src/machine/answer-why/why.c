@@ -26,6 +26,7 @@
 #define NEAR_ENOUGH   (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
 #define NOTES_MAX     5
 #define UPGRADE_PAUSE (60 * NS_PER_SEC) /* changes of software with less between them are one upgrade */
+#define MARKS_BEFORE  (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 #define MARK_BEFORE   (60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define EXACT_PAST \
 	(4 * 3600 * NS_PER_SEC) /* ... for so long before the trouble, and before that from summaries */
@@ -586,14 +587,35 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 	return answer_with(d, request, NULL, ret);
 }
 
-int why_from_store(struct store *store, const struct why_request *request, struct why_data *data,
-		   struct answer *ret)
+int why_settle(struct store *store, struct why_request *request, struct why_data *data)
+{
+	int64_t first, last = 0, from;
+	int r = request->now ? store_extent(store, &first, &last) : 0;
+
+	if (r < 0)
+		return r;
+	if (last && last < request->at)
+		request->at = last;
+	if (request->recorded && !request->block && store_reach_back(store, request->at, request->window, &from) == 0) {
+		request->has_gaps = request->at - from > request->window && request->window <= WHY_EXACT_MAX;
+		request->window = request->at - from;
+	}
+	request->now = request->recorded = false;
+	if (request->marks)
+		return 0;
+	r = store_marks(store, request->at - request->window - MARKS_BEFORE, request->at, &data->marks, &data->n_marks);
+	request->marks = data->marks;
+	request->n_marks = data->n_marks;
+	return r;
+}
+
+static int answer_settled(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
 	const struct method *method = request->method ? request->method : methods[0];
 	struct past past = {};
 	struct loader loader = {.past = &past, .data = data, .request = request};
 	struct load_filter filter = {first_features, &loader, NULL};
-	int64_t to = request->at + (request->block ? request->window : NS_PER_SEC);
+	int64_t to = request->at + (request->block ? request->window : 0);
 	int64_t from = request->at - request->window, exact = exact_from(request, method);
 	int r = store_extract(store, exact, to, &loader.extract);
 
@@ -611,8 +633,19 @@ int why_from_store(struct store *store, const struct why_request *request, struc
 	return r;
 }
 
+int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
+{
+	struct why_request settled = *request;
+	int r = why_settle(store, &settled, data);
+
+	return r < 0 ? r : answer_settled(store, &settled, data, ret);
+}
+
 void why_data_free(struct why_data *data)
 {
+	for (size_t i = 0; i < data->n_marks; i++)
+		mark_free(&data->marks[i]);
+	free(data->marks);
 	dataset_free(&data->first);
 	dataset_free(&data->more);
 }

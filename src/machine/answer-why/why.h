@@ -13,8 +13,10 @@
 
 struct why_request {
 	int64_t at;		     /* wall ns */
+	bool now;		     /* that is the present: the newest that is recorded stands for it */
 	int64_t since;		     /* wall ns: the trouble is known to have begun here; 0 = find out */
 	int64_t window;		     /* ns of past to learn from */
+	bool recorded;		     /* ... of recorded time: where the machine was off, the window reaches back further */
 	bool has_gaps;		     /* ... of which much was not recorded: all of it is read tick by tick */
 	const struct method *method; /* NULL = the default */
 	bool block;		     /* learn from the whole block around `at`, event included (the paper's way) */
@@ -23,7 +25,7 @@ struct why_request {
 	const char *proc_root;	     /* of an answer about now: where processes are looked at; NULL = they may be gone */
 	const char *live_root;	     /* /proc, where the moment has only just passed: for whom programs wait is looked up there; NULL = no more */
 	const char *only;	     /* pid, unit or name: suspects and victims other than this are left out; NULL = all */
-	const struct mark *marks;    /* incidents that must not be learnt as usual */
+	const struct mark *marks;    /* incidents that must not be learnt as normal; NULL = those of the store */
 	size_t n_marks;
 	const struct trace *trace;   /* events of the trouble; NULL = none are kept */
 	int64_t events_until;	     /* monotonic ns: later they are left out, and the answer says so; 0 = they are worth any time, or there are none */
@@ -32,16 +34,21 @@ struct why_request {
 	struct facts *ret_facts;     /* what the causes were tried on; the caller frees. NULL = not wanted */
 };
 
-/* What an answer's findings point into: keep it as long as the answer. */
+/* The findings of an answer point into it: keep it as long as the answer. */
 struct why_data {
 	struct dataset first; /* everybody, as far as the method needs */
 	struct dataset more;  /* all features of those it suspects */
 	unsigned damaged;     /* parts of the recording that could not be read */
+	struct mark *marks;   /* which the request did not name */
+	size_t n_marks;
 };
 void why_data_free(struct why_data *data);
 
-/* Answers from a recording, reading no more of it than the answer needs. As why_answer(); or what the store's reader
- * says. */
+/* Decides what a question about a moment is compared with: the moment itself, the window, the marks. They are the same for all verbs. *data keeps what the request points into. 0 or -errno. */
+int why_settle(struct store *store, struct why_request *request, struct why_data *data);
+
+/* Answers from a recording, reading no more of it than the answer needs. The request is settled first. As why_answer(); or what
+ * the store's reader says. */
 int why_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret);
 
 /* Answers from a dataset that holds [at - window, at] (and beyond, for `block`). The dataset must outlive *ret.

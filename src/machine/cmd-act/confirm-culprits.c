@@ -35,10 +35,8 @@ static int answer_for(struct store *store, struct common *common, struct why_que
 {
 	struct why_data data = {};
 	struct answer a;
-	int r = why_query_read_marks(common, store, asked), status;
+	int r = why_query_answer(common, store, asked, &data, &a), status;
 
-	if (r == 0)
-		r = why_from_store(store, &asked->request, &data, &a);
 	if (r < 0) {
 		log_error("there is no answer for that moment: %s",
 			  r == -ENODATA ? "nothing was recorded" : store_reason(store, r));
@@ -74,9 +72,11 @@ static int take_mark(const struct common *common, struct why_query *asked)
 static int find_here(struct common *common, int64_t mark, struct culprit_list *ret)
 {
 	_cleanup_why_query_ struct why_query asked = {.request = {.at = clock_wall(),
+							  .now = !mark,
 							  .marked = mark != 0,
 							  .proc_root = mark ? NULL : "/proc",
 							  .window = common->config.answer_window,
+							  .recorded = true,
 							  .viewer = common->viewer},
 					      .mark = mark};
 	int status = mark ? take_mark(common, &asked) : EXIT_ANSWERED;

@@ -24,10 +24,9 @@ static char *answer_text(struct common *common, struct store *store, const struc
 	const struct why_text_options options = {.suspects = 5, .features = 5};
 	struct why_request request = {.at = mark->wall,
 				      .window = common->config.answer_window,
+				      .recorded = true,
 				      .marked = true,
-				      .viewer = redact ? VIEWER_NOBODY : common->viewer,
-				      .marks = mark,
-				      .n_marks = 1};
+				      .viewer = redact ? VIEWER_NOBODY : common->viewer};
 	struct why_data data = {};
 	struct answer a;
 	char *text = NULL;

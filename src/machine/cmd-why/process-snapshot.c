@@ -15,7 +15,8 @@
 #include "machine/verb/client-rights.h"
 #include "machine/view-why/process-snapshot.h"
 
-#define WINDOW_DEFAULT (3600 * NS_PER_SEC) /* with everybody's every feature, that is enough to see and quick to read */
+#define LISTED_DEFAULT (3600 * NS_PER_SEC) /* with everybody's every feature, that is enough to see and quick to read */
+#define LISTED_MOST    (12 * 3600 * NS_PER_SEC) /* more would take gigabytes, and change no baseline */
 #define RELOAD_AFTER   (600 * NS_PER_SEC)  /* following: what lies before the window is dropped so often */
 #define POINTS_DEFAULT 600
 #define POINTS_MAX     10000
@@ -59,22 +60,11 @@ static int print_snapshot(struct common *common, const struct process_snapshot *
 	return EXIT_ANSWERED;
 }
 
-/* Now = the newest tick: it is never quite now. The end stands for now in another one's recording, and where no recorder runs (`of_past`). */
-static int find_now(struct store *store, struct why_request *request, bool of_past)
+static int load(struct store *store, const struct why_request *request, const struct snapshot_view *view, struct process_snapshot *b)
 {
-	int64_t from, to;
-	int r = store_extent(store, &from, &to);
+	int64_t listed = !view->window ? LISTED_DEFAULT : view->window < LISTED_MOST ? view->window : LISTED_MOST;
 
-	if (r == 0 && request->at > to && (of_past || request->at - to < ENDED_AFTER))
-		request->at = to;
-	return r;
-}
-
-static int load(struct store *store, struct why_request *request, bool of_past, struct process_snapshot *b)
-{
-	int r = find_now(store, request, of_past);
-
-	return r < 0 ? r : process_snapshot_load(store, request, b);
+	return process_snapshot_load(store, request, listed, b);
 }
 
 static int explain(struct store *store, int r)
@@ -115,13 +105,13 @@ static int follow(struct common *common, struct store *store, struct why_request
 	struct pollfd reader = {STDOUT_FILENO, 0, 0};
 	struct process_snapshot b = {};
 	int64_t loaded = clock_boot(), began, cost, end = 0;
-	int r = load(store, request, common->from_file || !view->at, &b), status = EXIT_ANSWERED;
+	int r = load(store, request, view, &b), status = EXIT_ANSWERED;
 	unsigned fresh = 1;
 
 	while (r == 0) {
 		began = clock_boot();
 		if (fresh) {
-			r = process_snapshot_rank(&b, request);
+			r = process_snapshot_rank(&b, store, request);
 			if (r == 0 && !common->json)
 				fputs("\033[H\033[2J", stdout);
 			status = r == 0 ? print_snapshot(common, &b, view) : status;
@@ -132,11 +122,13 @@ static int follow(struct common *common, struct store *store, struct why_request
 		if (poll(&reader, 1, (int)((cost * SHARE > NS_PER_SEC ? cost * SHARE : NS_PER_SEC - cost) / NS_PER_MS)) > 0)
 			break;
 		request->at = clock_wall();
+		request->now = true;
+		request->trace = NULL; /* of the moment before */
 		if (clock_boot() - loaded > RELOAD_AFTER) {
 			process_snapshot_free(&b);
 			b = (struct process_snapshot){};
 			loaded = clock_boot();
-			r = load(store, request, common->from_file || !view->at, &b);
+			r = load(store, request, view, &b);
 		} else {
 			r = process_snapshot_extend(&b, store, request->at, &fresh);
 			end = last_tick(&b);
@@ -151,7 +143,7 @@ static int follow(struct common *common, struct store *store, struct why_request
 static int once(struct common *common, struct store *store, struct why_request *request, const struct snapshot_view *view)
 {
 	struct process_snapshot b = {};
-	int r = load(store, request, common->from_file || !view->at, &b), status = r < 0 ? explain(store, r) : print_snapshot(common, &b, view);
+	int r = load(store, request, view, &b), status = r < 0 ? explain(store, r) : print_snapshot(common, &b, view);
 
 	if (r == 0)
 		verb_warn_of_damage(store);
@@ -238,18 +230,20 @@ static int ask_snapshot(struct common *common, struct store *store, struct why_q
 		why_query_find_events(common, asked);
 	if (client_give_up_rights(common, 0))
 		return EXIT_CANNOT;
-	(void)why_query_read_marks(common, store, asked);
+	asked->request.live_root = why_query_is_live(common, asked) ? "/proc" : NULL;
 	return snapshot_arg_follow && !common->from_file ? follow(common, store, &asked->request, view) : once(common, store, &asked->request, view);
 }
 
 int process_snapshot_show(struct common *common, const struct snapshot_view *view)
 {
-	_cleanup_why_query_ struct why_query asked = {.by_default = !view->window, .request = {.at = clock_wall(), .viewer = common->viewer}};
+	_cleanup_why_query_ struct why_query asked = {.request = {.at = clock_wall(), .now = common->from_file || !view->at, .recorded = !view->window, .viewer = common->viewer}};
 	struct why_request *request = &asked.request;
+	struct why_data marks = {};
 	struct store *store;
 	int status, r;
 
-	request->window = view->window ? view->window : WINDOW_DEFAULT;
+	request->window = view->window ? view->window : common->config.answer_window;
+	request->proc_root = view->at || common->from_file ? NULL : "/proc";
 	if (snapshot_arg_feature && !view->who)
 		return verb_usage_error("show", "--feature needs --for WHO: a pid, unit or name");
 	if (snapshot_arg_points < 1 || snapshot_arg_points > POINTS_MAX)
@@ -261,7 +255,10 @@ int process_snapshot_show(struct common *common, const struct snapshot_view *vie
 	if (!store)
 		return EXIT_CANNOT;
 	if (snapshot_arg_feature || snapshot_arg_lives) {
-		(void)find_now(store, request, common->from_file || !view->at);
+		request->window = view->window ? view->window : LISTED_DEFAULT;
+		request->recorded = false;
+		(void)why_settle(store, request, &marks);
+		why_data_free(&marks);
 		status = client_give_up_rights(common, 0) ? EXIT_CANNOT : snapshot_arg_lives ? show_lives(common, store, request, view) : show_curve(common, store, request, view);
 	} else {
 		status = ask_snapshot(common, store, &asked, view);

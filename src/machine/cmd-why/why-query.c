@@ -27,7 +27,29 @@
 #define RING_REACHES (1800 * NS_PER_SEC) /* no ring reaches further back */
 #define LIVE (10 * NS_PER_SEC) /* for so long those who hung are taken to hang still */
 #define AHEAD (60 * NS_PER_SEC) /* so far the clock of a browser that asks may be ahead: that is still now */
-#define MARKS_BEFORE (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
+#define SAME_MOMENT (2 * NS_PER_SEC) /* questions so close to a press are about the same */
+
+/* Where a user pressed the button at that time, that is the moment that is meant: all questions about it are answered by the same
+ * counters and events. */
+static void find_press(const struct common *common, struct why_query *a)
+{
+	struct store_paths paths = common_paths(common);
+	_cleanup_free_ char *error = NULL;
+	struct mark *marks = NULL;
+	struct store *store;
+	size_t n = 0;
+
+	if (!paths.file || store_open(&paths, STORE_READ, &store, &error) < 0)
+		return;
+	(void)store_marks(store, a->request.at - SAME_MOMENT, a->request.at + SAME_MOMENT, &marks, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!mark_is_of_rule(&marks[i])) {
+			a->request.at = marks[i].wall;
+			a->press = marks[i].id;
+		}
+	marks_free(marks, n);
+	store_close(store);
+}
 
 int why_query_parse(struct common *common, const char *text, struct why_query *a)
 {
@@ -38,7 +60,11 @@ int why_query_parse(struct common *common, const char *text, struct why_query *a
 
 	if (str_parse_u64(text, &id) < 0) {
 		r = clock_parse_time(text, clock_wall(), &a->request.at);
-		return r == 0 && !common->from_file && a->request.at > clock_wall() + AHEAD ? -ERANGE : r; /* another machine has another clock */
+		if (r == 0 && !common->from_file && a->request.at > clock_wall() + AHEAD) /* another machine has another clock */
+			return -ERANGE;
+		if (r == 0)
+			find_press(common, a);
+		return r;
 	}
 	store = common_open_store(common, STORE_READ);
 	if (!store)
@@ -138,7 +164,7 @@ static void wait_for_events_of_mark(const struct common *common, const struct wh
 static void find_events_of_mark(const struct common *common, struct why_query *a)
 {
 	_cleanup_free_ char *folder = trace_folder(common->from_file ? common->from_file : common->config.store_file);
-	_cleanup_free_ char *path = folder ? trace_file_of(folder, a->mark) : NULL, *error = NULL;
+	_cleanup_free_ char *path = folder ? trace_file_of(folder, a->mark ? a->mark : a->press) : NULL, *error = NULL;
 
 	if (path)
 		wait_for_events_of_mark(common, a, path);
@@ -150,7 +176,7 @@ static void find_events_of_mark(const struct common *common, struct why_query *a
 
 void why_query_find_events(const struct common *common, struct why_query *a)
 {
-	if (a->mark)
+	if (a->mark || a->press)
 		find_events_of_mark(common, a);
 	/* those of a press are kept some seconds after it */
 	if (a->request.proc_root || (!a->request.trace && why_query_is_live(common, a)))
@@ -179,34 +205,14 @@ bool why_query_is_live(const struct common *common, const struct why_query *a)
 	return !common->from_file && passed >= 0 && passed < LIVE;
 }
 
-/* The normal window is of recorded time: a machine that was off overnight is compared with the evening before. */
-static void reach_back(const struct common *common, struct store *store, struct why_query *a)
+int why_query_answer(const struct common *common, struct store *store, struct why_query *a, struct why_data *data, struct answer *ret)
 {
-	int64_t from;
-
-	if (a->by_the_clock || (!a->by_default && a->request.window != common->config.answer_window) || a->request.block ||
-	    store_reach_back(store, a->request.at, a->request.window, &from) < 0)
-		return;
-	a->request.has_gaps = a->request.at - from > a->request.window && a->request.window <= WHY_EXACT_MAX;
-	a->request.window = a->request.at - from;
-}
-
-int why_query_read_marks(const struct common *common, struct store *store, struct why_query *a)
-{
-	int r;
-
-	reach_back(common, store, a);
-	r = store_marks(store, a->request.at - a->request.window - MARKS_BEFORE, a->request.at, &a->marks, &a->request.n_marks);
-
-	a->request.marks = a->marks;
-	return r;
+	a->request.live_root = why_query_is_live(common, a) ? "/proc" : NULL;
+	return why_from_store(store, &a->request, data, ret);
 }
 
 void why_query_free(struct why_query *a)
 {
-	for (size_t i = 0; i < a->request.n_marks; i++)
-		mark_free(&a->marks[i]);
-	free(a->marks);
 	trace_clear(&a->trace);
 	causes_free(&a->causes);
 	facts_free(&a->facts);

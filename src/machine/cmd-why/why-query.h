@@ -9,15 +9,13 @@
 #include "machine/verb/verb.h"
 
 struct why_query {
-	bool by_the_clock; /* the window is no normal one: nothing before it is asked for */
 	bool waits;	   /* for all events, however long that takes */
-	bool by_default;   /* nothing named a window: the verb's own is of recorded time, as the normal one is */
 	struct why_request request;
 	struct causes causes;
 	struct facts facts;
 	struct trace trace;
-	struct mark *marks; /* what request.marks are */
-	int64_t mark;	    /* 0 = none */
+	int64_t mark;	    /* that is asked about; 0 = none */
+	int64_t press;	    /* the mark whose moment and events are meant by a time that is given; 0 = none */
 	pid_t first_look;   /* the process that shows one until the answer is there; 0 = none */
 };
 
@@ -36,9 +34,8 @@ void why_query_find_events(const struct common *common, struct why_query *a);
 void why_query_find_past_events(const struct common *common, struct why_query *a);
 /* The moment has only just passed, on this machine: its processes can be looked at. */
 bool why_query_is_live(const struct common *common, const struct why_query *a);
-/* Earlier marks that must not be learnt as normally, of the window that is asked about. The normal window (answer.window) is of recorded
- * time, and is made as long as that takes. 0 or -errno. */
-int why_query_read_marks(const struct common *common, struct store *store, struct why_query *a);
+/* The answer of all verbs: why_from_store(), with what is still to be seen of the moment in /proc. */
+int why_query_answer(const struct common *common, struct store *store, struct why_query *a, struct why_data *data, struct answer *ret);
 /* Says what is wrong with a TIME of --at. EXIT_USAGE, or EXIT_CANNOT for -EIO. */
 int why_query_wrong_time(const char *verb, const char *text, int r);
 void why_query_free(struct why_query *a);

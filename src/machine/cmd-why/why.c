@@ -121,9 +121,11 @@ static int look_now(struct common *common, struct why_request *request)
 /* A start is short: all of it is read. */
 static int boot_from_store(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
-	int r = store_load(store, request->at - request->window, request->at, &data->first, &data->damaged);
+	struct why_request settled = *request;
+	int r = why_settle(store, &settled, data);
 
-	return r < 0 ? r : boot_answer(&data->first, request, ret);
+	r = r ?: store_load(store, request->at - request->window, request->at, &data->first, &data->damaged);
+	return r < 0 ? r : boot_answer(&data->first, &settled, ret);
 }
 
 /* Those of earlier marks that were like it; and it is kept itself, where this user may write. */
@@ -154,17 +156,14 @@ static void end_first_look(struct why_query *asked)
 
 static int answer_from(struct common *common, struct store *store, struct why_query *asked)
 {
-	struct why_request *request = &asked->request;
+	const struct why_request *request = &asked->request;
 	struct why_data data = {};
 	struct answer a;
 	int status = client_give_up_rights(common, 0), r;
 
 	if (status)
 		return status;
-	r = why_query_read_marks(common, store, asked);
-	request->live_root = why_query_is_live(common, asked) ? "/proc" : NULL;
-	if (r == 0)
-		r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_from_store(store, request, &data, &a);
+	r = why_args.boot ? boot_from_store(store, request, &data, &a) : why_query_answer(common, store, asked, &data, &a);
 	end_first_look(asked);
 	if (r == 0 && !why_args.boot)
 		compare_with_earlier(common, store, asked->mark, &a);
@@ -183,6 +182,7 @@ static int prepare(struct common *common, struct why_query *asked)
 	/* who asks does so because the machine is slow, and the answer is a moment's work */
 	(void)setpriority(PRIO_PROCESS, 0, URGENT);
 	request->window = why_args.window ? why_args.window : common->config.answer_window;
+	request->recorded = request->window == common->config.answer_window && !why_args.boot;
 	request->only = why_args.who;
 	request->viewer = common->viewer;
 	r = why_query_parse_since("why", why_args.since, asked);
@@ -229,8 +229,7 @@ static void show_first_look(struct common *common, const struct why_query *asked
 	int64_t left;
 
 	quick.request.ret_facts = NULL;
-	if (client_give_up_rights(common, 0) || store_open(&paths, STORE_READ, &store, &error) < 0 || why_query_read_marks(common, store, &quick) < 0 ||
-	    why_from_store(store, &quick.request, &data, &a) < 0)
+	if (client_give_up_rights(common, 0) || store_open(&paths, STORE_READ, &store, &error) < 0 || why_from_store(store, &quick.request, &data, &a) < 0)
 		return;
 	left = due - clock_monotonic();
 	rest = (struct timespec){.tv_sec = left / NS_PER_SEC, .tv_nsec = left % NS_PER_SEC};
@@ -286,7 +285,7 @@ int why_at(struct common *common, int64_t wall, int64_t mark)
 static int why_now(struct common *common)
 {
 	struct store_paths paths = common_paths(common);
-	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = clock_wall(), .proc_root = "/proc"}};
+	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = clock_wall(), .now = true, .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
 	int status = prepare(common, &asked);
@@ -360,7 +359,7 @@ static bool boot_is_unrecorded(struct common *common, int64_t start)
 static int why_boot(struct common *common)
 {
 	int64_t now = clock_wall(), start = now - clock_boot();
-	_cleanup_why_query_ struct why_query asked = {.by_the_clock = true, .request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
+	_cleanup_why_query_ struct why_query asked = {.request = {.at = now < start + BOOT_LONGEST ? now : start + BOOT_LONGEST}};
 	struct store *store;
 	int status = prepare(common, &asked);
 

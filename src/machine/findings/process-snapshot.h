@@ -4,7 +4,8 @@
 #include "machine/findings/finding.h"
 
 struct process_snapshot {
-	struct dataset data;	 /* everything recorded in the window; what the others point into */
+	struct dataset data;	 /* everything recorded in the window; what the list points into */
+	struct dataset verdict_data, verdict_more; /* what the verdict points into */
 	int64_t recorded_from, recorded_to; /* wall ns of the whole recording */
 	struct answer verdict;	 /* why it is slow then, by the default model */
 	struct answer everybody; /* every process, the most unusual first, with all its features */
