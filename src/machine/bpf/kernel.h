@@ -135,10 +135,49 @@ struct file {
 };
 struct sock_common {
 	unsigned short skc_family;
+	volatile unsigned char skc_state;
 };
+typedef struct {
+	atomic_t refs;
+} refcount_t;
 struct sock {
 	struct sock_common __sk_common;
 	__u16 sk_protocol;
+	refcount_t sk_wmem_alloc; /* 1 while nothing is sent that is not read */
+};
+struct inet_bind_bucket {
+	signed char fastreuse;
+};
+struct inet_connection_sock {
+	struct inet_bind_bucket *icsk_bind_hash;
+};
+struct tcp_sock {
+	u32 write_seq;
+	u64 bytes_received;
+};
+struct unix_address;
+struct unix_sock {
+	struct unix_address *addr;
+	struct sock *peer;
+};
+struct rb_node {
+	struct rb_node *rb_right, *rb_left;
+};
+struct rb_root {
+	struct rb_node *rb_node;
+};
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+struct eventpoll {
+	struct rb_root_cached rbr;
+};
+struct epoll_filefd {
+	struct file *file;
+};
+struct epitem {
+	struct rb_node rbn;
+	struct epoll_filefd ffd;
 };
 struct socket {
 	struct sock *sk;

@@ -1,6 +1,7 @@
 /* Of the flight recorder: switches. */
 #pragma once
 
+#include "machine/bpf/ring-poll.h"
 #include "machine/bpf/ring-waits.h"
 
 #define DIRTIED_LEAST (1 << 16) /* bytes: less is told later */
@@ -150,6 +151,8 @@ static __always_inline void leave(void *ctx, struct ring_cpu *c, u32 cpu, u64 no
 			find_kernel_lock(prev, t, &lock);
 		else if (d->facts.call == CALL_LOCK || d->futex.expected == FUTEX_WAITED)
 			find_futex(d, &lock);
+		else if (d->facts.call == CALL_POLL && t)
+			find_polled(prev, t, d);
 		if (unlikely(lock.flags)) {
 			d->object = lock.object;
 			write_lock(c, cpu, now, prev->pid, &lock);

@@ -82,6 +82,10 @@ static __always_inline void look_at(struct task_struct *task, struct ring_thread
 			find_kernel_lock(task, t, &lock);
 		if (d.facts.call == CALL_CONDITION && t && t->state == STATE_LOCK)
 			d.facts.call = CALL_LOCK; /* the word's memory was read when it went to sleep, and cannot be now */
+		if (d.facts.call == CALL_POLL && t && (t->state == STATE_NETWORK || t->state == STATE_PEER)) {
+			d.facts.call = t->call; /* so was what it polls */
+			d.object = t->inode;
+		}
 	}
 	r->facts = d.facts;
 	r->syscall = d.syscall;

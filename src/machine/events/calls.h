@@ -117,8 +117,21 @@
 #define CALL_ROW(x86, arm, call) [(arm) < 0 ? CALLS_MAX + (x86) : (arm)] = (call),
 #define CALL_NUMBER_FUTEX 98
 #define CALL_NUMBER_RESTART 128
+#define CALL_NUMBER_POLL (-3) /* there are only the newer ones */
+#define CALL_NUMBER_PPOLL 73
+#define CALL_NUMBER_SELECT (-3)
+#define CALL_NUMBER_PSELECT 72
+#define CALL_NUMBER_EPOLL (-3)
+#define CALL_NUMBER_EPOLL_P 22
 #else
 #define CALL_ROW(x86, arm, call) [(x86) < 0 ? CALLS_MAX + (arm) : (x86)] = (call),
 #define CALL_NUMBER_FUTEX 202
 #define CALL_NUMBER_RESTART 219
+#define CALL_NUMBER_POLL 7
+#define CALL_NUMBER_PPOLL 271
+#define CALL_NUMBER_SELECT 23
+#define CALL_NUMBER_PSELECT 270
+#define CALL_NUMBER_EPOLL 232
+#define CALL_NUMBER_EPOLL_P 281
 #endif
+#define CALL_NUMBER_EPOLL_P2 441

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "machine/events/event.h"
+#include "machine/events/poll.h"
 
 #define RING_GENERATIONS 2
 #define RING_BLOCK_BITS	 6
@@ -84,6 +85,7 @@ struct ring_thread {
 	event_u8 state;	   /* enum thread_state */
 	event_u8 lock_flags; /* LOCK_ flags; 0 = it waits for no kernel lock */
 	event_u8 call;	   /* enum wait_call of `file` */
+	event_u8 polls_more; /* other files, next to `polled` */
 	event_u8 noted;	   /* a CPU has noted that it wakes it: only then its ring_waking is looked at, a cache miss */
 	event_u32 file_number; /* the descriptor of the file it last waited for */
 	event_u64 inode;       /* that file's */
@@ -97,6 +99,8 @@ struct ring_thread {
 	event_u64 ran_at, queued_at; /* when it came: how long it had run, and stood in queues, by the scheduler's accounts */
 	event_u64 sum[SUM_COUNT];
 	event_u64 file;
+	event_u64 polled;  /* the connection that it polls, of kind `call`; 0 = none, or several */
+	struct poll_memory exchanged;
 	event_u64 lock;	   /* the kernel lock it contends for */
 	/* Stacks that were taken, and where: unwinding costs 1 us and more, and most threads wait at the same place again and again. */
 	event_u64 user_place, kernel_place, waker_place;

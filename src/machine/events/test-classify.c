@@ -3,6 +3,7 @@
 
 #include "machine/events/event.h"
 #include "machine/events/futex.h"
+#include "machine/events/poll.h"
 
 #include "lib/data/cleanup.h"
 #include "lib/data/test.h"
@@ -123,5 +124,30 @@ static void an_idle_loop_is_not_blocked(void **state)
 		assert_false(thread_state_is_blocked(s) && thread_state_is_runnable(s));
 }
 
-RUN_TESTS(cmocka_unit_test(earlier_facts_win), cmocka_unit_test(a_futex_is_a_lock_or_a_signal), cmocka_unit_test(a_restarted_call_is_known_by_its_arguments),
+static void one_connection_of_its_own_is_waited_for(void **state)
+{
+	(void)state;
+	assert_true(poll_is_of_one(&(struct poll_wait){.files = 1, .opened = 1}));
+	assert_true(poll_is_of_one(&(struct poll_wait){.files = 3, .opened = 1}));	      /* and what wakes it */
+	assert_false(poll_is_of_one(&(struct poll_wait){.files = 1}));			      /* it was accepted */
+	assert_false(poll_is_of_one(&(struct poll_wait){.files = 2, .opened = 1, .served = 1})); /* a server that asks another one */
+	assert_false(poll_is_of_one(&(struct poll_wait){.files = 2, .opened = 2}));
+	assert_false(poll_is_of_one(&(struct poll_wait){.files = POLL_FILES_MOST + 1, .opened = 1}));
+}
+
+static void what_was_sent_last_waits_for_an_answer(void **state)
+{
+	struct poll_memory m = {};
+
+	(void)state;
+	assert_true(poll_note(&m, 1, 100, 0, 0));    /* a new connection: the other end speaks first, or was asked */
+	assert_true(poll_note(&m, 1, 100, 0, 0));    /* woken by something else */
+	assert_false(poll_note(&m, 1, 100, 70, 1));  /* answered */
+	assert_true(poll_note(&m, 1, 200, 70, 1));   /* asked again */
+	assert_true(poll_note(&m, 1, 300, 140, 1));  /* answered, and asked again at once */
+	assert_false(poll_note(&m, 1, 300, 210, 1));
+	assert_false(poll_note(&m, 2, 900, 800, 1)); /* another connection, of which nothing is known yet */
+}
+
+RUN_TESTS(cmocka_unit_test(one_connection_of_its_own_is_waited_for), cmocka_unit_test(what_was_sent_last_waits_for_an_answer), cmocka_unit_test(earlier_facts_win), cmocka_unit_test(a_futex_is_a_lock_or_a_signal), cmocka_unit_test(a_restarted_call_is_known_by_its_arguments),
 	  cmocka_unit_test(an_idle_loop_is_not_blocked))

@@ -49,8 +49,8 @@
 	F(WAIT_CONDITION, "wait.condition", NS, COUNTER, DELAY, 100000, READ_FIRST | BOOKED_LATE | MAY_BE_IDLE, "condition", "time waiting for a signal of another thread: a condition variable, a semaphore, work for a pool (flight recorder)") \
 	F(WAIT_DISK, "wait.disk", NS, COUNTER, DELAY, 100000, READ_FIRST | BOOKED_LATE, "read-disk", "time waiting for disks and journals (flight recorder)") \
 	F(WAIT_MEMORY, "wait.memory", NS, COUNTER, DELAY, 100000, 0, "thrash", "time in page faults and freeing memory (flight recorder)") \
-	F(WAIT_NETWORK, "wait.network", NS, COUNTER, DELAY, 100000, READ_FIRST | BOOKED_LATE | MAY_BE_IDLE, "datagram", "time waiting in calls on network sockets (flight recorder)") \
-	F(WAIT_PEER, "wait.peer", NS, COUNTER, DELAY, 100000, READ_FIRST | BOOKED_LATE | MAY_BE_IDLE, "pipe", "time waiting for pipes and local sockets (flight recorder)") \
+	F(WAIT_NETWORK, "wait.network", NS, COUNTER, DELAY, 100000, READ_FIRST | BOOKED_LATE | MAY_BE_IDLE, "datagram", "time waiting in calls on network sockets, and polling one connection that it opened (flight recorder)") \
+	F(WAIT_PEER, "wait.peer", NS, COUNTER, DELAY, 100000, READ_FIRST | BOOKED_LATE | MAY_BE_IDLE, "pipe", "time waiting for pipes and local sockets, and polling one connection that it opened (flight recorder)") \
 	F(WAIT_OTHER, "wait.other", NS, COUNTER, DELAY, 100000, BOOKED_LATE, "none", "time blocked for an unknown reason (flight recorder)") \
 	F(CPU_IMPOSED, "cpu.imposed", NS, COUNTER, CPU, 100000, 0, "crowd", "time others waited for the CPU it was on (flight recorder)") \
 	F(THREADS, "threads.count", COUNT, GAUGE, THREADS, 1, READ_FIRST, "threads", "threads")                                   \
