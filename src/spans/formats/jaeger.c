@@ -20,6 +20,7 @@ struct jaeger_position {
 	uint64_t offset;
 	const char *trace; /* not terminated */
 	size_t trace_n;
+	const struct tape_value *id; /* of spans that have none of their own; NULL = they must have one */
 };
 
 static void complain(struct span_reader *r, const struct jaeger_position *place, const struct tape_value *span, enum span_fault fault,
@@ -175,8 +176,8 @@ static int read_span(struct span_reader *r, const struct jaeger_position *place,
 		     const struct processes *processes)
 {
 	struct span span = {.weight = SPAN_WEIGHT_ONE};
-	const struct tape_value *trace = tape_get(json, "traceID"), *id = tape_get(json, "spanID"), *operation = tape_get(json, "operationName"),
-				*own_process = tape_get(json, "process");
+	const struct tape_value *own_trace = tape_get(json, "traceID"), *id = tape_get(json, "spanID"), *operation = tape_get(json, "operationName"),
+				*own_process = tape_get(json, "process"), *trace = own_trace ? own_trace : place->id;
 	const struct process *process = process_of(processes, tape_get(json, "processID"));
 	struct process own = {};
 
@@ -246,7 +247,7 @@ static void free_processes(struct processes *p)
 static int read_spans(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *trace)
 {
 	const struct tape_value *id = tape_get(trace, "traceID"), *spans = tape_get(trace, "spans");
-	struct jaeger_position place = {name, offset, tape_is(id, TAPE_TEXT) ? id->text : "?", tape_is(id, TAPE_TEXT) ? id->n : 1};
+	struct jaeger_position place = {name, offset, tape_is(id, TAPE_TEXT) ? id->text : "?", tape_is(id, TAPE_TEXT) ? id->n : 1, id};
 	struct processes processes = {};
 	int result = read_processes(r, tape_get(trace, "processes"), &processes);
 
@@ -269,7 +270,7 @@ static int read_spans(struct span_reader *r, const char *name, uint64_t offset, 
 static int read_trace(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *json)
 {
 	const struct tape_value *source = tape_get(json, "_source"), *data = tape_get(json, "data");
-	struct jaeger_position place = {name, offset, "of its own", 10};
+	struct jaeger_position place = {name, offset, "of its own", 10, NULL};
 
 	if (tape_is(source, TAPE_OBJECT))
 		json = source;

@@ -65,11 +65,56 @@ static void read_attributes(struct span_reader *r, const struct spelling *keys, 
 	}
 }
 
+static int base64_value(char c)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
+	const char *at = c ? strchr(letters, c) : NULL;
+
+	return !at ? -1 : at - letters < 64 ? (int)(at - letters) : (int)(at - letters) - 2;
+}
+
+static bool hex_of_base64(const char *text, size_t n, char *digits)
+{
+	uint32_t bits = 0;
+	size_t have = 0;
+
+	for (size_t used = 0; used < n; have -= 4) {
+		int value = have < 4 ? base64_value(*text++) : 0;
+
+		if (value < 0)
+			return false;
+		if (have < 4) {
+			bits = bits << 6 | (uint32_t)value;
+			have += 6;
+		}
+		digits[used++] = "0123456789abcdef"[bits >> (have - 4) & 15];
+	}
+	return true;
+}
+
+/* An id in hexadecimal digits, also where it is in base64, as protobuf's own JSON (and so Tempo's) has bytes: 16 of them end with "==", 8 with
+ * "=". NULL: it is not there. */
+static const char *id_text(const struct tape_value *id, char room[32], size_t *ret_n)
+{
+	size_t digits;
+
+	if (!tape_is(id, TAPE_TEXT))
+		return NULL;
+	digits = id->n == 24 && id->text[22] == '=' ? 32 : id->n == 12 && id->text[11] == '=' ? 16 : 0;
+	*ret_n = digits;
+	if (digits && hex_of_base64(id->text, digits, room))
+		return room;
+	*ret_n = id->n;
+	return id->text;
+}
+
 static uint64_t id_of(const struct tape_value *span, const char *key)
 {
-	const struct tape_value *id = field(span, key);
+	char room[32];
+	size_t n;
+	const char *id = id_text(field(span, key), room, &n);
 
-	return tape_is(id, TAPE_TEXT) ? span_id_of_text(id->text, id->n) : 0;
+	return id ? span_id_of_text(id, n) : 0;
 }
 
 static void read_state(const struct tape_value *json, const struct spelling *keys, struct span_reader *r, struct span *span)
@@ -93,11 +138,13 @@ static void read_links(struct span_reader *r, const struct spelling *keys, const
 	uint64_t high, low;
 
 	TAPE_EACH(one, links) {
-		const struct tape_value *trace = field(one, keys->trace);
+		char room[32];
+		size_t n;
+		const char *trace = id_text(field(one, keys->trace), room, &n);
 
-		if (!tape_is(trace, TAPE_TEXT))
+		if (!trace)
 			continue;
-		span_trace_id_of_text(r->sink.names, trace->text, trace->n, &high, &low);
+		span_trace_id_of_text(r->sink.names, trace, n, &high, &low);
 		span_reader_link(span, high, low, &link);
 	}
 	span_reader_end_links(r, span, &link);
@@ -108,14 +155,17 @@ static int read_span(struct span_reader *r, const struct otlp_json_position *pla
 {
 	struct span span = {.resource = resource, .service = service};
 	const struct spelling *keys = place->keys;
-	const struct tape_value *trace = field(json, keys->trace), *name = tape_get(json, "name");
+	const struct tape_value *name = tape_get(json, "name");
+	char room[32];
+	size_t n;
+	const char *trace = id_text(field(json, keys->trace), room, &n);
 
-	if (tape_is(trace, TAPE_TEXT) && !span_reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
+	if (trace && !span_reader_takes_text(r, trace, n, &span.trace_high, &span.trace_low))
 		return 0;
 	span.id = id_of(json, keys->span);
 	span.parent = id_of(json, keys->parent);
 	if (!span.id || (!span.trace_high && !span.trace_low)) {
-		if (tape_is(trace, TAPE_TEXT) || !r->part)
+		if (trace || !r->part)
 			complain(r, place, json, SPAN_FAULT_ID, "no traceId or spanId");
 		return 0;
 	}

@@ -123,13 +123,6 @@ static int column_of(const struct text_field *names, size_t n, enum span_field f
 	return -1;
 }
 
-/* Fields of processes make the resource; trace, span, times ... are no attributes. */
-static bool is_resource_field(enum span_field field)
-{
-	return field == FIELD_SERVICE || field == FIELD_INSTANCE || field == FIELD_HOST || field == FIELD_HARDWARE ||
-	       field == FIELD_VERSION || field == FIELD_PROCESS;
-}
-
 /* ClickHouse's exporter has all attributes of a process in one column. */
 static bool is_resource_map(struct text_field name)
 {
@@ -162,7 +155,7 @@ void span_columns_find(const struct text_field *names, size_t n, const struct sp
 			if (ret->of_field[f] < 0)
 				ret->of_field[f] = column;
 			structural[column] |= f < FIELD_SERVICE;
-			ret->of_resource[column] |= is_resource_field(f);
+			ret->of_resource[column] |= span_field_is_of_process(f);
 			if (f >= FIELD_SERVICE && !span_mapping_wants(mapping, ret->names[column].at, ret->names[column].n))
 				ret->names[column] = field_of(*key);
 		}

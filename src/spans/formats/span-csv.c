@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "lib/data/cleanup.h"
+#include "spans/formats/alibaba.h"
 #include "spans/formats/span-columns.h"
 #include "spans/formats/span-reader.h"
 #include "spans/formats/span-times.h"
@@ -24,6 +25,7 @@
 
 struct table {
 	struct span_columns columns;
+	struct alibaba alibaba;
 	char separator;
 	char *header;
 	char *unquoted; /* a line with quotes: LINE_MAX_BYTES of them at most */
@@ -113,6 +115,19 @@ static size_t split(struct table *t, const char *line, size_t n, struct text_fie
 	return split_quoted(t->unquoted, n, t->separator, fields);
 }
 
+/* The fields of a row, if they are as many as the columns: 1; 0 = they are not, -ENOMEM. */
+static int split_row(struct table *t, const char *line, size_t n, struct text_field *fields)
+{
+	bool alibaba = t->alibaba.rt >= 0;
+	size_t found = split(t, line, n, fields);
+
+	if (!found)
+		return -ENOMEM;
+	if (found + (alibaba ? ALIBABA_COLUMNS : 0) != t->columns.n)
+		return 0;
+	return !alibaba || alibaba_row(&t->alibaba, fields, t->columns.n);
+}
+
 static int read_header(struct span_reader *r, struct table *t, const char *line, size_t n)
 {
 	struct text_field fields[COLUMNS_MAX];
@@ -126,14 +141,35 @@ static int read_header(struct span_reader *r, struct table *t, const char *line,
 		return -ENOMEM;
 	t->separator = memchr(line, ',', n) ? ',' : memchr(line, '\t', n) ? '\t' : ';';
 	n = split_quoted(t->header, strlen(t->header), t->separator, fields);
+	alibaba_columns(fields, &n, &t->alibaba);
 	span_columns_find(fields, n, r->sink.mapping, &t->columns);
 	return 0;
+}
+
+/* A column that may say who called, where none is known to: without it every span would be a request. */
+static const struct text_field *unknown_parent(const struct span_columns *c)
+{
+	static const char *const words[] = {"parent", "pspan", "caller"};
+
+	for (size_t i = 0; c->of_field[FIELD_PARENT] < 0 && i < c->n; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(words); k++)
+			for (size_t at = 0; at + strlen(words[k]) <= c->names[i].n; at++)
+				if (!strncasecmp(c->names[i].at + at, words[k], strlen(words[k])))
+					return &c->names[i];
+	return NULL;
 }
 
 static bool usable_header(struct span_reader *r, const struct table *t, const struct input *in)
 {
 	enum span_field missing = span_columns_missing(&t->columns);
 	const char *name = missing < FIELD_COUNT ? span_field_name(missing) : "";
+	const struct text_field *parent = unknown_parent(&t->columns);
+
+	if (missing == FIELD_COUNT && parent && !r->part)
+		span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: line 1: no column is the parent's, though '%.*s' may be; a mapping file names it: "
+			   "parent = COLUMN", in->name, (int)parent->n, parent->at);
+	if (missing == FIELD_COUNT && parent)
+		return false;
 
 	if (missing < FIELD_COUNT && !r->part)
 		span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: line 1: no column is the %s's%s; a mapping file names it: %s = COLUMN", in->name,
@@ -399,7 +435,7 @@ static size_t first_rows(struct table *t, struct input *in, struct timed_row *ro
 		size_t length = line_length(at, next - at);
 		struct span span = {};
 
-		if (!length || split(t, at, length, fields) != c->n || !span_times_read(c, fields, &span))
+		if (!length || split_row(t, at, length, fields) <= 0 || !span_times_read(c, fields, &span))
 			continue;
 		*unit = span_times_unit(c, fields);
 		*of_text = span_time_is_text(&fields[when]);
@@ -408,30 +444,42 @@ static size_t first_rows(struct table *t, struct input *in, struct timed_row *ro
 	return n;
 }
 
+/* The tables of the AIOps challenge (2021 and 2022): starts in ms, durations in us. */
+static bool of_challenge(const struct span_columns *c)
+{
+	const struct text_field *service = c->of_field[FIELD_SERVICE] >= 0 ? &c->names[c->of_field[FIELD_SERVICE]] : NULL;
+
+	return service && service->n == strlen("cmdb_id") && !memcmp(service->at, "cmdb_id", service->n) && c->of_field[FIELD_START] >= 0;
+}
+
 static int guess_unit(struct span_reader *r, struct table *t, struct input *in)
 {
 	struct span_columns *c = &t->columns;
 	bool timed = c->of_field[FIELD_START] >= 0 || c->of_field[FIELD_END] >= 0, of_text = false;
 	_cleanup_free_ struct timed_row *rows = NULL;
-	int64_t unit = 1000000, factor = 1;
+	int64_t unit = 1000000, found = unit;
 	size_t n;
 
 	if (!span_times_unsure(c))
 		return 0;
+	if (of_challenge(c)) {
+		c->unit[c->of_field[FIELD_DURATION]] = 1000;
+		return 0;
+	}
 	if (timed) {
 		rows = malloc(GUESS_ROWS * sizeof(*rows));
 		if (!rows)
 			return -ENOMEM;
 		n = first_rows(t, in, rows, &unit, &of_text);
-		factor = span_times_guess(rows, n, unit, of_text);
-		if (!factor)
+		found = span_times_guess(rows, n, unit, of_text);
+		if (!found)
 			return -ENOMEM;
 		if (!n)
 			return 0;
-		c->unit[c->of_field[FIELD_DURATION]] = unit * factor;
+		c->unit[c->of_field[FIELD_DURATION]] = found;
 	}
-	if (!timed || of_text || factor > 1)
-		tell_unit(r, t, in, unit * factor);
+	if (!timed || of_text || found != unit)
+		tell_unit(r, t, in, found);
 	return 0;
 }
 
@@ -463,11 +511,11 @@ static int read_all(struct span_reader *r, struct input *in)
 
 		line++;
 		if (length && !is_of_others(r, &t, text, length)) {
-			size_t found = split(&t, text, length, fields);
+			int found = split_row(&t, text, length, fields);
 
-			if (!found)
-				result = -ENOMEM;
-			else if (found != t.columns.n)
+			if (found < 0)
+				result = found;
+			else if (found == 0)
 				complain(r, in, line, SPAN_FAULT_SYNTAX, "not as many fields as columns");
 			else
 				result = read_line(r, &t.columns, in, line, fields);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spans/formats/span-times.h"
 
 /* A place in the file: `p` bytes after in->at. */
 struct cursor {
@@ -184,6 +185,8 @@ static int each_of_array(struct cursor *c, json_element_fn element)
 		c->p = 0;
 		if (byte == ',' || byte == ']')
 			c->p++;
+		if (byte < 0)
+			not_ended(c); /* what came before was whole */
 		if (byte == ']' || byte < 0)
 			break;
 		if (byte == ',' || emit_at_once(c, element, &r))
@@ -351,4 +354,125 @@ bool span_json_mentions(const uint8_t *head, size_t n, const char *key)
 	while (blank < n && is_blank(head[blank]))
 		blank++;
 	return blank < n && (head[blank] == '{' || head[blank] == '[') && memmem(head, n, key, strlen(key));
+}
+
+/* --- one span ------------------------------------------------------------------------------------------------------------ */
+
+static void complain(struct span_reader *r, const char *file, uint64_t offset, const struct json_span *s, enum span_fault fault, const char *what)
+{
+	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", span %016" PRIx64 ": %s", file, offset, s->span.id, what);
+}
+
+int span_json_put(struct span_reader *r, const char *file, uint64_t offset, struct json_span *s)
+{
+	struct span *span = &s->span;
+
+	if (s->trace && !span_reader_takes_text(r, s->trace, s->trace_n, &span->trace_high, &span->trace_low))
+		return 0;
+	if (!span->id || (!span->trace_high && !span->trace_low)) {
+		if (s->trace || !r->part)
+			complain(r, file, offset, s, SPAN_FAULT_ID, "no id of its own or of its trace");
+		return 0;
+	}
+	if (span->start < 0 || span->end < span->start) {
+		complain(r, file, offset, s, SPAN_FAULT_TIME, s->times);
+		return 0;
+	}
+	if (s->name)
+		span->operation = span_reader_name(r, s->name, s->name_n);
+	if (s->resource) {
+		span_reader_begin(r);
+		s->resource(r, s->process);
+		span->resource = span_reader_resource(r, &span->service);
+	}
+	s->attributes(r, s, span_reader_begin_span(r, span));
+	span_reader_end_span(r, span);
+	span->weight = span_reader_weight(r, "", 0);
+	return span_reader_put(r, span);
+}
+
+void span_json_set_trace(struct json_span *s, const struct tape_value *trace)
+{
+	s->trace = tape_text(trace, &s->trace_n);
+}
+
+void span_json_set_name(struct json_span *s, const struct tape_value *name)
+{
+	s->name = tape_text(name, &s->name_n);
+}
+
+bool span_json_time(const struct tape_value *v, int64_t unit, int64_t *ret)
+{
+	struct text_field text;
+
+	text.at = tape_is(v, TAPE_NUMBER) || tape_is(v, TAPE_TEXT) ? tape_text(v, &text.n) : NULL;
+	return text.at && span_time_number(&text, unit, ret);
+}
+
+bool span_json_set_times(struct json_span *s, const struct tape_value *start, const struct tape_value *duration, int64_t unit, int64_t duration_unit)
+{
+	int64_t from, length;
+
+	if (span_json_time(start, unit, &from) && span_json_time(duration, duration_unit, &length) && !__builtin_add_overflow(from, length, &s->span.end)) {
+		s->span.start = from;
+		return true;
+	}
+	s->span.start = 0;
+	s->span.end = -1;
+	return false;
+}
+
+uint64_t span_json_hex(const struct tape_value *id)
+{
+	return tape_is(id, TAPE_TEXT) ? span_id_of_text(id->text, id->n) : 0;
+}
+
+uint64_t span_json_decimal(const struct tape_value *id)
+{
+	bool negative = id && id->n && *id->text == '-';
+	uint64_t value = 0;
+
+	if (!tape_is(id, TAPE_NUMBER) && !tape_is(id, TAPE_TEXT))
+		return 0;
+	for (size_t i = negative; i < id->n; i++)
+		if (!isdigit((unsigned char)id->text[i]) || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(id->text[i] - '0'), &value))
+			return 0;
+	return negative ? 0 - value : value;
+}
+
+void span_json_take(struct span_reader *r, const char *key, const struct tape_value *value, bool all)
+{
+	size_t n;
+	const char *text = tape_text(value, &n);
+
+	if (text)
+		span_reader_attribute(r, key, strlen(key), text, n, all);
+}
+
+void span_json_take_pairs(struct span_reader *r, const struct tape_value *object, struct span *span, bool all)
+{
+	TAPE_PAIRS(key, object) {
+		size_t n;
+		const char *text = tape_text(key + 1, &n);
+
+		if (!text)
+			continue;
+		if (tape_says(key, "span.kind"))
+			span->kind = (uint8_t)span_kind_of_text(text, n);
+		else if (span_tag_is_error(key->text, key->n, text, n))
+			span->flags |= SPAN_ERROR;
+		span_reader_attribute(r, key->text, key->n, text, n, all);
+	}
+}
+
+void span_json_take_process(struct span_reader *r, const struct tape_value *object)
+{
+	TAPE_PAIRS(key, object) {
+		size_t n;
+		const char *text = tape_text(key + 1, &n);
+
+		if (text && span_mapping_is_of_process(r->sink.mapping, key->text, key->n))
+			span_reader_attribute(r, key->text, key->n, text, n, true);
+	}
 }

@@ -19,7 +19,9 @@
 
 enum key_use { KEY_KNOWN = 1, KEY_WANTED = 2, KEY_WEIGHT = 4, KEY_NAMES = 8 };
 
-const struct span_source *const span_sources[] = {&source_otlp, &source_otlp_json, &source_zipkin, &source_jaeger, &source_span_csv, NULL};
+const struct span_source *const span_sources[] = {&source_otlp, &source_otlp_json, &source_zipkin, &source_jaeger_thrift, &source_honeycomb,
+						  &source_elastic, &source_chrome, &source_go_stdout, &source_xray, &source_datadog,
+						  &source_jaeger, &source_span_csv, NULL};
 
 static unsigned shape(const char *key, size_t n)
 {
@@ -371,7 +373,7 @@ static uint32_t service_of(struct span_reader *r)
 				continue;
 			name = names_get(names, *key);
 			value = names_get(names, r->v[i].value);
-			if (ends_with(name, "pod.name") || ends_with(name, "PodName"))
+			if (ends_with(name, "pod.name") || ends_with(name, "PodName") || !strcmp(name, "cmdb_id"))
 				return names_text(names, value, span_service_of_pod(value, strlen(value)));
 			return r->v[i].value;
 		}
@@ -546,7 +548,8 @@ uint64_t span_weight_of_text(const char *text, size_t n)
 
 enum span_kind span_kind_of_text(const char *text, size_t n)
 {
-	static const char *const kinds[] = {"unspecified", "internal", "server", "client", "producer", "consumer"};
+	static const char *const kinds[] = {"unspecified", "internal", "server", "client", "producer", "consumer"},
+				 *const skywalking[] = {"", "local", "entry", "exit"};
 
 	if (n > 10 && !strncasecmp(text, "span_kind_", 10)) {
 		text += 10;
@@ -556,6 +559,9 @@ enum span_kind span_kind_of_text(const char *text, size_t n)
 		return (enum span_kind)(*text - '0');
 	for (int i = SPAN_INTERNAL; i <= SPAN_CONSUMER; i++)
 		if (strlen(kinds[i]) == n && !strncasecmp(kinds[i], text, n))
+			return (enum span_kind)i;
+	for (int i = SPAN_INTERNAL; i <= SPAN_CLIENT; i++)
+		if (strlen(skywalking[i]) == n && !strncasecmp(skywalking[i], text, n))
 			return (enum span_kind)i;
 	return SPAN_UNKNOWN;
 }

@@ -39,6 +39,7 @@ struct span_reader {
 	bool reads_more; /* the span is below the root of a trace that is in the sample */
 	uint64_t weight; /* 0 = the attributes did not say */
 	struct name_part name[NAME_PARTS]; /* by field, from FIELD_ROUTE on */
+	void *form; /* of the source that reads: what earlier elements of its file said */
 	/* private */
 	uint64_t wanted_shapes[4]; /* lengths and ends of the keys the mapping names */
 	uint8_t *wanted;	   /* by text: 0 = not looked up yet, else bits of enum key_use */
@@ -126,7 +127,8 @@ struct span_source {
 	int (*read)(struct span_reader *r, struct input *in);
 };
 
-extern const struct span_source source_otlp, source_otlp_json, source_zipkin, source_jaeger, source_span_csv;
+extern const struct span_source source_otlp, source_otlp_json, source_zipkin, source_jaeger_thrift, source_honeycomb, source_elastic, source_chrome,
+	source_go_stdout, source_xray, source_datadog, source_jaeger, source_span_csv;
 extern const struct span_source *const span_sources[]; /* NULL-terminated */
 /* NULL if nothing recognizes it. Looks at the first bytes only. */
 const struct span_source *span_source_of(struct input *in);

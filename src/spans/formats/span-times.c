@@ -5,10 +5,12 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
+#include "lib/data/vec.h"
 #include "lib/input/timestamp.h"
 
 #define CALLS_LEAST 5	  /* that begin later than their callers: fewer tell nothing */
 #define CALLS_INSIDE .9
+#define CALLER_LONG 100
 #define NS_LEAST    100000 /* a median of more than that is of ns, */
 #define US_LEAST    2000   /* of us */
 
@@ -110,6 +112,11 @@ static bool scaled(const struct text_field *f, int64_t *unit, int64_t *ret)
 	return true;
 }
 
+bool span_time_number(const struct text_field *f, int64_t unit, int64_t *ret)
+{
+	return scaled(f, &unit, ret);
+}
+
 bool span_time_is_text(const struct text_field *f)
 {
 	return f->n >= 10 && (f->at[4] == '-' || f->at[4] == '/');
@@ -202,34 +209,79 @@ static int64_t unit_of_median(const struct timed_row *rows, size_t n)
 	return median >= NS_LEAST ? 1 : median >= US_LEAST ? 1000 : 1000000;
 }
 
-int64_t span_times_guess(const struct timed_row *rows, size_t n, int64_t unit, bool of_text)
+static const int64_t time_units[] = {1, 1000, 1000000, 1000000000};
+
+/* A call, and its caller: ns, with durations as they were read. */
+struct timed_call {
+	int64_t after, own, caller;
+};
+
+struct timed_calls {
+	VEC(struct timed_call) list;
+};
+
+static int find_calls(const struct timed_row *rows, size_t n, struct timed_calls *ret)
 {
-	size_t calls = 0, inside[4] = {};
 	struct hmap row_of = {};
-	int64_t factor = 1;
+	int r = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (hmap_put(&row_of, rows[i].trace, rows[i].id, (void *)&rows[i]) < 0) {
-			hmap_free(&row_of);
-			return 0;
-		}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = hmap_put(&row_of, rows[i].trace, rows[i].id, (void *)&rows[i]);
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		const struct timed_row *caller = rows[i].parent ? hmap_get(&row_of, rows[i].trace, rows[i].parent) : NULL;
-		int64_t after = caller ? rows[i].start - caller->start : 0;
 
-		if (after <= 0)
-			continue;
-		calls++;
-		factor = 1;
-		for (int k = 0; k < 4; k++, factor *= 1000)
-			inside[k] += (double)after <= (double)caller->duration * (double)factor;
+		if (caller && rows[i].start > caller->start)
+			r = VEC_PUSH(ret->list, ((struct timed_call){rows[i].start - caller->start, rows[i].duration, caller->duration}));
 	}
 	hmap_free(&row_of);
-	if (calls < CALLS_LEAST)
-		return of_text ? unit_of_median(rows, n) : 1;
-	factor = 1;
-	for (int k = 0; k < 4; k++, factor *= 1000)
-		if ((double)inside[k] >= CALLS_INSIDE * (double)calls && factor <= 1000000000 / unit)
-			return factor;
-	return 1;
+	return r;
+}
+
+/* Do nine in ten calls begin while their callers run, if durations are `times` as long as they were read? */
+static bool begin_inside(const struct timed_calls *c, double times)
+{
+	size_t inside = 0;
+
+	for (size_t i = 0; i < c->list.n; i++)
+		inside += (double)c->list.v[i].after <= (double)c->list.v[i].caller * times;
+	return (double)inside >= CALLS_INSIDE * (double)c->list.n;
+}
+
+/* Do they also end while they run? Those count that begin at least two units of time after their callers, as starts are rounded to one. */
+static bool lie_inside(const struct timed_calls *c, int64_t unit, double times)
+{
+	size_t inside = 0, n = 0, far = 0;
+
+	for (size_t i = 0; i < c->list.n; i++) {
+		const struct timed_call *x = &c->list.v[i];
+
+		if (x->after < 2 * unit)
+			continue;
+		n++;
+		inside += (double)(x->after - unit) <= (double)(x->caller - x->own) * times;
+		far += x->after <= x->caller / CALLER_LONG;
+	}
+	return n >= CALLS_LEAST && (double)inside >= CALLS_INSIDE * (double)n && 2 * far > n;
+}
+
+static int64_t unit_of_calls(const struct timed_calls *c, int64_t unit)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(time_units) && time_units[k] < unit; k++)
+		if (lie_inside(c, unit, (double)time_units[k] / (double)unit))
+			return time_units[k];
+	for (size_t k = 0; k < ARRAY_SIZE(time_units); k++)
+		if (time_units[k] >= unit && begin_inside(c, (double)time_units[k] / (double)unit))
+			return time_units[k];
+	return unit;
+}
+
+int64_t span_times_guess(const struct timed_row *rows, size_t n, int64_t unit, bool of_text)
+{
+	struct timed_calls calls = {};
+	int64_t found = 0;
+
+	if (find_calls(rows, n, &calls) == 0)
+		found = calls.list.n >= CALLS_LEAST ? unit_of_calls(&calls, unit) : of_text ? unit_of_median(rows, n) : unit;
+	VEC_FREE(calls.list);
+	return found;
 }

@@ -7,104 +7,60 @@
  * A list of spans, a list of traces (lists of spans), or a span on each line. A server span may share its id with its client
  * span (B3): the tree tells them apart by their kinds. Spans without a duration, which messaging writes, take no time.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "spans/formats/span-json.h"
 
-static void complain(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *span, enum span_fault fault,
-		     const char *what)
+static void read_process(struct span_reader *r, const struct tape_value *local)
 {
-	const struct tape_value *id = tape_get(span, "id");
-
-	span_fault(r->sink.faults, fault, "%s: byte %" PRIu64 ", span %.*s: %s", name, offset, tape_is(id, TAPE_TEXT) ? (int)id->n : 1,
-		   tape_is(id, TAPE_TEXT) ? id->text : "?", what);
+	span_json_take(r, "service.instance.id", tape_get(local, "ipv4"), true);
+	span_json_take(r, "service.name", tape_get(local, "serviceName"), true);
 }
 
-static void take(struct span_reader *r, const char *key, const struct tape_value *value, bool all)
+static void read_tags(struct span_reader *r, struct json_span *s, bool all)
 {
-	size_t n;
-	const char *text = tape_text(value, &n);
-
-	if (text)
-		span_reader_attribute(r, key, strlen(key), text, n, all);
+	span_json_take_pairs(r, tape_get(s->json, "tags"), &s->span, all);
+	span_json_take(r, "peer.service", tape_get(tape_get(s->json, "remoteEndpoint"), "serviceName"), all);
 }
 
-static void read_process(struct span_reader *r, const struct tape_value *span, struct span *ret)
+static int read_span_of(struct span_reader *r, const char *file, uint64_t offset, const struct tape_value *json, const struct tape_value *trace)
 {
-	const struct tape_value *local = tape_get(span, "localEndpoint");
+	static const struct tape_value none = {.text = "0", .n = 1, .size = 1, .kind = TAPE_NUMBER};
+	const struct tape_value *kind = tape_get(json, "kind"), *duration = tape_get(json, "duration");
+	struct json_span s = {.json = json, .process = tape_get(json, "localEndpoint"), .times = "timestamp and duration are not microseconds",
+			      .resource = read_process, .attributes = read_tags};
 
-	span_reader_begin(r);
-	take(r, "service.instance.id", tape_get(local, "ipv4"), true);
-	take(r, "service.name", tape_get(local, "serviceName"), true);
-	ret->resource = span_reader_resource(r, &ret->service);
-}
-
-static void read_tags(struct span_reader *r, const struct tape_value *json, struct span *span)
-{
-	bool all = span_reader_begin_span(r, span);
-
-	TAPE_PAIRS(key, tape_get(json, "tags")) {
-		size_t n;
-		const char *text = tape_text(key + 1, &n);
-
-		if (!text)
-			continue;
-		if (span_tag_is_error(key->text, key->n, text, n))
-			span->flags |= SPAN_ERROR;
-		span_reader_attribute(r, key->text, key->n, text, n, all);
-	}
-	take(r, "peer.service", tape_get(tape_get(json, "remoteEndpoint"), "serviceName"), all);
-	span_reader_end_span(r, span);
-	span->weight = span_reader_weight(r, "", 0);
-}
-
-static bool read_times(const struct tape_value *json, struct span *span)
-{
-	const struct tape_value *length = tape_get(json, "duration");
-	int64_t start, duration = 0;
-
-	if (!tape_whole(tape_get(json, "timestamp"), &start) || (length && !tape_whole(length, &duration)))
-		return false;
-	if (start < 0 || duration < 0 || start > INT64_MAX / 1000 || duration > INT64_MAX / 1000 - start)
-		return false;
-	span->start = start * 1000;
-	span->end = (start + duration) * 1000;
-	return true;
+	span_json_set_trace(&s, tape_get(json, "traceId") ? tape_get(json, "traceId") : trace);
+	span_json_set_name(&s, tape_get(json, "name"));
+	span_json_set_times(&s, tape_get(json, "timestamp"), duration ? duration : &none, 1000, 1000);
+	s.span.id = span_json_hex(tape_get(json, "id"));
+	s.span.parent = span_json_hex(tape_get(json, "parentId"));
+	if (tape_is(kind, TAPE_TEXT))
+		s.span.kind = (uint8_t)span_kind_of_text(kind->text, kind->n);
+	return span_json_put(r, file, offset, &s);
 }
 
 static int read_span(struct span_reader *r, const char *file, uint64_t offset, const struct tape_value *json)
 {
-	struct span span = {};
-	const struct tape_value *trace = tape_get(json, "traceId"), *id = tape_get(json, "id"), *parent = tape_get(json, "parentId"),
-				*name = tape_get(json, "name"), *kind = tape_get(json, "kind");
+	return read_span_of(r, file, offset, json, NULL);
+}
 
-	if (tape_is(trace, TAPE_TEXT) && !span_reader_takes_text(r, trace->text, trace->n, &span.trace_high, &span.trace_low))
-		return 0;
-	span.id = tape_is(id, TAPE_TEXT) ? span_id_of_text(id->text, id->n) : 0;
-	span.parent = tape_is(parent, TAPE_TEXT) ? span_id_of_text(parent->text, parent->n) : 0;
-	if (!span.id || (!span.trace_high && !span.trace_low)) {
-		if (tape_is(trace, TAPE_TEXT) || !r->part)
-			complain(r, file, offset, json, SPAN_FAULT_ID, "no traceId or id");
-		return 0;
-	}
-	if (!read_times(json, &span)) {
-		complain(r, file, offset, json, SPAN_FAULT_TIME, "timestamp and duration are not microseconds");
-		return 0;
-	}
-	if (tape_is(name, TAPE_TEXT))
-		span.operation = span_reader_name(r, name->text, name->n);
-	if (tape_is(kind, TAPE_TEXT))
-		span.kind = (uint8_t)span_kind_of_text(kind->text, kind->n);
-	read_process(r, json, &span);
-	read_tags(r, json, &span);
-	return span_reader_put(r, &span);
+/* A trace whose spans do not repeat its id. */
+static int read_trace(struct span_reader *r, const char *file, uint64_t offset, const struct tape_value *json)
+{
+	int result = 0;
+
+	TAPE_EACH(span, tape_get(json, "spans"))
+		result = result ? result : read_span_of(r, file, offset, span, tape_get(json, "traceId"));
+	return result;
 }
 
 /* A span, or a trace: a list of them. */
 static int read_element(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *json)
 {
-	return tape_is(json, TAPE_ARRAY) ? span_json_each(r, name, offset, json, read_span) : read_span(r, name, offset, json);
+	if (tape_is(json, TAPE_ARRAY))
+		return span_json_each(r, name, offset, json, read_span);
+	return tape_is(tape_get(json, "spans"), TAPE_ARRAY) ? read_trace(r, name, offset, json) : read_span(r, name, offset, json);
 }
 
 static int read_all(struct span_reader *r, struct input *in)

@@ -16,15 +16,15 @@ struct field {
 static const struct field fields[FIELD_COUNT] = {
 	[FIELD_TRACE] = {"trace", "TraceID, TraceId, traceId, trace_id, rootId, root_id"},
 	[FIELD_SPAN] = {"span", "SpanID, SpanId, spanId, span_id, activityId, activity_id"},
-	[FIELD_PARENT] = {"parent", "ParentID, ParentSpanId, parentSpanId, parent_span_id, parentId, parent_id"},
-	[FIELD_FUNCTION] = {"function", "OperationName, SpanName, operationName, operation_name, function, function_name, name"},
+	[FIELD_PARENT] = {"parent", "ParentID, ParentSpanId, parentSpanId, parent_span_id, parentId, parent_id, ParentSpan"},
+	[FIELD_FUNCTION] = {"function", "OperationName, SpanName, operationName, operation_name, function, function_name, name, URL"},
 	[FIELD_START] = {"start", "StartTimeUnixNano, startTimeUnixNano, start_time_unix_nano, Timestamp, StartTime, startTime, start_time, start"},
 	[FIELD_END] = {"end", "EndTimeUnixNano, endTimeUnixNano, end_time_unix_nano, EndTime, endTime, end_time, end"},
 	[FIELD_DURATION] = {"duration", "DurationNano, duration_nano, duration_ns, DurationMicro, duration_us, duration_ms, Duration, duration, executionTime, execution_time"},
-	[FIELD_KIND] = {"kind", "SpanKind, spanKind, span_kind, span.kind, kind"},
-	[FIELD_STATUS] = {"status", "StatusCode, statusCode, status_code, otel.status_code, error, status"},
-	[FIELD_SERVICE] = {"service", "service.name, ServiceName, serviceName, service_name, service, component, PodName, k8s.pod.name"},
-	[FIELD_INSTANCE] = {"instance", "service.instance.id, k8s.pod.name, PodName, instance, container.id"},
+	[FIELD_KIND] = {"kind", "SpanKind, spanKind, span_kind, span.kind, kind, SpanType"},
+	[FIELD_STATUS] = {"status", "StatusCode, statusCode, status_code, otel.status_code, error, status, IsError"},
+	[FIELD_SERVICE] = {"service", "service.name, ServiceName, serviceName, service_name, service, component, PodName, k8s.pod.name, cmdb_id"},
+	[FIELD_INSTANCE] = {"instance", "service.instance.id, k8s.pod.name, PodName, instance, container.id, cmdb_id"},
 	[FIELD_HOST] = {"host", "host.name, k8s.node.name, hostname, host, shard"},
 	[FIELD_HARDWARE] = {"hardware", "hardware.generation, hw.generation, hardware_generation, hardwareGeneration, host.type, hardware, host.cpu.model.name"},
 	[FIELD_WORKLOAD] = {"workload", "workload.type, vm.type, VMType, vmType, vm_type, workload_type, workload, request.type, request_type"},
@@ -154,11 +154,32 @@ int span_mapping_read(struct span_mapping *m, const char *path, char **ret_error
 	return r;
 }
 
+static bool names_key(const struct span_mapping *m, int field, const char *key, size_t n)
+{
+	for (char *const *k = m->keys[field]; *k; k++)
+		if (strlen(*k) == n && !memcmp(*k, key, n))
+			return true;
+	return false;
+}
+
 bool span_mapping_wants(const struct span_mapping *m, const char *key, size_t n)
 {
 	for (int f = FIELD_SERVICE; f < FIELD_COUNT; f++)
-		for (char *const *k = m->keys[f]; *k; k++)
-			if (strlen(*k) == n && !memcmp(*k, key, n))
-				return true;
+		if (names_key(m, f, key, n))
+			return true;
+	return false;
+}
+
+bool span_field_is_of_process(enum span_field field)
+{
+	return field == FIELD_SERVICE || field == FIELD_INSTANCE || field == FIELD_HOST || field == FIELD_HARDWARE || field == FIELD_VERSION ||
+	       field == FIELD_PROCESS;
+}
+
+bool span_mapping_is_of_process(const struct span_mapping *m, const char *key, size_t n)
+{
+	for (int f = FIELD_SERVICE; f < FIELD_COUNT; f++)
+		if (span_field_is_of_process((enum span_field)f) && names_key(m, f, key, n))
+			return true;
 	return false;
 }

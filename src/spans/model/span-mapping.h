@@ -52,3 +52,6 @@ void span_mapping_free(struct span_mapping *m);
 const char *span_field_name(enum span_field field);
 /* Does any of the fields of attributes name this key? */
 bool span_mapping_wants(const struct span_mapping *m, const char *key, size_t n);
+/* Does one of those name it that say which process it was? */
+bool span_mapping_is_of_process(const struct span_mapping *m, const char *key, size_t n);
+bool span_field_is_of_process(enum span_field field);

@@ -412,8 +412,29 @@ static void test_whole_files_that_are_packed(void **state)
 		assert_int_equal(faults.n[k], 0);
 }
 
+/* Starts in ms, durations in us: as ms they would last for seconds, during which calls begin within the first ones of their callers. */
+static void test_a_duration_may_have_a_smaller_unit_than_the_start(void **state)
+{
+	_cleanup_str_ struct str text = {};
+	struct span_faults faults = {};
+	struct forest f;
+
+	(void)state;
+	str_puts(&text, "trace_id,span_id,parent_id,service,function,start,duration\n");
+	for (int i = 0; i < 20; i++) {
+		str_printf(&text, "%d,1,,web,GET,17000000000%02d,%d\n", i + 1, i, 25000 + i);
+		str_printf(&text, "%d,2,1,db,query,17000000000%02d,9000\n", i + 1, i + 8);
+	}
+	assert_int_equal(load_bytes(text.data, text.len, &f, &faults), 0);
+	assert_true(fabs(moments_mean(&f.buckets.v[0].groups.v[0].total) / 25009.5e3 - 1) < 1e-9);
+	assert_non_null(strstr(faults.assumed, "is read as us"));
+	forest_free(&f);
+	names_free(names);
+}
+
 RUN_TESTS(cmocka_unit_test(test_otlp_in_json), cmocka_unit_test(test_jaegers_json), cmocka_unit_test(test_zipkins_json),
 	  cmocka_unit_test(test_tables), cmocka_unit_test(test_a_column_whose_name_is_none_is_named),
 	  cmocka_unit_test(test_a_duration_without_a_unit_is_what_lets_calls_run_within_their_callers),
+	  cmocka_unit_test(test_a_duration_may_have_a_smaller_unit_than_the_start),
 	  cmocka_unit_test(test_messages_with_their_length_before_them),
 	  cmocka_unit_test(test_a_damaged_message_is_told_and_the_next_is_read), cmocka_unit_test(test_whole_files_that_are_packed))
