@@ -311,6 +311,39 @@ static int check_selection(const struct spans_query *q, const struct forest *f)
 	return -ENODATA;
 }
 
+/* Requests that all begin elsewhere (an ingress, a browser): none of the spans read is a root, and they can be read again. */
+static bool begin_elsewhere(const struct spans_query *q, size_t n, char **data, const struct forest *f)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(data[i], "-"))
+			return false;
+	return n && !q->input.root && !q->input.trace && !f->tally.requests && f->tally.spans && f->tally.orphans == f->tally.spans;
+}
+
+/* Until the forest is finished. */
+static int read_forest(struct common *common, const struct spans_query *q, size_t n, char **data, struct forest *f)
+{
+	struct spans_query again = *q;
+	struct names *names = f->names;
+	int r = read_data(common, q, n, data, f);
+
+	if (r == 0)
+		r = forest_finish(f);
+	if (r < 0 || !begin_elsewhere(q, n, data, f))
+		return r;
+	again.input.root = "topmost";
+	forest_free(f);
+	r = forest_init(f, names, spans_slot(q, true));
+	if (r == 0)
+		r = read_data(common, &again, n, data, f);
+	if (r == 0)
+		r = forest_finish(f);
+	if (r == 0 && f->tally.requests)
+		log_info("no span is a root: requests begin elsewhere (an ingress, a browser); read with --root topmost, which takes the longest span "
+			 "whose caller is not in the data as the request");
+	return r;
+}
+
 int spans_forest_of(struct common *common, const struct spans_query *q, size_t n, char **data, struct names **ret_names, struct forest *ret)
 {
 	int r;
@@ -318,9 +351,7 @@ int spans_forest_of(struct common *common, const struct spans_query *q, size_t n
 	*ret_names = names_new();
 	r = *ret_names ? forest_init(ret, *ret_names, spans_slot(q, true)) : -ENOMEM;
 	if (r == 0)
-		r = read_data(common, q, n, data, ret);
-	if (r == 0)
-		r = forest_finish(ret);
+		r = read_forest(common, q, n, data, ret);
 	if (r == 0 && !ret->tally.requests && q->input.trace && n) {
 		log_error("trace %s is not in the data", q->input.trace);
 		r = -ENODATA;
