@@ -1,5 +1,6 @@
 #include "spans/forest/trace-path.h"
 
+#include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
 #include "spans/forest/span-edges.h"
 
@@ -225,16 +226,33 @@ static bool client_of(const struct span *spans, uint32_t parent, uint32_t child)
 	return p->kind == SPAN_UNKNOWN && c->kind == SPAN_UNKNOWN && c->service != p->service;
 }
 
+static uint32_t resource_value(const struct tree *t, const struct span *s, const char *name)
+{
+	uint32_t key = t->names && s->resource ? names_find(t->names, name) : 0;
+
+	return key ? attribute_set_value(names_get_set(t->names, s->resource), key) : 0;
+}
+
 /* CRISP, onDifferentHosts(): by the tag "hostname" of their processes. */
 static bool on_different_hosts(const struct tree *t, const struct span *p, const struct span *c)
 {
-	uint32_t key = t->names ? names_find(t->names, "hostname") : 0, one, other;
+	uint32_t one = resource_value(t, p, "hostname"), other = resource_value(t, c, "hostname");
 
-	if (!key || !p->resource || !c->resource)
-		return false;
-	one = attribute_set_value(names_get_set(t->names, p->resource), key);
-	other = attribute_set_value(names_get_set(t->names, c->resource), key);
 	return one && other && one != other;
+}
+
+/* Processes of one machine share its clock. */
+static bool on_one_host(const struct tree *t, const struct span *p, const struct span *c)
+{
+	static const char *const keys[] = {"host.name", "k8s.node.name", "hostname", "host"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		uint32_t host = resource_value(t, p, keys[i]);
+
+		if (host)
+			return host == resource_value(t, c, keys[i]);
+	}
+	return false;
 }
 
 /* CRISP, isClientServerCall(): a client's only child, a server span that does not last too much longer; also
@@ -265,11 +283,12 @@ static void clamp(struct tree *t, uint32_t p, uint32_t c, struct tree_tally *tal
 /* ns: within one machine, times are rounded to a microsecond, and some clocks step by a tick of the kernel */
 #define CLOCKS_DIFFER 1000000
 
-/* The child's clock differs from its client's: moves it to the middle. */
+/* The child's clock differs from its client's: moves it to the middle. That a server ends after its client may have another reason, as the client
+ * had its answer before: it is moved, but clocks that differ are not reported. */
 static void correct_skew(struct tree *t, uint32_t p, uint32_t c, struct tree_tally *tally)
 {
 	int64_t room = (t->end[p] - t->start[p]) - (t->end[c] - t->start[c]);
-	int64_t by = t->start[p] + room / 2 - t->start[c], early = t->start[p] - t->start[c], late = t->end[c] - t->end[p];
+	int64_t by = t->start[p] + room / 2 - t->start[c], early = t->start[p] - t->start[c], late = t->start[c] - t->end[p];
 
 	if (room < 0)
 		return;
@@ -306,7 +325,7 @@ static bool fit(struct tree *t, enum path_rule rule, const struct span *spans, u
 		return false;
 	if (t->start[c] >= t->start[p] && t->end[c] <= t->end[p])
 		return true;
-	if (rule != PATH_CRISP && spans && t->count[p] == 1 && client_of(spans, p, c)) {
+	if (rule != PATH_CRISP && spans && t->count[p] == 1 && client_of(spans, p, c) && !on_one_host(t, &spans[p], &spans[c])) {
 		correct_skew(t, p, c, tally);
 		if (t->start[c] >= t->start[p] && t->end[c] <= t->end[p])
 			return true;

@@ -385,6 +385,28 @@ int otlp_message(struct span_reader *r, const char *name, uint64_t offset, const
 	return 0;
 }
 
+static bool is_whole(struct protobuf m, unsigned depth)
+{
+	static const uint32_t lists[] = {1, 2, 2}; /* ResourceSpans, ScopeSpans, Span */
+	struct protobuf_field f;
+	bool found = false;
+	int r;
+
+	while ((r = protobuf_next(&m, &f)) > 0) {
+		if (depth == sizeof(lists) / sizeof(*lists) || f.number != lists[depth])
+			continue;
+		found = true;
+		if (f.wire != WIRE_BYTES || !is_whole(protobuf_inside(&f), depth + 1))
+			return false;
+	}
+	return r == 0 && (depth || found);
+}
+
+bool otlp_is_request(const uint8_t *bytes, size_t n)
+{
+	return !n || is_whole((struct protobuf){bytes, bytes + n}, 0);
+}
+
 /* The length of the next ResourceSpans (its tag included) once its head is there; 0 at the end. */
 static int64_t next_piece(struct span_reader *r, struct input *in)
 {

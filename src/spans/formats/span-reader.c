@@ -240,11 +240,17 @@ static bool is_method(const char *name)
 	return false;
 }
 
-/* The part before '?' and '#', ids as "{}". */
+/* The part before '?' and '#', without "scheme://host", ids as "{}". */
 static void put_route(struct str *out, const char *route, size_t n)
 {
+	const char *host = memmem(route, n, "://", 3), *path = host ? memchr(host + 3, '/', n - (size_t)(host + 3 - route)) : NULL;
 	char plain[NAME_TEXT_MAX];
 	size_t length = 0;
+
+	if (host) {
+		n = path ? n - (size_t)(path - route) : 1;
+		route = path ? path : "/";
+	}
 
 	while (length < n && route[length] != '?' && route[length] != '#')
 		length++;

@@ -38,25 +38,11 @@ static bool is_true(const struct tape_value *json, const char *key)
 	return tape_is(tape_get(json, key), TAPE_TRUE);
 }
 
-/* The path of "https://host/path?query". */
-static void take_path(struct span_reader *r, const struct tape_value *url, bool all)
-{
-	const char *at, *end, *host;
-
-	if (!tape_is(url, TAPE_TEXT))
-		return;
-	end = url->text + url->n;
-	host = memmem(url->text, url->n, "://", 3);
-	at = memchr(host ? host + 3 : url->text, '/', (size_t)(end - (host ? host + 3 : url->text)));
-	if (at)
-		span_reader_attribute(r, "url.path", strlen("url.path"), at, (size_t)(end - at), all);
-}
-
 static void read_details(struct span_reader *r, struct json_span *s, bool all)
 {
 	const struct tape_value *http = tape_get(s->json, "http"), *request = tape_get(http, "request"), *sql = tape_get(s->json, "sql");
 
-	take_path(r, tape_get(request, "url"), all);
+	span_json_take(r, "url.full", tape_get(request, "url"), all);
 	span_json_take(r, "http.request.method", tape_get(request, "method"), all);
 	span_json_take(r, "http.response.status_code", tape_get(tape_get(http, "response"), "status"), all);
 	span_json_take(r, "db.system", tape_get(sql, "database_type"), all);

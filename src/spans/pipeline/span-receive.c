@@ -341,6 +341,9 @@ static void take_traces(struct http_exchange *e)
 	} else if (kind == BODY_OTHER) {
 		r->counts.unreadable++;
 		http_fail(e, 400, "the Content-Type is neither application/x-protobuf nor application/json");
+	} else if (!json_body(e) && !otlp_is_request((const uint8_t *)e->body.data, e->body.len)) {
+		r->counts.unreadable++; /* none of it is taken: a client that sends it again changed sends all of it */
+		http_fail(e, 400, "the body is not an ExportTraceServiceRequest in protobuf");
 	} else if (is_full(r)) {
 		r->counts.refused++;
 		e->retry_after = RETRY_AFTER;
