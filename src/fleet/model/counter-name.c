@@ -54,6 +54,21 @@ bool counter_same_quantity(const char *a, const char *b)
 	}
 }
 
+/* "requests_per_sec", "bytes_per_second": the unit of what is counted in each second; NULL: of something else. */
+static const char *unit_of_rate(const char *before, size_t length, const char *per, size_t n)
+{
+	static const struct {
+		const char *word, *unit;
+	} units[] = {{"bytes", "B/s"}, {"kb", "kB/s"}, {"mb", "MB/s"}, {"kib", "KiB/s"}, {"mib", "MiB/s"}, {"bits", "bit/s"}, {"requests", "requests/s"}, {"pages", "pages/s"}};
+
+	if (!word_is(per, n, "s") && !word_is(per, n, "sec") && !word_is(per, n, "second"))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (before && word_is(before, length, units[i].word))
+			return units[i].unit;
+	return "/s";
+}
+
 const char *counter_unit_of_name(const char *name)
 {
 	static const struct {
@@ -64,10 +79,14 @@ const char *counter_unit_of_name(const char *name)
 		{"kib", "KiB"}, {"mb", "MB"}, {"mib", "MiB"}, {"bits", "bit"}, {"percent", "%"}, {"pct", "%"}, {"celsius", "C"}, {"watts", "W"},
 		{"volts", "V"}, {"hertz", "Hz"}, {"hz", "Hz"}, {"joules", "J"}, {"pages", "pages"}, {"requests", "requests"},
 	};
-	const char *last = NULL;
-	size_t length = 0, n;
+	const char *last = NULL, *before = NULL;
+	size_t length = 0, before_length = 0, n;
 
 	for (const char *p = name; (n = next_word(&p)); p += n) {
+		if (last && word_is(last, length, "per"))
+			return unit_of_rate(before, before_length, p, n);
+		before = last;
+		before_length = length;
 		last = p;
 		length = n;
 	}

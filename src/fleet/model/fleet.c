@@ -169,7 +169,7 @@ char *fleet_value_text(const struct fleet *f, int counter, double value, char *b
 		value /= 1000;
 		size++;
 	}
-	snprintf(buf, n, "%.4g%s%s%s%s", value, size || *unit ? " " : "", sizes[size], unit, c && c->kind == FLEET_COUNTER ? "/s" : "");
+	snprintf(buf, n, "%.4g%s%s%s%s", value, size || (*unit && *unit != '/') ? " " : "", sizes[size], unit, c && c->kind == FLEET_COUNTER ? "/s" : "");
 	return buf;
 }
 

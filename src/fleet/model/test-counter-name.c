@@ -22,6 +22,10 @@ static void units_stand_at_the_end_of_a_name(void **state)
 	assert_string_equal(counter_unit_of_name("cpu_percent"), "%");
 	assert_string_equal(counter_unit_of_name("bytes_total"), "B");
 	assert_string_equal(counter_unit_of_name("seconds_sum"), "s");
+	assert_string_equal(counter_unit_of_name("requests_per_sec"), "requests/s");
+	assert_string_equal(counter_unit_of_name("disk_bytes_per_second"), "B/s");
+	assert_string_equal(counter_unit_of_name("logins_per_second.Average"), "/s");
+	assert_null(counter_unit_of_name("queries_per_request"));
 	assert_null(counter_unit_of_name("requests"));
 	assert_null(counter_unit_of_name("status"));
 	assert_null(counter_unit_of_name(""));
