@@ -11,6 +11,41 @@
 
 #define SAMPLE_ROWS	50
 #define HEADER_ROWS_MAX 6
+#define YEAR_2000 (946684800ll * 1000000000)
+#define YEAR_2040 (2208988800ll * 1000000000)
+
+/* --- how columns are called --- */
+
+static const char *const time_names[] = {"time", "timestamp", "datetime", "date", "@timestamp", "ts", "_time", "unix_timestamp",
+					 "epoch", "unixtime", "date_time", "timestamp_ms", "time_utc", "datetime_utc", NULL};
+static const char *const server_names[] = {"server", "host", "hostname", "instance", "node", "machine", "nodename",
+					   "server_name", "host_name", "podname", "pod", "pod_name", "servicename",
+					   "service", "service_name", "microservice", "component", "container", "entity",
+					   "device", NULL};
+static const char *const counter_names[] = {"counter", "metric", "metric_name", "metricname", "counter_name", "feature",
+					    "variable", "kpi", "series", "name", NULL};
+static const char *const value_names[] = {"value", "val", "_value", "v", NULL};
+static const char *const role_names[] = {"role", "group", "tier", "pool", NULL};
+static const char *const unit_names[] = {"unit", "units", NULL};
+
+static int rank_of(const char *name, const char *const *names)
+{
+	for (int i = 0; names[i]; i++)
+		if (strcasecmp(name, names[i]) == 0)
+			return i;
+	return -1;
+}
+
+static bool is_name_of_column(const struct csv_field *f)
+{
+	static const char *const *const all[] = {time_names, server_names, counter_names, value_names, role_names};
+	_cleanup_free_ char *name = strndup(f->at, (size_t)(f->end - f->at));
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(all); i++)
+		if (rank_of(name, all[i]) >= 0)
+			return true;
+	return false;
+}
 
 /* --- the sample: a file's first rows, to find out how it is written --- */
 
@@ -46,7 +81,7 @@ char csv_find_delimiter(const char *line, size_t n)
 			quoted ^= line[i] == '"';
 			count += line[i] == *c && !quoted;
 		}
-		if (count > best) {
+		if (count > best || (count && count == best && found == '\t')) { /* ";\t": the tab is a blank */
 			best = count;
 			found = *c;
 		}
@@ -88,27 +123,58 @@ static int take_sample(struct csv_table *t, const char *piece, size_t n, struct 
 	return 0;
 }
 
-/* A header row has words: its first field is not a number and no time, and (but for the first row, where names may look
- * like numbers) no other field is a number. */
-static bool is_header(const struct sample *s, size_t row)
+static bool is_quantity(const struct csv_field *f)
 {
-	const struct sample_row *r = &s->rows[row];
+	char unit[QUANTITY_UNIT_MAX];
+	double value;
 
-	if (!r->fields.n || csv_is_time(&r->fields.v[0]) || (row && r->fields.n != s->rows[0].fields.n))
-		return false;
-	for (size_t i = 1; row && i < r->fields.n; i++)
-		if (csv_is_number(&r->fields.v[i]) || csv_is_time(&r->fields.v[i]))
-			return false;
-	return true;
+	return csv_is_number(f) || quantity_parse(f->at, f->end, &value, unit);
 }
 
 static bool any_numbers(const struct sample *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t k = 0; k < s->rows[i].fields.n; k++)
-			if (csv_is_number(&s->rows[i].fields.v[k]))
+			if (is_quantity(&s->rows[i].fields.v[k]))
 				return true;
 	return false;
+}
+
+/* Whether the first row names columns: one of them is called as such columns are, or has a word above numbers or times. */
+static bool names_columns(const struct sample *s)
+{
+	const struct sample_row *r = &s->rows[0];
+	size_t numbers = 0;
+
+	for (size_t i = 0; i < r->fields.n; i++) {
+		const struct csv_field *f = &r->fields.v[i];
+		size_t below = 0;
+
+		numbers += is_quantity(f) || csv_is_time(f);
+		if (is_name_of_column(f))
+			return true;
+		for (size_t k = 1; k < s->n; k++)
+			below += i < s->rows[k].fields.n && (is_quantity(&s->rows[k].fields.v[i]) || csv_is_time(&s->rows[k].fields.v[i]));
+		if (below * 2 > s->n - 1 && f->at < f->end && !is_quantity(f) && !csv_is_time(f))
+			return true;
+	}
+	return !numbers;
+}
+
+/* A header row has words: its first field is not a number and no time, and (but for the first row, where names may look
+ * like numbers) no other field is a number. */
+static bool is_header(const struct sample *s, size_t row)
+{
+	const struct sample_row *r = &s->rows[row];
+
+	if (!row && !names_columns(s))
+		return false;
+	if (!r->fields.n || csv_is_time(&r->fields.v[0]) || (row && r->fields.n != s->rows[0].fields.n))
+		return false;
+	for (size_t i = 1; row && i < r->fields.n; i++)
+		if (is_quantity(&r->fields.v[i]) || csv_is_time(&r->fields.v[i]))
+			return false;
+	return true;
 }
 
 static void count_headers(struct sample *s)
@@ -147,26 +213,6 @@ static bool column_is_empty(const struct sample *s, size_t column)
 }
 
 /* --- what each column is --- */
-
-static const char *const time_names[] = {"time", "timestamp", "datetime", "date", "@timestamp", "ts", "_time", "unix_timestamp",
-					 "epoch", "unixtime", "date_time", "timestamp_ms", NULL};
-static const char *const server_names[] = {"server", "host", "hostname", "instance", "node", "machine", "nodename",
-					   "server_name", "host_name", "podname", "pod", "pod_name", "servicename",
-					   "service", "service_name", "microservice", "component", "container", "entity",
-					   "device", NULL};
-static const char *const counter_names[] = {"counter", "metric", "metric_name", "metricname", "counter_name", "feature",
-					    "variable", "kpi", "series", "name", NULL};
-static const char *const value_names[] = {"value", "val", "_value", "v", NULL};
-static const char *const role_names[] = {"role", "group", "tier", "pool", NULL};
-static const char *const unit_names[] = {"unit", "units", NULL};
-
-static int rank_of(const char *name, const char *const *names)
-{
-	for (int i = 0; names[i]; i++)
-		if (strcasecmp(name, names[i]) == 0)
-			return i;
-	return -1;
-}
 
 /* The column called as given, or (where nothing was given) the first of `names` that `is` what it must be. */
 static int choose_column(const struct csv_table *t, const struct sample *s, const char *given, const char *const *names,
@@ -266,6 +312,7 @@ static int use_levels(struct csv_table *t, const struct sample *s)
 
 	t->has_time = t->has_server = true;
 	t->columns.v[0].use = USE_TIME;
+	t->time_format = t->input->time_format;
 	for (size_t i = 1; i < t->columns.n; i++)
 		if (name_level(t, s, i, level) < 0)
 			return -ENOMEM;
@@ -288,59 +335,217 @@ static const char *missing_given(const struct csv_table *t)
 	return NULL;
 }
 
-/* The first column of a table without a header, or with an unnamed one, may hold the time all the same. */
-static int time_by_content(const struct csv_table *t, const struct sample *s)
+static bool is_text_time(const struct csv_field *f)
 {
-	int64_t time, before = INT64_MIN;
+	return csv_is_time(f) && !csv_is_number(f);
+}
 
-	if (s->headers && *t->columns.v[0].name)
-		return -1;
+/* Whether all sampled fields of a column are numbers that never fall and are times of our days. */
+static bool counts_time(const struct sample *s, size_t column)
+{
+	int64_t time, before = YEAR_2000;
+
 	for (size_t i = s->headers; i < s->n; i++) {
-		const struct csv_field *f = &s->rows[i].fields.v[0];
+		const struct csv_field *f = column < s->rows[i].fields.n ? &s->rows[i].fields.v[column] : NULL;
 
-		if (!s->rows[i].fields.n || timestamp_parse(f->at, f->end, &time) < 0 || time < before)
-			return -1;
+		if (!f || timestamp_parse(f->at, f->end, &time) < 0 || time < before)
+			return false;
 		before = time;
 	}
-	return before > 1000000000ll * 100000000 ? 0 : -1;
+	return before > YEAR_2000 && before < YEAR_2040;
+}
+
+/* The column of times, which no name tells: texts that are times, whatever they are called; without a header, or under an empty name, numbers, too. */
+static int time_by_content(const struct csv_table *t, const struct sample *s)
+{
+	for (size_t i = 0; i < t->columns.n; i++)
+		if (t->columns.v[i].use == USE_NOTHING && column_is(s, i, is_text_time))
+			return (int)i;
+	for (size_t i = 0; i < t->columns.n && i < 2; i++)
+		if (t->columns.v[i].use == USE_NOTHING && (!s->headers || !*t->columns.v[i].name) && counts_time(s, i))
+			return (int)i;
+	return -1;
+}
+
+/* A column's fields below the headers, up to SAMPLE_ROWS of them. */
+static size_t column_fields(const struct sample *s, size_t column, struct csv_field *to)
+{
+	size_t n = 0;
+
+	for (size_t i = s->headers; i < s->n; i++)
+		if (column < s->rows[i].fields.n)
+			to[n++] = s->rows[i].fields.v[column];
+	return n;
+}
+
+/* The column whose texts are times of another format, the one with a time's name first. Two formats that fit are told, and none is chosen: -1. */
+static int time_by_format(struct csv_table *t, const struct sample *s)
+{
+	struct csv_field fields[SAMPLE_ROWS];
+	const char *other;
+
+	for (int named = 1; named >= 0; named--)
+		for (size_t i = 0; i < t->columns.n; i++) {
+			size_t n = column_fields(s, i, fields);
+
+			if ((rank_of(t->columns.v[i].name, time_names) >= 0) != (named == 1) || column_is_empty(s, i))
+				continue;
+			t->time_format = csv_find_time_format(fields, n, &other);
+			if (t->time_format)
+				return (int)i;
+			if (!other)
+				continue;
+			intake_bad(t->into, t->path, s->headers + 1, "invalid time '%.*s' in the column '%s': the day or the month may come first; give --time-format '%s' or another one",
+				   (int)(fields[0].end - fields[0].at < 40 ? fields[0].end - fields[0].at : 40), fields[0].at, t->columns.v[i].name, other);
+			t->refused = true;
+			return -1;
+		}
+	return -1;
+}
+
+static bool is_clock(const struct csv_field *f)
+{
+	int64_t ns;
+
+	return timestamp_parse_clock(f->at, f->end, &ns) == 0;
+}
+
+static bool is_day(const struct csv_field *f)
+{
+	int64_t time;
+
+	return timestamp_parse(f->at, f->end, &time) == 0 && time % (86400ll * 1000000000) == 0 && f->end - f->at <= 10;
+}
+
+/* "date,time,...": the time of day is in a column of its own. */
+static void find_clock(struct csv_table *t, const struct sample *s, int time)
+{
+	struct csv_field fields[SAMPLE_ROWS];
+
+	if (t->time_format ? strpbrk(t->time_format, "HIT") != NULL : !column_is(s, (size_t)time, is_day))
+		return;
+	for (size_t i = 0; i < t->columns.n; i++)
+		if ((int)i != time && t->columns.v[i].use == USE_NOTHING && column_fields(s, i, fields) && column_is(s, i, is_clock)) {
+			t->columns.v[i].use = USE_CLOCK;
+			return;
+		}
+}
+
+/* The column of times and how they are written; -1 = none. */
+static int find_time(struct csv_table *t, const struct sample *s)
+{
+	int time;
+
+	if (t->input->time_format) {
+		t->time_format = t->input->time_format;
+		time = choose_column(t, s, t->input->time_column, time_names, NULL, true);
+		return time >= 0 || s->headers ? time : 0;
+	}
+	time = choose_column(t, s, t->input->time_column, time_names, csv_is_time, true);
+	if (t->input->time_column && time >= 0 && !column_is(s, (size_t)time, csv_is_time)) {
+		struct csv_field fields[SAMPLE_ROWS];
+		const char *other;
+
+		t->time_format = csv_find_time_format(fields, column_fields(s, (size_t)time, fields), &other);
+		return t->time_format ? time : -1;
+	}
+	if (time < 0)
+		time = time_by_content(t, s);
+	return time >= 0 ? time : time_by_format(t, s);
+}
+
+/* The first column of texts that nothing is known of; -1 = none. */
+static int text_column(const struct csv_table *t, const struct sample *s)
+{
+	for (size_t i = 0; i < t->columns.n; i++)
+		if (t->columns.v[i].use == USE_NOTHING && !column_is(s, i, is_quantity) && !column_is_empty(s, i))
+			return (int)i;
+	return -1;
+}
+
+static size_t count_numbers(const struct csv_table *t, const struct sample *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->columns.n; i++)
+		n += t->columns.v[i].use == USE_NOTHING && column_is(s, i, is_quantity);
+	return n;
+}
+
+/* Without names: the first text is the server; a second one before a single number the counter. */
+static void find_nameless_uses(struct csv_table *t, const struct sample *s)
+{
+	int counter;
+
+	if (!t->has_server)
+		t->has_server = set_use(t, text_column(t, s), USE_SERVER);
+	counter = text_column(t, s);
+	if (counter < 0 || count_numbers(t, s) != 1)
+		return;
+	t->is_long = set_use(t, counter, USE_COUNTER);
+	for (size_t i = 0; i < t->columns.n; i++)
+		if (t->columns.v[i].use == USE_NOTHING && column_is(s, i, is_quantity))
+			t->columns.v[i].use = USE_VALUE;
+}
+
+/* The uses of the other columns: numbers, and texts, which may distinguish series. */
+static void find_other_uses(struct csv_table *t, const struct sample *s)
+{
+	for (size_t i = 0; i < t->columns.n; i++) {
+		struct csv_column *c = &t->columns.v[i];
+
+		if (c->use != USE_NOTHING)
+			continue;
+		if (!t->is_long && (column_is(s, i, is_quantity) || column_is_empty(s, i)))
+			c->use = USE_NUMBER;
+		else if (!column_is(s, i, is_quantity) && !column_is(s, i, csv_is_time) && !column_is(s, i, is_clock))
+			c->use = t->identity.column != CSV_ALL_TEXTS && t->identity.column != (int)i ? USE_TEXT :
+				 t->has_server || t->identity.column == CSV_ALL_TEXTS		  ? USE_LABEL :
+													    USE_SERVER;
+		t->has_server |= c->use == USE_SERVER;
+		t->has_labels |= c->use == USE_LABEL;
+	}
 }
 
 static void find_uses(struct csv_table *t, const struct sample *s)
 {
 	const struct fleet_input *in = t->input;
-	int time = choose_column(t, s, in->time_column, time_names, csv_is_time, true), value, counter;
+	int time = find_time(t, s), value, counter;
 
-	t->has_time = set_use(t, time >= 0 ? time : time_by_content(t, s), USE_TIME);
+	t->has_time = set_use(t, time, USE_TIME);
+	if (t->has_time)
+		find_clock(t, s, time);
 	t->has_server = set_use(t, choose_column(t, s, in->server_column, server_names, csv_is_number, false), USE_SERVER);
 	if (!t->has_server) /* servers may be numbers, but only under a name that means nothing else */
 		t->has_server = set_use(t, choose_column(t, s, in->server_column, (const char *const[]){"server", "host", "hostname", "node", NULL}, NULL, true), USE_SERVER);
 	set_use(t, choose_column(t, s, in->role_column, role_names, csv_is_number, false), USE_ROLE);
-	value = choose_column(t, s, in->value_column, value_names, csv_is_number, true);
+	value = choose_column(t, s, in->value_column, value_names, is_quantity, true);
 	counter = choose_column(t, s, in->counter_column, counter_names, csv_is_number, false);
 	t->is_long = value >= 0 && counter >= 0;
 	if (t->is_long) {
 		set_use(t, value, USE_VALUE);
 		set_use(t, counter, USE_COUNTER);
 		set_use(t, choose_column(t, s, NULL, unit_names, csv_is_number, false), USE_UNIT);
-		return;
 	}
-	for (size_t i = 0; i < t->columns.n; i++)
-		if (t->columns.v[i].use == USE_NOTHING && (column_is(s, i, csv_is_number) || column_is_empty(s, i)))
-			t->columns.v[i].use = USE_NUMBER;
+	if (!s->headers)
+		find_nameless_uses(t, s);
+	find_other_uses(t, s);
 }
 
 /* A column that is called like a time, or was given as one, and whose texts are none ("11/21/2026" may be two days): its rows must not
- * be told to be of 1970. */
+ * be dated 1970. */
 static bool times_unreadable(const struct csv_table *t, const struct sample *s)
 {
 	int column = choose_column(t, s, t->input->time_column, time_names, NULL, true);
 	const struct csv_field *f;
 
+	if (t->refused)
+		return true;
 	if (column < 0 || s->n <= s->headers || (size_t)column >= s->rows[s->headers].fields.n)
 		return false;
 	f = &s->rows[s->headers].fields.v[column];
 	intake_bad(t->into, t->path, s->headers + 1,
-		   "invalid time '%.*s' in the column '%s'; expected 2026-11-20T14:32:07Z, 2026-11-20 14:32 (UTC), or seconds since 1970",
+		   "invalid time '%.*s' in the column '%s'; expected 2026-11-20T14:32:07Z, 2026-11-20 14:32 (UTC), seconds since 1970, or what --time-format tells",
 		   (int)(f->end - f->at < 40 ? f->end - f->at : 40), f->at, t->columns.v[column].name);
 	return true;
 }
@@ -468,7 +673,7 @@ static int lay_out(struct csv_table *t, const struct sample *s)
 
 		if (c->use == USE_NUMBER && !csv_wanted(t, c->name))
 			c->use = USE_NOTHING;
-		if (c->use == USE_NUMBER)
+		if (c->use == USE_NUMBER && !t->has_labels) /* with labels each row has its own */
 			r = register_counter(t, i);
 	}
 	return r < 0 ? r : place_columns(t);

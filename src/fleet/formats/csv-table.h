@@ -6,8 +6,11 @@
 #include "fleet/model/fleet-source.h"
 #include "lib/data/vec.h"
 #include "lib/input/csv-field.h"
+#include "lib/input/quantity.h"
 
-enum csv_use { USE_NOTHING, USE_TIME, USE_SERVER, USE_ROLE, USE_UNIT, USE_COUNTER, USE_VALUE, USE_NUMBER };
+/* USE_CLOCK: the time of day, where the column of times has days only. USE_TEXT: a text that nothing is known of; it may tell series apart that
+ * have all else in common, and is USE_LABEL then. */
+enum csv_use { USE_NOTHING, USE_TIME, USE_CLOCK, USE_SERVER, USE_ROLE, USE_UNIT, USE_COUNTER, USE_VALUE, USE_NUMBER, USE_TEXT, USE_LABEL };
 
 struct csv_column {
 	char *name;
@@ -15,6 +18,16 @@ struct csv_column {
 	int server; /* of header levels; -1 = the row's */
 	int counter;
 	uint32_t place; /* in `values` */
+	char *text;	/* of USE_TEXT: the first one; of USE_LABEL: the row's */
+	bool varies;	/* of USE_TEXT */
+};
+
+#define CSV_ALL_TEXTS 100000
+
+/* Which text columns tell series apart: a column's number, or CSV_ALL_TEXTS; -1 = none is needed. */
+struct csv_identity {
+	int column;
+	bool given_up; /* none of them did */
 };
 
 /* Neighboring places that go to one server. */
@@ -40,24 +53,35 @@ struct csv_table {
 	const char *path, *name;
 	uint64_t line;
 	char delimiter, point;
+	const char *time_format; /* NULL: as timestamp_parse() takes them */
+	int64_t time_zone; /* ns that are added to what is written, to be UTC */
+	struct csv_identity identity;
 	VEC(struct csv_column) columns;
 	VEC(struct csv_group) groups;
 	int *counters;	/* by place */
 	double *values;
 	uint32_t n_places;
-	bool is_long, has_time, has_server;
+	bool is_long, has_time, has_server, has_labels;
+	bool refused; /* and it was said why */
 	int own_server; /* of a file without a server column; -1 = not needed yet */
 	int64_t rows;
 	struct memory time, server, counter;
 	/* of the row being read */
 	int row_server, row_counter;
-	int64_t row_time;
+	int64_t row_time, row_clock;
+	char row_unit[QUANTITY_UNIT_MAX];
+	struct csv_field row_name; /* of a long table with labels: the counter's */
 	double row_value;
 	const char *wrong;
 };
 
 /* Which of the baseline delimiters stands most often in a line. */
 char csv_find_delimiter(const char *line, size_t n);
+
+int csv_parse_time(const struct csv_table *t, const struct csv_field *f, int64_t *ret);
+/* The format of a column's times, which timestamp_parse() does not take: by all the fields of it that were sampled. NULL: none, or two that both fit
+ * (*ret_other then). */
+const char *csv_find_time_format(const struct csv_field *fields, size_t n, const char **ret_other);
 
 /* Whether the user asked for this counter. */
 bool csv_wanted(const struct csv_table *t, const char *counter);

@@ -15,6 +15,7 @@
 
 #include "fleet/formats/csv-table.h"
 #include "lib/data/cleanup.h"
+#include "lib/data/str.h"
 #include "lib/input/files.h"
 #include "lib/input/number.h"
 #include "lib/input/stream.h"
@@ -22,6 +23,7 @@
 #include "lib/system/parallel.h"
 
 #define DEFAULT_STEP (60 * 1000000000ll)
+#define MERGED_SHARE 10 /* one of so many values that stand in the place of another: no mere repetition */
 #define TEXT_SHOWN   40 /* of a field in a report */
 
 static const char *const endings[] = {".csv", ".tsv", ".tab", NULL};
@@ -57,7 +59,8 @@ static int take_time(struct csv_table *t, struct csv_field *f)
 	if (!remembered(&t->time, f)) {
 		int64_t time;
 
-		if (timestamp_parse(f->at, f->end, &time) < 0) {
+		csv_trim(f);
+		if (csv_parse_time(t, f, &time) < 0) {
 			t->wrong = "no time";
 			return 0;
 		}
@@ -89,6 +92,7 @@ static int take_server(struct csv_table *t, struct csv_field *f)
 
 static int take_counter(struct csv_table *t, struct csv_field *f)
 {
+	t->row_name = *f;
 	if (!remembered(&t->counter, f)) {
 		int id = -1;
 
@@ -98,7 +102,7 @@ static int take_counter(struct csv_table *t, struct csv_field *f)
 			t->wrong = "no counter's name";
 			return 0;
 		}
-		if (csv_wanted(t, f->at))
+		if (csv_wanted(t, f->at) && !t->has_labels)
 			id = intake_counter(t->into, f->at, NULL);
 		if (id == -ENOMEM)
 			return id;
@@ -108,28 +112,88 @@ static int take_counter(struct csv_table *t, struct csv_field *f)
 	return 0;
 }
 
-static void take_number(struct csv_table *t, struct csv_field *f, double *ret)
+/* A number between semicolons may have a comma for its point. */
+static void with_point(const struct csv_table *t, struct csv_field *f, char copy[TEXT_SHOWN + 1])
 {
-	char comma[TEXT_SHOWN + 1], text[TEXT_SHOWN + 1];
+	char *comma;
+
+	if (t->point != ',' || f->end - f->at > TEXT_SHOWN)
+		return;
+	shown(f, copy);
+	comma = strchr(copy, ',');
+	if (!comma || strchr(comma + 1, ','))
+		return;
+	*comma = '.';
+	*f = (struct csv_field){copy, copy + (f->end - f->at)};
+}
+
+/* *ret_unit: what stood behind the number. */
+static void take_number(struct csv_table *t, struct csv_field *f, double *ret, char ret_unit[QUANTITY_UNIT_MAX])
+{
+	char copy[TEXT_SHOWN + 1], text[TEXT_SHOWN + 1];
+	struct csv_field number;
 
 	*ret = NAN;
 	csv_trim(f);
-	if (f->at == f->end || number_parse_slowly(f->at, f->end, ret))
+	number = *f;
+	with_point(t, &number, copy);
+	*ret_unit = 0;
+	if (f->at == f->end || number_parse_slowly(number.at, number.end, ret) || quantity_parse(number.at, number.end, ret, ret_unit))
 		return;
-	if (t->point == ',' && f->end - f->at <= TEXT_SHOWN) {
-		char *point;
-
-		shown(f, comma);
-		point = strchr(comma, ',');
-		if (point)
-			*point = '.';
-		if (number_parse_slowly(comma, comma + (f->end - f->at), ret))
-			return;
-	}
+	*ret = NAN;
 	intake_bad(t->into, t->path, t->line, "'%s' is not a number", shown(f, text));
 }
 
-static int take_field(struct csv_table *t, const struct csv_column *c, struct csv_field *f)
+/* A value in the unit of its counter, which the first unit that is given decides. 0 or -ENOMEM. */
+static int convert(struct csv_table *t, int counter, const char *name, const char *unit, double *value)
+{
+	double ratio;
+
+	if (!*unit || counter < 0)
+		return 0;
+	if (intake_counter(t->into, name, &(struct counter_info){.unit = unit}) < 0)
+		return -ENOMEM;
+	ratio = quantity_ratio(unit, intake_unit(t->into, counter));
+	if (isnan(ratio))
+		intake_bad(t->into, t->path, t->line, "%s is in %s, and was in %s before", name, unit, intake_unit(t->into, counter));
+	*value *= ratio;
+	return 0;
+}
+
+static int take_own_number(struct csv_table *t, const struct csv_column *c, struct csv_field *f)
+{
+	char unit[QUANTITY_UNIT_MAX];
+
+	take_number(t, f, &t->values[c->place], unit);
+	return t->has_labels ? 0 : convert(t, c->counter, c->name, unit, &t->values[c->place]);
+}
+
+static int take_clock(struct csv_table *t, struct csv_field *f)
+{
+	csv_trim(f);
+	if (timestamp_parse_clock(f->at, f->end, &t->row_clock) < 0)
+		t->wrong = "no time of day";
+	return 0;
+}
+
+/* The first text of a column is kept, to see whether another one follows. */
+static int take_text(struct csv_column *c, struct csv_field *f)
+{
+	size_t n = (size_t)(f->end - f->at);
+
+	if (c->use == USE_LABEL) {
+		free(c->text);
+		c->text = NULL;
+	}
+	if (!c->text) {
+		c->text = strndup(f->at, n);
+		return c->text ? 0 : -ENOMEM;
+	}
+	c->varies = c->varies || strncmp(c->text, f->at, n) != 0 || c->text[n];
+	return 0;
+}
+
+static int take_field(struct csv_table *t, struct csv_column *c, struct csv_field *f)
 {
 	switch (c->use) {
 	case USE_TIME:
@@ -139,11 +203,17 @@ static int take_field(struct csv_table *t, const struct csv_column *c, struct cs
 	case USE_COUNTER:
 		return take_counter(t, f);
 	case USE_VALUE:
-		take_number(t, f, &t->row_value);
+		take_number(t, f, &t->row_value, t->row_unit);
 		return 0;
 	case USE_NUMBER:
-		take_number(t, f, &t->values[c->place]);
-		return 0;
+		return take_own_number(t, c, f);
+	case USE_CLOCK:
+		return take_clock(t, f);
+	case USE_TEXT:
+		return c->varies ? 0 : take_text(c, f);
+	case USE_LABEL:
+		csv_trim(f);
+		return take_text(c, f);
 	default:
 		return 0;
 	}
@@ -189,7 +259,7 @@ static int take_fields(struct csv_table *t, char *p, char *end)
 	int r = 0;
 
 	for (i = 0; i < t->columns.n && p <= end && r == 0; i++) {
-		const struct csv_column *c = &t->columns.v[i];
+		struct csv_column *c = &t->columns.v[i];
 		char *after = c->use == USE_NUMBER ? quick_number(t, p, end, &t->values[c->place]) : NULL;
 		struct csv_field f;
 
@@ -219,14 +289,70 @@ static int own_server(struct csv_table *t)
 	return t->own_server;
 }
 
+/* "name{column="text"}" of the row's labels, or NULL. */
+static char *labelled(const struct csv_table *t, const char *name, size_t n)
+{
+	struct str s = {};
+	bool any = false;
+
+	str_append(&s, name, n);
+	for (size_t i = 0; i < t->columns.n; i++) {
+		const struct csv_column *c = &t->columns.v[i];
+
+		if (c->use != USE_LABEL || !c->text || !*c->text)
+			continue;
+		str_printf(&s, "%s%s=\"%s\"", any ? "," : "{", c->name, c->text);
+		any = true;
+	}
+	if (any)
+		str_putc(&s, '}');
+	if (s.error)
+		str_free(&s);
+	return s.data;
+}
+
+static int put_labelled(struct csv_table *t, const char *name, size_t n, const char *unit, double value)
+{
+	_cleanup_free_ char *full = labelled(t, name, n);
+	int counter;
+
+	if (!full)
+		return -ENOMEM;
+	if (isnan(value) || !csv_wanted(t, full))
+		return 0;
+	counter = intake_counter(t->into, full, NULL);
+	if (counter < 0 || convert(t, counter, full, unit, &value) < 0)
+		return -ENOMEM;
+	return intake_put(t->into, t->row_server, counter, t->row_time, value);
+}
+
+static int put_labelled_row(struct csv_table *t)
+{
+	int r = 0;
+
+	if (t->is_long)
+		return put_labelled(t, t->row_name.at, (size_t)(t->row_name.end - t->row_name.at), t->row_unit, t->row_value);
+	for (size_t i = 0; i < t->columns.n && r == 0; i++)
+		if (t->columns.v[i].use == USE_NUMBER)
+			r = put_labelled(t, t->columns.v[i].name, strlen(t->columns.v[i].name), "", t->values[t->columns.v[i].place]);
+	return r;
+}
+
 static int put_row(struct csv_table *t)
 {
 	int r = 0;
 
+	t->row_time += t->row_clock;
 	if (t->row_time < t->input->from || t->row_time >= t->input->to)
 		return 0;
+	if (t->has_labels)
+		return put_labelled_row(t);
+	if (t->is_long && t->row_counter >= 0 && *t->row_unit) {
+		*t->row_name.end = 0;
+		r = convert(t, t->row_counter, t->row_name.at, t->row_unit, &t->row_value);
+	}
 	if (t->is_long)
-		return t->row_counter < 0 ? 0 : intake_put(t->into, t->row_server, t->row_counter, t->row_time, t->row_value);
+		return r < 0 || t->row_counter < 0 ? r : intake_put(t->into, t->row_server, t->row_counter, t->row_time, t->row_value);
 	for (size_t i = 0; r == 0 && i < t->groups.n; i++) {
 		const struct csv_group *g = &t->groups.v[i];
 
@@ -247,6 +373,8 @@ static int read_row(struct csv_table *t, char *line, char *end)
 	t->wrong = NULL;
 	t->row_counter = -1;
 	t->row_value = NAN;
+	t->row_clock = 0;
+	*t->row_unit = 0;
 	t->row_time = t->rows * (t->input->step ? t->input->step : DEFAULT_STEP);
 	t->row_server = t->has_server ? -1 : own_server(t);
 	if (t->row_server < -1)
@@ -279,8 +407,10 @@ static int read_piece(struct csv_table *t, char *piece, size_t n, size_t skip_li
 
 static void table_free(struct csv_table *t)
 {
-	for (size_t i = 0; i < t->columns.n; i++)
+	for (size_t i = 0; i < t->columns.n; i++) {
 		free(t->columns.v[i].name);
+		free(t->columns.v[i].text);
+	}
 	VEC_FREE(t->columns);
 	VEC_FREE(t->groups);
 	free(t->counters);
@@ -324,11 +454,48 @@ static int read_table(struct csv_table *t, struct stream *s, uint64_t done, uint
 	return r == -ENOMEM || r == -EAGAIN ? r : 0;
 }
 
-/* -EAGAIN: it has no times (TIMELESS_LATER). */
-static int load_file(const struct fleet_input *input, struct intake *into, const char *path, const char *name, uint64_t done,
-		     uint64_t total, enum csv_timeless timeless)
+/* The next guess of which texts tell series apart that would be merged otherwise: each column of texts alone, then all of them. False: there is none. */
+static bool guess_identity(const struct csv_table *t, struct csv_identity *identity)
 {
-	struct csv_table t = {.timeless = timeless, .input = input, .into = into, .path = path, .name = name, .own_server = -1};
+	bool texts = false;
+	size_t i = (size_t)(identity->column + 1);
+
+	if (identity->given_up)
+		return false;
+	identity->given_up = identity->column == CSV_ALL_TEXTS;
+	if (identity->given_up) {
+		identity->column = -1;
+		return true;
+	}
+	for (size_t k = 0; k < t->columns.n; k++)
+		texts = texts || t->columns.v[k].use == USE_TEXT || t->columns.v[k].use == USE_LABEL;
+	while (i < t->columns.n && (t->columns.v[i].use != USE_TEXT || !t->columns.v[i].varies))
+		i++;
+	identity->column = i < t->columns.n ? (int)i : CSV_ALL_TEXTS;
+	return texts;
+}
+
+/* Whether so many values stand in the place of others that series were merged. */
+static bool merged(const struct intake *in)
+{
+	struct intake_count n = intake_count(in);
+
+	return n.twice * MERGED_SHARE > n.values;
+}
+
+static void remark_identity(const struct csv_table *t)
+{
+	for (size_t i = 0; i < t->columns.n && t->identity.column >= 0; i++)
+		if (t->columns.v[i].use == USE_LABEL || t->identity.column == (int)i)
+			intake_remark(t->into, "%s: the column '%s' tells rows of one time apart: it is taken as %s (--server-column and --counter-column choose)",
+				      t->path, t->columns.v[i].name, t->columns.v[i].use == USE_LABEL ? "a part of the counter's name" : "the server");
+}
+
+/* -EAGAIN: it has no times (TIMELESS_LATER). -EEXIST: series were merged, and *identity is to be tried. */
+static int load_file(const struct fleet_input *input, struct intake *into, const char *path, const char *name, uint64_t done,
+		     uint64_t total, enum csv_timeless timeless, struct csv_identity *identity)
+{
+	struct csv_table t = {.timeless = timeless, .input = input, .into = into, .path = path, .name = name, .own_server = -1, .identity = *identity};
 	struct stream *s;
 	int r = stream_open(path, &s);
 
@@ -340,6 +507,10 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 		t.delimiter = strcmp(input->delimiter, "tab") == 0 ? '\t' : input->delimiter[0];
 	r = read_table(&t, s, done, total);
 	stream_close(s);
+	if (r == 0 && merged(into) && strcmp(path, "-") != 0 && guess_identity(&t, identity))
+		r = -EEXIST;
+	if (r == 0)
+		remark_identity(&t);
 	table_free(&t);
 	return r;
 }
@@ -392,14 +563,18 @@ static int merge_finished(struct loading *l)
 static int read_one(void *data, size_t i)
 {
 	struct loading *l = data;
+	struct csv_identity identity = {.column = -1};
 	int r;
 
-	l->read[i] = intake_new();
-	if (!l->read[i])
-		return -ENOMEM;
 	l->progress[i].of = l;
-	intake_on_progress(l->read[i], add_progress, &l->progress[i]);
-	r = load_file(l->input, l->read[i], l->files.paths.v[i], l->files.names.v[i], 0, 0, TIMELESS_LATER);
+	do {
+		intake_free(l->read[i]);
+		l->read[i] = intake_new();
+		if (!l->read[i])
+			return -ENOMEM;
+		intake_on_progress(l->read[i], add_progress, &l->progress[i]);
+		r = load_file(l->input, l->read[i], l->files.paths.v[i], l->files.names.v[i], 0, 0, TIMELESS_LATER, &identity);
+	} while (r == -EEXIST);
 	l->later[i] = r == -EAGAIN;
 	pthread_mutex_lock(&l->lock);
 	l->finished[i] = r == 0 || r == -EAGAIN;
@@ -421,7 +596,8 @@ static int read_timeless(struct loading *l)
 		with_times |= !l->later[i];
 	for (size_t i = 0; r == 0 && i < l->files.paths.n; i++)
 		if (l->later[i])
-			r = load_file(l->input, l->into, l->files.paths.v[i], l->files.names.v[i], l->done, l->files.bytes, with_times ? TIMELESS_REFUSE : TIMELESS_TAKE);
+			r = load_file(l->input, l->into, l->files.paths.v[i], l->files.names.v[i], l->done, l->files.bytes, with_times ? TIMELESS_REFUSE : TIMELESS_TAKE,
+				      &(struct csv_identity){.column = -1, .given_up = true});
 	return r;
 }
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "lib/data/str.h"
 #include "lib/input/files.h"
 #include "lib/input/number.h"
+#include "lib/input/quantity.h"
 #include "lib/input/stream.h"
 #include "lib/input/timestamp.h"
 
@@ -24,7 +26,7 @@
 static const char *const endings[] = {".jsonl", ".ndjson", ".json-lines", NULL};
 
 static const char *const time_names[] = {"time", "timestamp", "ts", "@timestamp", "datetime", "date", NULL};
-static const char *const server_names[] = {"server", "host", "hostname", "host.name", "instance", "node", "machine", NULL};
+static const char *const server_names[] = {"server", "host", "hostname", "host.name", "host.hostname", "agent.hostname", "tags.host", "labels.instance", "instance", "node", "machine", NULL};
 static const char *const counter_names[] = {"counter", "metric", "metric_name", "__name__", "name", NULL};
 static const char *const value_names[] = {"value", "val", NULL};
 static const char *const role_names[] = {"role", "group", NULL};
@@ -38,14 +40,28 @@ struct lines {
 	uint64_t line;
 };
 
+/* "host.name": a key of that name, or `name` within `host`. */
+static const json_t *find_path(const json_t *row, const char *path)
+{
+	const json_t *found = json_object_get(row, path);
+
+	for (const char *dot = found ? NULL : strchr(path, '.'); dot && !found; dot = strchr(dot + 1, '.')) {
+		_cleanup_free_ char *key = strndup(path, (size_t)(dot - path));
+		const json_t *within = key ? json_object_get(row, key) : NULL;
+
+		found = json_is_object(within) ? find_path(within, dot + 1) : NULL;
+	}
+	return found;
+}
+
 static const json_t *find(const json_t *row, const char *given, const char *const *names)
 {
 	if (given)
-		return json_object_get(row, given);
+		return find_path(row, given);
 	for (; *names; names++) {
-		const json_t *found = json_object_get(row, *names);
+		const json_t *found = find_path(row, *names);
 
-		if (found)
+		if (found && !json_is_object(found))
 			return found;
 	}
 	return NULL;
@@ -61,10 +77,12 @@ static bool is_one_of(const char *name, const char *given, const char *const *na
 	return false;
 }
 
-static int take_time(const json_t *time, int64_t *ret)
+static int take_time(const struct fleet_input *input, const json_t *time, int64_t *ret)
 {
 	char text[64];
 
+	if (json_is_string(time) && input->time_format)
+		return timestamp_parse_as(input->time_format, json_string_value(time), json_string_value(time) + json_string_length(time), ret);
 	if (json_is_string(time))
 		return timestamp_parse(json_string_value(time), json_string_value(time) + json_string_length(time), ret);
 	if (!json_is_number(time))
@@ -73,11 +91,20 @@ static int take_time(const json_t *time, int64_t *ret)
 	return timestamp_parse(text, text + strlen(text), ret);
 }
 
+/* The server's number, -ENOENT where the key that was given is not there (reported), or -ENOMEM. */
 static int server_of(struct lines *l, const json_t *row)
 {
 	const json_t *server = find(row, l->input->server_column, server_names);
 	const json_t *role = find(row, l->input->role_column, role_names), *job = find(row, NULL, job_names);
-	int number = intake_server(l->into, json_is_string(server) ? json_string_value(server) : l->name);
+	char digits[32];
+	int number;
+
+	if (l->input->server_column && !json_is_string(server) && !json_is_integer(server)) {
+		intake_bad(l->into, l->path, l->line, "there is no '%s' that names a server", l->input->server_column);
+		return -ENOENT;
+	}
+	snprintf(digits, sizeof(digits), "%" JSON_INTEGER_FORMAT, json_integer_value(server));
+	number = intake_server(l->into, json_is_string(server) ? json_string_value(server) : json_is_integer(server) ? digits : l->name);
 
 	if (number >= 0 && json_is_string(role) && intake_role(l->into, number, json_string_value(role)) < 0)
 		return -ENOMEM;
@@ -86,13 +113,26 @@ static int server_of(struct lines *l, const json_t *row)
 	return number;
 }
 
-/* Numbers, and texts that are numbers. */
-static bool number_of(const json_t *value, double *ret)
+/* Numbers, and texts that are numbers, also with a unit. */
+static bool number_of(const json_t *value, double *ret, char ret_unit[QUANTITY_UNIT_MAX])
 {
 	const char *text = json_string_value(value);
 
+	*ret_unit = 0;
 	*ret = json_number_value(value);
-	return json_is_number(value) || (text && *text && number_parse_slowly(text, text + strlen(text), ret) != NULL);
+	return json_is_number(value) ||
+	       (text && *text && (number_parse_slowly(text, text + strlen(text), ret) != NULL || quantity_parse(text, text + strlen(text), ret, ret_unit)));
+}
+
+/* In the unit of the counter, which the first one that is given decides. */
+static int put_number(struct lines *l, int server, const char *name, const struct counter_info *info, int64_t time, double number)
+{
+	int counter = intake_counter(l->into, name, info);
+	double ratio = counter < 0 ? 1 : quantity_ratio(info->unit, intake_unit(l->into, counter));
+
+	if (isnan(ratio) && counter >= 0)
+		intake_bad(l->into, l->path, l->line, "%s is in %s, and was in %s before", name, info->unit, intake_unit(l->into, counter));
+	return counter < 0 ? counter : intake_put(l->into, server, counter, time, number * ratio);
 }
 
 static enum fleet_kind kind_of(const char *word)
@@ -115,18 +155,18 @@ static int put_long(struct lines *l, const json_t *row, const char *counter, con
 		.unit = json_string_value(json_object_get(row, "unit")),
 		.help = json_string_value(json_object_get(row, "help")),
 	};
+	char unit[QUANTITY_UNIT_MAX];
 	double number;
-	int r;
 
 	if (!selection_wants_counter(l->input, counter))
 		return 0;
-	if (!number_of(value, &number)) {
+	if (!number_of(value, &number, unit)) {
 		if (!json_is_null(value))
 			intake_bad(l->into, l->path, l->line, "the value of %s is not a number", counter);
 		return 0;
 	}
-	r = intake_counter(l->into, counter, &info);
-	return r < 0 ? r : intake_put(l->into, server, r, time, number);
+	info.unit = *unit ? unit : info.unit;
+	return put_number(l, server, counter, &info, time, number);
 }
 
 static int put_wide(struct lines *l, const json_t *object, const char *above, int server, int64_t time, int depth)
@@ -137,6 +177,7 @@ static int put_wide(struct lines *l, const json_t *object, const char *above, in
 
 	json_object_foreach((json_t *)object, key, value) {
 		_cleanup_str_ struct str name = {};
+		char unit[QUANTITY_UNIT_MAX] = "";
 		double number;
 
 		str_printf(&name, "%s%s%s", above, *above ? "." : "", key);
@@ -147,10 +188,8 @@ static int put_wide(struct lines *l, const json_t *object, const char *above, in
 		} else if (!*above && (is_one_of(key, l->input->time_column, time_names) || is_one_of(key, NULL, other_names) ||
 				       is_one_of(key, l->input->server_column, server_names))) {
 			continue;
-		} else if (json_is_number(value) && selection_wants_counter(l->input, name.data)) {
-			number = json_number_value(value);
-			r = intake_counter(l->into, name.data, NULL);
-			r = r < 0 ? r : intake_put(l->into, server, r, time, number);
+		} else if (!is_one_of(name.data, l->input->server_column, server_names) && number_of(value, &number, unit) && selection_wants_counter(l->input, name.data)) {
+			r = put_number(l, server, name.data, &(struct counter_info){.unit = unit}, time, number);
 		}
 		if (r < 0)
 			return r;
@@ -183,6 +222,8 @@ static int put_series(struct lines *l, const json_t *row, const json_t *metric)
 	_cleanup_str_ struct str name = {};
 	int server = server_of(l, metric), counter, r = 0;
 
+	if (server == -ENOENT)
+		return 0;
 	if (server < 0 || series_name(metric, l->input, &name) < 0)
 		return -ENOMEM;
 	if (!selection_wants_counter(l->input, name.data))
@@ -194,11 +235,12 @@ static int put_series(struct lines *l, const json_t *row, const json_t *metric)
 	counter = intake_counter(l->into, name.data, NULL);
 	for (size_t i = 0; counter >= 0 && r >= 0 && i < json_array_size(times); i++) {
 		int64_t time;
+		char unit[QUANTITY_UNIT_MAX];
 		double value;
 
-		if (take_time(json_array_get(times, i), &time) < 0)
+		if (take_time(l->input, json_array_get(times, i), &time) < 0)
 			intake_bad(l->into, l->path, l->line, "timestamp %zu is not a time", i + 1);
-		else if (number_of(json_array_get(values, i), &value) && selection_wants_time(l->input, time))
+		else if (number_of(json_array_get(values, i), &value, unit) && selection_wants_time(l->input, time))
 			r = intake_put(l->into, server, counter, time, value);
 	}
 	return counter < 0 ? counter : r;
@@ -214,7 +256,7 @@ static int take_object(struct lines *l, const json_t *row)
 
 	if (json_is_object(json_object_get(row, "metric")) && json_is_array(json_object_get(row, "values")))
 		return put_series(l, row, json_object_get(row, "metric"));
-	if (!when || take_time(when, &time) < 0) {
+	if (!when || take_time(l->input, when, &time) < 0) {
 		intake_bad(l->into, l->path, l->line, when ? "no time that is understood" : "no time: no field named time, timestamp or ts");
 		return 0;
 	}
@@ -222,7 +264,7 @@ static int take_object(struct lines *l, const json_t *row)
 		return 0;
 	server = server_of(l, row);
 	if (server < 0)
-		return server;
+		return server == -ENOENT ? 0 : server;
 	if (json_is_string(counter) && value)
 		return put_long(l, row, json_string_value(counter), value, server, time);
 	return put_wide(l, row, "", server, time, 0);

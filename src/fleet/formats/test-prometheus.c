@@ -264,7 +264,7 @@ static bool real_start(struct real *r)
 	char config[80], data[80], exporter_at[64], prometheus_at[64];
 	FILE *f;
 
-	if (system("command -v prometheus prometheus-node-exporter >/dev/null") != 0)
+	if (system("command -v prometheus >/dev/null && command -v prometheus-node-exporter >/dev/null") != 0)
 		return false;
 	strcpy(r->folder, "/tmp/whyslow-prometheus-XXXXXX");
 	assert_non_null(mkdtemp(r->folder));

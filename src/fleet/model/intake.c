@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <float.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -9,10 +10,12 @@
 #include <string.h>
 
 #include "fleet/model/counter-name.h"
+#include "fleet/model/server-ports.h"
 #include "fleet/model/server-role.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
+#include "lib/input/quantity.h"
 
 #define ROWS_MAX ((uint32_t)1 << 30)
 
@@ -21,7 +24,7 @@
 #define PLACES_VALUE 32			  /* and for each value that there is */
 
 /* One counter of one server while it grows. Narrow cells are float32. A running sum needs more digits than that, so
- * cells become wide (double) when the counter is told to be one, or when a value that float32 cannot hold comes while
+ * cells become wide (double) when the counter is known to be one, or when a value that float32 cannot hold comes while
  * the column has never fallen. */
 struct cells {
 	union {
@@ -54,6 +57,7 @@ struct intake {
 	struct intake_count count;
 	VEC(char *) bad;
 	char *refusal; /* NULL = none */
+	const char *sums, *gauges; /* patterns, or NULL */
 	intake_progress_fn *progress;
 	void *progress_data;
 };
@@ -108,6 +112,12 @@ void intake_free(struct intake *in)
 	fleet_free(in->fleet);
 	free(in->fleet);
 	free(in);
+}
+
+void intake_kinds(struct intake *in, const char *sums, const char *gauges)
+{
+	in->sums = sums;
+	in->gauges = gauges;
 }
 
 void intake_on_progress(struct intake *in, intake_progress_fn *progress, void *data)
@@ -169,6 +179,13 @@ static int take_text(char **to, const char *from)
 	return *to ? 0 : -ENOMEM;
 }
 
+static enum fleet_kind kind_asked(const struct intake *in, const char *name)
+{
+	if (in->sums && fnmatch(in->sums, name, 0) == 0)
+		return FLEET_COUNTER;
+	return in->gauges && fnmatch(in->gauges, name, 0) == 0 ? FLEET_GAUGE : FLEET_UNKNOWN;
+}
+
 int intake_counter(struct intake *in, const char *name, const struct counter_info *info)
 {
 	const size_t before = in->fleet->counters.n;
@@ -177,14 +194,23 @@ int intake_counter(struct intake *in, const char *name, const struct counter_inf
 
 	if (in->fleet->counters.n > before && check_places(in) < 0)
 		return -ENOMEM;
-	if (id < 0 || !info)
+	if (id < 0)
 		return id;
 	c = &in->fleet->counters.v[id];
+	if (in->fleet->counters.n > before)
+		c->kind = kind_asked(in, c->name);
+	if (!info)
+		return id;
 	if (take_text(&c->unit, info->unit) < 0 || take_text(&c->help, info->help) < 0)
 		return -ENOMEM;
 	if (c->kind == FLEET_UNKNOWN)
 		c->kind = info->kind;
 	return id;
+}
+
+const char *intake_unit(const struct intake *in, int counter)
+{
+	return in->fleet->counters.v[counter].unit;
 }
 
 int intake_role(struct intake *in, int server, const char *role)
@@ -297,13 +323,13 @@ static bool needs_digits(const struct cells *c, double value)
 
 static int cells_put(struct cells *c, uint32_t row, double value, uint64_t *twice)
 {
-	bool there = row < c->n && !isnan(c->is_wide ? c->wide[row] : (double)c->narrow[row]);
+	const double before = row >= c->n ? NAN : c->is_wide ? c->wide[row] : (double)c->narrow[row];
 
 	if (!c->is_wide && needs_digits(c, value) && cells_widen(c) < 0)
 		return -ENOMEM;
 	if (cells_reach(c, row) < 0)
 		return -ENOMEM;
-	*twice += there;
+	*twice += !isnan(before) && before != (c->is_wide ? value : (double)(float)value);
 	c->falls += value < c->last;
 	c->rises += value > c->last;
 	c->negative |= value < 0;
@@ -466,6 +492,30 @@ static int *map_counters(struct intake *in, const struct intake *from)
 	return map;
 }
 
+static void cells_scale(struct cells *c, double ratio)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->is_wide)
+			c->wide[i] *= ratio;
+		else
+			c->narrow[i] = (float)(c->narrow[i] * ratio);
+}
+
+/* Converts what `from` measured in another unit than `in`; where that cannot be, it is left out and reported. */
+static void take_units(struct intake *in, struct intake *from, const int *map)
+{
+	for (size_t i = 0; i < from->fleet->counters.n; i++) {
+		const char *unit = from->fleet->counters.v[i].unit, *to = in->fleet->counters.v[map[i]].unit;
+		double ratio = quantity_ratio(unit, to);
+
+		if (isnan(ratio))
+			intake_bad(in, from->fleet->counters.v[i].name, 0, "is in %s in one file and in %s in another: it is left out there", to, unit);
+		for (size_t k = 0; ratio != 1 && k < from->rows.n; k++)
+			if (i < from->rows.v[k].n_cells)
+				cells_scale(&from->rows.v[k].cells[i], ratio);
+	}
+}
+
 /* A server of which `in` has nothing yet: its memory changes hands. */
 static int move_rows(struct intake *in, struct rows *to, struct rows *from, const int *map)
 {
@@ -523,6 +573,8 @@ int intake_merge(struct intake *in, struct intake *from)
 	in->count.values = values; /* they count for the places of their counters */
 	map = map_counters(in, from);
 	r = map ? 0 : -ENOMEM;
+	if (map)
+		take_units(in, from, map);
 	for (size_t i = 0; i < from->rows.n && r == 0; i++)
 		r = merge_server(in, from, i, map);
 	in->count.values = values;
@@ -538,24 +590,33 @@ int intake_merge(struct intake *in, struct intake *from)
 
 /* --- finishing --- */
 
-/* A name that says so, as Prometheus and OpenMetrics write sums. */
-static bool named_total(const char *name)
+/* Whether a counter has this name with another ending in the place of the last `n` characters before its labels, too. */
+static bool has_sibling(const struct intake *in, const char *name, size_t end, size_t n, const char *ending)
 {
-	size_t n = strlen(name);
-	const char *brace = strchr(name, '{');
+	_cleanup_str_ struct str other = {};
 
-	if (brace)
-		n = (size_t)(brace - name);
-	return n > 6 && strncmp(name + n - 6, "_total", 6) == 0;
+	str_append(&other, name, end - n);
+	str_printf(&other, "%s%s", ending, name + end);
+	return !other.error && fleet_find_counter(in->fleet, other.data) >= 0;
+}
+
+/* A name that says so, as Prometheus and OpenMetrics write sums: a total, or one half of what is summed and counted. */
+static bool named_sum(const struct intake *in, const char *name)
+{
+	size_t n = strcspn(name, "{");
+
+	return (n > 6 && strncmp(name + n - 6, "_total", 6) == 0) || (n > 7 && strncmp(name + n - 7, "_bucket", 7) == 0 && strstr(name + n, "le=\"")) ||
+	       (n > 4 && strncmp(name + n - 4, "_sum", 4) == 0 && has_sibling(in, name, n, 4, "_count")) ||
+	       (n > 6 && strncmp(name + n - 6, "_count", 6) == 0 && has_sibling(in, name, n, 6, "_sum"));
 }
 
 /* A running sum: on all servers together it rises often, never below 0, and falls at restarts only: at most once in
- * twenty rises, and not on most servers at all. Whole numbers, unless it is called a total: levels that only rise
+ * twenty rises, and not on most servers at all. Whole numbers, unless its name tells a sum: levels that only rise
  * (a queue filling up, memory that leaks) are few rows long or have fractions. */
 static enum fleet_kind behaves_as(const struct intake *in, size_t counter)
 {
 	uint64_t rises = 0, falls = 0, columns = 0, fell = 0;
-	bool total = named_total(in->fleet->counters.v[counter].name);
+	bool total = named_sum(in, in->fleet->counters.v[counter].name);
 
 	for (size_t i = 0; i < in->rows.n; i++) {
 		const struct rows *r = &in->rows.v[i];
@@ -752,6 +813,8 @@ int intake_finish(struct intake *in, struct fleet **ret)
 	for (size_t i = 0; i < in->fleet->counters.n; i++)
 		if (take_text(&in->fleet->counters.v[i].unit, counter_unit_of_name(in->fleet->counters.v[i].name)) < 0)
 			return -ENOMEM;
+	if (server_ports_join(in->fleet, in->jobs.v, in->jobs.n) < 0)
+		return -ENOMEM;
 	if (server_role_settle(in->fleet, in->jobs.v, in->jobs.n) < 0)
 		return -ENOMEM;
 	finish_remarks(in);

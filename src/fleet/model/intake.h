@@ -19,15 +19,15 @@
 struct intake;
 
 struct counter_info {
-	enum fleet_kind kind; /* FLEET_UNKNOWN = not told */
-	const char *unit;     /* NULL = not told */
-	const char *help;     /* NULL = not told */
+	enum fleet_kind kind; /* FLEET_UNKNOWN = not known */
+	const char *unit;     /* NULL = not known */
+	const char *help;     /* NULL = not known */
 };
 
 struct intake_count {
 	uint64_t values; /* put, duplicates included */
 	uint64_t bad;	 /* rows or values left out; rates that are infinite are known after intake_finish() */
-	uint64_t twice;	 /* values put again for the same server, counter and time: the last one counts */
+	uint64_t twice;	 /* other values put again for the same server, counter and time: the last one counts */
 	uint64_t wraps, restarts; /* of counters; known after intake_finish() */
 };
 
@@ -37,6 +37,8 @@ typedef void intake_progress_fn(void *data, uint64_t done, uint64_t total);
 /* NULL without memory. */
 struct intake *intake_new(void);
 void intake_free(struct intake *in);
+/* Counters that match `sums` are running sums, those that match `gauges` are levels, whatever else is reported (shell patterns that live on; NULL = none). */
+void intake_kinds(struct intake *in, const char *sums, const char *gauges);
 void intake_on_progress(struct intake *in, intake_progress_fn *progress, void *data);
 
 /* Adds one, or finds it by its name: its number, or -ENOMEM. The same names give the same numbers over all sources of
@@ -44,6 +46,8 @@ void intake_on_progress(struct intake *in, intake_progress_fn *progress, void *d
  * NULL. */
 int intake_server(struct intake *in, const char *name);
 int intake_counter(struct intake *in, const char *name, const struct counter_info *info);
+/* The unit that was reported of a counter, or NULL. */
+const char *intake_unit(const struct intake *in, int counter);
 /* The work of a server ("role", "group" of the source): the first one counts. 0 or -ENOMEM. */
 int intake_role(struct intake *in, int server, const char *role);
 /* Who measures it ("job" of the source): a role is made of it where the source has none (server-role.h). 0 or -ENOMEM. */
@@ -62,7 +66,7 @@ void intake_server_done(struct intake *in, int server);
 /* Something of the input was left out, and why: "expected 12 fields, found 7". line 0 = none. */
 void intake_bad(struct intake *in, const char *file, uint64_t line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* What the reader should know of the input as a whole: "histograms are taken by their sums only". */
+/* A remark for the reader about the input as a whole: "histograms are taken by their sums only". */
 void intake_remark(struct intake *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void intake_progress(struct intake *in, uint64_t done, uint64_t total);
 

@@ -17,6 +17,7 @@
 #include "lib/input/timestamp.h"
 #include "lib/view/json.h"
 
+#define MERGED_SHARE 10 /* one of so many values: no mere repetition */
 #define PROGRESS_EVERY (NS_PER_SEC / 5)
 
 struct progress {
@@ -75,6 +76,19 @@ static void tell_bad_rows(const struct intake *in)
 		log_warning("%s%llu %sbad rows or values were left out", n ? "... and " : "", (unsigned long long)(bad - n), n ? "more " : "");
 }
 
+/* Says so where so many values stand in the place of others that they must be of different series. */
+static bool merged_series(const struct intake *in, const char *location)
+{
+	struct intake_count n = intake_count(in);
+
+	if (n.twice * MERGED_SHARE <= n.values)
+		return false;
+	log_error("%s: %llu of %llu values have the same server, counter and time as another one: give the column or key that tells them apart with --server-column NAME, "
+		  "or --counter-column NAME",
+		  location, (unsigned long long)n.twice, (unsigned long long)n.values);
+	return true;
+}
+
 static bool input_time(const char *text, int64_t otherwise, int64_t *ret)
 {
 	*ret = otherwise;
@@ -89,7 +103,7 @@ static struct fleet *load(const struct fleet_query *args, const char *location)
 	const struct fleet_source *source = choose_source(args->source, location);
 	struct fleet_input input = {.location = location, .from = INT64_MIN, .to = INT64_MAX, .step = args->step, .delimiter = args->delimiter,
 				    .time_column = args->time_column, .server_column = args->server_column, .role_column = args->role_column,
-				    .counter_column = args->counter_column, .value_column = args->value_column, .match = args->match,
+				    .counter_column = args->counter_column, .value_column = args->value_column, .time_format = args->time_format, .match = args->match,
 				    .token_file = args->token_file, .ca_file = args->ca_file};
 	struct progress progress = {.begin = clock_boot()};
 	struct intake *in;
@@ -101,17 +115,26 @@ static struct fleet *load(const struct fleet_query *args, const char *location)
 		return NULL;
 	if (strstr(location, "://") && (!input_time(args->usual_from ? args->usual_from : args->from, INT64_MIN, &input.from) || !input_time(args->to, INT64_MAX, &input.to)))
 		return NULL;
+	if (args->delimiter && *args->delimiter && args->delimiter[1] && strcmp(args->delimiter, "tab") != 0) {
+		log_error("invalid --delimiter '%s'; expected one character, or tab", args->delimiter);
+		return NULL;
+	}
 	in = intake_new();
 	if (!in)
 		return NULL;
 	intake_on_progress(in, show_progress, &progress);
+	intake_kinds(in, args->sums, args->gauges);
 	r = source->load(&input, in, &error);
+	if (r == 0 && merged_series(in, location))
+		r = -EEXIST;
 	if (r == 0)
 		r = intake_finish(in, &f);
 	if (progress.shown)
 		fputs("\r                    \r", stderr);
 	tell_bad_rows(in);
-	if (r == -ENODATA)
+	if (r == -EEXIST)
+		; /* said */
+	else if (r == -ENODATA)
 		log_error("%s: no values were found in it", location);
 	else if (intake_refusal(in))
 		log_error("%s: %s", location, intake_refusal(in));

@@ -12,7 +12,7 @@
 struct fleet_query {
 	const char *from, *to, *usual_from, *usual_to;
 	const char *match, *server, *counter, *symptom;
-	const char *delimiter, *time_column, *server_column, *role_column, *counter_column, *value_column, *source, *token_file, *ca_file, *plugin, *engine;
+	const char *delimiter, *time_column, *server_column, *role_column, *counter_column, *value_column, *time_format, *sums, *gauges, *source, *token_file, *ca_file, *plugin, *engine;
 	const char *output, *view, *statistic, *threshold, *rules, *rule, *calls, *html, *causes, *incidents, *remember;
 	int64_t step;
 	uint64_t top, max_lag, points;
@@ -35,6 +35,9 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
 	{OPTION_TEXT, 0, "role-column", "NAME", &fleet_parsed.role_column, "the column, key or label of roles: servers of one role are compared"}, \
 	{OPTION_TEXT, 0, "counter-column", "NAME", &fleet_parsed.counter_column, "long tables: the column of counter names"}, \
 	{OPTION_TEXT, 0, "value-column", "NAME", &fleet_parsed.value_column, "long tables: the column of values"},              \
+	{OPTION_TEXT, 0, "time-format", "FORMAT", &fleet_parsed.time_format, "how times are written, as in strptime(3): '%m/%d/%Y %H:%M:%S' (default: detected)"}, \
+	{OPTION_TEXT, 0, "sum", "PATTERN", &fleet_parsed.sums, "counters that are running sums (shell pattern; default: detected)"}, \
+	{OPTION_TEXT, 0, "gauge", "PATTERN", &fleet_parsed.gauges, "counters that are levels (shell pattern; default: detected)"}, \
 	{OPTION_SPAN, 0, "step", "SPAN", &fleet_parsed.step, "time between rows, where the source does not say"},                       \
 	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_parsed.token_file, "for URLs: a file with the token or user:password"},       \
 	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_parsed.ca_file, "for URLs: the authority that signed the server's certificate"}, \

@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/data/clock.h"
 #include "lib/input/number.h"
 
+#define TEXT_MAX 63 /* characters of a time */
 #define DAYS_MAX 100000 /* from 1970: what 64 bits of ns hold, and a little less */
 
 /* Days since 1970-01-01 in the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms"). */
@@ -108,6 +110,22 @@ static bool zone(const char *p, const char *end, int64_t *ret_ns)
 	return hour <= 14 && minute < 60;
 }
 
+/* "20261120143207", "20261120": as a number of seconds or us since 1970 it would be a day of 1970. */
+static bool digits_only(const char *p, const char *end, int64_t *ret)
+{
+	unsigned year, month, day, hour = 0, minute = 0, second = 0;
+	bool has_clock = end - p == 14;
+
+	if ((!has_clock && end - p != 8) || !digits(&p, end, 4, &year) || !digits(&p, end, 2, &month) || !digits(&p, end, 2, &day))
+		return false;
+	if (has_clock && (!digits(&p, end, 2, &hour) || !digits(&p, end, 2, &minute) || !digits(&p, end, 2, &second)))
+		return false;
+	if (year < 1990 || year > 2099 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
+		return false;
+	*ret = (days_of(year, month, day) * 86400 + (hour * 60 + minute) * 60 + second) * NS_PER_SEC;
+	return true;
+}
+
 /* The units' sizes are far apart: 9e9 s is the year 2255, 9e9 ms April 1970. */
 static int number(const char *p, const char *end, int64_t *ret)
 {
@@ -115,6 +133,8 @@ static int number(const char *p, const char *end, int64_t *ret)
 	int64_t whole = 0;
 	const char *after;
 
+	if (digits_only(p, end, ret))
+		return 0;
 	for (after = p; after < end && *after >= '0' && *after <= '9'; after++)
 		if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *after - '0', &whole))
 			return -EINVAL;
@@ -145,5 +165,41 @@ int timestamp_parse(const char *p, const char *end, int64_t *ret)
 	if (days < -DAYS_MAX || days > DAYS_MAX)
 		return -EINVAL;
 	*ret = days * 86400 * NS_PER_SEC + of_day - offset;
+	return 0;
+}
+
+int timestamp_parse_clock(const char *p, const char *end, int64_t *ret)
+{
+	return time_of_day(&p, end, ret) && p == end ? 0 : -EINVAL;
+}
+
+int timestamp_parse_as(const char *format, const char *p, const char *end, int64_t *ret)
+{
+	struct tm tm = {.tm_year = -1, .tm_mday = 0, .tm_mon = -1};
+	char text[TEXT_MAX + 1];
+	int64_t seconds, ns = 0;
+	const char *after;
+	size_t n;
+
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '"'))
+		p++;
+	while (end > p && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '"'))
+		end--;
+	n = (size_t)(end - p);
+	if (n > TEXT_MAX)
+		return -EINVAL;
+	memcpy(text, p, n);
+	text[n] = 0;
+	after = strptime(text, format, &tm);
+	if (after && *after == '.') {
+		after++;
+		ns = fraction(&after, text + n);
+	}
+	if (!after || *after || tm.tm_year < 0 || tm.tm_mon < 0 || tm.tm_mday < 1)
+		return -EINVAL;
+	seconds = days_of(tm.tm_year + 1900, (unsigned)tm.tm_mon + 1, (unsigned)tm.tm_mday) * 86400 + (tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec - tm.tm_gmtoff;
+	if (seconds < -(int64_t)DAYS_MAX * 86400 || seconds > (int64_t)DAYS_MAX * 86400)
+		return -EINVAL;
+	*ret = seconds * NS_PER_SEC + ns;
 	return 0;
 }
