@@ -111,6 +111,28 @@ def evaluate_incidents(folder, tally):
             tally.ask("calls", name + " no symptom", metrics, true, ["--calls", calls], (fired, last + 1))
 
 
+def evaluate_deployments(folder, tally):
+    """The deployment that is named; "none" where none of them is the cause."""
+    for path in sorted(glob.glob(f"{data_dir}/fleet3/incidents/*/alert.json")):
+        case = os.path.dirname(path)
+        with open(path) as file:
+            alert = json.load(file)
+        with open(case + "/truth.json") as file:
+            true = json.load(file)["root_cause_commit"]
+        with open(case + "/metrics.csv") as file:
+            last = max(datetime.fromisoformat(row["timestamp"].replace("Z", "+00:00")).timestamp() for row in csv.DictReader(file))
+        fired = datetime.fromisoformat(alert["fired_at"].replace("Z", "+00:00")).timestamp()
+        symptom = ["--symptom", f"{alert['metric']}@{alert['service']}"]
+        window = ["--from", asked.stamp(fired - 600), "--to", asked.stamp(last + 1)]
+        for part, options in ("symptom", symptom + window), ("window", window), ("no_window", []):
+            answer = asked.why(case + "/metrics.csv", "--deployments", case + "/deploys.json", *options)
+            ranked = answer["deployments"] if answer else []
+            first = ranked[0]["commit"] if ranked and not ranked[0]["why_not"] else "none"
+            tally.right.setdefault(part, []).append(first == true)
+            if first != true:
+                print(f"wrong {tally.set_name} {part}: {os.path.basename(case)}: {first} instead of {true}", flush=True)
+
+
 def evaluate_petshop(folder, tally):
     for case in asked.petshop_cases(folder, calls=True):
         words, graph = os.path.basename(case.data), case.options[-2:]
@@ -262,7 +284,7 @@ def evaluate_kind(folder, tally, kind):
             tally.ask(words, f"seed {seed}, {len(f.names)} servers, rows {begin}-{end} of {f.rows}", data + ".fleet", true, window=window)
 
 
-PUBLIC = {"incidents": ("fleet3", evaluate_incidents), "petshop": ("petshop", evaluate_petshop), "nezha": ("nezha-counters", evaluate_nezha)}
+PUBLIC = {"incidents": ("fleet3", evaluate_incidents), "deployments": ("fleet3", evaluate_deployments), "petshop": ("petshop", evaluate_petshop), "nezha": ("nezha-counters", evaluate_nezha)}
 
 
 def main():

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fleet/ask/fleet-deployed.h"
 #include "fleet/ask/fleet-incidents.h"
 #include "fleet/ask/fleet-why.h"
 #include "fleet/formats/fleet-calls.h"
+#include "fleet/formats/fleet-deployments.h"
 #include "fleet/verb/fleet-html.h"
 #include "fleet/verb/fleet-verb.h"
 #include "lib/data/cleanup.h"
@@ -58,6 +60,16 @@ static int read_calls(const struct fleet_query *args, const struct fleet *f, str
 	return r;
 }
 
+static int read_deployments(const struct fleet_query *args, struct fleet_deployments *ret)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = args->deployments ? fleet_deployments_read(args->deployments, ret, &error) : 0;
+
+	if (r < 0)
+		log_error("%s", error ? error : strerror(-r));
+	return r;
+}
+
 /* --html: 1 = it is written to standard output, where nothing else is; 0, or -errno (said). */
 static int write_html(const char *path, const struct fleet *f, const struct fleet_answer *a, size_t top)
 {
@@ -85,15 +97,18 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 	_cleanup_free_ char *path = incidents_file(common, args);
 	struct fleet_incidents incidents = {};
 	struct causes causes = {};
+	_cleanup_(fleet_deployments_free) struct fleet_deployments deployments = {};
 	struct fleet_calls calls = {};
 	struct fleet_answer a;
 	int r, html;
 
-	if (read_calls(args, q->fleet, &calls) < 0)
+	if (read_deployments(args, &deployments) < 0 || read_calls(args, q->fleet, &calls) < 0)
 		return EXIT_CANNOT;
 	r = read_causes(args, &causes);
 	if (r == 0)
 		r = fleet_why_answer(q, &causes, &calls, &a);
+	if (r == 0 && (r = fleet_deployed_rank(q->fleet, &calls, &a, &deployments)) < 0)
+		fleet_answer_free(&a);
 	if (r < 0) {
 		VEC_FREE(calls.list);
 		causes_free(&causes);
@@ -106,9 +121,9 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 		(void)fleet_incidents_like(path, q->fleet, &a, &incidents);
 	html = write_html(args->html, q->fleet, &a, args->top);
 	if (common->json && html <= 0)
-		fleet_json_out(fleet_why_json(&a, q->fleet, &incidents, &calls, args->top));
+		fleet_json_out(fleet_why_json(&a, q->fleet, &incidents, &calls, &deployments, args->top));
 	else if (html <= 0)
-		fleet_why_text(&a, q->fleet, &incidents, data, args->top, stdout);
+		fleet_why_text(&a, q->fleet, &incidents, &deployments, data, args->top, stdout);
 	if (args->remember && path && (folder_make_parent(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a) < 0))
 		log_warning("cannot save the incident in %s", path);
 	r = html < 0 ? EXIT_CANNOT : a.calm ? EXIT_NOTHING_FOUND : EXIT_ANSWERED;
@@ -153,6 +168,7 @@ static const struct option_row options[] = {
 	{OPTION_COUNT, 0, "max-lag", "ROWS", &fleet_parsed.max_lag, "by how much a counter may lead or follow (default: a row for every 20 that are compared, at most 5)"},
 	{OPTION_TEXT, 0, "html", "FILE", &fleet_parsed.html, "also write the answer as one HTML page: curves, chain and lists; - prints only the page"},
 	{OPTION_TEXT, 0, "calls", "FILE", &fleet_parsed.calls, "calls between servers: lines CALLER,CALLEE or a matrix; a caller is not the cause of what it calls"},
+	{OPTION_TEXT, 0, "deployments", "FILE", &fleet_parsed.deployments, "what was deployed when, as JSON or CSV: service, version or commit, time; those before the incident are ranked as its causes"},
 	{OPTION_TEXT, 0, "causes", "PATH", &fleet_parsed.causes, "your own causes: a file or a folder of them (default: " SYSTEM_CAUSES ")"},
 	{OPTION_TEXT, 0, "incidents", "FILE", &fleet_parsed.incidents, "where incidents are stored (default: next to the recording)"},
 	{OPTION_TEXT, 0, "remember", "NAME", &fleet_parsed.remember, "save this incident's fingerprint under a name"},

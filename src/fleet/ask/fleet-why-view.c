@@ -1,6 +1,7 @@
 /* Why a fleet is slow: the chain of an answer, as text and JSON. */
 #include <stdio.h>
 
+#include "fleet/ask/fleet-deployed.h"
 #include "fleet/verb/fleet-view.h"
 #include "lib/data/clock.h"
 #include "lib/view/json.h"
@@ -18,6 +19,33 @@ static void print_similar(const struct fleet_incidents *incidents, FILE *out)
 		       clock_format_rfc3339(incidents->list.v[i].at, at, sizeof(at)));
 }
 
+static void print_deployments(const struct fleet_deployments *d, size_t top, FILE *out)
+{
+	char at[32];
+
+	for (size_t i = 0; i < d->list.n && (!top || i < top); i++) {
+		const struct fleet_deployment *x = &d->list.v[i];
+
+		fprintf(out, "%s  %.2f  %s %s %.12s at %s%s%s\n", i ? "" : "\nDeployments (score: how likely it came with this one):\n", x->score, x->service, x->version, x->commit,
+			clock_format_rfc3339(x->time, at, sizeof(at)), x->verdict ? ": " : "", fleet_deployed_why_not(x));
+	}
+}
+
+static json_t *deployments_json(const struct fleet_deployments *d)
+{
+	json_t *list = json_array();
+	char at[32];
+
+	for (size_t i = 0; i < d->list.n; i++) {
+		const struct fleet_deployment *x = &d->list.v[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s?}", "service", x->service, "version", x->version, "commit", x->commit, "time",
+						      clock_format_rfc3339(x->time, at, sizeof(at)), "score", x->score, "seconds_before", (double)x->ahead / 1e9, "why_not",
+						      x->verdict ? fleet_deployed_why_not(x) : NULL));
+	}
+	return list;
+}
+
 static void print_next(const struct fleet_answer *a, const struct fleet *f, const char *data, FILE *out)
 {
 	fprintf(out, "\nNext:\n");
@@ -27,7 +55,8 @@ static void print_next(const struct fleet_answer *a, const struct fleet *f, cons
 	fprintf(out, "  whyslow fleet correlate %s '%s@%s' --max-lag 10\n", data, f->counters.v[a->counter].name, f->servers.v[a->server].name);
 }
 
-void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const char *data, size_t top, FILE *out)
+void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_deployments *deployments, const char *data, size_t top,
+		    FILE *out)
 {
 	char from[32], to[32];
 
@@ -44,6 +73,7 @@ void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const s
 	fleet_findings_text(f, &a->explain, top, out);
 	fprintf(out, "\nMost unusual counters:\n");
 	fleet_findings_text(f, &a->unusual, top, out);
+	print_deployments(deployments, top, out);
 	print_similar(incidents, out);
 	print_next(a, f, data, out);
 }
@@ -105,18 +135,19 @@ static json_t *silences_json(const struct fleet_answer *a, const struct fleet *f
 	return list;
 }
 
-json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, size_t top)
+json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, const struct fleet_deployments *deployments,
+		       size_t top)
 {
 	char from[32], to[32], begin[32];
 
-	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
+	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
 				 a->summary, "nothing_unusual", a->calm, "all_servers", a->common > 0, "silent", silences_json(a, f), "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
 				 clock_format_rfc3339(a->asked.to, to, sizeof(to)), "judged_from", clock_format_rfc3339(a->window.from, begin, sizeof(begin)),
 				 "now", json_number(a->now), "normal_p5", json_number(a->normal_p5), "normal_p95", json_number(a->normal_p95), "culprit",
 				 a->named ? fleet_finding_json(f, &a->culprit) : json_null(), "chain", chain_json(a, f), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
 				 f->servers.v[a->server].name, "cause", a->cause, "next", a->next,
 				 "servers", fleet_findings_json(f, &a->alarms, top), "explained_by", fleet_findings_json(f, &a->explain, top),
-				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents));
+				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents), "deployments", deployments_json(deployments));
 }
 
 json_t *fleet_why_nothing_json(const char *words)

@@ -13,7 +13,7 @@ struct fleet_query {
 	const char *from, *to, *usual_from, *usual_to;
 	const char *match, *server, *counter, *symptom;
 	const char *delimiter, *time_column, *server_column, *role_column, *counter_column, *value_column, *time_format, *sums, *gauges, *source, *token_file, *ca_file, *plugin, *engine;
-	const char *output, *view, *statistic, *threshold, *rules, *rule, *calls, *html, *causes, *incidents, *remember;
+	const char *output, *view, *statistic, *threshold, *rules, *rule, *calls, *deployments, *html, *causes, *incidents, *remember;
 	int64_t step;
 	uint64_t top, max_lag, points;
 	bool csv, svg, literal, by_time, spearman, all;

@@ -1,0 +1,195 @@
+#include "fleet/ask/fleet-deployed.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/model/server-role.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
+
+#define UNUSUAL 3.0 /* of a counter, to have fallen ill */
+#define AS_FAR	0.5 /* of the server's most unusual counter: what is nearer to normal began by chance */
+#define SHOWS_OWN   (30 * 60 * NS_PER_SEC) /* within which a deployment shows on its own server */
+#define SHOWS_OTHER (20 * 60 * NS_PER_SEC) /* and on another one */
+#define OTHER	    0.5 /* the weight of another server's deployment */
+#define BURST	    (15 * 60 * NS_PER_SEC) /* deployments of one service that belong together */
+
+struct judging {
+	const struct fleet *f;
+	const struct fleet_answer *a;
+	int64_t *since;	  /* by server: when it fell ill; INT64_MAX = it did not */
+	bool *connected; /* by server: calls lead from it to the culprit, or back; NULL = no calls are known */
+	int culprit;
+	int64_t begin; /* of the incident */
+};
+
+/* The service itself, or one of its replicas: "cart-1", "cart-7f9c-x2k4z". */
+static bool is_of_service(const struct fleet_server *s, const char *service)
+{
+	_cleanup_free_ char *stem = NULL;
+	size_t n = strlen(service);
+
+	if (strcasecmp(s->name, service) == 0 || (s->role && strcasecmp(s->role, service) == 0))
+		return true;
+	if (strncasecmp(s->name, service, n) != 0)
+		return false;
+	stem = server_role_stem(s->name);
+	return stem && strncasecmp(stem, service, n) == 0 && strspn(stem + n, "-_.:") == strlen(stem + n);
+}
+
+static int find_since(const struct judging *j)
+{
+	_cleanup_free_ double *most = calloc(j->f->servers.n + 1, sizeof(*most));
+
+	if (!most)
+		return -ENOMEM;
+	for (size_t i = 0; i < j->f->servers.n; i++)
+		j->since[i] = INT64_MAX;
+	for (size_t i = 0; i < j->a->unusual.list.n; i++) {
+		const struct fleet_finding *x = &j->a->unusual.list.v[i];
+
+		most[x->server] = fmax(most[x->server], x->score);
+		if (x->score >= fmax(UNUSUAL, AS_FAR * most[x->server]) && x->since && x->since < j->since[x->server])
+			j->since[x->server] = x->since;
+	}
+	if (j->a->culprit.since && j->a->culprit.since < j->since[j->culprit])
+		j->since[j->culprit] = j->a->culprit.since;
+	return 0;
+}
+
+/* Everything that is reached by calls from the culprit in one direction. */
+static void mark(const struct fleet_calls *calls, int server, bool callers, bool *marks)
+{
+	for (size_t i = 0; i < calls->list.n; i++) {
+		const struct fleet_call *x = &calls->list.v[i];
+		int from = callers ? x->callee : x->caller, to = callers ? x->caller : x->callee;
+
+		if (from != server || marks[to])
+			continue;
+		marks[to] = true;
+		mark(calls, to, callers, marks);
+	}
+}
+
+static int find_connected(const struct judging *j, const struct fleet_calls *calls)
+{
+	_cleanup_free_ bool *callees = calloc(j->f->servers.n + 1, sizeof(*callees));
+
+	if (!callees)
+		return -ENOMEM;
+	mark(calls, j->culprit, true, j->connected);
+	mark(calls, j->culprit, false, callees);
+	for (size_t i = 0; i < j->f->servers.n; i++)
+		j->connected[i] |= callees[i];
+	return 0;
+}
+
+/* Whether another server than the culprit's may have made that ill. */
+static bool may_have_led(const struct judging *j, size_t server)
+{
+	return j->since[server] <= j->begin && (!j->connected || j->connected[server]);
+}
+
+static void judge(const struct judging *j, struct fleet_deployment *d)
+{
+	bool own = false, other = false;
+	int64_t shows;
+
+	for (size_t i = 0; i < j->f->servers.n; i++) {
+		bool its = is_of_service(&j->f->servers.v[i], d->service);
+
+		own |= its && (int)i == j->culprit;
+		other |= its && (int)i != j->culprit && may_have_led(j, i);
+	}
+	shows = own ? SHOWS_OWN : SHOWS_OTHER;
+	d->ahead = j->begin - d->time;
+	d->verdict = d->ahead <= -j->f->interval ? DEPLOYMENT_LATER : !own && !other ? DEPLOYMENT_ELSEWHERE : d->ahead > shows ? DEPLOYMENT_EARLIER : DEPLOYMENT_MAY_BE;
+	d->score = d->verdict == DEPLOYMENT_MAY_BE ? (own ? 1 : OTHER) * exp(-(double)(d->ahead > 0 ? d->ahead : 0) / (double)shows) : 0;
+}
+
+/* The first of a burst of one service has the score of the best of them, and a little more. */
+static void credit_first(struct fleet_deployments *d)
+{
+	for (size_t i = 0; i < d->list.n; i++)
+		for (size_t k = 0; k < d->list.n; k++) {
+			struct fleet_deployment *x = &d->list.v[i];
+			const struct fleet_deployment *y = &d->list.v[k];
+			int64_t before = y->time - x->time;
+
+			if (i == k || x->score == 0 || y->score == 0 || before < 0 || before > BURST || (!before && i < k) || strcmp(x->service, y->service) != 0)
+				continue;
+			x->score = fmax(x->score, y->score * 1.01);
+		}
+}
+
+static int by_score(const void *a, const void *b)
+{
+	const struct fleet_deployment *x = a, *y = b;
+
+	if (x->verdict != y->verdict && (x->verdict == DEPLOYMENT_MAY_BE || y->verdict == DEPLOYMENT_MAY_BE))
+		return x->verdict == DEPLOYMENT_MAY_BE ? -1 : 1;
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	return x->time > y->time ? -1 : x->time < y->time;
+}
+
+static int say(const struct fleet_deployments *d, const struct fleet_answer *a, struct str *s)
+{
+	const struct fleet_deployment *x = d->list.v;
+	char at[32];
+
+	str_puts(s, a->summary);
+	if (x->verdict == DEPLOYMENT_MAY_BE) {
+		str_printf(s, " Most likely it came with the deployment of %s%s%s%s%.12s at %s", x->service, *x->version ? " " : "", x->version, *x->commit ? ", commit " : "", x->commit,
+			   clock_format_rfc3339(x->time, at, sizeof(at)));
+		if (x->ahead >= NS_PER_SEC)
+			str_printf(s, ", %lld s before", (long long)(x->ahead / NS_PER_SEC));
+		str_putc(s, '.');
+	} else {
+		str_printf(s, " None of the %zu deployments explains it.", d->list.n);
+	}
+	return s->error ? -ENOMEM : 0;
+}
+
+const char *fleet_deployed_why_not(const struct fleet_deployment *d)
+{
+	switch (d->verdict) {
+	case DEPLOYMENT_LATER:
+		return "after the incident began";
+	case DEPLOYMENT_EARLIER:
+		return "so long before that it would have shown";
+	case DEPLOYMENT_ELSEWHERE:
+		return "its servers did not change before the culprit did";
+	default:
+		return "";
+	}
+}
+
+int fleet_deployed_rank(const struct fleet *f, const struct fleet_calls *calls, struct fleet_answer *a, struct fleet_deployments *d)
+{
+	_cleanup_free_ int64_t *since = calloc(f->servers.n + 1, sizeof(*since));
+	_cleanup_free_ bool *connected = calls->list.n ? calloc(f->servers.n + 1, sizeof(*connected)) : NULL;
+	struct judging j = {f, a, since, connected, a->named ? a->culprit.server : a->server, 0};
+	_cleanup_str_ struct str s = {};
+
+	if (!since || (calls->list.n && (!connected || find_connected(&j, calls) < 0)))
+		return -ENOMEM;
+	if (a->calm || !d->list.n)
+		return 0;
+	if (find_since(&j) < 0)
+		return -ENOMEM;
+	j.begin = since[j.culprit] < INT64_MAX ? since[j.culprit] : a->window.from;
+	for (size_t i = 0; i < d->list.n; i++)
+		judge(&j, &d->list.v[i]);
+	credit_first(d);
+	qsort(d->list.v, d->list.n, sizeof(*d->list.v), by_score);
+	if (say(d, a, &s) < 0)
+		return -ENOMEM;
+	free(a->summary);
+	a->summary = s.data;
+	s = (struct str){};
+	return 0;
+}
