@@ -187,43 +187,65 @@ static void forget_places(struct cells *c)
 	memset(c->known.cells, 0, c->known.places * sizeof(*c->known.cells));
 }
 
-/* One cell for each kind of wait, from `first` on. */
+/* One cell for each kind of wait, from `first` on, and of what is no task for each that was in contention, over whatever it reached the victim. */
 static void join_others(struct blame_matrix *m, size_t first, const struct blame_cell *cell)
 {
 	struct blame_cell others = *cell;
 
+	others.via = NOBODY;
+	others.flags |= BLAME_COARSE;
 	if (cell->culprit == BY_TASK)
-		others.culprit = BY_OTHERS, others.id = 0, others.via = NOBODY, others.root = FOR_NONE, others.flags = BLAME_COARSE;
-	for (size_t i = first; others.culprit == BY_OTHERS && i < m->cells.n; i++)
-		if (m->cells.v[i].culprit == BY_OTHERS && m->cells.v[i].wait == others.wait) {
+		others.culprit = BY_OTHERS, others.id = 0, others.root = FOR_NONE, others.flags = BLAME_COARSE;
+	for (size_t i = first; i < m->cells.n; i++) {
+		const struct blame_cell *there = &m->cells.v[i];
+
+		if (there->culprit == others.culprit && there->id == others.id && there->wait == others.wait && there->root == others.root &&
+		    there->via == NOBODY && there->flags == others.flags) {
 			blame_cell_join(&m->cells.v[i], &others);
 			return;
 		}
+	}
 	m->cells.v[m->cells.n++] = others;
 }
 
-/* Of the victim whose cells begin at `first` and are the last. */
-static void keep_largest(struct cells *c, size_t first)
+/* Moves one victim's cells from `from` on behind those that are there, where there are more than `most` only its largest. */
+static void keep_largest(struct blame_matrix *m, size_t from, size_t n, size_t most)
 {
-	struct blame_matrix *m = c->matrix;
-	size_t n = m->cells.n;
+	size_t first = m->cells.n;
 
-	if (n - first <= BLAME_LARGEST)
-		return;
-	qsort(m->cells.v + first, n - first, sizeof(*m->cells.v), longest_first);
-	m->cells.n = first + BLAME_LARGEST;
-	for (size_t i = m->cells.n; i < n; i++) {
-		struct blame_cell cell = m->cells.v[i]; /* its place is written to */
+	if (n > most)
+		qsort(m->cells.v + from, n, sizeof(*m->cells.v), longest_first);
+	for (size_t i = 0; i < n; i++) {
+		struct blame_cell cell = m->cells.v[from + i]; /* its place is written to */
 
-		join_others(m, first, &cell);
+		if (i < most)
+			m->cells.v[m->cells.n++] = cell;
+		else
+			join_others(m, first, &cell);
 	}
-	forget_places(c);
+}
+
+void blame_keep_largest(struct blame_matrix *m, size_t most)
+{
+	size_t all = m->cells.n, n;
+
+	m->cells.n = 0;
+	for (size_t from = 0; from < all; from += n) {
+		for (n = 1; from + n < all && m->cells.v[from + n].victim == m->cells.v[from].victim;)
+			n++;
+		keep_largest(m, from, n, most);
+	}
 }
 
 static void victim_is_done(struct cells *c)
 {
-	if (c->detail == DETAIL_LARGEST)
-		keep_largest(c, c->known.first);
+	size_t first = c->known.first, n = c->matrix->cells.n - first;
+
+	if (c->detail == DETAIL_LARGEST && n > BLAME_LARGEST) {
+		c->matrix->cells.n = first;
+		keep_largest(c->matrix, first, n, BLAME_LARGEST);
+		forget_places(c);
+	}
 	c->known.first = c->matrix->cells.n;
 }
 

@@ -27,6 +27,9 @@ int blame_each(const struct timeline *t, int64_t from, int64_t to, blame_take ta
 void blame_cell_join(struct blame_cell *cell, const struct blame_cell *part);
 /* One cell for what one culprit did to several victims in the same way; its victim is one of them. In no order. */
 void blame_join_victims(struct blame_matrix *m);
+/* The same for a matrix that is not sorted: each victim keeps its `most` largest cells. A program that starts thousands of others waits for each
+ * of them. */
+void blame_keep_largest(struct blame_matrix *m, size_t most);
 /* The longest first. */
 void blame_sort(struct blame_matrix *m);
 /* Waits for locks of one holder together, the longest sum first: while a holder is kept from a CPU itself, its lock is held all the same, and

@@ -91,6 +91,34 @@ static void what_is_small_is_merged(void **state)
 	assert_true(coarse > merged);
 }
 
+/* For what is saved: fewer cells, of the same time. */
+static void a_matrix_keeps_its_largest_cells(void **state)
+{
+	_cleanup_(disperse) struct crowded c;
+	_cleanup_(blame_matrix_free) struct blame_matrix m = {};
+	int64_t sum = 0, kept = 0;
+	uint32_t victim = NOBODY;
+	size_t n = 0, before;
+
+	(void)state;
+	gather(&c, CROWD_MESH);
+	assert_int_equal(blame_build(&c.line, c.line.start, c.line.end, NULL, 0, LEVEL_PROCESS, &m), 0);
+	for (size_t i = 0; i < m.cells.n; i++)
+		sum += m.cells.v[i].ns;
+	before = m.cells.n;
+	blame_keep_largest(&m, 3);
+	for (size_t i = 0; i < m.cells.n; i++) {
+		if (m.cells.v[i].victim != victim)
+			n = 0;
+		victim = m.cells.v[i].victim;
+		kept += m.cells.v[i].ns;
+		n += m.cells.v[i].culprit == BY_TASK;
+		assert_true(n <= 3);
+	}
+	assert_int_equal(kept, sum);
+	assert_true(m.cells.n < before / 2);
+}
+
 struct taken {
 	int64_t ns;
 	size_t n;
@@ -145,5 +173,5 @@ static void a_path_through_a_crowd_ends(void **state)
 	assert_int_equal(at, c.line.end);
 }
 
-RUN_TESTS(cmocka_unit_test(no_crowd_is_refused), cmocka_unit_test(what_is_small_is_merged),
+RUN_TESTS(cmocka_unit_test(no_crowd_is_refused), cmocka_unit_test(what_is_small_is_merged), cmocka_unit_test(a_matrix_keeps_its_largest_cells),
 	  cmocka_unit_test(cells_that_are_handed_over_are_all_there_are), cmocka_unit_test(a_path_through_a_crowd_ends))

@@ -22,6 +22,8 @@
 #define LOOK_AGAIN    (200 * NS_PER_MS)
 #define SHORT_OF      NS_PER_SEC /* a trace that ends so long before we did is whole enough */
 #define THREADS_SHOWN 20
+#define THREADS_KEPT  1000 /* in JSON, of those that waited or ran most; a report is saved with its incident, and has a bound */
+#define CELLS_KEPT    1000
 #define LEAST	      (50 * NS_PER_MS) /* a window below it says nothing */
 
 struct telling {
@@ -111,6 +113,7 @@ static void tell_waits(struct telling *t, int64_t from, int64_t to)
 	_cleanup_(blame_matrix_free) struct blame_matrix process = {};
 	int r = blame_build(t->timeline, from, to, t->threads, t->n, LEVEL_PROCESS, &process);
 
+	blame_keep_largest(&process, CELLS_KEPT);
 	blame_sort(&process);
 	if (r < 0 || waits_json(t->timeline, &process, &o, t->json) < 0) {
 		fputs("null", t->json);
@@ -135,7 +138,7 @@ static void tell_window(struct telling *t, const char *name, const char *title, 
 	waits_threads_text(t->timeline, threads, reports, n, &o, t->text);
 	fputc('\n', t->text);
 	fputs("{\"threads\": ", t->json);
-	(void)waits_threads_json(t->timeline, threads, reports, n, t->json);
+	(void)waits_threads_json(t->timeline, threads, reports, n < THREADS_KEPT ? n : THREADS_KEPT, t->json);
 	fputs(", \"waits\": ", t->json);
 	tell_waits(t, from, to);
 	fputc('\n', t->text);

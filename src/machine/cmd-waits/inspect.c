@@ -26,6 +26,7 @@
 
 #define LOOK_EVERY	  (50 * NS_PER_MS)
 #define SAMPLES_DEFAULT	  100
+#define THREADS_KEPT 500 /* of a saved report: each has up to 7 KB of call trees */
 #define SAMPLES_A_SECOND  2000 /* of all CPUs: naming one takes a tenth of a millisecond */
 #define FREQUENCY_DEFAULT 499  /* no multiple of what timers like */
 #define FILES_SHOWN	  10
@@ -250,7 +251,7 @@ static void print(const struct common *common, const struct inspection *n)
 	struct str folded = {};
 
 	if (common->json) {
-		inspect_json(n, stdout);
+		inspect_json(n, SIZE_MAX, stdout);
 	} else if (arg_folded) {
 		path_tree_write_folded(&n->top_down, &folded);
 		fputs(folded.data ? folded.data : "", stdout);
@@ -269,7 +270,7 @@ static char *to_text(const struct inspection *n, bool json)
 	if (!f)
 		return NULL;
 	if (json)
-		inspect_json(n, f);
+		inspect_json(n, THREADS_KEPT, f);
 	else
 		inspect_text(n, (unsigned)arg_depth, f);
 	fclose(f);
@@ -302,8 +303,10 @@ static int keep(const struct common *common, const struct inspection *n, int64_t
 	c.text = text;
 	c.json = json;
 	r = store_capture(store, &c);
-	if (r < 0)
-		log_error("%s", r == -E2BIG ? "the report is too large to save" : store_reason(store, r));
+	if (r == -E2BIG)
+		log_error("the report about %s (pid %u) is too large to save: %zu KiB", n->exe ? n->exe : "a process", n->pid, (strlen(text) + strlen(json)) >> 10);
+	else if (r < 0)
+		log_error("%s", store_reason(store, r));
 	store_close(store);
 	return r;
 }

@@ -80,11 +80,11 @@ static json_t *recorded(const struct inspection *n)
 	return value ? value : json_null();
 }
 
-void inspect_json(const struct inspection *n, FILE *out)
+void inspect_json(const struct inspection *n, size_t most, FILE *out)
 {
 	json_t *threads = json_array(), *root;
 
-	for (size_t i = 0; i < n->threads.n; i++)
+	for (size_t i = 0; i < n->threads.n && i < most; i++)
 		json_array_append_new(threads, thread(&n->threads.v[i]));
 	root = json_pack("{s:s, s:s, s:i, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o}", "schema",
 			 "whyslow.inspect/1", "summary", n->summary, "pid", (int)n->pid, "exe", n->exe,
@@ -97,6 +97,7 @@ void inspect_json(const struct inspection *n, FILE *out)
 	json_object_set_new(root, "samples", json_integer((json_int_t)n->samples));
 	json_object_set_new(root, "lost", json_integer((json_int_t)n->lost));
 	json_object_set_new(root, "threads", threads);
+	json_object_set_new(root, "threads_left_out", json_integer((json_int_t)(n->threads.n - json_array_size(threads))));
 	json_object_set_new(root, "top_down", tree(&n->top_down));
 	json_object_set_new(root, "bottom_up", tree(&n->bottom_up));
 	json_object_set_new(root, "waits", tree(&n->waits));
