@@ -2,7 +2,7 @@
 // order, level of detail, sums, chains; here it becomes pixels, and the address.
 import { ask } from "./api.js";
 import { Axis, formatMoment, formatSpan, parseMoment } from "./axis.js";
-import { element, loadStyle, waiting } from "./dom.js";
+import { element, loadStyle, setIdle, waiting } from "./dom.js";
 import { gestures } from "./gestures.js";
 import { drawInstant } from "./instant.js";
 import { CLASSES, KINDS, Rows, USES, classOfState, classOfUse, decodeRuns, runAt } from "./lines.js";
@@ -25,7 +25,7 @@ const recording = (s) => `${s.mark ?? ""}:${s.mark ? "" : s.freeze ?? ""}`;
 const source = (s) => ({ mark: s.mark, freeze: s.mark ? null : s.freeze });
 const pathOf = (s) => (s.path && s.tid ? s.tid : null);
 const question = (s) => ({ ...source(s), order: s.order, order_since: s.osince && `@${s.osince}`, order_until: s.ountil && `@${s.ountil}`,
-	filter: s.filter, folded: s.fold, pid: s.pid, path: pathOf(s) });
+	filter: s.filter, hide: s.hide, folded: s.fold, pid: s.pid, path: pathOf(s) });
 const at = (t) => `@${formatMoment(axis.moment(t))}`;
 
 // --- what is asked ---
@@ -182,6 +182,19 @@ function toggleFold(pid) {
 	const folded = new Set((state().fold ?? "").split(",").filter(Boolean));
 	if (!folded.delete(String(pid))) folded.add(String(pid));
 	setState({ fold: [...folded].join(",") });
+}
+
+const hiddenOf = (s) => (s.hide ?? "").split(",").filter(Boolean);
+
+// The chosen thread's process; a thread of the kernel alone.
+function hideChosen() {
+	const l = lineAt(rowOf(Number(state().tid)));
+	if (l) setState({ hide: [...hiddenOf(state()), l.pid || l.tid].join(","), tid: null, when: null, path: null });
+}
+
+function showHidden() {
+	ui.filter.querySelector("input").focus(); // the button goes
+	setState({ hide: null });
 }
 
 // --- drawing ---
@@ -352,9 +365,10 @@ function build(main) {
 	const sort = button("Order by this window", "which waited most in this window, not in the whole recording",
 		() => setState({ osince: formatMoment(axis.moment(axis.from)), ountil: formatMoment(axis.moment(axis.to)) }));
 	const path = element("button", { type: "button", title: "of the chosen thread (p)", "aria-pressed": false, onclick: togglePath }, "Critical path");
+	const hide = button("Hide", "the chosen thread's process (h)", hideChosen), unhide = button("", "what was hidden, too", showHidden);
 	const head = element("canvas", { class: "head", role: "img", "aria-label": "what ran on each CPU" });
 	const body = element("canvas", { class: "body", "aria-hidden": true }); // what it shows is reported by the rows, and of one interval by its panel
-	ui = { main, events, order, filter, path, freeze, sort, width: 600,
+	ui = { main, events, order, filter, path, freeze, sort, hide, unhide, width: 600,
 		head: new Rows(head, { row: CPU_ROW, gap: GAP, classes: USES, classOf: classOfUse }),
 		body: new Rows(body, { row: ROW, gap: GAP, classes: CLASSES, classOf: classOfState }),
 		cpus: element("div", { class: "cpus" }), names: element("div", { class: "names", role: "presentation" }),
@@ -368,10 +382,10 @@ function build(main) {
 		head.setAttribute("aria-label", `what ran on each CPU: ${profile.cpus.map((c) => `CPU ${c.cpu}: ${usesInWords(c.sums)}`).join("; ")}`);
 	};
 	main.replaceChildren(
-		element("section", { class: "toolbar", "aria-label": "what is shown" }, events, freeze, order, sort, filter, path,
+		element("section", { class: "toolbar", "aria-label": "what is shown" }, events, freeze, order, sort, filter, hide, unhide, path,
 			button("Everything", "all that is recorded (0)", () => moveTo(everything())), status),
 		element("section", { class: "threads", "aria-label": "threads over time" }, ui.lines,
-			element("p", { class: "hint" }, "Drag to zoom, shift + drag or arrows to pan, + and - or Ctrl + wheel to zoom (or w, a, s, d), 0 for everything; up and down choose a thread, Enter its interval, , and . the one before and after, p its critical path, f folds its process.")),
+			element("p", { class: "hint" }, "Drag to zoom, shift + drag or arrows to pan, + and - or Ctrl + wheel to zoom (or w, a, s, d), 0 for everything; up and down choose a thread, Enter its interval, , and . the one before and after, p its critical path, f folds its process, h hides it.")),
 		element("section", { class: "beside", "aria-label": "of this window" },
 			element("section", { "aria-labelledby": "profile-title" }, element("h2", { id: "profile-title" }, "This window"), ui.profile),
 			element("section", { "aria-labelledby": "instant-title" }, element("h2", { id: "instant-title" }, "The chosen interval"), ui.instant)));
@@ -385,6 +399,7 @@ function build(main) {
 		0: () => axis && moveTo(everything()),
 		ArrowUp: () => step(-1), ArrowDown: () => step(1), Enter: (e) => (e.target.matches("button, a") ? false : stepInstant(0)),
 		",": () => stepInstant(-1), ".": () => stepInstant(1), p: togglePath, Escape: () => setState({ tid: null, when: null, path: null }),
+		h: hideChosen,
 		f: () => { const l = lineAt(rowOf(Number(state().tid))); if (l) toggleFold(l.pid); },
 	});
 }
@@ -412,6 +427,9 @@ export async function show(main, s, changed) {
 	if (!ui) build(main);
 	for (const part of [ui.events, ui.freeze, ui.order, ui.filter]) part.show(s);
 	ui.path.setAttribute("aria-pressed", String(Boolean(s.path)));
+	setIdle(ui.hide, !s.tid);
+	ui.unhide.hidden = !s.hide;
+	ui.unhide.textContent = `Show ${hiddenOf(s).length} hidden`;
 	showsNothing(main, !known);
 	measure();
 	if (!known || known.key !== recording(s)) {
@@ -430,7 +448,7 @@ export async function show(main, s, changed) {
 	}
 	s = state();
 	if (!axis || !isHere(s)) placeAxis(s);
-	if (changed("tid", "path", "fold", "filter", "order", "pid")) drawNames(s);
+	if (changed("tid", "path", "fold", "filter", "hide", "order", "pid")) drawNames(s);
 	await askLines();
 	measure();
 	redraw();

@@ -34,7 +34,7 @@ static const struct call calls[] = {
 	    .options = "at window for since until feature points"),
 	GET("/api/v1/lives", "process lifetimes", WORDS("show", "--json", "--lives"), .options = "at window since until points"),
 	GET("/api/v1/timeline", "threads' states and the CPUs' use over a window, to be drawn", WORDS("threads", "--json"),
-	    .options = "mark since until points! first rows order order_since order_until filter folded pid=chosen path", .resident = true),
+	    .options = "mark since until points! first rows order order_since order_until filter hide folded pid=chosen path", .resident = true),
 	GET("/api/v1/instant", "what a thread was doing at a moment, and what ended it", WORDS("threads", "--json"),
 	    .options = "mark at", .arguments = {NUMBER("tid", "the thread's number")}, .resident = true),
 	GET("/api/v1/history", "what was unusual, minute by minute, without a mark", WORDS("history", "--json"),

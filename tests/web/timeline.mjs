@@ -128,6 +128,18 @@ async function filterAndFold(p) {
 	await p.waitForFunction(() => document.querySelectorAll("#timeline .name").length === 5);
 }
 
+// The chosen thread's process is taken out, and comes back.
+async function hideAndShow(p) {
+	const hides = p.locator("#timeline .name:not(.group)").nth(1), number = (await hides.textContent()).match(/\d+$/)[0];
+	await hides.click();
+	await p.keyboard.press("h");
+	await p.waitForFunction((tid) => ![...document.querySelectorAll("#timeline .name:not(.group)")].some((e) => e.textContent.endsWith(` ${tid}`)), number);
+	assert.match(part(p, "hide"), /^\d+$/);
+	await p.getByRole("button", { name: "Show 1 hidden" }).click();
+	await p.waitForFunction((tid) => [...document.querySelectorAll("#timeline .name:not(.group)")].some((e) => e.textContent.endsWith(` ${tid}`)), number);
+	assert.equal(part(p, "hide"), null);
+}
+
 // The editor waits for a lock of the kernel that the culprit holds: its interval says so, and the path leads there.
 async function knownIncident() {
 	const address = await served(incident), p = await open(address, "");
@@ -166,6 +178,7 @@ try {
 	await addressIsAll(p, address);
 	const address2 = new URL(p.url()).hash.slice(1);
 	await filterAndFold(p);
+	await hideAndShow(p);
 	const q = await open(address, `&${address2}`);
 	await q.locator("#timeline .instant strong").waitFor();
 	await atEverySize(q, "timeline");

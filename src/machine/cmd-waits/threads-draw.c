@@ -10,6 +10,7 @@
 #include "lib/data/str.h"
 #include "machine/blame/path.h"
 #include "machine/threads/draw.h"
+#include "machine/threads/state.h"
 #include "machine/view-waits/waits.h"
 
 #define PATH_ROWS  40	 /* threads of a critical path that come before all others */
@@ -148,8 +149,8 @@ static int find_rows(const struct opened_trace *r, const struct threads_draw *d,
 	_cleanup_str_ struct str key = {};
 	int status;
 
-	str_printf(&key, "%lld %lld %d '%s' '%s' %u", (long long)q->from, (long long)q->to, (int)q->order, q->filter ? q->filter : "",
-		   d->folded ? d->folded : "", path);
+	str_printf(&key, "%lld %lld %d '%s' '%s' '%s' %u", (long long)q->from, (long long)q->to, (int)q->order, q->filter ? q->filter : "",
+		   q->hidden ? q->hidden : "", d->folded ? d->folded : "", path);
 	if (path != NOBODY)
 		str_printf(&key, " %lld %lld", (long long)r->from, (long long)r->to);
 	if (key.error)
@@ -183,26 +184,55 @@ static int answer_instant(const struct opened_trace *r, const struct threads_dra
 	return status < 0 || waits_instant_json(&r->timeline, &m, stdout) < 0 ? cannot(status) : EXIT_ANSWERED;
 }
 
+/* Who is chosen, and what decides the order; q has the time that decides it by default. */
+static int parse_rows(const struct opened_trace *r, const struct threads_draw *d, struct row_question *q, uint64_t *ret_chosen)
+{
+	*ret_chosen = 0;
+	q->filter = d->filter;
+	q->hidden = d->hidden;
+	if (parse_order(d->order, &q->order) < 0)
+		return verb_usage_error("threads", "invalid --order '%s'; expected waited, ran, name or pid", d->order);
+	if (d->chosen && (str_parse_u64(d->chosen, ret_chosen) < 0 || *ret_chosen > UINT32_MAX))
+		return verb_usage_error("threads", "--chosen expects a PID");
+	if (trace_open_time(&r->trace, d->order_since, q->from, &q->from) < 0 || trace_open_time(&r->trace, d->order_until, q->to, &q->to) < 0)
+		return verb_usage_error("threads", "--order-since and --order-until expect a TIME");
+	return EXIT_ANSWERED;
+}
+
+int threads_draw_rows(const struct opened_trace *r, const struct threads_draw *d, uint32_t number, struct thread_rows *ret)
+{
+	struct row_question q = {.from = r->from, .to = r->to, .only = number};
+	_cleanup_free_ uint32_t *first = NULL;
+	uint64_t chosen;
+	int n = 0, status = d->folded || d->path ? verb_usage_error("threads", "--folded and --path require --points and --json") : parse_rows(r, d, &q, &chosen);
+
+	if (status == EXIT_ANSWERED && chosen)
+		n = timeline_find(&r->timeline, (uint32_t)chosen, &first);
+	if (status != EXIT_ANSWERED)
+		return status;
+	q.first = first;
+	q.n_first = n > 0 ? (size_t)n : 0;
+	n = n < 0 ? n : rows_build(&r->timeline, &q, ret);
+	return n < 0 ? cannot(n) : EXIT_ANSWERED;
+}
+
 static int answer_drawing(const struct opened_trace *r, const struct threads_draw *d, struct draw_cache *cache)
 {
 	_cleanup_(drawing_free) struct drawing drawing = {};
 	uint32_t folded[NUMBERS_MAX];
-	struct row_question rows = {.from = r->timeline.start, .to = r->timeline.end, .filter = d->filter, .folded = folded};
+	struct row_question rows = {.from = r->timeline.start, .to = r->timeline.end, .folded = folded};
 	struct draw_question q = {.from = r->from, .to = r->to, .points = (uint32_t)d->points, .first = d->first,
 				  .count = d->rows ? d->rows : SIZE_MAX / 2};
-	uint64_t chosen = 0;
+	uint64_t chosen;
 	int status;
 
 	if (d->points > POINTS_MAX)
 		return verb_usage_error("threads", "invalid --points; expected at most %d", POINTS_MAX);
-	if (parse_order(d->order, &rows.order) < 0)
-		return verb_usage_error("threads", "invalid --order '%s'; expected waited, ran, name or pid", d->order);
 	if (parse_numbers(d->folded, folded, &rows.n_folded) < 0)
 		return verb_usage_error("threads", "--folded expects PIDs with commas between them");
-	if (d->chosen && (str_parse_u64(d->chosen, &chosen) < 0 || chosen > UINT32_MAX))
-		return verb_usage_error("threads", "--chosen expects a PID");
-	if (trace_open_time(&r->trace, d->order_since, rows.from, &rows.from) < 0 || trace_open_time(&r->trace, d->order_until, rows.to, &rows.to) < 0)
-		return verb_usage_error("threads", "--order-since and --order-until expect a TIME");
+	status = parse_rows(r, d, &rows, &chosen);
+	if (status != EXIT_ANSWERED)
+		return status;
 	q.chosen = (uint32_t)chosen;
 	if (parse_thread(r, d->path, &q.path) < 0) {
 		log_error("no thread '%s' is known at that time", d->path);

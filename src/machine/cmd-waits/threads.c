@@ -33,75 +33,30 @@ static const struct option_row options[] = {
 	{},
 };
 
-struct entry {
-	uint32_t thread;
-	int64_t busy;
-};
-
-static int busiest_first(const void *a, const void *b)
+/* The rows of threads, from the first that is wanted on; those that were not there in the window are left out. */
+static int print(const struct common *common, const struct opened_trace *r, const struct thread_rows *rows)
 {
-	const struct entry *x = a, *y = b;
+	struct waits_options o = {common->colour, true, (unsigned)(arg_draw.rows ? arg_draw.rows : arg_top), r->asked, false};
+	_cleanup_free_ struct wait_report *reports = calloc(rows->threads.n + 1, sizeof(*reports));
+	_cleanup_free_ uint32_t *threads = calloc(rows->threads.n + 1, sizeof(*threads));
+	size_t n = 0, skip = arg_draw.first;
 
-	if (x->busy != y->busy)
-		return x->busy > y->busy ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
-}
-
-/* Those that did something, or wanted to, first. */
-static int sort_threads(const struct opened_trace *r, uint32_t *threads, size_t n)
-{
-	_cleanup_free_ struct entry *entries = calloc(n + 1, sizeof(*entries));
-
-	if (!entries)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		struct wait_report report;
-
-		wait_report_init(&report, r->from, r->to);
-		wait_report_add(&report, &r->timeline.threads.v[threads[i]]);
-		entries[i] = (struct entry){threads[i],
-					    wait_report_running(&report) + wait_report_contended(&report)};
-	}
-	qsort(entries, n, sizeof(*entries), busiest_first);
-	for (size_t i = 0; i < n; i++)
-		threads[i] = entries[i].thread;
-	return 0;
-}
-
-static int print(const struct common *common, const struct opened_trace *r, uint32_t *threads, size_t n)
-{
-	struct waits_options o = {common->colour, true, (unsigned)arg_top, r->asked, false};
-	_cleanup_free_ struct wait_report *reports = calloc(n + 1, sizeof(*reports));
-
-	if (!reports || sort_threads(r, threads, n) < 0)
+	if (!reports || !threads)
 		return EXIT_CANNOT;
-	for (size_t i = 0; i < n; i++) {
-		wait_report_init(&reports[i], r->from, r->to);
-		wait_report_add(&reports[i], &r->timeline.threads.v[threads[i]]);
+	for (size_t i = 0; i < rows->threads.n; i++) {
+		wait_report_init(&reports[n], r->from, r->to);
+		wait_report_add(&reports[n], &r->timeline.threads.v[rows->threads.v[i]]);
+		threads[n] = rows->threads.v[i];
+		if (reports[n].alive && skip)
+			skip--;
+		else
+			n += reports[n].alive != 0;
 	}
 	if (common->json)
-		return waits_threads_json(&r->timeline, threads, reports, n, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+		return waits_threads_json(&r->timeline, threads, reports, arg_draw.rows && arg_draw.rows < n ? arg_draw.rows : n, stdout) < 0 ? EXIT_CANNOT
+																	 : EXIT_ANSWERED;
 	waits_threads_text(&r->timeline, threads, reports, n, &o, stdout);
 	return EXIT_ANSWERED;
-}
-
-/* Everybody: all that were there in the window. */
-static int all_threads(const struct opened_trace *r, uint32_t **ret)
-{
-	uint32_t *all = calloc(r->timeline.threads.n + 1, sizeof(*all));
-	int n = 0;
-
-	if (!all)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < r->timeline.threads.n; i++) {
-		const struct thread_line *line = &r->timeline.threads.v[i];
-		size_t first = interval_find(line, r->from);
-
-		if (line->tid && first < line->intervals.n && line->intervals.v[first].start < r->to)
-			all[n++] = i;
-	}
-	*ret = all;
-	return n;
 }
 
 static int parse_number(const struct common *common, int argc, char **argv, uint32_t *ret)
@@ -114,12 +69,14 @@ static int parse_number(const struct common *common, int argc, char **argv, uint
 
 static int list(const struct common *common, const struct opened_trace *r, uint32_t pid)
 {
-	_cleanup_free_ uint32_t *threads = NULL;
-	int n = pid ? timeline_find(&r->timeline, (uint32_t)pid, &threads) : all_threads(r, &threads);
+	_cleanup_(rows_free) struct thread_rows rows = {};
+	int status = threads_draw_rows(r, &arg_draw, (uint32_t)pid, &rows);
 
-	if (n == 0)
-		log_error("no process or thread %u is known at that time", (unsigned)pid);
-	return n <= 0 ? EXIT_CANNOT : print(common, r, threads, (size_t)n);
+	if (status == EXIT_ANSWERED && rows.threads.n)
+		return print(common, r, &rows);
+	if (status == EXIT_ANSWERED)
+		log_error(pid ? "no process or thread %u is known at that time" : "no thread is left", (unsigned)pid);
+	return EXIT_CANNOT;
 }
 
 static int answer(const struct common *common, const struct opened_trace *r, uint32_t pid, struct draw_cache **cache)

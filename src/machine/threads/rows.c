@@ -39,6 +39,28 @@ static bool passes(const struct timeline *t, const struct thread_line *line, con
 	       (line->unit != NOBODY && holds(t->names.v[line->unit], filter));
 }
 
+static bool is_hidden(const struct timeline *t, const struct thread_line *line, const char *hidden)
+{
+	char part[128];
+
+	for (size_t n; hidden && *hidden; hidden += n + (hidden[n] == ',')) {
+		n = strcspn(hidden, ",");
+		if (!n || n >= sizeof(part))
+			continue;
+		memcpy(part, hidden, n);
+		part[n] = 0;
+		if (passes(t, line, part))
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct timeline *t, const struct row_question *q, const struct thread_line *line)
+{
+	return line->tid && line->intervals.n && (!q->only || line->tid == q->only || line->tgid == q->only) && passes(t, line, q->filter) &&
+	       !is_hidden(t, line, q->hidden);
+}
+
 static uint32_t place_of(const struct row_question *q, uint32_t thread)
 {
 	for (size_t i = 0; i < q->n_first; i++)
@@ -155,7 +177,7 @@ int rows_build(const struct timeline *t, const struct row_question *q, struct th
 	if (!all)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->threads.n; i++)
-		if (t->threads.v[i].tid && t->threads.v[i].intervals.n && passes(t, &t->threads.v[i], q->filter))
+		if (is_wanted(t, q, &t->threads.v[i]))
 			all[n++] = candidate_of(t, q, i);
 	rank_groups(all, n);
 	qsort(all, n, sizeof(*all), by_place);

@@ -9,7 +9,9 @@ extern const char *const row_order_names[ROW_ORDERS]; /* "waited" ... */
 struct row_question {
 	int64_t from, to;	/* whose waiting decides the order */
 	enum row_order order;
+	uint32_t only;		/* the threads of this process, or the thread of this number; 0 = all */
 	const char *filter;	/* part of a name or unit, or a PID; NULL = all */
+	const char *hidden;	/* the same for those that are left out, with commas between them; NULL = none */
 	const uint32_t *first;	/* threads that come before all others, in this order: a critical path's */
 	size_t n_first;
 	const uint32_t *folded; /* processes (tgid; 0 = the kernel's threads) of which only the group's row is wanted */

@@ -50,6 +50,33 @@ static void play_turns(struct story *s)
 	tell(s, 1000);
 }
 
+/* How many rows a question has, and which thread is the first. */
+static void expect_rows(const struct story *s, struct row_question q, size_t n, uint32_t first)
+{
+	struct thread_rows rows;
+
+	q.from = s->line.start;
+	q.to = s->line.end;
+	q.order = ORDER_PID;
+	assert_int_equal(rows_build(&s->line, &q, &rows), 0);
+	assert_int_equal(rows.threads.n, n);
+	if (n)
+		assert_int_equal(s->line.threads.v[rows.threads.v[0]].tid, first);
+	rows_free(&rows);
+}
+
+static void rows_are_hidden_and_chosen(void **state)
+{
+	STORY(s);
+	play_turns(&s);
+	expect_rows(&s, (struct row_question){}, 2, A);
+	expect_rows(&s, (struct row_question){.hidden = "101"}, 1, B);
+	expect_rows(&s, (struct row_question){.hidden = "nothing,,b"}, 1, A);
+	expect_rows(&s, (struct row_question){.hidden = "a,102"}, 0, 0);
+	expect_rows(&s, (struct row_question){.only = B}, 1, B);
+	expect_rows(&s, (struct row_question){.only = B, .filter = "a"}, 0, 0);
+}
+
 static void long_intervals_keep_their_boundaries(void **state)
 {
 	STORY(s);
@@ -205,7 +232,7 @@ int main(void)
 		cmocka_unit_test(a_cpu_is_seen_from_the_chosen_process),
 		cmocka_unit_test(who_waited_most_comes_first),
 		cmocka_unit_test(a_folded_process_is_one_line),
-		cmocka_unit_test(an_instant_has_its_chain),
+		cmocka_unit_test(rows_are_hidden_and_chosen), cmocka_unit_test(an_instant_has_its_chain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
