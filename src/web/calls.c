@@ -78,6 +78,10 @@ static const struct call calls[] = {
 	    .options = SPANS_OPTIONS "begin end longer shorter failed"),
 	GET("/api/v1/spans/compare", "two versions: where the time went", WORDS("spans", "compare", "--json"),
 	    .options = SPANS_OPTIONS "baseline candidate"),
+	GET("/api/v1/spans/gate", "whether a deployment may continue: `verdict` is same, faster, slower, failing, or unclear", WORDS("spans", "gate", "--json"),
+	    .options = SPANS_OPTIONS "baseline candidate min_effect", .gate = true),
+	POST("/api/v1/spans/gate", "the same for web hooks that look at the status alone: 200 pass, 409 regression, 425 cannot tell yet", WORDS("spans", "gate", "--json"),
+	     .options = SPANS_OPTIONS "baseline candidate min_effect", .gate = true),
 #endif
 #ifdef WITH_FLEET
 	GET("/api/v1/fleet/info", "servers and counters", WORDS("fleet", "info", CALL_FLEET, "--json")),

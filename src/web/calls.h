@@ -26,6 +26,7 @@ struct call {
 	 * an option), '!' where it must be given. */
 	const char *options;
 	struct call_argument arguments[2];
+	bool gate;     /* exit status 0 = pass, 1 = regression, 3 = cannot tell, each with an answer: a POST has statuses of its own for them */
 	bool resident; /* it is about saved events: a process that has read them answers (reader-pool.h) */
 };
 

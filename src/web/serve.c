@@ -39,7 +39,7 @@ static struct call_value query_value(const void *state, const char *name)
 
 static struct call_value body_value(const void *state, const char *name)
 {
-	const json_t *v = json_object_get(state, name);
+	const json_t *own = json_object_get(state, name), *v = own ? own : json_object_get(json_object_get(state, "metadata"), name); /* as Flagger sends it */
 
 	return json_is_integer(v) ? (struct call_value){.is_number = true, .number = json_integer_value(v)}
 				  : (struct call_value){.text = json_string_value(v)};
@@ -49,8 +49,13 @@ static struct call_value body_value(const void *state, const char *name)
 static void finish(struct http_exchange *e, const struct call *call, int status, struct str *text, const struct str *errors)
 {
 	const char *said = errors->len ? errors->data : "no answer";
+	bool verdict = call->gate && text->len && (status == 0 || status == 1 || status == 3);
 
-	if (status == 2)
+	if (verdict && !strcmp(call->method, "POST"))
+		e->status = status == 0 ? 200 : status == 1 ? 409 : 425;
+	else if (verdict)
+		e->status = strstr(text->data, "\"whyslow.error/1\"") ? 404 : 200; /* a version that no request ran yet */
+	else if (status == 2)
 		http_fail(e, 400, "%s", said);
 	else if (status < 0 || status > 1)
 		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? ask_failure(&((const struct serve *)e->context)->asker, status) : said);
@@ -58,7 +63,7 @@ static void finish(struct http_exchange *e, const struct call *call, int status,
 		http_fail(e, 404, "%s", said);
 	if (status < 0)
 		e->retry_after = 2;
-	if ((status != 0 && status != 1) || !text->len)
+	if (!verdict && ((status != 0 && status != 1) || !text->len))
 		return;
 	if (call->type)
 		e->type = call->type;
@@ -173,6 +178,7 @@ static const struct http_route routes[] = {
 	{"POST", "/api/v1/confirm", answer_call, BODY_MAX, SCOPE_ALL},
 	{"POST", "/api/v1/notes", answer_call, BODY_MAX, SCOPE_ALL},
 	{"POST", "/api/v1/feedback", answer_call, BODY_MAX, SCOPE_ALL},
+	{"POST", "/api/v1/spans/gate", answer_call, BODY_MAX, SCOPE_READ},
 	{"GET", "/metrics", answer_call, 0, SCOPE_METRICS},
 	{"GET", "/*", answer_asset, 0, SCOPE_PUBLIC},
 	{},

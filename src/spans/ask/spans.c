@@ -148,7 +148,7 @@ static const struct option_row work_options[] = {
 #define SUBVERB(name, words, options, help)                                                             \
 	static int run_##name(struct common *common, int argc, char **argv)                             \
 	{                                                                                               \
-		return spans_##name(common, &parsed, argc, argv);                                       \
+		return spans_run_fetched(common, &parsed, argc, argv, spans_##name);                    \
 	}                                                                                               \
 	static const struct subverb verb_##name = {#name, words, help, options, run_##name, NULL};
 
@@ -178,7 +178,8 @@ static void reset(void)
 
 static const struct subverbs subverbs = {
 	.verb = "spans",
-	.intro = "DATA are files, folders, or tables (clickhouse://HOST/DATABASE); without, what was loaded or received into the store.",
+	.intro = "DATA are files, folders, tables (clickhouse://HOST/DATABASE), or query services of Tempo or Jaeger (http://HOST:PORT); without, what was loaded or received "
+		 "into the store.",
 	.list = list,
 	.reset = reset,
 };

@@ -64,6 +64,9 @@ struct spans_window {
 int spans_judge_window(struct common *common, const struct spans_query *q, const struct spans_window *window, json_t **ret, char **ret_headline,
 		       int *ret_verdict);
 /* --rule, --late ... as the pipeline takes them; says what is wrong with them. 0 or -EINVAL. */
+/* Runs a subverb, whose DATA that are addresses of query services (http://tempo:3200) become files with their traces before. Its exit status. */
+int spans_run_fetched(struct common *common, const struct spans_query *q, int argc, char **argv,
+		      int (*run)(struct common *common, const struct spans_query *q, int argc, char **argv));
 /* The resolution in time: a moment within ten minutes is to be seen in files; parts of a store or a table, of which there are many, are of a
  * minute, which is 2^5 of those. */
 #define SLOT_OF_PARTS (60 * NS_PER_SEC)
