@@ -19,7 +19,7 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_parsed.token_file, "the token for hosts that have none in the list"},
 	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_parsed.ca_file, "the authority that signed their certificates, or the certificate itself"},
 	{OPTION_SPAN, 0, "every", "SPAN", &arg_every, "between two rounds (10s)"},
-	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "length of the baseline (30min)"},
+	{OPTION_SPAN, 0, "window", "SPAN", &arg_window, "length of the baseline (30min), without faults that last: these stay on the list for up to twelve times as long"},
 	{OPTION_SPAN, 0, "look", "SPAN", &arg_look, "length of the time that is judged, up to now (1min)"},
 	{OPTION_COUNT, 0, "rounds", "N", &arg_rounds, "stop after this many rounds (default: never)"},
 	{OPTION_COUNT, 0, "top", "N", &fleet_parsed.top, "number of findings to show (10)"},

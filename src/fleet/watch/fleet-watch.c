@@ -12,6 +12,7 @@
 #include "fleet/analysis/fleet-analysis.h"
 #include "fleet/model/fleet-source.h"
 #include "fleet/watch/fleet-recordings.h"
+#include "fleet/watch/lasting-faults.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/net/http-client.h"
@@ -36,7 +37,8 @@ struct pull {
 struct watch {
 	struct watch_list *list;
 	const struct watch_options *options;
-	int64_t now;
+	int64_t now, keep; /* wall ns; data from `keep` on */
+	struct lasting_faults faults;
 };
 
 /* --- the list --- */
@@ -308,7 +310,7 @@ static int pull_host(void *data, size_t i)
 	struct watch *w = data;
 	struct watch_host *h = &w->list->hosts.v[i];
 	_cleanup_free_ char *error = NULL;
-	int64_t begin = w->now - w->options->window;
+	int64_t begin = w->keep;
 	size_t n = 1;
 	int r = 0;
 
@@ -334,7 +336,7 @@ static int pull_host(void *data, size_t i)
 
 static int put_prometheus(const struct watch *w, struct watch_host *h, struct intake *into)
 {
-	struct fleet_input in = {.location = h->url, .from = w->now - w->options->window, .to = w->now,
+	struct fleet_input in = {.location = h->url, .from = w->keep, .to = w->now,
 				 .token_file = h->token_file, .ca_file = h->ca_file ? h->ca_file : w->options->ca_file};
 	_cleanup_free_ char *error = NULL;
 	int r = fleet_source_prometheus.load(&in, into, &error);
@@ -365,13 +367,23 @@ static int gather(const struct watch *w, struct fleet **ret)
 	return r;
 }
 
+static struct fleet_span looked(const struct watch *w, const struct fleet *f)
+{
+	int64_t first, last;
+
+	fleet_extent(f, &first, &last);
+	return (struct fleet_span){last - w->options->look + 1, last + 1};
+}
+
 static int rank(const struct watch *w, const struct fleet *f, const char *analysis, struct fleet_findings *ret)
 {
 	struct fleet_question q = fleet_question_default(f);
 	int64_t first, last;
 
 	fleet_extent(f, &first, &last);
-	q.window = (struct fleet_span){last - w->options->look + 1, last + 1};
+	q.left_out = w->faults.spans.v;
+	q.n_left_out = w->faults.spans.n;
+	q.window = looked(w, f);
 	q.usual = (struct fleet_span){first, last - w->options->look + 1};
 	return fleet_analysis_find(analysis)->run(&q, ret);
 }
@@ -384,6 +396,7 @@ static int one_round(struct watch *w, void (*tell)(void *data, const struct watc
 	int r;
 
 	w->now = round.at = clock_wall();
+	w->keep = lasting_faults_keep(&w->faults, w->now, w->options->window);
 	(void)parallel_run(16, w->list->hosts.n, pull_host, w);
 	r = gather(w, &fleet);
 	if (r == 0) {
@@ -393,6 +406,8 @@ static int one_round(struct watch *w, void (*tell)(void *data, const struct watc
 		if (w->options->alarms && rank(w, fleet, "alarm", &alarms) == 0)
 			round.alarms = &alarms;
 	}
+	if (round.findings)
+		r = lasting_faults_round(&w->faults, fleet, &findings, looked(w, fleet));
 	if (r == 0 || r == -ENODATA)
 		tell(data, &round);
 	fleet_findings_free(&findings);
@@ -406,23 +421,22 @@ static int one_round(struct watch *w, void (*tell)(void *data, const struct watc
 int fleet_watch_run(struct watch_list *list, const struct watch_options *options,
 	      void (*tell)(void *data, const struct watch_round *round), void *data, char **ret_error)
 {
-	struct watch w = {list, options, 0};
+	struct watch w = {.list = list, .options = options};
 	int64_t next = clock_boot();
+	int r = 0;
 
 	for (size_t i = 0; i < list->hosts.n; i++)
 		list->hosts.v[i].pull->newest = next;
-	for (uint64_t n = 0; !options->rounds || n < options->rounds; n++) {
+	for (uint64_t n = 0; r == 0 && (!options->rounds || n < options->rounds); n++) {
 		int64_t wait = next - clock_boot();
-		int r;
 
 		if (wait > 0)
 			poll(NULL, 0, (int)(wait / NS_PER_MS));
 		r = one_round(&w, tell, data);
-		if (r < 0)
-			return str_fail(ret_error, r, "%s", strerror(-r));
 		next += options->every;
 		if (next < clock_boot())
 			next = clock_boot();
 	}
-	return 0;
+	lasting_faults_free(&w.faults);
+	return r < 0 ? str_fail(ret_error, r, "%s", strerror(-r)) : 0;
 }
