@@ -58,12 +58,13 @@ check-machine: setup
 	@ninja -C $(BUILD)-machine
 	@meson test -C $(BUILD)-machine --no-rebuild --print-errorlogs --timeout-multiplier 3 --suite lib --suite machine --suite web
 
-# clang-tidy and cppcheck: a minute of CPU time; ROOMS="lib machine/judge": over these alone.
+# clang-tidy and cppcheck: a minute of CPU time; ROOMS="lib machine/judge": over these alone. And shellcheck and pyflakes over all scripts.
 lint: setup
 	@packaging/setup lint
 	@packaging/configure $(BUILD) $(PREFIX) tests
 	@ninja -C $(BUILD) program
 	@tests/lint $(BUILD) $(ROOMS)
+	@tests/lint-scripts
 
 # How many lines of each room the tests run.
 coverage: setup

@@ -196,7 +196,7 @@ LIVES = {
         ("history", 120, ("git",), f"{TYPE}shell 'q' Enter; {TYPE}shell 'clear; git -C project log --stat -n 20 | less' Enter; sleep 1"),
         ("tests", 90, (), "x=$(cd project && for i in 1 2 3 4; do python3 -m timeit -n 60000 'sum(range(50))'; sleep 1; done); echo \"$x\" | tail -n 1"),
         ("upgrade", 150, ("apt-get",), "apt-get -s dist-upgrade | tail -n 3; apt-cache search editor | wc -l"),
-        ("download", 100, ("curl",), f"curl -s -o downloaded --limit-rate 400k http://127.0.0.1:18088/page --next -s -o downloaded http://127.0.0.1:18088/fast/page"),
+        ("download", 100, ("curl",), "curl -s -o downloaded --limit-rate 400k http://127.0.0.1:18088/page --next -s -o downloaded http://127.0.0.1:18088/fast/page"),
         ("package", 150, ("dpkg-deb",), "rm -rf unpacked; mkdir -p unpacked/DEBIAN; cp -r /usr/include/linux unpacked/; "
          "printf 'Package: lab\\nVersion: 1\\nArchitecture: all\\nMaintainer: lab\\nDescription: lab\\n' >unpacked/DEBIAN/control; dpkg-deb -Zgzip -b unpacked lab.deb"),
         ("nightly", 240, (), "nice -n 19 find /usr/share -newer /etc/hostname | sort | tail -n 1; tar -C /usr/include -cf - linux | gzip >nightly.tar.gz"),

@@ -3,7 +3,6 @@ import os
 
 import reported
 import victims
-from resources import CPU, SWITCHING
 from stage import FAR_ADDRESS, run_quietly
 
 GROUP = "reported"

@@ -1,5 +1,4 @@
 """A server begins to write its answers in two pieces, with small packets held back (no TCP_NODELAY): each request waits 40 ms for an acknowledgement."""
-import pathlib
 
 import victims
 from resources import CPU, NETWORK, SWITCHING
