@@ -33,7 +33,7 @@ static const struct count counts[] = {
 	COUNT(cut, "traces were closed early for lack of memory (--spans-in-memory)"),
 	COUNT(other_buckets, "requests were put into the bucket (other): too many buckets (--by)"),
 	COUNT(other_groups, "requests were put into the group (other): too many versions"),
-	COUNT(other_vertices, "calls were charged to the call above them: too many call paths; are there numbers in the operations' names?"),
+	COUNT(other_vertices, "calls were counted as '(other)' of their service, or charged to the call above them: too many names; are there numbers in them?"),
 	COUNT(other_leaves, "requests were left out of the attribute search: too many combinations"),
 	COUNT(other_places, "calls were not separated by host: too many hosts"),
 };

@@ -394,6 +394,8 @@ void own_time_find(const struct own_calls *calls, const struct suspect_version *
 		if (f->vertices.v[v].kind == VERTEX_CALL)
 			add_structure(f, s, v, &x, ret);
 	}
+	if (!n) /* none of its calls is known, so nothing is */
+		return;
 	ret->p_silent = fmin(1, ret->p_silent * (double)n);
 	ret->p_call = fmin(1, ret->p_call * (double)n);
 	if (variance > 0 && ret->mean > ret->others)

@@ -622,6 +622,7 @@ static void fetch_ahead(struct forest_builder *b, struct forest_group *g, uint32
 static int add_request(struct forest_builder *b, const struct span *spans)
 {
 	const struct span *root = &spans[b->tree.root];
+	struct span entry = *root;
 	uint32_t values[FOREST_DIMENSIONS] = {}, bucket_index, set = leaf_set(b, root);
 	struct bucket *bucket;
 	struct forest_group *g;
@@ -629,9 +630,12 @@ static int add_request(struct forest_builder *b, const struct span *spans)
 	int r;
 
 	dimension_values(b, spans, values);
-	bucket = forest_bucket(b->forest, values, call_text(b, root));
+	if (find_vertices(b, spans) < 0)
+		return -ENOMEM;
+	entry.operation = b->forest->vertices.v[b->vertex[b->tree.root]].operation; /* of very many of a service those that came later are one */
+	bucket = forest_bucket(b->forest, values, call_text(b, &entry));
 	g = bucket ? forest_group(b->forest, bucket, combination(b, spans)) : NULL;
-	if (!g || find_vertices(b, spans) < 0)
+	if (!g)
 		return -ENOMEM;
 	bucket_index = (uint32_t)(bucket - b->forest->buckets.v);
 	fetch_ahead(b, g, bucket_index, spans);

@@ -56,6 +56,7 @@ void forest_free(struct forest *f)
 	VEC_FREE(f->buckets);
 	VEC_FREE(f->places);
 	hmap_free(&f->vertex_of);
+	hmap_free(&f->names_of);
 	hmap_free(&f->bucket_of);
 	hmap_free(&f->place_of);
 	free(f->rule);
@@ -129,15 +130,26 @@ struct forest_group *forest_group(struct forest *f, struct bucket *b, uint32_t v
 	return put_index(&b->group_of, fresh.versions, 0, b->groups.n - 1) < 0 ? NULL : &b->groups.v[b->groups.n - 1];
 }
 
+/* Has the caller as many calls of this service and kind, by their names, as are kept apart? Counts one more otherwise. 1, 0 or -ENOMEM. */
+static int has_many(struct forest *f, uint64_t key, uint64_t key2, bool of_requests)
+{
+	uintptr_t n = (uintptr_t)hmap_get(&f->names_of, key, key2);
+
+	if (n >= (of_requests ? FOREST_ENTRIES_MAX : FOREST_CALLS_MAX))
+		return 1;
+	return hmap_put(&f->names_of, key, key2, (void *)(n + 1));
+}
+
 uint32_t forest_vertex(struct forest *f, uint32_t parent, enum vertex_kind kind, uint32_t caller, uint32_t service,
 		       uint32_t operation)
 {
-	uint64_t key = (uint64_t)(parent + 1) << 32 | service;
-	uint64_t key2 = (uint64_t)operation << 32 | (kind == VERTEX_EDGE ? caller + 1 : 0);
-	uint32_t at = index_of(&f->vertex_of, key, key2);
+	uint64_t key = (uint64_t)(parent + 1) << 32 | service, whose = kind == VERTEX_EDGE ? caller + 1 : 0;
+	uint64_t key2 = (uint64_t)operation << 32 | whose;
+	uint32_t at = index_of(&f->vertex_of, key, key2), other = names_find(f->names, OTHER);
 	unsigned depth = parent == NO_VERTEX ? 0 : f->vertices.v[parent].depth + 1u;
 	struct vertex fresh = {parent, service, operation, kind == VERTEX_EDGE ? caller : 0, (uint8_t)kind,
 			       (uint8_t)depth};
+	int many;
 
 	if (at != NO_VERTEX)
 		return at;
@@ -145,7 +157,12 @@ uint32_t forest_vertex(struct forest *f, uint32_t parent, enum vertex_kind kind,
 		f->tally.other_vertices++;
 		return parent;
 	}
-	if (VEC_PUSH(f->vertices, fresh) < 0 || put_index(&f->vertex_of, key, key2, f->vertices.n - 1) < 0)
+	many = operation == other ? 0 : has_many(f, key, whose, parent == NO_VERTEX);
+	if (many > 0) {
+		f->tally.other_vertices++;
+		return forest_vertex(f, parent, kind, caller, service, other);
+	}
+	if (many < 0 || VEC_PUSH(f->vertices, fresh) < 0 || put_index(&f->vertex_of, key, key2, f->vertices.n - 1) < 0)
 		return NO_VERTEX;
 	return (uint32_t)f->vertices.n - 1;
 }

@@ -24,6 +24,8 @@ struct sketch; /* lib/stat/sketch.h: of ns by adjusted count: values uint64_t, w
 #define FOREST_DIMENSIONS   8
 #define FOREST_BUCKETS_MAX  4096  /* further ones are counted as the bucket "(other)" */
 #define FOREST_GROUPS_MAX   512   /* of one bucket; likewise */
+#define FOREST_ENTRIES_MAX  1024  /* names of requests of one service; further ones are counted as "(other)" of it */
+#define FOREST_CALLS_MAX    512   /* names of calls of one service, of one caller and kind; likewise */
 #define FOREST_VERTICES_MAX 65536 /* further paths end at the vertex above them */
 #define FOREST_SLOTS_MAX    128   /* of one group; beyond, slots double in width */
 #define FOREST_LEAVES_MAX   32768 /* of one forest; further ones are counted under set 0 */
@@ -186,7 +188,7 @@ struct forest {
 	VEC(struct bucket) buckets;
 	VEC(struct forest_place) places;
 	/* private */
-	struct hmap vertex_of, bucket_of, place_of;
+	struct hmap vertex_of, bucket_of, place_of, names_of; /* names_of: how many a caller has of a service and kind */
 	uint32_t n_leaves, n_requests; /* of all groups */
 	int64_t slot_width; /* ns, as asked for */
 };
