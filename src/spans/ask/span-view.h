@@ -38,6 +38,8 @@ char *span_why_headline(const struct span_comparison *s);
 json_t *span_change_json(const char *schema, const struct span_comparison *s, size_t top);
 /* "slower: hardware=gen5: api create vm: 412 ms, was 330 ms; storage create disk": caller frees, NULL without memory. */
 char *span_change_headline(const struct span_comparison *s);
+/* That calls of all services became slower by the same; NULL: they did not. Caller frees. */
+char *span_change_uniform_words(const struct span_change *c);
 /* The same of one bucket that is worse, or of one pool; caller frees, NULL without memory. */
 char *span_change_bucket_line(const struct forest *f, const struct bucket_change *b);
 char *span_change_pool_line(const struct forest *f, const struct pool_change *p);
@@ -56,6 +58,10 @@ bool span_gate_report_is_known(const char *form);
 /* --- down to the machines (descent.c) --- */
 
 /* Nothing where no place is known. */
+/* "the reason on HOST at TIME: ...": the machine's, or, where it is not slow, the process's; NULL: no recorder answered. Caller frees. */
+char *span_descent_reason(const struct descent *d);
+/* Prints it as a line, if there is one. */
+void span_descent_reason_text(const struct descent *d, FILE *out);
 void span_descent_text(const struct descent *d, FILE *out);
 json_t *span_descent_json(const struct descent *d);
 /* trace: the request's id, as it was asked for. */

@@ -57,8 +57,9 @@ char *span_suspect_words(const struct span_comparison *s, const struct suspect_v
 	return r < 0 ? NULL : text;
 }
 
-static char *since_words(const struct span_since *since)
+static char *since_words(const struct span_since *since, const struct span_change *change)
 {
+	_cleanup_free_ char *uniform = span_change_uniform_words(change);
 	char x[24], y[24], when[32], end[32], *text;
 	const char *until = since->until ? clock_format_local(since->until, end, sizeof(end)) : "";
 	int r;
@@ -68,8 +69,8 @@ static char *since_words(const struct span_since *since)
 		r = asprintf(&text, "all versions fail more often since %s%s%s: %.2f %% of the requests where most do, were %.2f %%", when,
 			     since->until ? ", until " : "", until, 100 * since->during, 100 * since->before);
 	else
-		r = asprintf(&text, "all versions are slower since %s%s%s: %s where it costs most, were %s", when, since->until ? ", until " : "", until,
-			     span_duration_text(since->during, x), span_duration_text(since->before, y));
+		r = asprintf(&text, "all versions are slower since %s%s%s: %s where it costs most, were %s%s%s", when, since->until ? ", until " : "", until,
+			     span_duration_text(since->during, x), span_duration_text(since->before, y), uniform ? "; " : "", uniform ? uniform : "");
 	return r < 0 ? NULL : text;
 }
 
@@ -94,7 +95,7 @@ char *span_why_headline(const struct span_comparison *s)
 	if (x->list.n)
 		return span_suspect_words(s, &x->list.v[0]);
 	if (s->changed.since)
-		return since_words(&s->changed);
+		return since_words(&s->changed, &s->change);
 	if (x->silent.n)
 		return span_suspect_words(s, &x->silent.v[0]);
 	if (x->compared || x->alone)

@@ -12,6 +12,8 @@
 #include "spans/compare/span-vertex.h"
 
 #define CALL_SLOWER  1.2  /* times as slow by itself, at least, is a call below requests that are not slower */
+#define UNIFORM_SERVICES 3  /* fewer tell nothing */
+#define UNIFORM_SPREAD	 .6 /* of the rise is what the factors of services differ by, at most */
 #define SOME_TIMES   3	  /* the median: what takes longer is slow for such a call, */
 #define SOME_MORE    3.	  /* ... and times as many of them, at least, are more than there were */
 #define SHRINK 3 /* calls: scores of services that were called less count less */
@@ -523,6 +525,35 @@ static int add_call(struct call_changes *to, struct call_change one)
 	return VEC_PUSH(to->list, one) < 0 || VEC_PUSH(to->p, p) < 0 ? -ENOMEM : 0;
 }
 
+/* The least share of a call's runs that call_some() would have found slow by a chance of `level`, if few were before. */
+static double some_share(double before, double after, double level)
+{
+	unsigned n0 = (unsigned)before, n1 = (unsigned)after, slow = (unsigned)ceil(POOL_LEAST * before);
+
+	for (unsigned k = slow + 1; k <= n1; k++)
+		if (fisher_p(k, n1, k + slow, n0 + n1) <= level)
+			return k / after;
+	return INFINITY;
+}
+
+/* The share is that of a call which each request makes, in all buckets that are judged. */
+static double find_some_seen(const struct span_change *c, size_t tests)
+{
+	double worst = 0;
+
+	for (size_t i = 0; i < c->buckets.n; i++) {
+		const struct bucket_change *b = &c->buckets.v[i];
+		double n[2];
+
+		if (!b->before || !b->after || b->verdict == VERDICT_UNCLEAR)
+			continue;
+		n[0] = moments_effective(&b->before->total);
+		n[1] = moments_effective(&b->after->total);
+		worst = fmax(worst, b->mixed || n[0] < SPAN_LEAST || n[1] < SPAN_LEAST ? INFINITY : some_share(n[0], n[1], c->level / (double)tests));
+	}
+	return worst > 0 ? worst : INFINITY;
+}
+
 static int gather_calls(struct span_change *c, struct call_changes *to)
 {
 	int r = 0;
@@ -570,6 +601,8 @@ static int judge_calls(struct span_change *c)
 	double worst = 0;
 	int r = gather_calls(c, &calls);
 
+	if (r == 0)
+		c->some_seen = find_some_seen(c, calls.p.n ? calls.p.n : 1);
 	if (r == 0)
 		r = rank_benjamini_hochberg(calls.p.v, calls.p.n);
 	for (size_t i = 0; r == 0 && i < calls.list.n; i++) {
@@ -633,6 +666,26 @@ static int by_score(const void *a, const void *b)
 	return x->score > y->score ? -1 : x->score < y->score;
 }
 
+/* Services' calls that all became slower by the same factor have one cause below all of them: the host, the runtime, their load. By the mean
+ * of their factors; what a service adds must be like that. */
+static double find_uniform(const struct span_change *c)
+{
+	double expected = 0, got = 0, low = INFINITY, high = 0;
+
+	for (size_t i = 0; i < c->services.n; i++) {
+		const struct service_change *s = &c->services.v[i];
+		double times = s->expected > 0 ? s->got / s->expected : 0;
+
+		expected += s->expected;
+		got += s->got;
+		low = fmin(low, times);
+		high = fmax(high, times);
+	}
+	if (c->services.n < UNIFORM_SERVICES || !(expected > 0) || got < (1 + c->least) * expected)
+		return 0;
+	return high - low <= UNIFORM_SPREAD * (got / expected - 1) ? got / expected : 0;
+}
+
 /* An edge belongs to its callee: the network in front of it, and its queue. */
 static int compare_services(const struct forest *f, struct span_change *ret)
 {
@@ -652,6 +705,7 @@ static int compare_services(const struct forest *f, struct span_change *ret)
 
 		s->score = s->expected > 0 && s->got > 0 ? log(s->got / s->expected) * s->calls / (s->calls + SHRINK) : 0;
 	}
+	ret->uniform = find_uniform(ret);
 	if (ret->services.n)
 		qsort(ret->services.v, ret->services.n, sizeof(*ret->services.v), by_score);
 	return 0;

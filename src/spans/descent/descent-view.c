@@ -9,10 +9,15 @@
 #include "lib/view/json.h"
 #include "spans/ask/span-view.h"
 
+static const char *summary_of(const struct host_answer *a)
+{
+	return a->why ? json_string_value(json_object_get(a->why, "summary")) : NULL;
+}
+
 /* A sentence of another machine's answer, safe to print. */
 static void print_summary(const char *head, const struct host_answer *a, FILE *out)
 {
-	const char *summary = a->why ? json_string_value(json_object_get(a->why, "summary")) : NULL;
+	const char *summary = summary_of(a);
 	_cleanup_free_ char *text = strdup(summary ? summary : a->error ? a->error : "nothing is known");
 
 	str_make_printable(text);
@@ -46,6 +51,34 @@ void span_descent_text(const struct descent *d, FILE *out)
 	       span_trace_id_text(d->forest->names, d->places.v[0].request->high, d->places.v[0].request->low, id));
 	for (size_t i = 0; i < d->places.n; i++)
 		print_place(d, &d->places.v[i], out);
+}
+
+char *span_descent_reason(const struct descent *d)
+{
+	for (size_t i = 0; i < d->places.n; i++) {
+		const struct descent_place *p = &d->places.v[i];
+		const char *machine = summary_of(&p->machine), *program = summary_of(&p->program);
+		bool slow = p->machine.why && json_is_true(json_object_get(p->machine.why, "slow"));
+		const char *reason = machine && (slow || !program) ? machine : program;
+		char at[40], *text;
+
+		if (!reason)
+			continue;
+		if (asprintf(&text, "the reason on %s at %s: %s", names_get(d->forest->names, p->span->host),
+			     clock_format_local(p->request->start + p->span->end, at, sizeof(at)), reason) < 0)
+			return NULL;
+		str_make_printable(text);
+		return text;
+	}
+	return NULL;
+}
+
+void span_descent_reason_text(const struct descent *d, FILE *out)
+{
+	_cleanup_free_ char *reason = span_descent_reason(d);
+
+	if (reason)
+		fprintf(out, "%s\n", reason);
 }
 
 /* --- JSON --- */
@@ -92,13 +125,15 @@ void span_request_text(const struct exemplar *request, const char *trace, const 
 	fprintf(out, "request %s of %s took %s\n", trace, clock_format_local(request->start, at, sizeof(at)),
 		span_duration_text((double)request->duration, took));
 	span_descent_text(d, out);
+	span_descent_reason_text(d, out);
 }
 
 json_t *span_request_json(const struct exemplar *request, const char *trace, const struct descent *d)
 {
+	_cleanup_free_ char *reason = span_descent_reason(d);
 	char at[40];
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:o}", "schema", "whyslow.spans.request/1", "trace", trace, "start",
+	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s?}", "schema", "whyslow.spans.request/1", "trace", trace, "start",
 			 clock_format_rfc3339(request->start, at, sizeof(at)), "duration_ns", (json_int_t)request->duration, "hosts",
-			 span_descent_json(d));
+			 span_descent_json(d), "reason", reason);
 }

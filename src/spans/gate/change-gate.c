@@ -14,13 +14,16 @@ static void put_verdict(const struct span_comparison *s, enum span_verdict verdi
 	const struct span_change *c = &s->change;
 	_cleanup_free_ char *headline = span_change_headline(s);
 	double wanted = 2 * c->least;
+	char some[64] = "no single slow calls"; /* of kinds of requests that took turns */
 
+	if (isfinite(c->some_seen))
+		snprintf(some, sizeof(some), "calls of which %.1f %% take three times as long", 100 * c->some_seen);
 	if (span_is_regression(verdict))
 		fprintf(out, "regression: %s\n", headline ? headline : span_verdict_name(verdict));
 	else if (verdict == VERDICT_SAME)
 		fprintf(out, "pass: all together at most %+.0f %% slower and at most %.1f %% more failing (95 %% sure); could see +%.0f %% or more in %.0f %% of the traffic, "
-			"and +%.0f %% of all together\n", ceil(100 * c->all.rise_most), 100 * fmax(0, c->all.errors_most), ceil(100 * c->seen), 100 * c->seen_share,
-			ceil(100 * c->all.could_see));
+			"+%.0f %% of all together, and %s\n", ceil(100 * c->all.rise_most), 100 * fmax(0, c->all.errors_most), ceil(100 * c->seen), 100 * c->seen_share,
+			ceil(100 * c->all.could_see), some);
 	else if (isfinite(c->all.could_see))
 		fprintf(out, "cannot tell: all together may be up to %+.0f %% slower, and up to %.1f %% more may fail (95 %% sure); could see only +%.0f %% or more; to see +%.0f %%, "
 			"and to exclude %.0f %% more failing, %.1f times as many requests are needed on both sides (%.0f)\n", ceil(100 * c->all.rise_most),

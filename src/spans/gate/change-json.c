@@ -93,6 +93,8 @@ static json_t *all_json(const struct forest *f, const struct span_change *c)
 	json_t *o = pool_json(f, &c->all);
 
 	json_object_set_new(o, "seen_share", json_real(c->seen_share));
+	json_object_set_new(o, "some_seen", json_number(c->some_seen));
+	json_object_set_new(o, "uniform", c->uniform > 0 ? json_real(c->uniform) : json_null());
 	json_object_set_new(o, "seen", json_number(c->seen));
 	json_object_set_new(o, "rise_most", json_number(c->all.rise_most));
 	json_object_set_new(o, "errors_most", json_number(c->all.errors_most));
@@ -230,7 +232,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 {
 	const struct span_change *c = &s->change;
 	json_t *buckets = json_array(), *services = json_array();
-	_cleanup_free_ char *headline = span_why_headline(s);
+	_cleanup_free_ char *headline = span_why_headline(s), *reason = span_descent_reason(&s->descent);
 	char since[32], until[32];
 
 	for (size_t i = 0; i < c->buckets.n && i < top; i++)
@@ -242,7 +244,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 							  c->services.v[i].calls));
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:b, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:o, s:o, s:o, s:s?}",
+		"s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
 		"schema", schema, "since",
 		s->changed.since ? clock_format_rfc3339(s->changed.since, since, sizeof(since)) : NULL,
 		"until",
@@ -257,6 +259,6 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 		suspects_json(top, &s->forest, s->suspects.list.v, s->suspects.list.n), "silent",
 		suspects_json(top, &s->forest, s->suspects.silent.v, s->suspects.silent.n), "deployments",
 		deployed_json(top, &s->deployed), "hosts", span_descent_json(&s->descent), "read",
-		span_tally_json(&s->forest), "headline", headline);
+		span_tally_json(&s->forest), "headline", headline, "reason", reason);
 }
 

@@ -330,6 +330,7 @@ void span_change_text(const struct span_comparison *s, size_t top, FILE *out)
 	print_services(&s->forest, c, out);
 	span_descent_text(&s->descent, out);
 	span_tally_text(&s->forest, out);
+	span_descent_reason_text(&s->descent, out);
 }
 
 static void print_silent(const struct span_comparison *s, size_t top, FILE *out)
@@ -466,14 +467,23 @@ static char *headline_of(const struct span_comparison *s, const struct span_chan
 	return asprintf(&text, "%s; requests with %s", line, cause) < 0 ? NULL : text;
 }
 
+char *span_change_uniform_words(const struct span_change *c)
+{
+	char *text;
+
+	if (!(c->uniform > 0))
+		return NULL;
+	return asprintf(&text, "calls of all %zu services take about %.2g times as long: is it their host, runtime or configuration?", c->services.n, c->uniform) < 0 ? NULL : text;
+}
+
 char *span_change_headline(const struct span_comparison *s)
 {
-	_cleanup_free_ char *text = headline_of(s, &s->change);
+	_cleanup_free_ char *text = headline_of(s, &s->change), *uniform = text ? span_change_uniform_words(&s->change) : NULL;
 	_cleanup_free_ char *deployed = s->deployed.list.n ? span_deployed_words(&s->deployed.list.v[0]) : NULL;
-	const char *load = span_saturation_headline(&s->saturation);
+	const char *load = span_saturation_headline(&s->saturation), *why = load ? load : uniform;
 	char *all;
 
-	if (!text || (!deployed && !load))
+	if (!text || (!deployed && !why))
 		return TAKE(text);
-	return asprintf(&all, "%s%s%s%s%s", text, load ? "; " : "", load ? load : "", deployed ? "; deployed: " : "", deployed ? deployed : "") < 0 ? NULL : all;
+	return asprintf(&all, "%s%s%s%s%s", text, why ? "; " : "", why ? why : "", deployed ? "; deployed: " : "", deployed ? deployed : "") < 0 ? NULL : all;
 }

@@ -331,7 +331,7 @@ int span_comparison_judge(const struct comparison_query *q, struct span_comparis
 	find_examples(&c->change);
 	slower = span_is_regression(span_change_gate(&c->change));
 	if (!c->suspects.list.n && slower)
-		r = span_causes_find(&c->forest, false, &c->causes);
+		r = span_causes_find(&c->forest, c->suspects.compared > 0, &c->causes); /* a version would have been found before */
 	if (r == 0 && (c->suspects.list.n || slower))
 		r = span_deployed_rank(&c->forest, &c->change, &c->deployments, &c->deployed);
 	return r;

@@ -1,0 +1,59 @@
+/* The last line of an answer: which of the recorders' sentences is the reason. */
+#include "lib/data/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "spans/ask/span-view.h"
+
+static struct names *names;
+
+static json_t *answer(bool slow, const char *summary)
+{
+	return json_pack("{s:b, s:s}", "slow", slow, "summary", summary);
+}
+
+/* Two places: the first has these answers (NULL: none), the second says that nothing is slow. */
+static void check(json_t *machine, json_t *program, const char *expected)
+{
+	struct forest f = {.names = names};
+	struct exemplar request = {.start = 1790000000000000000};
+	struct exemplar_span spans[2] = {{.host = names_text(names, "db-1", 4), .end = 5}, {.host = names_text(names, "web-1", 5), .end = 5}};
+	struct descent d = {.forest = &f};
+	char *reason;
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(VEC_PUSH(d.places, ((struct descent_place){.request = &request, .span = &spans[i]})), 0);
+	d.places.v[0].machine.why = machine;
+	d.places.v[0].program.why = program;
+	d.places.v[1].machine.why = answer(false, "Nothing is slow.");
+	reason = span_descent_reason(&d);
+	assert_non_null(reason);
+	if (!strstr(reason, expected))
+		fail_msg("'%s' is not in '%s'", expected, reason);
+	free(reason);
+	descent_free(&d);
+}
+
+static void test_the_machine_where_it_is_slow_else_the_process(void **state)
+{
+	(void)state;
+	names = names_new();
+	check(answer(true, "backup uses the disk"), answer(true, "It waited for a lock."), "the reason on db-1 at ");
+	check(answer(true, "backup uses the disk"), answer(true, "It waited for a lock."), ": backup uses the disk");
+	check(answer(false, "Nothing is slow."), answer(true, "It waited for a lock."), ": It waited for a lock.");
+	check(answer(false, "Nothing is slow."), NULL, "db-1");
+	check(NULL, NULL, "the reason on web-1 at ");
+	check(answer(true, "a\033[2J"), NULL, ": a");
+	names_free(names);
+}
+
+static void test_without_an_answer_there_is_none(void **state)
+{
+	const struct descent d = {};
+
+	(void)state;
+	assert_null(span_descent_reason(&d));
+}
+
+RUN_TESTS(cmocka_unit_test(test_the_machine_where_it_is_slow_else_the_process), cmocka_unit_test(test_without_an_answer_there_is_none))
