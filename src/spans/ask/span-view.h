@@ -58,7 +58,8 @@ bool span_gate_report_is_known(const char *form);
 /* --- down to the machines (descent.c) --- */
 
 /* Nothing where no place is known. */
-/* "the reason on HOST at TIME: ...": the machine's, or, where it is not slow, the process's; NULL: no recorder answered. Caller frees. */
+/* "the reason on HOST at TIME: ...": for what the process waited, where events tell, else the machine's, or where it is not slow the process's; NULL:
+ * no recorder answered. Caller frees. */
 char *span_descent_reason(const struct descent *d);
 /* Prints it as a line, if there is one. */
 void span_descent_reason_text(const struct descent *d, FILE *out);

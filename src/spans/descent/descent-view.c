@@ -53,13 +53,18 @@ void span_descent_text(const struct descent *d, FILE *out)
 		print_place(d, &d->places.v[i], out);
 }
 
+/* Does the answer say for what, and because of which program, the process waited? That is nearer to the request than what the machine was short of. */
+static bool waits_are_known(const struct host_answer *program)
+{
+	return json_array_size(json_object_get(program->why, "events")) > 0;
+}
+
 char *span_descent_reason(const struct descent *d)
 {
 	for (size_t i = 0; i < d->places.n; i++) {
 		const struct descent_place *p = &d->places.v[i];
 		const char *machine = summary_of(&p->machine), *program = summary_of(&p->program);
-		bool slow = p->machine.why && json_is_true(json_object_get(p->machine.why, "slow"));
-		const char *reason = machine && (slow || !program) ? machine : program;
+		const char *reason = program && (!machine || waits_are_known(&p->program) || !json_is_true(json_object_get(p->machine.why, "slow"))) ? program : machine;
 		char at[40], *text;
 
 		if (!reason)

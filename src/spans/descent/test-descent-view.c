@@ -35,12 +35,14 @@ static void check(json_t *machine, json_t *program, const char *expected)
 	descent_free(&d);
 }
 
-static void test_the_machine_where_it_is_slow_else_the_process(void **state)
+static void test_what_the_process_waited_for_then_the_machine(void **state)
 {
 	(void)state;
 	names = names_new();
 	check(answer(true, "backup uses the disk"), answer(true, "It waited for a lock."), "the reason on db-1 at ");
 	check(answer(true, "backup uses the disk"), answer(true, "It waited for a lock."), ": backup uses the disk");
+	check(answer(true, "backup uses the disk"), json_pack("{s:b, s:s, s:[{s:s}]}", "slow", true, "summary", "It waited for a lock.", "events", "wait", "lock"),
+	      ": It waited for a lock.");
 	check(answer(false, "Nothing is slow."), answer(true, "It waited for a lock."), ": It waited for a lock.");
 	check(answer(false, "Nothing is slow."), NULL, "db-1");
 	check(NULL, NULL, "the reason on web-1 at ");
@@ -56,4 +58,4 @@ static void test_without_an_answer_there_is_none(void **state)
 	assert_null(span_descent_reason(&d));
 }
 
-RUN_TESTS(cmocka_unit_test(test_the_machine_where_it_is_slow_else_the_process), cmocka_unit_test(test_without_an_answer_there_is_none))
+RUN_TESTS(cmocka_unit_test(test_what_the_process_waited_for_then_the_machine), cmocka_unit_test(test_without_an_answer_there_is_none))
