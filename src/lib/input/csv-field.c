@@ -32,6 +32,22 @@ struct csv_field csv_next_field(char **p, char *end, char delimiter)
 	}
 }
 
+size_t csv_split(char *line, char **fields, size_t most)
+{
+	char *at = line, *end = line + strcspn(line, "\r\n");
+	size_t n = 0;
+
+	while (at <= end) {
+		struct csv_field f = csv_next_field(&at, end, ',');
+
+		if (n == most)
+			return most + 1;
+		*f.end = '\0';
+		fields[n++] = f.at;
+	}
+	return n;
+}
+
 void csv_trim(struct csv_field *f)
 {
 	while (f->at < f->end && isspace((unsigned char)*f->at))

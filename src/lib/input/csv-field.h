@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct csv_field {
 	char *at, *end;
@@ -9,6 +10,9 @@ struct csv_field {
 
 /* Splits off one field at *p; quotes are taken off in place. `end` is the line's end; *p is beyond it after the last one. */
 struct csv_field csv_next_field(char **p, char *end, char delimiter);
+
+/* Splits a whole line in place, up to its line end: fields become texts. Returns how many there are, or most + 1: there are more. */
+size_t csv_split(char *line, char **fields, size_t most);
 
 /* Without blanks around it. */
 void csv_trim(struct csv_field *f);

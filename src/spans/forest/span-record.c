@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/input/csv-field.h"
 
 #define SET_MAX 128 /* attributes of one set, joined ones included */
 
@@ -133,37 +134,6 @@ const struct set_record *span_record_of(struct recorder_of_sets *r, uint32_t set
 	return &r->sets.v[set];
 }
 
-/* Splits a CSV line in place, quotes taken off ("" is one). Returns the number of fields. */
-static size_t split(char *line, char **fields, size_t most)
-{
-	size_t n = 0;
-	char *at = line;
-
-	line[strcspn(line, "\r\n")] = '\0';
-	while (n < most) {
-		char *out = at;
-		bool quoted = *at == '"';
-
-		fields[n++] = out;
-		at += quoted;
-		for (; *at && (quoted || *at != ','); at++) {
-			if (quoted && *at == '"' && at[1] != '"') {
-				quoted = false;
-				continue;
-			}
-			at += quoted && *at == '"';
-			*out++ = *at;
-		}
-		if (!*at) {
-			*out = '\0';
-			break;
-		}
-		*out = '\0';
-		at++;
-	}
-	return n;
-}
-
 #define COLUMNS 64
 
 static int add_row(struct recorder_of_sets *r, struct inventory *inventory, char **fields, size_t n, size_t key_column,
@@ -196,7 +166,9 @@ static int read_inventory(struct recorder_of_sets *r, FILE *f, const char *path,
 
 	if (getline(&line, &allocated, f) < 0)
 		return asprintf(ret_error, "%s is empty: its first line must name the columns", path) < 0 ? -ENOMEM : -EINVAL;
-	n = split(line, fields, COLUMNS);
+	n = csv_split(line, fields, COLUMNS);
+	if (n > COLUMNS)
+		return asprintf(ret_error, "%s has more than %d columns", path, COLUMNS) < 0 ? -ENOMEM : -EINVAL;
 	for (size_t i = 0; i < n; i++) {
 		if (!strcmp(fields[i], attribute) || (key == SIZE_MAX && last && !strcmp(fields[i], last + 1)))
 			key = i;
@@ -205,9 +177,9 @@ static int read_inventory(struct recorder_of_sets *r, FILE *f, const char *path,
 	if (key == SIZE_MAX)
 		return asprintf(ret_error, "%s has no column '%s'", path, attribute) < 0 ? -ENOMEM : -EINVAL;
 	while (result == 0 && getline(&line, &allocated, f) >= 0) {
-		size_t found = split(line, fields, n);
+		size_t found = csv_split(line, fields, n);
 
-		result = add_row(r, &inventory, fields, found, key, columns);
+		result = add_row(r, &inventory, fields, found < n ? found : n, key, columns);
 	}
 	if (result == 0)
 		result = VEC_PUSH(r->inventories, inventory);

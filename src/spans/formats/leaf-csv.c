@@ -28,23 +28,6 @@ struct table_reader {
 	struct hmap known_times;
 };
 
-/* Splits in place; quotes are taken off. Returns how many fields, or COLUMNS_MAX + 1. */
-static size_t split(char *line, char **fields)
-{
-	char *at = line, *end = line + strcspn(line, "\r\n");
-	size_t n = 0;
-
-	while (at <= end) {
-		struct csv_field f = csv_next_field(&at, end, ',');
-
-		if (n == COLUMNS_MAX)
-			return COLUMNS_MAX + 1;
-		*f.end = '\0';
-		fields[n++] = f.at;
-	}
-	return n;
-}
-
 static bool listed(const char *list, const char *name)
 {
 	size_t n = strlen(name);
@@ -91,7 +74,7 @@ static int read_header(struct table_reader *t, char *line, const struct leaf_col
 
 	if (strncmp(line, "\xef\xbb\xbf", 3) == 0)
 		line += 3;
-	t->columns = split(line, fields);
+	t->columns = csv_split(line, fields, COLUMNS_MAX);
 	if (t->columns > COLUMNS_MAX)
 		return complain(ret_error, t->path, "more than 64 columns", "");
 	for (size_t c = 0; c < t->columns; c++) {
@@ -181,7 +164,7 @@ static int read_row(struct table_reader *t, char *line)
 	char *fields[COLUMNS_MAX];
 	int e;
 
-	if (split(line, fields) != t->columns) {
+	if (csv_split(line, fields, COLUMNS_MAX) != t->columns) {
 		bad_row(t, "not as many columns as the header", "");
 		return 0;
 	}

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/input/csv-field.h"
 #include "spans/formats/alibaba.h"
 #include "spans/formats/span-columns.h"
 #include "spans/formats/span-reader.h"
@@ -64,35 +65,19 @@ static size_t split_plain(const char *line, size_t n, char separator, struct tex
 	return used;
 }
 
-/* Quoted fields are unquoted in place. */
+/* Quoted fields are unquoted in place; line[n] can be read. */
 static size_t split_quoted(char *line, size_t n, char separator, struct text_field *fields)
 {
 	char *end = line + n, *at = line;
 	size_t used = 0;
 
-	while (used < COLUMNS_MAX) {
-		struct text_field *f = &fields[used++];
-		char *next;
+	while (at <= end && used < COLUMNS_MAX) {
+		struct csv_field f;
 
 		while (at < end && *at == ' ')
 			at++;
-		if (at < end && *at == '"') {
-			char *out = ++at;
-
-			f->at = at;
-			while (at < end && (*at != '"' || (at + 1 < end && at[1] == '"'))) {
-				at += *at == '"';
-				*out++ = *at++;
-			}
-			f->n = (size_t)(out - f->at);
-			next = memchr(at, separator, (size_t)(end - at));
-		} else {
-			next = memchr(at, separator, (size_t)(end - at));
-			*f = trimmed(at, next ? next : end);
-		}
-		if (!next)
-			break;
-		at = next + 1;
+		f = csv_next_field(&at, end, separator);
+		fields[used++] = trimmed(f.at, f.end);
 	}
 	return used;
 }
@@ -104,7 +89,7 @@ static size_t split(struct table *t, const char *line, size_t n, struct text_fie
 
 	if (!memchr(line, '"', n))
 		return split_plain(line, n, t->separator, fields);
-	if (n > t->allocated) {
+	if (n >= t->allocated) {
 		grown = realloc(t->unquoted, 2 * n);
 		if (!grown)
 			return 0;
