@@ -28,6 +28,7 @@ PART_OF_DAY = 900  # seconds of ordinary work that are a kind of their own
 SMALL = 0.15  # of a weight: less says nothing
 CALM_PRESSES = 0.5  # for each press at a slow moment
 NAMED_LEAST = 0.05  # probability (src/machine/answer-why/verdict.c)
+SEEN, UNSEEN, ASKED = 0.25, 0.5, 0.5  # as there
 COSTS = 5  # misses: a false accusation (src/machine/answer-why/verdict.c)
 
 
@@ -98,11 +99,28 @@ def question_of_day(day, moment):
     return Question(f"ordinary {at // PART_OF_DAY:.0f}", "ordinary", outcomes, (*right, *of_rest), mark is not None, calm)
 
 
+def seen(outcomes):
+    """How surely a person saw it who presses the button: what a mark counts (seen() in src/machine/answer-why/verdict.c)."""
+    first, nothing = outcomes[0] if len(outcomes) > 2 else {}, outcomes[-2]
+    waits = nothing.get(NOTHING + "added", 0) + nothing.get(NOTHING + "slowdown", 0)
+    if not HANG_ROWS.isdisjoint(first):
+        waits = max(waits, SEEN * math.exp(first.get("demand", 0)) / ASKED)
+    elif first:
+        waits += math.exp(first.get("shortage", 0))
+    return UNSEEN + (1 - UNSEEN) * min(1, waits / SEEN)
+
+
+def marked(question):
+    """The same moment, if a user presses the button."""
+    counts = seen(question.outcomes)
+    outcomes = tuple(one | {outcome + "marked": counts for outcome in (NOTHING, UNLISTED) if outcome + "always" in one} for one in question.outcomes)
+    return dataclasses.replace(question, outcomes=outcomes, marked=True)
+
+
 def pressed(question):
-    """The same calm moment, if somebody presses the button for a reason that nothing measures: whether it is called slow is no matter, but no
+    """The same calm moment, if a user presses the button for a reason that nothing measures: whether it is called slow is no matter, but no
     program may be named."""
-    outcomes = tuple(one | {outcome + "marked": 1.0 for outcome in (NOTHING, UNLISTED) if outcome + "always" in one} for one in question.outcomes)
-    return dataclasses.replace(question, outcomes=outcomes, right=(*[False] * (len(outcomes) - 2), True, True), marked=True)
+    return dataclasses.replace(marked(question), right=(*[False] * (len(question.outcomes) - 2), True, True))
 
 
 def with_presses(questions):

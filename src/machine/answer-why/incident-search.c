@@ -20,17 +20,11 @@ static uint64_t memory_of(const struct dataset *d, const struct subject *system,
 	return (uint64_t)total;
 }
 
-/* A user who presses a button, or asks about now, has a reason. */
-static bool is_believed(const struct why_request *request)
-{
-	return request->marked || request->proc_root;
-}
-
 static int measure(const struct dataset *d, const struct why_request *request, int64_t reaction,
 		   struct method_question *q, struct shortages *ret)
 {
 	bool has_past = q->train_to >= q->train_from;
-	int r = pressure_find(d, q, request->since, reaction, is_believed(request), ret);
+	int r = pressure_find(d, q, request->since, reaction, ret);
 
 	if (r < 0)
 		return r;
@@ -52,18 +46,14 @@ void incident_search_free(struct incident_search *l)
 	*l = (struct incident_search){};
 }
 
-static void incident_search_judge(struct incident_search *l, const struct dataset *d, const struct why_request *request)
+void incident_search_judge(struct incident_search *l, const struct dataset *d, const struct why_request *request, bool marked)
 {
 	const struct method_question *q = &l->q;
 	struct answer *a = &l->answer;
 
-	a->at = request->at;
-	a->window_start = d->ticks.v[q->train_from].wall;
-	a->window_end = d->ticks.v[q->at].wall;
-	a->has_history = q->train_to - q->train_from >= 30;
-	verdict_judge(a, q, &l->there, request->method, request->marked);
+	verdict_judge(a, q, &l->there, request->method, marked);
 	l->pressed = verdict_is_pressed(a, &l->there);
-	if (l->pressed || request->since)
+	if (!a->slow_since && (l->pressed || request->since))
 		a->slow_since = d->ticks.v[q->focus].wall - d->ticks.v[q->focus].span;
 	if (l->pressed && a->at - d->ticks.v[q->at].wall > OVER)
 		a->slow_until = d->ticks.v[q->at].wall;
@@ -77,13 +67,17 @@ static int look_at(const struct dataset *d, const struct why_request *request,
 
 	*ret = (struct incident_search){.q = *q, .answer.confidence = NAN};
 	r = measure(d, request, reaction, &ret->q, &ret->there);
+	ret->answer.at = request->at;
+	ret->answer.window_start = d->ticks.v[ret->q.train_from].wall;
+	ret->answer.window_end = d->ticks.v[ret->q.at].wall;
+	ret->answer.has_history = ret->q.train_to - ret->q.train_from >= 30;
 	if (r == 0 && request->trace && request->method == &method_blame)
 		r = charges_of_trace(request->trace, d, ret->q.focus, ret->q.at, &ret->charges);
 	ret->q.charges = &ret->charges;
 	if (r == 0)
 		r = request->method->rank(d, &ret->q, &ret->answer.ranking);
 	if (r == 0)
-		incident_search_judge(ret, d, request);
+		incident_search_judge(ret, d, request, false);
 	return r;
 }
 
@@ -161,9 +155,9 @@ int incident_search_run(const struct dataset *d, const struct why_request *reque
 		return r;
 	if (ret->pressed && ret->q.train_to < ret->q.train_from)
 		return look_at_what_is_new(d, request, q, ret);
-	if (request->marked && ret->q.at != q->at)
+	if (ret->q.at != q->at)
 		r = look_at_the_press(d, request, q, ret);
-	if (r == 0 && is_believed(request) && ret->there.always && !ret->answer.slow)
+	if (r == 0 && ret->there.always && !ret->answer.slow)
 		r = look_without_past(d, request, q, ret);
 	return r;
 }

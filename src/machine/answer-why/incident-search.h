@@ -15,6 +15,9 @@ struct incident_search {
 
 void incident_search_free(struct incident_search *l);
 
+/* The verdict on the window that was chosen, `marked`: with what a mark says. No window is chosen by that, so that a mark changes no suspect's score. */
+void incident_search_judge(struct incident_search *l, const struct dataset *d, const struct why_request *request, bool marked);
+
 /* q: the moment asked about, what is learnt from and how more is read; the request's method is set. 0 or -ENOMEM; the caller
  * frees *ret either way. */
 int incident_search_run(const struct dataset *d, const struct why_request *request, const struct method_question *q, struct incident_search *ret);

@@ -26,11 +26,11 @@ static void merge(struct marked_times *m)
 	m->list.n = n;
 }
 
-int marked_times_collect(const struct mark *marks, size_t n, int64_t before, int64_t after, bool with_caught, struct marked_times *ret)
+int marked_times_collect(const struct mark *marks, size_t n, int64_t before, int64_t after, bool with_caught, int64_t asked, struct marked_times *ret)
 {
 	*ret = (struct marked_times){};
 	for (size_t i = 0; i < n; i++) {
-		if (mark_is_of_rule(&marks[i]) && !with_caught)
+		if ((mark_is_of_rule(&marks[i]) && !with_caught) || (marks[i].wall <= asked && asked <= marks[i].last + after))
 			continue;
 		if (VEC_PUSH(ret->list, (struct marked_time){marks[i].wall - before, marks[i].last + after}) < 0)
 			return -ENOMEM;

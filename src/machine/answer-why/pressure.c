@@ -19,6 +19,7 @@
 #define RISE_BEFORE	5  /* ticks of calm: fewer are no beginning */
 #define RISE_CLEAR	10 /* F: what the rise explains, beside what is left */
 #define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
+#define PRESSURE_HIGH	0.30 /* no user takes so much for normal, although it was never less */
 #define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
 #define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
 #define GUARD_PART	5		  /* ... this part of the past */
@@ -27,8 +28,7 @@
 #define STEADY_MAX	(1800 * NS_PER_SEC) /* what is so for longer is usual ... */
 #define STEADY_LEAST	(60 * NS_PER_SEC)   /* ... and what always was, in a recording that is as long */
 #define UPPER		0.75 /* from this quantile on a strain is a peak */
-#define CHANCE_CALM	0.003 /* that a calm moment swings to this, for each of three pressures */
-#define CHANCE_BELIEVED 0.1
+#define CHANCE		0.1 /* that the past swings so far, for each of three pressures: who asks has a reason */
 
 static const struct {
 	enum bottleneck what;
@@ -394,12 +394,12 @@ static int learn_gauge(const struct dataset *d, const struct method_question *q,
 		r = learn_usual(q, g->pressure, to, false, &g->usual_pressure);
 	if (r == 0 && strained && isnan(g->usual_strain))
 		g->usual_strain = before_rise(g->strain, &s);
-	g->always = strained && is_steady(&s) && s.oldest == s.first;
+	g->always = strained && is_steady(&s) && s.oldest == s.first && felt_until(g->strain, s.worst) >= PRESSURE_HIGH;
 	return r;
 }
 
 /* Is there a trouble at `at` or within a reaction's time before it? What the past swung to is always that of the longest one. */
-static int look_for_trouble(const struct dataset *d, const struct method_question *q, int64_t reaction, double chance, struct gauge *g)
+static int look_for_trouble(const struct dataset *d, const struct method_question *q, int64_t reaction, struct gauge *g)
 {
 	uint32_t oldest = pressure_tick_before(d, q->at, reaction > FELT ? reaction : FELT);
 	int r;
@@ -415,7 +415,7 @@ static int look_for_trouble(const struct dataset *d, const struct method_questio
 	r = learn_chance(d, q, g->strain, pressure_last_learnt(d, q, begin_of(d, g, g->end)), worst_before(d, g->strain, q->at, reaction),
 			 &g->chance);
 	if (r == 0)
-		g->there = isnan(g->chance) || g->chance < chance;
+		g->there = isnan(g->chance) || g->chance < CHANCE;
 	return r;
 }
 
@@ -445,7 +445,7 @@ static void place_focus(const struct dataset *d, struct method_question *q, cons
 	}
 }
 
-int pressure_find(const struct dataset *d, struct method_question *q, int64_t since, int64_t reaction, bool believed, struct shortages *ret)
+int pressure_find(const struct dataset *d, struct method_question *q, int64_t since, int64_t reaction, struct shortages *ret)
 {
 	struct gauge gauges[ARRAY_SIZE(pressures)] = {};
 	int r = 0;
@@ -460,7 +460,7 @@ int pressure_find(const struct dataset *d, struct method_question *q, int64_t si
 		if (r == 0)
 			r = learn_gauge(d, q, reaction, g);
 		if (r == 0)
-			r = look_for_trouble(d, q, reaction, believed ? CHANCE_BELIEVED : CHANCE_CALM, g);
+			r = look_for_trouble(d, q, reaction, g);
 		ret->any |= g->there;
 		ret->felt |= g->felt;
 		ret->always |= g->always;

@@ -39,7 +39,6 @@ bool pressure_is_felt(double now, double usual);
  * puts q->focus where it began (`since`, wall ns, where that is known: not 0), and fills q->pressure. Wants q->train_from and
  * train_to (before train_from: nothing is known of the past, and what is felt is an incident), excluded and waited.
  *
- * A trouble is what is felt and goes beyond what the past reached by itself: pressures swing, and of a hundred calm moments one
- * at most may be called slow. Who has pressed a button (`believed`) needs less. What is felt without going beyond that (`felt`) is
- * placed as well: it is a trouble where one program stands out. 0 or -ENOMEM. */
-int pressure_find(const struct dataset *d, struct method_question *q, int64_t since, int64_t reaction, bool believed, struct shortages *ret);
+ * An incident is what is felt and goes beyond what the past reached by itself in nine of ten such times. What is felt without going beyond
+ * that (`felt`) is placed as well: it is an incident where one program stands out. 0 or -ENOMEM. */
+int pressure_find(const struct dataset *d, struct method_question *q, int64_t since, int64_t reaction, struct shortages *ret);

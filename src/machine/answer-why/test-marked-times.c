@@ -9,7 +9,7 @@ static void marks_become_intervals(void **state)
 	struct marked_times m;
 
 	(void)state;
-	assert_int_equal(marked_times_collect(marks, 5, 10, 20, false, &m), 0);
+	assert_int_equal(marked_times_collect(marks, 5, 10, 20, false, INT64_MAX, &m), 0);
 	assert_int_equal(m.list.n, 3);
 	assert_false(marked_times_touch(&m, 0, 89));
 	assert_true(marked_times_touch(&m, 0, 90));
@@ -19,10 +19,10 @@ static void marks_become_intervals(void **state)
 	assert_true(marked_times_touch(&m, 540, 600));
 	assert_false(marked_times_touch(&m, 541, 2000)); /* a rule caught it */
 	marked_times_free(&m);
-	assert_int_equal(marked_times_collect(marks, 5, 0, 0, true, &m), 0);
+	assert_int_equal(marked_times_collect(marks, 5, 0, 0, true, INT64_MAX, &m), 0);
 	assert_true(marked_times_touch(&m, 541, 2000));
 	marked_times_free(&m);
-	assert_int_equal(marked_times_collect(NULL, 0, 0, 0, true, &m), 0);
+	assert_int_equal(marked_times_collect(NULL, 0, 0, 0, true, INT64_MAX, &m), 0);
 	assert_false(marked_times_touch(&m, INT64_MIN, INT64_MAX));
 	marked_times_free(&m);
 }

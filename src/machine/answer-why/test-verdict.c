@@ -129,7 +129,7 @@ static void what_takes_longer_is_slow_although_no_program_stands_out(void **stat
 
 static void in_a_calm_moment_more_is_needed_to_accuse(void **state)
 {
-	const double little = 0.015;
+	const double little = 0.03;
 
 	(void)state;
 	assert_false(verdict_on(&little, 1, calm, false).culprit_is_named);

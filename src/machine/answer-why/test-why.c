@@ -365,6 +365,48 @@ static void what_stands_out_at_the_press_counts_more(void **state)
 	end(&st);
 }
 
+/* The suspects with their scores, and the pressures, as text. The caller frees it. */
+static char *order_of(struct story *st, bool marked)
+{
+	struct mark mark = {.wall = (1000000 + TICKS - 1) * NS_PER_SEC, .last = (1000000 + TICKS - 1) * NS_PER_SEC, .presses = 1};
+	struct why_request request = {.at = mark.wall, .window = 4 * 3600 * NS_PER_SEC, .marked = marked, .marks = &mark, .n_marks = marked};
+	const struct answer *a = &st->answer;
+	struct str text = {};
+
+	assert_int_equal(why_answer(&st->d, &request, &st->answer), 0);
+	str_printf(&text, "%g ", a->pressure.now[BOTTLENECK_CPU] + a->pressure.now[BOTTLENECK_DISK]);
+	for (size_t i = 0; i < a->ranking.suspects.n; i++)
+		str_printf(&text, "%s %g ", a->ranking.suspects.v[i].subject->info.name, a->ranking.suspects.v[i].score);
+	for (size_t i = 0; i < a->unnamed.n; i++)
+		str_printf(&text, "%s %g ", a->unnamed.v[i].subject->info.name, a->unnamed.v[i].score);
+	answer_free(&st->answer);
+	return text.data;
+}
+
+/* One program reads and has stopped, the other computes when the button is pressed. */
+static void a_mark_changes_no_order(void **state)
+{
+	(void)state;
+	for (int64_t cpu = 0; cpu <= 90; cpu += 10) {
+		char *unmarked, *marked;
+		struct subject *hog;
+		struct story st;
+
+		begin(&st);
+		hog = add(&st, "/bin/hog", TICKS - 60, TICKS - 1, 0);
+		use(hog, FEATURE_CPU_TIME, TICKS - 60, TICKS - 21, 30 * PERCENT); /* which it did in the minute before a press, too */
+		use(hog, FEATURE_CPU_TIME, TICKS - 5, TICKS - 1, cpu * PERCENT);
+		use(add(&st, "/bin/reader", 0, TICKS - 1, 0), FEATURE_IO_READ_BYTES, TICKS - 20, TICKS - 8, 80 * MB);
+		add_pressure(&st, 3, 60, TICKS - 8);
+		unmarked = order_of(&st, false);
+		marked = order_of(&st, true);
+		assert_string_equal(unmarked, marked);
+		free(unmarked);
+		free(marked);
+		dataset_free(&st.d);
+	}
+}
+
 static void marked_incidents_are_not_learnt(void **state)
 {
 	struct mark marks[4];
@@ -769,7 +811,7 @@ RUN_TESTS(cmocka_unit_test(files_of_a_start_are_no_leak),
 	  cmocka_unit_test(a_saturated_pressure_hides_no_hog),
 	  cmocka_unit_test(taking_what_others_left_is_no_guilt),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
-	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(many_marks_leave_a_past), cmocka_unit_test(in_block_mode_the_marked_event_is_learnt), cmocka_unit_test(without_a_past_it_says_so),
+	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(a_mark_changes_no_order), cmocka_unit_test(many_marks_leave_a_past), cmocka_unit_test(in_block_mode_the_marked_event_is_learnt), cmocka_unit_test(without_a_past_it_says_so),
 	  cmocka_unit_test(an_upgrade_is_one_remark), cmocka_unit_test(folded_programs_are_one_remark),
 	  cmocka_unit_test(events_that_come_too_late_are_left_out_and_that_is_said),
 	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))

@@ -12,6 +12,9 @@
 #define WORKS_LEAST   0.05 /* of the time */
 #define SHARE_MOST   0.98 /* of what is new: something is always left */
 #define SHORT_LEAST  0.05 /* of the time: who takes less of what is short has nobody wait */
+#define SEEN	     0.25 /* log(1 + s/s) that is waited, log of the slowdown and the shortage, together: a person sees it */
+#define UNSEEN	     0.5 /* of a mark's weight where no program waits */
+#define ASKED	     0.5 /* of a hang's demand: a person or a request waits */
 #define RISES	     3 /* spreads beyond the baseline */
 #define FAR_MORE     3 /* times */
 #define WAITS_LEAST  0.1 /* s/s */
@@ -84,12 +87,26 @@ static double slowdown_of(const struct answer *a, const struct shortages *there)
 	return fmin(SLOWDOWN_MOST, fmax(0, log(times)));
 }
 
+/* How surely a person saw it, 0..1. Who waits for the machine is measured; who waits for another program may be asked for something, or not; of all else it
+ * is not known who feels it. */
+static double seen(const struct answer *a, const double facts[MOMENT_COUNT])
+{
+	const struct suspect *top = first_of(a);
+	double waits = facts[MOMENT_ADDED] + facts[MOMENT_SLOWDOWN];
+
+	if (top && top->hang)
+		waits = fmax(waits, SEEN * top->factors[EVIDENCE_DEMAND] / ASKED);
+	else if (top)
+		waits = is_of_the_machine(top) ? waits + top->factors[EVIDENCE_SHORTAGE] : SEEN;
+	return UNSEEN + (1 - UNSEEN) * fmin(1, waits / SEEN);
+}
+
 static void find_facts(const struct answer *a, const struct shortages *there, bool marked, double facts[MOMENT_COUNT])
 {
 	facts[MOMENT_ALWAYS] = 1;
-	facts[MOMENT_MARKED] = marked;
 	facts[MOMENT_ADDED] = log1p(a->ranking.added);
 	facts[MOMENT_SLOWDOWN] = slowdown_of(a, there);
+	facts[MOMENT_MARKED] = marked ? seen(a, facts) : 0;
 	facts[MOMENT_LISTED] = -log1p(-first_share(a));
 }
 

@@ -40,7 +40,7 @@
 
 /* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
  *
- * With little past to learn from, a mark (the one asked about is one too) must not take most of it away. */
+ * With little past to learn from, a mark must not take most of it away. */
 static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
 {
 	int64_t past = 0; /* what was recorded: the recorder may have been off in between */
@@ -55,7 +55,7 @@ static int64_t before_a_mark(const struct dataset *d, const struct why_request *
 static ssize_t exclude_before(const struct dataset *d, const struct why_request *request, int64_t before, bool *excluded)
 {
 	struct marked_times marked;
-	ssize_t n = marked_times_collect(request->marks, request->n_marks, before, MARK_AFTER, false, &marked);
+	ssize_t n = marked_times_collect(request->marks, request->n_marks, before, MARK_AFTER, false, request->at, &marked);
 
 	for (size_t t = 0; n >= 0 && t < d->ticks.n; t++) {
 		excluded[t] = marked_times_touch(&marked, d->ticks.v[t].wall, d->ticks.v[t].wall);
@@ -465,7 +465,7 @@ static int judge_hangs(const struct dataset *d, const struct why_request *reques
 	forget_local_waits(request, &a->ranking);
 	r = r ?: hangs_add_suspects(d, a);
 	if (r == 0)
-		verdict_judge(a, &look->q, &look->there, &method_blame, request->marked);
+		incident_search_judge(look, d, request, request->marked);
 	return r;
 }
 

@@ -21,7 +21,7 @@ const struct evidence_row evidence_rows[EVIDENCE_COUNT] = {
 
 const struct evidence_row moment_rows[MOMENT_COUNT] = {
 	[MOMENT_ALWAYS] = {"always", "what holds before anything is known of the moment"},
-	[MOMENT_MARKED] = {"marked", "a user says that it is slow"},
+	[MOMENT_MARKED] = {"marked", "a user says that it is slow, as far as a person or a request is seen to wait"},
 	[MOMENT_ADDED] = {"added", "how much longer than normally programs wait, all together"},
 	[MOMENT_SLOWDOWN] = {"slowdown", "how many times as long as normally programs take for the same work"},
 	[MOMENT_LISTED] = {"listed", "how much of what is new the first suspect takes: little is left for others"},
