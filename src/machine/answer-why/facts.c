@@ -11,6 +11,7 @@
 #include "machine/answer-waits/suspect-ended.h"
 #include "machine/judge/blocks.h"
 #include "machine/judge/charges.h"
+#include "machine/model/name-limit.h"
 
 #define BLOCK_MIN     (5 * NS_PER_SEC)
 #define BLOCK_MAX     (60 * NS_PER_SEC)
@@ -444,7 +445,7 @@ static struct starter busiest_starter(const struct observer *o)
 		for (size_t k = 0; k < o->d->subjects.n; k++) {
 			const struct subject *s = o->d->subjects.v[k];
 
-			if (s->info.kind == ENTITY_SHORT_LIVED && s->info.parent == one.parent && s->first <= o->q->at && s->last >= o->q->focus)
+			if (s->info.kind == ENTITY_SHORT_LIVED && s->info.parent == one.parent && !name_limit_is_sum(&s->info) && s->first <= o->q->at && s->last >= o->q->focus)
 				add_brief(o, s, seconds, &one);
 		}
 		if (one.cpu > best.cpu)

@@ -2,6 +2,7 @@
 #include "lib/data/cleanup.h"
 #include "machine/answer-why/culprit-list.h"
 #include "machine/answer-why/test-recording.h"
+#include "machine/model/name-limit.h"
 
 #define EVERY 60 /* ticks from one compilation to the next */
 #define LONG  20 /* ticks that it takes */
@@ -277,6 +278,33 @@ static void start_short(struct story *st, const char *name, uint32_t parent, int
 	use(s, FEATURE_CPU_TIME, FROM, TICKS - 1, cpu);
 }
 
+/* Those that are recorded as one, without their names, use most. */
+static void what_has_no_name_is_not_named(void **state)
+{
+	struct subject *waits;
+	struct story st;
+
+	(void)state;
+	for (int marked = 0; marked < 2; marked++) {
+		begin(&st);
+		press(&st, FEATURE_PSI_CPU_SOME, 2, 60);
+		use(add(&st, "/srv/update", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+		start_short(&st, "git", 1000 + st.next_id, 10, 9 * PERCENT);
+		start_short(&st, NAME_OF_OTHERS, 0, 90, 80 * PERCENT);
+		waits = add(&st, "/bin/waits", 0, TICKS - 1, 0);
+		use(waits, FEATURE_CPU_TIME, 0, TICKS - 1, 10 * PERCENT);
+		use(waits, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 50 * PERCENT);
+		ask(&st, marked);
+		assert_true(st.answer.slow);
+		assert_false(st.answer.culprit_is_named);
+		assert_string_equal(st.answer.cause, "cpu-shared");
+		assert_non_null(strstr(st.answer.summary, "300 short git, started by update"));
+		for (size_t i = 0; i < st.answer.unnamed.n; i++)
+			assert_string_not_equal(st.answer.unnamed.v[i].subject->info.name, NAME_OF_OTHERS);
+		end(&st);
+	}
+}
+
 /* Short programs are added up by who starts them, whatever their names are. */
 static void who_starts_many_short_programs_is_known(void **state)
 {
@@ -302,7 +330,7 @@ static void who_starts_many_short_programs_is_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_starts_many_short_programs_is_known),
+		cmocka_unit_test(what_has_no_name_is_not_named), cmocka_unit_test(who_starts_many_short_programs_is_known),
 		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
 		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
 		cmocka_unit_test(who_starts_short_programs_is_named_with_them),

@@ -126,7 +126,7 @@ static void find_odds(struct answer *a, const struct shortages *there, bool mark
 
 	find_facts(a, there, marked, o->facts);
 	o->nothing = power_of(nothing_weights, o->facts);
-	o->unlisted = power_of(unlisted_weights, o->facts);
+	o->unlisted = power_of(unlisted_weights, o->facts) + a->ranking.others;
 	for (size_t i = 0; i < a->hangs.n; i++)
 		o->unlisted += hang_counts_alone(&a->hangs.v[i]) ? a->hangs.v[i].score : 0;
 	o->unlisted_score = o->unlisted;

@@ -99,6 +99,7 @@ struct ranking {
 	const char *method;
 	VEC(struct suspect) suspects; /* by score, the most suspicious first */
 	VEC(struct suspect) victims;  /* by what they waited */
+	double others;		      /* score of programs that are recorded as one, without their names */
 	uint32_t looked_at;	      /* subjects compared */
 	uint32_t left_out;	      /* had too little to compare */
 	double added;	    /* s/s that programs wait beyond their baseline; 0 = not known */

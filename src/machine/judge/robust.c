@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "machine/judge/robust.h"
+#include "machine/model/name-limit.h"
 
 const struct use uses[USES] = {
 	{BOTTLENECK_CPU, FEATURE_CPU_TIME, false, 0, 0.02, false},
@@ -137,6 +138,32 @@ static int judge_all(struct robust *r, struct ranking *ret)
 	return 0;
 }
 
+/* Programs that are recorded as one, without their names, cannot be named as culprit or victim: what they have of the odds is of what is
+ * not listed. */
+static void set_others_aside(struct ranking *ret)
+{
+	size_t kept = 0, left = 0;
+
+	for (size_t i = 0; i < ret->suspects.n; i++) {
+		struct suspect *s = &ret->suspects.v[i];
+
+		if (!name_limit_is_sum(&s->subject->info)) {
+			ret->suspects.v[kept++] = *s;
+			continue;
+		}
+		ret->others += s->score;
+		suspect_free(s);
+	}
+	for (size_t i = 0; i < ret->victims.n; i++) {
+		if (!name_limit_is_sum(&ret->victims.v[i].subject->info))
+			ret->victims.v[left++] = ret->victims.v[i];
+		else
+			suspect_free(&ret->victims.v[i]);
+	}
+	ret->suspects.n = kept;
+	ret->victims.n = left;
+}
+
 static int rank_all(struct robust *r, struct ranking *ret)
 {
 	int result = gather_programs(r);
@@ -165,6 +192,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 		result = judge_all(r, ret);
 	if (result == 0)
 		result = robust_describe_verdicts(r, ret);
+	set_others_aside(ret);
 	ranking_sort(ret);
 	robust_explain_waiting(r, ret);
 	while (ret->victims.n > SUSPECTS_MAX)

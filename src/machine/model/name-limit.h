@@ -12,9 +12,17 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "machine/model/tick.h"
 
 #define NAME_OF_OTHERS "(other programs)" /* longer than a comm can be: no program has this name */
+
+/* Many programs that are added up: what they do together says nothing of one. */
+static inline bool name_limit_is_sum(const struct entity_info *info)
+{
+	return info->name && strcmp(info->name, NAME_OF_OTHERS) == 0;
+}
 
 /* New entities in all; one user's and one parent's parts: see lib/system/fair-share.h. An entity counts once more for each
  * NAME_TEXT bytes of its description, which is known after it began. 8192 processes of 13 a second; 600 bytes of text in a
