@@ -11,8 +11,13 @@
 
 #define NEAR_ENOUGH (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
 #define BASELINE_LEAST 10   /* ticks: fewer say nothing of what is normal */
+#define EPISODE_TICKS  5    /* a wait may end in one tick and fill the next ones */
 #define UNUSUAL_TIMES  2    /* the p90 ... */
 #define UNUSUAL_LEAST  5e7  /* ... and so many ns per second above it */
+#define WORK_TIMES     1.5  /* the p90 of work, which makes a program that much slower by itself ... */
+#define SHARE_LEAST    3e7  /* ... and so many ns per second above it: short waits for a CPU count, too */
+#define FAULTS_LEAST   20
+#define INIT	       1 /* of whom all are descendants */
 
 /* Events count for contended kinds only: who waits for its peer may be idle. */
 static const struct {
@@ -31,26 +36,101 @@ static const struct {
 	{FEATURE_WAIT_OTHER, "what is not known", {}},
 };
 
-static feature_set wanted(const struct entity_info *info, void *who)
+/* Why it is slow although it waits for nothing: the work is its own, or that of processes for which it waits. */
+static const struct {
+	size_t feature;
+	bool descendants;
+	const char *words;
+} work[] = {
+	{FEATURE_CPU_TIME, false, "computes"},
+	{FEATURE_FAULTS_MAJOR, false, "reads pages of its memory from disks"},
+	{FEATURE_CPU_TIME, true, "has children that compute"},
+	{FEATURE_CPU_RUN_DELAY, true, "has children that wait for a CPU"},
+	{FEATURE_WAIT_QUOTA, true, "has children that wait for their CPU quota"},
+	{FEATURE_WAIT_LOCK, true, "has children that wait for locks"},
+	{FEATURE_WAIT_DISK, true, "has children that wait for disks"},
+	{FEATURE_WAIT_MEMORY, true, "has children that wait for memory"},
+	{FEATURE_WAIT_NETWORK, true, "has children that wait for network sockets"},
+};
+
+/* A program's processes, and those that they have started. */
+struct family {
+	VEC(const struct subject *) own, descendants;
+};
+
+static void family_free(struct family *f)
 {
+	VEC_FREE(f->own);
+	VEC_FREE(f->descendants);
+}
+
+/* Who is read: `pids` are of those that are meant, and of their descendants as far as they were seen after their parents. */
+struct readers {
+	const char *who;
+	VEC(uint32_t) pids;
+};
+
+static bool has_pid(const struct readers *w, uint32_t pid)
+{
+	for (size_t i = 0; i < w->pids.n; i++)
+		if (w->pids.v[i] == pid)
+			return true;
+	return false;
+}
+
+static feature_set wanted(const struct entity_info *info, void *readers)
+{
+	struct readers *w = readers;
 	feature_set mask = 0;
 
-	if (info->kind != ENTITY_PROCESS || !entity_is_meant(info, who))
+	if (info->kind != ENTITY_PROCESS || !(entity_is_meant(info, w->who) || (info->parent > INIT && has_pid(w, info->parent))))
+		return 0;
+	if (!has_pid(w, info->pid) && VEC_PUSH(w->pids, info->pid) < 0)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		mask |= FEATURE_BIT(kinds[i].feature);
+	for (size_t i = 0; i < ARRAY_SIZE(work); i++)
+		mask |= FEATURE_BIT(work[i].feature);
 	return mask;
 }
 
-static double sum_at(const struct dataset *d, const char *who, size_t feature, uint32_t tick)
+static bool descends(const struct family *f, const struct subject *s)
+{
+	for (size_t i = 0; i < f->own.n; i++)
+		if (f->own.v[i]->info.pid == s->info.parent)
+			return true;
+	for (size_t i = 0; i < f->descendants.n; i++)
+		if (f->descendants.v[i]->info.pid == s->info.parent)
+			return true;
+	return false;
+}
+
+/* Subjects are in the order in which they were first seen: parents mostly stand before their children. */
+static int find_family(const struct dataset *d, const char *who, struct family *ret)
+{
+	for (size_t i = 0; i < d->subjects.n; i++)
+		if (d->subjects.v[i]->info.kind == ENTITY_PROCESS && entity_is_meant(&d->subjects.v[i]->info, who) &&
+		    VEC_PUSH(ret->own, d->subjects.v[i]) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->info.parent > INIT && !entity_is_meant(&s->info, who) && descends(ret, s) &&
+		    VEC_PUSH(ret->descendants, s) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static double sum_at(const struct dataset *d, const struct subject *const *members, size_t n, size_t feature, uint32_t tick)
 {
 	double sum = NAN;
 
-	for (size_t i = 0; i < d->subjects.n; i++) {
-		const struct subject *s = d->subjects.v[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct subject *s = members[i];
 		double value = NAN;
 
-		if (s->info.kind == ENTITY_PROCESS && subject_has(s, feature) && s->first <= tick && s->last >= tick && entity_is_meant(&s->info, who))
+		if (subject_has(s, feature) && s->first <= tick && s->last >= tick)
 			value = subject_value(d, s, feature, tick);
 		if (!isnan(value))
 			sum = (isnan(sum) ? 0 : sum) + value;
@@ -65,45 +145,73 @@ static int ascending(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static struct program_wait wait_of_kind(size_t kind)
+static const struct feature *process_feature(size_t feature)
 {
 	size_t n;
 
-	return (struct program_wait){.feature = &features_of(ENTITY_PROCESS, &n)[kinds[kind].feature], .words = kinds[kind].words,
-				     .now = NAN, .p50 = NAN, .p90 = NAN};
+	return &features_of(ENTITY_PROCESS, &n)[feature];
+}
+
+static struct program_wait wait_of(size_t feature, const char *words)
+{
+	return (struct program_wait){.feature = process_feature(feature), .words = words, .now = NAN, .p50 = NAN, .p90 = NAN};
 }
 
 static bool is_beyond_baseline(const struct program_wait *w)
 {
-	return w->now > UNUSUAL_TIMES * w->p90 + UNUSUAL_LEAST;
+	return w->now > UNUSUAL_TIMES * w->p90 + (w->feature == process_feature(FEATURE_CPU_RUN_DELAY) ? SHARE_LEAST : UNUSUAL_LEAST);
 }
 
-/* values: room for as many as there are ticks. */
-static struct program_wait measure(const struct dataset *d, const char *who, size_t kind, uint32_t at, double *values)
+static bool is_more_work(const struct program_wait *w)
 {
-	size_t n = 0, recent = 0;
-	struct program_wait w = wait_of_kind(kind);
+	return w->now > WORK_TIMES * w->p90 + (w->feature->unit == NS ? SHARE_LEAST : FAULTS_LEAST);
+}
+
+/* The values before those of the last seconds, in order of time: how many of them came before the episode that continues, in which they were half
+ * of `now` and more on average. All of them, where too few are left: it has always been so. */
+static size_t before_episode(const double *values, size_t n, double now)
+{
+	size_t before = n;
+
+	while (before >= EPISODE_TICKS) {
+		double sum = 0;
+
+		for (size_t i = before - EPISODE_TICKS; i < before; i++)
+			sum += values[i];
+		if (sum < now * EPISODE_TICKS / 2)
+			break;
+		before--;
+	}
+	return before >= BASELINE_LEAST ? before : n;
+}
+
+/* values: room for as many as there are ticks. `gaps`: where none of the members was there, they did nothing. */
+static void measure(const struct dataset *d, const struct subject *const *members, size_t n_members, bool gaps, uint32_t at, double *values,
+		    struct program_wait *w)
+{
+	size_t n = 0, recent = 0, feature = (size_t)(w->feature - process_feature(0));
 	int64_t since = d->ticks.v[at].wall - PROGRAM_NOW;
 
 	for (uint32_t t = 0; t <= at; t++) {
-		double value = sum_at(d, who, kinds[kind].feature, t);
+		double value = sum_at(d, members, n_members, feature, t);
 
-		if (isnan(value))
+		if (isnan(value) && !gaps)
 			continue;
+		if (isnan(value))
+			value = 0;
 		if (d->ticks.v[t].wall <= since)
 			values[n++] = value;
 		else
-			w.now = (isnan(w.now) ? 0 : w.now) + value, recent++;
+			w->now = (isnan(w->now) ? 0 : w->now) + value, recent++;
 	}
 	if (recent)
-		w.now /= (double)recent;
+		w->now /= (double)recent;
+	n = before_episode(values, n, w->now);
 	if (n >= BASELINE_LEAST) {
 		qsort(values, n, sizeof(*values), ascending);
-		w.p50 = robust_quantile(values, n, 0.5);
-		w.p90 = robust_quantile(values, n, 0.9);
+		w->p50 = robust_quantile(values, n, 0.5);
+		w->p90 = robust_quantile(values, n, 0.9);
 	}
-	w.unusual = is_beyond_baseline(&w);
-	return w;
 }
 
 /* Those that are there at the end come into pids; the name is of any. */
@@ -125,9 +233,34 @@ static int find_program(const struct dataset *d, const char *who, uint32_t at, s
 	return ret->name ? 0 : -ESRCH;
 }
 
+static int measure_all(const struct dataset *d, const struct family *f, uint32_t tick, double *values, struct program_waits *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct program_wait w = wait_of(kinds[i].feature, kinds[i].words);
+
+		measure(d, f->own.v, f->own.n, false, tick, values, &w);
+		w.unusual = is_beyond_baseline(&w);
+		if (!isnan(w.now) && VEC_PUSH(ret->waits, w) < 0)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(work); i++) {
+		struct program_wait w = wait_of(work[i].feature, work[i].words);
+
+		if (work[i].descendants)
+			measure(d, f->descendants.v, f->descendants.n, true, tick, values, &w);
+		else
+			measure(d, f->own.v, f->own.n, false, tick, values, &w);
+		w.unusual = is_more_work(&w);
+		if (w.unusual && VEC_PUSH(ret->work, w) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int program_waits_of(const struct dataset *d, const char *who, int64_t at, struct program_waits *ret)
 {
 	_cleanup_free_ double *values = calloc(d->ticks.n + 1, sizeof(*values));
+	_cleanup_(family_free) struct family f = {};
 	int tick = dataset_find_wall(d, at), r;
 
 	if (!values)
@@ -135,13 +268,8 @@ int program_waits_of(const struct dataset *d, const char *who, int64_t at, struc
 	if (tick < 0 || at - d->ticks.v[tick].wall > NEAR_ENOUGH)
 		return -ENODATA;
 	r = find_program(d, who, (uint32_t)tick, ret);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kinds); i++) {
-		struct program_wait w = measure(d, who, i, (uint32_t)tick, values);
-
-		if (!isnan(w.now))
-			r = VEC_PUSH(ret->waits, w);
-	}
-	return r;
+	r = r ?: find_family(d, who, &f);
+	return r ?: measure_all(d, &f, (uint32_t)tick, values, ret);
 }
 
 static struct program_wait *wait_found(struct program_waits *p, size_t kind)
@@ -155,7 +283,7 @@ static struct program_wait *wait_found(struct program_waits *p, size_t kind)
 int program_waits_add_events(struct program_waits *p, const struct wait_report *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		struct program_wait *w = wait_found(p, i), new = wait_of_kind(i);
+		struct program_wait *w = wait_found(p, i), new = wait_of(kinds[i].feature, kinds[i].words);
 
 		new.now = 0;
 		for (size_t k = 0; k < ARRAY_SIZE(kinds[i].by_events); k++)
@@ -173,7 +301,8 @@ int program_waits_add_events(struct program_waits *p, const struct wait_report *
 
 int program_waits_read(struct store *store, const char *who, int64_t from, int64_t at, const struct viewer *viewer, struct program_waits *ret)
 {
-	struct load_filter filter = {wanted, (void *)who, NULL};
+	struct readers readers = {.who = who};
+	struct load_filter filter = {wanted, &readers, NULL};
 	struct dataset d = {};
 	unsigned damaged;
 	int r = store_load_filtered(store, from, at, &filter, &d, &damaged);
@@ -181,6 +310,7 @@ int program_waits_read(struct store *store, const char *who, int64_t from, int64
 	r = r ?: dataset_hide(&d, viewer);
 	r = r ?: program_waits_of(&d, who, at, ret);
 	dataset_free(&d);
+	VEC_FREE(readers.pids);
 	return r;
 }
 

@@ -12,7 +12,7 @@
 #define LAST  (TICKS * NS_PER_SEC)
 
 /* Two processes of a server and another program; in the last ticks each process of the server waits for a lock half of the time. */
-static void record(struct dataset *d, double lock_before, double lock_now)
+static void record_from(struct dataset *d, double lock_before, double lock_now, uint32_t since)
 {
 	static const char *const names[] = {"server", "server", "bystander"};
 	size_t quantum = 0;
@@ -29,8 +29,13 @@ static void record(struct dataset *d, double lock_before, double lock_now)
 		s->last = TICKS - 1;
 		quantum = (size_t)s->features[FEATURE_WAIT_LOCK].quantum;
 		for (uint32_t t = 0; t < TICKS; t++)
-			assert_int_equal(series_push(&s->series[FEATURE_WAIT_LOCK], t, (int64_t)((t < TICKS - 5 ? lock_before : lock_now) * 1e9 / (double)quantum)), 0);
+			assert_int_equal(series_push(&s->series[FEATURE_WAIT_LOCK], t, (int64_t)((t < since ? lock_before : lock_now) * 1e9 / (double)quantum)), 0);
 	}
+}
+
+static void record(struct dataset *d, double lock_before, double lock_now)
+{
+	record_from(d, lock_before, lock_now, TICKS - 5);
 }
 
 static const struct program_wait *wait_of(const struct program_waits *p, const char *feature)
@@ -59,6 +64,20 @@ static void what_is_beyond_the_baseline_is_unusual(void **state)
 	peer = wait_of(&p, "wait.peer");
 	assert_non_null(peer);
 	assert_false(peer->unusual);
+	dataset_free(&d);
+}
+
+/* It lasts for a third of what is recorded. */
+static void a_long_episode_is_no_baseline(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {};
+	struct dataset d;
+
+	(void)state;
+	record_from(&d, 0.01, 0.5, TICKS - 20);
+	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_true(wait_of(&p, "wait.lock")->unusual);
+	assert_true(wait_of(&p, "wait.lock")->p90 < 2e7);
 	dataset_free(&d);
 }
 
@@ -111,6 +130,52 @@ static void what_the_counters_know_better_stays(void **state)
 	dataset_free(&d);
 }
 
+/* A process and its grandchild, which waits for a disk since the last ticks, and what it computes itself. */
+static void record_family(struct dataset *d, double cpu_before, double cpu_now)
+{
+	*d = (struct dataset){};
+	for (int i = 0; i < TICKS; i++)
+		assert_true(dataset_add_tick(d, (i + 1) * NS_PER_SEC, (i + 1) * NS_PER_SEC, NS_PER_SEC) >= 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		const size_t feature = i ? FEATURE_WAIT_DISK : FEATURE_CPU_TIME;
+		struct entity_info info = {.id = i + 1, .kind = ENTITY_PROCESS, .pid = 100 + i, .parent = i ? 99 + i : 1, .name = i ? "part" : "whole",
+					   .present = FEATURE_BIT(feature)};
+		struct subject *s = dataset_define(d, &info);
+
+		s->first = i == 2 ? TICKS - 5 : 0;
+		s->last = TICKS - 1;
+		for (uint32_t t = s->first; t < TICKS; t++)
+			assert_int_equal(series_push(&s->series[feature], t, (int64_t)((i == 2 ? 0.8 : i ? 0 : t < TICKS - 5 ? cpu_before : cpu_now) * 1e9 /
+											(double)s->features[feature].quantum)), 0);
+	}
+}
+
+static bool has_work(const struct program_waits *p, const char *words)
+{
+	for (size_t i = 0; i < p->work.n; i++)
+		if (strcmp(p->work.v[i].words, words) == 0)
+			return true;
+	return false;
+}
+
+static void its_own_work_and_that_of_its_children_count(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {}, q = {};
+	struct dataset d;
+
+	(void)state;
+	record_family(&d, 0.1, 0.4);
+	assert_int_equal(program_waits_of(&d, "whole", LAST, &p), 0);
+	assert_true(has_work(&p, "computes"));
+	assert_true(has_work(&p, "has children that wait for disks"));
+	assert_int_equal(p.work.n, 2);
+	dataset_free(&d);
+	record_family(&d, 0.4, 0.41);
+	assert_int_equal(program_waits_of(&d, "101", LAST, &q), 0);
+	assert_int_equal(q.work.n, 1);
+	dataset_free(&d);
+}
+
 static void who_or_when_is_not_recorded(void **state)
 {
 	_cleanup_(program_waits_free) struct program_waits p = {}, q = {};
@@ -123,5 +188,6 @@ static void who_or_when_is_not_recorded(void **state)
 	dataset_free(&d);
 }
 
-RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(what_it_always_waits_for_is_not),
-	  cmocka_unit_test(what_events_say_of_now_counts), cmocka_unit_test(what_the_counters_know_better_stays), cmocka_unit_test(who_or_when_is_not_recorded))
+RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(a_long_episode_is_no_baseline), cmocka_unit_test(what_it_always_waits_for_is_not),
+	  cmocka_unit_test(what_events_say_of_now_counts), cmocka_unit_test(what_the_counters_know_better_stays), cmocka_unit_test(its_own_work_and_that_of_its_children_count),
+	  cmocka_unit_test(who_or_when_is_not_recorded))

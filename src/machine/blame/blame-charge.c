@@ -236,8 +236,8 @@ static void charge_ended(struct charger *c, const struct step *step)
 	case WAKER_TIMER:
 		charger_add(c, BY_CLOCK, 0, ns, 0);
 		return;
-	case WAKER_NETWORK:
-		charger_add(c, BY_REMOTE, 0, ns, 0);
+	case WAKER_NETWORK: /* which program sent it is not known where the kernel took it up later */
+		charger_add(c, step->interval->call == CALL_SOCKET_HERE ? BY_UNKNOWN : BY_REMOTE, 0, ns, 0);
 		return;
 	case WAKER_BLOCK:
 		charger_disk(c, step);

@@ -314,6 +314,21 @@ static void softirq_flood(void **state)
 }
 
 /* What an interrupt wakes was not woken by who happened to run. */
+/* The kernel took up later, on a bystander's time, what a program of this machine had sent. */
+static void what_an_address_of_this_machine_sends_is_no_other_machine(void **state)
+{
+	STORY(s, 1);
+	cast_process(&s, A, "client");
+	cast_process(&s, B, "bystander");
+	leave_for(&s, 1, 0, 0, A, 0, 0);
+	leave_for(&s, 100, 0, A, B, CALL_SOCKET_HERE, 5);
+	wake_in(&s, 405, 0, B, A, 0, WAKEUP_IN_SOFTIRQ, 3);
+	leave(&s, 420, 0, B, A, 0, WAIT_ARRIVAL, 0);
+	tell(&s, 1000);
+	assert_int_equal(charged(&s, A, FOR_NETWORK, BY_REMOTE, 0), 0);
+	assert_int_equal(charged(&s, A, FOR_NETWORK, BY_UNKNOWN, 0), 305);
+}
+
 static void no_bystander_is_named(void **state)
 {
 	STORY(s, 1);
@@ -564,7 +579,8 @@ RUN_TESTS(cmocka_unit_test(figure_3), cmocka_unit_test(figure_4), cmocka_unit_te
 	  cmocka_unit_test(priority_inversion), cmocka_unit_test(convoy), cmocka_unit_test(pipe_chain),
 	  cmocka_unit_test(fsync_with_scheduler), cmocka_unit_test(fsync_without_scheduler),
 	  cmocka_unit_test(journal_and_writeback), cmocka_unit_test(faults_behind_reclaim), cmocka_unit_test(softirq_flood),
-	  cmocka_unit_test(no_bystander_is_named), cmocka_unit_test(loopback_sender_is_named), cmocka_unit_test(kernel_thread_is_no_sender),
+	  cmocka_unit_test(what_an_address_of_this_machine_sends_is_no_other_machine), cmocka_unit_test(no_bystander_is_named), cmocka_unit_test(loopback_sender_is_named),
+	  cmocka_unit_test(kernel_thread_is_no_sender),
 	  cmocka_unit_test(idle_is_no_wait), cmocka_unit_test(blocked_writing_is_no_waiting_for_work),
 	  cmocka_unit_test(lock_of_a_file), cmocka_unit_test(pid_namespace), cmocka_unit_test(deadlock),
 	  cmocka_unit_test(condition), cmocka_unit_test(condition_of_earlier_recordings), cmocka_unit_test(lock_without_holder),

@@ -133,7 +133,12 @@ struct file {
 	struct inode *f_inode;
 	void *private_data;
 };
+struct in6_addr {
+	__be32 words[4]; /* only copied as a whole: the kernel has a union here */
+};
 struct sock_common {
+	__be32 skc_daddr, skc_rcv_saddr;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
 };

@@ -52,7 +52,7 @@ static __always_inline void count_socket(struct polled *p, struct file *file)
 	if (!opened)
 		return;
 	p->wait.opened++;
-	p->wait.call = family == AF_UNIX ? CALL_LOCAL_SOCKET : CALL_SOCKET;
+	p->wait.call = call_of_sock(sk, family);
 	p->connection = (u64)sk;
 	p->inode = (u64)BPF_CORE_READ(file, f_inode);
 }

@@ -15,6 +15,8 @@
 #define S_IFSOCK	  0140000
 #define ANON_INODE_MAGIC  0x09041934
 #define AF_UNIX		  1
+#define AF_INET		  2
+#define AF_INET6	  10
 #define AF_NETLINK	  16
 #define GLIBC_OWNER	  8 /* pthread_mutex_t.__data.__owner */
 
@@ -47,14 +49,46 @@ static __always_inline u8 press_state(u32 state)
 	return state && !pressed ? TASK_STATE_BLOCKED : pressed;
 }
 
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#error "addresses are compared as little-endian CPUs load them"
+#endif
+#define LOOPBACK_NET  127	  /* 127.0.0.0/8 */
+#define MAPPED_ADDRESS 0xffff0000 /* ::ffff:0.0.0.0/96: the third word */
+#define ONE_ADDRESS   0x01000000  /* ::1: the last word */
+
+/* Is the other end's address one of this machine's: of the loopback network, or this end's own? */
+static __always_inline bool leads_here(struct sock *sk, u16 family)
+{
+	u32 to[4] = {}, from[4] = {}, address;
+
+	if (family != AF_INET6) {
+		address = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+		return (address & 0xff) == LOOPBACK_NET || (address && address == BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr));
+	}
+	bpf_core_read(to, sizeof(to), &sk->__sk_common.skc_v6_daddr);
+	bpf_core_read(from, sizeof(from), &sk->__sk_common.skc_v6_rcv_saddr);
+	if (to[0] | to[1])
+		return to[0] == from[0] && to[1] == from[1] && to[2] == from[2] && to[3] == from[3];
+	if (to[2] == MAPPED_ADDRESS)
+		return (to[3] & 0xff) == LOOPBACK_NET || to[3] == from[3];
+	return !to[2] && to[3] == ONE_ADDRESS;
+}
+
+static __always_inline u8 call_of_sock(struct sock *sk, u16 family)
+{
+	if (family == AF_UNIX)
+		return CALL_LOCAL_SOCKET;
+	if (family == AF_NETLINK)
+		return CALL_EVENT;
+	return (family == AF_INET || family == AF_INET6) && leads_here(sk, family) ? CALL_SOCKET_HERE : CALL_SOCKET;
+}
+
 static __always_inline u8 call_of_socket(struct file *file)
 {
 	struct socket *socket = BPF_CORE_READ(file, private_data);
-	u16 family = BPF_CORE_READ(socket, sk, __sk_common.skc_family);
+	struct sock *sk = BPF_CORE_READ(socket, sk);
 
-	if (family == AF_UNIX)
-		return CALL_LOCAL_SOCKET;
-	return family == AF_NETLINK ? CALL_EVENT : CALL_SOCKET;
+	return call_of_sock(sk, BPF_CORE_READ(sk, __sk_common.skc_family));
 }
 
 static __always_inline u8 call_of_inode(struct file *file, struct inode *inode)

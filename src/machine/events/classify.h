@@ -77,6 +77,7 @@ enum wait_call {
 	CALL_OTHER = 19,
 	CALL_LOCK = 20,	      /* futex, for a lock (machine/events/futex.h) */
 	CALL_CONDITION = 21,  /* futex, for a signal */
+	CALL_SOCKET_HERE = 22, /* as CALL_SOCKET, and the other end has an address of this machine */
 	CALL_COUNT
 };
 
@@ -152,6 +153,7 @@ static inline __attribute__((always_inline)) enum thread_state classify_call(eve
 		[CALL_LOCAL_SOCKET] = STATE_PEER,
 		[CALL_MESSAGE] = STATE_PEER,
 		[CALL_SOCKET] = STATE_NETWORK,
+		[CALL_SOCKET_HERE] = STATE_NETWORK,
 	};
 
 	return states[call] ? (enum thread_state)states[call] : STATE_OTHER;

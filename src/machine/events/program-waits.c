@@ -8,6 +8,7 @@ void program_waits_free(struct program_waits *p)
 	free(p->server);
 	VEC_FREE(p->pids);
 	VEC_FREE(p->waits);
+	VEC_FREE(p->work);
 	wait_chain_free(&p->chain);
 	for (size_t i = 0; i < p->held_in.n; i++)
 		for (size_t k = 0; k < p->held_in.v[i].n; k++)

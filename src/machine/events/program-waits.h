@@ -9,10 +9,10 @@
 #include "machine/events/wait-chain.h"
 #include "machine/model/feature.h"
 
-/* One kind of wait, as the recording has it; ns of waiting per second, all threads together. */
+/* One kind of wait, as the recording has it; ns of waiting per second, all threads together. Or of what it does itself, or its children do. */
 struct program_wait {
 	const struct feature *feature;
-	const char *words; /* "locks" */
+	const char *words; /* "locks"; "computes", "has children that wait for disks" */
 	double now;	   /* the mean of the last ticks */
 	double p50, p90;   /* of the ticks before; NaN = there are none */
 	bool unusual;
@@ -31,6 +31,7 @@ struct program_waits {
 	int64_t at;		/* wall ns */
 	VEC(unsigned) pids;	/* those that are there */
 	VEC(struct program_wait) waits; /* none: nothing is recorded of it */
+	VEC(struct program_wait) work;	/* no waits of its own, which make it slow nevertheless: ns, or a number, per second */
 	struct wait_chain chain;	/* of now; empty of another time */
 	int64_t waited, normally;	/* ns: its first thread has waited so long, and never longer than that before; 0 = no longer than ever */
 	/* By events, where there are any: */

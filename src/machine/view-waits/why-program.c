@@ -11,6 +11,7 @@
 #define CELLS_SHOWN 6
 #define CELL_LEAST  0.02 /* of the time looked at: what is shorter explains nothing */
 #define FUNCTIONS_SHOWN 2 /* of the culprit: the innermost */
+#define PAGE_TAKES  1e6	 /* ns */
 #define TELLING	    0.2	 /* ... and from here on it is what the first sentence says */
 
 static bool is_idle(enum chain_kind kind)
@@ -156,9 +157,38 @@ static bool summarize_answers(const struct program_waits *p, struct str *out)
 	return true;
 }
 
+/* "It computes, 0.93 s per second (normally 0.10 s)." */
+static void put_work(const struct program_wait *w, struct str *out)
+{
+	if (w->feature->unit == NS)
+		str_printf(out, "It %s, %.2f s per second (normally %.2f s).", w->words, w->now / 1e9, w->p50 / 1e9);
+	else
+		str_printf(out, "It %s, %.0f times per second (normally %.0f times).", w->words, w->now, w->p50);
+}
+
+/* The one that grew by the most time; a page from a disk takes about PAGE_TAKES. */
+static bool summarize_work(const struct program_waits *p, struct str *out)
+{
+	const struct program_wait *most = NULL;
+	double longest = 0;
+
+	for (size_t i = 0; i < p->work.n; i++) {
+		const struct program_wait *w = &p->work.v[i];
+		double grown = (w->now - w->p50) * (w->feature->unit == NS ? 1 : PAGE_TAKES);
+
+		if (grown > longest) {
+			longest = grown;
+			most = w;
+		}
+	}
+	if (most)
+		put_work(most, out);
+	return most;
+}
+
 bool why_program_summary(const struct program_waits *p, struct str *out)
 {
-	if (summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, false, out))
+	if (summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, false, out) || summarize_work(p, out))
 		return true;
 	str_puts(out, p->waits.n || p->timeline || p->chain.links.n ? "It waits for nothing that it does not normally wait for." :
 								      "Nothing is known of what it waited for then.");
@@ -255,15 +285,15 @@ static json_t *chain_json(const struct wait_chain *c)
 	return array;
 }
 
-static json_t *waits_json_of(const struct program_waits *p)
+static json_t *waits_json_of(const struct program_wait *waits, size_t n)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < p->waits.n; i++) {
-		const struct program_wait *w = &p->waits.v[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct program_wait *w = &waits[i];
 
-		json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o, s:b}", "feature", w->feature->name, "now", json_number(w->now),
-						       "p50", json_number(w->p50), "p90", json_number(w->p90), "unusual", w->unusual));
+		json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "feature", w->feature->name, "text", w->words, "now",
+						       json_number(w->now), "p50", json_number(w->p50), "p90", json_number(w->p90), "unusual", w->unusual));
 	}
 	return array;
 }
@@ -310,9 +340,10 @@ int why_program_json(const struct program_waits *p, FILE *out)
 
 	for (size_t i = 0; i < p->pids.n; i++)
 		json_array_append_new(pids, json_integer((json_int_t)p->pids.v[i]));
-	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
+	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
 			 json_text(p->name), "pids", pids, "slow", slow, "summary", json_text(summary.data), "chain", chain_json(&p->chain),
-			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p), "events", events_json(p));
+			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p->waits.v, p->waits.n),
+			 "work", waits_json_of(p->work.v, p->work.n), "events", events_json(p));
 	str_free(&summary);
 	return json_print(root, JSON_INDENT(1), out);
 }
