@@ -10,6 +10,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "machine/answer-live/remote-peers.h"
+#include "machine/answer-waits/collector.h"
 #include "machine/answer-waits/hangs.h"
 #include "machine/answer-waits/used-up.h"
 #include "machine/answer-waits/using.h"
@@ -393,6 +394,15 @@ static int add_limit(const struct used_up_list *limits, struct facts *facts)
 	return words.error || (u->next && !facts->limit_advice) ? -ENOMEM : 0;
 }
 
+/* Known where there are events of that moment. */
+static int add_collector(const struct why_request *request, const struct answer *a, struct facts *facts)
+{
+	double share = request->trace && facts->named && a->ranking.suspects.n ? collector_share(request->trace, facts->culprit.pid) : NAN;
+	struct fact fact = {.of = FACT_CULPRIT, .feature = fact_derived_feature("collector", NULL), .now = 1000 * share, .usual = NAN, .spread = NAN};
+
+	return isnan(share) ? 0 : facts_add(facts, fact);
+}
+
 /* The cause, and all of it in words. */
 static int explain(const struct dataset *d, const struct loader *loader, const struct method_question *q, const struct why_request *request,
 		   const struct used_up_list *limits, struct answer *a)
@@ -408,7 +418,7 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 		r = facts_of_answer(d, wide, widened ? loader->features : FEATURES_ALL, q, a, &facts);
 	if (r < 0)
 		return r;
-	r = add_limit(limits, &facts);
+	r = add_limit(limits, &facts) ?: add_collector(request, a, &facts);
 	if (r < 0) {
 		facts_free(&facts);
 		return r;
