@@ -16,6 +16,7 @@
 #define EARLIER 2 /* rows before it */
 #define FIRST_NEARLY 0.8 /* times as far from normal as the first of the list */
 #define FIRST_EARLIER 2 /* rows */
+#define AS_FAR	0.5 /* of the server's most unusual counter: what is nearer to normal began by chance */
 #define ROWS 20 /* that are compared: with fewer no order in time is believed */
 #define UNUSUAL 3.0 /* of a candidate's own deviation */
 
@@ -181,23 +182,57 @@ int fleet_culprit_find(const struct fleet *f, const struct fleet_calls *calls, s
 	return r;
 }
 
-int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *alarms, int server)
+int fleet_culprit_since(const struct fleet *f, const struct fleet_findings *unusual, int64_t *ret_since)
 {
-	size_t best = 0;
-	double least;
+	_cleanup_free_ double *most = calloc(f->servers.n + 1, sizeof(*most));
 
+	if (!most)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->servers.n; i++)
+		ret_since[i] = INT64_MAX;
+	for (size_t i = 0; i < unusual->list.n; i++) {
+		const struct fleet_finding *x = &unusual->list.v[i];
+
+		most[x->server] = fmax(most[x->server], x->score);
+		if (x->score >= fmax(UNUSUAL, AS_FAR * most[x->server]) && x->since && x->since < ret_since[x->server])
+			ret_since[x->server] = x->since;
+	}
+	return 0;
+}
+
+/* Whether the incident began with `x` rather than with `best`, which is farther from normal or about as far. */
+static int begins_before(const struct fleet *f, const struct fleet_calls *calls, const int64_t *since, const struct fleet_finding *x, const struct fleet_finding *best)
+{
+	int64_t of_x = since[x->server] < x->since ? since[x->server] : x->since, of_best = since[best->server] < best->since ? since[best->server] : best->since;
+
+	if (!x->since || !best->since || x->score < FIRST_NEARLY * best->score || of_x > of_best)
+		return 0;
+	if (of_best - of_x >= FIRST_EARLIER * f->interval)
+		return 1;
+	return is_called_by(f, calls, x->server, best->server);
+}
+
+int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *alarms, const struct fleet_findings *unusual, int server)
+{
+	_cleanup_free_ int64_t *since = calloc(f->servers.n + 1, sizeof(*since));
+	struct fleet_finding first;
+	size_t best = 0;
+
+	if (!since || fleet_culprit_since(f, unusual, since) < 0)
+		return -ENOMEM;
 	while (best < alarms->list.n && server >= 0 && fleet_finding_column(&alarms->list.v[best]) != server)
 		best++;
 	if (best == alarms->list.n)
 		return -1;
-	least = FIRST_NEARLY * alarms->list.v[best].score;
+	first = alarms->list.v[best];
 	for (size_t i = 0; i < alarms->list.n; i++) {
-		const struct fleet_finding *x = &alarms->list.v[i], *b = &alarms->list.v[best];
+		struct fleet_finding b = alarms->list.v[best];
 		int r;
 
-		if (i == best || x->score < least || !x->since || !b->since || x->since > b->since)
+		if (i == best)
 			continue;
-		r = b->since - x->since >= FIRST_EARLIER * f->interval ? 1 : is_called_by(f, calls, x->server, b->server);
+		b.score = first.score;
+		r = begins_before(f, calls, since, &alarms->list.v[i], &b);
 		if (r < 0)
 			return r;
 		best = r ? i : best;

@@ -6,9 +6,13 @@
 
 #define CULPRIT_EXPLAINS 0.5 /* of a symptom, at least */
 
+/* When each server fell ill: the earliest beginning of its unusual counters that are about as far from normal as the farthest of them; INT64_MAX = it
+ * did not. ret_since: by server. 0 or -ENOMEM. */
+int fleet_culprit_since(const struct fleet *f, const struct fleet_findings *unusual, int64_t *ret_since);
+
 /* The place in `alarms` (in the order of their scores) of the one with which it began: of `server`, or the first one where that is -1; or one that
- * is nearly as far from normal and began before it, or is called by it and did not begin later. -1: there is none; -ENOMEM. */
-int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *alarms, int server);
+ * is nearly as far from normal and fell ill before it, or is called by it and did not begin later. -1: there is none; -ENOMEM. */
+int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *alarms, const struct fleet_findings *unusual, int server);
 
 /* Fills a->culprit and a->named from a->symptom, a->unusual and a->explain (in the order of their scores), and moves what is named to the front of
  * a->explain. Without a given symptom the symptom is the first candidate, and so the culprit: what moved with it is what it did. A given one lies at

@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/ask/fleet-culprit.h"
 #include "fleet/model/server-role.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 
-#define UNUSUAL 3.0 /* of a counter, to have fallen ill */
-#define AS_FAR	0.5 /* of the server's most unusual counter: what is nearer to normal began by chance */
 #define SHOWS_OWN   (30 * 60 * NS_PER_SEC) /* within which a deployment shows on its own server */
 #define SHOWS_OTHER (20 * 60 * NS_PER_SEC) /* and on another one */
 #define OTHER	    0.5 /* the weight of another server's deployment */
@@ -20,7 +19,7 @@
 struct judging {
 	const struct fleet *f;
 	const struct fleet_answer *a;
-	int64_t *since;	  /* by server: when it fell ill; INT64_MAX = it did not */
+	const int64_t *since; /* by server: when it fell ill; INT64_MAX = it did not */
 	bool *connected; /* by server: calls lead from it to the culprit, or back; NULL = no calls are known */
 	int culprit;
 	int64_t begin; /* of the incident */
@@ -38,26 +37,6 @@ static bool is_of_service(const struct fleet_server *s, const char *service)
 		return false;
 	stem = server_role_stem(s->name);
 	return stem && strncasecmp(stem, service, n) == 0 && strspn(stem + n, "-_.:") == strlen(stem + n);
-}
-
-static int find_since(const struct judging *j)
-{
-	_cleanup_free_ double *most = calloc(j->f->servers.n + 1, sizeof(*most));
-
-	if (!most)
-		return -ENOMEM;
-	for (size_t i = 0; i < j->f->servers.n; i++)
-		j->since[i] = INT64_MAX;
-	for (size_t i = 0; i < j->a->unusual.list.n; i++) {
-		const struct fleet_finding *x = &j->a->unusual.list.v[i];
-
-		most[x->server] = fmax(most[x->server], x->score);
-		if (x->score >= fmax(UNUSUAL, AS_FAR * most[x->server]) && x->since && x->since < j->since[x->server])
-			j->since[x->server] = x->since;
-	}
-	if (j->a->culprit.since && j->a->culprit.since < j->since[j->culprit])
-		j->since[j->culprit] = j->a->culprit.since;
-	return 0;
 }
 
 /* Everything that is reached by calls from the culprit in one direction. */
@@ -179,8 +158,10 @@ int fleet_deployed_rank(const struct fleet *f, const struct fleet_calls *calls, 
 		return -ENOMEM;
 	if (a->calm || !d->list.n)
 		return 0;
-	if (find_since(&j) < 0)
+	if (fleet_culprit_since(f, &a->unusual, since) < 0)
 		return -ENOMEM;
+	if (a->culprit.since && a->culprit.since < since[j.culprit])
+		since[j.culprit] = a->culprit.since;
 	j.begin = since[j.culprit] < INT64_MAX ? since[j.culprit] : a->window.from;
 	for (size_t i = 0; i < d->list.n; i++)
 		judge(&j, &d->list.v[i]);

@@ -68,7 +68,7 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 		q->counter = found->counter;
 	}
 	if (a->found_symptom && a->found_server) {
-		first = fleet_culprit_first(q->fleet, calls, &a->alarms, q->server);
+		first = fleet_culprit_first(q->fleet, calls, &a->alarms, &a->unusual, q->server);
 		if (first == -ENOMEM)
 			return first;
 		if (first >= 0) {
@@ -407,31 +407,56 @@ static int find_culprit(const struct fleet_question *q, const struct fleet_calls
 
 /* --- all servers at once --- */
 
+/* Puts the alarm at `place` first, with that counter. */
+static void move_alarm_first(struct fleet_answer *a, size_t place, const struct fleet_finding *counter)
+{
+	struct fleet_finding x = a->alarms.list.v[place], with = *counter;
+
+	with.score = x.score;
+	with.p = x.p;
+	with.q = x.q;
+	memmove(&a->alarms.list.v[1], &a->alarms.list.v[0], place * sizeof(x));
+	a->alarms.list.v[0] = with;
+}
+
 #define COMMON_ALIKE   3 /* servers that do the same work */
 #define COMMON_UNLIKE  5
 #define COMMON_SHARE   0.8
+#define COMMON_AWAY    2.0 /* times what three quarters of windows stray: on so many servers at once the peak of a daily cycle does not reach it */
 #define COMMON_ROWS    3 /* by which beginnings of unlike servers may differ */
 #define COMMON_PART    4 /* of the window, by which their beginnings may differ */
 
-/* Whether a finding shows the same incident as the symptom: on the same side, of a size, and begun within `near`. The peak of a daily cycle does not count. */
-static bool is_same(const struct fleet_finding *x, const struct fleet_finding *symptom, int64_t near)
+/* When it began, within what was asked about: of what began before that the rows do not tell when. */
+static int64_t began(const struct fleet_answer *a, const struct fleet_finding *x)
 {
-	return x->counter == symptom->counter && (isnan(x->level) ? x->score >= ENOUGH : x->level >= COMMON_LEVEL) && x->since && llabs(x->since - symptom->since) <= near &&
+	return x->since > a->asked.from ? x->since : a->asked.from;
+}
+
+/* Whether a finding shows the same incident as the symptom: on the same side, of a size, and begun within `near`. The peak of a daily cycle does not count. */
+static bool is_same(const struct fleet_answer *a, const struct fleet_finding *x, const struct fleet_finding *symptom, int64_t near)
+{
+	return x->counter == symptom->counter && (isnan(x->level) ? x->score >= ENOUGH : x->level >= COMMON_AWAY) && x->since && llabs(began(a, x) - began(a, symptom)) <= near &&
 	       (x->observed < x->usual) == (symptom->observed < symptom->usual) && fabs(x->observed - x->usual) >= LEVEL_SIZE * fabs(x->usual);
 }
 
 /* Servers that do the same work need not fall ill in the same row; for others, of which there must be more, it would be a chain. */
-static size_t count_group(const struct fleet *f, const struct fleet_peers *peers, bool alike, const struct fleet_answer *a)
+static size_t count_group(const struct fleet *f, const struct fleet_peers *peers, bool alike, const struct fleet_answer *a, const struct fleet_finding *x)
 {
-	const struct fleet_finding *x = &a->symptom;
 	int64_t near = alike ? (a->window.to - a->window.from) / COMMON_PART : COMMON_ROWS * f->interval;
 	size_t have = 0, same = 0;
 
 	for (size_t i = 0; i < f->servers.n; i++)
 		have += f->servers.v[i].column[x->counter] && (!alike || peers->group.v[i] == peers->group.v[x->server]);
 	for (size_t i = 0; i < a->unusual.list.n; i++)
-		same += is_same(&a->unusual.list.v[i], x, near) && (!alike || peers->group.v[a->unusual.list.v[i].server] == peers->group.v[x->server]);
+		same += is_same(a, &a->unusual.list.v[i], x, near) && (!alike || peers->group.v[a->unusual.list.v[i].server] == peers->group.v[x->server]);
 	return have >= (alike ? COMMON_ALIKE : COMMON_UNLIKE) && (double)same >= COMMON_SHARE * (double)have ? have : 0;
+}
+
+static size_t count_both(const struct fleet *f, const struct fleet_peers *peers, const struct fleet_answer *a, const struct fleet_finding *x)
+{
+	size_t n = count_group(f, peers, true, a, x);
+
+	return n ? n : count_group(f, peers, false, a, x);
 }
 
 /* *ret: the number of servers that all, or nearly all, have the symptom's incident at once; 0: they do not have it in common. 0 or -ENOMEM. */
@@ -446,9 +471,35 @@ static int count_common(const struct fleet *f, const struct fleet_answer *a, siz
 	r = fleet_peers_find(f, &peers);
 	if (r < 0)
 		return r;
-	*ret = count_group(f, &peers, true, a);
-	*ret = *ret ? *ret : count_group(f, &peers, false, a);
+	*ret = count_both(f, &peers, a, &a->symptom);
 	fleet_peers_free(&peers);
+	return 0;
+}
+
+/* Where no server stands out, all may have left their levels together by less than one alone would have to: then the farthest of them is put first in the
+ * lists, and is the symptom. *ret: whether they did. 0 or -ENOMEM. */
+static int find_together(const struct fleet *f, struct fleet_answer *a, bool *ret)
+{
+	struct fleet_peers peers;
+	const struct fleet_finding *best = NULL;
+	int r = fleet_peers_find(f, &peers);
+
+	*ret = false;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < a->unusual.list.n; i++) {
+		const struct fleet_finding *x = &a->unusual.list.v[i];
+
+		if (x->level >= COMMON_AWAY && (!best || x->level > best->level) && count_both(f, &peers, a, x))
+			best = x;
+	}
+	fleet_peers_free(&peers);
+	for (size_t k = 0; best && k < a->alarms.list.n; k++)
+		if (a->alarms.list.v[k].server == best->server) {
+			move_alarm_first(a, k, best);
+			*ret = true;
+			break;
+		}
 	return 0;
 }
 
@@ -587,17 +638,9 @@ static int put_levels_first(struct fleet_answer *a)
 			far[n++] = &a->unusual.list.v[i];
 	qsort(far, n, sizeof(*far), by_level);
 	for (size_t i = n; i-- > 0;)
-		for (size_t k = 0; k < a->alarms.list.n; k++) {
-			struct fleet_finding x = a->alarms.list.v[k], with = *far[i];
-
-			if (x.server != with.server)
-				continue;
-			with.score = x.score;
-			with.p = x.p;
-			with.q = x.q;
-			memmove(&a->alarms.list.v[1], &a->alarms.list.v[0], k * sizeof(x));
-			a->alarms.list.v[0] = with;
-		}
+		for (size_t k = 0; k < a->alarms.list.n; k++)
+			if (a->alarms.list.v[k].server == far[i]->server)
+				move_alarm_first(a, k, far[i]);
 	return 0;
 }
 
@@ -606,7 +649,7 @@ static int put_levels_first(struct fleet_answer *a)
 static void judge_symptom(bool given, struct fleet_answer *a)
 {
 	const struct fleet_finding *x = &a->symptom;
-	bool none = none_stands_out(a), beyond = isnan(x->level) ? a->middle > a->normal_p95 || a->middle < a->normal_p5 : x->level >= COMMON_LEVEL;
+	bool none = !a->together && none_stands_out(a), beyond = isnan(x->level) ? a->middle > a->normal_p95 || a->middle < a->normal_p5 : x->level >= COMMON_LEVEL;
 
 	a->unusual_symptom = given ? x->score >= ENOUGH || beyond : a->found_window ? x->least < x->most : !none;
 	a->calm = !a->unusual_symptom && (none || a->found_window);
@@ -682,6 +725,8 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	if (r == 0)
 		r = judge_window(&q, &a);
 	if (r == 0 && !symptom_given && !a.found_window && none_stands_out(&a))
+		r = find_together(q.fleet, &a, &a.together);
+	if (r == 0 && !symptom_given && !a.found_window && !a.together && none_stands_out(&a))
 		r = look_before(&q, &a);
 	if (r == 0)
 		r = find_symptom(&q, &found, calls, &a);

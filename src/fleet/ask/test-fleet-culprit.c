@@ -134,6 +134,27 @@ static void of_its_own_counters_the_one_that_began_first_is_named(void **state)
 	assert_int_equal(a.culprit.counter, 1);
 }
 
+/* The database's queries, by which it is farthest from normal, rose only after its waits had made the service slow. */
+static void a_server_fell_ill_with_the_first_of_its_counters(void **state)
+{
+	struct fleet f = make();
+	struct fleet_findings alarms = {}, unusual = {};
+
+	(void)state;
+	assert_int_equal(VEC_PUSH(alarms.list, finding(DATABASE, 0, 18, 12 * MINUTE)), 0);
+	assert_int_equal(VEC_PUSH(alarms.list, finding(SERVICE, 0, 17, 8 * MINUTE)), 0);
+	assert_int_equal(VEC_PUSH(unusual.list, finding(DATABASE, 0, 18, 12 * MINUTE)), 0);
+	assert_int_equal(VEC_PUSH(unusual.list, finding(SERVICE, 0, 17, 8 * MINUTE)), 0);
+	assert_int_equal(fleet_culprit_first(&f, NULL, &alarms, &unusual, -1), 1);
+	assert_int_equal(VEC_PUSH(unusual.list, finding(DATABASE, 1, 4, 2 * MINUTE)), 0); /* so near to normal by chance */
+	assert_int_equal(fleet_culprit_first(&f, NULL, &alarms, &unusual, -1), 1);
+	assert_int_equal(VEC_PUSH(unusual.list, finding(DATABASE, 1, 16, 7 * MINUTE)), 0);
+	assert_int_equal(fleet_culprit_first(&f, NULL, &alarms, &unusual, -1), 0);
+	fleet_findings_free(&alarms);
+	fleet_findings_free(&unusual);
+	fleet_free(&f);
+}
+
 static void nobody_is_named_for_a_symptom_as_always(void **state)
 {
 	struct fleet_answer a = symptom_of_service(true);
@@ -154,6 +175,7 @@ int main(void)
 		cmocka_unit_test(what_began_rows_before_made_the_symptom),
 		cmocka_unit_test(a_caller_is_not_the_cause_of_what_it_calls),
 		cmocka_unit_test(of_its_own_counters_the_one_that_began_first_is_named),
+		cmocka_unit_test(a_server_fell_ill_with_the_first_of_its_counters),
 		cmocka_unit_test(nobody_is_named_for_a_symptom_as_always),
 	};
 

@@ -286,6 +286,46 @@ static void a_window_in_which_nothing_is_unusual_is_calm(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+/* Six servers with a daily cycle, whose requests nearly double at once until the end of the data: within the cycle none is far enough away to stand out
+ * alone. */
+static void what_all_do_together_is_an_incident_where_none_stands_out(void **state)
+{
+	enum { DAY = 1440, BEGIN = 1245 };
+	struct intake *in = intake_new();
+	const struct causes none = {};
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned s = 0; s < 6; s++) {
+		char name[8];
+		int server;
+
+		snprintf(name, sizeof(name), "web-%u", s);
+		server = intake_server(in, name);
+		for (unsigned t = 0; t < DAY; t++) {
+			double cycle = 1 + 0.25 * sin(2 * M_PI * t / DAY), rise = t >= BEGIN ? 1.9 : 1;
+
+			assert_int_equal(intake_put(in, server, intake_counter(in, "requests", NULL), t * STEP, 100 * cycle * rise + 12 * wobble(s, t)), 0);
+		}
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	for (unsigned from = 60; from < DAY; from += 60) {
+		struct fleet_question q = fleet_question_default(f);
+		struct fleet_answer a;
+		bool ill = from >= BEGIN;
+
+		q.window = (struct fleet_span){from * STEP, (from + 60) * STEP};
+		assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+		if (ill || from + 60 < BEGIN) {
+			assert_int_equal(a.common, ill ? 6 : 0);
+			assert_int_equal(a.calm, !ill);
+		}
+		fleet_answer_free(&a);
+	}
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(what_all_do_together_is_an_incident_where_none_stands_out), cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
 	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
 	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))
