@@ -26,6 +26,7 @@ static const char *const counter_names[] = {"counter", "metric", "metric_name", 
 					    "variable", "kpi", "series", "name", NULL};
 static const char *const value_names[] = {"value", "val", "_value", "v", NULL};
 static const char *const role_names[] = {"role", "group", "tier", "pool", NULL};
+static const char *const number_names[] = {"index", "id", "gpu", "core", "pid", "port", NULL}; /* columns of numbers that tell things apart */
 static const char *const unit_names[] = {"unit", "units", NULL};
 
 static int rank_of(const char *name, const char *const *names)
@@ -436,6 +437,11 @@ static int find_time(struct csv_table *t, const struct sample *s)
 {
 	int time;
 
+	if (csv_is_perfmon(t->columns.v[0].name)) {
+		t->time_format = "%m/%d/%Y %H:%M:%S";
+		t->time_zone = csv_perfmon_zone(t->columns.v[0].name);
+		return 0;
+	}
 	if (t->input->time_format) {
 		t->time_format = t->input->time_format;
 		time = choose_column(t, s, t->input->time_column, time_names, NULL, true);
@@ -496,9 +502,9 @@ static void find_other_uses(struct csv_table *t, const struct sample *s)
 
 		if (c->use != USE_NOTHING)
 			continue;
-		if (!t->is_long && (column_is(s, i, is_quantity) || column_is_empty(s, i)))
+		if (!t->is_long && rank_of(c->name, number_names) < 0 && (column_is(s, i, is_quantity) || column_is_empty(s, i)))
 			c->use = USE_NUMBER;
-		else if (!column_is(s, i, is_quantity) && !column_is(s, i, csv_is_time) && !column_is(s, i, is_clock))
+		else if ((!column_is(s, i, is_quantity) || rank_of(c->name, number_names) >= 0) && (!column_is(s, i, csv_is_time) || rank_of(c->name, number_names) >= 0) && !column_is(s, i, is_clock))
 			c->use = t->identity.column != CSV_ALL_TEXTS && t->identity.column != (int)i ? USE_TEXT :
 				 t->has_server || t->identity.column == CSV_ALL_TEXTS		  ? USE_LABEL :
 													    USE_SERVER;
@@ -668,6 +674,8 @@ static int lay_out(struct csv_table *t, const struct sample *s)
 		find_uses(t, s);
 	drop_second_clocks(t, s);
 	r = r == 0 ? judge_timeless(t, s) : r;
+	if (r == 0 && s->headers <= 1)
+		r = csv_split_names(t);
 	for (size_t i = 0; r == 0 && i < t->columns.n; i++) {
 		struct csv_column *c = &t->columns.v[i];
 
@@ -679,10 +687,22 @@ static int lay_out(struct csv_table *t, const struct sample *s)
 	return r < 0 ? r : place_columns(t);
 }
 
+/* "sep=;", which tells spreadsheets the delimiter: the length of the line, or 0. */
+static size_t separator_line(struct csv_table *t, const char *piece, size_t n)
+{
+	const char *end = n > 6 && memcmp(piece, "sep=", 4) == 0 ? memchr(piece, '\n', n) : NULL;
+
+	if (!end || end - piece > 6)
+		return 0;
+	t->delimiter = t->input->delimiter ? t->delimiter : piece[4];
+	return (size_t)(end + 1 - piece);
+}
+
 int csv_lay_out(struct csv_table *t, const char *piece, size_t n, size_t *ret_headers)
 {
 	struct sample s = {};
-	int r = take_sample(t, piece, n, &s);
+	size_t skip = separator_line(t, piece, n);
+	int r = take_sample(t, piece + skip, n - skip, &s);
 
 	if (r == 0 && (!s.n || !any_numbers(&s))) {
 		intake_bad(t->into, t->path, 0, "no numbers in the first %zu lines", s.n);
@@ -697,7 +717,7 @@ int csv_lay_out(struct csv_table *t, const char *piece, size_t n, size_t *ret_he
 			intake_bad(t->into, t->path, 1, "no column of numbers besides time and server");
 		r = -ENOMSG;
 	}
-	*ret_headers = s.headers;
+	*ret_headers = s.headers + (skip > 0);
 	sample_free(&s);
 	return r;
 }

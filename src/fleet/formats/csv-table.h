@@ -78,6 +78,12 @@ struct csv_table {
 /* Which of the baseline delimiters stands most often in a line. */
 char csv_find_delimiter(const char *line, size_t n);
 
+/* Perfmon's tables (PDH-CSV): the first column's name, and ns that are added to its times to be UTC. */
+bool csv_is_perfmon(const char *first_name);
+int64_t csv_perfmon_zone(const char *first_name);
+/* Takes servers out of names of columns of numbers: \\HOST\Object\Counter, and cpu{instance="web-1"}. 0 or -ENOMEM. */
+int csv_split_names(struct csv_table *t);
+
 int csv_parse_time(const struct csv_table *t, const struct csv_field *f, int64_t *ret);
 /* The format of a column's times, which timestamp_parse() does not take: by all the fields of it that were sampled. NULL: none, or two that both fit
  * (*ret_other then). */

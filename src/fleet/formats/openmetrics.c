@@ -5,6 +5,8 @@
  *   # TYPE node_load1 gauge
  *   node_load1{instance="web-1"} 0.21 1790000000000
  *
+ * `promtool tsdb dump` writes the name as a label: {__name__="node_load1", instance="web-1"} 0.21 1790000000000
+ *
  * The server is the label instance, else the file's name; other labels stay in the counter's name. Samples without a
  * timestamp have their file's. Buckets of histograms are left out: their sums and counts say what can be compared.
  */
@@ -167,11 +169,24 @@ static char *take_label_value(char *at, char **ret)
 	return at + 1;
 }
 
-static void take_label(const struct page *p, struct sample *s, const char *name, const char *value, bool *any)
+/* {__name__="up",...}, as `promtool tsdb dump` writes it: the labels that came before go behind the name. */
+static void take_name(struct sample *s, char *name)
+{
+	struct str labels = s->counter;
+
+	s->name = name;
+	s->counter = (struct str){};
+	str_printf(&s->counter, "%s%s", name, labels.data ? labels.data : "");
+	str_free(&labels);
+}
+
+static void take_label(const struct page *p, struct sample *s, const char *name, char *value, bool *any)
 {
 	const char *server_label = p->input->server_column ? p->input->server_column : "instance";
 
-	if (strcmp(name, server_label) == 0) {
+	if (strcmp(name, "__name__") == 0 && !*s->name) {
+		take_name(s, value);
+	} else if (strcmp(name, server_label) == 0) {
 		snprintf(s->server, sizeof(s->server), "%s", value);
 	} else if (p->input->role_column && strcmp(name, p->input->role_column) == 0) {
 		snprintf(s->role, sizeof(s->role), "%s", value);
@@ -224,12 +239,12 @@ static bool parse_sample(const struct page *p, char *line, struct sample *s)
 	bool has_labels = line[n] == '{';
 
 	s->name = line;
-	if (!n || !line[n])
+	if (!line[n] || (!n && !has_labels))
 		return false;
 	line[n] = '\0';
 	str_puts(&s->counter, line);
 	s->rest = has_labels ? take_labels(p, s, line + n + 1) : line + n + 1;
-	return s->rest && s->counter.error == 0;
+	return s->rest && *s->name && s->counter.error == 0;
 }
 
 /* "1.5", "1.5 1790000000000", with an exemplar behind "#". False with the word that is wrong in *ret_wrong. */
@@ -432,7 +447,7 @@ static int recognise_text(const char *path)
 
 	if (stream_open(path, &s) < 0)
 		return 0;
-	if (stream_next(s, &piece, &n) == 1 && (str_starts(piece, "# TYPE ") || str_starts(piece, "# HELP ")))
+	if (stream_next(s, &piece, &n) == 1 && (str_starts(piece, "# TYPE ") || str_starts(piece, "# HELP ") || str_starts(piece, "{__name__=\"")))
 		score = 80;
 	stream_close(s);
 	return score;

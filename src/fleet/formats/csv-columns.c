@@ -1,0 +1,98 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/formats/csv-table.h"
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+
+#define PERFMON "(PDH-"
+
+bool csv_is_perfmon(const char *first_name)
+{
+	return str_starts(first_name, PERFMON);
+}
+
+/* "(PDH-CSV 4.0) (Pacific Standard Time)(480)": the minutes that are added to be UTC. */
+int64_t csv_perfmon_zone(const char *first_name)
+{
+	const char *open = strrchr(first_name, '(');
+
+	return open ? strtol(open + 1, NULL, 10) * 60ll * 1000000000 : 0;
+}
+
+/* "\\HOST\Object(Instance)\Counter". The server's length; 0 = it is not one. */
+static size_t perfmon_server(const char *name)
+{
+	return strncmp(name, "\\\\", 2) == 0 && strchr(name + 2, '\\') ? (size_t)(strchr(name + 2, '\\') - name - 2) : 0;
+}
+
+/* "cpu{instance="web-1",mode="idle"}", as Grafana names columns: where the label of the server begins and ends with its comma; NULL = none. */
+static const char *server_label(const char *name, const char *given, const char **ret_value, const char **ret_end)
+{
+	static const char *const labels[] = {"instance", "host", "hostname", "server", "node", "pod", NULL};
+	const char *const only[] = {given, NULL}, *brace = strchr(name, '{');
+
+	for (const char *const *label = given ? only : labels; brace && *label; label++)
+		for (const char *at = strstr(brace, *label); at; at = strstr(at + 1, *label)) {
+			size_t n = strlen(*label);
+
+			if (!strchr("{, ", at[-1]) || strncmp(at + n, "=\"", 2) != 0 || !strchr(at + n + 2, '"'))
+				continue;
+			*ret_value = at + n + 2;
+			*ret_end = strchr(*ret_value, '"') + 1;
+			return at;
+		}
+	return NULL;
+}
+
+/* Takes the server out of a column's name. 1 = there is one, 0, or -ENOMEM. */
+static int split_name(struct csv_table *t, struct csv_column *c)
+{
+	_cleanup_free_ char *server = NULL, *counter = NULL;
+	const char *value, *end, *label = server_label(c->name, t->input->server_column, &value, &end);
+	size_t n = perfmon_server(c->name);
+
+	if (n) {
+		server = strndup(c->name + 2, n);
+		counter = strdup(c->name + 2 + n + 1);
+	} else if (label) {
+		bool alone = label[-1] == '{' && *end == '}';
+		const char *rest = alone ? end + 1 : *end == ',' ? end + 1 + strspn(end + 1, " ") : end;
+		size_t before = (size_t)(label - c->name);
+
+		while (before && (alone ? c->name[before - 1] == '{' : *end != ',' && strchr(", ", c->name[before - 1])))
+			before--;
+		server = strndup(value, (size_t)(end - 1 - value));
+		if (asprintf(&counter, "%.*s%s", (int)before, c->name, rest) < 0)
+			counter = NULL;
+		if (counter && !*counter) {
+			free(counter);
+			counter = strdup("value");
+		}
+	} else {
+		return 0;
+	}
+	c->server = server && counter ? intake_server(t->into, server) : -ENOMEM;
+	if (c->server < 0)
+		return -ENOMEM;
+	free(c->name);
+	c->name = TAKE(counter);
+	return 1;
+}
+
+int csv_split_names(struct csv_table *t)
+{
+	size_t numbers = 0, split = 0;
+
+	for (size_t i = 0; i < t->columns.n; i++) {
+		int r = t->columns.v[i].use == USE_NUMBER && t->columns.v[i].server < 0 ? split_name(t, &t->columns.v[i]) : 0;
+
+		if (r < 0)
+			return r;
+		numbers += t->columns.v[i].use == USE_NUMBER;
+		split += r;
+	}
+	t->has_server |= split && split == numbers;
+	return 0;
+}
