@@ -59,13 +59,13 @@ async function readEvents(response, on) {
 // the session's header.
 // `ended`: there is nothing new available now, and why; it is asked for again by itself. `lost(words)`: nothing comes at all; `found`:
 // it does (again).
-export function follow(window, { board, mark, ended, lost, found }) {
+export function follow(window, model, { board, mark, ended, lost, found }) {
 	const stop = new AbortController();
 	let timer = null;
 	const open = async () => {
 		let again = true;
 		try {
-			const response = await reach(`/api/v1/events?window=${encodeURIComponent(window)}`, { signal: stop.signal });
+			const response = await reach(`/api/v1/events?window=${encodeURIComponent(window)}${model ? `&model=${encodeURIComponent(model)}` : ""}`, { signal: stop.signal });
 			again = response.status !== 401;
 			if (!response.ok) throw await refused(response);
 			found();

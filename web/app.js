@@ -74,7 +74,7 @@ async function showFeatures(s, curvesToo) {
 	const pid = chosen(s);
 	let answer;
 	try {
-		answer = await ask("process", { at: s.at ? s.at : null, window: window_(s), for: pid });
+		answer = await ask("process", { at: s.at ? s.at : null, window: window_(s), for: pid, model: s.model });
 	} catch (e) {
 		if (pid === chosen(state())) showNobody(pid, e);
 		return;
@@ -182,12 +182,13 @@ function loadMarks() {
 }
 
 function goLive(s) {
-	if (followed === window_(s)) return;
+	const wanted = `${window_(s)} ${s.model ?? ""}`;
+	if (followed === wanted) return;
 	unfollow?.();
 	newest = null;
-	followed = window_(s);
+	followed = wanted;
 	if (viewOf(s) === "machine" && !s.at) say("reading the recording ...");
-	unfollow = follow(followed, {
+	unfollow = follow(window_(s), s.model, {
 		board: (b) => {
 			if (newest?.at === b.at) return; // no recorder: the last moment comes again and again
 			newest = b;
@@ -235,7 +236,7 @@ async function showMoment(s) {
 	boardOf = momentOf(s);
 	const done = waiting(get("status"), "reading the recording ...");
 	try {
-		const b = await ask("board", { at: s.at, window: window_(s) });
+		const b = await ask("board", { at: s.at, window: window_(s), model: s.model });
 		if (boardOf !== momentOf(s)) return; // somewhere else in the meantime
 		takeBoard(b);
 		get("at").value = localTime(board.at);
@@ -278,13 +279,15 @@ function apply(s) {
 	if (entered && !away) say(""); // it was of the other one
 	get("window").value = window_(s);
 	get("filter").value = s.filter || "";
+	get("model").value = s.model || "";
+	get("processes-title").textContent = `Processes, ${s.model === "gaussian" ? "least likely" : s.model === "blame" ? "culprits" : "most unusual"} first`;
 	get("live").setAttribute("aria-pressed", String(!s.at));
 	goLive(s);
 	if (PANES[view]) showPane(view, s);
 	else showMachine(s, entered);
 }
 
-const momentOf = (s) => `${s.at} ${window_(s)}`;
+const momentOf = (s) => `${s.at} ${window_(s)} ${s.model ?? ""}`;
 function showMachine(s, entered) {
 	const changed = (...keys) => keys.some((k) => drawn[k] !== s[k]);
 	if (entered || changed("mark")) loadMarks();
@@ -334,6 +337,7 @@ function listen() {
 	get("later").addEventListener("click", () => travel(STEP));
 	get("live").addEventListener("click", () => setState({ at: null, from: null, to: null, mark: null }));
 	get("window").addEventListener("change", (e) => setState({ window: e.target.value, from: null, to: null }));
+	get("model").addEventListener("change", (e) => setState({ model: e.target.value || null }));
 	get("filter").addEventListener("input", (e) => setState({ filter: e.target.value }, true));
 	get("time").addEventListener("submit", (e) => {
 		e.preventDefault();

@@ -22,11 +22,11 @@ export function svg(name, attributes = {}, ...children) {
 	return e;
 }
 
-// The paper's red bar: how unusual, 0..1; the figure itself for those who do not see it.
-export function oddBar(score) {
-	const share = Math.max(0, Math.min(1, score || 0));
-	return element("span", {}, svg("svg", { class: "odd", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: "ground", width: 100, height: 10 }), svg("rect", { class: "full", width: 100 * share, height: 10 })),
-		element("span", { class: "bar-text" }, `${Math.round(100 * share)} %`));
+// The paper's red bar: how unusual, 0..1; the figure itself for those who do not see it. A log-likelihood stands next to it.
+export function oddBar(score, likelihood = null) {
+	const share = Math.max(0, Math.min(1, score || 0)), figure = likelihood === null ? `${Math.round(100 * share)} %` : likelihood.toFixed(1);
+	return element("span", { class: likelihood === null ? null : "with-figure" }, svg("svg", { class: "odd", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: "ground", width: 100, height: 10 }), svg("rect", { class: "full", width: 100 * share, height: 10 })),
+		element("span", { class: likelihood === null ? "bar-text" : "bar-figure" }, figure));
 }
 
 // One stop for Tab among many: arrows, Home and End go from one to the next. `items()`: the focusable elements, in order; `onStep(item)`:

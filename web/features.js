@@ -13,11 +13,11 @@ export function drawFeatures(holder, answer, { chosen, onChoose, onAdd }) {
 	const rows = answer.features.map((f) => ({
 		key: f.name,
 		titles: [null, f.help],
-		cells: [oddBar(f.score), f.name, formatValue(f.value, f.unit), f.usual === null ? "no past" : f.new ? "not running" : formatValue(f.usual, f.unit),
+		cells: [oddBar(f.score, f.log_likelihood), f.name, formatValue(f.value, f.unit), f.usual === null ? "no past" : f.new ? "not running" : formatValue(f.usual, f.unit),
 			f.spread === null ? "" : `± ${formatValue(f.spread, f.unit)}`, againstUsual(f), f.deviation === null ? "" : f.deviation.toFixed(1),
 			addButton(`overlay ${f.name}`, () => onAdd(f.name))],
 	}));
-	const columns = [{ title: "anomaly" }, { title: "feature", class: "name" }, { title: "now", class: "number" }, { title: "normal", class: "number" },
+	const columns = [{ title: answer.features.some((f) => f.log_likelihood !== null) ? "log-likelihood" : "anomaly" }, { title: "feature", class: "name" }, { title: "now", class: "number" }, { title: "normal", class: "number" },
 		{ title: "spread", class: "number wide" }, { title: "", class: "wide" }, { title: "× spread", class: "number widest" }, { title: "" }];
 	replaceContents(holder, choosableTable({ label: "features; + overlays one on the curve", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
 }

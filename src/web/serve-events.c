@@ -21,8 +21,8 @@
  * answer may take only so long. */
 struct feed {
 	struct feed *next;
-	char window[WINDOW_MAX];
-	bool marks; /* else a board of that window */
+	char window[WINDOW_MAX], model[WINDOW_MAX];
+	bool marks; /* else a board of that window, by that model */
 	unsigned streams;
 	struct inquiry inquiry;
 	int64_t began, ended, waits; /* boot ns; `waits`: since when there is no room for it, 0 = there is */
@@ -81,13 +81,22 @@ static void add_reason(struct feed *f)
 
 static int ask(const struct live_feeds *feeds, struct feed *f)
 {
-	const char *board[] = {"show", "--json", "--follow", "--window", f->window};
+	const char *board[7] = {"show", "--json", "--follow"};
+	size_t n = 3;
 	static const char *const marks[] = {"list", "--json", "--follow"};
 
 	f->began = f->ended = clock_boot();
 	f->waits = 0;
+	if (f->window[0]) {
+		board[n++] = "--window";
+		board[n++] = f->window;
+	}
+	if (f->model[0]) {
+		board[n++] = "--model";
+		board[n++] = f->model;
+	}
 	return f->marks ? ask_begin(feeds->asker, ARRAY_SIZE(marks), marks, &f->inquiry)
-			: ask_begin(feeds->asker, f->window[0] ? 5 : 3, board, &f->inquiry);
+			: ask_begin(feeds->asker, n, board, &f->inquiry);
 }
 
 static void end(struct feed *f)
@@ -148,11 +157,11 @@ static int drive(struct live_feeds *feeds, struct feed *f)
 /* --- feeds --- */
 
 /* NULL: no memory. */
-static struct feed *join(struct live_feeds *feeds, bool marks, const char *window)
+static struct feed *join(struct live_feeds *feeds, bool marks, const char *window, const char *model)
 {
 	struct feed *f = feeds->all;
 
-	while (f && (f->marks != marks || strcmp(f->window, window) != 0))
+	while (f && (f->marks != marks || strcmp(f->window, window) != 0 || strcmp(f->model, model) != 0))
 		f = f->next;
 	if (!f) {
 		f = calloc(1, sizeof(*f));
@@ -160,6 +169,7 @@ static struct feed *join(struct live_feeds *feeds, bool marks, const char *windo
 			return NULL;
 		f->marks = marks;
 		snprintf(f->window, sizeof(f->window), "%s", window);
+		snprintf(f->model, sizeof(f->model), "%s", model);
 		f->next = feeds->all;
 		feeds->all = f;
 	}
@@ -242,13 +252,13 @@ static void close_events(void *state)
 }
 
 /* It sees the newest board at once, and marks from now on. */
-static int open_events(struct stream *s, const char *window)
+static int open_events(struct stream *s, const char *window, const char *model)
 {
 	int r;
 
 	pthread_mutex_lock(&s->feeds->lock);
-	s->marks = join(s->feeds, true, "");
-	s->board = join(s->feeds, false, window);
+	s->marks = join(s->feeds, true, "", "");
+	s->board = join(s->feeds, false, window, model);
 	r = s->marks && s->board ? drive(s->feeds, s->marks) : -ENOMEM;
 	if (r == 0)
 		r = drive(s->feeds, s->board);
@@ -262,13 +272,13 @@ static int open_events(struct stream *s, const char *window)
 
 void serve_events(struct http_exchange *e, struct live_feeds *feeds)
 {
-	const char *window = http_query(e, "window");
+	const char *window = http_query(e, "window"), *model = http_query(e, "model");
 	struct stream *s = calloc(1, sizeof(*s));
 	int r = -ENOMEM;
 
 	if (s) {
 		s->feeds = feeds;
-		r = open_events(s, window && strlen(window) < WINDOW_MAX ? window : "");
+		r = open_events(s, window && strlen(window) < WINDOW_MAX ? window : "", model && strlen(model) < WINDOW_MAX ? model : "");
 	}
 	if (r < 0) {
 		if (s)

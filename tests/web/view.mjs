@@ -87,6 +87,22 @@ async function byKeyboard(p) {
 	await p.keyboard.press("Delete");
 }
 
+// The paper's ranking: the bars are of log-likelihoods, the least likely first, and so are the features' within a process.
+async function byThePapersModel(p) {
+	const figures = (holder) => p.locator(`${holder} .bar-figure`).allInnerTexts().then((all) => all.map(Number));
+	await p.selectOption("#model", "gaussian");
+	await p.locator("#process-list th", { hasText: "log-likelihood" }).waitFor();
+	await p.locator("#process-list .bar-figure").first().waitFor();
+	await p.locator("#feature-list .bar-figure").first().waitFor();
+	for (const holder of ["#process-list", "#feature-list"]) {
+		const all = await figures(holder);
+		assert.ok(all.length > 1 && all.every((x, i) => i === 0 || x >= all[i - 1]), `${holder}: the least likely first: ${all}`);
+	}
+	await p.selectOption("#model", "");
+	await p.locator("#process-list th", { hasText: "anomaly" }).waitFor();
+	await p.waitForFunction(() => !document.querySelector("#feature-list .bar-figure"));
+}
+
 // The answer shows by itself on a page that is open.
 async function pressed(p) {
 	await p.fill("#note", "video froze");
@@ -247,6 +263,7 @@ try {
 	await caseStudy(p, address, at);
 	await noSeriousFindings(p, "machine");
 	await isAsDescribed(p);
+	await byThePapersModel(p);
 	await byKeyboard(p);
 	await onTheCurve(p, address, at);
 	const q = await newPage(browser);

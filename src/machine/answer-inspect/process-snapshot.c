@@ -74,6 +74,16 @@ static void forget_answers(struct process_snapshot *b)
 	dataset_free(&b->verdict_more);
 }
 
+static int most_guilty_first(const void *a, const void *b)
+{
+	const struct suspect *x = a, *y = b;
+
+	if (x->guilt != y->guilt)
+		return x->guilt > y->guilt ? -1 : 1;
+	return x->score > y->score ? -1 : x->score < y->score;
+}
+
+/* How unusual everybody is is the order unless a model was asked for: the paper's, or the culprits first. */
 int process_snapshot_rank(struct process_snapshot *b, struct store *store, const struct why_request *request)
 {
 	struct why_request each = *request;
@@ -83,10 +93,12 @@ int process_snapshot_rank(struct process_snapshot *b, struct store *store, const
 
 	each.only = NULL;
 	each.method = NULL;
+	each.block = false;
 	r = r ?: why_from_store(store, &each, &data, &verdict);
 	if (r < 0)
 		return r;
-	each.method = &method_unusual;
+	each.block = request->block;
+	each.method = request->method == &method_gaussian ? request->method : &method_unusual;
 	each.trace = NULL; /* what is unusual of everybody is read from counters */
 	r = why_answer(&b->data, &each, &everybody);
 	if (r < 0) {
@@ -95,6 +107,11 @@ int process_snapshot_rank(struct process_snapshot *b, struct store *store, const
 	}
 	for (size_t i = 0; i < everybody.ranking.suspects.n; i++)
 		everybody.ranking.suspects.v[i].guilt = culprit_score_of(&verdict, everybody.ranking.suspects.v[i].subject);
+	if (request->method == &method_blame) {
+		everybody.ranking.method = method_blame.name;
+		if (everybody.ranking.suspects.n)
+			qsort(everybody.ranking.suspects.v, everybody.ranking.suspects.n, sizeof(*everybody.ranking.suspects.v), most_guilty_first);
+	}
 	forget_answers(b);
 	b->verdict = verdict;
 	b->everybody = everybody;

@@ -5,7 +5,7 @@
 #include "machine/findings/process-snapshot.h"
 
 /* The verdict is that of why_from_store(); of the time `listed` before `at` (ns; request->recorded: of recorded time) all features of all processes are read,
- * too. request->only and request->method are not looked at. 0 or as why_from_store(). */
+ * too. request->only is not looked at; request->method is NULL for how unusual each is. 0 or as why_from_store(). */
 int process_snapshot_load(struct store *store, const struct why_request *request, int64_t listed, struct process_snapshot *ret);
 /* Adds what was recorded since, up to `to`; *ret_new = ticks added. 0 or -errno; the board must be ranked again. */
 int process_snapshot_extend(struct process_snapshot *b, struct store *store, int64_t to, unsigned *ret_new);

@@ -12,6 +12,7 @@
 #include "machine/answer-history/curve.h"
 #include "machine/answer-inspect/process-snapshot.h"
 #include "machine/cmd-why/why-query.h"
+#include "machine/cmd-why/why.h"
 #include "machine/verb/client-rights.h"
 #include "machine/view-why/process-snapshot.h"
 
@@ -244,6 +245,9 @@ int process_snapshot_show(struct common *common, const struct snapshot_view *vie
 
 	request->window = view->window ? view->window : common->config.answer_window;
 	request->proc_root = view->at || common->from_file ? NULL : "/proc";
+	status = why_parse_model("show", request);
+	if (status != EXIT_ANSWERED)
+		return status;
 	if (snapshot_arg_feature && !view->who)
 		return verb_usage_error("show", "--feature needs --for WHO: a pid, unit or name");
 	if (snapshot_arg_points < 1 || snapshot_arg_points > POINTS_MAX)

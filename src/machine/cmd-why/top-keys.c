@@ -161,7 +161,7 @@ static const struct {
 	{KEY_UP, up}, {KEY_DOWN, down}, {'k', up}, {'j', down}, {KEY_PPAGE, page_up}, {KEY_NPAGE, page_down}, {KEY_HOME, first},
 	{KEY_LEFT, back}, {KEY_RIGHT, forward}, {'[', far_back}, {']', far_forward}, {KEY_END, live}, {'g', go_to},
 	{'\n', to_features}, {'\r', to_features}, {KEY_ENTER, to_features}, {'\t', other_pane}, {KEY_ESCAPE, to_processes},
-	{KEY_BACKSPACE, to_processes}, {'m', mark}, {'/', list_only}, {'w', top_show_why}, {'b', blame}, {'t', threads}, {'?', top_show_help},
+	{KEY_BACKSPACE, to_processes}, {'m', mark}, {'r', top_next_model}, {'/', list_only}, {'w', top_show_why}, {'b', blame}, {'t', threads}, {'?', top_show_help},
 	{'h', top_show_help}, {KEY_MOUSE, mouse}, {'q', quit},
 };
 

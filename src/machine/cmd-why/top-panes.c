@@ -119,6 +119,18 @@ static void find_feature(struct top *t)
 
 /* --- questions and answers --- */
 
+static const char *const models[] = {"unusual", "gaussian", "blame"};
+
+void top_next_model(struct top *t)
+{
+	static const char *const words[] = {"how unusual each process is", "the paper's model: average log-likelihood", "the culprits first"};
+
+	t->model = (t->model + 1) % ARRAY_SIZE(models);
+	ask_end(&t->asked[ASK_BOARD]);
+	t->stale[ASK_BOARD] = t->stale[ASK_PROCESS] = true;
+	top_say(t, "ranked by %s", words[t->model]);
+}
+
 static int ask_question(struct top *t, enum top_question which)
 {
 	const char *words[16] = {"show", "--json"};
@@ -127,6 +139,10 @@ static int ask_question(struct top *t, enum top_question which)
 	if (t->window_text[0]) {
 		words[n++] = "--window";
 		words[n++] = t->window_text;
+	}
+	if (t->model && which != ASK_SERIES) {
+		words[n++] = "--model";
+		words[n++] = models[t->model];
 	}
 	if (t->at) {
 		words[n++] = "--at";

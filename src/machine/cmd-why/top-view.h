@@ -28,6 +28,7 @@ struct top {
 	int64_t at;	       /* wall ns of the moment shown; 0 = live */
 	char at_text[40], window_text[24]; /* no window: nothing named one */
 	char who[WHO_MAX], feature[FEATURE_MAX]; /* chosen */
+	size_t model;	/* of the models by which processes are ranked; 0 = how unusual they are */
 	size_t *listed;
 	char filter[TYPED_MAX], typed[TYPED_MAX], message[200];
 	void (*entered)(struct top *t); /* what a typed line is for; NULL = nothing is being typed */
@@ -52,6 +53,7 @@ void top_read_answer(struct top *t, enum top_question which);
 /* wall ns; 0 = live */
 void top_show_moment(struct top *t, int64_t at);
 void top_travel(struct top *t, int64_t by);
+void top_next_model(struct top *t);
 
 /* --- top-words.c --- */
 

@@ -137,6 +137,7 @@ void top_show_help(struct top *t)
 			 "g                      go to a moment: -5min, 14:32, 2026-11-20 14:32:07, or a mark's number\n"
 			 "End                    live again\n"
 			 "m                      mark this moment, with a note\n"
+			 "r                      rank by another model: how unusual, the paper's log-likelihood, culprits\n"
 			 "w                      why is it slow, in words\n"
 			 "b                      blame: who made whom wait (in the past: the saved events of the nearest mark)\n"
 			 "t                      states of the chosen process's threads\n"

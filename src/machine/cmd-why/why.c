@@ -174,6 +174,19 @@ static int answer_from(struct common *common, struct store *store, struct why_qu
 	return status;
 }
 
+int why_parse_model(const char *verb, struct why_request *request)
+{
+	const char *mode = why_args.window_mode;
+
+	request->method = why_args.model ? method_find(why_args.model) : NULL;
+	if (why_args.model && !request->method)
+		return verb_usage_error(verb, "unknown model '%s'; expected blame, gaussian or unusual", why_args.model);
+	if (mode && strcmp(mode, "block") != 0 && strcmp(mode, "past") != 0)
+		return verb_usage_error(verb, "invalid --window-mode '%s'; expected past or block", mode);
+	request->block = mode && *mode == 'b';
+	return EXIT_ANSWERED;
+}
+
 static int prepare(struct common *common, struct why_query *asked)
 {
 	struct why_request *request = &asked->request;
@@ -188,16 +201,9 @@ static int prepare(struct common *common, struct why_query *asked)
 	r = why_query_parse_since("why", why_args.since, asked);
 	if (r)
 		return r;
-	if (why_args.model) {
-		request->method = method_find(why_args.model);
-		if (!request->method)
-			return verb_usage_error("why", "unknown model '%s'; expected blame, gaussian or unusual", why_args.model);
-	}
-	if (why_args.window_mode) {
-		if (strcmp(why_args.window_mode, "block") != 0 && strcmp(why_args.window_mode, "past") != 0)
-			return verb_usage_error("why", "invalid --window-mode '%s'; expected past or block", why_args.window_mode);
-		request->block = *why_args.window_mode == 'b';
-	}
+	r = why_parse_model("why", request);
+	if (r)
+		return r;
 	request->ret_facts = why_args.facts ? &asked->facts : NULL;
 	return why_query_load_causes(asked);
 }

@@ -26,6 +26,10 @@ extern struct why_args {
 	{OPTION_FLAG, 0, "wait", NULL, &why_args.wait, "use every event of the flight recorder, even if that takes longer"},         \
 	{OPTION_FLAG, 0, "facts", NULL, &why_args.facts, "print the facts that the causes are tested on instead (share/causes)"}
 
+/* The method and what it learns from, by --model and --window-mode. EXIT_ANSWERED, or the usage error's status. */
+struct why_request;
+int why_parse_model(const char *verb, struct why_request *request);
+
 /* Answers for a moment with the options of `why` and prints it. `mark`: something pressed the button then; 0 = nothing did.
  * Returns the exit status. */
 int why_at(struct common *common, int64_t wall, int64_t mark);

@@ -12,6 +12,15 @@ struct process_snapshot {
 	unsigned damaged;	 /* parts of the recording that could not be read */
 };
 
+/* The length of a process's bar, 0..1, and of one of its features. A score of the paper's model has no bounds: there the bars reach from the
+ * likeliest to the least likely of those that are shown. */
+double process_snapshot_bar(const struct process_snapshot *b, const struct suspect *s);
+double process_snapshot_feature_bar(const struct process_snapshot *b, const struct suspect *s, const struct deviation *f);
+/* A feature of it at the moment; NaN = not known. */
+double process_snapshot_value(const struct process_snapshot *b, const struct suspect *s, int feature);
+/* The average log-likelihood of the paper's model; NaN = another model ranks. */
+double process_snapshot_log_likelihood(const struct process_snapshot *b, double score);
+
 /* One feature over time in n equal parts: least, mean and most of each; NaN where it is missing. */
 struct curve {
 	int64_t from, step; /* wall ns */

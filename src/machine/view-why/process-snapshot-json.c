@@ -26,18 +26,12 @@ static json_t *columns_json(void)
 	return array;
 }
 
-static json_t *values_json(const struct suspect *s)
+static json_t *values_json(const struct process_snapshot *b, const struct suspect *s)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-		double value = NAN;
-
-		for (size_t k = 0; k < s->features.n; k++)
-			if (s->features.v[k].feature == &s->subject->features[columns[i]])
-				value = s->features.v[k].observed;
-		json_array_append_new(array, json_number(value));
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		json_array_append_new(array, json_number(process_snapshot_value(b, s, columns[i])));
 	return array;
 }
 
@@ -52,22 +46,22 @@ static json_t *who_json(const struct process_snapshot *b, const struct suspect *
 			 "start_time", (json_int_t)info->start, "kind", culprit_kind_name(s->kind), "name", json_text(info->name),
 			 "label", json_text(label), "exe", json_text(info->exe), "cmdline", json_text(info->cmdline), "unit",
 			 json_text(info->unit), "container", json_text(info->container), "parent", (json_int_t)info->parent, "since",
-			 s->subject->first ? json_moment(born) : json_null(), "score", json_number(s->score),
+			 s->subject->first ? json_moment(born) : json_null(), "score", json_number(process_snapshot_bar(b, s)),
 			 "culprit_score", json_number(s->guilt), "guilt", json_number(s->guilt));
 }
 
-static json_t *unusual_json(const struct suspect *s)
+static json_t *unusual_json(const struct process_snapshot *b, const struct suspect *s)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < s->features.n && i < MOST_UNUSUAL && s->features.v[i].score > 0; i++) {
+	for (size_t i = 0; i < s->features.n && i < MOST_UNUSUAL && process_snapshot_feature_bar(b, s, &s->features.v[i]) > 0; i++) {
 		const struct deviation *f = &s->features.v[i];
 
 		json_array_append_new(array, json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name", f->feature->name, "unit", finding_unit_json(f->feature), "new",
 						       (f->flags & FINDING_NEW) != 0, "value",
 						       json_number(f->observed), "usual", json_number(f->usual), "spread",
 						       json_number(f->spread), "deviation", json_number(f->deviation), "score",
-						       json_number(f->score)));
+						       json_number(process_snapshot_feature_bar(b, s, f))));
 	}
 	return array;
 }
@@ -88,11 +82,12 @@ json_t *process_snapshot_json(const struct process_snapshot *b)
 	for (size_t i = 0; i < r->suspects.n; i++) {
 		json_t *process = who_json(b, &r->suspects.v[i]);
 
-		json_object_set_new(process, "values", values_json(&r->suspects.v[i]));
-		json_object_set_new(process, "unusual", unusual_json(&r->suspects.v[i]));
+		json_object_set_new(process, "log_likelihood", json_number(process_snapshot_log_likelihood(b, r->suspects.v[i].score)));
+		json_object_set_new(process, "values", values_json(b, &r->suspects.v[i]));
+		json_object_set_new(process, "unusual", unusual_json(b, &r->suspects.v[i]));
 		json_array_append_new(processes, process);
 	}
-	return json_pack("{s:s, s:o, s:{s:o, s:o}, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", "whyslow.board/1", "at",
+	return json_pack("{s:s, s:s, s:I, s:o, s:{s:o, s:o}, s:{s:o, s:o}, s:o, s:o, s:o}", "schema", "whyslow.board/1", "model", r->method, "left_out", (json_int_t)r->left_out, "at",
 			 json_moment(b->everybody.window_end), "window", "start", json_moment(b->everybody.window_start), "end",
 			 json_moment(b->everybody.window_end), "recorded", "start", json_moment(b->recorded_from), "end",
 			 json_moment(b->recorded_to), "verdict", verdict_json(&b->verdict), "columns", columns_json(),
@@ -107,7 +102,8 @@ json_t *process_snapshot_process_json(const struct process_snapshot *b, const st
 		json_t *f = finding_deviation_json(&s->features.v[i]);
 
 		json_object_set_new(f, "help", json_string(s->features.v[i].feature->help));
-		json_object_set_new(f, "score", json_number(s->features.v[i].score));
+		json_object_set_new(f, "score", json_number(process_snapshot_feature_bar(b, s, &s->features.v[i])));
+		json_object_set_new(f, "log_likelihood", json_number(process_snapshot_log_likelihood(b, s->features.v[i].score)));
 		json_array_append_new(features, f);
 	}
 	return json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o}", "schema", "whyslow.process/1", "at",

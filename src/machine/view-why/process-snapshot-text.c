@@ -12,14 +12,24 @@
 #define PLOT_HEIGHT 10
 #define BAR_WIDTH 8
 
+/* Whether the time before the moment was long enough to compare anything with. */
+static bool has_past(const struct ranking *r)
+{
+	for (size_t i = 0; i < r->suspects.n; i++)
+		for (size_t k = 0; k < r->suspects.v[i].features.n; k++)
+			if (!isnan(r->suspects.v[i].features.v[k].usual))
+				return true;
+	return false;
+}
+
 static void put_head(const struct process_snapshot *b, bool colour, FILE *out)
 {
 	char at[40], span[32];
 	const struct answer *a = &b->everybody;
 
 	fprintf(out, "%s%s%s\n", bold(colour), b->verdict.summary, bold_off(colour));
-	fprintf(out, "%s, compared with the %s before; %u processes.\n\n", clock_format_local(a->window_end, at, sizeof(at)),
-		clock_format_span(a->window_end - a->window_start, span, sizeof(span)), a->ranking.looked_at);
+	fprintf(out, has_past(&a->ranking) ? "%s, compared with the %s before; %u processes.\n\n" : "%s; the %s recorded before are too few to compare with; %u processes.\n\n",
+		clock_format_local(a->window_end, at, sizeof(at)), clock_format_span(a->window_end - a->window_start, span, sizeof(span)), a->ranking.looked_at);
 }
 
 /* The bars of the paper's first pane: full for a score of 1. */
@@ -33,25 +43,27 @@ static void put_bar(double score, bool colour, FILE *out)
 	fputs(bold_off(colour && full), out);
 }
 
-static const char *value_of(const struct suspect *s, int feature, char *buf, size_t n)
+static const char *value_of(const struct process_snapshot *b, const struct suspect *s, int feature, char *buf, size_t n)
 {
-	for (size_t i = 0; i < s->features.n; i++)
-		if (s->features.v[i].feature == &s->subject->features[feature])
-			return feature_format(s->features.v[i].feature, s->features.v[i].observed, buf, n);
-	return "?";
+	double value = process_snapshot_value(b, s, feature);
+
+	return isnan(value) ? "?" : feature_format(&s->subject->features[feature], value, buf, n);
 }
 
-static void put_process(const struct suspect *s, bool colour, FILE *out)
+static void put_process(const struct process_snapshot *b, const struct suspect *s, bool colour, FILE *out)
 {
 	_cleanup_free_ char *label = entity_label(&s->subject->info);
+	double likelihood = process_snapshot_log_likelihood(b, s->score);
 	char cpu[32], delay[32], memory[32], read[32], write[32], value[32], usual[32];
 
-	put_bar(s->score, colour, out);
+	put_bar(process_snapshot_bar(b, s), colour, out);
+	if (!isnan(likelihood))
+		fprintf(out, "%8.2f", likelihood);
 	fprintf(out, " %7u %-18.18s %9s %9s %9s %10s %10s ", s->subject->info.pid, label ? label : "?",
-		value_of(s, FEATURE_CPU_TIME, cpu, sizeof(cpu)), value_of(s, FEATURE_CPU_RUN_DELAY, delay, sizeof(delay)),
-		value_of(s, FEATURE_MEM_ANON, memory, sizeof(memory)), value_of(s, FEATURE_IO_READ_BYTES, read, sizeof(read)),
-		value_of(s, FEATURE_IO_WRITE_BYTES, write, sizeof(write)));
-	if (s->features.n && s->features.v[0].score > 0.05) {
+		value_of(b, s, FEATURE_CPU_TIME, cpu, sizeof(cpu)), value_of(b, s, FEATURE_CPU_RUN_DELAY, delay, sizeof(delay)),
+		value_of(b, s, FEATURE_MEM_ANON, memory, sizeof(memory)), value_of(b, s, FEATURE_IO_READ_BYTES, read, sizeof(read)),
+		value_of(b, s, FEATURE_IO_WRITE_BYTES, write, sizeof(write)));
+	if (s->features.n && process_snapshot_feature_bar(b, s, &s->features.v[0]) > 0.05) {
 		const struct deviation *f = &s->features.v[0];
 
 		fprintf(out, " %s %s, %s%s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)),
@@ -64,21 +76,27 @@ static void put_process(const struct suspect *s, bool colour, FILE *out)
 void process_snapshot_text(const struct process_snapshot *b, const struct snapshot_text_options *o, FILE *out)
 {
 	const struct ranking *r = &b->everybody.ranking;
+	bool of_paper = !isnan(process_snapshot_log_likelihood(b, 0));
 
 	put_head(b, o->colour, out);
-	fprintf(out, "%-*s %7s %-18s %9s %9s %9s %10s %10s  %s\n", BAR_WIDTH, "unusual", "pid", "program", "cpu", "cpu wait", "memory",
+	if (of_paper)
+		fprintf(out, "By the paper's model: average log-likelihood per feature, the least likely first; %u had too few features that change.\n", r->left_out);
+	fprintf(out, "%-*s%s %7s %-18s %9s %9s %9s %10s %10s  %s\n", BAR_WIDTH, "unusual", of_paper ? "   log p" : "", "pid", "program", "cpu", "cpu wait", "memory",
 		"read", "written", "most unusual");
 	for (size_t i = 0; i < r->suspects.n && i < o->processes; i++)
-		put_process(&r->suspects.v[i], o->colour, out);
+		put_process(b, &r->suspects.v[i], o->colour, out);
 	if (r->suspects.n > o->processes)
 		fprintf(out, "... and %zu more (-n N lists more; --for PID shows one's features)\n", r->suspects.n - o->processes);
 }
 
-static void put_feature(const struct deviation *f, bool colour, FILE *out)
+static void put_feature(const struct process_snapshot *b, const struct suspect *s, const struct deviation *f, bool colour, FILE *out)
 {
+	double likelihood = process_snapshot_log_likelihood(b, f->score);
 	char value[32], usual[32], spread[32];
 
-	put_bar(f->score, colour, out);
+	put_bar(process_snapshot_feature_bar(b, s, f), colour, out);
+	if (!isnan(likelihood))
+		fprintf(out, "%8.2f", likelihood);
 	fprintf(out, " %-20s %12s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)));
 	if (isnan(f->usual))
 		fprintf(out, "  %-28s", "no past to compare with");
@@ -109,7 +127,7 @@ void process_snapshot_process_text(const struct process_snapshot *b, const struc
 		fprintf(out, "%s\n", s->subject->info.cmdline);
 	fputc('\n', out);
 	for (size_t i = 0; i < s->features.n; i++)
-		put_feature(&s->features.v[i], colour, out);
+		put_feature(b, s, &s->features.v[i], colour, out);
 }
 
 void process_snapshot_curve_text(const struct entity_info *who, const struct feature *f, const struct curve *c, FILE *out)

@@ -215,13 +215,13 @@ static size_t columns_that_fit(int width)
 	return n;
 }
 
-static void put_process_names(const struct terminal_layout *l)
+static void put_process_names(const struct terminal_state *s, const struct terminal_layout *l)
 {
 	int how = A_UNDERLINE | terminal_look(DIM);
 
 	attron(how);
 	move(l->processes - 1, 0);
-	terminal_put("%-*s %7s %-*s", BAR_WIDTH, "anomaly", "pid", name_width(l->columns), "program");
+	terminal_put("%-*s %7s %-*s", BAR_WIDTH, strcmp(text_of(s->board, "model"), "gaussian") == 0 ? "log p" : "anomaly", "pid", name_width(l->columns), "program");
 	for (size_t i = 0; i < columns_that_fit(l->columns); i++)
 		terminal_put("%*s", columns_shown[i].width, columns_shown[i].title);
 	if (terminal_room() > LEAST_FOR_REASON / 2)
@@ -274,7 +274,7 @@ static void put_processes(struct terminal_state *s, const struct terminal_layout
 	const json_t *processes = json_object_get(s->board, "processes");
 
 	keep_in_view(&s->processes, s->n_listed, l->n_processes);
-	put_process_names(l);
+	put_process_names(s, l);
 	if (!s->n_listed && s->filter) {
 		move(l->processes, 0);
 		terminal_put("no process here contains '%s': / and Enter list all", s->filter);
