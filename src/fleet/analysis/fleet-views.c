@@ -8,6 +8,7 @@
 #include "fleet/analysis/fleet-align.h"
 #include "fleet/analysis/fleet-analysis.h"
 #include "lib/data/cleanup.h"
+#include "lib/data/hmap.h"
 
 #define DRAWN_MAX   300000 /* values of a detail view: more than a screen has places for */
 #define POINTS_LEAST 60	   /* however many servers there are */
@@ -467,20 +468,129 @@ static int check_rule(const struct fleet *f, struct fleet_span window, const str
 	return r < 0 ? r : known ? 0 : -ENOENT;
 }
 
+/* ---- several comparisons at one place ---- */
+
+/* A server or moment that a finding is not about, and one that may be any. */
+#define PLACE_NONE UINT64_MAX
+#define PLACE_ANY  (UINT64_MAX - 1)
+
+struct place {
+	uint64_t server, time; /* the moment in intervals: clocks of servers and the time view's grid differ by less */
+};
+
+static struct place place_of(const struct fleet *f, const struct fleet_finding *x)
+{
+	int64_t interval = f->interval > 0 ? f->interval : 1;
+
+	return (struct place){x->server < 0 ? PLACE_NONE : (uint64_t)x->server,
+			      x->time == INT64_MIN ? PLACE_NONE : (uint64_t)((x->time + interval / 2) / interval)};
+}
+
+/* A finding is found by its place, and by the places that leave the server or the moment open. */
+static int note_places(const struct fleet *f, const struct fleet_findings *found, struct hmap *places)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < found->list.n && r == 0; i++) {
+		const struct place p = place_of(f, &found->list.v[i]);
+
+		r = hmap_put(places, p.server, p.time, places);
+		r = r ?: hmap_put(places, PLACE_ANY, p.time, places);
+		r = r ?: hmap_put(places, p.server, PLACE_ANY, places);
+		r = r ?: hmap_put(places, PLACE_ANY, PLACE_ANY, places);
+	}
+	return r;
+}
+
+static bool is_at(const struct hmap *places, struct place p)
+{
+	const uint64_t servers[] = {p.server == PLACE_NONE ? PLACE_ANY : p.server, PLACE_NONE}, times[] = {p.time == PLACE_NONE ? PLACE_ANY : p.time, PLACE_NONE};
+
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < 2; k++)
+			if (hmap_get(places, servers[i], times[k]))
+				return true;
+	return false;
+}
+
+/* Leaves of `found` what is where the other rule is broken, too. */
+static int keep_common(const struct fleet *f, struct fleet_span window, const struct fleet_threshold *other, struct fleet_findings *found)
+{
+	struct fleet_findings others = {};
+	struct hmap places = {};
+	size_t kept = 0;
+	int r = check_rule(f, window, other, SIZE_MAX, &others);
+
+	r = r ?: note_places(f, &others, &places);
+	for (size_t i = 0; i < found->list.n && r == 0; i++)
+		if (is_at(&places, place_of(f, &found->list.v[i])))
+			found->list.v[kept++] = found->list.v[i];
+	found->list.n = kept;
+	found->looked_at += others.looked_at;
+	hmap_free(&places);
+	fleet_findings_free(&others);
+	return r;
+}
+
+/* Leaves out what another alternative of the same rule has found already. */
+static int keep_new(const struct fleet *f, struct fleet_findings *found, struct hmap *seen)
+{
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < found->list.n && r == 0; i++) {
+		const struct place p = place_of(f, &found->list.v[i]);
+
+		if (hmap_get(seen, p.server, p.time))
+			continue;
+		r = hmap_put(seen, p.server, p.time, seen);
+		found->list.v[kept++] = found->list.v[i];
+	}
+	found->list.n = kept;
+	return r;
+}
+
+/* rule: the first of those that must hold together. seen: places of the rule's other alternatives; NULL = it has none. */
+static int check_together(const struct fleet *f, struct fleet_span window, const struct fleet_threshold *rule, struct hmap *seen, size_t most,
+			  struct fleet_findings *ret, const char **ret_missing)
+{
+	struct fleet_findings found = {};
+	int r = check_rule(f, window, rule, rule->others || seen ? SIZE_MAX : most, &found);
+
+	*ret_missing = r == -ENOENT ? rule->counter : *ret_missing;
+	for (size_t i = 1; i <= rule->others && r == 0; i++) {
+		r = keep_common(f, window, &rule[i], &found);
+		*ret_missing = r == -ENOENT ? rule[i].counter : *ret_missing;
+	}
+	if (r == 0 && seen)
+		r = keep_new(f, &found, seen);
+	fleet_findings_sort(&found);
+	for (size_t i = 0; i < found.list.n && r == 0; i++)
+		r = i < most ? VEC_PUSH(ret->list, found.list.v[i]) : 0;
+	ret->left_out += found.left_out + (found.list.n > most ? found.list.n - most : 0);
+	ret->looked_at += found.looked_at;
+	ret->remark = found.remark ?: ret->remark;
+	fleet_findings_free(&found);
+	return r == -ENOENT ? 0 : r;
+}
+
 int fleet_check(const struct fleet *f, struct fleet_span window, const struct fleet_thresholds *rules, size_t most,
 		struct fleet_findings *ret, const char **ret_missing)
 {
+	struct hmap seen = {};
 	int r = 0;
 
 	ret->analysis = "check";
 	*ret_missing = NULL;
-	for (size_t i = 0; i < rules->list.n && r >= 0; i++) {
-		r = check_rule(f, window, &rules->list.v[i], most, ret);
-		if (r == -ENOENT) {
-			*ret_missing = rules->list.v[i].counter;
-			r = 0;
-		}
+	for (size_t i = 0, next; i < rules->list.n && r == 0; i = next) {
+		const struct fleet_threshold *rule = &rules->list.v[i];
+
+		next = i + 1 + rule->others;
+		if (!rule->alternative)
+			hmap_free(&seen);
+		r = check_together(f, window, rule, rule->alternative || (next < rules->list.n && rule[next - i].alternative) ? &seen : NULL, most, ret, ret_missing);
 	}
+	hmap_free(&seen);
 	if (r < 0)
 		return r;
 	fleet_findings_sort(ret);

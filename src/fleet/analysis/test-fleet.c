@@ -7,6 +7,7 @@
 #include "fleet/analysis/fleet-align.h"
 #include "fleet/analysis/fleet-analysis.h"
 #include "fleet/analysis/fleet-peers.h"
+#include "fleet/analysis/fleet-rules.h"
 #include "fleet/analysis/fleet-views.h"
 #include "fleet/analysis/test-fleet.h"
 #include "fleet/model/intake.h"
@@ -515,6 +516,62 @@ static size_t breaking(const struct fleet *f, struct fleet_threshold rule)
 	return n;
 }
 
+/* How often a rule of the readable grammar is broken; with the place of the first, the farthest beyond its threshold. */
+static size_t breaking_text(const struct fleet *f, const char *text, struct fleet_finding *ret_first)
+{
+	struct fleet_thresholds thresholds = {};
+	struct fleet_findings found = {};
+	struct rules rules = {};
+	_cleanup_free_ char *error = NULL;
+	const char *missing;
+	size_t n;
+
+	assert_int_equal(rules_parse(text, "rule", &rules, &error), 0);
+	assert_int_equal(fleet_thresholds_of(&rules, "rule", &thresholds, &error), 0);
+	assert_int_equal(fleet_thresholds_rules(&thresholds), 1);
+	assert_int_equal(fleet_check(f, (struct fleet_span){INT64_MIN, INT64_MAX}, &thresholds, SIZE_MAX, &found, &missing), 0);
+	n = found.list.n;
+	*ret_first = n ? found.list.v[0] : fleet_finding_empty;
+	fleet_findings_free(&found);
+	fleet_thresholds_free(&thresholds);
+	rules_free(&rules);
+	return n;
+}
+
+/* The values are 1 2 3, 2 3 4 and 9 9 90 of three servers. */
+static void comparisons_hold_together(void **state)
+{
+	static const struct {
+		const char *rule;
+		size_t broken;
+		int server;
+	} cases[] = {
+		{"when any c in detail view > 2 and any c in detail view < 9 report", 3, 1},
+		{"when any c in detail view < 2 or any c in detail view > 9 report", 2, 2},
+		{"when any c in detail view > 3 or any c in detail view > 2 report", 6, 2}, /* a place is reported once */
+		{"when not any c in detail view <= 3 report", 4, 2},
+		{"when not (any c in detail view > 2 or any c in detail view < 2) report", 2, -2},
+		{"when average c in server view < 5 and any c in detail view > 3 report", 1, 1},
+		{"when average c in time view > 30 and any c in detail view > 3 report", 2, 2}, /* the third moment: 3 4 90 */
+		{"when average c in server view > 5 and average c in time view > 30 report", 1, 2},
+		{"when not (average c in server view > 5 or average c in server view < 2.5) report", 1, 1},
+		{"when (any c in detail view > 3 and any c in detail view < 9) or any c in detail view = 90 report", 2, 1},
+		{"when every c in server view > 1 and not every c in server view > 2 report", 1, 1},
+		{"when any c in detail view > 3 and any c in detail view < 3 report", 0, -2},
+	};
+	struct fleet *f = small(3, 3, (const double[]){1, 2, 3, 2, 3, 4, 9, 9, 90});
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fleet_finding first;
+
+		assert_int_equal(breaking_text(f, cases[i].rule, &first), cases[i].broken);
+		if (cases[i].server >= 0)
+			assert_int_equal(first.server, cases[i].server);
+	}
+	release(f);
+}
+
 static void thresholds_in_all_views(void **state)
 {
 	struct fleet *f = small(3, 3, (const double[]){1, 2, 3, 2, 3, 4, 9, 9, 90});
@@ -608,4 +665,4 @@ RUN_TESTS(cmocka_unit_test(the_worst_of_a_rule_are_kept_not_the_first), cmocka_u
 	  cmocka_unit_test(a_swing_to_both_sides_counts_more_than_one), cmocka_unit_test(an_ill_server_is_not_well_next_to_worse_ones),
 	  cmocka_unit_test(the_fault_is_found_first), cmocka_unit_test(scores_do_not_depend_on_what_they_should_not),
 	  cmocka_unit_test(a_duplicated_server_changes_no_verdict), cmocka_unit_test(a_constant_that_moves_is_flagged_not_infinite),
-	  cmocka_unit_test(thresholds_in_all_views))
+	  cmocka_unit_test(thresholds_in_all_views), cmocka_unit_test(comparisons_hold_together))

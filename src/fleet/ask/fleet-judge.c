@@ -26,7 +26,7 @@ static int tell_checked(struct common *common, const struct fleet_query *args, c
 	if (common->json) {
 		fleet_json_out(fleet_findings_json(q->fleet, &found, 0));
 	} else {
-		printf("%zu rules, %llu values or groups checked: %zu%s break a rule\n", rules->list.n, (unsigned long long)found.looked_at,
+		printf("%zu rules, %llu values or groups checked: %zu%s break a rule\n", fleet_thresholds_rules(rules), (unsigned long long)found.looked_at,
 		       found.list.n, found.left_out ? " listed and more" : "");
 		fleet_findings_text(q->fleet, &found, 0, stdout);
 		if (found.left_out)

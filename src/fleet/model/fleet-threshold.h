@@ -18,10 +18,14 @@ struct fleet_threshold {
 	bool percent_of; /* `expected` is a percentage of this statistic of all the counter's values */
 	enum threshold_statistic of;
 	int64_t lasting; /* ns that values of one server break it without a break; 0 = one is enough; OF_ANY of a detail view alone */
-	char *words; /* as it is reported in a finding */
+	size_t others; /* how many of the list behind this one must be broken at the same place, too ("and"); they count for nothing else */
+	bool alternative; /* with its others it is the same rule as the one before ("or"): a place is reported once */
+	char *words;   /* as it is reported in a finding */
 };
 
 struct fleet_thresholds {
 	VEC(struct fleet_threshold) list;
 };
 void fleet_thresholds_free(struct fleet_thresholds *t);
+/* Rules, of which each may have several comparisons. */
+size_t fleet_thresholds_rules(const struct fleet_thresholds *t);
