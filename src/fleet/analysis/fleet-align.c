@@ -138,12 +138,10 @@ static void find_skew(const struct fleet *f, struct fleet_alignment *a)
 	for (size_t i = 0; i < f->servers.n; i++) {
 		struct fleet_aligned_server *x = &a->servers.v[i];
 		const struct fleet_server *s = &f->servers.v[i];
-		uint32_t tenth = a->n / 10 + 1;
 
 		if (!x->used)
 			continue;
 		x->skew = (skew_around(s, a, x, 0, a->n) + a->d / 2) % a->d - a->d / 2;
-		x->drift = skew_around(s, a, x, a->n - tenth, a->n) - skew_around(s, a, x, 0, tenth);
 	}
 }
 
@@ -218,6 +216,23 @@ size_t fleet_aligned_partly(const struct fleet_alignment *a)
 	return n;
 }
 
+/* Each step from row to row is so many intervals, and a little: the drift is the sum of what is left. Rows that are missing do not hide it. */
+static void find_drift(const struct fleet *f, struct fleet_span window, struct fleet_alignment *a)
+{
+	for (size_t i = 0; i < f->servers.n; i++) {
+		const struct fleet_server *s = &f->servers.v[i];
+		struct fleet_aligned_server *x = &a->servers.v[i];
+		uint32_t first, n = x->used ? fleet_rows(s, window.from, window.to, &first) : 0;
+
+		for (uint32_t k = first + 1; n && k < first + n; k++) {
+			int64_t step = s->time[k] - s->time[k - 1];
+
+			x->drift += step - (step + a->d / 2) / a->d * a->d;
+			x->gaps = x->gaps || step > a->d + a->d / 2;
+		}
+	}
+}
+
 int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_align_by by, struct fleet_alignment *ret)
 {
 	struct fleet_alignment a = {.by = by};
@@ -225,11 +240,12 @@ int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_alig
 	int r = find_ends(f, window, &a, &e);
 
 	if (r == 0) {
-		mark_late(f, window, &a, &e);
+		if (by != FLEET_LITERALLY)
+			mark_late(f, window, &a, &e);
 		for (size_t i = 0; used(&a) * 2 < e.n && i < a.servers.n; i++)
 			a.servers.v[i].used = a.servers.v[i].used || a.servers.v[i].late || a.servers.v[i].died;
 		common_time(f, window, &a);
-		if (by == FLEET_BY_INDEX)
+		if (by != FLEET_BY_TIME)
 			by_index(f, &a);
 		else
 			r = by_time(f, &a);
@@ -245,23 +261,9 @@ int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_alig
 		return r;
 	}
 	find_skew(f, &a);
+	find_drift(f, window, &a);
 	*ret = a;
 	return 0;
-}
-
-/* ns by which a clock runs behind or ahead of its own rows from one end to the other; 0 if any row is missing between. */
-static int64_t drift_without_gaps(const struct fleet_server *s, uint32_t first, uint32_t n, int64_t interval)
-{
-	int64_t usual;
-
-	for (uint32_t i = first + 1; i < first + n; i++)
-		if (s->time[i] - s->time[i - 1] > interval + interval / 2)
-			return 0;
-	if (!n)
-		return 0;
-	if (__builtin_mul_overflow((int64_t)(n - 1), interval, &usual) || usual > FLEET_TIME_MOST)
-		usual = FLEET_TIME_MOST;
-	return s->time[first + n - 1] - s->time[first] - usual;
 }
 
 /* Pairs a server's rows with the points in their order, whatever its clock says. */
@@ -279,12 +281,9 @@ int fleet_align_best(const struct fleet *f, struct fleet_span window, struct fle
 	for (size_t i = 0; r == 0 && i < f->servers.n; i++) {
 		struct fleet_aligned_server *x = &ret->servers.v[i];
 		uint32_t first, n = x->used ? fleet_rows(&f->servers.v[i], ret->ts - ret->d / 2, window.to, &first) : 0;
-		int64_t drift = n ? drift_without_gaps(&f->servers.v[i], first, n, ret->d) : 0;
 
-		if (llabs(drift) < ret->d / 2 || x->late || x->died)
-			continue;
-		follow_index(ret, first, n, x);
-		x->drift = drift;
+		if (n && !x->gaps && llabs(x->drift) >= ret->d / 2 && !x->late && !x->died)
+			follow_index(ret, first, n, x);
 	}
 	return r;
 }

@@ -13,7 +13,11 @@
 #include "fleet/model/fleet-finding.h"
 #include "lib/data/vec.h"
 
-enum fleet_align_by { FLEET_BY_INDEX, FLEET_BY_TIME };
+enum fleet_align_by {
+	FLEET_BY_INDEX,
+	FLEET_BY_TIME,
+	FLEET_LITERALLY /* by index, and every server counts for [ts, tf] and N', however late it joined: Equation 3 as it stands */
+};
 
 #define FLEET_NO_ROW UINT32_MAX
 
@@ -23,7 +27,8 @@ struct fleet_aligned_server {
 	uint32_t *row;	/* by time: its row at each point, or FLEET_NO_ROW */
 	uint32_t missing; /* points without a row */
 	int64_t skew;	/* ns: how far its rows lie from the nearest points, on median */
-	int64_t drift;	/* ns: the same at the end less that at the beginning */
+	int64_t drift;	/* ns: by how much its clock ran slow or fast against the interval of its rows, from its first one to its last */
+	bool gaps;	/* it left out rows */
 	bool late, died; /* it began or ended more than 5 % of the window after or before most others did: it does not shorten
 			  * [ts, tf], and has its rows by time, FLEET_NO_ROW where it was not there */
 };
@@ -41,7 +46,7 @@ struct fleet_alignment {
  * apart that the points between them would take more memory than the rows). */
 int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_align_by by, struct fleet_alignment *ret);
 /* By time; a server whose clock drifts by half an interval or more while it leaves out no row is paired by index from its first one
- * on. `drift` of such a server is its clock's over all rows. */
+ * on. */
 int fleet_align_best(const struct fleet *f, struct fleet_span window, struct fleet_alignment *ret);
 /* A server's values at all points: part of the column where its rows follow each other, else gathered into `room` (a->n
  * places). NULL = it has no such counter or is not used. */

@@ -55,9 +55,13 @@ static void print_deviation(const struct fleet_clock *c, FILE *out)
 
 static void print_clocks(const struct fleet *f, const struct fleet_info *info, FILE *out)
 {
-	char total[32];
+	char total[32], from[40], to[40];
 
-	fprintf(out, "common time: %s, %" PRIu32 " points\n", clock_format_span(info->common, total, sizeof(total)), info->points);
+	if (info->by_index)
+		fprintf(out, "[ts, tf] = [%s, %s], N = %" PRIu32 ", N' = %" PRIu32 ", by index\n", clock_format_rfc3339(info->from, from, sizeof(from)),
+			clock_format_rfc3339(info->to, to, sizeof(to)), info->points_most, info->points);
+	else
+		fprintf(out, "common time: %s, %" PRIu32 " points\n", clock_format_span(info->common, total, sizeof(total)), info->points);
 	for (size_t i = 0; i < info->clocks.n; i++) {
 		const struct fleet_server *s = &f->servers.v[i];
 		const struct fleet_clock *c = &info->clocks.v[i];
@@ -133,13 +137,14 @@ json_t *fleet_info_json(const struct fleet *f, const struct fleet_info *info)
 {
 	json_t *remarks = json_array();
 	int64_t first, last;
-	char from[32], to[32];
+	char from[32], to[32], common_from[32], common_to[32];
 
 	fleet_extent(f, &first, &last);
 	for (size_t i = 0; i < f->remarks.n; i++)
 		json_array_append_new(remarks, json_string(f->remarks.v[i]));
-	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "schema", "whyslow.fleet.info/1", "start",
-			 clock_format_rfc3339(first, from, sizeof(from)), "end", clock_format_rfc3339(last, to, sizeof(to)), "interval_ns",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:o, s:o, s:o}", "schema", "whyslow.fleet.info/1", "start",
+			 clock_format_rfc3339(first, from, sizeof(from)), "end", clock_format_rfc3339(last, to, sizeof(to)), "common_start", clock_format_rfc3339(info->from, common_from, sizeof(common_from)),
+			 "common_end", clock_format_rfc3339(info->to, common_to, sizeof(common_to)), "by_index", (int)info->by_index, "interval_ns",
 			 (json_int_t)f->interval, "points", (json_int_t)info->points, "points_most", (json_int_t)info->points_most, "servers",
 			 servers_json(f, info), "counters", counters_json(f), "remarks", remarks);
 }

@@ -47,12 +47,15 @@ static int find_clocks(const struct fleet_alignment *a, struct fleet_info *ret)
 	ret->common = a->tf - a->ts;
 	ret->points = a->n;
 	ret->points_most = a->n_most;
+	ret->from = a->ts;
+	ret->to = a->tf;
+	ret->by_index = a->by != FLEET_BY_TIME;
 	for (size_t i = 0; r == 0 && i < a->servers.n; i++) {
 		const struct fleet_aligned_server *s = &a->servers.v[i];
 		const int64_t off = s->skew - usual;
 
 		r = VEC_PUSH(ret->clocks, (struct fleet_clock){.skew = s->skew, .drift = s->drift, .off = llabs(off) > a->d / CLOCK_OFF ? off : 0,
-							       .missing = s->missing, .drifts = llabs(s->drift) >= a->d / 2, .late = s->late, .ended = s->died});
+							       .missing = s->missing, .drifts = !s->gaps && llabs(s->drift) >= a->d / 2, .late = s->late, .ended = s->died});
 	}
 	return r;
 }
@@ -76,12 +79,12 @@ static int find_groups(const struct fleet *f, struct fleet_info *ret)
 	return r;
 }
 
-int fleet_info_find(const struct fleet *f, struct fleet_info *ret)
+int fleet_info_find(const struct fleet *f, bool literal, struct fleet_info *ret)
 {
 	const struct fleet_span all = {INT64_MIN, INT64_MAX};
 	struct fleet_alignment a = {};
 	struct fleet_info info = {};
-	int r = fleet_align_best(f, all, &a);
+	int r = literal ? fleet_align(f, all, FLEET_LITERALLY, &a) : fleet_align_best(f, all, &a);
 
 	r = r == 0 ? find_clocks(&a, &info) : r == -ENODATA || r == -E2BIG ? 0 : r;
 	if (r == 0)

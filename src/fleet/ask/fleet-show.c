@@ -70,7 +70,7 @@ static int run_info(struct common *common, int argc, char **argv)
 	f = fleet_open(args, argv[1], NULL);
 	if (!f)
 		return EXIT_CANNOT;
-	r = fleet_info_find(f, &info);
+	r = fleet_info_find(f, fleet_parsed.literal, &info);
 	if (r < 0)
 		log_error("%s: %s", argv[1], strerror(-r));
 	else if (common->json)
@@ -82,7 +82,11 @@ static int run_info(struct common *common, int argc, char **argv)
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
-static const struct option_row info_options[] = {FLEET_INPUT_OPTIONS, {}};
+static const struct option_row info_options[] = {
+	{OPTION_FLAG, 0, "literal", NULL, &fleet_parsed.literal, "PAD's Equation 3: from the latest start to the earliest end of all servers, by index"},
+	FLEET_INPUT_OPTIONS,
+	{},
+};
 
 const struct subverb fleet_info = {"info", "DATA ", "show the contents: servers, counters, clocks, gaps, groups", info_options, run_info, NULL};
 

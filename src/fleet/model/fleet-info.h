@@ -23,6 +23,8 @@ struct fleet_group {
 
 struct fleet_info {
 	int64_t common;		 /* ns that the servers have in common */
+	int64_t from, to;	 /* wall ns: where that is */
+	bool by_index;		 /* points are counted from each one's first row in it: Equation 3 of PAD */
 	uint32_t points, points_most; /* in it; 0 = they have too little in common, and there are no clocks */
 	VEC(struct fleet_clock) clocks; /* as the fleet's servers */
 	VEC(struct fleet_group) groups;
