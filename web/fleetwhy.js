@@ -61,7 +61,7 @@ export function drawChain(holder, why, { formatOf, chosen, onChoose, onRule }) {
 			` ${f.since ? localTime(f.since) : ""}: ${format(f.observed)}${f.usual === null ? "" : `, normally ${format(f.usual)}`}${role ? ` (${role})` : ""}${called.length ? `; calls ${called.join(", ")}` : ""} `,
 			element("button", { type: "button", "data-key": `rule ${keyOf(f)}`, "aria-label": `rule for ${name}`, onclick: () => onRule(f) }, "Rule"));
 	};
-	replaceContents(holder, ...(links.length ? [element("h3", {}, "In the order of events"), element("ol", { class: "chain" }, ...links.map(item))] : []));
+	replaceContents(holder, ...(links.length ? [element("h3", {}, why.chain_together ? "They began together; which came first is not known" : "In the order of events"), element("ol", { class: "chain" }, ...links.map(item))] : []));
 }
 
 // A path through the values; where a point stands for several moments, through the least and the most of them.

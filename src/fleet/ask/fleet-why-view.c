@@ -140,11 +140,11 @@ json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, cons
 {
 	char from[32], to[32], begin[32];
 
-	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
+	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
 				 a->summary, "nothing_unusual", a->calm, "all_servers", a->common > 0, "silent", silences_json(a, f), "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
 				 clock_format_rfc3339(a->asked.to, to, sizeof(to)), "judged_from", clock_format_rfc3339(a->window.from, begin, sizeof(begin)),
 				 "now", json_number(a->now), "normal_p5", json_number(a->normal_p5), "normal_p95", json_number(a->normal_p95), "culprit",
-				 a->named ? fleet_finding_json(f, &a->culprit) : json_null(), "chain", chain_json(a, f), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
+				 a->named ? fleet_finding_json(f, &a->culprit) : json_null(), "chain", chain_json(a, f), "chain_together", (int)fleet_chain_is_together(f, a->chain, a->n_chain), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
 				 f->servers.v[a->server].name, "cause", a->cause, "next", a->next,
 				 "servers", fleet_findings_json(f, &a->alarms, top), "explained_by", fleet_findings_json(f, &a->explain, top),
 				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents), "deployments", deployments_json(deployments));

@@ -140,7 +140,7 @@ static void name_leader(const struct fleet *f, const struct fleet_answer *a, str
 		str_puts(s, " Most likely because of ");
 	}
 	name_counter(f, x, s);
-	str_puts(s, a->led ? ": " : " began first: ");
+	str_puts(s, a->led || fleet_chain_is_together(f, a->chain, a->n_chain) ? ": " : " began first: ");
 	name_values(f, x, NAN, NAN, s);
 	str_puts(s, x->since ? "," : "");
 	name_since(x->since, s);
@@ -160,7 +160,9 @@ static size_t count_alike(const struct fleet_answer *a, size_t i)
 /* The order in which they began, where the rows tell one. */
 static void name_chain(const struct fleet *f, const struct fleet_answer *a, struct str *s)
 {
-	if (a->n_chain < 2 || a->chain[a->n_chain - 1].since - a->chain[0].since < f->interval)
+	if (a->n_chain > 1 && fleet_chain_is_together(f, a->chain, a->n_chain))
+		str_puts(s, " They began together: which came first is not known.");
+	if (a->n_chain < 2 || fleet_chain_is_together(f, a->chain, a->n_chain))
 		return;
 	for (size_t i = 0, n; i < a->n_chain; i += n) {
 		n = count_alike(a, i);

@@ -38,3 +38,8 @@ void fleet_findings_sort(struct fleet_findings *f)
 	if (f->list.n)
 		qsort(f->list.v, f->list.n, sizeof(*f->list.v), by_score);
 }
+
+bool fleet_chain_is_together(const struct fleet *f, const struct fleet_finding *chain, size_t n)
+{
+	return n > 1 && chain[n - 1].since - chain[0].since < f->interval;
+}

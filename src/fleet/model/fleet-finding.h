@@ -84,3 +84,6 @@ int fleet_finding_column(const struct fleet_finding *x);
 void fleet_findings_sort(struct fleet_findings *f);
 /* All fields "not known", all servers and counters. */
 extern const struct fleet_finding fleet_finding_empty;
+
+/* Whether findings in the order in which they began, two or more, began within one row of each other: their order is not known. */
+bool fleet_chain_is_together(const struct fleet *f, const struct fleet_finding *chain, size_t n);

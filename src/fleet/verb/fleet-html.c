@@ -159,7 +159,7 @@ void fleet_page_html(const struct fleet *f, const struct fleet_page *page, size_
 		str_print_xml(page->next, out);
 		fputs("</p>\n", out);
 	}
-	table(f, "In the order of events", page->chain, page->n_chain, out);
+	table(f, fleet_chain_is_together(f, page->chain, page->n_chain) ? "They began together; which came first is not known" : "In the order of events", page->chain, page->n_chain, out);
 	for (size_t i = 0; i < page->n_chain; i++)
 		chart(f, page, &page->chain[i], out);
 	if (!page->n_chain)
