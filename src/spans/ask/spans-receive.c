@@ -1,7 +1,6 @@
 /* whyslow spans receive, watch: traces over the network into the store; each window of it held against those before. */
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "lib/net/certificate.h"
 #include "lib/net/users.h"
 #include "lib/net/webhook.h"
+#include "lib/system/locked-memory.h"
 #include "spans/ask/spans.h"
 #include "spans/compare/span-change.h"
 #include "spans/pipeline/span-receive.h"
@@ -155,7 +155,7 @@ int spans_receive(struct common *common, const struct spans_query *q, int argc, 
 	if (!o.store)
 		return EXIT_CANNOT;
 	/* a large body goes back to the system when it is answered: else the C library keeps those of each thread */
-	(void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	locked_memory_use_one_heap();
 	listen_for_the_end();
 	certificate_warn(q->cert_file);
 	r = receiver_start(&o, &receiver, &error);
