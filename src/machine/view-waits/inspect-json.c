@@ -106,5 +106,6 @@ void inspect_json(const struct inspection *n, size_t most, FILE *out)
 	json_object_set_new(root, "recorded", recorded(n));
 	json_object_set_new(root, "missing", json_texts(n->missing.v, n->missing.n));
 	json_object_set_new(root, "remarks", json_texts(n->remarks.v, n->remarks.n));
-	json_print(root, JSON_INDENT(1), out);
+	/* trees are 256 deep: to indent them would make ten times as much of what is saved */
+	json_print(root, most == SIZE_MAX ? JSON_INDENT(1) : JSON_COMPACT, out);
 }
