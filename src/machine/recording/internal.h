@@ -24,6 +24,9 @@ struct store {
 	char *file;
 	char *run_dir; /* maybe another recording's: store_run_dir() */
 	ino_t log_inode; /* of FILE-wal, which belongs to the file that is open */
+	uint32_t seen_id; /* in the file's header when it was last looked at, and its size; 0 = not yet written */
+	int64_t seen_size;
+	bool vacuumed; /* its size says nothing */
 	bool ordered;  /* it has the order of its segments: it was written by this version, or later */
 	uint32_t id;   /* of the recording, for RUN/recording; 0 = from before, and never written since */
 	char boot[CLOCK_BOOT_ID]; /* in which this handle writes; "" = not known */

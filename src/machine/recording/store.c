@@ -523,11 +523,31 @@ int store_reopen(struct store *s)
 	return r == 0 ? store_find_marks(s) : r;
 }
 
+#define HEADER_ID 68 /* https://sqlite.org/fileformat.html: the number that holds the recording's id, big-endian */
+
+/* Whether another program wrote over the file (`cp COPY FILE`): it is another recording now, none, or has shrunk without having
+ * been vacuumed here. The log that lies next to it holds pages of the file before. */
+static bool was_overwritten(struct store *s)
+{
+	uint8_t id[4];
+	bool whole = s->lock_fd >= 0 && pread(s->lock_fd, id, sizeof(id), HEADER_ID) == sizeof(id);
+	uint32_t found = whole ? (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3] : 0;
+	struct stat st = {};
+
+	if (s->lock_fd < 0 || fstat(s->lock_fd, &st) < 0)
+		return false;
+	if (s->seen_size && ((st.st_size < s->seen_size && !s->vacuumed) || (found != s->seen_id && found != s->id)))
+		return true;
+	s->seen_id = found;
+	s->seen_size = st.st_size;
+	return false;
+}
+
 bool store_has_moved(struct store *s)
 {
 	int moved = 0;
 
-	return !s->db || (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved);
+	return !s->db || (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved) || was_overwritten(s);
 }
 
 /* The log that is left there belongs to the file that has gone: SQLite would take it in. Another one came with the file that is there. */
@@ -563,7 +583,10 @@ static int open_own(struct store *s, uint32_t id)
 		r = store_set_id(s, id);
 	if (r == 0)
 		r = store_find_marks(s);
-	return r < 0 ? r : store_lock(s);
+	if (r == 0)
+		r = store_lock(s);
+	(void)was_overwritten(s); /* from here on it is looked at */
+	return r;
 }
 
 int store_open_anew(struct store *s)
@@ -571,7 +594,11 @@ int store_open_anew(struct store *s)
 	const uint32_t id = s->id;
 	int r;
 
+	if (s->db) /* its log must not go into the file that is there now */
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	store_close_database(s);
+	s->seen_size = 0;
+	s->vacuumed = false;
 	remove_old_log(s);
 	(void)folder_make_parent(s->file, 0700);
 	store_make_private(s->file);

@@ -1249,6 +1249,33 @@ static void a_deleted_run_directory_takes_no_marks_away(void **state)
 	}
 }
 
+/* `cp COPY FILE` while a recorder writes: the same inode, with other bytes and the log of the file before. */
+static void a_copy_that_is_written_over_it_continues(void **state)
+{
+	struct fixture *f = *state;
+	char copy[120];
+
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	store_close(f->store);
+	snprintf(copy, sizeof(copy), "%s.copy", f->file);
+	copy_file(f->file, copy);
+	f->store = open_store(f, STORE_WRITE);
+	assert_int_equal(store_lock(f->store), 0);
+	assert_int_equal(store_open_marks(f->store), 0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	assert_int_equal(sqlite3_wal_checkpoint_v2(f->store->db, "main", SQLITE_CHECKPOINT_FULL, NULL, NULL), SQLITE_OK);
+	assert_false(store_has_moved(f->store));
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0); /* in the log alone */
+	assert_false(store_has_moved(f->store));
+	record(f, 20);
+	copy_file(copy, f->file);
+	open_anew(f);
+	assert_int_equal(store_compact(f->store, f->journal.segment), 0);
+	assert_int_equal(segments_of(f->store), 2);
+	sql(f, "PRAGMA integrity_check");
+}
+
 static void another_recording_in_its_place_is_left_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -1715,7 +1742,7 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(a_start_with_a_clock_ahead_deletes_nothing), CASE(a_clock_that_is_ahead_for_long_deletes_nothing),
 	  CASE(a_clock_that_is_some_days_ahead_for_a_moment_deletes_nothing), CASE(a_clock_that_jumps_while_recording_deletes_nothing),
 	  CASE(within_a_boot_the_boot_clock_tells_the_age), CASE(nights_and_weekends_count), CASE(beyond_the_size_the_oldest_written_go),
-	  CASE(a_deleted_file_is_made_again_with_the_journal_and_the_marks), CASE(a_copy_that_is_put_back_continues),
+	  CASE(a_deleted_file_is_made_again_with_the_journal_and_the_marks), CASE(a_copy_that_is_put_back_continues), CASE(a_copy_that_is_written_over_it_continues),
 	  CASE(another_recording_in_its_place_is_left_alone), CASE(a_deleted_run_directory_takes_no_marks_away),
 	  CASE(steps_of_the_clock_are_told), CASE(a_clock_that_is_set_back_loses_nothing),
 	  CASE(hours_are_made_and_kept_whatever_the_clock_says), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
