@@ -357,3 +357,89 @@ def soak(f):
     f.holds("the file is sound", f.is_sound() is True, f.is_sound())
     return questions, "nothing", (f"in {seconds / 60:.0f} minutes ({10 * seconds:.0f} ticks) private memory {mib[0]:.0f} MiB in the second third, {mib[1]:.0f} MiB in the last, "
                                   f"at most {max(s[0] for s in samples):.0f} MiB; {samples[-1][1]} descriptors")
+
+
+def started(words, log, says):
+    """A process of the program that has said so."""
+    with open(log, "w") as out:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+    return process, wait_for(lambda: says in open(log).read(), 60)
+
+
+@fault("SIGKILL of the service, of an answer, of `serve` and of `spans receive`, 20 times each")
+def kill_each(f):
+    recorder, tries = f.recorder(), 20
+    log = f.folder + "/killed.log"
+    for _ in range(tries):
+        asking = subprocess.Popen([f.whyslow, "list", "--follow", "--run-dir", recorder.run], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(recorder.answers, 10)
+        for pid in recorder.answers():
+            os.kill(pid, 9)
+        f.holds("who asked a killed answer is told", asking.wait(30) not in (0, 1))
+    f.holds("questions are answered after killed answers", recorder.ask("list").returncode in (0, 1))
+    for _ in range(tries):
+        before = recorder.answerer()
+        os.kill(int(before), 9)
+        f.holds("the service comes back", wait_for(lambda: recorder.lives() and recorder.ask("list").returncode in (0, 1), 30), recorder.said()[-300:])
+    f.holds("the recorder outlives its service", recorder.lives(), recorder.said()[-300:])
+    for words, says in (([f.whyslow, "serve", "--run-dir", recorder.run, "--no-login", "--listen", "127.0.0.1:0", "--user", "root"], "http"),
+                        ([f.whyslow, "spans", "receive", "--store", f.folder + "/spans.db", "--listen", "127.0.0.1:0", "--token-file", f.folder + "/tokens"], "listening")):
+        for _ in range(tries):
+            process, begins = started(words, log, says)
+            f.holds(f"{words[1]} begins after it was killed", begins, open(log).read()[-300:])
+            process.kill()
+            process.wait()
+    f.holds("the recorder ends", recorder.stop() == 0)
+    return 4 * tries, "nothing", "an error for who asked; the next question is answered, the next process begins normally"
+
+
+@fault("single bits of a recording change; every verb that reads one, and its page")
+def bit_flips(f):
+    recorder, chance, tries, damaged = f.recorder(), random.Random(6), 60, 0
+    recorder.ask("mark", "before the bits changed")
+    time.sleep(5)
+    recorder.stop()
+    whole, path = open(recorder.store, "rb").read(), f.folder + "/flipped.db"
+    verbs = (["why"], ["list"], ["list", "--alike"], ["list", "--by-program"], ["show"], ["history"], ["compare", "-1m", "now"], ["waits"], ["threads"], ["flame"],
+             ["export", "--format", "csv"], ["export", "--format", "html"], ["fleet", "history"])
+    for i in range(tries):
+        bytes_ = bytearray(whole)
+        at = chance.randrange(len(bytes_))
+        bytes_[at] ^= 1 << chance.randrange(8)
+        with open(path, "wb") as out:
+            out.write(bytes_)
+        for words in (verbs[i % len(verbs)],):
+            where = [path] if words[0] == "fleet" else ["--from", path]
+            with open(f.folder + "/out", "w") as out:
+                process = subprocess.Popen([f.whyslow, *words, *where], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+                ended = wait_for(lambda: process.poll() is not None, 60)
+                process.kill()
+                process.wait()
+            f.holds("each verb ends by itself, with a status of its own", ended and 0 <= process.returncode <= 3, f"{words}: {process.returncode}, bit of byte {at}")
+            damaged += "damage" in open(f.folder + "/out", errors="replace").read()
+    return tries, "what the damaged page held", f"{damaged} answers name the damage; no crash, none takes longer than 60 s"
+
+
+@fault("3,000 forks a second and 5,000 threads at once")
+def forks_and_threads(f):
+    recorder = f.recorder()
+    before = recorder.private_mib()
+    threads = subprocess.Popen(["python3", "-c", "import threading, time\nthreading.stack_size(65536)\nfor _ in range(5000): threading.Thread(target=time.sleep, args=(40,), daemon=True).start()\ntime.sleep(25)"])
+    forks = subprocess.Popen(["stress-ng", "--fork", "4", "--timeout", "25s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    began, answered, worst, most = time.time(), 0, 0, 0
+    while forks.poll() is None:
+        asked = time.monotonic()
+        answered += recorder.ask("why").returncode in (0, 1)
+        worst, most = max(worst, time.monotonic() - asked), max(most, recorder.private_mib())
+    threads.kill()
+    threads.wait()
+    ended = time.time()
+    f.holds("it lives, and answers", recorder.lives() and answered, recorder.said()[-300:])
+    f.holds("no report is too large to save", "too large to save" not in recorder.said(), recorder.said()[-300:])
+    f.holds("nothing was cut off", recorder.ask("why").returncode in (0, 1))
+    recorder.stop()
+    ticks = [t for t in f.ticks() if began < t < ended]
+    gap = max((b - a for a, b in zip(ticks, ticks[1:])), default=99)
+    f.holds("no tick is lost", gap < 3, f"{gap:.1f} s")
+    f.holds("memory has a bound", most < before + 40, f"{before:.0f} MiB before, {most:.0f} MiB")
+    return answered, "nothing", f"{answered} answers, the slowest after {worst:.1f} s; the longest time between two ticks was {gap:.2f} s; private memory {before:.0f} MiB before, {most:.0f} MiB at most"
