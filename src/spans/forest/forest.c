@@ -140,31 +140,38 @@ static int has_many(struct forest *f, uint64_t key, uint64_t key2, bool of_reque
 	return hmap_put(&f->names_of, key, key2, (void *)(n + 1));
 }
 
+/* Rare, and so kept out of the way of the search for one that is known. */
+static __attribute__((noinline)) uint32_t add_vertex(struct forest *f, const struct vertex *fresh, uint64_t key, uint64_t key2)
+{
+	uint32_t other = names_find(f->names, OTHER);
+	bool entry = fresh->parent == NO_VERTEX;
+	int many;
+
+	if (!entry && (f->vertices.n >= FOREST_VERTICES_MAX || fresh->depth > FOREST_DEPTH_MAX)) {
+		f->tally.other_vertices++;
+		return fresh->parent;
+	}
+	many = fresh->operation == other ? 0 : has_many(f, key, (uint32_t)key2, entry);
+	if (many > 0) {
+		f->tally.other_vertices++;
+		return forest_vertex(f, fresh->parent, (enum vertex_kind)fresh->kind, fresh->caller, fresh->service, other);
+	}
+	if (many < 0 || VEC_PUSH(f->vertices, *fresh) < 0 || put_index(&f->vertex_of, key, key2, f->vertices.n - 1) < 0)
+		return NO_VERTEX;
+	return (uint32_t)f->vertices.n - 1;
+}
+
 uint32_t forest_vertex(struct forest *f, uint32_t parent, enum vertex_kind kind, uint32_t caller, uint32_t service,
 		       uint32_t operation)
 {
-	uint64_t key = (uint64_t)(parent + 1) << 32 | service, whose = kind == VERTEX_EDGE ? caller + 1 : 0;
-	uint64_t key2 = (uint64_t)operation << 32 | whose;
-	uint32_t at = index_of(&f->vertex_of, key, key2), other = names_find(f->names, OTHER);
+	uint64_t key = (uint64_t)(parent + 1) << 32 | service;
+	uint64_t key2 = (uint64_t)operation << 32 | (kind == VERTEX_EDGE ? caller + 1 : 0);
+	uint32_t at = index_of(&f->vertex_of, key, key2);
 	unsigned depth = parent == NO_VERTEX ? 0 : f->vertices.v[parent].depth + 1u;
 	struct vertex fresh = {parent, service, operation, kind == VERTEX_EDGE ? caller : 0, (uint8_t)kind,
 			       (uint8_t)depth};
-	int many;
 
-	if (at != NO_VERTEX)
-		return at;
-	if (f->vertices.n && parent != NO_VERTEX && (f->vertices.n >= FOREST_VERTICES_MAX || depth > FOREST_DEPTH_MAX)) {
-		f->tally.other_vertices++;
-		return parent;
-	}
-	many = operation == other ? 0 : has_many(f, key, whose, parent == NO_VERTEX);
-	if (many > 0) {
-		f->tally.other_vertices++;
-		return forest_vertex(f, parent, kind, caller, service, other);
-	}
-	if (many < 0 || VEC_PUSH(f->vertices, fresh) < 0 || put_index(&f->vertex_of, key, key2, f->vertices.n - 1) < 0)
-		return NO_VERTEX;
-	return (uint32_t)f->vertices.n - 1;
+	return at != NO_VERTEX ? at : add_vertex(f, &fresh, key, key2);
 }
 
 struct cell *forest_make_cell(struct forest_group *g, uint32_t vertex)

@@ -30,7 +30,7 @@ static const struct field fields[FIELD_COUNT] = {
 	[FIELD_WORKLOAD] = {"workload", "workload.type, vm.type, VMType, vmType, vm_type, workload_type, workload, request.type, request_type"},
 	[FIELD_VERSION] = {"version", "service.version, softwareVersion, software_version, version, container.image.tag"},
 	[FIELD_CALLEE] = {"callee", "peer.service, rpc.service, db.system.name, db.system, messaging.system, server.address, net.peer.name, "
-			   "net.sock.peer.name, http.host, peer.hostname, out.host, network.peer.address"},
+			   "net.sock.peer.name, http.host, peer.hostname, out.host"},
 	[FIELD_WEIGHT] = {"weight", "sampling.adjusted_count, sampler.adjusted_count, adjusted_count, SampleRate, sample_rate, weight"},
 	[FIELD_ROUTE] = {"route", "http.route, url.template, url.path, http.target, url.full, http.url"},
 	[FIELD_TARGET] = {"target", "db.collection.name, db.sql.table, db.mongodb.collection, db.cassandra.table, messaging.destination.template, "
