@@ -4,6 +4,8 @@
  *   wide     {"time": 1790000000, "host": "web-1", "cpu": 0.7, "disk": {"read": 12, "written": 3}}  ->  cpu, disk.read ...
  *   series   {"metric": {"__name__": "up", "instance": "web-1", "mode": "idle"}, "timestamps": [ms...], "values": [...]}
  *            (what VictoriaMetrics exports)
+ *   Telegraf {"name": "cpu", "tags": {"host": "web-1", "cpu": "cpu0"}, "fields": {"usage_user": 1.5}, "timestamp": 1790000000}
+ *            ->  cpu_usage_user{cpu="cpu0"}; or {"metrics": [such objects]}
  */
 #include <errno.h>
 #include <jansson.h>
@@ -12,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/formats/text-lines.h"
 #include "fleet/model/selection.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
 #include "lib/input/files.h"
 #include "lib/input/number.h"
 #include "lib/input/quantity.h"
-#include "lib/input/stream.h"
 #include "lib/input/timestamp.h"
 
 #define DEPTH_MAX 8 /* objects within objects */
@@ -32,13 +34,6 @@ static const char *const value_names[] = {"value", "val", NULL};
 static const char *const role_names[] = {"role", "group", NULL};
 static const char *const job_names[] = {"job", "service", NULL};
 static const char *const other_names[] = {"id", "pid", "value", NULL}; /* numbers that are names */
-
-struct lines {
-	const struct fleet_input *input;
-	struct intake *into;
-	const char *path, *name;
-	uint64_t line;
-};
 
 /* "host.name": a key of that name, or `name` within `host`. */
 static const json_t *find_path(const json_t *row, const char *path)
@@ -92,7 +87,7 @@ static int take_time(const struct fleet_input *input, const json_t *time, int64_
 }
 
 /* The server's number, -ENOENT where the key that was given is not there (reported), or -ENOMEM. */
-static int server_of(struct lines *l, const json_t *row)
+static int server_of(struct text_lines *l, const json_t *row)
 {
 	const json_t *server = find(row, l->input->server_column, server_names);
 	const json_t *role = find(row, l->input->role_column, role_names), *job = find(row, NULL, job_names);
@@ -125,7 +120,7 @@ static bool number_of(const json_t *value, double *ret, char ret_unit[QUANTITY_U
 }
 
 /* In the unit of the counter, which the first one that is given decides. */
-static int put_number(struct lines *l, int server, const char *name, const struct counter_info *info, int64_t time, double number)
+static int put_number(struct text_lines *l, int server, const char *name, const struct counter_info *info, int64_t time, double number)
 {
 	int counter = intake_counter(l->into, name, info);
 	double ratio = counter < 0 ? 1 : quantity_ratio(info->unit, intake_unit(l->into, counter));
@@ -148,7 +143,7 @@ static enum fleet_kind kind_of(const char *word)
 	return FLEET_UNKNOWN;
 }
 
-static int put_long(struct lines *l, const json_t *row, const char *counter, const json_t *value, int server, int64_t time)
+static int put_long(struct text_lines *l, const json_t *row, const char *counter, const json_t *value, int server, int64_t time)
 {
 	struct counter_info info = {
 		.kind = kind_of(json_string_value(find(row, NULL, (const char *const[]){"kind", "type", NULL}))),
@@ -169,7 +164,7 @@ static int put_long(struct lines *l, const json_t *row, const char *counter, con
 	return put_number(l, server, counter, &info, time, number);
 }
 
-static int put_wide(struct lines *l, const json_t *object, const char *above, int server, int64_t time, int depth)
+static int put_wide(struct text_lines *l, const json_t *object, const char *above, int server, int64_t time, int depth)
 {
 	const char *key;
 	json_t *value;
@@ -197,15 +192,14 @@ static int put_wide(struct lines *l, const json_t *object, const char *above, in
 	return 0;
 }
 
-/* "name{label="value",...}" without the labels that say which server. */
-static int series_name(const json_t *metric, const struct fleet_input *input, struct str *out)
+/* {label="value",...} without the labels that say which server. */
+static int series_labels(const json_t *labels, const struct fleet_input *input, struct str *out)
 {
-	const char *name = json_string_value(json_object_get(metric, "__name__")), *key;
+	const char *key;
 	json_t *value;
 	bool any = false;
 
-	str_puts(out, name ? name : "value");
-	json_object_foreach((json_t *)metric, key, value) {
+	json_object_foreach((json_t *)labels, key, value) {
 		if (strcmp(key, "__name__") == 0 || is_one_of(key, input->server_column, server_names) || is_one_of(key, input->role_column, role_names) || is_one_of(key, NULL, job_names))
 			continue;
 		str_printf(out, "%s%s=\"%s\"", any ? "," : "{", key, json_string_value(value) ? json_string_value(value) : "");
@@ -216,15 +210,17 @@ static int series_name(const json_t *metric, const struct fleet_input *input, st
 	return out->error;
 }
 
-static int put_series(struct lines *l, const json_t *row, const json_t *metric)
+static int put_series(struct text_lines *l, const json_t *row, const json_t *metric)
 {
 	const json_t *times = json_object_get(row, "timestamps"), *values = json_object_get(row, "values");
+	const char *metric_name = json_string_value(json_object_get(metric, "__name__"));
 	_cleanup_str_ struct str name = {};
 	int server = server_of(l, metric), counter, r = 0;
 
 	if (server == -ENOENT)
 		return 0;
-	if (server < 0 || series_name(metric, l->input, &name) < 0)
+	str_puts(&name, metric_name ? metric_name : "value");
+	if (server < 0 || series_labels(metric, l->input, &name) < 0)
 		return -ENOMEM;
 	if (!selection_wants_counter(l->input, name.data))
 		return 0;
@@ -246,7 +242,45 @@ static int put_series(struct lines *l, const json_t *row, const json_t *metric)
 	return counter < 0 ? counter : r;
 }
 
-static int take_object(struct lines *l, const json_t *row)
+/* Telegraf's fields, each a counter of the measurement and its tags. */
+static int put_fields(struct text_lines *l, const json_t *row, int64_t time)
+{
+	const json_t *tags = json_object_get(row, "tags"), *fields = json_object_get(row, "fields");
+	const char *measurement = json_string_value(json_object_get(row, "name")), *field;
+	int server = server_of(l, row), r = 0;
+	json_t *value;
+
+	json_object_foreach((json_t *)fields, field, value) {
+		_cleanup_str_ struct str name = {};
+		char unit[QUANTITY_UNIT_MAX];
+		double number;
+
+		str_printf(&name, "%s_%s", measurement, field);
+		if (server < 0 || series_labels(tags, l->input, &name) < 0)
+			return server == -ENOENT ? 0 : -ENOMEM;
+		if (json_is_number(value) && number_of(value, &number, unit) && selection_wants_counter(l->input, name.data))
+			r = put_number(l, server, name.data, &(struct counter_info){}, time, number);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int take_object(struct text_lines *l, const json_t *row);
+
+static int take_batch(struct text_lines *l, const json_t *metrics)
+{
+	const json_t *row;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach((json_t *)metrics, i, row)
+		if (r >= 0 && json_is_object(row))
+			r = take_object(l, row);
+	return r;
+}
+
+static int take_object(struct text_lines *l, const json_t *row)
 {
 	const json_t *counter = find(row, l->input->counter_column, counter_names);
 	const json_t *value = find(row, l->input->value_column, value_names);
@@ -256,12 +290,16 @@ static int take_object(struct lines *l, const json_t *row)
 
 	if (json_is_object(json_object_get(row, "metric")) && json_is_array(json_object_get(row, "values")))
 		return put_series(l, row, json_object_get(row, "metric"));
+	if (!when && json_is_array(json_object_get(row, "metrics")))
+		return take_batch(l, json_object_get(row, "metrics"));
 	if (!when || take_time(l->input, when, &time) < 0) {
 		intake_bad(l->into, l->path, l->line, when ? "no time that is understood" : "no time: no field named time, timestamp or ts");
 		return 0;
 	}
 	if (!selection_wants_time(l->input, time))
 		return 0;
+	if (json_is_object(json_object_get(row, "fields")) && json_is_object(json_object_get(row, "tags")) && json_is_string(json_object_get(row, "name")))
+		return put_fields(l, row, time);
 	server = server_of(l, row);
 	if (server < 0)
 		return server == -ENOENT ? 0 : server;
@@ -270,13 +308,14 @@ static int take_object(struct lines *l, const json_t *row)
 	return put_wide(l, row, "", server, time, 0);
 }
 
-static int take_line(struct lines *l, const char *line, size_t n)
+static int take_line(struct text_lines *l, char *line)
 {
 	json_error_t error;
+	size_t n = strlen(line);
 	json_t *row;
 	int r = 0;
 
-	while (n && (line[n - 1] == '\r' || line[n - 1] == ' ' || line[n - 1] == '\t'))
+	while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
 		n--;
 	if (!n)
 		return 0;
@@ -291,59 +330,9 @@ static int take_line(struct lines *l, const char *line, size_t n)
 	return r;
 }
 
-static int take_piece(struct lines *l, const char *piece, size_t n)
-{
-	int r = 0;
-
-	for (const char *p = piece, *end; r >= 0 && p < piece + n; p = end + 1) {
-		end = memchr(p, '\n', (size_t)(piece + n - p));
-		l->line++;
-		r = take_line(l, p, (size_t)(end - p));
-	}
-	return r;
-}
-
-static int load_file(struct lines *l, uint64_t done, uint64_t total)
-{
-	struct stream *s;
-	size_t n;
-	char *piece;
-	int r = stream_open(l->path, &s);
-
-	if (r < 0) {
-		intake_bad(l->into, l->path, 0, "%s", strerror(-r));
-		return r == -ENOMEM ? r : 0;
-	}
-	while ((r = stream_next(s, &piece, &n)) == 1) {
-		r = take_piece(l, piece, n);
-		if (r < 0)
-			break;
-		intake_progress(l->into, done + stream_done(s), total);
-	}
-	if (r == -EBADMSG || r == -EIO)
-		intake_bad(l->into, l->path, l->line, "cannot be read further: %s",
-			   r == -EIO ? "input/output error" : "the archive is damaged, or a line is too long");
-	stream_close(s);
-	return r == -ENOMEM ? r : 0;
-}
-
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
-	struct file_list files;
-	uint64_t done = 0;
-	int r = files_list(input->location, endings, &files);
-
-	if (r < 0)
-		return str_fail(ret_error, r, "%s: %s", input->location,
-				 r == -ENOENT ? "there is no such file, and no .jsonl file in a folder of this name" : strerror(-r));
-	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
-		struct lines l = {input, into, files.paths.v[i], files.names.v[i], 0};
-
-		r = load_file(&l, done, files.bytes);
-		done += files.bytes / files.paths.n;
-	}
-	file_list_free(&files);
-	return r;
+	return text_lines_load(&(struct text_lines){.input = input, .into = into}, endings, NULL, take_line, ret_error);
 }
 
 /* The first line is a JSON object. */

@@ -3,7 +3,8 @@
 #include <stddef.h>
 
 extern const struct fleet_source fleet_source_csv, fleet_source_json_lines, fleet_source_openmetrics, fleet_source_prometheus,
-	fleet_source_sysstat, fleet_source_pcp, fleet_source_clickhouse, fleet_source_recordings;
+	fleet_source_sysstat, fleet_source_pcp, fleet_source_clickhouse, fleet_source_recordings,
+	fleet_source_sysstat_text, fleet_source_influx;
 
 const struct fleet_source *const fleet_sources[] = {
 	&fleet_source_csv,
@@ -11,6 +12,8 @@ const struct fleet_source *const fleet_sources[] = {
 	&fleet_source_openmetrics,
 	&fleet_source_prometheus,
 	&fleet_source_sysstat,
+	&fleet_source_sysstat_text,
+	&fleet_source_influx,
 #ifdef HAVE_PCP
 	&fleet_source_pcp,
 #endif

@@ -1,0 +1,69 @@
+#include "fleet/formats/text-lines.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/data/str.h"
+#include "lib/input/files.h"
+#include "lib/input/stream.h"
+
+static int take_piece(struct text_lines *l, char *piece, size_t n, text_line_fn *take)
+{
+	int r = 0;
+
+	for (char *p = piece, *end; r >= 0 && p < piece + n; p = end + 1) {
+		end = memchr(p, '\n', (size_t)(piece + n - p));
+		*end = 0;
+		if (end > p && end[-1] == '\r')
+			end[-1] = 0;
+		l->line++;
+		r = take(l, p);
+	}
+	return r;
+}
+
+static int load_file(struct text_lines *l, text_line_fn *take, uint64_t done, uint64_t total)
+{
+	struct stream *s;
+	size_t n;
+	char *piece;
+	int r = stream_open(l->path, &s);
+
+	if (r < 0) {
+		intake_bad(l->into, l->path, 0, "%s", strerror(-r));
+		return r == -ENOMEM ? r : 0;
+	}
+	while ((r = stream_next(s, &piece, &n)) == 1) {
+		r = take_piece(l, piece, n, take);
+		if (r < 0)
+			break;
+		intake_progress(l->into, done + stream_done(s), total);
+	}
+	if (r == -EBADMSG || r == -EIO)
+		intake_bad(l->into, l->path, l->line, "cannot be read further: %s", r == -EIO ? "input/output error" : "the archive is damaged, or a line is too long");
+	stream_close(s);
+	return r == -ENOMEM ? r : 0;
+}
+
+int text_lines_load(struct text_lines *l, const char *const *endings, void (*begin)(struct text_lines *l), text_line_fn *take, char **ret_error)
+{
+	const char *location = l->input->location;
+	struct file_list files;
+	uint64_t done = 0;
+	int r = files_list(location, endings, &files);
+
+	if (r < 0)
+		return r == -ENOENT ? str_fail(ret_error, r, "%s: there is no such file, and no %s file in a folder of this name", location, endings[0]) :
+				      str_fail(ret_error, r, "%s: %s", location, strerror(-r));
+	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
+		l->path = files.paths.v[i];
+		l->name = files.names.v[i];
+		l->line = 0;
+		if (begin)
+			begin(l);
+		r = load_file(l, take, done, files.bytes);
+		done += files.bytes / files.paths.n;
+	}
+	file_list_free(&files);
+	return r;
+}

@@ -1,0 +1,19 @@
+/* Files that are read line by line. */
+#pragma once
+
+#include "fleet/model/fleet-source.h"
+
+/* Where a source is; the first member of its own state. */
+struct text_lines {
+	const struct fleet_input *input;
+	struct intake *into;
+	const char *path, *name; /* of the file: as it is opened, and as it is called */
+	uint64_t line;
+};
+
+/* Takes a line without its end, which may be changed. 0 or more, or -ENOMEM. */
+typedef int text_line_fn(struct text_lines *l, char *line);
+
+/* Reads all files of l->input's location that end in one of `endings`; each begins with line 1. A file that cannot be read further is reported. `begin`
+ * (NULL = nothing to do) is called before each. 0, -ENOMEM, or -errno with *ret_error. */
+int text_lines_load(struct text_lines *l, const char *const *endings, void (*begin)(struct text_lines *l), text_line_fn *take, char **ret_error);
