@@ -90,12 +90,14 @@ static int parse_date(const char *text, int64_t *ret)
 	static const char *const formats[] = {"%m/%d/%Y", "%m/%d/%y", "%d.%m.%Y"};
 	const char *end = strchr(text, 0);
 
-	if (timestamp_parse(text, end, ret) == 0 && *ret % DAY == 0)
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
-		if (timestamp_parse_as(formats[i], text, end, ret) == 0 && *ret > 0)
-			return 0;
-	return -EINVAL;
+	int64_t time;
+	bool found = strchr(text, '-') && timestamp_parse(text, end, &time) == 0 && time % DAY == 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats) && !found; i++)
+		found = timestamp_parse_as(formats[i], text, end, &time) == 0 && time > 0;
+	if (found)
+		*ret = time;
+	return found ? 0 : -EINVAL;
 }
 
 /* "Linux 6.1.0 (web-1) 	11/20/2026 	_x86_64_	(2 CPU)" */
