@@ -311,7 +311,7 @@ static char *labelled(const struct csv_table *t, const char *name, size_t n)
 	return s.data;
 }
 
-static int put_labelled(struct csv_table *t, const char *name, size_t n, const char *unit, double value)
+static int put_labelled(struct csv_table *t, int server, const char *name, size_t n, const char *unit, double value)
 {
 	_cleanup_free_ char *full = labelled(t, name, n);
 	int counter;
@@ -323,7 +323,7 @@ static int put_labelled(struct csv_table *t, const char *name, size_t n, const c
 	counter = intake_counter(t->into, full, NULL);
 	if (counter < 0 || convert(t, counter, full, unit, &value) < 0)
 		return -ENOMEM;
-	return intake_put(t->into, t->row_server, counter, t->row_time, value);
+	return intake_put(t->into, server, counter, t->row_time, value);
 }
 
 static int put_labelled_row(struct csv_table *t)
@@ -331,10 +331,13 @@ static int put_labelled_row(struct csv_table *t)
 	int r = 0;
 
 	if (t->is_long)
-		return put_labelled(t, t->row_name.at, (size_t)(t->row_name.end - t->row_name.at), t->row_unit, t->row_value);
-	for (size_t i = 0; i < t->columns.n && r == 0; i++)
-		if (t->columns.v[i].use == USE_NUMBER)
-			r = put_labelled(t, t->columns.v[i].name, strlen(t->columns.v[i].name), "", t->values[t->columns.v[i].place]);
+		return put_labelled(t, t->row_server, t->row_name.at, (size_t)(t->row_name.end - t->row_name.at), t->row_unit, t->row_value);
+	for (size_t i = 0; i < t->columns.n && r == 0; i++) {
+		const struct csv_column *c = &t->columns.v[i];
+
+		if (c->use == USE_NUMBER)
+			r = put_labelled(t, c->server >= 0 ? c->server : t->row_server, c->name, strlen(c->name), "", t->values[c->place]);
+	}
 	return r;
 }
 
