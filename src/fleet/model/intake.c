@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/model/counter-mean.h"
 #include "fleet/model/counter-name.h"
 #include "fleet/model/server-ports.h"
 #include "fleet/model/server-role.h"
@@ -813,7 +814,7 @@ int intake_finish(struct intake *in, struct fleet **ret)
 	for (size_t i = 0; i < in->fleet->counters.n; i++)
 		if (take_text(&in->fleet->counters.v[i].unit, counter_unit_of_name(in->fleet->counters.v[i].name)) < 0)
 			return -ENOMEM;
-	if (server_ports_join(in->fleet, in->jobs.v, in->jobs.n) < 0)
+	if (server_ports_join(in->fleet, in->jobs.v, in->jobs.n) < 0 || counter_mean_add(in->fleet) < 0)
 		return -ENOMEM;
 	if (server_role_settle(in->fleet, in->jobs.v, in->jobs.n) < 0)
 		return -ENOMEM;
