@@ -138,13 +138,6 @@ static double sum_at(const struct dataset *d, const struct subject *const *membe
 	return sum;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static const struct feature *process_feature(size_t feature)
 {
 	size_t n;
@@ -208,7 +201,7 @@ static void measure(const struct dataset *d, const struct subject *const *member
 		w->now /= (double)recent;
 	n = before_episode(values, n, w->now);
 	if (n >= BASELINE_LEAST) {
-		qsort(values, n, sizeof(*values), ascending);
+		(void)robust_sort(values, n);
 		w->p50 = robust_quantile(values, n, 0.5);
 		w->p90 = robust_quantile(values, n, 0.9);
 	}

@@ -13,10 +13,6 @@
 #include "machine/judge/charges.h"
 #include "machine/model/name-limit.h"
 
-#define BLOCK_MIN     (5 * NS_PER_SEC)
-#define BLOCK_MAX     (60 * NS_PER_SEC)
-#define BLOCKS_MIN    6
-#define BLOCKS_WANTED 12
 #define SAID_BEFORE   (60 * NS_PER_SEC) /* the kernel may have complained before it became slow */
 #define SAID_MAX      50
 #define SUBJECTS_MAX  4096 /* of one machine or program */
@@ -39,14 +35,8 @@ struct together {
 
 static int open_observer(struct observer *o, const struct dataset *d, const struct method_question *q, struct facts *facts)
 {
-	int64_t trouble = d->ticks.v[q->at].elapsed - d->ticks.v[q->focus].elapsed + d->ticks.v[q->focus].span;
-	int64_t wanted = blocks_recorded(d, q) / BLOCKS_WANTED, length = trouble / 2;
-
 	*o = (struct observer){.d = d, .q = q, .facts = facts};
-	length = length < BLOCK_MIN ? BLOCK_MIN : length > BLOCK_MAX ? BLOCK_MAX : length;
-	if (length > wanted)
-		length = wanted;
-	if (blocks_cut(&o->blocks, d, q, length) < 0)
+	if (blocks_cut_by_incident(&o->blocks, d, q) < 0)
 		return -ENOMEM;
 	o->sum = calloc(o->blocks.n + 1, sizeof(*o->sum));
 	o->sorted = calloc(o->blocks.n + 1, sizeof(*o->sorted));
@@ -64,7 +54,7 @@ static void close_observer(struct observer *o)
 static void usual_of(struct observer *o, const struct together *t, size_t f, struct fact *fact)
 {
 	const struct feature *feature = &t->v.v[0]->features[f];
-	size_t n = 0;
+	size_t n;
 
 	fact->usual = NAN;
 	fact->spread = method_noticeable(feature);
@@ -73,14 +63,11 @@ static void usual_of(struct observer *o, const struct together *t, size_t f, str
 		if (subject_has(t->v.v[i], f) && t->v.v[i]->series[f].n)
 			blocks_add_member(&o->blocks, t->v.v[i], f, o->sorted, o->sum);
 	blocks_finish(&o->blocks, feature, o->sum);
-	for (uint32_t i = 0; i < o->blocks.n; i++)
-		if (!isnan(o->sum[i]))
-			o->sorted[n++] = o->sum[i];
-	n = robust_sort(o->sorted, n);
+	n = blocks_sort(&o->blocks, o->sum, o->sorted);
 	if (n < BLOCKS_MIN)
 		return;
 	fact->usual = robust_quantile(o->sorted, n, 0.5);
-	fact->spread = fmax(fmax(robust_scale(o->sorted, n), 0.02 * fabs(fact->usual)), fact->spread);
+	fact->spread = blocks_spread(feature, robust_scale(o->sorted, n), fact->usual);
 }
 
 static bool observe(struct observer *o, const struct together *t, size_t f, struct fact *fact)

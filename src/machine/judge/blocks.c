@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/clock.h"
+#include "lib/stat/robust.h"
+
+#define LENGTH_MIN    (5 * NS_PER_SEC)
+#define LENGTH_MAX    (60 * NS_PER_SEC)
+#define BLOCKS_WANTED 12
+#define RELATIVE      0.02 /* of the median: nothing is steadier than that */
+
 int64_t blocks_recorded(const struct dataset *d, const struct method_question *q)
 {
 	int64_t past = 0;
@@ -51,6 +59,15 @@ int blocks_cut(struct blocks *b, const struct dataset *d, const struct method_qu
 		if (t < q->train_from || (int64_t)t > q->train_to)
 			b->of_tick[t] = b->n;
 	return 0;
+}
+
+int blocks_cut_by_incident(struct blocks *b, const struct dataset *d, const struct method_question *q)
+{
+	int64_t incident = d->ticks.v[q->at].boot - d->ticks.v[q->focus].boot + d->ticks.v[q->focus].span;
+	int64_t length = incident / 2, wanted = blocks_recorded(d, q) / BLOCKS_WANTED;
+
+	length = length < LENGTH_MIN ? LENGTH_MIN : length > LENGTH_MAX ? LENGTH_MAX : length;
+	return blocks_cut(b, d, q, length > wanted ? wanted : length);
 }
 
 void blocks_free(struct blocks *b)
@@ -118,4 +135,19 @@ void blocks_finish(const struct blocks *b, const struct feature *feature, double
 		if (!b->learnt[i])
 			sum[i] = NAN;
 	}
+}
+
+size_t blocks_sort(const struct blocks *b, const double *sum, double *sorted)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		if (!isnan(sum[i]))
+			sorted[n++] = sum[i];
+	return robust_sort(sorted, n);
+}
+
+double blocks_spread(const struct feature *feature, double scale, double median)
+{
+	return fmax(scale, fmax(RELATIVE * fabs(median), method_noticeable(feature)));
 }

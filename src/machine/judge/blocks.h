@@ -3,6 +3,8 @@
 
 #include "machine/judge/method.h"
 
+#define BLOCKS_MIN 6 /* with fewer there is nothing to compare with */
+
 struct blocks {
 	uint32_t n;
 	uint32_t *start;   /* n + 1 ticks: block i is [start[i], start[i + 1]) */
@@ -13,8 +15,10 @@ struct blocks {
 
 /* Cuts [train_from, train_to] into blocks of `length` ns of recorded time. 0 or -ENOMEM. */
 int blocks_cut(struct blocks *b, const struct dataset *d, const struct method_question *q, int64_t length);
+/* The same in blocks of half the incident, 5 to 60 s, and shorter ones of a past that has too few of them. */
+int blocks_cut_by_incident(struct blocks *b, const struct dataset *d, const struct method_question *q);
 void blocks_free(struct blocks *b);
-/* What was recorded in [train_from, train_to], ns: the recorder may have been off in between. */
+/* So much was recorded in [train_from, train_to], ns: the recorder may have been off in between. */
 int64_t blocks_recorded(const struct dataset *d, const struct method_question *q);
 
 /* Adds a subject's feature to sum[n + 1]: a counter's growth in each block, in quanta; a gauge's level at its end. */
@@ -23,3 +27,8 @@ void blocks_add(const struct blocks *b, const struct subject *s, size_t feature,
 void blocks_add_member(const struct blocks *b, const struct subject *s, size_t feature, double *one, double *sum);
 /* After the last subject was added: a counter's growth becomes per second in its unit; NaN where nothing may be learnt. */
 void blocks_finish(const struct blocks *b, const struct feature *feature, double *sum);
+/* The values of the blocks that may be learnt from, sorted: their number. `sorted` has room for n. */
+size_t blocks_sort(const struct blocks *b, const double *sum, double *sorted);
+/* How far a feature strays from its baseline, in words and in scores: `scale` of its values (robust_scale()), but never less than 2 % of the median, nor
+ * than a user could notice. */
+double blocks_spread(const struct feature *feature, double scale, double median);

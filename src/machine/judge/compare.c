@@ -8,6 +8,7 @@
 #include "lib/data/hmap.h"
 #include "lib/stat/rank.h"
 #include "lib/stat/robust.h"
+#include "machine/judge/blocks.h"
 #include "machine/judge/method.h"
 
 #define MINUTE	    60000000000ll
@@ -105,7 +106,7 @@ static int compare_feature(struct minutes m[2], const struct pair *pair, size_t 
 	c.p = rank_mann_whitney(m[0].values, n_a, m[1].values, n_b, &c.superiority); /* sorts both */
 	c.a = robust_quantile(m[0].values, n_a, 0.5);
 	c.b = robust_quantile(m[1].values, n_b, 0.5);
-	c.spread = fmax(fmax(robust_scale(m[0].values, n_a), method_noticeable(c.feature)), 0.02 * fabs(c.a));
+	c.spread = blocks_spread(c.feature, robust_scale(m[0].values, n_a), c.a);
 	c.effect = (c.b - c.a) / c.spread;
 	return VEC_PUSH(ret->list, c);
 }

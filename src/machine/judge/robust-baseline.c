@@ -8,10 +8,7 @@
 #include "lib/stat/robust.h"
 #include "machine/judge/robust.h"
 
-#define BLOCK_MIN_NS	(5 * NS_PER_SEC)
-#define BLOCK_MAX_NS	(60 * NS_PER_SEC)
-#define BLOCKS_MIN	6    /* fewer blocks than this are no history */
-#define BLOCKS_WANTED	12
+#define BLOCK_SECONDS	60 /* of a block where none was recorded */
 #define ALWAYS		0.25 /* quantile: below it it hardly ever is */
 #define SAME_AGAIN	0.7  /* an earlier block that goes so far beyond that is "the same again" */
 #define USUAL_FRACTION	0.25 /* done in a quarter of the time: simply what it does */
@@ -23,15 +20,7 @@
 
 int robust_blocks_make(struct robust *r)
 {
-	const struct dataset *d = r->d;
-	const struct method_question *q = r->q;
-	int64_t trouble = d->ticks.v[q->at].boot - d->ticks.v[q->focus].boot + d->ticks.v[q->focus].span, length, wanted;
-
-	length = trouble / 2;
-	length = length < BLOCK_MIN_NS ? BLOCK_MIN_NS : length > BLOCK_MAX_NS ? BLOCK_MAX_NS : length;
-	/* a short past in shorter blocks, rather than too few to compare with */
-	wanted = blocks_recorded(d, q) / BLOCKS_WANTED;
-	if (blocks_cut(&r->blocks, d, q, length > wanted ? wanted : length) < 0)
+	if (blocks_cut_by_incident(&r->blocks, r->d, r->q) < 0)
 		return -ENOMEM;
 	r->sum = calloc(r->blocks.n + 1, sizeof(*r->sum));
 	r->one = calloc(r->blocks.n + 1, sizeof(*r->one));
@@ -144,7 +133,7 @@ static double block_seconds(const struct blocks *b)
 
 	for (uint32_t i = 0; i < b->n; i++)
 		sum += b->seconds[i];
-	return sum > 0 ? sum / b->n : (double)BLOCK_MAX_NS / 1e9;
+	return sum > 0 ? sum / b->n : BLOCK_SECONDS;
 }
 
 /* Blocks and what is known of the time before them become one distribution. */
@@ -191,13 +180,8 @@ static void count_older(const struct robust *r, double value, struct robust_base
 struct robust_baseline robust_baseline_learn(struct robust *r, const struct feature *feature, double value)
 {
 	struct robust_baseline u = {.median = NAN, .spread = NAN, .highest = NAN};
-	double floor = method_noticeable(feature), relative;
-	size_t n = 0;
+	size_t n = blocks_sort(&r->blocks, r->sum, r->sorted);
 
-	for (uint32_t i = 0; i < r->blocks.n; i++)
-		if (!isnan(r->sum[i]))
-			r->sorted[n++] = r->sum[i];
-	n = robust_sort(r->sorted, n);
 	u.n = (uint32_t)n;
 	if (n < BLOCKS_MIN) {
 		/* too little to say what is usual, or how much it varies; but what it did a moment before is not new */
@@ -212,11 +196,7 @@ struct robust_baseline robust_baseline_learn(struct robust *r, const struct feat
 	u.spread = robust_scale(r->sorted, n);
 	if (r->n_older && merge_older(r, feature, n, &u) < 0)
 		r->n_older = 0; /* without memory: what the blocks say */
-	relative = 0.02 * fabs(u.median);
-	if (u.spread < relative)
-		u.spread = relative;
-	if (u.spread < floor)
-		u.spread = floor;
+	u.spread = blocks_spread(feature, u.spread, u.median);
 	count_episodes(r, value, &u);
 	if (r->n_older)
 		count_older(r, value, &u);
@@ -271,7 +251,7 @@ static void learn_from_starts(const struct robust *r, const struct startup *s, c
 	*u = (struct robust_baseline){.n = (uint32_t)n, .highest = values[n - 1]};
 	u->median = robust_quantile(values, n, 0.5);
 	u->often = robust_quantile(values, n, OFTEN);
-	u->spread = fmax(fmax(robust_scale(values, n), 0.02 * fabs(u->median)), method_noticeable(feature));
+	u->spread = blocks_spread(feature, robust_scale(values, n), u->median);
 	for (size_t i = 0; i < n; i++) {
 		u->episodes += values[i] >= SAME_START * value;
 		u->as_high += values[i] >= value;

@@ -27,9 +27,7 @@
 #define NOW_NS	     (3 * NS_PER_SEC) /* "now" is the mean of so much */
 #define BLOCK_MIN_NS (5 * NS_PER_SEC)
 #define BLOCKS_MAX   240 /* of everybody: a finer cut would not change the quantiles */
-#define BLOCKS_MIN   6	 /* fewer are no history */
 #define TICKS_MAX    64	 /* the newest of the window, where there is no history */
-#define RELATIVE     0.02
 #define FAR	     10.0 /* deviation at which half of the score is reached */
 #define OTHERS	     0.1
 #define OF_MEMORY    0.02 /* of the machine's: so much memory of a new program is noticed */
@@ -106,11 +104,6 @@ static double value_now(const struct past_comparison *l, const struct subject *s
 	return subject_value(l->d, s, f, l->q->at);
 }
 
-static double spread_of(const double *sorted, size_t n, double median, const struct feature *f)
-{
-	return fmax(robust_scale(sorted, n), fmax(RELATIVE * fabs(median), method_noticeable(f)));
-}
-
 /* How many blocks lie at least as far out on the same side. */
 static uint32_t as_far(const double *sorted, size_t n, double usual, double now)
 {
@@ -137,7 +130,7 @@ static double score_for(const struct deviation *dev)
 static void compare(const struct past_comparison *l, size_t n, struct deviation *dev)
 {
 	dev->usual = robust_quantile(l->sorted, n, 0.5);
-	dev->spread = spread_of(l->sorted, n, dev->usual, dev->feature);
+	dev->spread = blocks_spread(dev->feature, robust_scale(l->sorted, n), dev->usual);
 	dev->deviation = (dev->observed - dev->usual) / dev->spread;
 	dev->rank = as_far(l->sorted, n, dev->usual, dev->observed) + 1;
 	dev->compared = (uint32_t)n + 1;
