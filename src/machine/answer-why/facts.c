@@ -483,7 +483,7 @@ static int add_said(struct observer *o)
 int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_t narrow, const struct method_question *q,
 		    const struct answer *a, struct facts *ret)
 {
-	struct facts facts = {.bottleneck = a->bottleneck, .slow = a->slow};
+	struct facts facts = {.bottleneck = a->bottleneck, .slow = a->slow, .no_past = !a->has_history};
 	const struct suspect *top = a->slow && a->ranking.suspects.n && a->culprit_is_named ? &a->ranking.suspects.v[0] : NULL;
 	struct observer o;
 	int r = open_observer(&o, d, q, &facts);

@@ -181,6 +181,10 @@ static void ask_young(struct story *st, bool somebody_is_new)
 	assert_int_equal(why_answer(&st->d, &request, &st->answer), 0);
 	assert_true(st->answer.slow);
 	assert_false(st->answer.has_history);
+	/* nothing is normal of which there is no past */
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+		assert_true(isnan(st->answer.pressure.usual[b]));
+	assert_null(strstr(st->answer.summary, "normal"));
 }
 
 static void in_a_young_recording_who_is_new_is_named(void **state)

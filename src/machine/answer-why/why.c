@@ -363,11 +363,23 @@ static void forget_own_waits(struct ranking *r)
 	r->victims.n = kept;
 }
 
-/* How often such an answer was right is only known with a past, and so is how much of the waiting is more than normal. */
+static void forget_baselines(struct suspect *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < of[i].features.n; k++)
+			of[i].features.v[k].usual = of[i].features.v[k].spread = NAN;
+}
+
+/* How often such an answer was right is only known with a past, and so is how much of the waiting is more than normal, and what is normal at all. */
 static void forget_what_takes_a_past(struct answer *a)
 {
 	a->confidence = a->ranking.unexplained = NAN;
 	a->ranking.own = false;
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+		a->pressure.usual[b] = NAN;
+	forget_baselines(a->ranking.suspects.v, a->ranking.suspects.n);
+	forget_baselines(a->ranking.victims.v, a->ranking.victims.n);
+	forget_baselines(a->unnamed.v, a->unnamed.n);
 	for (size_t i = 0; i < a->ranking.suspects.n; i++)
 		a->ranking.suspects.v[i].explains = (struct explained){NAN, NAN, NAN, NAN};
 	remark(a, "there is no past to compare with: judged by pressure and shares alone, so how sure this is, and how much of the waiting it explains, is not known");
@@ -572,11 +584,11 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	result = result ?: remark_hang(d, a);
 	if (result < 0)
 		return result;
+	if (!a->has_history)
+		forget_what_takes_a_past(a);
 	result = find_used_up(d, request, (uint32_t)at, &limits) ?: explain(d, loader, &look.q, &r, &limits, a);
 	if (result < 0)
 		return result;
-	if (!a->has_history)
-		forget_what_takes_a_past(a);
 	result = tell_used_up(&limits, a);
 	if (result < 0)
 		return result;

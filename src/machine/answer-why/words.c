@@ -67,6 +67,8 @@ static void put_when(const struct answer *a, struct str *s)
 		str_printf(s, "slow for %s: ", clock_format_span(a->at - a->slow_since, span, sizeof(span)));
 	else if (a->bottleneck == BOTTLENECK_PEER || a->bottleneck == BOTTLENECK_LOCK || a->bottleneck == BOTTLENECK_REMOTE)
 		str_puts(s, "the machine is not short of CPU, disk or memory, but "); /* somebody waits all the same */
+	else if (!a->has_history)
+		str_puts(s, a->culprit_is_named ? "one program stands out: " : "");
 	else if (a->culprit_is_named && !(a->cause && strcmp(a->cause, "limit") == 0))
 		str_puts(s, "the machine is no busier than normally, but one program is unusual: ");
 	else

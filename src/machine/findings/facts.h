@@ -41,6 +41,7 @@ struct facts {
 	enum bottleneck bottleneck;
 	bool slow;
 	bool named; /* a culprit is */
+	bool no_past; /* too little is recorded to call anything normal */
 	enum culprit_kind kind;
 	struct fact_who culprit, victim;
 	VEC(struct fact) list;

@@ -310,7 +310,7 @@ static bool put_name(const char *name, const struct facts *f, struct str *out)
 		return false;
 	if (p.part)
 		return put_text(fact->part, out);
-	return p.normal ? put_usual(fact, out) : put_value(fact->feature, fact->now, out);
+	return p.normal ? !f->no_past && put_usual(fact, out) : put_value(fact->feature, fact->now, out);
 }
 
 /* Writes up to one of `ends` (or the end), and returns where that is; *ret_known = false where a name has no value. */
