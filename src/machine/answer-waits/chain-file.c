@@ -71,6 +71,7 @@ void chain_follow_end(struct chain_search *s, const struct other_end *e, bool wr
 	s->reads = e->kind <= END_TERMINAL && !writes && !e->both_ways;
 	s->serves = e->serves && !writes;
 	s->unread = e->unread;
+	s->not_accepted = !e->accepted;
 	s->unanswered = e->unread || e->asked_ms;
 	s->asked_ms = e->asked_ms;
 	s->next_pid = chain_choose_process(s, e);

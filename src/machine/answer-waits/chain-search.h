@@ -46,6 +46,7 @@ struct chain_search {
 	bool reads, is_input, serves, idle, retries, unanswered; /* as in struct chain_link */
 	unsigned asked_ms;		 /* ... */
 	bool unread;			 /* the next has not read the request: its workers are busy with something else */
+	bool not_accepted;		 /* the next has not taken the connection */
 	unsigned next_pid, next_tid;	 /* 0 = the chain ends; tid 0 = the thread that is held up most */
 	unsigned asked;			 /* the thread of the next that was asked; 0 = not known */
 };
@@ -93,6 +94,9 @@ bool chain_find_frozen(struct chain_search *s);	 /* with its control group */
 
 /* chain-quota.c: who has used up the CPU quota of the control group, while a thread that has work is kept from running by it */
 bool chain_find_quota(struct chain_search *s);
+
+/* chain-limit.c: who holds most of what a server is short of, by which it does not take the connection that led here */
+bool chain_find_limit(struct chain_search *s, bool not_accepted);
 
 /* chain-events.c: the one of many connections */
 void chain_find_events(struct chain_search *s);

@@ -92,7 +92,7 @@ bool hang_is_explained(const struct hang *h)
 	static const bool is_end[CHAIN_KINDS] = {
 		[CHAIN_UNKNOWN] = true,	 [CHAIN_RUNS] = true, [CHAIN_SLEEPS] = true, [CHAIN_STOPPED] = true,  [CHAIN_FILE_LOCK] = true,
 		[CHAIN_LOCK] = true,	 [CHAIN_DISK] = true, [CHAIN_FUSE] = true,   [CHAIN_SCANNER] = true, [CHAIN_REMOTE] = true,
-		[CHAIN_DATABASE] = true, [CHAIN_FROZEN] = true, [CHAIN_QUOTA] = true,
+		[CHAIN_DATABASE] = true, [CHAIN_FROZEN] = true, [CHAIN_QUOTA] = true, [CHAIN_LIMIT] = true,
 	}; /* of the others it is not known who is behind them */
 	const struct chain_link *last = h->chain.links.n > 1 ? last_of(h) : NULL;
 
@@ -108,7 +108,7 @@ static double demand_of(const struct chain_link *l)
 		[CHAIN_UNKNOWN] = 0.3, [CHAIN_RUNS] = 0.05, [CHAIN_SLEEPS] = 0.05, [CHAIN_STOPPED] = 1, [CHAIN_FILE_LOCK] = 1, [CHAIN_LOCK] = 1,
 		[CHAIN_PIPE] = 0.7, [CHAIN_LOCAL_SOCKET] = 1, [CHAIN_TCP] = 1, [CHAIN_UDP] = 1, [CHAIN_REMOTE] = 1, [CHAIN_CHILD] = 0.1, [CHAIN_FUSE] = 1,
 		[CHAIN_SCANNER] = 1, [CHAIN_DISK] = 1, [CHAIN_EVENTS] = 0.05, [CHAIN_DATABASE] = 1, [CHAIN_OLDER_REQUEST] = 1, [CHAIN_FROZEN] = 1,
-		[CHAIN_QUOTA] = 1,
+		[CHAIN_QUOTA] = 1, [CHAIN_LIMIT] = 1,
 	};
 
 	if (l->serves || l->idle)
@@ -174,7 +174,7 @@ static double intent_of(const struct dataset *d, const struct hang *h)
 		[CHAIN_FILE_LOCK] = {1, 1},	   [CHAIN_LOCK] = {0.7, 0.3},	  [CHAIN_PIPE] = {0.1, 0.02},	      [CHAIN_LOCAL_SOCKET] = {0.3, 0.3},
 		[CHAIN_TCP] = {0.3, 0.3},	   [CHAIN_UDP] = {0.5, 0.5},	  [CHAIN_REMOTE] = {0.7, 0.1},	      [CHAIN_CHILD] = {0.2, 0.02},
 		[CHAIN_FUSE] = {1, 1},		   [CHAIN_SCANNER] = {1, 1},	  [CHAIN_DISK] = {0.7, 0.05},	      [CHAIN_EVENTS] = {0.02, 0.01},
-		[CHAIN_DATABASE] = {1, 1},	   [CHAIN_OLDER_REQUEST] = {1, 1}, [CHAIN_FROZEN] = {1, 1},	      [CHAIN_QUOTA] = {1, 1},
+		[CHAIN_DATABASE] = {1, 1},	   [CHAIN_OLDER_REQUEST] = {1, 1}, [CHAIN_FROZEN] = {1, 1},	      [CHAIN_QUOTA] = {1, 1}, [CHAIN_LIMIT] = {1, 1},
 	};
 	const struct chain_link *last = last_of(h);
 

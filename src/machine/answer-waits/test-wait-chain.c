@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -1860,7 +1861,66 @@ static void who_uses_up_its_own_quota(void **state)
 	find_with(&t, held, 1, CHAIN_QUOTA, &c);
 }
 
-RUN_TESTS(TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
+/* The last of the connections is one that asks. files: a socket that listens */
+static void connect_to(const int *files, int n)
+{
+	struct sockaddr_in at;
+	socklen_t size = sizeof(at);
+
+	getsockname(files[0], (struct sockaddr *)&at, &size);
+	close(files[0]);
+	while (n--) {
+		int s = socket(AF_INET, SOCK_STREAM, 0);
+		char byte;
+
+		(void)!connect(s, (struct sockaddr *)&at, sizeof(at));
+		if (!n) {
+			(void)!write(s, "?", 1);
+			(void)!read(s, &byte, 1);
+		}
+	}
+}
+
+static void hold_many(const int *files)
+{
+	connect_to(files, 60);
+}
+
+static void ask_once(const int *files)
+{
+	connect_to(files, 1);
+}
+
+static void accept_all(const int *files)
+{
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){40, 40});
+	while (accept(files[0], NULL, NULL) >= 0)
+		continue;
+}
+
+/* The server has no handle left for the client that comes last. */
+static void who_holds_what_a_server_is_short_of(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, holder = {};
+	int door = socket(AF_INET, SOCK_STREAM, 0);
+	pid_t hog, server, client;
+
+	(void)state;
+	assert_int_equal(bind(door, (struct sockaddr *)&(struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
+			      sizeof(struct sockaddr_in)) + listen(door, 100), 0);
+	hog = begin(hold_many, (int[]){door}, (int[]){-1});
+	find(hog, 2, CHAIN_RUNS, &holder); /* this process has the socket that listens */
+	server = begin(accept_all, (int[]){door}, (int[]){-1});
+	client = begin(ask_once, (int[]){door}, (int[]){-1});
+	close(door);
+	find(client, 3, CHAIN_LIMIT, &c);
+	expect(&c, 0, client, CHAIN_TCP, NULL);
+	expect(&c, 1, server, CHAIN_LIMIT, "which has not accepted the connection");
+	expect(&c, 2, hog, CHAIN_LIMIT, "which has the other ends of most of them");
+	assert_non_null(strstr(c.links.v[1].words, "of 40)"));
+}
+
+RUN_TESTS(TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(who_does_not_open_a_named_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs), TELLS(names_that_a_terminal_would_obey), TELLS(who_debugs_is_not_said_by_a_name),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(a_worker_reads_its_next_work), TELLS(who_has_a_lease),

@@ -232,6 +232,16 @@ static uint64_t limit_of_files(const char *proc_root, uint32_t pid)
 	return 0;
 }
 
+bool used_up_files(const char *proc_root, uint32_t pid, uint64_t *ret_used, uint64_t *ret_limit)
+{
+	char folder[160];
+
+	snprintf(folder, sizeof(folder), "%s/%u/fd", proc_root, pid);
+	*ret_used = count_files(folder);
+	*ret_limit = limit_of_files(proc_root, pid);
+	return *ret_used && *ret_limit;
+}
+
 static void find_files(struct census *c)
 {
 	for (size_t i = 0; i < c->processes.n; i++) {

@@ -33,6 +33,8 @@ struct used_up_list {
  * machine and of groups alone are looked at, without who has most. 0 or -ENOMEM. */
 int used_up_find(const struct dataset *d, uint32_t at, const char *proc_root, const char *group_root, const struct viewer *viewer, int64_t until,
 		 struct used_up_list *ret);
+/* File handles of one process. False: it is gone, or not to be seen. */
+bool used_up_files(const char *proc_root, uint32_t pid, uint64_t *ret_used, uint64_t *ret_limit);
 void used_up_free(struct used_up_list *l);
 /* "inotify watches of uid 1000 are used up: 8192 of 8192; code (pid 4711) has 8000 of them" */
 void used_up_claim(const struct used_up *u, struct str *out);

@@ -131,12 +131,15 @@ static void find_request(struct chain_search *s)
 /* For whom another user's process waits is that user's affair: the chain ends there. */
 static void find_next(struct chain_search *s)
 {
+	bool not_accepted = s->not_accepted;
+
 	s->was_asked = s->asked == s->t.tid;
 	s->next_pid = s->next_tid = s->asked = 0;
-	s->reads = s->is_input = s->serves = s->idle = s->retries = s->unread = s->unanswered = false;
+	s->reads = s->is_input = s->serves = s->idle = s->retries = s->unread = s->not_accepted = s->unanswered = false;
 	s->asked_ms = 0;
 	if (chain_shows(s, s->t.pid, DATUM_EDGES)) {
-		find_wait(s);
+		if (!chain_find_limit(s, not_accepted))
+			find_wait(s);
 		find_request(s);
 		return;
 	}

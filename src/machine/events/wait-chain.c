@@ -8,7 +8,7 @@ const char *const chain_kind_names[CHAIN_KINDS] = {
 	[CHAIN_TCP] = "tcp",	     [CHAIN_REMOTE] = "remote", [CHAIN_CHILD] = "child", [CHAIN_FUSE] = "fuse",
 	[CHAIN_DISK] = "disk",	     [CHAIN_EVENTS] = "events", [CHAIN_UDP] = "udp",	      [CHAIN_SCANNER] = "scanner",
 	[CHAIN_DATABASE] = "database_lock", [CHAIN_OLDER_REQUEST] = "older_request", [CHAIN_FROZEN] = "frozen_file_system",
-	[CHAIN_QUOTA] = "cpu_quota",
+	[CHAIN_QUOTA] = "cpu_quota", [CHAIN_LIMIT] = "limit",
 };
 
 void wait_chain_free(struct wait_chain *c)

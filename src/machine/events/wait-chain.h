@@ -28,6 +28,7 @@ enum chain_kind {
 	CHAIN_OLDER_REQUEST, /* inside a server, which has not answered another client either */
 	CHAIN_FROZEN,	    /* a file system that takes no writes until it is thawed: who froze it need not be there any more */
 	CHAIN_QUOTA,	    /* its control group has used up its share of the CPUs */
+	CHAIN_LIMIT,	    /* a limit of its own is used up, so that it cannot do what it is asked for */
 	CHAIN_KINDS
 };
 extern const char *const chain_kind_names[CHAIN_KINDS];
