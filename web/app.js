@@ -19,6 +19,7 @@ const WINDOW = "4h";
 // whether one of these keys of the address is another than when it was last shown.
 const PANES = { timeline: "./timeline.js", blame: "./blame.js", flame: "./flame.js", incidents: "./incidents.js", spans: "./spans.js", fleet: "./fleet.js" };
 const LEAST_CURVE = 30; // s
+const AFTERWARDS = 0.2; // of the time before a moment of the past, as in the program's own curve
 const LIVES = 60; // bars
 const GUTTER = 80; // px left of a curve
 const STEP = 10, POINTS = 600, REDRAW_CURVE = 5000;
@@ -125,7 +126,8 @@ const more = (s) => (s.more ? s.more.split(",") : []);
 // there is one value a second.
 function range(s) {
 	const at = Date.parse(board.at) / 1000, start = Date.parse(board.recorded.start) / 1000;
-	const from = s.from ? Number(s.from) : Math.max(start, at - spanSeconds(window_(s))), to = s.to ? Number(s.to) : at;
+	const from = s.from ? Number(s.from) : Math.max(start, at - spanSeconds(window_(s)));
+	const to = s.to ? Number(s.to) : s.at ? Math.max(at, Math.min(Date.parse(board.recorded.end) / 1000, at + AFTERWARDS * (at - from))) : at;
 	const more = Math.max(0, LEAST_CURVE - (to - from)) / 2;
 	return [from - more, to + more];
 }

@@ -7,7 +7,7 @@ import { drawBands, drawScatter, drawServers } from "./fleetcharts.js";
 import { CURVE_POINTS, LASTING, LEVELS, SIDES, aroundWindow, baselineOf, columnOf, drawChain, drawCurves, keyOf, limitOf, linksOf, ruleText, spanText, unKey, windowOption } from "./fleetwhy.js";
 import { formatValue, localTime } from "./format.js";
 import { HeatMap, heatCss } from "./heatmap.js";
-import { choice, emptyState, keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
+import { check as checkBox, choice, emptyState, keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 
 const TYPING = 350; // ms without a key before a rule is tried
@@ -32,6 +32,7 @@ function build(main) {
 		whole: element("button", { type: "button", onclick: () => setState({ ffrom: null, fto: null }) }, "whole time"), range: element("span", { class: "hint" }),
 		summary: element("p", { class: "summary" }), chain: element("div", { id: "chain" }), curves: element("div", { id: "chain-curves" }), asked: element("button", { type: "button", onclick: () => setState({ symptom: state().symptom ? null : symptomOf(state()) }) }),
 		saved: element("button", { type: "button", onclick: saveReport }, "Save the answer as HTML"), savedStatus: statusLine(), makeRule: element("button", { type: "button", onclick: () => startRule({ server: state().server ?? null, counter: views.counter }) }), limit: element("span", { class: "hint" }), limitStatus: statusLine(),
+		moments: checkBox("moments", "mean and deviation", "mean, its deviation, minimum and maximum in place of quantiles"),
 		side: choice("rside", "is", SIDES), level: choice("rlevel", "limit", LEVELS), lasting: choice("rfor", "for", LASTING), overview: element("div", { class: "overview" }), times: element("div", { id: "unusual-times" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
 		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), moved: element("div", { class: "scroll", id: "moved" }), movedStatus: statusLine(),
 		ranks: element("input", { type: "checkbox", onchange: (e) => setState({ ranks: e.target.checked ? "1" : null }) }), ranked: element("div", { class: "scroll" }),
@@ -58,7 +59,7 @@ function build(main) {
 			element("p", { class: "hint" }, "Drag over a time to choose it (by keyboard: shift + arrows, Enter), Ctrl + wheel to zoom, double-click or 0 for the whole time; click or Enter lights a server.")),
 		element("section", { class: "whole", hidden: true, "aria-labelledby": "surface-title" }, element("h2", { id: "surface-title" }, "Surface"), parts.surface),
 		element("section", { "aria-labelledby": "servers-title" }, parts.titles.servers, parts.servers),
-		element("section", { "aria-labelledby": "time-title" }, parts.titles.time, parts.time),
+		element("section", { "aria-labelledby": "time-title" }, parts.titles.time, parts.moments, parts.time),
 		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter, parts.scatterSaid),
 		element("section", { "aria-labelledby": "moved-title" }, element("h2", { id: "moved-title" }, "What moved with it"), element("label", { class: "choice" }, parts.ranks, " by ranks (Spearman) instead of values (Pearson)"), parts.movedStatus, parts.moved),
 		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("p", {}, parts.makeRule, " ", parts.side, " ", parts.level, " ", parts.lasting, " ", parts.limit), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried at once, as are changes that you type"), parts.rule, parts.ruleStatus, parts.limitStatus, parts.broken));
@@ -190,12 +191,13 @@ function draw(s) {
 	const d = { ...views.detail, broken: brokenCells(views.detail) }, line = chosenLine(d, s.server);
 	parts.titles.heat.textContent = `${views.counter} of each server over time`;
 	parts.titles.servers.textContent = `${views.counter} by server`;
-	parts.titles.time.textContent = `${views.counter} by time: median, half and nine tenths of all servers`;
+	parts.titles.time.textContent = `${views.counter} by time: ${s.moments ? "mean, its deviation, minimum and maximum" : "median, half and nine tenths"} of all servers`;
+	parts.moments.show(s);
 	map.show(d, s.server);
 	parts.canvas.setAttribute("aria-label", `${views.counter}: ${d.servers.length} servers over ${d.n} moments, ${format(d.low)} to ${format(d.high)}`);
 	drawLegend(d);
 	drawServers(parts.servers, views.servers, { chosen: s.server, format, onChoose: (server) => setState({ server: server === s.server ? null : server }) });
-	drawBands(parts.time, views.time, { line, format, height: 240, onBrush: brushSeconds });
+	drawBands(parts.time, views.time, { line, format, height: 240, onBrush: brushSeconds, moments: s.moments === "1" });
 	if (overview) drawBands(parts.overview, overview.rows, { format: formatOf(overview.counter), height: 72, onBrush: brushSeconds, brushed: s.ffrom ? [Number(s.ffrom), Number(s.fto)] : null });
 	if (other) {
 		points = drawScatter(parts.scatterCanvas, other.detail, views.detail, { chosen: s.server, formatA: formatOf(other.counter), formatB: format, nameA: `${other.counter} →`, nameB: `↑ ${views.counter}` });

@@ -35,11 +35,15 @@ export function drawServers(holder, rows, { chosen, format, onChoose }) {
 
 const plots = new Map();
 
-// Bands of all servers over time; `line` = { name, at(s) -> value or null } of the chosen one. Dragging brushes.
-export function drawBands(holder, rows, { line, format, height, onBrush, brushed }) {
+// The bands of a moment's servers, wide to narrow, and the line in them: [label, value of a row].
+const QUANTILES = [["5 %", (r) => r.q05], ["95 %", (r) => r.q95], ["25 %", (r) => r.q25], ["75 %", (r) => r.q75], ["median", (r) => r.median]];
+const MOMENTS = [["minimum", (r) => r.min], ["maximum", (r) => r.max], ["mean - deviation", (r) => r.mean - r.sd], ["mean + deviation", (r) => r.mean + r.sd], ["mean", (r) => r.mean]];
+
+// Bands of all servers over time: quantiles, or (`moments`) minimum, maximum, mean and deviation; `line` = { name, at(s) -> value or null } of the chosen one. Dragging brushes.
+export function drawBands(holder, rows, { line, format, height, onBrush, brushed, moments }) {
 	plots.get(holder)?.destroy();
 	holder.replaceChildren();
-	const x = rows.map((r) => Date.parse(r.time) / 1000), q = (name) => rows.map((r) => r[name]);
+	const x = rows.map((r) => Date.parse(r.time) / 1000), of = moments ? MOMENTS : QUANTILES;
 	const axis = { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 } };
 	const edge = { stroke: "transparent", points: { show: false } };
 	const value = (u, v) => (v === null || v === undefined ? "" : format(v));
@@ -47,8 +51,8 @@ export function drawBands(holder, rows, { line, format, height, onBrush, brushed
 		width: holder.clientWidth || 600, height, legend: { show: height > 120, live: true },
 		cursor: { drag: { x: true, y: false, setScale: false } },
 		axes: [{ ...axis, space: 90, values: (u, ticks, i, space, step) => ticks.map((t) => localTime(t * 1000, step >= 86400).slice(0, step >= 86400 ? 10 : step < 60 ? undefined : 5)) }, { ...axis, size: 64, show: height > 120, values: (u, ticks) => ticks.map((v) => format(v)) }],
-		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, { label: "5 %", ...edge, value }, { label: "95 %", ...edge, value }, { label: "25 %", ...edge, value }, { label: "75 %", ...edge, value },
-			{ label: "median", stroke: css("--accent"), width: 1.5, points: { show: false }, value }, ...(line ? [{ label: line.name, stroke: css("--bar"), width: 1.5, points: { show: false }, value }] : [])],
+		series: [{ value: (u, v) => (v === null ? "" : localTime(v * 1000)) }, ...of.slice(0, 4).map(([label]) => ({ label, ...edge, value })),
+			{ label: of[4][0], stroke: css("--accent"), width: 1.5, points: { show: false }, value }, ...(line ? [{ label: line.name, stroke: css("--bar"), width: 1.5, points: { show: false }, value }] : [])],
 		bands: [{ series: [2, 1], fill: `color-mix(in srgb, ${css("--accent")} 16%, transparent)` }, { series: [4, 3], fill: `color-mix(in srgb, ${css("--accent")} 30%, transparent)` }],
 		hooks: {
 			...(height > 120 ? { ready: [(u) => tellMoment(u)], setCursor: [(u) => tellMoment(u)] } : {}),
@@ -69,13 +73,13 @@ export function drawBands(holder, rows, { line, format, height, onBrush, brushed
 				u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
 			}],
 		},
-	}, [x, q("q05"), q("q95"), q("q25"), q("q75"), q("median"), ...(line ? [x.map(line.at)] : [])], holder);
+	}, [x, ...of.map(([, get]) => rows.map(get)), ...(line ? [x.map(line.at)] : [])], holder);
 	plot.over.addEventListener("dblclick", () => onBrush(null, null));
 	if (!brushed) wheelZoom(plot, (from, to) => onBrush(from, to, "wheel"));
 	plots.set(holder, plot);
 	const canvas = plot.root.querySelector("canvas");
 	canvas.setAttribute("role", "img");
-	canvas.setAttribute("aria-label", `all servers over time: median and quantiles${line ? `, and ${line.name}` : ""}`);
+	canvas.setAttribute("aria-label", `all servers over time: ${moments ? "minimum, maximum, mean and deviation" : "median and quantiles"}${line ? `, and ${line.name}` : ""}`);
 }
 
 // Every (server, moment) as a point; the chosen server's are lit. Returns how many, and find(x, y): the one there, { server, index, a, b }.

@@ -1,5 +1,4 @@
-// Process lifetimes (the paper's figure 1): a bar a process, on the axis of the curve above. Those that were there all the time
-// are counted, not drawn.
+// Process lifetimes (the paper's figure 1): a bar a process, on the axis of the curve above; those that were there all the time come first.
 import { arrowKeys, element, replaceContents, svg } from "./dom.js";
 import { localTime } from "./format.js";
 
@@ -7,9 +6,9 @@ const ROW = 14, LEAST = 2; // px
 
 // `place`: the curve's { left, width } in px and { from, to } in s.
 export function drawLives(holder, answer, place, { chosen, onChoose }) {
-	const lives = answer.lives.filter((l) => l.began || l.ended).sort((a, b) => Date.parse(a.from) - Date.parse(b.from));
+	const lives = answer.lives.toSorted((a, b) => (a.began || a.ended) - (b.began || b.ended) || Date.parse(a.from) - Date.parse(b.from));
 	const x = (t) => Math.max(0, Math.min(place.width, (Date.parse(t) / 1000 - place.from) / (place.to - place.from) * place.width));
-	const told = `${answer.processes} processes lived here, ${answer.throughout} of them all the time${answer.lives.length < answer.processes && lives.length === answer.lives.length ? `; the last ${lives.length} of the others to begin or end` : ""}`;
+	const told = `${answer.processes} processes lived here, ${answer.throughout} of them all the time${lives.length < answer.processes ? `; the last ${lives.length} to begin or end are shown` : ""}`;
 	const at = lives.findIndex((l) => String(l.pid) === chosen), stop = Math.max(0, at), before = holder.querySelector(".scroll");
 	const rows = lives.map((l, i) => {
 		const from = Math.min(place.width - LEAST, x(l.from)), to = Math.max(from + LEAST, x(l.to));
@@ -20,7 +19,7 @@ export function drawLives(holder, answer, place, { chosen, onChoose }) {
 		svg("title", {}, words), svg("rect", { x: from, y: 2, width: to - from, height: ROW - 4, rx: 1 }),
 		svg("text", { class: !right && to + 4 > place.width - 120 ? "inside" : null, x: right ? from - 4 : to + 4 > place.width - 120 ? from + 4 : to + 4, y: ROW - 3, "text-anchor": right ? "end" : "start" }, `${l.label} (${l.pid})`));
 	});
-	const picture = svg("svg", { class: "lives", width: place.width, height: Math.max(1, rows.length * ROW), role: "group", "aria-label": "processes that began or ended" }, ...rows);
+	const picture = svg("svg", { class: "lives", width: place.width, height: Math.max(1, rows.length * ROW), role: "group", "aria-label": "processes and when they lived" }, ...rows);
 	picture.style.marginLeft = `${place.left}px`;
 	arrowKeys(picture, () => rows);
 	const box = element("div", { class: "scroll short", "data-chosen": chosen ?? "" }, picture);

@@ -310,6 +310,14 @@ async function fleet(p, address) {
 	// the surface's library comes only now
 	const loaded = () => p.evaluate(() => performance.getEntriesByType("resource").filter((r) => /three/.test(r.name)).length);
 	assert.equal(await loaded(), 0);
+	// the time view by moments in place of quantiles
+	const times = () => p.locator("#fleet section[aria-labelledby=time-title] canvas").getAttribute("aria-label");
+	assert.match(await times(), /median and quantiles/);
+	await p.locator("#fleet label", { hasText: "mean and deviation" }).locator("input").check();
+	await inAddress(p, "moments", "1");
+	await p.waitForFunction(() => /minimum, maximum, mean and deviation/.test(document.querySelector("#fleet section[aria-labelledby=time-title] canvas").getAttribute("aria-label")));
+	assert.match(await text(p, "#fleet section[aria-labelledby=time-title] .u-legend"), /minimum[\s\S]*mean [-+] deviation/);
+	await p.locator("#fleet label", { hasText: "mean and deviation" }).locator("input").uncheck();
 	await p.locator("#fleet button", { hasText: "3-D surface" }).click();
 	await p.locator(".surface canvas").waitFor();
 	await p.waitForFunction(() => document.querySelector(".surface canvas").getAttribute("aria-label")?.startsWith("queue as a surface"));

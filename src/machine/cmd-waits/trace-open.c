@@ -79,7 +79,7 @@ int trace_open_time(const struct trace *t, const char *text, int64_t standard, i
 		*ret = standard;
 		return 0;
 	}
-	if (clock_parse_time(text, trace_wall(t, t->to), &wall) < 0)
+	if (clock_parse_time(text, trace_wall(t, t->frozen ? t->frozen : t->to), &wall) < 0)
 		return -EINVAL;
 	*ret = wall - t->wall_offset;
 	return 0;

@@ -12,8 +12,8 @@ struct trace_request {
 };
 
 #define TRACE_OPTIONS(r)                                                                                          \
-	{OPTION_TEXT, 0, "since", "TIME", &(r).since, "start of the window (default: the oldest saved event)"},      \
-	{OPTION_TEXT, 0, "until", "TIME", &(r).until, "end of the window (default: now)"},                                \
+	{OPTION_TEXT, 0, "since", "TIME", &(r).since, "start of the window (default: the oldest saved event); of a mark -5s counts from the mark"},      \
+	{OPTION_TEXT, 0, "until", "TIME", &(r).until, "end of the window (default: the newest saved event)"},                                \
 	{OPTION_TEXT, 0, "mark", "ID", &(r).mark, "the saved events of a mark (default: the current ones)"},        \
 	{OPTION_SPAN, 0, "for", "SPAN", &(r).span, "how long to watch when no recorder runs (default 5s)"}
 
@@ -29,7 +29,7 @@ struct opened_trace {
 int trace_open(const struct common *common, const char *verb, const struct trace_request *what, struct opened_trace *ret);
 void opened_trace_free(struct opened_trace *r);
 
-/* A TIME in the trace's clock; `standard` for NULL. 0 or -EINVAL. */
+/* A TIME in the trace's clock, where now is when the events were frozen: a mark's moment; `standard` for NULL. 0 or -EINVAL. */
 int trace_open_time(const struct trace *t, const char *text, int64_t standard, int64_t *ret);
 /* Another window of what was recalled; as trace_open(). */
 int trace_open_window(const struct trace_request *what, const char *verb, struct opened_trace *ret);

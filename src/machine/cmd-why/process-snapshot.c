@@ -21,6 +21,7 @@
 #define RELOAD_AFTER   (600 * NS_PER_SEC)  /* following: what lies before the window is dropped so often */
 #define POINTS_DEFAULT 600
 #define POINTS_MAX     10000
+#define AFTERWARDS     5		   /* a curve continues behind a moment for a fifth of the window */
 #define ENDED_AFTER    (30 * NS_PER_SEC) /* without a tick: nothing records any more */
 #define SHARE	       20 /* following: at least so many times what an answer costs lies between two */
 
@@ -179,24 +180,34 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 	return EXIT_ANSWERED;
 }
 
-static int read_window(const struct snapshot_view *view, int64_t *from, int64_t *to)
+static int read_window(const struct snapshot_view *view, int64_t at, int64_t *from, int64_t *to)
 {
-	if (view->since && clock_parse_time(view->since, view->at ? *to : clock_wall(), from) < 0)
+	if (view->since && clock_parse_time(view->since, view->at ? at : clock_wall(), from) < 0)
 		return verb_usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", view->since);
 	if (snapshot_arg_until && clock_parse_time(snapshot_arg_until, clock_wall(), to) < 0)
 		return verb_usage_error("show", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", snapshot_arg_until);
 	return *from < *to ? EXIT_ANSWERED : verb_usage_error("show", "--since must be before --until");
 }
 
+/* A moment of the past has what came after it, too. */
+static int64_t end_of_curve(struct store *store, const struct why_request *request, const struct snapshot_view *view)
+{
+	int64_t from, to;
+
+	if (!view->at || store_extent(store, &from, &to) < 0 || to <= request->at)
+		return request->at;
+	return to - request->at < request->window / AFTERWARDS ? to : request->at + request->window / AFTERWARDS;
+}
+
 static int show_curve(struct common *common, struct store *store, const struct why_request *request, const struct snapshot_view *view)
 {
 	int feature = feature_index(ENTITY_PROCESS, snapshot_arg_feature);
-	struct curve_request q = {view->who, (size_t)feature, request->at, request->at - request->window, request->at,
+	struct curve_request q = {view->who, (size_t)feature, request->at, request->at - request->window, end_of_curve(store, request, view),
 				  snapshot_arg_points, request->viewer};
 
 	if (feature < 0)
 		return verb_usage_error("show", "unknown process feature '%s'; 'whyslow features' lists them", snapshot_arg_feature);
-	if (read_window(view, &q.from, &q.to) != EXIT_ANSWERED)
+	if (read_window(view, request->at, &q.from, &q.to) != EXIT_ANSWERED)
 		return EXIT_USAGE;
 	return tell_curve(common, store, &q);
 }
@@ -204,7 +215,7 @@ static int show_curve(struct common *common, struct store *store, const struct w
 static int show_lives(struct common *common, struct store *store, const struct why_request *request, const struct snapshot_view *view)
 {
 	int64_t from = request->at - request->window, to = request->at;
-	int status = read_window(view, &from, &to), r;
+	int status = read_window(view, request->at, &from, &to), r;
 	struct lives lives;
 
 	if (status != EXIT_ANSWERED)

@@ -6,7 +6,7 @@
 /* The options of `show` that only these panes have. */
 #define BOARD_OPTIONS                                                                                                       \
 	{OPTION_TEXT, 0, "feature", "NAME", &snapshot_arg_feature, "with --for: one feature over the window, as a curve"},      \
-	{OPTION_TEXT, 0, "until", "TIME", &snapshot_arg_until, "end of the curve (default: --at); --since is its start"},     \
+	{OPTION_TEXT, 0, "until", "TIME", &snapshot_arg_until, "end of the curve (default: a little after --at); --since is its start"},     \
 	{OPTION_COUNT, 0, "points", "N", &snapshot_arg_points, "maximum number of points of a curve (default 600)"},             \
 	{OPTION_FLAG, 0, "lives", NULL, &snapshot_arg_lives, "process lifetimes over the window (--since, --until)"},  \
 	{OPTION_FLAG, 0, "follow", NULL, &snapshot_arg_follow, "repeat once a second (with --json: one line each)"}
