@@ -148,13 +148,19 @@ static int add_earlier(struct answer *a, const struct mark *mark, struct saved_a
 	return -ENOMEM;
 }
 
+/* Whether a mark is of another incident, before this one: who presses twice, or asks after a press, does not ask about two. */
+static bool is_earlier(const struct answer *a, const struct mark *mark, int64_t this_mark)
+{
+	return mark->id != this_mark && mark->wall < a->at && !(a->slow_since && mark->wall >= a->slow_since);
+}
+
 int saved_answer_find_similar(struct store *store, const struct mark *marks, size_t n, int64_t this_mark, const struct viewer *viewer, struct answer *a)
 {
 	_cleanup_(fingerprint_free) struct fingerprint now = {};
 	int r = fingerprint_of_answer(a, &now);
 
 	for (size_t i = 0; r == 0 && now.parts.n && i < n; i++) {
-		_cleanup_free_ char *text = marks[i].id != this_mark && marks[i].wall < a->at ? store_read_answer(store, marks[i].id, viewer->uid) : NULL;
+		_cleanup_free_ char *text = is_earlier(a, &marks[i], this_mark) ? store_read_answer(store, marks[i].id, viewer->uid) : NULL;
 		struct saved_answer t;
 		double likeness;
 

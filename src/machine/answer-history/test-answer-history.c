@@ -44,6 +44,35 @@ static void feedback_calibrates_who_gave_it(void **state)
 	stored_end(&s);
 }
 
+/* A question a moment after a press is about the incident of that press, which is not an earlier one like it. */
+static void an_incident_is_not_similar_to_itself(void **state)
+{
+	static const char saved[] = "{\"at\": 1, \"slow\": true, \"summary\": \"s\", \"bottleneck\": \"cpu\", \"fingerprint\": {\"short:cpu\": 1}}";
+	struct viewer viewer = {};
+	struct stored s = {};
+	struct mark *marks;
+	int64_t id;
+	size_t n;
+
+	(void)state;
+	stored_begin(&s);
+	assert_int_equal(store_rule_incident(s.store, START, "cpu: up to 97 %", &id), 0);
+	assert_int_equal(store_tell(s.store, id, 0, saved), 0);
+	assert_int_equal(store_marks(s.store, INT64_MIN, INT64_MAX, &marks, &n), 0);
+	for (int again = 0; again < 2; again++) {
+		struct answer a = {.slow = true, .bottleneck = BOTTLENECK_CPU, .summary = (char *)"s", .at = START + 10 * NS_PER_SEC,
+				   .slow_since = START + (again ? 5 : -5) * NS_PER_SEC};
+
+		assert_int_equal(saved_answer_find_similar(s.store, marks, n, 0, &viewer, &a), 0);
+		assert_int_equal(a.similar.n, again);
+		for (size_t i = 0; i < a.similar.n; i++)
+			earlier_free(&a.similar.v[i]);
+		VEC_FREE(a.similar);
+	}
+	marks_free(marks, n);
+	stored_end(&s);
+}
+
 static void what_is_searched_is_what_is_shown(void **state)
 {
 	static const char answer[] = "{\"at\": 1, \"slow\": true, \"summary\": \"Backups read\", \"cause\": \"disk-queue\", \"culprit\": \"rsync\","
@@ -58,4 +87,5 @@ static void what_is_searched_is_what_is_shown(void **state)
 	assert_false(saved_answer_mentions("torn", "torn"));
 }
 
-RUN_TESTS(cmocka_unit_test(feedback_calibrates_who_gave_it), cmocka_unit_test(what_is_searched_is_what_is_shown))
+RUN_TESTS(cmocka_unit_test(feedback_calibrates_who_gave_it), cmocka_unit_test(what_is_searched_is_what_is_shown),
+	  cmocka_unit_test(an_incident_is_not_similar_to_itself))
