@@ -132,21 +132,22 @@ static __noinline int count_awaited(struct task_struct *task, u32 number, struct
 {
 	struct file *file = file_of(task, number);
 	struct eventpoll *loop = file ? BPF_CORE_READ(file, private_data) : NULL;
-	struct rb_node *nodes[2 * POLL_FILES_MOST + 1] = {};
+	struct rb_node *nodes[POLL_FILES_MOST] = {}; /* before 6.2 a chain of calls has hardly stack enough for these */
 
 	if (!loop)
 		return 0;
 	nodes[0] = BPF_CORE_READ(loop, rbr.rb_root.rb_node);
 #pragma clang loop unroll(full)
 	for (int i = 0; i < POLL_FILES_MOST; i++) {
-		if (!nodes[i])
-			continue;
-		nodes[2 * i + 1] = BPF_CORE_READ(nodes[i], rb_left);
-		nodes[2 * i + 2] = BPF_CORE_READ(nodes[i], rb_right);
-	}
-	for (int i = POLL_FILES_MOST; i < 2 * POLL_FILES_MOST + 1; i++)
-		if (nodes[i])
+		struct rb_node *left = nodes[i] ? BPF_CORE_READ(nodes[i], rb_left) : NULL, *right = nodes[i] ? BPF_CORE_READ(nodes[i], rb_right) : NULL;
+
+		if (2 * i + 2 < POLL_FILES_MOST) {
+			nodes[2 * i + 1] = left;
+			nodes[2 * i + 2] = right;
+		} else if (left || right) {
 			p->wait.files = POLL_FILES_MOST + 1;
+		}
+	}
 	for (int i = 0; i < POLL_FILES_MOST && p->wait.files <= POLL_FILES_MOST; i++) {
 		struct epitem *item = (void *)nodes[i] - bpf_core_field_offset(struct epitem, rbn);
 
