@@ -32,7 +32,7 @@ static struct spans_query parsed = DEFAULTS;
 /* Where they come from. */
 #define DATA_OPTIONS                                                                                                              \
 	PIPELINE_OPTIONS, {OPTION_TEXT, 0, "learn", "FILE", &parsed.input.learn, "read the files twice: first write the asynchronous calls to FILE"}, \
-	{OPTION_TEXT, 0, "format", "NAME", &parsed.input.format, "otlp, otlp-json, zipkin, jaeger, csv (default: detected)"}, \
+	{OPTION_TEXT, 0, "format", "NAME", &parsed.input.format, "otlp, otlp-json, zipkin, jaeger, jaeger-thrift, datadog, elastic, honeycomb, xray, chrome, go-stdout, csv (default: detected)"}, \
 	{OPTION_COUNT, 'j', "jobs", "N", &parsed.input.jobs, "threads to read with (default 1)"},                              \
 	{OPTION_TEXT, 0, "engine", "URL", &parsed.input.engine, "what 'spans work' computed there, clickhouse://HOST/DATABASE; no DATA then"}, \
 	{OPTION_TEXT, 0, "until", "TIME", &parsed.input.until, "end of the time that is read"}
@@ -152,7 +152,7 @@ static const struct option_row work_options[] = {
 	}                                                                                               \
 	static const struct subverb verb_##name = {#name, words, help, options, run_##name, NULL};
 
-SUBVERB(load, "DATA ... ", load_options, "add traces to the store: OTLP (protobuf, JSON), Jaeger and Zipkin JSON, CSV; plain or compressed; files or folders")
+SUBVERB(load, "DATA ... ", load_options, "add traces to the store: OTLP (protobuf, JSON), other tracing tools' JSON, CSV; plain or compressed; files or folders")
 SUBVERB(forest, "[DATA ...] ", forest_options, "every call path of every bucket: how often, how long, where the time goes")
 SUBVERB(calls, "[DATA ...] ", calls_options, "who calls whom, for 'whyslow fleet why --calls'")
 SUBVERB(path, "[DATA ...] ", path_options, "the critical path of every bucket, or of single traces")

@@ -402,6 +402,25 @@ void own_time_find(const struct own_calls *calls, const struct suspect_version *
 		ret->p = welch_normal_p((ret->mean - ret->others) / sqrt(variance));
 }
 
+double span_own_rise_of_others(const struct own_calls *calls, const struct suspect_version *s)
+{
+	double expected = 0, got = 0;
+
+	for (size_t i = 0; i < calls->vertices.n; i++) {
+		uint32_t v = calls->vertices.v[i];
+		struct vertex_sides x;
+
+		if (calls->owners[v] == s->package)
+			continue;
+		gather(calls->f, s, v, &x);
+		if (!x.self[0].count || !x.self[1].count)
+			continue;
+		expected += moments_count(&x.self[1]) * moments_mean(&x.self[0]);
+		got += moments_count(&x.self[1]) * moments_mean(&x.self[1]);
+	}
+	return expected > 0 ? got / expected : 1;
+}
+
 /* --- failures ----------------------------------------------------------------------------------------------------------- */
 
 /* Calls or requests of both sides. */

@@ -49,6 +49,8 @@ struct own_failures {
 /* The text by which a vertex's calls are known in sampled requests. */
 uint32_t own_call_text(const struct forest *f, uint32_t vertex);
 
+/* How many times as long other packages' calls take by themselves in the requests of the suspect's version as in those of its other versions. */
+double span_own_rise_of_others(const struct own_calls *calls, const struct suspect_version *s);
 void own_failures_find(const struct own_calls *calls, const struct suspect_version *s, struct own_failures *ret);
 
 /* The own time of a service by that version against its others. */

@@ -165,6 +165,8 @@ static void judge_own(const struct own_calls *calls, struct suspect_version *s)
 	if (!s->is_service)
 		return;
 	own_time_find(calls, s, &own);
+	if (s->at_other_times)
+		s->rise_of_others = span_own_rise_of_others(calls, s);
 	s->call = own.call;
 	s->silent = own.silent;
 	s->p_silent = own.p_silent;
@@ -517,6 +519,17 @@ static void settle_silent(const struct forest *f, struct suspects *s)
 	s->silent.n = kept;
 }
 
+#define OTHERS_ROSE .5 /* of its own rise: so much is then also that of packages that have nothing to do with it */
+
+/* A version that ran at other times, when all calls of all packages took longer: `call` by itself, or (NULL) all that it does. */
+static bool rose_with_others(const struct suspect_version *s, const struct suspect_call *call)
+{
+	bool slower = call && call->reason == REASON_SLOWER && call->each_others > 0;
+	double own = slower ? call->each / call->each_others : s->own_others > 0 ? s->own_mean / s->own_others : 0;
+
+	return s->is_service && s->at_other_times && !(call && !slower) && own > 1 && s->rise_of_others - 1 >= OTHERS_ROSE * (own - 1);
+}
+
 static int keep_worse(const struct own_calls *calls, struct suspects *s)
 {
 	const struct forest *f = calls->f;
@@ -528,9 +541,10 @@ static int keep_worse(const struct own_calls *calls, struct suspects *s)
 	for (size_t i = 0; i < s->compared; i++) {
 		struct suspect_version one = s->list.v[i];
 
-		one.slower = one.q <= SPAN_Q && is_slower(&one) && began_with_it(calls, &one, one.by_call ? &one.call : NULL);
+		one.slower = one.q <= SPAN_Q && is_slower(&one) && !rose_with_others(&one, one.by_call ? &one.call : NULL) &&
+			     began_with_it(calls, &one, one.by_call ? &one.call : NULL);
 		one.failing = one.q_fails <= SPAN_Q && span_pool_is_much_more(one.fails_others, one.fails, POOL_LEAST);
-		if (!one.slower && !one.failing && (one.q_silent > SPAN_Q || !began_with_it(calls, &one, &one.silent)))
+		if (!one.slower && !one.failing && (one.q_silent > SPAN_Q || rose_with_others(&one, &one.silent) || !began_with_it(calls, &one, &one.silent)))
 			continue;
 		if (one.replaced) {
 			s->replaced++;

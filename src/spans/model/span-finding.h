@@ -63,6 +63,7 @@ struct suspect_version {
 	double requests;
 	bool replaced; /* by all others, which came later; it has ended */
 	bool at_other_times; /* than the other versions: at no time enough of both ran */
+	double rise_of_others; /* then: what calls of other packages take by themselves in its requests, in those of its other versions 1 */
 	bool levelled; /* mean and others are of the same times, in the suspect's proportions */
 	double superiority, p, q;
 	bool is_service; /* own_mean and own_others are known: judged by what it did itself */
