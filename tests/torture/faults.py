@@ -382,7 +382,7 @@ def kill_each(f):
         os.kill(int(before), 9)
         f.holds("the service comes back", wait_for(lambda: recorder.lives() and recorder.ask("list").returncode in (0, 1), 30), recorder.said()[-300:])
     f.holds("the recorder outlives its service", recorder.lives(), recorder.said()[-300:])
-    for words, says in (([f.whyslow, "serve", "--run-dir", recorder.run, "--no-login", "--listen", "127.0.0.1:0", "--user", "root"], "http"),
+    for words, says in (([f.whyslow, "serve", "--run-dir", recorder.run, "--listen", "127.0.0.1:0", "--user", "root"], "http"),
                         ([f.whyslow, "spans", "receive", "--store", f.folder + "/spans.db", "--listen", "127.0.0.1:0", "--token-file", f.folder + "/tokens"], "listening")):
         for _ in range(tries):
             process, begins = started(words, log, says)
