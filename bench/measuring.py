@@ -144,8 +144,11 @@ class Recorder:
         return sum(int(read(path).split()[0]) for path in glob.glob(f"{self.proc}/task/*/schedstat"))
 
     def answering_ns(self):
-        """Of the process that waits for questions, and of those that it has forked."""
-        pids = read(f"{self.proc}/task/{self.process.pid}/children").split()
+        """Of the process that starts the one that waits for questions, of that, and of those that it has forked."""
+        pids, new = [], [str(self.process.pid)]
+        for _ in range(2):
+            new = [child for pid in new for child in read(f"/proc/{pid}/task/{pid}/children").split()]
+            pids += new
         return sum(int(read(f"/proc/{pid}/schedstat").split()[0]) for pid in pids)
 
     def cpu_seconds_coarse(self):

@@ -89,9 +89,12 @@ class Recorder:
             return f.read()
 
     def answerer(self):
-        """The process that forks the answers."""
-        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as f:
-            return f.read().split()[0]
+        """The process that forks the answers: a child of the one that starts it."""
+        pid = self.process.pid
+        for _ in range(2):
+            with open(f"/proc/{pid}/task/{pid}/children") as f:
+                pid = f.read().split()[0]
+        return pid
 
     def answers(self):
         """Processes that answer now."""

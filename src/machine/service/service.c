@@ -33,6 +33,7 @@
 #define STARTING     "socket.starting"
 #define ENDING_PATIENCE 5000 /* ms from the end of its descriptors to that of the recorder */
 #define LEAVING_MOST 16 /* answers that were ended for others and are still there */
+#define RESTART_PAUSE 500 /* ms */
 #define FORKS_URGENT 50 /* questions a second up to which this process keeps its real-time priority */
 
 struct service {
@@ -40,7 +41,7 @@ struct service {
 	char *run_dir;
 	int listen_fd;
 	int alive;  /* the answering process ends when the recorder's copy is closed */
-	pid_t pid;  /* 0 = it could not be started */
+	pid_t pid;  /* of the process that starts it; 0 = that could not be started */
 	bool opened;
 	bool failed; /* that was said */
 };
@@ -254,7 +255,6 @@ static void prepare(struct forker *f)
 {
 	const struct service_options *o = &f->service->options;
 
-	cleanup_fd(&(int){o->close_fd});
 	capture_inherit(o->capture);
 	if (o->lock_memory)
 		(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
@@ -271,10 +271,9 @@ static void note_ending(const struct forker *f, pid_t recorder, int pidfd)
 		ending_note(f->service->run_dir, recorder, pidfd);
 }
 
-static void run_forker(const struct service *s, int alive)
+static void __attribute__((noreturn)) run_forker(const struct service *s, int alive, pid_t recorder)
 {
 	struct forker f = {.service = s};
-	pid_t recorder = getppid();
 	int signals = open_signals(), pidfd = (int)syscall(SYS_pidfd_open, recorder, 0);
 	struct pollfd fds[] = {{s->listen_fd, POLLIN, 0}, {alive, POLLIN, 0}, {signals, POLLIN, 0}, {pidfd, POLLIN, 0},
 			       {s->options.realtime ? tick_guard_fd(s->options.guard) : -1, POLLIN, 0}};
@@ -297,6 +296,46 @@ static void run_forker(const struct service *s, int alive)
 	_exit(EXIT_SUCCESS);
 }
 
+/* --- the process that starts it, again and again --- */
+
+static bool has_ended(int alive, int patience)
+{
+	struct pollfd end = {alive, POLLIN, 0};
+
+	return poll(&end, 1, patience) == 1;
+}
+
+/* A fork of the recorder itself would have the locks that its threads hold at that moment, SQLite's among them, which no thread releases there,
+ * and would take the recorder's locks on files for its own. This process is as the recorder was before it had threads. */
+static void __attribute__((noreturn)) run_starter(const struct service *s, int alive)
+{
+	pid_t recorder = getppid();
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL); /* as the process that answers, it ends with the recorder alone */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	cleanup_fd(&(int){s->options.close_fd});
+	do {
+		int status = 0;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			run_forker(s, alive, recorder);
+		}
+		if (pid > 0)
+			(void)waitpid(pid, &status, 0);
+		if (has_ended(alive, 0))
+			break;
+		log_warning(pid > 0 ? "the process that answers questions ended (%s): it is started again" : "cannot start the process that answers questions: %s",
+			    pid < 0 ? strerror(errno) : WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "by itself");
+	} while (!has_ended(alive, RESTART_PAUSE));
+	_exit(EXIT_SUCCESS);
+}
+
 /* --- the recorder's side --- */
 
 static int start(struct service *s)
@@ -309,7 +348,7 @@ static int start(struct service *s)
 	if (s->pid == 0) {
 		process_memory_keep_count();
 		close(ends[1]);
-		run_forker(s, ends[0]);
+		run_starter(s, ends[0]);
 	}
 	close(ends[0]);
 	if (s->pid < 0) {
@@ -375,7 +414,7 @@ void service_tend(struct service *s)
 	if (!s || (s->pid && waitpid(s->pid, &status, WNOHANG) == 0))
 		return;
 	if (s->pid)
-		log_warning("the process that answers questions ended (%s): it is started again",
+		log_warning("the process that starts the one that answers questions ended (%s): both are started again",
 			    WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "by itself");
 	s->pid = 0;
 	cleanup_fd(&s->alive);
@@ -391,7 +430,7 @@ void service_stop(struct service *s)
 	if (!s)
 		return;
 	if (s->pid > 0) {
-		kill(s->pid, SIGKILL); /* before the pipe closes, which says that the recorder has died */
+		kill(s->pid, SIGKILL); /* and the one that answers with it, before the pipe closes, which says that the recorder has died */
 		waitpid(s->pid, NULL, 0);
 	}
 	cleanup_fd(&s->alive);

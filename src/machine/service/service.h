@@ -1,4 +1,4 @@
-/* The process that answers: forked from the recorder before its threads begin, it listens on RUN/socket (request.h) and forks a
+/* The process that answers: forked by a process that the recorder forks before its threads begin, and again where it ends, it listens on RUN/socket (request.h) and forks a
  * process for each question, which has the program and the flight recorder in its memory already.
  *
  * The recorder itself takes part in no question: what an asker sends is read by the process that answers it, and the bounds of
@@ -39,6 +39,6 @@ struct service_options {
 int service_start(const struct service_options *options, struct service **ret);
 /* From now on RUN/socket is there, for root: all that questions are about is there too. 0 or -errno. NULL is allowed. */
 int service_open(struct service *s);
-/* Starts it again if it has ended. Cheap: for every tick. NULL is allowed. */
+/* Starts the one that starts it again if that has ended. Cheap: for every tick. NULL is allowed. */
 void service_tend(struct service *s);
 void service_stop(struct service *s);
