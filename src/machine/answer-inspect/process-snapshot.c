@@ -13,14 +13,18 @@
 
 int process_snapshot_load(struct store *store, const struct why_request *request, int64_t listed, struct process_snapshot *ret)
 {
-	int64_t from = request->at - listed;
-	int r = request->recorded ? store_reach_back(store, request->at, listed, &from) : 0;
+	struct why_request settled = *request;
+	int64_t from;
+	int r = store_extent(store, &ret->recorded_from, &ret->recorded_to);
 
+	if (r == 0 && request->now && ret->recorded_to && ret->recorded_to < request->at)
+		settled.at = ret->recorded_to; /* as why_settle() does, which the verdict comes from */
+	from = settled.at - listed;
+	if (r == 0 && request->recorded)
+		r = store_reach_back(store, settled.at, listed, &from);
 	if (r == 0)
-		r = store_load(store, from, request->at, &ret->data, &ret->damaged);
-	if (r == 0)
-		r = store_extent(store, &ret->recorded_from, &ret->recorded_to);
-	return r < 0 ? r : process_snapshot_rank(ret, store, request);
+		r = store_load(store, from, settled.at, &ret->data, &ret->damaged);
+	return r < 0 ? r : process_snapshot_rank(ret, store, &settled);
 }
 
 int process_snapshot_extend(struct process_snapshot *b, struct store *store, int64_t to, unsigned *ret_new)
