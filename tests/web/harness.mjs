@@ -38,7 +38,7 @@ export async function newPage(browser, options = {}) {
 		globalThis.asked = (address, more = {}) => fetch(address, { ...more, headers: { ...more.headers, Authorization: `Bearer ${token}` } });
 	}, TOKEN);
 	const page = await context.newPage();
-	page.on("console", (m) => m.type() === "error" && problems.push(`console: ${m.text()}`));
+	page.on("console", (m) => m.type() === "error" && problems.push(`console: ${m.text()} ${m.location().url}`));
 	page.on("pageerror", (e) => problems.push(`page: ${e.message}`));
 	return page;
 }

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct outflow {
 	int64_t examined; /* when the bearer was, boot ns */
 	char *bearer;
 	uint32_t peer;
+	int connection; /* the library's; -1 = it does not say */
 	bool events, ended;
 };
 
@@ -154,6 +156,15 @@ static bool may_go_on(struct outflow *o)
 	return http_authorise(o->server, o->bearer, o->peer, &user) == 0;
 }
 
+/* A page that was left or loaded again: until something is sent to it the library does not notice, and it counts among the requests that
+ * its user may have at a time. */
+static bool has_left(const struct outflow *o)
+{
+	struct pollfd end = {o->connection, POLLRDHUP, 0};
+
+	return o->events && o->connection >= 0 && poll(&end, 1, 0) == 1;
+}
+
 /* Fetches the next piece into what is to be sent; 0, or -errno. */
 static int refill(struct outflow *o)
 {
@@ -183,7 +194,7 @@ static ssize_t outflow_read(void *data, uint64_t position, char *buf, size_t max
 
 	(void)position;
 	while (o->at >= from->len) {
-		if (o->ended || is_stopping(o->server) || !may_go_on(o))
+		if (o->ended || is_stopping(o->server) || has_left(o) || !may_go_on(o))
 			return MHD_CONTENT_READER_END_OF_STREAM;
 		if (refill(o) < 0)
 			return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -216,6 +227,7 @@ static struct MHD_Response *stream_response(struct http_server *s, struct MHD_Co
 {
 	struct outflow *o = calloc(1, sizeof(*o));
 	const char *bearer = http_bearer(s, c);
+	const union MHD_ConnectionInfo *info;
 	struct MHD_Response *response;
 
 	if (o && bearer)
@@ -224,6 +236,8 @@ static struct MHD_Response *stream_response(struct http_server *s, struct MHD_Co
 		free(o);
 		return NULL;
 	}
+	info = s->mhd.MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	o->connection = info ? info->connect_fd : -1;
 	o->peer = e->peer;
 	o->examined = clock_boot();
 	o->server = s;
