@@ -9,7 +9,7 @@
 
 static bool is_process(const struct subject *s)
 {
-	return s->info.kind == ENTITY_PROCESS || s->info.kind == ENTITY_SHORT_LIVED;
+	return entity_is_program(&s->info);
 }
 
 /* Marks descendants until nobody new is found: parents come before their children only mostly. */

@@ -207,7 +207,7 @@ struct loader {
 /* All of the machine's parts are read: few, and what says that it is the machine's fault. */
 static bool is_program(const struct entity_info *info)
 {
-	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED ||
+	return entity_is_program(info) ||
 	       info->kind == ENTITY_KERNEL;
 }
 

@@ -34,12 +34,8 @@ static bool encode_value(struct frame_encoder *enc, struct entity *e, const stru
 			 bool relist, int64_t *ret_diff)
 {
 	bool counter = feature->kind == COUNTER, measured = e->measured >> i & 1;
-	int64_t before = e->previous[i];
+	int64_t before = measured && relist ? 0 : entity_before(e, feature, i, now);
 
-	if (!measured) /* what ran before it was first measured is no growth of this tick */
-		before = counter && !(e->fresh && e->born) ? now : 0;
-	else if (relist)
-		before = 0;
 	if (counter && now < before) {
 		enc->regressions++;
 		before = now;

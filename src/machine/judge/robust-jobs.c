@@ -36,7 +36,7 @@ static int by_pid_and_time(const void *a, const void *b)
 
 static bool has_parents(const struct subject *s)
 {
-	return (s->info.kind == ENTITY_PROCESS || s->info.kind == ENTITY_SHORT_LIVED) && s->first <= s->last &&
+	return entity_is_program(&s->info) && s->first <= s->last &&
 	       !(s->info.flags & ENTITY_IS_KERNEL_THREAD);
 }
 

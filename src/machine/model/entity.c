@@ -311,19 +311,14 @@ static void hide_arguments(struct entity_info *info)
 }
 
 /* What is not a process belongs to the machine. */
-static bool has_owner(const struct entity_info *info)
-{
-	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED;
-}
-
 bool entity_is_visible(const struct entity_info *info, const struct viewer *v)
 {
-	return !has_owner(info) || visibility(v, DATUM_PROCESS, info->uid) != SHOWN_NOT;
+	return !entity_is_program(info) || visibility(v, DATUM_PROCESS, info->uid) != SHOWN_NOT;
 }
 
 void entity_hide(struct entity_info *info, const struct viewer *v)
 {
-	if (!has_owner(info))
+	if (!entity_is_program(info))
 		return;
 	if (visibility(v, DATUM_COMMAND_LINE, info->uid) != SHOWN_WHOLE)
 		hide_arguments(info);
@@ -458,7 +453,7 @@ bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, 
 
 bool entity_asks(const struct entity_info *info)
 {
-	return info->flags & ENTITY_IS_SELF || (has_owner(info) && entity_name_is_ours(info->name));
+	return info->flags & ENTITY_IS_SELF || (entity_is_program(info) && entity_name_is_ours(info->name));
 }
 
 struct entity *entity_new_process(const struct process_birth *b)

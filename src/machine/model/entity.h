@@ -93,6 +93,19 @@ bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, 
 bool entity_name_is_ours(const char *name);
 /* The recorder, its answers, or a command with which a user asks: it has something to do because a user looks. A process may call itself so. */
 bool entity_asks(const struct entity_info *info);
+/* Is it one of a user's programs: a process, or those of one name that lived for less than a sample? */
+static inline bool entity_is_program(const struct entity_info *info)
+{
+	return info->kind == ENTITY_PROCESS || info->kind == ENTITY_SHORT_LIVED;
+}
+/* The value from which the growth or change to `now` counts. What ran before a counter was first measured does not count as growth, unless it began with
+ * the recording. */
+static inline int64_t entity_before(const struct entity *e, const struct feature *feature, size_t i, int64_t now)
+{
+	if (e->measured >> i & 1)
+		return e->previous[i];
+	return feature->kind == COUNTER && !(e->fresh && e->born) ? now : 0;
+}
 /* Nothing is to be said of it but what changes from now on: it was encoded as it is described, with all it has. */
 static inline bool entity_is_settled(const struct entity *e)
 {

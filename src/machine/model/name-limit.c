@@ -98,15 +98,10 @@ int64_t name_limit_folded(const struct name_limit *l)
 
 /* --- who gets a name --- */
 
-static bool is_program(const struct entity *e)
-{
-	return e->info.kind == ENTITY_PROCESS || e->info.kind == ENTITY_SHORT_LIVED;
-}
-
 /* The others are the machine's own, and few. */
 static bool is_made_by_users(const struct entity *e)
 {
-	return is_program(e) || e->info.kind == ENTITY_CGROUP || e->info.kind == ENTITY_FILESYSTEM ||
+	return entity_is_program(&e->info) || e->info.kind == ENTITY_CGROUP || e->info.kind == ENTITY_FILESYSTEM ||
 	       e->info.kind == ENTITY_INTERFACE || e->info.kind == ENTITY_DISK;
 }
 
@@ -130,12 +125,12 @@ static struct fair_share *share_of(struct name_limit *l, const struct entity *e)
 /* Kinds share what is no program's as users share programs. */
 static uint32_t owner_of(const struct entity *e)
 {
-	return is_program(e) ? e->info.uid : e->info.kind;
+	return entity_is_program(&e->info) ? e->info.uid : e->info.kind;
 }
 
 static bool take_name(struct name_limit *l, const struct entity *e)
 {
-	uint32_t owner = owner_of(e), parent = is_program(e) ? e->info.parent : 0, amount = cost(&e->info);
+	uint32_t owner = owner_of(e), parent = entity_is_program(&e->info) ? e->info.parent : 0, amount = cost(&e->info);
 	struct fair_share *window = share_of(l, e);
 
 	if (!is_made_by_users(e) || (e->info.kind == ENTITY_PROCESS && !e->born && !e->folded))
@@ -152,7 +147,7 @@ static bool take_name(struct name_limit *l, const struct entity *e)
  * back until the next segment, which defines everybody. */
 static void limit_change(struct name_limit *l, struct entity *e)
 {
-	uint32_t owner = owner_of(e), parent = is_program(e) ? e->info.parent : 0, amount = cost(&e->info);
+	uint32_t owner = owner_of(e), parent = entity_is_program(&e->info) ? e->info.parent : 0, amount = cost(&e->info);
 
 	if (!e->changed || !e->info.id)
 		return;
@@ -213,7 +208,7 @@ static struct stand_in *stand_in_for(struct name_limit *l, const struct entity *
 	return s ? s : stand_in_for_others(l, e->info.uid);
 }
 
-/* What a sample adds, by the rules by which the encoder tells growth (machine/chunk/frame.c: encode_value()). */
+/* What a sample adds, as the encoder tells growth. */
 static void add_sample(struct name_limit *l, struct stand_in *s, const struct sample *sample)
 {
 	struct entity *e = sample->entity;
@@ -224,10 +219,9 @@ static void add_sample(struct name_limit *l, struct stand_in *s, const struct sa
 	features = features_of(e->info.kind, &n);
 	for (uint64_t left = sample->present; left; left &= left - 1) {
 		size_t i = (size_t)__builtin_ctzll(left);
-		bool counter = features[i].kind == COUNTER, measured = e->measured >> i & 1;
-		int64_t now = sample->values[i], before = measured ? e->previous[i] : counter && !(e->fresh && e->born) ? now : 0;
+		int64_t now = sample->values[i], before = entity_before(e, &features[i], i, now);
 
-		if ((added >> i & 1) && !(counter && now < before))
+		if ((added >> i & 1) && !(features[i].kind == COUNTER && now < before))
 			s->sum[i] += now - before;
 		e->previous[i] = now;
 	}
@@ -270,7 +264,7 @@ static void note_once(struct name_limit *l, struct tick *tick, const struct enti
 /* False: nothing stands for it. */
 static bool fold(struct name_limit *l, struct tick *tick, struct entity *e)
 {
-	struct stand_in *s = is_program(e) ? stand_in_for(l, e) : NULL;
+	struct stand_in *s = entity_is_program(&e->info) ? stand_in_for(l, e) : NULL;
 
 	if (!s)
 		return false;

@@ -64,11 +64,6 @@ void totals_free(struct totals *t)
 
 /* --- rows --- */
 
-static bool is_program(const struct entity *e)
-{
-	return e->info.kind == ENTITY_PROCESS || e->info.kind == ENTITY_SHORT_LIVED;
-}
-
 static void put_text(char text[static TOTALS_TEXT], const char *from)
 {
 	snprintf(text, TOTALS_TEXT, "%s", from ? from : "");
@@ -127,13 +122,13 @@ static struct totals_row *row_named(struct totals *t, const struct totals_row *w
 
 static struct totals_row *find_named(struct totals *t, const struct entity *e)
 {
-	_cleanup_free_ char *label = is_program(e) ? entity_label(&e->info) : NULL;
+	_cleanup_free_ char *label = entity_is_program(&e->info) ? entity_label(&e->info) : NULL;
 	struct totals_row wanted;
 
 	put_text(wanted.name, label ? label : e->info.name);
-	put_text(wanted.unit, is_program(e) ? e->info.unit : NULL);
-	put_text(wanted.container, is_program(e) ? e->info.container : NULL);
-	return row_named(t, &wanted, is_program(e) ? ENTITY_PROCESS : e->info.kind);
+	put_text(wanted.unit, entity_is_program(&e->info) ? e->info.unit : NULL);
+	put_text(wanted.container, entity_is_program(&e->info) ? e->info.container : NULL);
+	return row_named(t, &wanted, entity_is_program(&e->info) ? ENTITY_PROCESS : e->info.kind);
 }
 
 /* A program's name is known a little later than it is first seen, and may change. */
@@ -154,7 +149,7 @@ static struct totals_row *row_of(struct totals *t, const struct entity *e)
 
 /* --- a tick --- */
 
-/* An entity of a program adds by the rules by which the encoder shows growth (machine/chunk/frame.c: encode_value()). */
+/* An entity of a program adds what its counters have grown by, as the encoder shows it. */
 static void add_growth(struct totals_row *row, const struct sample *s)
 {
 	const struct entity *e = s->entity;
@@ -162,8 +157,7 @@ static void add_growth(struct totals_row *row, const struct sample *s)
 	const struct feature *features = features_of(e->info.kind, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		bool born = e->fresh && e->born;
-		int64_t before = e->measured >> i & 1 ? e->previous[i] : born ? 0 : s->values[i];
+		int64_t before = entity_before(e, &features[i], i, s->values[i]);
 
 		if (features[i].kind != COUNTER || !(s->present >> i & 1) || s->values[i] <= before)
 			continue;
@@ -190,7 +184,7 @@ static void forget(struct totals *t, const struct entity *e)
 	if (!row)
 		return;
 	row->living--;
-	if (!is_program(e) && !row->living)
+	if (!entity_is_program(&e->info) && !row->living)
 		free_row(t, row); /* a level of what has ended is none */
 }
 
@@ -204,7 +198,7 @@ void totals_take(struct totals *t, const struct tick *tick)
 		if (!row)
 			continue;
 		row->last = t->ticks;
-		if (is_program(s->entity))
+		if (entity_is_program(&s->entity->info))
 			add_growth(row, s);
 		else
 			set_values(row, s);
