@@ -17,6 +17,21 @@ struct damage {
 	int64_t from, to; /* wall ns; to = 0: up to the end of that segment */
 };
 
+/* How much of which log is in the file. */
+struct backfill {
+	uint32_t salts[2];
+	uint32_t pages;
+};
+
+/* The file when it was last looked at. */
+struct seen_file {
+	bool looked;
+	uint32_t id; /* in its header; 0 = not yet written */
+	bool settled; /* the rest is known: of the last look at which no log was just being brought in */
+	struct backfill backfill;
+	struct timespec written;
+};
+
 struct store {
 	sqlite3 *db;
 	int lock_fd; /* of store_lock(); -1 = none */
@@ -24,9 +39,7 @@ struct store {
 	char *file;
 	char *run_dir; /* maybe another recording's: store_run_dir() */
 	ino_t log_inode; /* of FILE-wal, which belongs to the file that is open */
-	uint32_t seen_id; /* in the file's header when it was last looked at, and its size; 0 = not yet written */
-	int64_t seen_size;
-	bool vacuumed; /* its size says nothing */
+	struct seen_file seen;
 	bool ordered;  /* it has the order of its segments: it was written by this version, or later */
 	uint32_t id;   /* of the recording, for RUN/recording; 0 = from before, and never written since */
 	char boot[CLOCK_BOOT_ID]; /* in which this handle writes; "" = not known */

@@ -41,7 +41,6 @@ static int shrink(struct store *s)
 	int64_t before, left = INT64_MAX;
 	int r;
 
-	s->vacuumed = true;
 	do {
 		before = left;
 		r = store_exec(s, "PRAGMA incremental_vacuum(" STRINGIFY(VACUUM_PAGES) ")");

@@ -511,6 +511,7 @@ void store_close_database(struct store *s)
 	sqlite3_close(s->db);
 	s->db = NULL;
 	s->marks_in_run = false;
+	s->seen = (struct seen_file){};
 	if (s->lock_fd >= 0) /* only now: closing a descriptor of the file takes away the locks that SQLite has on it (POSIX) */
 		close(s->lock_fd);
 	s->lock_fd = -1;
@@ -525,21 +526,55 @@ int store_reopen(struct store *s)
 
 #define HEADER_ID 68 /* https://sqlite.org/fileformat.html: the number that holds the recording's id, big-endian */
 
-/* Whether another program wrote over the file (`cp COPY FILE`): it is another recording now, none, or has shrunk without having
- * been vacuumed here. The log that lies next to it holds pages of the file before. */
+/* https://sqlite.org/walformat.html: the salts of the log change whenever it starts over, and the other two are how many of its pages have been brought
+ * into the file, and were begun to be. The index is mapped through SQLite: closing a descriptor of our own would take its locks away. */
+#define INDEX_BYTES      32768
+#define INDEX_SALTS      32
+#define INDEX_BACKFILLED 96
+#define INDEX_ATTEMPTED  128
+
+/* How far the log has been brought into the file. False: not known, or it is just being brought. */
+static bool read_backfill(struct store *s, struct backfill *ret)
+{
+	sqlite3_file *file = NULL;
+	volatile void *index = NULL;
+	uint32_t attempted, pages;
+
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file->pMethods ||
+	    file->pMethods->iVersion < 2 || file->pMethods->xShmMap(file, 0, INDEX_BYTES, false, &index) != SQLITE_OK || !index)
+		return false;
+	memcpy(&attempted, (const uint8_t *)index + INDEX_ATTEMPTED, sizeof(attempted));
+	memcpy(&pages, (const uint8_t *)index + INDEX_BACKFILLED, sizeof(pages));
+	if (pages != attempted)
+		return false;
+	memcpy(ret->salts, (const uint8_t *)index + INDEX_SALTS, sizeof(ret->salts));
+	ret->pages = pages;
+	return true;
+}
+
+/* Whether another program wrote over the file (`cp COPY FILE`): it is another recording now, or none, or was written to while nothing was
+ * brought into it from the log. The log that lies next to it holds pages of the file before. */
 static bool was_overwritten(struct store *s)
 {
 	uint8_t id[4];
 	bool whole = s->lock_fd >= 0 && pread(s->lock_fd, id, sizeof(id), HEADER_ID) == sizeof(id);
-	uint32_t found = whole ? (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3] : 0;
+	struct seen_file seen = s->seen;
+	const bool settled = s->db && read_backfill(s, &seen.backfill); /* before the time is read: a log that is brought in now counts later */
 	struct stat st = {};
 
+	seen.id = whole ? (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3] : 0;
 	if (s->lock_fd < 0 || fstat(s->lock_fd, &st) < 0)
 		return false;
-	if (s->seen_size && ((st.st_size < s->seen_size && !s->vacuumed) || (found != s->seen_id && found != s->id)))
+	if (s->seen.looked && seen.id != s->seen.id && seen.id != s->id)
 		return true;
-	s->seen_id = found;
-	s->seen_size = st.st_size;
+	if (settled && s->seen.settled && memcmp(&seen.backfill, &s->seen.backfill, sizeof(seen.backfill)) == 0 &&
+	    (st.st_mtim.tv_sec != seen.written.tv_sec || st.st_mtim.tv_nsec != seen.written.tv_nsec))
+		return true;
+	seen.looked = true;
+	seen.settled |= settled;
+	if (settled)
+		seen.written = st.st_mtim;
+	s->seen = seen;
 	return false;
 }
 
@@ -597,8 +632,6 @@ int store_open_anew(struct store *s)
 	if (s->db) /* its log must not go into the file that is there now */
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	store_close_database(s);
-	s->seen_size = 0;
-	s->vacuumed = false;
 	remove_old_log(s);
 	(void)folder_make_parent(s->file, 0700);
 	store_make_private(s->file);
