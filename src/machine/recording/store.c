@@ -280,6 +280,7 @@ static int open_to_read(struct store *s, int64_t *ret_version)
 		r = reopen(s, DATABASE_READONLY);
 	if (r < 0)
 		return r;
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* the log may be of a file that was replaced a moment ago */
 	sqlite3_busy_timeout(s->db, 2000);
 	r = check_version(s, ret_version);
 	if ((r == -EACCES || r == -EROFS) && s->run_dir && cannot_write(s->file)) {
