@@ -49,13 +49,15 @@ static void parameters_become_options_of_the_verb(void **state)
 	expect("GET", "/api/v1/spans/why", "{\"where\": \"no hosts\"}", "spans why --json --where no hosts");
 	expect("GET", "/api/v1/fleet/why", "{\"symptom\": \"x\"}", "fleet why f.db --json --calls c --symptom x");
 	expect("GET", "/api/v1/fleet/why", "{\"symptom\": \"no calls\"}", "fleet why f.db --json --symptom no calls");
-	expect("GET", "/api/v1/fleet/rank", "{\"top\": \"0\"}", "fleet rank f.db --json --top 0");
+	expect("GET", "/api/v1/fleet/rank", "{\"top\": \"0\", \"from\": \"-2h\", \"to\": \"-1h\"}", "fleet rank f.db --json --from -2h --to -1h --top 0");
 }
 
 static void a_flag_is_0_or_1(void **state)
 {
 	(void)state;
 	expect("GET", "/api/v1/blame", "{\"all\": \"1\"}", "waits --json --matrix --all");
+	expect("GET", "/api/v1/blame", "{\"all\": 1}", "waits --json --matrix --all");
+	expect("GET", "/api/v1/blame", "{\"all\": 2}", "error: invalid all '2'; expected 0 or 1");
 	expect("GET", "/api/v1/blame", "{\"all\": \"0\"}", "waits --json --matrix");
 	expect("GET", "/api/v1/blame", "{\"all\": \"yes\"}", "error: invalid all 'yes'; expected 0 or 1");
 }

@@ -28,7 +28,7 @@
 extern const struct verb
 	verb_why, verb_mark, verb_list, verb_history, verb_show, verb_top, verb_open, verb_cpu, verb_threads, verb_waits,
 	verb_flame, verb_inspect, verb_compare, verb_confirm, verb_calm, verb_export, verb_ship, verb_fleet, verb_spans, verb_record,
-	verb_serve, verb_agent, verb_run, verb_demo, verb_feedback, verb_doctor, verb_config, verb_features,
+	verb_serve, verb_mcp, verb_agent, verb_run, verb_demo, verb_feedback, verb_doctor, verb_config, verb_features,
 	verb_help;
 
 const struct verb *const verbs[] = {
@@ -40,7 +40,7 @@ const struct verb *const verbs[] = {
 #ifdef WITH_SPANS
 	&verb_spans,
 #endif
-	&verb_record, &verb_serve, &verb_agent, &verb_run, &verb_demo, &verb_feedback, &verb_doctor, &verb_config,
+	&verb_record, &verb_serve, &verb_mcp, &verb_agent, &verb_run, &verb_demo, &verb_feedback, &verb_doctor, &verb_config,
 	&verb_features, &verb_help, NULL,
 };
 

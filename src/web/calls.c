@@ -24,12 +24,12 @@
 #define MARK_NUMBER   NUMBER("id", "the mark's number")
 
 static const struct call calls[] = {
-	GET("/api/v1/why", "why it is (or was) slow", WORDS("why", "--json"), .options = "at since window for model wait"),
+	GET("/api/v1/why", "why it is (or was) slow", WORDS("why", "--json"), .options = "at since window for model wait", .tool = "why"),
 	GET("/api/v1/program", "why one program is (or was) slow: what it waits for, and what makes it wait", WORDS("why", "--json"),
-	    .options = "at since", .arguments = {WHO}),
-	GET("/api/v1/incident", "the answer for a mark", WORDS("show", "--json"), .options = "window wait", .arguments = {MARK_NUMBER}),
-	GET("/api/v1/board", "every process at a moment, the most unusual first", WORDS("show", "--json"), .options = "at window model"),
-	GET("/api/v1/process", "the features of one process at a moment", WORDS("show", "--json"), .options = "at window for model"),
+	    .options = "at since", .arguments = {WHO}, .tool = "why_program"),
+	GET("/api/v1/incident", "the answer for a mark", WORDS("show", "--json"), .options = "window wait", .arguments = {MARK_NUMBER}, .tool = "incident"),
+	GET("/api/v1/board", "every process at a moment, the most unusual first", WORDS("show", "--json"), .options = "at window model", .tool = "processes"),
+	GET("/api/v1/process", "the features of one process at a moment", WORDS("show", "--json"), .options = "at window for model", .tool = "process"),
 	GET("/api/v1/series", "one feature of a process over the window", WORDS("show", "--json"),
 	    .options = "at window for since until feature points"),
 	GET("/api/v1/lives", "process lifetimes", WORDS("show", "--json", "--lives"), .options = "at window since until points"),
@@ -38,8 +38,8 @@ static const struct call calls[] = {
 	GET("/api/v1/instant", "what a thread was doing at a moment, and what ended it", WORDS("threads", "--json"),
 	    .options = "mark at", .arguments = {NUMBER("tid", "the thread's number")}, .resident = true),
 	GET("/api/v1/history", "what was unusual, minute by minute, without a mark", WORDS("history", "--json"),
-	    .options = "since until points top"),
-	GET("/api/v1/marks", "marked moments", WORDS("list", "--json")),
+	    .options = "since until points top", .tool = "history"),
+	GET("/api/v1/marks", "marked moments", WORDS("list", "--json"), .tool = "incidents"),
 	POST("/api/v1/marks", "mark this moment: it is slow now; the body may be empty", WORDS("mark", "--json"),
 	    .arguments = {TEXT("note", "a text", .optional = true)}),
 	POST("/api/v1/notes", "an earlier mark's note", WORDS("mark"),
@@ -49,56 +49,60 @@ static const struct call calls[] = {
 	POST("/api/v1/confirm", "whether processes are the cause: they are held back and released for about 20 s", WORDS("confirm", "--json"),
 	    .options = "short", .arguments = {TEXT("pids", "the processes' numbers, separated by commas: held back together", .characters = "0123456789,")}),
 	GET("/api/v1/compare", "what changed between two times", WORDS("compare", "--json"),
-	    .arguments = {TEXT("a", "a time as `whyslow compare` accepts it"), TEXT("b", "another")}),
+	    .arguments = {TEXT("a", "a time as `whyslow compare` accepts it"), TEXT("b", "another")}, .tool = "compare"),
 	GET("/api/v1/features", "the catalogue of what is measured", WORDS("features", "--json")),
-	GET("/api/v1/doctor", "what this machine does not provide, and how to fix it", WORDS("doctor", "--json")),
+	GET("/api/v1/doctor", "what this machine does not provide, and how to fix it", WORDS("doctor", "--json"), .tool = "doctor"),
 	GET("/api/v1/counters", "the machine's own counters, of an hour at most, for a fleet", WORDS("export", "--format", "counters"),
 	    .options = "since until"),
 	GET("/api/v1/blame", "who made whom wait: sums by victim, culprit and wait", WORDS("waits", "--json", "--matrix"),
 	    .options = "mark since until by top all"),
+	GET("/api/v1/waits", "what waited, for what, and which thread caused it", WORDS("waits", "--json"), .options = "mark since until by top all reasons",
+	    .arguments = {TEXT("who", "a pid or name; without, all", .optional = true)}, .tool = "waits"),
+	GET("/api/v1/inspect", "what a process is doing now, looked at for some seconds: its threads, their stacks", WORDS("inspect", "--json"),
+	    .options = "seconds depth", .arguments = {TEXT("who", "a pid or name")}, .tool = "inspect"),
 	GET("/api/v1/pivot", "waits in groups by chosen fields: count, sum, median and maximum", WORDS("waits", "--json", "--table"),
-	    .options = "mark since until by! top all"),
+	    .options = "mark since until by! top all", .tool = "waits_by"),
 	GET("/api/v1/flame", "where time went, by stacks", WORDS("export", "--format", "folded", "--json"),
 	    .options = "mark since until waits who base_mark base_since base_until"),
 	GET("/api/v1/profile", "where programs ran or waited, by the stacks that are kept for days", WORDS("flame", "--json"),
-	    .options = "at since until against waits", .arguments = {TEXT("program", "of this program alone", .optional = true)}),
+	    .options = "at since until against waits", .arguments = {TEXT("program", "of this program alone", .optional = true)}, .tool = "profile"),
 	GET("/api/v1/captures", "the inspections of an incident's processes", WORDS("show", "--captures", "--json"),
-	    .arguments = {MARK_NUMBER}),
+	    .arguments = {MARK_NUMBER}, .tool = "incident_inspections"),
 #ifdef WITH_SPANS
 	GET("/api/v1/spans/groups", "versions of each bucket against the older ones", WORDS("spans", "groups", "--json"),
-	    .options = SPANS_OPTIONS "method"),
-	GET("/api/v1/spans/forest", "every call path of every bucket", WORDS("spans", "forest", "--json"), .options = SPANS_OPTIONS),
+	    .options = SPANS_OPTIONS "method", .tool = "spans_groups"),
+	GET("/api/v1/spans/forest", "every call path of every bucket", WORDS("spans", "forest", "--json"), .options = SPANS_OPTIONS, .tool = "spans_forest"),
 	GET("/api/v1/spans/exemplars", "requests that were stored whole", WORDS("spans", "exemplars", "--json"),
 	    .options = SPANS_OPTIONS "top trace"),
 	GET("/api/v1/spans/why", "which version, in which bucket, made requests slower, and which attributes explain it, down to the hosts", WORDS("spans", "why", "--json", "--hosts", CALL_HOSTS),
-	    .options = SPANS_OPTIONS "trace"),
+	    .options = SPANS_OPTIONS "trace", .tool = "spans_why"),
 	GET("/api/v1/spans/why.html", "the same as one page to give to others", WORDS("spans", "why", "--html", "-"),
 	    .type = "text/html; charset=utf-8", .options = SPANS_OPTIONS),
 	GET("/api/v1/spans/select", "requests by time and duration, and what distinguishes a selection from the rest", WORDS("spans", "select", "--json"),
 	    .options = SPANS_OPTIONS "begin end longer shorter failed"),
 	GET("/api/v1/spans/compare", "two versions: where the time went", WORDS("spans", "compare", "--json"),
-	    .options = SPANS_OPTIONS "baseline candidate"),
+	    .options = SPANS_OPTIONS "baseline candidate", .tool = "spans_compare"),
 	GET("/api/v1/spans/gate", "whether a deployment may continue: `verdict` is same, faster, slower, failing, or unclear", WORDS("spans", "gate", "--json"),
 	    .options = SPANS_OPTIONS "baseline candidate min_effect", .gate = true),
 	POST("/api/v1/spans/gate", "the same for web hooks that look at the status alone: 200 pass, 409 regression, 425 cannot tell yet", WORDS("spans", "gate", "--json"),
 	     .options = SPANS_OPTIONS "baseline candidate min_effect", .gate = true),
 #endif
 #ifdef WITH_FLEET
-	GET("/api/v1/fleet/info", "servers and counters", WORDS("fleet", "info", CALL_FLEET, "--json")),
+	GET("/api/v1/fleet/info", "servers and counters", WORDS("fleet", "info", CALL_FLEET, "--json"), .tool = "fleet_info"),
 	GET("/api/v1/fleet/view", "one counter of all servers", WORDS("fleet", "view", CALL_FLEET, "--json"),
 	    .options = FLEET_OPTIONS "by points", .arguments = {TEXT("counter", "its name")}),
 	GET("/api/v1/fleet/rank", "which servers are conspicuous in the window", WORDS("fleet", "rank", CALL_FLEET, "--json"),
-	    .options = FLEET_OPTIONS "top"),
+	    .options = "from! to! top", .tool = "fleet_rank"),
 	GET("/api/v1/fleet/compare", "which counters of which servers are unusual in the window", WORDS("fleet", "compare", CALL_FLEET, "--json"),
-	    .options = FLEET_OPTIONS "top"),
+	    .options = "from! to! top"),
 	GET("/api/v1/fleet/correlate", "which counters moved with a symptom", WORDS("fleet", "correlate", CALL_FLEET, "--json"),
-	    .options = FLEET_OPTIONS "spearman top", .arguments = {TEXT("symptom", "COUNTER or COUNTER@SERVER")}),
+	    .options = FLEET_OPTIONS "spearman top", .arguments = {TEXT("symptom", "COUNTER or COUNTER@SERVER")}, .tool = "fleet_correlate"),
 	GET("/api/v1/fleet/check", "the values that break rules", WORDS("fleet", "check", CALL_FLEET, "--json"),
 	    .options = FLEET_OPTIONS "rule top"),
 	GET("/api/v1/fleet/history", "the unusual times of all of the data", WORDS("fleet", "history", CALL_FLEET, "--json"),
-	    .options = FLEET_OPTIONS "top"),
+	    .options = FLEET_OPTIONS "top", .tool = "fleet_history"),
 	GET("/api/v1/fleet/why", "which servers and counters, since when, what moved with it", WORDS("fleet", "why", CALL_FLEET, "--json", "--calls", CALL_GRAPH),
-	    .options = FLEET_OPTIONS "symptom"),
+	    .options = FLEET_OPTIONS "symptom", .tool = "fleet_why"),
 	GET("/api/v1/fleet/why.html", "the same as one page to give to others", WORDS("fleet", "why", CALL_FLEET, "--html", "-", "--calls", CALL_GRAPH),
 	    .type = "text/html; charset=utf-8", .options = FLEET_OPTIONS "symptom"),
 #endif
@@ -110,6 +114,14 @@ const struct call *call_find(const char *path, const char *method)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (strcmp(calls[i].path, path) == 0 && strcmp(calls[i].method, method) == 0)
+			return &calls[i];
+	return NULL;
+}
+
+const struct call *call_next_tool(const struct call *before)
+{
+	for (size_t i = before ? (size_t)(before - calls) + 1 : 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i].tool)
 			return &calls[i];
 	return NULL;
 }
@@ -209,10 +221,10 @@ static const char *const expected[] = {
 	[OPTION_FLAG] = "0 or 1", [OPTION_TEXT] = "a text", [OPTION_SPAN] = "a span such as 90s, 5min or 4h", [OPTION_COUNT] = "a whole number",
 };
 
-/* *ret NULL = not given. A number of a body is taken for a count alone. 0 or -EINVAL. */
+/* *ret NULL = not given. A number of a body is taken for a count or a flag alone. 0 or -EINVAL. */
 static int take_value(enum option_type type, const char *name, struct call_value value, struct call_request *q, const char **ret, char **ret_error)
 {
-	if (value.is_number && type == OPTION_COUNT) {
+	if (value.is_number && (type == OPTION_COUNT || type == OPTION_FLAG)) {
 		value.text = q->numbers[q->n_numbers];
 		snprintf(q->numbers[q->n_numbers++], sizeof(q->numbers[0]), "%lld", value.number);
 	} else if (value.is_number) {
@@ -338,28 +350,52 @@ static json_t *responses_json(const struct call *c)
 			 "404", "description", "nothing is recorded there", "503", "description", "too many requests at a time: try again");
 }
 
+/* The schema says what a body, or an assistant's call, may hold. Takes the references. */
+static json_t *object_schema(json_t *properties, json_t *required)
+{
+	json_t *schema = json_pack("{s:s, s:o}", "type", "object", "properties", properties);
+
+	if (json_array_size(required))
+		json_object_set(schema, "required", required);
+	json_decref(required);
+	return schema;
+}
+
+static json_t *describe(const struct call *c, verb_options_fn options, json_t *list, char **ret_error)
+{
+	json_t *properties = json_object(), *required = json_array();
+
+	if (describe_parameters(c, options(c->words), list, properties, required, ret_error) == 0)
+		return object_schema(properties, required);
+	json_decref(properties);
+	json_decref(required);
+	return NULL;
+}
+
 static json_t *call_json(const struct call *c, verb_options_fn options, char **ret_error)
 {
-	json_t *list = json_array(), *properties = json_object(), *required = json_array(), *o, *schema;
+	json_t *list = json_array(), *schema = describe(c, options, list, ret_error), *o;
 	bool post = strcmp(c->method, "POST") == 0;
 
-	if (describe_parameters(c, options(c->words), list, properties, required, ret_error) < 0) {
+	if (!schema) {
 		json_decref(list);
-		json_decref(properties);
-		json_decref(required);
 		return NULL;
 	}
 	if (post)
 		json_array_clear(list);
 	o = json_pack("{s:s, s:o, s:o}", "summary", c->help, "parameters", list, "responses", responses_json(c));
-	schema = json_pack("{s:s, s:o}", "type", "object", "properties", properties);
-	if (json_array_size(required))
-		json_object_set(schema, "required", required);
-	json_decref(required);
 	if (post)
 		json_object_set_new(o, "requestBody", json_pack("{s:{s:{s:O}}}", "content", "application/json", "schema", schema));
 	json_decref(schema);
 	return o;
+}
+
+json_t *call_schema(const struct call *c, verb_options_fn options, char **ret_error)
+{
+	json_t *list = json_array(), *schema = describe(c, options, list, ret_error);
+
+	json_decref(list);
+	return schema;
 }
 
 static json_t *events_json(verb_options_fn options)

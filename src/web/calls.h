@@ -26,6 +26,7 @@ struct call {
 	 * an option), '!' where it must be given. */
 	const char *options;
 	struct call_argument arguments[2];
+	const char *tool; /* its name as an assistant's tool (mcp.h); NULL = it is none */
 	bool gate;     /* exit status 0 = pass, 1 = regression, 3 = cannot tell, each with an answer: a POST has statuses of its own for them */
 	bool resident; /* it is about saved events: a process that has read them answers (reader-pool.h) */
 };
@@ -59,9 +60,13 @@ struct call_request {
 };
 
 const struct call *call_find(const char *path, const char *method);
+/* The next call that is a tool; NULL: begin, and: there is none left. */
+const struct call *call_next_tool(const struct call *before);
 bool call_is_about(const struct call *call, const char *verb);
 /* *ret must stay where it is. 0, or -EINVAL with *ret_error (caller frees) that names the parameter. */
 int call_request_make(const struct call *call, const struct call_files *files, verb_options_fn options, call_value_fn value, const void *state,
 		      struct call_request *ret, char **ret_error);
+/* A call's values as a JSON Schema of an object; the caller's reference. NULL with *ret_error (caller frees): a parameter is not an option. */
+json_t *call_schema(const struct call *call, verb_options_fn options, char **ret_error);
 /* All paths as the OpenAPI document has them; the caller's reference. NULL with *ret_error (caller frees): a parameter is not an option. */
 json_t *calls_openapi(verb_options_fn options, char **ret_error);

@@ -12,6 +12,7 @@
 #include "lib/net/http-server.h"
 #include "machine/service/service-budget.h"
 #include "web/calls.h"
+#include "web/mcp.h"
 #include "web/reader-pool.h"
 #include "web/serve-events.h"
 #include "web/web-assets.h"
@@ -134,6 +135,30 @@ static void stream_events(struct http_exchange *e)
 	serve_events(e, s->feeds);
 }
 
+/* --- assistants --- */
+
+/* Streamable HTTP without streams: one message, one answer. */
+static void answer_assistant(struct http_exchange *e)
+{
+	const struct serve *s = e->context;
+	const struct mcp m = {s->asker, s->spans_asker, {s->fleet_file, s->hosts_file, s->calls_file}, s->verb_options};
+	const struct ask_bounds bounds = {ANSWER_TIMEOUT * NS_PER_SEC, ANSWER_MEMORY, has_gone, e};
+	json_t *said = mcp_answer(&m, e->body.data ? e->body.data : "", e->body.len, &bounds);
+	char *text = said ? json_dumps(said, JSON_COMPACT) : NULL;
+
+	if (!said)
+		e->status = 202; /* a notification */
+	else if (!text || str_puts(&e->reply, text) < 0)
+		http_fail(e, 503, "out of memory");
+	free(text);
+	json_decref(said);
+}
+
+static void refuse_stream(struct http_exchange *e)
+{
+	http_fail(e, 405, "/mcp sends nothing by itself: POST a message");
+}
+
 /* --- the page --- */
 
 static void answer_asset(struct http_exchange *e)
@@ -179,6 +204,8 @@ static const struct http_route routes[] = {
 	{"POST", "/api/v1/notes", answer_call, BODY_MAX, SCOPE_ALL},
 	{"POST", "/api/v1/feedback", answer_call, BODY_MAX, SCOPE_ALL},
 	{"POST", "/api/v1/spans/gate", answer_call, BODY_MAX, SCOPE_READ},
+	{"GET", "/mcp", refuse_stream, 0, SCOPE_READ},
+	{"POST", "/mcp", answer_assistant, MCP_MESSAGE_MAX, SCOPE_READ},
 	{"GET", "/metrics", answer_call, 0, SCOPE_METRICS},
 	{"GET", "/*", answer_asset, 0, SCOPE_PUBLIC},
 	{},

@@ -1,0 +1,221 @@
+#include "web/mcp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data/cleanup.h"
+#include "lib/data/str.h"
+
+#define ANSWER_MAX 65536 /* bytes: some 20,000 tokens, of which an assistant still can read several */
+
+/* https://www.jsonrpc.org/specification#error_object */
+enum { NOT_JSON = -32700, BAD_REQUEST = -32600, NO_METHOD = -32601, BAD_VALUES = -32602, FAILED = -32603 };
+
+#define INSTRUCTIONS                                                                                                                         \
+	"whyslow records what every process of this machine does and answers why it is, or was, slow. Begin with `why` (now, or `at` a past "  \
+	"time); `why_program` says what one program waits for and who makes it wait; `history` and `incidents` say when it was slow. Times are " \
+	"written as now, -5min, 14:32, or '2026-11-20 14:32:07'. Nothing here changes the machine."
+
+/* --- messages --- */
+
+static json_t *reply(json_t *id, const char *key, json_t *value)
+{
+	return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, key, value);
+}
+
+static json_t *fail(json_t *id, int code, const char *why)
+{
+	return reply(id, "error", json_pack("{s:i, s:s}", "code", code, "message", why));
+}
+
+static json_t *text_content(const char *text, size_t n)
+{
+	return json_pack("{s:s, s:s%}", "type", "text", "text", text, n);
+}
+
+/* --- tools --- */
+
+static json_t *describe(const struct mcp *m, const struct call *call)
+{
+	_cleanup_free_ char *error = NULL;
+	json_t *schema = call_schema(call, m->verb_options, &error);
+
+	json_object_set_new(json_object_get(schema, "properties"), "json",
+			    json_pack("{s:s, s:s}", "type", "boolean", "description", "the answer as JSON, with all its figures, instead of text"));
+	json_object_set_new(schema, "additionalProperties", json_false());
+	return json_pack("{s:s, s:s, s:o, s:{s:b, s:b}}", "name", call->tool, "description", call->help, "inputSchema", schema, "annotations",
+			 "readOnlyHint", true, "openWorldHint", false);
+}
+
+/* Nothing is served that the questions about a fleet could be asked of. */
+static bool is_offered(const struct mcp *m, const struct call *call)
+{
+	return m->files.fleet || !call_is_about(call, "fleet");
+}
+
+static json_t *list_tools(const struct mcp *m)
+{
+	json_t *tools = json_array();
+
+	for (const struct call *call = NULL; (call = call_next_tool(call));)
+		if (is_offered(m, call))
+			json_array_append_new(tools, describe(m, call));
+	return json_pack("{s:o}", "tools", tools);
+}
+
+static const struct call *find_tool(const struct mcp *m, const char *name)
+{
+	for (const struct call *call = NULL; name && (call = call_next_tool(call));)
+		if (strcmp(call->tool, name) == 0 && is_offered(m, call))
+			return call;
+	return NULL;
+}
+
+static struct call_value value_of(const void *values, const char *name)
+{
+	const json_t *v = json_object_get(values, name);
+
+	if (json_is_boolean(v))
+		return (struct call_value){.text = json_is_true(v) ? "1" : "0"};
+	return json_is_integer(v) ? (struct call_value){.is_number = true, .number = json_integer_value(v)}
+				  : (struct call_value){.text = json_string_value(v)};
+}
+
+/* A value that the tool does not know is refused: who left it out would answer another question than was asked. */
+static int check_names(const struct mcp *m, const struct call *call, json_t *values, char **ret_error)
+{
+	json_t *tool = describe(m, call), *known = json_object_get(json_object_get(tool, "inputSchema"), "properties"), *value;
+	const char *name;
+	int r = 0;
+
+	json_object_foreach(values, name, value)
+		if (r == 0 && !json_object_get(known, name))
+			r = str_fail(ret_error, -EINVAL, "there is no value '%s'; tools/list says which there are", name);
+		else if (r == 0 && (json_is_real(value) || json_is_object(value) || json_is_array(value)))
+			r = str_fail(ret_error, -EINVAL, "invalid %s; expected a text, a whole number, true or false", name);
+	json_decref(tool);
+	return r;
+}
+
+/* The verb's own text, which people read, unless JSON is wanted. */
+static void leave_out_json(struct call_request *q)
+{
+	size_t n = 0;
+	bool words = false;
+
+	for (size_t i = 0; i < q->n; i++) {
+		words |= strcmp(q->v[i], "--") == 0;
+		if (words || strcmp(q->v[i], "--json") != 0)
+			q->v[n++] = q->v[i];
+	}
+	q->n = n;
+}
+
+/* Whole lines of a text that is too long, and how much is missing. */
+static json_t *shortened(const struct str *text)
+{
+	_cleanup_str_ struct str kept = {};
+	size_t n = ANSWER_MAX;
+
+	while (n && text->data[n - 1] != '\n')
+		n--;
+	str_append(&kept, text->data, n);
+	str_printf(&kept, "[%zu more bytes were left out: ask for less time, or a smaller top]\n", text->len - n);
+	return text_content(kept.data, kept.len);
+}
+
+static json_t *answered(const struct str *text, const struct str *errors, bool as_json)
+{
+	json_t *content = json_array(), *document = as_json ? json_loadb(text->data, text->len, 0, NULL) : NULL, *result;
+
+	json_array_append_new(content, text->len > ANSWER_MAX ? shortened(text) : text_content(text->data, text->len));
+	if (errors->len)
+		json_array_append_new(content, text_content(errors->data, errors->len));
+	result = json_pack("{s:o, s:b}", "content", content, "isError", false);
+	if (json_is_object(document) && text->len <= ANSWER_MAX)
+		json_object_set(result, "structuredContent", document);
+	json_decref(document);
+	return result;
+}
+
+static json_t *not_answered(const char *why)
+{
+	return json_pack("{s:[o], s:b}", "content", text_content(why, strlen(why)), "isError", true);
+}
+
+static json_t *ask(const struct mcp *m, const struct call_request *q, bool as_json, const struct ask_bounds *bounds)
+{
+	const struct asker *asker = call_is_about(q->call, "spans") ? &m->spans_asker : &m->asker;
+	_cleanup_str_ struct str text = {}, errors = {};
+	int status = ask_all_within(asker, q->n, q->v, bounds, &text, &errors);
+
+	if ((status == 0 || status == 1) && text.len)
+		return answered(&text, &errors, as_json);
+	return not_answered(status < 0 ? ask_failure(asker, status) : errors.len ? errors.data : "there is no answer");
+}
+
+static json_t *call_tool(const struct mcp *m, json_t *id, const json_t *params, const struct ask_bounds *bounds)
+{
+	const struct call *call = find_tool(m, json_string_value(json_object_get(params, "name")));
+	json_t *values = json_object_get(params, "arguments");
+	bool as_json = json_is_true(json_object_get(values, "json"));
+	_cleanup_free_ char *error = NULL;
+	struct call_request q;
+
+	if (!call)
+		return fail(id, BAD_VALUES, "there is no such tool; tools/list says which there are");
+	if ((values && !json_is_object(values)) || check_names(m, call, values, &error) < 0 ||
+	    call_request_make(call, &m->files, m->verb_options, value_of, values, &q, &error) < 0)
+		return fail(id, BAD_VALUES, error ? error : "invalid arguments; expected an object");
+	if (!as_json)
+		leave_out_json(&q);
+	return reply(id, "result", ask(m, &q, as_json, bounds));
+}
+
+/* --- the protocol --- */
+
+/* The newest version first; what is used here is the same in all of them. */
+static const char *const versions[] = {"2025-06-18", "2025-03-26", "2024-11-05"};
+
+static json_t *initialize(const json_t *params)
+{
+	const char *wanted = json_string_value(json_object_get(params, "protocolVersion")), *version = versions[0];
+
+	for (size_t i = 0; wanted && i < ARRAY_SIZE(versions); i++)
+		if (strcmp(versions[i], wanted) == 0)
+			version = versions[i];
+	return json_pack("{s:s, s:{s:{}}, s:{s:s, s:s}, s:s}", "protocolVersion", version, "capabilities", "tools", "serverInfo", "name", "whyslow",
+			 "version", WHYSLOW_VERSION, "instructions", INSTRUCTIONS);
+}
+
+static json_t *answer(const struct mcp *m, json_t *message, json_t *id, const struct ask_bounds *bounds)
+{
+	const char *method = json_string_value(json_object_get(message, "method"));
+	const json_t *params = json_object_get(message, "params");
+
+	if (strcmp(method, "initialize") == 0)
+		return reply(id, "result", initialize(params));
+	if (strcmp(method, "ping") == 0)
+		return reply(id, "result", json_object());
+	if (strcmp(method, "tools/list") == 0)
+		return reply(id, "result", list_tools(m));
+	if (strcmp(method, "tools/call") == 0)
+		return call_tool(m, id, params, bounds);
+	return fail(id, NO_METHOD, "there is no such method here: initialize, ping, tools/list, tools/call");
+}
+
+json_t *mcp_answer(const struct mcp *m, const char *bytes, size_t n, const struct ask_bounds *bounds)
+{
+	json_t *message = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, NULL), *id = json_object_get(message, "id"), *said = NULL;
+
+	if (!message)
+		said = fail(json_null(), NOT_JSON, "the message is not JSON");
+	else if (!json_is_object(message) || (!json_object_get(message, "result") && !json_object_get(message, "error") &&
+					      !json_is_string(json_object_get(message, "method"))))
+		said = fail(json_null(), BAD_REQUEST, "a message is an object with \"jsonrpc\", \"id\" and \"method\"");
+	else if (id && json_is_string(json_object_get(message, "method")))
+		said = answer(m, message, id, bounds);
+	json_decref(message);
+	return said;
+}
