@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
@@ -75,7 +74,7 @@ static int check_program(const struct serve_user *user, char **ret_error)
 	path[n] = '\0';
 	if (access(path, X_OK) == 0 || (getenv(PROGRAM_HELD) && access("/proc/self/exe", X_OK) == 0))
 		return 0;
-	return str_fail(ret_error, -errno, "the user %s may not run %s: install it, or keep root's rights with --user root", user->name, path);
+	return str_fail(ret_error, -errno, "the user %s may not run %s: install it, or stay root with --user root", user->name, path);
 }
 
 int serve_become(const struct serve_user *user, char **ret_error)
@@ -88,7 +87,7 @@ int serve_become(const struct serve_user *user, char **ret_error)
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("XDG_RUNTIME_DIR");
 	if (initgroups(user->name, user->gid) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
-	    setresuid(user->uid, user->uid, user->uid) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	    setresuid(user->uid, user->uid, user->uid) < 0)
 		return str_fail(ret_error, -errno, "cannot become the user %s: %s", user->name, strerror(errno));
 	if (setuid(0) == 0)
 		return str_fail(ret_error, -EPERM, "cannot drop root's rights");

@@ -13,6 +13,7 @@
 #include "lib/data/str.h"
 #include "lib/net/certificate.h"
 #include "lib/net/users.h"
+#include "lib/rights/fewer-rights.h"
 #include "lib/view/json.h"
 #include "web/serve.h"
 
@@ -33,7 +34,7 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "fleet", "FILE", &arg_fleet, "counters of a fleet: what 'fleet load' wrote"},
 	{OPTION_TEXT, 0, "calls", "FILE", &arg_calls, "which server of the fleet calls which, as 'fleet why --calls'"},
 	{OPTION_TEXT, 0, "hosts", "FILE", &arg_hosts, "recorders to ask about slow requests, as 'spans why --hosts'; its user must be able to read the list and its token files"},
-	{OPTION_TEXT, 0, "user", "NAME", &arg_user, "when root starts it: run with this user's rights (default: the user who called sudo, else whyslow-web); 'root' keeps root's rights"},
+	{OPTION_TEXT, 0, "user", "NAME", &arg_user, "when root starts it: run with this user's rights (default: the user who called sudo, else whyslow-web); 'root' shows everything"},
 	{OPTION_FLAG, 0, "no-login", NULL, &arg_no_login, "print no address with a login code; 'whyslow open' makes one"},
 	{OPTION_TEXT, 0, "token-file", "FILE", &arg_token_file, "file with the tokens of programs"},
 	{OPTION_TEXT, 0, "add-token", "NAME", &arg_add_token, "make a token for a program, print it, and exit"},
@@ -148,7 +149,9 @@ static int serve(const struct common *common, const char *token_file)
 	sigaddset(&end, SIGTERM);
 	sigprocmask(SIG_BLOCK, &end, NULL); /* the server's threads leave them to us */
 	certificate_warn(arg_cert);
-	r = drops ? serve_choose_user(arg_user, &user, &error) : 0;
+	r = fewer_rights_take_daemon(DAEMON_SERVES); /* before there are threads */
+	if (r == 0 && drops)
+		r = serve_choose_user(arg_user, &user, &error);
 	if (r == 0 && drops && user.uid == 0)
 		o.asker = common_asker(common);
 	if (r == 0)

@@ -19,6 +19,7 @@
 #include "lib/data/str.h"
 #include "lib/net/http-client.h"
 #include "lib/net/users.h"
+#include "lib/rights/fewer-rights.h"
 #include "machine/verb/verb.h"
 
 #define EVERY_LEAST   (60 * NS_PER_SEC)
@@ -237,6 +238,7 @@ static int run(struct common *common, int argc, char **argv)
 {
 	char host[HOST_NAME_MAX + 1] = "";
 	const char *name = arg_name ? arg_name : host, *to;
+	int r;
 
 	(void)gethostname(host, sizeof(host) - 1);
 	if (argc > 2 || !take_settings(&common->config, argc == 2 ? argv[1] : NULL, &to))
@@ -247,6 +249,11 @@ static int run(struct common *common, int argc, char **argv)
 		return verb_usage_error("ship", "--every is at least 1min: each time the whole recording is copied");
 	if (!is_url(to) && !folder_path_exists(to)) {
 		log_error("there is no folder %s", to);
+		return EXIT_CANNOT;
+	}
+	r = fewer_rights_take_daemon(DAEMON_SHIPS);
+	if (r < 0) {
+		log_error("cannot give up the rights that shipping does not need: %s", strerror(-r));
 		return EXIT_CANNOT;
 	}
 	if (arg_every)

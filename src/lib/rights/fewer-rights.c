@@ -415,9 +415,15 @@ static const struct sock_filter refused[] = {
 #endif
 
 /* packaging/whyslow.service.in says what each is for; tests/rights compares. */
-static const unsigned daemon_capabilities[] = {
-	CAP_BPF,      CAP_PERFMON,	CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_NICE,
-	CAP_IPC_LOCK, CAP_SYS_RESOURCE, CAP_SYSLOG,	CAP_SETUID,	     CAP_SETGID,
+static const struct {
+	unsigned capability, daemons;
+} daemon_capabilities[] = {
+	{CAP_BPF, DAEMON_RECORDS | DAEMON_SERVES},	     {CAP_PERFMON, DAEMON_RECORDS | DAEMON_SERVES},
+	{CAP_SYS_PTRACE, DAEMON_RECORDS | DAEMON_SERVES},    {CAP_DAC_READ_SEARCH, DAEMON_RECORDS | DAEMON_SERVES},
+	{CAP_SYS_NICE, DAEMON_RECORDS | DAEMON_SERVES},	     {CAP_IPC_LOCK, DAEMON_RECORDS | DAEMON_SERVES},
+	{CAP_SYS_RESOURCE, DAEMON_RECORDS | DAEMON_SERVES},  {CAP_SYSLOG, DAEMON_RECORDS | DAEMON_SERVES},
+	{CAP_SETUID, DAEMON_RECORDS | DAEMON_SERVES},	     {CAP_SETGID, DAEMON_RECORDS | DAEMON_SERVES},
+	{CAP_NET_BIND_SERVICE, DAEMON_SERVES | DAEMON_RECEIVES}, {CAP_DAC_OVERRIDE, DAEMON_SHIPS},
 };
 
 /* A program that is started gets no capability that is not in the bounding set. */
@@ -428,7 +434,7 @@ static void bound_capabilities(const struct __user_cap_data_struct *kept)
 			(void)prctl(PR_CAPBSET_DROP, capability); /* without CAP_SETPCAP it stays there: no new privileges come of it */
 }
 
-static int keep_daemon_capabilities(void)
+static int keep_daemon_capabilities(unsigned work)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {}, kept[_LINUX_CAPABILITY_U32S_3] = {};
@@ -436,15 +442,16 @@ static int keep_daemon_capabilities(void)
 	if (syscall(SYS_capget, &header, have) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(daemon_capabilities); i++)
-		want(kept, have, daemon_capabilities[i]);
-	if (prctl(PR_CAPBSET_READ, CAP_BPF) < 0) /* before Linux 5.8 */
+		if (daemon_capabilities[i].daemons & work)
+			want(kept, have, daemon_capabilities[i].capability);
+	if (work == DAEMON_RECORDS && prctl(PR_CAPBSET_READ, CAP_BPF) < 0) /* before Linux 5.8 */
 		want(kept, have, CAP_SYS_ADMIN);
 	bound_capabilities(kept);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &header, kept) < 0 ? -errno : 0;
 }
 
-int fewer_rights_take_daemon(void)
+int fewer_rights_take_daemon(enum fewer_rights_daemon work)
 {
 	int r;
 
@@ -452,6 +459,6 @@ int fewer_rights_take_daemon(void)
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	r = keep_daemon_capabilities();
+	r = keep_daemon_capabilities(work);
 	return r == 0 ? call_filter_set(refused, ARRAY_SIZE(refused)) : r;
 }

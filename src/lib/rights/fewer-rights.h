@@ -35,8 +35,16 @@ struct fewer_rights {
  * changed (no CAP_SETUID, or a namespace without that user) root's stay, without any capability but those above: that is not an error. */
 int fewer_rights_take(const struct fewer_rights *to);
 
+/* Daemons of root's keep different rights. */
+enum fewer_rights_daemon {
+	DAEMON_RECORDS = 1,
+	DAEMON_SERVES = 2,   /* may become a user; root's page asks and does what root's questions do */
+	DAEMON_RECEIVES = 4, /* has root's files, and no rights beyond them */
+	DAEMON_SHIPS = 8,
+};
+
 /* For a daemon of root's, and all that it starts: what its unit grants (CapabilityBoundingSet=, NoNewPrivileges=, SystemCallFilter=), also where
  * no unit does, as in a container or when it is started by hand. Of the capabilities that it has, those stay that it works with; calls that load
  * into the kernel, mount, trace, set the clock or make namespaces fail with EPERM. For the whole process, which has one thread.
  * Without effect unless root calls it. 0 or -errno. */
-int fewer_rights_take_daemon(void);
+int fewer_rights_take_daemon(enum fewer_rights_daemon work);

@@ -395,7 +395,7 @@ static bool daemon_can(bool (*what)(void))
 	int status;
 
 	if (pid == 0)
-		_exit(fewer_rights_take_daemon() < 0 ? 2 : what() ? 1 : 0);
+		_exit(fewer_rights_take_daemon(DAEMON_RECORDS) < 0 ? 2 : what() ? 1 : 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_not_equal(WEXITSTATUS(status), 2);

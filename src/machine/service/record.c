@@ -250,7 +250,7 @@ static void start_capture(struct daemon *d)
 /* From here on it has no more rights than its unit would grant, wherever it was started. */
 static int give_up_rights(void)
 {
-	int r = fewer_rights_take_daemon();
+	int r = fewer_rights_take_daemon(DAEMON_RECORDS);
 
 	if (r < 0)
 		log_error("cannot give up the rights that recording does not need: %s", strerror(-r));

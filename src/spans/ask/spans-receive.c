@@ -16,6 +16,7 @@
 #include "lib/net/certificate.h"
 #include "lib/net/users.h"
 #include "lib/net/webhook.h"
+#include "lib/rights/fewer-rights.h"
 #include "lib/system/locked-memory.h"
 #include "spans/ask/spans.h"
 #include "spans/compare/span-change.h"
@@ -149,6 +150,11 @@ int spans_receive(struct common *common, const struct spans_query *q, int argc, 
 	o.token_file = token_file;
 	if (!token_file || user_token_make(token_file, "spans") < 0) {
 		log_error("cannot create the token file %s; choose another with --token-file", token_file ? token_file : "it");
+		return EXIT_CANNOT;
+	}
+	r = fewer_rights_take_daemon(DAEMON_RECEIVES);
+	if (r < 0) {
+		log_error("cannot give up root's rights: %s", strerror(-r));
 		return EXIT_CANNOT;
 	}
 	o.store = spans_open_store(common, true);
