@@ -4,6 +4,7 @@ import ctypes
 import os
 import random
 import shutil
+import socket
 import subprocess
 import time
 
@@ -329,10 +330,28 @@ def ask_all(f, recorder, before):
     return asked
 
 
-@fault("ten ticks a second for SOAK_MINUTES, with programs of new names, incidents, marks and questions of three users")
+def open_tabs(f, recorder):
+    """Four pages of one server, of as many windows, that stay open; it and they, to be ended."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    tokens = f.folder + "/web-tokens"
+    token = subprocess.run([f.whyslow, "serve", "--token-file", tokens, "--add-token", "tabs"], capture_output=True, text=True).stdout.split()[-1]
+    serve = subprocess.Popen([f.whyslow, "serve", "--user", "root", "--no-login", "--run-dir", recorder.run, "--token-file", tokens, "--listen", f"127.0.0.1:{port}"],
+                             stdin=subprocess.DEVNULL, stderr=open(f.folder + "/serve.log", "w"))
+    tabs = [subprocess.Popen(["curl", "-sSN", "--retry", "9", "--retry-connrefused", "-H", f"Authorization: Bearer {token}", "-o", f"{f.folder}/tab-{n}",
+                              f"http://127.0.0.1:{port}/api/v1/events?window={n}min"], stdin=subprocess.DEVNULL) for n in (1, 2, 5, 10)]
+    return [serve, *tabs]
+
+
+def boards_of_tabs(f):
+    return [open(f"{f.folder}/tab-{n}", errors="replace").read().count("event: ") if os.path.exists(f"{f.folder}/tab-{n}") else 0 for n in (1, 2, 5, 10)]
+
+
+@fault("ten ticks a second for SOAK_MINUTES, with programs of new names, incidents, marks, questions of three users and four open pages")
 def soak(f):
     seconds = 60 * float(os.environ.get("SOAK_MINUTES", "4"))
     recorder = f.recorder(settings="record.interval = 100ms\n")
+    pages = open_tabs(f, recorder)
     began = time.monotonic()
     churn = start_as_user(NOBODY, lambda: churn_names(began + seconds))
     questions = 0
@@ -346,17 +365,21 @@ def soak(f):
         finally:
             [p.kill() or p.wait() for p in burn]
     os.waitpid(churn, 0)
+    boards = boards_of_tabs(f)
+    f.holds("the pages stay open and get boards", all(p.poll() is None for p in pages) and min(boards) > seconds / 20, str(boards))
+    [p.kill() or p.wait() for p in pages]
     third = len(samples) // 3
     early, late = samples[third:2 * third], samples[-third:]
     mib = [middle([s[0] for s in part]) for part in (early, late)]
     f.holds("memory is flat", mib[1] < mib[0] + 4, f"{mib[0]:.1f} MiB in the second third, {mib[1]:.1f} MiB in the last")
+    f.holds("memory has a bound", max(s[0] for s in samples) <= 24, f"{max(s[0] for s in samples):.1f} MiB at most")
     f.holds("memory is given back after peaks", mib[1] <= 20, f"{mib[1]:.1f} MiB in the last third")
     f.holds("descriptors are flat", middle([s[1] for s in late]) <= middle([s[1] for s in early]) + 2, str([s[1] for s in samples[::5]]))
     f.holds("threads are flat", middle([s[2] for s in late]) <= middle([s[2] for s in early]), str([s[2] for s in samples[::5]]))
     f.holds("it ends when asked to", recorder.stop() == 0)
     f.holds("the file is sound", f.is_sound() is True, f.is_sound())
     return questions, "nothing", (f"in {seconds / 60:.0f} minutes ({10 * seconds:.0f} ticks) private memory {mib[0]:.0f} MiB in the second third, {mib[1]:.0f} MiB in the last, "
-                                  f"at most {max(s[0] for s in samples):.0f} MiB; {samples[-1][1]} descriptors")
+                                  f"at most {max(s[0] for s in samples):.0f} MiB; {samples[-1][1]} descriptors; the pages got {sum(boards)} events")
 
 
 def started(words, log, says):
