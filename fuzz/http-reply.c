@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	_cleanup_free_ char *text = strndup((const char *)bytes, n);
 
 	take_headers((const char *)bytes, n);
-	(void)gzip_unpack(bytes, n, &body);
+	(void)gzip_unpack(bytes, n, NULL, &body);
 	if (text)
 		(void)clickhouse_fault(&c, text);
 	free(c.error);

@@ -9,6 +9,7 @@
 #include "lib/data/vec.h"
 
 #define ARENA_BLOCK 65536
+#define BYTES_EACH  384 /* bytes of texts and sets that a bounded table has for each text */
 #define VALUES_EACH 4 /* values of attributes that a bounded table has for each text */
 
 struct text {
@@ -31,6 +32,7 @@ struct names {
 	struct hmap value_count; /* (key, 0) -> how many */
 	VEC(char *) blocks;
 	size_t used; /* of the last block */
+	size_t kept; /* bytes of all texts and sets */
 	uint32_t most, others; /* names_bound(): 0 = none; the text that stands for others */
 	uint64_t *seen;	       /* a bit for each value of some bits of their hashes */
 };
@@ -94,6 +96,7 @@ static void *keep(struct names *names, const void *bytes, size_t n, size_t extra
 	memcpy(at, bytes, n);
 	memset(at + n, 0, extra);
 	names->used = used + need;
+	names->kept += need;
 	return at;
 }
 
@@ -147,6 +150,11 @@ static const char *clean(const char *text, size_t n, char buf[NAME_TEXT_MAX])
 	return str_make_bytes_printable(buf, n) ? buf : text;
 }
 
+static bool is_full(const struct names *names, size_t n)
+{
+	return names->most && (n >= names->most || names->kept >= BYTES_EACH * (size_t)names->most);
+}
+
 #define SEEN_BITS ((size_t)1 << 20)
 
 static uint32_t note_other(struct names *names, uint64_t hash)
@@ -194,7 +202,7 @@ uint32_t names_text(struct names *names, const char *text, size_t n)
 	kept = clean(text, n, buf);
 	if (kept != text)
 		return names_text(names, kept, n);
-	if (names->most && names->texts.n > names->most)
+	if (is_full(names, names->texts.n - 1))
 		return note_other(names, hmap_hash_bytes(text, n));
 	kept = keep(names, text, n, 1);
 	if (!kept || VEC_PUSH(names->texts, (struct text){kept, (uint32_t)n, hash}) < 0)
@@ -306,7 +314,7 @@ uint32_t names_set(struct names *names, uint32_t service, struct attribute *v, s
 		    (!n || !memcmp(s->v, v, n * sizeof(*v))))
 			return (uint32_t)x->slots[at];
 	}
-	if (names->sets.n >= (names->most ? names->most : NAME_SETS_MAX))
+	if (is_full(names, names->sets.n) || names->sets.n >= NAME_SETS_MAX)
 		return 0;
 	set.n = (uint32_t)n;
 	set.v = keep(names, v, n * sizeof(*v), 0);

@@ -38,7 +38,8 @@ uint32_t names_find(const struct names *names, const char *text);
 const char *names_get(const struct names *names, uint32_t text);
 uint32_t names_count(const struct names *names);
 /* For a table that lives as long as a server: beyond `most` texts all others become one, NAME_OTHERS, beyond `most` sets of attributes all become
- * the empty one, and values of attributes that are new then are left out. 0 or -ENOMEM. */
+ * the empty one, and values of attributes that are new then are left out. So it is where they take more than 384 bytes for each of `most`.
+ * 0 or -ENOMEM. */
 #define NAME_OTHERS "(other names)"
 int names_bound(struct names *names, uint32_t most);
 /* How many texts became one; within 1 % up to some millions. */

@@ -44,7 +44,7 @@ int gzip_pack(const void *bytes, size_t n, struct str *out)
 }
 
 /* To the end of a member. Z_STREAM_END, another code of zlib's, or -errno of `out`. */
-static int inflate_member(z_stream *z, struct str *out)
+static int inflate_member(z_stream *z, struct memory_budget *budget, struct str *out)
 {
 	int code = Z_OK, r;
 
@@ -54,22 +54,25 @@ static int inflate_member(z_stream *z, struct str *out)
 		r = str_reserve(out, room ? room : 1);
 		if (r < 0)
 			return r;
+		if (memory_budget_take(budget, room, 1) < 0)
+			return -EDQUOT;
 		z->next_out = (Bytef *)out->data + out->len;
 		z->avail_out = (uInt)room;
 		code = inflate(z, Z_NO_FLUSH);
 		out->len += room - z->avail_out;
+		memory_budget_give(budget, z->avail_out, 1);
 	}
 	return code == Z_STREAM_END ? Z_STREAM_END : -EBADMSG;
 }
 
-int gzip_unpack(const void *bytes, size_t n, struct str *out)
+int gzip_unpack(const void *bytes, size_t n, struct memory_budget *budget, struct str *out)
 {
 	z_stream z = {.next_in = (Bytef *)bytes, .avail_in = (uInt)n};
 	int r;
 
 	if (inflateInit2(&z, WINDOW_EITHER) != Z_OK)
 		return -ENOMEM;
-	r = inflate_member(&z, out);
+	r = inflate_member(&z, budget, out);
 	inflateEnd(&z);
 	return r < 0 ? r : str_append(out, "", 0);
 }
@@ -83,7 +86,7 @@ int gzip_unpack_members(const void *bytes, size_t n, struct str *out)
 	if (inflateInit2(&z, WINDOW_EITHER) != Z_OK)
 		return -ENOMEM;
 	do {
-		r = inflate_member(&z, out);
+		r = inflate_member(&z, NULL, out);
 		if (r == Z_STREAM_END)
 			whole = out->len;
 	} while (r == Z_STREAM_END && z.avail_in && inflateReset(&z) == Z_OK);

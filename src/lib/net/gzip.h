@@ -2,11 +2,13 @@
 #pragma once
 
 #include "lib/data/str.h"
+#include "lib/rights/memory-budget.h"
 
 /* Appends `n` bytes compressed. 0, -ENOMEM or -E2BIG (out->max). */
 int gzip_pack(const void *bytes, size_t n, struct str *out);
-/* Appends what a complete gzip (or zlib) body unpacks to. -EBADMSG on damage or a truncated one, -E2BIG beyond out->max. */
-int gzip_unpack(const void *bytes, size_t n, struct str *out);
+/* Appends what a complete gzip (or zlib) body unpacks to. -EBADMSG on damage or a truncated one, -E2BIG beyond out->max, -EDQUOT where the
+ * budget has no more: what was appended was taken from it in each case. */
+int gzip_unpack(const void *bytes, size_t n, struct memory_budget *budget, struct str *out);
 
 /* The same of several bodies one after the other. A last one that is damaged or cut off, as by a power cut, is left out. */
 int gzip_unpack_members(const void *bytes, size_t n, struct str *out);

@@ -310,10 +310,9 @@ const struct http_refusal *http_unpack(struct http_incoming *q)
 		return NULL;
 	if (strcmp(encoding, "gzip") != 0)
 		return &bad_encoding;
-	r = gzip_unpack(q->exchange.body.data, q->exchange.body.len, &plain);
+	r = gzip_unpack(q->exchange.body.data, q->exchange.body.len, q->server->memory, &plain);
 	http_free_body(q);
 	q->exchange.body = plain;
-	if (r == 0 && http_charge(q, plain.len) < 0)
-		return &too_many;
-	return r == 0 ? NULL : r == -E2BIG ? &too_large : &bad_body;
+	q->charged = plain.len;
+	return r == 0 ? NULL : r == -EDQUOT ? &too_many : r == -E2BIG ? &too_large : &bad_body;
 }

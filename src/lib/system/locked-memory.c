@@ -46,11 +46,16 @@ void locked_memory_release(void)
 		(void)locked_memory_lock();
 }
 
+size_t locked_memory_resident(void)
+{
+	return status_bytes("RssAnon");
+}
+
 /* (fordblks would not do: what was given back is free, too) */
 void locked_memory_release_idle(size_t most)
 {
 	struct mallinfo2 heap = mallinfo2();
 
-	if (status_bytes("RssAnon") > heap.uordblks + heap.hblkhd + most)
+	if (locked_memory_resident() > heap.uordblks + heap.hblkhd + most)
 		locked_memory_release();
 }

@@ -15,5 +15,7 @@ void locked_memory_use_one_heap(void);
 int locked_memory_lock(void);
 /* After work that took much memory: free pages go back to the system. What is locked is locked again; any thread may call it. */
 void locked_memory_release(void);
+/* Bytes of this process's own memory that are resident. */
+size_t locked_memory_resident(void);
 /* The same if more than `most` bytes are resident and in no use: what other threads left after work of their own. Cheap if not. */
 void locked_memory_release_idle(size_t most);

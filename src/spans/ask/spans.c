@@ -27,7 +27,7 @@ static struct spans_query parsed = DEFAULTS;
 	{OPTION_TEXT, 0, "join", "FILE:ATTR", &parsed.input.join, "attributes from a table: inventory.csv:host.name"},                                  \
 	{OPTION_SPAN, 0, "late", "SPAN", &parsed.input.late, "how late a span may come (default: receive 30s, a file 15min, several files as memory allows)"}, \
 	{OPTION_SPAN, 0, "slot", "SPAN", &parsed.input.slot, "resolution in time (default 1.875s of files, else 1min; doubles as needed)"},                                   \
-	{OPTION_COUNT, 0, "spans-in-memory", "N", &parsed.input.memory, "maximum number of spans that wait for their trace (default 2097152, receive 4194304); of tables, spans of one piece"}
+	{OPTION_COUNT, 0, "spans-in-memory", "N", &parsed.input.memory, "maximum number of spans that wait for their trace (default 2097152, receive 1048576); of tables, spans of one piece"}
 
 /* Where they come from. */
 #define DATA_OPTIONS                                                                                                              \

@@ -10,7 +10,7 @@
 #include "lib/data/vec.h"
 
 #define NONE	  UINT32_MAX
-#define BLOCK	  8 /* spans of one trace that lie side by side */
+#define BLOCK	  4 /* spans of one trace that lie side by side */
 #define HUGE	  ((size_t)2 << 20) /* a huge page: far fewer faults, and misses of the TLB, while traces wait all over it */
 #define CHUNK	  (HUGE / sizeof(struct block))
 #define CUT_WITHIN 30000000000 /* ns: what is older is whole, whatever `late` allows; as long as receivers wait */
@@ -76,15 +76,22 @@ struct assembler *assembler_new(const struct assembler_options *options)
 	return a;
 }
 
-void assembler_free(struct assembler *a)
+static void free_waiting(struct assembler *a)
 {
-	if (!a)
-		return;
 	for (size_t i = 0; i < a->chunks.n; i++)
 		free(a->chunks.v[i]);
 	VEC_FREE(a->chunks);
 	VEC_FREE(a->traces);
 	VEC_FREE(a->gathered);
+	a->free_block = a->free_trace = a->current = NONE;
+	a->used_blocks = 0;
+}
+
+void assembler_free(struct assembler *a)
+{
+	if (!a)
+		return;
+	free_waiting(a);
 	free(a->table);
 	free(a->closed);
 	free(a);
@@ -288,7 +295,7 @@ static int hand_on_finished(struct assembler *a)
 		a->tally.cut += !finished && a->clock - t->end < CUT_WITHIN;
 		r = hand_on(a, a->oldest);
 	}
-	return r;
+	return r > 0 ? 0 : r;
 }
 
 /* One clock that runs ahead must not close everybody's traces: a single span moves the clock by `late` at most. */
@@ -355,7 +362,11 @@ int assembler_put(void *assembler, const struct span *span)
 	advance(a, by_now(a, span->start));
 	a->n_spans++;
 	a->tally.spans++;
-	return 0;
+	if (t->n != a->options.longest)
+		return 0;
+	a->tally.cut++;
+	r = hand_on(a, i);
+	return r > 0 ? 0 : r;
 }
 
 void assembler_begin_message(struct assembler *a)
@@ -369,13 +380,21 @@ int assembler_end_message(struct assembler *a)
 	return hand_on_finished(a);
 }
 
-int assembler_flush(struct assembler *a)
+int assembler_flush(struct assembler *a, uint32_t traces)
 {
 	int r = 0;
 
-	while (r == 0 && a->oldest != NONE)
+	while (r == 0 && a->oldest != NONE && traces--)
 		r = hand_on(a, a->oldest);
-	return r;
+	if (a->oldest == NONE)
+		free_waiting(a);
+	return r > 0 ? 0 : r;
+}
+
+size_t assembler_bytes(const struct assembler *a)
+{
+	return a->chunks.n * HUGE + a->traces.allocated * sizeof(*a->traces.v) + a->gathered.allocated * sizeof(*a->gathered.v) +
+	       a->size * sizeof(*a->table);
 }
 
 uint32_t assembler_room(const struct assembler *a)

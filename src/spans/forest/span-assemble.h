@@ -1,7 +1,7 @@
 /* Spans in any order become traces, in bounded memory.
  *
  * A trace is handed on when nothing of it can come any more: when the latest start seen lies `late` beyond its last
- * end, when more than `most` spans wait (the trace that waited longest goes first, and is counted), or at the end.
+ * end, when more than `most` spans wait (the trace that waited longest goes first, and is counted), when it has `longest` spans, or at the end.
  */
 #pragma once
 
@@ -10,14 +10,15 @@
 
 #include "spans/model/span.h"
 
-#define ASSEMBLE_SPANS_MAX (4u << 20) /* about 300 MB */
+#define ASSEMBLE_SPANS_MAX (1u << 20) /* about 80 MB */
 
 struct assembler_options {
 	int64_t late;  /* ns; INT64_MAX = wait until memory is short */
-	uint32_t most; /* spans that there is room for, in eights of a trace; 0 = ASSEMBLE_SPANS_MAX */
+	uint32_t most; /* spans that there is room for, in fours of a trace; 0 = ASSEMBLE_SPANS_MAX */
+	uint32_t longest; /* spans of one trace: what has more is handed on in pieces; 0 = any number */
 	bool ordered;  /* spans of a trace come in no order: they are handed on by start, then id */
 	void *state;
-	/* Spans of one trace in the order they came; lent. 0, or -errno that ends the reading. */
+	/* Spans of one trace in the order they came; lent. 0; 1: the next ones are to wait, until the next call; or -errno that ends the reading. */
 	int (*trace)(void *state, const struct span *spans, uint32_t n);
 };
 
@@ -40,8 +41,10 @@ int assembler_put(void *assembler, const struct span *span);
  * Several may be read in turns. 0 or -errno. */
 void assembler_begin_message(struct assembler *a);
 int assembler_end_message(struct assembler *a);
-/* Hands on all that waits. */
-int assembler_flush(struct assembler *a);
+/* Hands on all that waits, or so many traces of it, the oldest first. When nothing waits any more its memory is free again. */
+int assembler_flush(struct assembler *a, uint32_t traces);
+/* Bytes of memory of what waits. */
+size_t assembler_bytes(const struct assembler *a);
 /* Spans there is still room for before traces are cut. */
 uint32_t assembler_room(const struct assembler *a);
 uint32_t assembler_waiting(const struct assembler *a);

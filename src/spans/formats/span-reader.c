@@ -30,7 +30,7 @@ static unsigned shape(const char *key, size_t n)
 
 int span_reader_init(struct span_reader *r, const struct span_sink *sink)
 {
-	*r = (struct span_reader){.sink = *sink, .resources = calloc(CACHED, sizeof(*r->resources))};
+	*r = (struct span_reader){.sink = *sink, .remembered_max = REMEMBERED_MAX, .resources = calloc(CACHED, sizeof(*r->resources))};
 	if (!r->resources)
 		return -ENOMEM;
 	for (int f = FIELD_SERVICE; f < FIELD_COUNT; f++) {
@@ -422,7 +422,7 @@ void span_reader_remember(struct span_reader *r, const void *bytes, size_t n, ui
 
 	c->set = 0;
 	if (n > c->allocated) {
-		if (n - c->allocated > REMEMBERED_MAX - r->remembered)
+		if (n - c->allocated > r->remembered_max - r->remembered)
 			return;
 		grown = realloc(c->bytes, n);
 		if (!grown)

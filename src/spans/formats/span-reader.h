@@ -45,7 +45,7 @@ struct span_reader {
 	uint8_t *wanted;	   /* by text: 0 = not looked up yet, else bits of enum key_use */
 	size_t n_wanted;
 	struct cached_resource *resources;
-	size_t remembered; /* bytes of resources */
+	size_t remembered, remembered_max; /* bytes of resources */
 	uint32_t service_keys[FIELD_KEYS_MAX + 1];
 };
 

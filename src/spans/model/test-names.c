@@ -79,6 +79,23 @@ static void a_bounded_table_counts_further_texts_as_one(void **state)
 	names_free(names);
 }
 
+static void a_bounded_table_has_a_bound_of_bytes(void **state)
+{
+	enum { MOST = 1000 };
+	struct names *names = names_new();
+	char text[NAME_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(names_bound(names, MOST), 0);
+	memset(text, 'x', sizeof(text));
+	for (int i = 0; i < MOST; i++) {
+		text[snprintf(text, sizeof(text), "%d", i)] = ' ';
+		names_text(names, text, sizeof(text));
+	}
+	assert_in_range(names_count(names), MOST / 2, MOST * 3 / 4 + 2);
+	names_free(names);
+}
+
 static void faults_do_not_speak_to_a_terminal(void **state)
 {
 	struct span_faults faults = {};
@@ -92,4 +109,5 @@ static void faults_do_not_speak_to_a_terminal(void **state)
 
 RUN_TESTS(cmocka_unit_test(names_do_not_speak_to_a_terminal), cmocka_unit_test(one_text_has_one_number),
 	  cmocka_unit_test(values_are_counted_once), cmocka_unit_test(a_bounded_table_counts_further_texts_as_one),
+	  cmocka_unit_test(a_bounded_table_has_a_bound_of_bytes),
 	  cmocka_unit_test(faults_do_not_speak_to_a_terminal))

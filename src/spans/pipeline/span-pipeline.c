@@ -53,7 +53,7 @@ static int open_forest(struct pipeline *p)
 
 int pipeline_open(struct pipeline *p, const struct pipeline_options *options, char **ret_error)
 {
-	struct assembler_options assembly = {.late = options->late, .most = options->most, .ordered = options->ordered,
+	struct assembler_options assembly = {.late = options->late, .most = options->most, .longest = options->longest, .ordered = options->ordered,
 					     .state = options->trace ? options->state : &p->builder,
 					     .trace = options->trace ? options->trace : forest_builder_add};
 	struct span_sink sink;
@@ -151,7 +151,7 @@ int pipeline_read(struct pipeline *p, const char *path, char **ret_error)
 
 int pipeline_end(struct pipeline *p)
 {
-	int r = assembler_flush(p->assembler);
+	int r = assembler_flush(p->assembler, UINT32_MAX);
 	struct assembler_tally tally = assembler_tally(p->assembler);
 
 	if (!p->options.thinned)

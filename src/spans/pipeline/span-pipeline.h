@@ -22,6 +22,7 @@ struct pipeline_options {
 	int64_t late;	    /* ns */
 	int64_t slot_width; /* ns */
 	uint32_t most;	    /* spans that wait */
+	uint32_t longest;   /* spans of one trace, as struct assembler_options has it */
 	bool ordered;	    /* as struct assembler_options has it */
 	bool topmost;	    /* a trace whose root is not there begins with the longest span that has no caller there */
 	bool skips_unknown; /* a file that is recognised as no format is counted, and is no error */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "lib/data/vec.h"
 #include "lib/net/http-server.h"
 #include "lib/rights/memory-budget.h"
+#include "lib/system/locked-memory.h"
 #include "spans/formats/deployments.h"
 #include "spans/formats/otlp.h"
 
@@ -23,6 +25,11 @@
 #define HOUR	    (3600 * NS_PER_SEC)
 #define APART	    (6 * HOUR)  /* parts are kept as they are for so long: `watch` looks at single ones */
 #define BEHIND	    (48 * HOUR) /* what a receiver that was not running may have left */
+#define REMEMBERED  ((size_t)2 << 20) /* bytes of resources, by each reader */
+#define IDLE_READERS 4
+#define PATIENCE    300 /* tenths of a second that a request waits for memory */
+#define PIECE_TRACES 1024 /* that are handed on at a time for memory */
+#define LONGEST	    65536 /* spans of one trace */
 #define TURN_SPANS  512 /* that one request puts before others have their turn: a millisecond */
 #define SLOT	    (60 * NS_PER_SEC)
 #define TAKEN_KEPT 4096 /* of 100 clients that each send every 5 s: three minutes, longer than an SDK tries again */
@@ -59,6 +66,8 @@ struct receiver {
 	int64_t last_opened; /* wall ns */
 	int64_t next_hour; /* wall ns: to be merged next; 0 = not known yet */
 	struct deployments deployments; /* that are not in the store yet */
+	atomic_bool short_of_memory; /* senders, and traces, wait for it */
+	uint64_t handed; /* spans, since memory was looked at */
 	uint64_t taken[TAKEN_KEPT]; /* hashes of the bodies taken last */
 	size_t n_taken;
 };
@@ -120,6 +129,29 @@ static void hold(void *state, bool held)
 		pthread_mutex_unlock(&r->lock);
 }
 
+static bool is_short_of_memory(const struct receiver *r)
+{
+	size_t more = r->options.pipeline.most > ASSEMBLE_SPANS_MAX ? (r->options.pipeline.most - ASSEMBLE_SPANS_MAX) * sizeof(struct span) : 0;
+
+	return locked_memory_resident() > RECEIVE_HEAP_MAX + more;
+}
+
+/* Others have their turn; where memory is short receiver_tick() makes some. 0 or -EDQUOT. */
+static int take_turns(struct message *m)
+{
+	struct receiver *r = m->r;
+	int result = 0;
+
+	hold(m, false);
+	for (unsigned i = 0; result == 0 && is_short_of_memory(r); i++) {
+		atomic_store(&r->short_of_memory, true);
+		result = i < PATIENCE ? 0 : -EDQUOT;
+		poll(NULL, 0, 100);
+	}
+	hold(m, true);
+	return result;
+}
+
 /* Notes spans whose sender's clock is ahead before they wait for their trace. */
 static int put_span(void *state, const struct span *span)
 {
@@ -132,11 +164,9 @@ static int put_span(void *state, const struct span *span)
 		r->counts.ahead_by = span->start - r->now;
 		snprintf(r->counts.ahead_service, sizeof(r->counts.ahead_service), "%s", names_get(r->pipeline.names, span->service));
 	}
-	if (++m->since % TURN_SPANS == 0) {
-		hold(m, false);
-		hold(m, true);
-	}
-	return assembler_put(r->pipeline.assembler, span);
+	int result = ++m->since % TURN_SPANS == 0 ? take_turns(m) : 0;
+
+	return result == 0 ? assembler_put(r->pipeline.assembler, span) : result;
 }
 
 static int take_reader(struct message *m)
@@ -153,6 +183,7 @@ static int take_reader(struct message *m)
 	}
 	if (result < 0)
 		return result;
+	m->reader->remembered_max = REMEMBERED;
 	m->reader->sink.state = m;
 	m->reader->sink.put = put_span;
 	m->reader->sink.hold = hold;
@@ -163,7 +194,7 @@ static int take_reader(struct message *m)
 
 static void give_reader(struct message *m)
 {
-	if (!m->reader || VEC_PUSH(m->r->idle, m->reader) == 0)
+	if (!m->reader || (m->r->idle.n < IDLE_READERS && VEC_PUSH(m->r->idle, m->reader) == 0))
 		return;
 	span_reader_free(m->reader);
 	free(m->reader);
@@ -246,7 +277,7 @@ static bool is_full(const struct receiver *r)
 {
 	uint32_t most = r->options.pipeline.most ? r->options.pipeline.most : ASSEMBLE_SPANS_MAX;
 
-	return assembler_room(r->pipeline.assembler) < most / 16;
+	return assembler_room(r->pipeline.assembler) < most / 16 || atomic_load(&r->short_of_memory);
 }
 
 /* A client that heard no answer sends the same bytes again. */
@@ -530,7 +561,13 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 	r->pipeline.builder.forest = &w->forest;
 	result = forest_builder_add(&r->pipeline.builder, spans, n);
 	r->thinned = w->forest.thinned > r->thinned ? w->forest.thinned : r->thinned;
-	return result;
+	r->handed += n;
+	if (result < 0 || r->handed < TURN_SPANS)
+		return result;
+	r->handed = 0;
+	if (is_short_of_memory(r))
+		atomic_store(&r->short_of_memory, true);
+	return atomic_load(&r->short_of_memory);
 }
 
 /* What was counted before traces were whole: told with the window that is put next. Under the lock. */
@@ -548,14 +585,27 @@ static void tell_counts(struct receiver *r, struct forest_tally *to)
 	}
 }
 
-/* A copy, finished, as bytes: the forest itself may grow on. Under the lock. */
-static int pack(struct receiver *r, const struct forest *f, struct str *out, struct span_part *part)
+/* A copy takes as much again. Under the lock. */
+static void close_for_memory(struct receiver *r, struct open_window *w)
+{
+	size_t others = assembler_bytes(r->pipeline.assembler) + atomic_load(&r->work.used);
+
+	if (w->closed || (locked_memory_resident() < others + RECEIVE_COPY_MAX && !atomic_load(&r->short_of_memory)))
+		return;
+	w->closed = true;
+	r->counts.pressed++;
+}
+
+/* As bytes: of a copy where the window takes more requests. Under the lock. */
+static int pack(struct receiver *r, struct open_window *w, struct str *out, struct span_part *part)
 {
 	struct forest copy;
-	int result = forest_init(&copy, r->pipeline.names, f->slot_width);
+	int result = w->closed ? forest_finish(&w->forest) : forest_init(&copy, r->pipeline.names, w->forest.slot_width);
 
+	if (w->closed)
+		return result == 0 ? pipeline_part(&w->forest, out, part) : result;
 	if (result == 0)
-		result = forest_merge(&copy, f);
+		result = forest_merge(&copy, &w->forest);
 	if (result == 0)
 		result = forest_finish(&copy);
 	if (result == 0)
@@ -581,8 +631,9 @@ static int put_window(struct receiver *r, size_t i)
 		 clock_format_rfc3339(w->begin, begin, sizeof(begin)),
 		 clock_format_rfc3339(w->opened, opened, sizeof(opened)));
 	if (spans != w->written) {
+		close_for_memory(r, w);
 		tell_counts(r, &w->forest.tally);
-		result = pack(r, &w->forest, &bytes, &part);
+		result = pack(r, w, &bytes, &part);
 	}
 	pthread_mutex_unlock(&r->lock);
 	part.key = key;
@@ -757,15 +808,42 @@ static bool is_crowded(struct receiver *r)
 	return crowded;
 }
 
+/* Hands on the traces that wait, all of them or those whose memory is needed. Where memory is short the windows are written and freed before. */
+static int hand_on(struct receiver *r, bool all)
+{
+	bool waits = true;
+	int result = 0;
+
+	while (result == 0 && waits) {
+		bool is_short = is_short_of_memory(r);
+
+		atomic_store(&r->short_of_memory, is_short);
+		if (is_short) {
+			result = write_windows(r);
+			locked_memory_release();
+		}
+		if (result < 0 || (!all && !is_short_of_memory(r)))
+			break;
+		pthread_mutex_lock(&r->lock);
+		result = assembler_flush(r->pipeline.assembler, PIECE_TRACES);
+		waits = assembler_waiting(r->pipeline.assembler) > 0;
+		pthread_mutex_unlock(&r->lock);
+	}
+	atomic_store(&r->short_of_memory, false);
+	return result;
+}
+
 int receiver_tick(struct receiver *r)
 {
 	int64_t now = clock_boot();
+	bool silent;
 	int result = 0;
 
 	pthread_mutex_lock(&r->lock);
-	if (r->last_span && now - r->last_span > r->options.pipeline.late)
-		result = assembler_flush(r->pipeline.assembler); /* nothing is sent: nothing will come */
+	silent = r->last_span && now - r->last_span > r->options.pipeline.late; /* nothing will come */
 	pthread_mutex_unlock(&r->lock);
+	if (silent || atomic_load(&r->short_of_memory))
+		result = hand_on(r, silent);
 	if (result == 0)
 		result = write_deployments(r);
 	if (result == 0 && (now - r->written >= r->options.flush || is_crowded(r))) {
@@ -792,6 +870,7 @@ int receiver_start(const struct receive_options *options, struct receiver **ret,
 	if (!r)
 		return -ENOMEM;
 	r->options = *options;
+	r->options.pipeline.longest = LONGEST;
 	r->options.pipeline.trace = take_trace;
 	r->options.pipeline.state = r;
 	r->options.pipeline.thinned = &r->thinned;
@@ -839,8 +918,11 @@ int receiver_stop(struct receiver *r, struct receiver_counts *ret_counts)
 
 	*ret_counts = receiver_counts(r);
 	http_server_stop(r->server);
-	result = pipeline_end(&r->pipeline);
+	result = hand_on(r, true);
+	if (result == 0)
+		result = pipeline_end(&r->pipeline);
 	ret_counts->crowded = r->counts.crowded;
+	ret_counts->pressed = r->counts.pressed;
 	ret_counts->left_out = r->counts.left_out;
 	if (result == 0)
 		result = write_deployments(r);

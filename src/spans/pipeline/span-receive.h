@@ -6,7 +6,8 @@
  * than that. A window is complete `late` + `flush` after its end, and the store says so (span_store_complete()); what comes for it
  * later is a part of its own. So is a window that lies ahead of now (of a sender whose clock is): it does not wait for its time to come, and
  * the sender gets a warning. Where more windows are open than may be, the one farthest from now is written and closed. A request is answered 200 once its spans wait for their trace; 429
- * with Retry-After when as many spans wait as memory is given for, 503 when too many requests are at work. Nothing is
+ * with Retry-After when as many spans wait as memory is given for, 503 when too many requests are at work. All of it takes 256 MiB at most:
+ * where the process has RECEIVE_HEAP_MAX resident, senders wait, and windows are written and closed, until it has less. Nothing is
  * dropped silently: names beyond the first RECEIVE_NAMES_MAX become one, and the answer says so; what cannot be read is told in the answer (partial success) and counted.
  */
 #pragma once
@@ -17,8 +18,10 @@
 #include "spans/store/span-store.h"
 
 #define RECEIVE_LISTEN	 "127.0.0.1:4318" /* OTLP/HTTP's port */
-#define RECEIVE_BODY_MAX ((size_t)64 << 20)
-#define RECEIVE_WORK_MAX ((uint64_t)192 << 20) /* bytes of bodies and of what JSON is parsed to, of all requests at a time */
+#define RECEIVE_BODY_MAX ((size_t)20 << 20) /* as the OpenTelemetry Collector has it */
+#define RECEIVE_WORK_MAX ((uint64_t)64 << 20) /* bytes of bodies and of what JSON is parsed to, of all requests at a time */
+#define RECEIVE_HEAP_MAX ((size_t)144 << 20)  /* resident bytes with which more is taken, next to spans that --spans-in-memory has wait */
+#define RECEIVE_COPY_MAX ((size_t)64 << 20)   /* ... of windows, with which they are copied to be written */
 #define RECEIVE_NAMES_MAX 65536 /* texts: names of operations, services and attributes, and values of these */
 
 struct receive_options {
@@ -50,6 +53,7 @@ struct receiver_counts {
 	uint64_t deployments; /* received */
 	uint64_t ahead;	      /* spans that begin minutes from now */
 	uint64_t crowded;     /* windows that were closed early, because others needed their place */
+	uint64_t pressed;     /* windows that were closed early for memory */
 	uint64_t left_out;    /* requests (traces) of even more windows than those */
 	uint64_t other_names; /* names beyond RECEIVE_NAMES_MAX, which are counted as one */
 	uint32_t waiting;

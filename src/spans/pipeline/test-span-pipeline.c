@@ -902,7 +902,7 @@ static void test_a_trace_waits_as_long_as_told(void **state)
 	assert_int_equal(seen.spans, 3);
 	give(a, 2, 8, 1055);
 	assert_int_equal(assembler_tally(a).late, 1);
-	assert_int_equal(assembler_flush(a), 0);
+	assert_int_equal(assembler_flush(a, UINT32_MAX), 0);
 	assert_int_equal(seen.spans, 8);
 	assembler_free(a);
 }
@@ -918,7 +918,7 @@ static void test_memory_is_bounded_and_what_is_cut_is_counted(void **state)
 		give(a, i % 3 ? i : 7, i, (int64_t)i);
 	assert_true(assembler_waiting(a) <= 808);
 	assert_true(assembler_tally(a).cut > 0);
-	assert_int_equal(assembler_flush(a), 0);
+	assert_int_equal(assembler_flush(a, UINT32_MAX), 0);
 	assert_int_equal(seen.spans, 10000);
 	assembler_free(a);
 }
