@@ -72,33 +72,33 @@ static bool may_have_led(const struct judging *j, size_t server)
 	return j->since[server] <= j->begin && (!j->connected || j->connected[server]);
 }
 
-static void judge(const struct judging *j, struct fleet_deployment *d)
+static void judge(const struct judging *j, struct fleet_deployed *d)
 {
 	bool own = false, other = false;
 	int64_t shows;
 
 	for (size_t i = 0; i < j->f->servers.n; i++) {
-		bool its = is_of_service(&j->f->servers.v[i], d->service);
+		bool its = is_of_service(&j->f->servers.v[i], d->what.package);
 
 		own |= its && (int)i == j->culprit;
 		other |= its && (int)i != j->culprit && may_have_led(j, i);
 	}
 	shows = own ? SHOWS_OWN : SHOWS_OTHER;
-	d->ahead = j->begin - d->time;
+	d->ahead = j->begin - d->what.time;
 	d->verdict = d->ahead <= -j->f->interval ? DEPLOYMENT_LATER : !own && !other ? DEPLOYMENT_ELSEWHERE : d->ahead > shows ? DEPLOYMENT_EARLIER : DEPLOYMENT_MAY_BE;
 	d->score = d->verdict == DEPLOYMENT_MAY_BE ? (own ? 1 : OTHER) * exp(-(double)(d->ahead > 0 ? d->ahead : 0) / (double)shows) : 0;
 }
 
 /* The first of a burst of one service has the score of the best of them, and a little more. */
-static void credit_first(struct fleet_deployments *d)
+static void credit_first(struct fleet_deployed *d, size_t n)
 {
-	for (size_t i = 0; i < d->list.n; i++)
-		for (size_t k = 0; k < d->list.n; k++) {
-			struct fleet_deployment *x = &d->list.v[i];
-			const struct fleet_deployment *y = &d->list.v[k];
-			int64_t before = y->time - x->time;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++) {
+			struct fleet_deployed *x = &d[i];
+			const struct fleet_deployed *y = &d[k];
+			int64_t before = y->what.time - x->what.time;
 
-			if (i == k || x->score == 0 || y->score == 0 || before < 0 || before > BURST || (!before && i < k) || strcmp(x->service, y->service) != 0)
+			if (i == k || x->score == 0 || y->score == 0 || before < 0 || before > BURST || (!before && i < k) || strcmp(x->what.package, y->what.package) != 0)
 				continue;
 			x->score = fmax(x->score, y->score * 1.01);
 		}
@@ -106,34 +106,33 @@ static void credit_first(struct fleet_deployments *d)
 
 static int by_score(const void *a, const void *b)
 {
-	const struct fleet_deployment *x = a, *y = b;
+	const struct fleet_deployed *x = a, *y = b;
 
 	if (x->verdict != y->verdict && (x->verdict == DEPLOYMENT_MAY_BE || y->verdict == DEPLOYMENT_MAY_BE))
 		return x->verdict == DEPLOYMENT_MAY_BE ? -1 : 1;
 	if (x->score != y->score)
 		return x->score > y->score ? -1 : 1;
-	return x->time > y->time ? -1 : x->time < y->time;
+	return x->what.time > y->what.time ? -1 : x->what.time < y->what.time;
 }
 
-static int say(const struct fleet_deployments *d, const struct fleet_answer *a, struct str *s)
+static int say(const struct fleet_deployed *x, size_t n, const struct fleet_answer *a, struct str *s)
 {
-	const struct fleet_deployment *x = d->list.v;
 	char at[32];
 
 	str_puts(s, a->summary);
 	if (x->verdict == DEPLOYMENT_MAY_BE) {
-		str_printf(s, " Most likely it came with the deployment of %s%s%s%s%.12s at %s", x->service, *x->version ? " " : "", x->version, *x->commit ? ", commit " : "", x->commit,
-			   clock_format_rfc3339(x->time, at, sizeof(at)));
+		str_printf(s, " Most likely it came with the deployment of %s%s%s%s%.12s at %s", x->what.package, *x->what.version ? " " : "", x->what.version, *x->what.commit ? ", commit " : "", x->what.commit,
+			   clock_format_rfc3339(x->what.time, at, sizeof(at)));
 		if (x->ahead >= NS_PER_SEC)
 			str_printf(s, ", %lld s before", (long long)(x->ahead / NS_PER_SEC));
 		str_putc(s, '.');
 	} else {
-		str_printf(s, " None of the %zu deployments explains it.", d->list.n);
+		str_printf(s, " None of the %zu deployments explains it.", n);
 	}
 	return s->error ? -ENOMEM : 0;
 }
 
-const char *fleet_deployed_why_not(const struct fleet_deployment *d)
+const char *fleet_deployed_why_not(const struct fleet_deployed *d)
 {
 	switch (d->verdict) {
 	case DEPLOYMENT_LATER:
@@ -147,15 +146,19 @@ const char *fleet_deployed_why_not(const struct fleet_deployment *d)
 	}
 }
 
-int fleet_deployed_rank(const struct fleet *f, const struct fleet_calls *calls, struct fleet_answer *a, struct fleet_deployments *d)
+int fleet_deployed_rank(const struct fleet *f, const struct fleet_calls *calls, struct fleet_answer *a, const struct deployments *d, struct fleet_deployed **ret)
 {
 	_cleanup_free_ int64_t *since = calloc(f->servers.n + 1, sizeof(*since));
 	_cleanup_free_ bool *connected = calls->list.n ? calloc(f->servers.n + 1, sizeof(*connected)) : NULL;
 	struct judging j = {f, a, since, connected, a->named ? a->culprit.server : a->server, 0};
+	struct fleet_deployed *list = calloc(d->list.n + 1, sizeof(*list));
 	_cleanup_str_ struct str s = {};
 
-	if (!since || (calls->list.n && (!connected || find_connected(&j, calls) < 0)))
+	*ret = list;
+	if (!list || !since || (calls->list.n && (!connected || find_connected(&j, calls) < 0)))
 		return -ENOMEM;
+	for (size_t i = 0; i < d->list.n; i++)
+		list[i].what = d->list.v[i];
 	if (a->calm || !d->list.n)
 		return 0;
 	if (fleet_culprit_since(f, &a->unusual, since) < 0)
@@ -164,10 +167,10 @@ int fleet_deployed_rank(const struct fleet *f, const struct fleet_calls *calls, 
 		since[j.culprit] = a->culprit.since;
 	j.begin = since[j.culprit] < INT64_MAX ? since[j.culprit] : a->window.from;
 	for (size_t i = 0; i < d->list.n; i++)
-		judge(&j, &d->list.v[i]);
-	credit_first(d);
-	qsort(d->list.v, d->list.n, sizeof(*d->list.v), by_score);
-	if (say(d, a, &s) < 0)
+		judge(&j, &list[i]);
+	credit_first(list, d->list.n);
+	qsort(list, d->list.n, sizeof(*list), by_score);
+	if (say(list, d->list.n, a, &s) < 0)
 		return -ENOMEM;
 	free(a->summary);
 	a->summary = s.data;

@@ -9,7 +9,6 @@
 #include "fleet/ask/fleet-incidents.h"
 #include "fleet/ask/fleet-why.h"
 #include "fleet/formats/fleet-calls.h"
-#include "fleet/formats/fleet-deployments.h"
 #include "fleet/verb/fleet-html.h"
 #include "fleet/verb/fleet-verb.h"
 #include "lib/data/cleanup.h"
@@ -60,11 +59,13 @@ static int read_calls(const struct fleet_query *args, const struct fleet *f, str
 	return r;
 }
 
-static int read_deployments(const struct fleet_query *args, struct fleet_deployments *ret)
+static int read_deployments(const struct fleet_query *args, struct deployments *ret)
 {
 	_cleanup_free_ char *error = NULL;
-	int r = args->deployments ? fleet_deployments_read(args->deployments, ret, &error) : 0;
+	int r = args->deployments ? deployments_read(args->deployments, DEPLOYMENT_NEEDS_TIME, ret, &error) : 0;
 
+	if (r == 0 && args->deployments && !ret->list.n)
+		r = str_fail(&error, -EINVAL, "%s names no deployments", args->deployments);
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
 	return r;
@@ -97,7 +98,8 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 	_cleanup_free_ char *path = incidents_file(common, args);
 	struct fleet_incidents incidents = {};
 	struct causes causes = {};
-	_cleanup_(fleet_deployments_free) struct fleet_deployments deployments = {};
+	_cleanup_(deployments_free) struct deployments deployments = {};
+	_cleanup_free_ struct fleet_deployed *deployed = NULL;
 	struct fleet_calls calls = {};
 	struct fleet_answer a;
 	int r, html;
@@ -107,7 +109,7 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 	r = read_causes(args, &causes);
 	if (r == 0)
 		r = fleet_why_answer(q, &causes, &calls, &a);
-	if (r == 0 && (r = fleet_deployed_rank(q->fleet, &calls, &a, &deployments)) < 0)
+	if (r == 0 && (r = fleet_deployed_rank(q->fleet, &calls, &a, &deployments, &deployed)) < 0)
 		fleet_answer_free(&a);
 	if (r < 0) {
 		VEC_FREE(calls.list);
@@ -121,9 +123,9 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 		(void)fleet_incidents_like(path, q->fleet, &a, &incidents);
 	html = write_html(args->html, q->fleet, &a, args->top);
 	if (common->json && html <= 0)
-		fleet_json_out(fleet_why_json(&a, q->fleet, &incidents, &calls, &deployments, args->top));
+		fleet_json_out(fleet_why_json(&a, q->fleet, &incidents, &calls, deployed, deployments.list.n, args->top));
 	else if (html <= 0)
-		fleet_why_text(&a, q->fleet, &incidents, &deployments, data, args->top, stdout);
+		fleet_why_text(&a, q->fleet, &incidents, deployed, deployments.list.n, data, args->top, stdout);
 	if (args->remember && path && (folder_make_parent(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a) < 0))
 		log_warning("cannot save the incident in %s", path);
 	r = html < 0 ? EXIT_CANNOT : a.calm ? EXIT_NOTHING_FOUND : EXIT_ANSWERED;

@@ -19,28 +19,28 @@ static void print_similar(const struct fleet_incidents *incidents, FILE *out)
 		       clock_format_rfc3339(incidents->list.v[i].at, at, sizeof(at)));
 }
 
-static void print_deployments(const struct fleet_deployments *d, size_t top, FILE *out)
+static void print_deployments(const struct fleet_deployed *d, size_t n, size_t top, FILE *out)
 {
 	char at[32];
 
-	for (size_t i = 0; i < d->list.n && (!top || i < top); i++) {
-		const struct fleet_deployment *x = &d->list.v[i];
+	for (size_t i = 0; i < n && (!top || i < top); i++) {
+		const struct fleet_deployed *x = &d[i];
 
-		fprintf(out, "%s  %.2f  %s %s %.12s at %s%s%s\n", i ? "" : "\nDeployments (score: how likely it came with this one):\n", x->score, x->service, x->version, x->commit,
-			clock_format_rfc3339(x->time, at, sizeof(at)), x->verdict ? ": " : "", fleet_deployed_why_not(x));
+		fprintf(out, "%s  %.2f  %s %s %.12s at %s%s%s\n", i ? "" : "\nDeployments (score: how likely it came with this one):\n", x->score, x->what.package, x->what.version, x->what.commit,
+			clock_format_rfc3339(x->what.time, at, sizeof(at)), x->verdict ? ": " : "", fleet_deployed_why_not(x));
 	}
 }
 
-static json_t *deployments_json(const struct fleet_deployments *d)
+static json_t *deployments_json(const struct fleet_deployed *d, size_t n)
 {
 	json_t *list = json_array();
 	char at[32];
 
-	for (size_t i = 0; i < d->list.n; i++) {
-		const struct fleet_deployment *x = &d->list.v[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct fleet_deployed *x = &d[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s?}", "service", x->service, "version", x->version, "commit", x->commit, "time",
-						      clock_format_rfc3339(x->time, at, sizeof(at)), "score", x->score, "seconds_before", (double)x->ahead / 1e9, "why_not",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s?}", "service", x->what.package, "version", x->what.version, "commit", x->what.commit, "time",
+						      clock_format_rfc3339(x->what.time, at, sizeof(at)), "score", x->score, "seconds_before", (double)x->ahead / 1e9, "why_not",
 						      x->verdict ? fleet_deployed_why_not(x) : NULL));
 	}
 	return list;
@@ -55,7 +55,7 @@ static void print_next(const struct fleet_answer *a, const struct fleet *f, cons
 	fprintf(out, "  whyslow fleet correlate %s '%s@%s' --max-lag 10\n", data, f->counters.v[a->counter].name, f->servers.v[a->server].name);
 }
 
-void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_deployments *deployments, const char *data, size_t top,
+void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_deployed *deployed, size_t n_deployed, const char *data, size_t top,
 		    FILE *out)
 {
 	char from[32], to[32];
@@ -73,7 +73,7 @@ void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const s
 	fleet_findings_text(f, &a->explain, top, out);
 	fprintf(out, "\nMost unusual counters:\n");
 	fleet_findings_text(f, &a->unusual, top, out);
-	print_deployments(deployments, top, out);
+	print_deployments(deployed, n_deployed, top, out);
 	print_similar(incidents, out);
 	print_next(a, f, data, out);
 }
@@ -135,7 +135,7 @@ static json_t *silences_json(const struct fleet_answer *a, const struct fleet *f
 	return list;
 }
 
-json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, const struct fleet_deployments *deployments,
+json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, const struct fleet_deployed *deployed, size_t n_deployed,
 		       size_t top)
 {
 	char from[32], to[32], begin[32];
@@ -147,7 +147,7 @@ json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, cons
 				 a->named ? fleet_finding_json(f, &a->culprit) : json_null(), "chain", chain_json(a, f), "chain_together", (int)fleet_chain_is_together(f, a->chain, a->n_chain), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
 				 f->servers.v[a->server].name, "cause", a->cause, "next", a->next,
 				 "servers", fleet_findings_json(f, &a->alarms, top), "explained_by", fleet_findings_json(f, &a->explain, top),
-				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents), "deployments", deployments_json(deployments));
+				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents), "deployments", deployments_json(deployed, n_deployed));
 }
 
 json_t *fleet_why_nothing_json(const char *words)

@@ -48,30 +48,27 @@ static struct fleet_answer slow_cart(void)
 	return a;
 }
 
-static void add(struct fleet_deployments *d, const char *service, const char *version, int64_t minute)
+static void add(struct deployments *d, const char *service, const char *version, int64_t minute)
 {
-	struct fleet_deployment x = {strdup(service), strdup(version), strdup(""), minute * MINUTE, 0, 0, 0};
-
-	assert_int_equal(VEC_PUSH(d->list, x), 0);
+	assert_int_equal(deployments_add(d, &(struct deployment){.package = (char *)service, .version = (char *)version, .time = minute * MINUTE}), 0);
 }
 
 /* Checks the order, and which is the first that cannot be the cause. */
-static void check(struct fleet_deployments *d, const struct fleet_calls *calls, const char *const *versions, size_t may_be, const char *words)
+static void check(struct deployments *d, const struct fleet_calls *calls, const char *const *versions, size_t may_be, const char *words)
 {
 	static const struct fleet_calls none = {};
 	struct fleet f = make();
 	struct fleet_answer a = slow_cart();
+	struct fleet_deployed *list = NULL;
 
-	assert_int_equal(fleet_deployed_rank(&f, calls ? calls : &none, &a, d), 0);
+	assert_int_equal(fleet_deployed_rank(&f, calls ? calls : &none, &a, d, &list), 0);
 	for (size_t i = 0; i < d->list.n; i++) {
-		assert_string_equal(d->list.v[i].version, versions[i]);
-		assert_int_equal(i < may_be, d->list.v[i].verdict == DEPLOYMENT_MAY_BE);
-		free(d->list.v[i].service);
-		free(d->list.v[i].version);
-		free(d->list.v[i].commit);
+		assert_string_equal(list[i].what.version, versions[i]);
+		assert_int_equal(i < may_be, list[i].verdict == DEPLOYMENT_MAY_BE);
 	}
 	assert_non_null(strstr(a.summary, words));
-	VEC_FREE(d->list);
+	free(list);
+	deployments_free(d);
 	VEC_FREE(a.unusual.list);
 	free(a.summary);
 	fleet_free(&f);
@@ -79,7 +76,7 @@ static void check(struct fleet_deployments *d, const struct fleet_calls *calls, 
 
 static void a_later_one_and_one_long_ago_are_not_the_cause(void **state)
 {
-	struct fleet_deployments d = {};
+	struct deployments d = {};
 
 	(void)state;
 	add(&d, "cart", "long ago", 10);
@@ -92,7 +89,7 @@ static void a_later_one_and_one_long_ago_are_not_the_cause(void **state)
 
 static void the_first_of_a_burst_counts(void **state)
 {
-	struct fleet_deployments d = {};
+	struct deployments d = {};
 
 	(void)state;
 	add(&d, "cart", "metrics only", 98);
@@ -107,7 +104,7 @@ static void a_connected_server_may_have_led(void **state)
 {
 	struct fleet_call calls[] = {{FRONT, CART_1}, {CART_1, DATABASE}};
 	struct fleet_calls graph = {.list = {.v = calls, .n = 2}}, without = {.list = {.v = calls, .n = 1}};
-	struct fleet_deployments d = {};
+	struct deployments d = {};
 
 	(void)state;
 	add(&d, "database", "it", 97);
@@ -121,17 +118,16 @@ static void nothing_is_explained_where_nothing_is_unusual(void **state)
 	static const struct fleet_calls none = {};
 	struct fleet f = make();
 	struct fleet_answer a = slow_cart();
-	struct fleet_deployments d = {};
+	struct fleet_deployed *list = NULL;
+	struct deployments d = {};
 
 	(void)state;
 	a.calm = true;
 	add(&d, "cart", "it", 97);
-	assert_int_equal(fleet_deployed_rank(&f, &none, &a, &d), 0);
+	assert_int_equal(fleet_deployed_rank(&f, &none, &a, &d, &list), 0);
 	assert_string_equal(a.summary, "The cart is slow.");
-	free(d.list.v[0].service);
-	free(d.list.v[0].version);
-	free(d.list.v[0].commit);
-	VEC_FREE(d.list);
+	free(list);
+	deployments_free(&d);
 	VEC_FREE(a.unusual.list);
 	free(a.summary);
 	fleet_free(&f);

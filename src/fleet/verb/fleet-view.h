@@ -30,10 +30,10 @@ json_t *fleet_view_json(const struct fleet_view *v);
 const char *fleet_server_name(const struct fleet *f, int server);
 
 /* data: as it was named, for the commands that follow. top: of each list, 0 = all. */
-void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_deployments *deployments, const char *data, size_t top,
+void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_deployed *deployed, size_t n_deployed, const char *data, size_t top,
 		    FILE *out);
 /* calls: those between servers of the chain are written. */
-json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, const struct fleet_deployments *deployments,
+json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, const struct fleet_deployed *deployed, size_t n_deployed,
 		       size_t top);
 json_t *fleet_why_nothing_json(const char *words);
 void fleet_history_text(const struct fleet *f, const struct fleet_history *h, size_t top, FILE *out);

@@ -7,7 +7,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "spans/ask/spans.h"
-#include "spans/formats/deployments.h"
+#include "lib/input/deployments.h"
 #include "spans/formats/span-clickhouse.h"
 
 #define FILE_SPANS (2u << 20) /* that wait, of files: half a minute of 70,000 a second */
@@ -388,7 +388,7 @@ static int deployments_of_store(struct common *common, struct deployments *ret)
 int spans_deployments(struct common *common, const struct spans_query *q, bool of_store, struct deployments *ret)
 {
 	_cleanup_free_ char *error = NULL;
-	int r = q->deployments ? deployments_read(q->deployments, clock_wall(), ret, &error) : 0;
+	int r = q->deployments ? deployments_read(q->deployments, DEPLOYMENT_NEEDS_VERSION, ret, &error) : 0;
 
 	if (error)
 		log_error("%s", error);

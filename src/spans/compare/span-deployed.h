@@ -7,7 +7,7 @@
 #pragma once
 
 #include "spans/compare/span-change.h"
-#include "spans/model/deployment.h"
+#include "lib/input/deployments.h"
 #include "spans/model/span-finding.h"
 
 #define DEPLOYED_LEAD (900ll * 1000000000) /* ns: how long before the requests a deployment may have begun, at least */

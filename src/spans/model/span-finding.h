@@ -4,7 +4,7 @@
 
 #include "fleet/model/host-answer.h"
 #include "spans/model/attribute-finding.h"
-#include "spans/model/deployment.h"
+#include "lib/input/deployments.h"
 #include "spans/model/span-change.h"
 #include "spans/model/span-saturation.h"
 

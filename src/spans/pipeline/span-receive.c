@@ -13,10 +13,10 @@
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
 #include "lib/data/vec.h"
+#include "lib/input/deployments.h"
 #include "lib/net/http-server.h"
 #include "lib/rights/memory-budget.h"
 #include "lib/system/locked-memory.h"
-#include "spans/formats/deployments.h"
 #include "spans/formats/otlp.h"
 
 #define RETRY_AFTER 2 /* s */
@@ -412,7 +412,7 @@ static void take_deployments(struct http_exchange *e)
 
 	pthread_mutex_lock(&r->lock);
 	had = r->deployments.list.n;
-	result = deployments_parse("the body", e->body.data ? e->body.data : "", e->body.len, clock_wall(), &r->deployments, &error);
+	result = deployments_parse("the body", e->body.data ? e->body.data : "", e->body.len, DEPLOYMENT_NEEDS_VERSION, clock_wall(), &r->deployments, &error);
 	r->counts.deployments += r->deployments.list.n - had;
 	if (result == -EINVAL) {
 		http_fail(e, 400, "%s", error ? error : "expected {\"package\": ..., \"version\": ..., \"host\": ..., \"time\": ...}");
@@ -791,7 +791,7 @@ static int write_deployments(struct receiver *r)
 		result = span_store_deploy(r->options.store, &fresh.list.v[i]);
 	pthread_mutex_lock(&r->lock);
 	for (size_t i = 0; result < 0 && i < fresh.list.n; i++)
-		(void)deployments_add(&r->deployments, fresh.list.v[i].package, fresh.list.v[i].version, fresh.list.v[i].host, fresh.list.v[i].time);
+		(void)deployments_add(&r->deployments, &fresh.list.v[i]);
 	pthread_mutex_unlock(&r->lock);
 	deployments_free(&fresh);
 	return result;

@@ -1,5 +1,5 @@
 /* Takes traces over OTLP/HTTP (/v1/traces, protobuf and JSON, gzip) into the store; metrics and logs are accepted and dropped;
- * deployments (/v1/deployments, JSON as spans/formats/deployments.h reads it) are kept next to them.
+ * deployments (/v1/deployments, as lib/input/deployments.h reads them) are kept next to them.
  *
  * A window's requests are those whose root began in [k x window, (k + 1) x window) of wall time. Every `flush` the requests that
  * are whole by then are written as the window's part of the store (put again, it replaces itself), so that a crash loses no more

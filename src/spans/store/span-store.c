@@ -354,7 +354,7 @@ static int read_deployment(sqlite3_stmt *q, struct deployments *ret)
 {
 	_cleanup_free_ char *package = database_text(q, 0), *version = database_text(q, 1), *host = database_text(q, 2);
 
-	return deployments_add(ret, package, version, host, sqlite3_column_int64(q, 3));
+	return package && version && host ? deployments_add(ret, &(struct deployment){package, version, host, NULL, sqlite3_column_int64(q, 3)}) : -ENOMEM;
 }
 
 int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struct deployments *ret)

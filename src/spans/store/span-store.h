@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "lib/store/database.h"
-#include "spans/model/deployment.h"
+#include "lib/input/deployments.h"
 
 struct span_store;
 
