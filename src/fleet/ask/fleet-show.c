@@ -6,7 +6,7 @@
 #include "fleet/analysis/fleet-views.h"
 #include "fleet/ask/fleet-info.h"
 #include "fleet/store/fleet-store.h"
-#include "fleet/verb/fleet-engine.h"
+#include "fleet/store/fleet-save.h"
 #include "fleet/verb/fleet-verb.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
@@ -24,7 +24,7 @@ static int run_load(struct common *common, int argc, char **argv)
 	if (!f)
 		return EXIT_CANNOT;
 	if (str_starts(args->output, "clickhouse://"))
-		r = fleet_engine_save(args->output, NULL, NULL, f, &error);
+		r = fleet_save(args->output, NULL, NULL, f, &error);
 	else
 		r = fleet_store_write(f, args->output, &error);
 	if (r < 0)
@@ -140,13 +140,8 @@ static int run_view(struct common *common, int argc, char **argv)
 	if (!f)
 		return EXIT_CANNOT;
 	if (fleet_ask(args, f, &q)) {
-		struct fleet_engine *e = fleet_engine_of(f);
-
-		r = e ? fleet_engine_view(e, q.counter, q.window, (enum fleet_view_kind)kind, &v)
-		      : fleet_view_find(f, q.counter, q.window, (enum fleet_view_kind)kind, &v);
-		if (r < 0 && e) {
-			log_error("%s", fleet_engine_error(e));
-		} else if (r < 0) {
+		r = fleet_view_find(f, q.counter, q.window, (enum fleet_view_kind)kind, &v);
+		if (r < 0) {
 			status = fleet_analysis_failed("view", r);
 		} else {
 			r = args->points ? fleet_view_reduce(&v, args->points < UINT32_MAX ? (uint32_t)args->points : UINT32_MAX) : 0;

@@ -1,5 +1,6 @@
 #include "fleet/formats/test-intake.h"
 
+#include "fleet/store/fleet-save.h"
 #include "lib/net/http-server.h"
 #include "lib/net/test-clickhouse.h"
 
@@ -22,6 +23,108 @@ static const char *const flat[] = {
 	"INSERT INTO metrics.fleet_counters VALUES ('sent', 'counter', 'bytes', 'bytes sent')",
 	NULL,
 };
+
+#define SAVED	    12
+#define SAVED_ROWS 300
+
+static double saved_value(int server, int counter, int row)
+{
+	return counter == 0 ? row / 7. - server : counter == 1 && server >= 5 ? NAN : (row % 3 ? -1e15 : 1e-15) * (row + 1);
+}
+
+static void make_fleet(struct fleet **ret)
+{
+	struct intake *in = intake_new();
+	char name[64];
+
+	for (int s = 0; s < SAVED; s++)
+		for (int c = 0; c < 3; c++) {
+			snprintf(name, sizeof(name), "web-%02d", s);
+			assert_int_equal(intake_server(in, name), s);
+			snprintf(name, sizeof(name), "it's {x=\"%d\"} \\ %%s", c);
+			assert_int_equal(intake_counter(in, name, &(struct counter_info){.kind = FLEET_GAUGE, .unit = "things"}), c);
+			for (int k = 0; k < SAVED_ROWS; k++)
+				assert_int_equal(intake_put(in, s, c, (T + 10 * k) * NS_PER_SEC, saved_value(s, c, k)), 0);
+		}
+	assert_int_equal(intake_finish(in, ret), 0);
+	intake_free(in);
+}
+
+static void save(const struct fleet *f, const char *url)
+{
+	char *error = NULL;
+
+	if (fleet_save(url, NULL, NULL, f, &error) < 0)
+		fail_msg("%s", error);
+}
+
+static void check_is_saved(const char *url, size_t servers, const struct fleet *saved)
+{
+	struct fleet_input in = {.location = url, .from = INT64_MIN, .to = INT64_MAX};
+	struct loaded l = load_input(&fleet_source_clickhouse, &in);
+
+	if (l.result < 0)
+		fail_msg("%s", l.error);
+	assert_int_equal(l.fleet->servers.n, servers);
+	assert_int_equal(l.fleet->counters.n, 3);
+	for (int c = 0; c < 3; c++) {
+		int k = fleet_find_counter(l.fleet, saved->counters.v[c].name);
+
+		assert_true(k >= 0);
+		assert_string_equal(l.fleet->counters.v[k].unit, "things");
+		for (size_t i = 0; i < servers; i++) {
+			const struct fleet_server *s = &l.fleet->servers.v[i];
+			int original = fleet_find_server(saved, s->name);
+
+			assert_int_equal(s->n, SAVED_ROWS);
+			for (int row = 0; row < SAVED_ROWS; row++) {
+				float expected = (float)saved_value(original, c, row);
+
+				assert_true(isnan(expected) ? !s->column[k] || isnan(s->column[k][row]) : s->column[k][row] == expected);
+			}
+		}
+	}
+	loaded_free(&l);
+}
+
+/* All rows of a server lie on one of the shards, and each has a part. */
+static void what_is_saved_on_shards_is_read_again(void **state)
+{
+	struct shards shards = {};
+	struct fleet nothing = {}, *saved = NULL;
+	int r = shards_start(&shards, 2);
+	size_t servers[2] = {};
+	char url[80];
+
+	(void)state;
+	if (r == 77) {
+		shards_stop(&shards);
+		skip();
+	}
+	assert_int_equal(r, 0);
+	make_fleet(&saved);
+	snprintf(url, sizeof(url), "clickhouse://127.0.0.1:%u/default", shards.http[1]);
+	save(&nothing, url);
+	snprintf(url, sizeof(url), "clickhouse://127.0.0.1:%u/default?cluster=fleet", shards.http[0]);
+	save(saved, url);
+	snprintf(url, sizeof(url), "clickhouse://127.0.0.1:%u/default/fleet_values_all", shards.http[0]);
+	check_is_saved(url, SAVED, saved);
+	for (unsigned i = 0; i < 2; i++) {
+		struct fleet_input in = {.location = url, .from = INT64_MIN, .to = INT64_MAX};
+		struct loaded l;
+
+		snprintf(url, sizeof(url), "clickhouse://127.0.0.1:%u/default/fleet_values", shards.http[i]);
+		l = load_input(&fleet_source_clickhouse, &in);
+		assert_int_equal(l.result, 0);
+		servers[i] = l.fleet->servers.n;
+		assert_in_range(servers[i], 1, SAVED - 1);
+		loaded_free(&l);
+	}
+	assert_int_equal(servers[0] + servers[1], SAVED);
+	fleet_free(saved);
+	free(saved);
+	shards_stop(&shards);
+}
 
 static void a_flat_table_is_a_fleet(void **state)
 {
@@ -169,5 +272,5 @@ static void damaged_answers_do_no_harm(void **state)
 	mutations = 0;
 }
 
-RUN_TESTS(cmocka_unit_test(a_flat_table_is_a_fleet), cmocka_unit_test(opentelemetrys_tables_are_a_fleet),
+RUN_TESTS(cmocka_unit_test(what_is_saved_on_shards_is_read_again), cmocka_unit_test(a_flat_table_is_a_fleet), cmocka_unit_test(opentelemetrys_tables_are_a_fleet),
 	  cmocka_unit_test(damaged_answers_do_no_harm))

@@ -1,5 +1,4 @@
 #include "fleet/verb/fleet-verb.h"
-#include "fleet/verb/fleet-engine.h"
 #include "fleet/verb/fleet-plugin.h"
 
 #include <errno.h>
@@ -153,8 +152,6 @@ struct fleet *fleet_open(const struct fleet_query *args, const char *location, c
 		log_error("%s", error ? error : "out of memory");
 		return NULL;
 	}
-	if (args->engine)
-		return fleet_engine_data(args, location);
 	if (!fleet_store_is(location))
 		return load(args, location);
 	if (wanted && asprintf(&pattern, "*%s*", wanted) < 0)
@@ -169,10 +166,6 @@ struct fleet *fleet_open(const struct fleet_query *args, const char *location, c
 
 void fleet_close(struct fleet *f)
 {
-	if (fleet_engine_of(f)) {
-		fleet_engine_data_close(f);
-		return;
-	}
 	fleet_free(f);
 	free(f);
 }
@@ -294,7 +287,7 @@ static bool window_has_data(const struct fleet *f, const struct fleet_span *w)
 	char a[32], b[32];
 
 	fleet_extent(f, &first, &last);
-	if (fleet_engine_of(f) || (w->from <= last && w->to > first))
+	if (w->from <= last && w->to > first)
 		return true;
 	log_error("the window lies outside of the data, which is from %s to %s", clock_format_rfc3339(first, a, sizeof(a)), clock_format_rfc3339(last, b, sizeof(b)));
 	return false;
@@ -356,18 +349,10 @@ void fleet_json_out(json_t *root)
 	json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(10), stdout);
 }
 
-/* A plug-in's analysis, the engine's, or our own; the first two have words of their own for what went wrong. */
+/* A plug-in's analysis, which has words of its own for what went wrong, or our own. */
 static int run_analysis(const char *analysis, const struct fleet_question *q, struct fleet_findings *ret, char **ret_error)
 {
-	struct fleet_engine *e = fleet_engine_of(q->fleet);
-	int r;
-
-	if (fleet_plugin_analysis())
-		return fleet_plugin_run(q, ret, ret_error);
-	if (!e)
-		return fleet_analysis_find(analysis)->run(q, ret);
-	r = fleet_engine_run(e, q->reference ? fleet_engine_of(q->reference) : NULL, analysis, q, ret);
-	return r < 0 ? str_fail(ret_error, r, "%s", fleet_engine_error(e)) : 0;
+	return fleet_plugin_analysis() ? fleet_plugin_run(q, ret, ret_error) : fleet_analysis_find(analysis)->run(q, ret);
 }
 
 int fleet_tell(struct common *common, const struct fleet_query *args, const char *analysis, const struct fleet_question *q,

@@ -12,7 +12,7 @@
 struct fleet_query {
 	const char *from, *to, *usual_from, *usual_to;
 	const char *match, *server, *counter, *symptom;
-	const char *delimiter, *time_column, *server_column, *role_column, *counter_column, *value_column, *time_format, *sums, *gauges, *source, *token_file, *ca_file, *plugin, *engine;
+	const char *delimiter, *time_column, *server_column, *role_column, *counter_column, *value_column, *time_format, *sums, *gauges, *source, *token_file, *ca_file, *plugin;
 	const char *output, *view, *statistic, *threshold, *rules, *rule, *calls, *deployments, *html, *causes, *incidents, *remember;
 	int64_t step;
 	uint64_t top, max_lag, points;
@@ -41,8 +41,7 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
 	{OPTION_SPAN, 0, "step", "SPAN", &fleet_parsed.step, "time between rows, where the source does not say"},                       \
 	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_parsed.token_file, "for URLs: a file with the token or user:password"},       \
 	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_parsed.ca_file, "for URLs: the authority that signed the server's certificate"}, \
-	{OPTION_TEXT, 0, "plugin", "FILE.so", &fleet_parsed.plugin, "a source or an analysis of your own (HACKING.md)"},       \
-	{OPTION_TEXT, 0, "engine", "URL", &fleet_parsed.engine, "compute it there, clickhouse://HOST/DATABASE; DATA is then '-' or another such URL"}
+	{OPTION_TEXT, 0, "plugin", "FILE.so", &fleet_parsed.plugin, "a source or an analysis of your own (HACKING.md)"}
 
 #define FLEET_WINDOW_OPTIONS                                                                                       \
 	{OPTION_TEXT, 0, "from", "TIME", &fleet_parsed.from, "the window begins: 2026-11-20T14:32Z, 14:32 (UTC), -2h before the data's end (default: with the data)"},          \

@@ -1,4 +1,4 @@
-#include "fleet/store/fleet-engine.h"
+#include "fleet/store/fleet-save.h"
 
 #include <math.h>
 
@@ -72,7 +72,7 @@ static int save_counters(struct clickhouse *c, const struct fleet *f)
 	return r < 0 ? r : closed;
 }
 
-int fleet_engine_save(const char *url, const char *credentials_file, const char *ca_file, const struct fleet *f,
+int fleet_save(const char *url, const char *credentials_file, const char *ca_file, const struct fleet *f,
 		      char **ret_error)
 {
 	struct clickhouse *c;
