@@ -33,9 +33,6 @@ static const char *why_not(const struct suspect *s)
 		return "it waits for another machine, and no other program waits for it";
 	case CULPRIT_KERNEL:
 		return "that is the kernel's own work";
-	case CULPRIT_CGROUP:
-	case CULPRIT_DISK:
-		return "it is not a process";
 	case CULPRIT_PROCESS:
 	case CULPRIT_GROUP:
 		break;

@@ -105,8 +105,7 @@ const char *bottleneck_name(enum bottleneck b)
 	static const char *const names[BOTTLENECK_COUNT] = {
 		[BOTTLENECK_NONE] = "none",	    [BOTTLENECK_CPU] = "cpu",	      [BOTTLENECK_MEMORY] = "memory",
 		[BOTTLENECK_DISK] = "disk",	    [BOTTLENECK_NETWORK] = "network", [BOTTLENECK_LOCK] = "lock",
-		[BOTTLENECK_QUOTA] = "quota",	    [BOTTLENECK_THERMAL] = "thermal", [BOTTLENECK_STEAL] = "steal",
-		[BOTTLENECK_INTERRUPT] = "interrupt", [BOTTLENECK_REMOTE] = "remote", [BOTTLENECK_SELF] = "self",
+		[BOTTLENECK_QUOTA] = "quota",	    [BOTTLENECK_REMOTE] = "remote",   [BOTTLENECK_SELF] = "self",
 		[BOTTLENECK_PEER] = "peer",	    [BOTTLENECK_UNCLEAR] = "unclear",
 	};
 
@@ -122,7 +121,7 @@ const char *shape_name(enum shape s)
 
 const char *culprit_kind_name(enum culprit_kind k)
 {
-	static const char *const names[] = {"process", "group", "kernel", "cgroup", "disk", "host", "limit"};
+	static const char *const names[] = {"process", "group", "kernel", "host", "limit"};
 
 	return names[k];
 }

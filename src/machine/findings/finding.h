@@ -43,9 +43,6 @@ enum bottleneck {
 	BOTTLENECK_NETWORK,
 	BOTTLENECK_LOCK,
 	BOTTLENECK_QUOTA,
-	BOTTLENECK_THERMAL,
-	BOTTLENECK_STEAL,
-	BOTTLENECK_INTERRUPT,
 	BOTTLENECK_REMOTE,
 	BOTTLENECK_SELF,
 	BOTTLENECK_PEER, /* another program of this machine, which does not continue */
@@ -53,7 +50,7 @@ enum bottleneck {
 	BOTTLENECK_COUNT
 };
 
-enum culprit_kind { CULPRIT_PROCESS, CULPRIT_GROUP, CULPRIT_KERNEL, CULPRIT_CGROUP, CULPRIT_DISK, CULPRIT_HOST, CULPRIT_LIMIT };
+enum culprit_kind { CULPRIT_PROCESS, CULPRIT_GROUP, CULPRIT_KERNEL, CULPRIT_HOST, CULPRIT_LIMIT };
 enum culprit_role { ROLE_PRIMARY, ROLE_CONTRIBUTING };
 
 /* Of what others wait beyond their baseline, 0..1: the best estimate, and between what it lies in nine of ten cases. NaN = not known. */

@@ -48,7 +48,6 @@ struct trial {
 	struct trial_phase phases[TRIAL_PHASES];
 	VEC(struct trial_sample) samples;
 	VEC(struct trial_victim) victims;
-	uint32_t victims_more;	       /* not listed */
 	double use_free, use_held;     /* what the culprit used */
 	double waits_free, waits_held; /* means of the phases */
 	double late_free, late_held;   /* ns */

@@ -8,7 +8,7 @@
  *
  *   cause      cause ID [of fleet] when CONDITION say TEXT ... next TEXT ...
  *   CONDITION  as in rule.h, but of facts (machine/findings/facts.h):
- *     short of RESOURCE                 cpu memory disk network lock quota thermal steal interrupt remote self peer none
+ *     short of RESOURCE                 cpu memory disk network lock quota remote self peer none
  *     unattributed                      no program is named
  *     culprit named PATTERN             its name, its executable or its unit; of a job also the program that does most of it
  *     culprit is KIND                   process group kernel cgroup disk host limit

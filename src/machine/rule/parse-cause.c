@@ -24,7 +24,7 @@ static int take_short(struct parser *p, struct comparison *c)
 		c->direction = b;
 		return 0;
 	}
-	return r < 0 ? r : parser_expected(p, "cpu, memory, disk, network, lock, quota, thermal, steal, interrupt, remote, self, peer or none");
+	return r < 0 ? r : parser_expected(p, "cpu, memory, disk, network, lock, quota, remote, self, peer or none");
 }
 
 static int take_kind(struct parser *p, struct comparison *c)
@@ -36,7 +36,7 @@ static int take_kind(struct parser *p, struct comparison *c)
 		c->direction = k;
 		return 0;
 	}
-	return parser_expected(p, "process, group, kernel, cgroup, disk, host or limit");
+	return parser_expected(p, "process, group, kernel, host or limit");
 }
 
 static bool take_direction(struct parser *p, struct comparison *c)

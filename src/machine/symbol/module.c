@@ -232,11 +232,6 @@ int modules_open(const struct modules *m, const struct module *module)
 	return fd;
 }
 
-bool module_build_id_equal(const struct build_id *a, const struct build_id *b)
-{
-	return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
-}
-
 char *module_build_id_format(const struct build_id *id, char *buf)
 {
 	static const char digits[] = "0123456789abcdef";

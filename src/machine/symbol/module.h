@@ -64,7 +64,6 @@ const struct mapping *modules_find(const struct modules *m, uint64_t address);
 /* Opens a module's very file: also one that was deleted or lies in another mount namespace (map_files, then
  * exe, then the path below the process's root). Only regular files. A descriptor, or -errno. */
 int modules_open(const struct modules *m, const struct module *module);
-bool module_build_id_equal(const struct build_id *a, const struct build_id *b);
 /* Hexadecimal, "" where it is not known; buf of at least 2 * BUILD_ID_MAX + 1 bytes, returned. */
 char *module_build_id_format(const struct build_id *id, char *buf);
 /* The separate debug file of that build, below /usr/lib/debug/.build-id of a root: no other place, and no server. A

@@ -487,12 +487,11 @@ static void maps_without_end_are_refused(void **state)
 
 static void build_ids_as_text(void **state)
 {
-	struct build_id id = {.size = 4, .bytes = {0x00, 0xff, 0x12, 0xab}}, other = {.size = 4, .bytes = {0x00, 0xff, 0x12, 0xac}};
+	struct build_id id = {.size = 4, .bytes = {0x00, 0xff, 0x12, 0xab}};
 	char hex[2 * BUILD_ID_MAX + 1];
 
 	(void)state;
 	assert_string_equal(module_build_id_format(&id, hex), "00ff12ab");
-	assert_false(module_build_id_equal(&id, &other));
 }
 
 /* --- hostile files --- */

@@ -12,7 +12,6 @@ const char *const row_order_names[ROW_ORDERS] = {"waited", "ran", "name", "pid"}
 struct candidate {
 	struct thread_row row;
 	int64_t group_key, key; /* the larger the earlier */
-	const char *group_name;
 	enum row_order order;
 	uint32_t place;		/* among those that come first; NOBODY */
 };

@@ -228,7 +228,7 @@ struct sample {
 	uint64_t values[VALUES_MAX];
 	size_t n_values;
 	struct profile_row row;
-	bool has_uid, has_waker;
+	bool has_waker;
 };
 
 static void add_location(struct input *in, struct sample *s, uint64_t id)
