@@ -1,7 +1,6 @@
 /* HTTP requests as command lines, checked by the verbs' own tables of options. */
 #include "lib/data/test.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

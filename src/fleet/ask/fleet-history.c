@@ -1,7 +1,6 @@
 #include "fleet/ask/fleet-history.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

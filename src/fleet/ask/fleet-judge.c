@@ -1,6 +1,5 @@
 /* whyslow fleet check | correlate | compare | rank */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

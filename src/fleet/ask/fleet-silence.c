@@ -1,10 +1,7 @@
 #include "fleet/ask/fleet-silence.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "lib/data/cleanup.h"
 
 #define VALUES_MIN 30  /* that tell that it normally reports */
 #define OTHERWISE  3   /* times as long as any other absence */

@@ -1,7 +1,5 @@
 #include "fleet/analysis/test-fleet.h"
 
-#include <math.h>
-
 #include "fleet/analysis/fleet-analysis.h"
 #include "fleet/ask/fleet-silence.h"
 #include "lib/data/clock.h"

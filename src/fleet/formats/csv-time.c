@@ -1,5 +1,3 @@
-#include <errno.h>
-#include <stdlib.h>
 
 #include "fleet/formats/csv-table.h"
 #include "lib/data/cleanup.h"

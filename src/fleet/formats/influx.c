@@ -5,7 +5,6 @@
  * The server is the tag host; the counter is MEASUREMENT_FIELD with the other tags as labels. Texts and truth values are left out.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/formats/text-lines.h"

@@ -1,7 +1,6 @@
 #include "fleet/formats/test-intake.h"
 
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "lib/net/http-server.h"

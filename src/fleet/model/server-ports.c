@@ -1,6 +1,5 @@
 #include "fleet/model/server-ports.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

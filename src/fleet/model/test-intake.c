@@ -1,6 +1,5 @@
 #include "lib/data/test.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "fleet/verb/fleet-view.h"
 #include "lib/data/cleanup.h"

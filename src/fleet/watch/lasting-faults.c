@@ -1,8 +1,5 @@
 #include "fleet/watch/lasting-faults.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "lib/data/hmap.h"
 
 #define FAR 6.0 /* the score that noise of a thousand series does not reach in two rounds one after the other */

@@ -1,7 +1,6 @@
 #include "lib/data/test.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "fleet/analysis/fleet-analysis.h"
 #include "fleet/model/intake.h"

@@ -1,7 +1,6 @@
 #include "lib/input/number.h"
 
 #include <ctype.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

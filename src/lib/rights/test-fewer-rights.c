@@ -1,6 +1,5 @@
 #include "lib/data/test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <sched.h>
@@ -9,7 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>

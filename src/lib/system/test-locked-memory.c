@@ -1,10 +1,8 @@
 #include "lib/data/test.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <pthread.h>
 
 #include "lib/data/cleanup.h"

@@ -1,7 +1,6 @@
 /* Control groups that a hold made and did not remove: its holder and its hold watchdog were killed between two steps, or something was
  * just ending in there. Only empty groups can be removed, so nothing is given back here that a hold still needs. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"

@@ -1,12 +1,8 @@
 #include "machine/answer-live/fuse-mount.h"
 
 #include <ctype.h>
-#include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"

@@ -10,7 +10,6 @@
 #include <linux/tcp.h>
 #include <linux/unix_diag.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

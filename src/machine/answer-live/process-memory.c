@@ -1,6 +1,5 @@
 #include "machine/answer-live/process-memory.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -4,9 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/data/cleanup.h"
 #include "machine/answer-live/fuse-mount.h"

@@ -2,10 +2,8 @@
 #include "lib/data/test.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <resolv.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

@@ -1,7 +1,6 @@
 #include "machine/answer-live/waits.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 #include "machine/answer-waits/chain-search.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

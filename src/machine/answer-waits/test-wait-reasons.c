@@ -1,8 +1,6 @@
 /* Waits by what their stacks say, of trees that a test makes up. */
 #include "lib/data/test.h"
 
-#include <string.h>
-
 #include "lib/data/cleanup.h"
 #include "machine/answer-waits/wait-reasons.h"
 

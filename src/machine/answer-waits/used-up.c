@@ -1,7 +1,6 @@
 #include "machine/answer-waits/used-up.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

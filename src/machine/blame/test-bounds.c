@@ -1,5 +1,4 @@
 /* Crowds: an answer becomes coarser, and is never refused, loses no time, and has no more cells than are set aside. */
-#include <stdio.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/test.h"

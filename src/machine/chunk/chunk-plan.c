@@ -1,7 +1,5 @@
 #include <errno.h>
-#include <stdlib.h>
 
-#include "machine/chunk/chunk-layout.h"
 #include "machine/chunk/chunk-parts.h"
 #include "machine/chunk/chunk.h"
 

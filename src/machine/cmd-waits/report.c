@@ -13,7 +13,6 @@
 #include "machine/cmd-waits/capture-phases.h"
 #include "machine/cmd-waits/trace-open.h"
 #include "machine/threads/draw.h"
-#include "machine/trace/trace-file.h"
 #include "machine/trace/trace-folder.h"
 #include "machine/view-waits/waits.h"
 #include "machine/view-why/report.h"

@@ -1,7 +1,6 @@
 /* whyslow compare A B: "since Tuesday's upgrade". */
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* whyslow history [WHO]: what was unusual, without a press of the button. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/data/clock.h"
 #include "lib/data/log.h"

@@ -1,6 +1,5 @@
 #include "machine/cmd-why/why-program.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 #include "machine/events/probe-frames.h"
 
-#include <string.h>
-
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
 

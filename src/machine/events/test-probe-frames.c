@@ -1,7 +1,6 @@
 /* Frames of the recorder's own programs are cut off a stack, and nothing else. */
 #include "machine/events/probe-frames.h"
 
-#include "lib/data/cleanup.h"
 #include "lib/data/test.h"
 
 #define KERNEL 0xffffffff81000000ull

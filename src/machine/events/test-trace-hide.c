@@ -1,7 +1,6 @@
 /* What another user gets of a trace does not depend on when strangers did what they did, only on how much of a tick they had. */
 #include "machine/events/trace-hide.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

@@ -1,6 +1,5 @@
 #include "machine/findings/finding.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/test.h"

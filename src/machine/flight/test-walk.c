@@ -18,7 +18,6 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
-#include "lib/data/hmap.h"
 #include "machine/flight/ring.h"
 #include "machine/sample/source.h"
 

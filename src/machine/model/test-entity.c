@@ -1,7 +1,6 @@
 #include "lib/data/test.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/data/cleanup.h"
 #include "machine/model/entity.h"

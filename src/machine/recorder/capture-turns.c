@@ -1,7 +1,6 @@
 #include "machine/recorder/capture-turns.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "lib/data/clock.h"
 

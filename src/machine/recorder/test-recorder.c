@@ -1,6 +1,5 @@
 #include "lib/data/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

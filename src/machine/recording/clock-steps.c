@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/vec.h"
 #include "machine/recording/internal.h"
 

@@ -1,6 +1,5 @@
 /* Room on the disk for what frees room: to delete a row SQLite first writes to its log. FILE.reserve holds nothing; it is given up
  * when the disk is full, and made again when there is room. */
-#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 #include <libiberty/demangle.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "machine/symbol/symbolize.h"

@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/data/cleanup.h"
-
 #define PROGRAM_HEADERS_MAX 256	  /* linkers write a dozen */
 #define SECTIONS_MAX	    65000 /* a program built with a section a function is linked into a few dozen */
 #define NOTES_MAX	    65536 /* bytes of one PT_NOTE; compilers write hundreds */

@@ -2,7 +2,6 @@
 
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>

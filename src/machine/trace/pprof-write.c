@@ -1,6 +1,4 @@
-#include <errno.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/protobuf.h"
 #include "lib/net/gzip.h"
 #include "machine/trace/pprof-fields.h"

@@ -2,7 +2,6 @@
 #include "machine/trace/profile-file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

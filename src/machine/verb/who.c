@@ -1,5 +1,4 @@
 /* A process by its number or by a word. */
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/protobuf.h"

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "lib/data/clock.h"
 #include "lib/view/bold.h"
 #include "lib/view/json.h"
 #include "machine/view-waits/waits-words.h"

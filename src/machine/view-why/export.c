@@ -5,7 +5,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/data/clock.h"
 #include "lib/view/csv.h"

@@ -1,5 +1,4 @@
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

@@ -1,6 +1,5 @@
 /* Whether a rise is one of load, in words. */
 #include <math.h>
-#include <stdio.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"

@@ -1,6 +1,5 @@
 /* whyslow spans attributes TABLE.csv: which attribute values identify and explain a change. */
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

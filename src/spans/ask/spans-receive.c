@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
@@ -19,7 +18,6 @@
 #include "lib/rights/fewer-rights.h"
 #include "lib/system/locked-memory.h"
 #include "spans/ask/spans.h"
-#include "spans/compare/span-change.h"
 #include "spans/pipeline/span-receive.h"
 
 #define FLUSH	 (10 * NS_PER_SEC)

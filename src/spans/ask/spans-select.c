@@ -1,6 +1,5 @@
 /* whyslow spans select: requests by time and duration, and what tells some of them from the others. */
 #include <errno.h>
-#include <string.h>
 
 #include "lib/data/clock.h"
 #include "lib/data/log.h"

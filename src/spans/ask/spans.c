@@ -2,9 +2,7 @@
 #include "spans/ask/spans.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/view/json.h"
 
@@ -52,7 +50,6 @@ static struct spans_query parsed = DEFAULTS;
 	{OPTION_TEXT, 0, "candidate", "VERSION", &parsed.candidate, "the version to judge"},                                 \
 	{OPTION_TEXT, 0, "against", "DATA,...", &parsed.against, "files or tables of the time that was good"},               \
 	{OPTION_TEXT, 0, "since", "TIME", &parsed.input.since, "compare requests from here on with those before"}
-
 
 #define CHANGE_OPTIONS DATA_OPTIONS, BUCKET_OPTIONS, SIDES_OPTIONS, DEPLOYMENTS_OPTION, \
 	{OPTION_COUNT, 0, "min-effect", "PERCENT", &parsed.min_effect, "the smallest rise of the mean that matters (default 5)"}

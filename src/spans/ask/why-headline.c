@@ -1,7 +1,6 @@
 /* The answer to "why is it slow?" about traced requests, in one line. */
 #include "spans/ask/span-view.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/data/clock.h"
 #include "lib/data/str.h"
 
 #define LEAD_SHARE 50 /* of all the time there is: of a year's requests a quarter of an hour is a short time */

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "lib/stat/rank.h"
-
 #define FAN_OUT	     1.25 /* more calls a parent call than this times before */
 #define SERIAL	     0.5  /* of what a vertex added, if lost overlap explains it */
 #define SERIAL_LEAST 0.95 /* of the calls at a time there were */

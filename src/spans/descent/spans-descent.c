@@ -1,13 +1,10 @@
 #include "spans/descent/spans-descent.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fleet/watch/host-recorders.h"
 #include "lib/data/cleanup.h"
-#include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 

@@ -1,7 +1,5 @@
 /* Requests of which everything is kept that tells them apart: a random sample of all, the same in whatever order parts are merged. */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "spans/forest/forest.h"
 

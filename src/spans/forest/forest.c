@@ -1,7 +1,6 @@
 #include "spans/forest/forest.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

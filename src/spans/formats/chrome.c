@@ -7,7 +7,6 @@
  * Also the array alone. There are no ids: what lies within another event of its thread was called by it, and an event
  * that lies in none is a request. So all of them are read before the first is given on.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

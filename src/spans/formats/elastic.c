@@ -7,7 +7,6 @@
  *    "context": {"destination": {"service": {"resource": "mysql"}}}}}
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "spans/formats/span-json.h"
 

@@ -4,7 +4,6 @@
  *    "StartTime": "2023-11-14T22:13:20.00001Z", "EndTime": "...", "Attributes": [{"Key": "db.system", "Value": {"Type": "STRING", "Value": "mysql"}}],
  *    "Status": {"Code": "Error"}, "Resource": [{"Key": "service.name", "Value": {"Type": "STRING", "Value": "db"}}]}
  */
-#include <string.h>
 
 #include "lib/input/timestamp.h"
 #include "spans/formats/span-json.h"

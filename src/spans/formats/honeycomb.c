@@ -5,7 +5,6 @@
  *
  * Also one each line, and without "data" around the fields, as queries are exported ("Timestamp").
  */
-#include <string.h>
 
 #include "lib/input/timestamp.h"
 #include "spans/formats/span-json.h"

@@ -7,7 +7,6 @@
  * A list of spans, a list of traces (lists of spans), or a span on each line. A server span may share its id with its client
  * span (B3): the tree tells them apart by their kinds. Spans without a duration, which messaging writes, take no time.
  */
-#include <string.h>
 
 #include "spans/formats/span-json.h"
 

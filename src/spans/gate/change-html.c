@@ -1,7 +1,6 @@
 /* `spans why --html FILE`: the answer as one page to hand on: no script, nothing from elsewhere. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"

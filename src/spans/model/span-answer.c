@@ -1,7 +1,5 @@
 #include "spans/model/span-answer.h"
 
-#include <math.h>
-
 double span_function_mean(const struct span_function *x)
 {
 	return (double)(x->sum / (long double)x->calls);
