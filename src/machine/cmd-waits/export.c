@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +8,149 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
+#include "lib/data/str.h"
 #include "machine/cmd-waits/export-counters.h"
-#include "machine/cmd-waits/export-folded.h"
-#include "machine/cmd-waits/export-trace.h"
+#include "machine/cmd-waits/find-trace.h"
+#include "machine/cmd-waits/name-stacks.h"
 #include "machine/cmd-waits/report.h"
 #include "machine/cmd-waits/trace-open.h"
+#include "machine/threads/state.h"
+#include "machine/trace/trace-file.h"
+#include "machine/verb/client-rights.h"
 #include "machine/verb/verb.h"
 #include "machine/view-waits/waits.h"
 #include "machine/view-why/export.h"
 
 #define FORMATS "store, csv, jsonl, prometheus (of a running recorder), counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
+
+/* To whom the recorder answers: standard output is the user's. */
+static int hand_out(const struct trace *t)
+{
+	int r = trace_write(t, STDOUT_FILENO);
+
+	if (r < 0)
+		log_error("cannot write the events: %s", strerror(-r));
+	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+}
+
+static int write_to(const struct trace *t, const char *output)
+{
+	_cleanup_close_ int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int r = fd < 0 ? -errno : trace_write(t, fd);
+	char span[32];
+
+	if (r < 0) {
+		log_error("cannot write %s: %s", output, strerror(-r));
+		return EXIT_CANNOT;
+	}
+	printf("%s holds %zu events of %s: read it anywhere with --from %s\n", output, t->n_events,
+	       clock_format_span((int64_t)(t->to - t->from), span, sizeof(span)), output);
+	return EXIT_ANSWERED;
+}
+
+/* mark: its number as text; NULL = now. The exit status. */
+static int export_trace(struct common *common, const char *mark, const char *output)
+{
+	_cleanup_(trace_clear) struct trace t = {};
+	uint64_t id = 0;
+	int r;
+
+	if (!output && !common->for_client)
+		return verb_usage_error("export", "--format trace needs --output FILE");
+	if (mark && (str_parse_u64(mark, &id) < 0 || !id))
+		return verb_usage_error("export",
+					"--mark expects a mark's number; 'whyslow list' shows them");
+	r = find_trace(common, (int64_t)id, &t);
+	if (r == -ENOENT)
+		log_error("no recorder with a flight recorder is running: start one ('whyslow record', as root)");
+	if (r == 0 && client_give_up_rights(common, 0))
+		return EXIT_CANNOT;
+	return r < 0 ? EXIT_CANNOT : output ? write_to(&t, output) : hand_out(&t);
+}
+
+struct folded_options {
+	struct trace_request events;
+	bool waits;
+	const char *who; /* a PID or a thread's number; NULL = all */
+	const char *base_mark, *base_since, *base_until; /* --json: compared with this; all NULL = with nothing */
+};
+
+/* A window's events and their stacks. */
+struct window {
+	struct opened_trace events;
+	bool recalled;
+	struct path_tree tree;
+	struct flame flame;
+};
+
+static void window_free(struct window *w)
+{
+	path_tree_free(&w->tree);
+	if (w->recalled)
+		opened_trace_free(&w->events);
+}
+
+/* A process that the other window does not have is nothing there, not an error. */
+static int find_threads(const struct timeline *t, const char *who, bool may_lack, uint32_t **ret, size_t *ret_n)
+{
+	uint64_t number;
+	int n;
+
+	if (str_parse_u64(who, &number) < 0 || !number || number > UINT32_MAX)
+		return verb_usage_error("export", "invalid --who '%s'; expected the number of a process or thread", who);
+	n = timeline_find(t, (uint32_t)number, ret);
+	if (n <= 0 && !may_lack) {
+		log_error("no process or thread %s is known at that time", who);
+		return EXIT_CANNOT;
+	}
+	*ret_n = n > 0 ? (size_t)n : 0;
+	return EXIT_ANSWERED;
+}
+
+static int fold(const struct common *common, const struct trace_request *what, const struct folded_options *o, bool may_lack, struct window *w)
+{
+	_cleanup_free_ uint32_t *threads = NULL;
+	static const uint32_t nobody;
+	size_t n = 0;
+	int status = trace_open(common, "export", what, &w->events);
+
+	if (status != EXIT_ANSWERED)
+		return status;
+	w->recalled = true;
+	if (o->who)
+		status = find_threads(&w->events.timeline, o->who, may_lack, &threads, &n);
+	if (status != EXIT_ANSWERED)
+		return status;
+	w->flame = (struct flame){&w->events.timeline, {w->events.from, w->events.to, o->waits, o->who ? (n ? threads : &nobody) : NULL, n}, &w->tree};
+	if (name_stacks(&w->events.trace) < 0 || waits_fold_stacks(w->flame.t, &w->flame.o, &w->tree) < 0) {
+		log_error("out of memory");
+		status = EXIT_CANNOT;
+	}
+	w->flame.o.threads = NULL;
+	return status;
+}
+
+/* The exit status. */
+static int export_folded(const struct common *common, const struct folded_options *o, FILE *out)
+{
+	struct trace_request other = {o->base_since, o->base_until, o->base_mark ? o->base_mark : o->events.mark, 0};
+	bool compared = o->base_mark || o->base_since || o->base_until;
+	_cleanup_(window_free) struct window w = {}, base = {};
+	int status;
+
+	if (compared && !common->json)
+		return verb_usage_error("export", "--base-mark, --base-since and --base-until need --json");
+	status = fold(common, &o->events, o, compared, &w);
+	if (status == EXIT_ANSWERED && compared)
+		status = fold(common, &other, o, true, &base);
+	if (status != EXIT_ANSWERED)
+		return status;
+	if (!common->json)
+		waits_folded_text(&w.tree, out);
+	else if (waits_flame_json(&w.flame, &base.flame, out) < 0)
+		status = EXIT_CANNOT;
+	return status;
+}
 
 static const char *arg_format, *arg_since, *arg_until, *arg_output;
 static struct trace_request arg_events;

@@ -1,5 +1,5 @@
-/* The terminal view's parts: what is chosen and asked for (top-panes.c), answers in words over the panes (top-words.c), what keys do
- * (top-keys.c). The verb, top.c, draws and waits. What is drawn: machine/view-why/terminal.h. */
+/* The terminal view's parts: what is chosen and asked for (top-panes.c), answers in words over the panes (top-words.c). The verb,
+ * top.c, draws, waits and obeys the keys. What is drawn: machine/view-why/terminal.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -66,7 +66,3 @@ void top_show_why(struct top *t);
 bool top_go_to(struct top *t, const char *text);
 void top_show_help(struct top *t);
 void top_mark(struct top *t, const char *note);
-
-/* --- top-keys.c --- */
-
-void top_press(struct top *t, int key);

@@ -15,6 +15,182 @@
 #include "lib/data/log.h"
 #include "machine/cmd-why/top-view.h"
 
+#define STEP	   (10 * NS_PER_SEC)
+#define STEP_LARGE (600 * NS_PER_SEC)
+
+/* --- lines that are typed --- */
+
+static void begin_typing(struct top *t, const char *prompt, void (*entered)(struct top *))
+{
+	t->typed[0] = '\0';
+	t->entered = entered;
+	t->screen.prompt = prompt;
+	t->screen.typed = t->typed;
+}
+
+static void end_typing(struct top *t)
+{
+	t->entered = NULL;
+	t->screen.prompt = NULL;
+}
+
+static void filter_entered(struct top *t)
+{
+	snprintf(t->filter, sizeof(t->filter), "%s", t->typed);
+	t->screen.filter = t->filter[0] ? t->filter : NULL;
+	t->screen.processes = (struct terminal_list){};
+	top_list_processes(t);
+	top_choose_process(t);
+}
+
+static void note_entered(struct top *t)
+{
+	top_mark(t, t->typed);
+}
+
+static void moment_entered(struct top *t)
+{
+	if (!top_go_to(t, t->typed))
+		top_say(t, "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", t->typed);
+}
+
+static void type_key(struct top *t, int key)
+{
+	void (*entered)(struct top *) = t->entered;
+	size_t n = strlen(t->typed);
+
+	if (key == KEY_ESCAPE) {
+		end_typing(t);
+	} else if (key == '\n' || key == '\r' || key == KEY_ENTER) {
+		end_typing(t);
+		entered(t);
+	} else if (key == KEY_BACKSPACE || key == 127 || key == 8) {
+		while (n > 0 && (t->typed[--n] & 0xc0) == 0x80)
+			;
+		t->typed[n] = '\0';
+	} else if (key >= ' ' && key < 256 && n + 1 < sizeof(t->typed)) {
+		t->typed[n] = (char)key;
+		t->typed[n + 1] = '\0';
+	}
+}
+
+/* --- a text over the panes --- */
+
+static void text_key(struct top *t, int key)
+{
+	size_t page = (size_t)terminal_layout().rows - 2, last = t->text_lines > page ? t->text_lines - page : 0;
+
+	MEVENT e = {};
+
+	if (key == KEY_MOUSE && getmouse(&e) == OK && e.bstate & BUTTON5_PRESSED)
+		t->text_top = t->text_top + WHEEL < last ? t->text_top + WHEEL : last;
+	else if (key == KEY_MOUSE && e.bstate & BUTTON4_PRESSED)
+		t->text_top = t->text_top > WHEEL ? t->text_top - WHEEL : 0;
+	else if (key == KEY_DOWN)
+		t->text_top += t->text_top < last;
+	else if (key == KEY_UP)
+		t->text_top -= t->text_top > 0;
+	else if (key == KEY_NPAGE || key == ' ')
+		t->text_top = t->text_top + page < last ? t->text_top + page : last;
+	else if (key == KEY_PPAGE)
+		t->text_top = t->text_top > page ? t->text_top - page : 0;
+	else if (key == 'q' || key == KEY_ESCAPE || key == '\n' || key == KEY_BACKSPACE)
+		top_show_text(t, "", NULL);
+}
+
+/* --- keys --- */
+
+static void move_by(struct top *t, long by)
+{
+	bool processes = t->screen.focus == PANE_PROCESSES;
+	struct terminal_list *list = processes ? &t->screen.processes : &t->screen.features;
+	size_t n = processes ? t->screen.n_listed : json_array_size(json_object_get(t->answers[ASK_PROCESS], "features"));
+	long to = (long)list->chosen + by;
+
+	list->chosen = to < 0 || n == 0 ? 0 : (size_t)to >= n ? n - 1 : (size_t)to;
+	if (processes)
+		top_choose_process(t);
+	else
+		top_choose_feature(t);
+}
+
+static void mouse(struct top *t)
+{
+	struct terminal_layout l = terminal_layout();
+	MEVENT e;
+
+	if (getmouse(&e) != OK)
+		return;
+	if (e.bstate & BUTTON4_PRESSED) {
+		move_by(t, -WHEEL);
+	} else if (e.bstate & BUTTON5_PRESSED) {
+		move_by(t, WHEEL);
+	} else if (e.y >= l.processes && e.y < l.processes + l.n_processes) {
+		t->screen.focus = PANE_PROCESSES;
+		t->screen.processes.chosen = t->screen.processes.top + (size_t)(e.y - l.processes);
+		move_by(t, 0);
+	} else if (e.y >= l.features && e.y < l.features + l.n_features) {
+		t->screen.focus = PANE_FEATURES;
+		t->screen.features.chosen = t->screen.features.top + (size_t)(e.y - l.features);
+		move_by(t, 0);
+	}
+}
+
+static void up(struct top *t) { move_by(t, -1); }
+static void down(struct top *t) { move_by(t, 1); }
+static long page(const struct top *t)
+{
+	struct terminal_layout l = terminal_layout();
+
+	return t->screen.focus == PANE_PROCESSES ? l.n_processes : l.n_features;
+}
+
+static void page_up(struct top *t) { move_by(t, -page(t)); }
+static void page_down(struct top *t) { move_by(t, page(t)); }
+static void first(struct top *t) { move_by(t, -100000); }
+static void back(struct top *t) { top_travel(t, -STEP); }
+static void forward(struct top *t) { top_travel(t, STEP); }
+static void far_back(struct top *t) { top_travel(t, -STEP_LARGE); }
+static void far_forward(struct top *t) { top_travel(t, STEP_LARGE); }
+static void live(struct top *t) { top_show_moment(t, 0); }
+static void to_features(struct top *t) { t->screen.focus = PANE_FEATURES; }
+static void to_processes(struct top *t) { t->screen.focus = PANE_PROCESSES; }
+static void other_pane(struct top *t) { t->screen.focus = t->screen.focus == PANE_FEATURES ? PANE_PROCESSES : PANE_FEATURES; }
+static void mark(struct top *t) { begin_typing(t, "note (Enter marks, Esc does not): ", note_entered); }
+static void list_only(struct top *t) { begin_typing(t, "list only: ", filter_entered); }
+static void go_to(struct top *t) { begin_typing(t, "go to: ", moment_entered); }
+static void blame(struct top *t) { top_show_events(t, "waits", false); }
+static void threads(struct top *t) { top_show_events(t, "threads", true); }
+static void quit(struct top *t) { t->quit = true; }
+
+static const struct {
+	int key;
+	void (*act)(struct top *t);
+} keys[] = {
+	{KEY_UP, up}, {KEY_DOWN, down}, {'k', up}, {'j', down}, {KEY_PPAGE, page_up}, {KEY_NPAGE, page_down}, {KEY_HOME, first},
+	{KEY_LEFT, back}, {KEY_RIGHT, forward}, {'[', far_back}, {']', far_forward}, {KEY_END, live}, {'g', go_to},
+	{'\n', to_features}, {'\r', to_features}, {KEY_ENTER, to_features}, {'\t', other_pane}, {KEY_ESCAPE, to_processes},
+	{KEY_BACKSPACE, to_processes}, {'m', mark}, {'r', top_next_model}, {'/', list_only}, {'w', top_show_why}, {'b', blame}, {'t', threads}, {'?', top_show_help},
+	{'h', top_show_help}, {KEY_MOUSE, mouse}, {'q', quit},
+};
+
+static void top_press(struct top *t, int key)
+{
+	if (key == KEY_RESIZE)
+		return;
+	if (t->text) {
+		text_key(t, key);
+		return;
+	}
+	if (t->entered) {
+		type_key(t, key);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].key == key)
+			keys[i].act(t);
+}
+
 static const char *arg_at;
 static int64_t arg_window;
 

@@ -68,9 +68,6 @@ void state_threads_finish(struct build *b);
 /* Cuts the interval in two at `time`; the second begins there. */
 void state_interval_split(struct build *b, uint32_t thread, size_t index, int64_t time);
 
-/* state-infer.c: after all events */
-void state_infer_beginnings(struct build *b);
-
 /* state-cpu.c */
 void state_on_switch(struct build *b, const struct event *e);
 void state_on_interrupt(struct build *b, const struct event *e);

@@ -1,11 +1,139 @@
 /* whyslow spans groups: the versions of each bucket against the older ones, or against all others; since when. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
-#include "spans/ask/span-groups.h"
 #include "spans/ask/spans.h"
+#include "spans/compare/groups.h"
+#include "spans/compare/span-since.h"
+#include "spans/compare/span-strata.h"
+#include "spans/forest/bucket-choice.h"
+
+static struct version_group version_group_of(const struct forest_group *g)
+{
+	return (struct version_group){g->first_seen, moments_count(&g->total), moments_effective(&g->total), moments_mean(&g->total),
+				      moments_variance(&g->total), g->sketch, g->last_seen};
+}
+
+struct versioned {
+	char *text;
+	size_t at; /* index into span_groups.groups */
+};
+
+static int by_version(const void *a, const void *b)
+{
+	const struct versioned *x = a, *y = b;
+
+	return strverscmp(x->text, y->text);
+}
+
+static bool has_times(const struct span_groups *j, size_t first)
+{
+	for (size_t i = first + 1; i < j->n; i++)
+		if (j->groups[i].first_seen != j->groups[first].first_seen)
+			return true;
+	return false;
+}
+
+/* Records without times all began at the same one: then a higher version (1.10 after 1.9) is the younger one. */
+static int order_by_version(const struct forest *f, struct span_groups *j, size_t first)
+{
+	const size_t n = j->n - first;
+	_cleanup_free_ struct versioned *list = has_times(j, first) ? NULL : calloc(n + 1, sizeof(*list));
+	int r = 0;
+
+	if (has_times(j, first))
+		return 0;
+	for (size_t i = 0; list && i < n; i++) {
+		list[i] = (struct versioned){forest_set_text(f->names, j->group[first + i]->versions),
+					     first + i};
+		r = list[i].text ? r : -ENOMEM;
+	}
+	if (list && r == 0) {
+		qsort(list, n, sizeof(*list), by_version);
+		for (size_t i = 0; i < n; i++)
+			j->groups[list[i].at].first_seen += (int64_t)i;
+	}
+	for (size_t i = 0; list && i < n; i++)
+		free(list[i].text);
+	return list ? r : -ENOMEM;
+}
+
+static int allocate(const struct forest *f, struct span_groups *j)
+{
+	size_t all = 1;
+
+	for (size_t i = 0; i < f->buckets.n; i++)
+		all += f->buckets.v[i].groups.n;
+	j->bucket = calloc(all, sizeof(*j->bucket));
+	j->group = calloc(all, sizeof(*j->group));
+	j->groups = calloc(all, sizeof(*j->groups));
+	j->judgements = calloc(all, sizeof(*j->judgements));
+	j->outliers = calloc(all, sizeof(*j->outliers));
+	j->since = calloc(all, sizeof(*j->since));
+	return j->bucket && j->group && j->groups && j->judgements && j->outliers && j->since ? 0 : -ENOMEM;
+}
+
+static int judge_bucket(const struct forest *f, const struct bucket *b, const struct group_options *o, struct span_groups *j)
+{
+	size_t first = j->n;
+	int r;
+
+	for (size_t k = 0; k < b->groups.n; k++) {
+		j->bucket[j->n] = b;
+		j->group[j->n] = &b->groups.v[k];
+		j->groups[j->n++] = version_group_of(&b->groups.v[k]);
+	}
+	if (j->n > first && !span_since_find(b, SINCE_LEVEL / (double)f->buckets.n, &j->since[first]))
+		j->since[first] = (struct span_since){};
+	r = order_by_version(f, j, first);
+	if (r == 0)
+		r = o->method == GROUPS_ROBUST ? strata_level(b, j->groups + first) : 0;
+	j->levelled |= r > 0;
+	return r < 0 ? r : groups_judge(j->groups + first, j->n - first, o, j->judgements + first);
+}
+
+static void find_outliers(struct span_groups *j, size_t i, struct version_group *older)
+{
+	const struct forest_group *g = j->group[i];
+	struct group_outliers *out = &j->outliers[i];
+	size_t n_older = 0;
+
+	for (size_t k = 0; k < j->n; k++)
+		if (j->bucket[k] == j->bucket[i] && j->groups[k].first_seen < j->groups[i].first_seen)
+			older[n_older++] = j->groups[k];
+	if (!n_older)
+		older[n_older++] = j->groups[i];
+	for (size_t k = 0; k < g->slowest.n && out->n < GROUP_OUTLIERS; k++) {
+		double z = group_request_z((double)g->slowest.v[k].duration, older, n_older);
+
+		if (z <= SDIAG_THRESHOLD || isnan(z))
+			continue;
+		out->v[out->n].request = &g->slowest.v[k];
+		out->v[out->n++].z = z;
+	}
+}
+
+/* `f` is finished and outlives *ret, which is to be freed in both cases. choice NULL = all buckets. 0 or -ENOMEM. */
+static int span_groups_judge(const struct forest *f, const struct bucket_choice *choice, const struct group_options *o, struct span_groups *ret)
+{
+	_cleanup_free_ struct version_group *older = NULL;
+	int r;
+
+	*ret = (struct span_groups){.method = o->method};
+	r = allocate(f, ret);
+	for (size_t i = 0; r == 0 && i < f->buckets.n; i++)
+		if (bucket_is_chosen(choice, f, &f->buckets.v[i]))
+			r = judge_bucket(f, &f->buckets.v[i], o, ret);
+	if (r == 0)
+		r = groups_correct(ret->judgements, ret->n, o);
+	older = calloc(ret->n + 1, sizeof(*older));
+	for (size_t i = 0; r == 0 && older && i < ret->n; i++)
+		find_outliers(ret, i, older);
+	return r == 0 && !older ? -ENOMEM : r;
+}
 
 static int parse_method(const struct spans_query *q, enum group_method *ret)
 {
