@@ -317,7 +317,7 @@ static void add_thing(struct machine *m, enum entity_kind kind, feature_set pres
 	t->activity = activity;
 }
 
-static uint64_t all_of(enum entity_kind kind)
+static feature_set all_of(enum entity_kind kind)
 {
 	size_t n;
 

@@ -19,7 +19,7 @@ static void read_chunk(struct chunk *c, struct memory_budget *budget, const stru
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	uint32_t crc = (uint32_t)crc32(0, bytes, (uInt)n);
-	const uint64_t few[ENTITY_KIND_END] = {[ENTITY_PROCESS] = FEATURE_BIT(FEATURE_CPU_TIME)};
+	const feature_set few[ENTITY_KIND_END] = {[ENTITY_PROCESS] = FEATURE_BIT(FEATURE_CPU_TIME)};
 	uint8_t *all = malloc(n + sizeof(crc));
 	struct memory_budget budget = {};
 	struct chunk *c;

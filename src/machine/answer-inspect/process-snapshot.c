@@ -144,7 +144,7 @@ const struct suspect *process_snapshot_find(const struct process_snapshot *b, co
 
 /* --- who lived when --- */
 
-static uint64_t of_processes(const struct entity_info *info, void *context)
+static feature_set of_processes(const struct entity_info *info, void *context)
 {
 	(void)context;
 	return info->kind == ENTITY_PROCESS ? UINT64_MAX : 0;

@@ -303,7 +303,7 @@ static int add_priority(struct observer *o, const struct suspect *top, const str
 	return i < of->victims.n ? add_told(o->facts, "ahead", nice_of(o->d, of->victims.v[i].subject, o->q->at) - nice_of(o->d, top->subject, o->q->at)) : 0;
 }
 
-static int add_culprit(struct observer *o, const struct suspect *top, const struct ranking *of, const struct dataset *wide, uint64_t narrow,
+static int add_culprit(struct observer *o, const struct suspect *top, const struct ranking *of, const struct dataset *wide, feature_set narrow,
 		       int64_t asked)
 {
 	double age = (double)(o->d->ticks.v[o->q->at].boot - (int64_t)top->subject->info.start);
@@ -480,7 +480,7 @@ static int add_said(struct observer *o)
 	return 0;
 }
 
-int facts_of_answer(const struct dataset *d, const struct dataset *wide, uint64_t narrow, const struct method_question *q,
+int facts_of_answer(const struct dataset *d, const struct dataset *wide, feature_set narrow, const struct method_question *q,
 		    const struct answer *a, struct facts *ret)
 {
 	struct facts facts = {.bottleneck = a->bottleneck, .slow = a->slow, .no_past = !a->has_history};

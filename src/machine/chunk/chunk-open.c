@@ -272,7 +272,7 @@ static int find_partners(struct kind_part *part, struct chunk_column *column)
 static int read_columns(struct chunk *c, enum entity_kind kind, feature_set features)
 {
 	struct kind_part *part = &c->kinds[kind];
-	uint64_t words = chunk_wanted_words(part, features), bases = 0;
+	feature_set words = chunk_wanted_words(part, features), bases = 0;
 	int r = 0;
 
 	for (size_t i = part->n_columns; r == 0 && i-- > 0;) {

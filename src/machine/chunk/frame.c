@@ -19,13 +19,13 @@ static inline int64_t quantise(int64_t value, int64_t quantum)
 }
 
 /* The features whose value is another one than before, or that have none yet. */
-static uint64_t differing(const struct sample *sample, size_t n)
+static feature_set differing(const struct sample *sample, size_t n)
 {
 	const struct entity *e = sample->entity;
 	feature_set mask = ~e->measured;
 
 	for (size_t i = 0; i < n; i++)
-		mask |= (uint64_t)(sample->values[i] != e->previous[i]) << i;
+		mask |= (feature_set)(sample->values[i] != e->previous[i]) << i;
 	return mask & sample->present;
 }
 
@@ -47,15 +47,15 @@ static bool encode_value(struct frame_encoder *enc, struct entity *e, const stru
 }
 
 static void encode_sample(struct frame_encoder *enc, const struct sample *sample, const struct feature *features,
-			  size_t n_features, uint64_t levels, struct str *out, struct str *diffs)
+			  size_t n_features, feature_set levels, struct str *out, struct str *diffs)
 {
 	struct entity *e = sample->entity;
-	uint64_t relisted = levels & (sample->present | e->measured); /* a segment's levels start from nothing */
+	feature_set relisted = levels & (sample->present | e->measured); /* a segment's levels start from nothing */
 	feature_set changed = 0;
 
 	str_clear(diffs);
-	for (uint64_t left = differing(sample, n_features) | relisted; left; left &= left - 1) {
-		size_t i = (size_t)__builtin_ctzll(left);
+	for (feature_set left = differing(sample, n_features) | relisted; left; left &= left - 1) {
+		size_t i = feature_set_first(left);
 		/* not available at this moment: as it was */
 		int64_t now = sample->present >> i & 1 ? sample->values[i] : e->previous[i], diff;
 
@@ -67,15 +67,15 @@ static void encode_sample(struct frame_encoder *enc, const struct sample *sample
 		enc->segment_values++;
 	}
 	e->fresh = false;
-	enc->values += (uint64_t)__builtin_popcountll(sample->present);
+	enc->values += feature_set_count(sample->present);
 	if (!changed)
 		return;
 	str_put_varint(out, e->info.id);
-	str_put_varint(out, changed);
+	feature_set_write(changed, out);
 	str_append(out, diffs->data, diffs->len);
 }
 
-static uint64_t counters_of(enum entity_kind kind)
+static feature_set counters_of(enum entity_kind kind)
 {
 	size_t n;
 	const struct feature *features = features_of(kind, &n);
@@ -124,7 +124,7 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 		size_t n;
 
 		if (sample->same && !key && entity_is_settled(sample->entity)) {
-			enc->values += (uint64_t)__builtin_popcountll(sample->present);
+			enc->values += feature_set_count(sample->present);
 			continue;
 		}
 		features = features_of(sample->entity->info.kind, &n);
@@ -259,13 +259,13 @@ static int decode_samples(struct decoding *dec, struct reader in, bool key)
 {
 	while (in.at < in.end) {
 		uint32_t id = (uint32_t)reader_varint(&in);
-		feature_set changed = reader_varint(&in);
+		feature_set changed = feature_set_read(&in);
 		struct subject *s = dataset_subject(dec->into, id);
 
 		if (in.bad || (!s && !dec->filter))
 			return -EBADMSG;
 		for (; changed; changed &= changed - 1) {
-			size_t feature = (size_t)__builtin_ctzll(changed);
+			size_t feature = feature_set_first(changed);
 			int64_t diff = reader_svarint(&in);
 
 			if (in.bad || (s && feature >= s->n_features))

@@ -45,7 +45,7 @@ static void begin(struct actor *a, bool born)
 	a->entity->born = born;
 	a->entity->info.pid = (uint32_t)draw(30000);
 	for (size_t f = 0; f < n; f++) {
-		a->present |= (uint64_t)(draw(3) > 0) << f;
+		a->present |= (feature_set)(draw(3) > 0) << f;
 		a->values[f] = draw(2) ? 0 : heavy_tailed();
 	}
 }
@@ -201,9 +201,9 @@ static void a_chunk_says_what_the_frames_said(void **state)
 	}
 }
 
-static uint64_t some(const struct entity_info *info, void *data)
+static feature_set some(const struct entity_info *info, void *data)
 {
-	return info->kind == ENTITY_PROCESS && info->id % 3 ? *(uint64_t *)data : 0;
+	return info->kind == ENTITY_PROCESS && info->id % 3 ? *(feature_set *)data : 0;
 }
 
 static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
@@ -246,7 +246,7 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 	str_free(&chunk);
 }
 
-static uint64_t only(const struct entity_info *info, void *data)
+static feature_set only(const struct entity_info *info, void *data)
 {
 	return info->id == *(uint32_t *)data ? UINT64_MAX : 0;
 }
@@ -296,7 +296,7 @@ static void values_are_read_from_points_on(void **state)
 /* Of whom nothing may be wanted, that it was there, and from when to when. */
 static void without_any_feature_there_are_still_entities(void **state)
 {
-	const uint64_t nothing[ENTITY_KIND_END] = {};
+	const feature_set nothing[ENTITY_KIND_END] = {};
 	struct str frames = record(78, TICKS), chunk = {};
 	struct dataset all = read_frames(&frames), bare = {};
 	struct load_filter filter = {.most = nothing};

@@ -55,7 +55,7 @@ void entity_info_write(const struct entity_info *info, struct str *out)
 	str_put_varint(out, info->uid);
 	str_put_varint(out, info->flags);
 	str_put_varint(out, info->start);
-	str_put_varint(out, info->present);
+	feature_set_write(info->present, out);
 	write_text(out, info->name);
 	write_text(out, info->exe);
 	write_text(out, info->cmdline);
@@ -86,7 +86,7 @@ int entity_info_read(struct reader *in, struct entity_info *ret)
 	info.uid = (uint32_t)reader_varint(in);
 	info.flags = (uint32_t)reader_varint(in);
 	info.start = reader_varint(in);
-	info.present = reader_varint(in);
+	info.present = feature_set_read(in);
 	info.name = read_optional(in);
 	info.exe = read_optional(in);
 	info.cmdline = read_optional(in);

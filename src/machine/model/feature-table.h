@@ -203,4 +203,4 @@ enum interface_feature { INTERFACE_FEATURES(FEATURE_ID_) INTERFACE_FEATURE_COUNT
 enum cgroup_feature { CGROUP_FEATURES(FEATURE_ID_) CGROUP_FEATURE_COUNT };
 enum sensor_feature { SENSOR_FEATURES(FEATURE_ID_) SENSOR_FEATURE_COUNT };
 
-#define FEATURES_MAX 64 /* as many as a feature_set has bits (feature.h) */
+#define FEATURES_MAX 128 /* as many as a feature_set has bits (feature.h) */

@@ -20,7 +20,7 @@ static const struct feature cgroup_features[] = {CGROUP_FEATURES(ROW_)};
 static const struct feature sensor_features[] = {SENSOR_FEATURES(ROW_)};
 
 _Static_assert(ARRAY_SIZE(process_features) == PROCESS_FEATURE_COUNT, "vector order is table order");
-_Static_assert(PROCESS_FEATURE_COUNT <= FEATURES_MAX && SYSTEM_FEATURE_COUNT <= FEATURES_MAX, "mask is 64 bits");
+_Static_assert(PROCESS_FEATURE_COUNT <= FEATURES_MAX && SYSTEM_FEATURE_COUNT <= FEATURES_MAX, "a feature_set has a bit for each");
 
 static const struct {
 	const char *name;
@@ -140,4 +140,27 @@ char *feature_format(const struct feature *f, double value, char *buf, size_t n)
 		break;
 	}
 	return format_scaled(value, 1000, counts, per, buf, n);
+}
+
+void feature_set_write(feature_set set, struct str *out)
+{
+	for (; set >> 7; set >>= 7)
+		str_putc(out, (char)(set | 0x80));
+	str_putc(out, (char)set);
+}
+
+feature_set feature_set_read(struct reader *in)
+{
+	feature_set set = 0;
+
+	for (unsigned shift = 0; in->at < in->end && shift < FEATURES_MAX; shift += 7) {
+		uint8_t byte = *in->at++;
+
+		set |= (feature_set)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return set;
+	}
+	in->bad = true;
+	in->at = in->end;
+	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/data/str.h"
 #include "machine/model/feature-table.h"
 
 /* What a feature belongs to. Persisted: never renumber. */
@@ -48,13 +49,28 @@ enum resource {
 	RESOURCE_COUNT
 };
 
-/* Some features of one kind of entity, by their index. It is as wide as its type, which is named here alone; frames and chunks write it
- * as a variable-length number of at most 64 bits. */
-typedef uint64_t feature_set;
+/* Some features of one kind of entity, by their index. Its width is named here and as FEATURES_MAX alone; what is stored of it is a
+ * variable-length number (feature_set_write()). */
+__extension__ typedef unsigned __int128 feature_set;
 #define FEATURE_BIT(feature)  ((feature_set)1 << (feature))
 #define FEATURES_ALL	      (~(feature_set)0)
 #define FEATURES_BELOW(count) ((count) >= FEATURES_MAX ? FEATURES_ALL : FEATURE_BIT((count) % FEATURES_MAX) - 1)
 _Static_assert(FEATURES_MAX == 8 * sizeof(feature_set), "a bit for each feature");
+
+/* The index of the first of them; there must be one. */
+static inline size_t feature_set_first(feature_set set)
+{
+	return (uint64_t)set ? (size_t)__builtin_ctzll((uint64_t)set) : 64 + (size_t)__builtin_ctzll((uint64_t)(set >> 64));
+}
+
+static inline size_t feature_set_count(feature_set set)
+{
+	return (size_t)__builtin_popcountll((uint64_t)set) + (size_t)__builtin_popcountll((uint64_t)(set >> 64));
+}
+
+/* Unsigned LEB128, as str_put_varint() writes the first 64. */
+void feature_set_write(feature_set set, struct str *out);
+feature_set feature_set_read(struct reader *in);
 
 struct feature {
 	const char *name;

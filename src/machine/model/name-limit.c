@@ -217,8 +217,8 @@ static void add_sample(struct name_limit *l, struct stand_in *s, const struct sa
 	size_t n;
 
 	features = features_of(e->info.kind, &n);
-	for (uint64_t left = sample->present; left; left &= left - 1) {
-		size_t i = (size_t)__builtin_ctzll(left);
+	for (feature_set left = sample->present; left; left &= left - 1) {
+		size_t i = feature_set_first(left);
 		int64_t now = sample->values[i], before = entity_before(e, &features[i], i, now);
 
 		if ((added >> i & 1) && !(features[i].kind == COUNTER && now < before))

@@ -134,9 +134,39 @@ static void a_process_that_was_there_before_says_so(void **state)
 	entity_free(born);
 }
 
+/* Sets that older recordings hold, of up to 64 features, are the same bytes. */
+static void a_set_of_features_is_stored_whole(void **state)
+{
+	const feature_set sets[] = {0, 1, 0x7f, 0x80, UINT64_MAX, FEATURE_BIT(64), FEATURE_BIT(63) | FEATURE_BIT(100), FEATURE_BIT(FEATURES_MAX - 1), FEATURES_ALL};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		_cleanup_str_ struct str bytes = {}, narrow = {};
+		struct reader in;
+
+		feature_set_write(sets[i], &bytes);
+		in = (struct reader){(const uint8_t *)bytes.data, (const uint8_t *)bytes.data + bytes.len, false};
+		assert_true(feature_set_read(&in) == sets[i]);
+		assert_true(!in.bad && in.at == in.end);
+		if (sets[i] <= UINT64_MAX) {
+			str_put_varint(&narrow, (uint64_t)sets[i]);
+			assert_int_equal(bytes.len, narrow.len);
+			assert_memory_equal(bytes.data, narrow.data, narrow.len);
+		}
+		in = (struct reader){(const uint8_t *)bytes.data, (const uint8_t *)bytes.data + bytes.len - 1, false};
+		assert_true(feature_set_read(&in) == 0 && in.bad);
+	}
+	assert_int_equal(feature_set_first(FEATURE_BIT(3) | FEATURE_BIT(90)), 3);
+	assert_int_equal(feature_set_first(FEATURE_BIT(90)), 90);
+	assert_int_equal(feature_set_count(FEATURE_BIT(3) | FEATURE_BIT(90)), 2);
+	assert_int_equal(feature_set_count(FEATURES_ALL), FEATURES_MAX);
+	assert_int_equal(feature_set_count(FEATURES_BELOW(65)), 65);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_set_of_features_is_stored_whole),
 		cmocka_unit_test(a_program_is_called_as_it_was_started),
 		cmocka_unit_test(the_recorder_knows_its_own), cmocka_unit_test(who_asks_is_known_by_name),
 		cmocka_unit_test(a_process_that_was_there_before_says_so), cmocka_unit_test(a_program_is_meant_by_its_words),

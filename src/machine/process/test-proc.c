@@ -119,7 +119,7 @@ static void a_number_beyond_64_bits_is_left_out(void **state)
 static void every_prefix_gives_whole_values_or_none(void **state)
 {
 	int64_t whole[PROCESS_FEATURE_COUNT] = {}, v[PROCESS_FEATURE_COUNT], numbers[3];
-	uint64_t all = 0;
+	feature_set all = 0;
 	struct proc_stat s;
 	uint32_t uid;
 

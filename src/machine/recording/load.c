@@ -566,7 +566,7 @@ int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct 
 int store_load_entities(struct store *s, int64_t from, int64_t to, feature_set (*wanted)(const struct entity_info *info, void *data),
 			void *data, struct dataset *into, unsigned *ret_damaged)
 {
-	static const uint64_t nothing[ENTITY_KIND_END];
+	static const feature_set nothing[ENTITY_KIND_END];
 	const struct load_filter filter = {wanted, data, nothing};
 	struct extract *e;
 	int r = extract_open(s, from, to, nothing, true, &e);

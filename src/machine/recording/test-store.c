@@ -97,7 +97,7 @@ static void rows_at_the_ends_of_time_are_passed_over(void **state)
 	holds(f->store, 0, 40, 0);
 }
 
-static uint64_t only_threads(const struct entity_info *info, void *data)
+static feature_set only_threads(const struct entity_info *info, void *data)
 {
 	(void)info;
 	(void)data;

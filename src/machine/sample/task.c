@@ -165,7 +165,7 @@ static void put_sleeper(struct tick *tick, struct process_slot *place)
 	}
 	tick->asleep++;
 	tick->asleep_threads += place->threads;
-	tick->asleep_values += (uint64_t)__builtin_popcountll(place->present);
+	tick->asleep_values += feature_set_count(place->present);
 }
 
 /* Of whom nothing is reported by a walk that did not go through all, and who has not spoken its last word, sleeps on. */

@@ -62,7 +62,7 @@ static int walk(const struct dataset *d, int (*put)(const struct dataset *, cons
 			if (changed)
 				r = put(d, s, t, &cursors[i], changed, context);
 			for (; changed; changed &= changed - 1)
-				cursors[i].next[__builtin_ctzll(changed)]++;
+				cursors[i].next[feature_set_first(changed)]++;
 		}
 	free(cursors);
 	return r;
@@ -73,7 +73,7 @@ static int put_csv(const struct dataset *d, const struct subject *s, uint32_t ti
 {
 	(void)tick;
 	for (; changed; changed &= changed - 1) {
-		size_t f = (size_t)__builtin_ctzll(changed);
+		size_t f = feature_set_first(changed);
 
 		put_csv_row(d, s, f, c->next[f], out);
 	}
@@ -93,7 +93,7 @@ static int put_json(const struct dataset *d, const struct subject *s, uint32_t t
 	char at[40];
 
 	for (; changed; changed &= changed - 1) {
-		size_t f = (size_t)__builtin_ctzll(changed);
+		size_t f = feature_set_first(changed);
 		double value = value_of(d, s, f, c->next[f]);
 
 		json_object_set_new(values, s->features[f].name, isnan(value) ? json_null() : json_real(value));
