@@ -16,7 +16,6 @@
 #include "machine/answer-waits/hang-evidence.h"
 #include "machine/answer-waits/quiet.h"
 #include "machine/answer-waits/wait-chain.h"
-#include "machine/answer-waits/suspect-ended.h"
 #include "machine/blame/new-sleepers.h"
 
 #define BASELINE_MOST  (1800 * NS_PER_SEC)
@@ -36,9 +35,6 @@
 #define AGAIN_AFTER    25000		 /* us: ... with this between them: a pause is short compared with them */
 #define MOSTLY_SLEEPS  2e8		 /* ns/s: a fifth of one CPU */
 #define CREDIBLE       0.01		 /* score: less is ordinary waiting */
-#define GONE_ON	       0.3 /* of the score of who has stopped: then that is not why it lasts */
-#define LEFT	       0.1 /* of which so much is left: it caused waits for a while */
-#define STOPPED	       (2 * NS_PER_SEC) /* who was not seen for so long */
 #define GOES_ON	       0.5		 /* of what is waited now: before that the hang had not begun */
 
 static const size_t kinds[] = {FEATURE_WAIT_LOCK, FEATURE_WAIT_CONDITION, FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER, FEATURE_WAIT_DISK};
@@ -821,53 +817,18 @@ static int add_suspect(struct ranking *r, const struct hang *h)
 	s->of = hang_bottleneck(h);
 	s->hang = h;
 	s->score = h->score;
+	s->continues = 1;
 	memcpy(s->factors, h->factors, sizeof(s->factors));
 	return 0;
 }
 
-/* Others cannot wait for a program's use of the CPU for longer than it has one: CPUs' worth; infinite = not known, or it is not about that. */
-static double own_use(const struct suspect *s)
-{
-	size_t n;
-
-	for (size_t i = 0; s->of == BOTTLENECK_CPU && i < s->features.n; i++)
-		if (s->features.v[i].feature == &features_of(ENTITY_PROCESS, &n)[FEATURE_CPU_TIME])
-			return s->features.v[i].observed / 1e9;
-	return INFINITY;
-}
-
-static void weigh_suspect(struct suspect *s, enum evidence what, double factor)
-{
-	s->factors[what] = (s->factors[what] > 0 ? s->factors[what] : 1) * factor;
-	s->score = evidence_score(s->factors);
-}
-
-/* Compared with a program that hangs: what was big and is over is not why it lasts (robust-stopped.c has it of programs alone), and a program imposes no more
- * than it uses. */
-static void weigh_beside_hangs(const struct dataset *d, struct answer *a)
-{
-	double most = a->hangs.n ? a->hangs.v[0].score : 0;
-
-	for (size_t i = 0; i < a->ranking.suspects.n; i++) {
-		struct suspect *s = &a->ranking.suspects.v[i];
-		double use = own_use(s), shortage = s->factors[EVIDENCE_SHORTAGE];
-
-		if (most < GONE_ON * s->score)
-			continue;
-		if (use > 0 && use < shortage)
-			weigh_suspect(s, EVIDENCE_SHORTAGE, use / shortage);
-		if (a->slow_until || suspect_ended(d, s, a->at))
-			weigh_suspect(s, EVIDENCE_SHARE, LEFT);
-	}
-}
-
-int hangs_add_suspects(const struct dataset *d, struct answer *a)
+int hangs_add_suspects(struct answer *a)
 {
 	int r = 0;
 
-	weigh_beside_hangs(d, a);
 	for (size_t i = 0; r == 0 && i < a->hangs.n; i++)
 		r = a->hangs.v[i].culprit ? add_suspect(&a->ranking, &a->hangs.v[i]) : 0;
+	ranking_weigh_recency(&a->ranking, a->slow_until);
 	ranking_sort(&a->ranking);
 	return r;
 }

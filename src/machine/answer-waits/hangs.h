@@ -31,7 +31,7 @@ struct hang_question {
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a);
 /* Who is at the end of their chains becomes a suspect like the others (machine/findings/evidence.h); a program that has stopped weighs less than one that continues.
  * The hangs stay where they are from now on. 0 or -ENOMEM. */
-int hangs_add_suspects(const struct dataset *d, struct answer *a);
+int hangs_add_suspects(struct answer *a);
 /* No program here is known to be behind it, but it is known that an answer is missing: it is slow by what is not listed. */
 bool hang_counts_alone(const struct hang *h);
 /* This one is what the answer says. 0 or -ENOMEM. */

@@ -526,7 +526,7 @@ static void who_holds_it_up_need_not_be_recorded(void **state)
 	end_lock(&play);
 	assert_int_equal(a.hangs.n, 1);
 	a.ranking.method = "blame";
-	assert_int_equal(hangs_add_suspects(&st.d, &a), 0);
+	assert_int_equal(hangs_add_suspects(&a), 0);
 	assert_int_equal(a.ranking.suspects.v[0].subject->info.pid, play.holder);
 	assert_true(isnan(subject_value(&st.d, a.ranking.suspects.v[0].subject, FEATURE_CPU_TIME, TICKS - 1)));
 	answer_free(&a);
@@ -1118,7 +1118,7 @@ static void who_waits_for_another_machine_alone_is_told_of(void **state)
 	a.hangs.v[0].chain.links.v[0].unanswered = true;
 	assert_true(hang_counts_alone(&a.hangs.v[0]));
 	a.ranking.method = "blame";
-	assert_int_equal(hangs_add_suspects(&st.d, &a), 0);
+	assert_int_equal(hangs_add_suspects(&a), 0);
 	verdict_judge(&a, &(const struct method_question){}, &(const struct shortages){}, &method_blame, false);
 	assert_true(a.slow);
 	assert_false(a.culprit_is_named);

@@ -485,7 +485,7 @@ static int judge_hangs(const struct dataset *d, const struct why_request *reques
 	int r = hangs_find(d, &q, a);
 
 	forget_local_waits(request, &a->ranking);
-	r = r ?: hangs_add_suspects(d, a);
+	r = r ?: hangs_add_suspects(a);
 	if (r == 0)
 		incident_search_judge(look, d, request, request->marked);
 	return r;

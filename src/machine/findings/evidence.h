@@ -10,6 +10,8 @@ enum evidence {
 	EVIDENCE_SURPRISE,
 	EVIDENCE_FOR_OTHERS,
 	EVIDENCE_ON_BEHALF,
+	EVIDENCE_BOUND,
+	EVIDENCE_RECENCY,
 	/* of who has another program wait (machine/answer-waits/hang-evidence.h) */
 	EVIDENCE_EXCESS,
 	EVIDENCE_NOVELTY,

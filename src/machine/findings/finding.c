@@ -1,9 +1,11 @@
 #include "machine/findings/finding.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CONTRIBUTES 0.2 /* of the first one's score */
+#define COMES_NEAR  0.3 /* of the score of who has stopped */
 
 void suspect_free(struct suspect *s)
 {
@@ -30,6 +32,27 @@ bool suspect_matters(const struct ranking *r, const struct suspect *s)
 	bool guilt = strcmp(r->method, "blame") == 0;
 
 	return !guilt || s->score >= CONTRIBUTES * r->suspects.v[0].score;
+}
+
+void ranking_weigh_recency(struct ranking *r, bool over)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < r->suspects.n; i++) {
+		struct suspect *s = &r->suspects.v[i];
+
+		s->factors[EVIDENCE_RECENCY] = over && !s->hang ? RECENCY_LEAST : s->continues;
+		most = s->score > 0 ? fmax(most, evidence_score(s->factors)) : most;
+	}
+	for (size_t i = 0; i < r->suspects.n; i++) {
+		struct suspect *s = &r->suspects.v[i];
+		double continues = s->factors[EVIDENCE_RECENCY];
+
+		s->factors[EVIDENCE_RECENCY] = NAN;
+		if (s->score > 0 && continues < 1 && most >= COMES_NEAR * evidence_score(s->factors))
+			s->factors[EVIDENCE_RECENCY] = continues;
+		s->score = s->score > 0 ? evidence_score(s->factors) : s->score;
+	}
 }
 
 void earlier_free(struct earlier *e)

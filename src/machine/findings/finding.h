@@ -86,6 +86,7 @@ struct suspect {
 	double share; /* of the short resource, 0..1; NaN = not known */
 	struct explained explains;
 	double factors[EVIDENCE_COUNT]; /* of the default model, whose weighted product is the score; 0 or NaN = does not apply */
+	double continues; /* the part of what it is suspected of that it does at the end as well, RECENCY_LEAST..1 */
 	enum bottleneck of; /* what it uses too much of; NONE = a thing that is not short, such as handles */
 	const struct hang *hang; /* one of the answer's, for which it is suspected; NULL = for what it uses */
 	VEC(struct deviation) features;
@@ -172,6 +173,10 @@ void answer_free(struct answer *a);
 /* Whether a suspect of a sorted ranking contributes: a fifth of the first one's score is enough. The paper's scores are negative or
  * positive densities, all of them worth a look. */
 bool suspect_matters(const struct ranking *r, const struct suspect *s);
+/* Who has stopped is hardly why it lasts, where another one that comes near continues: weighs EVIDENCE_RECENCY, and finds the scores again. over: the
+ * incident ended before it was asked about, so that only who has another program wait continues. May be called again. */
+void ranking_weigh_recency(struct ranking *r, bool over);
+#define RECENCY_LEAST 0.1 /* who has stopped caused waits for a while */
 /* Most suspicious first: that one is the primary one. */
 void ranking_sort(struct ranking *r);
 

@@ -1,6 +1,7 @@
 /* What each piece of evidence weighs in the answer model (machine/findings/evidence.h). `lab/fit BUILD --deploy` writes other numbers here.
  * The rows from "excess" on, and the confidence's "hang", have no kept cases yet and are set by reason: the factors are likelihood ratios as they
- * stand, so each weighs 1; several that wait for one do so for one reason, so breadth weighs half.
+ * stand, so each weighs 1; several that wait for one do so for one reason, so breadth weighs half. "bound" and "recency" weigh what they limit does:
+ * the shortage, the share.
  * Fitted 2026-11-28, the confidence alone, on 473 questions with a mark and 154 calm moments. */
 #pragma once
 
@@ -12,6 +13,8 @@ static const double evidence_weights[EVIDENCE_COUNT] = {
 	[EVIDENCE_SURPRISE] = 2.49,
 	[EVIDENCE_FOR_OTHERS] = 2.59,
 	[EVIDENCE_ON_BEHALF] = 1.35,
+	[EVIDENCE_BOUND] = 0.795,
+	[EVIDENCE_RECENCY] = 1.29,
 	[EVIDENCE_EXCESS] = 1,
 	[EVIDENCE_NOVELTY] = 1,
 	[EVIDENCE_DEMAND] = 1,

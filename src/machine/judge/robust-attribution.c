@@ -71,6 +71,13 @@ static struct verdict *employer_of(struct robust *r, enum bottleneck work)
 	return best;
 }
 
+static double bound_of(const struct verdict *v)
+{
+	double bound = v->suspect.factors[EVIDENCE_BOUND];
+
+	return bound > 0 ? bound : 1;
+}
+
 static void name_for_server(struct verdict *client, const struct verdict *server)
 {
 	client->server = server->program;
@@ -79,6 +86,9 @@ static void name_for_server(struct verdict *client, const struct verdict *server
 	client->suspect.of = server->suspect.of;
 	client->suspect.imposed = server->suspect.imposed;
 	client->suspect.share = server->suspect.share;
+	client->suspect.continues = server->suspect.continues;
+	/* it causes waits by what runs for it */
+	robust_weigh(client, EVIDENCE_BOUND, bound_of(server) / bound_of(client));
 }
 
 static int move(struct verdict *from, struct verdict *to, double part, const char *because)

@@ -430,6 +430,8 @@ static bool weigh_use(struct robust *r, struct program *p, const struct use *use
 	if (use->resource == BOTTLENECK_NONE) /* what nothing is short of is not what a short machine is slow by */
 		factors[EVIDENCE_SHORTAGE] *= NO_PRESSURE * pow(machine_is_free(r), 5);
 	factors[EVIDENCE_SHARE] = joined_share(r, p, use, now, excess, &used, &charged);
+	if (use->resource == BOTTLENECK_CPU && now / 1e9 < factors[EVIDENCE_SHORTAGE])
+		factors[EVIDENCE_BOUND] = now / 1e9 / factors[EVIDENCE_SHORTAGE];
 	factors[EVIDENCE_SURPRISE] = isnan(u.median) ? youth(r, p) : robust_surprise(&u);
 	if (use->resource == BOTTLENECK_MEMORY && !robust_may_use_memory(r, p))
 		factors[EVIDENCE_SHARE] = used = charged = 0;
@@ -473,7 +475,7 @@ static size_t weigh_uses(struct robust *r, struct program *p, struct verdict *v)
 	v->lock = p->root ? 0 : score_of_lock(r, p);
 	v->peer = p->root ? 0 : score_of_peer(r, p);
 	waits = v->lock + v->peer;
-	v->still = worst + waits > 0 ? fmin(1, (goes_on + waits) / (worst + waits)) : 1;
+	v->suspect.continues = worst + waits > 0 ? fmin(1, (goes_on + waits) / (worst + waits)) : 1;
 	add_charged_alone(r, v);
 	take_waits_alone(r, v, worst);
 	if (v->guilt[cpu] > 0 && of_worst == cpu && !p->root && is_crowd(r, p))

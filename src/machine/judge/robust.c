@@ -129,7 +129,6 @@ static int judge_all(struct robust *r, struct ranking *ret)
 	}
 	if (robust_jobs_score(r) < 0 || robust_attribute_scores(r) < 0)
 		return -ENOMEM;
-	robust_apply_recency_decay(r);
 	for (size_t i = 0; i < r->verdicts.n; i++)
 		if (r->verdicts.v[i].suspect.score > 0) /* all of its guilt may be another one's */
 			r->verdicts.v[i].suspect.score = evidence_score(r->verdicts.v[i].suspect.factors);
@@ -193,6 +192,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	if (result == 0)
 		result = robust_describe_verdicts(r, ret);
 	set_others_aside(ret);
+	ranking_weigh_recency(ret, false);
 	ranking_sort(ret);
 	robust_explain_waiting(r, ret);
 	while (ret->victims.n > SUSPECTS_MAX)

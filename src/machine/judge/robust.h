@@ -64,7 +64,6 @@ struct verdict {
 	double used[BOTTLENECK_COUNT];	  /* its share of what is new, by use, 0..1 */
 	double charged[BOTTLENECK_COUNT]; /* what others wait on its account, by events, s/s; NaN = none tell */
 	double lock, peer; /* the guilt of holding locks, of letting another program wait */
-	double still; /* of the guilt, what it goes on with at the end of the trouble, 0..1 */
 };
 
 struct robust {
@@ -227,8 +226,6 @@ void robust_explain_waiting(const struct robust *r, struct ranking *ret);
 void robust_find_lately(struct robust *r);
 /* The part of a use over the whole incident that a program continues with at the end, 0.1 .. 1. */
 double robust_still(const struct robust *r, const struct program *p, const struct use *use);
-/* After all else. */
-void robust_apply_recency_decay(struct robust *r);
 
 /* robust-tell.c: verdicts and victims with their features. 0 or -ENOMEM. */
 
