@@ -792,7 +792,43 @@ static void files_of_a_start_are_no_leak(void **state)
 	assert_false(opener_is_named(FROM + 1));
 }
 
-RUN_TESTS(cmocka_unit_test(files_of_a_start_are_no_leak),
+/* 120 programs come and go, each of which waits for a CPU while it is there: more of them for a while now. */
+static void come_and_go(struct story *st)
+{
+	char names[120][16];
+
+	for (uint32_t t = 0; t < TICKS; t += t < FROM ? 3 : 2) {
+		uint32_t until = t + 2 < TICKS ? t + 2 : TICKS - 1;
+		struct subject *s;
+
+		snprintf(names[t / 2 % 120], sizeof(names[0]), "/bin/brief%u", t / 2 % 120);
+		s = add(st, names[t / 2 % 120], t, until, 0);
+		use(s, FEATURE_CPU_TIME, t, until, 30 * PERCENT);
+		use(s, FEATURE_CPU_RUN_DELAY, t, until, 15 * PERCENT);
+	}
+	press(st, FEATURE_PSI_CPU_SOME, 20, 25);
+}
+
+/* Files that are opened as fast as ever since the program began do not belong to its start. */
+static void a_new_leak_is_named_beside_programs_that_come_and_go(void **state)
+{
+	struct subject *leak;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	come_and_go(&st);
+	leak = add(&st, "/bin/leak", TICKS - 16, TICKS - 1, 0);
+	for (uint32_t t = TICKS - 16; t < TICKS; t++)
+		level(leak, FEATURE_HANDLES_FILES, t, 200 * (t - (TICKS - 17)));
+	ask(&st, false);
+	assert_true(st.answer.culprit_is_named);
+	assert_ptr_equal(first(&st)->subject, leak);
+	assert_string_equal(st.answer.cause, "file-handles");
+	end(&st);
+}
+
+RUN_TESTS(cmocka_unit_test(files_of_a_start_are_no_leak), cmocka_unit_test(a_new_leak_is_named_beside_programs_that_come_and_go),
 		cmocka_unit_test(what_is_like_all_of_the_past_is_not_called_slow), cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
 	  cmocka_unit_test(a_periodic_job_is_big_but_usual), cmocka_unit_test(history_outlives_a_restart),
 	  cmocka_unit_test(two_slow_only_together), cmocka_unit_test(under_reclaim_the_grower_is_named),

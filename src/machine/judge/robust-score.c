@@ -280,14 +280,16 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
-/* A process that begins opens what it needs, as a browser or a linker does: it leaks only if that is much more. */
-static bool had_at_start(const struct robust *r, const struct subject *s, size_t f, double now)
+/* A process that begins opens what it needs, as a browser or a linker does: of what it had then, or in the first half of a shorter life, hardly any is
+ * a leak. 0 = it was there before. */
+static double had_at_start(const struct robust *r, const struct subject *s, size_t f)
 {
+	int64_t begun = r->d->ticks.v[s->first].elapsed, age = r->d->ticks.v[r->q->at].elapsed - begun;
 	uint32_t t = s->first;
 
-	while (t < r->q->at && r->d->ticks.v[t].elapsed - r->d->ticks.v[s->first].elapsed < STARTING)
+	while (t < r->q->at && r->d->ticks.v[t].elapsed - begun < (age < 2 * STARTING ? age / 2 : STARTING))
 		t++;
-	return s->first > 0 && subject_value(r->d, s, f, t) >= now / 2;
+	return s->first > 0 ? fmax(0, subject_value(r->d, s, f, t)) : 0; /* of a NaN and a number the number */
 }
 
 static double not_of_start(const struct robust *r, const struct program *p, const struct use *use)
@@ -298,7 +300,7 @@ static double not_of_start(const struct robust *r, const struct program *p, cons
 		double now = robust_member_now(r, p->members.v[i], (size_t)use->feature);
 
 		all += now;
-		begun += had_at_start(r, p->members.v[i], (size_t)use->feature, now) ? now : 0;
+		begun += fmin(now, had_at_start(r, p->members.v[i], (size_t)use->feature));
 	}
 	return all > 0 ? 1 - (1 - STARTS) * begun / all : 1;
 }
