@@ -183,9 +183,14 @@ static void correct_queueing(struct build *b, uint32_t thread)
 
 	if (now->ended || state_table[now->open.state].group != GROUP_RUNNABLE)
 		return;
-	if (has_ended || (asleep && known->state_since && (int64_t)known->state_since <= now->open.start)) {
+	asleep = asleep && known->state_since && (int64_t)known->state_since < b->t->end;
+	if (has_ended || asleep) {
 		now->open.state = STATE_UNKNOWN;
 		now->open.flags |= INTERVAL_INFERRED;
+	}
+	if (asleep && (int64_t)known->state_since > now->open.start) {
+		state_thread_to(b, thread, (int64_t)known->state_since, known->state, now->open.cpu);
+		now->open.call = known->facts.call;
 	}
 	if (has_ended)
 		state_thread_to(b, thread, (int64_t)known->end, STATE_ENDED, now->open.cpu);

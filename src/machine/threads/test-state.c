@@ -189,14 +189,16 @@ static void lost_switches_are_counted_and_survived(void **state)
 	assert_int_equal(in_state(&s, B, STATE_TIMER), 700);
 }
 
-/* All three are woken while D runs, and nothing more is reported of them; only C is still queued at the freeze. */
+/* All are woken while D runs, and nothing more is reported of them; only C is still queued at the freeze. */
 static void nobody_queues_beyond_what_is_known_of_him(void **state)
 {
 	struct trace_thread gone = {.tid = A, .tgid = A, .comm = "gone", .end = 300 * US, .flags = THREAD_HAS_ENDED, .state = STATE_ENDED};
 	struct trace_thread asleep = {.tid = B, .tgid = B, .comm = "asleep", .state = STATE_TIMER, .state_since = 100 * US};
 	struct trace_thread queued = {.tid = C, .tgid = C, .comm = "queued", .state = STATE_RUNNABLE, .state_since = 100 * US};
+	struct trace_thread polls = {.tid = E, .tgid = E, .comm = "polls", .state = STATE_TIMER, .state_since = 600 * US};
 
 	STORY(s);
+	trace_add_thread(&s.trace, &polls);
 	trace_add_thread(&s.trace, &gone);
 	trace_add_thread(&s.trace, &asleep);
 	trace_add_thread(&s.trace, &queued);
@@ -204,7 +206,10 @@ static void nobody_queues_beyond_what_is_known_of_him(void **state)
 	leave_for(&s, 50, 0, 0, D, 0, 0);
 	for (uint32_t who = A; who <= C; who++)
 		wake_in(&s, 100, 0, D, who, 0, 0, 0);
+	wake_in(&s, 100, 0, D, E, 0, 0, 0);
 	tell(&s, 1000);
+	assert_int_equal(in_state(&s, E, STATE_RUNNABLE), 0);
+	assert_int_equal(in_state(&s, E, STATE_TIMER), 400 + 99); /* and before it was woken */
 	assert_int_equal(in_state(&s, A, STATE_RUNNABLE) + in_state(&s, B, STATE_RUNNABLE), 0);
 	assert_int_equal(in_state(&s, A, STATE_UNKNOWN), 200);
 	assert_int_equal(in_state(&s, B, STATE_UNKNOWN), 900);
