@@ -802,7 +802,7 @@ static int put_victim(struct ranking *r, size_t at, const struct subject *victim
 /* A program of which both are known is suspected for the one that says more. */
 static int add_suspect(struct ranking *r, const struct hang *h)
 {
-	struct suspect one = {.subject = h->culprit, .probability = NAN, .share = NAN, .explains = {NAN, NAN, NAN, NAN}, .members = 1}, *s = NULL;
+	struct suspect one = {.subject = h->culprit, .probability = NAN, .share = NAN, .members = 1}, *s = NULL;
 
 	for (size_t i = 0; i < r->suspects.n && !s; i++)
 		if (strcmp(r->suspects.v[i].subject->program, h->culprit->program) == 0)
@@ -818,6 +818,7 @@ static int add_suspect(struct ranking *r, const struct hang *h)
 	s->hang = h;
 	s->score = h->score;
 	s->continues = 1;
+	s->explains = (struct explained){NAN, NAN, NAN, NAN}; /* who waits behind it is not added up */
 	memcpy(s->factors, h->factors, sizeof(s->factors));
 	return 0;
 }

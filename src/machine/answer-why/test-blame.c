@@ -32,10 +32,16 @@ static void nobody_waits_for_who_gives_way(void **state)
 	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, PERCENT);
 	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
 	use(folding, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+	encoder = add(&st, "/bin/encoder", 0, TICKS - 1, 0);
+	use(encoder, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 50 * PERCENT);
+	use(encoder, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 150 * PERCENT);
+	level(encoder, FEATURE_SCHED_NICE, 0, 19);
 	press(&st, FEATURE_PSI_CPU_SOME, 2, 95);
 	ask_by(&st, true, &method_blame);
 	assert_true(st.answer.slow);
 	assert_ptr_equal(first(&st)->subject, folding);
+	assert_int_equal(st.answer.ranking.victims.n, 1); /* the encoder waits by choice */
+	assert_ptr_equal(st.answer.ranking.victims.v[0].subject, editor);
 	end(&st);
 }
 

@@ -94,7 +94,7 @@ static struct answer verdict_on(const double *scores, size_t n, double slowdown,
 	struct answer a, judged;
 
 	for (size_t i = 0; i < n; i++)
-		suspects[i] = (struct suspect){.subject = known(&who, (char *)"/bin/hog|", 7, 1), .of = BOTTLENECK_CPU, .score = scores[i]};
+		suspects[i] = (struct suspect){.subject = known(&who, (char *)"/bin/hog|", 7, 1), .of = BOTTLENECK_CPU, .score = scores[i], .explains.high = NAN};
 	a = answer_with(suspects, n);
 	a.ranking.slowdown = slowdown;
 	verdict_judge(&a, &q, &there, &method_blame, marked);
@@ -146,10 +146,10 @@ static void one_of_many_alike_is_less_sure_than_one_alone(void **state)
 }
 
 /* How sure an answer is of a program that has this part of what it takes. */
-static double confidence_by_shortage(double shortage)
+static double confidence_by(double shortage, double explains)
 {
 	struct subject who;
-	struct suspect one = {.subject = known(&who, (char *)"/bin/hog|", 7, 1), .of = BOTTLENECK_CPU, .score = 0.1};
+	struct suspect one = {.subject = known(&who, (char *)"/bin/hog|", 7, 1), .of = BOTTLENECK_CPU, .score = 0.1, .explains.high = explains};
 	struct method_question q = {};
 	double confidence;
 	struct answer a;
@@ -165,8 +165,9 @@ static double confidence_by_shortage(double shortage)
 static void who_takes_what_is_hardly_short_is_less_sure(void **state)
 {
 	(void)state;
-	assert_true(confidence_by_shortage(0.5) > 0.9);
-	assert_true(confidence_by_shortage(0.05) < 1 - 2 * (1 - confidence_by_shortage(0.5)));
+	assert_true(confidence_by(0.5, NAN) > 0.9);
+	assert_true(confidence_by(0.05, NAN) < 1 - 2 * (1 - confidence_by(0.5, NAN)));
+	assert_true(confidence_by(0.5, 0.3) <= 0.3);
 }
 
 static void what_is_slow_is_short_of_something(void **state)

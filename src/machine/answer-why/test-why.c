@@ -825,6 +825,8 @@ static void a_new_leak_is_named_beside_programs_that_come_and_go(void **state)
 	assert_true(st.answer.culprit_is_named);
 	assert_ptr_equal(first(&st)->subject, leak);
 	assert_string_equal(st.answer.cause, "file-handles");
+	assert_true(st.answer.ranking.added > 0.1 && isnan(first(&st)->explains.share)); /* what it does is not among what they wait for */
+	assert_true(st.answer.confidence > 0.5 && !st.answer.ranking.own);
 	end(&st);
 }
 

@@ -139,7 +139,7 @@ static void find_odds(struct answer *a, const struct shortages *there, bool mark
 	o->unlisted /= all;
 }
 
-/* How often an answer like this was right (machine/findings/evidence.h). */
+/* How often an answer like this was right (machine/findings/evidence.h); no more than it can explain of what others wait. */
 static double confidence_in(const struct suspect *top)
 {
 	double p = fmin(SURE, fmax(1 - SURE, top->probability)), shortage = top->factors[EVIDENCE_SHORTAGE], utility = 0;
@@ -149,7 +149,7 @@ static double confidence_in(const struct suspect *top)
 
 	for (enum confidence_fact f = 0; f < CONFIDENCE_COUNT; f++)
 		utility += confidence_weights[f] * facts[f];
-	return 1 / (1 + exp(-utility));
+	return fmin(1 / (1 + exp(-utility)), top->explains.high); /* of a NaN and a number the number */
 }
 
 static void judge_by_odds(struct answer *a, const struct shortages *there, bool marked)

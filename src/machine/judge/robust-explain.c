@@ -87,6 +87,13 @@ static double part_of_wait(const struct robust *r, const struct verdict *v, enum
 	return isnan(v->charged[b]) ? used : fmax(used, fmin(1, v->charged[b] / others));
 }
 
+/* Waits for answers of another machine, and of a thing that is not short, are not among those that are added up: to explain none of the others says
+ * nothing of it. */
+static bool is_added_up(const struct suspect *s)
+{
+	return s->kind != CULPRIT_HOST && s->of != BOTTLENECK_NONE && s->of != BOTTLENECK_NETWORK && s->of != BOTTLENECK_REMOTE;
+}
+
 struct explained robust_explain_verdict(const struct robust *r, const struct verdict *v)
 {
 	double sum = 0, all = 0, part;
@@ -99,8 +106,7 @@ struct explained robust_explain_verdict(const struct robust *r, const struct ver
 		sum += others * part_of_wait(r, v, b, others);
 		all += others;
 	}
-	/* what is waited for answers of another machine is not among it */
-	if (all < ADDED_LEAST || v->suspect.kind == CULPRIT_HOST)
+	if (all < ADDED_LEAST || !is_added_up(&v->suspect))
 		return (struct explained){NAN, NAN, NAN, NAN};
 	part = sum / all;
 	return (struct explained){part, method_gone_without(part, METHOD_STEEP), method_gone_without(fmin(CERTAIN, part), STEEP_LOW), method_gone_without(part, STEEP_HIGH)};
@@ -109,7 +115,7 @@ struct explained robust_explain_verdict(const struct robust *r, const struct ver
 /* Nothing but the first suspect waits: there is nothing to explain by it. */
 static bool waits_alone(const struct ranking *r)
 {
-	return r->suspects.n && suspect_matters(r, &r->suspects.v[0]) && r->suspects.v[0].kind != CULPRIT_HOST && isnan(r->suspects.v[0].explains.share);
+	return r->suspects.n && suspect_matters(r, &r->suspects.v[0]) && is_added_up(&r->suspects.v[0]) && isnan(r->suspects.v[0].explains.share);
 }
 
 void robust_explain_waiting(const struct robust *r, struct ranking *ret)
