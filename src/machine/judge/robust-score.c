@@ -280,16 +280,22 @@ static double leakers(const struct robust *r, const struct program *p, const str
 	return there > 1 ? there : 1;
 }
 
-/* A process that begins opens what it needs, as a browser or a linker does: of what it had then, or in the first half of a shorter life, hardly any is
- * a leak. 0 = it was there before. */
-static double had_at_start(const struct robust *r, const struct subject *s, size_t f)
+/* A process that begins opens what it needs, as a browser or a linker does: of what it had after a while hardly any is a leak. A younger one leaks as
+ * far as it opens more in the last quarter of its life. 0 = it was there before. */
+static double had_at_start(const struct robust *r, const struct subject *s, size_t f, double now)
 {
-	int64_t begun = r->d->ticks.v[s->first].elapsed, age = r->d->ticks.v[r->q->at].elapsed - begun;
+	const struct moment *ticks = r->d->ticks.v;
+	int64_t begun = ticks[s->first].elapsed, age = ticks[r->q->at].elapsed - begun;
+	bool young = age < 2 * STARTING;
 	uint32_t t = s->first;
+	double had;
 
-	while (t < r->q->at && r->d->ticks.v[t].elapsed - begun < (age < 2 * STARTING ? age / 2 : STARTING))
+	if (!s->first)
+		return 0;
+	while (t < r->q->at && ticks[t].elapsed - begun < (young ? age * 3 / 4 : STARTING))
 		t++;
-	return s->first > 0 ? fmax(0, subject_value(r->d, s, f, t)) : 0; /* of a NaN and a number the number */
+	had = subject_value(r->d, s, f, t);
+	return fmin(now, fmax(0, young ? 2 * had - now : had)); /* of a NaN and a number the number */
 }
 
 static double not_of_start(const struct robust *r, const struct program *p, const struct use *use)
@@ -300,7 +306,7 @@ static double not_of_start(const struct robust *r, const struct program *p, cons
 		double now = robust_member_now(r, p->members.v[i], (size_t)use->feature);
 
 		all += now;
-		begun += fmin(now, had_at_start(r, p->members.v[i], (size_t)use->feature));
+		begun += had_at_start(r, p->members.v[i], (size_t)use->feature, now);
 	}
 	return all > 0 ? 1 - (1 - STARTS) * begun / all : 1;
 }
