@@ -291,7 +291,7 @@ static struct subject *grow_to_a_limit(struct story *st, int64_t waits_percent)
 
 static void a_group_at_its_limit_is_short_before_the_machine_is(void **state)
 {
-	struct subject *leaky;
+	struct subject *leaky, *group;
 	struct story st;
 
 	(void)state;
@@ -306,6 +306,19 @@ static void a_group_at_its_limit_is_short_before_the_machine_is(void **state)
 	ask_by(&st, false, &method_blame);
 	assert_false(st.answer.slow);
 	end(&st);
+	/* one that reads its own pages again waits for the disk, of which the machine has enough */
+	for (int rereads = 0; rereads <= 1; rereads++) {
+		leaky = grow_to_a_limit(&st, 2);
+		group = dataset_subject(&st.d, 500);
+		use(group, FEATURE_CG_REFAULTS, FROM, TICKS - 1, 1000 * rereads);
+		use(leaky, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 40 * PERCENT);
+		use(leaky, FEATURE_DELAY_RECLAIM, FROM, TICKS - 1, 2 * PERCENT);
+		ask_by(&st, true, &method_blame);
+		assert_int_equal(st.answer.culprit_is_named, rereads);
+		if (rereads)
+			assert_string_equal(st.answer.cause, "group-memory-limit");
+		end(&st);
+	}
 }
 
 /* Everybody waits for what the camera always writes, and it begins to read a little beside that. */

@@ -44,7 +44,7 @@ static bool is_in_the_way(const struct suspect *s)
 /* So much guilt of taking the machine's is there only where others wait for it, although all waits together may swing more. */
 static bool takes_what_is_short(const struct suspect *s)
 {
-	return is_of_the_machine(s) && (s->factors[EVIDENCE_SHORTAGE] >= SHORT_LEAST || is_in_the_way(s));
+	return is_of_the_machine(s) && (s->factors[EVIDENCE_SHORTAGE] > SHORT_LEAST || is_in_the_way(s));
 }
 
 bool verdict_is_pressed(const struct answer *a, const struct shortages *there)
@@ -248,6 +248,8 @@ static enum bottleneck first_there(const struct shortages *there)
 /* The resource that it takes is short; `more`: more than normally. */
 static bool is_felt(const struct answer *a, const struct shortages *there, const struct suspect *s, bool more)
 {
+	if (s->of == BOTTLENECK_MEMORY && takes_what_is_short(s)) /* of a group, or of the machine */
+		return true;
 	return there->of[s->of] || pressure_is_felt(a->pressure.now[s->of], more ? a->pressure.usual[s->of] : 0) || is_in_the_way(s);
 }
 

@@ -8,6 +8,7 @@
 #define WAIT_LEAST	5e7  /* ns/s: a twentieth of a thread */
 #define LOCKED_LEAST	0.3  /* s/s: less than that is waited for locks and others at any time */
 #define GROUP_SHORT	1   /* times a second that a control group runs into its memory limit */
+#define GROUP_REFAULTS	50  /* times a second that it needs what it evicted: who only streams through files evicts what it needs no more */
 #define ADDED_LEAST	0.1 /* s/s: what is waited less does not say what for */
 #define WAITS_LEAST	0.02 /* of what is waited for the other */
 #define ENOUGH_MEMORY	0.1 /* of the machine's that can be had: then what is short is the group's */
@@ -203,12 +204,33 @@ double robust_shortage_of_network(struct robust *r)
 	return fmin(1, sum / 1e9);
 }
 
+/* A control group of which a program's unit is, or is below. */
+static bool program_is_in(const struct program *p, const char *group)
+{
+	const char *unit = p->members.v[0]->info.unit;
+	size_t n = strlen(group);
+
+	return unit && strncmp(unit, group, n) == 0 && (!unit[n] || unit[n] == '/');
+}
+
+/* In a group that reads again what it has evicted who waits for the disk waits for memory. Of a small group's waits the machine's pressure hardly tells. */
+static void weigh_group(struct robust *r)
+{
+	double waited = 0;
+
+	for (size_t i = 0; r->group_rereads && i < r->programs.n; i++)
+		if (program_is_in(r->programs.v[i], r->short_group))
+			waited += r->programs.v[i]->added[BOTTLENECK_MEMORY] + r->programs.v[i]->added[BOTTLENECK_DISK];
+	r->shortage[BOTTLENECK_MEMORY] = fmax(r->shortage[BOTTLENECK_MEMORY], fmin(1, waited));
+}
+
 /* Pressure is the part of the time in which anything waits: it does not say how much does. The mean of both, as numbers that are multiplied have it. */
 void robust_weigh_shortage(struct robust *r)
 {
 	static const enum bottleneck shared[] = {BOTTLENECK_CPU, BOTTLENECK_DISK};
 	double most = fmax(r->added[BOTTLENECK_CPU], r->added[BOTTLENECK_DISK]);
 
+	weigh_group(r);
 	if (!(r->blocked > 0)) /* waits for the disk are not measured */
 		return;
 	for (size_t i = 0; most >= ADDED_LEAST && i < ARRAY_SIZE(shared); i++)
@@ -334,15 +356,6 @@ double robust_cpu_weight(const struct robust *r, const struct program *p)
 	return least > 0 && least < 20 ? pow(1.25, -least) : 1; /* kernel/sched/core.c: sched_prio_to_weight */
 }
 
-/* A control group of which a program's unit is, or is below. */
-static bool program_is_in(const struct program *p, const char *group)
-{
-	const char *unit = p->members.v[0]->info.unit;
-	size_t n = strlen(group);
-
-	return unit && strncmp(unit, group, n) == 0 && (!unit[n] || unit[n] == '/');
-}
-
 static const struct subject *short_group(const struct robust *r)
 {
 	const struct dataset *d = r->d;
@@ -376,6 +389,7 @@ void robust_find_short_memory(struct robust *r)
 	double has = group ? subject_value(r->d, group, FEATURE_CG_MEMORY, r->q->at) : NAN;
 
 	r->short_group = group ? group->info.name : NULL;
+	r->group_rereads = group && subject_growth(r->d, group, FEATURE_CG_REFAULTS, r->q->focus, r->q->at) >= GROUP_REFAULTS * r->focus_seconds;
 	r->memory = has > 0 ? has : (double)r->q->memory;
 	r->shared_anonymous = of_machine(r, FEATURE_SYS_MEM_ANON);
 	for (size_t i = 0; i < r->programs.n; i++)

@@ -83,6 +83,7 @@ struct robust {
 	double in_use[BOTTLENECK_COUNT]; /* of CPUs, disks, memory and the line what all programs take, 0..1; 1 = not known */
 	double *news, new_of[BOTTLENECK_COUNT]; /* by charge, for locks and other programs: s/s beyond the usual (robust-peer.c); NULL = none */
 	const char *short_group; /* the control group that is short of memory where the machine is not; NULL = none */
+	bool group_rereads;	 /* it reads again what it has evicted */
 	bool short_of_memory;	 /* it is, or the machine */
 	double memory;		 /* bytes: what it has, or the machine */
 	double shared_anonymous; /* bytes at most that are not of the largest process of a program; NaN = not recorded */

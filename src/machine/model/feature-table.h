@@ -178,6 +178,7 @@
 	F(CG_MEMORY_LIMIT, "cgroup.memory_limit", BYTES, GAUGE, OTHER, 4096, 0, "fixture:cgroup", "its memory limit")    \
 	F(CG_MEMORY_HIGH, "cgroup.memory_high", COUNT, COUNTER, MEMORY, 1, 0, "fixture:cgroup", "times it was slowed down for memory") \
 	F(CG_MEMORY_MAX, "cgroup.memory_max", COUNT, COUNTER, MEMORY, 1, 0, "fixture:cgroup", "times it ran into its memory limit") \
+	F(CG_REFAULTS, "cgroup.refaults", COUNT, COUNTER, MEMORY, 1, 0, "fixture:cgroup", "pages that it evicted and needed again at once") \
 	F(CG_OOM_KILLS, "cgroup.oom_kills", COUNT, COUNTER, MEMORY, 1, 0, "fixture:cgroup", "processes of it killed for memory") \
 	F(CG_PSI_CPU, "cgroup.psi_cpu", NS, COUNTER, CPU, 10000, 0, "fixture:cgroup", "time in which some task of it waited for a CPU") \
 	F(CG_PSI_IO, "cgroup.psi_io", NS, COUNTER, IO, 10000, 0, "fixture:cgroup", "time in which some task of it waited for I/O") \

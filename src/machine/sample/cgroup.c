@@ -3,6 +3,7 @@
  *   cpu.stat        usage_usec 4123 ... nr_throttled 2 / throttled_usec 51000      (a line each)
  *   memory.current  73728                     memory.max  max
  *   memory.events   low 0 / high 7 / max 3 / oom 1 / oom_kill 1
+ *   memory.stat     ... workingset_refault_anon 0 / workingset_refault_file 41 (version 1 has total_... of the group with those in it, too)
  *   cpu.pressure    some avg10=0.00 avg60=0.00 avg300=0.00 total=11
  *
  * Version 1 has a tree for each controller, distinguished by their folder; one group there is the same path in several:
@@ -46,7 +47,8 @@
 #define WALK_SOONER  5	/* a walk costs as much as many samples: not at every container that starts */
 #define QUIET_EVERY  16 /* samples between full looks at a group where nothing happens */
 #define LATE	     (50 * NS_PER_MS) /* by so much what is said of a group's pressure may lag, for up to QUIET_EVERY samples */
-#define FILES_MAX    8
+#define REFAULTS_LEAST 20 /* of the machine: what is fewer slows no group, and the file is a long one */
+#define FILES_MAX    9
 #define NO_LIMIT     (1ull << 62) /* version 1 writes LONG_MAX, rounded to pages, for none */
 
 /* Version 2 has one; those of version 1. */
@@ -131,6 +133,21 @@ static void take_memory_events(const char *text, struct entity_slot *m)
 	take_scaled(text, "oom_kill", m, FEATURE_CG_OOM_KILLS, 1);
 }
 
+/* The sums of version 1 are those that have the groups inside, as version 2 has them. */
+static void take_refaults(const char *text, struct entity_slot *m)
+{
+	uint64_t anon = 0, file;
+
+	if (text_find_number(text, "total_workingset_refault_file", &file)) {
+		(void)text_find_number(text, "total_workingset_refault_anon", &anon);
+	} else if (text_find_number(text, "workingset_refault_file", &file)) {
+		(void)text_find_number(text, "workingset_refault_anon", &anon);
+	} else {
+		return;
+	}
+	entity_slot_set(m, FEATURE_CG_REFAULTS, anon + file);
+}
+
 static void take_pressure(const char *text, struct entity_slot *m, int feature)
 {
 	uint64_t ns;
@@ -158,6 +175,7 @@ static const struct layout version_2 = {
 	.files = {{ONLY, "cpu.stat", take_cpu_stat},
 		  {ONLY, "memory.current", take_memory},
 		  {ONLY, "memory.events", take_memory_events, FEATURE_PSI_MEMORY_SOME, 1},
+		  {ONLY, "memory.stat", take_refaults, FEATURE_SYS_REFAULTS, REFAULTS_LEAST, true},
 		  {ONLY, "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE, true},
 		  {ONLY, "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE, true},
 		  {ONLY, "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1, true}},
@@ -173,6 +191,7 @@ static const struct layout version_1 = {
 		  {CPU, "cpu.stat", take_cpu_stat},
 		  {MEMORY, "memory.failcnt", take_fail_count, FEATURE_PSI_MEMORY_SOME, 1},
 		  {MEMORY, "memory.oom_control", take_memory_events, FEATURE_PSI_MEMORY_SOME, 1},
+		  {MEMORY, "memory.stat", take_refaults, FEATURE_SYS_REFAULTS, REFAULTS_LEAST, true},
 		  {UNIFIED, "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE, true},
 		  {UNIFIED, "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE, true},
 		  {UNIFIED, "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1, true}},
@@ -354,7 +373,7 @@ static bool has_changed(const struct group_file *file, int64_t when_read, const 
 static bool read_file(const struct group_file *file, size_t i, struct entity_slot *m, const struct sample *machine)
 {
 	struct group *g = m->own;
-	char text[1024];
+	char text[4096];
 	int n = text_attribute_read(g->fd[i], text, sizeof(text));
 
 	if (n > 0)

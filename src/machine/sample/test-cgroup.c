@@ -14,6 +14,7 @@ static const struct expected version_2[] = {
 	{NGINX, "cgroup.memory_high", 7, 57},
 	{NGINX, "cgroup.memory_max", 3, 33},
 	{NGINX, "cgroup.oom_kills", 0, 1},
+	{NGINX, "cgroup.refaults", 12, 5012},
 	{NGINX, "cgroup.psi_cpu", 4 * MS, 904 * MS},
 	{NGINX, "cgroup.psi_io", 5 * MS, 405 * MS},
 	{NGINX, "cgroup.psi_memory", 6 * MS, 706 * MS},
@@ -28,6 +29,7 @@ static const struct expected version_1[] = {
 	{"/docker", "cgroup.memory_limit", 1048576, 1048576},
 	{"/docker", "cgroup.memory_max", 0, 12},
 	{"/docker", "cgroup.oom_kills", 0, 1},
+	{"/docker", "cgroup.refaults", 11, 5011},
 	{"/docker", "cgroup.psi_io", 50000, 51000},
 };
 
