@@ -14,7 +14,7 @@ struct fleet_peers {
 };
 
 /* By role where it is known, else by name without its numbers and hashes (server-role.h) among servers with the same counters. Servers
- * of one role, or whose names are addresses, are no peers where they behave unlike one another (fleet-unlike.h). 0 or -ENOMEM. */
+ * of one role, or whose names are addresses, are no peers where they behave unlike one another (fleet-peers.c). 0 or -ENOMEM. */
 int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret);
 void fleet_peers_free(struct fleet_peers *p);
 

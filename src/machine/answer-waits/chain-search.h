@@ -1,7 +1,7 @@
 /* Private to wait-chain.c and chain-*.c: `struct chain_search`, the search for a chain of waits, and what its parts do for each other.
  *
  * wait-chain.c goes from process to process; chain-thread.c chooses the thread that counts and classifies its wait; chain-file.c,
- * chain-events.c, chain-lock.c, chain-quota.c and chain-stopped.c find for whom it waits. A finder fills in `kind`, `words`, `next_pid` and what else it knows of the
+ * chain-events.c, chain-lock.c, chain-quota.c and wait-chain.c find for whom it waits. A finder fills in `kind`, `words`, `next_pid` and what else it knows of the
  * link; a finder that returns bool changes nothing where it returns false.
  */
 #pragma once
@@ -88,15 +88,8 @@ void chain_find_fifo(struct chain_search *s);
 /* The link of a thread that writes and is WITHIN_FREEZE. */
 void chain_find_frozen_files(struct chain_search *s);
 
-/* chain-stopped.c: who does not run because it must not */
-void chain_find_stopped(struct chain_search *s); /* by a signal or a debugger */
-bool chain_find_frozen(struct chain_search *s);	 /* with its control group */
-
 /* chain-quota.c: who has used up the CPU quota of the control group, while a thread that has work is kept from running by it */
 bool chain_find_quota(struct chain_search *s);
-
-/* chain-limit.c: who holds most of what a server is short of, by which it does not take the connection that led here */
-bool chain_find_limit(struct chain_search *s, bool not_accepted);
 
 /* chain-events.c: the one of many connections */
 void chain_find_events(struct chain_search *s);

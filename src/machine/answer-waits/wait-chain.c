@@ -2,13 +2,148 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/folder.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-waits/chain-search.h"
+#include "machine/answer-waits/used-up.h"
 
 #define READ_AFTER (5 * NS_PER_MS) /* so long after it has written a request its client may begin to read: the server may take its CPU */
+
+#define LOOKED_AT   256 /* handles, of who has thousands */
+#define HOLDERS_MOST 16 /* processes that are counted */
+#define NEARLY	    1  /* handles that are left: a library opens one for a moment, and gives it back */
+
+struct holder {
+	unsigned pid, ends;
+};
+
+/* Who has most of the other ends of what the process has open, and at least half of them; 0 = no process has. */
+static unsigned find_holder(struct chain_search *s)
+{
+	struct holder holders[HOLDERS_MOST] = {};
+	_cleanup_(folder_close) DIR *dir = NULL;
+	const struct dirent *e;
+	char path[128];
+	unsigned looked_at = 0;
+
+	snprintf(path, sizeof(path), "%s/%u/fd", s->proc_root, s->t.pid);
+	dir = opendir(path);
+	while (dir && looked_at < LOOKED_AT && (e = readdir(dir))) {
+		struct other_end end;
+
+		if (*e->d_name == '.' || other_end_find(s->files, s->t.pid, strtoul(e->d_name, NULL, 10), &end) < 0 || !end.n)
+			continue;
+		looked_at++;
+		for (size_t i = 0; i < HOLDERS_MOST; i++)
+			if (!holders[i].pid || holders[i].pid == end.pids[0]) {
+				holders[i].pid = end.pids[0];
+				holders[i].ends++;
+				break;
+			}
+	}
+	for (size_t i = 0; i < HOLDERS_MOST; i++)
+		if (holders[i].ends * 2 > looked_at && looked_at > NEARLY)
+			return holders[i].pid;
+	return 0;
+}
+
+/* A finder (chain-search.h): who holds most of what a server is short of, by which it does not take the connection that led here */
+static bool chain_find_limit(struct chain_search *s, bool not_accepted)
+{
+	size_t n = s->chain->links.n;
+	uint64_t used, limit;
+
+	if (n && s->chain->links.v[n - 1].kind == CHAIN_LIMIT) { /* whatever else it does */
+		s->kind = CHAIN_LIMIT;
+		str_puts(&s->words, "keeps them open");
+		return true;
+	}
+	if (!not_accepted || !used_up_files(s->proc_root, s->t.pid, &used, &limit) || used + NEARLY < limit)
+		return false;
+	s->kind = CHAIN_LIMIT;
+	str_printf(&s->words, "cannot accept it: its file handles are used up (%llu of %llu)", (unsigned long long)used, (unsigned long long)limit);
+	s->next_pid = find_holder(s);
+	s->role = "which has the other ends of most of them";
+	return true;
+}
+
+/* The rest of the first line of a file of the process that begins with a word, or has it behind a number; false: there is none. */
+static bool read_line_of(const struct chain_search *s, const char *file, const char *word, char *buf, size_t size)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[300], line[512];
+
+	snprintf(path, sizeof(path), "%s/%u/%s", s->proc_root, s->t.pid, file);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *begin = line + (*word == ':' ? strspn(line, "0123456789") : 0);
+
+		if (strncmp(begin, word, strlen(word)) != 0)
+			continue;
+		snprintf(buf, size, "%s", begin + strlen(word));
+		buf[strcspn(buf, "\n")] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* proc_pid_status(5): 0 where no program traces it. */
+static unsigned tracer_of(const struct chain_search *s)
+{
+	char pid[32];
+
+	return read_line_of(s, "status", "TracerPid:", pid, sizeof(pid)) ? (unsigned)strtoul(pid, NULL, 10) : 0;
+}
+
+/* A finder: who does not run because it must not */
+static void chain_find_stopped(struct chain_search *s)
+{
+	unsigned tracer = s->t.state == 't' ? tracer_of(s) : 0;
+	struct live_thread t;
+
+	s->kind = CHAIN_STOPPED;
+	str_puts(&s->words, "is stopped");
+	if (tracer && chain_shows(s, tracer, DATUM_PROCESS) && chain_read_thread(s, tracer, tracer, &t) == 0)
+		str_printf(&s->words, " by %s (pid %u), which is attached to it as a debugger", t.comm, tracer);
+}
+
+/* Version 2: the trap is part of get_signal(). */
+static bool is_in_trap(const struct chain_search *s)
+{
+	return s->t.state == 'S' && (strstr(s->t.waits_in, "freezer_trap") || strcmp(s->t.waits_in, "get_signal") == 0);
+}
+
+/* Version 1: wherever it slept it does so in state D from then on. */
+static bool is_frozen_group(const char *group)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[400], state[16] = "";
+
+	snprintf(path, sizeof(path), "/sys/fs/cgroup/freezer%s/freezer.state", group);
+	f = fopen(path, "re");
+	return f && fgets(state, sizeof(state), f) && strncmp(state, "FROZEN", 6) == 0;
+}
+
+/* cgroups(7): a line of a hierarchy is "number:controllers:path"; version 2 has number 0 and no controllers. */
+static bool chain_find_frozen(struct chain_search *s)
+{
+	bool trapped = is_in_trap(s);
+	char group[256];
+
+	if (!trapped && s->t.state != 'D')
+		return false;
+	if (!read_line_of(s, "cgroup", trapped ? "0::" : ":freezer:", group, sizeof(group)) || (!trapped && !is_frozen_group(group)))
+		return false;
+	s->kind = CHAIN_STOPPED;
+	str_printf(&s->words, "is frozen with its control group %s", group);
+	return true;
+}
 
 unsigned chain_asker(const struct chain_search *s)
 {

@@ -1,5 +1,5 @@
 /* A chunk that is being written: who changed what in which ticks, and by how much, rounded (chunk-activity.c), which column
- * stands next to which (chunk-partner.c), and all of it as bytes (chunk-write.c). */
+ * stands next to which, and all of it as bytes (chunk-write.c). */
 #pragma once
 
 #include "lib/data/str.h"
@@ -50,10 +50,6 @@ void activity_free(struct activity *a, size_t n_features);
  * together, the second costs nothing. */
 void chunk_choose_base(const struct subject *s, struct activity *a, const struct written_column *columns,
 		       size_t rank);
-
-/* The partner of columns[rank], among those before it. */
-void chunk_choose_partner(const struct chunk_writer *w, enum entity_kind kind, struct written_column *columns,
-			  size_t rank);
 
 static inline struct partner chunk_partner(const struct chunk_writer *w, size_t subject, int feature)
 {

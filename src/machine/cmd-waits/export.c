@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +11,12 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
-#include "machine/cmd-waits/export-counters.h"
+#include "machine/answer-history/recorded.h"
 #include "machine/cmd-waits/find-trace.h"
 #include "machine/cmd-waits/name-stacks.h"
 #include "machine/cmd-waits/report.h"
 #include "machine/cmd-waits/trace-open.h"
+#include "machine/recording/store.h"
 #include "machine/threads/state.h"
 #include "machine/trace/trace-file.h"
 #include "machine/verb/client-rights.h"
@@ -22,6 +25,62 @@
 #include "machine/view-why/export.h"
 
 #define FORMATS "store, csv, jsonl, prometheus (of a running recorder), counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
+
+#define EXPORT_COUNTERS_MAX (3600ll * 1000000000) /* ns from the beginning on; who wants more asks again */
+
+static void put_text(const char *text, FILE *out)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', out);
+		if ((unsigned char)*text >= ' ')
+			fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void put_counter(const struct recorded_counter *c, size_t n, FILE *out)
+{
+	fputs("{\"name\": ", out);
+	put_text(c->name, out);
+	fputs(", \"unit\": ", out);
+	put_text(c->unit, out);
+	fputs(", \"values\": [", out);
+	for (size_t i = 0; i < n; i++) {
+		fputs(i ? "," : "", out);
+		if (isfinite(c->values[i]))
+			fprintf(out, "%.9g", c->values[i]);
+		else
+			fputs("null", out);
+	}
+	fputs("]}", out);
+}
+
+/* 0 or -errno (store_error() has words). */
+static int export_counters(struct store *s, int64_t from, int64_t to, FILE *out)
+{
+	struct recorded recorded = {};
+	char name[256] = "";
+	int r = recorded_read(s, from, to - from > EXPORT_COUNTERS_MAX ? from + EXPORT_COUNTERS_MAX : to, &recorded);
+
+	if (r < 0)
+		return r;
+	gethostname(name, sizeof(name) - 1);
+	fputs("{\"server\": ", out);
+	put_text(name, out);
+	fputs(", \"times\": [", out);
+	for (size_t i = 0; i < recorded.times.n; i++)
+		fprintf(out, "%s%" PRId64, i ? "," : "", recorded.times.v[i]);
+	fputs("], \"counters\": [", out);
+	for (size_t i = 0; i < recorded.counters.n; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		put_counter(&recorded.counters.v[i], recorded.times.n, out);
+	}
+	fputs("]}\n", out);
+	recorded_free(&recorded);
+	return 0;
+}
 
 /* To whom the recorder answers: standard output is the user's. */
 static int hand_out(const struct trace *t)

@@ -1,5 +1,5 @@
-/* The terminal view's parts: what is chosen and asked for (top-panes.c), answers in words over the panes (top-words.c). The verb,
- * top.c, draws, waits and obeys the keys. What is drawn: machine/view-why/terminal.h. */
+/* The terminal view's parts: what is chosen and asked for (top-panes.c). The verb, top.c, draws, waits,
+ * obeys the keys and shows answers in words over the panes. What is drawn: machine/view-why/terminal.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -54,15 +54,3 @@ void top_read_answer(struct top *t, enum top_question which);
 void top_show_moment(struct top *t, int64_t at);
 void top_travel(struct top *t, int64_t by);
 void top_next_model(struct top *t);
-
-/* --- top-words.c --- */
-
-/* Takes over the text; NULL = the panes again. */
-void top_show_text(struct top *t, const char *title, char *text);
-/* `waits` or `threads`: of now, or of the mark that is near. */
-void top_show_events(struct top *t, const char *verb, bool of_process);
-void top_show_why(struct top *t);
-/* To a TIME, or to a mark by its number; false: it is neither. */
-bool top_go_to(struct top *t, const char *text);
-void top_show_help(struct top *t);
-void top_mark(struct top *t, const char *note);
