@@ -443,7 +443,7 @@ def main():
             evaluate_machines("smd", 38, 60, lates, folder)
         elif set_name == "asd":
             evaluate_machines("asd", 19, 300, lates, folder)
-        elif set_name == "nezha":  # without a window a day of two dozen faults is no question
+        elif set_name == "nezha":  # without a window a day of two dozen faults is not a question
             lates = [x for x in lates if x != "none"]
             ask_servers("nezha_ob", list(nezha_cases("2022-08-22", folder)), lates, WITHOUT)
             ask_servers("nezha_tt", list(nezha_cases("2023-01-29", folder)), lates, WITHOUT)

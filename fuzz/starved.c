@@ -1,4 +1,4 @@
-/* Replays the inputs that lie beside a corpus's README while memory is short: one allocation fails, or all from one on, at up to
+/* Replays the inputs that lie next to a corpus's README while memory is short: one allocation fails, or all from one on, at up to
  * POINTS places of each input. Nothing may crash, and nothing may stay allocated that a run with memory frees. */
 #include <dirent.h>
 #include <errno.h>

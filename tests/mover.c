@@ -1,4 +1,4 @@
-/* Does a known amount of one thing when told: what a feature's proof is measured against.
+/* Does a known amount of one thing when asked: what a feature's proof is measured against.
  *
  *   mover CASE FOLDER
  *
@@ -420,7 +420,7 @@ static void copy_on_write_prepare(void)
 	if (fork() == 0) {
 		char c;
 
-		/* it holds the other reference until the mover is told to end */
+		/* it holds the other reference until the mover is asked to end */
 		while (getppid() != 1 && poll(NULL, 0, 50) == 0)
 			;
 		c = copied[0];

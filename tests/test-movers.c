@@ -27,7 +27,7 @@
 
 #define SAMPLED 120000 /* ms a mover may take */
 
-/* The movement must lie in [amount * low - slack, amount * high + slack]; amount 0 = what the mover told, told[-1+n]. */
+/* The movement must lie in [amount * low - slack, amount * high + slack]; amount 0 = what the mover reported, told[-1+n]. */
 struct proof {
 	const char *name; /* the mover's case */
 	int feature;
@@ -83,7 +83,7 @@ static const struct proof proofs[] = {
 	{"futex", FEATURE_WAIT_LOCK, MOVER_WAIT_NS, 0, 1, 1, 5 * MS},
 	{"condition", FEATURE_WAIT_CONDITION, MOVER_WAIT_NS, 0, 1, 1, 5 * MS},
 	{"condition", FEATURE_WAIT_LOCK, 0, 0, 1, 1, 5 * MS},
-	/* it also waits to be told to begin */
+	/* it also waits to be asked to begin */
 	{"pipe", FEATURE_WAIT_PEER, MOVER_WAIT_NS, 0, 1, 1.5, 5 * MS},
 	{"datagram", FEATURE_WAIT_NETWORK, MOVER_WAIT_NS, 0, 1, 1, 15 * MS}, /* its patience is counted in jiffies */
 	{"open-files", FEATURE_HANDLES_FILES, MOVER_HANDLES, 0, EXACT},
@@ -232,7 +232,7 @@ static bool measure(const char *name, bool *ret_right)
 	mover_hear(&m, line, sizeof(line));
 	able = strcmp(line, "ready\n") == 0;
 	if (able) {
-		usleep(30000); /* it sleeps by now, waiting to be told */
+		usleep(30000); /* it sleeps by now, waiting to be asked */
 		sample(true, &frames);
 		assert_int_equal(write(m.tell, "!", 1), 1);
 		mover_hear(&m, line, sizeof(line));

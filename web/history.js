@@ -1,11 +1,11 @@
-// Unusual times, also those without a mark: a band of the last days, the more colour the more unusual, and its most unusual times as
+// Unusual times, also those without a mark: a band of the last days, the more color the more unusual, and its most unusual times as
 // links to the machine's view.
 import { ask } from "./api.js";
 import { element, svg } from "./dom.js";
 import { formatValue, localTime } from "./format.js";
 import { link } from "./pane.js";
 
-const POINTS = 672, HEIGHT = 22, ODD = 6, MOST = 40; // 15 minutes each of a week; scores from here on have full colour
+const POINTS = 672, HEIGHT = 22, ODD = 6, MOST = 40; // 15 minutes each of a week; scores from here on have full color
 
 const part = (score, i) => score === null ? svg("rect", { class: "none", x: i, width: 1, height: HEIGHT }) : score < ODD ? null :
 	svg("rect", { class: "odd-part", x: i, width: 1, height: HEIGHT, opacity: (0.3 + 0.7 * Math.min(1, score / MOST)).toFixed(2) });

@@ -125,7 +125,7 @@ function listenToClicks(u, onMoment) {
 
 // onZoom(from, to): an interval was dragged over (null, null: all of it again); onWheel(from, to): zoomed by the wheel; onMoment(s): a moment
 // was clicked.
-// onPlaced: is told where the curve lies, { left, width } in px, { from, to } in s; again when it was drawn again for another width.
+// onPlaced: is called with where the curve lies, { left, width } in px, { from, to } in s; again when it was drawn again for another width.
 // curves: [{ data: whyslow.series/1, color: which one, normal: a feature of whyslow.process/1 or null }]; at: seconds; marks: [{ at, note }].
 export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }) {
 	drawn = [holder, curves, { at, marks, onZoom, onWheel, onMoment, onPlaced }];

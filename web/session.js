@@ -18,7 +18,7 @@ tabs.addEventListener("message", (e) => {
 
 export const headers = () => (kept() ? { Authorization: `Bearer ${kept()}` } : {});
 export const onEnd = (listener) => listeners.push(listener);
-export const onArrival = (listener) => arrivals.push(listener); // another tab told the session
+export const onArrival = (listener) => arrivals.push(listener); // another tab reported the session
 
 // The session is over: `why` says so to the person.
 export function end(why, everywhere = true) {

@@ -420,7 +420,7 @@ function measure() {
 	ui.head.resize(ui.width, RULER + (data?.cpus.length ?? 2) * (CPU_ROW + GAP) + 2);
 }
 
-// The range stands in the address after the drawing has moved: that is no news, even where it has moved on since.
+// The range stands in the address after the drawing has moved: that is not news, even where it has moved on since.
 const isHere = (s) => (s.from ?? null) === (written.from ?? null) && (s.to ?? null) === (written.to ?? null);
 
 export async function show(main, s, changed) {

@@ -222,7 +222,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	status = ask_daemon(c, verb, without_run_dir(argc, given), given);
 	if (status >= 0)
 		return status;
-	if (status == -E2BIG) { /* an own recording is no place for it */
+	if (status == -E2BIG) { /* an own recording is not a place for it */
 		log_error("too long: the recorder accepts %d bytes of options and note", REQUEST_MAX);
 		return EXIT_USAGE;
 	}

@@ -147,7 +147,7 @@ static int send_question(struct hold_release *p, size_t n, const char *const *wo
 	text = json_dumps(line, JSON_COMPACT);
 	json_decref(line);
 	if (!text)
-		return -EINVAL; /* a word that is no UTF-8 */
+		return -EINVAL; /* a word that is not UTF-8 */
 	length = strlen(text);
 	text[length++] = '\n'; /* in the place of the NUL */
 	while (done < length) {

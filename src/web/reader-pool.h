@@ -3,8 +3,8 @@
  * A frozen ring is 64 MB of events; reading and analysing them takes about a second, an answer from them some
  * milliseconds. A view that pans asks many times a second, so the process that has read them is kept. Each holds a few
  * hundred megabytes: there are at most two, the longest unused makes room for another recording, and each ends by itself
- * when nobody asks for five minutes. An index file beside the trace was the alternative: it would be written at each
- * freeze, also for those nobody looks at, and read again for each answer.
+ * when no one asks for five minutes. An index file next to the trace was the alternative: it would be written at each
+ * freeze, also for those no one looks at, and read again for each answer.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct reader_pool;
 
 /* The asker must outlive it. 0 or -ENOMEM. */
 int reader_pool_new(const struct asker *asker, struct reader_pool **ret);
-/* Ends its processes; nobody may be asking. */
+/* Ends its processes; no one may be asking. */
 void reader_pool_free(struct reader_pool *k);
 
 /* `key` names the recording; `begin` are the words that open it, should it not be open yet. The answer (a line of JSON) and

@@ -312,7 +312,7 @@ json_t *web_ask(const char *folder, uint16_t port, const char *words)
 	return n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
 }
 
-/* Asks the servers of one folder. How many answered; *ret_on: whether to go on. */
+/* Asks the servers of one folder. How many answered; *ret_on: whether to continue. */
 static int ask_folder(const char *folder, const char *words, web_answer_fn *take, void *data, bool *ret_on)
 {
 	_cleanup_(folder_close) DIR *list = opendir(folder);

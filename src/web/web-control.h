@@ -1,5 +1,5 @@
 /* How programs of this machine reach a `whyslow serve` that runs: a socket named by its port, in a folder that only who serves may
- * write. So a login code goes to no one but the server, whoever listens on a port; and nothing secret stands in a command line.
+ * write. So a login code goes to no one but the server, no matter who listens on a port; and nothing secret stands in a command line.
  *
  * One packet asks, one answers, in JSON:
  *   login       {"address": "http://127.0.0.1:7170/", "recording": "...", "code": "..."}   a code for one login

@@ -28,7 +28,7 @@
 static volatile uint64_t sink;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 
-/* The call is no tail call: the caller must stay on the stack. */
+/* The call is not a tail call: the caller must stay on the stack. */
 #define STAY() __asm__ volatile("" ::: "memory")
 
 NO_INLINE void spin(uint64_t rounds)

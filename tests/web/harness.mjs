@@ -62,7 +62,7 @@ export async function atEverySize(page, name, also = () => null) {
 		const what = `${name} ${width} ${colorScheme}`;
 		await page.setViewportSize({ width, height: 900 });
 		await page.emulateMedia({ colorScheme });
-		// drawn again: what watches sizes is told after a frame, and draws in the next one
+		// drawn again: what watches sizes is reported after a frame, and draws in the next one
 		await page.evaluate(() => new Promise((done) => { let n = 3; const next = () => (n-- ? requestAnimationFrame(next) : done()); next(); }));
 		await nothingWiderThanThePage(page, what);
 		await noSeriousFindings(page, what);

@@ -162,7 +162,7 @@ async function lateEvents(p, address) {
 
 async function incidents(p, address) {
 	await go(p, address, "view=incidents");
-	await p.locator("#history :is(.history-band, .hint)").first().waitFor(); // unusual times, or why none can be told
+	await p.locator("#history :is(.history-band, .hint)").first().waitFor(); // unusual times, or why none can be reported
 	await p.locator("#incident-list tbody tr").nth(1).waitFor();
 	await p.locator("#incident-list tr", { hasText: "hangs again" }).click();
 	await inAddress(p, "mark", "2");
@@ -231,7 +231,7 @@ async function spans(p, address) {
 	const page = readFileSync(await saved.path(), "utf8");
 	assert.match(page, /^<!DOCTYPE html>.*<\/html>\s*$/s);
 	assert.doesNotMatch(page, /<script|https?:/);
-	// the call forest leaves out what nobody waited for
+	// the call forest leaves out what no one waited for
 	const calls = await p.locator("#forest tbody tr").count();
 	await p.locator("#spans label", { hasText: "only the critical path" }).click();
 	await p.waitForFunction((n) => document.querySelectorAll("#forest tbody tr").length < n, calls);
@@ -242,7 +242,7 @@ async function spans(p, address) {
 	await p.locator("#spans select", { hasText: "choose" }).last().selectOption("agent=1.7.0");
 	await p.locator("#comparison tbody tr").first().waitFor();
 	assert.match(await text(p, "#comparison tbody tr"), /storage (create|attach) disk.*sequential/s);
-	// two requests at one scale, each span told in words
+	// two requests at one scale, each span described in words
 	await p.locator('.waterfall[data-name="two"] .span').first().waitFor();
 	assert.ok((await p.locator('.waterfall[data-name="one"] .span.critical').count()) > 3);
 	assert.match(await p.locator('.waterfall[data-name="one"] .span title').first().textContent(), /^api POST \/vm: .* on the critical path/);

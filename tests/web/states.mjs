@@ -124,7 +124,7 @@ const snapshot = async (p) => { await settled(p); return p.evaluate(told); };
 const hash = (p) => new URL(p.url()).hash;
 const differences = (a, b) => [...a.filter((l) => !b.includes(l)).map((l) => `- ${l}`), ...b.filter((l) => !a.includes(l)).map((l) => `+ ${l}`)].slice(0, 6).join("\n    ");
 
-/* By way of something else of the server's: another fragment alone is no new page. (Were it about:blank, what the page left
+/* By way of something else of the server's: another fragment alone is not a new page. (Were it about:blank, what the page left
  * still asks for, its icon, would come from nowhere.) */
 async function open(p, address, start) {
 	const { origin } = new URL(address);

@@ -1,11 +1,11 @@
 /* Which servers are conspicuous, at a known rate of false alarms.
  *
- * Each counter's score is standardised by its own scores in the windows of the usual time (z). A server's score is
+ * Each counter's score is standardised by its own scores in the windows of the normal time (z). A server's score is
  *
  *     max over k = 1..8 of (z of the k highest counters, summed) / sqrt(k)
  *
  * so that one faulty counter can raise an alarm alone and several together sooner. The same is computed of every window
- * of the usual time: p is the share of them that reach as high, or of an exponential tail of the highest fifth where
+ * of the normal time: p is the share of them that reach as high, or of an exponential tail of the highest fifth where
  * fewer than five do (an empirical share cannot go below 1 / (windows + 1)). q: Benjamini-Hochberg over servers.
  *
  * A counter of a call (counter-call.h) counts for the server that is called, wherever it is measured: that answers late. A server that
@@ -31,10 +31,10 @@
 #define P_LEAST		1e-6 /* no fit to some dozens of windows can tell less */
 #define WINDOWS_WANTED	25
 #define PARTS		2 /* of a window that is too long */
-#define WINDOWS_MIN	10 /* of the usual time: with fewer no rate of false alarms can be told, and no p is given */
+#define WINDOWS_MIN	10 /* of the normal time: with fewer no rate of false alarms can be reported, and no p is given */
 
 struct server_scores {
-	float (*top)[TOGETHER]; /* of each window of the usual time, and at last of the one asked about: its highest z */
+	float (*top)[TOGETHER]; /* of each window of the normal time, and at last of the one asked about: its highest z */
 	size_t windows;
 	int64_t *times; /* of the windows, where counters of calls are there */
 	struct fleet_finding best;
@@ -288,7 +288,7 @@ static int prepare(struct alarm_run *a)
 }
 
 /* A window of which fewer than WINDOWS_WANTED would fit into the data cannot be calibrated: parts of it are judged, and all of it stays
- * out of what is usual. The parts' length; 0: the window is short enough. */
+ * out of what is normal. The parts' length; 0: the window is short enough. */
 static int64_t shorten(struct fleet_question *q, struct fleet_span *left_out)
 {
 	int64_t first, last, longest;

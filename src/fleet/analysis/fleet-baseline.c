@@ -66,7 +66,7 @@ static void divide(struct fleet_baseline_rows *u, uint32_t window_rows)
 		u->blocks += u->ranges.v[i].n / u->block;
 	if (u->blocks || !u->ranges.n)
 		return;
-	for (size_t i = 0; i < u->ranges.n; i++) /* stretches between gaps may all be shorter than a block */
+	for (size_t i = 0; i < u->ranges.n; i++) /* intervals between gaps may all be shorter than a block */
 		u->block = u->ranges.v[i].n < u->block ? u->ranges.v[i].n : u->block;
 	for (size_t i = 0; i < u->ranges.n; i++)
 		u->blocks += u->ranges.v[i].n / u->block;

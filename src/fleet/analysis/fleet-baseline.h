@@ -20,13 +20,13 @@
 #define USUAL_FLOOR	0.005
 #define USUAL_RATIO_MAX 1000
 #define USUAL_RUN_UP	3
-#define USUAL_BLOCKS_MIN 4 /* fewer windows of the usual time: they are made shorter */
+#define USUAL_BLOCKS_MIN 4 /* fewer windows of the normal time: they are made shorter */
 
 struct row_range {
 	uint32_t first, n;
 };
 
-/* The rows of a server in `usual`, without the window and what is left out. */
+/* The rows of a server in `normal`, without the window and what is left out. */
 struct fleet_baseline_rows {
 	VEC(struct row_range) ranges;
 	uint32_t n;	/* rows in all */
@@ -35,10 +35,10 @@ struct fleet_baseline_rows {
 };
 int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_question *q, uint32_t window_rows, struct fleet_baseline_rows *ret);
 
-/* A window against what is usual. */
+/* A window against what is normal. */
 struct fleet_baseline {
-	double median, mean, least, most; /* of the usual time */
-	double shift, peak, jump, range;  /* usual ones, floored */
+	double median, mean, least, most; /* of the normal time */
+	double shift, peak, jump, range;  /* normal ones, floored */
 	double level, strays; /* the middle of the windows' levels, and how far three quarters of them stray from it at most, floored */
 	double low, high;     /* values count for levels between these: a single one that is far away makes none */
 	uint32_t n;			  /* values */
@@ -57,7 +57,7 @@ void fleet_baseline_block_scores(const struct fleet_baseline *u, const float *v,
 /* The earlier and the later half of the blocks. 0 or -ENOMEM; the caller frees the ranges in either case. */
 int fleet_baseline_rows_halve(const struct fleet_baseline_rows *rows, struct fleet_baseline_rows ret[2]);
 
-/* Fills score, shift, peak, jump, range (as multiples of the usual), observed, usual, spread, flags and since of *ret.
+/* Fills score, shift, peak, jump, range (as multiples of the normal), observed, normal, spread, flags and since of *ret.
  * v: the server's column, with rows [first, first + n) in the window. -ENODATA: no value in the window. */
 int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
 		  struct fleet_finding *ret);

@@ -14,7 +14,7 @@ struct between {
 	pthread_mutex_t lock;
 };
 
-/* The reference's values: of another dataset, by the counter's name, or of the usual time of the same one. */
+/* The reference's values: of another dataset, by the counter's name, or of the normal time of the same one. */
 static size_t reference_pieces(const struct fleet_question *q, size_t counter, struct piece *pieces)
 {
 	int other;

@@ -12,7 +12,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/stat/correlate.h"
 
-#define DEFAULT_THRESHOLD 0.9 /* "usually 0.9 in our usage" */
+#define DEFAULT_THRESHOLD 0.9 /* "normally 0.9 in our usage" */
 #define SHIFTS		  199
 
 struct correlation_run {

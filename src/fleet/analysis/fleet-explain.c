@@ -27,7 +27,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/stat/correlate.h"
 
-#define CONSPICUOUS 3.0 /* e.g. shift, peak and jump each 1.7 times their usual */
+#define CONSPICUOUS 3.0 /* e.g. shift, peak and jump each 1.7 times their normal */
 #define OTHER_QUANTITY 0.9
 #define CORROBORATED   0.4
 #define CONTRARY       0.7

@@ -18,7 +18,7 @@
 #define LATEST	  (3600ll * NS_PER_SEC)
 #define STEP	  8   /* rows that tell a step from a wandering level */
 #define SAMPLED	  256 /* values of a series that tell its level: a tenth of a standard deviation is close enough */
-#define ROWS_MIN  8   /* of the usual time */
+#define ROWS_MIN  8   /* of the normal time */
 #define SPIKES	   8  /* rows that show how much a series spikes */
 #define SPIKES_MIN 32 /* rows of a window in which spikes count */
 

@@ -118,7 +118,7 @@ static void raise_floor(struct fleet_baseline *u)
 	u->range = fmax(u->range, USUAL_FLOOR);
 }
 
-/* Whether the window lies before or after all of the usual time: what is usual may have drifted until then. */
+/* Whether the window lies before or after all of the normal time: what is normal may have drifted until then. */
 static bool outside(const struct fleet_series *d, size_t server)
 {
 	const struct fleet_baseline_rows *u = &d->usual[server];
@@ -127,7 +127,7 @@ static bool outside(const struct fleet_series *d, size_t server)
 	return d->q->reference || (last && (last->first + last->n <= w->first || u->ranges.v[0].first >= w->first + w->n));
 }
 
-/* Each half of the usual time as the other one judges it. */
+/* Each half of the normal time as the other one judges it. */
 static int cross_scores(const struct fleet_baseline_rows *rows, const float *v, bool relative, struct select_room *room, float *to)
 {
 	struct fleet_baseline_rows half[2];
@@ -147,7 +147,7 @@ static int cross_scores(const struct fleet_baseline_rows *rows, const float *v, 
 	return r;
 }
 
-/* The scores of the windows of the usual time: what a window as usual scores by chance. */
+/* The scores of the windows of the normal time: what a window as normal scores by chance. */
 static void find_scores(const struct fleet_series *d, size_t server, const float *v, const struct fleet_baseline *u, bool relative,
 			struct select_room *room, float *to)
 {
@@ -157,7 +157,7 @@ static void find_scores(const struct fleet_series *d, size_t server, const float
 		fleet_baseline_block_scores(u, v, &d->since[server], to + d->usual[server].blocks);
 }
 
-/* A window is judged by the higher of two scores, and so are the windows of the usual time. */
+/* A window is judged by the higher of two scores, and so are the windows of the normal time. */
 static int add_scores(const struct fleet_series *d, size_t server, const float *relative, const struct fleet_baseline *u, struct select_room *room,
 		      float *scores)
 {
@@ -172,8 +172,8 @@ static int add_scores(const struct fleet_series *d, size_t server, const float *
 	return 0;
 }
 
-/* Against the peers, if they tell better what is usual than its own past does, and say more of the window: where most of a role is
- * ill they have the trouble in common. What is clearly high is not low because its peers are higher. Observed and usual remain the data's own. */
+/* Against the peers, if they tell better what is normal than its own past does, and say more of the window: where most of a role is
+ * ill they have the incident in common. What is clearly high is not low because its peers are higher. Observed and normal remain the data's own. */
 static int against_peers(const struct fleet_series *d, size_t server, const float *relative, const struct fleet_baseline *own,
 			 struct select_room *room, struct fleet_finding *ret, float *scores)
 {

@@ -1,8 +1,8 @@
-/* Every counter of every server against what is usual for it: what the default comparison lists and alarms add up.
+/* Every counter of every server against what is normal for it: what the default comparison lists and alarms add up.
  *
- * What is usual is its own past, and its own past relative to the servers of its role at the same time where that strayed
- * less in the usual time: the higher of the two scores counts. A daily cycle that all web servers have is no deviation of one of them; a server
- * that nobody resembles is compared with itself.
+ * What is normal is its own past, and its own past relative to the servers of its role at the same time where that strayed
+ * less in the normal time: the higher of the two scores counts. A daily cycle that all web servers have is not a deviation of one of them; a server
+ * that no one resembles is compared with itself.
  */
 #pragma once
 

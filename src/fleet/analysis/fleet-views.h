@@ -11,6 +11,6 @@ int fleet_view_reduce(struct fleet_view *v, uint32_t points);
 
 /* Who breaks the rules: a finding for each server, time point or value, the farthest beyond its threshold first (score: the
  * distance as a share of the threshold). At most `most` of each rule are listed, what is beyond is counted in ret->left_out.
- * 0, -ENOENT with *ret_missing set to a rule's counter that nobody has, -ENOMEM. */
+ * 0, -ENOENT with *ret_missing set to a rule's counter that no one has, -ENOMEM. */
 int fleet_check(const struct fleet *f, struct fleet_span window, const struct fleet_thresholds *rules, size_t most,
 		struct fleet_findings *ret, const char **ret_missing);

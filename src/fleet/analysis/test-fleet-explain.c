@@ -1,4 +1,4 @@
-/* What explains a symptom, and since when: stories of a few servers told row by row. */
+/* What explains a symptom, and since when: stories of a few servers written row by row. */
 #include "lib/data/test.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #define MINUTE (60 * NS_PER_SEC)
 #define ROWS   200
-#define BEGIN  150 /* the trouble's first row */
+#define BEGIN  150 /* the incident's first row */
 
 static void release(struct fleet *f)
 {
@@ -490,7 +490,7 @@ static void a_change_long_before_the_window_did_not_happen_in_it(void **state)
 	assert_true(p_long_after_a_change(100) < 0.04);
 }
 
-/* A usual time of few windows still tells who is most unusual; how often that comes by chance it does not tell. */
+/* A normal time of few windows still tells who is most unusual; how often that comes by chance it does not tell. */
 static void without_windows_to_compare_servers_are_listed_without_p(void **state)
 {
 	struct fleet *f = six_with_a_cycle(1);

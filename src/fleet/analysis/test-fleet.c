@@ -169,7 +169,7 @@ static void time_correlation_by_index(void **state)
 	release(f);
 }
 
-/* A clock that drifts is no reason to pair those by index that only leave rows out. */
+/* A clock that drifts is not a reason to pair those by index that only leave rows out. */
 static void only_a_drifting_clock_is_followed_by_index(void **state)
 {
 	struct intake *in = intake_new();

@@ -7,7 +7,7 @@
 #include "fleet/analysis/fleet-series.h"
 #include "lib/data/cleanup.h"
 
-#define BELONGS 0.5 /* of a stretch lies in the time of another: then they are told together */
+#define BELONGS 0.5 /* of an interval lies in the time of another: then they are reported together */
 
 void fleet_history_free(struct fleet_history *h)
 {
@@ -30,7 +30,7 @@ static bool belongs(const struct fleet_stretch *x, const struct fleet_span *to)
 	return (double)(end - from) >= BELONGS * (double)(x->span.to - x->span.from);
 }
 
-/* The medians of the stretch's rows and of all others. */
+/* The medians of the interval's rows and of all others. */
 static int measure(const struct fleet *f, struct fleet_episode *e, struct select_room *room)
 {
 	const struct fleet_server *s = &f->servers.v[e->first.server];
@@ -43,7 +43,7 @@ static int measure(const struct fleet *f, struct fleet_episode *e, struct select
 	return 0;
 }
 
-/* Takes the stretches that belong to the episode out of the list. */
+/* Takes the intervals that belong to the episode out of the list. */
 static void absorb(struct fleet_stretch *list, size_t n, bool *taken, bool *seen, struct fleet_episode *e)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -13,7 +13,7 @@
 
 #define TOLERATED 1.5 /* spreads from normal: the peak of a cycle lies at one */
 #define ROW_MOST  20.0 /* that a row counts */
-#define ROWS_LEAST 3  /* fewer extreme rows are no incident: among a hundred thousand values there are some */
+#define ROWS_LEAST 3  /* fewer extreme rows are not an incident: among a hundred thousand values there are some */
 #define ROW_LEAST -1.0 /* a row that looks normal ends no incident */
 #define ENOUGH	  6.0 /* in all: where rows are independent, three of them at five spreads, or 150 at two */
 #define QUARTER	  4
@@ -159,7 +159,7 @@ static bool is_asked(const struct fleet_question *q, size_t server, size_t count
 	return (q->server < 0 || (size_t)q->server == server) && (q->counter < 0 || (size_t)q->counter == counter);
 }
 
-/* One series among its peers: its best stretch, or one after another. 0 or -ENOMEM. */
+/* One series among its peers: its best interval, or one after another. 0 or -ENOMEM. */
 static int search_among_peers(struct search *s, size_t server, size_t counter, const float *v, const struct normal *normal)
 {
 	const struct fleet_server *of = &s->q->fleet->servers.v[server];
@@ -241,7 +241,7 @@ static int collect_alone(struct search *s, size_t server, const bool *skip)
 	return r;
 }
 
-/* All counters of a server that were not searched among peers. With a symptom something was slow: then its farthest stretch counts,
+/* All counters of a server that were not searched among peers. With a symptom something was slow: then its farthest interval counts,
  * however far. */
 static int search_alone(void *data, size_t server)
 {

@@ -379,7 +379,7 @@ static size_t column_fields(const struct sample *s, size_t column, struct csv_fi
 	return n;
 }
 
-/* The column whose texts are times of another format, the one with a time's name first. Two formats that fit are told, and none is chosen: -1. */
+/* The column whose texts are times of another format, the one with a time's name first. Two formats that fit are reported, and none is chosen: -1. */
 static int time_by_format(struct csv_table *t, const struct sample *s)
 {
 	struct csv_field fields[SAMPLE_ROWS];

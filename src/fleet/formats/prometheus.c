@@ -98,7 +98,7 @@ static const char *label_of_servers(const struct server *s)
 	return s->input->server_column ? s->input->server_column : "instance";
 }
 
-/* A counter's info by its metric's name, where the targets told it. */
+/* A counter's info by its metric's name, where the targets reported it. */
 static struct counter_info info_of(const struct server *s, const char *name)
 {
 	static const char *const suffixes[] = {"", "_total", "_sum", "_count", "_bucket"};

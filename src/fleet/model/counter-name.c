@@ -27,7 +27,7 @@ static bool is_statistic(const char *word, size_t n)
 	return n > 1 && tolower((unsigned char)*word) == 'p' && digits == n - 1;
 }
 
-/* The next word that is no statistic; its length, 0 at the end. */
+/* The next word that is not a statistic; its length, 0 at the end. */
 static size_t next_word(const char **p)
 {
 	size_t n;

@@ -5,7 +5,7 @@
  *   https://web-1:9470 [name=NAME] [token=FILE] [ca=FILE]
  *   prometheus://monitor:9090
  *
- * and what a line does not say the options do. A host that was away is asked for what it recorded meanwhile.
+ * and what a line does not say the options do. A host that was away is asked for what it recorded in the meantime.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ int fleet_watch_host_connect(const struct watch_host *h, const char *token_file,
 struct watch_options {
 	const char *token_file, *ca_file; /* of hosts that name none */
 	int64_t every;	/* ns between rounds */
-	int64_t window; /* ns that are kept: what is usual */
+	int64_t window; /* ns that are kept: what is normal */
 	int64_t look;	/* ns at their end that are compared with it */
 	uint64_t rounds; /* 0 = until it is ended */
 	bool alarms;	 /* servers are judged, too */

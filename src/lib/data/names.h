@@ -21,7 +21,7 @@ struct attribute {
 };
 
 struct attribute_set {
-	uint32_t service; /* text; 0 for a set that is no resource's */
+	uint32_t service; /* text; 0 for a set that is not a resource's */
 	uint32_t n;
 	const struct attribute *v; /* by key, ascending; a key once */
 };

@@ -93,7 +93,7 @@ int str_fail(char **ret_error, int code, const char *format, ...) __attribute__(
 /* The same for an error that is kept: what *error held before is freed. */
 int str_fail_again(char **error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* What a terminal would obey (C0, DEL, C1), and bytes that are no UTF-8, which JSON cannot carry, become a space or '?', in place: names, notes and command
+/* What a terminal would obey (C0, DEL, C1), and bytes that are not UTF-8, which JSON cannot carry, become a space or '?', in place: names, notes and command
  * lines are chosen by the one that is recorded, not by the one that reads them. NULL stays. */
 void str_make_printable(char *text);
 /* The same of n bytes, NULs among them. Whether there was something to change. */

@@ -11,7 +11,7 @@
 const char *number_parse_slowly(const char *p, const char *end, double *ret);
 
 /* A plain decimal number at p, rounded correctly: its end, or NULL where it takes number_parse_slowly() to say. `point` is
- * '.' or ','. A byte that is no part of a number (a delimiter, '\n', NUL) must stand behind it. */
+ * '.' or ','. A byte that is not a part of a number (a delimiter, '\n', NUL) must stand behind it. */
 static inline const char *number_parse_plain(const char *p, char point, double *ret)
 {
 	static const double tens[] = {1e0,  1e1,  1e2,	1e3,  1e4,  1e5,  1e6,	1e7,  1e8,  1e9,  1e10, 1e11,

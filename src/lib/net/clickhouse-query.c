@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,25 +39,6 @@ static void put_integer(struct str *out, const struct clickhouse_parameter *p)
 	str_printf(out, "toInt64('%" PRId64 "')", p->integer); /* as text: the parser takes -2^63 for a float */
 }
 
-static void put_number(struct str *out, const struct clickhouse_parameter *p)
-{
-	if (isnan(p->number))
-		str_puts(out, "nan");
-	else
-		str_printf(out, "toFloat64(%.17g)", p->number);
-}
-
-static void put_strings(struct str *out, const struct clickhouse_parameter *p)
-{
-	str_putc(out, '(');
-	for (const char *const *text = p->texts; *text; text++) {
-		if (text != p->texts)
-			str_puts(out, ", ");
-		put_quoted(out, '\'', *text);
-	}
-	str_putc(out, ')');
-}
-
 /* "database.table", each part quoted. */
 static void put_table(struct str *out, const struct clickhouse_parameter *p)
 {
@@ -76,8 +56,7 @@ static const struct {
 	const char *name;
 	void (*put)(struct str *out, const struct clickhouse_parameter *p);
 } types[] = {
-	{"String", put_string},	  {"Identifier", put_identifier}, {"Int64", put_integer},
-	{"Float64", put_number}, {"Strings", put_strings},	  {"Table", put_table},
+	{"String", put_string},	  {"Identifier", put_identifier}, {"Int64", put_integer}, {"Table", put_table},
 };
 
 /* The placeholder at `at` ("{name:Type}"): puts its value; where it ends, or NULL. */

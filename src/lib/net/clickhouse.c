@@ -17,11 +17,6 @@ const char *clickhouse_error(const struct clickhouse *c)
 	return c->error ? c->error : "out of memory";
 }
 
-const char *clickhouse_database(const struct clickhouse *c)
-{
-	return c->database;
-}
-
 const char *clickhouse_table(const struct clickhouse *c)
 {
 	return c->table;

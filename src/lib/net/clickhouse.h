@@ -7,7 +7,7 @@
  * WHYSLOW_CLICKHOUSE_CREDENTIALS or given. `plain=1` lets it travel unencrypted to another machine.
  *
  * Parameters stand in SQL as {name:Type}, as newer servers take them; they are put in here, quoted:
- *   String 'text', Identifier `name`, Int64, Float64, Strings ('a', 'b'), Table `database`.`name`
+ *   String 'text', Identifier `name`, Int64, Table `database`.`name`
  */
 #pragma once
 
@@ -23,8 +23,6 @@ struct clickhouse_parameter {
 	union {
 		const char *text;
 		int64_t integer;
-		double number;
-		const char *const *texts; /* NULL-terminated */
 	};
 };
 
@@ -36,7 +34,6 @@ void clickhouse_close(struct clickhouse *c);
 /* What went wrong last, in words. */
 const char *clickhouse_error(const struct clickhouse *c);
 /* Of the URL; NULL = not given. */
-const char *clickhouse_database(const struct clickhouse *c);
 const char *clickhouse_table(const struct clickhouse *c);
 const char *clickhouse_cluster(const struct clickhouse *c);
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* By a path that is our own, or the kernel's (/proc/PID/exe). A descriptor for reading; -EINVAL for what is no regular file; -EACCES for a
+/* By a path that is our own, or the kernel's (/proc/PID/exe). A descriptor for reading; -EINVAL for what is not a regular file; -EACCES for a
  * file system that a user serves; -errno. */
 int outside_open_regular(const char *path);
 /* The same of a path that is meant below a root, e.g. /proc/PID/root: absolute links and ".." stay inside of it. */

@@ -90,7 +90,7 @@ static float first_number(const float *v, size_t n)
 	return 0;
 }
 
-#define ROUNDING 1e-10 /* of float32 squares against each other: less is no variance */
+#define ROUNDING 1e-10 /* of float32 squares against each other: less is not variance */
 
 struct correlation correlate_pearson(const float *x, const float *y, size_t n)
 {

@@ -1,4 +1,4 @@
-/* A zstd frame whose blocks end where they are told to, to who reads it as any other.
+/* A zstd frame whose blocks end where they are asked to, to who reads it as any other.
  *
  * Each block has tables of symbols of its own, so bytes of one nature, put in a block, are packed by the baseline among them: that
  * saves more than levels do, and costs less than zstd's own search for where one nature ends.

@@ -103,7 +103,7 @@ static void take_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Until it is told that all is given back ('q'), or hears nothing more. */
+/* Until it hears that all is given back ('q'), or hears nothing more. */
 static bool is_left_alone(int fd)
 {
 	struct pollfd p = {fd, POLLIN, 0};

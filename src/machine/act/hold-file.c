@@ -191,7 +191,7 @@ static void unquote(char *word)
 	*to = '\0';
 }
 
-/* "-" is no text; what is quoted may be one dash. */
+/* "-" is not a text; what is quoted may be one dash. */
 static char *take_text(char *word, bool quoted)
 {
 	if (strcmp(word, "-") == 0)

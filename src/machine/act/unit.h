@@ -8,7 +8,7 @@
 #define UNIT_NAME 256
 
 /* The unit of the system's manager that a process belongs to, where the whole of it can be held: a service,
- * or a scope that is no login's. 0; -ENXIO: none such (also without systemd). */
+ * or a scope that is not a login's. 0; -ENXIO: none such (also without systemd). */
 int unit_of(uint32_t pid, char ret[UNIT_NAME]);
 /* "CPUQuotaPerSecUSec 10000": a number; "IOReadBandwidthMax /dev/vda 262144 ...": pairs. What it is now, in
  * the same words. 0 or -errno (no bus, no such property). The caller frees. */

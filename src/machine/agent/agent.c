@@ -217,7 +217,7 @@ int agent_run(const struct agent_options *options)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGCHLD, SIG_IGN); /* nobody waits for a browser */
+	(void)signal(SIGCHLD, SIG_IGN); /* no one waits for a browser */
 	r = sd_event_default(&a.event);
 	if (r >= 0)
 		r = connect_buses(&a);

@@ -30,7 +30,7 @@ void announce(struct announcer *a, int64_t id, const char *event)
 {
 	if (!a)
 		return;
-	/* what the bus sent us meanwhile is not for us, and must not pile up */
+	/* what the bus sent us in the meantime is not for us, and must not pile up */
 	while (sd_bus_process(a->bus, NULL) > 0)
 		;
 	if (sd_bus_emit_signal(a->bus, ANNOUNCE_PATH, ANNOUNCE_INTERFACE, ANNOUNCE_SIGNAL, "xs", id, event) >= 0)

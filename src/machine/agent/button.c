@@ -197,7 +197,7 @@ void button_press(struct button_presses *p)
 	p->mark = 0;
 	drop_question(p);
 	notification_forget(&p->shown);
-	/* the ring is frozen first, then people are told */
+	/* the ring is frozen first, then people are notified */
 	ask(p, ASK_MARK);
 	p->window = 0;
 	(void)foreground_find(&p->window);
@@ -258,7 +258,7 @@ static int on_dialog(sd_event_source *source, int fd, uint32_t events, void *dat
 	return 0;
 }
 
-/* Somebody clicked: only now a window may come. */
+/* Someone clicked: only now a window may come. */
 static void open_dialog(struct button_presses *p)
 {
 	char *const argv[] = {(char *)"zenity", (char *)"--entry", (char *)"--title=whyslow",

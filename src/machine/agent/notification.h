@@ -13,7 +13,7 @@ enum notification_actions { ACTION_LOOK = 1, ACTION_NOTE = 2 };
 
 /* One notification that is shown and replaced. Zeroed = none yet. The object must live as long as its bus. */
 struct notification {
-	uint32_t id;	   /* the service's; 0 = not told yet */
+	uint32_t id;	   /* the service's; 0 = not known yet */
 	bool sent;	   /* its number is being waited for */
 	bool again;	   /* what follows is to be sent when it comes */
 	bool inline_reply; /* the service has a line to write in */

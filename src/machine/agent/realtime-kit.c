@@ -10,7 +10,7 @@
 #define KIT	    "org.freedesktop.RealtimeKit1"
 #define KIT_PATH    "/org/freedesktop/RealtimeKit1"
 #define PATIENCE    1000000 /* us for each answer */
-#define WITHOUT_END 100000  /* us of CPU time without a pause; the kit grants nothing to whoever may use more than 200,000 */
+#define WITHOUT_END 100000  /* us of CPU time without a pause; the kit grants nothing to the one that may use more than 200,000 */
 
 static void lose_priority(int number)
 {

@@ -4,6 +4,6 @@
 
 #include <systemd/sd-bus.h>
 
-/* For the calling thread, not for what it starts. After 0.1 s of CPU time without a pause the thread is at its usual priority for
+/* For the calling thread, not for what it starts. After 0.1 s of CPU time without a pause the thread is at its normal priority for
  * good. Each of three answers is waited for at most a second. The priority (above 0), or -errno: nothing has changed. */
 int realtime_kit_ask(sd_bus *system);

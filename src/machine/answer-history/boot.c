@@ -9,9 +9,9 @@
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 
-#define CALM	     0.10		/* share of time in which somebody waits */
+#define CALM	     0.10		/* share of time in which someone waits */
 #define CALM_TICKS   10
-#define FAULT_BYTES  65536.0 /* what one major fault reads: the usual read-around */
+#define FAULT_BYTES  65536.0 /* what one major fault reads: the normal read-around */
 
 struct start {
 	double cpu, read_bytes, faults_major, io_pressure, cpu_pressure, seconds;

@@ -213,7 +213,7 @@ static int add_run(struct summed *z, size_t first, size_t last)
 	if (guess_level(z, first, last, &before))
 		return fill(z, first, last, before, before);
 	if (is_drawn(z, first, last))
-		return 0; /* its parts have what lies beside it, which it was as well */
+		return 0; /* its parts have what lies next to it, which it was as well */
 	r = read_level(z, &z->segments[first], &before);
 	after = before;
 	if (r == 0 && last > first)

@@ -21,11 +21,11 @@ int curve_read(struct store *store, const struct curve_request *request, struct 
 
 /* --- shared by curve.c and curve-summed.c --- */
 
-/* load_filter's question with a curve_request: its feature of whoever may be meant. */
+/* load_filter's question with a curve_request: its feature of the one that may be meant. */
 feature_set curve_wanted(const struct entity_info *info, void *request);
 /* That feature of them, tick by tick. As store_load_filtered(). */
 int curve_load(struct store *store, const struct curve_request *q, int64_t from, int64_t to, struct dataset *into);
-/* Whom of those in the dataset the request means; NULL = nobody. */
+/* Whom of those in the dataset the request means; NULL = no one. */
 const struct subject *curve_choose(const struct dataset *d, const struct curve_request *q);
 /* Room for n parts, all missing. 0 or -ENOMEM. */
 int curve_begin(struct curve *c, const struct curve_request *q, size_t n);

@@ -14,7 +14,7 @@ void incidents_free(struct incidents *i)
 	VEC_FREE(i->list);
 }
 
-/* Label of the first culprit of a marked moment; NULL = nobody. */
+/* Label of the first culprit of a marked moment; NULL = no one. */
 static int culprit_of(struct store *store, const struct mark *mark, int64_t window, const struct viewer *viewer, char **ret)
 {
 	struct saved_answer told;

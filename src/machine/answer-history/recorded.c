@@ -46,7 +46,7 @@ static struct recorded_counter *find_counter(struct recorded *r, const char *nam
 	return NULL;
 }
 
-/* A subject that was defined again goes on in its counter. */
+/* A subject that was defined again continues in its counter. */
 static struct recorded_counter *get_counter(struct recorded *r, const struct subject *s, size_t feature)
 {
 	const struct feature *f = &s->features[feature];

@@ -11,7 +11,7 @@
 #define EVERY	 5				/* s: a tick */
 #define HOURS	 28
 #define SECONDS	 (HOURS * 3600)
-#define RESTART	 (11 * 3600) /* s: another recorder goes on */
+#define RESTART	 (11 * 3600) /* s: another recorder continues */
 #define PARTS	 (SECONDS / (2 * SEGMENT))
 #define PID	 77
 #define KB	 1024ll

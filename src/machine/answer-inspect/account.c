@@ -12,7 +12,7 @@ static bool is_process(const struct subject *s)
 	return entity_is_program(&s->info);
 }
 
-/* Marks descendants until nobody new is found: parents come before their children only mostly. */
+/* Marks descendants until no one new is found: parents come before their children only mostly. */
 static void find_tree(const struct dataset *d, uint32_t pid, bool *in_tree)
 {
 	bool grew = true;
@@ -33,7 +33,7 @@ static void find_tree(const struct dataset *d, uint32_t pid, bool *in_tree)
 	}
 }
 
-/* Sum of a feature over the tree; NaN where nobody has it. */
+/* Sum of a feature over the tree; NaN where no one has it. */
 static double sum_of(const struct dataset *d, const bool *in_tree, size_t f)
 {
 	double sum = NAN;

@@ -16,7 +16,7 @@ struct account {
 	double read_bytes, write_bytes;
 	uint32_t processes;
 	enum bottleneck bottleneck;
-	const struct subject *competitor; /* who used most of what it waited for; NULL = nobody to speak of */
+	const struct subject *competitor; /* who used most of what it waited for; NULL = no one to speak of */
 	double competitor_share;	  /* of that resource */
 };
 

@@ -11,7 +11,7 @@
 #include "machine/model/feature.h"
 
 #define BUSY_THREAD 0.1	 /* of a CPU; or so much of ... */
-#define BUSY_SHARE  0.4	 /* ... what the process got: on a crowded machine nobody gets much */
+#define BUSY_SHARE  0.4	 /* ... what the process got: on a crowded machine no one gets much */
 #define IDLE	    0.03 /* of a CPU, all threads together */
 
 static const char *last_part(const char *path)

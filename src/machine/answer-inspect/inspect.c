@@ -110,7 +110,7 @@ static void count_place(struct inspector *i, const struct inspected_thread *thre
 	(void)hmap_put(&i->counted, key, key2, as_value(into->n - 1));
 }
 
-/* The outermost frame that is no stub of the library's. */
+/* The outermost frame that is not a stub of the library's. */
 static void note_beginning(struct inspected_thread *thread, const struct frame *frames, size_t n)
 {
 	const struct frame *begin = NULL;
@@ -174,7 +174,7 @@ static void take_look(struct inspector *i, struct inspected_thread *thread, cons
 	struct str words = {};
 
 	if (!thread->looks) {
-		/* what one that came meanwhile did, it did meanwhile */
+		/* what one that came in the meantime did, it did in the meantime */
 		thread->cpu_first = thread->came ? 0 : t->cpu_ns;
 		thread->ready_first = thread->came ? 0 : t->ready_ns;
 	}

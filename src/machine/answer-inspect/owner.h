@@ -1,4 +1,4 @@
-/* Which package a file came with, in the process's own root: a container's database is the container's, and whoever runs it
+/* Which package a file came with, in the process's own root: a container's database is the container's, and the one that runs it
  * writes there what they like. It is opened here (lib/rights/outside.h) and read by a process without rights (lib/rights/sandbox.h). */
 #pragma once
 

@@ -13,7 +13,7 @@ int process_snapshot_extend(struct process_snapshot *b, struct store *store, int
 int process_snapshot_rank(struct process_snapshot *b, struct store *store, const struct why_request *request);
 void process_snapshot_free(struct process_snapshot *b);
 
-/* Which of everybody: a pid, else the first of a unit, name or label. NULL if nobody. */
+/* Which of everybody: a pid, else the first of a unit, name or label. NULL if no one. */
 const struct suspect *process_snapshot_find(const struct process_snapshot *b, const char *who);
 /* Every process of [from, to] (wall ns), those that began or ended in it first, then by when they began; kernel threads are
  * left out. The caller frees with lives_free(). 0, -ENODATA, -ENOMEM, or as store_load(). */

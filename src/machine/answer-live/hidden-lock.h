@@ -36,7 +36,7 @@ struct postgres_backend {
 	bool in_transaction;		 /* it may hold such locks: it executes something, or waits for its client in between */
 };
 
-/* False: the process is no backend. */
+/* False: the process is not a backend. */
 bool postgres_backend_read(const char *proc_root, unsigned pid, struct postgres_backend *ret);
 /* Of the same server and database, the backend whose transaction is open while this one waits: the one that is idle in between, else the only
  * one that executes something. 0 = several could be. */

@@ -28,7 +28,7 @@ struct other_end {
 	unsigned retransmits; /* of what was sent last, in vain */
 };
 
-/* The other end of a process's descriptor, its own processes left out. Of a pipe or queue it is whoever has it open for the opposite, of a
+/* The other end of a process's descriptor, its own processes left out. Of a pipe or queue it is the one that has it open for the opposite, of a
  * pseudoterminal who shows it (has its master open).
  * Local sockets are those of the network namespace of the caller (sock_diag(7)). 0; -ENOENT: the descriptor is none of these, or is not
  * connected; -ENOMEM. */

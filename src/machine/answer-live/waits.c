@@ -12,7 +12,7 @@ static const char *const names[] = {
 #include "syscall-names.h"
 };
 
-enum object { OBJECT_NONE, OBJECT_FILE /* the call's first argument */, OBJECT_LOCK /* ... which somebody has locked */ };
+enum object { OBJECT_NONE, OBJECT_FILE /* the call's first argument */, OBJECT_LOCK /* ... which someone has locked */ };
 
 static const struct {
 	const char *call, *words;

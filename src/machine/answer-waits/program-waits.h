@@ -5,7 +5,7 @@
 #include "machine/model/dataset.h"
 #include "machine/recording/store.h"
 
-/* Of whoever is meant by `who` (a pid, unit or name) within [from, at] (wall ns): name, pids and waits of *ret are filled in. The sum over
+/* Of the one that is meant by `who` (a pid, unit or name) within [from, at] (wall ns): name, pids and waits of *ret are filled in. The sum over
  * all processes that are meant; now is the last PROGRAM_NOW of them, the baseline what lies before. 0; -ESRCH: no such program was there;
  * -ENODATA: nothing is recorded then (that the viewer may know of); or as store_load_filtered(). */
 #define PROGRAM_NOW (5 * 1000000000ll)

@@ -59,7 +59,7 @@ static int64_t rests_for(const struct dataset *d, const struct life *l, uint32_t
 	bool seen = false;
 
 	for (uint32_t t = 0; t <= at; t++) {
-		if (ticks[t].span <= 0) /* recorded anew: what it did in between nobody knows */
+		if (ticks[t].span <= 0) /* recorded again: what it did in between no one knows */
 			since = ticks[t].boot;
 		if (!(l->runs[t / 64] >> t % 64 & 1))
 			continue;

@@ -192,7 +192,7 @@ static void the_beginning_of_a_hang_is_no_baseline(void **state)
 	end(&st);
 }
 
-/* It polls, which is no wait: events alone say that it asked. */
+/* It polls, which is not a wait: events alone say that it asked. */
 static void an_answer_later_than_ever_is_a_hang(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};

@@ -1,4 +1,4 @@
-/* What a program waits for beside what it normally waits for. */
+/* What a program waits for next to what it normally waits for. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Stories in which nothing is short and somebody has gone quiet. */
+/* Stories in which nothing is short and someone has gone quiet. */
 #include "machine/answer-why/test-recording.h"
 
 #define LONG 8 /* ticks */
@@ -29,7 +29,7 @@ static void who_always_ran_and_rests_is_told_of(void **state)
 {
 	(void)state;
 	assert_true(is_told(0, 0, 0));
-	/* a second now and then is nothing beside that */
+	/* a second now and then is nothing next to that */
 	assert_true(is_told(0, 20, 1));
 }
 

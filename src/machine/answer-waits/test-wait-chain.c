@@ -141,7 +141,7 @@ static void poll_for_answer(const int *files)
 	poll(&p, 1, -1);
 }
 
-/* files: to whoever asks it, to its upstream */
+/* files: to the one that asks it, to its upstream */
 static void loop_between(const int *files)
 {
 	int loop = epoll_create1(0);
@@ -240,7 +240,7 @@ static void through_an_event_loop(void **state)
 	expect(&c, 2, upstream, CHAIN_SLEEPS, "at the other end");
 }
 
-/* files: to whoever asks it, to its upstream, to its master */
+/* files: to the one that asks it, to its upstream, to its master */
 static void loop_of_worker(const int *files)
 {
 	int loop = epoll_create1(0);
@@ -695,7 +695,7 @@ static void who_goes_on_does_not_hang(void **state)
 	assert_true(c.passing);
 }
 
-/* For whom it waits is not told, and with hidepid not even that it is there. */
+/* For whom it waits is not reported, and with hidepid not even that it is there. */
 static void what_others_wait_for_is_theirs(void **state)
 {
 	_cleanup_(wait_chain_free) struct wait_chain c = {}, told = {}, hidden = {};

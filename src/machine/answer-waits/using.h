@@ -1,4 +1,4 @@
-/* What somebody is using right now. */
+/* What someone is using right now. */
 #pragma once
 
 #include <stdbool.h>

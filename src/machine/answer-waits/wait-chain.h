@@ -2,7 +2,7 @@
  *
  * /proc of this moment: the system call of each thread and its arguments, file locks, the other ends of pipes, local sockets and TCP
  * connections, the owner of a glibc mutex, children, who serves a FUSE file system. A thread's call is root's and its owner's to read.
- * A process with several threads is told by the one that is held up, or that was asked by the one before in the chain, where events say so.
+ * A process with several threads is represented by the one that is held up, or that was asked by the one before in the chain, where events say so.
  * Of an event loop the connection counts over which it has asked and is not answered, by events, or its only one.
  */
 #pragma once

@@ -187,7 +187,7 @@ static void forget_places(struct cells *c)
 	memset(c->known.cells, 0, c->known.places * sizeof(*c->known.cells));
 }
 
-/* One cell for each kind of wait, from `first` on, and of what is no task for each that was in contention, over whatever it reached the victim. */
+/* One cell for each kind of wait, from `first` on, and of what is not a task for each that was in contention, over whatever it reached the victim. */
 static void join_others(struct blame_matrix *m, size_t first, const struct blame_cell *cell)
 {
 	struct blame_cell others = *cell;

@@ -6,7 +6,7 @@
 
 #define AT_ONCE NS_PER_SEC /* from being asked to sleeping: what is later is about something else */
 #define OVERDUE NS_PER_SEC /* ... an answer that always came before */
-#define ASKED_OFTEN 10 /* times: fewer are no habit */
+#define ASKED_OFTEN 10 /* times: fewer are not a habit */
 #define ANSWERED 0.75 /* of them: who asks more often wants no answer. One that came before its asker slept is not seen */
 #define LONGER 2 /* times any wait for this server before */
 #define QUICKER 2 /* times than the other direction: who asks */

@@ -3,7 +3,7 @@
  * A thread that wakes a thread of another process asks it; when a thread of that process wakes it, that is the answer. Both directions of a
  * conversation look alike but for the time that they take: a server answers at once, and waits for the next request for as long as its
  * client pleases. So a direction counts where its answers normally take less than half of what the other direction takes. That way a wait
- * for an answer is told apart from a wait for the next request, whatever call it is in (poll, recv, a futex).
+ * for an answer is distinguished from a wait for the next request, whatever call it is in (poll, recv, a futex).
  *
  * An answer is late where it takes a second or more, and five times as long as any of ten or more before, of the same two processes
  * or, where these are new, of two of the same names. Known before is what ended half of the trace, or 30 s, ago; late now what came within the

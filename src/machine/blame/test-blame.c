@@ -377,7 +377,7 @@ static void kernel_thread_is_no_sender(void **state)
 	assert_int_equal(charged(&s, A, FOR_NETWORK, BY_REMOTE, 0), 313);
 }
 
-/* A server that waits for work is idle; its client, which waits for the server's work, is told what that was. */
+/* A server that waits for work is idle; its client, which waits for the server's work, is charged with that work. */
 static void idle_is_no_wait(void **state)
 {
 	STORY(s, 2);

@@ -1,4 +1,4 @@
-/* Who owes an answer and sleeps: told event by event. */
+/* Who owes an answer and sleeps: written event by event. */
 #include "machine/threads/test-story.h"
 
 #include "machine/blame/no-reply.h"

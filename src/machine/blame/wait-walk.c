@@ -234,7 +234,7 @@ static ALWAYS void fetch(const void *array, size_t size, uint32_t i, size_t line
 
 #define FETCH(vec, i, lines) fetch((vec).v, sizeof((vec).v[0]), i, lines)
 
-/* What will be asked for soon lies anywhere in memory: who had the CPU meanwhile, what the waker did. */
+/* What will be asked for soon lies anywhere in memory: who had the CPU in the meantime, what the waker did. */
 static ALWAYS void fetch_ahead(const struct walk *w, const struct thread_line *line, size_t i)
 {
 	const struct interval *soon = &line->intervals.v[i + AHEAD < line->intervals.n ? i + AHEAD : i];

@@ -216,7 +216,7 @@ static __noinline void tell_softirqs(struct ring_cpu *c, u32 cpu)
 #define CLOCK_OLD   100000000 /* ns: after so long nothing is known of their difference */
 
 /* CLOCK_MONOTONIC, from the clock that the scheduler has just read: reading it costs as much as the rest of a record. And
- * what is told agrees with what the scheduler accounts. The difference is measured every ms; what is too large in a
+ * what is reported agrees with what the scheduler accounts. The difference is measured every ms; what is too large in a
  * measurement is the time since the scheduler looked. */
 static __always_inline u64 scheduler_time(struct ring_cpu *c, struct rq *rq)
 {
@@ -273,7 +273,7 @@ static __always_inline u64 queued_until(struct task_struct *task, u64 clock)
 	return task->sched_info.run_delay + (since && clock > since ? clock - since : 0);
 }
 
-/* It left the CPU untold, some time ago, and has run for `stint` since it last came: of all that was since it came told, the scheduler
+/* It left the CPU untold, some time ago, and has run for `stint` since it last came: of all that was reported since it came, the scheduler
  * knows how long it ran and how long it stood in queues. The rest it slept, nothing knows why. */
 static __noinline void settle_untold(struct ring_thread *t, struct task_struct *task, u64 now, u64 clock, u64 stint)
 {

@@ -4,7 +4,7 @@
 #include "machine/bpf/ring-poll.h"
 #include "machine/bpf/ring-waits.h"
 
-#define DIRTIED_LEAST (1 << 16) /* bytes: less is told later */
+#define DIRTIED_LEAST (1 << 16) /* bytes: less is reported later */
 #define SEARCH_MOST   10000000	/* ns: so long no CPU looks for work */
 #define UNTOLD_LEAST  5000	/* ns: by less two readings of the clocks may differ */
 #define UNTOLD_IRQS   50000	/* ns: where interrupts are accounted for apart, which measures them otherwise than here is done */

@@ -6,7 +6,7 @@
  * made at fork, and by `adopt` for those that were there before).
  *
  * Some kernels (seen on 6.18) do not call the tracepoint when certain threads leave: the one that leaves without having come is
- * taken to have come when the scheduler noted it, and that switch is told late. Where it noted nothing (the idle thread), the
+ * taken to have come when the scheduler noted it, and that switch is reported late. Where it noted nothing (the idle thread), the
  * stint is charged nothing, and it is counted. Sums of such time are the scheduler's own (settle_untold()).
  *
  * A thread's sums are charged when a state ends; `look` adds what continues.

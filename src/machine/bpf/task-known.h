@@ -19,7 +19,7 @@
 
 struct known {
 	u64 task;   /* address of its leader, good for nothing but to be looked at */
-	u64 looks;  /* the leader's when it was last told of; 0 = it was awake */
+	u64 looks;  /* the leader's when it was last reported; 0 = it was awake */
 	u32 pid;
 	u32 others; /* looks of its other threads; 0 = it has none */
 	u64 shares; /* its bit of `woken` is another's as well, who clears it */

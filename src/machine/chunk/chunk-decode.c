@@ -48,7 +48,7 @@ static inline int64_t read_distance(struct entropy_state *at, const struct decod
 	return precision_unfold_sign(entropy_number(at, d->by_context[context], EXACT_DISTANCES));
 }
 
-/* False for what is no code. */
+/* False for what is not code. */
 static bool decode_alone(struct decoder *d, size_t n, uint16_t *codes)
 {
 	struct entropy_state at = d->values.at;

@@ -74,7 +74,7 @@ struct entropy_reader {
 int entropy_open(struct entropy_reader *t, struct reader *tables, struct reader *bytes, bool relative);
 void entropy_reader_free(struct entropy_reader *t);
 
-/* A point of a stream: as told by entropy_write(), each relative to the one before. */
+/* A point of a stream: as reported by entropy_write(), each relative to the one before. */
 struct entropy_put_point {
 	uint32_t state;
 	uint64_t word, bit;

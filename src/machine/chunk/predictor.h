@@ -52,7 +52,7 @@ static inline void predictor_learn(struct predictor *p, int32_t code)
 	p->n++;
 }
 
-/* A level is no guide to the changes that follow it. */
+/* A level is not a guide to the changes that follow it. */
 static const struct predictor predictor_of_changes = {.mean = 16, .spread = 64, .n = 1};
 
 /* Many features of an entity follow each other: calls and bytes, waits and switches. Where the partner's code is known, the

@@ -1,6 +1,6 @@
 /* Answers for views: a verb of this program run apart, its output read as it comes.
  *
- * A view asks in the words of the command line and gets what `--json` prints. Whoever may not read the recording asks the
+ * A view asks in the words of the command line and gets what `--json` prints. The one that may not read the recording asks the
  * daemon, which answers with that user's eyes (request.h); everybody else gets an answering process of their own. So a
  * view holds no recording, and what is slow to answer does not hold it up.
  */
@@ -34,7 +34,7 @@ struct inquiry {
 int ask_begin(const struct asker *a, size_t n, const char *const *words, struct inquiry *ret);
 /* Reads what is there. 1 = more may come, 0 = that was all, -errno. */
 int ask_read(struct inquiry *q);
-/* The next line as JSON (the caller's reference), or NULL: no whole line yet. Lines that are no JSON are passed over. */
+/* The next line as JSON (the caller's reference), or NULL: no whole line yet. Lines that are not JSON are passed over. */
 json_t *ask_take(struct inquiry *q);
 /* Appends what it said on standard error so far, without "whyslow VERB: " in front. 0 or -errno. */
 int ask_errors(const struct inquiry *q, struct str *ret);

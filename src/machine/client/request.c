@@ -80,7 +80,7 @@ int request_begin(const char *run_dir, int n_words, char *const *words, struct s
 	if (fd < 0)
 		return fd;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (send(fd, m.bytes, m.n, MSG_NOSIGNAL) < 0 && errno != EPIPE) /* who is refused at once is told why */
+	if (send(fd, m.bytes, m.n, MSG_NOSIGNAL) < 0 && errno != EPIPE) /* a refusal is answered at once, with its reason */
 		return -errno;
 	r = take_pipes(fd, ret);
 	if (r == 0)

@@ -176,7 +176,7 @@ static int look(void *data, struct trial_sample *s)
 	return r;
 }
 
-/* Told to end, it gives back and ends. */
+/* Asked to end, it gives back and ends. */
 static int rest(void *data, int64_t until)
 {
 	struct trial_run *t = data;

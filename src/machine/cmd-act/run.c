@@ -21,7 +21,7 @@
 #include "machine/verb/verb.h"
 
 #define TICK_MS	   200
-#define FRAMES_MAX ((size_t)128 << 20) /* a day of watching; then only what came before is told */
+#define FRAMES_MAX ((size_t)128 << 20) /* a day of watching; then only what came before is reported */
 
 static const struct option_row options[] = {{}};
 
@@ -30,7 +30,7 @@ static int pidfd_of(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* The command starts only after the first sample, so that its whole life is seen: when it is told to on *ret_go, which
+/* The command starts only after the first sample, so that its whole life is seen: when it is asked to on *ret_go, which
  * says a byte where it cannot be run, and closes where it is. */
 static pid_t spawn_waiting(char **argv, int *ret_go)
 {

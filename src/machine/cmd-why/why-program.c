@@ -165,7 +165,7 @@ static int find_chain(struct program_question *q, const struct viewer *viewer)
 		wait_chain_free(&q->found.chain);
 		r = look_at_all(q, viewer);
 	}
-	if (r == 0 && q->found.chain.links.n) /* of the one that is told */
+	if (r == 0 && q->found.chain.links.n) /* of the one that is reported */
 		r = find_again(q, viewer);
 	return r;
 }

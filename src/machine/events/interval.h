@@ -168,7 +168,7 @@ struct freeing {
 	uint64_t pages;
 };
 
-/* Events that did not fit: tolerated, counted, told. */
+/* Events that did not fit: tolerated, counted, reported. */
 struct timeline_faults {
 	uint64_t lost;		  /* torn or never written, as the trace says */
 	uint64_t unknown_kinds;

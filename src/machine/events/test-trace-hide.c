@@ -339,7 +339,7 @@ static void places_and_texts_of_strangers_are_hidden(void **state)
 	assert_string_equal(trace_symbol(&t, 0, mine->frames[0]), "schedule");
 	assert_int_equal(trace_stack(&t, 9)->n, 0);
 	assert_int_equal(find_event(&t, EVENT_SAMPLE, THEIRS)->sample.user, 0);
-	/* one lock is still one lock, and its holder is not told */
+	/* one lock is still one lock, and its holder is not reported */
 	assert_int_not_equal(find_event(&t, EVENT_LOCK, MINE)->lock.object, LOCK_AT);
 	assert_int_equal(find_event(&t, EVENT_LOCK, MINE)->lock.object, find_event(&t, EVENT_SWITCH, MINE)->out.object);
 	assert_int_equal(find_event(&t, EVENT_LOCK, MINE)->lock.owner, 0);

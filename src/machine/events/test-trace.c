@@ -168,7 +168,7 @@ static void a_stack_ends_where_it_leaves_the_code(void **state)
 	s = trace_stack(&t, 1);
 	assert_int_equal(trace_stack_depth(&t, 3, s), 3);
 	assert_int_equal(trace_stack_depth(&t, 9, s), 2); /* where it was is known, even outside of all code */
-	assert_int_equal(trace_stack_depth(&t, 4, s), 4); /* nothing is known of its memory, but that is no address */
+	assert_int_equal(trace_stack_depth(&t, 4, s), 4); /* nothing is known of its memory, but that is not an address */
 }
 
 static void names_do_not_speak_to_a_terminal(void **state)

@@ -9,7 +9,7 @@
 #define SETTLE_MAX 16 /* places by which interrupts put records out of order */
 
 /* A CPU that wakes or moves a thread and the one that then switches to it mostly have the time from the same reading of the clock:
- * of what is told for the same moment this comes first. */
+ * of what is reported for the same moment this comes first. */
 static bool comes_first(const struct event *e)
 {
 	return e->kind == EVENT_WAKEUP || e->kind == EVENT_MIGRATE;

@@ -463,7 +463,7 @@ static uint32_t choose(struct deal *d, const struct piece *p)
 
 /* --- switches --- */
 
-/* `left` is how an own thread left. A stranger has rested before it comes, and rests when it leaves: what it waited for is not told. */
+/* `left` is how an own thread left. A stranger has rested before it comes, and rests when it leaves: what it waited for is not reported. */
 static int put_switch(struct deal *d, uint64_t time, const struct event *left, uint32_t next, bool next_is_own)
 {
 	struct event wake = {.time = time, .cpu = d->cpu, .kind = EVENT_WAKEUP, .thread = next, .flags = WAKEUP_NO_WAKING,

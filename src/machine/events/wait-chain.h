@@ -52,7 +52,7 @@ struct wait_chain {
 	VEC(struct chain_link) links; /* none: the process is gone, or may not be looked at */
 	bool cycle;		      /* the last one waits for one of those before: a deadlock, if of locks */
 	unsigned cycle_pid;
-	bool passing; /* the first one continued while it was looked at: such a wait is no hang */
+	bool passing; /* the first one continued while it was looked at: such a wait is not a hang */
 };
 
 void wait_chain_free(struct wait_chain *c);

@@ -53,7 +53,7 @@ struct facts {
 void facts_free(struct facts *f);
 /* Takes over `fact.part`. 0 or -ENOMEM. */
 int facts_add(struct facts *f, struct fact fact);
-/* Quantities that are no features but follow from some, by name: fs.used, memory.used, disk.read_latency ... NULL = none. */
+/* Quantities that are not features but follow from some, by name: fs.used, memory.used, disk.read_latency ... NULL = none. */
 const struct feature *fact_derived_feature(const char *name, enum entity_kind *ret_kind);
 /* After all of the machine's were added: adds the derived ones. 0 or -ENOMEM. */
 int facts_derive(struct facts *f);

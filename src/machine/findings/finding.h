@@ -149,7 +149,7 @@ struct answer {
 	bool has_history;
 	bool culprit_is_named; /* the first suspect stands out; else the rest of `ranking` is only what is conspicuous */
 	struct odds odds;
-	VEC(struct suspect) unnamed; /* where it is slow and none is named: those that the odds are about; whoever is in `ranking` is accused */
+	VEC(struct suspect) unnamed; /* where it is slow and none is named: those that the odds are about; the one that is in `ranking` is accused */
 	double confidence; /* how often the first suspect of such an answer is right, where one is named; else NaN */
 	enum bottleneck bottleneck;
 	struct pressure pressure;

@@ -1,4 +1,4 @@
-/* How unusual each minute of a stretch of the recording was (machine/judge/anomaly.h scores, machine/answer-history/history.h reads). */
+/* How unusual each minute of an interval of the recording was (machine/judge/anomaly.h scores, machine/answer-history/history.h reads). */
 #pragma once
 
 #include <stdbool.h>

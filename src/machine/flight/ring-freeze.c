@@ -15,7 +15,7 @@
 
 /* --- slots --- */
 
-/* A switch that is told late, or an interrupt by another clock: mostly a few places back. */
+/* A switch that is reported late, or an interrupt by another clock: mostly a few places back. */
 static void sort_in(struct event *events, size_t n)
 {
 	struct event e;

@@ -84,7 +84,7 @@ static void torn_slots_are_counted(void **state)
 	assert_int_equal(t.cpus[0].torn, 2);
 }
 
-/* A switch that the kernel did not tell of is told when the next one is: with the time at which it was. */
+/* A switch that the kernel did not tell of is reported when the next one is: with the time at which it was. */
 static void what_was_told_late_stands_where_it_belongs(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};

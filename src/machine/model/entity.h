@@ -16,7 +16,7 @@
 enum entity_flags {
 	ENTITY_IS_KERNEL_THREAD = 1,
 	ENTITY_IS_SELF = 2, /* the recorder */
-	ENTITY_WAS_RUNNING = 4, /* older than the recording: its first sample is no birth */
+	ENTITY_WAS_RUNNING = 4, /* older than the recording: its first sample is not a birth */
 };
 
 struct entity_info {

@@ -122,7 +122,7 @@ static struct fair_share *share_of(struct name_limit *l, const struct entity *e)
 	return e->info.kind == ENTITY_PROCESS ? &l->processes : e->info.kind == ENTITY_SHORT_LIVED ? &l->groups : &l->things;
 }
 
-/* Kinds share what is no program's as users share programs. */
+/* Kinds share what is not a program's as users share programs. */
 static uint32_t owner_of(const struct entity *e)
 {
 	return entity_is_program(&e->info) ? e->info.uid : e->info.kind;
@@ -280,7 +280,7 @@ static void give_name(struct name_limit *l, struct tick *tick, struct entity *e)
 	take_levels_out(l, e->folded, e);
 	e->folded = NULL;
 	e->changed = true;
-	e->info.flags |= ENTITY_WAS_RUNNING; /* its first sample is no birth */
+	e->info.flags |= ENTITY_WAS_RUNNING; /* its first sample is not a birth */
 	if (e->info.kind == ENTITY_PROCESS && !(e->info.flags & ENTITY_IS_KERNEL_THREAD))
 		(void)VEC_PUSH(tick->unnamed, e);
 }

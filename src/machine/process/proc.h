@@ -21,7 +21,7 @@ struct proc_stat {
 	uint64_t policy;
 };
 
-/* 0, or -EBADMSG for what is no whole stat line. */
+/* 0, or -EBADMSG for what is not a whole stat line. */
 int proc_parse_stat(const char *text, struct proc_stat *ret);
 /* One thread's time on a CPU, time ready to run, times put on a CPU. 0 or -EBADMSG. */
 int proc_parse_schedstat(const char *text, int64_t ret[3]);

@@ -14,7 +14,7 @@
 #define HIDDEN	   '\1' /* in place of each hidden byte: no other control character is left by then */
 #define TOKEN_MOST 16	/* what follows a known prefix and is longer is a key, not a word */
 #define WORD_LEAST 8	/* what looks like chance and is shorter is a word */
-#define KEY_LEAST  12	/* the same of what is called a key: many are no secret */
+#define KEY_LEAST  12	/* the same of what is called a key: many are not a secret */
 #define USER_MOST  20	/* a user's name in an address; what is longer is a token */
 
 struct secret_name {
@@ -446,7 +446,7 @@ static bool redact_announced(const struct argument *a, struct expected *x, char 
 		      (x->likely && looks_random(a->piece, n, WORD_LEAST)) ||
 		      (x->beside_name && !is_port_or_path(a));
 
-	if (!x->hide) { /* what belongs to an option is no word */
+	if (!x->hide) { /* what belongs to an option is not a word */
 		x->words >>= 1;
 		x->strict >>= 1;
 	}

@@ -219,7 +219,7 @@ static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool n
 	_cleanup_(trace_clear) struct trace t = {};
 	int r = flight_freeze_since(c->flight, since, most, &t);
 
-	set_urgent(c, false); /* what is written over meanwhile is copied: the rest has time */
+	set_urgent(c, false); /* what is written over in the meantime is copied: the rest has time */
 	if (r == 0)
 		capture_locks(&t, "/proc", patience);
 	if (r == 0 && named)
@@ -333,7 +333,7 @@ static int answer_aside(struct capture *c, const struct copying *asked)
 
 /* --- marks --- */
 
-/* Beside its place, then into it: a reader sees the old one or the new one. */
+/* Next to its place, then into it: a reader sees the old one or the new one. */
 static int write_trace(const struct capture *c, const struct trace *t, int64_t mark)
 {
 	_cleanup_free_ char *path = trace_file_of(c->folder, mark), *beside = NULL;

@@ -78,7 +78,7 @@ static const char *find_in_kernel_log(pid_t pid)
 	for (int i = 0; fd >= 0 && i < RECORDS_MAX; i++) {
 		ssize_t n = read(fd, record, RECORD_MAX);
 
-		if (n < 0 && errno == EPIPE) /* overwritten meanwhile */
+		if (n < 0 && errno == EPIPE) /* overwritten in the meantime */
 			continue;
 		if (n <= 0)
 			break;

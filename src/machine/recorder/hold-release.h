@@ -1,6 +1,6 @@
-/* Gives back what nobody minds any more (machine/act/hold-file.h): what a killed `confirm` and its guardian left, and
+/* Gives back what no one minds any more (machine/act/hold-file.h): what a killed `confirm` and its guardian left, and
  * what `calm` kept of a process that ended. A thread that sleeps until a file comes or goes in RUN/held, or
- * somebody named there ends. */
+ * someone named there ends. */
 #pragma once
 
 struct hold_release;

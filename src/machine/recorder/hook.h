@@ -1,4 +1,4 @@
-/* What a rule has done about an event, each in a process of its own that nobody waits for: a command, a POST to somebody's
+/* What a rule has done about an event, each in a process of its own that no one waits for: a command, a POST to someone's
  * server, an inspection. The recorder itself speaks no HTTP and touches no disk for it. In its unit it has no network: there
  * the service manager starts commands and POSTs in units whyslow-hook-NUMBER.service, with bounds of their own. */
 #pragma once

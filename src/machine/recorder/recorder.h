@@ -21,7 +21,7 @@ struct recorder_options {
 	uint32_t first_id;    /* for new entities */
 	bool describe_aside;  /* names processes in a thread of its own, so that no sample waits for one */
 	bool force_proc;      /* do not try BPF */
-	void (*observe)(const struct tick *tick, void *data); /* sees each tick before it is encoded; NULL = nobody */
+	void (*observe)(const struct tick *tick, void *data); /* sees each tick before it is encoded; NULL = no one */
 	void *observe_data;
 	struct totals *totals; /* machine/model/totals.h: adds each tick; NULL = none */
 	bool processes_only;  /* without the machine's own counters */
@@ -33,7 +33,7 @@ void recorder_close(struct recorder *r);
 
 /* Reads the clocks for the coming tick. A sleep of the machine and a step of the wall clock are put on the time axis;
  * true after a step: a segment should begin, so that within each one wall time only goes forward. `interval` is the
- * usual time between two ticks, ns. Without this call recorder_tick() reads them itself. */
+ * normal time between two ticks, ns. Without this call recorder_tick() reads them itself. */
 bool recorder_read_clocks(struct recorder *r, int64_t interval);
 
 /* Takes one sample of everything and appends it to `frame`. `key` begins a segment. 0 or -errno of the buffer. */
@@ -48,7 +48,7 @@ void recorder_note(struct recorder *r, enum note_kind kind, const char *format, 
 int recorder_wake_fd(const struct recorder *r);
 /* Takes that in. False: it is too much to keep, a sample is wanted at once. */
 bool recorder_drain(struct recorder *r);
-/* What could not be opened, or is had for more than usual, a line each, for the log and `doctor`; belongs to the recorder. */
+/* What could not be opened, or is had for more than normal, a line each, for the log and `doctor`; belongs to the recorder. */
 const char *recorder_missing(const struct recorder *r);
 /* Processes are read from /proc because BPF cannot be had. */
 bool recorder_is_partial(const struct recorder *r);

@@ -60,7 +60,7 @@ static void read_back(struct str *frames, struct dataset *d)
 	dataset_finish(d);
 }
 
-/* CLOCK_BOOTTIME goes on while the machine sleeps: what was done is spread over that time, not over a second. */
+/* CLOCK_BOOTTIME continues while the machine sleeps: what was done is spread over that time, not over a second. */
 static void a_sleep_is_noted_and_thins_the_rates(void **state)
 {
 	struct recorder *r = open_recorder();

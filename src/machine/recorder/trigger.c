@@ -21,13 +21,13 @@
 #include "machine/recording/store.h"
 #include "machine/rule/watch.h"
 
-#define WAITING_MAX	   1000 /* news that nobody has written down yet */
+#define WAITING_MAX	   1000 /* news that no one has written down yet */
 #define CAPTURES_AT_A_TIME 2
 #define PHASES_CAPTURED	   8  /* of one event */
 #define CHILDREN_MAX	   64 /* commands and posts under way; beyond them none is started */
 #define CAPTURES_END_IN	   2000 /* ms, when the recorder ends */
 #define CAPTURES_LOOK_EVERY 20 /* ms */
-#define OPEN_MAX	   256 /* events that go on */
+#define OPEN_MAX	   256 /* events that continue */
 
 /* What happened, ready to be written down by another thread. */
 struct news {
@@ -385,7 +385,7 @@ size_t triggers_count(const struct triggers *t)
 	return t->rules.list.n;
 }
 
-/* Inspections write into the recording: none goes on when its recorder has ended. */
+/* Inspections write into the recording: none continues when its recorder has ended. */
 static void end_captures(struct triggers *t)
 {
 	for (size_t i = 0; i < t->captures.n; i++)

@@ -1,4 +1,4 @@
-/* What rules catch while nobody presses the button: incidents beside the marks, and what else the rules ask
+/* What rules catch while no one presses the button: incidents next to the marks, and what else the rules ask
  * for.
  *
  * Rules are evaluated in the sampler's thread, on the tick in hand; writing and starting programs is left to
@@ -17,7 +17,7 @@ struct trigger_options {
 
 /* 0; -EINVAL for rules that cannot be read, *ret_error with line and column (caller frees); -errno. */
 int triggers_start(const struct trigger_options *options, struct triggers **ret, char **ret_error);
-/* Ends the events that go on; the entities of the last tick must still be there. */
+/* Ends the events that continue; the entities of the last tick must still be there. */
 void triggers_stop(struct triggers *t);
 /* Called in the sampler's thread before the tick is encoded. */
 void triggers_observe(const struct tick *tick, void *triggers);

@@ -23,6 +23,6 @@ void writer_look(struct writer *w, int64_t segment);
 void writer_finish(struct writer *w, int64_t segment);
 /* How long and how much to keep, from the settings. */
 void writer_keep(struct writer *w, const struct config *config);
-/* Ends the thread, after it finished the last segment (where there is one), and the marks beside the journal. */
+/* Ends the thread, after it finished the last segment (where there is one), and the marks next to the journal. */
 void writer_stop(struct writer *w, bool finish);
 void writer_close(struct writer *w);

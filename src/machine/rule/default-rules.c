@@ -1,7 +1,7 @@
 #include "machine/rule/rule.h"
 
 /* "High" is 85 % for 5 s in the article; the others are what people call slow, long enough that no start of a
- * program alone sets them off. A process that uses a CPU is no incident by itself: only next to programs that
+ * program alone sets them off. A process that uses a CPU is not an incident by itself: only next to programs that
  * wait for one. */
 const char default_rules[] =
 	"# Rules that find incidents without a mark. The grammar: whyslow config "

@@ -62,7 +62,7 @@ static bool resolve_kind(struct quantity *q, enum entity_kind kind)
 	return q->feature && (q->index >= 0 || of == kind);
 }
 
-/* Whose it is follows from its name, except that a program's features need to be told the culprit's or the victims'. */
+/* Whose it is follows from its name, except that a program's features must be named as the culprit's or the victims'. */
 static int resolve(struct parser *p, struct comparison *c, const struct token *t)
 {
 	struct quantity *q = &c->quantity;

@@ -384,7 +384,7 @@ int parser_take_operator(struct parser *p, enum rule_operator *ret)
 	return 0;
 }
 
-/* Words that continue after a value, and are no units. */
+/* Words that continue after a value, and are not units. */
 static bool at_keyword(const struct parser *p)
 {
 	static const char *const keywords[] = {"for",	 "until", "and",   "or", "capture", "notify",

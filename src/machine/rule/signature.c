@@ -41,7 +41,7 @@ static char *trimmed(char *text)
 	return text;
 }
 
-/* "_[k]" marks a kernel function and is no set of letters. */
+/* "_[k]" marks a kernel function and is not a set of letters. */
 static char *pattern_of(const char *word)
 {
 	static const char kernel[] = "_[k]";

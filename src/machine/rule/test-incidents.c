@@ -1,6 +1,6 @@
-/* Each cause has incidents on which it is told and near misses on which it is not: tests/incidents/CAUSE.N and
+/* Each cause has incidents on which it is reported and near misses on which it is not: tests/incidents/CAUSE.N and
  * CAUSE.not.N, facts as `whyslow why --facts` prints them. The first line says where they are from: "# recorded ..." or
- * "# constructed ...", for what cannot be provoked on any machine. Prints what was reported of each, as a matrix.
+ * "# constructed ...", for what cannot be provoked on any machine. Prints what was reported about each, as a matrix.
  * docs/causes.md has the words of each cause; CAUSES_DOCUMENT=FILE writes them there. */
 #include "lib/data/test.h"
 
@@ -124,7 +124,7 @@ static unsigned count(const char *expected, const char *told)
 	return n;
 }
 
-/* Rows: what it is; columns, by number: what was reported. Only those told of another one are off the diagonal. */
+/* Rows: what it is; columns, by number: what was reported. Only those reported of another one are off the diagonal. */
 static void confusion(void **state)
 {
 	unsigned off = 0;

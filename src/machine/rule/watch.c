@@ -178,7 +178,7 @@ static bool meant_by(const struct selector *s, uint32_t uid, const struct entity
 	return false;
 }
 
-/* A question to the recording computes for a moment, and is no incident of the machine's; the recorder itself is none. */
+/* A question to the recording computes for a moment, and is not an incident of the machine's; the recorder itself is none. */
 static bool is_own_question(const struct watch *w, const struct entity_info *info)
 {
 	return info->kind == ENTITY_PROCESS && w->own_exe && info->exe && info->pid != w->own_pid && strcmp(info->exe, w->own_exe) == 0;

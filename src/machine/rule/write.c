@@ -6,7 +6,7 @@
 #include "machine/rule/rule.h"
 #include "machine/rule/unit.h"
 
-/* Words of the language must be quoted where they stand for themselves; so does what is no word. */
+/* Words of the language must be quoted where they stand for themselves; so does what is not a word. */
 static void write_text(const char *text, struct str *out)
 {
 	str_putc(out, '"');

@@ -20,7 +20,7 @@ static int connect_open(const struct source_options *options, void **ret_state)
 
 	if (strcmp(options->proc_root, "/proc") != 0 || options->own_processes_only)
 		return -EOPNOTSUPP; /* a recorded machine opens no connections; without rights there is no BPF */
-	libbpf_set_print(NULL); /* what it would say is no help to a user */
+	libbpf_set_print(NULL); /* what it would say does not help a user */
 	skel = connect_bpf__open_and_load();
 	if (!skel)
 		return -errno;

@@ -31,7 +31,7 @@ struct gpu_process {
 
 /* Is there a DRM device at all? */
 bool gpu_is_there(const char *sys_root);
-/* From the text of one fdinfo file. 0, or -ENODATA when it is no DRM client's. */
+/* From the text of one fdinfo file. 0, or -ENODATA when it is not a DRM client's. */
 int gpu_parse_fdinfo(const char *text, struct gpu_client *ret);
 /* Whether this tick has to look at the process: so that nothing opens its directory for nothing. */
 static inline bool gpu_is_due(const struct gpu_process *p, uint32_t pid, uint64_t tick)

@@ -6,7 +6,7 @@
  *   2026-11-20 10:33:49 status installed libssl3:amd64 3.0.17-1~deb12u2
  *
  * A change is noted when it took effect ("status installed", or the removal), with both versions; a package that was
- * only set up again is no change. The file stays open and is asked for its size, which touches no disk; what was
+ * only set up again is not a change. The file stays open and is asked for its size, which touches no disk; what was
  * just written to it is in memory. Its name is looked up only after something was done to it: logrotate may have put
  * a new file there.
  */

@@ -32,7 +32,7 @@ static void keep_seen_that_ended(struct task_source *src)
 		qsort(src->seen.v, n, sizeof(src->seen.v[0]), compare_seen);
 }
 
-/* Of a process that slept on the sweep told no threads: all it had then are in its sums. */
+/* Of a process that slept on the sweep reported no threads: all it had then are in its sums. */
 static bool slept_in_sweep(struct task_source *src, const struct task_sample *s)
 {
 	const struct task_process *p = hmap_get(&src->processes, s->pid, s->start);

@@ -118,7 +118,7 @@ struct task_source {
 	size_t cursor, holes;	 /* the place last found; places of those that have gone */
 	VEC(struct task_process *) unseen; /* known only by an exit */
 	VEC(struct ran) ran;	       /* of the records in hand */
-	VEC(struct seen) seen;	       /* threads of which the sweep told */
+	VEC(struct seen) seen;	       /* threads of which the sweep reported */
 	VEC(struct task_sample) exits; /* read from the ring, not yet counted */
 	VEC(struct task_sample) later;
 	VEC(struct task_rest) rests, due; /* what was used after last words: read since the last tick; before, and to be counted */

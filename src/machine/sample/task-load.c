@@ -160,7 +160,7 @@ int task_load(struct task_source *src, const struct source_options *options, con
 	struct abilities can;
 	int r;
 
-	libbpf_set_print(NULL); /* what it would say is no help to a user */
+	libbpf_set_print(NULL); /* what it would say does not help a user */
 	r = look_at_kernel(options, &can);
 	if (r == 0)
 		r = load_best(src, options, &can, ret_dearer);

@@ -350,7 +350,7 @@ static bool task_drain(void *state)
 	struct task_source *src = state;
 	struct epoll_event told;
 
-	(void)epoll_wait(src->wake_fd, &told, 1, 0); /* an edge is told until it is asked for */
+	(void)epoll_wait(src->wake_fd, &told, 1, 0); /* an edge is reported until it is asked for */
 	ring_buffer__consume(src->ring);
 	return src->exits.n < EXITS_AT_MOST;
 }

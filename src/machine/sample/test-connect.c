@@ -129,7 +129,7 @@ static void measure(int family)
 	if (after.values[FEATURE_SYS_TCP_HANDSHAKES] - before.values[FEATURE_SYS_TCP_HANDSHAKES] == 2)
 		assert_true(longest <= took.most);
 	connect_reader.read(after.source, NULL, after.values, &after.present);
-	assert_true(after.values[FEATURE_SYS_TCP_HANDSHAKE_LONGEST] < longest); /* it is told once */
+	assert_true(after.values[FEATURE_SYS_TCP_HANDSHAKE_LONGEST] < longest); /* it is reported once */
 	connect_reader.close(after.source);
 	close(listener);
 }

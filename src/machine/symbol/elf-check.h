@@ -6,7 +6,7 @@
 
 #include "machine/symbol/module.h"
 
-/* 0; -ENOEXEC for what is no ELF file; -EBADMSG for one that no program or library is: a relocatable file (ET_REL:
+/* 0; -ENOEXEC for what is not an ELF file; -EBADMSG for one that no program or library is: a relocatable file (ET_REL:
  * libdw would relocate it), a core, another word size or byte order, or headers beyond the file or without bound. */
 int elf_check(int fd);
 /* 0; -ENOENT where it has none; else as elf_check(). */

@@ -184,7 +184,7 @@ static bool is_code(const GElf_Sym *symbol, const char *name)
 
 	if (!name || !*name || symbol->st_shndx == SHN_UNDEF)
 		return false;
-	/* labels of assembly have no type; mapping symbols of arm64 ($x, $d) and local labels are no names */
+	/* labels of assembly have no type; mapping symbols of arm64 ($x, $d) and local labels are not names */
 	return type == STT_FUNC || type == STT_GNU_IFUNC ||
 	       (type == STT_NOTYPE && symbol->st_shndx != SHN_ABS && name[0] != '$' && name[0] != '.');
 }

@@ -17,7 +17,7 @@ struct object;
 /* Where separate debug files come from: a descriptor for the one of that build, or -errno. */
 typedef int (*debug_file_opener)(void *data, const struct build_id *id);
 
-/* Takes the descriptor, also on error. opener: NULL = there are no debug files. 0; -ENOEXEC for what is no ELF file;
+/* Takes the descriptor, also on error. opener: NULL = there are no debug files. 0; -ENOEXEC for what is not an ELF file;
  * -EBADMSG for one that is damaged, or no program (elf_check()); -errno. */
 int object_open(int fd, const char *name, debug_file_opener opener, void *data, struct object **ret);
 /* The machine's own vdso as a file: every process of the same word size has the same one. A descriptor or -errno. */

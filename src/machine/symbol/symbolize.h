@@ -32,7 +32,7 @@ enum nameless {
 	NAMELESS_NO_ELF,   /* generated code without a perf map, or a file that is not a program */
 	NAMELESS_HIDDEN,   /* the kernel's addresses are hidden from us */
 	NAMELESS_OUTSIDE,  /* no code is mapped there */
-	NAMELESS_DAMAGED,  /* the file is no sound program, or takes too long to read */
+	NAMELESS_DAMAGED,  /* the file is not a sound program, or takes too long to read */
 	NAMELESS_NOT_READ, /* no process without rights runs that could read it */
 	NAMELESS_COUNT
 };

@@ -30,7 +30,7 @@ static int64_t end_of(const struct cpu_line *cpu, size_t segment)
 	return segment + 1 < cpu->segments.n ? cpu->segments.v[segment + 1].start : cpu->end;
 }
 
-/* While a thread waits for a CPU, whoever has that CPU imposes the wait. */
+/* While a thread waits for a CPU, the one that has that CPU imposes the wait. */
 static void impose(struct sums *s, const struct interval *x)
 {
 	const struct cpu_line *cpu = x->cpu < s->t->cpus.n ? &s->t->cpus.v[x->cpu] : NULL;

@@ -67,7 +67,7 @@ static uint32_t translate(struct build *b, uint32_t sleeper, uint32_t number, in
 }
 
 /* Who holds the lock as the LOCK record read it; NOBODY when that cannot be a holder. What lies next to a futex word that
- * is no lock may look like any number: only a thread of the same process is believed, unless the kernel keeps the word. */
+ * is not a lock may look like any number: only a thread of the same process is believed, unless the kernel keeps the word. */
 static uint32_t read_holder(struct build *b, uint32_t sleeper, int64_t time)
 {
 	uint32_t holder = b->now.v[sleeper].lock_holder;

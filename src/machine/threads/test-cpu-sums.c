@@ -12,7 +12,7 @@ static const struct cpu_row *row_of(const struct cpu_report *r, uint32_t tid)
 	return NULL;
 }
 
-/* A runs from 0 to 10 ms, but for an interrupt of 1 ms; B waits for it from 2 ms on and runs from 10 to 16; then nobody runs until 20. */
+/* A runs from 0 to 10 ms, but for an interrupt of 1 ms; B waits for it from 2 ms on and runs from 10 to 16; then no one runs until 20. */
 static void begin(struct story *s)
 {
 	story_begin(s, 1);

@@ -58,7 +58,7 @@ static void interrupts_are_stolen_from_who_runs(void **state)
 	assert_int_equal(charged(&s, A, FOR_INTERRUPT, BY_SOFTIRQ, 3), 90);
 }
 
-/* Both told with the same reading of the clock: one wait was ended, and not the next one too. */
+/* Both reported with the same reading of the clock: one wait was ended, and not the next one too. */
 static void a_wakeup_comes_before_its_switch(void **state)
 {
 	STORY(s);

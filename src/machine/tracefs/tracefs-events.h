@@ -3,7 +3,7 @@
  * What the ring's programs read in the kernel is put together from records here: the system call a thread is in from the last
  * that it entered and did not leave, the waker from sched_waking, an interrupt's time from its two ends. A thread that waits
  * without being woken by the disk, and is not in one of the calls of machine/events/calls.h, waits for something unknown. A file's kind is
- * asked of /proc, of processes that still live. The calls of 32-bit programs have other numbers: what they wait for may be told wrong.
+ * asked of /proc, of processes that still live. The calls of 32-bit programs have other numbers: what they wait for may be reported wrong.
  */
 #pragma once
 

@@ -124,7 +124,7 @@ void tracefs_on_waking(struct translation *x, const struct tracefs_record *r)
 	k->waking.waker = r->thread;
 	k->waking.cpu = r->cpu;
 	k->waking.context = waker_context(c, r->context, &k->waking.vector);
-	/* woken by the end of a request: that is what in_iowait would have told */
+	/* woken by the end of a request: that is what in_iowait would have reported */
 	if (c->completed && k->left && k->place == PLACE_ASLEEP && x->t->events[k->left - 1].out.state & TASK_STATE_BLOCKED)
 		x->t->events[k->left - 1].flags |= WAIT_IO;
 }

@@ -6,7 +6,7 @@
 #include "lib/view/json.h"
 #include "machine/view-waits/waits-words.h"
 
-#define UNITS_A_POINT 8 /* how finely a run's ends are told */
+#define UNITS_A_POINT 8 /* how finely a run's ends are reported */
 #define STACK_WORDS   512
 
 /* --- time --- */

@@ -7,7 +7,7 @@
 
 #define SMALL_SHARE  0.03 /* of a wait: not worth a name of its own in a line */
 #define NAMED_A_LINE 4
-#define CROWD_LEAST  5	 /* victims of one culprit that are told together */
+#define CROWD_LEAST  5	 /* victims of one culprit that are reported together */
 #define CROWD_SHARE  0.8 /* of a victim's waiting that is due to that culprit, in that way */
 #define EXAMPLES     3
 #define REASONS	     64 /* cells of a victim among which its main reason is looked for: the longest come first in each way */

@@ -53,7 +53,7 @@ static bool is_long(const struct program_waits *p, const struct blame_cell *c)
 	return (double)c->ns >= CELL_LEAST * (double)(p->by_process.to - p->by_process.from);
 }
 
-/* An event loop's wait for events, a worker's for work is no incident. */
+/* An event loop's wait for events, a worker's for work is not an incident. */
 static bool counts(const struct program_waits *p, const struct blame_cell *c)
 {
 	return is_long(p, c) && c->culprit != BY_CLOCK;

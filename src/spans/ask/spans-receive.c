@@ -350,7 +350,7 @@ static int judge_window(struct common *common, const struct spans_query *q, stru
 	return r < 0 ? r : 1;
 }
 
-/* Everything that is finished and not judged. A finding of now is acted on; one of before this process began is only told. */
+/* Everything that is finished and not judged. A finding of now is acted on; one of before this process began is only reported. */
 static int look(struct common *common, const struct spans_query *q, struct watched *w)
 {
 	int64_t width = q->window, now = clock_wall(), end;

@@ -7,7 +7,7 @@
 #include "lib/stat/robust.h"
 #include "spans/attribute/attributes.h"
 
-#define RAISED	 1.25 /* a slice this much above the median slice is no reference */
+#define RAISED	 1.25 /* a slice this much above the median slice is not a reference */
 #define LEAN	 50.0 /* denominators with which a leaf leans on the whole */
 #define WHIM	 3.0  /* deviations */
 #define BUSY	 10.0 /* events expected of a leaf whose noise is not all counting */
@@ -104,7 +104,7 @@ static double part_variance(const struct residual *v, size_t n, bool scaled, dou
 	return robust_quantile(room, robust_sort(room, n), 0.5) / 0.454936;
 }
 
-/* The busy leaves show what varies beside counting; the median leaf how much wilder than Poisson counts are. */
+/* The busy leaves show what varies next to counting; the median leaf how much wilder than Poisson counts are. */
 static void judge(struct residual *v, size_t n, double *room, struct leaf_quiet *ret)
 {
 	size_t busy = 0, whims = 0;

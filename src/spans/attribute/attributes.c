@@ -15,7 +15,7 @@
 #define SHARE_LEAST  0.05 /* of the change */
 #define SHARE_MOST   0.5
 #define RATE_LEAST   0.5 /* of its leaves a cause moves: a cause that spares most is several, or another */
-#define EFFECT_LEAST 0.1 /* of r: what moves less is no cause, however sure */
+#define EFFECT_LEAST 0.1 /* of r: what moves less is not a cause, however sure */
 #define TELLING	     40.0 /* nats: beyond it a leaf leaves no doubt */
 #define HOPELESS     -50.0 /* nats: a first fit this bad is not refined */
 #define ROUNDS	     4
@@ -94,7 +94,7 @@ static double robust_variance(double *squares, size_t n)
 	return robust_quantile(squares, robust_sort(squares, n), 0.5) / 0.454936;
 }
 
-/* Leaves that go against the change are nobody's effect: half of the noise, and all of it by symmetry. Of counts the
+/* Leaves that go against the change are no one's effect: half of the noise, and all of it by symmetry. Of counts the
  * part that counting does not explain is what the busiest leaves vary. */
 static int learn_noise(struct search *s)
 {
@@ -198,7 +198,7 @@ struct effect {
 	double log_spread; /* of a Gaussian: log(spread sqrt(2 pi)) */
 	double rate;   /* share of leaves that move */
 	double mean;   /* of r; not below the whole's: if only the cause moved, the whole moved less */
-	double spread; /* of r, beside noise if `noisy` */
+	double spread; /* of r, next to noise if `noisy` */
 	bool noisy;    /* the leaves' own noise is added (it is where the noise is of counting) */
 };
 
@@ -282,7 +282,7 @@ static double fit(const struct search *s, const struct attribute_cell *c, double
 	return before.mean > EFFECT_LEAST ? likelihood - fitted(&before, n) : -INFINITY;
 }
 
-/* How many leaves it has that nothing explains yet; 0 where the cheap test says that it is no cause. */
+/* How many leaves it has that nothing explains yet; 0 where the cheap test says that it is not a cause. */
 static size_t leaves_to_explain(const struct search *s, const struct attribute_cell *c)
 {
 	struct leaf_gist sum = {};

@@ -25,7 +25,7 @@
 
 /* What leaves do in quiet times. */
 struct leaf_quiet {
-	double noise;	 /* standard deviation of r beside counting noise; NaN = not known: learnt from the leaves that go
+	double noise;	 /* standard deviation of r next to counting noise; NaN = not known: learnt from the leaves that go
 			  * the other way than the change */
 	double counting; /* variance of a count over its mean; NaN likewise */
 	double whims;	 /* share of leaves that move by themselves; 0 = not known */

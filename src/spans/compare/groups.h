@@ -11,7 +11,7 @@
  *	    Mann-Whitney where samples or sketches are given); where both were there from the beginning, and chance decided which
  *	    was seen first, each against the other. n = 3 .. 10: each against the others' weighted mean by
  *	    Welch's t, and by its leave-one-out z. From 11 on: by the median and the MAD of the groups' means. Always: an
- *	    effect of at least `least` of the usual, and q <= .01 after Benjamini and Hochberg over all groups of all
+ *	    effect of at least `least` of the normal, and q <= .01 after Benjamini and Hochberg over all groups of all
  *	    buckets that are compared together (groups_correct()).
  */
 #pragma once

@@ -17,7 +17,7 @@
 #define CAUSE_DEVIANCE 10.0 /* ... and what each cause must explain at least: a chance of one in 600 */
 #define LONE_MOST      6.0
 #define CAUSE_HALF     0.5  /* of the rise explained: no other search */
-#define COVERED	       0.9  /* of all requests: causes that together are nearly all of them tell nobody apart */
+#define COVERED	       0.9  /* of all requests: causes that together are nearly all of them distinguish nothing */
 
 /* What each kind of requests took, and would have taken as before; in units in which sums vary as counts do. */
 struct table {
@@ -91,7 +91,7 @@ static int fit_model(struct table *t)
 	return 0;
 }
 
-/* A sum of n durations varies as a count does when told in units of their variance over their mean; what is expected varies as
+/* A sum of n durations varies as a count does when expressed in units of their variance over their mean; what is expected varies as
  * well, by as much as the baseline has fewer requests; and a sampled request is one however many it stands for. */
 static double unit_of(const struct table *t)
 {
@@ -214,7 +214,7 @@ static int judge_alike(const struct table *t, const struct attribute_findings *f
 	return 0;
 }
 
-/* "cart version = (none)", "db query: shard = (none)": the requests that do not go through are no cause; the path says what they do. */
+/* "cart version = (none)", "db query: shard = (none)": the requests that do not go through are not a cause; the path says what they do. */
 static bool is_absence(const struct table *t, const struct element *e)
 {
 	for (size_t k = 0; k < t->kinds.n_looked; k++) {

@@ -50,7 +50,7 @@ double span_change_p(const struct moments *before, const struct moments *after, 
 static double shares_p(double a, double n_a, double b, double n_b)
 {
 	double pooled = (a * n_a + b * n_b) / (n_a + n_b), variance = pooled * (1 - pooled) * (1 / n_a + 1 / n_b);
-	/* counts are whole numbers: half a request on either side is no difference (Yates) */
+	/* counts are whole numbers: half a request on either side is not a difference (Yates) */
 	double off = b - a - .5 * (1 / n_a + 1 / n_b);
 
 	return variance > 0 && off > 0 ? welch_normal_p(off / sqrt(variance)) / 2 : 1;

@@ -20,7 +20,7 @@ uint32_t span_side_set(struct names *names, enum span_side side)
 	return names_set(names, 0, &one, 1);
 }
 
-/* "agent version": so that it is no attribute's name. */
+/* "agent version": so that it is not an attribute's name. */
 static uint32_t version_key(struct names *names, uint32_t package)
 {
 	char text[NAME_TEXT_MAX];
@@ -138,6 +138,6 @@ int span_sides_add(struct forest *ret, const struct forest *part, enum span_side
 	struct forest copy = *part;
 
 	if (side == SIDE_BASELINE)
-		copy.places.n = 0; /* hosts are told apart in the candidate */
+		copy.places.n = 0; /* hosts are distinguished in the candidate */
 	return span_sides_of(&copy, whole_side, &w, ret);
 }

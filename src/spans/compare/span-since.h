@@ -4,10 +4,10 @@
 #include "spans/forest/bucket-choice.h"
 #include "spans/model/span-finding.h"
 
-#define SINCE_LEAST .05 /* of the mean: a change over time that is told */
+#define SINCE_LEAST .05 /* of the mean: a change over time that is reported */
 #define SINCE_LEVEL .002 /* of all buckets that are looked at together: each is asked for its part of it */
 
-/* Looks at the means of the bucket's slots of time, beside the cycle of a day where half of one is there; p is to be `level` at
+/* Looks at the means of the bucket's slots of time, next to the cycle of a day where half of one is there; p is to be `level` at
  * most. */
 bool span_since_find(const struct bucket *b, double level, struct span_since *ret);
 /* The same for the share of the sampled requests that fail: only for the worse. */

@@ -1,4 +1,4 @@
-/* Versions run at different times, and times differ: load has its hours, and what befell everybody befell whoever ran then. So
+/* Versions run at different times, and times differ: load has its hours, and what befell everybody befell the one that ran then. So
  * versions are compared at the same times: those at which both ran, where enough of it was; else at the same hours of the day, where
  * half a day or more of them is there. Times are short against the day where its requests allow that; else hours come first.
  */

@@ -3,14 +3,14 @@
  * A package that is a service is judged by its own time (span-own.h): what the versions that it calls, or that call it, did at the same
  * time is not its doing. Requests that ran two of its versions are on neither side: a second call is often made because the first was
  * slow or failed. Any other package (a kernel, an agent) is judged by whole requests, of those that ran none of the
- * versions found so; one of which no such request is left is told together with the version with which it always ran.
+ * versions found so; one of which no such request is left is reported together with the version with which it always ran.
  *
  * There every version of every package is held against the other versions of that package in the same bucket: Welch's test of
  * means and the rank test by sketches (twice the smaller p), Benjamini-Hochberg over all that were compared, and at
  * least SPAN_TOLERANCE slower. Works for two versions as well as for a hundred. Versions that ran at other times are
  * compared at the times they share (span-strata.h); where that moves what the others take, by Welch's test alone: ranks are not
  * kept by time. Failures are held against those of the versions that ran at the same times, with a Benjamini-Hochberg of their own.
- * A version that all others of its bucket followed and that nobody runs any more is no suspect: what followed is faster.
+ * A version that all others of its bucket followed and that no one runs any more is not a suspect: what followed is faster.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Which requests became slower: told by attributes, by none of them, and not by chance. */
+/* Which requests became slower: reported by attributes, by none of them, and not by chance. */
 #include "lib/data/test.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static uint32_t kind_set(struct names *names, unsigned region, unsigned tier, un
 	return names_set(names, text(names, "api"), v, 4);
 }
 
-/* Exponential about what the kind usually takes. */
+/* Exponential about what the kind normally takes. */
 static uint64_t draw(double mean)
 {
 	return (uint64_t)(-mean * log((rand() % 100000 + 1) / 100001.));

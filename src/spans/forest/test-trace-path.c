@@ -151,7 +151,7 @@ static void test_a_server_of_another_clock_is_moved_into_its_client(void **state
 	assert_int_equal(tally.skewed, 1);
 	assert_true(on_path(2));
 	assert_int_equal(tree.own[0], 40);
-	/* a microsecond is how times are rounded, and no other clock: moved, and not told */
+	/* a microsecond is how times are rounded, and no other clock: moved, and not reported */
 	WALK(PATH_TOLERANT, {0, 1000, 9000, SPAN_CLIENT, 1}, {1, 0, 6000, SPAN_SERVER, 2});
 	assert_int_equal(tree.start[1], 2000);
 	assert_int_equal(tally.skewed, 0);

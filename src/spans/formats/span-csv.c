@@ -3,7 +3,7 @@
  *   TraceID,SpanID,ParentID,PodName,OperationName,StartTimeUnixNano,EndTimeUnixNano,Duration
  *   0087f677c0a2cf3f80a551987167911b,ee744a66e6efcb2e,root,frontend-579b9bff58-t2dbm,hipstershop.Frontend/Recv.,1661...
  *
- * Which column is which field is the mapping's; columns that are no field are attributes of the root, one that holds a map
+ * Which column is which field is the mapping's; columns that are not a field are attributes of the root, one that holds a map
  * ({'k':'v'}) each of its pairs. Times: spans/formats/span-times.h. A record without a start (SDiag's: a function and its execution time)
  * is taken as concurrent with its siblings.
  */

@@ -15,7 +15,7 @@ struct cursor {
 	int error;
 	const char *const *keys;
 	unsigned depth; /* of objects that were gone into */
-	size_t wrong;	/* where something was found that is no JSON, 0 = it was not */
+	size_t wrong;	/* where something was found that is not JSON, 0 = it was not */
 	struct tape tape;
 	struct memory_budget budget; /* of an input that has none of its own */
 };
@@ -51,7 +51,7 @@ static int skip_space(struct cursor *c)
 	return byte;
 }
 
-/* Behind what is no JSON a line that begins with an object may be whole again. */
+/* Behind what is not JSON a line that begins with an object may be whole again. */
 static bool begins_anew(struct cursor *c)
 {
 	const uint8_t *at = input_at(c->in) + c->p;
@@ -194,7 +194,7 @@ static int each_of_array(struct cursor *c, json_element_fn element)
 			return c->error == -ENOMEM ? -ENOMEM : -ENODATA;
 		}
 		if (!c->p) { /* a bracket where none can be */
-			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a JSON value", c->in->name,
+			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON value", c->in->name,
 				   input_offset(c->in));
 			return -ENODATA;
 		}
@@ -322,7 +322,7 @@ int span_json_elements(struct span_reader *reader, struct input *in, const char 
 		} else if (mended && (byte == ',' || byte == ']' || byte == '}')) {
 			c.p = 1; /* of what was cut off */
 		} else {
-			span_fault(reader->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a JSON object", in->name,
+			span_fault(reader->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON object", in->name,
 				   input_offset(in));
 			r = -ENODATA;
 		}

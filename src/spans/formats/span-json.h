@@ -6,7 +6,7 @@
 
 /* Calls `element` for each element of the arrays that `keys` (NULL-terminated) names, of each value of the file ({"data": [...]});
  * an object of such a name is gone into ({"result": {"resourceSpans": [...]}}). So is each element of a top-level array, and each
- * top-level object that has none of the keys. Elements that are no JSON are counted and left out; bytes that are not UTF-8 are
+ * top-level object that has none of the keys. Elements that are not JSON are counted and left out; bytes that are not UTF-8 are
  * replaced and counted. `element` returns 0, or -errno that ends the reading; `offset` is where it lies in the file. */
 typedef int (*json_element_fn)(struct span_reader *r, const char *name, uint64_t offset, const struct tape_value *value);
 int span_json_elements(struct span_reader *r, struct input *in, const char *const *keys,

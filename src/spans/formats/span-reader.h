@@ -109,7 +109,7 @@ size_t span_service_of_pod(const char *pod, size_t n);
 uint64_t span_weight_of_tracestate(const char *text, size_t n);
 /* Of the span whose attributes were read: what its tracestate says counts before what an attribute does. */
 uint64_t span_reader_weight(const struct span_reader *r, const char *tracestate, size_t n);
-/* "100", "0.5": in SPAN_WEIGHT_ONE; 0 for what is no positive number. */
+/* "100", "0.5": in SPAN_WEIGHT_ONE; 0 for what is not a positive number. */
 uint64_t span_weight_of_text(const char *text, size_t n);
 /* "server", "SPAN_KIND_SERVER", "Server", "2". */
 enum span_kind span_kind_of_text(const char *text, size_t n);

@@ -7,7 +7,7 @@
 
 #include "lib/data/str.h"
 
-#define HASHED	  ((uint64_t)1 << 63) /* of ids that are no numbers */
+#define HASHED	  ((uint64_t)1 << 63) /* of ids that are not numbers */
 #define TEXT_HIGH 0x7465787400000000ull /* "text": the low half is a name */
 
 /* Value + 1; 0 = no digit. */

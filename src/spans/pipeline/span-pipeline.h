@@ -16,8 +16,8 @@ struct pipeline_options {
 	const char *mapping_file; /* NULL = semantic conventions */
 	const char *join;	  /* "FILE:ATTRIBUTE[,FILE:ATTRIBUTE ...]", or NULL */
 	const char *dimensions;	  /* NULL = SPAN_DIMENSIONS */
-	const char *asynchronous; /* a file of calls that nobody waits for (spans/forest/span-edges.h), or NULL */
-	const char *format;	  /* NULL = recognised */
+	const char *asynchronous; /* a file of calls that no one waits for (spans/forest/span-edges.h), or NULL */
+	const char *format;	  /* NULL = recognized */
 	enum path_rule rule;
 	int64_t late;	    /* ns */
 	int64_t slot_width; /* ns */
@@ -25,7 +25,7 @@ struct pipeline_options {
 	uint32_t longest;   /* spans of one trace, as struct assembler_options has it */
 	bool ordered;	    /* as struct assembler_options has it */
 	bool topmost;	    /* a trace whose root is not there begins with the longest span that has no caller there */
-	bool skips_unknown; /* a file that is recognised as no format is counted, and is no error */
+	bool skips_unknown; /* a file that is recognized as no format is counted, and is not an error */
 	uint32_t part, parts;
 	struct names *names; /* lent; NULL = a table of its own */
 	int64_t from, to;   /* wall ns: only requests that began in [from, to); both 0 = all */
@@ -58,7 +58,7 @@ int pipeline_read(struct pipeline *p, const char *path, char **ret_error);
 /* Hands on what waits and counts; the forest is complete, but not finished: forest_finish(). */
 int pipeline_end(struct pipeline *p);
 
-/* Reads the files to learn which calls nobody waits for, and writes those to a file; how many. 0 or -errno with *ret_error. */
+/* Reads the files to learn which calls no one waits for, and writes those to a file; how many. 0 or -errno with *ret_error. */
 int pipeline_learn(const struct pipeline_options *options, char *const *paths, size_t n, const char *file, size_t *ret_edges,
 		   char **ret_error);
 

@@ -391,7 +391,7 @@ static void take_traces(struct http_exchange *e)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Every SDK sends metrics and logs, too, unless it is told not to: they are dropped, and counted. */
+/* Every SDK sends metrics and logs, too, unless it is configured not to: they are dropped, and counted. */
 static void drop_signal(struct http_exchange *e)
 {
 	struct receiver *r = e->context;
@@ -570,7 +570,7 @@ static int take_trace(void *state, const struct span *spans, uint32_t n)
 	return atomic_load(&r->short_of_memory);
 }
 
-/* What was counted before traces were whole: told with the window that is put next. Under the lock. */
+/* What was counted before traces were whole: reported with the window that is put next. Under the lock. */
 static void tell_counts(struct receiver *r, struct forest_tally *to)
 {
 	struct assembler_tally tally = assembler_tally(r->pipeline.assembler);

@@ -8,7 +8,7 @@
  * the sender gets a warning. Where more windows are open than may be, the one farthest from now is written and closed. A request is answered 200 once its spans wait for their trace; 429
  * with Retry-After when as many spans wait as memory is given for, 503 when too many requests are at work. All of it takes 256 MiB at most:
  * where the process has RECEIVE_HEAP_MAX resident, senders wait, and windows are written and closed, until it has less. Nothing is
- * dropped silently: names beyond the first RECEIVE_NAMES_MAX become one, and the answer says so; what cannot be read is told in the answer (partial success) and counted.
+ * dropped silently: names beyond the first RECEIVE_NAMES_MAX become one, and the answer says so; what cannot be read is reported in the answer (partial success) and counted.
  */
 #pragma once
 

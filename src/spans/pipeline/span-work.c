@@ -367,7 +367,7 @@ static int make_piece(struct worker *w, uint32_t i, char **ret_error)
 	return 0;
 }
 
-/* Workers that were not told their part begin at places of their own, and look before each piece what others did. */
+/* Workers that were not given a part begin at places of their own, and look before each piece what others did. */
 static int make_pieces(struct worker *w, char **ret_error)
 {
 	const struct work_options *o = w->options;

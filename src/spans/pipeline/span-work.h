@@ -2,8 +2,8 @@
  *
  * A shard's traces are divided by the hash of their ids into pieces of about WORK_PIECE_SPANS spans, each of which fits into
  * memory whole: no span is late, and the order in which rows come does not matter. A piece's forest has nothing of another
- * piece, so that the same pieces merged are the same bytes, whoever made them and when. A worker writes each into the table
- * span_parts of its shard (spans/store/span-parts.h) and goes on with what is left.
+ * piece, so that the same pieces merged are the same bytes, no matter who made them and when. A worker writes each into the table
+ * span_parts of its shard (spans/store/span-parts.h) and continues with what is left.
  */
 #pragma once
 

@@ -54,7 +54,7 @@ static void load_text(const char *text, struct forest *ret, struct span_faults *
 	assert_int_equal(forest_finish(ret), 0);
 }
 
-/* Under the sanitizer: no trace id is no place in memory, and an empty forest has nothing to order. */
+/* Under the sanitizer: a missing trace id is not a place in memory, and an empty forest has nothing to order. */
 static void test_a_span_without_a_trace_makes_an_empty_forest(void **state)
 {
 	static const char message[] = "\x0a\x0e\x12\x0c\x12\x0a\x12\x08\1\2\3\4\5\6\7\x08"; /* resource, scope, span, span_id */
@@ -746,7 +746,7 @@ static void test_names_that_were_cut_are_counted(void **state)
 	forest_free(&f);
 }
 
-/* Ids that are no numbers: the same requests, and the same ones kept, whoever reads them. */
+/* Ids that are not numbers: the same requests, and the same ones kept, no matter who reads them. */
 static void test_ids_that_are_words_are_shared_out_as_well(void **state)
 {
 	_cleanup_str_ struct str s = {}, words = {}, whole = {}, parts = {};
