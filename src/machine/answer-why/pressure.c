@@ -18,9 +18,7 @@
 #define GAP_TICKS	3    /* a trouble may breathe for so long */
 #define RISE_BEFORE	5  /* ticks of calm: fewer are no beginning */
 #define RISE_CLEAR	10 /* F: what the rise explains, beside what is left */
-#define PRESSURE_LEAST	0.10 /* below this share of time nobody notices */
 #define PRESSURE_HIGH	0.30 /* no user takes so much for normal, although it was never less */
-#define PRESSURE_NEW	0.05 /* ... and it must be this much more than usual */
 #define GUARD		(15 * NS_PER_SEC) /* before a trouble: not learnt from, but no more than ... */
 #define GUARD_PART	5		  /* ... this part of the past */
 #define GIVES_WAY	10 /* a nice value from which on a program waits by choice */
@@ -244,13 +242,6 @@ static uint32_t walk_back(const double *strain, uint32_t at, uint32_t oldest, do
 	return start;
 }
 
-bool pressure_is_felt(double now, double usual)
-{
-	double before = isnan(usual) ? 0 : usual;
-
-	return now >= PRESSURE_LEAST && now - before >= PRESSURE_NEW;
-}
-
 /* The highest that was felt within a reaction's time before `at`. */
 static double worst_before(const struct dataset *d, const double *strain, uint32_t at, int64_t reaction)
 {
@@ -327,7 +318,7 @@ static bool find_stretch(const struct dataset *d, const struct method_question *
 	for (uint32_t t = q->at; t >= reacted + FELT_TICKS - 1; t--)
 		if (felt_until(g->strain, t) > felt_until(g->strain, s.worst))
 			s.worst = t;
-	if (!pressure_is_felt(felt_until(g->strain, s.worst), NAN))
+	if (!method_is_felt(felt_until(g->strain, s.worst), NAN))
 		return false;
 	while (s.first < q->at && isnan(g->strain[s.first]))
 		s.first++;
@@ -374,7 +365,7 @@ static double before_rise(const double *strain, const struct stretch_of_trouble 
 		low = sum / before;
 		high = (all - sum) / (n - before);
 		gain = before * (n - before) / n * (high - low) * (high - low);
-		if (before < RISE_BEFORE || gain <= best || !pressure_is_felt(high, low))
+		if (before < RISE_BEFORE || gain <= best || !method_is_felt(high, low))
 			continue;
 		best = gain;
 		found = low;
@@ -407,7 +398,7 @@ static int look_for_trouble(const struct dataset *d, const struct method_questio
 	g->felt = g->there = false;
 	g->chance = 1;
 	for (g->end = q->at; g->end >= oldest + FELT_TICKS - 1; g->end--)
-		if (pressure_is_felt(felt_until(g->strain, g->end), g->usual_strain))
+		if (method_is_felt(felt_until(g->strain, g->end), g->usual_strain))
 			break;
 	if (g->end < oldest + FELT_TICKS - 1)
 		return 0;
@@ -437,7 +428,7 @@ static void place_focus(const struct dataset *d, struct method_question *q, cons
 		double now = recent_strain(d, &g[i], q->at), before = isnan(g[i].usual_strain) ? 0 : g[i].usual_strain;
 		uint32_t begin;
 
-		if (!(beyond ? g[i].there : g[i].felt) || !pressure_is_felt(now, before) || now - before <= most)
+		if (!(beyond ? g[i].there : g[i].felt) || !method_is_felt(now, before) || now - before <= most)
 			continue;
 		most = now - before;
 		begin = begin_of(d, &g[i], q->at);
@@ -480,7 +471,7 @@ int pressure_find(const struct dataset *d, struct method_question *q, int64_t si
 		if (r == 0) {
 			q->pressure.usual[g->what] = g->usual_pressure;
 			q->pressure.now[g->what] = mean_of(g->pressure, q->focus, q->at);
-			ret->of[g->what] = pressure_is_felt(mean_of(g->strain, q->focus, q->at), g->usual_strain);
+			ret->of[g->what] = method_is_felt(mean_of(g->strain, q->focus, q->at), g->usual_strain);
 		}
 		gauge_free(g);
 	}

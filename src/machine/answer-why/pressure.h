@@ -29,9 +29,6 @@ int64_t pressure_last_learnt(const struct dataset *d, const struct method_questi
  * where run delays were not recorded. 0 or -ENOMEM. */
 int pressure_sum_waited(const struct dataset *d, double **ret);
 
-/* Is a share of time in which programs wait worth a word, beside the usual one (NAN: nothing is known)? */
-bool pressure_is_felt(double now, double usual);
-
 /* People ask a little late: the trouble may be over by then. */
 #define PRESSURE_REACTION (15 * NS_PER_SEC)
 

@@ -212,7 +212,7 @@ static enum bottleneck without_pressure(const struct answer *a, const struct sus
 	if (top && is_in_the_way(top))
 		return top->of;
 	if (top && top->of == BOTTLENECK_CPU) /* it computes, and nobody is in its way, unless programs always wait */
-		return pressure_is_felt(a->pressure.now[BOTTLENECK_CPU], 0) ? BOTTLENECK_CPU : BOTTLENECK_SELF;
+		return method_is_felt(a->pressure.now[BOTTLENECK_CPU], 0) ? BOTTLENECK_CPU : BOTTLENECK_SELF;
 	return top && top->features.n ? bottleneck_of(top->features.v[0].feature->resource) : BOTTLENECK_UNCLEAR;
 }
 
@@ -226,7 +226,7 @@ static enum bottleneck most_short(const struct answer *a)
 		double more = now - (isnan(usual) ? 0 : usual);
 
 		/* under reclaim everything looks busy: a memory stall outranks the rest */
-		if (b == BOTTLENECK_MEMORY && pressure_is_felt(now, 0))
+		if (b == BOTTLENECK_MEMORY && method_is_felt(now, 0))
 			more += 1;
 		if (more > most) {
 			most = more;
@@ -250,7 +250,7 @@ static bool is_felt(const struct answer *a, const struct shortages *there, const
 {
 	if (s->of == BOTTLENECK_MEMORY && takes_what_is_short(s)) /* of a group, or of the machine */
 		return true;
-	return there->of[s->of] || pressure_is_felt(a->pressure.now[s->of], more ? a->pressure.usual[s->of] : 0) || is_in_the_way(s);
+	return there->of[s->of] || method_is_felt(a->pressure.now[s->of], more ? a->pressure.usual[s->of] : 0) || is_in_the_way(s);
 }
 
 /* Sums the waits of all victims by resource: s/s beyond the baseline. */

@@ -14,7 +14,6 @@
 #include "machine/answer-waits/hangs.h"
 #include "machine/answer-waits/used-up.h"
 #include "machine/answer-waits/using.h"
-#include "machine/answer-why/busiest.h"
 #include "machine/answer-why/facts.h"
 #include "machine/answer-why/incident-search.h"
 #include "machine/answer-why/marked-times.h"
@@ -435,9 +434,9 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 		facts_free(&facts);
 		return r;
 	}
-	if (!words_are_there(a) && a->has_history && busiest_find(d, q, &a->pressure, &a->busiest) < 0) {
-		facts_free(&facts);
-		return -ENOMEM;
+	if (!words_are_there(a) && a->has_history) {
+		a->busiest = a->ranking.busiest;
+		a->ranking.busiest = (struct suspect){};
 	}
 	r = words_of_answer(d, a, &facts, causes ? causes : &built_in);
 	if (r == 0 && request->ret_facts)

@@ -23,6 +23,7 @@ void ranking_free(struct ranking *r)
 		suspect_free(&r->suspects.v[i]);
 	for (size_t i = 0; i < r->victims.n; i++)
 		suspect_free(&r->victims.v[i]);
+	suspect_free(&r->busiest);
 	VEC_FREE(r->suspects);
 	VEC_FREE(r->victims);
 }

@@ -97,6 +97,7 @@ struct ranking {
 	const char *method;
 	VEC(struct suspect) suspects; /* by score, the most suspicious first */
 	VEC(struct suspect) victims;  /* by what they waited */
+	struct suspect busiest;	      /* who uses most of what is waited for most, as ever or not; subject NULL = nothing is */
 	double others;		      /* score of programs that are recorded as one, without their names */
 	uint32_t looked_at;	      /* subjects compared */
 	uint32_t left_out;	      /* had too little to compare */

@@ -30,6 +30,14 @@ struct method_question {
 	void *context; /* of both */
 };
 
+/* A share of time in which programs wait is worth a word next to the normal one (NaN: nothing is known): a person notices it, and it is so much more. */
+#define PRESSURE_LEAST 0.10
+#define PRESSURE_NEW   0.05
+static inline bool method_is_felt(double now, double normal)
+{
+	return now >= PRESSURE_LEAST && now - (isnan(normal) ? 0 : normal) >= PRESSURE_NEW;
+}
+
 /* The share of the waiting that goes away without a part of what is used, 0..1 (robust-explain.c): waits for what is nearly always in use grow much faster
  * than use does (of a queue as 1 / (1 - use)). METHOD_STEEP is in the middle of the lab's ablations. */
 #define METHOD_STEEP 5

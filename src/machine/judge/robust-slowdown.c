@@ -15,7 +15,6 @@
 
 #define RUNS_LEAST 2e6 /* ns/s */
 #define PAST_LEAST 8   /* blocks in which it ran */
-#define PRESSURE_LEAST 0.1 /* share of the time */
 
 size_t robust_disk_wait(const struct robust *r, const struct program *p)
 {

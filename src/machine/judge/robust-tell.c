@@ -165,6 +165,47 @@ int robust_find_victims(struct robust *r, struct ranking *ret)
 	return 0;
 }
 
+static const struct subject *largest_of(const struct robust *r, const struct program *p, size_t f, uint32_t *ret_members)
+{
+	const struct subject *largest = NULL;
+
+	*ret_members = 0;
+	for (size_t i = 0; i < p->members.n; i++) {
+		double now = robust_member_now(r, p->members.v[i], f);
+
+		*ret_members += now > 0;
+		if (now > 0 && (!largest || now > robust_member_now(r, largest, f)))
+			largest = p->members.v[i];
+	}
+	return largest;
+}
+
+int robust_find_busiest(const struct robust *r, struct suspect *ret)
+{
+	struct deviation most = {.usual = NAN, .spread = NAN, .deviation = NAN};
+	const double *now = r->q->pressure.now;
+
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+		if (method_is_felt(now[b], NAN) && !(now[ret->of] >= now[b]))
+			ret->of = b;
+	for (size_t i = 0; ret->of != BOTTLENECK_NONE && i < r->programs.n; i++)
+		for (size_t k = 0; k < USES; k++) {
+			const struct program *p = r->programs.v[i];
+			size_t f = (size_t)uses[k].feature;
+			double used = p->there ? robust_program_now(r, p, f) : NAN;
+
+			if (uses[k].resource != ret->of || f == FEATURE_CHILDREN_CPU || f == FEATURE_DELAY_RECLAIM || p->members.v[0]->info.kind == ENTITY_KERNEL ||
+			    !(used > fmax(most.observed, method_noticeable(&p->members.v[0]->features[f]))))
+				continue;
+			most.feature = &p->members.v[0]->features[f];
+			most.observed = used;
+			ret->subject = largest_of(r, p, f, &ret->members);
+		}
+	ret->share = NAN;
+	ret->kind = ret->members > 1 ? CULPRIT_GROUP : CULPRIT_PROCESS;
+	return ret->subject ? VEC_PUSH(ret->features, most) : 0;
+}
+
 /* Sparklines and onsets of features[from..]: only for those that are shown. */
 static void finish_features(struct robust *r, struct suspect *s, const struct subject *subject, size_t from)
 {

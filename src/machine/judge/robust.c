@@ -184,7 +184,7 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	robust_find_lately(r);
 	r->shortage[BOTTLENECK_NETWORK] = robust_shortage_of_network(r) * r->in_use[BOTTLENECK_NETWORK];
 	robust_find_lost(r);
-	result = result ?: robust_find_victims(r, ret);
+	result = result ?: robust_find_victims(r, ret) ?: robust_find_busiest(r, &ret->busiest);
 	robust_weigh_shortage(r);
 	ret->slowdown = r->slowdown = robust_slowdown(r);
 	if (result == 0)

@@ -234,5 +234,7 @@ double robust_still(const struct robust *r, const struct program *p, const struc
 void robust_program_put(const struct robust *r, struct str *s, const char *key);
 
 int robust_find_victims(struct robust *r, struct ranking *ret);
+/* Who uses most of what is waited for most. 0 or -ENOMEM. */
+int robust_find_busiest(const struct robust *r, struct suspect *ret);
 void robust_finish_suspect(struct robust *r, struct suspect *s);
 int robust_describe_verdicts(struct robust *r, struct ranking *ret);
