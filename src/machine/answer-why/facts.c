@@ -9,6 +9,7 @@
 #include "lib/data/clock.h"
 #include "lib/stat/robust.h"
 #include "machine/answer-waits/suspect-ended.h"
+#include "machine/answer-why/pressure.h"
 #include "machine/judge/blocks.h"
 #include "machine/judge/charges.h"
 #include "machine/model/name-limit.h"
@@ -19,6 +20,11 @@
 #define PIDS_MOST     20   /* in a command that a person copies */
 #define MANY_LEAST    20   /* processes that ended within a sample */
 #define MANY_USE      5e7  /* ns/s: a twentieth of one CPU */
+
+#define PUSHED_BEFORE (600 * NS_PER_SEC)
+#define PUSHED_LEAST  100 /* pages a second */
+#define PUSHED_FOR    (60 * NS_PER_SEC) /* before it: then who took the memory has grown */
+#define GROWN_LEAST   1e8 /* bytes */
 
 struct observer {
 	const struct dataset *d;
@@ -461,6 +467,60 @@ static int add_many(struct observer *o)
 	return words.error;
 }
 
+static bool is_pushed_out(const struct dataset *d, const struct subject *system, uint32_t t)
+{
+	return system && subject_has(system, FEATURE_SYS_SWAP_OUT) && system->first <= t && system->last >= t &&
+	       subject_value(d, system, FEATURE_SYS_SWAP_OUT, t) >= PUSHED_LEAST;
+}
+
+/* The process that grew most in the seconds before tick `t`, and is not of the culprit's program. */
+static const struct subject *grew_until(const struct observer *o, uint32_t t, const struct suspect *top)
+{
+	uint32_t from = pressure_tick_before(o->d, t, PUSHED_FOR);
+	const struct subject *found = NULL;
+	double most = GROWN_LEAST;
+
+	for (size_t i = 0; i < o->d->subjects.n; i++) {
+		const struct subject *s = o->d->subjects.v[i];
+		double before = s->first < from ? subject_value(o->d, s, FEATURE_MEM_ANON, from) : 0, now;
+
+		if (s->info.kind != ENTITY_PROCESS || s->first > t || s->last + 1 < t || !subject_has(s, FEATURE_MEM_ANON) || suspect_shares_program(s, top->subject))
+			continue;
+		now = subject_value(o->d, s, FEATURE_MEM_ANON, s->last < t ? s->last : t);
+		if (now - (isnan(before) ? 0 : before) > most) {
+			most = now - before;
+			found = s;
+		}
+	}
+	return found;
+}
+
+/* "build.py (pid 812) until 3 s ago": of memory that comes back from swap, who took its place when it was last moved there. */
+static int add_pushed(struct observer *o, const struct suspect *top, int64_t asked)
+{
+	uint32_t t = o->q->at, oldest = pressure_tick_before(o->d, t, PUSHED_BEFORE);
+	const struct subject *system = pressure_system(o->d, t), *by;
+	_cleanup_free_ char *label = NULL;
+	struct str words = {};
+	int64_t ago;
+	char span[32];
+
+	while (t > oldest && !is_pushed_out(o->d, system, t))
+		t--;
+	ago = asked - o->d->ticks.v[t].wall;
+	if (add_told(o->facts, "pushed_ago", (double)ago) < 0)
+		return -ENOMEM;
+	by = is_pushed_out(o->d, system, t) ? grew_until(o, t, top) : NULL;
+	label = by ? entity_label(&by->info) : NULL;
+	if (!label)
+		return by ? -ENOMEM : 0;
+	str_printf(&words, "%s (pid %u)", label, by->info.pid);
+	if (ago >= 2 * NS_PER_SEC)
+		str_printf(&words, " until %s ago", clock_format_span(ago, span, sizeof(span)));
+	o->facts->pushed = words.data;
+	return words.error;
+}
+
 static int add_said(struct observer *o)
 {
 	int64_t from = o->d->ticks.v[o->q->focus].wall - SAID_BEFORE, to = o->d->ticks.v[o->q->at].wall;
@@ -495,7 +555,7 @@ int facts_of_answer(const struct dataset *d, const struct dataset *wide, feature
 	if (r == 0)
 		r = add_victims(&o, a) ?: add_many(&o);
 	if (r == 0 && top)
-		r = add_culprit(&o, top, &a->ranking, wide, narrow, a->at);
+		r = add_pushed(&o, top, a->at) ?: add_culprit(&o, top, &a->ranking, wide, narrow, a->at);
 	if (r == 0)
 		r = facts_derive(&facts);
 	close_observer(&o);

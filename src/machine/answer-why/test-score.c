@@ -321,6 +321,38 @@ static void a_group_at_its_limit_is_short_before_the_machine_is(void **state)
 	}
 }
 
+/* A build took the memory and has ended; the editor, which was moved to swap for it, reads its own back. */
+static void who_pushed_it_out_of_memory_is_said(void **state)
+{
+	struct subject *editor, *build, *system;
+	struct story st;
+
+	(void)state;
+	begin(&st);
+	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
+	build = add(&st, "/bin/build", TICKS - 40, TICKS - 6, 0);
+	level(build, FEATURE_MEM_ANON, TICKS - 40, 10 * MB);
+	level(build, FEATURE_MEM_ANON, TICKS - 20, 900 * MB);
+	level(editor, FEATURE_MEM_ANON, 0, 300 * MB);
+	level(editor, FEATURE_MEM_ANON, TICKS - 20, 50 * MB);
+	level(editor, FEATURE_MEM_ANON, TICKS - 1, 200 * MB);
+	use(editor, FEATURE_CPU_TIME, TICKS - 5, TICKS - 1, 40 * PERCENT);
+	use(editor, FEATURE_DELAY_RECLAIM, TICKS - 5, TICKS - 1, 10 * PERCENT);
+	use(editor, FEATURE_FAULTS_MAJOR, TICKS - 5, TICKS - 1, 2000);
+	press(&st, FEATURE_PSI_MEMORY_SOME, 1, 30);
+	set_machine(&st);
+	system = dataset_subject(&st.d, editor->info.id + 2);
+	assert_int_equal(system->info.kind, ENTITY_SYSTEM);
+	use(system, FEATURE_SYS_SWAP_OUT, TICKS - 20, TICKS - 7, 5000);
+	use(system, FEATURE_SYS_SWAP_IN, TICKS - 5, TICKS - 1, 2000);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, editor);
+	assert_string_equal(st.answer.cause, "swapped-out");
+	assert_non_null(strstr(st.answer.summary, "It was pushed out of memory by build (pid"));
+	assert_non_null(strstr(st.answer.summary, "until 6 s ago"));
+	end(&st);
+}
+
 /* Everybody waits for what the camera always writes, and it begins to read a little beside that. */
 static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **state)
 {
@@ -623,7 +655,7 @@ int main(void)
 	  cmocka_unit_test(who_stopped_is_not_why_it_goes_on),
 		cmocka_unit_test(who_wrote_has_not_stopped),
 		cmocka_unit_test(who_must_free_memory_fills_it_with_files),
-		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is),
+		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is), cmocka_unit_test(who_pushed_it_out_of_memory_is_said),
 		cmocka_unit_test(the_eldest_does_what_its_program_always_did),
 		cmocka_unit_test(of_a_short_past_what_was_done_then_is_not_new),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),

@@ -69,6 +69,8 @@ static const struct {
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "ended", .unit = NS, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how long before the question the last of it ended"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "pushed_ago", .unit = NS, .kind = GAUGE, .resource = RESOURCE_MEMORY, .help = "how long before the question memory was last moved to swap"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "holds", .unit = NS, .kind = COUNTER, .resource = RESOURCE_DELAY, .help = "time that others wait for its locks (flight recorder)"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "unread", .unit = NS, .kind = COUNTER, .resource = RESOURCE_DELAY, .help = "time that it sleeps while others wait for it to read (flight recorder)"},
@@ -116,6 +118,7 @@ void facts_free(struct facts *f)
 	VEC_FREE(f->list);
 	VEC_FREE(f->said);
 	free(f->many);
+	free(f->pushed);
 	free(f->limit);
 	free(f->limit_advice);
 	who_free(&f->culprit);
@@ -259,6 +262,7 @@ void facts_write(const struct facts *f, struct str *out)
 		str_printf(out, "\t%s\t%.4g\t%.4g\t%.4g\n", x->feature->name, x->now, x->usual, x->spread);
 	}
 	put_line("many", f->many, out);
+	put_line("pushed", f->pushed, out);
 	put_line("limit", f->limit, out);
 	put_line("limit-advice", f->limit_advice, out);
 }
@@ -371,6 +375,8 @@ static int read_line(char *text, struct facts *f)
 		return l.n == 2 && !f->culprit.mostly ? take_word(l.word[1], &f->culprit.mostly) : -EBADMSG;
 	if (strcmp(l.word[0], "many") == 0)
 		return l.n == 2 && !f->many ? take_word(l.word[1], &f->many) : -EBADMSG;
+	if (strcmp(l.word[0], "pushed") == 0)
+		return l.n == 2 && !f->pushed ? take_word(l.word[1], &f->pushed) : -EBADMSG;
 	if (strcmp(l.word[0], "limit") == 0)
 		return l.n == 2 && !f->limit ? take_word(l.word[1], &f->limit) : -EBADMSG;
 	if (strcmp(l.word[0], "limit-advice") == 0)

@@ -11,6 +11,7 @@
  *   part      sda  disk.busy ...
  *   said      Out of memory: Killed process 812
  *   many      300 short git and cut, started by sh update.sh (pid 812), use 24 % of one CPU
+ *   pushed    build.py (pid 812) until 3 s ago
  *   limit     file handles are used up: 80 of 80
  */
 #pragma once
@@ -47,6 +48,7 @@ struct facts {
 	VEC(struct fact) list;
 	VEC(char *) said;
 	char *many; /* who starts most of the short programs, and how much these use together, as a clause; NULL = there are few */
+	char *pushed; /* who took the memory from which others were moved to swap, and until when, as a clause; NULL = no program did */
 	char *limit, *limit_advice; /* the fullest limit that is used up, as a sentence without its end, and what helps; NULL = none is */
 };
 

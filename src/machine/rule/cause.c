@@ -224,6 +224,11 @@ static bool put_many(const struct facts *f, struct str *out)
 	return put_text(f->many, out);
 }
 
+static bool put_pushed(const struct facts *f, struct str *out)
+{
+	return put_text(f->pushed, out);
+}
+
 static bool put_limit(const struct facts *f, struct str *out)
 {
 	return put_text(f->limit, out);
@@ -279,7 +284,7 @@ struct placeholder placeholder_of(const char *name)
 	static const struct {
 		const char *name;
 		bool (*put)(const struct facts *f, struct str *out);
-	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"many", put_many}, {"limit", put_limit}, {"limit advice", put_limit_advice}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
+	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"many", put_many}, {"pushed", put_pushed}, {"limit", put_limit}, {"limit advice", put_limit_advice}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
 	struct placeholder p = {};
 	bool old = false, culprit, victims;
 
