@@ -1,0 +1,9 @@
+#include "fuzz/fleet-file.h"
+
+extern const struct fleet_source fleet_source_prometheus;
+
+/* An answer of query_range, as a server or a file gives it. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	return read_as_fleet(&fleet_source_prometheus, bytes, n);
+}
