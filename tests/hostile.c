@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,20 @@ static int start_many(long n)
 	return r;
 }
 
+/* They end with their parent. */
+static int fork_many(long n)
+{
+	pid_t pid = 1;
+
+	for (long i = 0; pid > 0 && i < n; i++)
+		pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		wait_always(NULL);
+	}
+	return pid < 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -105,6 +120,8 @@ int main(int argc, char **argv)
 		r = pthread_create(&thread, NULL, read_fifo, NULL);
 	} else if (argc == 3 && strcmp(argv[1], "threads") == 0) {
 		r = start_many(atol(argv[2]));
+	} else if (argc == 3 && strcmp(argv[1], "processes") == 0) {
+		r = fork_many(atol(argv[2]));
 	} else {
 		return 2;
 	}

@@ -962,6 +962,61 @@ def hostile_names(a):
     return len(HOSTILE_NAMES) * tries, "the names with question marks"
 
 
+SCRIPTS = [b"<img src=x onerror=document.title='run'>", b"</script><script>document.title='run'</script>", b"\"><svg onload=document.title='run'>",
+           b"';document.title='run';//", b"</title></style></textarea><img src=x onerror=document.title='run'>", b"javascript:document.title='run'",
+           b"{{constructor.constructor('document.title=1')()}}", b"\\u003cimg src=x onerror=document.title='run'>"]
+
+
+def title_in_browser(path):
+    done = subprocess.run([shutil.which("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--dump-dom", "file://" + path],
+                          capture_output=True, text=True, errors="replace", timeout=100, stdin=subprocess.DEVNULL)
+    return re.search(r"<title>(.*?)</title>", done.stdout, re.S), done.stdout
+
+
+@attack("names, arguments, folders and notes that are scripts, in exported pages that a browser opens")
+def page_names(a):
+    if not shutil.which("chromium"):
+        return 0, "not tried: there is no chromium"
+    control = a.folder + "/control.html"
+    with open(control, "wb") as f:
+        f.write(b"<title>whyslow</title><body>" + b"".join(SCRIPTS[:3]))
+    found, _ = title_in_browser(control)
+    a.holds("the browser runs what is a script", found and found[1] == "run", str(found))
+
+    def start():
+        libc = ctypes.CDLL(None)
+        pids = []
+        for script in SCRIPTS:
+            program = a.folder.encode() + b"/" + script.replace(b"/", b"")
+            shutil.copy("/bin/bash", program)
+            pid = os.fork()
+            if pid == 0:
+                libc.prctl(15, script, 0, 0, 0)
+                os.execv(program, [script, b"-c", b"while :; do :; done", script])
+            pids.append(pid)
+        time.sleep(14)
+        end(pids)
+        return True
+
+    attacker = start_as_user(NOBODY, start)
+    time.sleep(8)
+    opened = 0
+    for n, note in enumerate((b" ".join(SCRIPTS[:4]), b" ".join(SCRIPTS[4:]))):
+        page = f"{a.folder}/page-{n}.html"
+        a.recorder.ask("mark", "--", note.decode())
+        number = json.loads(a.recorder.ask("list", "--json").stdout)["marks"][-1]["id"]
+        done = subprocess.run([a.recorder.whyslow, "export", str(number), "--format", "html", "--output", page, "--run-dir", a.recorder.run, "--store", a.recorder.store], capture_output=True,
+                              text=True, errors="replace", timeout=100)
+        if not a.holds("the page is made", done.returncode == 0 and os.path.exists(page), done.stderr[-200:]):
+            continue
+        found, dom = title_in_browser(page)
+        a.holds("nothing of it is run", found is not None and found[1] != "run" and "src=\"x\"" not in dom and "<svg onload" not in dom, f"{note}: {found and found[1]}")
+        a.holds("the names are in the page", "document.title" in dom, note.decode())
+        opened += 1
+    os.waitpid(attacker, 0)
+    return len(SCRIPTS), f"{opened} pages show the scripts as text"
+
+
 @attack("programs that wait: for locks on files with hostile names, for a debugger that their name makes up, with 60,000 copies of what they poll; root asks for whom")
 def waits_of_others(a):
     def lock(path):
