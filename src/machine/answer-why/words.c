@@ -129,7 +129,7 @@ static char *tell_nothing(const struct dataset *d, const struct answer *a)
 	else
 		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
 	if (a->ranking.suspects.n)
-		str_puts(&s, "; the most unusual programs are listed, but none of them delays others");
+		str_printf(&s, "; the most unusual programs are listed%s", a->has_history ? ", but others wait no longer than normally" : "");
 	if (a->hangs.n)
 		put_hang(d, a, &s);
 	if (a->busiest.subject) {
