@@ -1,4 +1,4 @@
-/* What a question costs where thousands of threads wake one another: crowd KIND [EVENTS [THREADS [FILE]]], KIND being mesh, herd, line
+/* The cost of a question where thousands of threads wake one another: crowd KIND [EVENTS [THREADS [FILE]]], KIND being mesh, herd, line
  * or pool (machine/blame/test-crowd.h). With FILE it writes the trace there; else it asks who made whom wait, as 'why' does, and
  * prints "events cpu_seconds peak_mib charges". */
 #include <errno.h>

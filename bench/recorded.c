@@ -1,4 +1,4 @@
-/* What a recording says, for comparison: recorded STORE RUN_DIR pid PID | name NAME
+/* Prints a recording's values, for comparison: recorded STORE RUN_DIR pid PID | name NAME
  *
  * pid: a line a tick with wall time (s) and what the process had done by then: CPU time (ns), bytes written for
  * storage, page faults. name: how many processes of that name there were, those that no sweep saw included. */

@@ -1,4 +1,4 @@
-/* What the sources of the machine's own counters cost: sources [SAMPLES [PAUSE_MS [GROUPS]]]
+/* The cost of the sources of the machine's own counters: sources [SAMPLES [PAUSE_MS [GROUPS]]]
  *
  * Samples them as the recorder does, each at its own interval, and prints CPU time a tick: with a pause between
  * samples caches are as cold as a recorder finds them. GROUPS control groups are made for the time of the run, each

@@ -1,4 +1,4 @@
-/* What evaluating the built-in rules costs next to the tick they are evaluated on: watching TICKS
+/* The cost of evaluating the built-in rules, compared with the tick they are evaluated on: watching TICKS
  *
  * Samples everything once a second, as the recorder does, and prints CPU time per tick in ns: "TICK RULES", where TICK is
  * all of the rest. */

@@ -1,4 +1,4 @@
-/* What a file says that is held: what is read is written, and is read again as the same. */
+/* A file of holds: what is read is written, and is read again as the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a server that a client of ours asks may send: header lines, and a packed body; and a ClickHouse server's words of an error. */
+/* Everything that a server may send to our client: header lines, and a packed body; and a ClickHouse server's words of an error. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -37,7 +37,7 @@ struct whyslow_source {
 	int (*load)(const char *location, int64_t from, int64_t to, const struct whyslow_sink *sink, char *error, size_t error_size);
 };
 
-/* What an analysis reads: for each server its times, and for each of its counters as many values, NaN where missing. */
+/* The input of an analysis: for each server its times, and for each of its counters as many values, NaN where missing. */
 struct whyslow_data {
 	size_t n_servers, n_counters;
 	const char *const *servers, *const *counters; /* names */

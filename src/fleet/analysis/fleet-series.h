@@ -23,7 +23,7 @@ struct fleet_series {
 /* The question must outlive it. 0 or -ENOMEM; free it in either case. */
 int fleet_series_open(const struct fleet_question *q, struct fleet_series *ret);
 void fleet_series_close(struct fleet_series *s);
-/* What the servers of a role have in common, to be given to fleet_series_judge(). 0 or -ENOMEM. */
+/* Finds what the servers of a role have in common, to be given to fleet_series_judge(). 0 or -ENOMEM. */
 int fleet_series_relative(const struct fleet_series *s, size_t counter, struct select_room *room, struct fleet_relative *ret);
 /* How many windows tell how a server's windows score by chance: those of the baseline, and those since then where they are many. */
 size_t fleet_series_windows(const struct fleet_series *s, size_t server);

@@ -89,7 +89,7 @@ static void equation_2_by_hand(void **state)
 	release(b);
 }
 
-/* Of two servers the median is the mean of both: what follows that moves with the fleet exactly. */
+/* The median of two servers is the mean of both: what follows that moves with the fleet exactly. */
 static void an_even_number_of_servers_has_a_median(void **state)
 {
 	struct intake *in = intake_new();

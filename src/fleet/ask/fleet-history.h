@@ -1,4 +1,4 @@
-/* What was unusual in all of a fleet's data, without a question: intervals of servers' counters, those of the same time together. */
+/* Finds what was unusual in all of a fleet's data, without a question: intervals of servers' counters, those of the same time together. */
 #pragma once
 
 #include "fleet/ask/fleet-window.h"

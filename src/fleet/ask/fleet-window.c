@@ -24,7 +24,7 @@
 #define LENGTHS	    14 /* 1, 2, 4 ... rows */
 #define MEANS_LEAST 8
 
-/* Of one server; what it strays is common to its group. */
+/* A series of one server; how far it strays is common to its group. */
 struct normal {
 	double middle, spread;
 	double wander[LENGTHS]; /* how far means of so many rows lie from the middle, in spreads: noise with a memory does not average out */

@@ -1,4 +1,4 @@
-/* What was unusual in a day of six servers with a daily cycle, of which two are ill at different times. */
+/* The unusual times in a day of six servers with a daily cycle, of which two are ill at different times. */
 #include "lib/data/test.h"
 
 #include <math.h>

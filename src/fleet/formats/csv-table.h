@@ -43,7 +43,7 @@ struct memory {
 	int64_t meaning;
 };
 
-/* What becomes of a file without a column of times: where others of the input have one, it belongs to something else. */
+/* The treatment of a file without a column of times: where others of the input have one, it belongs to something else. */
 enum csv_timeless { TIMELESS_TAKE, TIMELESS_LATER, TIMELESS_REFUSE };
 
 struct csv_table {

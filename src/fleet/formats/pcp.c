@@ -99,7 +99,7 @@ static bool is_number(int type)
 	       type == PM_TYPE_DOUBLE;
 }
 
-/* What the archive says of a metric; one that it does not describe is not wanted. */
+/* Looks a metric up in the archive; one that it does not describe is not wanted. */
 static void describe(const struct archive *a, pmID id, struct metric *m)
 {
 	char units[64];

@@ -58,7 +58,7 @@ static int put(struct host *h, const char *path, const char *key, const char *me
 	return counter < 0 ? counter : intake_put(h->into, h->server, counter, h->time, json_number_value(value));
 }
 
-/* What names a list's member: its first text. */
+/* The name of a list's member: its first text. */
 static const char *member_of(const json_t *object)
 {
 	const char *key;

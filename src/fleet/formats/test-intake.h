@@ -1,4 +1,4 @@
-/* What tests of a fleet's sources share: a fixture or a text becomes a fleet, and values are looked up in it by name. */
+/* Shared by tests of a fleet's sources: a fixture or a text becomes a fleet, and values are looked up in it by name. */
 #pragma once
 
 #include "lib/data/test.h"

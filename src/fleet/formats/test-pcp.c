@@ -54,7 +54,7 @@ static void copy_cut(const char *folder, const char *ending, size_t keep)
 	fclose(f);
 }
 
-/* What a killed pmlogger or a full disk leaves behind: reported, and what can be read is. */
+/* An archive that a killed pmlogger or a full disk leaves behind: reported, and what can be read is. */
 static void cut_off_archives_are_reported(void **state)
 {
 	char folder[] = "/tmp/whyslow-pcp-XXXXXX", command[64];

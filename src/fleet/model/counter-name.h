@@ -1,4 +1,4 @@
-/* What the name of a counter tells: "http_request_duration_seconds_p99" is a quantile of a duration in seconds. */
+/* The meaning of a counter's name: "http_request_duration_seconds_p99" is a quantile of a duration in seconds. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* What analyses of a fleet are asked, and what they say. Views show it and compute nothing. */
+/* The questions that analyses of a fleet take, and their findings. Views show it and compute nothing. */
 #pragma once
 
 #include <stdbool.h>

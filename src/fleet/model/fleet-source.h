@@ -6,7 +6,7 @@
 
 #include "fleet/model/intake.h"
 
-/* What the user gave. Texts are NULL where nothing was given; the source then finds out for itself. */
+/* The user's options. Texts are NULL where nothing was given; the source then finds out for itself. */
 struct fleet_input {
 	const char *location; /* a file, a folder, a glob, or a URL */
 	int64_t from, to;     /* wall ns: only rows in [from, to); INT64_MIN and INT64_MAX = all */

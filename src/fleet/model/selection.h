@@ -1,4 +1,4 @@
-/* What of a source's input the user asked for. */
+/* The part of a source's input that the user asked for. */
 #pragma once
 
 #include <fnmatch.h>

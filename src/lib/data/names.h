@@ -30,7 +30,7 @@ struct names;
 
 struct names *names_new(void);
 void names_free(struct names *names);
-/* What a terminal would obey is replaced (str_make_printable()), as in values. */
+/* Characters that a terminal would obey are replaced (str_make_printable()), as in values. */
 uint32_t names_text(struct names *names, const char *text, size_t n);
 /* The text's id if it was ever seen, else 0. */
 uint32_t names_find(const struct names *names, const char *text);

@@ -171,7 +171,7 @@ static bool changes_order(const unsigned char *at, size_t n)
 	return n == 3 && at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xa8 && at[2] <= 0xae) || (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
 }
 
-/* What to write in place of a character of n bytes (0: a byte that is none); 0 = it may stay. */
+/* The replacement of a character of n bytes (0: a byte that is none); 0 = it may stay. */
 static char replacement(const unsigned char *at, size_t n)
 {
 	if (changes_order(at, n))

@@ -1,4 +1,4 @@
-/* What every cmocka test includes first. */
+/* Every cmocka test includes this first. */
 #pragma once
 
 #include <setjmp.h>

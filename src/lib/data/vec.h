@@ -40,7 +40,7 @@
 		push_;                                           \
 	})
 
-/* Of 0 .. n-1 in order, the first `i` for which `holds` (an expression of i) does, where it holds of all that follow, too; n when
+/* The first `i` of 0 .. n-1, in order, for which `holds` (an expression of i) does, where it holds of all that follow, too; n when
  * of none:
  *
  *   size_t at = FIRST_WHERE(i, t->n_events, t->events[i].time >= time);

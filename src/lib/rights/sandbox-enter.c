@@ -106,7 +106,7 @@ static int drop_capabilities(void)
 
 /* --- system calls --- */
 
-/* What computing, and reading of open files, takes. Other calls fail with EPERM: a library that tries to find a locale or
+/* The calls that computing and reading of open files take. Other calls fail with EPERM: a library that tries to find a locale or
  * a debug file continues without it. */
 static const struct sock_filter filter[] = {
 	FILTER_BEGIN,

@@ -213,7 +213,7 @@ static bool is_openable(const char *file, int64_t *ret_size)
 	return S_ISREG(st.st_mode);
 }
 
-/* Of a path that may hold any byte, and begin with two slashes, which a URI takes for a host. */
+/* The URI of a path that may hold any byte, and begin with two slashes, which a URI takes for a host. */
 static int immutable_uri(const char *file, struct str *ret)
 {
 	str_puts(ret, "file:");

@@ -20,7 +20,7 @@ static uint32_t left_of(uint32_t total, uint32_t used)
 	return total > used ? total - used : 0;
 }
 
-/* What is left for a user: of the whole, and of the part that ordinary users may have. */
+/* The rest that is left for a user: of the whole, and of the part that ordinary users may have. */
 static uint32_t left_for(const struct fair_share *s, uint32_t uid)
 {
 	uint32_t left = left_of(s->total, s->used), ordinary;

@@ -34,7 +34,7 @@ static size_t status_bytes(const char *field)
 	return kb << 10;
 }
 
-/* Of two threads at once the one that finds it unlocked leaves it to the other to lock it again. */
+/* When two threads come at once, the one that finds it unlocked leaves it to the other to lock it again. */
 void locked_memory_release(void)
 {
 	bool locked = status_bytes("VmLck") > 0;

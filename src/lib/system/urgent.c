@@ -59,7 +59,7 @@ void urgent_threads_too(pthread_attr_t *attributes)
 	(void)pthread_attr_setschedparam(attributes, &param);
 }
 
-/* Of the calling thread. */
+/* For the calling thread. */
 static _Thread_local volatile sig_atomic_t in_section, budget_ended;
 
 struct urgent_section urgent_section_begin(void)

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Of the first n bytes. */
+/* The width of the first n bytes. */
 int columns_of(const char *text, size_t n);
 /* Bytes of the longest beginning that takes at most so many columns; up to a line's end. */
 size_t columns_fit(const char *text, int columns);

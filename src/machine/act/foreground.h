@@ -1,4 +1,4 @@
-/* What something uses right now: the process of the active window, as window managers publish it under X11
+/* Finds what someone uses right now: the process of the active window, as window managers publish it under X11
  * (_NET_ACTIVE_WINDOW of the root window, _NET_WM_PID of that one). Wayland tells nothing. */
 #pragma once
 

@@ -140,7 +140,7 @@ static int restore_thread(uint32_t tid, const struct hold_thread *t)
 	return policy < 0 || IOPRIO_PRIO_CLASS(io) != IOPRIO_CLASS_IDLE ? policy : set_io(tid, t->io);
 }
 
-/* What was begun while it was held back has inherited the idle class: it gets what its process had, as far as that is handed on. */
+/* A process that was begun while it was held back has inherited the idle class: it gets what its process had, as far as that is handed on. */
 static int restore_younger(struct hold *h, uint32_t process, uint32_t tid, uint64_t start)
 {
 	struct sched_attr a = {};

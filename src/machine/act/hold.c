@@ -40,7 +40,7 @@ static int do_step(const char *proc_root, struct hold *h, const struct hold_step
 	return -EINVAL;
 }
 
-/* What is gone in the meantime needs no undoing. */
+/* A process that is gone in the meantime needs no undoing. */
 static int undo_step(const char *proc_root, struct hold *h, const struct hold_step *s)
 {
 	int r;

@@ -1,4 +1,4 @@
-/* What must be left alone: see target.h. */
+/* The processes that must be left alone: see target.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -30,7 +30,7 @@ void processes_free(struct processes *p);
 int processes_read(const char *proc_root, struct processes *ret);
 /* One process. 0, -ESRCH. */
 int process_read(const char *proc_root, uint32_t pid, struct process *ret);
-/* Of everybody; NULL = not there. */
+/* Among all processes; NULL = not there. */
 const struct process *processes_find(const struct processes *p, uint32_t pid);
 /* The very process, and it has not ended. */
 bool process_lives(const char *proc_root, uint32_t pid, uint64_t start);

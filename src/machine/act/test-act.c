@@ -421,7 +421,7 @@ static void make_group(const char *name, time_t age)
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* What a hold still needs has a file, is young, or has something in it. */
+/* A folder that a hold still needs has a file, is young, or has something in it. */
 static void empty_groups_of_old_holds_are_removed(void **state)
 {
 	char line[256];

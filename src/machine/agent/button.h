@@ -1,4 +1,4 @@
-/* What the button does: the moment is marked (which freezes the flight recorder's ring), a notification says
+/* The button's work: the moment is marked (which freezes the flight recorder's ring), a notification says
  * so at once, and is replaced by the answer when there is one; a note can be added from it. */
 #pragma once
 

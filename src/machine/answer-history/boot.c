@@ -32,7 +32,7 @@ static double pressure(const struct dataset *d, int feature, uint32_t from, uint
 	return NAN;
 }
 
-/* The last tick of the start: after it everybody gets what he wants for a while. */
+/* The last tick of the start: after it everybody gets what they want for a while. */
 static uint32_t end_of_start(const struct dataset *d)
 {
 	uint32_t last = (uint32_t)d->ticks.n - 1;

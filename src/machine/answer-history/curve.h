@@ -12,7 +12,7 @@ struct curve_request {
 	struct viewer viewer;
 };
 
-/* Of one feature of one process (a pid, unit or name; of several the one that was there at request->at, else the last),
+/* The curve of one feature of one process (a pid, unit or name; of several the one that was there at request->at, else the last),
  * [from, to] (wall ns) in at most `points` parts, none shorter than a tick. Of more than a day the parts are no shorter than ten
  * minutes: they come from the summaries of segments, least and most within 0.8 %, and only what has none is read. *ret_who is a copy the
  * caller frees with entity_info_free(), *ret_curve with curve_free(). 0, -ESRCH: no such process then, -ENODATA: it has no

@@ -14,7 +14,7 @@
 #define PIECE	       60 /* minutes that are read at a time */
 #define RECORDED_LEAST 30 /* s of a minute, for it to count */
 
-/* What is scored, and the least of it that is noticeable, in the feature's unit per second. */
+/* The scored features, and the least value of each that is noticeable, in the feature's unit per second. */
 struct measure {
 	int feature;
 	float floor;

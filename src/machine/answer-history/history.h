@@ -1,4 +1,4 @@
-/* What was unusual in an interval of the recording, minute by minute, without a press of the button: the machine's pressures, and
+/* Finds what was unusual in an interval of the recording, minute by minute, without a press of the button: the machine's pressures, and
  * what programs did. Read from the recording when it is asked for, an hour at a time, and of each process only five sums: nothing is
  * computed while recording. */
 #pragma once

@@ -8,7 +8,7 @@
 #include "lib/data/vec.h"
 #include "machine/findings/finding.h"
 
-#define LIKE 0.7 /* from here on two incidents are alike */
+#define LIKE 0.7 /* from here on two incidents are similar */
 
 struct fingerprint {
 	VEC(struct fingerprint_part {

@@ -17,6 +17,6 @@ struct recorded {
 	VEC(struct recorded_counter) counters;
 };
 
-/* Of [from, to) (wall ns). 0 or -errno; an empty recording has no times. */
+/* Covers [from, to) (wall ns). 0 or -errno; an empty recording has no times. */
 int recorded_read(struct store *s, int64_t from, int64_t to, struct recorded *ret);
 void recorded_free(struct recorded *r);

@@ -1,4 +1,4 @@
-/* What was unusual in four hours of a recording: a backup that writes for ten minutes, and a stranger's process. */
+/* The unusual times in four hours of a recording: a backup that writes for ten minutes, and a stranger's process. */
 #include "machine/answer-why/test-stored.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "machine/findings/finding.h"
 #include "machine/model/dataset.h"
 
-/* What the command and all its descendants did, ns. NaN = not measured here. */
+/* The work of the command and all its descendants, ns. NaN = not measured here. */
 struct account {
 	double wall;
 	double cpu_user, cpu_system, cpu;

@@ -1,4 +1,4 @@
-/* What an instrument saw of one thread (machine/events/capture.h) as frames with names: unwound, symbolized, its texts kept. */
+/* An instrument's record of one thread (machine/events/capture.h) as frames with names: unwound, symbolized, its texts kept. */
 #pragma once
 
 #include <stdbool.h>

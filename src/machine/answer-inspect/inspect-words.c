@@ -48,7 +48,7 @@ static unsigned busy_threads(const struct inspection *n, const char **ret_begins
 	return busy;
 }
 
-/* What most threads wait for most of the time. */
+/* The object that most threads wait for most of the time. */
 static const struct tree_node *main_wait(const struct inspection *n)
 {
 	return n->waits.nodes.n && n->waits.nodes.v[0].child ? &n->waits.nodes.v[n->waits.nodes.v[0].child]

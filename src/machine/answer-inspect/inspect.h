@@ -29,6 +29,6 @@ struct inspected_counts {
 	unsigned n_files;
 	uint64_t lost; /* samples */
 };
-/* What it all means. 0 or -ENOMEM; free with inspection_free(), before the inspector, whose texts it shows.
+/* Concludes what it all means. 0 or -ENOMEM; free with inspection_free(), before the inspector, whose texts it shows.
  */
 int inspector_finish(struct inspector *i, const struct inspected_counts *counts, struct inspection *ret);

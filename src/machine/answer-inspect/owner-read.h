@@ -1,4 +1,4 @@
-/* What runs without rights (lib/rights/sandbox.h) and reads a dpkg database that another user may have written. A request is its
+/* Runs without rights (lib/rights/sandbox.h) and reads a dpkg database that another user may have written. A request is its
  * kind as LEB128 and a text with its length (lib/data/str.h):
  *
  *   OWNER_LISTS path + lists      -> 1 + the first of them that has the path, or 0

@@ -69,7 +69,7 @@ static bool package_name(const char *file, char ret[PACKAGE_MAX])
 	return consists_of(ret, "+-.");
 }
 
-/* Of those that were collected. 0, -ENOENT, -errno. */
+/* Looks among those that were collected. 0, -ENOENT, -errno. */
 static int look_through(struct search *s, const char *path, char **ret)
 {
 	struct reader answer;

@@ -1,4 +1,4 @@
-/* What a system call waits for, in words. */
+/* Says in words what a system call waits for. */
 #pragma once
 
 #include "lib/data/str.h"

@@ -3,6 +3,6 @@
 
 #include "machine/model/dataset.h"
 
-/* Of the programs that are there at tick `at` and have run for a minute at the least, the one that ran most of those that now rest for at
+/* Finds, among the programs that are there at tick `at` and have run for a minute at the least, the one that ran most of those that now rest for at
  * least four seconds, and four times as long as they ever did before: one of its processes, and for how long. NULL = no one. 0 or -ENOMEM. */
 int quiet_find(const struct dataset *d, uint32_t at, const struct subject **ret, int64_t *ret_ns);

@@ -1,4 +1,4 @@
-/* What a program waits for next to what it normally waits for. */
+/* A program's waits next to what it normally waits for. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -38,7 +38,7 @@ static void the_group_that_has_the_terminal(void **state)
 {
 	(void)state;
 	assert_non_null(mkdtemp(root));
-	put(1, "1 (a) b) S 90 812 790 34816 812 4194304\n"); /* foreground, with an odd name */
+	put(1, "1 (a) b) S 90 812 790 34816 812 4194304\n"); /* foreground, with an unusual name */
 	put(2, "2 (shell) S 90 790 790 34816 812 4194304\n"); /* the shell that started it */
 	put(3, "3 (daemon) S 1 3 3 0 -1 4194304\n");
 	put(4, "4 (torn");

@@ -1,4 +1,4 @@
-/* What someone is using right now. */
+/* Finds what someone is using right now. */
 #pragma once
 
 #include <stdbool.h>

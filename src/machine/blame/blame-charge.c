@@ -188,7 +188,7 @@ static void charge_samples(struct charger *c, const struct queue_cells *known, c
 	c->segments[c->step->interval->cpu] = (uint32_t)near;
 }
 
-/* What the CPU did in the meantime: of a thread queued on it, or interrupted on it. */
+/* Charges what the CPU did in the meantime: of a thread queued on it, or interrupted on it. */
 static void charge_cpu(struct charger *c, const struct step *step)
 {
 	const struct interval *i = step->interval;

@@ -154,7 +154,7 @@ static void cells_that_are_handed_over_are_all_there_are(void **state)
 	assert_int_equal(some.n, 3);
 }
 
-/* Of one thread among thousands: bounded by work, and without a gap. */
+/* One thread among thousands: bounded by work, and without a gap. */
 static void a_path_through_a_crowd_ends(void **state)
 {
 	_cleanup_(disperse) struct crowded c;

@@ -93,7 +93,7 @@ static inline int crowd_wake(struct crowd *c, uint16_t cpu, uint32_t waker, uint
 						.wakeup = {.waker = crowd_tid(waker), .target = cpu, .vector = EVENT_TIMER_VECTOR}});
 }
 
-/* What a thread does at the end of its turn, before it sleeps: whom it wakes. */
+/* A thread's act at the end of its turn, before it sleeps: whom it wakes. */
 static inline int crowd_hand_over(struct crowd *c, uint16_t cpu, uint32_t who)
 {
 	uint32_t n = c->kind == CROWD_HERD && crowd_roll(c, c->threads / 2) == 0 ? c->n_asleep : 1;

@@ -1,4 +1,4 @@
-/* What a thread, or all threads of a process, did in a window: time by state, number of waits, queueing delays. */
+/* Reports what a thread, or all threads of a process, did in a window: time by state, number of waits, queueing delays. */
 #pragma once
 
 #include "machine/events/blame.h"

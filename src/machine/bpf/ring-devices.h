@@ -1,4 +1,4 @@
-/* Of the flight recorder: interrupts, disks, memory, locks of the kernel. */
+/* A part of the flight recorder: interrupts, disks, memory, locks of the kernel. */
 #pragma once
 
 #include "machine/bpf/ring-records.h"

@@ -1,4 +1,4 @@
-/* Of the flight recorder: its memory, a record in it, its clock, and what is added up of run queues. */
+/* A part of the flight recorder: its memory, a record in it, its clock, and what is added up of run queues. */
 #pragma once
 
 #include "machine/bpf/ring-thread.h"

@@ -1,4 +1,4 @@
-/* Of the flight recorder: stacks, each kept once. */
+/* A part of the flight recorder: stacks, each kept once. */
 #pragma once
 
 #include "machine/bpf/ring-records.h"

@@ -1,4 +1,4 @@
-/* What the flight recorder keeps of each thread, and how programs find it.
+/* The flight recorder's memory of each thread, and how programs find it.
  *
  * A thread has the slot that its number says, if nothing else has it (as two whose numbers are RING_THREADS apart); else it hangs on the
  * thread: asking the kernel for that takes longer than all the rest of a record.

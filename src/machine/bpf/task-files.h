@@ -1,4 +1,4 @@
-/* Of the programs that read tasks: how many descriptors a process has open, and how many of them are sockets. */
+/* A part of the programs that read tasks: how many descriptors a process has open, and how many of them are sockets. */
 #pragma once
 
 #include "machine/bpf/task-extra.h"

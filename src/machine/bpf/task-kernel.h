@@ -1,4 +1,4 @@
-/* Of the programs that read tasks: what they call in the kernel, where it has that (6.7). */
+/* A part of the programs that read tasks: what they call in the kernel, where it has that (6.7). */
 #pragma once
 
 #include "machine/bpf/task-state.h"

@@ -1,4 +1,4 @@
-/* Of the programs that read tasks: a full record, with what a process has as a whole. */
+/* A part of the programs that read tasks: a full record, with what a process has as a whole. */
 #pragma once
 
 #include "machine/bpf/task-files.h"

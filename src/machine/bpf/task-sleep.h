@@ -1,4 +1,4 @@
-/* Of the programs that read tasks: who has slept since it was last read; and the short record by which the iterator says so. */
+/* A part of the programs that read tasks: who has slept since it was last read; and the short record by which the iterator says so. */
 #pragma once
 
 #include "machine/bpf/task-state.h"

@@ -1,4 +1,4 @@
-/* Of the programs that read tasks: what they share with user space, and under which numbers tasks are known there. */
+/* A part of the programs that read tasks: what they share with user space, and under which numbers tasks are known there. */
 #pragma once
 
 #include "machine/bpf/ring-thread.h"

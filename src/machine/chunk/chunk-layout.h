@@ -1,4 +1,4 @@
-/* What the writer and the reader of chunks share. */
+/* Shared by the writer and the reader of chunks. */
 #pragma once
 
 #include <stdbool.h>

@@ -104,7 +104,7 @@ static inline size_t chunk_block_end(const struct chunk_column *column, size_t b
 	return end;
 }
 
-/* Of them, until the last that is needed; `begin` if none is: behind it nothing has to be read. */
+/* Covers them, until the last that is needed; `begin` if none is: behind it nothing has to be read. */
 static inline size_t chunk_needed_until(const struct chunk_column *column, size_t begin, size_t end)
 {
 	while (end > begin && !column->series[end - 1].needed)

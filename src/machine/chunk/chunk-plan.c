@@ -149,7 +149,7 @@ static void plan_column(struct chunk *c, struct chunk_column *column)
 	}
 }
 
-/* What an earlier plan wanted. */
+/* Forgets what an earlier plan wanted. */
 static void forget_plan(struct chunk *c)
 {
 	c->n_scratch = c->n_codes = 0;

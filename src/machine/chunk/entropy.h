@@ -81,7 +81,7 @@ struct entropy_put_point {
 };
 /* Reads the next one; false on damage. */
 bool entropy_point_read(struct reader *points, struct entropy_put_point *p);
-/* Goes on reading there; false on damage. */
+/* Continues reading there; false on damage. */
 bool entropy_seek(struct entropy_reader *t, const struct entropy_put_point *p);
 
 static inline bool entropy_overran(const struct entropy_state *t)

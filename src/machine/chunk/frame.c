@@ -188,7 +188,7 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 	return 0;
 }
 
-/* What decoding carries from frame to frame of one segment. */
+/* The state that decoding carries from frame to frame of one segment. */
 struct decoding {
 	struct dataset *into;
 	const struct load_filter *filter;

@@ -25,7 +25,7 @@ void scale_fill(struct scale *s);
 /* The code whose value is nearest. value >= 0. */
 unsigned scale_code(const struct scale *s, int64_t value);
 
-/* What a code is on the logarithmic scale, code >= 1: itself, where the scale of codes has become so. */
+/* The value of a code on the logarithmic scale, code >= 1: itself, where the scale of codes has become so. */
 static inline int32_t scale_level(const struct scale *s, int32_t code)
 {
 	return code < SCALE_EXACT ? s->level[code] : code;

@@ -77,7 +77,7 @@ static int ask_recorder(size_t n, const char *const *words, struct inquiry *q)
 	return 0;
 }
 
-/* What came from the recorder on its errors so far, to where a child's go. */
+/* Passes the recorder's errors so far to where a child's go. */
 static void fetch_errors(const struct inquiry *q)
 {
 	char bytes[ERRORS_MAX];

@@ -32,7 +32,7 @@ static int add_word(struct message *m, const char *word)
 	return 0;
 }
 
-/* What the answer's words depend on in the asker's surroundings. */
+/* The asker's surroundings on which the answer's words depend. */
 static int add_settings(struct message *m)
 {
 	_cleanup_free_ char *zone = NULL;

@@ -1,4 +1,4 @@
-/* What a trial looks at: what the victims wait, what the culprit uses, how late a normal program comes to
+/* The measurements of a trial: what the victims wait, what the culprit uses, how late a normal program comes to
  * run. */
 #pragma once
 

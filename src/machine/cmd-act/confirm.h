@@ -1,4 +1,4 @@
-/* What `confirm` and `calm` share. */
+/* Shared by `confirm` and `calm`. */
 #pragma once
 
 #include "machine/act/target.h"

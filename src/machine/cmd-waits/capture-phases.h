@@ -1,4 +1,4 @@
-/* What an incident's inspections found, distinguished by phase. */
+/* The findings of an incident's inspections, distinguished by phase. */
 #pragma once
 
 #include "machine/recording/store.h"

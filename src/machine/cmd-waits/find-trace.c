@@ -64,7 +64,7 @@ static int freeze_now(const struct common *common, struct trace *ret)
 	return r;
 }
 
-/* What an unprivileged user may see of it comes from the recorder as a whole, and is read here with the user's own rights. */
+/* The part that an unprivileged user may see comes from the recorder as a whole, and is read here with the user's own rights. */
 static int ask_recorder(int64_t mark, struct trace *ret)
 {
 	_cleanup_close_ int fd = memfd_create("trace", MFD_CLOEXEC);

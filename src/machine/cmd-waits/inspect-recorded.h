@@ -1,4 +1,4 @@
-/* What the flight recorder has of a process that was inspected: before, and while it was looked at. */
+/* The flight recorder's events of a process that was inspected: before, and while it was looked at. */
 #pragma once
 
 #include "machine/findings/inspection.h"

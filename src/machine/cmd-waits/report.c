@@ -49,7 +49,7 @@ static char *answer_text(struct common *common, struct store *store, const struc
 #define LINES_DRAWN  24
 #define POINTS_DRAWN 400
 
-/* What the events kept of the incident tell. */
+/* The story that the events kept of the incident tell. */
 struct incident_events {
 	struct opened_trace events;
 	struct drawing drawing;

@@ -1,4 +1,4 @@
-/* What `whyslow waits` says of many who waited for one: one line; and of one process who held its lock. */
+/* The text of `whyslow waits` about many who waited for one: one line; and of one process who held its lock. */
 #include "machine/threads/test-story.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "machine/events/interval.h"
 #include "machine/verb/verb.h"
 
-/* What of the past is asked for. */
+/* The part of the past that is asked for. */
 struct trace_request {
 	const char *since, *until; /* TIME; NULL = as far as the events reach */
 	const char *mark;	   /* a mark's number: the events kept of it; NULL = those of now */

@@ -94,7 +94,7 @@ static int print_of(const struct common *common, const struct opened_trace *r, c
 	return w->matrix->cells.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
-/* Of several threads, the path of the one that had most to do with it: the leader. */
+/* Among several threads, the path of the one that had most to do with it: the leader. */
 static int answer_one(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n)
 {
 	_cleanup_(blame_matrix_free) struct blame_matrix matrix = {};

@@ -28,7 +28,7 @@
 #define CHAINS_MAX  16 /* processes of a program that are looked at */
 #define CULPRITS_NAMED 2 /* of the longest waits: for so many the answer names the function in which the culprit was */
 
-/* What is asked, and what the answer points into. */
+/* The question, and the data that the answer points into. */
 struct program_question {
 	const char *who;
 	bool now;

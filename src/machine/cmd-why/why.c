@@ -383,7 +383,7 @@ static int why_boot(struct common *common)
 	return status;
 }
 
-/* Of now where no --at is given: with what is recorded, if anything is. */
+/* Answers for now where no --at is given: with what is recorded, if anything is. */
 static int why_one(struct common *common, const char *who)
 {
 	struct store_paths paths = {common->config.store_file, common->config.store_run_dir};

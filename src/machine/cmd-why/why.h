@@ -1,4 +1,4 @@
-/* What `why` shares with verbs that answer for a moment. */
+/* Shared by `why` and the verbs that answer for a moment. */
 #pragma once
 
 #include <stdint.h>

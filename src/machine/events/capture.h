@@ -1,4 +1,4 @@
-/* What is seen of one process while it is looked at: where its threads are, on a CPU and off it. What
+/* The observations of one process while it is looked at: where its threads are, on a CPU and off it. What
  * instruments give and the inspector reads. Shared with the BPF programs: freestanding but for fixed-size
  * types.
  */

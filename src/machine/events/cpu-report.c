@@ -109,7 +109,7 @@ static int rows_of(const struct cpu_reading *before, const struct cpu_reading *a
 	return result;
 }
 
-/* What continues at the reading is not yet in the CPU's counters. */
+/* A state that continues at the reading is not yet in the CPU's counters. */
 static struct ring_cpu settled(const struct ring_cpu *c, uint64_t time)
 {
 	struct ring_cpu now = *c;

@@ -55,7 +55,7 @@ struct cpu_reading {
 
 void cpu_reading_free(struct cpu_reading *r);
 void cpu_report_free(struct cpu_report *r);
-/* What happened between two readings. 0 or -ENOMEM. */
+/* Reports what happened between two readings. 0 or -ENOMEM. */
 int cpu_report_make(const struct cpu_reading *before, const struct cpu_reading *after, struct cpu_report *ret);
 
 /* The parts of it, for who has the sums from elsewhere. */

@@ -1,4 +1,4 @@
-/* What another user gets of a trace does not depend on when strangers did what they did, only on how much of a tick they had. */
+/* Another user's part of a trace does not depend on when strangers did what they did, only on how much of a tick they had. */
 #include "machine/events/trace-hide.h"
 
 #include <string.h>

@@ -202,7 +202,7 @@ static int hide_event(struct hiding *h, struct event *e)
 	return e->kind == EVENT_SAMPLE ? hide_sample(h, e) : 0;
 }
 
-/* What the viewer's threads waited for when they left; of one that was preempted, which thread came to its CPU. */
+/* The reason for which the viewer's threads left and waited; of one that was preempted, which thread came to its CPU. */
 static int hide_switches(struct hiding *h, size_t first)
 {
 	int r = 0;

@@ -264,7 +264,7 @@ static int take_event(struct strangers *s, const struct event *e)
 	return 0;
 }
 
-/* Of a CPU without a switch the freeze knows who ran there. */
+/* For a CPU without a switch the freeze knows who ran there. */
 static uint32_t found_running(const struct trace *t, uint32_t cpu)
 {
 	for (size_t i = 0; i < t->threads.n; i++)

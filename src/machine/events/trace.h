@@ -1,4 +1,4 @@
-/* What a reader of the flight recorder gets: events in order of time, and what they speak of.
+/* The result of reading the flight recorder: events in order of time, and what they speak of.
  *
  * One trace is one freeze of the ring (or two: before a press and after it), a trace file, or what a test put together:
  *

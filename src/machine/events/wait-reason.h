@@ -1,4 +1,4 @@
-/* What a process's waits were for, by the call stacks in which it slept (machine/answer-waits/wait-reasons.h). */
+/* The reasons of a process's waits, by the call stacks in which it slept (machine/answer-waits/wait-reasons.h). */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* What an inspection of one process found: what answers say and views show. */
+/* The findings of an inspection of one process: what answers say and views show. */
 #pragma once
 
 #include <stdbool.h>

@@ -28,5 +28,5 @@ int flight_freeze_since(struct flight *f, uint64_t since, size_t most, struct tr
 int flight_inherit(struct flight *f);
 void flight_turn(struct flight *f);
 void flight_profile(struct flight *f, bool on);
-/* What it cannot tell here, a line each; the caller's. NULL = nothing is missing. */
+/* The gaps in what it can record here, a line each; the caller's. NULL = nothing is missing. */
 char *flight_missing(const struct flight *f);

@@ -7,7 +7,7 @@
 #include "machine/flight/ring.h"
 #include "ring.skel.h"
 
-/* What the running kernel can tell, found when the programs are loaded. */
+/* The abilities of the running kernel, found when the programs are loaded. */
 struct ring_abilities {
 	bool deadlines, quota_clock, lock_owners, block;
 };

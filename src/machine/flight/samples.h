@@ -30,7 +30,7 @@ struct samples_options {
 /* 0 or -ENOMEM. */
 int samples_new(const struct samples_options *options, struct samples **ret);
 void samples_free(struct samples *s);
-/* Of a CPU (tid -1), of which the BPF program lets through what is wanted (-1 = all), or of a thread (cpu -1). 0;
+/* Samples a CPU (tid -1), of which the BPF program lets through what is wanted (-1 = all), or of a thread (cpu -1). 0;
  * -ENODEV for a CPU that is switched off; -ESRCH; -EACCES; -errno. */
 int samples_add(struct samples *s, int tid, int cpu, int bpf_program);
 /* From now on. 0 or -errno. */

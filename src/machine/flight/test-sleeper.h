@@ -1,4 +1,4 @@
-/* What tests of both flight recorders share: a life that is known. */
+/* Shared by tests of both flight recorders: a life that is known. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* What look.c has of a process where there is no BPF: /proc for all threads at a moment, perf for what runs. */
+/* The source of thread-sampler.c where there is no BPF: /proc for all threads at a moment, perf for what runs. */
 #pragma once
 
 #include "machine/flight/thread-sampler.h"

@@ -34,5 +34,5 @@ uint64_t thread_sampler_lost(const struct thread_sampler *l);
 /* The files read and written most, by bytes; returns how many, at most `max`. */
 unsigned thread_sampler_files(const struct thread_sampler *l, struct capture_file *ret, unsigned max);
 #define THREAD_SAMPLER_MISSING_MAX 8
-/* What is not seen, a line each, with what would fix it (static text). Returns how many. */
+/* The gaps in what is seen, a line each, with what would fix it (static text). Returns how many. */
 unsigned thread_sampler_missing(const struct thread_sampler *l, const char *ret[THREAD_SAMPLER_MISSING_MAX]);

@@ -1,4 +1,4 @@
-/* What each process waited and ran since the last look, from the flight recorder's sums in the kernel. */
+/* How long each process waited and ran since the last look, from the flight recorder's sums in the kernel. */
 #pragma once
 
 #include <stdbool.h>

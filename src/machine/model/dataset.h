@@ -96,7 +96,7 @@ int dataset_append(struct dataset *d, const struct dataset *part, int64_t from, 
 double subject_value(const struct dataset *d, const struct subject *s, size_t feature, uint32_t tick);
 /* Mean over ticks [from, to]: growth over time for counters, time-weighted level for gauges. NaN where missing. */
 double subject_mean(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to);
-/* What a subject does in ticks [from, to], of which it need not be there all the time: a counter's growth per second of all of them, a
+/* The activity of a subject in ticks [from, to], of which it need not be there all the time: a counter's growth per second of all of them, a
  * program's level at their end, of a machine's level and of what is sampled (they swing) the mean. NaN where it was not there. */
 double subject_during(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to);
 /* The time in which entry i of a counter's series grew, in the dataset's elapsed ns: its tick. A wait that is read late (feature.h) has

@@ -56,7 +56,7 @@ bool entity_is_visible(const struct entity_info *info, const struct viewer *v);
 /* Takes away what the viewer must not see of it; its name stays, and its label where that does not come from its arguments. */
 void entity_hide(struct entity_info *info, const struct viewer *v);
 
-/* What the recorder keeps of one entity. Values hang behind it: one per feature of its kind. */
+/* The recorder's memory of one entity. Values hang behind it: one per feature of its kind. */
 struct stand_in;
 struct entity {
 	struct entity_info info;

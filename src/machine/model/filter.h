@@ -1,4 +1,4 @@
-/* What of a recording is wanted. */
+/* The part of a recording that is wanted. */
 #pragma once
 
 #include "machine/model/entity.h"

@@ -1,4 +1,4 @@
-/* What a source of counters is: one const table in one file under src/machine/sample or src/machine/process. */
+/* A source of counters: one const table in one file under src/machine/sample or src/machine/process. */
 #pragma once
 
 #include <stdbool.h>

@@ -83,7 +83,7 @@ static void nothing_waits_before_it_is_there(void **state)
 	dataset_free(&d);
 }
 
-/* Of a window that begins amid the wait, only what lies in it. */
+/* In a window that begins amid the wait, only what lies in it. */
 static void a_wait_may_begin_before_the_window(void **state)
 {
 	struct dataset d = {};

@@ -187,7 +187,7 @@ static void others_get_their_names_during_a_storm(void **state)
 	end(&w);
 }
 
-/* Of a name that is not new all processes are added up under it. */
+/* All processes of a name that is not new are added up under it. */
 static void a_name_is_kept_where_only_the_processes_are_new(void **state)
 {
 	struct world w = begin();

@@ -1,4 +1,4 @@
-/* What /proc/PID says of a process, taken from the text of its files (man 5 proc). */
+/* The facts of a process in /proc/PID, taken from the text of its files (man 5 proc). */
 #pragma once
 
 #include <stdint.h>

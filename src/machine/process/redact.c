@@ -61,7 +61,7 @@ struct argument {
 	char *piece, *end;
 };
 
-/* What earlier words said of those that follow. */
+/* The state that earlier words leave for those that follow. */
 struct expected {
 	const char *program; /* the last one that has rules */
 	size_t program_n;

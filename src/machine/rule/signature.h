@@ -1,4 +1,4 @@
-/* What a wait was for, by the call stack in which a thread slept: allocators, garbage collectors, interpreter locks, locks of databases.
+/* The reason of a wait, by the call stack in which a thread slept: allocators, garbage collectors, interpreter locks, locks of databases.
  *
  * A table, a signature a line; the first that matches is taken:
  *

@@ -1,4 +1,4 @@
-/* What a process uses of GPUs, from the DRM drivers' /proc/PID/fdinfo (kernel: Documentation/gpu/drm-usage-stats.rst).
+/* A process's use of GPUs, from the DRM drivers' /proc/PID/fdinfo (kernel: Documentation/gpu/drm-usage-stats.rst).
  *
  * Costs nothing on a machine without a DRM device, and a walk over its descriptors once in GPU_LOOK_EVERY ticks for a
  * process that has none open.

@@ -1,4 +1,4 @@
-/* What the memory manager did, from /proc/vmstat (mm/vmstat.c):
+/* The memory manager's work, from /proc/vmstat (mm/vmstat.c):
  *
  *   pgpgin 2130605
  *   pgpgout 499520

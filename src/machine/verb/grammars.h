@@ -1,4 +1,4 @@
-/* What people may write into files, in full: for --help and the manual page. Each line ends with a newline. */
+/* The grammars of files that people write, in full: for --help and the manual page. Each line ends with a newline. */
 #pragma once
 
 extern const char trigger_grammar[];   /* rules of the recorder ('config --rules') */

@@ -1,4 +1,4 @@
-/* What a version of a service did by itself, whatever the versions it calls did.
+/* The work that a version of a service did by itself, whatever the versions it calls did.
  *
  * A service's own time is what its calls take while nothing that they call runs, the way to them (an edge is its callee's), and the calls
  * that it makes of what has no spans of its own (a database, a queue, a cache: forest_owners()). It is compared call by call, so that neither a slow callee nor a caller that calls more often moves it, at the times at which

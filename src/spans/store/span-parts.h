@@ -1,4 +1,4 @@
-/* What workers learnt of the traces of each shard, in ClickHouse next to the spans: a piece's call forest is one row.
+/* The results of workers about the traces of each shard, in ClickHouse next to the spans: a piece's call forest is one row.
  *
  * A row says whose question it answers (how buckets are made, which time ...), of which shard and which of how many pieces,
  * and how many rows of spans it was made of. A piece written again replaces itself, whole or not at all: so a worker may be
