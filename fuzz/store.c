@@ -56,7 +56,7 @@ static void read_recording(struct store *s)
 	(void)store_size(s, &size);
 	(void)store_extent(s, &from, &to);
 	(void)store_highest_entity(s, &highest);
-	(void)store_reach_back(s, INT64_MAX, 1000, &from);
+	(void)store_extend_window(s, INT64_MAX, 1000, &from);
 	(void)store_load(s, INT64_MIN, INT64_MAX, &d, &damaged);
 	for (enum summary_tier tier = SUMMARY_SEGMENT; tier <= SUMMARY_DAY; tier++)
 		(void)store_summaries(s, tier, INT64_MIN, INT64_MAX, take_summary, NULL, &damaged);

@@ -57,7 +57,7 @@ bool fair_share_take(struct fair_share *s, uint32_t uid, uint32_t parent, uint32
 	return true;
 }
 
-void fair_share_give_back(struct fair_share *s, uint32_t uid, uint32_t parent, uint32_t amount)
+void fair_share_release(struct fair_share *s, uint32_t uid, uint32_t parent, uint32_t amount)
 {
 	s->used = left_of(s->used, amount);
 	if (uid >= FIRST_ORDINARY_UID)

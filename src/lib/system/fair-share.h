@@ -26,6 +26,6 @@ bool fair_share_take(struct fair_share *s, uint32_t uid, uint32_t parent, uint32
 /* Charges what cannot be refused; what is left never falls below 0. */
 void fair_share_charge(struct fair_share *s, uint32_t uid, uint32_t parent, uint32_t amount);
 /* Gives back what was taken with the same uid and parent. */
-void fair_share_give_back(struct fair_share *s, uint32_t uid, uint32_t parent, uint32_t amount);
+void fair_share_release(struct fair_share *s, uint32_t uid, uint32_t parent, uint32_t amount);
 /* All is there again. Keeps `total`. */
 void fair_share_reset(struct fair_share *s);

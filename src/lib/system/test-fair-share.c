@@ -59,7 +59,7 @@ static void what_is_given_back_can_be_taken_again(void **state)
 
 	(void)state;
 	assert_false(fair_share_take(&s, 1000, 5, 1));
-	fair_share_give_back(&s, 1000, 5, got);
+	fair_share_release(&s, 1000, 5, got);
 	assert_int_equal(s.used, 0);
 	assert_int_equal(s.by_users, 0);
 	assert_int_equal(s.takers.n, 0);

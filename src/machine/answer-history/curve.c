@@ -86,7 +86,7 @@ static int cut_into_parts(const struct dataset *d, const struct subject *s, cons
 
 static bool is_meant(const struct entity_info *info, const char *who)
 {
-	return (info->kind == ENTITY_PROCESS || info->kind == ENTITY_KERNEL) && entity_is_meant(info, who);
+	return (info->kind == ENTITY_PROCESS || info->kind == ENTITY_KERNEL) && entity_matches(info, who);
 }
 
 feature_set curve_wanted(const struct entity_info *info, void *context)

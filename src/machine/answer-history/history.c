@@ -59,7 +59,7 @@ static bool is_wanted(const struct reading *r, const struct entity_info *info)
 {
 	if (info->kind == ENTITY_SYSTEM)
 		return !r->who;
-	return (info->kind == ENTITY_PROCESS || info->kind == ENTITY_KERNEL) && (!r->who || entity_is_meant(info, r->who)) &&
+	return (info->kind == ENTITY_PROCESS || info->kind == ENTITY_KERNEL) && (!r->who || entity_matches(info, r->who)) &&
 	       entity_is_visible(info, r->viewer);
 }
 

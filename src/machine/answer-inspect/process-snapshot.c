@@ -21,7 +21,7 @@ int process_snapshot_load(struct store *store, const struct why_request *request
 		settled.at = ret->recorded_to; /* as why_settle() does, which the verdict comes from */
 	from = settled.at - listed;
 	if (r == 0 && request->recorded)
-		r = store_reach_back(store, settled.at, listed, &from);
+		r = store_extend_window(store, settled.at, listed, &from);
 	if (r == 0)
 		r = store_load(store, from, settled.at, &ret->data, &ret->damaged);
 	return r < 0 ? r : process_snapshot_rank(ret, store, &settled);
@@ -136,7 +136,7 @@ const struct suspect *process_snapshot_find(const struct process_snapshot *b, co
 	const struct ranking *r = &b->everybody.ranking;
 
 	for (size_t i = 0; i < r->suspects.n; i++) {
-		if (entity_is_meant(&r->suspects.v[i].subject->info, who))
+		if (entity_matches(&r->suspects.v[i].subject->info, who))
 			return &r->suspects.v[i];
 	}
 	return NULL;

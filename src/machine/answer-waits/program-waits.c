@@ -82,7 +82,7 @@ static feature_set wanted(const struct entity_info *info, void *readers)
 	struct readers *w = readers;
 	feature_set mask = 0;
 
-	if (info->kind != ENTITY_PROCESS || !(entity_is_meant(info, w->who) || (info->parent > INIT && has_pid(w, info->parent))))
+	if (info->kind != ENTITY_PROCESS || !(entity_matches(info, w->who) || (info->parent > INIT && has_pid(w, info->parent))))
 		return 0;
 	if (!has_pid(w, info->pid) && VEC_PUSH(w->pids, info->pid) < 0)
 		return 0;
@@ -108,13 +108,13 @@ static bool descends(const struct family *f, const struct subject *s)
 static int find_family(const struct dataset *d, const char *who, struct family *ret)
 {
 	for (size_t i = 0; i < d->subjects.n; i++)
-		if (d->subjects.v[i]->info.kind == ENTITY_PROCESS && entity_is_meant(&d->subjects.v[i]->info, who) &&
+		if (d->subjects.v[i]->info.kind == ENTITY_PROCESS && entity_matches(&d->subjects.v[i]->info, who) &&
 		    VEC_PUSH(ret->own, d->subjects.v[i]) < 0)
 			return -ENOMEM;
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 
-		if (s->info.kind == ENTITY_PROCESS && s->info.parent > INIT && !entity_is_meant(&s->info, who) && descends(ret, s) &&
+		if (s->info.kind == ENTITY_PROCESS && s->info.parent > INIT && !entity_matches(&s->info, who) && descends(ret, s) &&
 		    VEC_PUSH(ret->descendants, s) < 0)
 			return -ENOMEM;
 	}
@@ -212,7 +212,7 @@ static int find_program(const struct dataset *d, const char *who, uint32_t at, s
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 
-		if (s->info.kind != ENTITY_PROCESS || s->first > at || !entity_is_meant(&s->info, who))
+		if (s->info.kind != ENTITY_PROCESS || s->first > at || !entity_matches(&s->info, who))
 			continue;
 		if (!ret->name) {
 			ret->name = entity_label(&s->info);

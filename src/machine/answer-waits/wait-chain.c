@@ -11,7 +11,7 @@
 #include "lib/data/folder.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-waits/chain-search.h"
-#include "machine/answer-waits/used-up.h"
+#include "machine/answer-waits/exhausted-limits.h"
 
 #define READ_AFTER (5 * NS_PER_MS) /* so long after it has written a request its client may begin to read: the server may take its CPU */
 
@@ -64,7 +64,7 @@ static bool chain_find_limit(struct chain_search *s, bool not_accepted)
 		str_puts(&s->words, "keeps them open");
 		return true;
 	}
-	if (!not_accepted || !used_up_files(s->proc_root, s->t.pid, &used, &limit) || used + NEARLY < limit)
+	if (!not_accepted || !exhausted_limits_files(s->proc_root, s->t.pid, &used, &limit) || used + NEARLY < limit)
 		return false;
 	s->kind = CHAIN_LIMIT;
 	str_printf(&s->words, "cannot accept it: its file handles are used up (%llu of %llu)", (unsigned long long)used, (unsigned long long)limit);

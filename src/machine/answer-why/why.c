@@ -11,8 +11,8 @@
 #include "lib/data/str.h"
 #include "machine/answer-live/remote-peers.h"
 #include "machine/answer-waits/collector.h"
+#include "machine/answer-waits/exhausted-limits.h"
 #include "machine/answer-waits/hangs.h"
-#include "machine/answer-waits/used-up.h"
 #include "machine/answer-waits/using.h"
 #include "machine/answer-why/facts.h"
 #include "machine/answer-why/incident-search.h"
@@ -108,7 +108,7 @@ static size_t filter(struct suspect *of, size_t n, const char *only)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (entity_is_meant(&of[i].subject->info, only))
+		if (entity_matches(&of[i].subject->info, only))
 			of[kept++] = of[i];
 		else
 			suspect_free(&of[i]);
@@ -288,7 +288,7 @@ static const struct subject *who_is_meant(const struct dataset *d, const struct 
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
 
-		if (s->first <= q->at && (!found || s->last > found->last) && entity_is_meant(&s->info, only))
+		if (s->first <= q->at && (!found || s->last > found->last) && entity_matches(&s->info, only))
 			found = s;
 	}
 	return found;
@@ -301,7 +301,7 @@ static void tell_only(struct answer *a, const struct dataset *d, const struct me
 	const struct subject *meant = who_is_meant(d, q, only);
 	struct ranking *r = &a->ranking;
 
-	a->culprit_is_named = a->culprit_is_named && entity_is_meant(&r->suspects.v[0].subject->info, only);
+	a->culprit_is_named = a->culprit_is_named && entity_matches(&r->suspects.v[0].subject->info, only);
 	r->suspects.n = filter(r->suspects.v, r->suspects.n, only);
 	r->victims.n = filter(r->victims.v, r->victims.n, only);
 	if (!meant)
@@ -384,22 +384,22 @@ static void forget_what_takes_a_past(struct answer *a)
 	remark(a, "there is no past to compare with: judged by pressure and shares alone, so how sure this is, and how much of the waiting it explains, is not known");
 }
 
-static int find_used_up(const struct dataset *d, const struct why_request *request, uint32_t at, struct used_up_list *ret)
+static int find_used_up(const struct dataset *d, const struct why_request *request, uint32_t at, struct exhausted_limits *ret)
 {
 	int64_t until = request->events_until ? clock_monotonic() + CENSUS_PATIENCE : INT64_MAX;
 
-	return request->live_root ? used_up_find(d, at, request->live_root, "/sys/fs/cgroup", &request->viewer, until, ret) : 0;
+	return request->live_root ? exhausted_limits_find(d, at, request->live_root, "/sys/fs/cgroup", &request->viewer, until, ret) : 0;
 }
 
 /* The fullest limit that is used up may be the cause. */
-static int add_limit(const struct used_up_list *limits, struct facts *facts)
+static int add_limit(const struct exhausted_limits *limits, struct facts *facts)
 {
-	const struct used_up *u = limits->list.n ? &limits->list.v[0] : NULL;
+	const struct exhausted_limit *u = limits->list.n ? &limits->list.v[0] : NULL;
 	struct str words = {};
 
 	if (!u || (double)u->used < USED_UP * (double)u->limit)
 		return 0;
-	used_up_claim(u, &words);
+	exhausted_limits_claim(u, &words);
 	facts->limit = words.data;
 	facts->limit_advice = u->next ? strdup(u->next) : NULL;
 	return words.error || (u->next && !facts->limit_advice) ? -ENOMEM : 0;
@@ -416,7 +416,7 @@ static int add_collector(const struct why_request *request, const struct answer 
 
 /* The cause, and all of it in words. */
 static int explain(const struct dataset *d, const struct loader *loader, const struct method_question *q, const struct why_request *request,
-		   const struct used_up_list *limits, struct answer *a)
+		   const struct exhausted_limits *limits, struct answer *a)
 {
 	bool widened = loader && loader->data->more.ticks.n == d->ticks.n;
 	const struct dataset *wide = widened ? &loader->data->more : d;
@@ -514,14 +514,14 @@ static int remark_hang(const struct dataset *d, struct answer *a)
 }
 
 /* Limits that are reached make programs fail or wait, whatever else is slow. */
-static int tell_used_up(const struct used_up_list *found, struct answer *a)
+static int tell_used_up(const struct exhausted_limits *found, struct answer *a)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < found->list.n && i < USED_UP_TOLD; i++) {
 		struct str words = {};
 
-		used_up_words(&found->list.v[i], &words);
+		exhausted_limits_words(&found->list.v[i], &words);
 		if (words.error)
 			r = -ENOMEM;
 		else if (!a->cause || strcmp(a->cause, "limit") != 0 || i)
@@ -540,7 +540,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 			     .older = loader && loader->past->from ? older : NULL,
 			     .context = loader};
 	_cleanup_(incident_search_free) struct incident_search look = {};
-	_cleanup_(used_up_free) struct used_up_list limits = {};
+	_cleanup_(exhausted_limits_free) struct exhausted_limits limits = {};
 	_cleanup_free_ double *waited = NULL;
 	_cleanup_free_ bool *excluded = NULL;
 	int at = dataset_find_wall(d, request->at), result;
@@ -617,7 +617,7 @@ int why_settle(struct store *store, struct why_request *request, struct why_data
 		return r;
 	if (last && last < request->at)
 		request->at = last;
-	if (request->recorded && !request->block && store_reach_back(store, request->at, request->window, &from) == 0) {
+	if (request->recorded && !request->block && store_extend_window(store, request->at, request->window, &from) == 0) {
 		request->has_gaps = request->at - from > request->window && request->window <= WHY_EXACT_MAX;
 		request->window = request->at - from;
 	}

@@ -158,7 +158,7 @@ static int say_silent(const char *run_dir, int r)
 	return STATUS_CANNOT;
 }
 
-int request_ask(const char *run_dir, int n_words, char *const *words)
+int request_send(const char *run_dir, int n_words, char *const *words)
 {
 	struct service_request q;
 	int r = request_begin(run_dir, n_words, words, &q);

@@ -33,6 +33,6 @@ int request_end(struct service_request *q);
 /* All of it: asks, and copies the answer to standard output and error. The exit status; says why where there is no answer that the program
  * could give in its place. -errno otherwise: -ENOENT or -ECONNREFUSED when no recorder listens, -E2BIG; of root, who can read the
  * recording, any other. */
-int request_ask(const char *run_dir, int n_words, char *const *words);
+int request_send(const char *run_dir, int n_words, char *const *words);
 /* Closes everything without waiting: the answer ends by itself. */
 void request_drop(struct service_request *q);

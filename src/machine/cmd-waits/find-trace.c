@@ -12,7 +12,7 @@
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "machine/client/request.h"
-#include "machine/events/trace-hide.h"
+#include "machine/events/trace-redact.h"
 #include "machine/recorder/capture.h"
 #include "machine/trace/trace-file.h"
 #include "machine/trace/trace-folder.h"
@@ -100,7 +100,7 @@ int find_trace(const struct common *common, int64_t mark, struct trace *ret)
 		return ask_recorder(mark, ret);
 	r = mark ? read_kept(common, mark, ret) : freeze_now(common, ret);
 	if (r == 0)
-		r = trace_hide(ret, &common->viewer);
+		r = trace_redact(ret, &common->viewer);
 	if (r == -ENOMEM)
 		trace_clear(ret);
 	return r;

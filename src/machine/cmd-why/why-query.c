@@ -11,7 +11,7 @@
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
-#include "machine/events/trace-hide.h"
+#include "machine/events/trace-redact.h"
 #include "machine/recorder/capture.h"
 #include "machine/trace/trace-file.h"
 #include "machine/trace/trace-folder.h"
@@ -142,7 +142,7 @@ static void find_events_of_now(const struct common *common, struct why_query *a)
 	a->request.events_until = a->waits ? 0 : clock_monotonic() + until * NS_PER_MS;
 	r = common->capture ? capture_freeze(common->capture, since, most, false, patience, &a->trace) :
 			      capture_now(common->config.store_run_dir, most, patience, &a->trace, &error);
-	if (r == 0 && trace_hide(&a->trace, &common->viewer) == 0)
+	if (r == 0 && trace_redact(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 	else if (r != -ETIMEDOUT)
 		a->request.events_until = 0; /* there are none to wait for */
@@ -168,7 +168,7 @@ static void find_events_of_mark(const struct common *common, struct why_query *a
 
 	if (path)
 		wait_for_events_of_mark(common, a, path);
-	if (path && folder_path_exists(path) && trace_read_file(path, &a->trace, &error) == 0 && trace_hide(&a->trace, &common->viewer) == 0)
+	if (path && folder_path_exists(path) && trace_read_file(path, &a->trace, &error) == 0 && trace_redact(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 	if (error)
 		log_warning("%s", error);

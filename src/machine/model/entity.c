@@ -279,7 +279,7 @@ static bool is_unit(const char *unit, const char *who)
 	return last && strncmp(last, who, n) == 0 && (!last[n] || strcmp(last + n, ".service") == 0);
 }
 
-bool entity_is_meant(const struct entity_info *info, const char *who)
+bool entity_matches(const struct entity_info *info, const char *who)
 {
 	_cleanup_free_ char *label = NULL;
 	uint64_t pid;

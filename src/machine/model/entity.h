@@ -50,7 +50,7 @@ char *entity_program(const struct entity_info *info);
 char *entity_label(const struct entity_info *info);
 /* Does WHO mean it: a pid, else its name, a word of its label (a script's name), the path of its program or of one of its arguments, its unit
  * (also without ".service"), the last part of its control group, or its container or a part of that ("pod", "namespace"). */
-bool entity_is_meant(const struct entity_info *info, const char *who);
+bool entity_matches(const struct entity_info *info, const char *who);
 /* Whether the viewer may know that it is there (machine/model/visibility.h). */
 bool entity_is_visible(const struct entity_info *info, const struct viewer *v);
 /* Takes away what the viewer must not see of it; its name stays, and its label where that does not come from its arguments. */

@@ -139,7 +139,7 @@ static bool take_name(struct name_limit *l, const struct entity *e)
 		return false;
 	if (fair_share_take(window, owner, parent, amount))
 		return true;
-	fair_share_give_back(&l->tick, owner, parent, amount);
+	fair_share_release(&l->tick, owner, parent, amount);
 	return false;
 }
 

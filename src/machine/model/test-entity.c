@@ -113,10 +113,10 @@ static void a_program_is_meant_by_its_words(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!entity_is_meant(&info, words[i]))
+		if (!entity_matches(&info, words[i]))
 			fail_msg("not meant by '%s'", words[i]);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (entity_is_meant(&info, others[i]))
+		if (entity_matches(&info, others[i]))
 			fail_msg("meant by '%s'", others[i]);
 }
 

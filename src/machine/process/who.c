@@ -54,7 +54,7 @@ static int take_if_meant(const char *proc_root, uint32_t pid, const char *who, c
 	if (r < 0)
 		return r == -ESRCH ? 0 : r;
 	entity_hide(&info, v); /* before it is compared: an answer must not tell what is hidden */
-	if (entity_is_visible(&info, v) && entity_is_meant(&info, who)) {
+	if (entity_is_visible(&info, v) && entity_matches(&info, who)) {
 		r = VEC_PUSH(hits->list, info);
 		if (r == 0)
 			return 0;

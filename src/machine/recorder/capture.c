@@ -110,7 +110,7 @@ static void forget_old_markers(struct capture *c, uint64_t now)
 	for (struct marker *m = c->markers->v; m < c->markers->v + MARKERS_MAX; m++)
 		if (m->number && now > m->time + MARKER_AGE) {
 			__atomic_store_n(&m->number, 0, __ATOMIC_RELEASE);
-			fair_share_give_back(&c->marker_share, m->uid, 0, 1);
+			fair_share_release(&c->marker_share, m->uid, 0, 1);
 		}
 }
 

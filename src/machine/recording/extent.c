@@ -62,7 +62,7 @@ static bool reach_over(int64_t begin, int64_t last, int64_t *from)
 }
 
 /* What the journal holds has no row yet: after a gap it is not counted, which reaches back as much further. */
-int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from)
+int store_extend_window(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from)
 {
 	sqlite3_stmt *stmt;
 	int64_t begin = at;

@@ -94,7 +94,7 @@ bool store_has_table(struct store *s, const char *name);
 /* -ENOENT without a row. */
 int store_query_int(struct store *s, const char *sql, int64_t *ret);
 /* Prepares *kept at first use; it is reset, and lives as long as the store. */
-int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept);
+int store_prepare_cached(struct store *s, const char *sql, sqlite3_stmt **kept);
 /* Of a statement that returned rows: what its end says; finishes it. */
 int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 /* Begins to write to the recording, and to it alone: BEGIN IMMEDIATE would take the lock of RUN/marks.db, too, for as long as the

@@ -226,7 +226,7 @@ int store_open_marks(struct store *s)
 
 static int marks_version(struct store *s, int64_t *ret)
 {
-	int code, r = store_keep(s, "PRAGMA run.data_version", &s->marks_version);
+	int code, r = store_prepare_cached(s, "PRAGMA run.data_version", &s->marks_version);
 
 	if (r < 0)
 		return r;
@@ -531,7 +531,7 @@ static char *read_told(struct store *s, const char *sql, sqlite3_stmt **kept, in
 {
 	char *json = NULL;
 
-	if (store_keep(s, sql, kept) < 0)
+	if (store_prepare_cached(s, sql, kept) < 0)
 		return NULL; /* a recording from before answers were kept */
 	sqlite3_bind_int64(*kept, 1, mark);
 	sqlite3_bind_int64(*kept, 2, uid);

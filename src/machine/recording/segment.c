@@ -78,7 +78,7 @@ int store_save_journal(struct store *s, int64_t segment)
 		return 0;
 	r = store_number_segment(s, segment, true); /* RUN does not outlive a boot: what is in its journal is of this one */
 	if (r == 0)
-		r = store_keep(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &s->put_raw);
+		r = store_prepare_cached(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &s->put_raw);
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(s->put_raw, 1, segment);

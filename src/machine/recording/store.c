@@ -107,7 +107,7 @@ int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret)
 	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot read");
 }
 
-int store_keep(struct store *s, const char *sql, sqlite3_stmt **kept)
+int store_prepare_cached(struct store *s, const char *sql, sqlite3_stmt **kept)
 {
 	if (*kept) {
 		sqlite3_reset(*kept);

@@ -116,7 +116,7 @@ int store_clock_steps(struct store *s, int64_t wall, int64_t boot, struct clock_
 char *clock_step_words(const struct clock_step *step, char *buf, size_t n);
 /* The wall time since which `recorded` ns were recorded before `at`, where there is so much: longer times without a recording (the
  * machine was off) do not count. 0 or -errno. */
-int store_reach_back(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from);
+int store_extend_window(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from);
 
 /* --- the writer's side --- */
 

@@ -449,9 +449,9 @@ static void times_without_a_recording_are_no_past(void **state)
 		assert_int_equal(store_compact(f->store, record(f, 600)), 0);
 	f->seconds += night;
 	record(f, 120);
-	assert_int_equal(store_reach_back(f->store, START + 3500 * NS_PER_SEC, 1800 * NS_PER_SEC, &from), 0);
+	assert_int_equal(store_extend_window(f->store, START + 3500 * NS_PER_SEC, 1800 * NS_PER_SEC, &from), 0);
 	assert_true(from == START + 1700 * NS_PER_SEC);
-	assert_int_equal(store_reach_back(f->store, START + (3720 + night) * NS_PER_SEC, 1800 * NS_PER_SEC, &from), 0);
+	assert_int_equal(store_extend_window(f->store, START + (3720 + night) * NS_PER_SEC, 1800 * NS_PER_SEC, &from), 0);
 	assert_true(from == START + 1799 * NS_PER_SEC); /* what is not saved yet is not counted */
 }
 

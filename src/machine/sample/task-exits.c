@@ -104,7 +104,7 @@ static struct short_lived *find_short_lived(struct task_source *src, const struc
 	text[TASK_COMM_SIZE] = '\0';
 	group = new_short_lived(src, text, name, p->parent);
 	if (!group) {
-		fair_share_give_back(&src->group_share, p->uid, p->parent, 1);
+		fair_share_release(&src->group_share, p->uid, p->parent, 1);
 		return NULL;
 	}
 	group->owner = p->uid;
@@ -306,7 +306,7 @@ void task_forget_short_lived(struct task_source *src)
 		if (group->key2 & KEY2_OF_OTHERS)
 			src->users_with_others--;
 		else
-			fair_share_give_back(&src->group_share, group->owner, (uint32_t)group->key2, 1);
+			fair_share_release(&src->group_share, group->owner, (uint32_t)group->key2, 1);
 		entity_free(group->entity);
 		free(group);
 	}

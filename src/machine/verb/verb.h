@@ -36,7 +36,7 @@ struct common {
 /* What an answer to another user's question does with root's rights (client-rights.h). */
 enum verb_rights { RIGHTS_GIVEN_UP, RIGHTS_GIVEN_UP_BY_VERB };
 
-/* A process by its number, or by a word that means one that lives (entity_is_meant()). EXIT_ANSWERED; else an exit status, after saying why
+/* A process by its number, or by a word that means one that lives (entity_matches()). EXIT_ANSWERED; else an exit status, after saying why
  * there is none or listing the several. */
 int verb_find_process(const struct common *common, const char *who, uint32_t *ret);
 

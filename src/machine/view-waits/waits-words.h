@@ -40,7 +40,7 @@ size_t waits_stack(const struct timeline *t, uint32_t process, stack_ref ref, bo
 /* "main > work > pthread_mutex_lock > futex_wait": the innermost frames of n stacks, which are given from the innermost on. */
 void waits_stack_text(const struct timeline *t, uint32_t process, const stack_ref *refs, size_t n, bool probed, struct str *out);
 
-/* Another user's, of whom a viewer may not see as much (machine/events/trace-hide.h); and whether anybody is. */
+/* Another user's, of whom a viewer may not see as much (machine/events/trace-redact.h); and whether anybody is. */
 bool waits_thread_is_hidden(const struct timeline *t, uint32_t thread);
 bool waits_others_are_hidden(const struct timeline *t);
 

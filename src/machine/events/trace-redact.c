@@ -1,10 +1,10 @@
-#include "machine/events/trace-hide.h"
+#include "machine/events/trace-redact.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
-#include "machine/events/trace-spread.h"
+#include "machine/events/trace-coarsen.h"
 
 #define IS_KERNEL(address) ((address) >> 63)
 #define KERNEL_NUMBERS	   (1ull << 63) /* what stands for kernel addresses: counted from here on */
@@ -366,7 +366,7 @@ static int hide_tables(struct hiding *h)
 	return r < 0 ? r : hide_modules(h->t);
 }
 
-int trace_hide(struct trace *t, const struct viewer *viewer)
+int trace_redact(struct trace *t, const struct viewer *viewer)
 {
 	struct hiding h = {.t = t};
 	int r;

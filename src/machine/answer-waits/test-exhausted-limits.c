@@ -13,7 +13,7 @@
 
 #include "lib/data/cleanup.h"
 #include "machine/answer-live/tcp-sockets.h"
-#include "machine/answer-waits/used-up.h"
+#include "machine/answer-waits/exhausted-limits.h"
 
 static char tree[64];
 static const struct viewer root;
@@ -50,7 +50,7 @@ static void fell(void)
 	assert_int_equal(system(command), 0);
 }
 
-static const struct used_up *find_in(const struct used_up_list *l, const char *what)
+static const struct exhausted_limit *find_in(const struct exhausted_limits *l, const char *what)
 {
 	for (size_t i = 0; i < l->list.n; i++)
 		if (strcmp(l->list.v[i].what, what) == 0)
@@ -60,8 +60,8 @@ static const struct used_up *find_in(const struct used_up_list *l, const char *w
 
 static void tasks_of_a_group(void **state)
 {
-	struct used_up_list found;
-	const struct used_up *u;
+	struct exhausted_limits found;
+	const struct exhausted_limit *u;
 	struct story st;
 	struct str words = {};
 
@@ -76,7 +76,7 @@ static void tasks_of_a_group(void **state)
 		char groups[96];
 
 		snprintf(groups, sizeof(groups), "%s/group", tree);
-		assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, groups, &root, INT64_MAX, &found), 0);
+		assert_int_equal(exhausted_limits_find(&st.d, TICKS - 1, tree, groups, &root, INT64_MAX, &found), 0);
 	}
 	assert_int_equal(found.list.n, 1);
 	u = find_in(&found, "tasks of a control group");
@@ -84,10 +84,10 @@ static void tasks_of_a_group(void **state)
 	assert_string_equal(u->of, "/shop.slice");
 	assert_int_equal(u->pid, 10);
 	assert_int_equal(u->has, 95);
-	used_up_words(u, &words);
+	exhausted_limits_words(u, &words);
 	assert_non_null(strstr(words.data, "tasks of a control group /shop.slice are nearly used up: 96 of 100; worker (x) 1 (pid 10) has 95 of them. "));
 	str_free(&words);
-	used_up_free(&found);
+	exhausted_limits_free(&found);
 	end(&st);
 	fell();
 }
@@ -95,7 +95,7 @@ static void tasks_of_a_group(void **state)
 /* There are too many processes: who has most is not known, and the limit is all the same. */
 static void a_census_that_takes_too_long_is_left_out(void **state)
 {
-	struct used_up_list found;
+	struct exhausted_limits found;
 	struct story st;
 
 	(void)state;
@@ -103,11 +103,11 @@ static void a_census_that_takes_too_long_is_left_out(void **state)
 	begin(&st);
 	put("sys/kernel/threads-max", "100\n");
 	put("loadavg", "0.00 0.00 0.00 1/99 4711\n");
-	assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, 0, &found), 0);
+	assert_int_equal(exhausted_limits_find(&st.d, TICKS - 1, tree, tree, &root, 0, &found), 0);
 	assert_int_equal(found.list.n, 1);
 	assert_string_equal(found.list.v[0].what, "threads of the machine");
 	assert_int_equal(found.list.v[0].pid, 0);
-	used_up_free(&found);
+	exhausted_limits_free(&found);
 	end(&st);
 	fell();
 }
@@ -123,7 +123,7 @@ static void limits_of_the_machine(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(full); i++) {
-		struct used_up_list found;
+		struct exhausted_limits found;
 		struct story st;
 
 		grow();
@@ -131,10 +131,10 @@ static void limits_of_the_machine(void **state)
 		put(full[i].file, full[i].text);
 		put("loadavg", "0.50 0.40 0.30 8/201 705\n");
 		put("sys/kernel/threads-max", "1000\n");
-		assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
+		assert_int_equal(exhausted_limits_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
 		assert_int_equal(found.list.n, 1);
 		assert_string_equal(found.list.v[0].what, full[i].what);
-		used_up_free(&found);
+		exhausted_limits_free(&found);
 		end(&st);
 		fell();
 	}
@@ -143,7 +143,7 @@ static void limits_of_the_machine(void **state)
 /* By the numbers of loadavg: tasks that run and that there are. */
 static void threads_of_the_machine(void **state)
 {
-	struct used_up_list found;
+	struct exhausted_limits found;
 	struct story st;
 
 	(void)state;
@@ -151,11 +151,11 @@ static void threads_of_the_machine(void **state)
 	begin(&st);
 	put("loadavg", "0.50 0.40 0.30 8/201 705\n");
 	put("sys/kernel/threads-max", "205\n");
-	assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
+	assert_int_equal(exhausted_limits_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
 	assert_int_equal(found.list.n, 1);
 	assert_int_equal(found.list.v[0].used, 201);
 	assert_int_equal(found.list.v[0].pid, 10);
-	used_up_free(&found);
+	exhausted_limits_free(&found);
 	end(&st);
 	fell();
 }
@@ -163,7 +163,7 @@ static void threads_of_the_machine(void **state)
 static void a_full_file_system(void **state)
 {
 	struct entity_info info = {.kind = ENTITY_FILESYSTEM, .name = (char *)"/srv"};
-	struct used_up_list found;
+	struct exhausted_limits found;
 	struct subject *s;
 	struct story st;
 
@@ -177,11 +177,11 @@ static void a_full_file_system(void **state)
 	level(s, FEATURE_FS_SIZE, 0, 1000000 * 4096ll);
 	level(s, FEATURE_FS_FREE, 0, 4 * 65536ll);
 	level(s, FEATURE_FS_FILES_FREE, 0, 16000);
-	assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
+	assert_int_equal(exhausted_limits_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
 	assert_int_equal(found.list.n, 1);
 	assert_string_equal(found.list.v[0].what, "bytes of the file system");
 	assert_string_equal(found.list.v[0].of, "/srv");
-	used_up_free(&found);
+	exhausted_limits_free(&found);
 	end(&st);
 	fell();
 }
@@ -212,28 +212,28 @@ static pid_t begin_greedy(void)
 
 static void file_handles_of_a_process(void **state)
 {
-	struct used_up_list found;
+	struct exhausted_limits found;
 	struct story st;
 	pid_t greedy = begin_greedy();
 	bool seen = false;
 
 	(void)state;
 	begin(&st);
-	assert_int_equal(used_up_find(&st.d, TICKS - 1, "/proc", "/nowhere", &root, INT64_MAX, &found), 0);
+	assert_int_equal(exhausted_limits_find(&st.d, TICKS - 1, "/proc", "/nowhere", &root, INT64_MAX, &found), 0);
 	kill(greedy, SIGKILL);
 	waitpid(greedy, NULL, 0);
 	for (size_t i = 0; i < found.list.n; i++)
 		seen |= found.list.v[i].pid == (uint32_t)greedy && found.list.v[i].used >= 40 && found.list.v[i].limit == 44;
 	assert_true(seen);
-	used_up_free(&found);
+	exhausted_limits_free(&found);
 	end(&st);
 }
 
 /* This process watches one folder, in a tree where no more may be watched. */
 static void watches_of_a_user(void **state)
 {
-	struct used_up_list found;
-	const struct used_up *u;
+	struct exhausted_limits found;
+	const struct exhausted_limit *u;
 	char fds[96], self[32];
 	struct story st;
 	int watcher = inotify_init1(IN_CLOEXEC);
@@ -251,12 +251,12 @@ static void watches_of_a_user(void **state)
 	snprintf(self, sizeof(self), "/proc/%d/fdinfo", (int)getpid());
 	snprintf(fds, sizeof(fds), "%s/10/fdinfo", tree);
 	assert_int_equal(symlink(self, fds), 0);
-	assert_int_equal(used_up_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
+	assert_int_equal(exhausted_limits_find(&st.d, TICKS - 1, tree, tree, &root, INT64_MAX, &found), 0);
 	u = find_in(&found, "inotify watches");
 	assert_non_null(u);
 	assert_int_equal(u->used, 1);
 	assert_int_equal(u->pid, 10);
-	used_up_free(&found);
+	exhausted_limits_free(&found);
 	end(&st);
 	close(watcher);
 	fell();

@@ -14,7 +14,7 @@
 
 #define USED_UP_TOLD 3 /* the fullest */
 
-struct used_up {
+struct exhausted_limit {
 	const char *what;	/* "file handles" */
 	char of[128];		/* whose limit: "uid 1000", "/user.slice"; "" = the machine's, or the process's */
 	uint64_t used, limit;
@@ -24,19 +24,19 @@ struct used_up {
 	const char *next;	/* what helps: a command, or what can be done */
 };
 
-struct used_up_list {
-	VEC(struct used_up) list; /* the fullest first */
+struct exhausted_limits {
+	VEC(struct exhausted_limit) list; /* the fullest first */
 };
 
 /* At tick `at`; `proc_root` "/proc" or a test's, `group_root` "/sys/fs/cgroup". Of processes that the viewer may not see there is
  * neither pid nor name. Where there are so many processes that counting what they have takes until `until` (monotonic ns), limits of the
  * machine and of groups alone are looked at, without who has most. 0 or -ENOMEM. */
-int used_up_find(const struct dataset *d, uint32_t at, const char *proc_root, const char *group_root, const struct viewer *viewer, int64_t until,
-		 struct used_up_list *ret);
+int exhausted_limits_find(const struct dataset *d, uint32_t at, const char *proc_root, const char *group_root, const struct viewer *viewer, int64_t until,
+		 struct exhausted_limits *ret);
 /* File handles of one process. False: it is gone, or not to be seen. */
-bool used_up_files(const char *proc_root, uint32_t pid, uint64_t *ret_used, uint64_t *ret_limit);
-void used_up_free(struct used_up_list *l);
+bool exhausted_limits_files(const char *proc_root, uint32_t pid, uint64_t *ret_used, uint64_t *ret_limit);
+void exhausted_limits_free(struct exhausted_limits *l);
 /* "inotify watches of uid 1000 are used up: 8192 of 8192; code (pid 4711) has 8000 of them" */
-void used_up_claim(const struct used_up *u, struct str *out);
+void exhausted_limits_claim(const struct exhausted_limit *u, struct str *out);
 /* "inotify watches of uid 1000 are used up: 8192 of 8192; code (pid 4711) has 8000 of them. ..." */
-void used_up_words(const struct used_up *u, struct str *out);
+void exhausted_limits_words(const struct exhausted_limit *u, struct str *out);

@@ -1,4 +1,4 @@
-#include "machine/events/trace-spread.h"
+#include "machine/events/trace-coarsen.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "machine/answer-waits/used-up.h"
+#include "machine/answer-waits/exhausted-limits.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -42,7 +42,7 @@ struct census {
 	const struct viewer *viewer;
 	VEC(struct process) processes;
 	VEC(char *) groups; /* paths below group_root */
-	struct used_up_list found;
+	struct exhausted_limits found;
 	int error;
 };
 
@@ -89,7 +89,7 @@ static bool read_number(const char *root, const char *name, unsigned n, uint64_t
 
 /* --- what is found --- */
 
-static void add(struct census *c, struct used_up u, const struct process *by, uint64_t has)
+static void add(struct census *c, struct exhausted_limit u, const struct process *by, uint64_t has)
 {
 	if (!u.limit || (double)u.used < FULL * (double)u.limit)
 		return;
@@ -206,7 +206,7 @@ static void find_of_machine(struct census *c)
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		const struct process *by = limits[i].of_process ? with_most(c, limits[i].of_process) : NULL;
-		struct used_up u = {.what = limits[i].what, .next = limits[i].next};
+		struct exhausted_limit u = {.what = limits[i].what, .next = limits[i].next};
 
 		if (read_number(c->proc_root, limits[i].used, limits[i].nth_used, &u.used) &&
 		    read_number(c->proc_root, limits[i].limit, limits[i].nth_limit, &u.limit))
@@ -231,7 +231,7 @@ static uint64_t limit_of_files(const char *proc_root, uint32_t pid)
 	return 0;
 }
 
-bool used_up_files(const char *proc_root, uint32_t pid, uint64_t *ret_used, uint64_t *ret_limit)
+bool exhausted_limits_files(const char *proc_root, uint32_t pid, uint64_t *ret_used, uint64_t *ret_limit)
 {
 	char folder[160];
 
@@ -245,7 +245,7 @@ static void find_files(struct census *c)
 {
 	for (size_t i = 0; i < c->processes.n; i++) {
 		const struct process *p = &c->processes.v[i];
-		struct used_up u = {.what = "file handles of a process", .used = p->files,
+		struct exhausted_limit u = {.what = "file handles of a process", .used = p->files,
 				    .next = "It cannot open files or accept connections. To see them: ls -l /proc/PID/fd; to raise its limit: prlimit --nofile, or "
 					    "LimitNOFILE= of its unit"};
 
@@ -325,9 +325,9 @@ static void find_inotify(struct census *c)
 	read_number(c->proc_root, "sys/fs/inotify/max_user_watches", 0, &most[0]);
 	read_number(c->proc_root, "sys/fs/inotify/max_user_instances", 0, &most[1]);
 	for (size_t i = 0; i < n; i++) {
-		struct used_up u = {.what = "inotify watches", .used = users[i].watches, .limit = most[0],
+		struct exhausted_limit u = {.what = "inotify watches", .used = users[i].watches, .limit = most[0],
 				    .next = "Changes of files are not seen any more. To raise the limit: sysctl fs.inotify.max_user_watches"};
-		struct used_up v = {.what = "inotify instances", .used = users[i].instances, .limit = most[1],
+		struct exhausted_limit v = {.what = "inotify instances", .used = users[i].instances, .limit = most[1],
 				    .next = "To raise the limit: sysctl fs.inotify.max_user_instances"};
 
 		snprintf(u.of, sizeof(u.of), "uid %u", users[i].uid);
@@ -349,7 +349,7 @@ static bool is_in(const char *group, const char *above)
 static void find_in_group(struct census *c, const char *group)
 {
 	const struct process *by = NULL;
-	struct used_up u = {.what = "tasks of a control group", .next = "It can start no more processes and threads. To raise the limit: TasksMax= of the unit"};
+	struct exhausted_limit u = {.what = "tasks of a control group", .next = "It can start no more processes and threads. To raise the limit: TasksMax= of the unit"};
 	char name[384];
 
 	snprintf(u.of, sizeof(u.of), "%s", group);
@@ -398,8 +398,8 @@ static void find_keys(struct census *c)
 	snprintf(path, sizeof(path), "%s/key-users", c->proc_root);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		struct used_up u = {.what = "keys", .next = "To see them: cat /proc/keys; to raise the limit: sysctl kernel.keys.maxkeys"};
-		struct used_up v = {.what = "bytes of keys", .next = "To see them: cat /proc/keys; to raise the limit: sysctl kernel.keys.maxbytes"};
+		struct exhausted_limit u = {.what = "keys", .next = "To see them: cat /proc/keys; to raise the limit: sysctl kernel.keys.maxkeys"};
+		struct exhausted_limit v = {.what = "bytes of keys", .next = "To see them: cat /proc/keys; to raise the limit: sysctl kernel.keys.maxbytes"};
 
 		if (sscanf(line, "%u: %*u %*u/%*u %" SCNu64 "/%" SCNu64 " %" SCNu64 "/%" SCNu64, &uid, &u.used, &u.limit, &v.used, &v.limit) != 5)
 			continue;
@@ -416,7 +416,7 @@ static void find_file_systems(struct census *c, const struct dataset *d, uint32_
 {
 	for (size_t i = 0; i < d->subjects.n; i++) {
 		const struct subject *s = d->subjects.v[i];
-		struct used_up u = {.what = "bytes of the file system", .next = "To see what uses it: sudo du -xh --max-depth=2 PATH | sort -h | tail"};
+		struct exhausted_limit u = {.what = "bytes of the file system", .next = "To see what uses it: sudo du -xh --max-depth=2 PATH | sort -h | tail"};
 		double size, free_bytes, files;
 
 		if (s->info.kind != ENTITY_FILESYSTEM || s->first > at || s->last < at)
@@ -454,14 +454,14 @@ static void find_sockets(struct census *c)
 	if (tcp_pressure_find(c->proc_root, &t) < 0)
 		return;
 	if (t.queue_limit) {
-		struct used_up u = {.what = "connections that wait to be accepted", .used = t.queue, .limit = t.queue_limit,
+		struct exhausted_limit u = {.what = "connections that wait to be accepted", .used = t.queue, .limit = t.queue_limit,
 				    .next = "It does not accept them in time: 'whyslow why PID' shows for what it waits"};
 
 		snprintf(u.of, sizeof(u.of), "port %u", t.queue_port);
 		add(c, u, process_of(c, t.queue_pid), 0);
 	}
 	if (t.ports_limit) {
-		struct used_up u = {.what = "ports for connections to", .used = t.ports, .limit = t.ports_limit,
+		struct exhausted_limit u = {.what = "ports for connections to", .used = t.ports, .limit = t.ports_limit,
 				    .next = "New connections fail, or wait for old ones to leave TIME_WAIT. Keep connections open; to allow more: sysctl "
 					    "net.ipv4.ip_local_port_range, net.ipv4.tcp_tw_reuse"};
 
@@ -474,14 +474,14 @@ static void find_sockets(struct census *c)
 
 static int fullest_first(const void *a, const void *b)
 {
-	const struct used_up *x = a, *y = b;
+	const struct exhausted_limit *x = a, *y = b;
 	double mine = (double)x->used / (double)x->limit, other = (double)y->used / (double)y->limit;
 
 	return mine != other ? (mine > other ? -1 : 1) : strcmp(x->what, y->what) ?: strcmp(x->of, y->of);
 }
 
-int used_up_find(const struct dataset *d, uint32_t at, const char *proc_root, const char *group_root, const struct viewer *viewer, int64_t until,
-		 struct used_up_list *ret)
+int exhausted_limits_find(const struct dataset *d, uint32_t at, const char *proc_root, const char *group_root, const struct viewer *viewer, int64_t until,
+		 struct exhausted_limits *ret)
 {
 	struct census c = {.proc_root = proc_root, .group_root = group_root, .viewer = viewer};
 
@@ -500,18 +500,18 @@ int used_up_find(const struct dataset *d, uint32_t at, const char *proc_root, co
 		free(c.groups.v[--c.groups.n]);
 	VEC_FREE(c.groups);
 	if (c.error < 0)
-		used_up_free(&c.found);
+		exhausted_limits_free(&c.found);
 	else
 		*ret = c.found;
 	return c.error;
 }
 
-void used_up_free(struct used_up_list *l)
+void exhausted_limits_free(struct exhausted_limits *l)
 {
 	VEC_FREE(l->list);
 }
 
-void used_up_claim(const struct used_up *u, struct str *out)
+void exhausted_limits_claim(const struct exhausted_limit *u, struct str *out)
 {
 	str_printf(out, "%s%s%s are %sused up", u->what, *u->of ? " " : "", u->of, u->used < u->limit ? "nearly " : "");
 	if (u->limit > 1)
@@ -520,8 +520,8 @@ void used_up_claim(const struct used_up *u, struct str *out)
 		str_printf(out, u->has && u->has != u->used ? "; %s (pid %u) has %" PRIu64 " of them" : "; %s (pid %u) has them", u->comm, u->pid, u->has);
 }
 
-void used_up_words(const struct used_up *u, struct str *out)
+void exhausted_limits_words(const struct exhausted_limit *u, struct str *out)
 {
-	used_up_claim(u, out);
+	exhausted_limits_claim(u, out);
 	str_printf(out, ". %s", u->next);
 }

@@ -1,5 +1,5 @@
 /* Another user's part of a trace does not depend on when strangers did what they did, only on how much of a tick they had. */
-#include "machine/events/trace-hide.h"
+#include "machine/events/trace-redact.h"
 
 #include <string.h>
 
@@ -111,8 +111,8 @@ static void moments_of_strangers_do_not_show(void **state)
 	(void)state;
 	build(&a, early, 3);
 	build(&b, late, 3);
-	assert_int_equal(trace_hide(&a, &user), 0);
-	assert_int_equal(trace_hide(&b, &user), 0);
+	assert_int_equal(trace_redact(&a, &user), 0);
+	assert_int_equal(trace_redact(&b, &user), 0);
 	assert_same(&a, &b);
 }
 
@@ -125,8 +125,8 @@ static void what_lies_in_half_a_tick_does_not_show(void **state)
 	(void)state;
 	build(&a, keys, 2);
 	build(&b, keys, 0);
-	assert_int_equal(trace_hide(&a, &user), 0);
-	assert_int_equal(trace_hide(&b, &user), 0);
+	assert_int_equal(trace_redact(&a, &user), 0);
+	assert_int_equal(trace_redact(&b, &user), 0);
 	assert_same(&a, &b);
 }
 
@@ -171,7 +171,7 @@ static void sums_stay(void **state)
 
 	(void)state;
 	sum = build_busy(&t, 700000);
-	assert_int_equal(trace_hide(&t, &user), 0);
+	assert_int_equal(trace_redact(&t, &user), 0);
 	assert_true(time_of(&t, THEIRS) > sum - 4 * VISIBLE_SLICE && time_of(&t, THEIRS) < sum + 4 * VISIBLE_SLICE);
 	for (size_t i = 1; i < t.n_events; i++)
 		assert_true(t.events[i].time == t.events[0].time || t.events[i].time % VISIBLE_SLICE == 0);
@@ -200,7 +200,7 @@ static void who_waits_sees_for_whom(void **state)
 
 	(void)state;
 	build_wait(&t);
-	assert_int_equal(trace_hide(&t, &user), 0);
+	assert_int_equal(trace_redact(&t, &user), 0);
 	for (size_t i = 0; i < t.n_events; i++) {
 		const struct event *e = &t.events[i];
 
@@ -239,7 +239,7 @@ static void no_event_of_a_stranger_is_left(void **state)
 
 	(void)state;
 	build(&t, keys, 2);
-	assert_int_equal(trace_hide(&t, &user), 0);
+	assert_int_equal(trace_redact(&t, &user), 0);
 	for (size_t i = 0; i < t.n_events; i++) {
 		assert_int_not_equal(t.events[i].kind, EVENT_IRQ);
 		assert_int_not_equal(t.events[i].kind, EVENT_BLOCK_INSERT);
@@ -257,7 +257,7 @@ static void strangers_are_named_and_no_more(void **state)
 
 	(void)state;
 	build_wait(&t);
-	assert_int_equal(trace_hide(&t, &user), 0);
+	assert_int_equal(trace_redact(&t, &user), 0);
 	theirs = trace_thread(&t, THEIRS, TO);
 	assert_string_equal(theirs->comm, "theirs");
 	assert_true(theirs->flags & THREAD_IS_HIDDEN);
@@ -275,7 +275,7 @@ static void with_hidepid_they_have_no_name(void **state)
 
 	(void)state;
 	build_wait(&t);
-	assert_int_equal(trace_hide(&t, &hidden), 0);
+	assert_int_equal(trace_redact(&t, &hidden), 0);
 	for (size_t i = 0; i < t.threads.n; i++) {
 		const struct trace_thread *one = &t.threads.v[i];
 
@@ -293,7 +293,7 @@ static void the_group_sees_all(void **state)
 	(void)state;
 	build_wait(&a);
 	build_wait(&b);
-	assert_int_equal(trace_hide(&a, &group), 0);
+	assert_int_equal(trace_redact(&a, &group), 0);
 	assert_same(&a, &b);
 	assert_string_equal(trace_thread(&a, THEIRS, TO)->exe, "/home/other/private/theirs");
 }
@@ -330,7 +330,7 @@ static void places_and_texts_of_strangers_are_hidden(void **state)
 
 	(void)state;
 	add_places(&t);
-	assert_int_equal(trace_hide(&t, &user), 0);
+	assert_int_equal(trace_redact(&t, &user), 0);
 	/* the kernel's functions keep their names, not their places */
 	mine = trace_stack(&t, find_event(&t, EVENT_SAMPLE, MINE)->sample.user);
 	assert_int_equal(mine->n, 2);
@@ -362,7 +362,7 @@ static void a_trace_of_centuries_is_refused(void **state)
 	add_switch(&t, FROM, 0, THEIRS, 0);
 	t.to = t.cpus[0].to = UINT64_MAX / 2;
 	assert_int_equal(trace_finish(&t), 0);
-	assert_int_equal(trace_hide(&t, &user), -E2BIG);
+	assert_int_equal(trace_redact(&t, &user), -E2BIG);
 }
 
 RUN_TESTS(cmocka_unit_test(moments_of_strangers_do_not_show), cmocka_unit_test(what_lies_in_half_a_tick_does_not_show),
