@@ -194,7 +194,7 @@ static int each_of_array(struct cursor *c, json_element_fn element)
 			return c->error == -ENOMEM ? -ENOMEM : -ENODATA;
 		}
 		if (!c->p) { /* a bracket where none can be */
-			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON value", c->in->name,
+			span_fault(c->r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a JSON value", c->in->name,
 				   input_offset(c->in));
 			return -ENODATA;
 		}
@@ -322,7 +322,7 @@ int span_json_elements(struct span_reader *reader, struct input *in, const char 
 		} else if (mended && (byte == ',' || byte == ']' || byte == '}')) {
 			c.p = 1; /* of what was cut off */
 		} else {
-			span_fault(reader->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not JSON object", in->name,
+			span_fault(reader->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": this is not a JSON object", in->name,
 				   input_offset(in));
 			r = -ENODATA;
 		}
