@@ -463,7 +463,7 @@ static int add_many(struct observer *o)
 	if (label)
 		str_printf(&words, ", started by %s (pid %u),", label, most.parent);
 	str_printf(&words, " use %.0f %% of one CPU", most.cpu / 1e7);
-	o->facts->many = words.data;
+	o->facts->clauses[CLAUSE_MANY] = words.data;
 	return words.error;
 }
 
@@ -517,7 +517,7 @@ static int add_pushed(struct observer *o, const struct suspect *top, int64_t ask
 	str_printf(&words, "%s (pid %u)", label, by->info.pid);
 	if (ago >= 2 * NS_PER_SEC)
 		str_printf(&words, " until %s ago", clock_format_span(ago, span, sizeof(span)));
-	o->facts->pushed = words.data;
+	o->facts->clauses[CLAUSE_PUSHED] = words.data;
 	return words.error;
 }
 

@@ -321,8 +321,8 @@ static void who_starts_many_short_programs_is_known(void **state)
 	start_short(&st, "ls", 4711, 30, 10 * PERCENT);
 	request.ret_facts = &facts;
 	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
-	assert_non_null(facts.many);
-	assert_string_equal(facts.many, "900 short git and cut, started by update (pid 1002), use 12 % of one CPU");
+	assert_non_null(facts.clauses[CLAUSE_MANY]);
+	assert_string_equal(facts.clauses[CLAUSE_MANY], "900 short git and cut, started by update (pid 1002), use 12 % of one CPU");
 	facts_free(&facts);
 	end(&st);
 }

@@ -103,17 +103,9 @@ static int remark(struct answer *a, const char *format, ...)
 	return 0;
 }
 
-static size_t filter(struct suspect *of, size_t n, const char *only)
+static bool is_meant(const struct suspect *s, const void *only)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (entity_matches(&of[i].subject->info, only))
-			of[kept++] = of[i];
-		else
-			suspect_free(&of[i]);
-	}
-	return kept;
+	return entity_matches(&s->subject->info, only);
 }
 
 static void set_window(const struct dataset *d, const struct why_request *request, struct method_question *q)
@@ -302,8 +294,8 @@ static void tell_only(struct answer *a, const struct dataset *d, const struct me
 	struct ranking *r = &a->ranking;
 
 	a->culprit_is_named = a->culprit_is_named && entity_matches(&r->suspects.v[0].subject->info, only);
-	r->suspects.n = filter(r->suspects.v, r->suspects.n, only);
-	r->victims.n = filter(r->victims.v, r->victims.n, only);
+	suspects_keep(r->suspects.v, &r->suspects.n, is_meant, only);
+	suspects_keep(r->victims.v, &r->victims.n, is_meant, only);
 	if (!meant)
 		remark(a, "no process, unit or name '%s' was recorded; 'whyslow show' lists them", only);
 	else if (!r->suspects.n && !r->victims.n)
@@ -337,29 +329,17 @@ static void set_suspects_aside(struct answer *a)
 }
 
 /* Who is accused waits for itself, and for those for whom it makes things short: that slows nobody else. */
-static bool is_own_wait(const struct suspect *top, const struct suspect *victim)
+static bool is_of_another(const struct suspect *victim, const void *first)
 {
+	const struct suspect *top = first;
 	bool own = victim->subject == top->subject || victim->subject == top->busiest;
 
 	if (top->kind != CULPRIT_PROCESS && top->kind != CULPRIT_GROUP)
-		return false;
+		return true;
 	for (size_t i = 0; i < top->together.n && !own; i++)
 		own = top->together.v[i] == victim->subject;
 	own = own || (top->server && strcmp(top->server->program, victim->subject->program) == 0);
-	return own || (top->kind == CULPRIT_GROUP && strcmp(top->subject->program, victim->subject->program) == 0);
-}
-
-static void forget_own_waits(struct ranking *r)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < r->victims.n; i++) {
-		if (is_own_wait(&r->suspects.v[0], &r->victims.v[i]))
-			suspect_free(&r->victims.v[i]);
-		else
-			r->victims.v[kept++] = r->victims.v[i];
-	}
-	r->victims.n = kept;
+	return !own && !(top->kind == CULPRIT_GROUP && strcmp(top->subject->program, victim->subject->program) == 0);
 }
 
 static void forget_baselines(struct suspect *of, size_t n)
@@ -400,9 +380,9 @@ static int add_limit(const struct exhausted_limits *limits, struct facts *facts)
 	if (!u || (double)u->used < USED_UP * (double)u->limit)
 		return 0;
 	exhausted_limits_claim(u, &words);
-	facts->limit = words.data;
-	facts->limit_advice = u->next ? strdup(u->next) : NULL;
-	return words.error || (u->next && !facts->limit_advice) ? -ENOMEM : 0;
+	facts->clauses[CLAUSE_LIMIT] = words.data;
+	facts->clauses[CLAUSE_ADVICE] = u->next ? strdup(u->next) : NULL;
+	return words.error || (u->next && !facts->clauses[CLAUSE_ADVICE]) ? -ENOMEM : 0;
 }
 
 /* Known where there are events of that moment. */
@@ -458,21 +438,11 @@ static bool leave_out_late_events(struct why_request *r)
 }
 
 /* Who waits in calls of the network, and has no connection to another machine, waits for a program here: that is the one to be suspected. */
-static void forget_local_waits(const struct why_request *request, struct ranking *r)
+static bool waits_elsewhere(const struct suspect *s, const void *live_root)
 {
-	_cleanup_(open_files_free) struct open_files files = {.proc_root = request->live_root};
-	size_t kept = 0;
+	_cleanup_(open_files_free) struct open_files files = {.proc_root = live_root};
 
-	for (size_t i = 0; i < r->suspects.n; i++) {
-		struct suspect *s = &r->suspects.v[i];
-
-		if (request->live_root && s->kind == CULPRIT_HOST && s->subject->info.kind == ENTITY_PROCESS &&
-		    remote_peers_find(&files, s->subject->info.pid) == 0)
-			suspect_free(s);
-		else
-			r->suspects.v[kept++] = *s;
-	}
-	r->suspects.n = kept;
+	return !live_root || s->kind != CULPRIT_HOST || s->subject->info.kind != ENTITY_PROCESS || remote_peers_find(&files, s->subject->info.pid) != 0;
 }
 
 /* Programs that wait for others are judged with those that take what is short. */
@@ -483,7 +453,7 @@ static int judge_hangs(const struct dataset *d, const struct why_request *reques
 				  .patient = request->patient, .pressed = look->pressed, .incident = a->slow_since};
 	int r = hangs_find(d, &q, a);
 
-	forget_local_waits(request, &a->ranking);
+	suspects_keep(a->ranking.suspects.v, &a->ranking.suspects.n, waits_elsewhere, request->live_root);
 	r = r ?: hangs_add_suspects(a);
 	if (r == 0)
 		incident_search_judge(look, d, request, request->marked);
@@ -575,7 +545,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	verdict_choose_bottleneck(a, look.pressed, &look.there);
 	hang = hang_to_tell(a);
 	if (a->culprit_is_named)
-		forget_own_waits(&a->ranking);
+		suspects_keep(a->ranking.victims.v, &a->ranking.victims.n, is_of_another, &a->ranking.suspects.v[0]);
 	else if (a->slow)
 		set_suspects_aside(a);
 	if (hang)

@@ -84,8 +84,8 @@ static void put_plainly(const struct answer *a, const struct facts *facts, struc
 		str_puts(s, waiting_for(a->bottleneck));
 	if (!top) {
 		str_puts(s, ", but no program stands out");
-		if (facts->many)
-			str_printf(s, "; %s", facts->many);
+		if (facts->clauses[CLAUSE_MANY])
+			str_printf(s, "; %s", facts->clauses[CLAUSE_MANY]);
 		return;
 	}
 	if (a->slow_since) /* a leak of handles is worth saying, but no disk is slow for it */

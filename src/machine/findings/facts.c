@@ -117,10 +117,8 @@ void facts_free(struct facts *f)
 		free(f->said.v[i]);
 	VEC_FREE(f->list);
 	VEC_FREE(f->said);
-	free(f->many);
-	free(f->pushed);
-	free(f->limit);
-	free(f->limit_advice);
+	for (enum fact_clause c = 0; c < CLAUSE_COUNT; c++)
+		free(f->clauses[c]);
 	who_free(&f->culprit);
 	who_free(&f->victim);
 	*f = (struct facts){};
@@ -212,6 +210,7 @@ int fact_direction(const struct fact *f)
 /* --- as text --- */
 
 static const char *const of_names[FACT_OF_COUNT] = {"machine", "culprit", "victims"};
+const char *const fact_clause_names[CLAUSE_COUNT] = {"many", "pushed", "limit", "limit-advice"};
 
 static void put_word(const char *text, struct str *out)
 {
@@ -261,10 +260,8 @@ void facts_write(const struct facts *f, struct str *out)
 			put_word(x->part, out);
 		str_printf(out, "\t%s\t%.4g\t%.4g\t%.4g\n", x->feature->name, x->now, x->usual, x->spread);
 	}
-	put_line("many", f->many, out);
-	put_line("pushed", f->pushed, out);
-	put_line("limit", f->limit, out);
-	put_line("limit-advice", f->limit_advice, out);
+	for (enum fact_clause c = 0; c < CLAUSE_COUNT; c++)
+		put_line(fact_clause_names[c], f->clauses[c], out);
 }
 
 #define WORDS_MAX 8
@@ -354,6 +351,11 @@ static int read_said(const struct line *l, struct facts *f)
 	return r;
 }
 
+static int read_clause(const struct line *l, char **ret)
+{
+	return l->n == 2 && !*ret ? take_word(l->word[1], ret) : -EBADMSG;
+}
+
 static int read_line(char *text, struct facts *f)
 {
 	struct line l = {};
@@ -370,17 +372,12 @@ static int read_line(char *text, struct facts *f)
 	if (strcmp(l.word[0], "victim") == 0)
 		return read_who(&l, &f->victim);
 	if (strcmp(l.word[0], "server") == 0)
-		return l.n == 2 && !f->culprit.server ? take_word(l.word[1], &f->culprit.server) : -EBADMSG;
+		return read_clause(&l, &f->culprit.server);
 	if (strcmp(l.word[0], "mostly") == 0)
-		return l.n == 2 && !f->culprit.mostly ? take_word(l.word[1], &f->culprit.mostly) : -EBADMSG;
-	if (strcmp(l.word[0], "many") == 0)
-		return l.n == 2 && !f->many ? take_word(l.word[1], &f->many) : -EBADMSG;
-	if (strcmp(l.word[0], "pushed") == 0)
-		return l.n == 2 && !f->pushed ? take_word(l.word[1], &f->pushed) : -EBADMSG;
-	if (strcmp(l.word[0], "limit") == 0)
-		return l.n == 2 && !f->limit ? take_word(l.word[1], &f->limit) : -EBADMSG;
-	if (strcmp(l.word[0], "limit-advice") == 0)
-		return l.n == 2 && !f->limit_advice ? take_word(l.word[1], &f->limit_advice) : -EBADMSG;
+		return read_clause(&l, &f->culprit.mostly);
+	for (enum fact_clause c = 0; c < CLAUSE_COUNT; c++)
+		if (strcmp(l.word[0], fact_clause_names[c]) == 0)
+			return read_clause(&l, &f->clauses[c]);
 	if (strcmp(l.word[0], "said") == 0)
 		return read_said(&l, f);
 	if (strcmp(l.word[0], "part") == 0)

@@ -38,6 +38,17 @@ struct fact_who {
 	bool using; /* a victim: it is what something was using */
 };
 
+/* Parts of sentences, each a line of its own in the text. */
+enum fact_clause {
+	CLAUSE_MANY,   /* who starts most of the short programs, and how much these use together */
+	CLAUSE_PUSHED, /* who took the memory from which others were moved to swap, and until when */
+	CLAUSE_LIMIT,  /* the fullest limit that is used up, as a sentence without its end, ... */
+	CLAUSE_ADVICE, /* ... and what helps */
+	CLAUSE_COUNT
+};
+
+extern const char *const fact_clause_names[CLAUSE_COUNT];
+
 struct facts {
 	enum bottleneck bottleneck;
 	bool slow;
@@ -47,9 +58,7 @@ struct facts {
 	struct fact_who culprit, victim;
 	VEC(struct fact) list;
 	VEC(char *) said;
-	char *many; /* who starts most of the short programs, and how much these use together, as a clause; NULL = there are few */
-	char *pushed; /* who took the memory from which others were moved to swap, and until when, as a clause; NULL = no program did */
-	char *limit, *limit_advice; /* the fullest limit that is used up, as a sentence without its end, and what helps; NULL = none is */
+	char *clauses[CLAUSE_COUNT]; /* NULL = nothing to say */
 };
 
 void facts_free(struct facts *f);

@@ -17,6 +17,18 @@ void suspect_free(struct suspect *s)
 	VEC_FREE(s->processes);
 }
 
+void suspects_keep(struct suspect *v, size_t *n, bool (*is_wanted)(const struct suspect *s, const void *context), const void *context)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (is_wanted(&v[i], context))
+			v[kept++] = v[i];
+		else
+			suspect_free(&v[i]);
+	*n = kept;
+}
+
 void ranking_free(struct ranking *r)
 {
 	for (size_t i = 0; i < r->suspects.n; i++)

@@ -170,6 +170,8 @@ struct answer {
 void earlier_free(struct earlier *e);
 void suspect_free(struct suspect *s);
 void ranking_free(struct ranking *r);
+/* Keeps those of *n suspects or victims that are wanted, in their order, and releases the others. */
+void suspects_keep(struct suspect *v, size_t *n, bool (*is_wanted)(const struct suspect *s, const void *context), const void *context);
 void answer_free(struct answer *a);
 /* Whether a suspect of a sorted ranking contributes: a fifth of the first one's score is enough. The paper's scores are negative or
  * positive densities, all of them worth a look. */

@@ -21,6 +21,8 @@
 #define REPORT_SCORE	1e-4
 #define NO_PRESSURE	12    /* what no pressure is measured for, on a free machine, beside what one is measured for */
 #define QUEUES_LEAST	5e7  /* ns/s: who waits less for the disk has hardly a part of its queue */
+#define JUST_NOW	(2 * NS_PER_SEC) /* a shorter pause does not end it */
+#define CONTINUES	0.5 /* of what it does on average: who does so much has not stopped */
 #define TAKES_MUCH	0.05
 
 /* Files in memory are no program's: where what programs hold has not grown, whoever has to free memory is who takes it. 0..1. */
@@ -459,6 +461,25 @@ static bool is_crowd(struct robust *r, struct program *p)
 	return robust_excess(&u, now) >= CROWD * r->q->cpus;
 }
 
+/* Memory and handles that it holds are still there, and it uses nothing by its waits. */
+static bool is_over_when_it_stops(const struct use *use)
+{
+	return !use->is_wait && !use->of_memory && !(use->scale > 0);
+}
+
+/* The part of a use over the whole incident that a program continues with in the last seconds: an incident is looked at as a whole, and what was big at its
+ * beginning and is over is not why it lasts (ranking_weigh_recency()). */
+static double continues_with(const struct robust *r, const struct program *p, const struct use *use)
+{
+	struct method_question q = *r->q;
+	const struct robust lately = {.d = r->d, .q = &q};
+	double all = is_over_when_it_stops(use) ? robust_program_now(r, p, (size_t)use->feature) : 0;
+
+	while (q.focus < q.at && r->d->ticks.v[q.at].boot - r->d->ticks.v[q.focus].boot >= JUST_NOW)
+		q.focus++;
+	return all > 0 ? fmin(1, fmax(RECENCY_LEAST, robust_program_now(&lately, p, (size_t)use->feature) / all / CONTINUES)) : 1;
+}
+
 /* The guilt of a program by each use, and the evidence of the worst, which is returned. What it did only at first (each program reads itself when
  * it starts) is not what it is about. */
 static size_t weigh_uses(struct robust *r, struct program *p, struct verdict *v)
@@ -471,7 +492,7 @@ static size_t weigh_uses(struct robust *r, struct program *p, struct verdict *v)
 		if (!weigh_use(r, p, &uses[i], v, factors))
 			continue;
 		guilt = product_of(factors);
-		v->guilt[i] = guilt * robust_still(r, p, &uses[i]);
+		v->guilt[i] = guilt * continues_with(r, p, &uses[i]);
 		goes_on += uses[i].feature == FEATURE_IO_WRITE_BYTES ? guilt : v->guilt[i]; /* it may be on its way to the disk yet */
 		if (v->guilt[i] <= most)
 			continue;

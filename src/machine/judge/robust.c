@@ -10,7 +10,7 @@
  *   at its age      a program that has just begun is compared with its earlier starts at the same age instead (of the
  *                   same executable elsewhere, where it has none): starting is heavy for nearly everybody
  *   guilt           of the use with the most: shortage(resource) x excess / what all programs use of it beyond their usual x surprise
- *   over            who has stopped while another one goes on is hardly why it lasts (robust-stopped.c)
+ *   over            who has stopped while another one goes on is hardly why it lasts (ranking_weigh_recency())
  *
  * Unusual alone is not guilty: without a shortage only what stands far out (leaks of handles, threads, memory) is
  * reported, and weakly. Several features of one resource are one piece of evidence: only the strongest counts.
@@ -137,30 +137,20 @@ static int judge_all(struct robust *r, struct ranking *ret)
 	return 0;
 }
 
+static bool has_a_name(const struct suspect *s, const void *unused)
+{
+	(void)unused;
+	return !name_limit_is_sum(&s->subject->info);
+}
+
 /* Programs that are recorded as one, without their names, cannot be named as culprit or victim: what they have of the odds is of what is
  * not listed. */
 static void set_others_aside(struct ranking *ret)
 {
-	size_t kept = 0, left = 0;
-
-	for (size_t i = 0; i < ret->suspects.n; i++) {
-		struct suspect *s = &ret->suspects.v[i];
-
-		if (!name_limit_is_sum(&s->subject->info)) {
-			ret->suspects.v[kept++] = *s;
-			continue;
-		}
-		ret->others += s->score;
-		suspect_free(s);
-	}
-	for (size_t i = 0; i < ret->victims.n; i++) {
-		if (!name_limit_is_sum(&ret->victims.v[i].subject->info))
-			ret->victims.v[left++] = ret->victims.v[i];
-		else
-			suspect_free(&ret->victims.v[i]);
-	}
-	ret->suspects.n = kept;
-	ret->victims.n = left;
+	for (size_t i = 0; i < ret->suspects.n; i++)
+		ret->others += has_a_name(&ret->suspects.v[i], NULL) ? 0 : ret->suspects.v[i].score;
+	suspects_keep(ret->suspects.v, &ret->suspects.n, has_a_name, NULL);
+	suspects_keep(ret->victims.v, &ret->victims.n, has_a_name, NULL);
 }
 
 static int rank_all(struct robust *r, struct ranking *ret)
@@ -181,7 +171,6 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	robust_sum_totals(r);
 	robust_sum_growth(r);
 	robust_find_use(r);
-	robust_find_lately(r);
 	r->shortage[BOTTLENECK_NETWORK] = robust_shortage_of_network(r) * r->in_use[BOTTLENECK_NETWORK];
 	robust_find_lost(r);
 	result = result ?: robust_find_victims(r, ret) ?: robust_find_busiest(r, &ret->busiest);

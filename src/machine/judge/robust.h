@@ -69,7 +69,6 @@ struct verdict {
 struct robust {
 	const struct dataset *d;
 	const struct method_question *q;
-	struct method_question lately; /* the last seconds of the same incident (robust-stopped.c) */
 	struct blocks blocks;
 	double *sum, *one, *sorted; /* scratch, by block: one feature of one program, of one of its processes */
 	const struct older_stretch *older; /* the same feature of the same program, before the dataset */
@@ -220,13 +219,6 @@ void robust_find_lost(struct robust *r);
 struct explained robust_explain_verdict(const struct robust *r, const struct verdict *v);
 /* After all suspects are described: what is left. */
 void robust_explain_waiting(const struct robust *r, struct ranking *ret);
-
-/* robust-stopped.c: a program that stopped before the end scores less than one that continues. */
-
-/* Before the scores. */
-void robust_find_lately(struct robust *r);
-/* The part of a use over the whole incident that a program continues with at the end, 0.1 .. 1. */
-double robust_still(const struct robust *r, const struct program *p, const struct use *use);
 
 /* robust-tell.c: verdicts and victims with their features. 0 or -ENOMEM. */
 

@@ -219,26 +219,6 @@ static bool put_service(const struct facts *f, struct str *out)
 	return dot && (strcmp(dot, ".service") == 0 || strcmp(dot, ".scope") == 0 || strcmp(dot, ".slice") == 0) && put_text(unit, out);
 }
 
-static bool put_many(const struct facts *f, struct str *out)
-{
-	return put_text(f->many, out);
-}
-
-static bool put_pushed(const struct facts *f, struct str *out)
-{
-	return put_text(f->pushed, out);
-}
-
-static bool put_limit(const struct facts *f, struct str *out)
-{
-	return put_text(f->limit, out);
-}
-
-static bool put_limit_advice(const struct facts *f, struct str *out)
-{
-	return put_text(f->limit_advice, out);
-}
-
 /* One process is not worth a word: a sentence leaves out what it says of how many they are. */
 static bool put_members(const struct facts *f, struct str *out)
 {
@@ -284,13 +264,16 @@ struct placeholder placeholder_of(const char *name)
 	static const struct {
 		const char *name;
 		bool (*put)(const struct facts *f, struct str *out);
-	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"many", put_many}, {"pushed", put_pushed}, {"limit", put_limit}, {"limit advice", put_limit_advice}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
+	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
 	struct placeholder p = {};
 	bool old = false, culprit, victims;
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcmp(name, words[i].name) == 0)
 			return (struct placeholder){.put = words[i].put};
+	for (enum fact_clause c = 0; c < CLAUSE_COUNT; c++)
+		if (strcmp(name, fact_clause_names[c]) == 0)
+			return (struct placeholder){.clause = (int)c + 1};
 	p.quantity = without_prefix(name, "normal ", &p.normal);
 	if (!p.normal)
 		p.quantity = without_prefix(name, "usual ", &old); /* the word for it until 0.2 */
@@ -307,10 +290,12 @@ struct placeholder placeholder_of(const char *name)
 static bool put_name(const char *name, const struct facts *f, struct str *out)
 {
 	struct placeholder p = placeholder_of(name);
-	const struct fact *fact = p.put ? NULL : facts_find(f, of_owner(p.owner), p.quantity);
+	const struct fact *fact = p.put || p.clause ? NULL : facts_find(f, of_owner(p.owner), p.quantity);
 
 	if (p.put)
 		return p.put(f, out);
+	if (p.clause)
+		return put_text(f->clauses[p.clause - 1], out);
 	if (!fact)
 		return false;
 	if (p.part)

@@ -24,7 +24,7 @@
  * culprit's processes, is known where it has more than one; {others}, "other programs", where any of them waits longer than normally, and for
  * what is short; {normal QUANTITY} where the quantity is more than that; {service}, the culprit's unit, where systemctl knows it; {many}, who starts most of the short programs;
  * {limit}, the fullest limit that
- * is used up, and {limit advice}.
+ * is used up, and {limit-advice}.
  */
 #pragma once
 

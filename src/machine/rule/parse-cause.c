@@ -140,7 +140,7 @@ static int check_placeholder(struct parser *p, const struct token *t, const char
 	struct placeholder placeholder = placeholder_of(name);
 	struct comparison c = {.owner = placeholder.owner, .quantity.name = (char *)placeholder.quantity};
 
-	return placeholder.put ? 0 : resolve(p, &c, t);
+	return placeholder.put || placeholder.clause ? 0 : resolve(p, &c, t);
 }
 
 /* cause_find() never finds a cause whose sentence has a name that no facts know. */

@@ -45,7 +45,8 @@ int parser_unknown_quantity(struct parser *p, const struct token *at, const char
 int parser_take_condition(struct parser *p, struct condition **ret);
 /* A name in braces, in the text of a cause (cause.h). */
 struct placeholder {
-	bool (*put)(const struct facts *f, struct str *out); /* of {culprit}, {pid} ...: false = it is not known; NULL: a quantity */
+	bool (*put)(const struct facts *f, struct str *out); /* of {culprit}, {pid} ...: false = it is not known; NULL: a clause or a quantity */
+	int clause; /* enum fact_clause + 1; 0 = it is none */
 	enum rule_owner owner;
 	bool normal, part;    /* its baseline; the name of the part that has the highest value */
 	const char *quantity; /* points into the name */

@@ -212,7 +212,7 @@ static const char *false_machine(const struct incident *x)
 
 	if (elsewhere && drops && drops->now > 1)
 		return "a queue of this machine is full";
-	return elsewhere && x->facts.limit ? "a limit of this machine is used up" : NULL;
+	return elsewhere && x->facts.clauses[CLAUSE_LIMIT] ? "a limit of this machine is used up" : NULL;
 }
 
 static size_t sentences(const char *text)
