@@ -8,7 +8,6 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/stat/robust.h"
-#include "machine/answer-waits/suspect-ended.h"
 #include "machine/answer-why/pressure.h"
 #include "machine/judge/blocks.h"
 #include "machine/judge/charges.h"
@@ -21,6 +20,7 @@
 #define MANY_LEAST    20   /* processes that ended within a sample */
 #define MANY_USE      5e7  /* ns/s: a twentieth of one CPU */
 
+#define ENDED (2 * NS_PER_SEC) /* a program that was not seen for so long has ended; a sample may be missing of one that continues */
 #define PUSHED_BEFORE (600 * NS_PER_SEC)
 #define PUSHED_LEAST  100 /* pages a second */
 #define PUSHED_FOR    (60 * NS_PER_SEC) /* before it: then who took the memory has grown */
@@ -165,6 +165,42 @@ static int add_machine(struct observer *o)
 
 /* --- the culprit --- */
 
+/* Whether both are processes of one program; of short-lived processes only the name is known. */
+static bool shares_program(const struct subject *s, const struct subject *one)
+{
+	bool brief = s->info.kind == ENTITY_SHORT_LIVED || one->info.kind == ENTITY_SHORT_LIVED;
+
+	if (s->info.kind != ENTITY_PROCESS && s->info.kind != ENTITY_SHORT_LIVED && s->info.kind != ENTITY_KERNEL)
+		return false;
+	if (strcmp(s->program, one->program) == 0)
+		return true;
+	/* of short-lived processes only the name is known */
+	return brief && s->info.name && one->info.name && strcmp(s->info.name, one->info.name) == 0;
+}
+
+static int64_t last_seen(const struct dataset *d, const struct suspect *top)
+{
+	const struct subject *const *v = top->together.n ? top->together.v : (const struct subject *const *)d->subjects.v;
+	size_t n = top->together.n ? top->together.n : d->subjects.n;
+	int64_t last = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i]->info.kind != ENTITY_KERNEL && v[i]->first <= v[i]->last && (top->together.n || shares_program(v[i], top->subject)) &&
+		    d->ticks.v[v[i]->last].wall > last)
+			last = d->ticks.v[v[i]->last].wall;
+	return last;
+}
+
+/* How long before a moment (wall ns) the last process of the suspect's program or job was seen; 0 = it continues, or it has none of its own. */
+static int64_t ended_before(const struct dataset *d, const struct suspect *top, int64_t asked)
+{
+	int64_t last = last_seen(d, top), recorded = d->ticks.v[d->ticks.n - 1].wall;
+
+	asked = asked < recorded ? asked : recorded;
+	return last && asked - last >= ENDED ? asked - last : 0;
+}
+
+
 static int take_pids(const struct suspect *s, char **ret)
 {
 	struct str pids = {};
@@ -216,7 +252,7 @@ static int add_program(struct observer *o, const struct suspect *top, feature_se
 	}
 	for (size_t i = 0; r == 0 && (!top->together.n || top->server) && i < o->d->subjects.n && t.v.n < SUBJECTS_MAX; i++) {
 		const struct subject *s = o->d->subjects.v[i];
-		bool meant = (!top->together.n && suspect_shares_program(s, top->subject)) || (top->server && suspect_shares_program(s, top->server));
+		bool meant = (!top->together.n && shares_program(s, top->subject)) || (top->server && shares_program(s, top->server));
 
 		if (meant && s->first <= s->last && s->first <= o->q->at && !(top->together.n && is_among(&t, s)))
 			r = VEC_PUSH(t.v, s);
@@ -233,7 +269,7 @@ static int add_program(struct observer *o, const struct suspect *top, feature_se
 
 static int add_end(struct observer *o, const struct suspect *top, int64_t asked)
 {
-	int64_t ended = suspect_ended(o->d, top, asked);
+	int64_t ended = ended_before(o->d, top, asked);
 
 	return ended ? add_told(o->facts, "ended", (double)ended) : 0;
 }
@@ -304,7 +340,7 @@ static int add_priority(struct observer *o, const struct suspect *top, const str
 {
 	size_t i = 0;
 
-	while (i < of->victims.n && suspect_shares_program(of->victims.v[i].subject, top->subject))
+	while (i < of->victims.n && shares_program(of->victims.v[i].subject, top->subject))
 		i++;
 	return i < of->victims.n ? add_told(o->facts, "ahead", nice_of(o->d, of->victims.v[i].subject, o->q->at) - nice_of(o->d, top->subject, o->q->at)) : 0;
 }
@@ -484,7 +520,7 @@ static const struct subject *grew_until(const struct observer *o, uint32_t t, co
 		const struct subject *s = o->d->subjects.v[i];
 		double before = s->first < from ? subject_value(o->d, s, FEATURE_MEM_ANON, from) : 0, now;
 
-		if (s->info.kind != ENTITY_PROCESS || s->first > t || s->last + 1 < t || !subject_has(s, FEATURE_MEM_ANON) || suspect_shares_program(s, top->subject))
+		if (s->info.kind != ENTITY_PROCESS || s->first > t || s->last + 1 < t || !subject_has(s, FEATURE_MEM_ANON) || shares_program(s, top->subject))
 			continue;
 		now = subject_value(o->d, s, FEATURE_MEM_ANON, s->last < t ? s->last : t);
 		if (now - (isnan(before) ? 0 : before) > most) {
