@@ -52,6 +52,35 @@ static struct subject *build(struct story *st, uint32_t first, uint32_t last)
 	return make;
 }
 
+/* Four jobs begin in one second, or one after the other, and one of them takes most. */
+static bool is_said_to_begin_together(int64_t apart)
+{
+	struct subject *cron, *jobs[4];
+	struct story st;
+	bool said = false;
+
+	begin_workshop(&st);
+	cron = start(&st, NULL, "/usr/sbin/cron", 0, TICKS - 1);
+	for (int i = 0; i < 4; i++) {
+		jobs[i] = start(&st, cron, (const char *const[]){"/bin/tar", "/bin/find", "/bin/index", "/bin/mail"}[i], FROM, TICKS - 1);
+		jobs[i]->info.start = (uint64_t)(st.d.ticks.v[FROM].boot + i * apart);
+	}
+	use(jobs[0], FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, jobs[0]);
+	for (size_t i = 0; i < first(&st)->evidence.n; i++)
+		said |= strstr(first(&st)->evidence.v[i], "cron (pid") && strstr(first(&st)->evidence.v[i], "started it and 3 others in the same second");
+	end(&st);
+	return said;
+}
+
+static void a_common_start_is_said(void **state)
+{
+	(void)state;
+	assert_true(is_said_to_begin_together(NS_PER_SEC / 10));
+	assert_false(is_said_to_begin_together(2 * NS_PER_SEC));
+}
+
 static void who_has_usual_work_done_all_the_time_is_named(void **state)
 {
 	struct subject *make;
@@ -331,7 +360,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_no_name_is_not_named), cmocka_unit_test(who_starts_many_short_programs_is_known),
-		cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
+		cmocka_unit_test(a_common_start_is_said), cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
 		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
 		cmocka_unit_test(who_starts_short_programs_is_named_with_them),
 		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
