@@ -10,7 +10,7 @@ const struct evidence_row evidence_rows[EVIDENCE_COUNT] = {
 	[EVIDENCE_SURPRISE] = {"surprise", "1 = it never did that before, towards 0 = it does it all the time, or is older than the incident, which is all that is known"},
 	[EVIDENCE_FOR_OTHERS] = {"for-others", "it is the work of the kernel or of whyslow, on behalf of programs"},
 	[EVIDENCE_ON_BEHALF] = {"on-behalf", "what others do on its behalf, or it on behalf of others"},
-	[EVIDENCE_BOUND] = {"bound", "how much of the wait for a CPU it can cause: others wait for it no longer than it runs"},
+	[EVIDENCE_BOUND] = {"bound", "how much of its share of the wait for a CPU it can cause: others wait for it no longer than it runs"},
 	[EVIDENCE_RECENCY] = {"recency", "1 = it continues at the end; towards 0 = it stopped, while another suspect that comes near continues"},
 	[EVIDENCE_EXCESS] = {"excess", "how much longer than its own program ever did the other program waits for that"},
 	[EVIDENCE_NOVELTY] = {"novelty", "1 = that began with the incident, or just now; towards 0 = long ago"},

@@ -440,8 +440,8 @@ static bool weigh_use(struct robust *r, struct program *p, const struct use *use
 	if (use->resource == BOTTLENECK_NONE) /* what nothing is short of is not what a short machine is slow by */
 		factors[EVIDENCE_SHORTAGE] *= NO_PRESSURE * pow(machine_is_free(r), 5);
 	factors[EVIDENCE_SHARE] = joined_share(r, p, use, now, excess, &used, &charged);
-	if (use->resource == BOTTLENECK_CPU && now / 1e9 < factors[EVIDENCE_SHORTAGE])
-		factors[EVIDENCE_BOUND] = now / 1e9 / factors[EVIDENCE_SHORTAGE];
+	if (use->resource == BOTTLENECK_CPU && now / 1e9 < factors[EVIDENCE_SHORTAGE] * factors[EVIDENCE_SHARE])
+		factors[EVIDENCE_BOUND] = now / 1e9 / (factors[EVIDENCE_SHORTAGE] * factors[EVIDENCE_SHARE]);
 	factors[EVIDENCE_SURPRISE] = isnan(u.median) ? youth(r, p) : robust_surprise(&u);
 	if (use->resource == BOTTLENECK_MEMORY && !robust_may_use_memory(r, p))
 		factors[EVIDENCE_SHARE] = used = charged = 0;
