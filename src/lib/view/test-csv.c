@@ -11,6 +11,7 @@ static void a_cell_is_not_a_formula(void **state)
 	static const struct {
 		const char *text, *cell;
 	} cases[] = {{"=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\""}, {"+1", "\"'+1\""}, {"-bash", "\"'-bash\""}, {"@SUM(A1)", "\"'@SUM(A1)\""},
+		     {"\t=1", "\"'\t=1\""}, {"\r\n=1", "\"'\r\n=1\""}, {"\uff1d1", "\"'\uff1d1\""}, {"\uff20x", "\"'\uff20x\""}, {"\uff21", "\uff21"},
 		     {"a=b", "a=b"}, {"a,\"b\"", "\"a,\"\"b\"\"\""}, {"", ""}, {NULL, ""}};
 
 	(void)state;
