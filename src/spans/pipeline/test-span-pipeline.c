@@ -923,6 +923,40 @@ static void test_memory_is_bounded_and_what_is_cut_is_counted(void **state)
 	assembler_free(a);
 }
 
+static int see_and_pause(void *state, const struct span *spans, uint32_t n)
+{
+	int r = see(state, spans, n);
+
+	return r < 0 ? r : 1;
+}
+
+/* A receiver that is short of memory takes one trace after the other; what waited is free when none is left. */
+static void test_traces_are_handed_on_in_pieces(void **state)
+{
+	struct seen seen = {};
+	struct assembler_options o = {.late = INT64_MAX, .longest = 100, .state = &seen, .trace = see_and_pause};
+	struct assembler *a = assembler_new(&o);
+	size_t empty = assembler_bytes(a);
+
+	(void)state;
+	for (uint64_t i = 1; i <= 250; i++)
+		give(a, 7, i, (int64_t)i);
+	assert_int_equal(seen.spans, 200);
+	assert_int_equal(assembler_tally(a).cut, 2);
+	for (uint64_t i = 1; i <= 3; i++)
+		give(a, 100 + i, 1000 + i, (int64_t)i);
+	assert_true(assembler_bytes(a) > empty);
+	for (unsigned left = 4; left > 0; left--) {
+		assert_int_equal(assembler_flush(a, UINT32_MAX), 0);
+		assert_int_equal(seen.traces, 2 + 5 - left);
+	}
+	assert_int_equal(seen.spans, 253);
+	assert_int_equal(assembler_bytes(a), empty);
+	give(a, 9, 9, 9);
+	assert_int_equal(assembler_waiting(a), 1);
+	assembler_free(a);
+}
+
 static void test_one_clock_ahead_does_not_close_all_traces(void **state)
 {
 	struct seen seen = {};
@@ -1003,6 +1037,7 @@ int main(void)
 		cmocka_unit_test(test_an_inventory_tells_the_hardware_of_hosts),
 		cmocka_unit_test(test_a_trace_waits_as_long_as_told),
 		cmocka_unit_test(test_memory_is_bounded_and_what_is_cut_is_counted),
+		cmocka_unit_test(test_traces_are_handed_on_in_pieces),
 		cmocka_unit_test(test_a_span_without_a_trace_makes_an_empty_forest), cmocka_unit_test(test_one_clock_ahead_does_not_close_all_traces),
 		cmocka_unit_test(test_a_clock_ahead_of_now_keeps_no_trace_waiting),
 	};
