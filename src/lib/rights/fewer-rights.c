@@ -121,23 +121,46 @@ static void want(struct __user_cap_data_struct *sets, const struct __user_cap_da
 	sets[capability / 32].effective |= bit & have[capability / 32].permitted;
 }
 
-static int keep_capabilities(const struct fewer_rights *to)
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#define ANSWERS ((unsigned)1 << 31) /* whoever answers or works for another user */
+#define SHOWS	(DAEMON_RECORDS | DAEMON_SERVES)
+
+/* packaging/whyslow.service.in says what each is for; tests/rights compares. */
+static const struct {
+	unsigned capability, work;
+} capabilities[] = {
+	{CAP_BPF, SHOWS | WORK_READS_MAPS},    {CAP_PERFMON, SHOWS},
+	{CAP_SYS_PTRACE, SHOWS | WORK_HOLDS},  {CAP_DAC_READ_SEARCH, SHOWS | ANSWERS},
+	{CAP_IPC_LOCK, SHOWS | WORK_HOLDS},    {CAP_SYS_NICE, SHOWS | WORK_HOLDS | WORK_WRITES},
+	{CAP_SYSLOG, SHOWS},		       {CAP_SYS_RESOURCE, SHOWS | WORK_HOLDS},
+	{CAP_SETUID, SHOWS},		       {CAP_SETGID, SHOWS},
+	{CAP_DAC_OVERRIDE, DAEMON_SHIPS},      {CAP_NET_BIND_SERVICE, DAEMON_SERVES | DAEMON_RECEIVES},
+};
+
+/* A program that is started gets no capability that is not in the bounding set. */
+static void bound_capabilities(const struct __user_cap_data_struct *kept)
 {
-	static const struct {
-		unsigned work, capability;
-	} rows[] = {
-		{WORK_READS_MAPS, CAP_BPF},	  {WORK_WRITES, CAP_SYS_NICE}, {WORK_HOLDS, CAP_SYS_NICE},
-		{WORK_HOLDS, CAP_SYS_RESOURCE}, {WORK_HOLDS, CAP_IPC_LOCK}, {WORK_HOLDS, CAP_SYS_PTRACE},
-	};
+	for (unsigned capability = 0; capability < 64; capability++)
+		if (!(kept[capability / 32].permitted & 1u << capability % 32) && prctl(PR_CAPBSET_READ, capability) == 1)
+			(void)prctl(PR_CAPBSET_DROP, capability); /* without CAP_SETPCAP it stays there: no new privileges come of it */
+}
+
+static int keep_capabilities(unsigned work)
+{
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {}, kept[_LINUX_CAPABILITY_U32S_3] = {};
 
 	if (syscall(SYS_capget, &header, have) < 0)
 		return -errno;
-	want(kept, have, CAP_DAC_READ_SEARCH);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (to->work & rows[i].work)
-			want(kept, have, rows[i].capability);
+	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++)
+		if (capabilities[i].work & work)
+			want(kept, have, capabilities[i].capability);
+	if (work & SHOWS && prctl(PR_CAPBSET_READ, CAP_BPF) < 0) /* before Linux 5.8 */
+		want(kept, have, CAP_SYS_ADMIN);
+	if (!(work & ANSWERS)) /* they execute nothing */
+		bound_capabilities(kept);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &header, kept) < 0 ? -errno : 0;
 }
@@ -339,7 +362,7 @@ int fewer_rights_take(const struct fewer_rights *to)
 	if (r == 0)
 		r = take_ids(to);
 	if (r == 0)
-		r = keep_capabilities(to);
+		r = keep_capabilities(to->work | ANSWERS);
 	/* after the ids, which reset both */
 	if (r == 0 && (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0))
 		r = -errno;
@@ -410,47 +433,6 @@ static const struct sock_filter refused[] = {
 	ALLOW,
 };
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-
-/* packaging/whyslow.service.in says what each is for; tests/rights compares. */
-static const struct {
-	unsigned capability, daemons;
-} daemon_capabilities[] = {
-	{CAP_BPF, DAEMON_RECORDS | DAEMON_SERVES},	     {CAP_PERFMON, DAEMON_RECORDS | DAEMON_SERVES},
-	{CAP_SYS_PTRACE, DAEMON_RECORDS | DAEMON_SERVES},    {CAP_DAC_READ_SEARCH, DAEMON_RECORDS | DAEMON_SERVES},
-	{CAP_SYS_NICE, DAEMON_RECORDS | DAEMON_SERVES},	     {CAP_IPC_LOCK, DAEMON_RECORDS | DAEMON_SERVES},
-	{CAP_SYS_RESOURCE, DAEMON_RECORDS | DAEMON_SERVES},  {CAP_SYSLOG, DAEMON_RECORDS | DAEMON_SERVES},
-	{CAP_SETUID, DAEMON_RECORDS | DAEMON_SERVES},	     {CAP_SETGID, DAEMON_RECORDS | DAEMON_SERVES},
-	{CAP_NET_BIND_SERVICE, DAEMON_SERVES | DAEMON_RECEIVES}, {CAP_DAC_OVERRIDE, DAEMON_SHIPS},
-};
-
-/* A program that is started gets no capability that is not in the bounding set. */
-static void bound_capabilities(const struct __user_cap_data_struct *kept)
-{
-	for (unsigned capability = 0; capability < 64; capability++)
-		if (!(kept[capability / 32].permitted & 1u << capability % 32) && prctl(PR_CAPBSET_READ, capability) == 1)
-			(void)prctl(PR_CAPBSET_DROP, capability); /* without CAP_SETPCAP it stays there: no new privileges come of it */
-}
-
-static int keep_daemon_capabilities(unsigned work)
-{
-	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {}, kept[_LINUX_CAPABILITY_U32S_3] = {};
-
-	if (syscall(SYS_capget, &header, have) < 0)
-		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(daemon_capabilities); i++)
-		if (daemon_capabilities[i].daemons & work)
-			want(kept, have, daemon_capabilities[i].capability);
-	if (work == DAEMON_RECORDS && prctl(PR_CAPBSET_READ, CAP_BPF) < 0) /* before Linux 5.8 */
-		want(kept, have, CAP_SYS_ADMIN);
-	bound_capabilities(kept);
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, kept) < 0 ? -errno : 0;
-}
-
 int fewer_rights_take_daemon(enum fewer_rights_daemon work)
 {
 	int r;
@@ -459,6 +441,6 @@ int fewer_rights_take_daemon(enum fewer_rights_daemon work)
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	r = keep_daemon_capabilities(work);
+	r = keep_capabilities(work);
 	return r == 0 ? call_filter_set(refused, ARRAY_SIZE(refused)) : r;
 }

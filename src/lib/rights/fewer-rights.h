@@ -37,10 +37,10 @@ int fewer_rights_take(const struct fewer_rights *to);
 
 /* Daemons of root's keep different rights. */
 enum fewer_rights_daemon {
-	DAEMON_RECORDS = 1,
-	DAEMON_SERVES = 2,   /* may become a user; root's page asks and does what root's questions do */
-	DAEMON_RECEIVES = 4, /* has root's files, and no rights beyond them */
-	DAEMON_SHIPS = 8,
+	DAEMON_RECORDS = 8, /* next to enum fewer_rights_work */
+	DAEMON_SERVES = 16,   /* may become a user; root's page asks and does what root's questions do */
+	DAEMON_RECEIVES = 32, /* has root's files, and no rights beyond them */
+	DAEMON_SHIPS = 64,
 };
 
 /* For a daemon of root's, and all that it starts: what its unit grants (CapabilityBoundingSet=, NoNewPrivileges=, SystemCallFilter=), also where
