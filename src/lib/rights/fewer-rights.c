@@ -124,7 +124,7 @@ static void want(struct __user_cap_data_struct *sets, const struct __user_cap_da
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
-#define ANSWERS ((unsigned)1 << 31) /* whoever answers or works for another user */
+#define ANSWERS ((unsigned)1 << 31) /* a process that answers or works for another user */
 #define SHOWS	(DAEMON_RECORDS | DAEMON_SERVES)
 
 /* packaging/whyslow.service.in says what each is for; tests/rights compares. */
