@@ -432,10 +432,15 @@ def kill_each(f):
     log = f.folder + "/killed.log"
     for _ in range(tries):
         asking = subprocess.Popen([f.whyslow, "list", "--follow", "--run-dir", recorder.run], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for(recorder.answers, 10)
-        for pid in recorder.answers():
-            os.kill(pid, 9)
-        f.holds("who asked a killed answer is told", asking.wait(30) not in (0, 1))
+
+        def is_told():
+            for pid in recorder.answers():
+                os.kill(pid, 9)
+            return asking.poll() is not None
+
+        f.holds("who asked a killed answer is told", wait_for(is_told, 60) and asking.poll() not in (0, 1), str(asking.poll()))
+        asking.kill()
+        asking.wait()
     f.holds("questions are answered after killed answers", recorder.ask("list").returncode in (0, 1))
     for _ in range(tries):
         before = recorder.answerer()
