@@ -677,7 +677,7 @@ def markers(a):
     a.recorder.ask("export", "--format", "trace", "--output", a.folder + "/all.trace")
     text = subprocess.run([a.tools["events"], a.folder + "/all.trace"], capture_output=True, text=True, errors="replace").stdout
     a.holds("another user's marker is still there", "the one of another user" in text)
-    a.holds("memory stays", a.recorder.private_mib() < before + 10, f"{before:.0f}, {a.recorder.private_mib():.0f}")
+    a.holds("memory is given back", wait_for(lambda: a.recorder.private_mib() < before + 10, 20), f"{before:.0f}, {a.recorder.private_mib():.0f}")
     sent = sum(int(read_text(path) or 0) for path in glob.glob(a.folder + "/sent-*"))
     return sent, f"the recorder took {100 * spent:.0f} % of one CPU during it"
 
