@@ -541,6 +541,8 @@ static bool read_backfill(struct store *s, struct backfill *ret)
 	volatile void *index = NULL;
 	uint32_t attempted, pages;
 
+	if (!s->log_inode) /* where there is no log, asking for its index would make one that is not freed */
+		return false;
 	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file->pMethods ||
 	    file->pMethods->iVersion < 2 || file->pMethods->xShmMap(file, 0, INDEX_BYTES, false, &index) != SQLITE_OK || !index)
 		return false;
@@ -560,7 +562,7 @@ static bool was_overwritten(struct store *s)
 	uint8_t id[4];
 	bool whole = s->lock_fd >= 0 && pread(s->lock_fd, id, sizeof(id), HEADER_ID) == sizeof(id);
 	struct seen_file seen = s->seen;
-	const bool settled = s->db && read_backfill(s, &seen.backfill); /* before the time is read: a log that is brought in now counts later */
+	const bool settled = s->lock_fd >= 0 && read_backfill(s, &seen.backfill); /* before the time is read: a log that is brought in now counts later */
 	struct stat st = {};
 
 	seen.id = whole ? (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3] : 0;
@@ -621,7 +623,8 @@ static int open_own(struct store *s, uint32_t id)
 		r = store_find_marks(s);
 	if (r == 0)
 		r = store_lock(s);
-	(void)was_overwritten(s); /* from here on it is looked at */
+	if (r == 0)
+		(void)was_overwritten(s); /* from here on it is looked at */
 	return r;
 }
 
