@@ -331,6 +331,7 @@ LIVED_IN = "lived-in"  # the name of all lives together: cases are dealt among t
 
 def make(stage):
     """What takes long and is made once: files, databases."""
+    stage.work.mkdir(parents=True, exist_ok=True)
     for _, make_part, needs in PARTS:
         if make_part and all(map(has_program, needs)):
             make_part(stage)
