@@ -36,7 +36,7 @@ static bool next_line(char line[MCP_MESSAGE_MAX + 1], size_t *ret_len)
 	return c != EOF || n;
 }
 
-static int converse(const struct mcp *m)
+static int converse(const struct call_asker *a)
 {
 	const struct ask_bounds bounds = {.time = ANSWER_TIMEOUT * NS_PER_SEC, .memory = ANSWER_MEMORY};
 	_cleanup_free_ char *line = malloc(MCP_MESSAGE_MAX + 1);
@@ -44,7 +44,7 @@ static int converse(const struct mcp *m)
 	int r = line ? 0 : -ENOMEM;
 
 	while (r == 0 && next_line(line, &n)) {
-		json_t *said = line[strspn(line, " \t\r")] == '\0' ? NULL : mcp_answer(m, line, n, &bounds);
+		json_t *said = line[strspn(line, " \t\r")] == '\0' ? NULL : mcp_answer(a, line, n, &bounds);
 
 		if (said)
 			r = json_print(said, JSON_COMPACT, stdout);
@@ -56,16 +56,14 @@ static int converse(const struct mcp *m)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	struct mcp m = {.asker = common_asker(common), .files = {arg_fleet, arg_hosts, arg_calls}, .verb_options = verb_options_of};
+	const struct call_files files = {arg_fleet, arg_hosts, arg_calls};
+	const struct asker machine = common_asker(common);
+	const struct call_asker a = call_asker_make(&machine, arg_spans, &files, verb_options_of);
 	int r;
 
 	if (argc > 1)
 		return verb_usage_error("mcp", "unexpected argument '%s'", argv[1]);
-	m.spans_asker = m.asker;
-	m.spans_asker.store_file = arg_spans;
-	m.spans_asker.by_recorder = NULL;
-	m.spans_asker.from_file = NULL; /* a recording of the machine */
-	r = converse(&m);
+	r = converse(&a);
 	if (r < 0)
 		log_error("cannot answer: %s", strerror(-r));
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;

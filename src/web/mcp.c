@@ -6,11 +6,12 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "lib/view/json.h"
 
 #define ANSWER_MAX 65536 /* bytes: some 20,000 tokens, of which an assistant still can read several */
 
 /* https://www.jsonrpc.org/specification#error_object */
-enum { NOT_JSON = -32700, BAD_REQUEST = -32600, NO_METHOD = -32601, BAD_VALUES = -32602, FAILED = -32603 };
+enum { NOT_JSON = -32700, BAD_REQUEST = -32600, NO_METHOD = -32601, BAD_VALUES = -32602 };
 
 #define INSTRUCTIONS                                                                                                                         \
 	"whyslow records what every process of this machine does and answers why it is, or was, slow. Begin with `why` (now, or `at` a past "  \
@@ -29,17 +30,17 @@ static json_t *fail(json_t *id, int code, const char *why)
 	return reply(id, "error", json_pack("{s:i, s:s}", "code", code, "message", why));
 }
 
-static json_t *text_content(const char *text, size_t n)
+static json_t *text_content(const char *text)
 {
-	return json_pack("{s:s, s:s%}", "type", "text", "text", text, n);
+	return json_pack("{s:s, s:o}", "type", "text", "text", json_text(text));
 }
 
 /* --- tools --- */
 
-static json_t *describe(const struct mcp *m, const struct call *call)
+static json_t *describe(const struct call_asker *a, const struct call *call)
 {
 	_cleanup_free_ char *error = NULL;
-	json_t *schema = call_schema(call, m->verb_options, &error);
+	json_t *schema = call_schema(call, a->verb_options, &error);
 
 	json_object_set_new(json_object_get(schema, "properties"), "json",
 			    json_pack("{s:s, s:s}", "type", "boolean", "description", "the answer as JSON, with all its figures, instead of text"));
@@ -49,25 +50,25 @@ static json_t *describe(const struct mcp *m, const struct call *call)
 }
 
 /* Nothing is served that the questions about a fleet could be asked of. */
-static bool is_offered(const struct mcp *m, const struct call *call)
+static bool is_offered(const struct call_asker *a, const struct call *call)
 {
-	return m->files.fleet || !call_is_about(call, "fleet");
+	return a->files.fleet || !call_is_about(call, "fleet");
 }
 
-static json_t *list_tools(const struct mcp *m)
+static json_t *list_tools(const struct call_asker *a)
 {
 	json_t *tools = json_array();
 
 	for (const struct call *call = NULL; (call = call_next_tool(call));)
-		if (is_offered(m, call))
-			json_array_append_new(tools, describe(m, call));
+		if (is_offered(a, call))
+			json_array_append_new(tools, describe(a, call));
 	return json_pack("{s:o}", "tools", tools);
 }
 
-static const struct call *find_tool(const struct mcp *m, const char *name)
+static const struct call *find_tool(const struct call_asker *a, const char *name)
 {
 	for (const struct call *call = NULL; name && (call = call_next_tool(call));)
-		if (strcmp(call->tool, name) == 0 && is_offered(m, call))
+		if (strcmp(call->tool, name) == 0 && is_offered(a, call))
 			return call;
 	return NULL;
 }
@@ -83,9 +84,9 @@ static struct call_value value_of(const void *values, const char *name)
 }
 
 /* A value that the tool does not know is refused: who left it out would answer another question than was asked. */
-static int check_names(const struct mcp *m, const struct call *call, json_t *values, char **ret_error)
+static int check_names(const struct call_asker *a, const struct call *call, json_t *values, char **ret_error)
 {
-	json_t *tool = describe(m, call), *known = json_object_get(json_object_get(tool, "inputSchema"), "properties"), *value;
+	json_t *tool = describe(a, call), *known = json_object_get(json_object_get(tool, "inputSchema"), "properties"), *value;
 	const char *name;
 	int r = 0;
 
@@ -122,16 +123,16 @@ static json_t *shortened(const struct str *text)
 		n--;
 	str_append(&kept, text->data, n);
 	str_printf(&kept, "[%zu more bytes were left out: ask for less time, or a smaller top]\n", text->len - n);
-	return text_content(kept.data, kept.len);
+	return text_content(kept.data);
 }
 
 static json_t *answered(const struct str *text, const struct str *errors, bool as_json)
 {
 	json_t *content = json_array(), *document = as_json ? json_loadb(text->data, text->len, 0, NULL) : NULL, *result;
 
-	json_array_append_new(content, text->len > ANSWER_MAX ? shortened(text) : text_content(text->data, text->len));
+	json_array_append_new(content, text->len > ANSWER_MAX ? shortened(text) : text_content(text->data));
 	if (errors->len)
-		json_array_append_new(content, text_content(errors->data, errors->len));
+		json_array_append_new(content, text_content(errors->data));
 	result = json_pack("{s:o, s:b}", "content", content, "isError", false);
 	if (json_is_object(document) && text->len <= ANSWER_MAX)
 		json_object_set(result, "structuredContent", document);
@@ -141,23 +142,22 @@ static json_t *answered(const struct str *text, const struct str *errors, bool a
 
 static json_t *not_answered(const char *why)
 {
-	return json_pack("{s:[o], s:b}", "content", text_content(why, strlen(why)), "isError", true);
+	return json_pack("{s:[o], s:b}", "content", text_content(why), "isError", true);
 }
 
-static json_t *ask(const struct mcp *m, const struct call_request *q, bool as_json, const struct ask_bounds *bounds)
+static json_t *ask(const struct call_asker *a, const struct call_request *q, bool as_json, const struct ask_bounds *bounds)
 {
-	const struct asker *asker = call_is_about(q->call, "spans") ? &m->spans_asker : &m->asker;
 	_cleanup_str_ struct str text = {}, errors = {};
-	int status = ask_all_within(asker, q->n, q->v, bounds, &text, &errors);
+	int status = call_asker_ask(a, q, bounds, &text, &errors);
 
 	if ((status == 0 || status == 1) && text.len)
 		return answered(&text, &errors, as_json);
-	return not_answered(status < 0 ? ask_failure(asker, status) : errors.len ? errors.data : "there is no answer");
+	return not_answered(status < 0 ? call_asker_failure(a, q->call, status) : errors.len ? errors.data : "there is no answer");
 }
 
-static json_t *call_tool(const struct mcp *m, json_t *id, const json_t *params, const struct ask_bounds *bounds)
+static json_t *call_tool(const struct call_asker *a, json_t *id, const json_t *params, const struct ask_bounds *bounds)
 {
-	const struct call *call = find_tool(m, json_string_value(json_object_get(params, "name")));
+	const struct call *call = find_tool(a, json_string_value(json_object_get(params, "name")));
 	json_t *values = json_object_get(params, "arguments");
 	bool as_json = json_is_true(json_object_get(values, "json"));
 	_cleanup_free_ char *error = NULL;
@@ -165,12 +165,12 @@ static json_t *call_tool(const struct mcp *m, json_t *id, const json_t *params, 
 
 	if (!call)
 		return fail(id, BAD_VALUES, "there is no such tool; tools/list says which there are");
-	if ((values && !json_is_object(values)) || check_names(m, call, values, &error) < 0 ||
-	    call_request_make(call, &m->files, m->verb_options, value_of, values, &q, &error) < 0)
+	if ((values && !json_is_object(values)) || check_names(a, call, values, &error) < 0 ||
+	    call_request_make(call, &a->files, a->verb_options, value_of, values, &q, &error) < 0)
 		return fail(id, BAD_VALUES, error ? error : "invalid arguments; expected an object");
 	if (!as_json)
 		leave_out_json(&q);
-	return reply(id, "result", ask(m, &q, as_json, bounds));
+	return reply(id, "result", ask(a, &q, as_json, bounds));
 }
 
 /* --- the protocol --- */
@@ -189,7 +189,7 @@ static json_t *initialize(const json_t *params)
 			 "version", WHYSLOW_VERSION, "instructions", INSTRUCTIONS);
 }
 
-static json_t *answer(const struct mcp *m, json_t *message, json_t *id, const struct ask_bounds *bounds)
+static json_t *answer(const struct call_asker *a, json_t *message, json_t *id, const struct ask_bounds *bounds)
 {
 	const char *method = json_string_value(json_object_get(message, "method"));
 	const json_t *params = json_object_get(message, "params");
@@ -199,13 +199,13 @@ static json_t *answer(const struct mcp *m, json_t *message, json_t *id, const st
 	if (strcmp(method, "ping") == 0)
 		return reply(id, "result", json_object());
 	if (strcmp(method, "tools/list") == 0)
-		return reply(id, "result", list_tools(m));
+		return reply(id, "result", list_tools(a));
 	if (strcmp(method, "tools/call") == 0)
-		return call_tool(m, id, params, bounds);
+		return call_tool(a, id, params, bounds);
 	return fail(id, NO_METHOD, "there is no such method here: initialize, ping, tools/list, tools/call");
 }
 
-json_t *mcp_answer(const struct mcp *m, const char *bytes, size_t n, const struct ask_bounds *bounds)
+json_t *mcp_answer(const struct call_asker *a, const char *bytes, size_t n, const struct ask_bounds *bounds)
 {
 	json_t *message = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, NULL), *id = json_object_get(message, "id"), *said = NULL;
 
@@ -215,7 +215,7 @@ json_t *mcp_answer(const struct mcp *m, const char *bytes, size_t n, const struc
 					      !json_is_string(json_object_get(message, "method"))))
 		said = fail(json_null(), BAD_REQUEST, "a message is an object with \"jsonrpc\", \"id\" and \"method\"");
 	else if (id && json_is_string(json_object_get(message, "method")))
-		said = answer(m, message, id, bounds);
+		said = answer(a, message, id, bounds);
 	json_decref(message);
 	return said;
 }

@@ -4,16 +4,9 @@
 
 #include <jansson.h>
 
-#include "machine/client/ask.h"
-#include "web/calls.h"
+#include "web/call-asker.h"
 
 #define MCP_MESSAGE_MAX ((size_t)1 << 20) /* bytes of a message */
 
-struct mcp {
-	struct asker asker, spans_asker; /* the latter's store is that of the spans */
-	struct call_files files;
-	verb_options_fn verb_options;
-};
-
 /* The answer to a message; the caller's reference. NULL: it was a notification, or an answer itself. `bounds` of one question. */
-json_t *mcp_answer(const struct mcp *m, const char *message, size_t n, const struct ask_bounds *bounds);
+json_t *mcp_answer(const struct call_asker *a, const char *message, size_t n, const struct ask_bounds *bounds);

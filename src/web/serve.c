@@ -11,7 +11,7 @@
 #include "lib/data/log.h"
 #include "lib/net/http-server.h"
 #include "machine/service/service-budget.h"
-#include "web/calls.h"
+#include "web/call-asker.h"
 #include "web/mcp.h"
 #include "web/reader-pool.h"
 #include "web/serve-events.h"
@@ -24,9 +24,7 @@ struct serve {
 	struct http_server *server;
 	struct web_control *control;
 	struct str address;
-	struct asker asker, spans_asker; /* the latter's store is that of the spans */
-	const char *fleet_file, *hosts_file, *calls_file;
-	verb_options_fn verb_options;
+	struct call_asker asker;
 	struct reader_pool *kept;
 	struct live_feeds *feeds;
 };
@@ -59,7 +57,7 @@ static void finish(struct http_exchange *e, const struct call *call, int status,
 	else if (status == 2)
 		http_fail(e, 400, "%s", said);
 	else if (status < 0 || status > 1)
-		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? ask_failure(&((const struct serve *)e->context)->asker, status) : said);
+		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? call_asker_failure(&((const struct serve *)e->context)->asker, call, status) : said);
 	else if (status == 1 && !text->len)
 		http_fail(e, 404, "%s", said);
 	if (status < 0)
@@ -97,14 +95,13 @@ static void answer_request(struct http_exchange *e, const struct call_request *q
 	if (q->call->resident)
 		status = ask_reader(s, e, q, &text, &errors);
 	else
-		status = ask_all_within(call_is_about(q->call, "spans") ? &s->spans_asker : &s->asker, q->n, q->v, &bounds, &text, &errors);
+		status = call_asker_ask(&s->asker, q, &bounds, &text, &errors);
 	finish(e, q->call, status, &text, &errors);
 }
 
 static void answer_call(struct http_exchange *e)
 {
 	const struct serve *s = e->context;
-	const struct call_files files = {s->fleet_file, s->hosts_file, s->calls_file};
 	const struct call *call = call_find(e->path, e->method);
 	_cleanup_free_ char *error = NULL;
 	struct call_request request;
@@ -115,13 +112,13 @@ static void answer_call(struct http_exchange *e)
 		http_fail(e, 404, "there is no %s; /api/v1/openapi.json lists what there is", e->path);
 		return;
 	}
-	if (call_is_about(call, "fleet") && !s->fleet_file) {
+	if (call_is_about(call, "fleet") && !s->asker.files.fleet) {
 		http_fail(e, 404, "no fleet is served here: whyslow serve --fleet FILE");
 		return;
 	}
 	if (post && e->body.len && !(body = json_loadb(e->body.data, e->body.len, 0, NULL)))
 		http_fail(e, 400, "the body is not JSON");
-	else if (call_request_make(call, &files, s->verb_options, post ? body_value : query_value, post ? (const void *)body : e, &request, &error) < 0)
+	else if (call_request_make(call, &s->asker.files, s->asker.verb_options, post ? body_value : query_value, post ? (const void *)body : e, &request, &error) < 0)
 		http_fail(e, 400, "%s; /api/v1/openapi.json lists the parameters", error ? error : "out of memory");
 	else
 		answer_request(e, &request);
@@ -141,9 +138,8 @@ static void stream_events(struct http_exchange *e)
 static void answer_assistant(struct http_exchange *e)
 {
 	const struct serve *s = e->context;
-	const struct mcp m = {s->asker, s->spans_asker, {s->fleet_file, s->hosts_file, s->calls_file}, s->verb_options};
 	const struct ask_bounds bounds = {ANSWER_TIMEOUT * NS_PER_SEC, ANSWER_MEMORY, has_gone, e};
-	json_t *said = mcp_answer(&m, e->body.data ? e->body.data : "", e->body.len, &bounds);
+	json_t *said = mcp_answer(&s->asker, e->body.data ? e->body.data : "", e->body.len, &bounds);
 	char *text = said ? json_dumps(said, JSON_COMPACT) : NULL;
 
 	if (!said)
@@ -184,7 +180,7 @@ static void answer_openapi(struct http_exchange *e)
 {
 	const struct serve *s = e->context;
 	_cleanup_free_ char *error = NULL;
-	json_t *document = calls_openapi(s->verb_options, &error);
+	json_t *document = calls_openapi(s->asker.verb_options, &error);
 	char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
 
 	if (!text || str_puts(&e->reply, text) < 0)
@@ -254,16 +250,9 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 
 	if (!s)
 		return -ENOMEM;
-	s->asker = s->spans_asker = o->asker;
-	s->spans_asker.store_file = o->spans_file; /* root reads it; who may not is told so by the verb */
-	s->spans_asker.by_recorder = NULL;
-	s->spans_asker.from_file = NULL; /* a recording of the machine */
-	s->fleet_file = o->fleet_file;
-	s->calls_file = o->calls_file;
-	s->hosts_file = o->hosts_file;
-	s->verb_options = o->verb_options;
-	s->feeds = live_feeds_new(&s->asker);
-	r = s->feeds ? reader_pool_new(&s->asker, &s->kept) : -ENOMEM;
+	s->asker = call_asker_make(&o->asker, o->spans_file, &(struct call_files){o->fleet_file, o->hosts_file, o->calls_file}, o->verb_options);
+	s->feeds = live_feeds_new(&s->asker.machine);
+	r = s->feeds ? reader_pool_new(&s->asker.machine, &s->kept) : -ENOMEM;
 	if (r == 0)
 		r = http_server_start(&server, &s->server, ret_error);
 	if (r == 0)
