@@ -9,6 +9,7 @@
 #include "fleet/verb/fleet-verb.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/input/stream.h"
 #include "machine/verb/grammars.h"
 
 static int tell_checked(struct common *common, const struct fleet_query *args, const struct fleet_question *q,
@@ -38,10 +39,10 @@ static int tell_checked(struct common *common, const struct fleet_query *args, c
 
 static bool is_xml(const char *path)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	char begin[4096] = ""; /* blank lines may lie before it */
+	char begin[4096]; /* blank lines may lie before it */
 
-	return file && fread(begin, 1, sizeof(begin) - 1, file) > 0 && pad_xml_is(begin);
+	stream_head(path, begin, sizeof(begin));
+	return pad_xml_is(begin);
 }
 
 /* PAD's XML, or the readable grammar. */

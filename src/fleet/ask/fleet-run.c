@@ -11,6 +11,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
+#include "lib/input/stream.h"
 #include "machine/verb/grammars.h"
 
 #define WORDS_MAX 64
@@ -165,7 +166,7 @@ static int run_xml(struct script *s, const struct str *text)
 	const char *begin = pad_xml_begin(text->data, &s->begins);
 	int r = 0;
 
-	s->parser = XML_ParserCreate(NULL);
+	s->parser = pad_xml_parser(text->data, text->len);
 	if (!s->parser)
 		return -ENOMEM;
 	XML_SetUserData(s->parser, s);
@@ -176,20 +177,6 @@ static int run_xml(struct script *s, const struct str *text)
 	}
 	XML_ParserFree(s->parser);
 	return r;
-}
-
-static int read_script(const char *path, struct str *text)
-{
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	char part[4096];
-	size_t n;
-
-	if (!file)
-		return -errno;
-	while ((n = fread(part, 1, sizeof(part), file)) > 0)
-		str_append(text, part, n);
-	str_append(text, "", 0);
-	return text->error;
 }
 
 static int run_script(struct script *s, struct str *text)
@@ -215,7 +202,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (argc != 2)
 		return verb_usage_error("fleet", "run expects a file: one subverb per line, or XML");
 	s.data = query.server ? strdup(query.server) : NULL;
-	r = ++depth > 3 ? -ELOOP : read_script(argv[1], &text);
+	r = ++depth > 3 ? -ELOOP : stream_read_all(argv[1], &text);
 	if (r == 0 && !text.len)
 		r = -ENODATA;
 	if (r < 0)

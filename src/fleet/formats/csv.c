@@ -448,7 +448,7 @@ static int read_table(struct csv_table *t, struct stream *s, uint64_t done, uint
 	}
 	if (r == -EBADMSG || r == -EIO)
 		intake_bad(t->into, t->path, t->line, "cannot be read further: %s",
-			   r == -EIO ? "input/output error" : "the archive is damaged, or a line is too long");
+			   r == -EIO ? "input/output error" : "it is damaged or cut off, or a line is too long");
 	if (r == 0 && !t->has_time && t->rows)
 		intake_remark(t->into, "%s has no column of times: its rows are taken as %lld s apart", t->path,
 			      (long long)((t->input->step ? t->input->step : DEFAULT_STEP) / 1000000000));

@@ -352,7 +352,7 @@ static int load_file(struct page *p)
 	}
 	if (r == -EBADMSG || r == -EIO)
 		intake_bad(p->into, p->path, p->line, "cannot be read further: %s",
-			   r == -EIO ? "input/output error" : "the archive is damaged, or a line is too long");
+			   r == -EIO ? "input/output error" : "it is damaged or cut off, or a line is too long");
 	stream_close(s);
 	return r == -ENOMEM ? r : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "lib/input/stream.h"
 
 #define FILE_MAX ((size_t)16 << 20)
 
@@ -233,13 +234,18 @@ static void refuse_entity(void *data, const char *name, int parameter, const cha
 	wrong(data, "entity '%s': entities are not read", name);
 }
 
+XML_Parser pad_xml_parser(const char *text, size_t n)
+{
+	return XML_ParserCreate(str_is_utf8(text, n) ? "UTF-8" : NULL);
+}
+
 int pad_xml_parse(const char *text, size_t n, const char *file, struct fleet_thresholds *ret, char **ret_error)
 {
 	struct reading r = {.file = file, .ret = ret, .text = {.max = 65536}};
 	const char *begin_of_xml = pad_xml_begin(text, &r.line);
 	int result = 0;
 
-	r.parser = XML_ParserCreate(NULL);
+	r.parser = pad_xml_parser(text, n);
 	if (!r.parser)
 		return -ENOMEM;
 	n -= (size_t)(begin_of_xml - text);
@@ -262,17 +268,10 @@ int pad_xml_parse(const char *text, size_t n, const char *file, struct fleet_thr
 
 int pad_xml_read(const char *path, struct fleet_thresholds *ret, char **ret_error)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	_cleanup_str_ struct str text = {.max = FILE_MAX};
-	char part[4096];
-	size_t n;
+	int r = stream_read_all(path, &text);
 
-	if (!file)
-		return -errno;
-	while ((n = fread(part, 1, sizeof(part), file)) > 0)
-		if (str_append(&text, part, n) < 0)
-			return text.error;
-	return pad_xml_parse(text.data ? text.data : "", text.len, path, ret, ret_error);
+	return r < 0 ? r : pad_xml_parse(text.data ? text.data : "", text.len, path, ret, ret_error);
 }
 
 const char *pad_xml_begin(const char *text, unsigned long *ret_lines)

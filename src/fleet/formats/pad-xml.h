@@ -15,6 +15,8 @@
  */
 #pragma once
 
+#include <expat.h>
+
 #include "fleet/model/fleet-threshold.h"
 
 /* Appends to *ret. 0; -EINVAL with *ret_error "FILE:LINE: ..." (caller frees); -ENOENT and others of the file; -ENOMEM. */
@@ -23,5 +25,8 @@ int pad_xml_parse(const char *text, size_t n, const char *file, struct fleet_thr
 /* Where the XML of a text begins: behind a byte order mark and blank lines, which editors leave and an XML parser refuses before a
  * declaration. *ret_lines: how many lines lie before it. */
 const char *pad_xml_begin(const char *text, unsigned long *ret_lines);
+/* NULL without memory. The text's own encoding counts, and not the one that its declaration names: what was written in UTF-16 was read
+ * as UTF-8. */
+XML_Parser pad_xml_parser(const char *text, size_t n);
 /* Whether text begins as XML does. */
 bool pad_xml_is(const char *text);

@@ -1,9 +1,11 @@
 #include "lib/data/test.h"
 
 #include <errno.h>
+#include <iconv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fleet/formats/pad-xml.h"
 #include "lib/data/cleanup.h"
@@ -117,4 +119,39 @@ static void what_editors_leave_before_the_xml_is_skipped(void **state)
 	fleet_thresholds_free(&t);
 }
 
-RUN_TESTS(cmocka_unit_test(what_editors_leave_before_the_xml_is_skipped), cmocka_unit_test(listing_1_is_read), cmocka_unit_test(what_is_wrong_is_located), cmocka_unit_test(damage_is_survived))
+static int read_as_utf16(const char *text, const char *encoding, struct fleet_thresholds *ret, char **ret_error)
+{
+	char wide[8192], *from = (char *)text, *to = wide, path[] = "/tmp/rules-XXXXXX";
+	size_t n_from = strlen(text), n_to = sizeof(wide);
+	iconv_t as = iconv_open(encoding, "UTF-8");
+	int fd = mkstemp(path), r;
+
+	assert_true(fd >= 0 && as != (iconv_t)-1);
+	assert_int_equal(iconv(as, &from, &n_from, &to, &n_to), 0);
+	iconv_close(as);
+	assert_int_equal(write(fd, wide, sizeof(wide) - n_to), sizeof(wide) - n_to);
+	close(fd);
+	r = pad_xml_read(path, ret, ret_error);
+	unlink(path);
+	return r;
+}
+
+/* Windows' editors call it "Unicode", and .NET's XML writers begin with its declaration. */
+static void a_file_in_utf_16_is_read(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	struct fleet_thresholds t = {};
+	char *error = NULL;
+
+	(void)state;
+	assert_true(asprintf(&text, "\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"utf-16\"?>\r\n<!-- a year \xe2\x82\xac \xf0\x9f\x90\x8c -->%s", listing_1) > 0);
+	assert_int_equal(read_as_utf16(text, "UTF-16LE", &t, &error), 0);
+	assert_int_equal(t.list.n, 2);
+	assert_string_equal(t.list.v[0].counter, "Runtime.GC.PercentOfTimeInGC");
+	fleet_thresholds_free(&t);
+	assert_int_equal(read_as_utf16(text, "UTF-16BE", &t, &error), 0);
+	assert_int_equal(t.list.n, 2);
+	fleet_thresholds_free(&t);
+}
+
+RUN_TESTS(cmocka_unit_test(a_file_in_utf_16_is_read), cmocka_unit_test(what_editors_leave_before_the_xml_is_skipped), cmocka_unit_test(listing_1_is_read), cmocka_unit_test(what_is_wrong_is_located), cmocka_unit_test(damage_is_survived))

@@ -40,7 +40,7 @@ static int load_file(struct text_lines *l, text_line_fn *take, uint64_t done, ui
 		intake_progress(l->into, done + stream_done(s), total);
 	}
 	if (r == -EBADMSG || r == -EIO)
-		intake_bad(l->into, l->path, l->line, "cannot be read further: %s", r == -EIO ? "input/output error" : "the archive is damaged, or a line is too long");
+		intake_bad(l->into, l->path, l->line, "cannot be read further: %s", r == -EIO ? "input/output error" : "it is damaged or cut off, or a line is too long");
 	stream_close(s);
 	return r == -ENOMEM ? r : 0;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <iconv.h>
 #include <lzma.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct stream {
 		z_stream zlib;
 		lzma_stream lzma;
 		ZSTD_DStream *zstd;
+		iconv_t utf16;
 	};
 	uint8_t *in;
 	size_t in_at, in_n;
@@ -45,22 +47,28 @@ struct stream {
 	bool end;
 };
 
-static int fill(struct stream *s)
+/* Reads behind what is not consumed yet. */
+static int read_more(struct stream *s)
 {
 	ssize_t n;
 
-	if (s->in_at < s->in_n || s->in_end)
-		return 0;
+	memmove(s->in, s->in + s->in_at, s->in_n - s->in_at);
+	s->in_n -= s->in_at;
+	s->in_at = 0;
 	do
-		n = read(s->fd, s->in, INPUT);
+		n = read(s->fd, s->in + s->in_n, INPUT - s->in_n);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -EIO;
-	s->in_at = 0;
-	s->in_n = (size_t)n;
+	s->in_n += (size_t)n;
 	s->done += (size_t)n;
 	s->in_end = n == 0;
 	return 0;
+}
+
+static int fill(struct stream *s)
+{
+	return s->in_at < s->in_n || s->in_end ? 0 : read_more(s);
 }
 
 static int zlib_open(struct stream *s)
@@ -143,10 +151,40 @@ static void zstd_close(struct stream *s)
 	ZSTD_freeDStream(s->zstd);
 }
 
+static int utf16_open(struct stream *s)
+{
+	s->utf16 = iconv_open("UTF-8", "UTF-16");
+	return s->utf16 == (iconv_t)-1 ? -errno : 0;
+}
+
+/* Half a character at the end of what was read is completed by more of the file. */
+static ssize_t utf16_unpack(struct stream *s, char *to, size_t n)
+{
+	char *from = (char *)s->in + s->in_at, *out = to;
+	size_t left = s->in_n - s->in_at;
+	const bool whole = iconv(s->utf16, &from, &left, &out, &n) != (size_t)-1;
+	int r = 0;
+
+	if (!whole && errno == EILSEQ)
+		return -EBADMSG;
+	s->in_at = s->in_n - left;
+	if (!whole && errno == EINVAL)
+		r = read_more(s);
+	s->member = s->in_at < s->in_n;
+	return r < 0 ? r : out - to;
+}
+
+static void utf16_close(struct stream *s)
+{
+	iconv_close(s->utf16);
+}
+
 static const struct format formats[] = {
 	{"\x1f\x8b", 2, zlib_open, zlib_unpack, zlib_close},
 	{"\x28\xb5\x2f\xfd", 4, zstd_open, zstd_unpack, zstd_close},
 	{"\xfd" "7zXZ", 5, xz_open, xz_unpack, xz_close},
+	{"\xff\xfe", 2, utf16_open, utf16_unpack, utf16_close}, /* as Windows' tools and .NET write text */
+	{"\xfe\xff", 2, utf16_open, utf16_unpack, utf16_close},
 };
 
 static int recognise(struct stream *s)

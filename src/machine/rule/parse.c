@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/input/stream.h"
 #include "machine/rule/parser.h"
 
 #define RULES_FILE_MAX (1 << 20)
@@ -277,22 +278,16 @@ int rules_parse(const char *text, const char *file, struct rules *ret, char **re
 
 int rules_read(const char *path, struct rules *ret, char **ret_error)
 {
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
-	_cleanup_free_ char *text = NULL;
-	size_t n;
+	_cleanup_str_ struct str text = {.max = RULES_FILE_MAX};
+	int r = stream_read_all(path, &text);
 
 	*ret_error = NULL;
-	if (!f)
-		return -errno;
-	text = malloc(RULES_FILE_MAX + 1);
-	if (!text)
-		return -ENOMEM;
-	n = fread(text, 1, RULES_FILE_MAX, f);
-	text[n] = '\0';
-	if (strlen(text) != n || n == RULES_FILE_MAX) {
+	if (r == -E2BIG || r == -EBADMSG || (r == 0 && text.len && strlen(text.data) != text.len)) {
 		if (asprintf(ret_error, "%s: this is not a file of rules", path) < 0)
 			*ret_error = NULL;
 		return -EINVAL;
 	}
-	return rules_parse(text, path, ret, ret_error);
+	if (r < 0)
+		return r;
+	return rules_parse(text.data ? text.data : "", path, ret, ret_error);
 }
