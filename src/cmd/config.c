@@ -4,6 +4,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/view/json.h"
 #include "machine/model/visibility.h"
 #include "machine/rule/cause.h"
 #include "machine/rule/rule.h"
@@ -69,8 +70,27 @@ static int print_causes(void)
 	return EXIT_ANSWERED;
 }
 
+static void add_setting(const char *name, const char *help, const char *value, void *settings)
+{
+	json_array_append_new(settings, json_pack("{s:s, s:s, s:s}", "name", name, "value", value, "help", help));
+}
+
+static int print_json(const struct config *config)
+{
+	json_t *settings = json_array();
+
+	if (config_each(config, add_setting, settings) < 0) {
+		json_decref(settings);
+		return EXIT_CANNOT;
+	}
+	json_print(json_pack("{s:s, s:o}", "schema", "whyslow.config/1", "settings", settings), JSON_INDENT(1), stdout);
+	return EXIT_ANSWERED;
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
+	if (common->json && (arg_rules || arg_causes || arg_signatures || arg_visibility))
+		return verb_usage_error("config", "--json is for settings; what the other options print is a file of rules, causes or signatures, or a table");
 	if (argc > 1)
 		return verb_usage_error("config", "unexpected argument '%s'", argv[1]);
 	if (arg_rules)
@@ -85,6 +105,8 @@ static int run(struct common *common, int argc, char **argv)
 		visibility_print(stdout);
 		return EXIT_ANSWERED;
 	}
+	if (common->json)
+		return print_json(&common->config);
 	return config_print(&common->config, stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 

@@ -64,6 +64,18 @@ const struct option_row *verb_options_of(const char *const *words)
 	return NULL;
 }
 
+const struct option_row *verb_shared_options(const struct verb *verb, const struct option_row *shared)
+{
+	static struct option_row taken[16];
+	size_t n = 0;
+
+	for (size_t i = 0; shared[i].name && n < ARRAY_SIZE(taken) - 1; i++)
+		if (!verb->text_only || strcmp(shared[i].name, "json") != 0)
+			taken[n++] = shared[i];
+	taken[n] = (struct option_row){};
+	return taken;
+}
+
 int verb_usage_error(const char *verb, const char *format, ...)
 {
 	va_list args;
@@ -209,7 +221,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	if (!given)
 		return EXIT_CANNOT;
 	memcpy(given, argv, (size_t)argc * sizeof(*given));
-	words = options_parse(verb->options, shared, verb->takes_command, argc, argv, &error);
+	words = options_parse(verb->options, verb_shared_options(verb, shared), verb->takes_command, argc, argv, &error);
 	if (words < 0)
 		return verb_usage_error(verb->name, "%s", error ? error : "bad options");
 	if (c->help && verb->subverbs)

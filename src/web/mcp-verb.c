@@ -75,6 +75,7 @@ const struct verb verb_mcp = {
 	.words = "",
 	.help = "answer an assistant's questions over standard input and output (Model Context Protocol)",
 	.options = options,
+	.text_only = true,
 	.runs_programs = true,
 	.run = run,
 };

@@ -206,6 +206,19 @@ static bool open_in_browser(const struct common *common, const struct found *f, 
 	return used;
 }
 
+/* A user who may not read the recording learns it from the page. */
+static bool is_absent(const struct common *common, uint64_t id)
+{
+	struct store *store = common_asks_recorder(common) ? NULL : common_open_store(common, STORE_READ);
+	struct mark m;
+	int r = store ? store_mark_get(store, (int64_t)id, &m) : 0;
+
+	if (store && r == 0)
+		mark_free(&m);
+	store_close(store);
+	return r == -ENOENT;
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
 	_cleanup_(found_free) struct found f = {.recording = serve_recording(common)};
@@ -215,6 +228,10 @@ static int run(struct common *common, int argc, char **argv)
 	if (argc > 2 || (argc == 2 && str_parse_u64(argv[1], &id) < 0))
 		return verb_usage_error("open",
 					"expected a mark's number, or none; 'whyslow list' shows them");
+	if (argc == 2 && is_absent(common, id)) {
+		log_error("there is no mark %s; 'whyslow list' shows them", argv[1]);
+		return EXIT_ABSENT;
+	}
 	if (!f.recording || find_or_start(common, &f) < 0)
 		return EXIT_CANNOT;
 	if (asprintf(&address, "%s#%s%s%slogin=%s", f.address, argc == 2 ? "mark=" : "", argc == 2 ? argv[1] : "", argc == 2 ? "&" : "", f.code) < 0)
@@ -222,7 +239,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (open_in_browser(common, &f, address))
 		puts("opened in the browser");
 	else
-		printf("%s\n", address);
+		printf("%s%s\n", isatty(STDOUT_FILENO) ? "Open this address in a browser; it can be used once, within two minutes:\n" : "", address);
 	explicit_bzero(address, strlen(address));
 	return EXIT_ANSWERED;
 }

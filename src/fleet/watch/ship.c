@@ -424,5 +424,6 @@ const struct verb verb_ship = {
 	.words = "[TO] ",
 	.help = "copy the recording to a folder or a URL that collects those of many machines, once or on a schedule",
 	.options = options,
+	.text_only = true,
 	.run = run,
 };

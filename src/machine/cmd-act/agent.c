@@ -34,6 +34,7 @@ const struct verb verb_agent = {
 	.help = "listen for the keyboard button, and show notifications of incidents, in this "
 		"session",
 	.options = options,
+	.text_only = true,
 	.runs_programs = true,
 	.run = run,
 };

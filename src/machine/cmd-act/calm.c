@@ -110,7 +110,7 @@ static int calm(const struct common *common, const uint32_t *pids, size_t n)
 			log_error(n > 1 ? "not all of these processes exist" : "there is no process %u", pids[0]);
 		else
 			log_error("%s", words ? words : strerror(-r));
-		return EXIT_CANNOT;
+		return r == -ESRCH ? EXIT_ABSENT : EXIT_CANNOT;
 	}
 	print_calmed(common, &t, words);
 	return EXIT_ANSWERED;

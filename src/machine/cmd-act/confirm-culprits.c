@@ -62,7 +62,7 @@ static int take_mark(const struct common *common, struct why_query *asked)
 	store_close(store);
 	if (r < 0) {
 		log_error("there is no process and no mark %" PRId64 "; 'whyslow list' shows the marks", asked->mark);
-		return EXIT_CANNOT;
+		return EXIT_ABSENT;
 	}
 	asked->request.at = m.wall;
 	mark_free(&m);

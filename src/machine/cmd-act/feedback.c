@@ -4,6 +4,7 @@
 
 #include "lib/data/log.h"
 #include "lib/data/str.h"
+#include "lib/view/json.h"
 #include "machine/verb/client-rights.h"
 #include "machine/verb/verb.h"
 
@@ -36,10 +37,12 @@ static int run(struct common *common, int argc, char **argv)
 		log_error("you have no mark %s; 'whyslow list' shows your marks", argv[1]);
 	else if (r < 0)
 		log_error("%s", store_error(store));
+	else if (common->json)
+		json_print(json_pack("{s:s, s:I, s:s}", "schema", "whyslow.feedback/1", "mark", (json_int_t)id, "feedback", argv[2]), JSON_COMPACT, stdout);
 	else
 		printf("mark %s: %s\n", argv[1], argv[2]);
 	store_close(store);
-	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	return r == -ENOENT ? EXIT_ABSENT : r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 const struct verb verb_feedback = {

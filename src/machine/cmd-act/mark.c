@@ -31,7 +31,7 @@ static int undo(const struct common *common, struct store *store)
 
 	if (r == -ENOENT) {
 		log_error("you have no mark to remove");
-		return EXIT_NOTHING_FOUND;
+		return EXIT_ABSENT;
 	}
 	if (r < 0) {
 		log_error("%s", store_error(store));
@@ -52,7 +52,7 @@ static int change_note(const struct common *common, struct store *store, const c
 		log_error("you have no mark %" PRIu64 "; 'whyslow list' shows your marks", arg_id);
 	else if (r < 0)
 		log_error("%s", store_error(store));
-	return r == 0 ? EXIT_ANSWERED : r == -ENOENT ? EXIT_NOTHING_FOUND : EXIT_CANNOT;
+	return r == 0 ? EXIT_ANSWERED : r == -ENOENT ? EXIT_ABSENT : EXIT_CANNOT;
 }
 
 /* For people who are about to try something: it shows among the events of the one that looks next. */

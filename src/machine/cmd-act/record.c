@@ -38,6 +38,7 @@ const struct verb verb_record = {
 	.words = "",
 	.help = "record every process, until stopped",
 	.options = options,
+	.text_only = true,
 	.runs_programs = true,
 	.run = run,
 };

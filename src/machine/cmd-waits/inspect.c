@@ -387,7 +387,7 @@ static int run(struct common *common, int argc, char **argv)
 	steps_free(&i.steps);
 	samples_free(i.branches);
 	thread_sampler_close(i.look);
-	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	return r == -ESRCH ? EXIT_ABSENT : r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
 const struct verb verb_inspect = {

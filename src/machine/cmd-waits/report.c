@@ -170,5 +170,5 @@ int report_incident(struct common *common, const char *text, bool redact, FILE *
 		log_error("there is no mark or incident %s; 'whyslow list' shows them", text);
 	}
 	store_close(store);
-	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
+	return r < 0 ? EXIT_ABSENT : EXIT_ANSWERED;
 }

@@ -51,7 +51,7 @@ static int print_process(struct common *common, const struct process_snapshot *b
 
 	if (!s) {
 		log_error("no process '%s' existed at that moment; 'whyslow show --at TIME' lists those that did", who);
-		return EXIT_NOTHING_FOUND;
+		return EXIT_ABSENT;
 	}
 	if (common->json)
 		print_json(process_snapshot_process_json(b, s));
@@ -181,7 +181,7 @@ static int tell_curve(struct common *common, struct store *store, const struct c
 	else if (r < 0)
 		return explain(store, r);
 	if (r < 0)
-		return EXIT_NOTHING_FOUND;
+		return r == -ESRCH ? EXIT_ABSENT : EXIT_NOTHING_FOUND;
 	if (common->json)
 		print_json(process_snapshot_curve_json(&who, feature, &curve));
 	else
@@ -373,7 +373,7 @@ static int show_mark(struct common *common, const char *text)
 		log_error("%s", store_reason(store, r));
 	store_close(store);
 	if (r < 0)
-		return EXIT_CANNOT;
+		return r == -ENOENT ? EXIT_ABSENT : EXIT_CANNOT;
 	if (arg_captures) {
 		mark_free(&mark);
 		return show_captures(common, (int64_t)id, text);

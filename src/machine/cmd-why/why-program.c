@@ -404,7 +404,7 @@ static int print(const struct common *common, const struct program_question *q)
 	str_free(&summary);
 	if (!q->found.pids.n && !q->found.waits.n && !q->found.timeline) {
 		log_error("no program '%s' existed; WHO is a number, or a word of its name, script, path, unit or container ('whyslow show' lists them)", q->who);
-		return EXIT_CANNOT;
+		return EXIT_ABSENT;
 	}
 	if (common->json)
 		return why_program_json(&q->found, stdout) < 0 ? EXIT_CANNOT : slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;

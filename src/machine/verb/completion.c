@@ -59,7 +59,7 @@ void completion_bash(const struct option_row *shared)
 		if (verbs[i]->subverbs)
 			put_bash_subverbs(verbs[i]->subverbs, shared);
 		else
-			put_bash_words(verbs[i]->options, shared);
+			put_bash_words(verbs[i]->options, verb_shared_options(verbs[i], shared));
 	}
 	puts("\t\tesac ;;\n\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\n"
 	     "complete -o default -F _whyslow whyslow");
@@ -133,7 +133,7 @@ void completion_zsh(const struct option_row *shared)
 		if (verbs[i]->subverbs)
 			put_zsh_subverbs(verbs[i]->subverbs, shared);
 		else
-			put_zsh_arguments(verbs[i]->name, verbs[i]->options, shared);
+			put_zsh_arguments(verbs[i]->name, verbs[i]->options, verb_shared_options(verbs[i], shared));
 	}
 	puts("\tesac\n}\n_whyslow \"$@\"");
 }

@@ -18,7 +18,7 @@ static const struct option_row options[] = {
 };
 
 const char help_times[] = "TIME is written as for journalctl (now, -5min, 14:32, '2026-11-20 14:32:07') or a mark's id.";
-const char help_status[] = "Exit status: 0 answered, 1 nothing wrong found, 2 usage error, 3 failed (with a message).";
+const char help_status[] = "Exit status: 0 answered, 1 nothing wrong found, 2 usage error, 3 failed (with a message), 4 there is no such mark, process or program.";
 
 void help_overview(void)
 {
@@ -42,7 +42,7 @@ void help_verb(const struct verb *verb, const struct option_row *shared)
 	printf("Usage: whyslow %s %s[OPTIONS]\n\n%c%s.\n\nOptions:\n", verb->name, verb->words,
 	       toupper((unsigned char)verb->help[0]), verb->help + 1);
 	options_print(verb->options, NULL);
-	options_print(shared, verb->options);
+	options_print(verb_shared_options(verb, shared), verb->options);
 	printf("\n%s\n%s\n", help_times, help_status);
 }
 
@@ -85,5 +85,6 @@ const struct verb verb_help = {
 	.words = "[VERB] ",
 	.help = "this list, or a verb's options",
 	.options = options,
+	.text_only = true,
 	.run = run,
 };

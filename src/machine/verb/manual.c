@@ -146,7 +146,7 @@ void manual_verb(const struct verb *verb, const struct option_row *shared)
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (strcmp(formats[i].verb, verb->name) == 0)
 			put_format(formats[i].title, formats[i].text);
-	put_foot(shared, "");
+	put_foot(verb_shared_options(verb, shared), "");
 }
 
 static void put_setting(const char *name, const char *help, const char *value, void *data)

@@ -10,7 +10,7 @@
 #include "machine/service/service.h"
 
 /* Exit statuses, the same for every verb. */
-enum { EXIT_ANSWERED = 0, EXIT_NOTHING_FOUND = 1, EXIT_USAGE = 2, EXIT_CANNOT = 3 };
+enum { EXIT_ANSWERED = 0, EXIT_NOTHING_FOUND = 1, EXIT_USAGE = 2, EXIT_CANNOT = 3, EXIT_ABSENT = 4 };
 
 /* What all verbs share; set before a verb runs. */
 struct common {
@@ -51,12 +51,15 @@ struct verb {
 	bool remote; /* the daemon answers it for unprivileged users */
 	enum verb_rights rights;
 	bool for_clients; /* the daemon lets it answer, but it runs with the user's rights and asks for what it cannot read */
+	bool text_only; /* it has no --json */
 	bool runs_programs; /* or itself for long: then it has no bound of memory as a question has */
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the verb; options are gone */
 };
 
 extern const struct verb *const verbs[]; /* NULL-terminated */
 const struct verb *verb_find(const char *name);
+/* Those of the shared options that this verb takes. The result is valid until the next call. */
+const struct option_row *verb_shared_options(const struct verb *verb, const struct option_row *shared);
 /* The options of the verb, and of its subverb, that begin these words; NULL = there is none. */
 const struct option_row *verb_options_of(const char *const *words);
 /* Answers a question that a user asked the recorder; data is the recorder's struct record_options. As struct record_options wants it. */

@@ -53,7 +53,7 @@ int verb_find_process(const struct common *common, const char *who, uint32_t *re
 		status = EXIT_USAGE;
 	} else {
 		log_error("no living process is meant by '%s': a number, or a word of its name, script, path, unit or container ('whyslow show' lists them)", who);
-		status = EXIT_CANNOT;
+		status = EXIT_ABSENT;
 	}
 	who_hits_free(&hits);
 	return status;
