@@ -56,6 +56,8 @@ static const struct setting {
 	 "length of the baseline"},
 	{"agent.key", SETTING_TEXT, offsetof(struct config, agent_key), 0,
 	 "the button on the keyboard ('whyslow agent'): Scroll_Lock, Ctrl+Alt+F12 ... or none"},
+	{"agent.windows", SETTING_BOOL, offsetof(struct config, agent_windows), 0,
+	 "mark the moment when the active window does not answer for 6 s (X11)"},
 	{"ship.to", SETTING_TEXT, offsetof(struct config, ship_to), 0,
 	 "where 'whyslow ship' brings the recording, as whyslow-ship.timer has it do each hour: a folder, a URL, or none"},
 	{"ship.token_file", SETTING_TEXT, offsetof(struct config, ship_token_file), 0,
@@ -104,6 +106,7 @@ int config_defaults(struct config *c)
 	};
 	c->store_file = root ? strdup("/var/lib/whyslow/recording.db") : user_store();
 	c->record_rules = strdup("/etc/whyslow/rules");
+	c->agent_windows = true;
 	c->agent_key = strdup("Scroll_Lock");
 	c->ship_to = strdup("none");
 	c->ship_token_file = strdup("none");

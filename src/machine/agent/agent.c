@@ -17,6 +17,7 @@
 #include "machine/agent/announce.h"
 #include "machine/agent/button.h"
 #include "machine/agent/hotkey.h"
+#include "machine/agent/hung-window.h"
 #include "machine/agent/notification.h"
 #include "machine/agent/priority-guard.h"
 #include "machine/agent/realtime-kit.h"
@@ -42,6 +43,7 @@ struct agent {
 	struct notification shown;
 	struct button_presses *presses;
 	struct hotkey *hotkey;
+	struct hung_windows *windows;
 	struct priority_guard *guard;
 };
 
@@ -184,6 +186,13 @@ static const char *become_urgent(struct agent *a)
 	return r < 0 ? "; without real-time priority, a press may be late on a busy machine: the package rtkit grants it" : ", at real-time priority";
 }
 
+static void on_hung(uint32_t pid, void *data)
+{
+	struct agent *a = data;
+
+	button_window_hangs(a->presses, pid);
+}
+
 /* Without the key the rest is there all the same. */
 static int listen_for_key(struct agent *a, const struct agent_options *o)
 {
@@ -197,6 +206,8 @@ static int listen_for_key(struct agent *a, const struct agent_options *o)
 	_cleanup_free_ char *words = NULL;
 	int r = button_open(a->event, a->user, &o->asker, &a->presses);
 
+	if (r >= 0 && o->windows)
+		(void)hung_windows_open(a->event, on_hung, a, &a->windows); /* there may be no X server */
 	if (r < 0 || strcmp(o->key, "none") == 0)
 		return r;
 	r = hotkey_open(&key, &a->hotkey, &words);
@@ -236,6 +247,7 @@ int agent_run(const struct agent_options *options)
 	}
 	drop_news(&a);
 	priority_guard_stop(a.guard);
+	hung_windows_close(a.windows);
 	hotkey_close(a.hotkey);
 	button_close(a.presses);
 	free(a.shown.summary);

@@ -13,6 +13,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/input/text.h"
 #include "lib/system/spawn.h"
 #include "machine/act/foreground.h"
 #include "machine/agent/notification.h"
@@ -32,6 +33,7 @@ struct button_presses {
 	int64_t pressed_at; /* boot ns */
 	int64_t mark;	    /* 0 = not known yet */
 	uint32_t window;    /* the process of the active window at the press; 0 = not known */
+	char *hangs;	    /* the note of the mark: whose window does not answer; NULL = the button was pressed */
 	bool slow;	    /* the machine's answer */
 	char *summary;	    /* ... */
 	/* one question at a time; a note waits for its turn */
@@ -64,12 +66,17 @@ void button_show_mark(int64_t mark)
 
 /* --- what comes back --- */
 
+static const char *title(const struct button_presses *p)
+{
+	return p->hangs ? p->hangs : p->slow ? "It is slow" : "Marked";
+}
+
 static void take_mark(struct button_presses *p, json_t *answer)
 {
 	p->mark = json_integer_value(json_object_get(answer, "id"));
 	if (!p->mark)
 		return;
-	(void)notification_show(&p->shown, p->user, "Marked", "Looking for the reason ...", actions(p));
+	(void)notification_show(&p->shown, p->user, title(p), "Looking for the reason ...", actions(p));
 	ask(p, ASK_ANSWER);
 }
 
@@ -80,7 +87,7 @@ static void take_answer(struct button_presses *p, json_t *answer)
 	p->slow = json_is_true(json_object_get(answer, "slow"));
 	free(p->summary);
 	p->summary = summary ? strdup(summary) : NULL;
-	(void)notification_show(&p->shown, p->user, p->slow ? "It is slow" : "Marked",
+	(void)notification_show(&p->shown, p->user, title(p),
 				summary ? summary : "Nothing is known of that moment", actions(p));
 	if (p->window)
 		ask(p, ASK_WINDOW);
@@ -98,7 +105,7 @@ static void take_window(struct button_presses *p, json_t *answer)
 		str_printf(&text, "%s. ", p->summary);
 	str_printf(&text, "The active window: %s", summary);
 	if (!text.error)
-		(void)notification_show(&p->shown, p->user, "It is slow", text.data, actions(p));
+		(void)notification_show(&p->shown, p->user, p->hangs ? p->hangs : "It is slow", text.data, actions(p));
 }
 
 static void say_why_not(struct button_presses *p)
@@ -165,9 +172,9 @@ static void ask(struct button_presses *p, enum question what)
 		words[n++] = "--json";
 	if (what != ASK_MARK)
 		words[n++] = id;
-	if (what == ASK_NOTE) {
+	if (what == ASK_NOTE || (what == ASK_MARK && p->hangs)) {
 		words[n++] = "--";
-		words[n++] = note;
+		words[n++] = what == ASK_NOTE ? note : p->hangs;
 	}
 	p->asked = what;
 	r = ask_begin(&p->asker, n, words, &p->inquiry);
@@ -187,22 +194,53 @@ static void drop_question(struct button_presses *p)
 	p->asked = ASK_NOTHING;
 }
 
-void button_press(struct button_presses *p)
+/* hangs: NULL, or a note, which is freed with p. */
+static bool begin(struct button_presses *p, char *hangs)
 {
 	int64_t now = clock_boot();
 
-	if (p->pressed_at && now - p->pressed_at < AGAIN)
-		return;
+	if (p->pressed_at && now - p->pressed_at < AGAIN) {
+		free(hangs);
+		return false;
+	}
+	free(p->hangs);
+	p->hangs = hangs;
 	p->pressed_at = now;
 	p->mark = 0;
+	p->slow = false;
+	p->window = 0;
 	drop_question(p);
 	notification_forget(&p->shown);
 	/* the ring is frozen first, then people are notified */
 	ask(p, ASK_MARK);
-	p->window = 0;
-	(void)foreground_find(&p->window);
+	return true;
+}
+
+static void show_begun(struct button_presses *p)
+{
 	if (p->asked == ASK_MARK)
-		(void)notification_show(&p->shown, p->user, "Marked", "Looking for the reason ...", 0);
+		(void)notification_show(&p->shown, p->user, title(p), "Looking for the reason ...", 0);
+}
+
+void button_press(struct button_presses *p)
+{
+	if (!begin(p, NULL))
+		return;
+	(void)foreground_find(&p->window);
+	show_begun(p);
+}
+
+void button_window_hangs(struct button_presses *p, uint32_t pid)
+{
+	char path[40], name[64];
+	char *note = NULL;
+
+	snprintf(path, sizeof(path), "%u/comm", pid);
+	if (text_attribute_take("/proc", path, name, sizeof(name)) < 0 ||
+	    asprintf(&note, "The window of %s (pid %u) does not answer", name, pid) < 0 || !begin(p, note))
+		return;
+	p->window = pid;
+	show_begun(p);
 }
 
 /* --- the note --- */
@@ -330,6 +368,7 @@ void button_close(struct button_presses *p)
 	close_dialog(p);
 	free(p->note);
 	free(p->summary);
+	free(p->hangs);
 	free(p->shown.summary);
 	free(p->shown.body);
 	free(p);

@@ -19,6 +19,7 @@ static int run(struct common *common, int argc, char **argv)
 		.key = arg_key ? arg_key : common->config.agent_key,
 		.way = arg_way,
 		.device = arg_device,
+		.windows = common->config.agent_windows,
 		.asker = common_asker(common),
 	};
 
