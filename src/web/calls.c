@@ -55,7 +55,7 @@ static const struct call calls[] = {
 	    .options = "since until"),
 	GET("/api/v1/blame", "who made whom wait: sums by victim, culprit and wait", WORDS("waits", "--json", "--matrix"),
 	    .options = "mark since until by top all"),
-	GET("/api/v1/waits", "what waited, for what, and which thread caused it", WORDS("waits", "--json"), .options = "mark since until by top all reasons",
+	GET("/api/v1/waits", "what waited, for what, and which thread caused it", WORDS("waits", "--json"), .options = "mark since until by top all",
 	    .arguments = {TEXT("who", "a pid or name; without, all", .optional = true)}, .tool = "waits"),
 	GET("/api/v1/inspect", "what a process is doing now, looked at for some seconds: its threads, their stacks", WORDS("inspect", "--json"),
 	    .options = "seconds depth", .arguments = {TEXT("who", "a pid or name")}, .tool = "inspect"),

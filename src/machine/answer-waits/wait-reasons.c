@@ -1,7 +1,8 @@
 #include "machine/answer-waits/wait-reasons.h"
 
-#include <errno.h>
 #include <fnmatch.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ static bool says_nothing(const char *function)
 /* The innermost kernel function that says something; the caller frees. NULL = none. */
 static char *kernel_function(const char *const *names, size_t n)
 {
+	n -= n > 0 && strncmp(names[n - 1], WOKEN_BY, strlen(WOKEN_BY)) == 0;
 	while (n > 0 && is_kernel(names[n - 1])) {
 		char *function = strndup(names[n - 1], strlen(names[n - 1]) - strlen(KERNEL_MARK));
 
@@ -45,78 +47,14 @@ static char *kernel_function(const char *const *names, size_t n)
 	return NULL;
 }
 
-/* Takes `name`. */
-static int add(struct wait_reasons *r, enum wait_reason_kind kind, char *name, const char *words, uint64_t ns)
-{
-	struct wait_reason fresh = {.kind = kind, .name = name, .ns = ns};
-
-	for (size_t i = 0; i < r->list.n; i++) {
-		struct wait_reason *known = &r->list.v[i];
-
-		if (known->kind == kind && (!name || strcmp(known->name, name) == 0)) {
-			known->ns += ns;
-			free(name);
-			return 0;
-		}
-	}
-	fresh.words = words ? strdup(words) : NULL;
-	if ((words && !fresh.words) || VEC_PUSH(r->list, fresh) < 0) {
-		free(fresh.words);
-		free(name);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-enum wait_reason_kind wait_reason_find(const struct signatures *signatures, const char *const *functions, size_t n, char **ret_name, const char **ret_words)
+char *wait_reason_words(const struct signatures *signatures, const char *const *functions, size_t n)
 {
 	const struct signature *s = signatures_find(signatures, functions, n);
+	_cleanup_free_ char *function = NULL;
+	char *words = NULL;
 
-	*ret_name = s ? strdup(s->name) : kernel_function(functions, n);
-	*ret_words = s ? s->words : NULL;
-	return s ? REASON_SIGNATURE : *ret_name ? REASON_KERNEL : REASON_UNKNOWN;
-}
-
-/* names: program, functions from the outermost to the innermost, and the state in brackets. */
-static int add_path(struct wait_reasons *r, const struct signatures *signatures, const char *const *names, size_t n, uint64_t ns)
-{
-	const char *words;
-	char *name;
-	enum wait_reason_kind kind = wait_reason_find(signatures, names + 1, n > 2 ? n - 2 : 0, &name, &words);
-
-	return words && !name ? -ENOMEM : add(r, kind, name, words, ns);
-}
-
-static int longest_first(const void *a, const void *b)
-{
-	const struct wait_reason *x = a, *y = b;
-
-	return x->ns > y->ns ? -1 : x->ns < y->ns;
-}
-
-int wait_reasons_make(const struct path_tree *waits, const struct signatures *signatures, struct wait_reasons *ret)
-{
-	struct wait_reasons r = {};
-	int result = 0;
-
-	for (uint32_t i = 1; i < waits->nodes.n && result == 0; i++) {
-		const struct tree_node *node = &waits->nodes.v[i];
-		const char *names[TREE_DEPTH_MAX + 1];
-		size_t n = node->depth;
-
-		if (!node->self || !n || n > TREE_DEPTH_MAX)
-			continue;
-		for (uint32_t at = i; n > 0; at = waits->nodes.v[at].parent)
-			names[--n] = waits->nodes.v[at].name;
-		result = add_path(&r, signatures, names, node->depth, node->self);
-		r.ns += node->self;
-	}
-	if (result < 0) {
-		wait_reasons_free(&r);
-		return result;
-	}
-	if (r.list.n)
-		qsort(r.list.v, r.list.n, sizeof(r.list.v[0]), longest_first);
-	*ret = r;
-	return 0;
+	if (s)
+		return strdup(s->words);
+	function = kernel_function(functions, n);
+	return function && asprintf(&words, "the kernel's %s", function) >= 0 ? words : NULL;
 }

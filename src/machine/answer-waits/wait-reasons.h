@@ -1,12 +1,8 @@
-/* Sums the waits of a tree of stacks (machine/view-waits/waits.h, waits_fold_stacks() with `waits`) by what their stacks say they were for. */
+/* What a wait was for, by the call stack in which the thread slept and by who woke it. */
 #pragma once
 
-#include "lib/data/tree.h"
-#include "machine/events/wait-reason.h"
 #include "machine/rule/signature.h"
 
-/* For one stack: functions from the outermost to the innermost, the kernel's ending in "_[k]". The caller frees *ret_name; NULL for
- * REASON_UNKNOWN, or without memory. *ret_words are the signature's, or NULL. */
-enum wait_reason_kind wait_reason_find(const struct signatures *signatures, const char *const *functions, size_t n, char **ret_name, const char **ret_words);
-/* The caller frees with wait_reasons_free(). 0 or -ENOMEM. */
-int wait_reasons_make(const struct path_tree *waits, const struct signatures *signatures, struct wait_reasons *ret);
+/* functions: from the outermost to the innermost, the kernel's ending in "_[k]", and behind them "woken-by:THREAD", if that is known. The
+ * words of the signature that matches, else the kernel's function that says something; the caller frees. NULL = neither, or without memory. */
+char *wait_reason_words(const struct signatures *signatures, const char *const *functions, size_t n);

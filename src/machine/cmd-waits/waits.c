@@ -15,13 +15,12 @@
 #include "machine/cmd-waits/trace-open.h"
 #include "machine/threads/state.h"
 #include "machine/view-waits/wait-pivot.h"
-#include "machine/view-waits/wait-reasons.h"
 #include "machine/view-waits/waits.h"
 
 static struct trace_request arg_what;
 static const char *arg_by;
 static uint64_t arg_top;
-static bool arg_all, arg_path, arg_matrix, arg_reasons, arg_table, arg_csv;
+static bool arg_all, arg_path, arg_matrix, arg_table, arg_csv;
 
 #define TOP	  8
 #define TOP_PIVOT 20 /* lines of text; a program gets all groups */
@@ -30,12 +29,10 @@ static const struct option_row options[] = {
 	TRACE_OPTIONS(arg_what),
 	{OPTION_TEXT, 0, "by", "LEVEL", &arg_by,
 	 "thread, process (default), program or cgroup; or a table of waits in groups by up to four of thread, process, program, cgroup, wait, reason, "
-	 "lock, stack, waker, waker-stack: --by reason,waker"},
+	 "lock, stack, waker, waker-stack: --by reason,waker; reasons by signatures of call stacks ('whyslow config --signatures')"},
 	{OPTION_FLAG, 0, "table", NULL, &arg_table, "waits in groups also by one of thread, process, program, cgroup: count, sum, median, maximum"},
 	{OPTION_FLAG, 0, "csv", NULL, &arg_csv, "the table of --by as CSV"},
 	{OPTION_FLAG, 0, "path", NULL, &arg_path, "of a PID: the critical path, moment by moment"},
-	{OPTION_FLAG, 0, "reasons", NULL, &arg_reasons,
-	 "of a PID: what its call stacks say it waited for; the table of signatures: 'whyslow config --signatures'"},
 	{OPTION_FLAG, 'a', "all", NULL, &arg_all, "also waits for others' work: pipes, sockets, signals, children"},
 	{OPTION_FLAG, 0, "matrix", NULL, &arg_matrix, "with --json: sums by victim, culprit and wait of the --top ones, all others together"},
 	{OPTION_COUNT, 'n', "top", "N", &arg_top, "how many to list (default 8; 20 of a table; with --csv or --json of a table all)"},
@@ -121,44 +118,9 @@ static int answer_one(const struct common *common, struct opened_trace *r, const
 	return status < 0 ? cannot(status) : print_of(common, r, &w);
 }
 
-static int print_reasons(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n, const struct signatures *signatures)
-{
-	const struct fold_options o = {r->from, r->to, true, threads, n};
-	_cleanup_(wait_reasons_free) struct wait_reasons reasons = {};
-	struct path_tree tree = {};
-	int result = name_stacks(&r->trace);
-
-	if (result == 0)
-		result = waits_fold_stacks(&r->timeline, &o, &tree);
-	if (result == 0)
-		result = wait_reasons_make(&tree, signatures, &reasons);
-	path_tree_free(&tree);
-	if (result == 0 && common->json)
-		result = wait_reasons_json(&reasons, stdout);
-	else if (result == 0)
-		wait_reasons_text(&reasons, arg_top ? (size_t)arg_top : TOP, stdout);
-	return result < 0 ? cannot(result) : EXIT_ANSWERED;
-}
-
-static int answer_reasons(const struct common *common, struct opened_trace *r, const uint32_t *threads, size_t n)
-{
-	_cleanup_(signatures_free) struct signatures signatures = {};
-	_cleanup_free_ char *error = NULL;
-	int result = signatures_load(SYSTEM_SIGNATURES, &signatures, &error);
-
-	if (result == 0)
-		return print_reasons(common, r, threads, n, &signatures);
-	log_error("%s", error ? error : strerror(-result));
-	return EXIT_CANNOT;
-}
-
 static char *reason_of(void *signatures, const char *const *functions, size_t n)
 {
-	const char *words;
-	char *name;
-
-	(void)wait_reason_find(signatures, functions, n, &name, &words);
-	return name;
+	return wait_reason_words(signatures, functions, n);
 }
 
 static int print_pivot(const struct common *common, const struct opened_trace *r, const struct wait_pivot *pivot)
@@ -200,18 +162,12 @@ static int answer_pivot(const struct common *common, struct opened_trace *r, con
 static int answer_pid(const struct common *common, struct opened_trace *r, uint32_t pid, bool pivot)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
-	int status = EXIT_ANSWERED, n = timeline_find(&r->timeline, pid, &threads);
+	int n = timeline_find(&r->timeline, pid, &threads);
 
-	if (n > 0 && pivot)
-		return answer_pivot(common, r, threads, (size_t)n);
-	if (n > 0 && !(arg_reasons && common->json))
-		status = answer_one(common, r, threads, (size_t)n);
-	if (n > 0 && arg_reasons && status != EXIT_CANNOT)
-		status = answer_reasons(common, r, threads, (size_t)n);
 	if (n > 0)
-		return status;
+		return pivot ? answer_pivot(common, r, threads, (size_t)n) : answer_one(common, r, threads, (size_t)n);
 	log_error("no process or thread %u is known at that time", pid);
-	return EXIT_CANNOT;
+	return EXIT_ABSENT;
 }
 
 static int run(struct common *common, int argc, char **argv)
@@ -236,12 +192,10 @@ static int run(struct common *common, int argc, char **argv)
 						 "wait, reason, lock, stack, waker and waker-stack, separated by commas", arg_by);
 	if ((arg_csv || arg_table) && !pivot)
 		return verb_usage_error("waits", "--csv and --table require --by");
-	if (pivot && (arg_matrix || arg_path || arg_reasons || (arg_csv && common->json)))
-		return verb_usage_error("waits", "a table of --by does not go with --matrix, --path, --reasons, or both --csv and --json");
+	if (pivot && (arg_matrix || arg_path || (arg_csv && common->json)))
+		return verb_usage_error("waits", "a table of --by does not go with --matrix, --path, or both --csv and --json");
 	if (arg_matrix && (pid || !common->json))
 		return verb_usage_error("waits", "--matrix covers all threads, and requires --json");
-	if (arg_reasons && !pid)
-		return verb_usage_error("waits", "--reasons needs a PID: whose waits?");
 	if (arg_path && !pid)
 		return verb_usage_error("waits", "--path requires a PID");
 	status = trace_open(common, "waits", &arg_what, &r);

@@ -51,4 +51,10 @@ const char default_signatures[] =
 	"writeback | folio_wait_writeback*_[k] | pages that are being written\n"
 	"nfs | rpc_wait_bit_killable_[k] | an NFS server\n"
 	"fuse | *fuse_*request*_[k] | a file system in user space (FUSE)\n"
-	"cgroup-freezer | *do_freezer_trap_[k] | its control group, which is frozen\n";
+	"cgroup-freezer | *do_freezer_trap_[k] | its control group, which is frozen\n"
+	"jvm-gc | woken-by:GC?Thread#* | the JVM's garbage collector\n"
+	"jvm-gc | woken-by:G1?* | the JVM's garbage collector\n"
+	"jvm-safepoint | woken-by:VM?Thread | a safepoint of the JVM (a collection, mostly)\n"
+	"dotnet-gc | woken-by:.NET?*GC* | .NET's garbage collector\n"
+	"v8-background | woken-by:V8Worker | V8's helper threads (collection, compilation)\n"
+	"node-pool | woken-by:libuv-worker | Node's thread pool (files, names, compression)\n";

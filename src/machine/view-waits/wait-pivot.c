@@ -10,6 +10,7 @@
 #include "lib/view/bold.h"
 #include "lib/view/csv.h"
 #include "lib/view/json.h"
+#include "machine/rule/signature.h"
 #include "machine/view-waits/waits-words.h"
 
 const char *const pivot_field_names[PIVOT_FIELDS] = {
@@ -102,7 +103,7 @@ static struct key key_of(enum pivot_field field, const struct thread_line *line,
 	case PIVOT_WAIT:
 		return (struct key){x->state, 0};
 	case PIVOT_REASON:
-		return (struct key){slept, (uint64_t)line->tgid << 8 | x->state};
+		return (struct key){slept, (uint64_t)line->tgid << 40 | (uint64_t)x->waker << 8 | x->state};
 	case PIVOT_LOCK:
 		return (struct key){x->object, 0};
 	case PIVOT_STACK:
@@ -142,7 +143,7 @@ static void put_function(struct pivoting *v, uint32_t process, uint64_t address)
 static void put_reason(struct pivoting *v, const struct thread_line *line, const struct interval *x, struct str *out)
 {
 	const stack_ref refs[] = {x->user_stack, x->kernel_stack};
-	const char *names[2 * TRACE_FRAMES], *at;
+	const char *names[2 * TRACE_FRAMES + 1], *at;
 	_cleanup_free_ char *reason = NULL;
 	const uint64_t *frames;
 	size_t n = 0, found;
@@ -151,8 +152,13 @@ static void put_reason(struct pivoting *v, const struct thread_line *line, const
 	str_clear(&v->functions);
 	for (size_t k = 0; k < ARRAY_SIZE(refs); k++) {
 		found = waits_stack(v->t, line->tgid, refs[k], false, &frames, &astray);
-		for (size_t i = found; i > 0 && n < ARRAY_SIZE(names); i--, n++)
+		for (size_t i = found; i > 0 && n < ARRAY_SIZE(names) - 1; i--, n++)
 			put_function(v, line->tgid, frames[i - 1]);
+	}
+	if (x->waker != NOBODY && state_table[x->state].group == GROUP_BLOCKED) {
+		str_printf(&v->functions, WOKEN_BY "%s", v->t->threads.v[x->waker].comm);
+		str_append(&v->functions, "", 1);
+		n++;
 	}
 	at = v->functions.data;
 	for (size_t i = 0; i < n; i++, at += strlen(at) + 1)
