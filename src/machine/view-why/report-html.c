@@ -1,7 +1,9 @@
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "machine/view-why/report.h"
 
@@ -17,7 +19,9 @@ static const char style[] =
 	".bar{display:inline-block;height:.7em;background:#c2410c;border-radius:2px;margin-right:.5em;"
 	"vertical-align:baseline}"
 	".share{display:inline-block;width:4.5em;text-align:right;margin-right:.7em}"
-	"svg.timeline{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:currentColor}"
+	"table{border-collapse:collapse;font-size:13px;display:block;overflow-x:auto}th,td{padding:.1rem .6rem;text-align:right;border-bottom:1px solid #8884}"
+	"th:first-child,td:first-child{text-align:left}"
+	"svg.timeline,svg.curve{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:currentColor}"
 	"@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}}";
 
 /* --- what is left out --- */
@@ -110,6 +114,38 @@ static void write_tree(const json_t *capture, const char *which, const char *tit
 	write_node(root, (double)json_integer_value(json_object_get(root, "total")), out);
 }
 
+static void write_cell(const char *text, FILE *out)
+{
+	fputs("<td>", out);
+	str_print_xml(text, out);
+}
+
+#define THREADS_SHOWN 12
+
+/* In the order of the inspection: by CPU use. */
+static void write_threads(const json_t *threads, FILE *out)
+{
+	const json_t *t;
+	size_t i;
+
+	fputs("<table><tr><th>thread<th>number<th>on a CPU<th>ready<th>begins in\n", out);
+	json_array_foreach (threads, i, t) {
+		const char *begins = json_string_value(json_object_get(t, "begins")), *name = json_string_value(json_object_get(t, "name"));
+
+		if (i == THREADS_SHOWN)
+			break;
+		fputs("<tr>", out);
+		write_cell(name ? name : "", out);
+		fprintf(out, "<td>%lld<td>%.1f %%<td>%.1f %%", (long long)json_integer_value(json_object_get(t, "tid")),
+			100 * json_number_value(json_object_get(t, "cpu")), 100 * json_number_value(json_object_get(t, "ready")));
+		write_cell(begins ? begins : "", out);
+		fputc('\n', out);
+	}
+	fputs("</table>\n", out);
+	if (json_array_size(threads) > THREADS_SHOWN)
+		fprintf(out, "<p>%zu more are listed below.</p>\n", json_array_size(threads) - THREADS_SHOWN);
+}
+
 static void write_capture(const struct report *r, const struct report_capture *c, FILE *out)
 {
 	json_t *capture = json_loads(c->json, 0, NULL);
@@ -118,12 +154,63 @@ static void write_capture(const struct report *r, const struct report_capture *c
 	str_print_xml(c->summary, out);
 	fputs("</h2>\n", out);
 	if (capture) {
+		write_threads(json_object_get(capture, "threads"), out);
 		write_tree(capture, "top_down", "Where the CPU time goes", out);
 		write_tree(capture, "waits", "What threads wait for, and from where", out);
 		json_decref(capture);
 	}
 	fputs("<h3>All of it</h3>\n", out);
 	write_text(r, c->text, out);
+}
+
+/* --- what suspects did over time --- */
+
+#define CURVE_HEIGHT 60 /* px */
+#define CURVE_WIDTH  800
+
+/* The parts between which nothing is missing are lines of their own. */
+static void write_points(const struct curve *c, double most, FILE *out)
+{
+	bool within = false;
+
+	fputs("<path fill=none stroke=currentColor d=\"", out);
+	for (size_t i = 0; i < c->n; i++) {
+		if (!isnan(c->mean[i]))
+			fprintf(out, "%c%.1f %.1f", within ? 'L' : 'M', CURVE_WIDTH * ((double)i + 0.5) / (double)c->n, CURVE_HEIGHT * (1 - c->mean[i] / most));
+		within = !isnan(c->mean[i]);
+	}
+	fputs("\"/>", out);
+}
+
+static void write_curve(const struct report *r, const struct report_curve *k, FILE *out)
+{
+	const struct curve *c = &k->curve;
+	const double x = CURVE_WIDTH * (double)(r->at - c->from) / ((double)c->step * (double)c->n);
+	double most = 0;
+	char value[40];
+
+	for (size_t i = 0; i < c->n; i++)
+		most = c->mean[i] > most ? c->mean[i] : most; /* not of NaN */
+	fputs("<p>", out);
+	str_print_xml(k->name, out);
+	fprintf(out, ": %s (%s; at most %s)</p>\n", k->feature->name, k->feature->help, feature_format(k->feature, most, value, sizeof(value)));
+	fprintf(out, "<svg class=curve viewBox=\"0 -2 %d %d\" role=img aria-label=\"over time\"><path stroke=\"#dc2626\" d=\"M%.1f 0V%d\"/>", CURVE_WIDTH,
+		CURVE_HEIGHT + 4, x, CURVE_HEIGHT);
+	write_points(c, most > 0 ? most : 1, out);
+	fputs("</svg>\n", out);
+}
+
+static void write_curves(const struct report *r, FILE *out)
+{
+	char from[40], to[40];
+
+	if (!r->n_curves)
+		return;
+	fprintf(out, "<h2>What the suspects did</h2>\n<p>From %s to %s. The red line is the moment in question.</p>\n",
+		clock_format_local(r->curves->curve.from, from, sizeof(from)),
+		clock_format_local(r->curves->curve.from + r->curves->curve.step * (int64_t)r->curves->curve.n, to, sizeof(to)));
+	for (size_t i = 0; i < r->n_curves; i++)
+		write_curve(r, &r->curves[i], out);
 }
 
 /* --- what threads did --- */
@@ -197,12 +284,60 @@ static void write_drawing(const struct report *r, FILE *out)
 	fputs("</svg>\n", out);
 }
 
+/* ns of a victim's waits for a culprit, of all kinds. */
+static double cell_ns(const json_t *cells, size_t victim, size_t culprit)
+{
+	double ns = 0;
+	const json_t *c;
+	size_t i;
+
+	json_array_foreach (cells, i, c)
+		if ((size_t)json_integer_value(json_object_get(c, "victim")) == victim && (size_t)json_integer_value(json_object_get(c, "culprit")) == culprit)
+			ns += json_number_value(json_object_get(c, "ns"));
+	return ns;
+}
+
+static void write_heads(const json_t *list, size_t n, FILE *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		fputs("<th>", out);
+		str_print_xml(json_string_value(json_object_get(json_array_get(list, i), "text")), out);
+	}
+	fputs("<th>others\n", out);
+}
+
+/* A row a victim, a column a culprit; the last column is of all other culprits. */
+static void write_matrix(const char *text, FILE *out)
+{
+	json_t *m = text ? json_loads(text, 0, NULL) : NULL;
+	const json_t *victims = json_object_get(m, "victims"), *culprits = json_object_get(m, "culprits"), *cells = json_object_get(m, "cells");
+	const size_t n = json_array_size(culprits);
+
+	if (json_array_size(victims)) {
+		fputs("<table class=matrix><tr><th>waited, in s, because of", out);
+		write_heads(culprits, n, out);
+		for (size_t i = 0; i < json_array_size(victims); i++) {
+			fputs("<tr>", out);
+			write_cell(json_string_value(json_object_get(json_array_get(victims, i), "text")), out);
+			for (size_t j = 0; j <= n; j++) {
+				const double ns = cell_ns(cells, i, j);
+
+				fprintf(out, ns >= 5e5 ? "<td>%.3f" : "<td>", ns / 1e9);
+			}
+			fputc('\n', out);
+		}
+		fputs("</table>\n", out);
+	}
+	json_decref(m);
+}
+
 static void write_events(const struct report *r, FILE *out)
 {
 	write_drawing(r, out);
 	if (!r->waits)
 		return;
 	fputs("<h2>Who waited for whom</h2>\n", out);
+	write_matrix(r->matrix, out);
 	write_text(r, r->waits, out);
 }
 
@@ -225,6 +360,7 @@ void report_html(const struct report *r, FILE *out)
 		write_text(r, r->answer, out);
 	else
 		fputs("<p>Nothing is recorded of that time.</p>\n", out);
+	write_curves(r, out);
 	write_events(r, out);
 	for (size_t i = 0; i < r->n_captures; i++)
 		write_capture(r, &r->captures[i], out);
