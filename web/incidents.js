@@ -1,6 +1,7 @@
 // Incidents: moments that were marked, and those that rules found; each with its answer, its note, similar ones, ways into
 // the other panes, and another one next to it.
 import { ask, tell } from "./api.js";
+import { phases } from "./captures.js";
 import { confirmButton } from "./confirm.js";
 import { choosableTable, element, loadStyle, replaceContents, waiting } from "./dom.js";
 import { formatValue, localTime } from "./format.js";
@@ -100,16 +101,17 @@ async function drawOne(holder, id, first, s) {
 		holder.replaceChildren(element("p", {}, first ? "There is no such incident." : ""));
 		return;
 	}
-	const waits = element("p", { class: "hint" }), body = element("div", {}, waits), similar = element("div", {});
+	const waits = element("p", { class: "hint" }), body = element("div", {}, waits), similar = element("div", {}), inspected = element("div", {});
 	const ways = element("p", { class: "ways" }, link({ view: "machine", at: id, mark: id, with: null, pid: null, feature: null, from: null, to: null }, "machine then"), " ", ...["timeline", "blame", "flame"].flatMap((view) => [link({ view, mark: id, with: null, from: null, to: null }, { timeline: "timeline", blame: "blame", flame: "flame graph" }[view]), " "]),
 		!first ? link({ view: "flame", mark: s.mark, base: id, with: null, from: null, to: null }, "difference of the flame graphs") : "");
 	replaceContents(holder, element("h2", {}, `${m.source === "rule" ? "Incident" : "Mark"} ${m.id}, ${localTime(m.at)}${m.until && m.until !== m.at ? ` until ${localTime(m.until, false)}` : ""}`), ways,
-		noteForm(m), element("p", { class: "row" }, feedback(m), first ? besideChoice(id, s) : element("button", { type: "button", "data-key": "away", onclick: () => { parts.one.querySelector('[data-key="with"]')?.focus(); setState({ with: null }); } }, "take away")), body, similar);
+		noteForm(m), element("p", { class: "row" }, feedback(m), first ? besideChoice(id, s) : element("button", { type: "button", "data-key": "away", onclick: () => { parts.one.querySelector('[data-key="with"]')?.focus(); setState({ with: null }); } }, "take away")), body, inspected, similar);
 	const done = waiting(waits, "reading the answer ...");
 	const draw = (answer) => {
 		drawAnswer(body, answer, (c) => setState({ view: "machine", at: id, mark: id, pid: c.pid || null, feature: c.features[0]?.name, with: null, from: null, to: null }));
 		similar.replaceChildren(...similarList(answer));
 	};
+	phases(id).then((found) => inspected.replaceChildren(...found));
 	try {
 		const answer = await ask("incident", { id });
 		if (!holder.contains(body)) return; // another one was chosen in the meantime

@@ -160,6 +160,22 @@ async function lateEvents(p, address) {
 	await p.unroute(/\/api\/v1\/incident\?/);
 }
 
+// Two phases stand side by side, each with its inspections.
+async function inspected(p, address) {
+	const one = JSON.parse(execFileSync(whyslow, ["inspect", String(process.pid), "--json"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
+	await p.route(/\/api\/v1\/captures\?/, (route) => route.fulfill({ json: { schema: "whyslow.captures/1", captures: [{ ...one, phase: 1 }, { ...one, phase: 2 }, { ...one, phase: 2, summary: "again" }] } }));
+	await go(p, address, "view=incidents&mark=1");
+	await p.locator("#incident .phases section", { hasText: "again" }).waitFor();
+	const [first, second] = await p.locator("#incident .phases > div").all();
+	assert.equal(await first.locator("section").count(), 1);
+	assert.equal(await second.locator("section").count(), 2);
+	assert.ok((await second.boundingBox()).x > (await first.boundingBox()).x, "the phases do not stand side by side");
+	assert.match(await first.locator("tbody tr").first().textContent(), new RegExp(String(one.threads[0].tid)));
+	await second.locator("a", { hasText: "flame graph" }).last().click();
+	await inAddress(p, "kind", "capture2");
+	await p.unroute(/\/api\/v1\/captures\?/);
+}
+
 async function incidents(p, address) {
 	await go(p, address, "view=incidents");
 	await p.locator("#history :is(.history-band, .hint)").first().waitFor(); // unusual times, or why none can be reported
@@ -460,7 +476,7 @@ try {
 	await firstLoad(server.address);
 	let began = Date.now();
 	const took = (what) => { console.log(`${what}: ${((Date.now() - began) / 1000).toFixed(1)} s`); began = Date.now(); };
-	for (const pane of [blame, flame, keptFlame, incidents, lateEvents, spans, fleet]) {
+	for (const pane of [blame, flame, keptFlame, incidents, inspected, lateEvents, spans, fleet]) {
 		const p = await newPage(browser);
 		p.setDefaultTimeout(60000);
 		await p.goto(server.address);
