@@ -1,4 +1,4 @@
-/* What a wait was for, by the call stack in which the thread slept and by who woke it. */
+/* The reason of a wait, by the call stack in which the thread slept and by who woke it. */
 #pragma once
 
 #include "machine/rule/signature.h"
