@@ -15,6 +15,7 @@
 #include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "machine/answer-inspect/inspect.h"
+#include "machine/answer-inspect/memory-summary.h"
 #include "machine/cmd-waits/inspect-recorded.h"
 #include "machine/flight/branches.h"
 #include "machine/flight/instructions.h"
@@ -34,7 +35,7 @@
 
 static uint64_t arg_samples = SAMPLES_DEFAULT, arg_frequency = FREQUENCY_DEFAULT, arg_depth = 14, arg_phase, arg_steps;
 static int64_t arg_seconds, arg_instructions;
-static bool arg_folded;
+static bool arg_folded, arg_memory;
 static const char *arg_keep;
 
 static const struct option_row options[] = {
@@ -48,6 +49,7 @@ static const struct option_row options[] = {
 	{OPTION_COUNT, 0, "steps", "N", &arg_steps,
 	 "count N branches that it takes instead of samples, where the CPU records them; on other CPUs first step through N instructions of the thread that runs (by ptrace); a step takes 35 to 50 us in a virtual machine, all of them 10 s at most"},
 	{OPTION_COUNT, 0, "depth", "N", &arg_depth, "depth of printed call trees (default: 14)"},
+	{OPTION_FLAG, 0, "memory", NULL, &arg_memory, "also what its memory consists of: the largest mappings, in memory and in swap"},
 	{OPTION_TEXT, 0, "keep", "ID", &arg_keep,
 	 "save the result with that incident or mark ('whyslow show ID') instead of printing it"},
 	{OPTION_COUNT, 0, "phase", "N", &arg_phase, "with --keep: save it for that phase of the incident"},
@@ -239,6 +241,8 @@ static int finish(struct inspecting *i, struct inspection *ret)
 
 	counts.n_files = thread_sampler_files(i->look, files, FILES_SHOWN);
 	r = inspector_finish(i->inspector, &counts, ret);
+	if (r == 0 && arg_memory)
+		(void)memory_summary_read("/proc", i->pid, ret); /* it may have ended */
 	if (r == 0)
 		tell_missing(i, ret);
 	if (r == 0)

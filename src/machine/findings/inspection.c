@@ -22,6 +22,9 @@ void inspection_free(struct inspection *n)
 	for (size_t k = 0; k < n->files.n; k++)
 		free(n->files.v[k].path);
 	VEC_FREE(n->files);
+	for (size_t k = 0; k < n->memory.n; k++)
+		free(n->memory.v[k].name);
+	VEC_FREE(n->memory);
 	for (size_t k = 0; k < n->limits.n; k++)
 		free(n->limits.v[k]);
 	VEC_FREE(n->limits);

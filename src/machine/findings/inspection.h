@@ -47,6 +47,13 @@ struct inspected_file {
 	uint64_t read_bytes, written_bytes, read_calls, write_calls;
 };
 
+/* Mappings of one file, or of one sort of other memory, in bytes. */
+struct inspected_memory {
+	char *name; /* of the file; "[heap]", "[stack]", "anonymous" ... */
+	unsigned mappings;
+	uint64_t size, resident, anonymous, swapped;
+};
+
 struct inspection {
 	uint32_t pid;
 	uint32_t phase; /* of the incident it was made for, from 1; 0 = none */
@@ -61,6 +68,7 @@ struct inspection {
 	struct path_tree
 		waits; /* looks at waiting threads: what for, then who called, from where it waits outwards */
 	VEC(struct inspected_file) files;
+	VEC(struct inspected_memory) memory; /* where it was asked for: the largest first, the last may be all others */
 	/* By the flight recorder: how each thread spent its time, before and while it was looked at, and who was in contention with it;
 	 * for people, and as JSON. NULL = none ran. */
 	char *recorded, *recorded_json;

@@ -287,13 +287,13 @@ int hook_post_from_input(void)
 
 /* --- an inspection --- */
 
-int hook_inspect(uint32_t pid, int64_t id, unsigned phase, const char *store_file, const char *run_dir, pid_t *ret)
+int hook_inspect(uint32_t pid, int64_t id, unsigned phase, bool memory, const char *store_file, const char *run_dir, pid_t *ret)
 {
 	char process[16], incident[24], number[16];
 	_cleanup_free_ char *store = strdup(store_file), *run = strdup(run_dir);
 	char *argv[] = {(char *)"whyslow", (char *)"inspect", process,	     (char *)"--seconds", (char *)"5s",
 			(char *)"--keep",  incident,	      (char *)"--phase", number,	  (char *)"--store",
-			store,		   (char *)"--run-dir", run,	     NULL};
+			store,		   (char *)"--run-dir", run,	     memory ? (char *)"--memory" : NULL, NULL};
 	char *environment[] = {NULL};
 
 	if (!store || !run)

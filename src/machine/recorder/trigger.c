@@ -38,7 +38,7 @@ struct news {
 	char *rule;	  /* its name, or "" */
 	char *command;	  /* NULL = none */
 	char *url;	  /* NULL = none */
-	bool notify;
+	bool notify, memory;
 	uint32_t capture; /* pid to look into; 0 = none */
 	unsigned phase;	  /* of the event, from 1 */
 };
@@ -46,6 +46,7 @@ struct news {
 struct incident {
 	uint64_t number;
 	int64_t id; /* in the store */
+	bool memory; /* inspections say what the memory consists of */
 };
 
 struct triggers {
@@ -165,6 +166,7 @@ static void report(const struct watch_event *e, void *data)
 	begin_or_end_turns(t, e);
 	n.note = describe(e, n.wall);
 	n.notify = e->rule->actions & ACTION_NOTIFY;
+	n.memory = e->rule->actions & ACTION_MEMORY;
 	n.rule = strdup(e->rule->name ? e->rule->name : "");
 	n.command = e->rule->command ? strdup(e->rule->command) : NULL;
 	n.url = e->rule->url ? strdup(e->rule->url) : NULL;
@@ -183,11 +185,11 @@ void triggers_observe(const struct tick *tick, void *data)
 
 /* --- the thread's side --- */
 
-static int64_t *find_open(struct triggers *t, uint64_t number)
+static const struct incident *find_open(struct triggers *t, uint64_t number)
 {
 	for (size_t i = 0; i < t->open.n; i++)
 		if (t->open.v[i].number == number)
-			return &t->open.v[i].id;
+			return &t->open.v[i];
 	return NULL;
 }
 
@@ -209,20 +211,21 @@ static bool has_store(struct triggers *t)
 
 static int64_t write_down(struct triggers *t, const struct news *n)
 {
-	int64_t id = 0, *known = find_open(t, n->number);
+	const struct incident *known = find_open(t, n->number);
+	int64_t id = 0;
 	int r = 0;
 
 	if (!has_store(t))
 		return 0;
 	if (known) {
-		id = *known;
+		id = known->id;
 		r = store_rule_incident_extend(t->store, id, n->wall, n->note, n->action == TRIGGER_END);
 	} else if (n->action == TRIGGER_BEGIN) {
 		r = store_rule_incident(t->store, n->wall, n->note, &id);
 		if (r == 0)
 			(void)capture_mark(t->run_dir, id); /* without a flight recorder there are only counters */
 		if (r == 0 && t->open.n < OPEN_MAX)
-			(void)VEC_PUSH(t->open, (struct incident){n->number, id});
+			(void)VEC_PUSH(t->open, (struct incident){n->number, id, n->memory});
 	}
 	if (r < 0)
 		log_warning("cannot save an incident: %s", store_reason(t->store, r));
@@ -262,23 +265,23 @@ static void tell(struct triggers *t, const struct news *n, int64_t id)
 }
 
 /* At a higher priority than others: 5 s of who does what. */
-static void start_capture(struct triggers *t, const struct news *n, int64_t id)
+static void start_capture(struct triggers *t, const struct news *n, const struct incident *of)
 {
 	pid_t child;
 
-	if (id && t->captures.n < CAPTURES_AT_A_TIME && n->phase <= PHASES_CAPTURED &&
-	    hook_inspect(n->capture, id, n->phase, t->store_file, t->run_dir, &child) == 0)
+	if (of && t->captures.n < CAPTURES_AT_A_TIME && n->phase <= PHASES_CAPTURED &&
+	    hook_inspect(n->capture, of->id, n->phase, of->memory, t->store_file, t->run_dir, &child) == 0)
 		(void)VEC_PUSH(t->captures, child);
 }
 
 static void handle(struct triggers *t, const struct news *n)
 {
 	bool edge = n->action == TRIGGER_BEGIN || n->action == TRIGGER_END;
-	const int64_t *known = find_open(t, n->number);
+	const struct incident *known = find_open(t, n->number);
 	int64_t id;
 
 	if (n->action == TRIGGER_COLLECT) {
-		start_capture(t, n, known ? *known : 0);
+		start_capture(t, n, known);
 		return;
 	}
 	id = write_down(t, n);

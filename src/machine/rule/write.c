@@ -147,6 +147,7 @@ static void write_actions(const struct rule *r, struct str *out)
 		enum rule_action action;
 		const char *word;
 	} words[] = {{ACTION_CAPTURE, "capture"},
+		     {ACTION_MEMORY, "memory"},
 		     {ACTION_NOTIFY, "notify"},
 		     {ACTION_REPORT, "report"},
 		     {ACTION_RUN, "run "},

@@ -9,7 +9,7 @@ const char trigger_grammar[] =
 	"  QUANTITY   a feature ('whyslow features'), u1 (CPU time over time) or u2 (u1 over the CPUs)\n"
 	"  OP         > >= < <= = !=\n"
 	"  END        OP NUMBER [UNIT] of the same quantity, or a CONDITION\n"
-	"  ACTION     capture, notify, run \"COMMAND\", post \"URL\"\n";
+	"  ACTION     capture, memory (capture, and what the memory of the process consists of), notify, run \"COMMAND\", post \"URL\"\n";
 
 const char threshold_grammar[] =
 	"RULES is a file, or the text of --rule:\n"

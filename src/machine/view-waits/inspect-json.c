@@ -72,6 +72,20 @@ static json_t *files(const struct inspection *n)
 	return array;
 }
 
+static json_t *memory(const struct inspection *n)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n->memory.n; i++) {
+		const struct inspected_memory *m = &n->memory.v[i];
+
+		json_array_append_new(array, json_pack("{s:o, s:i, s:I, s:I, s:I, s:I}", "name", json_text(m->name), "mappings", (int)m->mappings, "size", (json_int_t)m->size,
+						       "resident", (json_int_t)m->resident, "anonymous", (json_int_t)m->anonymous, "swapped",
+						       (json_int_t)m->swapped));
+	}
+	return array;
+}
+
 /* It came as JSON from views of its own. */
 static json_t *recorded(const struct inspection *n)
 {
@@ -102,6 +116,7 @@ void inspect_json(const struct inspection *n, size_t most, FILE *out)
 	json_object_set_new(root, "bottom_up", tree(&n->bottom_up));
 	json_object_set_new(root, "waits", tree(&n->waits));
 	json_object_set_new(root, "files", files(n));
+	json_object_set_new(root, "memory", memory(n));
 	json_object_set_new(root, "phase", n->phase ? json_integer(n->phase) : json_null());
 	json_object_set_new(root, "recorded", recorded(n));
 	json_object_set_new(root, "missing", json_texts(n->missing.v, n->missing.n));

@@ -163,6 +163,24 @@ static void print_files(const struct inspection *n, FILE *out)
 	fputc('\n', out);
 }
 
+static void print_memory(const struct inspection *n, FILE *out)
+{
+	static const struct feature bytes = {.name = "", .unit = BYTES, .kind = GAUGE};
+	char size[32], resident[32], swapped[32];
+
+	if (!n->memory.n)
+		return;
+	fprintf(out, "What its memory consists of\n%12s %12s %12s %9s\n", "in memory", "in swap", "reserved", "mappings");
+	for (size_t i = 0; i < n->memory.n; i++) {
+		const struct inspected_memory *m = &n->memory.v[i];
+
+		fprintf(out, "%12s %12s %12s %9u  %s\n", feature_format(&bytes, (double)m->resident, resident, sizeof(resident)),
+			feature_format(&bytes, (double)m->swapped, swapped, sizeof(swapped)),
+			feature_format(&bytes, (double)m->size, size, sizeof(size)), m->mappings, m->name);
+	}
+	fputc('\n', out);
+}
+
 void inspect_text(const struct inspection *n, unsigned depth, FILE *out)
 {
 	print_head(n, out);
@@ -172,6 +190,7 @@ void inspect_text(const struct inspection *n, unsigned depth, FILE *out)
 		   out);
 	print_tree(&n->waits, "What threads wait for, and from where", depth, "<-", out);
 	print_files(n, out);
+	print_memory(n, out);
 	if (n->recorded)
 		fprintf(out, "What the flight recorder has of it, every switch\n\n%s", n->recorded);
 	for (size_t i = 0; i < n->missing.n; i++)
