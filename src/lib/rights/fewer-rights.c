@@ -79,8 +79,7 @@ static int allow_paths(int rules, const struct fewer_rights *to, uint64_t known)
 	return r;
 }
 
-/* A kernel without Landlock leaves what the ids and the capability allow. */
-static int restrict_paths(const struct fewer_rights *to)
+int fewer_rights_restrict_paths(const struct fewer_rights *to)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	struct landlock_rules forbidden = {version > 0 ? accesses_of((int)version) : 0};
@@ -100,15 +99,14 @@ static int restrict_paths(const struct fewer_rights *to)
 
 /* --- ids and capabilities --- */
 
+/* Signals ask for the real and the saved user, which stay root's. */
 static int take_ids(const struct fewer_rights *to)
 {
 	const gid_t nobody = FEWER_RIGHTS_NOBODY;
 
 	if (to->uid == 0)
 		return setgroups(0, NULL) < 0 && errno != EPERM ? -errno : 0;
-	if (prctl(PR_SET_KEEPCAPS, 1) < 0)
-		return -errno;
-	if (setgroups(0, NULL) < 0 || setresgid(nobody, to->gid, nobody) < 0 || setresuid(nobody, to->uid, nobody) < 0)
+	if (setgroups(0, NULL) < 0 || setresgid(nobody, to->gid, nobody) < 0 || setresuid((uid_t)-1, to->uid, (uid_t)-1) < 0)
 		return errno == EPERM || errno == EINVAL ? 0 : -errno;
 	return 0;
 }
@@ -358,7 +356,7 @@ int fewer_rights_take(const struct fewer_rights *to)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	r = restrict_paths(to);
+	r = fewer_rights_restrict_paths(to);
 	if (r == 0)
 		r = take_ids(to);
 	if (r == 0)

@@ -1,7 +1,7 @@
 /* How a process of root's that works for another user gives up what it does not need.
  *
- * One that answers takes the user's ids for files (effective and file system) and those of none for all else, so that neither the user
- * nor what the user runs can stop or trace it. It keeps the right to read any file (CAP_DAC_READ_SEARCH), and the kernel restricts that
+ * One that answers takes the user's ids for files (effective and file system); its real and saved user stay root, so that no user
+ * can stop or trace it. It keeps the right to read any file (CAP_DAC_READ_SEARCH), and the kernel restricts that
  * to the paths named here (Landlock, since Linux 5.13) and to system calls that compute, read, and answer (seccomp). It cannot write to
  * a path, execute a program, send a signal, load into the kernel, or get rights back. What is open already stays open.
  *
@@ -34,6 +34,8 @@ struct fewer_rights {
 /* For the whole process, which has one thread. 0; -errno: some rights may be left, and the process is to end. Where the ids cannot be
  * changed (no CAP_SETUID, or a namespace without that user) root's stay, without any capability but those above: that is not an error. */
 int fewer_rights_take(const struct fewer_rights *to);
+/* The paths alone, for good; needs PR_SET_NO_NEW_PRIVS. A kernel without Landlock leaves what the ids and capabilities allow. 0 or -errno. */
+int fewer_rights_restrict_paths(const struct fewer_rights *to);
 
 /* Daemons of root's keep different rights. */
 enum fewer_rights_daemon {

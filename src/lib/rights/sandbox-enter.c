@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,8 +15,8 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/rights/call-filter.h"
+#include "lib/rights/fewer-rights.h"
 #include "lib/rights/sandbox.h"
-#include "lib/system/time-limit.h"
 
 #define FILES_MAX 2048 /* descriptors: programs and their debug files, of one that maps a thousand libraries */
 
@@ -85,14 +86,15 @@ static int bound(void)
 
 /* --- rights --- */
 
-/* Where setuid() is not allowed (a service without CAP_SETUID) the user stays: what it may without capabilities and
+/* For files alone: a process that has one of the other ids may stop it, and a caller that has none of them cannot end it without
+ * CAP_KILL. Where ids cannot be changed (a service without CAP_SETUID) all stay: what they may without capabilities and paths and
  * without open() is nothing either. */
 static void leave_user(void)
 {
-	if (geteuid() != 0 || setgroups(0, NULL) < 0)
-		return;
-	if (setresgid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) == 0)
-		(void)!setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY);
+	const gid_t nobody = FEWER_RIGHTS_NOBODY;
+
+	if (geteuid() == 0 && setgroups(0, NULL) == 0 && setresgid(nobody, nobody, nobody) == 0)
+		(void)setfsuid(FEWER_RIGHTS_NOBODY);
 }
 
 static int drop_capabilities(void)
@@ -127,7 +129,6 @@ static const struct sock_filter filter[] = {
 	ALLOW_CALL(SYS_getrandom),
 	ALLOW_CALL(SYS_sched_yield),
 	ALLOW_CALL(SYS_clock_gettime),
-	ALLOW_CALL(SYS_timer_settime),
 	ALLOW_CALL(SYS_sysinfo),
 	ALLOW_CALL(SYS_restart_syscall),
 	ALLOW_CALL(SYS_rt_sigprocmask),
@@ -158,8 +159,9 @@ static void forget_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-int sandbox_enter(int socket, struct sandbox_end *end)
+int sandbox_enter(int socket)
 {
+	const struct fewer_rights no_paths = {};
 	pid_t parent = getppid();
 	int r;
 
@@ -168,14 +170,14 @@ int sandbox_enter(int socket, struct sandbox_end *end)
 	r = keep_only(socket);
 	if (r == 0)
 		r = bound();
-	if (r == 0)
-		r = time_limit_begin(end->life, &end->timer);
 	leave_user();
 	if (r == 0)
 		r = drop_capabilities();
-	/* after the user was left, which resets both */
+	/* after the user was left, which resets the first two */
 	if (r == 0 && (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
 		r = -errno;
+	if (r == 0)
+		r = fewer_rights_restrict_paths(&no_paths);
 	if (r == 0 && getppid() != parent)
 		r = -EPIPE;
 	return r == 0 ? call_filter_set(filter, ARRAY_SIZE(filter)) : r;

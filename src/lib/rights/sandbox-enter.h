@@ -1,9 +1,6 @@
 /* How a process gives up its rights, for good. */
 #pragma once
 
-#include <stdint.h>
-#include <time.h>
-
 /* Sanitizers map terabytes of shadow, and report on descriptor 2: built with one, memory has no bound, and that stays. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANDBOX_SANITIZED 1
@@ -18,11 +15,5 @@
 
 #define SANDBOX_SOCKET 3 /* where a sandbox's socket is, in its child */
 
-/* When the kernel ends the process (lib/system/time-limit.h). */
-struct sandbox_end {
-	timer_t timer;
-	int64_t life; /* ns, from the last request */
-};
-
-/* Keeps `socket` as descriptor 3 and closes all others; `end->life` begins. 0 or -errno; after an error the process is to end. */
-int sandbox_enter(int socket, struct sandbox_end *end);
+/* Keeps `socket` as descriptor 3 and closes all others. 0 or -errno; after an error the process is to end. */
+int sandbox_enter(int socket);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +14,6 @@
 #include "lib/data/clock.h"
 #include "lib/rights/sandbox-enter.h"
 #include "lib/system/local-socket.h"
-#include "lib/system/time-limit.h"
 
 #define REAP_TRIES    200 /* of 10 ms, until one that was ended is gone */
 #define QUESTIONS_MAX 64 /* of one call: a program, its debug file, and the libraries that one call chain passes */
@@ -85,7 +83,7 @@ static struct reader reader_of(const char *bytes, ssize_t n)
 	return (struct reader){at, at + n, false};
 }
 
-_Noreturn static void serve(sandbox_handler handler, void *data, const struct sandbox_end *end)
+_Noreturn static void serve(sandbox_handler handler, void *data)
 {
 	static char bytes[SANDBOX_MESSAGE_MAX];
 	struct str answer = {.max = SANDBOX_MESSAGE_MAX - 1};
@@ -97,7 +95,6 @@ _Noreturn static void serve(sandbox_handler handler, void *data, const struct sa
 
 		if (n < 0 || kind != KIND_REQUEST)
 			_exit(n == -EPIPE ? 0 : 1);
-		time_limit_begin_again(end->timer, end->life);
 		request.bytes = reader_of(bytes, n);
 		str_clear(&answer);
 		answer.error = 0;
@@ -131,9 +128,8 @@ int sandbox_ask(const struct str *question)
 
 /* --- the caller --- */
 
-int sandbox_start_for(int64_t life, sandbox_handler handler, void *data, struct sandbox *ret)
+int sandbox_start(sandbox_handler handler, void *data, struct sandbox *ret)
 {
-	struct sandbox_end end = {.life = life};
 	int pair[2], ready = 0;
 	_cleanup_close_ int ours = -1, theirs = -1;
 	char byte;
@@ -149,10 +145,10 @@ int sandbox_start_for(int64_t life, sandbox_handler handler, void *data, struct 
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
-		ready = sandbox_enter(theirs, &end);
+		ready = sandbox_enter(theirs);
 		if (ready < 0 || send_message(SANDBOX_SOCKET, &(struct message){.kind = KIND_ANSWER}, 0) < 0)
 			_exit(ready < 0 ? -ready : 1);
-		serve(handler, data, &end);
+		serve(handler, data);
 	}
 	close(TAKE_FD(theirs));
 	n = local_socket_receive_bytes(ours, &byte, 1, -1, NULL); /* our own code alone runs there until it has no rights */
@@ -164,23 +160,6 @@ int sandbox_start_for(int64_t life, sandbox_handler handler, void *data, struct 
 	}
 	*ret = (struct sandbox){pid, TAKE_FD(ours)};
 	return 0;
-}
-
-int sandbox_start(sandbox_handler handler, void *data, struct sandbox *ret)
-{
-	return sandbox_start_for(SANDBOX_LIFE, handler, data, ret);
-}
-
-/* A caller without CAP_KILL, as the recorder in its unit, may not end a child that left root; a process with the child's user may. Only
- * its effective user is that one: by its real one, root's, nothing of that user may stop it in turn. */
-static void end_as_its_user(pid_t pid)
-{
-	pid_t ender = fork();
-
-	if (ender == 0)
-		_exit(syscall(SYS_setresuid, -1, SANDBOX_NOBODY, -1) < 0 || kill(pid, SIGKILL) < 0);
-	while (ender > 0 && waitpid(ender, NULL, 0) < 0 && errno == EINTR)
-		;
 }
 
 /* Not for ever: a child may hang in the kernel, on a file of a server that is gone. */
@@ -202,8 +181,7 @@ void sandbox_stop(struct sandbox *s)
 	if (s->pid <= 0)
 		return;
 	close(s->socket);
-	if (kill(s->pid, SIGKILL) < 0 && errno == EPERM)
-		end_as_its_user(s->pid);
+	(void)kill(s->pid, SIGKILL);
 	reap(s->pid);
 	*s = (struct sandbox){0, -1};
 }

@@ -1,10 +1,10 @@
 /* A process without rights, for what parses bytes that other users wrote: programs, debug files, lists.
  *
- * The caller forks. The child gives up its user (for none, where it may), groups, capabilities, descriptors and
- * nearly all system calls: it can compute, read the files handed to it, and answer over one socket. It opens
+ * The caller forks. The child gives up its user for files (for none, where it may), groups, capabilities, paths, descriptors
+ * and nearly all system calls: it can compute, read the files handed to it, and answer over one socket. It opens
  * nothing: its caller opens files, with the checks of lib/rights/outside.h, and hands the descriptors over.
- * A child that dies, stalls, is stopped by a signal or answers nonsense is ended; that costs an answer, never the caller.
- * The kernel ends one whose caller is gone, or asks nothing more.
+ * For signals its user stays its caller's, so no other user can stop it or change its priority, and the kernel ends it with the
+ * thread that started it. A child that dies, stalls or answers nonsense is ended; that costs an answer, never the caller.
  */
 #pragma once
 
@@ -21,8 +21,6 @@
 #define SANDBOX_MESSAGE_MAX 65536	       /* bytes of a request or an answer: below any socket buffer's default */
 #define SANDBOX_MEMORY	    ((size_t)512 << 20) /* address space beyond what the caller had mapped */
 #define SANDBOX_CPU_SECONDS 60
-#define SANDBOX_LIFE	    (600 * NS_PER_SEC) /* after its last request */
-#define SANDBOX_NOBODY	    65534 /* the user that a child of root's becomes */
 
 struct sandbox {
 	pid_t pid; /* 0 = none runs */
@@ -43,8 +41,6 @@ typedef int (*sandbox_provider)(void *data, struct reader *question);
 
 /* 0 or -errno: -EPERM and others where the machine does not allow to give up rights; then nothing runs. */
 int sandbox_start(sandbox_handler handler, void *data, struct sandbox *ret);
-/* With another life than SANDBOX_LIFE, in ns. */
-int sandbox_start_for(int64_t life, sandbox_handler handler, void *data, struct sandbox *ret);
 void sandbox_stop(struct sandbox *s); /* also of one that does not run; at most 2 s */
 
 struct sandbox_call {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -108,7 +109,7 @@ static bool has_the_ids(void)
 {
 	uid_t real, effective, saved;
 
-	return syscall(SYS_getresuid, &real, &effective, &saved) < 0 && geteuid() == USER && getuid() == FEWER_RIGHTS_NOBODY && getegid() == USER;
+	return syscall(SYS_getresuid, &real, &effective, &saved) < 0 && geteuid() == USER && getuid() == 0 && getegid() == USER;
 }
 
 static bool executes_in_a_child(void)
@@ -169,6 +170,21 @@ static bool attempt_as_root(unsigned work, bool (*what)(void))
 	const struct fewer_rights to = {.writable = paths, .n_writable = 1, .work = work};
 
 	return attempt_with(&to, what);
+}
+
+static void without_paths_root_opens_nothing(void **state)
+{
+	const struct fewer_rights none = {};
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!has_landlock())
+		skip();
+	if (pid == 0)
+		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || fewer_rights_restrict_paths(&none) < 0 || may_read("readable/secret") || may_write("own/new"));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static void it_keeps_what_an_answer_needs(void **state)
@@ -261,11 +277,18 @@ static void one_that_holds_does_that_alone(void **state)
 			fail_msg("it did what attempt %zu is", i);
 }
 
-static void its_user_cannot_stop_it(void **state)
+static bool user_may_stop(uid_t user, pid_t pid)
 {
+	return setresuid(user, user, user) < 0 || kill(pid, SIGSTOP) == 0 || ptrace(PTRACE_ATTACH, pid, NULL, NULL) == 0;
+}
+
+static void no_user_can_stop_it(void **state)
+{
+	static const uid_t users[] = {USER, FEWER_RIGHTS_NOBODY, 1};
 	const struct fewer_rights to = {.uid = USER, .gid = USER};
 	int ends[2], status;
-	pid_t pid, user;
+	bool may = false;
+	pid_t pid;
 	char ready;
 
 	(void)state;
@@ -278,15 +301,19 @@ static void its_user_cannot_stop_it(void **state)
 			pause();
 	}
 	assert_int_equal(read(ends[0], &ready, 1), 1);
-	user = fork();
-	if (user == 0)
-		_exit(setresuid(USER, USER, USER) == 0 && kill(pid, SIGSTOP) < 0 && ptrace(PTRACE_ATTACH, pid, NULL, NULL) < 0 ? 0 : 1);
-	assert_int_equal(waitpid(user, &status, 0), user);
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+		pid_t user = fork();
+
+		if (user == 0)
+			_exit(user_may_stop(users[i], pid));
+		assert_int_equal(waitpid(user, &status, 0), user);
+		may |= status != 0;
+	}
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	close(ends[0]);
 	close(ends[1]);
-	assert_int_equal(status, 0);
+	assert_false(may);
 }
 
 static void make(const char *name, bool is_folder, uid_t owner)
@@ -443,7 +470,8 @@ int main(void)
 		cmocka_unit_test(it_loses_the_rest),
 		cmocka_unit_test(one_that_writes_does_that_alone),
 		cmocka_unit_test(one_that_holds_does_that_alone),
-		cmocka_unit_test(its_user_cannot_stop_it),
+		cmocka_unit_test(no_user_can_stop_it),
+		cmocka_unit_test(without_paths_root_opens_nothing),
 		cmocka_unit_test(a_daemon_keeps_what_it_works_with),
 		cmocka_unit_test(a_daemon_loses_the_rest),
 	};

@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/capability.h>
-#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,6 +20,7 @@
 #include <unistd.h>
 
 #include "lib/data/clock.h"
+#include "lib/rights/fewer-rights.h"
 #include "lib/rights/sandbox-enter.h"
 #include "lib/rights/sandbox.h"
 
@@ -168,7 +172,7 @@ static void the_kernel_says_that_it_has_no_rights(void **state)
 	assert_int_equal(atoi(text), 2);
 	if (geteuid() == 0) {
 		status_of(s.pid, "Uid:", text, sizeof(text));
-		assert_string_equal(text, "\t65534\t65534\t65534\t65534\n");
+		assert_string_equal(text, "\t0\t0\t0\t65534\n");
 		status_of(s.pid, "Groups:", text, sizeof(text));
 		assert_int_equal(strspn(text, "\t \n"), strlen(text));
 	}
@@ -261,44 +265,82 @@ static void one_that_is_stopped_is_ended_also_without_the_right(void **state)
 	str_free(&answer);
 }
 
-static void the_kernel_ends_one_that_is_stopped_and_asked_nothing(void **state)
+static bool is_refused(long r)
 {
-	struct sandbox s;
-	int status;
-
-	(void)state;
-	assert_int_equal(sandbox_start_for(NS_PER_SEC / 4, try_all, NULL, &s), 0);
-	assert_int_equal(kill(s.pid, SIGSTOP), 0);
-	assert_int_equal(waitpid(s.pid, &status, 0), s.pid);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	close(s.socket);
+	return r < 0 && (errno == EPERM || errno == EACCES);
 }
 
-/* Whether it outlives its life, asked again and again. */
-static bool lives_while_asked(void)
+/* Whether it can hold the process back by no means that its user would have. */
+static bool user_may_do_nothing_to(uid_t user, pid_t pid)
 {
-	struct sandbox s;
-	struct str request = {}, answer = {};
-	const struct sandbox_call call = {.request = &request, .patience = 60 * NS_PER_SEC};
-	int64_t until = clock_monotonic() + 3 * NS_PER_SEC / 2;
-	int r = sandbox_start_for(NS_PER_SEC, try_all, NULL, &s);
+	const struct sched_param none = {};
+	const struct rlimit limit = {};
+	cpu_set_t cpus;
 
-	for (assert_int_equal(r, 0); r == 0 && clock_monotonic() < until; poll(NULL, 0, 50))
-		r = sandbox_call(&s, &call, &answer);
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	return setgroups(0, NULL) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0 && is_refused(kill(pid, SIGSTOP)) &&
+	       is_refused(setpriority(PRIO_PROCESS, (id_t)pid, 19)) && is_refused(sched_setscheduler(pid, SCHED_IDLE, &none)) &&
+	       is_refused(sched_setaffinity(pid, sizeof(cpus), &cpus)) && is_refused(syscall(SYS_ioprio_set, 1, pid, 3 << 13)) &&
+	       is_refused(prlimit(pid, RLIMIT_CPU, &limit, NULL)) && is_refused(ptrace(PTRACE_ATTACH, pid, NULL, NULL));
+}
+
+static void no_user_holds_it_back(void **state)
+{
+	static const uid_t users[] = {FEWER_RIGHTS_NOBODY, 1, 12345};
+	struct sandbox s;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* it has its caller's user */
+	s = start(try_all);
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+		pid_t attacker = fork();
+		int status;
+
+		if (attacker == 0)
+			_exit(!user_may_do_nothing_to(users[i], s.pid));
+		assert_int_equal(waitpid(attacker, &status, 0), attacker);
+		assert_int_equal(status, 0);
+	}
 	sandbox_stop(&s);
-	str_free(&answer);
-	return r == 0;
 }
 
-/* A busy machine may hold up both for a life. */
-static void a_request_puts_the_end_off(void **state)
+static void leave_one_stopped(int told)
 {
-	int tries = 10;
+	struct sandbox s = start(try_all);
+
+	if (kill(s.pid, SIGSTOP) == 0)
+		set_right_to_kill(false);
+	_exit(write(told, &s.pid, sizeof(s.pid)) != (ssize_t)sizeof(s.pid));
+}
+
+static bool is_gone_soon(pid_t pid)
+{
+	for (int i = 0; i < 1000; i++, usleep(10000))
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return true;
+	kill(pid, SIGKILL);
+	return false;
+}
+
+static void one_that_is_stopped_ends_with_its_caller(void **state)
+{
+	pid_t caller, left;
+	int ends[2];
 
 	(void)state;
-	while (!lives_while_asked() && --tries)
-		;
-	assert_true(tries > 0);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* so that it becomes our child */
+	assert_int_equal(pipe(ends), 0);
+	caller = fork();
+	if (caller == 0)
+		leave_one_stopped(ends[1]);
+	assert_int_equal(read(ends[0], &left, sizeof(left)), sizeof(left));
+	assert_int_equal(waitpid(caller, NULL, 0), caller);
+	assert_true(is_gone_soon(left));
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 static void sums_files(void *data, struct sandbox_request *request, struct str *answer)
@@ -382,5 +424,5 @@ RUN_TESTS(cmocka_unit_test(it_may_do_nothing), cmocka_unit_test(the_kernel_says_
 	  cmocka_unit_test(one_that_dies_costs_an_answer), cmocka_unit_test(one_that_stalls_is_ended),
 	  cmocka_unit_test(one_that_asks_for_ever_is_ended), cmocka_unit_test(files_are_handed_over),
 	  cmocka_unit_test(one_that_is_stopped_is_ended_also_without_the_right),
-	  cmocka_unit_test(the_kernel_ends_one_that_is_stopped_and_asked_nothing), cmocka_unit_test(a_request_puts_the_end_off),
+	  cmocka_unit_test(no_user_holds_it_back), cmocka_unit_test(one_that_is_stopped_ends_with_its_caller),
 	  cmocka_unit_test(a_request_that_is_too_long_is_refused))

@@ -11,12 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "lib/system/local-socket.h"
 #include "lib/system/spawn.h"
-#include "lib/system/time-limit.h"
 #include "lib/system/urgent.h"
 #include "machine/client/request.h"
 #include "machine/service/service-budget.h"
@@ -49,15 +47,6 @@ static void take_priority(const struct service_asker *asker)
 
 /* --- surroundings --- */
 
-/* An asker may stop a process that has become the asker's. */
-static void bound_time(void)
-{
-	timer_t timer;
-
-	if (time_limit_begin(ANSWER_TIMEOUT * NS_PER_SEC, &timer) < 0)
-		alarm(ANSWER_TIMEOUT);
-}
-
 /* Memory that questions use up is taken from them, and not from the recorder, which has the same limit (MemoryMax of the unit). */
 static void be_ended_first(void)
 {
@@ -77,7 +66,7 @@ static void bound_resources(const struct service_asker *asker)
 	if (asker->uid != 0)
 		spawn_limit(0, RLIMIT_AS, ANSWER_MEMORY);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	bound_time();
+	(void)alarm(ANSWER_TIMEOUT);
 }
 
 static void default_signals(void)

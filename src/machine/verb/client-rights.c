@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/rights/fewer-rights.h"
-#include "lib/system/time-limit.h"
 #include "lib/system/urgent.h"
 #include "machine/act/guarded-hold.h"
 #include "machine/rule/cause.h"
@@ -130,11 +128,8 @@ int client_work_apart(struct common *c, int (*work)(struct common *common, const
 		return EXIT_CANNOT;
 	pid = fork();
 	if (pid == 0) {
-		timer_t limit;
-
 		close(ends[0]);
-		/* a fork has neither: it may become the asker's, who may stop it */
-		(void)time_limit_begin(ANSWER_TIMEOUT * NS_PER_SEC, &limit);
+		(void)alarm(ANSWER_TIMEOUT); /* a fork has neither */
 		if (urgent)
 			(void)urgent_for(BUDGET_QUESTION);
 		status = work(c, data, result);
