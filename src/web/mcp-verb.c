@@ -63,6 +63,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return verb_usage_error("mcp", "unexpected argument '%s'", argv[1]);
+	if (verb_give_up_rights(DAEMON_SERVES))
+		return EXIT_CANNOT;
 	r = converse(&a);
 	if (r < 0)
 		log_error("cannot answer: %s", strerror(-r));

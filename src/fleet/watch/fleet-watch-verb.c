@@ -209,6 +209,8 @@ static int run(struct common *common, int argc, char **argv)
 		return verb_usage_error("fleet", "watch expects a file of hosts, one per line: https://HOST:9470 or prometheus://HOST:9090");
 	if (o.every < NS_PER_SEC / 10 || o.look <= 0 || o.look >= o.window)
 		return verb_usage_error("fleet", "watch: --every is at least 0.1s, and --look shorter than --window");
+	if (verb_give_up_rights(DAEMON_WATCHES))
+		return EXIT_CANNOT;
 	r = fleet_watch_list_read(argv[1], &list, &error);
 	if (r == 0 && arg_webhook)
 		r = watch_news_new(arg_webhook, arg_look, &t.news);

@@ -21,7 +21,6 @@
 #include "lib/data/str.h"
 #include "lib/net/http-client.h"
 #include "lib/net/users.h"
-#include "lib/rights/fewer-rights.h"
 #include "lib/rights/outside.h"
 #include "machine/verb/verb.h"
 
@@ -395,7 +394,6 @@ static int run(struct common *common, int argc, char **argv)
 {
 	char host[HOST_NAME_MAX + 1] = "";
 	const char *name = arg_name ? arg_name : host, *to;
-	int r;
 
 	(void)gethostname(host, sizeof(host) - 1);
 	if (argc > 2 || !take_settings(&common->config, argc == 2 ? argv[1] : NULL, &to))
@@ -408,11 +406,8 @@ static int run(struct common *common, int argc, char **argv)
 		log_error("there is no folder %s", to);
 		return EXIT_CANNOT;
 	}
-	r = fewer_rights_take_daemon(DAEMON_SHIPS);
-	if (r < 0) {
-		log_error("cannot give up the rights that shipping does not need: %s", strerror(-r));
+	if (verb_give_up_rights(DAEMON_SHIPS))
 		return EXIT_CANNOT;
-	}
 	if (arg_every)
 		ship_again_and_again(common, to, name);
 	return ship(common, to, name) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;

@@ -40,9 +40,10 @@ int fewer_rights_restrict_paths(const struct fewer_rights *to);
 /* Daemons of root's keep different rights. */
 enum fewer_rights_daemon {
 	DAEMON_RECORDS = 8, /* next to enum fewer_rights_work */
-	DAEMON_SERVES = 16,   /* may become a user; root's page asks and does what root's questions do */
+	DAEMON_SERVES = 16,   /* may become a user; root's pages and views ask and do what root's questions do */
 	DAEMON_RECEIVES = 32, /* has root's files, and no rights beyond them */
 	DAEMON_SHIPS = 64,
+	DAEMON_WATCHES = 128, /* has root's files */
 };
 
 /* For a daemon of root's, and all that it starts: what its unit grants (CapabilityBoundingSet=, NoNewPrivileges=, SystemCallFilter=), also where

@@ -25,6 +25,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return verb_usage_error("agent", "unexpected argument '%s'", argv[1]);
+	if (verb_give_up_rights(DAEMON_SERVES))
+		return EXIT_CANNOT;
 	return agent_run(&agent) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 

@@ -420,6 +420,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return verb_usage_error("top", "unexpected argument '%s'", argv[1]);
+	if (verb_give_up_rights(DAEMON_SERVES))
+		return EXIT_CANNOT;
 	view = terminal ? fork() : 0;
 	if (view == 0) {
 		status = show(common);

@@ -49,6 +49,15 @@ bool common_has_own_recorder(const struct common *c)
 	return own;
 }
 
+int verb_give_up_rights(enum fewer_rights_daemon work)
+{
+	int r = fewer_rights_take_daemon(work);
+
+	if (r < 0)
+		log_error("cannot give up root's rights: %s", strerror(-r));
+	return r < 0 ? EXIT_CANNOT : 0;
+}
+
 void verb_warn_of_damage(const struct store *store)
 {
 	_cleanup_free_ char *times = store_damage(store);

@@ -5,6 +5,7 @@
 
 #include "lib/data/config.h"
 #include "lib/data/options.h"
+#include "lib/rights/fewer-rights.h"
 #include "machine/client/ask.h"
 #include "machine/recording/store.h"
 #include "machine/service/service.h"
@@ -82,5 +83,7 @@ bool common_asks_recorder(const struct common *common);
 struct asker common_asker(const struct common *common);
 /* The same for a view that is about to give up root's rights: it asks the recorder. */
 struct asker common_recorder_asker(const struct common *common);
+/* A verb that runs for long gives up what it does not need of root's rights (fewer_rights_take_daemon()). 0; EXIT_CANNOT, after saying why. */
+int verb_give_up_rights(enum fewer_rights_daemon work);
 /* Says "whyslow VERB: ..." and returns EXIT_USAGE. */
 int verb_usage_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));

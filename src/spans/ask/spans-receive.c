@@ -15,7 +15,6 @@
 #include "lib/net/certificate.h"
 #include "lib/net/users.h"
 #include "lib/net/webhook.h"
-#include "lib/rights/fewer-rights.h"
 #include "lib/system/locked-memory.h"
 #include "spans/ask/spans.h"
 #include "spans/pipeline/span-receive.h"
@@ -151,11 +150,8 @@ int spans_receive(struct common *common, const struct spans_query *q, int argc, 
 		log_error("cannot create the token file %s; choose another with --token-file", token_file ? token_file : "it");
 		return EXIT_CANNOT;
 	}
-	r = fewer_rights_take_daemon(DAEMON_RECEIVES);
-	if (r < 0) {
-		log_error("cannot give up root's rights: %s", strerror(-r));
+	if (verb_give_up_rights(DAEMON_RECEIVES))
 		return EXIT_CANNOT;
-	}
 	o.store = spans_open_store(common, true);
 	if (!o.store)
 		return EXIT_CANNOT;
@@ -435,6 +431,8 @@ int spans_watch(struct common *common, const struct spans_query *q, int argc, ch
 	with_window.window = q->window ? q->window : WATCH_WINDOW;
 	if (with_window.window < SHORTEST)
 		return verb_usage_error("spans watch", "--window is at least 10 s");
+	if (verb_give_up_rights(DAEMON_WATCHES))
+		return EXIT_CANNOT;
 	w.store = spans_open_store(common, true);
 	if (!w.store)
 		return EXIT_CANNOT;
