@@ -9,6 +9,7 @@
 #include "../include/whyslow-plugin.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "lib/data/trusted-file.h"
 
 #define ERROR_MAX 1024
 
@@ -16,12 +17,19 @@ static const struct whyslow_plugin *arg_plugin; /* what --plugin named */
 
 int fleet_plugin_open(const char *file, char **ret_error)
 {
+	_cleanup_free_ char *real = strchr(file, '/') ? realpath(file, NULL) : NULL;
 	const struct whyslow_plugin *found;
 	void *handle;
 
 	if (arg_plugin)
 		return 0;
-	handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	if (real) { /* the same file then: none of its folders can be changed by others, or is a link */
+		_cleanup_close_ int fd = trusted_file_open(real, ret_error);
+
+		if (fd == -EPERM)
+			return fd;
+	}
+	handle = dlopen(real ? real : file, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return str_fail(ret_error, -EINVAL, "the plug-in cannot be loaded: %s%s", dlerror(),
 				 strchr(file, '/') ? "" : " (for one in this folder write ./ before its name)");

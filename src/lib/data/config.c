@@ -11,6 +11,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
+#include "lib/data/trusted-file.h"
 
 enum setting_type { SETTING_SPAN, SETTING_BOOL, SETTING_TEXT, SETTING_SIZE, SETTING_MODE };
 
@@ -241,15 +242,15 @@ static int read_line(struct config *c, char *line, const char *path, int number,
 
 int config_read(struct config *c, const char *path, char **ret_error)
 {
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
-	_cleanup_free_ char *line = NULL;
-	size_t allocated = 0;
-	int number = 0, r = 0;
+	_cleanup_free_ char *text = NULL;
+	int number = 0, r = trusted_file_read(path, &text, ret_error);
 
-	if (!f)
-		return -errno;
-	while (r == 0 && getline(&line, &allocated, f) >= 0)
+	for (char *line = text, *end; r == 0 && line; line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
 		r = read_line(c, line, path, ++number, ret_error);
+	}
 	return r;
 }
 

@@ -1,15 +1,13 @@
 /* Reads causes: cause.h has their grammar. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "lib/data/trusted-file.h"
 #include "machine/rule/parser.h"
 
-#define CAUSE_FILE_MAX (1 << 16)
-#define CAUSES_MAX     1024
+#define CAUSES_MAX 1024
 
 static const char *const directions[] = {"down", "either", "up"};
 
@@ -249,63 +247,9 @@ int causes_parse(const char *text, const char *file, struct causes *ret, char **
 	return r;
 }
 
-static int read_file(const char *path, struct causes *ret, char **ret_error)
+static int take_causes(const char *text, const char *path, void *to, char **ret_error)
 {
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
-	_cleanup_free_ char *text = malloc(CAUSE_FILE_MAX + 1);
-	size_t n;
-
-	if (!f)
-		return -errno;
-	if (!text)
-		return -ENOMEM;
-	n = fread(text, 1, CAUSE_FILE_MAX, f);
-	text[n] = '\0';
-	if (strlen(text) != n || n == CAUSE_FILE_MAX) {
-		if (asprintf(ret_error, "%s: this is not a file of causes", path) < 0)
-			*ret_error = NULL;
-		return -EINVAL;
-	}
-	return causes_parse(text, path, ret, ret_error);
-}
-
-static int is_visible(const struct dirent *e)
-{
-	size_t n = strlen(e->d_name);
-
-	return e->d_name[0] != '.' && e->d_name[n - 1] != '~';
-}
-
-static int read_folder(const char *path, struct causes *ret, char **ret_error)
-{
-	struct dirent **names;
-	int n = scandir(path, &names, is_visible, alphasort), r = n < 0 ? -errno : 0;
-
-	for (int i = 0; i < n; i++) {
-		_cleanup_free_ char *file = NULL;
-
-		if (r == 0 && asprintf(&file, "%s/%s", path, names[i]->d_name) < 0) {
-			file = NULL;
-			r = -ENOMEM;
-		}
-		if (r == 0)
-			r = read_file(file, ret, ret_error);
-		free(names[i]);
-	}
-	if (n >= 0)
-		free(names);
-	return r;
-}
-
-/* Appends a file's, or those of all files in a folder, by name. As causes_parse(), and -ENOENT. */
-static int read_causes(const char *path, struct causes *ret, char **ret_error)
-{
-	struct stat st;
-
-	*ret_error = NULL;
-	if (stat(path, &st) < 0)
-		return -errno;
-	return S_ISDIR(st.st_mode) ? read_folder(path, ret, ret_error) : read_file(path, ret, ret_error);
+	return causes_parse(text, path, to, ret_error);
 }
 
 int causes_default(struct causes *ret)
@@ -320,7 +264,7 @@ int causes_default(struct causes *ret)
 
 int causes_load(const char *folder, struct causes *ret, char **ret_error)
 {
-	int r = folder ? read_causes(folder, ret, ret_error) : 0;
+	int r = folder ? trusted_files_read(folder, take_causes, ret, ret_error) : 0;
 
 	/* where the administrator keeps them to itself, users have those compiled in */
 	return r < 0 && r != -ENOENT && r != -EACCES ? r : causes_default(ret);

@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/input/stream.h"
+#include "lib/data/trusted-file.h"
 #include "machine/rule/parser.h"
-
-#define RULES_FILE_MAX (1 << 20)
 
 static const char *const fields[] = {
 	[SELECT_NAME] = "name",		  [SELECT_EXE] = "exe",
@@ -168,7 +166,6 @@ static int take_actions(struct parser *p)
 		const char *word;
 		enum rule_action action;
 	} actions[] = {{"capture", ACTION_CAPTURE},
-		       {"memory", ACTION_CAPTURE | ACTION_MEMORY},
 		       {"notify", ACTION_NOTIFY},
 		       {"report", ACTION_REPORT},
 		       {"run", ACTION_RUN},
@@ -183,7 +180,7 @@ static int take_actions(struct parser *p)
 		if (i == ARRAY_SIZE(actions))
 			return parser_expected(p, p->rule->actions ? "another action"
 							    : "'for', 'until', 'and', 'or', or what to do: "
-							      "capture, memory, notify, report, run \"COMMAND\" or post \"URL\"");
+							      "capture, notify, report, run \"COMMAND\" or post \"URL\"");
 		parser_next(p);
 		p->rule->actions |= actions[i].action;
 		if (actions[i].action == ACTION_RUN)
@@ -279,16 +276,8 @@ int rules_parse(const char *text, const char *file, struct rules *ret, char **re
 
 int rules_read(const char *path, struct rules *ret, char **ret_error)
 {
-	_cleanup_str_ struct str text = {.max = RULES_FILE_MAX};
-	int r = stream_read_all(path, &text);
+	_cleanup_free_ char *text = NULL;
+	int r = trusted_file_read(path, &text, ret_error);
 
-	*ret_error = NULL;
-	if (r == -E2BIG || r == -EBADMSG || (r == 0 && text.len && strlen(text.data) != text.len)) {
-		if (asprintf(ret_error, "%s: this is not a file of rules", path) < 0)
-			*ret_error = NULL;
-		return -EINVAL;
-	}
-	if (r < 0)
-		return r;
-	return rules_parse(text.data ? text.data : "", path, ret, ret_error);
+	return r < 0 ? r : rules_parse(text, path, ret, ret_error);
 }

@@ -1,7 +1,6 @@
 #include "machine/rule/signature.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdbool.h>
@@ -11,8 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
-
-#define FILE_MAX ((size_t)1 << 20)
+#include "lib/data/trusted-file.h"
 
 static void signature_free(struct signature *s)
 {
@@ -116,51 +114,17 @@ int signatures_parse(const char *text, const char *file, struct signatures *ret,
 	return r < 0 && r != -ENOMEM ? -EINVAL : r;
 }
 
-static int read_file(const char *folder, const char *name, struct signatures *ret, char **ret_error)
+static int take_signatures(const char *text, const char *path, void *to, char **ret_error)
 {
-	_cleanup_free_ char *path = NULL;
-	_cleanup_fclose_ FILE *file = NULL;
-	_cleanup_str_ struct str text = {.max = FILE_MAX};
-	char part[4096];
-	size_t n;
-
-	if (asprintf(&path, "%s/%s", folder, name) < 0)
-		return -ENOMEM;
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	while ((n = fread(part, 1, sizeof(part), file)) > 0)
-		if (str_append(&text, part, n) < 0)
-			return text.error;
-	return text.len ? signatures_parse(text.data, path, ret, ret_error) : 0;
-}
-
-static int visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-static int read_folder(const char *folder, struct signatures *ret, char **ret_error)
-{
-	struct dirent **list = NULL;
-	int n = scandir(folder, &list, visible, alphasort), r = 0;
-
-	for (int i = 0; i < n; i++) {
-		if (r == 0)
-			r = read_file(folder, list[i]->d_name, ret, ret_error);
-		free(list[i]);
-	}
-	free(list);
-	return r;
+	return signatures_parse(text, path, to, ret_error);
 }
 
 int signatures_load(const char *folder, struct signatures *ret, char **ret_error)
 {
-	int r;
+	int r = trusted_files_read(folder, take_signatures, ret, ret_error);
 
-	*ret_error = NULL;
-	r = read_folder(folder, ret, ret_error);
-	if (r == 0)
+	/* where the administrator keeps them to itself, users have those compiled in */
+	if (r == 0 || r == -ENOENT || r == -EACCES)
 		r = signatures_parse(default_signatures, "built-in signatures", ret, ret_error);
 	if (r < 0)
 		signatures_free(ret);
