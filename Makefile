@@ -144,7 +144,7 @@ lab: build
 eval: build
 	@bench/eval $(BUILD) $(AREA)
 
-# Looks for inputs that break a parser, for so many MINUTES; TARGETS: these alone. It continues where it ended.
+# Looks for inputs that break a parser, for so many MINUTES; TARGETS: these alone; CPUS: on so many. It continues where it ended, and adds up.
 fuzz: setup
 	@packaging/setup unit
 	@tests/fuzz $(BUILD) $(or $(MINUTES),60) $(TARGETS)
