@@ -163,6 +163,93 @@ static void who_starts_short_programs_is_named_with_them(void **state)
 	end(&st);
 }
 
+enum starter { A_NEW_SCRIPT, A_PROMPT, A_TOOL_THAT_WAS_THERE };
+
+/* Three programs at once take two CPUs: their starter, or one of them, is named. */
+static const struct subject *who_is_named_of_three(enum starter kind, struct story *st, struct subject **ret_starter, struct subject *ret[3])
+{
+	struct subject *starter;
+
+	begin_workshop(st);
+	starter = start(st, NULL, kind == A_TOOL_THAT_WAS_THERE ? "/usr/bin/tmux" : "/usr/bin/bash", kind == A_TOOL_THAT_WAS_THERE ? 0 : FROM, TICKS - 1);
+	if (kind != A_TOOL_THAT_WAS_THERE)
+		starter->info.cmdline = kind == A_PROMPT ? (char *)"bash" : (char *)"bash /etc/nightly.sh";
+	for (int i = 0; i < 3; i++) {
+		ret[i] = start(st, starter, "/usr/bin/xz", FROM, TICKS - 1);
+		use(ret[i], FEATURE_CPU_TIME, FROM, TICKS - 1, 63 * PERCENT);
+	}
+	ask_by(st, true, &method_blame);
+	if (kind != A_TOOL_THAT_WAS_THERE)
+		starter->info.cmdline = NULL; /* not to be freed */
+	*ret_starter = starter;
+	return first(st)->subject;
+}
+
+/* Who ends the three would see the script start the next ones; a shell at a prompt, and what starts everything, has no more of them. */
+static void a_script_is_named_with_several_that_it_starts(void **state)
+{
+	struct subject *starter, *three[3];
+	const struct subject *named;
+	struct story st;
+	char pids[64];
+
+	(void)state;
+	named = who_is_named_of_three(A_NEW_SCRIPT, &st, &starter, three);
+	assert_ptr_equal(named, starter);
+	snprintf(pids, sizeof(pids), "%u %u %u %u", starter->info.pid, three[0]->info.pid, three[1]->info.pid, three[2]->info.pid);
+	assert_string_equal(first(&st)->mostly->info.name, "xz");
+	assert_non_null(strstr(st.answer.summary, "nightly.sh with xz"));
+	assert_non_null(strstr(st.answer.summary, "189 %"));
+	assert_non_null(strstr(st.answer.next, pids));
+	assert_string_equal(first(&st)->evidence.v[0], "most of it by 3 xz 100 %");
+	for (size_t i = 1; i < st.answer.ranking.suspects.n; i++)
+		assert_true(st.answer.ranking.suspects.v[i].score < first(&st)->score / 3);
+	end(&st);
+	named = who_is_named_of_three(A_PROMPT, &st, &starter, three);
+	assert_ptr_equal(named, three[0]);
+	assert_null(strstr(st.answer.summary, "bash"));
+	end(&st);
+	named = who_is_named_of_three(A_TOOL_THAT_WAS_THERE, &st, &starter, three);
+	assert_ptr_equal(named, three[0]);
+	assert_int_equal(first(&st)->together.n, 0);
+	end(&st);
+}
+
+static void start_short(struct story *st, const char *name, uint32_t parent, int64_t each_second, int64_t cpu)
+{
+	struct subject *s = dataset_define(&st->d, &(struct entity_info){.id = ++st->next_id, .kind = ENTITY_SHORT_LIVED, .name = (char *)name, .parent = parent});
+
+	s->first = FROM;
+	s->last = TICKS - 1;
+	use(s, FEATURE_CHILDREN_SHORT, FROM, TICKS - 1, each_second);
+	use(s, FEATURE_CPU_TIME, FROM, TICKS - 1, cpu);
+}
+
+/* However long it has been there. Its other children are none of it. */
+static void who_begins_to_start_short_programs_is_named_with_all_their_names(void **state)
+{
+	struct subject *update, *other;
+	struct story st;
+
+	(void)state;
+	begin_workshop(&st);
+	update = start(&st, NULL, "/srv/update", 0, TICKS - 1);
+	other = start(&st, update, "/bin/other", FROM, TICKS - 1);
+	use(other, FEATURE_CPU_TIME, FROM, TICKS - 1, PERCENT);
+	use(update, FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+	use(update, FEATURE_CHILDREN_CPU, FROM, TICKS - 1, 80 * PERCENT);
+	start_short(&st, "git", update->info.pid, 30, 45 * PERCENT);
+	start_short(&st, "cut", update->info.pid, 8, 35 * PERCENT);
+	ask_by(&st, true, &method_blame);
+	assert_ptr_equal(first(&st)->subject, update);
+	assert_string_equal(first(&st)->evidence.v[0], "most of it by 900 git 56 %, 240 cut 43 %, update 1 %");
+	for (size_t i = 0; i < first(&st)->together.n; i++)
+		assert_ptr_not_equal(first(&st)->together.v[i], other);
+	for (size_t i = 1; i < st.answer.ranking.suspects.n; i++)
+		assert_true(st.answer.ranking.suspects.v[i].score < first(&st)->score / 3);
+	end(&st);
+}
+
 /* Each of them has but a part of what all of them have. */
 static void of_several_it_is_told_since_when_they_do_it(void **state)
 {
@@ -297,16 +384,6 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 	assert_int_equal(l.list.n, 0);
 }
 
-static void start_short(struct story *st, const char *name, uint32_t parent, int64_t each_second, int64_t cpu)
-{
-	struct subject *s = dataset_define(&st->d, &(struct entity_info){.id = ++st->next_id, .kind = ENTITY_SHORT_LIVED, .name = (char *)name, .parent = parent});
-
-	s->first = FROM;
-	s->last = TICKS - 1;
-	use(s, FEATURE_CHILDREN_SHORT, FROM, TICKS - 1, each_second);
-	use(s, FEATURE_CPU_TIME, FROM, TICKS - 1, cpu);
-}
-
 /* Those that are recorded as one, without their names, use most. */
 static void what_has_no_name_is_not_named(void **state)
 {
@@ -363,6 +440,8 @@ int main(void)
 		cmocka_unit_test(a_common_start_is_said), cmocka_unit_test(who_has_usual_work_done_all_the_time_is_named),
 		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
 		cmocka_unit_test(who_starts_short_programs_is_named_with_them),
+		cmocka_unit_test(a_script_is_named_with_several_that_it_starts),
+		cmocka_unit_test(who_begins_to_start_short_programs_is_named_with_all_their_names),
 		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
 		cmocka_unit_test(of_one_program_alone_it_is_told_who_is_in_its_way),
 		cmocka_unit_test(what_two_jobs_share_is_told_once),

@@ -19,6 +19,7 @@
 #define AS_GUILTY   0.9	 /* as the whole: a job inside of it is the better name */
 #define PARTS_TOLD  3
 #define MOST	    0.5 /* of what a job is named for */
+#define BRIEF_LEAST 5e7 /* ns/s of short programs: a twentieth of one CPU */
 #define LEAVES_A_GAP 2 /* ticks: a parent may have ended just before its child was seen first */
 
 struct family {
@@ -60,7 +61,9 @@ static const struct subject *parent_of(const struct family *f, const struct subj
 	size_t after = FIRST_WHERE(i, f->by_pid.n, v[i]->info.pid > pid || (v[i]->info.pid == pid && v[i]->first > s->first));
 	const struct subject *found = after ? v[after - 1] : NULL;
 
-	return found && found != s && found->info.pid == pid && found->last + LEAVES_A_GAP >= s->first ? found : NULL;
+	if (!found || found == s || found->info.pid != pid || found->last + LEAVES_A_GAP < s->first || entity_is_prompt(&found->info))
+		return NULL;
+	return found;
 }
 
 static bool is_there(const struct robust *r, const struct subject *s)
@@ -84,15 +87,22 @@ static bool is_older(const struct robust *r, const struct subject *s)
 	return r->q->older && r->q->older(r->q->context, s->info.kind, s->program, FEATURE_CPU_TIME, &n) && n;
 }
 
-/* Whoever began lately and has started other programs. */
+/* Whoever began lately and has started other programs, or starts many short ones. */
+static bool may_have_started(const struct robust *r, const struct subject *up, const struct subject *s)
+{
+	if (s->info.kind == ENTITY_SHORT_LIVED && up->info.pid == s->info.parent && robust_member_now(r, up, FEATURE_CHILDREN_CPU) >= BRIEF_LEAST)
+		return true;
+	return robust_began_lately(r, s) && robust_began_lately(r, up);
+}
+
 static int find_jobs(struct robust *r, const struct family *f)
 {
 	for (size_t i = 0; i < r->d->subjects.n; i++) {
 		const struct subject *s = r->d->subjects.v[i], *up = s;
 
-		if (!has_parents(s) || !is_there(r, s) || !robust_began_lately(r, s))
+		if (!has_parents(s) || !is_there(r, s))
 			continue;
-		for (int depth = 0; depth < DEPTH_MAX && (up = parent_of(f, up)) && robust_began_lately(r, up); depth++) {
+		for (int depth = 0; depth < DEPTH_MAX && (up = parent_of(f, up)) && may_have_started(r, up, s); depth++) {
 			struct program *job;
 
 			if (strcmp(up->program, s->program) == 0 || job_of(r, up->program) || is_older(r, up))
@@ -108,7 +118,7 @@ static int find_jobs(struct robust *r, const struct family *f)
 	return 0;
 }
 
-static int add_part(struct robust *r, struct program *job, const struct subject *s)
+static int add_part(struct robust *r, struct program *job, const struct subject *s, bool is_started)
 {
 	struct program *whole = robust_program(r, s);
 	size_t i = 0;
@@ -119,29 +129,32 @@ static int add_part(struct robust *r, struct program *job, const struct subject 
 		i++;
 	if (i == job->parts.n && VEC_PUSH(job->parts, (struct job_part){.whole = whole}) < 0)
 		return -ENOMEM;
+	job->parts.v[i].started += is_started + (is_started && s->info.kind == ENTITY_SHORT_LIVED); /* those are several */
 	return VEC_PUSH(job->parts.v[i].members, s);
 }
 
-/* Who goes on since long is another job: the shell of somebody's old script has nothing to do with that of a new one. */
-static bool is_of_this_time(const struct robust *r, const struct subject *starter)
+/* Who goes on since long is another job: the shell of somebody's old script has nothing to do with that of a new one. Where it is the job's own
+ * starter, what ends at once is of the job, and what lives on is not. */
+static bool is_of_this_time(const struct robust *r, const struct program *job, const struct subject *starter, bool starts_it)
 {
-	return robust_began_lately(r, starter) || starter->last < r->q->focus;
+	return robust_began_lately(r, starter) || starter->last < r->q->focus || (starter == job->root && starts_it);
 }
 
 /* A process belongs to the jobs of all it descends from. */
 static int add_to_jobs(struct robust *r, const struct family *f, const struct subject *s)
 {
-	const struct subject *up = s->info.kind == ENTITY_PROCESS ? s : parent_of(f, s);
+	const struct subject *up = s->info.kind == ENTITY_PROCESS ? s : parent_of(f, s), *parent = parent_of(f, s);
+	bool is_first = !parent || strcmp(parent->program, s->program) != 0; /* it was not started by its like */
 	int result = 0;
 
 	for (int depth = 0; result == 0 && up && depth < DEPTH_MAX; depth++, up = parent_of(f, up)) {
 		struct program *job = job_of(r, up->program);
 
-		if (!job || !is_of_this_time(r, up) || (job->members.n && job->members.v[job->members.n - 1] == s))
+		if (!job || !is_of_this_time(r, job, up, depth == 0) || (job->members.n && job->members.v[job->members.n - 1] == s))
 			continue;
 		result = VEC_PUSH(job->members, s);
 		if (result == 0 && is_there(r, s))
-			result = add_part(r, job, s);
+			result = add_part(r, job, s, up == job->root && up != s && is_first);
 	}
 	return result;
 }
@@ -219,7 +232,8 @@ static bool is_by_its_children(const struct verdict *v)
 	return used_most(v) == FEATURE_CHILDREN_CPU;
 }
 
-/* Whether a job's name is the better one. Where one part is judged for what the others used, it is the same evidence with both names. */
+/* Whether a job's name is the better one. Where one part is judged for what the others used, or the job has started several of a part, which alone may be
+ * ended in vain, it is the same evidence with both names. */
 static bool says_more(struct robust *r, const struct program *job, double score)
 {
 	double sum = 0, more = SAYS_MORE;
@@ -227,9 +241,9 @@ static bool says_more(struct robust *r, const struct program *job, double score)
 	for (size_t i = 0; i < job->parts.n; i++) {
 		const struct verdict *v = verdict_of(r, job->parts.v[i].whole);
 
-		if (v && is_by_its_children(v))
+		if (v && (is_by_its_children(v) || job->parts.v[i].started > 1))
 			more = AS_GUILTY;
-		else if (v)
+		if (v && !is_by_its_children(v))
 			sum += v->suspect.score * robust_part_of_program(r, &job->parts.v[i], used_most(v));
 	}
 	return score > 0 && score >= more * sum;
@@ -281,6 +295,8 @@ static int tell_parts(const struct robust *r, struct verdict *v)
 		if (uses_most > MOST * all && strcmp(most->whole->key, job->key) != 0)
 			v->suspect.mostly = most->members.v[0];
 		str_puts(&text, told ? ", " : "most of it by ");
+		if (most->started > 1)
+			str_printf(&text, "%u ", robust_count(r, most->members.v, most->members.n));
 		robust_program_put(r, &text, most->whole->key);
 		str_printf(&text, " %.0f %%", 100 * uses_most / all);
 		told_last = uses_most;

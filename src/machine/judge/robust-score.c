@@ -538,12 +538,12 @@ static double share_in_use(const struct robust *r, const struct program *p, cons
 	return use->scale == 0 && r->total[use->feature] > 0 ? fmin(1, now / r->total[use->feature]) : NAN;
 }
 
-static uint32_t count_members(const struct robust *r, const struct program *p)
+uint32_t robust_count(const struct robust *r, const struct subject *const *members, size_t n_members)
 {
 	double n = 0;
 
-	for (size_t i = 0; i < p->members.n; i++) {
-		const struct subject *s = p->members.v[i];
+	for (size_t i = 0; i < n_members; i++) {
+		const struct subject *s = members[i];
 
 		if (s->info.kind == ENTITY_SHORT_LIVED)
 			n += subject_growth(r->d, s, FEATURE_CHILDREN_SHORT, r->q->focus, r->q->at);
@@ -623,7 +623,7 @@ int robust_program_score(struct robust *r, struct program *p, struct verdict *re
 		s->subject = one_that_is_there(r, p);
 	if (!s->subject)
 		return 0;
-	s->members = count_members(r, p);
+	s->members = robust_count(r, p->members.v, p->members.n);
 	s->starter = find_starter(r, s->subject);
 	s->kind = p->root ? CULPRIT_GROUP : kind_of(r, p, s, part);
 	if (p->root) {

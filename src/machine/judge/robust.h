@@ -30,6 +30,7 @@ struct program;
 struct job_part {
 	struct program *whole;
 	VEC(const struct subject *) members;
+	unsigned started; /* by the job's root, and not by each other */
 };
 
 /* What of a program's waits for the network is not for another machine (robust-short.c); not known until it is asked for. */
@@ -205,6 +206,8 @@ void robust_weigh(struct verdict *v, enum evidence what, double factor);
 /* The member that uses most beyond its usual, and its part of what all of them do. */
 const struct subject *robust_most_responsible(struct robust *r, struct program *p, size_t f,
 					      double *ret_part);
+/* How many processes these are that were there during the incident, each of those that lived for less than a sample counted. */
+uint32_t robust_count(const struct robust *r, const struct subject *const *members, size_t n_members);
 bool robust_program_is_new(const struct robust *r, const struct program *p);
 /* What others waited on its account, s/s; 0 where no events tell. */
 double robust_charged(const struct robust *r, const struct program *p, enum bottleneck of);

@@ -110,7 +110,7 @@ static const char *base_name(const char *path)
 /* Programs that run other programs' text: what they run is part of who they are. */
 static bool is_interpreter(const char *name)
 {
-	static const char *const names[] = {"python", "perl", "ruby", "node", "java", "bash", "dash", "sh", "php"};
+	static const char *const names[] = {"python", "perl", "ruby", "node", "java", "bash", "dash", "sh", "zsh", "ksh", "fish", "php"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		size_t n = strlen(names[i]);
@@ -178,6 +178,13 @@ static const char *script_of_info(const struct entity_info *info, size_t *ret_n)
 {
 	*ret_n = 0;
 	return info->cmdline && is_interpreter(base_name(info->exe)) ? script_of(info->cmdline, str_starts(base_name(info->exe), "java"), ret_n) : NULL;
+}
+
+bool entity_is_prompt(const struct entity_info *info)
+{
+	size_t n;
+
+	return info->exe && info->cmdline && is_interpreter(base_name(info->exe)) && !script_of(info->cmdline, false, &n);
 }
 
 /* "kworker/u4:2-events" -> "kworker", "session-12.scope" -> "session-N.scope": one history for all of them */

@@ -93,6 +93,8 @@ bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, 
 bool entity_name_is_ours(const char *name);
 /* The recorder, its answers, or a command with which a user asks: it has something to do because a user looks. A process may call itself so. */
 bool entity_asks(const struct entity_info *info);
+/* Is it a shell or another interpreter without a text of its own, which does what a person types, or a tool writes, to it? */
+bool entity_is_prompt(const struct entity_info *info);
 /* Is it one of a user's programs: a process, or those of one name that lived for less than a sample? */
 static inline bool entity_is_program(const struct entity_info *info)
 {

@@ -52,6 +52,7 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, 
 	const struct entity_info *info = &s->subject->info;
 	_cleanup_free_ char *label = entity_label(info);
 	_cleanup_free_ char *server = s->server ? entity_label(&s->server->info) : NULL;
+	_cleanup_free_ char *mostly = s->mostly ? entity_label(&s->mostly->info) : NULL;
 	json_t *features = json_array(), *evidence = json_array(), *pids = json_array();
 
 	for (size_t i = 0; i < s->features.n; i++)
@@ -60,11 +61,11 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, 
 		json_array_append_new(evidence, json_text(s->evidence.v[i]));
 	for (size_t i = 0; i < s->processes.n; i++)
 		json_array_append_new(pids, json_integer(s->processes.v[i]->info.pid));
-	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
+	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", json_text(info->name),
-			 "label", json_text(label), "server", json_text(server), "exe", json_text(info->exe), "cmdline", json_text(info->cmdline), "unit",
+			 "label", json_text(label), "server", json_text(server), "mostly", json_text(mostly), "exe", json_text(info->exe), "cmdline", json_text(info->cmdline), "unit",
 			 json_text(info->unit), "container", json_text(info->container), "score", json_number(s->score), "probability", json_number(s->probability), "share",
 			 json_number(s->share), "features", features, "evidence", evidence, "explains", explains_json(&s->explains, of), "factors", factors_json(s),
 			 "matters", matters);
