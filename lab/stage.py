@@ -344,10 +344,11 @@ class Stage:
         """The command that starts a program as if on the other machine."""
         return find_program("ip"), "netns", "exec", FAR
 
-    def slow_line(self, how):
-        """The other machine's line to here has a bound (tc's tbf: rate, burst, latency); None: none. False where that cannot be."""
-        act = ["replace", "dev", "far0", "root", "tbf", *how.split()] if how else ["delete", "dev", "far0", "root"]
-        return run_quietly(*self.in_far, find_program("tc"), "qdisc", *act) == 0
+    def slow_line(self, how, out=False):
+        """The other machine's line to here has a bound (tc's tbf: rate, burst, latency), or that from here to it; None: none. False where that cannot be."""
+        device, before = ("whyslow-lab0", ()) if out else ("far0", self.in_far)
+        act = ["replace", "dev", device, "root", "tbf", *how.split()] if how else ["delete", "dev", device, "root"]
+        return run_quietly(*before, find_program("tc"), "qdisc", *act) == 0
 
     def filter_in_far(self, *rule):
         """One call of iptables on the other machine. False where that cannot be."""

@@ -468,6 +468,13 @@ static void find_sockets(struct census *c)
 		snprintf(u.of, sizeof(u.of), "%s", t.ports_to);
 		add(c, u, NULL, 0);
 	}
+	if (t.line_delay) {
+		struct exhausted_limit u = {.what = t.line_is_out ? "fills the uplink of" : "fills the downlink of", .used = 1, .limit = 1, .delay = t.line_delay,
+				    .next = "Limit its rate (its own settings, trickle), or have the line queue fairly: tc qdisc replace dev INTERFACE root cake"};
+
+		snprintf(u.of, sizeof(u.of), "%s", t.line_of);
+		add(c, u, process_of(c, t.line_pid), 0);
+	}
 }
 
 /* --- all of it --- */
@@ -511,8 +518,23 @@ void exhausted_limits_free(struct exhausted_limits *l)
 	VEC_FREE(l->list);
 }
 
+/* "curl (pid 812) fills the uplink of eth0: what goes out there waits 700 ms" */
+static void put_line(const struct exhausted_limit *u, struct str *out)
+{
+	char span[32];
+
+	if (u->pid)
+		str_printf(out, "%s (pid %u)", u->comm, u->pid);
+	str_printf(out, "%s %s %s: what %s there waits %s", u->pid ? "" : "A program", u->what, u->of, strstr(u->what, "uplink") ? "goes out" : "comes in",
+		   clock_format_span(u->delay, span, sizeof(span)));
+}
+
 void exhausted_limits_claim(const struct exhausted_limit *u, struct str *out)
 {
+	if (u->delay) {
+		put_line(u, out);
+		return;
+	}
 	str_printf(out, "%s%s%s are %sused up", u->what, *u->of ? " " : "", u->of, u->used < u->limit ? "nearly " : "");
 	if (u->limit > 1)
 		str_printf(out, ": %" PRIu64 " of %" PRIu64, u->used, u->limit);

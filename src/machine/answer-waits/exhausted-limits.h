@@ -3,7 +3,7 @@
  * Read when a question is asked, from the recording (file systems) and from /proc of this moment: file handles of the machine and of each process,
  * watches and instances of inotify(7) by user, tasks of control groups and of the machine, pseudo terminals, asynchronous I/O (aio), entries of the
  * connection table (conntrack), ports towards one address and queues of listening TCP sockets (sock_diag(7), this network namespace), keys
- * (keyrings(7)). Memory limits of control groups and swap are judged elsewhere (share/causes): a cache may fill them. Since Linux 5.18
+ * (keyrings(7)), lines of the network that one process fills. Memory limits of control groups and swap are judged elsewhere (share/causes): a cache may fill them. Since Linux 5.18
  * entropy cannot run out.
  */
 #pragma once
@@ -21,6 +21,7 @@ struct exhausted_limit {
 	uint32_t pid;		/* who has most of it; 0 = not known */
 	char comm[20];
 	uint64_t has;		/* so many; 0 = not known */
+	int64_t delay;		/* ns: it is a line, whose queue is so long; 0 = it is not */
 	const char *next;	/* what helps: a command, or what can be done */
 };
 

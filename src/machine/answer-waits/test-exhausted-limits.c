@@ -1,8 +1,10 @@
 /* Limits that are reached: in a tree that stands in for /proc, and of real processes. */
 #include "machine/answer-why/test-recording.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
@@ -288,6 +290,90 @@ static void a_full_queue_of_connections(void **state)
 	close(door);
 }
 
-RUN_TESTS(cmocka_unit_test(tasks_of_a_group), cmocka_unit_test(a_census_that_takes_too_long_is_left_out), cmocka_unit_test(limits_of_the_machine), cmocka_unit_test(threads_of_the_machine),
+#define SLOW_LINE "ip link set lo up && ip address add 10.99.0.1/32 dev lo && tc qdisc replace dev lo root tbf rate 4mbit burst 70k latency 2s"
+
+static int connect_to(const struct sockaddr_in *to)
+{
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	(void)connect(s, (const struct sockaddr *)to, sizeof(*to));
+	return s;
+}
+
+/* One byte there and one back, so that the kernel knows how long that takes; what the other one is sent is read, too. */
+static void exchange(int asks, int *served, size_t n_served)
+{
+	static char bytes[1 << 16];
+
+	(void)!send(asks, "x", 1, MSG_NOSIGNAL);
+	for (size_t i = 0; i < n_served; i++)
+		while (recv(served[i], bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+			continue;
+	usleep(10000);
+}
+
+/* Both ends in a network of their own, with one line; 0 = as it should be, 1 = not, 2 = there cannot be such a network. */
+static int play_full_line(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	int door = -1, asks, fills, served[2];
+	socklen_t length = sizeof(address);
+	static char much[1 << 16];
+	struct tcp_pressure found;
+
+	if (unshare(CLONE_NEWNET) < 0 || system(SLOW_LINE) != 0)
+		return 2;
+	inet_pton(AF_INET, "10.99.0.1", &address.sin_addr);
+	door = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(door, (struct sockaddr *)&address, length) + listen(door, 5) + getsockname(door, (struct sockaddr *)&address, &length) != 0)
+		return 2;
+	asks = connect_to(&address);
+	served[0] = accept(door, NULL, NULL);
+	fills = connect_to(&address);
+	served[1] = accept(door, NULL, NULL);
+	for (int i = 0; i < 30; i++)
+		exchange(asks, served, 2);
+	if (tcp_pressure_find("/proc", &found) < 0 || found.line_delay)
+		return 1;
+	for (int i = 0; i < 1000; i++) {
+		while (send(fills, much, sizeof(much), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+			continue;
+		exchange(asks, served, 2);
+		if (tcp_pressure_find("/proc", &found) == 0 && found.line_delay)
+			return !(found.line_is_out && found.line_pid == (uint32_t)getpid() && strcmp(found.line_of, "lo") == 0 && found.line_delay >= 100000000);
+	}
+	return 1;
+}
+
+/* The bytes that one connection sends keep the other one's bytes waiting. */
+static void a_line_that_one_process_fills(void **state)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(play_full_line());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_line_in_words(void **state)
+{
+	struct exhausted_limit u = {.what = "fills the uplink of", .of = "eth0", .used = 1, .limit = 1, .delay = 700 * NS_PER_MS, .pid = 812, .comm = "curl"};
+	struct str words = {};
+
+	(void)state;
+	exhausted_limits_claim(&u, &words);
+	assert_string_equal(words.data, "curl (pid 812) fills the uplink of eth0: what goes out there waits 700 ms");
+	str_free(&words);
+}
+
+RUN_TESTS(cmocka_unit_test(a_line_that_one_process_fills), cmocka_unit_test(a_line_in_words), cmocka_unit_test(tasks_of_a_group), cmocka_unit_test(a_census_that_takes_too_long_is_left_out), cmocka_unit_test(limits_of_the_machine), cmocka_unit_test(threads_of_the_machine),
 	  cmocka_unit_test(a_full_file_system), cmocka_unit_test(file_handles_of_a_process), cmocka_unit_test(watches_of_a_user),
 	  cmocka_unit_test(a_full_queue_of_connections))
