@@ -17,9 +17,6 @@
 #define SAID_MAX      50
 #define SUBJECTS_MAX  4096 /* of one machine or program */
 #define PIDS_MOST     20   /* in a command that a person copies */
-#define MANY_LEAST    20   /* processes that ended within a sample */
-#define MANY_USE      5e7  /* ns/s: a twentieth of one CPU */
-
 #define ENDED (2 * NS_PER_SEC) /* a program that was not seen for so long has ended; a sample may be missing of one that continues */
 #define PUSHED_BEFORE (600 * NS_PER_SEC)
 #define PUSHED_LEAST  100 /* pages a second */
@@ -435,71 +432,26 @@ static int add_victims(struct observer *o, const struct answer *a)
 	return add_victim(o, a);
 }
 
-struct starter {
-	uint32_t parent;
-	double n, cpu; /* processes that ended within a sample; ns/s */
-	const struct subject *first, *second; /* the names that used most */
-	double first_cpu, second_cpu;
-};
-
-static void add_brief(const struct observer *o, const struct subject *s, double seconds, struct starter *to)
+/* "sh update.sh (pid 812) and all it started use 24 % of one CPU, most of it by 900 git 56 %, 240 cut 43 %": of those of which none is named, the first that
+ * started others. */
+static int add_many(struct facts *facts, const struct answer *a)
 {
-	double cpu = subject_growth(o->d, s, FEATURE_CPU_TIME, o->q->focus, o->q->at) / seconds;
-	double n = subject_growth(o->d, s, FEATURE_CHILDREN_SHORT, o->q->focus, o->q->at);
-
-	to->cpu += isnan(cpu) ? 0 : cpu;
-	to->n += isnan(n) ? 0 : n;
-	if (cpu > to->first_cpu) {
-		to->second = to->first;
-		to->second_cpu = to->first_cpu;
-		to->first = s;
-		to->first_cpu = cpu;
-	} else if (cpu > to->second_cpu) {
-		to->second = s;
-		to->second_cpu = cpu;
-	}
-}
-
-/* The one that starts most of what ends within a sample, all names together. */
-static struct starter busiest_starter(const struct observer *o)
-{
-	double seconds = (double)(o->d->ticks.v[o->q->at].elapsed - o->d->ticks.v[o->q->focus].elapsed + o->d->ticks.v[o->q->focus].span) / 1e9;
-	struct starter best = {};
-
-	for (size_t i = 0; i < o->d->subjects.n && seconds > 0; i++) {
-		struct starter one = {.parent = o->d->subjects.v[i]->info.parent};
-
-		if (o->d->subjects.v[i]->info.kind != ENTITY_SHORT_LIVED)
-			continue;
-		for (size_t k = 0; k < o->d->subjects.n; k++) {
-			const struct subject *s = o->d->subjects.v[k];
-
-			if (s->info.kind == ENTITY_SHORT_LIVED && s->info.parent == one.parent && !name_limit_is_sum(&s->info) && s->first <= o->q->at && s->last >= o->q->focus)
-				add_brief(o, s, seconds, &one);
-		}
-		if (one.cpu > best.cpu)
-			best = one;
-	}
-	return best;
-}
-
-/* "1127 short git and cut, started by sh update.sh (pid 812), use 24 % of one CPU" */
-static int add_many(struct observer *o)
-{
-	struct starter most = busiest_starter(o);
-	const struct subject *parent = dataset_process(o->d, most.parent);
-	_cleanup_free_ char *label = parent ? entity_label(&parent->info) : NULL;
+	size_t i = 0;
+	const struct suspect *s = a->unnamed.v;
+	_cleanup_free_ char *label = NULL;
 	struct str words = {};
+	char used[32];
 
-	if (most.n < MANY_LEAST || most.cpu < MANY_USE || !most.first->info.name)
+	while (i < a->unnamed.n && !(s[i].together.n && s[i].features.n && s[i].evidence.n))
+		i++;
+	if (i == a->unnamed.n)
 		return 0;
-	str_printf(&words, "%.0f short %s", most.n, most.first->info.name);
-	if (most.second && most.second->info.name)
-		str_printf(&words, " and %s", most.second->info.name);
-	if (label)
-		str_printf(&words, ", started by %s (pid %u),", label, most.parent);
-	str_printf(&words, " use %.0f %% of one CPU", most.cpu / 1e7);
-	o->facts->clauses[CLAUSE_MANY] = words.data;
+	s += i;
+	label = entity_label(&s->subject->info);
+	str_printf(&words, "%s (pid %u) and all it started use %s of %s, %s", label ?: "?", s->subject->info.pid,
+		   feature_format(s->features.v[0].feature, s->features.v[0].observed, used, sizeof(used)),
+		   s->of == BOTTLENECK_CPU ? "one CPU" : s->features.v[0].feature->name, s->evidence.v[0]);
+	facts->clauses[CLAUSE_MANY] = words.data;
 	return words.error;
 }
 
@@ -589,7 +541,7 @@ int facts_of_answer(const struct dataset *d, const struct dataset *wide, feature
 	if (r == 0)
 		r = add_said(&o);
 	if (r == 0)
-		r = add_victims(&o, a) ?: add_many(&o);
+		r = add_victims(&o, a) ?: add_many(&facts, a);
 	if (r == 0 && top)
 		r = add_pushed(&o, top, a->at) ?: add_culprit(&o, top, &a->ranking, wide, narrow, a->at);
 	if (r == 0)
