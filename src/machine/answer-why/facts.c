@@ -17,6 +17,7 @@
 #define SAID_MAX      50
 #define SUBJECTS_MAX  4096 /* of one machine or program */
 #define PIDS_MOST     20   /* in a command that a person copies */
+#define LIKELY_LEAST 0.05 /* probability */
 #define ENDED (2 * NS_PER_SEC) /* a program that was not seen for so long has ended; a sample may be missing of one that continues */
 #define PUSHED_BEFORE (600 * NS_PER_SEC)
 #define PUSHED_LEAST  100 /* pages a second */
@@ -432,26 +433,21 @@ static int add_victims(struct observer *o, const struct answer *a)
 	return add_victim(o, a);
 }
 
-/* "sh update.sh (pid 812) and all it started use 24 % of one CPU, most of it by 900 git 56 %, 240 cut 43 %": of those of which none is named, the first that
- * started others. */
-static int add_many(struct facts *facts, const struct answer *a)
+/* "sh update.sh (pid 812) by 45 %: cpu.time 24 %, most of it by 900 git 56 %, 240 cut 43 %": where none is named, the most likely one of those that are not. */
+static int add_likely(struct facts *facts, const struct answer *a)
 {
-	size_t i = 0;
-	const struct suspect *s = a->unnamed.v;
-	_cleanup_free_ char *label = NULL;
+	const struct suspect *s = a->unnamed.n ? a->unnamed.v : NULL;
+	_cleanup_free_ char *label = s ? entity_label(&s->subject->info) : NULL;
 	struct str words = {};
 	char used[32];
 
-	while (i < a->unnamed.n && !(s[i].together.n && s[i].features.n && s[i].evidence.n))
-		i++;
-	if (i == a->unnamed.n)
+	if (!s || !(s->probability >= LIKELY_LEAST) || !s->features.n)
 		return 0;
-	s += i;
-	label = entity_label(&s->subject->info);
-	str_printf(&words, "%s (pid %u) and all it started use %s of %s, %s", label ?: "?", s->subject->info.pid,
-		   feature_format(s->features.v[0].feature, s->features.v[0].observed, used, sizeof(used)),
-		   s->of == BOTTLENECK_CPU ? "one CPU" : s->features.v[0].feature->name, s->evidence.v[0]);
-	facts->clauses[CLAUSE_MANY] = words.data;
+	str_printf(&words, "%s (pid %u) by %.0f %%: %s %s", label ?: "?", s->subject->info.pid, 100 * s->probability, s->features.v[0].feature->name,
+		   feature_format(s->features.v[0].feature, s->features.v[0].observed, used, sizeof(used)));
+	if (s->together.n && s->evidence.n)
+		str_printf(&words, ", %s", s->evidence.v[0]);
+	facts->clauses[CLAUSE_LIKELY] = words.data;
 	return words.error;
 }
 
@@ -541,7 +537,7 @@ int facts_of_answer(const struct dataset *d, const struct dataset *wide, feature
 	if (r == 0)
 		r = add_said(&o);
 	if (r == 0)
-		r = add_victims(&o, a) ?: add_many(&facts, a);
+		r = add_victims(&o, a) ?: add_likely(&facts, a);
 	if (r == 0 && top)
 		r = add_pushed(&o, top, a->at) ?: add_culprit(&o, top, &a->ranking, wide, narrow, a->at);
 	if (r == 0)

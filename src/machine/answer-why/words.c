@@ -84,8 +84,8 @@ static void put_plainly(const struct answer *a, const struct facts *facts, struc
 		str_puts(s, waiting_for(a->bottleneck));
 	if (!top) {
 		str_puts(s, ", but no program stands out");
-		if (facts->clauses[CLAUSE_MANY])
-			str_printf(s, "; %s", facts->clauses[CLAUSE_MANY]);
+		if (facts->clauses[CLAUSE_LIKELY])
+			str_printf(s, "; the most likely is %s", facts->clauses[CLAUSE_LIKELY]);
 		return;
 	}
 	if (a->slow_since) /* a leak of handles is worth saying, but no disk is slow for it */

@@ -210,7 +210,7 @@ int fact_direction(const struct fact *f)
 /* --- as text --- */
 
 static const char *const of_names[FACT_OF_COUNT] = {"machine", "culprit", "victims"};
-const char *const fact_clause_names[CLAUSE_COUNT] = {"many", "pushed", "limit", "limit-advice"};
+const char *const fact_clause_names[CLAUSE_COUNT] = {"likely", "pushed", "limit", "limit-advice"};
 
 static void put_word(const char *text, struct str *out)
 {

@@ -10,7 +10,7 @@
  *   machine   psi.cpu.some  ...
  *   part      sda  disk.busy ...
  *   said      Out of memory: Killed process 812
- *   many      sh update.sh (pid 812) and all it started use 24 % of one CPU, most of it by 900 git 56 %, 240 cut 43 %
+ *   likely    sh update.sh (pid 812) by 45 %: cpu.time 24 %, most of it by 900 git 56 %, 240 cut 43 %
  *   pushed    build.py (pid 812) until 3 s ago
  *   limit     file handles are used up: 80 of 80
  */
@@ -40,7 +40,7 @@ struct fact_who {
 
 /* Parts of sentences, each a line of its own in the text. */
 enum fact_clause {
-	CLAUSE_MANY,   /* where none is named: who started several, and how much they use together */
+	CLAUSE_LIKELY, /* where none is named: who is the most likely cause */
 	CLAUSE_PUSHED, /* who took the memory from which others were moved to swap, and until when */
 	CLAUSE_LIMIT,  /* the fullest limit that is used up, as a sentence without its end, ... */
 	CLAUSE_ADVICE, /* ... and what helps */
