@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 
 #define LATE_SHARE  20		     /* a twentieth of the window */
 #define ONE_MOMENT  NS_PER_SEC	     /* the distance of points where no server has two rows */
@@ -20,12 +21,7 @@ void fleet_alignment_free(struct fleet_alignment *a)
 	VEC_FREE(a->servers);
 }
 
-static int compare_times(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(compare_times, int64_t, CMP(*a, *b))
 
 static int64_t median_time(int64_t *v, size_t n)
 {

@@ -8,6 +8,7 @@
 #include "fleet/model/fleet.h"
 #include "fleet/model/server-role.h"
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/stat/columns.h"
 
 #define SCATTERED 3.0F
@@ -92,12 +93,7 @@ struct level {
 	float v;
 };
 
-static int by_level(const void *a, const void *b)
-{
-	float x = ((const struct level *)a)->v, y = ((const struct level *)b)->v;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_level, struct level, ASCENDING(v))
 
 /* NaN where it has none. */
 static float find_level(const struct fleet_server *s, size_t counter)

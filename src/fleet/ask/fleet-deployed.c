@@ -9,6 +9,7 @@
 #include "fleet/model/server-role.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 
 #define SHOWS_OWN   (30 * 60 * NS_PER_SEC) /* within which a deployment shows on its own server */
@@ -104,16 +105,7 @@ static void credit_first(struct fleet_deployed *d, size_t n)
 		}
 }
 
-static int by_score(const void *a, const void *b)
-{
-	const struct fleet_deployed *x = a, *y = b;
-
-	if (x->verdict != y->verdict && (x->verdict == DEPLOYMENT_MAY_BE || y->verdict == DEPLOYMENT_MAY_BE))
-		return x->verdict == DEPLOYMENT_MAY_BE ? -1 : 1;
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	return x->what.time > y->what.time ? -1 : x->what.time < y->what.time;
-}
+ORDER(by_score, struct fleet_deployed, CMP(b->verdict == DEPLOYMENT_MAY_BE, a->verdict == DEPLOYMENT_MAY_BE) ?: DESCENDING(score) ?: DESCENDING(what.time))
 
 static int say(const struct fleet_deployed *x, size_t n, const struct fleet_answer *a, struct str *s)
 {

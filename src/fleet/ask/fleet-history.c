@@ -6,6 +6,7 @@
 
 #include "fleet/analysis/fleet-series.h"
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 
 #define BELONGS 0.5 /* of an interval lies in the time of another: then they are reported together */
 
@@ -14,14 +15,7 @@ void fleet_history_free(struct fleet_history *h)
 	VEC_FREE(h->list);
 }
 
-static int by_score(const void *a, const void *b)
-{
-	const struct fleet_stretch *x = a, *y = b;
-
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	return x->span.from < y->span.from ? -1 : x->span.from > y->span.from;
-}
+ORDER(by_score, struct fleet_stretch, DESCENDING(score) ?: ASCENDING(span.from))
 
 static bool belongs(const struct fleet_stretch *x, const struct fleet_span *to)
 {
@@ -65,7 +59,7 @@ static int make_episodes(const struct fleet *f, struct fleet_stretches *all, str
 	int r = taken && seen ? 0 : -ENOMEM;
 
 	if (r == 0 && all->list.n)
-		qsort(all->list.v, all->list.n, sizeof(all->list.v[0]), by_score);
+		VEC_SORT(all->list, by_score);
 	for (size_t i = 0; i < all->list.n && r == 0; i++) {
 		struct fleet_episode e = {.first = all->list.v[i], .n_servers = 1};
 

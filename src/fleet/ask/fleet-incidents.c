@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "machine/answer-history/likeness.h"
 
 void fleet_incidents_free(struct fleet_incidents *i)
@@ -56,12 +57,7 @@ int fleet_incident_remember(const char *path, const char *name, const struct fle
 	return fprintf(file, "%s\n", line) < 0 || fflush(file) != 0 ? -EIO : 0;
 }
 
-static int compare_incidents(const void *a, const void *b)
-{
-	double x = ((const struct fleet_incident *)a)->similarity, y = ((const struct fleet_incident *)b)->similarity;
-
-	return x > y ? -1 : x < y;
-}
+ORDER(compare_incidents, struct fleet_incident, DESCENDING(similarity))
 
 static int take_line(const char *line, const struct fingerprint *now, struct fleet_incidents *ret)
 {
@@ -95,6 +91,6 @@ int fleet_incidents_like(const char *path, const struct fleet *f, const struct f
 	while (r == 0 && getline(&line, &size, file) > 0)
 		r = take_line(line, &now, ret);
 	if (r == 0 && ret->list.n)
-		qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), compare_incidents);
+		VEC_SORT(ret->list, compare_incidents);
 	return r;
 }

@@ -14,6 +14,7 @@
 #include "fleet/verb/fleet-verb.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/data/order.h"
 
 #define CLOCK_OFF 10 /* a tenth of the interval: less is not reported */
 
@@ -23,12 +24,7 @@ static void fleet_info_free(struct fleet_info *i)
 	VEC_FREE(i->groups);
 }
 
-static int by_skew(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_skew, int64_t, CMP(*a, *b))
 
 /* Where most clocks are: points are counted from the one that is behind all others. 0 or -ENOMEM. */
 static int usual_skew(const struct fleet_alignment *a, int64_t *ret)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/data/order.h"
+
 #define VALUES_MIN 30  /* that tell that it normally reports */
 #define OTHERWISE  3   /* times as long as any other absence */
 #define OTHERS	   0.5 /* of the other servers report then */
@@ -121,14 +123,7 @@ static int find_counters(const struct fleet_question *q, bool given, size_t serv
 	return r;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct fleet_silence *x = a, *y = b;
-
-	if ((x->counter < 0) != (y->counter < 0))
-		return x->counter < 0 ? -1 : 1;
-	return x->since < y->since ? -1 : x->since > y->since;
-}
+ORDER(by_begin, struct fleet_silence, CMP(b->counter < 0, a->counter < 0) ?: ASCENDING(since))
 
 int fleet_silence_find(const struct fleet_question *q, bool given, struct fleet_silences *ret)
 {
@@ -154,8 +149,7 @@ int fleet_silence_find(const struct fleet_question *q, bool given, struct fleet_
 		VEC_FREE(found.list);
 		return r;
 	}
-	if (found.list.n)
-		qsort(found.list.v, found.list.n, sizeof(found.list.v[0]), by_begin);
+	VEC_SORT(found.list, by_begin);
 	*ret = found;
 	return 0;
 }

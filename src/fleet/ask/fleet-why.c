@@ -15,6 +15,7 @@
 #include "fleet/model/counter-call.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 
 #define ENOUGH	 3.0  /* of a score, to be called unusual */
@@ -604,12 +605,7 @@ static bool level_stands_out(const struct fleet_answer *a, const struct fleet_fi
 	return a->long_enough && x->level >= LEVEL_STANDS && fabs(x->observed - x->usual) >= LEVEL_SIZE * fabs(x->usual);
 }
 
-static int by_level(const void *a, const void *b)
-{
-	const struct fleet_finding *x = *(const struct fleet_finding *const *)a, *y = *(const struct fleet_finding *const *)b;
-
-	return x->level > y->level ? -1 : x->level < y->level;
-}
+ORDER_OF_POINTERS(by_level, struct fleet_finding, DESCENDING(level))
 
 /* A window in which no server stands out from its baseline: neither an alarm, nor a level. Where the baseline is too short to tell a rate of false alarms, or
  * the alarms judged parts alone, none stands out that lies nearer than LEVELS_FAR. */

@@ -6,6 +6,7 @@
 
 #include "fleet/formats/csv-table.h"
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/input/timestamp.h"
 
@@ -625,12 +626,7 @@ static int register_counter(struct csv_table *t, size_t column)
 	return c->counter < 0 ? c->counter : 0;
 }
 
-static int compare_columns(const void *a, const void *b)
-{
-	const struct csv_column *x = *(struct csv_column *const *)a, *y = *(struct csv_column *const *)b;
-
-	return x->server != y->server ? x->server < y->server ? -1 : 1 : x < y ? -1 : x > y;
-}
+ORDER_OF_POINTERS(compare_columns, struct csv_column, ASCENDING(server) ?: CMP(a, b))
 
 /* Places in the order of servers, so that each server's values lie together. */
 static int place_columns(struct csv_table *t)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 
@@ -173,12 +174,7 @@ char *fleet_value_text(const struct fleet *f, int counter, double value, char *b
 	return buf;
 }
 
-static int compare_gaps(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(compare_gaps, int64_t, CMP(*a, *b))
 
 #define GAPS_LOOKED_AT 65536
 

@@ -14,6 +14,7 @@
 #include "fleet/model/server-ports.h"
 #include "fleet/model/server-role.h"
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "lib/input/quantity.h"
@@ -711,13 +712,7 @@ static int finish_cells(struct intake *in, struct cells *c, enum fleet_kind kind
 	return 0;
 }
 
-static int compare_rows(const void *a, const void *b, void *data)
-{
-	const int64_t *time = data;
-	int64_t x = time[*(const uint32_t *)a], y = time[*(const uint32_t *)b];
-
-	return x < y ? -1 : x > y;
-}
+ORDER_IN(compare_rows, uint32_t, int64_t, CMP(context[*a], context[*b]))
 
 /* Once more in the order of time: the columns may have come backwards. */
 static void recount(struct cells *c, const uint32_t *order, uint32_t n)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 
@@ -269,12 +270,7 @@ uint32_t names_value(struct names *names, uint32_t key, const char *value, size_
 	return id;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct attribute *x = a, *y = b;
-
-	return x->key < y->key ? -1 : x->key > y->key;
-}
+ORDER(by_key, struct attribute, ASCENDING(key))
 
 /* By key, of a key the last one; insertion sort: stable, and sets are short. */
 static size_t arrange(struct attribute *v, size_t n)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
+
 void path_tree_free(struct path_tree *t)
 {
 	HMAP_FOREACH(slot, &t->names)
@@ -80,15 +82,7 @@ int path_tree_add(struct path_tree *t, const char *const *names, size_t n, uint6
 	return 0;
 }
 
-static int by_weight(const void *left, const void *right, void *nodes)
-{
-	const struct tree_node *a = (const struct tree_node *)nodes + *(const uint32_t *)left;
-	const struct tree_node *b = (const struct tree_node *)nodes + *(const uint32_t *)right;
-
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER_IN(by_weight, uint32_t, struct tree_node, CMP(context[*b].total, context[*a].total) ?: strcmp(context[*a].name, context[*b].name))
 
 static void sort_children(struct path_tree *t, uint32_t parent, uint32_t *room)
 {

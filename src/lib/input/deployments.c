@@ -6,6 +6,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/input/csv-field.h"
 #include "lib/input/json-tape.h"
@@ -86,25 +87,13 @@ int deployments_add_all(struct deployments *d, const struct deployments *from)
 	return r;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct deployment *x = a, *y = b;
-	int r;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	r = strcmp(x->package, y->package);
-	if (!r)
-		r = strcmp(x->version, y->version);
-	return r ? r : strcmp(x->host, y->host);
-}
+ORDER(by_time, struct deployment, ASCENDING(time) ?: strcmp(a->package, b->package) ?: strcmp(a->version, b->version) ?: strcmp(a->host, b->host))
 
 void deployments_sort(struct deployments *d)
 {
 	size_t kept = 0;
 
-	if (d->list.n)
-		qsort(d->list.v, d->list.n, sizeof(*d->list.v), by_time);
+	VEC_SORT(d->list, by_time);
 	for (size_t i = 0; i < d->list.n; i++) {
 		if (kept && !by_time(&d->list.v[i], &d->list.v[kept - 1]))
 			clear(&d->list.v[i]);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
 #include "lib/stat/width.h"
 
 #define LANES 16
@@ -115,15 +116,7 @@ struct correlation correlate_pearson(const float *x, const float *y, size_t n)
 	return (struct correlation){r > 1 ? 1 : r < -1 ? -1 : r, (uint32_t)s.n};
 }
 
-static int compare_indirect(const void *a, const void *b, void *data)
-{
-	const float *v = data;
-	float x = v[*(const uint32_t *)a], y = v[*(const uint32_t *)b];
-
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return x < y ? -1 : x > y;
-}
+ORDER_IN(compare_indirect, uint32_t, float, CMP(isnan(context[*a]), isnan(context[*b])) ?: CMP(context[*a], context[*b]))
 
 void correlate_rank(float *v, size_t n, uint32_t *order)
 {

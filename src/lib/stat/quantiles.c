@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
 #include "lib/data/vec.h"
 
 #define FEW 40 /* sorted sooner by inserting than two tables of 256 are gone through */
@@ -139,12 +140,7 @@ static double mixture_slack(const struct mixture *m, double x)
 	return sum / m->weight;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(compare, double, CMP(*a, *b))
 
 static int find_knots(struct mixture *m)
 {

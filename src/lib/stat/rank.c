@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/data/order.h"
 #include "lib/stat/robust.h"
 
 double rank_mann_whitney(double *a, size_t n_a, double *b, size_t n_b, double *ret_superiority)
@@ -55,12 +56,7 @@ struct ranked {
 	size_t at;
 };
 
-static int by_p(const void *x, const void *y)
-{
-	const struct ranked *a = x, *b = y;
-
-	return a->p < b->p ? -1 : a->p > b->p;
-}
+ORDER(by_p, struct ranked, ASCENDING(p))
 
 int rank_benjamini_hochberg(double *p, size_t n)
 {

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
+
 int robust_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return x < y ? -1 : x > y;
+	return CMP(isnan(x), isnan(y)) ?: CMP(x, y);
 }
 
 #define DIGIT_BITS 11
@@ -125,9 +125,7 @@ double robust_scale(const double *sorted, size_t n)
 
 int robust_compare_weighted(const void *a, const void *b)
 {
-	double x = ((const struct weighted_value *)a)->value, y = ((const struct weighted_value *)b)->value;
-
-	return x < y ? -1 : x > y;
+	return CMP(((const struct weighted_value *)a)->value, ((const struct weighted_value *)b)->value);
 }
 
 double robust_quantile_weighted(const struct weighted_value *sorted, size_t n, double q)

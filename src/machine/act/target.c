@@ -9,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
@@ -102,12 +103,7 @@ int processes_copy(const struct processes *from, struct processes *ret)
 	return 0;
 }
 
-static int compare_processes(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
+ORDER(compare_processes, struct process, ASCENDING(pid))
 
 int processes_read(const char *proc_root, struct processes *ret)
 {
@@ -126,8 +122,7 @@ int processes_read(const char *proc_root, struct processes *ret)
 		if (VEC_PUSH(all.list, p) < 0)
 			return -ENOMEM;
 	}
-	if (all.list.n)
-		qsort(all.list.v, all.list.n, sizeof(*all.list.v), compare_processes);
+	VEC_SORT(all.list, compare_processes);
 	*ret = all;
 	all = (struct processes){};
 	return 0;

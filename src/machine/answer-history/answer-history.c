@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 
 void saved_answer_free(struct saved_answer *t)
 {
@@ -120,14 +121,7 @@ int saved_answer_get(struct store *store, const struct answer_sink *sink, const 
 	return r;
 }
 
-static int by_likeness(const void *a, const void *b)
-{
-	const struct earlier *x = a, *y = b;
-
-	if (x->likeness != y->likeness)
-		return x->likeness > y->likeness ? -1 : 1;
-	return x->wall > y->wall ? -1 : x->wall < y->wall;
-}
+ORDER(by_likeness, struct earlier, DESCENDING(likeness) ?: DESCENDING(wall))
 
 static const char *feedback_text(enum feedback f)
 {
@@ -171,8 +165,7 @@ int saved_answer_find_similar(struct store *store, const struct mark *marks, siz
 			r = add_earlier(a, &marks[i], &t, likeness);
 		saved_answer_free(&t);
 	}
-	if (a->similar.n)
-		qsort(a->similar.v, a->similar.n, sizeof(a->similar.v[0]), by_likeness);
+	VEC_SORT(a->similar, by_likeness);
 	return r;
 }
 
@@ -260,19 +253,11 @@ int similar_groups_add(struct similar_groups *a, struct saved_answer *t, size_t 
 	return VEC_PUSH(group->marks, mark);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct similar_marks *x = a, *y = b;
-
-	if (x->marks.n != y->marks.n)
-		return x->marks.n > y->marks.n ? -1 : 1;
-	return x->first.wall < y->first.wall ? -1 : x->first.wall > y->first.wall;
-}
+ORDER(by_number, struct similar_marks, DESCENDING(marks.n) ?: ASCENDING(first.wall))
 
 void similar_groups_sort(struct similar_groups *a)
 {
-	if (a->list.n)
-		qsort(a->list.v, a->list.n, sizeof(a->list.v[0]), by_number);
+	VEC_SORT(a->list, by_number);
 }
 
 int saved_answer_group(struct store *store, const struct answer_sink *sink, const struct mark *marks, size_t n, int64_t window, const struct viewer *viewer, struct similar_groups *ret)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 
 #define CALM	   (10 * NS_PER_SEC) /* without a new program: the start is over */
@@ -186,12 +187,7 @@ static int tell_gaps(const struct late_start *l, struct answer *a)
 	return result;
 }
 
-static int by_cpu(const void *a, const void *b)
-{
-	const struct start_process *const *x = a, *const *y = b;
-
-	return ((*x)->cpu < (*y)->cpu) - ((*x)->cpu > (*y)->cpu);
-}
+ORDER_OF_POINTERS(by_cpu, struct start_process, DESCENDING(cpu))
 
 static int tell_processes(const struct late_start *l, struct answer *a)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "machine/answer-history/answer-history.h"
 
 void incidents_free(struct incidents *i)
@@ -45,13 +46,7 @@ static struct program_incidents *find_or_add(struct incidents *i, char *program)
 	return &i->list.v[i->list.n - 1];
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct program_incidents *x = a, *y = b;
-	unsigned n_x = x->before + x->after, n_y = y->before + y->after;
-
-	return n_x > n_y ? -1 : n_x < n_y;
-}
+ORDER(by_number, struct program_incidents, CMP(b->before + b->after, a->before + a->after))
 
 int incidents_by_program(struct store *store, const struct mark *marks, size_t n, int64_t window, int64_t split,
 			 const struct viewer *viewer, struct incidents *ret)
@@ -76,7 +71,6 @@ int incidents_by_program(struct store *store, const struct mark *marks, size_t n
 		p->wrong += marks[i].feedback == FEEDBACK_WRONG;
 		p->fixed += marks[i].feedback == FEEDBACK_FIXED;
 	}
-	if (ret->list.n)
-		qsort(ret->list.v, ret->list.n, sizeof(ret->list.v[0]), by_number);
+	VEC_SORT(ret->list, by_number);
 	return r;
 }

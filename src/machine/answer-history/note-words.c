@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
 #include "lib/stat/fisher.h"
 
 #define SHORTEST 3
@@ -149,14 +150,7 @@ static int judge_pairs(const struct search *s, struct note_words *ret)
 	return r;
 }
 
-static int by_p(const void *a, const void *b)
-{
-	const struct note_word *x = a, *y = b;
-
-	if (x->p != y->p)
-		return x->p < y->p ? -1 : 1;
-	return x->both != y->both ? (x->both > y->both ? -1 : 1) : strcmp(x->word, y->word);
-}
+ORDER(by_p, struct note_word, ASCENDING(p) ?: DESCENDING(both) ?: strcmp(a->word, b->word))
 
 /* Leaves those that stand out from all that were tried. */
 static void keep_sure(struct note_words *w)

@@ -13,6 +13,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-inspect/inspect-frames.h"
 #include "machine/answer-inspect/inspect-words.h"
@@ -250,29 +251,13 @@ void inspector_end_look(struct inspector *i, int64_t now)
 
 /* --- the end --- */
 
-static int by_count(const void *left, const void *right)
-{
-	const struct inspected_place *a = left, *b = right;
+ORDER(by_count, struct inspected_place, DESCENDING(count))
 
-	return a->count > b->count ? -1 : a->count < b->count;
-}
-
-static int by_cpu(const void *left, const void *right)
-{
-	const struct inspected_thread *a = left, *b = right;
-	double x = isnan(a->cpu) ? -1 : a->cpu, y = isnan(b->cpu) ? -1 : b->cpu;
-
-	if (x != y)
-		return x > y ? -1 : 1;
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
-	return a->tid < b->tid ? -1 : a->tid > b->tid;
-}
+ORDER(by_cpu, struct inspected_thread, CMP(isnan(b->cpu) ? -1 : b->cpu, isnan(a->cpu) ? -1 : a->cpu) ?: DESCENDING(samples) ?: ASCENDING(tid))
 
 static void sort_places(struct inspected_places *places)
 {
-	if (places->n)
-		qsort(places->v, places->n, sizeof(places->v[0]), by_count);
+	VEC_SORT(*places, by_count);
 }
 
 static void finish_thread(struct inspector *i, struct inspected_thread *t)
@@ -299,8 +284,7 @@ static void finish_threads(struct inspector *i)
 		used += (double)(t->cpu_last - t->cpu_first);
 	}
 	n->cpu = n->span > 0 ? used / (double)n->span : 0;
-	if (n->threads.n)
-		qsort(n->threads.v, n->threads.n, sizeof(n->threads.v[0]), by_cpu);
+	VEC_SORT(n->threads, by_cpu);
 }
 
 /* The kernel's device number to the one stat() gives; by the open descriptors of the process. */

@@ -6,6 +6,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "machine/answer-history/curve.h"
 
@@ -78,14 +79,7 @@ static void forget_answers(struct process_snapshot *b)
 	dataset_free(&b->verdict_more);
 }
 
-static int most_guilty_first(const void *a, const void *b)
-{
-	const struct suspect *x = a, *y = b;
-
-	if (x->guilt != y->guilt)
-		return x->guilt > y->guilt ? -1 : 1;
-	return x->score > y->score ? -1 : x->score < y->score;
-}
+ORDER(most_guilty_first, struct suspect, DESCENDING(guilt) ?: DESCENDING(score))
 
 /* How unusual everybody is is the order unless a model was asked for: the paper's, or the culprits first. */
 int process_snapshot_rank(struct process_snapshot *b, struct store *store, const struct why_request *request)
@@ -113,8 +107,7 @@ int process_snapshot_rank(struct process_snapshot *b, struct store *store, const
 		everybody.ranking.suspects.v[i].guilt = culprit_score_of(&verdict, everybody.ranking.suspects.v[i].subject);
 	if (request->method == &method_blame) {
 		everybody.ranking.method = method_blame.name;
-		if (everybody.ranking.suspects.n)
-			qsort(everybody.ranking.suspects.v, everybody.ranking.suspects.n, sizeof(*everybody.ranking.suspects.v), most_guilty_first);
+		VEC_SORT(everybody.ranking.suspects, most_guilty_first);
 	}
 	forget_answers(b);
 	b->verdict = verdict;
@@ -156,15 +149,7 @@ static int64_t last_change(const struct life *l)
 	return l->ended ? l->to : l->began ? l->from : 0;
 }
 
-static int latest_change_first(const void *a, const void *b)
-{
-	const struct life *x = a, *y = b;
-	int64_t x_changed = last_change(x), y_changed = last_change(y);
-
-	if (x_changed != y_changed)
-		return x_changed > y_changed ? -1 : 1;
-	return x->info.pid < y->info.pid ? -1 : x->info.pid > y->info.pid;
-}
+ORDER(latest_change_first, struct life, CMP(last_change(b), last_change(a)) ?: ASCENDING(info.pid))
 
 static int add_life(const struct dataset *d, const struct subject *s, struct lives *ret)
 {
@@ -201,8 +186,7 @@ int process_snapshot_lives(struct store *store, const struct viewer *viewer, int
 	if (r == 0) {
 		lives.from = d.ticks.v[0].wall;
 		lives.to = d.ticks.v[d.ticks.n - 1].wall;
-		if (lives.v.n)
-			qsort(lives.v.v, lives.v.n, sizeof(*lives.v.v), latest_change_first);
+		VEC_SORT(lives.v, latest_change_first);
 		*ret = lives;
 	} else {
 		lives_free(&lives);

@@ -9,6 +9,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "machine/answer-live/live-thread.h"
 
 static void read_process(struct open_files *f, unsigned pid)
@@ -29,16 +30,7 @@ static void read_process(struct open_files *f, unsigned pid)
 	}
 }
 
-static int by_link(const void *a, const void *b)
-{
-	const struct open_file *x = a, *y = b;
-
-	if (x->link != y->link)
-		return x->link < y->link ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->fd > y->fd) - (x->fd < y->fd);
-}
+ORDER(by_link, struct open_file, ASCENDING(link) ?: ASCENDING(pid) ?: ASCENDING(fd))
 
 static void read_all(struct open_files *f)
 {
@@ -48,8 +40,7 @@ static void read_all(struct open_files *f)
 	f->was_read = true;
 	while ((pid = live_next_process(dir)))
 		read_process(f, pid);
-	if (f->list.n)
-		qsort(f->list.v, f->list.n, sizeof(f->list.v[0]), by_link);
+	VEC_SORT(f->list, by_link);
 }
 
 bool open_files_next(struct open_files *f, const char *link, size_t *at, unsigned *ret_pid, unsigned *ret_fd)

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/store/blocks.h"
 #include "machine/chunk/chunk-writer.h"
 #include "machine/chunk/chunk.h"
@@ -337,16 +338,7 @@ static int put_column(struct chunk_writer *w, enum entity_kind kind, const struc
 	return r;
 }
 
-static int by_values(const void *a, const void *b)
-{
-	const struct written_column *x = a, *y = b;
-
-	if (x->first != y->first)
-		return x->first ? -1 : 1;
-	if (x->n_values != y->n_values)
-		return x->n_values < y->n_values ? 1 : -1;
-	return x->feature < y->feature ? -1 : x->feature > y->feature;
-}
+ORDER(by_values, struct written_column, DESCENDING(first) ?: DESCENDING(n_values) ?: ASCENDING(feature))
 
 /* Only of programs is some read of everybody and the rest of a few. */
 static bool is_read_first(enum entity_kind kind, size_t feature)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 
 #define LEAST 0.005 /* of the time: who waited less before is not a victim */
@@ -159,12 +160,7 @@ int confirm_watch_sample(struct confirm_watch *w, struct trial_sample *ret)
 	return 0;
 }
 
-static int compare_victims(const void *a, const void *b)
-{
-	const struct victim *const *x = a, *const *y = b;
-
-	return ((*x)->before < (*y)->before) - ((*x)->before > (*y)->before);
-}
+ORDER_OF_POINTERS(compare_victims, struct victim, DESCENDING(before))
 
 /* All of them, the longest wait first. The caller frees. */
 static struct victim **sorted(const struct confirm_watch *w)

@@ -10,6 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "lib/view/json.h"
@@ -55,13 +56,7 @@ static void take(struct difference *d, const json_t *capture, bool second)
 	}
 }
 
-static int by_change(const void *left, const void *right)
-{
-	const struct function_change *a = left, *b = right;
-	double x = fabs(a->b - a->a), y = fabs(b->b - b->a);
-
-	return x > y ? -1 : x < y;
-}
+ORDER(by_change, struct function_change, CMP(fabs(b->b - b->a), fabs(a->b - a->a)))
 
 /* "7", or "7.2": what was seen in its second phase. */
 static int parse(const char *text, int64_t *ret_id, uint32_t *ret_phase)
@@ -156,8 +151,7 @@ int compare_captures(struct common *common, const char *first, const char *secon
 	if (b) {
 		take(&d, a, false);
 		take(&d, b, true);
-		if (d.list.n)
-			qsort(d.list.v, d.list.n, sizeof(d.list.v[0]), by_change);
+		VEC_SORT(d.list, by_change);
 		if (common->json)
 			print_json(&d, a, b);
 		else

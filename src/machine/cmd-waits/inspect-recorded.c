@@ -9,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "machine/blame/blame.h"
 #include "machine/blame/wait-report.h"
@@ -73,14 +74,12 @@ static int find(const struct common *common, int64_t mark, int64_t ended, struct
 	return capture_now(common->config.store_run_dir, 0, FREEZE_PATIENCE, ret, &error);
 }
 
-static int busiest_first(const void *a, const void *b)
+static int64_t wanted_cpu(const struct wait_report *r)
 {
-	const struct wait_report *x = a, *y = b;
-	int64_t p = wait_report_running(x) + wait_report_contended(x),
-		q = wait_report_running(y) + wait_report_contended(y);
-
-	return p > q ? -1 : p < q;
+	return wait_report_running(r) + wait_report_contended(r);
 }
+
+ORDER(busiest_first, struct wait_report, CMP(wanted_cpu(b), wanted_cpu(a)))
 
 /* Reports and threads in the same order; those that were not there are left out. */
 static size_t report_all(const struct telling *t, int64_t from, int64_t to, struct wait_report *reports, uint32_t *threads)

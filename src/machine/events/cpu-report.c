@@ -6,6 +6,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 
 void cpu_reading_free(struct cpu_reading *r)
@@ -192,21 +193,9 @@ static int add_cpus(const struct cpu_reading *before, const struct cpu_reading *
 	return result;
 }
 
-static int busiest_first(const void *a, const void *b)
-{
-	const struct cpu_row *x = a, *y = b;
+ORDER(busiest_first, struct cpu_row, DESCENDING(ran) ?: ASCENDING(process) ?: ASCENDING(thread))
 
-	if (x->ran != y->ran)
-		return x->ran > y->ran ? -1 : 1;
-	return x->process != y->process ? (x->process < y->process ? -1 : 1) : x->thread < y->thread ? -1 : x->thread > y->thread;
-}
-
-static int longest_first(const void *a, const void *b)
-{
-	const struct cpu_interrupts *x = a, *y = b;
-
-	return x->took > y->took ? -1 : x->took < y->took;
-}
+ORDER(longest_first, struct cpu_interrupts, DESCENDING(took))
 
 int cpu_report_finish(struct cpu_report *r, const struct cpu_row *threads, size_t n)
 {
@@ -219,12 +208,9 @@ int cpu_report_finish(struct cpu_report *r, const struct cpu_row *threads, size_
 	if (result < 0)
 		return result;
 	r->unknown = (int64_t)r->n_cpus * r->span - (int64_t)(r->ran + r->idle + r->interrupted);
-	if (r->processes.n)
-		qsort(r->processes.v, r->processes.n, sizeof(r->processes.v[0]), busiest_first);
-	if (r->threads.n)
-		qsort(r->threads.v, r->threads.n, sizeof(r->threads.v[0]), busiest_first);
-	if (r->interrupts.n)
-		qsort(r->interrupts.v, r->interrupts.n, sizeof(r->interrupts.v[0]), longest_first);
+	VEC_SORT(r->processes, busiest_first);
+	VEC_SORT(r->threads, busiest_first);
+	VEC_SORT(r->interrupts, longest_first);
 	return 0;
 }
 

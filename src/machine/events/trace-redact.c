@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "machine/events/trace-coarsen.h"
 
 #define IS_KERNEL(address) ((address) >> 63)
@@ -149,24 +150,14 @@ static int hide_sample(struct hiding *h, const struct event *e)
 	return strangers_find(h->strangers, e->thread, e->time, &sum.thread) < 0 ? -ENOMEM : VEC_PUSH(h->samples, sum);
 }
 
-static int compare_samples(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	return x->thread != y->thread ? (x->thread < y->thread ? -1 : 1) : x->flags - y->flags;
-}
+ORDER(compare_samples, struct event, ASCENDING(time) ?: ASCENDING(cpu) ?: ASCENDING(thread) ?: ASCENDING(flags))
 
 /* Not in the order in which they came. */
 static int put_samples(struct hiding *h)
 {
 	int r = 0;
 
-	if (h->samples.n)
-		qsort(h->samples.v, h->samples.n, sizeof(h->samples.v[0]), compare_samples);
+	VEC_SORT(h->samples, compare_samples);
 	for (size_t i = 0; r == 0 && i < h->samples.n; i++) {
 		struct event *e = &h->samples.v[i];
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "machine/events/calls.h"
@@ -132,37 +133,15 @@ static void drop_unknown(struct trace *t)
 
 /* --- threads --- */
 
-static int compare_threads(const void *a, const void *b)
-{
-	const struct trace_thread *x = a, *y = b;
+ORDER(compare_threads, struct trace_thread, ASCENDING(tid) ?: ASCENDING(start))
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(compare_mappings, struct trace_mapping, ASCENDING(process) ?: ASCENDING(start))
 
-static int compare_mappings(const void *a, const void *b)
-{
-	const struct trace_mapping *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static int compare_symbols(const void *a, const void *b)
-{
-	const struct trace_symbol *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
-}
+ORDER(compare_symbols, struct trace_symbol, ASCENDING(process) ?: ASCENDING(address))
 
 static void sort_threads(struct trace *t)
 {
-	if (t->threads.n)
-		qsort(t->threads.v, t->threads.n, sizeof(t->threads.v[0]), compare_threads);
+	VEC_SORT(t->threads, compare_threads);
 }
 
 /* Index of the first thread of a number, or where it would be. */
@@ -324,10 +303,8 @@ int trace_finish(struct trace *t)
 	sort_threads(t);
 	name_after_process(t);
 	make_names_printable(t);
-	if (t->mappings.n)
-		qsort(t->mappings.v, t->mappings.n, sizeof(t->mappings.v[0]), compare_mappings);
-	if (t->symbols.n)
-		qsort(t->symbols.v, t->symbols.n, sizeof(t->symbols.v[0]), compare_symbols);
+	VEC_SORT(t->mappings, compare_mappings);
+	VEC_SORT(t->symbols, compare_symbols);
 	find_spans(t);
 	return 0;
 }

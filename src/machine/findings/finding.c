@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
+
 #define CONTRIBUTES 0.2 /* of the first one's score */
 #define COMES_NEAR  0.3 /* of the score of who has stopped */
 
@@ -97,36 +99,19 @@ void answer_free(struct answer *a)
 	*a = (struct answer){};
 }
 
-static int by_score(const void *a, const void *b)
-{
-	const struct suspect *x = a, *y = b;
+ORDER(by_score, struct suspect, DESCENDING(score) ?: ASCENDING(subject->info.id))
 
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	return x->subject->info.id < y->subject->info.id ? -1 : 1;
-}
-
-static int by_deviation_score(const void *a, const void *b)
-{
-	const struct deviation *x = a, *y = b;
-
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	return x->feature < y->feature ? -1 : 1;
-}
+ORDER(by_deviation_score, struct deviation, DESCENDING(score) ?: ASCENDING(feature))
 
 static void sort_features(struct suspect *s)
 {
-	if (s->features.n)
-		qsort(s->features.v, s->features.n, sizeof(s->features.v[0]), by_deviation_score);
+	VEC_SORT(s->features, by_deviation_score);
 }
 
 void ranking_sort(struct ranking *r)
 {
-	if (r->suspects.n)
-		qsort(r->suspects.v, r->suspects.n, sizeof(r->suspects.v[0]), by_score);
-	if (r->victims.n)
-		qsort(r->victims.v, r->victims.n, sizeof(r->victims.v[0]), by_score);
+	VEC_SORT(r->suspects, by_score);
+	VEC_SORT(r->victims, by_score);
 	for (size_t i = 0; i < r->suspects.n; i++) {
 		r->suspects.v[i].role = i ? ROLE_CONTRIBUTING : ROLE_PRIMARY;
 		sort_features(&r->suspects.v[i]);

@@ -9,6 +9,7 @@
 
 #include "inspect.skel.h"
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/vec.h"
 #include "machine/flight/samples.h"
 #include "machine/flight/thread-sampler-proc.h"
@@ -183,13 +184,7 @@ uint64_t thread_sampler_lost(const struct thread_sampler *l)
 	return l->proc ? thread_sampler_proc_lost(l->proc) : samples_lost(l->samples);
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-	const struct capture_file *a = left, *b = right;
-	uint64_t x = a->read_bytes + a->written_bytes, y = b->read_bytes + b->written_bytes;
-
-	return x > y ? -1 : x < y;
-}
+ORDER(by_bytes, struct capture_file, CMP(b->read_bytes + b->written_bytes, a->read_bytes + a->written_bytes))
 
 unsigned thread_sampler_files(const struct thread_sampler *l, struct capture_file *ret, unsigned max)
 {
@@ -207,8 +202,7 @@ unsigned thread_sampler_files(const struct thread_sampler *l, struct capture_fil
 			(void)VEC_PUSH(all, f);
 		previous = key;
 	}
-	if (all.n)
-		qsort(all.v, all.n, sizeof(all.v[0]), by_bytes);
+	VEC_SORT(all, by_bytes);
 	n = all.n < max ? (unsigned)all.n : max;
 	if (n)
 		memcpy(ret, all.v, n * sizeof(*ret));

@@ -14,6 +14,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/input/text.h"
 #include "lib/rights/outside.h"
@@ -220,12 +221,7 @@ static int read_log(const char *proc_root, struct start_record *r)
 
 /* --- processes --- */
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct start_process *x = a, *y = b;
-
-	return x->began != y->began ? (x->began < y->began ? -1 : 1) : (x->pid > y->pid) - (x->pid < y->pid);
-}
+ORDER(by_begin, struct start_process, ASCENDING(began) ?: ASCENDING(pid))
 
 static int take_process(struct start_record *r, const char *proc_root, unsigned pid)
 {
@@ -263,8 +259,7 @@ static int read_processes(const char *proc_root, const struct viewer *viewer, st
 	while (result == 0 && dir && (e = readdir(dir)))
 		if (isdigit((unsigned char)*e->d_name) && is_visible(proc_root, (unsigned)strtoul(e->d_name, NULL, 10), viewer))
 			result = take_process(r, proc_root, (unsigned)strtoul(e->d_name, NULL, 10));
-	if (r->processes.n)
-		qsort(r->processes.v, r->processes.n, sizeof(*r->processes.v), by_begin);
+	VEC_SORT(r->processes, by_begin);
 	return result;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "machine/model/visibility.h"
 #include "machine/process/describe.h"
@@ -63,12 +64,7 @@ static int take_if_meant(const char *proc_root, uint32_t pid, const char *who, c
 	return r;
 }
 
-static int by_pid(const void *left, const void *right)
-{
-	const struct entity_info *a = left, *b = right;
-
-	return a->pid < b->pid ? -1 : a->pid > b->pid;
-}
+ORDER(by_pid, struct entity_info, ASCENDING(pid))
 
 int who_find(const char *proc_root, const char *who, const struct viewer *v, struct who_hits *ret)
 {
@@ -89,8 +85,7 @@ int who_find(const char *proc_root, const char *who, const struct viewer *v, str
 		who_hits_free(&hits);
 		return r;
 	}
-	if (hits.list.n)
-		qsort(hits.list.v, hits.list.n, sizeof(hits.list.v[0]), by_pid);
+	VEC_SORT(hits.list, by_pid);
 	*ret = hits;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/rights/outside.h"
 #include "lib/system/helper-thread.h"
@@ -408,19 +409,14 @@ static void take_one(const struct ring_profile_key *key, const struct ring_profi
 	process->samples += sum->samples;
 }
 
-static int by_samples(const void *left, const void *right)
-{
-	const struct taken *a = left, *b = right;
-
-	return a->process->samples > b->process->samples ? -1 : a->process->samples < b->process->samples;
-}
+ORDER(by_samples, struct taken, CMP(b->process->samples, a->process->samples))
 
 /* Those that ran most, of those that were not read yet; and those that have mapped more since. */
 static void read_processes(struct profiler *p)
 {
 	int64_t now = clock_boot();
 
-	qsort(p->taken.v, p->taken.n, sizeof(*p->taken.v), by_samples);
+	VEC_SORT(p->taken, by_samples);
 	for (size_t i = 0; i < p->taken.n && p->reads; i++) {
 		struct process *process = p->taken.v[i].process;
 

@@ -11,6 +11,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 
@@ -81,12 +82,7 @@ bool journal_is_gone(const struct journal *j)
 	return j->fd >= 0 && fstat(j->fd, &st) == 0 && st.st_nlink == 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(compare, int64_t, CMP(*a, *b))
 
 int journal_list(const char *run_dir, int64_t **ret, size_t *ret_n)
 {
@@ -108,8 +104,7 @@ int journal_list(const char *run_dir, int64_t **ret, size_t *ret_n)
 	}
 	if (dir)
 		closedir(dir);
-	if (found.n)
-		qsort(found.v, found.n, sizeof(found.v[0]), compare);
+	VEC_SORT(found, compare);
 	*ret = found.v;
 	*ret_n = found.n;
 	return 0;

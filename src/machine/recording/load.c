@@ -5,6 +5,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/store/page-sums.h"
 #include "lib/system/parallel.h"
 #include "machine/chunk/chunk.h"
@@ -375,12 +376,7 @@ static bool has_chunk(struct store *s, int64_t segment)
 	return store_query_int(s, sql, &found) == 0;
 }
 
-static int compare_i64(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(compare_i64, int64_t, CMP(*a, *b))
 
 int store_open_segments(struct store *s, int64_t **ret, size_t *ret_n)
 {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/vec.h"
 #include "lib/store/blocks.h"
 #include "machine/recording/internal.h"
@@ -296,14 +297,7 @@ int store_put_summaries(struct store *s, int64_t segment, const struct dataset *
 
 /* --- tiers --- */
 
-static int by_program(const void *a, const void *b)
-{
-	const struct summary_row *x = a, *y = b;
-
-	if (x->program != y->program)
-		return x->program < y->program ? -1 : 1;
-	return x->feature < y->feature ? -1 : x->feature > y->feature;
-}
+ORDER(by_program, struct summary_row, ASCENDING(program) ?: ASCENDING(feature))
 
 /* Rows of the same program and feature become one. */
 static int merge_rows(struct summary_rows *from, struct summary_rows *to)
@@ -311,8 +305,7 @@ static int merge_rows(struct summary_rows *from, struct summary_rows *to)
 	VEC(struct distribution) parts = {};
 	int r = 0;
 
-	if (from->list.n)
-		qsort(from->list.v, from->list.n, sizeof(from->list.v[0]), by_program);
+	VEC_SORT(from->list, by_program);
 	for (size_t i = 0; r == 0 && i < from->list.n; i++) {
 		struct summary_row *row = &from->list.v[i];
 

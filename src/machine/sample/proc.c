@@ -6,6 +6,7 @@
  * counting after it ended; context switches are absent once a process has had two threads. A process's directory is
  * kept open: a path is walked once, and a reused pid cannot be mistaken.
  */
+#include "lib/data/order.h"
 #include "machine/process/proc.h"
 
 #include <ctype.h>
@@ -131,12 +132,7 @@ static void read_threads(struct proc_source *src, int dir, struct process *p)
 		p->had_threads = true; /* and none can be seen */
 }
 
-static int compare_threads(const void *a, const void *b)
-{
-	const struct thread *x = a, *y = b;
-
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
+ORDER(compare_threads, struct thread, ASCENDING(tid))
 
 /* What a thread had done when it was last seen is not lost with it. Both lists are sorted. */
 static void count_ended(struct proc_source *src, struct process *p)
@@ -191,7 +187,7 @@ static void take_schedstat(struct proc_source *src, int dir, struct process *p)
 	}
 	if (src->threads.n == 0)
 		return take_cpu_time(p, 0);
-	qsort(src->threads.v, src->threads.n, sizeof(src->threads.v[0]), compare_threads);
+	VEC_SORT(src->threads, compare_threads);
 	count_ended(src, p);
 	for (int k = 0; k < 3; k++)
 		sum[k] = p->ended[k];

@@ -1,20 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
 #include "machine/sample/task-inside.h"
 
 #define EXIT_BITS   65536
 #define KEY2_OF_OTHERS (1ull << 32) /* parents are numbers below it */
 #define QUIET_TICKS 60 /* without any of a name its group ends */
 
-static int compare_seen(const void *a, const void *b)
-{
-	const struct seen *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(compare_seen, struct seen, ASCENDING(tid) ?: ASCENDING(start))
 
 /* Of those seen only the few are kept whose number is that of one that has ended since. */
 static void keep_seen_that_ended(struct task_source *src)

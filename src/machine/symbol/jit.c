@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "lib/rights/outside.h"
@@ -67,14 +68,7 @@ static bool next_line(FILE *f, char *line, size_t *left)
 	return n || c == '\n';
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const struct entry *a = left, *b = right;
-
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
-}
+ORDER(by_address, struct entry, ASCENDING(address) ?: ASCENDING(number))
 
 int jit_map_parse(FILE *f, struct jit_map **ret)
 {
@@ -88,8 +82,7 @@ int jit_map_parse(FILE *f, struct jit_map **ret)
 	m->text.max = TEXT_MAX;
 	while (m->entries.n < ENTRIES_MAX && next_line(f, line, &left))
 		read_line(m, line);
-	if (m->entries.n)
-		qsort(m->entries.v, m->entries.n, sizeof(m->entries.v[0]), by_address);
+	VEC_SORT(m->entries, by_address);
 	for (size_t i = 0; i < m->entries.n; i++) {
 		struct entry *e = &m->entries.v[i];
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 
@@ -65,12 +66,7 @@ static int read_line(struct kernel_symbols *k, char *line)
 	return k->symbols.n < SYMBOLS_MAX ? VEC_PUSH(k->symbols, s) : -E2BIG;
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const struct kernel_symbol *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
+ORDER(by_address, struct kernel_symbol, ASCENDING(address))
 
 /* Frees what was allocated for more to come: recorders keep the rest. */
 static void give_back(struct kernel_symbols *k)
@@ -103,7 +99,7 @@ static int read_all(struct kernel_symbols *k, FILE *f)
 		r = lines ? -EACCES : -EBADMSG;
 	if (r < 0)
 		return r;
-	qsort(k->symbols.v, k->symbols.n, sizeof(k->symbols.v[0]), by_address);
+	VEC_SORT(k->symbols, by_address);
 	give_back(k);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "machine/symbol/elf-check.h"
@@ -190,18 +191,7 @@ static bool is_code(const GElf_Sym *symbol, const char *name)
 }
 
 /* Of two names for the same code the longer code wins, then the name with fewer leading underscores. */
-static int by_address(const void *left, const void *right)
-{
-	const struct function *a = left, *b = right;
-
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	if (a->size != b->size)
-		return a->size > b->size ? -1 : 1;
-	if ((a->name[0] == '_') != (b->name[0] == '_'))
-		return a->name[0] == '_' ? 1 : -1;
-	return strcmp(a->name, b->name);
-}
+ORDER(by_address, struct function, ASCENDING(address) ?: DESCENDING(size) ?: CMP(a->name[0] == '_', b->name[0] == '_') ?: strcmp(a->name, b->name))
 
 static void drop_aliases(struct object *o)
 {
@@ -226,8 +216,7 @@ static void index_functions(struct object *o)
 		if (is_code(&symbol, name))
 			(void)VEC_PUSH(o->functions, (struct function){address, symbol.st_size, name});
 	}
-	if (o->functions.n)
-		qsort(o->functions.v, o->functions.n, sizeof(o->functions.v[0]), by_address);
+	VEC_SORT(o->functions, by_address);
 	drop_aliases(o);
 }
 

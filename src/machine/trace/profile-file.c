@@ -12,6 +12,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
+#include "lib/data/order.h"
 #include "machine/recording/age.h"
 #include "machine/trace/pprof.h"
 
@@ -93,13 +94,7 @@ static int begin_again(struct profile_file *f)
 	return profile_begin(&f->profile);
 }
 
-static int by_weight(const void *left, const void *right)
-{
-	const struct profile_row *a = left, *b = right;
-	uint64_t of_a = a->cpu + a->waited, of_b = b->cpu + b->waited;
-
-	return of_a > of_b ? -1 : of_a < of_b;
-}
+ORDER(by_weight, struct profile_row, CMP(b->cpu + b->waited, a->cpu + a->waited))
 
 /* Only rows that are not written yet change. */
 static int keep_heaviest(struct profile_file *f, size_t most)
@@ -159,12 +154,7 @@ struct list {
 	VEC(struct kept) all; /* oldest first */
 };
 
-static int by_time(const void *left, const void *right)
-{
-	const struct kept *a = left, *b = right;
-
-	return a->began < b->began ? -1 : a->began > b->began;
-}
+ORDER(by_time, struct kept, ASCENDING(began))
 
 static bool parse_name(const char *name, int64_t *ret)
 {
@@ -192,8 +182,7 @@ static int list_files(const char *folder, struct list *ret)
 		r = VEC_PUSH(ret->all, k);
 	}
 	closedir(dir);
-	if (ret->all.n)
-		qsort(ret->all.v, ret->all.n, sizeof(ret->all.v[0]), by_time);
+	VEC_SORT(ret->all, by_time);
 	return r;
 }
 

@@ -11,6 +11,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
+#include "lib/data/order.h"
 #include "lib/data/vec.h"
 #include "machine/recording/store.h"
 
@@ -39,14 +40,7 @@ struct traces {
 	uint64_t sum;
 };
 
-static int compare_kept(const void *a, const void *b)
-{
-	const struct kept *x = a, *y = b;
-
-	if (x->written.tv_sec != y->written.tv_sec)
-		return x->written.tv_sec < y->written.tv_sec ? -1 : 1;
-	return x->mark < y->mark ? -1 : x->mark > y->mark;
-}
+ORDER(compare_kept, struct kept, ASCENDING(written.tv_sec) ?: ASCENDING(mark))
 
 static int parse_mark(const char *name, int64_t *ret)
 {
@@ -73,8 +67,7 @@ static int list_traces(const char *folder, struct traces *ret)
 		if (VEC_PUSH(ret->all, k) == 0)
 			ret->sum += k.bytes;
 	}
-	if (ret->all.n)
-		qsort(ret->all.v, ret->all.n, sizeof(ret->all.v[0]), compare_kept);
+	VEC_SORT(ret->all, compare_kept);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "machine/events/calls.h"
 #include "machine/process/describe.h"
 
@@ -20,12 +21,7 @@ uint8_t trace_call(int64_t number)
 	return number < CALLS_MAX && calls[number] ? calls[number] : CALL_OTHER;
 }
 
-static int compare_processes(const void *a, const void *b)
-{
-	const struct trace_thread *x = a, *y = b;
-
-	return x->tgid != y->tgid ? (x->tgid < y->tgid ? -1 : 1) : x->tid < y->tid ? -1 : x->tid > y->tid;
-}
+ORDER(compare_processes, struct trace_thread, ASCENDING(tgid) ?: ASCENDING(tid))
 
 static void note(uint64_t *spoken_of, uint32_t tid)
 {
@@ -99,8 +95,7 @@ void trace_describe_threads(const char *proc_root, size_t most, struct trace *t)
 {
 	_cleanup_free_ uint64_t *spoken_of = NULL;
 
-	if (t->threads.n)
-		qsort(t->threads.v, t->threads.n, sizeof(t->threads.v[0]), compare_processes);
+	VEC_SORT(t->threads, compare_processes);
 	if (most && count_processes(t) > most)
 		spoken_of = find_spoken_of(t);
 	for (size_t i = 0, n; i < t->threads.n; i += n) {

@@ -7,6 +7,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/view/json.h"
 #include "machine/view-waits/waits-words.h"
@@ -200,12 +201,7 @@ struct ranked {
 	double key;
 };
 
-static int by_key(const void *left, const void *right)
-{
-	const struct ranked *a = left, *b = right;
-
-	return a->key > b->key ? -1 : a->key < b->key;
-}
+ORDER(by_key, struct ranked, DESCENDING(key))
 
 /* Compared: those that changed most. */
 static int print_functions(const struct table *t, const struct flame_options *o, FILE *out)

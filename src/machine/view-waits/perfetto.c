@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/protobuf.h"
 #include "machine/view-waits/waits-words.h"
 
@@ -196,14 +197,7 @@ struct stints {
 	VEC(struct stint) list; /* by CPU, then by start */
 };
 
-static int by_cpu_and_start(const void *a, const void *b)
-{
-	const struct stint *x = a, *y = b;
-
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(by_cpu_and_start, struct stint, ASCENDING(cpu) ?: ASCENDING(start))
 
 static int add_stints(struct writer *w, uint32_t thread, struct stints *s)
 {
@@ -243,8 +237,7 @@ static int put_switches(struct writer *w)
 
 	for (uint32_t i = 0; r == 0 && i < w->t->threads.n; i++)
 		r = add_stints(w, i, &s);
-	if (s.list.n)
-		qsort(s.list.v, s.list.n, sizeof(*s.list.v), by_cpu_and_start);
+	VEC_SORT(s.list, by_cpu_and_start);
 	for (size_t i = 0; r == 0 && i < s.list.n; i++)
 		put_stint(w, i ? &s.list.v[i - 1] : NULL, &s.list.v[i], i + 1 < s.list.n ? &s.list.v[i + 1] : NULL);
 	VEC_FREE(s.list);

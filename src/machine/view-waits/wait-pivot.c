@@ -7,6 +7,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "lib/view/bold.h"
 #include "lib/view/csv.h"
 #include "lib/view/json.h"
@@ -303,23 +304,9 @@ static int add_thread(struct pivoting *v, uint32_t thread)
 	return r;
 }
 
-static int by_group(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
+ORDER(by_group, struct part, ASCENDING(group) ?: ASCENDING(ns))
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
-
-static int longest_first(const void *a, const void *b)
-{
-	const struct pivot_group *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return memcmp(x->values, y->values, sizeof(x->values));
-}
+ORDER(longest_first, struct pivot_group, DESCENDING(ns) ?: memcmp(a->values, b->values, sizeof(a->values)))
 
 /* The middle one; of an even number the mean of both. */
 static void find_medians(struct pivoting *v)
@@ -328,7 +315,7 @@ static void find_medians(struct pivoting *v)
 
 	if (!p->groups.n)
 		return;
-	qsort(v->parts.v, v->parts.n, sizeof(*v->parts.v), by_group);
+	VEC_SORT(v->parts, by_group);
 	for (size_t i = 0; i < v->parts.n;) {
 		struct pivot_group *g = &p->groups.v[v->parts.v[i].group];
 		const struct part *first = &v->parts.v[i];
@@ -337,7 +324,7 @@ static void find_medians(struct pivoting *v)
 		g->longest = first[g->count - 1].ns;
 		i += g->count;
 	}
-	qsort(p->groups.v, p->groups.n, sizeof(*p->groups.v), longest_first);
+	VEC_SORT(p->groups, longest_first);
 }
 
 int wait_pivot_make(const struct timeline *t, const struct pivot_question *q, struct wait_pivot *p)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "machine/view-waits/waits-words.h"
 
 #define ROWS_MAX 64
@@ -68,12 +69,7 @@ static int side_add(struct sides *s, uint64_t key, const struct blame_cell *c)
 	return 0;
 }
 
-static int by_ns(const void *a, const void *b)
-{
-	const struct side *x = *(const struct side *const *)a, *y = *(const struct side *const *)b;
-
-	return x->ns > y->ns ? -1 : x->ns < y->ns;
-}
+ORDER_OF_POINTERS(by_ns, struct side, DESCENDING(ns))
 
 /* The order in *ret, whose length is list.n; each side's `at` is set. */
 static int rank(struct sides *s, uint32_t top, struct side ***ret)

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/vec.h"
 #include "lib/view/bold.h"
 #include "machine/view-waits/waits-words.h"
@@ -31,39 +32,11 @@ struct heaps {
 	VEC(struct heap) heaps;	  /* the largest first */
 };
 
-static int compare_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? -1 : a > b;
-}
+ORDER(by_victim, struct blame_cell, ASCENDING(victim) ?: ASCENDING(wait) ?: DESCENDING(ns))
 
-static int by_victim(const void *a, const void *b)
-{
-	const struct blame_cell *x = a, *y = b;
+ORDER(by_culprit, struct blame_cell, ASCENDING(id) ?: ASCENDING(victim) ?: ASCENDING(wait))
 
-	if (x->victim != y->victim)
-		return compare_u32(x->victim, y->victim);
-	if (x->wait != y->wait)
-		return x->wait < y->wait ? -1 : 1;
-	return x->ns > y->ns ? -1 : x->ns < y->ns;
-}
-
-static int by_culprit(const void *a, const void *b)
-{
-	const struct blame_cell *x = a, *y = b;
-
-	if (x->id != y->id)
-		return compare_u32(x->id, y->id);
-	if (x->victim != y->victim)
-		return compare_u32(x->victim, y->victim);
-	return x->wait < y->wait ? -1 : x->wait > y->wait;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const struct heap *x = a, *y = b;
-
-	return x->ns > y->ns ? -1 : x->ns < y->ns;
-}
+ORDER(by_size, struct heap, DESCENDING(ns))
 
 static bool imposed(const struct blame_cell *c)
 {
@@ -97,8 +70,7 @@ static int make_heaps(const struct blame_matrix *m, const struct waits_options *
 		ret->heaps.v[ret->heaps.n - 1].ns += ret->cells[i].ns;
 		ret->heaps.v[ret->heaps.n - 1].n++;
 	}
-	if (ret->heaps.n)
-		qsort(ret->heaps.v, ret->heaps.n, sizeof(*ret->heaps.v), by_size);
+	VEC_SORT(ret->heaps, by_size);
 	return 0;
 }
 
@@ -130,12 +102,7 @@ static size_t join_culprits(struct blame_cell *cells, size_t n)
 	return kept;
 }
 
-static int longest_first(const void *a, const void *b)
-{
-	const struct blame_cell *x = a, *y = b;
-
-	return x->ns > y->ns ? -1 : x->ns < y->ns;
-}
+ORDER(longest_first, struct blame_cell, DESCENDING(ns))
 
 /* "  300 ms for a CPU: ffmpeg (4215) 77 %, cc1 (4300) 12 %, 5 others 11 %" */
 static void put_wait(const struct timeline *t, const struct blame_matrix *m, struct blame_cell *cells, size_t n, FILE *out)
@@ -208,12 +175,7 @@ static struct crowd *find_crowd(struct crowds *c, const struct blame_cell *reaso
 	return VEC_PUSH(c->list, (struct crowd){.id = reason->id, .wait = reason->wait}) < 0 ? NULL : &c->list.v[c->list.n - 1];
 }
 
-static int longest_crowd(const void *a, const void *b)
-{
-	const struct crowd *x = a, *y = b;
-
-	return x->ns > y->ns ? -1 : x->ns < y->ns;
-}
+ORDER(longest_crowd, struct crowd, DESCENDING(ns))
 
 static int find_crowds(const struct heaps *victims, struct crowds *ret)
 {
@@ -240,8 +202,7 @@ static int find_crowds(const struct heaps *victims, struct crowds *ret)
 	}
 	for (size_t i = 0; i < victims->heaps.n; i++)
 		ret->in[i] = of[i] && ret->list.v[of[i] - 1].n >= CROWD_LEAST;
-	if (ret->list.n)
-		qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), longest_crowd);
+	VEC_SORT(ret->list, longest_crowd);
 	return 0;
 }
 
@@ -287,12 +248,7 @@ struct wait_part {
 	int64_t ns;
 };
 
-static int largest_part(const void *a, const void *b)
-{
-	const struct wait_part *x = a, *y = b;
-
-	return x->ns > y->ns ? -1 : x->ns < y->ns;
-}
+ORDER(largest_part, struct wait_part, DESCENDING(ns))
 
 static size_t find_parts(const struct heap *h, const struct blame_cell *cells, struct wait_part *parts)
 {

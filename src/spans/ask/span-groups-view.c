@@ -4,6 +4,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/stat/sketch.h"
 #include "lib/view/json.h"
 #include "spans/ask/span-view.h"
@@ -85,16 +86,8 @@ static void print_group(const struct forest *f, const struct span_groups *j, siz
 }
 
 /* The slowest against the baseline come first; those that cannot be judged last. */
-static int by_z(const void *a, const void *b, void *judged)
-{
-	const struct span_groups *j = judged;
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	double dx = j->judgements[x].z, dy = j->judgements[y].z;
-
-	if (isnan(dx) != isnan(dy))
-		return isnan(dx) ? 1 : -1;
-	return dx > dy ? -1 : dx < dy ? 1 : x < y ? -1 : x > y;
-}
+ORDER_IN(by_z, size_t, struct span_groups,
+	 CMP(isnan(context->judgements[*a].z), isnan(context->judgements[*b].z)) ?: CMP(context->judgements[*b].z, context->judgements[*a].z) ?: CMP(*a, *b))
 
 static void print_groups(const struct forest *f, const struct span_groups *j, size_t first, size_t n, size_t top, FILE *out)
 {

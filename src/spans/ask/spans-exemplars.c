@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
 #include "spans/ask/spans.h"
 #include "spans/model/span-answer.h"
 
@@ -13,13 +14,7 @@ static void span_outline_free(struct span_outline *o)
 	free(o->depth);
 }
 
-static int by_start(const void *a, const void *b, void *spans)
-{
-	const struct exemplar_span *x = (const struct exemplar_span *)spans + *(const uint32_t *)a;
-	const struct exemplar_span *y = (const struct exemplar_span *)spans + *(const uint32_t *)b;
-
-	return x->start != y->start ? (x->start < y->start ? -1 : 1) : x < y ? -1 : x > y;
-}
+ORDER_IN(by_start, uint32_t, struct exemplar_span, CMP(context[*a].start, context[*b].start) ?: CMP(*a, *b))
 
 /* Insertion behind the parent's last descendant: exemplars are at most a few hundred spans. */
 static void place(struct span_outline *o, const struct exemplar *e, uint32_t span)

@@ -7,6 +7,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/data/order.h"
 #include "lib/stat/sketch.h"
 #include "spans/ask/spans.h"
 #include "spans/forest/bucket-choice.h"
@@ -82,16 +83,9 @@ static int span_functions_add_bin(struct span_functions *f, const struct span_fu
 	return sketch_add(to->durations, bin->greatest, SPAN_WEIGHT_ONE);
 }
 
-static int by_sum(const void *a, const void *b, void *names)
-{
-	const struct span_function *x = a, *y = b;
-	int r;
-
-	if (x->sum != y->sum)
-		return x->sum < y->sum ? 1 : -1;
-	r = strcmp(names_get(names, x->service), names_get(names, y->service));
-	return r ? r : strcmp(names_get(names, x->operation), names_get(names, y->operation));
-}
+ORDER_IN(by_sum, struct span_function, struct names,
+	 DESCENDING(sum) ?: strcmp(names_get(context, a->service), names_get(context, b->service))
+		 ?: strcmp(names_get(context, a->operation), names_get(context, b->operation)))
 
 /* Those that take most first. */
 static void span_functions_sort(struct span_functions *f)

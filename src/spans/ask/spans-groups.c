@@ -5,6 +5,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/data/order.h"
 #include "spans/ask/spans.h"
 #include "spans/compare/groups.h"
 #include "spans/compare/span-since.h"
@@ -22,12 +23,7 @@ struct versioned {
 	size_t at; /* index into span_groups.groups */
 };
 
-static int by_version(const void *a, const void *b)
-{
-	const struct versioned *x = a, *y = b;
-
-	return strverscmp(x->text, y->text);
-}
+ORDER(by_version, struct versioned, strverscmp(a->text, b->text))
 
 static bool has_times(const struct span_groups *j, size_t first)
 {

@@ -5,6 +5,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/data/order.h"
 #include "lib/stat/sketch.h"
 #include "spans/ask/spans.h"
 #include "spans/forest/forest.h"
@@ -193,12 +194,7 @@ static double p95_of(const struct cell *c)
 	return sketch_quantile(c->sketch, .95);
 }
 
-static int by_path(const void *a, const void *b)
-{
-	const struct span_step *x = a, *y = b;
-
-	return x->path > y->path ? -1 : x->path < y->path ? 1 : x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
-}
+ORDER(by_path, struct span_step, DESCENDING(path) ?: ASCENDING(vertex))
 
 static int find_steps(const struct forest_group *g, struct span_path *ret)
 {

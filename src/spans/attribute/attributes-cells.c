@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 
 #define VISITS_MOST (12u << 20) /* leaves looked at, which bounds the depth of many attributes: half a second to a second of CPU */
 #define ALONE	    UINT32_MAX
@@ -66,12 +67,7 @@ struct coded {
 	uint32_t code, leaf;
 };
 
-static int by_code(const void *x, const void *y)
-{
-	const struct coded *a = x, *b = y;
-
-	return a->code < b->code ? -1 : a->code > b->code;
-}
+ORDER(by_code, struct coded, ASCENDING(code))
 
 static void count_codes(struct division *d, const struct leaf_table *t, unsigned attribute, struct coded *room)
 {

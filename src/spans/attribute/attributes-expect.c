@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/stat/robust.h"
 #include "spans/attribute/attributes.h"
 
@@ -89,12 +90,7 @@ static void collect(const double *numerator, const double *denominator, size_t s
 	}
 }
 
-static int busiest_first(const void *a, const void *b)
-{
-	const struct residual *x = a, *y = b;
-
-	return x->expected > y->expected ? -1 : x->expected < y->expected;
-}
+ORDER(busiest_first, struct residual, DESCENDING(expected))
 
 /* Median of f over v, as the variance of a Gaussian. */
 static double part_variance(const struct residual *v, size_t n, bool scaled, double *room)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/stat/fisher.h"
 #include "lib/stat/rank.h"
 #include "lib/stat/sketch.h"
@@ -29,13 +30,7 @@ void span_change_free(struct span_change *c)
 
 /* --- one bucket ------------------------------------------------------------------------------------------------------- */
 
-static int by_gain(const void *a, const void *b)
-{
-	const struct vertex_change *x = a, *y = b;
-	double dx = x->after - x->before, dy = y->after - y->before;
-
-	return dx > dy ? -1 : dx < dy ? 1 : x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
-}
+ORDER(by_gain, struct vertex_change, CMP(b->after - b->before, a->after - a->before) ?: ASCENDING(vertex))
 
 double span_change_p(const struct moments *before, const struct moments *after, double superiority)
 {
@@ -261,8 +256,7 @@ static int compare_buckets(const struct forest *f, struct span_change *ret)
 			continue;
 		r = test_bucket(f, ret->least, &ret->all, c);
 		r = r == 0 ? compare_vertices(f, c) : r;
-		if (c->vertices.n)
-			qsort(c->vertices.v, c->vertices.n, sizeof(*c->vertices.v), by_gain);
+		VEC_SORT(c->vertices, by_gain);
 	}
 	return r;
 }
@@ -272,15 +266,7 @@ static double cost(const struct bucket_change *c)
 	return c->before && c->after ? (c->mean_after - c->mean_before) * moments_count(&c->after->total) : 0;
 }
 
-static int by_verdict(const void *a, const void *b)
-{
-	const struct bucket_change *x = a, *y = b;
-	bool slow_x = span_is_regression(x->verdict), slow_y = span_is_regression(y->verdict);
-
-	if (slow_x != slow_y)
-		return slow_x ? -1 : 1;
-	return cost(x) > cost(y) ? -1 : cost(x) < cost(y) ? 1 : x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
-}
+ORDER(by_verdict, struct bucket_change, CMP(span_is_regression(b->verdict), span_is_regression(a->verdict)) ?: CMP(cost(b), cost(a)) ?: ASCENDING(bucket))
 
 /* The greatest z at which a p of `level` is not reached. */
 static double z_of(double level)
@@ -659,12 +645,7 @@ static int add_service(struct span_change *ret, uint32_t service, const struct c
 	return 0;
 }
 
-static int by_score(const void *a, const void *b)
-{
-	const struct service_change *x = a, *y = b;
-
-	return x->score > y->score ? -1 : x->score < y->score;
-}
+ORDER(by_score, struct service_change, DESCENDING(score))
 
 /* Services' calls that all became slower by the same factor have one cause below all of them: the host, the runtime, their load. By the mean
  * of their factors; what a service adds must be like that. */
@@ -706,8 +687,7 @@ static int compare_services(const struct forest *f, struct span_change *ret)
 		s->score = s->expected > 0 && s->got > 0 ? log(s->got / s->expected) * s->calls / (s->calls + SHRINK) : 0;
 	}
 	ret->uniform = find_uniform(ret);
-	if (ret->services.n)
-		qsort(ret->services.v, ret->services.n, sizeof(*ret->services.v), by_score);
+	VEC_SORT(ret->services, by_score);
 	return 0;
 }
 
@@ -735,8 +715,7 @@ int span_change(const struct forest *f, double least, double level, struct span_
 		r = compare_services(f, ret);
 	if (r == 0) {
 		split_mix(ret);
-		if (ret->buckets.n)
-			qsort(ret->buckets.v, ret->buckets.n, sizeof(*ret->buckets.v), by_verdict);
+		VEC_SORT(ret->buckets, by_verdict);
 	} else {
 		span_change_free(ret);
 	}

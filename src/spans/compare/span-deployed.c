@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 
 #define LEAD_SHARE 50 /* of all the time there is: of a year's requests a quarter of an hour is a short time */
@@ -145,19 +146,13 @@ static int add_event(const struct forest *f, const struct span_change *c, const 
 	return add_host(one, event, slow ? names_get(f->names, slow) : NULL);
 }
 
-static int by_likelihood(const void *a, const void *b)
+static double known_share(const struct span_deployed_one *one)
 {
-	const struct span_deployed_one *x = a, *y = b;
-	double of_x = isnan(x->share) ? 0 : x->share, of_y = isnan(y->share) ? 0 : y->share;
-
-	if (x->slow_host != y->slow_host)
-		return x->slow_host ? -1 : 1;
-	if (of_x != of_y)
-		return of_x > of_y ? -1 : 1;
-	if (x->first->time != y->first->time)
-		return x->first->time > y->first->time ? -1 : 1;
-	return strcmp(x->first->package, y->first->package);
+	return isnan(one->share) ? 0 : one->share;
 }
+
+ORDER(by_likelihood, struct span_deployed_one,
+      DESCENDING(slow_host) ?: CMP(known_share(b), known_share(a)) ?: DESCENDING(first->time) ?: strcmp(a->first->package, b->first->package))
 
 int span_deployed_rank(const struct forest *f, const struct span_change *c, const struct deployments *d, struct span_deployed *ret)
 {
@@ -172,8 +167,7 @@ int span_deployed_rank(const struct forest *f, const struct span_change *c, cons
 		span_deployed_free(ret);
 		return r;
 	}
-	if (ret->list.n)
-		qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), by_likelihood);
+	VEC_SORT(ret->list, by_likelihood);
 	while (ret->list.n > DEPLOYED_MOST)
 		free(ret->list.v[--ret->list.n].hosts);
 	return 0;

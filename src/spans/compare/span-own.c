@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/data/order.h"
 #include "lib/stat/fisher.h"
 #include "lib/stat/robust.h"
 #include "lib/stat/welch.h"
@@ -26,12 +27,7 @@ void own_calls_free(struct own_calls *c)
 	VEC_FREE(c->vertices);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_number, uint32_t, CMP(*a, *b))
 
 int own_calls_of_bucket(struct own_calls *c, const struct bucket *b)
 {
@@ -42,8 +38,7 @@ int own_calls_of_bucket(struct own_calls *c, const struct bucket *b)
 		for (size_t k = 0; k < b->groups.v[j].cells.n; k++)
 			if (VEC_PUSH(c->vertices, b->groups.v[j].cells.v[k].vertex) < 0)
 				return -ENOMEM;
-	if (c->vertices.n)
-		qsort(c->vertices.v, c->vertices.n, sizeof(*c->vertices.v), by_number);
+	VEC_SORT(c->vertices, by_number);
 	for (size_t i = 0; i < c->vertices.n; i++)
 		if (!kept || c->vertices.v[kept - 1] != c->vertices.v[i])
 			c->vertices.v[kept++] = c->vertices.v[i];

@@ -6,6 +6,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/stat/robust.h"
 #include "spans/compare/span-vertex.h"
 #include "spans/forest/forest.h"
@@ -46,12 +47,7 @@ static void arrivals_free(struct arrivals *a)
 	VEC_FREE(a->bins);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct arrival *x = a, *y = b;
-
-	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : (x->took > y->took) - (x->took < y->took);
-}
+ORDER(by_start, struct arrival, ASCENDING(start) ?: ASCENDING(took))
 
 static int gather(const struct forest *f, const struct span_change *c, int side, struct arrivals *ret)
 {
@@ -67,8 +63,7 @@ static int gather(const struct forest *f, const struct span_change *c, int side,
 				return -ENOMEM;
 		}
 	}
-	if (ret->list.n)
-		qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), by_start);
+	VEC_SORT(ret->list, by_start);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "spans/compare/span-example.h"
 #include "spans/compare/span-kinds.h"
@@ -342,13 +343,7 @@ static int add_request(void *context, const struct bucket *b, const struct sampl
 	return 0;
 }
 
-static int by_more_time(const void *a, const void *b)
-{
-	const struct span_call_difference *x = a, *y = b;
-	double of_x = x->selected - x->others, of_y = y->selected - y->others;
-
-	return of_x > of_y ? -1 : of_x < of_y ? 1 : x->call < y->call ? -1 : x->call > y->call;
-}
+ORDER(by_more_time, struct span_call_difference, CMP(b->selected - b->others, a->selected - a->others) ?: ASCENDING(call))
 
 static void finish_calls(struct span_differences *d)
 {

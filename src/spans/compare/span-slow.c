@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/stat/welch.h"
 
 #define BATCHES	    8  /* of the baseline side by side */
@@ -197,12 +198,7 @@ struct moment {
 	double off; /* of the mean; then the sum of all until here */
 };
 
-static int by_start(const void *a, const void *b)
-{
-	const struct moment *x = a, *y = b;
-
-	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : (x->at > y->at) - (x->at < y->at);
-}
+ORDER(by_start, struct moment, ASCENDING(start) ?: ASCENDING(at))
 
 /* By overlapping batches of the baseline's requests (Meketon and Schmeiser, 1984): load that wanders slows down many requests after another. */
 static int find_drift(const struct sorting *s, struct span_slow *ret)
@@ -263,12 +259,7 @@ static void find_shift(struct sorting *s, struct span_slow *ret)
 	ret->shift_error = freedom > 0 ? sqrt(ret->drift * squares / freedom * weight) / level : NAN;
 }
 
-static int by_log(const void *a, const void *b)
-{
-	const struct request *x = a, *y = b;
-
-	return x->log < y->log ? -1 : x->log > y->log;
-}
+ORDER(by_log, struct request, ASCENDING(log))
 
 /* The values with a share of the weight at or below them; sorts. */
 static void find_quantiles(struct request *v, size_t n, double ret[SLOW_QUANTILES])

@@ -8,6 +8,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/stat/change.h"
 #include "lib/stat/rank.h"
 #include "lib/stat/welch.h"
@@ -410,16 +411,12 @@ static double excess_of(const struct suspect_version *s)
 }
 
 /* Those that fail first. */
-static int by_cost(const void *a, const void *b)
+static double cost_of(const struct suspect_version *s)
 {
-	const struct suspect_version *x = a, *y = b;
-	double cx = x->failing ? (x->fails - x->fails_others) * x->requests : excess_of(x) * x->requests;
-	double cy = y->failing ? (y->fails - y->fails_others) * y->requests : excess_of(y) * y->requests;
-
-	if (x->failing != y->failing)
-		return x->failing ? -1 : 1;
-	return cx > cy ? -1 : cx < cy;
+	return (s->failing ? s->fails - s->fails_others : excess_of(s)) * s->requests;
 }
+
+ORDER(by_cost, struct suspect_version, DESCENDING(failing) ?: CMP(cost_of(b), cost_of(a)))
 
 static char *label_of(const struct forest *f, const struct bucket *b)
 {
@@ -484,14 +481,7 @@ static void label(const struct forest *f, struct suspect_version *s)
 	s->silent.label = call_label(f, s->silent.vertex);
 }
 
-static int by_silent(const void *a, const void *b)
-{
-	const struct suspect_version *x = a, *y = b;
-
-	if (x->p_silent != y->p_silent)
-		return x->p_silent < y->p_silent ? -1 : 1;
-	return x->silent.gain > y->silent.gain ? -1 : x->silent.gain < y->silent.gain;
-}
+ORDER(by_silent, struct suspect_version, ASCENDING(p_silent) ?: DESCENDING(silent.gain))
 
 static bool names_version(const struct suspect_version *list, size_t n, const struct suspect_version *s)
 {
@@ -506,8 +496,7 @@ static void settle_silent(const struct forest *f, struct suspects *s)
 {
 	size_t kept = 0;
 
-	if (s->silent.n)
-		qsort(s->silent.v, s->silent.n, sizeof(*s->silent.v), by_silent);
+	VEC_SORT(s->silent, by_silent);
 	for (size_t i = 0; i < s->silent.n; i++) {
 		struct suspect_version one = s->silent.v[i];
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 
 #define VERSIONS_MAX 64 /* packages of one trace */
@@ -187,12 +188,7 @@ static uint32_t unite(struct forest_builder *b, const uint32_t *sets, size_t n)
 	return used ? names_set(names, 0, v, used) : 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_number, uint32_t, CMP(*a, *b))
 
 /* The version combination of all packages that took part. */
 static uint32_t combination(struct forest_builder *b, const struct span *spans)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "spans/forest/forest.h"
 
 static int by_text(const struct names *names, uint32_t a, uint32_t b)
@@ -62,19 +63,9 @@ static int order_vertices(const struct forest *f, uint32_t *position)
 	return 0;
 }
 
-static int by_vertex(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b; /* the first member of cell, slot_cell */
+ORDER(by_vertex, uint32_t, CMP(*a, *b)) /* the first member of cell, slot_cell */
 
-	return x < y ? -1 : x > y;
-}
-
-static int by_slot_start(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(by_slot_start, struct slot, ASCENDING(start))
 
 /* Where each set stands among all by its text; texts are made once, not for each comparison. */
 struct set_order {
@@ -87,10 +78,7 @@ struct set_line {
 	uint32_t set;
 };
 
-static int by_line(const void *a, const void *b)
-{
-	return strcmp(((const struct set_line *)a)->text, ((const struct set_line *)b)->text);
-}
+ORDER(by_line, struct set_line, strcmp(a->text, b->text))
 
 static void mark_set(struct set_order *o, uint32_t set, uint32_t *ret_used)
 {
@@ -139,21 +127,9 @@ static int order_sets(const struct forest *f, struct set_order *o)
 	return r;
 }
 
-static int by_leaf(const void *a, const void *b, void *context)
-{
-	const struct set_order *o = context;
-	const struct leaf *x = a, *y = b;
+ORDER_IN(by_leaf, struct leaf, struct set_order, CMP(context->rank[a->set], context->rank[b->set]))
 
-	return o->rank[x->set] < o->rank[y->set] ? -1 : o->rank[x->set] > o->rank[y->set];
-}
-
-static int by_versions(const void *a, const void *b, void *context)
-{
-	const struct set_order *o = context;
-	uint32_t x = o->rank[((const struct forest_group *)a)->versions], y = o->rank[((const struct forest_group *)b)->versions];
-
-	return x < y ? -1 : x > y;
-}
+ORDER_IN(by_versions, struct forest_group, struct set_order, CMP(context->rank[a->versions], context->rank[b->versions]))
 
 static int by_values(const void *a, const void *b, void *context)
 {
@@ -165,16 +141,7 @@ static int by_values(const void *a, const void *b, void *context)
 	return r ? r : by_text(context, x->entry, y->entry);
 }
 
-static int by_place(const void *a, const void *b, void *context)
-{
-	const struct forest_place *x = a, *y = b;
-
-	if (x->bucket != y->bucket)
-		return x->bucket < y->bucket ? -1 : 1;
-	if (x->vertex != y->vertex)
-		return x->vertex < y->vertex ? -1 : 1;
-	return by_text(context, x->host, y->host);
-}
+ORDER_IN(by_place, struct forest_place, struct names, ASCENDING(bucket) ?: ASCENDING(vertex) ?: by_text(context, a->host, b->host))
 
 static void move_exemplars(struct exemplar *v, size_t n, const uint32_t *position)
 {
@@ -183,29 +150,14 @@ static void move_exemplars(struct exemplar *v, size_t n, const uint32_t *positio
 			v[i].spans.v[j].vertex = position[v[i].spans.v[j].vertex];
 }
 
-static int by_request_lot(const void *a, const void *b)
-{
-	const struct sampled_request *x = a, *y = b;
-	uint64_t i = span_trace_id_lot(x->high, x->low), j = span_trace_id_lot(y->high, y->low);
-
-	return i < j ? -1 : i > j ? 1 : x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(by_request_lot, struct sampled_request, CMP(span_trace_id_lot(a->high, a->low), span_trace_id_lot(b->high, b->low)) ?: ASCENDING(start))
 
 /* Calls first. */
-static int by_mark_text(const void *a, const void *b, void *names)
-{
-	const struct request_mark *x = a, *y = b;
-	int r = (x->key != 0) - (y->key != 0);
-
-	if (!r)
-		r = by_text(names, x->call, y->call);
-	return r ? r : by_text(names, x->key, y->key);
-}
+ORDER_IN(by_mark_text, struct request_mark, struct names, CMP(a->key != 0, b->key != 0) ?: by_text(context, a->call, b->call) ?: by_text(context, a->key, b->key))
 
 static void order_requests(struct forest_group *g, struct names *names)
 {
-	if (g->requests.n)
-		qsort(g->requests.v, g->requests.n, sizeof(*g->requests.v), by_request_lot);
+	VEC_SORT(g->requests, by_request_lot);
 	for (size_t i = 0; i < g->requests.n; i++)
 		if (g->requests.v[i].marks.n)
 			qsort_r(g->requests.v[i].marks.v, g->requests.v[i].marks.n, sizeof(*g->requests.v[i].marks.v), by_mark_text, names);
@@ -225,8 +177,7 @@ static void finish_group(struct forest_group *g, const uint32_t *position, struc
 {
 	for (size_t i = 0; i < g->cells.n; i++)
 		g->cells.v[i].vertex = position[g->cells.v[i].vertex];
-	if (g->cells.n)
-		qsort(g->cells.v, g->cells.n, sizeof(*g->cells.v), by_vertex);
+	VEC_SORT(g->cells, by_vertex);
 	g->cell_at.n = 0;
 	for (size_t i = 0; i < g->slots.n; i++) {
 		struct slot *s = &g->slots.v[i];
@@ -234,11 +185,9 @@ static void finish_group(struct forest_group *g, const uint32_t *position, struc
 		for (size_t j = 0; j < s->cells.n; j++)
 			s->cells.v[j].vertex = position[s->cells.v[j].vertex];
 		drop_unused(s);
-		if (s->cells.n)
-			qsort(s->cells.v, s->cells.n, sizeof(*s->cells.v), by_vertex);
+		VEC_SORT(s->cells, by_vertex);
 	}
-	if (g->slots.n)
-		qsort(g->slots.v, g->slots.n, sizeof(*g->slots.v), by_slot_start);
+	VEC_SORT(g->slots, by_slot_start);
 	if (g->leaves.n)
 		qsort_r(g->leaves.v, g->leaves.n, sizeof(*g->leaves.v), by_leaf, order);
 	move_exemplars(g->sample.v, g->sample.n, position);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/vec.h"
 
 #define OTHER "(other)"
@@ -230,20 +231,14 @@ static int slot_merge(struct slot *s, const struct slot *part)
 	return r;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+ORDER(by_start, struct slot, ASCENDING(start))
 
 int forest_coarsen(struct forest_group *g, int64_t width)
 {
 	size_t kept = 0;
 
 	g->slot_width = width;
-	if (g->slots.n)
-		qsort(g->slots.v, g->slots.n, sizeof(*g->slots.v), by_start);
+	VEC_SORT(g->slots, by_start);
 	for (size_t i = 0; i < g->slots.n; i++) {
 		struct slot s = g->slots.v[i];
 
@@ -330,14 +325,12 @@ struct forest_place *forest_place(struct forest *f, uint32_t bucket, uint32_t ve
 
 static int by_lot(const struct exemplar *a, const struct exemplar *b)
 {
-	uint64_t x = span_trace_id_lot(a->high, a->low), y = span_trace_id_lot(b->high, b->low);
-
-	return x < y ? -1 : x > y ? 1 : a->start < b->start ? -1 : a->start > b->start;
+	return CMP(span_trace_id_lot(a->high, a->low), span_trace_id_lot(b->high, b->low)) ?: ASCENDING(start);
 }
 
 static int by_duration(const struct exemplar *a, const struct exemplar *b)
 {
-	return a->duration > b->duration ? -1 : a->duration < b->duration ? 1 : by_lot(a, b);
+	return DESCENDING(duration) ?: by_lot(a, b);
 }
 
 /* Into an ordered list of at most `most`; the last falls off. */

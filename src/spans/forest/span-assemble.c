@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "lib/data/vec.h"
 
 #define NONE	  UINT32_MAX
@@ -250,16 +251,7 @@ static int gather(struct assembler *a, struct waiting_trace *t)
 	return 0;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
-}
+ORDER(by_start, struct span, ASCENDING(start) ?: ASCENDING(id) ?: ASCENDING(end))
 
 static int hand_on(struct assembler *a, uint32_t i)
 {
@@ -278,7 +270,7 @@ static int hand_on(struct assembler *a, uint32_t i)
 	if (a->current == i)
 		a->current = NONE;
 	if (a->options.ordered)
-		qsort(a->gathered.v, a->gathered.n, sizeof(*a->gathered.v), by_start);
+		VEC_SORT(a->gathered, by_start);
 	return a->options.trace(a->options.state, a->gathered.v, (uint32_t)a->gathered.n);
 }
 

@@ -2,6 +2,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "spans/forest/span-edges.h"
 
 #include <errno.h>
@@ -190,15 +191,7 @@ static void gather_children(struct tree *t)
 	}
 }
 
-static int by_end(const void *a, const void *b, void *context)
-{
-	const struct tree *t = context;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	if (t->end[x] != t->end[y])
-		return t->end[x] < t->end[y] ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
+ORDER_IN(by_end, uint32_t, struct tree, CMP(context->end[*a], context->end[*b]) ?: CMP(*a, *b))
 
 /* Ascending by end, equal ones in the order of the source. */
 static void sort_children(struct tree *t, uint32_t *child, uint32_t n)

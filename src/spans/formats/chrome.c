@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "spans/formats/span-json.h"
 
@@ -87,18 +88,7 @@ static int read_event(struct span_reader *r, const char *file, uint64_t offset, 
 }
 
 /* By thread, then callers before what they call. */
-static int by_place(const void *a, const void *b)
-{
-	const struct chrome_event *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end > y->end ? -1 : x->end < y->end;
-}
+ORDER(by_place, struct chrome_event, ASCENDING(process) ?: ASCENDING(thread) ?: ASCENDING(start) ?: DESCENDING(end))
 
 static const char *name_of_process(const struct span_reader *r, const struct chrome_events *events, uint32_t process, size_t *ret_n)
 {
@@ -169,8 +159,7 @@ static int put_all(struct span_reader *r, const char *file, struct chrome_events
 	struct chrome_thread thread;
 	int result = 0;
 
-	if (events->list.n)
-		qsort(events->list.v, events->list.n, sizeof(*events->list.v), by_place);
+	VEC_SORT(events->list, by_place);
 	for (size_t i = 0; result == 0 && i < events->list.n; i++) {
 		if (!i || v[i].process != v[i - 1].process || v[i].thread != v[i - 1].thread)
 			begin_thread(r, events, &v[i], &thread);

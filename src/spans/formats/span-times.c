@@ -5,6 +5,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "lib/data/vec.h"
 #include "lib/input/timestamp.h"
 
@@ -187,12 +188,7 @@ bool span_times_read(const struct span_columns *c, const struct text_field *fiel
 
 /* --- durations without a unit ----------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(ascending, int64_t, CMP(*a, *b))
 
 /* By the median of the durations as numbers. 0 = out of memory. */
 static int64_t unit_of_median(const struct timed_row *rows, size_t n)
