@@ -6,17 +6,13 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 
 #define LIVES_LEAST 10
 #define SAMPLE	    NS_PER_SEC
 #define LIVES_SHARE 0.95 /* so that one that hung before does not count */
 
-static int ascending(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
+ORDER(ascending, int64_t, CMP(*a, *b))
 
 static bool is_like(const struct subject *other, const struct subject *s)
 {

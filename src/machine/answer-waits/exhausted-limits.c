@@ -11,6 +11,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
+#include "lib/data/order.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-live/live-thread.h"
 #include "machine/answer-live/tcp-sockets.h"
@@ -479,13 +480,12 @@ static void find_sockets(struct census *c)
 
 /* --- all of it --- */
 
-static int fullest_first(const void *a, const void *b)
+static double filled(const struct exhausted_limit *l)
 {
-	const struct exhausted_limit *x = a, *y = b;
-	double mine = (double)x->used / (double)x->limit, other = (double)y->used / (double)y->limit;
-
-	return mine != other ? (mine > other ? -1 : 1) : strcmp(x->what, y->what) ?: strcmp(x->of, y->of);
+	return (double)l->used / (double)l->limit;
 }
+
+ORDER(fullest_first, struct exhausted_limit, CMP(filled(b), filled(a)) ?: strcmp(a->what, b->what) ?: strcmp(a->of, b->of))
 
 int exhausted_limits_find(const struct dataset *d, uint32_t at, const char *proc_root, const char *group_root, const struct viewer *viewer, int64_t until,
 		 struct exhausted_limits *ret)
@@ -500,8 +500,7 @@ int exhausted_limits_find(const struct dataset *d, uint32_t at, const char *proc
 	find_keys(&c);
 	find_file_systems(&c, d, at);
 	find_sockets(&c);
-	if (c.found.list.n)
-		qsort(c.found.list.v, c.found.list.n, sizeof(c.found.list.v[0]), fullest_first);
+	VEC_SORT(c.found.list, fullest_first);
 	VEC_FREE(c.processes);
 	while (c.groups.n)
 		free(c.groups.v[--c.groups.n]);

@@ -9,6 +9,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "machine/answer-live/hidden-lock.h"
 #include "machine/answer-live/lock-file.h"
@@ -88,12 +89,7 @@ struct waiting {
 	size_t n;
 };
 
-static int by_process(const void *a, const void *b)
-{
-	const struct trace_thread *x = *(const struct trace_thread *const *)a, *y = *(const struct trace_thread *const *)b;
-
-	return x->tgid != y->tgid ? (x->tgid < y->tgid ? -1 : 1) : x->tid < y->tid ? -1 : x->tid > y->tid;
-}
+ORDER_OF_POINTERS(by_process, struct trace_thread, ASCENDING(tgid) ?: ASCENDING(tid))
 
 static int find_waiting(const struct trace *t, struct waiting *ret)
 {
@@ -107,7 +103,7 @@ static int find_waiting(const struct trace *t, struct waiting *ret)
 		if (!th->end && th->state_since && th->state_since <= t->frozen && kind_of_wait(t, th) != SIZE_MAX)
 			w.v[w.n++] = th;
 	}
-	qsort(w.v, w.n, sizeof(*w.v), by_process);
+	VEC_SORT(w, by_process);
 	*ret = w;
 	return 0;
 }
@@ -201,22 +197,14 @@ static int doubt(const struct hang *h)
 	return h->assumed ? 3 : h->unsure ? 1 + h->polls : 0;
 }
 
-static int by_excess(const void *a, const void *b)
+static double excess(const struct hang *h)
 {
-	const struct hang *x = a, *y = b;
-	double more = y->factors[EVIDENCE_EXCESS] * y->factors[EVIDENCE_NOVELTY] - x->factors[EVIDENCE_EXCESS] * x->factors[EVIDENCE_NOVELTY];
-
-	if (doubt(x) != doubt(y))
-		return doubt(x) - doubt(y);
-	return more > 0 ? 1 : more < 0 ? -1 : x->victim->info.pid < y->victim->info.pid ? -1 : x->victim->info.pid > y->victim->info.pid;
+	return h->factors[EVIDENCE_EXCESS] * h->factors[EVIDENCE_NOVELTY];
 }
 
-static int by_score(const void *a, const void *b)
-{
-	const struct hang *x = a, *y = b;
+ORDER(by_excess, struct hang, CMP(doubt(a), doubt(b)) ?: CMP(excess(b), excess(a)) ?: ASCENDING(victim->info.pid))
 
-	return x->score > y->score ? -1 : x->score < y->score ? 1 : by_excess(a, b);
-}
+ORDER(by_score, struct hang, DESCENDING(score) ?: by_excess(a, b))
 
 static struct hang *hang_of(struct answer *a, const struct subject *s)
 {
@@ -693,14 +681,6 @@ static void weigh(const struct dataset *d, const struct hang_question *q, struct
 	a->hangs.n = kept;
 }
 
-static void sort(struct answer *a, int (*compare)(const void *, const void *))
-{
-	if (a->hangs.n)
-		qsort(a->hangs.v, a->hangs.n, sizeof(a->hangs.v[0]), compare);
-	if (a->hangs.n > HANGS_MOST)
-		a->hangs.n = HANGS_MOST;
-}
-
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
 {
 	_cleanup_(peer_requests_free) struct peer_requests requests = {};
@@ -723,13 +703,13 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 		a->hangs.v[i].factors[EVIDENCE_EXCESS] = hang_excess(d, &a->hangs.v[i]);
 		a->hangs.v[i].factors[EVIDENCE_NOVELTY] = hang_novelty(a->hangs.v[i].since, d->ticks.v[q->at].wall, q->incident);
 	}
-	sort(a, by_excess);
+	VEC_SORT(a->hangs, by_excess);
 	if (r == 0 && q->proc_root)
 		r = look_up_chains(d, q, &requests, &locks, &memory, a);
 	if (r < 0)
 		return r;
 	weigh(d, q, a);
-	sort(a, by_score);
+	VEC_SORT(a->hangs, by_score);
 	return 0;
 }
 

@@ -2,19 +2,15 @@
 
 #include <errno.h>
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct marked_time *x = a, *y = b;
+#include "lib/data/order.h"
 
-	return x->from < y->from ? -1 : x->from > y->from;
-}
+ORDER(by_begin, struct marked_time, ASCENDING(from))
 
 static void merge(struct marked_times *m)
 {
 	size_t n = 0;
 
-	if (m->list.n)
-		qsort(m->list.v, m->list.n, sizeof(m->list.v[0]), by_begin);
+	VEC_SORT(m->list, by_begin);
 	for (size_t i = 0; i < m->list.n; i++) {
 		struct marked_time *last = n ? &m->list.v[n - 1] : NULL;
 

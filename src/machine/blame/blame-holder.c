@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "machine/blame/blame.h"
 
 /* A cell, and what its place in the order depends on. */
@@ -11,32 +12,14 @@ struct placed {
 	uint32_t holder;
 };
 
-static int by_holder(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-
-	return x->holder < y->holder ? -1 : x->holder > y->holder;
-}
+ORDER(by_holder, struct placed, ASCENDING(holder))
 
 static bool is_own(const struct placed *p)
 {
 	return p->holder != NOBODY && p->cell.culprit == BY_TASK && p->cell.id == p->holder;
 }
 
-static int by_held(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-
-	if (x->held != y->held)
-		return x->held > y->held ? -1 : 1;
-	if (x->holder != y->holder)
-		return x->holder < y->holder ? -1 : 1;
-	if (is_own(x) != is_own(y))
-		return is_own(x) ? -1 : 1;
-	if (x->cell.ns != y->cell.ns)
-		return x->cell.ns > y->cell.ns ? -1 : 1;
-	return x->cell.id < y->cell.id ? -1 : x->cell.id > y->cell.id;
-}
+ORDER(by_held, struct placed, DESCENDING(held) ?: ASCENDING(holder) ?: CMP(is_own(b), is_own(a)) ?: DESCENDING(cell.ns) ?: ASCENDING(cell.id))
 
 /* They are ordered by holder: a sum over each run. */
 static void sum_held(struct placed *p, size_t n)
@@ -52,23 +35,13 @@ static void sum_held(struct placed *p, size_t n)
 }
 
 /* Cells that differ by nothing but the victim, one after the other. */
-static int by_cause(const void *a, const void *b)
-{
-	const struct blame_cell *x = a, *y = b;
-	const uint32_t p[] = {x->wait, x->culprit, x->id, x->via, x->root, x->flags}, q[] = {y->wait, y->culprit, y->id, y->via, y->root, y->flags};
-
-	for (size_t i = 0; i < ARRAY_SIZE(p); i++)
-		if (p[i] != q[i])
-			return p[i] < q[i] ? -1 : 1;
-	return 0;
-}
+ORDER(by_cause, struct blame_cell, ASCENDING(wait) ?: ASCENDING(culprit) ?: ASCENDING(id) ?: ASCENDING(via) ?: ASCENDING(root) ?: ASCENDING(flags))
 
 void blame_join_victims(struct blame_matrix *m)
 {
 	size_t kept = 0;
 
-	if (m->cells.n)
-		qsort(m->cells.v, m->cells.n, sizeof(*m->cells.v), by_cause);
+	VEC_SORT(m->cells, by_cause);
 	for (size_t i = 0; i < m->cells.n; i++) {
 		if (kept && by_cause(&m->cells.v[kept - 1], &m->cells.v[i]) == 0)
 			blame_cell_join(&m->cells.v[kept - 1], &m->cells.v[i]);

@@ -6,6 +6,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "machine/blame/blame-charge.h"
 
 /* Cells by what makes them different, in an open-addressing table of indexes. Victims come one after the other, so the
@@ -140,16 +141,7 @@ static struct blame_cell cell_of(const struct cells *c, const struct step *step,
 
 /* ---- fewer cells ---- */
 
-static int longest_first(const void *a, const void *b)
-{
-	const struct blame_cell *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	if (x->victim != y->victim)
-		return x->victim < y->victim ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
+ORDER(longest_first, struct blame_cell, DESCENDING(ns) ?: ASCENDING(victim) ?: ASCENDING(id))
 
 static uint64_t process_or_program(const struct cells *c, const struct thread_line *line)
 {
@@ -326,8 +318,7 @@ static void sum_waits(const struct thread_line *line, int64_t from, int64_t to, 
 
 void blame_sort(struct blame_matrix *m)
 {
-	if (m->cells.n)
-		qsort(m->cells.v, m->cells.n, sizeof(*m->cells.v), longest_first);
+	VEC_SORT(m->cells, longest_first);
 }
 
 /* What goes in must come out, to the nanosecond. */
@@ -395,12 +386,7 @@ static int find_members(const struct timeline *t, struct cells *c)
 	return c->member_of ? r : -ENOMEM;
 }
 
-static int by_member(const void *a, const void *b, void *member_of)
-{
-	uint32_t x = ((const uint32_t *)member_of)[*(const uint32_t *)a], y = ((const uint32_t *)member_of)[*(const uint32_t *)b];
-
-	return x < y ? -1 : x > y;
-}
+ORDER_IN(by_member, uint32_t, uint32_t, CMP(context[*a], context[*b]))
 
 /* Of one member one after the other. The caller frees; NULL without memory. */
 static uint32_t *order_victims(const struct cells *c, const uint32_t *victims, size_t n)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 
 #define RECENT (10 * NS_PER_SEC)
 #define LONGER 2 /* times than any before */
@@ -56,12 +57,7 @@ static bool is_new(const struct trace *t, const struct trace_thread *th, struct 
 	return s->lately > LONGER * s->before;
 }
 
-static int most_first(const void *a, const void *b)
-{
-	const struct new_sleeper *x = a, *y = b;
-
-	return x->longer != y->longer ? (x->longer > y->longer ? -1 : 1) : (x->thread > y->thread) - (x->thread < y->thread);
-}
+ORDER(most_first, struct new_sleeper, DESCENDING(longer) ?: ASCENDING(thread))
 
 int new_sleepers_find(const struct trace *t, struct new_sleepers *ret)
 {
@@ -74,8 +70,7 @@ int new_sleepers_find(const struct trace *t, struct new_sleepers *ret)
 	for (uint32_t i = 0; r == 0 && i < t->threads.n; i++)
 		if (is_new(t, &t->threads.v[i], &sleepers[i]))
 			r = VEC_PUSH(found.list, (struct new_sleeper){i, sleepers[i].first_lately, sleepers[i].lately - sleepers[i].before});
-	if (found.list.n)
-		qsort(found.list.v, found.list.n, sizeof(found.list.v[0]), most_first);
+	VEC_SORT(found.list, most_first);
 	free(sleepers);
 	if (r < 0)
 		new_sleepers_free(&found);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "lib/data/order.h"
 #include "machine/blame/blame-charge.h"
 
 struct path_walk {
@@ -135,25 +136,9 @@ void path_free(struct critical_path *p)
 	VEC_FREE(p->pieces);
 }
 
-static int by_what(const void *a, const void *b)
-{
-	const struct path_share *x = a, *y = b;
+ORDER(by_what, struct path_share, ASCENDING(thread) ?: ASCENDING(state) ?: ASCENDING(by) ?: ASCENDING(id))
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->state != y->state)
-		return x->state < y->state ? -1 : 1;
-	if (x->by != y->by)
-		return x->by < y->by ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int largest_first(const void *a, const void *b)
-{
-	const struct path_share *x = a, *y = b;
-
-	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : by_what(a, b);
-}
+ORDER(largest_first, struct path_share, DESCENDING(ns) ?: by_what(a, b))
 
 int path_shares(const struct critical_path *p, struct path_share **ret, size_t *ret_n)
 {

@@ -4,6 +4,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 
 #define ASKED_AT_ONCE 4 /* by one thread; what is asked beyond that takes the oldest one's place */
 #define KNOWN_LEAST   10
@@ -447,12 +448,7 @@ static int collect(struct pass *p, struct peer_requests *ret)
 	return r;
 }
 
-static int longest_first(const void *a, const void *b)
-{
-	const struct peer_request *x = a, *y = b;
-
-	return x->took != y->took ? (x->took > y->took ? -1 : 1) : (x->thread > y->thread) - (x->thread < y->thread);
-}
+ORDER(longest_first, struct peer_request, DESCENDING(took) ?: ASCENDING(thread))
 
 static int64_t begin_of_now(const struct trace *t)
 {
@@ -472,8 +468,7 @@ int peer_requests_find(const struct trace *t, struct peer_requests *ret)
 		look_at(&p, &t->events[i]);
 	if (p.error == 0)
 		p.error = collect(&p, &found);
-	if (found.late.n)
-		qsort(found.late.v, found.late.n, sizeof(found.late.v[0]), longest_first);
+	VEC_SORT(found.late, longest_first);
 	hmap_free(&p.pairs);
 	VEC_FREE(p.found);
 	free(p.askers);

@@ -5,16 +5,12 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 
 #define DAY	     1440 /* minutes */
 #define P90_OF_SIGMA 1.2816f
 
-static int by_value(const void *a, const void *b)
-{
-	const float x = *(const float *)a, y = *(const float *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER(by_value, float, CMP(*a, *b))
 
 /* Of n values of which all but those listed are 0. */
 static float quantile(const float *sorted, size_t listed, size_t n, double q)
@@ -91,14 +87,7 @@ static float worst(const struct minute_score *machine, const struct minute_score
 	return fmaxf(machine[i].score, programs[i].score);
 }
 
-static int by_score(const void *a, const void *b)
-{
-	const struct anomaly_episode *x = a, *y = b;
-
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
+ORDER(by_score, struct anomaly_episode, DESCENDING(score) ?: ASCENDING(from))
 
 static int end_episode(struct anomaly_episodes *ret, struct anomaly_episode *e, float beyond)
 {
@@ -135,6 +124,6 @@ int anomaly_find_episodes(const struct minute_score *machine, const struct minut
 	if (r == 0)
 		r = end_episode(ret, &e, beyond);
 	if (r == 0 && ret->list.n)
-		qsort(ret->list.v, ret->list.n, sizeof(ret->list.v[0]), by_score);
+		VEC_SORT(ret->list, by_score);
 	return r;
 }

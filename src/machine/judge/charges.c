@@ -8,6 +8,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "machine/blame/blame.h"
 #include "machine/blame/no-reply.h"
 #include "machine/threads/state.h"
@@ -153,12 +154,7 @@ static int add(struct joining *j, const struct charge *one)
 }
 
 /* Longest first: what others say of it is told in that order. */
-static int longest_first(const void *a, const void *b)
-{
-	const struct charge *x = a, *y = b;
-
-	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
-}
+ORDER(longest_first, struct charge, DESCENDING(seconds))
 
 /* Of [from, to) what lies in [begin, end). */
 static int64_t within(int64_t from, int64_t to, int64_t begin, int64_t end)
@@ -319,8 +315,7 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 	r = r ?: take_answers(j, begin, end);
 	for (uint32_t i = 0; i < j->timeline->threads.n; i++)
 		take_before(j, i, begin);
-	if (j->charges.list.n)
-		qsort(j->charges.list.v, j->charges.list.n, sizeof(j->charges.list.v[0]), longest_first);
+	VEC_SORT(j->charges.list, longest_first);
 	return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
+#include "lib/data/order.h"
 #include "lib/stat/rank.h"
 #include "lib/stat/robust.h"
 #include "machine/judge/blocks.h"
@@ -111,12 +112,7 @@ static int compare_feature(struct minutes m[2], const struct pair *pair, size_t 
 	return VEC_PUSH(ret->list, c);
 }
 
-static int by_effect(const void *x, const void *y)
-{
-	const struct compared_change *a = x, *b = y;
-
-	return fabs(a->effect) > fabs(b->effect) ? -1 : fabs(a->effect) < fabs(b->effect);
-}
+ORDER(by_effect, struct compared_change, CMP(fabs(b->effect), fabs(a->effect)))
 
 static int keep_real_changes(struct changes *c)
 {

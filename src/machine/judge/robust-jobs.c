@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "machine/judge/robust.h"
 
@@ -26,14 +27,7 @@ struct family {
 	VEC(const struct subject *) by_pid; /* processes, and of the same pid in order of time */
 };
 
-static int by_pid_and_time(const void *a, const void *b)
-{
-	const struct subject *x = *(const struct subject *const *)a, *y = *(const struct subject *const *)b;
-
-	if (x->info.pid != y->info.pid)
-		return x->info.pid < y->info.pid ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
-}
+ORDER_OF_POINTERS(by_pid_and_time, struct subject, ASCENDING(info.pid) ?: ASCENDING(first))
 
 static bool has_parents(const struct subject *s)
 {
@@ -49,8 +43,7 @@ static int find_family(const struct robust *r, struct family *ret)
 		if (s->info.kind == ENTITY_PROCESS && has_parents(s) && VEC_PUSH(ret->by_pid, s) < 0)
 			return -ENOMEM;
 	}
-	if (ret->by_pid.n)
-		qsort(ret->by_pid.v, ret->by_pid.n, sizeof(ret->by_pid.v[0]), by_pid_and_time);
+	VEC_SORT(ret->by_pid, by_pid_and_time);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "machine/judge/robust.h"
+#include "lib/data/order.h"
 #include "machine/model/name-limit.h"
 
 const struct use uses[USES] = {
@@ -107,14 +108,7 @@ static void robust_free(struct robust *r)
 	free(r->news);
 }
 
-static int by_culprit_score(const void *a, const void *b)
-{
-	const struct verdict *x = a, *y = b;
-
-	if (x->suspect.score != y->suspect.score)
-		return x->suspect.score > y->suspect.score ? -1 : 1;
-	return x->suspect.subject->info.id < y->suspect.subject->info.id ? -1 : 1;
-}
+ORDER(by_culprit_score, struct verdict, DESCENDING(suspect.score) ?: ASCENDING(suspect.subject->info.id))
 
 static int judge_all(struct robust *r, struct ranking *ret)
 {
@@ -132,8 +126,7 @@ static int judge_all(struct robust *r, struct ranking *ret)
 	for (size_t i = 0; i < r->verdicts.n; i++)
 		if (r->verdicts.v[i].suspect.score > 0) /* all of its guilt may be another one's */
 			r->verdicts.v[i].suspect.score = evidence_score(r->verdicts.v[i].suspect.factors);
-	if (r->verdicts.n)
-		qsort(r->verdicts.v, r->verdicts.n, sizeof(r->verdicts.v[0]), by_culprit_score);
+	VEC_SORT(r->verdicts, by_culprit_score);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/order.h"
 
 #define BIRTH_SLACK (2 * NS_PER_SEC) /* the first sample of a process comes up to a tick after its start */
 #define AGE_SLACK   (NS_PER_SEC / 2) /* ticks of two starts do not fall on the same ages */
@@ -22,12 +23,7 @@ static bool is_born(const struct dataset *d, const struct subject *s)
 	return s->info.start && (int64_t)s->info.start >= m->boot - m->span - BIRTH_SLACK;
 }
 
-static int by_first(const void *a, const void *b)
-{
-	const struct subject *x = *(const struct subject *const *)a, *y = *(const struct subject *const *)b;
-
-	return x->first != y->first ? (x->first < y->first ? -1 : 1) : x->last < y->last ? -1 : x->last > y->last;
-}
+ORDER_OF_POINTERS(by_first, struct subject, ASCENDING(first) ?: ASCENDING(last))
 
 /* Came after an end of the run: also where the recorder did not see the time between. */
 static bool is_later(const struct dataset *d, const struct subject *s, const struct run *run)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "machine/blame/wait-report.h"
 
@@ -84,33 +85,11 @@ static struct candidate candidate_of(const struct timeline *t, const struct row_
 	return c;
 }
 
-static int compare_numbers(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
+ORDER(by_process, struct candidate, ASCENDING(row.process))
 
-static int by_process(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	return compare_numbers(x->row.process, y->row.process);
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	int r = compare_numbers(x->place, y->place);
-
-	if (r == 0 && x->order != ORDER_PID)
-		r = compare_numbers(y->group_key, x->group_key);
-	if (r == 0 && x->order == ORDER_NAME)
-		r = strcasecmp(x->row.name, y->row.name);
-	if (r == 0)
-		r = by_process(x, y);
-	if (r == 0)
-		r = compare_numbers(y->key, x->key);
-	return r ? r : compare_numbers(x->row.thread, y->row.thread);
-}
+ORDER(by_place, struct candidate,
+      ASCENDING(place) ?: (a->order != ORDER_PID ? DESCENDING(group_key) : 0) ?: (a->order == ORDER_NAME ? strcasecmp(a->row.name, b->row.name) : 0)
+	      ?: by_process(a, b) ?: DESCENDING(key) ?: ASCENDING(row.thread))
 
 /* A process stands where its worst thread does. */
 static void rank_groups(struct candidate *all, size_t n)
