@@ -135,11 +135,10 @@ static const char *recorder_of(const struct common *c)
 static void say_how_it_ended(const char *run_dir)
 {
 	struct ending ending;
-	char at[40];
 
 	if (ending_read(run_dir, &ending) == 0)
 		log_warning("the recorder ended at %s: %s; start it again ('whyslow record', or 'systemctl start whyslow')",
-			    clock_format_local(ending.wall, at, sizeof(at)), ending.reason);
+			    CLOCK_LOCAL(ending.wall), ending.reason);
 }
 
 /* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */

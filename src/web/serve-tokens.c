@@ -68,10 +68,8 @@ static void print_token(void *data, const struct listed_token *t)
 
 static void put_token(void *data, const struct listed_token *t)
 {
-	char when[32];
-
 	json_array_append_new(data, json_pack("{s:s, s:s, s:s?, s:b}", "name", t->name, "scope", user_scope_name(t->scope), "expires",
-					      t->expires == INT64_MAX ? NULL : clock_format_rfc3339(t->expires, when, sizeof(when)), "in_clear", t->in_clear));
+					      t->expires == INT64_MAX ? NULL : CLOCK_RFC3339(t->expires), "in_clear", t->in_clear));
 }
 
 int serve_list_tokens(const struct serve_token_options *o, bool json)
@@ -109,15 +107,14 @@ static int64_t number_of(const json_t *session, const char *key)
 static bool print_sessions(void *data, const char *folder, uint16_t port, const json_t *answer)
 {
 	const json_t *list = json_object_get(answer, "sessions"), *s;
-	char age[32], left[32];
 	size_t i;
 
 	(void)data, (void)folder, (void)port;
 	printf("%s: %zu logged in\n", json_string_value(json_object_get(answer, "address")), json_array_size(list));
 	json_array_foreach(list, i, s)
 		printf("%6lld  %s, scope %s, since %s, ends in %s\n", (long long)number_of(s, "number"), json_string_value(json_object_get(s, "user")),
-		       json_string_value(json_object_get(s, "scope")), clock_format_span(number_of(s, "age") * NS_PER_SEC, age, sizeof(age)),
-		       clock_format_span(number_of(s, "left") * NS_PER_SEC, left, sizeof(left)));
+		       json_string_value(json_object_get(s, "scope")), CLOCK_SPAN(number_of(s, "age") * NS_PER_SEC),
+		       CLOCK_SPAN(number_of(s, "left") * NS_PER_SEC));
 	return true;
 }
 

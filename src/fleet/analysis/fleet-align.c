@@ -16,9 +16,7 @@
 
 void fleet_alignment_free(struct fleet_alignment *a)
 {
-	for (size_t i = 0; i < a->servers.n; i++)
-		free(a->servers.v[i].row);
-	VEC_FREE(a->servers);
+	VEC_FREE_EACH(a->servers, free(each->row));
 }
 
 ORDER(compare_times, int64_t, CMP(*a, *b))

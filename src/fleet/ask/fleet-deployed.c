@@ -109,12 +109,10 @@ ORDER(by_score, struct fleet_deployed, CMP(b->verdict == DEPLOYMENT_MAY_BE, a->v
 
 static int say(const struct fleet_deployed *x, size_t n, const struct fleet_answer *a, struct str *s)
 {
-	char at[32];
-
 	str_puts(s, a->summary);
 	if (x->verdict == DEPLOYMENT_MAY_BE) {
 		str_printf(s, " Most likely it came with the deployment of %s%s%s%s%.12s at %s", x->what.package, *x->what.version ? " " : "", x->what.version, *x->what.commit ? ", commit " : "", x->what.commit,
-			   clock_format_rfc3339(x->what.time, at, sizeof(at)));
+			   CLOCK_RFC3339(x->what.time));
 		if (x->ahead >= NS_PER_SEC)
 			str_printf(s, ", %lld s before", (long long)(x->ahead / NS_PER_SEC));
 		str_putc(s, '.');

@@ -8,14 +8,13 @@
 static void print_episode(const struct fleet *f, const struct fleet_episode *e, FILE *out)
 {
 	const struct fleet_stretch *x = &e->first;
-	char from[32], span[32], now[48], normal[48];
 
 	fprintf(out, "  %s %10s %8.1f  %s of %s: %s, normally %s",
-	       clock_format_rfc3339(x->span.from, from, sizeof(from)),
-	       clock_format_span(x->span.to - x->span.from, span, sizeof(span)), x->score,
+	       CLOCK_RFC3339(x->span.from),
+	       CLOCK_SPAN(x->span.to - x->span.from), x->score,
 	       f->counters.v[x->counter].name, f->servers.v[x->server].name,
-	       fleet_value_text(f, x->counter, e->value, now, sizeof(now)),
-	       fleet_value_text(f, x->counter, e->normal, normal, sizeof(normal)));
+	       FLEET_VALUE_TEXT(f, x->counter, e->value),
+	       FLEET_VALUE_TEXT(f, x->counter, e->normal));
 	for (uint32_t i = 0; i < e->n_members && i < 2; i++)
 		fprintf(out, "%s %s of %s", i ? "," : "; also", f->counters.v[e->members[i].counter].name, f->servers.v[e->members[i].server].name);
 	if (e->n_members > 2)
@@ -25,9 +24,7 @@ static void print_episode(const struct fleet *f, const struct fleet_episode *e, 
 
 void fleet_history_text(const struct fleet *f, const struct fleet_history *h, size_t top, FILE *out)
 {
-	char from[32], to[32];
-
-	fprintf(out, "%s to %s, %zu servers: ", clock_format_rfc3339(h->span.from, from, sizeof(from)), clock_format_rfc3339(h->span.to, to, sizeof(to)), f->servers.n);
+	fprintf(out, "%s to %s, %zu servers: ", CLOCK_RFC3339(h->span.from), CLOCK_RFC3339(h->span.to), f->servers.n);
 	if (!h->list.n) {
 		fputs("nothing was unusual.\n", out);
 		return;
@@ -42,10 +39,8 @@ void fleet_history_text(const struct fleet *f, const struct fleet_history *h, si
 
 static json_t *stretch_json(const struct fleet *f, const struct fleet_stretch *x)
 {
-	char from[32], to[32];
-
 	return json_pack("{s:s, s:s, s:f, s:s, s:s}", "server", f->servers.v[x->server].name, "counter", f->counters.v[x->counter].name, "anomaly",
-			 x->score, "from", clock_format_rfc3339(x->span.from, from, sizeof(from)), "to", clock_format_rfc3339(x->span.to, to, sizeof(to)));
+			 x->score, "from", CLOCK_RFC3339(x->span.from), "to", CLOCK_RFC3339(x->span.to));
 }
 
 static json_t *episode_json(const struct fleet *f, const struct fleet_episode *e)
@@ -65,11 +60,10 @@ static json_t *episode_json(const struct fleet *f, const struct fleet_episode *e
 json_t *fleet_history_json(const struct fleet *f, const struct fleet_history *h, size_t top)
 {
 	json_t *list = json_array();
-	char from[32], to[32];
 
 	for (size_t i = 0; list && i < h->list.n && i < top; i++)
 		json_array_append_new(list, episode_json(f, &h->list.v[i]));
 	return json_pack("{s:s, s:s, s:s, s:I, s:o}", "schema", "whyslow.fleet.history/1", "from",
-				 clock_format_rfc3339(h->span.from, from, sizeof(from)), "to", clock_format_rfc3339(h->span.to, to, sizeof(to)), "total",
+				 CLOCK_RFC3339(h->span.from), "to", CLOCK_RFC3339(h->span.to), "total",
 				 (json_int_t)h->list.n, "episodes", list);
 }

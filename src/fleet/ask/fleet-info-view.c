@@ -19,15 +19,14 @@ static size_t count_rates(const struct fleet *f)
 void fleet_extent_text(const struct fleet *f, FILE *out)
 {
 	int64_t first, last;
-	char a[32], b[32], c[32];
 	uint64_t places, values = fleet_values(f, &places);
 
 	fleet_extent(f, &first, &last);
 	fprintf(out, "%zu servers, %zu counters (%zu of them running sums, shown as rates), %" PRIu64 " values", f->servers.n, f->counters.n, count_rates(f), values);
 	if (places > values)
 		fprintf(out, ", %.2g %% missing", 100.0 * (double)(places - values) / (double)places);
-	fprintf(out, "\nfrom %s to %s, a row every %s\n", clock_format_rfc3339(first, a, sizeof(a)), clock_format_rfc3339(last, b, sizeof(b)),
-		clock_format_span(f->interval, c, sizeof(c)));
+	fprintf(out, "\nfrom %s to %s, a row every %s\n", CLOCK_RFC3339(first), CLOCK_RFC3339(last),
+		CLOCK_SPAN(f->interval));
 	for (size_t i = 0; i < f->remarks.n; i++)
 		fprintf(out, "note: %s\n", f->remarks.v[i]);
 }
@@ -41,27 +40,24 @@ json_t *fleet_load_json(const struct fleet *f, const char *file)
 static void print_deviation(const struct fleet_clock *c, FILE *out)
 {
 	const char *apart = c->missing ? ", " : "";
-	char text[32];
 
 	if (c->missing)
 		fprintf(out, "%" PRIu32 " row%s missing", c->missing, c->missing == 1 ? "" : "s");
 	if (c->drifts)
-		fprintf(out, "%sclock drifts by %s: paired by index", apart, clock_format_span(llabs(c->drift), text, sizeof(text)));
+		fprintf(out, "%sclock drifts by %s: paired by index", apart, CLOCK_SPAN(llabs(c->drift)));
 	else if (c->off)
-		fprintf(out, "%sclock or rows %s %s", apart, clock_format_span(llabs(c->off), text, sizeof(text)),
+		fprintf(out, "%sclock or rows %s %s", apart, CLOCK_SPAN(llabs(c->off)),
 			c->off > 0 ? "later than most" : "earlier than most");
 	fputc('\n', out);
 }
 
 static void print_clocks(const struct fleet *f, const struct fleet_info *info, FILE *out)
 {
-	char total[32], from[40], to[40];
-
 	if (info->by_index)
-		fprintf(out, "[ts, tf] = [%s, %s], N = %" PRIu32 ", N' = %" PRIu32 ", by index\n", clock_format_rfc3339(info->from, from, sizeof(from)),
-			clock_format_rfc3339(info->to, to, sizeof(to)), info->points_most, info->points);
+		fprintf(out, "[ts, tf] = [%s, %s], N = %" PRIu32 ", N' = %" PRIu32 ", by index\n", CLOCK_RFC3339(info->from),
+			CLOCK_RFC3339(info->to), info->points_most, info->points);
 	else
-		fprintf(out, "common time: %s, %" PRIu32 " points\n", clock_format_span(info->common, total, sizeof(total)), info->points);
+		fprintf(out, "common time: %s, %" PRIu32 " points\n", CLOCK_SPAN(info->common), info->points);
 	for (size_t i = 0; i < info->clocks.n; i++) {
 		const struct fleet_server *s = &f->servers.v[i];
 		const struct fleet_clock *c = &info->clocks.v[i];
@@ -137,14 +133,13 @@ json_t *fleet_info_json(const struct fleet *f, const struct fleet_info *info)
 {
 	json_t *remarks = json_array();
 	int64_t first, last;
-	char from[32], to[32], common_from[32], common_to[32];
 
 	fleet_extent(f, &first, &last);
 	for (size_t i = 0; i < f->remarks.n; i++)
 		json_array_append_new(remarks, json_string(f->remarks.v[i]));
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:o, s:o, s:o}", "schema", "whyslow.fleet.info/1", "start",
-			 clock_format_rfc3339(first, from, sizeof(from)), "end", clock_format_rfc3339(last, to, sizeof(to)), "common_start", clock_format_rfc3339(info->from, common_from, sizeof(common_from)),
-			 "common_end", clock_format_rfc3339(info->to, common_to, sizeof(common_to)), "by_index", (int)info->by_index, "interval_ns",
+			 CLOCK_RFC3339(first), "end", CLOCK_RFC3339(last), "common_start", CLOCK_RFC3339(info->from),
+			 "common_end", CLOCK_RFC3339(info->to), "by_index", (int)info->by_index, "interval_ns",
 			 (json_int_t)f->interval, "points", (json_int_t)info->points, "points_most", (json_int_t)info->points_most, "servers",
 			 servers_json(f, info), "counters", counters_json(f), "remarks", remarks);
 }

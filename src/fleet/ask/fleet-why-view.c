@@ -10,37 +10,32 @@
 
 static void print_similar(const struct fleet_incidents *incidents, FILE *out)
 {
-	char at[32];
-
 	for (size_t i = 0; i < incidents->list.n && i < 3 && incidents->list.v[i].similarity >= SIMILAR; i++)
 		fprintf(out, "%s  %.2f  %s (%s, %s)\n", i ? "" : "\nSimilar incidents:\n",
 		       incidents->list.v[i].similarity, incidents->list.v[i].name,
 		       incidents->list.v[i].counter,
-		       clock_format_rfc3339(incidents->list.v[i].at, at, sizeof(at)));
+		       CLOCK_RFC3339(incidents->list.v[i].at));
 }
 
 static void print_deployments(const struct fleet_deployed *d, size_t n, size_t top, FILE *out)
 {
-	char at[32];
-
 	for (size_t i = 0; i < n && (!top || i < top); i++) {
 		const struct fleet_deployed *x = &d[i];
 
 		fprintf(out, "%s  %.2f  %s %s %.12s at %s%s%s\n", i ? "" : "\nDeployments (score: how likely it came with this one):\n", x->score, x->what.package, x->what.version, x->what.commit,
-			clock_format_rfc3339(x->what.time, at, sizeof(at)), x->verdict ? ": " : "", fleet_deployed_why_not(x));
+			CLOCK_RFC3339(x->what.time), x->verdict ? ": " : "", fleet_deployed_why_not(x));
 	}
 }
 
 static json_t *deployments_json(const struct fleet_deployed *d, size_t n)
 {
 	json_t *list = json_array();
-	char at[32];
 
 	for (size_t i = 0; i < n; i++) {
 		const struct fleet_deployed *x = &d[i];
 
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s?}", "service", x->what.package, "version", x->what.version, "commit", x->what.commit, "time",
-						      clock_format_rfc3339(x->what.time, at, sizeof(at)), "score", x->score, "seconds_before", (double)x->ahead / 1e9, "why_not",
+						      CLOCK_RFC3339(x->what.time), "score", x->score, "seconds_before", (double)x->ahead / 1e9, "why_not",
 						      x->verdict ? fleet_deployed_why_not(x) : NULL));
 	}
 	return list;
@@ -58,13 +53,11 @@ static void print_next(const struct fleet_answer *a, const struct fleet *f, cons
 void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_deployed *deployed, size_t n_deployed, const char *data, size_t top,
 		    FILE *out)
 {
-	char from[32], to[32];
-
 	fprintf(out, "%s\n\n", a->summary);
 	fprintf(out, "The window %s: %s to %s (UTC, as all times here)\n", a->found_window ? "(found)" : "asked about",
-	       clock_format_rfc3339(a->asked.from, from, sizeof(from)), clock_format_rfc3339(a->asked.to, to, sizeof(to)));
+	       CLOCK_RFC3339(a->asked.from), CLOCK_RFC3339(a->asked.to));
 	if (a->window.from < a->asked.from)
-		fprintf(out, "The rows from %s on look like the same incident and count as part of it.\n", clock_format_rfc3339(a->window.from, from, sizeof(from)));
+		fprintf(out, "The rows from %s on look like the same incident and count as part of it.\n", CLOCK_RFC3339(a->window.from));
 	if (a->found_symptom)
 		fprintf(out, "No symptom was given; whyslow uses the most unusual counter of the most unusual server.\n");
 	fprintf(out, "\nMost unusual servers (p: share of baseline windows that are as unusual; q: corrected for the number of servers):\n");
@@ -81,11 +74,10 @@ void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const s
 static json_t *incidents_json(const struct fleet_incidents *incidents)
 {
 	json_t *list = json_array();
-	char at[32];
 
 	for (size_t i = 0; i < incidents->list.n && i < 10; i++)
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f}", "name", incidents->list.v[i].name, "symptom", incidents->list.v[i].counter,
-						      "at", clock_format_rfc3339(incidents->list.v[i].at, at, sizeof(at)), "similarity",
+						      "at", CLOCK_RFC3339(incidents->list.v[i].at), "similarity",
 						      incidents->list.v[i].similarity));
 	return list;
 }
@@ -123,14 +115,13 @@ static json_t *calls_json(const struct fleet_answer *a, const struct fleet *f, c
 static json_t *silences_json(const struct fleet_answer *a, const struct fleet *f)
 {
 	json_t *list = json_array();
-	char since[32], until[32];
 
 	for (size_t i = 0; i < a->silences.list.n; i++) {
 		const struct fleet_silence *x = &a->silences.list.v[i];
 
 		json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:s?}", "server", f->servers.v[x->server].name, "counter", x->counter >= 0 ? f->counters.v[x->counter].name : NULL,
-						      "since", clock_format_rfc3339(x->since, since, sizeof(since)), "until",
-						      x->until ? clock_format_rfc3339(x->until, until, sizeof(until)) : NULL));
+						      "since", CLOCK_RFC3339(x->since), "until",
+						      x->until ? CLOCK_RFC3339(x->until) : NULL));
 	}
 	return list;
 }
@@ -138,11 +129,9 @@ static json_t *silences_json(const struct fleet_answer *a, const struct fleet *f
 json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, const struct fleet_deployed *deployed, size_t n_deployed,
 		       size_t top)
 {
-	char from[32], to[32], begin[32];
-
 	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:{s:s, s:s}, s:s, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.fleet.why/1", "summary",
-				 a->summary, "nothing_unusual", a->calm, "all_servers", a->common > 0, "silent", silences_json(a, f), "window", "start", clock_format_rfc3339(a->asked.from, from, sizeof(from)), "end",
-				 clock_format_rfc3339(a->asked.to, to, sizeof(to)), "judged_from", clock_format_rfc3339(a->window.from, begin, sizeof(begin)),
+				 a->summary, "nothing_unusual", a->calm, "all_servers", a->common > 0, "silent", silences_json(a, f), "window", "start", CLOCK_RFC3339(a->asked.from), "end",
+				 CLOCK_RFC3339(a->asked.to), "judged_from", CLOCK_RFC3339(a->window.from),
 				 "now", json_number(a->now), "normal_p5", json_number(a->normal_p5), "normal_p95", json_number(a->normal_p95), "culprit",
 				 a->named ? fleet_finding_json(f, &a->culprit) : json_null(), "chain", chain_json(a, f), "chain_together", (int)fleet_chain_is_together(f, a->chain, a->n_chain), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
 				 f->servers.v[a->server].name, "cause", a->cause, "next", a->next,

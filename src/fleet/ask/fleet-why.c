@@ -89,10 +89,8 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 
 static void name_since(int64_t since, struct str *s)
 {
-	char text[32];
-
 	if (since)
-		str_printf(s, " since %s", clock_format_rfc3339(since, text, sizeof(text)));
+		str_printf(s, " since %s", CLOCK_RFC3339(since));
 }
 
 /* "disk_await_ms of db-1"; "web_db of mesh-1 (calls to db-1)". */
@@ -265,8 +263,6 @@ static void name_symptom(const struct fleet *f, const struct fleet_answer *a, st
 
 static void name_silences(const struct fleet *f, const struct fleet_answer *a, struct str *s)
 {
-	char at[32];
-
 	for (size_t i = 0; i < a->silences.list.n && i < SILENCES_TOLD; i++) {
 		const struct fleet_silence *x = &a->silences.list.v[i];
 
@@ -275,9 +271,9 @@ static void name_silences(const struct fleet *f, const struct fleet_answer *a, s
 			str_puts(s, " reports nothing");
 		else
 			str_printf(s, " does not report %s", f->counters.v[x->counter].name);
-		str_printf(s, " %s %s", x->until ? "from" : "since", clock_format_rfc3339(x->since, at, sizeof(at)));
+		str_printf(s, " %s %s", x->until ? "from" : "since", CLOCK_RFC3339(x->since));
 		if (x->until)
-			str_printf(s, " to %s", clock_format_rfc3339(x->until, at, sizeof(at)));
+			str_printf(s, " to %s", CLOCK_RFC3339(x->until));
 		str_puts(s, ". ");
 	}
 	if (a->silences.list.n > SILENCES_TOLD)
@@ -562,7 +558,6 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	const struct fleet_finding *x;
 	const struct cause *cause;
 	struct str s = {};
-	char now[48], normal[48];
 	int r = fleet_levels_compare(q, &a.unusual);
 
 	if (r == 0 && !a.unusual.list.n)
@@ -586,8 +581,8 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	set_cause(cause, &a);
 	str_printf(&s, "%s of %s is unusually %s for all of the data: %s, %s on the servers that do the same work. The data do not show since when.",
 		   q->fleet->counters.v[x->counter].name, q->fleet->servers.v[x->server].name, x->flags & FLEET_LOWER ? "low" : "high",
-		   fleet_value_text(q->fleet, x->counter, x->observed, now, sizeof(now)),
-		   fleet_value_text(q->fleet, x->counter, x->usual, normal, sizeof(normal)));
+		   FLEET_VALUE_TEXT(q->fleet, x->counter, x->observed),
+		   FLEET_VALUE_TEXT(q->fleet, x->counter, x->usual));
 	if (cause)
 		str_printf(&s, " That looks like %s: %s.", cause->id, cause->say);
 	a.summary = s.data;

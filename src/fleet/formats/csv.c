@@ -410,11 +410,7 @@ static int read_piece(struct csv_table *t, char *piece, size_t n, size_t skip_li
 
 static void table_free(struct csv_table *t)
 {
-	for (size_t i = 0; i < t->columns.n; i++) {
-		free(t->columns.v[i].name);
-		free(t->columns.v[i].text);
-	}
-	VEC_FREE(t->columns);
+	VEC_FREE_EACH(t->columns, free(each->name); free(each->text));
 	VEC_FREE(t->groups);
 	free(t->counters);
 	free(t->values);

@@ -51,12 +51,7 @@ struct page {
 
 static void page_free(struct page *p)
 {
-	for (size_t i = 0; i < p->families.n; i++) {
-		free(p->families.v[i].name);
-		free(p->families.v[i].unit);
-		free(p->families.v[i].help);
-	}
-	VEC_FREE(p->families);
+	VEC_FREE_EACH(p->families, free(each->name); free(each->unit); free(each->help));
 	hmap_free(&p->by_name);
 }
 

@@ -4,11 +4,7 @@
 
 void fleet_thresholds_free(struct fleet_thresholds *t)
 {
-	for (size_t i = 0; i < t->list.n; i++) {
-		free(t->list.v[i].counter);
-		free(t->list.v[i].words);
-	}
-	VEC_FREE(t->list);
+	VEC_FREE_EACH(t->list, free(each->counter); free(each->words));
 }
 
 size_t fleet_thresholds_rules(const struct fleet_thresholds *t)

@@ -61,6 +61,8 @@ int fleet_find_server(const struct fleet *f, const char *name);
 int fleet_find_counter(const struct fleet *f, const char *name);
 /* "205 ms", "3.2 MB/s", "-": a value of a counter (-1: of none) with its unit where known, for people. Returns buf. */
 char *fleet_value_text(const struct fleet *f, int counter, double value, char *buf, size_t n);
+/* The same as a text that lasts as long as the block where it stands. */
+#define FLEET_VALUE_TEXT(f, counter, value) fleet_value_text((f), (counter), (value), (char[48]){}, 48)
 /* A remark for the reader. 0 or -ENOMEM. */
 int fleet_remark(struct fleet *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Finds the interval from the time axes, once they are complete. */

@@ -101,15 +101,9 @@ void intake_free(struct intake *in)
 {
 	if (!in)
 		return;
-	for (size_t i = 0; i < in->rows.n; i++)
-		rows_free(&in->rows.v[i]);
-	VEC_FREE(in->rows);
-	for (size_t i = 0; i < in->jobs.n; i++)
-		free(in->jobs.v[i]);
-	VEC_FREE(in->jobs);
-	for (size_t i = 0; i < in->bad.n; i++)
-		free(in->bad.v[i]);
-	VEC_FREE(in->bad);
+	VEC_FREE_EACH(in->rows, rows_free(each));
+	VEC_FREE_EACH(in->jobs, free(*each));
+	VEC_FREE_EACH(in->bad, free(*each));
 	free(in->refusal);
 	fleet_free(in->fleet);
 	free(in->fleet);

@@ -283,12 +283,11 @@ static bool ask_statistic(const char *text, struct fleet_question *q)
 static bool window_has_data(const struct fleet *f, const struct fleet_span *w)
 {
 	int64_t first, last;
-	char a[32], b[32];
 
 	fleet_extent(f, &first, &last);
 	if (w->from <= last && w->to > first)
 		return true;
-	log_error("the window lies outside of the data, which is from %s to %s", clock_format_rfc3339(first, a, sizeof(a)), clock_format_rfc3339(last, b, sizeof(b)));
+	log_error("the window lies outside of the data, which is from %s to %s", CLOCK_RFC3339(first), CLOCK_RFC3339(last));
 	return false;
 }
 

@@ -82,7 +82,6 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 {
 	struct frame fr = {around(f, page), INFINITY, -INFINITY};
 	int named = fleet_finding_column(x);
-	char low[48], high[48];
 	size_t others = 0;
 
 	for (size_t i = 0; i < f->servers.n; i++) {
@@ -99,7 +98,7 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 	fputs("</b> of ", out);
 	str_print_xml(f->servers.v[named].name, out);
 	fprintf(out, ", %s to %s; other servers in gray, the incident shaded</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\">\n",
-		fleet_value_text(f, x->counter, fr.low, low, sizeof(low)), fleet_value_text(f, x->counter, fr.high, high, sizeof(high)), WIDTH, HEIGHT);
+		FLEET_VALUE_TEXT(f, x->counter, fr.low), FLEET_VALUE_TEXT(f, x->counter, fr.high), WIDTH, HEIGHT);
 	shade(&fr, page, out);
 	others = 0;
 	for (size_t i = 0; i < f->servers.n; i++)
@@ -111,7 +110,7 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 
 static void row(const struct fleet *f, const struct fleet_finding *x, FILE *out)
 {
-	char now[48], normal[48], since[32] = "";
+	char since[32] = "";
 
 	fputs("<tr><td>", out);
 	str_print_xml(fleet_server_name(f, x->server), out);
@@ -123,9 +122,9 @@ static void row(const struct fleet *f, const struct fleet_finding *x, FILE *out)
 		fputs(")", out);
 	}
 	fputs("<td class=n>", out);
-	str_print_xml(fleet_value_text(f, x->counter, x->observed, now, sizeof(now)), out);
+	str_print_xml(FLEET_VALUE_TEXT(f, x->counter, x->observed), out);
 	fputs("<td class=n>", out);
-	str_print_xml(fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal)), out);
+	str_print_xml(FLEET_VALUE_TEXT(f, x->counter, x->usual), out);
 	fprintf(out, "<td>%s<td class=n>%.3g</tr>\n", x->since ? clock_format_rfc3339(x->since, since, sizeof(since)) : "", x->score);
 }
 

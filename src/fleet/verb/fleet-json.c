@@ -6,9 +6,7 @@
 
 static json_t *moment(int64_t wall)
 {
-	char buf[32];
-
-	return wall && wall != INT64_MIN ? json_string(clock_format_rfc3339(wall, buf, sizeof(buf)))
+	return wall && wall != INT64_MIN ? json_string(CLOCK_RFC3339(wall))
 					 : json_null();
 }
 

@@ -107,7 +107,6 @@ static void band(const struct fleet_view *v, const struct scale *s, bool wide, F
 static void time_chart(const struct fleet_view *v, FILE *out)
 {
 	struct scale s = scale_of(v);
-	char buf[32];
 
 	head(v, "time view: all servers' range, middle half, median", out);
 	band(v, &s, true, out);
@@ -118,7 +117,7 @@ static void time_chart(const struct fleet_view *v, FILE *out)
 		fprintf(out, "%s%.1f %.1f", i ? "L" : "M", x_of(i, v->rows.n), y_of(&s, v->rows.v[i].median));
 	fputs("\"/>\n", out);
 	for (size_t i = 0; i < 6 && v->rows.n; i++)
-		label(x_of(i * (v->rows.n - 1) / 5, v->rows.n), clock_format_rfc3339(v->rows.v[i * (v->rows.n - 1) / 5].time, buf, sizeof(buf)), out);
+		label(x_of(i * (v->rows.n - 1) / 5, v->rows.n), CLOCK_RFC3339(v->rows.v[i * (v->rows.n - 1) / 5].time), out);
 }
 
 #define CELLS_MAX 240 /* of a row: more could not be distinguished */

@@ -29,20 +29,16 @@ static void flags_text(const struct fleet_finding *x, FILE *out)
 
 static void when_text(int64_t wall, const char *before, FILE *out)
 {
-	char buf[32];
-
 	if (wall)
-		fprintf(out, "%s%s", before, clock_format_rfc3339(wall, buf, sizeof(buf)));
+		fprintf(out, "%s%s", before, CLOCK_RFC3339(wall));
 }
 
 static void finding_text(const struct fleet *f, const struct fleet_finding *x, FILE *out)
 {
-	char a[48], b[48];
-
 	fprintf(out, "  %8.3g  %-24s %-32s", x->score, fleet_server_name(f, x->server), x->counter >= 0 ? f->counters.v[x->counter].name : "");
 	if (!isnan(x->observed))
-		fprintf(out, " %s (%s %s)", fleet_value_text(f, x->counter, x->observed, a, sizeof(a)), x->words ? "limit" : "normally", /* words: a rule's */
-			fleet_value_text(f, x->counter, x->usual, b, sizeof(b)));
+		fprintf(out, " %s (%s %s)", FLEET_VALUE_TEXT(f, x->counter, x->observed), x->words ? "limit" : "normally", /* words: a rule's */
+			FLEET_VALUE_TEXT(f, x->counter, x->usual));
 	if (!isnan(x->r))
 		fprintf(out, " r %+.3f", x->r);
 	if (x->lag)
@@ -81,12 +77,11 @@ void fleet_findings_text(const struct fleet *f, const struct fleet_findings *fou
 static void row_text(const struct fleet_view *v, const struct fleet_summary *x, FILE *out)
 {
 	const double values[] = {x->median, x->mean, x->sd, x->min, x->q05, x->q25, x->q75, x->q95, x->max};
-	char buf[48];
 
 	if (x->server >= 0)
 		fprintf(out, "%-24s", v->fleet->servers.v[x->server].name);
 	else
-		fprintf(out, "%-24s", clock_format_rfc3339(x->time, buf, sizeof(buf)));
+		fprintf(out, "%-24s", CLOCK_RFC3339(x->time));
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
 		fprintf(out, " %10.5g", values[i]);
 	fprintf(out, " %8u\n", x->n);
@@ -173,14 +168,12 @@ static void csv_number(double x, FILE *out)
 
 static void detail_csv(const struct fleet_view *v, FILE *out)
 {
-	char buf[32];
-
 	fputs("time,server,value\n", out);
 	for (size_t s = 0; s < v->fleet->servers.n; s++)
 		for (uint32_t k = 0; k < v->n; k++) {
 			if (isnan(v->values[s * v->n + k]))
 				continue;
-			fprintf(out, "%s,", clock_format_rfc3339(v->ts + k * v->d, buf, sizeof(buf)));
+			fprintf(out, "%s,", CLOCK_RFC3339(v->ts + k * v->d));
 			csv_put_text(v->fleet->servers.v[s].name, out);
 			csv_number((double)v->values[s * v->n + k], out);
 			fputc('\n', out);
@@ -189,8 +182,6 @@ static void detail_csv(const struct fleet_view *v, FILE *out)
 
 void fleet_view_csv(const struct fleet_view *v, FILE *out)
 {
-	char buf[32];
-
 	if (v->kind == FLEET_DETAIL_VIEW) {
 		detail_csv(v, out);
 		return;
@@ -203,7 +194,7 @@ void fleet_view_csv(const struct fleet_view *v, FILE *out)
 		if (x->server >= 0)
 			csv_put_text(v->fleet->servers.v[x->server].name, out);
 		else
-			fputs(clock_format_rfc3339(x->time, buf, sizeof(buf)), out);
+			fputs(CLOCK_RFC3339(x->time), out);
 		for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++)
 			csv_number(values[k], out);
 		fprintf(out, ",%u\n", x->n);

@@ -56,9 +56,7 @@ static void watch_news_free(struct watch_news *n)
 	for (size_t i = 0; i < n->posts.n; i++)
 		while (waitpid(n->posts.v[i], NULL, 0) < 0 && errno == EINTR)
 			continue;
-	for (size_t i = 0; i < n->list.n; i++)
-		free(n->list.v[i].name);
-	VEC_FREE(n->list);
+	VEC_FREE_EACH(n->list, free(each->name));
 	VEC_FREE(n->posts);
 	free(n);
 }
@@ -102,13 +100,13 @@ static void hear_hosts(struct watch_news *n, const struct watch_round *round)
 	for (size_t i = 0; i < round->list->hosts.n; i++) {
 		const struct watch_host *h = &round->list->hosts.v[i];
 		struct standing *s = find(n, h->name ? h->name : h->url);
-		char span[32], note[64];
+		char note[64];
 
 		if (!s || s->silent == !h->ok)
 			continue;
 		s->silent = !h->ok;
 		snprintf(note, sizeof(note), "it is back after %s",
-			 clock_format_span(h->away, span, sizeof(span)));
+			 CLOCK_SPAN(h->away));
 		post(n, "silent", s, h->ok ? note : h->words ? h->words : "it does not answer", h->ok, round->at);
 	}
 }

@@ -48,9 +48,7 @@ static void pull_free(struct pull *p)
 	if (!p)
 		return;
 	http_client_close(p->client);
-	for (size_t i = 0; i < p->parts.n; i++)
-		recorded_free(&p->parts.v[i]);
-	VEC_FREE(p->parts);
+	VEC_FREE_EACH(p->parts, recorded_free(each));
 	free(p);
 }
 

@@ -8,9 +8,7 @@ static const char *const feedback_names[] = {[FEEDBACK_RIGHT] = "right", [FEEDBA
 
 static void print_incident(const struct pooled_incident *i, FILE *out)
 {
-	char at[40];
-
-	fprintf(out, "       %-20s %4" PRId64 "  %s%s%s", i->host, i->id, clock_format_local(i->wall, at, sizeof(at)), i->note ? "  " : "", i->note ? i->note : "");
+	fprintf(out, "       %-20s %4" PRId64 "  %s%s%s", i->host, i->id, CLOCK_LOCAL(i->wall), i->note ? "  " : "", i->note ? i->note : "");
 	if (i->feedback)
 		fprintf(out, "  [%s]", feedback_names[i->feedback]);
 	fputc('\n', out);
@@ -44,10 +42,8 @@ void fleet_pooled_incidents_text(const struct pooled_incidents *p, size_t most, 
 
 static json_t *incident_json(const struct pooled_incident *i)
 {
-	char at[40];
-
 	return json_pack("{s:s, s:I, s:s, s:s?, s:s?, s:s, s:s?, s:s?}", "host", i->host, "id", (json_int_t)i->id, "at",
-			 clock_format_rfc3339(i->wall, at, sizeof(at)), "note", i->note, "feedback", feedback_names[i->feedback], "source",
+			 CLOCK_RFC3339(i->wall), "note", i->note, "feedback", feedback_names[i->feedback], "source",
 			 i->by_rule ? "rule" : "user", "summary", i->summary, "culprit", i->culprit);
 }
 

@@ -36,12 +36,8 @@ static void group_free(struct pooled_group *g)
 
 void pooled_incidents_free(struct pooled_incidents *p)
 {
-	for (size_t i = 0; i < p->list.n; i++)
-		incident_free(&p->list.v[i]);
-	VEC_FREE(p->list);
-	for (size_t i = 0; i < p->groups.n; i++)
-		group_free(&p->groups.v[i]);
-	VEC_FREE(p->groups);
+	VEC_FREE_EACH(p->list, incident_free(each));
+	VEC_FREE_EACH(p->groups, group_free(each));
 	note_words_free(&p->words);
 	free(p->first_error);
 	*p = (struct pooled_incidents){};

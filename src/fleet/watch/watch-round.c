@@ -10,20 +10,18 @@ static const char *name_of(const struct watch_host *h)
 static void print_hosts(const struct watch_round *round, FILE *out)
 {
 	size_t ok = 0;
-	char at[40];
 
 	for (size_t i = 0; i < round->list->hosts.n; i++)
 		ok += round->list->hosts.v[i].ok;
-	fprintf(out, "%s   %zu of %zu hosts answer\n", clock_format_local(round->at, at, sizeof(at)), ok, round->list->hosts.n);
+	fprintf(out, "%s   %zu of %zu hosts answer\n", CLOCK_LOCAL(round->at), ok, round->list->hosts.n);
 	for (size_t i = 0; i < round->list->hosts.n; i++) {
 		const struct watch_host *h = &round->list->hosts.v[i];
-		char span[32], since[40];
 
 		if (!h->ok)
 			fprintf(out, "  ! %s: %s (since %s)\n", name_of(h), h->words ? h->words : "out of memory",
-				clock_format_local(h->since, since, sizeof(since)));
+				CLOCK_LOCAL(h->since));
 		else if (h->away)
-			fprintf(out, "  %s is back after %s; what it recorded in between has arrived\n", name_of(h), clock_format_span(h->away, span, sizeof(span)));
+			fprintf(out, "  %s is back after %s; what it recorded in between has arrived\n", name_of(h), CLOCK_SPAN(h->away));
 	}
 }
 
@@ -44,10 +42,9 @@ static json_t *hosts_json(const struct watch_list *list)
 
 	for (size_t i = 0; i < list->hosts.n; i++) {
 		const struct watch_host *h = &list->hosts.v[i];
-		char since[40];
 
 		json_array_append_new(hosts, json_pack("{s:s, s:s, s:b, s:s?, s:s}", "name", name_of(h), "url", h->url, "ok", (int)h->ok,
-						       "problem", h->words, "since", clock_format_rfc3339(h->since, since, sizeof(since))));
+						       "problem", h->words, "since", CLOCK_RFC3339(h->since)));
 	}
 	return hosts;
 }
@@ -63,8 +60,6 @@ static json_t *findings_json(const struct watch_round *round, size_t top)
 
 json_t *fleet_watch_round_json(const struct watch_round *round, size_t top)
 {
-	char at[40];
-
-	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "whyslow.fleet.watch/1", "time", clock_format_rfc3339(round->at, at, sizeof(at)), "hosts",
+	return json_pack("{s:s, s:s, s:o, s:o}", "schema", "whyslow.fleet.watch/1", "time", CLOCK_RFC3339(round->at), "hosts",
 			 hosts_json(round->list), "findings", findings_json(round, top));
 }

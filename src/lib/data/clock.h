@@ -32,3 +32,8 @@ char *clock_format_rfc3339(int64_t wall_ns, char *buf, size_t n);
 char *clock_format_local(int64_t wall_ns, char *buf, size_t n);
 /* "41 s", "4 h", "3 min 20 s", "120 ms". */
 char *clock_format_span(int64_t ns, char *buf, size_t n);
+
+/* The same as texts that last as long as the block where they stand. */
+#define CLOCK_RFC3339(wall_ns) clock_format_rfc3339((wall_ns), (char[40]){}, 40)
+#define CLOCK_LOCAL(wall_ns)   clock_format_local((wall_ns), (char[40]){}, 40)
+#define CLOCK_SPAN(ns)	       clock_format_span((ns), (char[32]){}, 32)

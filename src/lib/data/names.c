@@ -118,9 +118,7 @@ void names_free(struct names *names)
 {
 	if (!names)
 		return;
-	for (size_t i = 0; i < names->blocks.n; i++)
-		free(names->blocks.v[i]);
-	VEC_FREE(names->blocks);
+	VEC_FREE_EACH(names->blocks, free(*each));
 	VEC_FREE(names->texts);
 	VEC_FREE(names->sets);
 	free(names->text_index.slots);

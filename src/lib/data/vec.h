@@ -64,3 +64,13 @@
 		(vec).v = NULL;                 \
 		(vec).n = (vec).allocated = 0;  \
 	} while (0)
+
+/* With what its elements own: `release` is a statement about `each`, a pointer to one. */
+#define VEC_FREE_EACH(vec, release)                                                     \
+	do {                                                                            \
+		for (size_t i_ = 0; i_ < (vec).n; i_++) {                               \
+			__typeof__((vec).v) each = &(vec).v[i_];                        \
+			release;                                                        \
+		}                                                                       \
+		VEC_FREE(vec);                                                          \
+	} while (0)

@@ -45,9 +45,7 @@ static void clear(struct deployment *d)
 
 void deployments_free(struct deployments *d)
 {
-	for (size_t i = 0; i < d->list.n; i++)
-		clear(&d->list.v[i]);
-	VEC_FREE(d->list);
+	VEC_FREE_EACH(d->list, clear(each));
 }
 
 /* Owns the texts of `one` from now on, also when it fails. */

@@ -43,9 +43,7 @@ json_t *json_texts(char *const *values, size_t n)
 
 json_t *json_moment(int64_t wall)
 {
-	char buf[40];
-
-	return wall ? json_string(clock_format_rfc3339(wall, buf, sizeof(buf))) : json_null();
+	return wall ? json_string(CLOCK_RFC3339(wall)) : json_null();
 }
 
 int json_print(json_t *root, size_t flags, FILE *out)

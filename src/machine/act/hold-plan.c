@@ -179,9 +179,7 @@ struct places {
 
 static void places_free(struct places *p)
 {
-	for (size_t i = 0; i < p->list.n; i++)
-		cgroup_place_free(&p->list.v[i]);
-	VEC_FREE(p->list);
+	VEC_FREE_EACH(p->list, cgroup_place_free(each));
 }
 
 static bool has_place(const struct places *p, const struct cgroup_place *one)

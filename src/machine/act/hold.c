@@ -12,12 +12,7 @@ const char *const hold_way_names[WAY_COUNT] = {"unit", "limit", "freeze", "class
 
 void hold_free(struct hold *h)
 {
-	for (size_t i = 0; i < h->steps.n; i++) {
-		free(h->steps.v[i].path);
-		free(h->steps.v[i].value);
-		free(h->steps.v[i].before);
-	}
-	VEC_FREE(h->steps);
+	VEC_FREE_EACH(h->steps, free(each->path); free(each->value); free(each->before));
 	processes_free(&h->heads);
 	VEC_FREE(h->threads);
 	*h = (struct hold){};

@@ -135,11 +135,7 @@ static void evdev_close(void *state)
 {
 	struct evdev *s = state;
 
-	for (size_t i = 0; i < s->devices.n; i++) {
-		sd_event_source_disable_unref(s->devices.v[i].source);
-		close(s->devices.v[i].fd);
-	}
-	VEC_FREE(s->devices);
+	VEC_FREE_EACH(s->devices, sd_event_source_disable_unref(each->source); close(each->fd));
 	free(s);
 }
 

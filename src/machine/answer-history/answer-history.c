@@ -212,11 +212,7 @@ void saved_answer_calibrate(struct store *store, const struct mark *marks, size_
 
 void similar_groups_free(struct similar_groups *a)
 {
-	for (size_t i = 0; i < a->list.n; i++) {
-		saved_answer_free(&a->list.v[i].first);
-		VEC_FREE(a->list.v[i].marks);
-	}
-	VEC_FREE(a->list);
+	VEC_FREE_EACH(a->list, saved_answer_free(&each->first); VEC_FREE(each->marks));
 }
 
 static struct similar_marks *nearest(struct similar_groups *a, const struct saved_answer *t)

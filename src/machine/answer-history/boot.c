@@ -98,9 +98,8 @@ static char *tell(const struct start *st, const char *kind, int64_t until)
 	_cleanup_free_ char *cpu = st->most_cpu ? entity_label(&st->most_cpu->info) : NULL;
 	_cleanup_free_ char *reads = st->most_read ? entity_label(&st->most_read->info) : NULL;
 	struct str s = {};
-	char span[32];
 
-	str_printf(&s, "the start took %s", clock_format_span(until, span, sizeof(span)));
+	str_printf(&s, "the start took %s", CLOCK_SPAN(until));
 	str_printf(&s, kind ? "; %s" : "; nothing was short", kind ? kind + strlen("start-up: ") : "");
 	str_printf(&s, ": %.1f s of CPU", st->cpu / 1e9);
 	if (cpu)

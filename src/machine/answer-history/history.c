@@ -272,9 +272,7 @@ int history_read(struct store *store, int64_t from, int64_t to, const char *who,
 		result = judge(&h);
 	if (result == 0 && !h.n_recorded)
 		result = -ENODATA;
-	for (size_t i = 0; i < r.owners.n; i++)
-		free(r.owners.v[i].piece);
-	VEC_FREE(r.owners);
+	VEC_FREE_EACH(r.owners, free(each->piece));
 	hmap_free(&r.by_program);
 	if (result < 0)
 		history_free(&h);

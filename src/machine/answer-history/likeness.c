@@ -12,9 +12,7 @@
 
 void fingerprint_free(struct fingerprint *f)
 {
-	for (size_t i = 0; i < f->parts.n; i++)
-		free(f->parts.v[i].key);
-	VEC_FREE(f->parts);
+	VEC_FREE_EACH(f->parts, free(each->key));
 }
 
 static const struct fingerprint_part *find(const struct fingerprint *f, const char *key)

@@ -33,9 +33,7 @@ struct search {
 
 void note_words_free(struct note_words *w)
 {
-	for (size_t i = 0; i < w->list.n; i++)
-		free(w->list.v[i].word);
-	VEC_FREE(w->list);
+	VEC_FREE_EACH(w->list, free(each->word));
 	*w = (struct note_words){};
 }
 

@@ -13,12 +13,7 @@ static const enum entity_kind kinds[] = {ENTITY_SYSTEM, ENTITY_DISK, ENTITY_FILE
 
 void recorded_free(struct recorded *r)
 {
-	for (size_t i = 0; i < r->counters.n; i++) {
-		free(r->counters.v[i].name);
-		free(r->counters.v[i].unit);
-		free(r->counters.v[i].values);
-	}
-	VEC_FREE(r->counters);
+	VEC_FREE_EACH(r->counters, free(each->name); free(each->unit); free(each->values));
 	VEC_FREE(r->times);
 }
 

@@ -278,7 +278,6 @@ static bool follow_older(struct chain_search *s, const struct loop *l)
 static bool follow_earlier_client(struct chain_search *s, const struct loop *l)
 {
 	struct postgres_backend backend;
-	char span[32];
 
 	if (!chain_asker(s) || l->found || l->candidates != 1 || l->meant.n != 1 || !l->before.n || l->before.owed_ms * NS_PER_MS < l->owed_ms * NS_PER_MS + CHAIN_TCP_CLOCK)
 		return false;
@@ -286,7 +285,7 @@ static bool follow_earlier_client(struct chain_search *s, const struct loop *l)
 		return false;
 	s->kind = CHAIN_OLDER_REQUEST;
 	str_printf(&s->words, "keeps the request back, probably until it has answered one that is %s old",
-		   clock_format_span(l->before.owed_ms * NS_PER_MS, span, sizeof(span)));
+		   CLOCK_SPAN(l->before.owed_ms * NS_PER_MS));
 	s->next_pid = l->before.pids[0];
 	s->role = "whose request that is";
 	return true;

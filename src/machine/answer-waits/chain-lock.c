@@ -31,14 +31,13 @@ void chain_find_lease(struct chain_search *s)
 static bool find_lock_file(struct chain_search *s)
 {
 	struct lock_file lock;
-	char span[32];
 
 	if (!lock_file_find(s->locks, &s->t, s->locks->patience * NS_PER_MS, &lock))
 		return false;
 	s->kind = CHAIN_FILE_LOCK;
 	str_printf(&s->words, "sleeps, probably between attempts to %s %s", lock.locked ? "lock the file" : "make the lock file", lock.path);
 	if (!lock.locked)
-		str_printf(&s->words, ", which is %s old", clock_format_span(clock_wall() - lock.since, span, sizeof(span)));
+		str_printf(&s->words, ", which is %s old", CLOCK_SPAN(clock_wall() - lock.since));
 	if (lock.gone)
 		str_printf(&s->words, " and names process %u, which does not exist", lock.gone);
 	s->next_pid = lock.holder;
@@ -83,7 +82,6 @@ static bool waits_for_server(const struct chain_search *s, unsigned pid)
 bool chain_find_older_request(struct chain_search *s, const char *words)
 {
 	const struct peer_request *older = NULL;
-	char span[32];
 
 	for (size_t i = 0; s->requests && i < s->requests->pending.n; i++) {
 		const struct peer_request *r = &s->requests->pending.v[i];
@@ -94,7 +92,7 @@ bool chain_find_older_request(struct chain_search *s, const char *words)
 	if (!older)
 		return false;
 	s->kind = CHAIN_OLDER_REQUEST;
-	str_printf(&s->words, "%s that is %s old", words, clock_format_span(older->took, span, sizeof(span)));
+	str_printf(&s->words, "%s that is %s old", words, CLOCK_SPAN(older->took));
 	s->next_pid = older->process;
 	s->role = "whose request that is";
 	return true;

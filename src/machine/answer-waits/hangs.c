@@ -736,15 +736,15 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 {
 	const struct chain_link *links = h->chain.links.v;
 	int64_t waited = at - h->since > h->took ? at - h->since : h->took; /* the answer came after the last tick */
-	char *label = entity_label(&h->victim->info), span[32];
+	char *label = entity_label(&h->victim->info);
 	struct str s = {};
 
-	str_printf(&s, "%s (pid %u) has waited for %s", label ? label : h->victim->program, h->victim->info.pid, clock_format_span(waited, span, sizeof(span)));
+	str_printf(&s, "%s (pid %u) has waited for %s", label ? label : h->victim->program, h->victim->info.pid, CLOCK_SPAN(waited));
 	free(label);
 	if (h->took)
 		str_printf(&s, " (the slowest answer takes %.2g s, normally %.2g s at most)", (double)h->took / 1e9, (double)h->normally / 1e9);
 	if (h->life_normally)
-		str_printf(&s, " (processes of this program normally end within %s)", clock_format_span(h->life_normally, span, sizeof(span)));
+		str_printf(&s, " (processes of this program normally end within %s)", CLOCK_SPAN(h->life_normally));
 	for (size_t i = 0; i < h->chain.links.n; i++) {
 		str_puts(&s, i ? "; " : ": it ");
 		if (i) {

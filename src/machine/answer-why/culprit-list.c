@@ -13,9 +13,7 @@ void listed_culprit_free(struct listed_culprit *a)
 
 void culprit_list_free(struct culprit_list *l)
 {
-	for (size_t i = 0; i < l->list.n; i++)
-		listed_culprit_free(&l->list.v[i]);
-	VEC_FREE(l->list);
+	VEC_FREE_EACH(l->list, listed_culprit_free(each));
 }
 
 /* Of processes that do not live for a second whoever starts them can be held back. */

@@ -487,7 +487,6 @@ static int add_pushed(struct observer *o, const struct suspect *top, int64_t ask
 	_cleanup_free_ char *label = NULL;
 	struct str words = {};
 	int64_t ago;
-	char span[32];
 
 	while (t > oldest && !is_pushed_out(o->d, system, t))
 		t--;
@@ -500,7 +499,7 @@ static int add_pushed(struct observer *o, const struct suspect *top, int64_t ask
 		return by ? -ENOMEM : 0;
 	str_printf(&words, "%s (pid %u)", label, by->info.pid);
 	if (ago >= 2 * NS_PER_SEC)
-		str_printf(&words, " until %s ago", clock_format_span(ago, span, sizeof(span)));
+		str_printf(&words, " until %s ago", CLOCK_SPAN(ago));
 	o->facts->clauses[CLAUSE_PUSHED] = words.data;
 	return words.error;
 }

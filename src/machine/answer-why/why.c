@@ -262,13 +262,11 @@ static int64_t exact_from(const struct why_request *request, const struct method
 
 static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 {
-	char at[40];
-
 	if (!past->from)
 		return;
 	a->window_start = past->from;
 	remark(a, "the baseline before %s comes from hourly summaries",
-	       clock_format_local(exact, at, sizeof(at)));
+	       CLOCK_LOCAL(exact));
 }
 
 /* Of several the one that was there last. */

@@ -58,13 +58,11 @@ static void put_culprit(struct str *s, const struct suspect *top)
 
 static void put_when(const struct answer *a, struct str *s)
 {
-	char span[32], ago[32];
-
 	if (a->slow_until)
-		str_printf(s, "was slow for %s, until %s ago: ", clock_format_span(a->slow_until - a->slow_since, span, sizeof(span)),
-			   clock_format_span(a->at - a->slow_until, ago, sizeof(ago)));
+		str_printf(s, "was slow for %s, until %s ago: ", CLOCK_SPAN(a->slow_until - a->slow_since),
+			   CLOCK_SPAN(a->at - a->slow_until));
 	else if (a->slow_since)
-		str_printf(s, "slow for %s: ", clock_format_span(a->at - a->slow_since, span, sizeof(span)));
+		str_printf(s, "slow for %s: ", CLOCK_SPAN(a->at - a->slow_since));
 	else if (a->bottleneck == BOTTLENECK_PEER || a->bottleneck == BOTTLENECK_LOCK || a->bottleneck == BOTTLENECK_REMOTE)
 		str_puts(s, "the machine is not short of CPU, disk or memory, but "); /* somebody waits all the same */
 	else if (!a->has_history)
@@ -97,10 +95,9 @@ static void put_plainly(const struct answer *a, const struct facts *facts, struc
 static void put_quiet(const struct answer *a, const struct hang *h, struct str *s)
 {
 	_cleanup_free_ char *label = entity_label(&h->victim->info);
-	char span[32];
 
 	str_printf(s, "; but %s has done nothing for %s, for the first time: it may wait for something", label,
-		   clock_format_span(a->window_end - h->since, span, sizeof(span)));
+		   CLOCK_SPAN(a->window_end - h->since));
 }
 
 static void put_hang(const struct dataset *d, const struct answer *a, struct str *s)
@@ -159,11 +156,10 @@ static void put_sentence(const char *text, struct str *s)
 static void put_end(const struct facts *facts, struct str *s)
 {
 	const struct fact *ended = facts_find(facts, FACT_CULPRIT, "ended");
-	char span[32];
 
 	if (ended)
 		str_printf(s, "; %s ended %s ago", facts->culprit.members > 1 ? "the last of it" : "it",
-			   clock_format_span((int64_t)ended->now, span, sizeof(span)));
+			   CLOCK_SPAN((int64_t)ended->now));
 }
 
 static char *advise(const struct cause *cause, const struct facts *facts)

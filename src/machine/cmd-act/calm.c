@@ -137,14 +137,12 @@ static int undo(const struct common *common, uint32_t pid)
 
 static json_t *hold_json(const struct hold *h)
 {
-	char at[40];
-
 	const struct process *head = h->heads.list.v;
 
 	return json_pack("{s:I, s:o, s:s, s:s, s:s, s:s?, s:I, s:s, s:b}", "pid", (json_int_t)head->pid, "pids",
 			 pids_json(&h->heads), "name", head->name, "short", hold_short_names[h->of], "way", hold_way_names[h->way], "unit",
 			 *h->unit ? h->unit : NULL, "uid", (json_int_t)h->by, "since",
-			 clock_format_rfc3339(h->since, at, sizeof(at)), "kept", h->kept);
+			 CLOCK_RFC3339(h->since), "kept", h->kept);
 }
 
 static void print_hold(const struct hold *h)
@@ -152,11 +150,11 @@ static void print_hold(const struct hold *h)
 	static const char *const words[WAY_COUNT] = {"its unit is limited", "limited", "stopped altogether",
 						     "in the idle classes"};
 	const struct process *head = h->heads.list.v;
-	char at[40], more[48] = "";
+	char more[48] = "";
 
 	if (h->heads.list.n > 1)
 		snprintf(more, sizeof(more), " with %zu others", h->heads.list.n - 1);
-	printf("%7u  %-16s  since %s  %s%s%s%s%s\n", head->pid, head->name, clock_format_local(h->since, at, sizeof(at)),
+	printf("%7u  %-16s  since %s  %s%s%s%s%s\n", head->pid, head->name, CLOCK_LOCAL(h->since),
 	       words[h->way], *h->unit ? ": " : "", h->unit, more,
 	       h->kept ? "" : "  (temporarily, by 'confirm')");
 }

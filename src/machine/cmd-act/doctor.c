@@ -166,7 +166,6 @@ static void check_disk(struct finding_row *row, const struct common *common)
 	struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
 	int64_t from = 0, to = 0, left;
-	char span[32], age[32];
 	struct store *store;
 	int r = store_open(&paths, STORE_READ, &store, &error);
 
@@ -180,8 +179,8 @@ static void check_disk(struct finding_row *row, const struct common *common)
 	row->good = r == 0 && to && clock_wall() - to < 60 * NS_PER_SEC;
 	if (to)
 		snprintf(row->state, sizeof(row->state), "%s recorded in %s, the last %s ago",
-			 clock_format_span(to - from, span, sizeof(span)), common->config.store_file,
-			 clock_format_span(clock_wall() - to, age, sizeof(age)));
+			 CLOCK_SPAN(to - from), common->config.store_file,
+			 CLOCK_SPAN(clock_wall() - to));
 	else
 		snprintf(row->state, sizeof(row->state), "%s holds nothing yet", common->config.store_file);
 	left = room_beside(common->config.store_file);

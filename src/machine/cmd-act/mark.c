@@ -80,7 +80,6 @@ static struct store *open_for_press(const struct common *common)
 static int press(const struct common *common, struct store *store, int64_t now, const char *note, int64_t *ret_id)
 {
 	int64_t id;
-	char at[40];
 	int r = store_mark(store, now, common->viewer.uid, note, &id);
 
 	if (r < 0) {
@@ -91,7 +90,7 @@ static int press(const struct common *common, struct store *store, int64_t now, 
 		(void)capture_mark(common->config.store_run_dir, id); /* without a flight recorder there are only counters */
 	if (common->json && !arg_why)
 		printf("{\"schema\":\"whyslow.mark/1\",\"id\":%" PRId64 ",\"at\":\"%s\",\"added\":%s}\n", id,
-		       clock_format_rfc3339(now, at, sizeof(at)), r ? "true" : "false");
+		       CLOCK_RFC3339(now), r ? "true" : "false");
 	else if (!common->json && r)
 		printf("added %s to mark %" PRId64 " of a moment ago; 'whyslow show %" PRId64 "' answers why\n", note ? note : "a press", id, id);
 	else if (!common->json)

@@ -96,14 +96,13 @@ static int write_to(const struct trace *t, const char *output)
 {
 	_cleanup_close_ int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int r = fd < 0 ? -errno : trace_write(t, fd);
-	char span[32];
 
 	if (r < 0) {
 		log_error("cannot write %s: %s", output, strerror(-r));
 		return EXIT_CANNOT;
 	}
 	printf("%s holds %zu events of %s: read it anywhere with --from %s\n", output, t->n_events,
-	       clock_format_span((int64_t)(t->to - t->from), span, sizeof(span)), output);
+	       CLOCK_SPAN((int64_t)(t->to - t->from)), output);
 	return EXIT_ANSWERED;
 }
 

@@ -219,7 +219,7 @@ static void tell_missing(const struct inspecting *i, struct inspection *n)
 /* The cost for the process. */
 static void report_steps(const struct inspecting *i, struct inspection *n)
 {
-	char *text, took[32];
+	char *text;
 
 	if (i->branches && asprintf(&text, "%" PRIu64 " branches are counted, as the CPU recorded them, in place of samples; nothing was held up", i->n_branches) >= 0 &&
 	    VEC_PUSH(n->remarks, text) < 0)
@@ -227,7 +227,7 @@ static void report_steps(const struct inspecting *i, struct inspection *n)
 	if (!i->steps.n)
 		return;
 	if (asprintf(&text, "thread %u was stepped through %" PRIu64 " instructions, and held up for %s by that%s", i->steps.tid, i->steps.n,
-		     clock_format_span(i->steps.took, took, sizeof(took)),
+		     CLOCK_SPAN(i->steps.took),
 		     i->steps.took >= STEPS_LONGEST ? ", which is the time limit" : "") >= 0 &&
 	    VEC_PUSH(n->remarks, text) < 0)
 		free(text);

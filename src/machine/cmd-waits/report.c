@@ -190,9 +190,9 @@ static void write_report(struct common *common, struct store *store, const struc
 	_cleanup_(events_free) struct incident_events events = {};
 	VEC(struct report_capture) captures = {};
 	struct capture *list = NULL;
-	char at[40], title[64];
+	char title[64];
 	struct report r = {.title = title,
-			   .when = clock_format_local(mark->wall, at, sizeof(at)),
+			   .when = CLOCK_LOCAL(mark->wall),
 			   .note = mark->note,
 			   .answer = answer,
 			   .curves = curves.v,

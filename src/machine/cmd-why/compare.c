@@ -51,10 +51,9 @@ static void print_text(const struct changes *c)
 	for (size_t i = 0; i < c->list.n && i < arg_top; i++) {
 		const struct compared_change *x = &c->list.v[i];
 		_cleanup_free_ char *label = entity_label(&x->subject->info);
-		char a[32], b[32];
 
-		printf("  %-24s %-20s %10s -> %-10s", label, x->feature->name, feature_format(x->feature, x->a, a, sizeof(a)),
-		       feature_format(x->feature, x->b, b, sizeof(b)));
+		printf("  %-24s %-20s %10s -> %-10s", label, x->feature->name, FEATURE_TEXT(x->feature, x->a),
+		       FEATURE_TEXT(x->feature, x->b));
 		if (x->a > 0 && x->b > 0)
 			printf("  x %.2g", x->b / x->a);
 		putchar('\n');

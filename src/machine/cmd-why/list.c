@@ -36,9 +36,7 @@ static const char *const feedback_names[] = {"", "right", "wrong", "fixed"};
 
 static void print_line(const struct mark *m)
 {
-	char at[40];
-
-	printf("%4" PRId64 "  %s", m->id, clock_format_local(m->wall, at, sizeof(at)));
+	printf("%4" PRId64 "  %s", m->id, CLOCK_LOCAL(m->wall));
 	if (mark_is_of_rule(m))
 		printf(m->goes_on ? "  (by a rule, ongoing)" : "  (by a rule)");
 	else if (m->presses > 1)
@@ -52,13 +50,11 @@ static void print_line(const struct mark *m)
 
 static json_t *mark_json(const struct mark *m)
 {
-	char at[40], until[40];
-
 	/* kind and goes_on: the names of source and ongoing until 0.2 */
 	return json_pack("{s:I, s:s, s:s, s:b, s:b, s:s?, s:s, s:I, s:I, s:s?, s:s?}", "id", (json_int_t)m->id, "source",
 			 mark_is_of_rule(m) ? "rule" : "user", "kind", mark_is_of_rule(m) ? "caught" : "mark", "ongoing",
-			 (int)m->goes_on, "goes_on", (int)m->goes_on, "until", m->goes_on ? NULL : clock_format_rfc3339(m->last, until, sizeof(until)), "at",
-			 clock_format_rfc3339(m->wall, at, sizeof(at)), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
+			 (int)m->goes_on, "goes_on", (int)m->goes_on, "until", m->goes_on ? NULL : CLOCK_RFC3339(m->last), "at",
+			 CLOCK_RFC3339(m->wall), "presses", (json_int_t)m->presses, "uid", (json_int_t)m->uid,
 			 "note", m->note, "feedback", m->feedback ? feedback_names[m->feedback] : NULL);
 }
 
@@ -120,10 +116,9 @@ static const char *note_of(const struct mark *m)
 static void print_alike(const struct similar_marks *a, const struct mark *marks)
 {
 	const struct mark *last = &marks[a->marks.v[a->marks.n - 1]];
-	char at[40];
 
 	printf("%3zu  %s%s%s\n     last %s%s%s%s; marks", a->marks.n, a->first.slow ? a->first.bottleneck : "nothing found",
-	       a->first.culprit ? ": " : "", a->first.culprit ? a->first.culprit : "", clock_format_local(last->wall, at, sizeof(at)),
+	       a->first.culprit ? ": " : "", a->first.culprit ? a->first.culprit : "", CLOCK_LOCAL(last->wall),
 	       *note_of(last) ? " '" : "", note_of(last), *note_of(last) ? "'" : "");
 	for (size_t i = 0; i < a->marks.n; i++)
 		printf(" %" PRId64, marks[a->marks.v[i]].id);
@@ -194,10 +189,10 @@ static int say_none(size_t of)
 
 static json_t *step_json(const struct clock_step *step)
 {
-	char from[40], to[40], words[120];
+	char words[120];
 
-	return json_pack("{s:s, s:s, s:f, s:b, s:s}", "from", clock_format_rfc3339(step->from, from, sizeof(from)), "to",
-			 clock_format_rfc3339(step->to, to, sizeof(to)), "seconds", (double)step->step / 1e9, "certain", (int)step->within_boot,
+	return json_pack("{s:s, s:s, s:f, s:b, s:s}", "from", CLOCK_RFC3339(step->from), "to",
+			 CLOCK_RFC3339(step->to), "seconds", (double)step->step / 1e9, "certain", (int)step->within_boot,
 			 "text", clock_step_words(step, words, sizeof(words)));
 }
 
@@ -207,9 +202,9 @@ static void print_steps(const struct clock_step *steps, size_t n)
 	const size_t first = n > STEPS_LISTED ? n - STEPS_LISTED : 0;
 
 	for (size_t i = first; i < n; i++) {
-		char from[40], to[40], words[120];
+		char words[120];
 
-		printf("clock %s to %s: %s\n", clock_format_local(steps[i].from, from, sizeof(from)), clock_format_local(steps[i].to, to, sizeof(to)),
+		printf("clock %s to %s: %s\n", CLOCK_LOCAL(steps[i].from), CLOCK_LOCAL(steps[i].to),
 		       clock_step_words(&steps[i], words, sizeof(words)));
 	}
 	if (first)

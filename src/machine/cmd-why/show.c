@@ -83,7 +83,6 @@ static int load(struct store *store, const struct why_request *request, const st
 static int explain(struct store *store, int r)
 {
 	int64_t from, to;
-	char first[40], last[40];
 
 	if (r != -ENODATA)
 		log_error("cannot read the recording: %s", store_reason(store, r));
@@ -92,18 +91,16 @@ static int explain(struct store *store, int r)
 	else
 		log_error("nothing is recorded around that moment: the recording covers %s to %s ('make "
 			  "start' or 'whyslow record' continues it)",
-			  clock_format_local(from, first, sizeof(first)),
-			  clock_format_local(to, last, sizeof(last)));
+			  CLOCK_LOCAL(from),
+			  CLOCK_LOCAL(to));
 	return EXIT_CANNOT;
 }
 
 /* No recorder runs any more: what is shown is the last recorded moment. */
 static int explain_end(int64_t last)
 {
-	char text[40];
-
 	log_error("no recorder is running: the recording ends at %s ('make start' or 'whyslow record' continues it)",
-		  clock_format_local(last, text, sizeof(text)));
+		  CLOCK_LOCAL(last));
 	return EXIT_CANNOT;
 }
 
@@ -320,12 +317,10 @@ static void print_captures(const struct common *common, const struct capture *li
 
 static void print_summaries(const struct capture *list, size_t n, const char *id)
 {
-	char at[40];
-
 	if (n)
 		fputs("\nLooked into while it lasted:\n", stdout);
 	for (size_t i = 0; i < n; i++)
-		printf("  %s  %s\n", clock_format_local(list[i].wall, at, sizeof(at)), list[i].summary);
+		printf("  %s  %s\n", CLOCK_LOCAL(list[i].wall), list[i].summary);
 	if (n)
 		printf("  ('whyslow show %s --captures' has all of it)\n", id);
 }
@@ -357,7 +352,6 @@ static int show_mark(struct common *common, const char *text)
 {
 	struct store *store;
 	struct mark mark;
-	char at[40];
 	uint64_t id;
 	int r;
 
@@ -379,7 +373,7 @@ static int show_mark(struct common *common, const char *text)
 		return show_captures(common, (int64_t)id, text);
 	}
 	if (!common->json)
-		printf("%s %" PRIu64 ", %s%s%s\n\n", mark_is_of_rule(&mark) ? "Caught" : "Mark", id, clock_format_local(mark.wall, at, sizeof(at)), mark.note ? ": " : "",
+		printf("%s %" PRIu64 ", %s%s%s\n\n", mark_is_of_rule(&mark) ? "Caught" : "Mark", id, CLOCK_LOCAL(mark.wall), mark.note ? ": " : "",
 		       mark.note ? mark.note : "");
 	r = why_at(common, mark.wall, mark.id);
 	mark_free(&mark);

@@ -13,7 +13,5 @@ const char *const chain_kind_names[CHAIN_KINDS] = {
 
 void wait_chain_free(struct wait_chain *c)
 {
-	for (size_t i = 0; i < c->links.n; i++)
-		free(c->links.v[i].words);
-	VEC_FREE(c->links);
+	VEC_FREE_EACH(c->links, free(each->words));
 }

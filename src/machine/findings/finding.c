@@ -11,9 +11,7 @@
 
 void suspect_free(struct suspect *s)
 {
-	for (size_t i = 0; i < s->evidence.n; i++)
-		free(s->evidence.v[i]);
-	VEC_FREE(s->evidence);
+	VEC_FREE_EACH(s->evidence, free(*each));
 	VEC_FREE(s->features);
 	VEC_FREE(s->together);
 	VEC_FREE(s->processes);
@@ -79,19 +77,11 @@ void earlier_free(struct earlier *e)
 void answer_free(struct answer *a)
 {
 	ranking_free(&a->ranking);
-	for (size_t i = 0; i < a->unnamed.n; i++)
-		suspect_free(&a->unnamed.v[i]);
-	VEC_FREE(a->unnamed);
+	VEC_FREE_EACH(a->unnamed, suspect_free(each));
 	suspect_free(&a->busiest);
-	for (size_t i = 0; i < a->remarks.n; i++)
-		free(a->remarks.v[i]);
-	VEC_FREE(a->remarks);
-	for (size_t i = 0; i < a->similar.n; i++)
-		earlier_free(&a->similar.v[i]);
-	VEC_FREE(a->similar);
-	for (size_t i = 0; i < a->hangs.n; i++)
-		wait_chain_free(&a->hangs.v[i].chain);
-	VEC_FREE(a->hangs);
+	VEC_FREE_EACH(a->remarks, free(*each));
+	VEC_FREE_EACH(a->similar, earlier_free(each));
+	VEC_FREE_EACH(a->hangs, wait_chain_free(&each->chain));
 	dataset_free(&a->unrecorded);
 	free(a->cause);
 	free(a->summary);

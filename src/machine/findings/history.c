@@ -4,11 +4,7 @@
 
 void history_free(struct history *h)
 {
-	for (size_t i = 0; i < h->series.n; i++) {
-		free(h->series.v[i].label);
-		VEC_FREE(h->series.v[i].minutes.values);
-	}
-	VEC_FREE(h->series);
+	VEC_FREE_EACH(h->series, free(each->label); VEC_FREE(each->minutes.values));
 	VEC_FREE(h->episodes.list);
 	free(h->recorded);
 	free(h->machine);

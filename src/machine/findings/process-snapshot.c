@@ -14,9 +14,7 @@ void curve_free(struct curve *c)
 
 void lives_free(struct lives *l)
 {
-	for (size_t i = 0; i < l->v.n; i++)
-		entity_info_free(&l->v.v[i].info);
-	VEC_FREE(l->v);
+	VEC_FREE_EACH(l->v, entity_info_free(&each->info));
 }
 
 static bool is_of_paper(const struct process_snapshot *b)

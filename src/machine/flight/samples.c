@@ -69,11 +69,7 @@ void samples_free(struct samples *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->buffers.n; i++) {
-		munmap(s->buffers.v[i].page, PAGE + s->buffers.v[i].size);
-		close(s->buffers.v[i].fd);
-	}
-	VEC_FREE(s->buffers);
+	VEC_FREE_EACH(s->buffers, munmap(each->page, PAGE + each->size); close(each->fd));
 	free(s);
 }
 

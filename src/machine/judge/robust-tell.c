@@ -285,13 +285,13 @@ static int tell_start(struct robust *r, struct verdict *v)
 {
 	const struct startup *s = robust_program_startup(r, v->program);
 	bool own = s && s->earlier[0].members == v->program->members.v;
-	char from[32], to[32], *text;
+	char *text;
 
 	if (!s)
 		return 0;
 	if (asprintf(&text, "compared with %u earlier start%s of %s at the same age (%s to %s)", s->n, s->n == 1 ? "" : "s",
-		     own ? "it" : "the same program", clock_format_span(s->from, from, sizeof(from)),
-		     clock_format_span(s->to, to, sizeof(to))) < 0)
+		     own ? "it" : "the same program", CLOCK_SPAN(s->from),
+		     CLOCK_SPAN(s->to)) < 0)
 		return -ENOMEM;
 	if (VEC_PUSH(v->suspect.evidence, text) == 0)
 		return 0;

@@ -91,12 +91,7 @@ static int gather_programs(struct robust *r)
 
 static void robust_free(struct robust *r)
 {
-	for (size_t i = 0; i < r->programs.n; i++) {
-		VEC_FREE(r->programs.v[i]->members);
-		free(r->programs.v[i]->startup);
-		free(r->programs.v[i]);
-	}
-	VEC_FREE(r->programs);
+	VEC_FREE_EACH(r->programs, VEC_FREE((*each)->members); free((*each)->startup); free(*each));
 	robust_jobs_free(r);
 	VEC_FREE(r->verdicts);
 	hmap_free(&r->by_key);

@@ -101,3 +101,5 @@ const char *unit_name(enum unit unit);
 /* A value in words a person reads: 3.2 MB/s, 41 %, 12 ms/s, 17. Counters are rates (per second).
  * Time rates are shown as a share of one CPU or of the second ("85 %"). Returns buf. */
 char *feature_format(const struct feature *f, double value, char *buf, size_t n);
+/* The same as a text that lasts as long as the block where it stands. */
+#define FEATURE_TEXT(f, value) feature_format((f), (value), (char[48]){}, 48)

@@ -80,9 +80,7 @@ void name_limit_free(struct name_limit *l)
 	if (!l)
 		return;
 	forget_past(l);
-	for (size_t i = 0; i < l->all.n; i++)
-		stand_in_free(l->all.v[i]);
-	VEC_FREE(l->all);
+	VEC_FREE_EACH(l->all, stand_in_free(*each));
 	VEC_FREE(l->past);
 	hmap_free(&l->by_name);
 	reset_shares(l);

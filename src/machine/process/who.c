@@ -17,9 +17,7 @@
 
 void who_hits_free(struct who_hits *hits)
 {
-	for (size_t i = 0; i < hits->list.n; i++)
-		entity_info_free(&hits->list.v[i]);
-	VEC_FREE(hits->list);
+	VEC_FREE_EACH(hits->list, entity_info_free(each));
 }
 
 /* 0, or -ESRCH: it has ended. */

@@ -279,9 +279,7 @@ void recorder_close(struct recorder *r)
 	stop_describer(&r->describer);
 	for (size_t i = 0; i < r->n_sources; i++)
 		r->sources[i].source->close(r->sources[i].state);
-	for (size_t i = 0; i < r->notes.n; i++)
-		free(r->notes.v[i].text);
-	VEC_FREE(r->notes);
+	VEC_FREE_EACH(r->notes, free(each->text));
 	name_limit_free(r->names);
 	tick_free(&r->tick);
 	hmap_free(&r->processes);
@@ -322,7 +320,6 @@ static void take_notes(struct recorder *r)
 bool recorder_read_clocks(struct recorder *r, int64_t interval)
 {
 	int64_t passed, step;
-	char text[32];
 
 	r->boot = r->clock->boot();
 	r->wall = r->clock->wall();
@@ -332,11 +329,11 @@ bool recorder_read_clocks(struct recorder *r, int64_t interval)
 	step = (r->wall - r->last_wall) - passed;
 	if (passed > 5 * interval + 2 * NS_PER_SEC)
 		recorder_note(r, NOTE_CLOCK, "nothing recorded for %s (the machine slept or stood still)",
-			      clock_format_span(passed, text, sizeof(text)));
+			      CLOCK_SPAN(passed));
 	if (step <= NS_PER_SEC && step >= -NS_PER_SEC)
 		return false;
 	recorder_note(r, NOTE_CLOCK, "the clock was set %s by %s", step > 0 ? "forward" : "back",
-		      clock_format_span(step > 0 ? step : -step, text, sizeof(text)));
+		      CLOCK_SPAN(step > 0 ? step : -step));
 	return true;
 }
 

@@ -109,16 +109,15 @@ static void write_quantity(const struct watch_event *e, struct str *out)
 static char *describe(const struct watch_event *e, int64_t now)
 {
 	struct str text = {};
-	char value[64], span[32];
 
 	if (e->rule->name)
 		str_printf(&text, "%s: ", e->rule->name);
 	write_subject(e, &text);
 	write_quantity(e, &text);
 	str_printf(&text, " up to %s",
-		   e->feature ? feature_format(e->feature, e->highest, value, sizeof(value)) : "?");
+		   e->feature ? FEATURE_TEXT(e->feature, e->highest) : "?");
 	str_printf(&text, ", for %s",
-		   clock_format_span(now > e->began ? now - e->began : 0, span, sizeof(span)));
+		   CLOCK_SPAN(now > e->began ? now - e->began : 0));
 	if (e->phases > 1)
 		str_printf(&text, " in %u phases", e->phases);
 	return text.data;
@@ -411,9 +410,7 @@ static void triggers_free(struct triggers *t)
 	rules_free(&t->rules);
 	store_close(t->store);
 	announcer_close(t->announcer);
-	for (size_t i = 0; i < t->waiting.n; i++)
-		news_free(&t->waiting.v[i]);
-	VEC_FREE(t->waiting);
+	VEC_FREE_EACH(t->waiting, news_free(each));
 	VEC_FREE(t->open);
 	VEC_FREE(t->children);
 	VEC_FREE(t->captures);

@@ -15,14 +15,13 @@ void store_note_damage(struct store *s, int64_t from, int64_t to)
 char *store_damage(const struct store *s)
 {
 	struct str words = {};
-	char from[40], to[40];
 
 	for (size_t i = 0; i < s->n_damage; i++) {
 		const struct damage *d = &s->damage[i];
 
 		str_printf(
-			&words, "%s%s to %s", i ? ", " : "", clock_format_local(d->from, from, sizeof(from)),
-			d->to ? clock_format_local(d->to, to, sizeof(to)) : "the end of those ten minutes");
+			&words, "%s%s to %s", i ? ", " : "", CLOCK_LOCAL(d->from),
+			d->to ? CLOCK_LOCAL(d->to) : "the end of those ten minutes");
 	}
 	if (s->n_damage == DAMAGE_MAX)
 		str_puts(&words, ", and more");

@@ -466,9 +466,7 @@ void extract_close(struct extract *e)
 {
 	if (!e)
 		return;
-	for (size_t i = 0; i < e->chunks.n; i++)
-		packed_free(&e->chunks.v[i]);
-	VEC_FREE(e->chunks);
+	VEC_FREE_EACH(e->chunks, packed_free(each));
 	for (size_t i = 0; i < e->n_open; i++)
 		str_free(&e->open[i].frames);
 	free(e->open);

@@ -124,9 +124,7 @@ struct names {
 
 static void names_free(struct names *n)
 {
-	for (size_t i = 0; i < n->programs.n; i++)
-		free(n->programs.v[i]);
-	VEC_FREE(n->programs);
+	VEC_FREE_EACH(n->programs, free(*each));
 	VEC_FREE(n->features);
 }
 

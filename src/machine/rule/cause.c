@@ -132,8 +132,6 @@ static void put_times(double value, struct str *out)
 
 static bool put_value(const struct feature *f, double value, struct str *out)
 {
-	char buf[40];
-
 	if (isnan(value))
 		return false;
 	if (f->unit == PERMILLE)
@@ -141,7 +139,7 @@ static bool put_value(const struct feature *f, double value, struct str *out)
 	else if (f->unit == COUNT && f->kind == COUNTER && value < 1e6)
 		put_times(value, out);
 	else
-		str_puts(out, feature_format(f, value, buf, sizeof(buf)));
+		str_puts(out, FEATURE_TEXT(f, value));
 	return true;
 }
 

@@ -221,9 +221,7 @@ static void cause_free(struct cause *c)
 
 void causes_free(struct causes *c)
 {
-	for (size_t i = 0; i < c->list.n; i++)
-		cause_free(&c->list.v[i]);
-	VEC_FREE(c->list);
+	VEC_FREE_EACH(c->list, cause_free(each));
 }
 
 int causes_parse(const char *text, const char *file, struct causes *ret, char **ret_error)

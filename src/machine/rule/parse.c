@@ -221,9 +221,7 @@ static int take_rule(struct parser *p)
 static void rule_free(struct rule *r)
 {
 	free(r->name);
-	for (size_t i = 0; i < r->selectors.n; i++)
-		free(r->selectors.v[i].pattern);
-	VEC_FREE(r->selectors);
+	VEC_FREE_EACH(r->selectors, free(each->pattern));
 	parser_condition_release(&r->when);
 	parser_condition_release(&r->until);
 	free(r->command);
@@ -232,9 +230,7 @@ static void rule_free(struct rule *r)
 
 void rules_free(struct rules *r)
 {
-	for (size_t i = 0; i < r->list.n; i++)
-		rule_free(&r->list.v[i]);
-	VEC_FREE(r->list);
+	VEC_FREE_EACH(r->list, rule_free(each));
 }
 
 static int take_rules(struct parser *p, struct rules *rules)

@@ -22,9 +22,7 @@ static void signature_free(struct signature *s)
 
 void signatures_free(struct signatures *s)
 {
-	for (size_t i = 0; i < s->list.n; i++)
-		signature_free(&s->list.v[i]);
-	VEC_FREE(s->list);
+	VEC_FREE_EACH(s->list, signature_free(each));
 }
 
 /* Without the blanks around it; in place. */

@@ -534,9 +534,7 @@ void watch_free(struct watch *w, watch_report report, void *data)
 		state_free(s);
 	}
 	hmap_free(&w->states);
-	for (size_t i = 0; i < w->rules.n; i++)
-		free(w->rules.v[i].uids);
-	VEC_FREE(w->rules);
+	VEC_FREE_EACH(w->rules, free(each->uids));
 	for (size_t i = 0; i < ENTITY_KIND_END; i++)
 		VEC_FREE(w->by_kind[i]);
 	free(w->own_exe);

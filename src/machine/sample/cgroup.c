@@ -331,9 +331,7 @@ static void walk_tree(struct cgroup_source *src, enum tree tree)
 	for (int depth = 1; depth < DEPTH_MAX; depth++)
 		for (walk.depth_ends = walk.paths.n; next < walk.depth_ends; next++)
 			look_into(src, tree, walk.paths.v[next], &walk);
-	for (size_t i = 0; i < walk.paths.n; i++)
-		free(walk.paths.v[i]);
-	VEC_FREE(walk.paths);
+	VEC_FREE_EACH(walk.paths, free(*each));
 }
 
 static void walk_trees(struct cgroup_source *src)

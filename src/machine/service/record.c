@@ -456,11 +456,10 @@ static void note_beginning(const struct daemon *d)
 {
 	const char *run_dir = d->options->config->store_run_dir;
 	struct ending ending;
-	char at[40];
 
 	if (ending_read(run_dir, &ending) == 0)
 		recorder_note(d->recorder, NOTE_ENDED, "nothing was recorded since %s, when the recorder ended: %s",
-			      clock_format_local(ending.wall, at, sizeof(at)), ending.reason);
+			      CLOCK_LOCAL(ending.wall), ending.reason);
 	ending_forget(run_dir);
 	if (writer_clock_remark(d->writer))
 		recorder_note(d->recorder, NOTE_CLOCK, "%s", writer_clock_remark(d->writer));

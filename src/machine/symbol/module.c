@@ -16,9 +16,7 @@
 
 void modules_free(struct modules *m)
 {
-	for (size_t i = 0; i < m->modules.n; i++)
-		free(m->modules.v[i].path);
-	VEC_FREE(m->modules);
+	VEC_FREE_EACH(m->modules, free(each->path));
 	VEC_FREE(m->code);
 	free(m->folder);
 	*m = (struct modules){};

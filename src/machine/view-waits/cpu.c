@@ -95,10 +95,8 @@ static void print_bursts(const struct cpu_report *r, FILE *out)
 
 void cpu_text(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 {
-	char span[32];
-
 	fprintf(out, "%u CPUs over %s%s, in percent of one CPU; exact, from every switch\n", r->n_cpus,
-		clock_format_span(r->span, span, sizeof(span)), r->live || r->of_events ? "" : " (no recorder: watched for this answer)");
+		CLOCK_SPAN(r->span), r->live || r->of_events ? "" : " (no recorder: watched for this answer)");
 	fprintf(out, "  %7s %-16s %8s%s %8s %8s\n", threads ? "tid" : "pid", "", "exact", r->of_events ? "" : "  by tick tick err", "waited",
 		"imposed");
 	print_rows(r, threads, top, out);

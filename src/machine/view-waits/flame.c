@@ -229,10 +229,8 @@ static int print_functions(const struct table *t, const struct flame_options *o,
 
 static void print_window(const struct flame_window *w, const char *before, FILE *out)
 {
-	char from[40], to[40];
-
 	if (w->to)
-		fprintf(out, "%s%s to %s", before, clock_format_local(w->from, from, sizeof(from)), clock_format_local(w->to, to, sizeof(to)));
+		fprintf(out, "%s%s to %s", before, CLOCK_LOCAL(w->from), CLOCK_LOCAL(w->to));
 	else
 		fprintf(out, "%sanother program's profile", before);
 }

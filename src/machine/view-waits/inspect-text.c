@@ -15,8 +15,6 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void print_head(const struct inspection *n, FILE *out)
 {
-	char span[32];
-
 	fprintf(out, "%s\n\n", n->summary);
 	fprintf(out, "Program   %s%s%s%s%s%s\n", n->exe ? n->exe : "a thread of the kernel",
 		n->package ? ", package " : "", n->package ? n->package : "", n->version ? " " : "",
@@ -29,7 +27,7 @@ static void print_head(const struct inspection *n, FILE *out)
 	for (size_t i = 0; i < n->limits.n; i++)
 		fprintf(out, "%-10s%s\n", i ? "" : "Limits", n->limits.v[i]);
 	fprintf(out, "Sampled   %llu times in %s; %llu samples of what ran\n\n", (unsigned long long)n->looks,
-		clock_format_span(n->span, span, sizeof(span)), (unsigned long long)n->samples);
+		CLOCK_SPAN(n->span), (unsigned long long)n->samples);
 }
 
 /* "busy_start (stress+0x12a0)", or where it begins alone, if that has no name */
@@ -147,7 +145,6 @@ static void print_files(const struct inspection *n, FILE *out)
 {
 	static const struct feature rate = {.name = "", .unit = BYTES, .kind = COUNTER};
 	double seconds = (double)n->span / 1e9;
-	char read[32], written[32];
 
 	if (!n->files.n || seconds <= 0)
 		return;
@@ -156,8 +153,8 @@ static void print_files(const struct inspection *n, FILE *out)
 		const struct inspected_file *f = &n->files.v[i];
 
 		fprintf(out, "%12s %12s  %s\n",
-			feature_format(&rate, (double)f->read_bytes / seconds, read, sizeof(read)),
-			feature_format(&rate, (double)f->written_bytes / seconds, written, sizeof(written)),
+			FEATURE_TEXT(&rate, (double)f->read_bytes / seconds),
+			FEATURE_TEXT(&rate, (double)f->written_bytes / seconds),
 			f->path ? f->path : "(closed since)");
 	}
 	fputc('\n', out);

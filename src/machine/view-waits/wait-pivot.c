@@ -61,9 +61,7 @@ bool wait_pivot_needs_stacks(const enum pivot_field *chosen, size_t n)
 
 void wait_pivot_free(struct wait_pivot *p)
 {
-	for (size_t i = 0; i < p->texts.n; i++)
-		free(p->texts.v[i]);
-	VEC_FREE(p->texts);
+	VEC_FREE_EACH(p->texts, free(*each));
 	VEC_FREE(p->groups);
 }
 

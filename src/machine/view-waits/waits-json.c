@@ -6,9 +6,7 @@
 
 static json_t *moment(const struct timeline *t, int64_t at)
 {
-	char buf[40];
-
-	return json_string(clock_format_rfc3339(trace_wall(t->trace, (uint64_t)at), buf, sizeof(buf)));
+	return json_string(CLOCK_RFC3339(trace_wall(t->trace, (uint64_t)at)));
 }
 
 json_t *waits_window_json(const struct timeline *t, int64_t from, int64_t to)

@@ -30,11 +30,10 @@ static void put_csv_row(const struct dataset *d, const struct subject *s, size_t
 {
 	const struct entity_info *info = &s->info;
 	double value = value_of(d, s, f, entry);
-	char at[40];
 
 	if (isnan(value))
 		return;
-	fprintf(out, "%s,%s,%u,%u,%" PRIu64 ",", clock_format_rfc3339(d->ticks.v[s->series[f].tick[entry]].wall, at, sizeof(at)),
+	fprintf(out, "%s,%s,%u,%u,%" PRIu64 ",", CLOCK_RFC3339(d->ticks.v[s->series[f].tick[entry]].wall),
 		entity_kind_name(info->kind), info->id, info->pid, info->start);
 	csv_put_text(info->name, out);
 	fprintf(out, ",%s,%s%s,%.9g\n", s->features[f].name, unit_name(s->features[f].unit),
@@ -90,7 +89,6 @@ static int put_json(const struct dataset *d, const struct subject *s, uint32_t t
 		    feature_set changed, void *out)
 {
 	json_t *values = json_object(), *row;
-	char at[40];
 
 	for (; changed; changed &= changed - 1) {
 		size_t f = feature_set_first(changed);
@@ -99,7 +97,7 @@ static int put_json(const struct dataset *d, const struct subject *s, uint32_t t
 		json_object_set_new(values, s->features[f].name, isnan(value) ? json_null() : json_real(value));
 	}
 	row = json_pack("{s:s, s:s, s:I, s:I, s:s?, s:s?, s:s?, s:o}", "time",
-			clock_format_rfc3339(d->ticks.v[tick].wall, at, sizeof(at)), "kind", entity_kind_name(s->info.kind), "id",
+			CLOCK_RFC3339(d->ticks.v[tick].wall), "kind", entity_kind_name(s->info.kind), "id",
 			(json_int_t)s->info.id, "pid", (json_int_t)s->info.pid, "name", s->info.name, "exe", s->info.exe, "unit",
 			s->info.unit, "values", values);
 	if (!row)

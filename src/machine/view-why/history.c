@@ -16,12 +16,11 @@ static int64_t wall_of(const struct history *h, uint32_t minute)
 static void print_score(const struct history *h, const struct minute_score *s, FILE *out)
 {
 	const struct history_series *x = &h->series.v[s->series];
-	char now[48], normal[48];
 
 	if (x->label)
 		fprintf(out, "%s: ", x->label);
-	fprintf(out, "%s %s (normally %s)", x->feature->name, feature_format(x->feature, (double)s->value, now, sizeof(now)),
-		feature_format(x->feature, (double)x->minutes.median, normal, sizeof(normal)));
+	fprintf(out, "%s %s (normally %s)", x->feature->name, FEATURE_TEXT(x->feature, (double)s->value),
+		FEATURE_TEXT(x->feature, (double)x->minutes.median));
 }
 
 static void print_episode(const struct history *h, const struct anomaly_episode *e, float odd, FILE *out)
@@ -29,10 +28,9 @@ static void print_episode(const struct history *h, const struct anomaly_episode 
 	const struct minute_score *machine = &h->machine[e->peak], *program = &h->programs[e->peak];
 	const bool of_machine = machine->series != HISTORY_NONE && machine->score >= odd,
 		   of_program = program->series != HISTORY_NONE && program->score >= odd;
-	char from[40], span[32];
 
-	fprintf(out, "  %s %10s %8.1f  ", clock_format_local(wall_of(h, e->from), from, sizeof(from)),
-		clock_format_span((int64_t)(e->to - e->from) * HISTORY_MINUTE, span, sizeof(span)), (double)e->score);
+	fprintf(out, "  %s %10s %8.1f  ", CLOCK_LOCAL(wall_of(h, e->from)),
+		CLOCK_SPAN((int64_t)(e->to - e->from) * HISTORY_MINUTE), (double)e->score);
 	if (of_machine)
 		print_score(h, machine, out);
 	if (of_machine && of_program)
@@ -44,17 +42,15 @@ static void print_episode(const struct history *h, const struct anomaly_episode 
 
 void history_text(const struct history *h, const char *who, size_t top, float odd, FILE *out)
 {
-	char from[40], to[40], span[32];
-
-	fprintf(out, "%s to %s: %s recorded", clock_format_local(h->from, from, sizeof(from)), clock_format_local(wall_of(h, h->n), to, sizeof(to)),
-		clock_format_span(h->n_recorded * HISTORY_MINUTE, span, sizeof(span)));
+	fprintf(out, "%s to %s: %s recorded", CLOCK_LOCAL(h->from), CLOCK_LOCAL(wall_of(h, h->n)),
+		CLOCK_SPAN(h->n_recorded * HISTORY_MINUTE));
 	if (who)
 		fprintf(out, ", of %s", who);
 	if (!h->episodes.list.n) {
 		fputs(". Nothing was unusual.\n", out);
 		return;
 	}
-	fprintf(out, ", %s unusual.\n\n  %-23s %10s %8s  %s\n", clock_format_span(h->n_odd * HISTORY_MINUTE, span, sizeof(span)), "since", "for",
+	fprintf(out, ", %s unusual.\n\n  %-23s %10s %8s  %s\n", CLOCK_SPAN(h->n_odd * HISTORY_MINUTE), "since", "for",
 		"anomaly", "in its most unusual minute");
 	for (size_t i = 0; i < h->episodes.list.n && i < top; i++)
 		print_episode(h, &h->episodes.list.v[i], odd, out);
@@ -77,9 +73,7 @@ static json_t *score_json(const struct history *h, const struct minute_score *s)
 
 static json_t *time_json(const struct history *h, uint32_t minute)
 {
-	char text[40];
-
-	return json_string(clock_format_rfc3339(wall_of(h, minute), text, sizeof(text)));
+	return json_string(CLOCK_RFC3339(wall_of(h, minute)));
 }
 
 static json_t *episode_json(const struct history *h, const struct anomaly_episode *e)

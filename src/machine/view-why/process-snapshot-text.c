@@ -24,12 +24,11 @@ static bool has_past(const struct ranking *r)
 
 static void put_head(const struct process_snapshot *b, bool colour, FILE *out)
 {
-	char at[40], span[32];
 	const struct answer *a = &b->everybody;
 
 	fprintf(out, "%s%s%s\n", bold(colour), b->verdict.summary, bold_off(colour));
 	fprintf(out, has_past(&a->ranking) ? "%s, compared with the %s before; %u processes.\n\n" : "%s; the %s recorded before are too few to compare with; %u processes.\n\n",
-		clock_format_local(a->window_end, at, sizeof(at)), clock_format_span(a->window_end - a->window_start, span, sizeof(span)), a->ranking.looked_at);
+		CLOCK_LOCAL(a->window_end), CLOCK_SPAN(a->window_end - a->window_start), a->ranking.looked_at);
 }
 
 /* The bars of the paper's first pane: full for a score of 1. */
@@ -92,19 +91,18 @@ void process_snapshot_text(const struct process_snapshot *b, const struct snapsh
 static void put_feature(const struct process_snapshot *b, const struct suspect *s, const struct deviation *f, bool colour, FILE *out)
 {
 	double likelihood = process_snapshot_log_likelihood(b, f->score);
-	char value[32], usual[32], spread[32];
 
 	put_bar(process_snapshot_feature_bar(b, s, f), colour, out);
 	if (!isnan(likelihood))
 		fprintf(out, "%8.2f", likelihood);
-	fprintf(out, " %-20s %12s", f->feature->name, feature_format(f->feature, f->observed, value, sizeof(value)));
+	fprintf(out, " %-20s %12s", f->feature->name, FEATURE_TEXT(f->feature, f->observed));
 	if (isnan(f->usual))
 		fprintf(out, "  %-28s", "no past to compare with");
 	else if (f->flags & FINDING_NEW)
 		fprintf(out, "  %-28s", "was not running before");
 	else
-		fprintf(out, "  normally %10s +- %-6s", feature_format(f->feature, f->usual, usual, sizeof(usual)),
-			feature_format(f->feature, f->spread, spread, sizeof(spread)));
+		fprintf(out, "  normally %10s +- %-6s", FEATURE_TEXT(f->feature, f->usual),
+			FEATURE_TEXT(f->feature, f->spread));
 	fprintf(out, "  %s%s\n", f->feature->help, f->flags & FINDING_LEFT_ONLY_VALUE ? " (was constant until now)" : "");
 }
 
@@ -153,16 +151,14 @@ void process_snapshot_curve_text(const struct entity_info *who, const struct fea
 
 void process_snapshot_lives_text(const struct lives *l, size_t top, FILE *out)
 {
-	char from[40], to[40];
-
-	fprintf(out, "%s to %s: %zu processes, %zu of them all the time\n", clock_format_local(l->from, from, sizeof(from)),
-		clock_format_local(l->to, to, sizeof(to)), l->v.n, l->throughout);
+	fprintf(out, "%s to %s: %zu processes, %zu of them all the time\n", CLOCK_LOCAL(l->from),
+		CLOCK_LOCAL(l->to), l->v.n, l->throughout);
 	for (size_t i = 0; i < l->v.n && i < top; i++) {
 		const struct life *life = &l->v.v[i];
 		_cleanup_free_ char *label = entity_label(&life->info);
 
 		fprintf(out, "%8u  %-30s %s to %s\n", (unsigned)life->info.pid, label ? label : "?",
-			life->began ? clock_format_local(life->from, from, sizeof(from)) : "earlier",
-			life->ended ? clock_format_local(life->to, to, sizeof(to)) : "later");
+			life->began ? CLOCK_LOCAL(life->from) : "earlier",
+			life->ended ? CLOCK_LOCAL(life->to) : "later");
 	}
 }

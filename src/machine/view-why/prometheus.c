@@ -216,9 +216,7 @@ static void put_programs_levels(const struct dataset *d, FILE *out)
 			add_level(d, s, level);
 	}
 	put_levels(&l, out);
-	for (size_t i = 0; i < l.list.n; i++)
-		free(l.list.v[i].label);
-	VEC_FREE(l.list);
+	VEC_FREE_EACH(l.list, free(each->label));
 	hmap_free(&l.by_owner);
 }
 

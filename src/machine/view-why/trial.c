@@ -218,9 +218,8 @@ static json_t *pids_json(const struct trial *t)
 
 int trial_json(const struct trial *t, FILE *out)
 {
-	char at[40];
 	json_t *root = json_pack("{s:s, s:s, s:s, s:s?, s:I, s:s, s:s?, s:s, s:s, s:s, s:b}", "schema",
-				 "whyslow.confirm/1", "at", clock_format_rfc3339(t->wall, at, sizeof(at)),
+				 "whyslow.confirm/1", "at", CLOCK_RFC3339(t->wall),
 				 "verdict", trial_verdict_names[t->verdict], "reason", t->reason, "pid",
 				 (json_int_t)t->pid, "name", t->name, "unit", t->unit, "short", t->of, "way",
 				 t->way, "how", t->how, "bound", t->bound);

@@ -19,23 +19,23 @@
 static void put_feature(const struct suspect *s, const struct deviation *f, FILE *out)
 {
 	_cleanup_free_ char *server = f->flags & FINDING_OF_SERVER ? entity_label(&s->server->info) : NULL;
-	char now[32], usual[32], spread[32], since[40], spark[SPARKLINE_SIZE];
+	char spark[SPARKLINE_SIZE];
 
-	fprintf(out, "     %-20s %10s", f->feature->name, feature_format(f->feature, f->observed, now, sizeof(now)));
+	fprintf(out, "     %-20s %10s", f->feature->name, FEATURE_TEXT(f->feature, f->observed));
 	if (isnan(f->usual))
 		fprintf(out, "   %-30s", "no past to compare with");
 	else if (f->flags & FINDING_NEW)
 		fprintf(out, "   %-30s", "was not running before");
 	else
-		fprintf(out, "   normally %8s +- %-9s", feature_format(f->feature, f->usual, usual, sizeof(usual)),
-			feature_format(f->feature, f->spread, spread, sizeof(spread)));
+		fprintf(out, "   normally %8s +- %-9s", FEATURE_TEXT(f->feature, f->usual),
+			FEATURE_TEXT(f->feature, f->spread));
 	fprintf(out, " %s", plot_sparkline(f->spark, spark));
 	if (f->flags & FINDING_LEFT_ONLY_VALUE)
 		fputs("  was constant until now", out);
 	else if ((f->flags & FINDING_HIGHEST) && !(f->flags & FINDING_NEW)) /* of a new program everything is */
 		fputs("  highest in the window", out);
 	if (f->since)
-		fprintf(out, "  since %s", clock_format_local(f->since, since, sizeof(since)) + 15);
+		fprintf(out, "  since %s", CLOCK_LOCAL(f->since) + 15);
 	if (server)
 		fprintf(out, "  by %s", server);
 	fputc('\n', out);
@@ -203,7 +203,6 @@ static void put_wait(const struct deviation *f, FILE *out)
 		{"delay.thrashing", "waited for memory that had just been reclaimed (thrashing)"},
 		{"quota.throttled", "was throttled by a CPU limit"},
 	};
-	char now[32];
 
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		if (strcmp(waits[i].feature, f->feature->name) != 0)
@@ -214,7 +213,7 @@ static void put_wait(const struct deviation *f, FILE *out)
 			fprintf(out, "%.1f threads on average %s", f->observed / 1e9, waits[i].did);
 		return;
 	}
-	fprintf(out, "%s %s", f->feature->help, feature_format(f->feature, f->observed, now, sizeof(now)));
+	fprintf(out, "%s %s", f->feature->help, FEATURE_TEXT(f->feature, f->observed));
 }
 
 static void put_victims(const struct answer *a, FILE *out)
@@ -239,15 +238,13 @@ static void put_victims(const struct answer *a, FILE *out)
 
 static void put_similar(const struct answer *a, FILE *out)
 {
-	char at[40];
-
 	if (!a->similar.n)
 		return;
 	fprintf(out, "\nSimilar to %zu earlier incident%s:\n", a->similar.n, a->similar.n == 1 ? "" : "s");
 	for (size_t i = 0; i < a->similar.n && i < SIMILAR_SHOWN; i++) {
 		const struct earlier *e = &a->similar.v[i];
 
-		fprintf(out, "   mark %" PRId64 ", %s", e->mark, clock_format_local(e->wall, at, sizeof(at)));
+		fprintf(out, "   mark %" PRId64 ", %s", e->mark, CLOCK_LOCAL(e->wall));
 		if (e->note)
 			fprintf(out, " '%s'", e->note);
 		fprintf(out, ": %s%s%s\n", e->what, e->feedback ? ", your feedback: " : "", e->feedback ? e->feedback : "");
@@ -256,12 +253,10 @@ static void put_similar(const struct answer *a, FILE *out)
 
 void why_text(const struct answer *a, const struct why_text_options *o, FILE *out)
 {
-	char at[40], span[32];
-
 	fprintf(out, "%s%s%s\n", bold(o->colour), a->summary, bold_off(o->colour));
-	fprintf(out, "Asked about %s", clock_format_local(a->at, at, sizeof(at)));
+	fprintf(out, "Asked about %s", CLOCK_LOCAL(a->at));
 	if (a->has_history)
-		fprintf(out, ", compared with the %s before", clock_format_span(a->window_end - a->window_start, span, sizeof(span)));
+		fprintf(out, ", compared with the %s before", CLOCK_SPAN(a->window_end - a->window_start));
 	fputs(".\n", out);
 	if (!isnan(a->confidence))
 		fprintf(out, "Confidence: %.0f %%.\n", fmin(SUREST, 100 * a->confidence));

@@ -7,17 +7,16 @@
 void span_outline_text(const struct span_outline *k, FILE *out)
 {
 	_cleanup_free_ char *versions = span_versions_label(k->forest, k->group->versions), *bucket = span_bucket_label(k->forest, k->bucket);
-	char id[33], at[40], took[24], start[24];
 
 	fprintf(out, "\n%s, %s\n  %s request %s of %s: %s, %u spans\n", bucket ? bucket : "?", versions ? versions : "?", k->slowest ? "slow" : "ordinary",
-	       span_trace_id_text(k->forest->names, k->request->high, k->request->low, id), clock_format_local(k->request->start, at, sizeof(at)),
-	       span_duration_text((double)k->request->duration, took), k->request->n_spans);
+	       SPAN_TRACE_ID(k->forest->names, k->request->high, k->request->low), CLOCK_LOCAL(k->request->start),
+	       SPAN_DURATION((double)k->request->duration), k->request->n_spans);
 	fputs("  began after, took; * = on the critical path\n", out);
 	for (uint32_t i = 0; i < k->n; i++) {
 		const struct exemplar_span *s = &k->request->spans.v[k->order[i]];
 		_cleanup_free_ char *label = vertex_label(k->forest, s->vertex);
 
-		fprintf(out, "  %9s %9s %s %*s%s%s", span_duration_text((double)s->start, start), span_duration_text((double)(s->end - s->start), took),
+		fprintf(out, "  %9s %9s %s %*s%s%s", SPAN_DURATION((double)s->start), SPAN_DURATION((double)(s->end - s->start)),
 			s->path > 0 ? "*" : " ", 2 * (int)k->depth[k->order[i]], "", label ? label : "?", s->error ? "  [failed]" : "");
 		if (s->link)
 			fprintf(out, "  [refers to trace %s", names_get(k->forest->names, s->link));
@@ -45,14 +44,13 @@ json_t *span_outline_json(const struct span_outline *k)
 {
 	_cleanup_free_ char *versions = span_versions_label(k->forest, k->group->versions);
 	json_t *o = span_bucket_json(k->forest, k->bucket), *spans = json_array();
-	char id[33], at[40];
 
 	for (uint32_t i = 0; i < k->n; i++)
 		json_array_append_new(spans, span_json(k, k->order[i]));
 	json_object_update_new(o, json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:o}", "versions",
 					    versions ? versions : "", "trace",
-					    span_trace_id_text(k->forest->names, k->request->high, k->request->low, id),
-					    "start", clock_format_rfc3339(k->request->start, at, sizeof(at)),
+					    SPAN_TRACE_ID(k->forest->names, k->request->high, k->request->low),
+					    "start", CLOCK_RFC3339(k->request->start),
 					    "slowest", k->slowest, "duration_ns", (json_int_t)k->request->duration,
 					    "n_spans", (json_int_t)k->request->n_spans, "spans", spans));
 	return o;

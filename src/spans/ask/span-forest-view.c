@@ -34,11 +34,10 @@ static void print_line(const struct line *l, FILE *out)
 	const struct vertex *v = &l->f->vertices.v[c->vertex];
 	_cleanup_free_ char *label = vertex_label(l->f, c->vertex);
 	double total = moments_mean(&l->g->total), path = forest_group_each(l->g, c->path.sum);
-	char a[24], b[24], d[24], e[24];
 
-	fprintf(out, "  %5.1f %% %9s %7.3g %9s %9s %9s  %*s%s", 100 * path / total, span_duration_text(path, a), calls_per_parent(l),
-	       span_duration_text(sketch_quantile(c->sketch, .5), b), span_duration_text(sketch_quantile(c->sketch, .95), d),
-	       span_duration_text(sketch_quantile(c->sketch, .99), e), 2 * v->depth, "", label ? label : "?");
+	fprintf(out, "  %5.1f %% %9s %7.3g %9s %9s %9s  %*s%s", 100 * path / total, SPAN_DURATION(path), calls_per_parent(l),
+	       SPAN_DURATION(sketch_quantile(c->sketch, .5)), SPAN_DURATION(sketch_quantile(c->sketch, .95)),
+	       SPAN_DURATION(sketch_quantile(c->sketch, .99)), 2 * v->depth, "", label ? label : "?");
 	if (c->errors)
 		fprintf(out, "  [%.2g %% fail]", 100.0 * (double)c->errors / (double)c->duration.count);
 	if (c->retries)
@@ -51,14 +50,13 @@ static void print_line(const struct line *l, FILE *out)
 static void print_total(const struct forest *f, const struct bucket *b, const struct forest_group *g, FILE *out)
 {
 	_cleanup_free_ char *label = span_bucket_label(f, b);
-	char mean[24], p50[24], p95[24], p99[24];
 
 	fprintf(out, "\n%s\n  %.0f requests", label ? label : "?", moments_count(&g->total));
 	if (g->total.count != g->total.samples * SPAN_WEIGHT_ONE)
 		fprintf(out, " (from %" PRIu64 " sampled)", g->total.samples);
-	fprintf(out, ", end to end: mean %s, p50 %s, p95 %s, p99 %s", span_duration_text(moments_mean(&g->total), mean),
-	       span_duration_text(sketch_quantile(g->sketch, .5), p50), span_duration_text(sketch_quantile(g->sketch, .95), p95),
-	       span_duration_text(sketch_quantile(g->sketch, .99), p99));
+	fprintf(out, ", end to end: mean %s, p50 %s, p95 %s, p99 %s", SPAN_DURATION(moments_mean(&g->total)),
+	       SPAN_DURATION(sketch_quantile(g->sketch, .5)), SPAN_DURATION(sketch_quantile(g->sketch, .95)),
+	       SPAN_DURATION(sketch_quantile(g->sketch, .99)));
 	if (g->errors)
 		fprintf(out, "; %.2g %% fail", 100.0 * (double)g->errors / (double)g->total.count);
 	fputc('\n', out);

@@ -5,11 +5,9 @@
 
 static void print_function(const struct span_functions *f, const struct span_function *x, long double all, FILE *out)
 {
-	char mean[24], sd[24], p50[24], p95[24], p99[24];
-
-	fprintf(out, "  %5.1f %% %11.0f %9s %9s %9s %9s %9s  %s %s", (double)(100 * x->sum / all), x->calls, span_duration_text(span_function_mean(x), mean),
-	       span_duration_text(span_function_deviation(x), sd), span_duration_text(sketch_quantile(x->durations, .5), p50),
-	       span_duration_text(sketch_quantile(x->durations, .95), p95), span_duration_text(sketch_quantile(x->durations, .99), p99),
+	fprintf(out, "  %5.1f %% %11.0f %9s %9s %9s %9s %9s  %s %s", (double)(100 * x->sum / all), x->calls, SPAN_DURATION(span_function_mean(x)),
+	       SPAN_DURATION(span_function_deviation(x)), SPAN_DURATION(sketch_quantile(x->durations, .5)),
+	       SPAN_DURATION(sketch_quantile(x->durations, .95)), SPAN_DURATION(sketch_quantile(x->durations, .99)),
 	       names_get(f->names, x->service), names_get(f->names, x->operation));
 	if (x->errors > 0)
 		fprintf(out, "  [%.2g %% fail]", 100 * x->errors / x->calls);

@@ -11,15 +11,13 @@
 
 static void print_change_point(const struct span_since *s, FILE *out)
 {
-	char x[24], y[24], when[32], again[32];
-
 	if (!s->since)
 		return;
-	fprintf(out, "  all versions together: %s since %s, was %s (p = %.2g)", span_duration_text(s->during, x),
-	       clock_format_local(s->since, when, sizeof(when)), span_duration_text(s->before, y),
+	fprintf(out, "  all versions together: %s since %s, was %s (p = %.2g)", SPAN_DURATION(s->during),
+	       CLOCK_LOCAL(s->since), SPAN_DURATION(s->before),
 	       s->p);
 	if (s->until)
-		fprintf(out, ", until %s", clock_format_local(s->until, again, sizeof(again)));
+		fprintf(out, ", until %s", CLOCK_LOCAL(s->until));
 	fputc('\n', out);
 }
 
@@ -38,11 +36,10 @@ static void print_flags(unsigned flags, FILE *out)
 static void print_requests(const struct forest *f, const struct span_groups *j, size_t i, FILE *out)
 {
 	const struct group_outliers *o = &j->outliers[i];
-	char id[33], x[24];
 
 	for (size_t k = 0; k < o->n; k++)
-		fprintf(out, "           outlier request %s: %s, z = %.1f\n", span_trace_id_text(f->names, o->v[k].request->high, o->v[k].request->low, id),
-		       span_duration_text((double)o->v[k].request->duration, x), o->v[k].z);
+		fprintf(out, "           outlier request %s: %s, z = %.1f\n", SPAN_TRACE_ID(f->names, o->v[k].request->high, o->v[k].request->low),
+		       SPAN_DURATION((double)o->v[k].request->duration), o->v[k].z);
 }
 
 /* Packages of which the bucket's groups have different versions; the others are the same everywhere. */
@@ -73,14 +70,14 @@ static void print_group(const struct forest *f, const struct span_groups *j, siz
 {
 	const struct group_judgement *x = &j->judgements[i];
 	_cleanup_free_ char *versions = differing_versions(f, j->bucket[i], j->group[i]);
-	char when[32], a[24], b[24], q[24], z[24] = "-", effect[24] = "-  ";
+	char q[24], z[24] = "-", effect[24] = "-  ";
 
 	if (!isnan(x->z))
 		snprintf(z, sizeof(z), "%.2f", x->z);
 	if (!isnan(x->effect))
 		snprintf(effect, sizeof(effect), "%+.1f %%", 100 * x->effect);
-	fprintf(out, "  %7s %8s %9s %9s %8s %9.0f  %s  %s", z, figure_text(x->q, q, sizeof(q)), span_duration_text(j->groups[i].mean, a),
-	       span_duration_text(x->normal, b), effect, j->groups[i].count, clock_format_local(j->group[i]->first_seen, when, sizeof(when)), versions ? versions : "?");
+	fprintf(out, "  %7s %8s %9s %9s %8s %9.0f  %s  %s", z, figure_text(x->q, q, sizeof(q)), SPAN_DURATION(j->groups[i].mean),
+	       SPAN_DURATION(x->normal), effect, j->groups[i].count, CLOCK_LOCAL(j->group[i]->first_seen), versions ? versions : "?");
 	print_flags(x->flags, out);
 	fputc('\n', out);
 }
@@ -130,10 +127,9 @@ static json_t *requests_json(const struct forest *f, const struct span_groups *j
 {
 	const struct group_outliers *o = &j->outliers[i];
 	json_t *list = json_array();
-	char id[33];
 
 	for (size_t k = 0; k < o->n; k++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:f}", "trace", span_trace_id_text(f->names, o->v[k].request->high, o->v[k].request->low, id),
+		json_array_append_new(list, json_pack("{s:s, s:I, s:f}", "trace", SPAN_TRACE_ID(f->names, o->v[k].request->high, o->v[k].request->low),
 						     "duration_ns", (json_int_t)o->v[k].request->duration, "z", o->v[k].z));
 	return list;
 }
@@ -141,14 +137,13 @@ static json_t *requests_json(const struct forest *f, const struct span_groups *j
 /* The bucket's mean over time, all versions together. */
 static json_t *change_point_json(const struct forest *f, const struct bucket *b, const struct span_since *s)
 {
-	char when[32], again[32];
 	json_t *o;
 
 	if (!s->since)
 		return NULL;
 	o = span_bucket_json(f, b);
-	json_object_update_new(o, json_pack("{s:s, s:s?, s:f, s:f, s:f}", "since", clock_format_rfc3339(s->since, when, sizeof(when)), "until",
-					    s->until ? clock_format_rfc3339(s->until, again, sizeof(again)) : NULL, "before_ns", s->before,
+	json_object_update_new(o, json_pack("{s:s, s:s?, s:f, s:f, s:f}", "since", CLOCK_RFC3339(s->since), "until",
+					    s->until ? CLOCK_RFC3339(s->until) : NULL, "before_ns", s->before,
 					    "during_ns", s->during, "p", s->p));
 	return o;
 }
@@ -161,7 +156,6 @@ json_t *span_groups_json(const struct forest *f, const struct span_groups *j)
 		const struct group_judgement *x = &j->judgements[i];
 		_cleanup_free_ char *versions = forest_set_text(f->names, j->group[i]->versions);
 		json_t *o = span_bucket_json(f, j->bucket[i]);
-		char when[32];
 		const struct moments *measured = &j->group[i]->total;
 		const struct {
 			const char *name;
@@ -172,7 +166,7 @@ json_t *span_groups_json(const struct forest *f, const struct span_groups *j)
 			       {"q", x->q}, {"superiority", x->superiority}, {"share", x->share}, {"excess_ns", x->excess}};
 
 		json_object_set_new(o, "versions", json_string(versions ? versions : ""));
-		json_object_set_new(o, "first_seen", json_string(clock_format_rfc3339(j->group[i]->first_seen, when, sizeof(when))));
+		json_object_set_new(o, "first_seen", json_string(CLOCK_RFC3339(j->group[i]->first_seen)));
 		for (size_t k = 0; k < ARRAY_SIZE(figures); k++)
 			json_object_set_new(o, figures[k].name, json_number(figures[k].value));
 		json_object_set_new(o, "outlier", json_boolean(x->flags & GROUP_OUTLIER));

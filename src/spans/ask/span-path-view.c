@@ -12,20 +12,17 @@
 
 static void print_longest(const struct forest *f, const struct span_path *p, FILE *out)
 {
-	char a[24];
-
-	fprintf(out, "  longest path over the forest of p95 (a sum of p95 is not a latency): %s\n", span_duration_text(p->length, a));
+	fprintf(out, "  longest path over the forest of p95 (a sum of p95 is not a latency): %s\n", SPAN_DURATION(p->length));
 	for (size_t i = 0; i < p->n; i++) {
 		_cleanup_free_ char *label = vertex_label(f, p->steps[i].vertex);
 
-		fprintf(out, "  %9s  %*s%s\n", span_duration_text(p->steps[i].p95, a), (int)(2 * i), "", label ? label : "?");
+		fprintf(out, "  %9s  %*s%s\n", SPAN_DURATION(p->steps[i].p95), (int)(2 * i), "", label ? label : "?");
 	}
 }
 
 static void print_steps(const struct forest *f, const struct span_path *p, double total, size_t top, FILE *out)
 {
 	double shown = 0;
-	char a[24], b[24], d[24];
 
 	fputs("    share       own  drag of   p95 of a call\n", out);
 	for (size_t i = 0; i < p->n && i < top; i++) {
@@ -34,12 +31,12 @@ static void print_steps(const struct forest *f, const struct span_path *p, doubl
 
 		if (x->path <= 0)
 			break;
-		fprintf(out, "  %5.1f %% %9s %9s %9s  %s\n", 100 * x->path / total, span_duration_text(x->path, a), span_duration_text(x->drag, b),
-			span_duration_text(x->p95, d), label ? label : "?");
+		fprintf(out, "  %5.1f %% %9s %9s %9s  %s\n", 100 * x->path / total, SPAN_DURATION(x->path), SPAN_DURATION(x->drag),
+			SPAN_DURATION(x->p95), label ? label : "?");
 		shown += x->path;
 	}
 	if (total - shown > .005 * total)
-		fprintf(out, "  %5.1f %% %9s                      the rest\n", 100 * (total - shown) / total, span_duration_text(total - shown, a));
+		fprintf(out, "  %5.1f %% %9s                      the rest\n", 100 * (total - shown) / total, SPAN_DURATION(total - shown));
 }
 
 void span_path_head_text(const char *rule, bool of_buckets, FILE *out)
@@ -51,10 +48,9 @@ void span_path_text(const struct forest *f, const struct span_path *p, size_t to
 {
 	const struct moments *total = &f->buckets.v[0].groups.v[0].total;
 	_cleanup_free_ char *label = span_bucket_label(f, &f->buckets.v[0]);
-	char mean[24];
 
 	fprintf(out, "\n%s\n  %.0f requests, mean %s end to end\n", label ? label : "?", moments_count(total),
-		span_duration_text(moments_mean(total), mean));
+		SPAN_DURATION(moments_mean(total)));
 	if (p->sdiag)
 		print_longest(f, p, out);
 	else
@@ -148,7 +144,7 @@ static json_t *operations_json(const struct trace_answer *a)
 json_t *span_trace_json(const struct trace_answer *a)
 {
 	json_t *path = json_array(), *all = json_array();
-	char id[33], buf[24];
+	char buf[24];
 
 	for (size_t k = 0; k < a->path.n; k++) {
 		snprintf(buf, sizeof(buf), "%016" PRIx64, a->spans.v[a->path.v[k]].span->id);
@@ -156,7 +152,7 @@ json_t *span_trace_json(const struct trace_answer *a)
 	}
 	for (size_t k = 0; k < a->spans.n; k++)
 		json_array_append_new(all, trace_span_json(a, &a->spans.v[k]));
-	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "trace", span_trace_id_text(a->names, a->root->trace_high, a->root->trace_low, id),
+	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "trace", SPAN_TRACE_ID(a->names, a->root->trace_high, a->root->trace_low),
 			 "duration_ns", (json_int_t)span_duration(a->root), "orphans", (json_int_t)a->orphans, "path", path, "operations_ns",
 			 operations_json(a), "spans", all);
 }
@@ -170,7 +166,7 @@ json_t *span_traces_json(const char *rule, json_t *traces)
 json_t *span_orphans_json(const struct names *names, const struct span *spans, uint32_t n)
 {
 	json_t *all = json_array();
-	char id[33], parent[24], buf[24];
+	char parent[24], buf[24];
 
 	for (uint32_t i = 0; i < n; i++) {
 		_cleanup_free_ char *attributes = forest_set_text(names, spans[i].attributes);
@@ -184,6 +180,6 @@ json_t *span_orphans_json(const struct names *names, const struct span *spans, u
 						     (json_int_t)spans[i].start, "duration_ns", (json_int_t)span_duration(&spans[i]),
 						     "attributes", attributes ? attributes : ""));
 	}
-	return json_pack("{s:s, s:n, s:I, s:[], s:{}, s:o}", "trace", span_trace_id_text(names, spans[0].trace_high,
-			 spans[0].trace_low, id), "duration_ns", "orphans", (json_int_t)n, "path", "operations_ns", "spans", all);
+	return json_pack("{s:s, s:n, s:I, s:[], s:{}, s:o}", "trace", SPAN_TRACE_ID(names, spans[0].trace_high,
+			 spans[0].trace_low), "duration_ns", "orphans", (json_int_t)n, "path", "operations_ns", "spans", all);
 }

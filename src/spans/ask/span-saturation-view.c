@@ -38,12 +38,11 @@ static void put_verdict(const struct span_comparison *s, struct str *out)
 static void put_wait(const struct span_comparison *s, struct str *out)
 {
 	const struct span_saturation *x = &s->saturation;
-	char a[24], b[24];
 
 	if (!x->service)
 		return;
 	str_printf(out, "%scalls wait longest for %s: %s a call in its queue or the network, were %s", out->len ? "; " : "", names_get(s->names, x->service),
-		   span_duration_text(x->wait_after, a), span_duration_text(x->wait_before, b));
+		   SPAN_DURATION(x->wait_after), SPAN_DURATION(x->wait_before));
 	if (!isnan(x->calls[0]) && !isnan(x->calls[1]))
 		str_printf(out, " (it runs %.3g calls at a time, ran %.3g)", x->calls[1], x->calls[0]);
 }

@@ -22,12 +22,11 @@ static void print_map(const struct span_map *m, FILE *out)
 	static const char shades[] = " .:-=+*#%@";
 	size_t together = (m->rows + TEXT_ROWS - 1) / TEXT_ROWS;
 	double most = 0;
-	char a[32], b[32];
 
 	for (size_t i = 0; i < m->rows * m->columns; i++)
 		most = fmax(most, m->counts[i]);
 	for (size_t row = (m->rows - 1) / together * together; row < m->rows; row -= together) {
-		fprintf(out, "  %9s |", span_duration_text(m->low * pow(m->factor, (double)row), a));
+		fprintf(out, "  %9s |", SPAN_DURATION(m->low * pow(m->factor, (double)row)));
 		for (size_t column = 0; column < m->columns; column++) {
 			double count = densest(m, row, together, column);
 			size_t shade = count > 0 ? 1 + (size_t)(8.99 * log1p(count) / log1p(most)) : 0;
@@ -38,21 +37,19 @@ static void print_map(const struct span_map *m, FILE *out)
 		if (row < together)
 			break;
 	}
-	fprintf(out, "  %9s  %s ... %s, %s a column\n", "", clock_format_local(m->from, a, sizeof(a)),
-	       clock_format_local(m->from + m->step * (int64_t)m->columns, b, sizeof(b)), span_duration_text((double)m->step, (char[24]){}));
+	fprintf(out, "  %9s  %s ... %s, %s a column\n", "", CLOCK_LOCAL(m->from),
+	       CLOCK_LOCAL(m->from + m->step * (int64_t)m->columns), span_duration_text((double)m->step, (char[24]){}));
 }
 
 static void print_kinds(const struct span_differences *d, size_t top, FILE *out)
 {
-	char a[24];
-
 	for (size_t i = 0; i < d->list.n && i < top; i++) {
 		const struct span_difference *x = &d->list.v[i];
 
 		fprintf(out, "  %zu. %s\n     %.0f %% of these requests are selected, of the others %.1f %%; they are %.0f %% of the selection\n", i + 1, x->where,
 		       100 * x->selected, 100 * x->others, 100 * x->covers);
 		for (size_t k = 0; k < x->n_traces; k++)
-			fprintf(out, "%s %s (%s)", k ? "," : "     for example", x->traces[k].id, span_duration_text((double)x->traces[k].duration, a));
+			fprintf(out, "%s %s (%s)", k ? "," : "     for example", x->traces[k].id, SPAN_DURATION((double)x->traces[k].duration));
 		if (x->n_traces)
 			fputc('\n', out);
 	}
@@ -62,15 +59,13 @@ static void print_kinds(const struct span_differences *d, size_t top, FILE *out)
 
 static void print_calls(const struct forest *f, const struct span_differences *d, size_t top, FILE *out)
 {
-	char a[24], b[24];
-
 	if (!d->calls.n)
 		return;
 	fputs("\nWhere they spend more or less, on the critical path of a request:\n", out);
 	for (size_t i = 0; i < d->calls.n && i < top; i++) {
 		const struct span_call_difference *c = &d->calls.v[i];
 
-		fprintf(out, "  %9s, others %9s: %s", span_duration_text(c->selected, a), span_duration_text(c->others, b), names_get(f->names, c->call));
+		fprintf(out, "  %9s, others %9s: %s", SPAN_DURATION(c->selected), SPAN_DURATION(c->others), names_get(f->names, c->call));
 		if (fabs(c->through[1] - c->through[0]) > .01)
 			fprintf(out, "; %.0f %% go through it, of the others %.0f %%", 100 * c->through[1], 100 * c->through[0]);
 		fputc('\n', out);
@@ -79,8 +74,6 @@ static void print_calls(const struct forest *f, const struct span_differences *d
 
 void span_selection_text(const struct forest *f, bool bounded, const struct span_map *m, const struct span_differences *d, size_t top, FILE *out)
 {
-	char a[24], b[24];
-
 	fprintf(out, "%.0f requests by time and duration", d->requests[0] + d->requests[1]);
 	fprintf(out, "%s\n", f->thinned ? " (a sample of them)" : "");
 	print_map(m, out);
@@ -88,8 +81,8 @@ void span_selection_text(const struct forest *f, bool bounded, const struct span
 		fputs("--begin, --end, --longer, --shorter or --failed select some of them, and this says what tells those from the others\n", out);
 		return;
 	}
-	fprintf(out, "\n%.0f requests are selected: mean %s, of the %.0f others %s\n", d->requests[1], span_duration_text(d->mean[1], a), d->requests[0],
-	       span_duration_text(d->mean[0], b));
+	fprintf(out, "\n%.0f requests are selected: mean %s, of the %.0f others %s\n", d->requests[1], SPAN_DURATION(d->mean[1]), d->requests[0],
+	       SPAN_DURATION(d->mean[0]));
 	if (!d->n_selected || d->n_selected == d->sampled) {
 		fprintf(out, "%s\n", d->n_selected ? "These are all requests." : "No request is selected.");
 		return;
@@ -110,9 +103,7 @@ static json_t *numbers_json(const double *v, size_t n)
 
 static json_t *map_json(const struct span_map *m)
 {
-	char from[32];
-
-	return json_pack("{s:s, s:I, s:f, s:f, s:I, s:I, s:o, s:o}", "from", clock_format_rfc3339(m->from, from, sizeof(from)), "step_ns",
+	return json_pack("{s:s, s:I, s:f, s:f, s:I, s:I, s:o, s:o}", "from", CLOCK_RFC3339(m->from), "step_ns",
 			 (json_int_t)m->step, "low_ns", m->low, "factor", m->factor, "columns", (json_int_t)m->columns, "rows", (json_int_t)m->rows,
 			 "counts", numbers_json(m->counts, m->rows * m->columns), "failed", numbers_json(m->failed, m->rows * m->columns));
 }

@@ -15,6 +15,8 @@
 
 /* "812 ms", "1.21 s", "35 us"; buf of 24. */
 const char *span_duration_text(double ns, char *buf);
+/* The same as a text that lasts as long as the block where it stands. */
+#define SPAN_DURATION(ns) span_duration_text((ns), (char[24]){})
 /* An attribute's value, "(none)" without one; value: text. */
 const char *span_value_text(const struct forest *f, uint32_t value);
 /* "hardware=gen5, workload=d4: service operation": caller frees. */

@@ -17,9 +17,7 @@
 /* The names stay. */
 static void span_functions_free(struct span_functions *f)
 {
-	for (size_t i = 0; i < f->list.n; i++)
-		sketch_free(f->list.v[i].durations);
-	VEC_FREE(f->list);
+	VEC_FREE_EACH(f->list, sketch_free(each->durations));
 	hmap_free(&f->by_name);
 }
 

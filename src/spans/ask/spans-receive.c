@@ -87,12 +87,10 @@ static void warn_of_troubles(const struct receiver_counts *now, struct receiver_
 /* Once a minute as long as such spans come: which service, and how far ahead it is. */
 static void warn_of_clocks(const struct receiver_counts *now, uint64_t *told, int64_t *told_at)
 {
-	char by[32];
-
 	if (now->ahead == *told || clock_boot() - *told_at < 60 * NS_PER_SEC)
 		return;
 	log_warning("%" PRIu64 " spans begin minutes from now; set the clock of what sends the service '%s' (it is ahead by %s)", now->ahead - *told,
-		    now->ahead_service, clock_format_span(now->ahead_by, by, sizeof(by)));
+		    now->ahead_service, CLOCK_SPAN(now->ahead_by));
 	*told = now->ahead;
 	*told_at = clock_boot();
 }
@@ -221,18 +219,16 @@ struct watched {
 /* Says it when it begins and when it is gone. Of an earlier window, which late spans have reopened, it says only what is slower. */
 static void tell(struct watched *w, int64_t begin, bool slower, const char *headline)
 {
-	char when[32];
-
 	if (begin < w->latest) {
 		if (slower)
-			printf("%s, with late spans: %s\n", clock_format_local(begin, when, sizeof(when)), headline);
+			printf("%s, with late spans: %s\n", CLOCK_LOCAL(begin), headline);
 		return;
 	}
 	w->latest = begin;
 	if (slower && !w->slower)
-		printf("%s: %s\n", clock_format_local(begin, when, sizeof(when)), headline);
+		printf("%s: %s\n", CLOCK_LOCAL(begin), headline);
 	else if (!slower && w->slower)
-		printf("%s: it has ended\n", clock_format_local(begin, when, sizeof(when)));
+		printf("%s: it has ended\n", CLOCK_LOCAL(begin));
 	fflush(stdout);
 	w->slower = slower;
 }
@@ -390,11 +386,9 @@ static void take_up(const struct spans_query *q, struct watched *w)
 
 static void say_what_runs(const struct spans_query *q, const struct watched *w)
 {
-	char from[32], until[32];
-
 	printf("judged until %s; the window that began then still runs, until %s\n",
-	       clock_format_local(w->complete / q->window * q->window, from, sizeof(from)),
-	       clock_format_local(w->complete / q->window * q->window + q->window, until, sizeof(until)));
+	       CLOCK_LOCAL(w->complete / q->window * q->window),
+	       CLOCK_LOCAL(w->complete / q->window * q->window + q->window));
 	fflush(stdout);
 }
 

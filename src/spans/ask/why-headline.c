@@ -11,7 +11,7 @@
 /* The call by which the version differs from its others. */
 static char *call_words(const struct suspect_call *c)
 {
-	char a[24], b[24], *text = NULL;
+	char *text = NULL;
 	const char *label = c->label ? c->label : "?";
 	int r = 0;
 
@@ -24,10 +24,10 @@ static char *call_words(const struct suspect_call *c)
 		break;
 	case REASON_SOME:
 		r = asprintf(&text, "%.1f %% of the requests spend more than %s in %s, with its other versions %.1f %%", 100 * c->share,
-			     span_duration_text(c->beyond, a), label, 100 * c->share_others);
+			     SPAN_DURATION(c->beyond), label, 100 * c->share_others);
 		break;
 	case REASON_SLOWER:
-		r = asprintf(&text, "%s takes %s a call, with its other versions %s", label, span_duration_text(c->each, a), span_duration_text(c->each_others, b));
+		r = asprintf(&text, "%s takes %s a call, with its other versions %s", label, SPAN_DURATION(c->each), SPAN_DURATION(c->each_others));
 		break;
 	default:
 		return NULL;
@@ -39,7 +39,7 @@ char *span_suspect_words(const struct span_comparison *s, const struct suspect_v
 {
 	const char *package = names_get(s->names, x->package), *version = names_get(s->names, x->version);
 	_cleanup_free_ char *call = call_words(x->slower || x->failing ? &x->call : &x->silent);
-	char a[24], b[24], *text;
+	char *text;
 	int r;
 
 	if (x->failing)
@@ -49,17 +49,17 @@ char *span_suspect_words(const struct span_comparison *s, const struct suspect_v
 		r = asprintf(&text, "%s %s is slower by itself, which does not delay requests yet: %s", package, version, call ? call : "?");
 	else if (x->is_service && call)
 		r = asprintf(&text, "%s %s is slower (+%s a request by itself): %s", package, version,
-			     span_duration_text(x->by_call ? x->call.gain : x->own_mean - x->own_others, a), call);
+			     SPAN_DURATION(x->by_call ? x->call.gain : x->own_mean - x->own_others), call);
 	else
-		r = asprintf(&text, "%s %s is slower: requests that ran it take %s, others %s", package, version, span_duration_text(x->mean, a),
-			     span_duration_text(x->others, b));
+		r = asprintf(&text, "%s %s is slower: requests that ran it take %s, others %s", package, version, SPAN_DURATION(x->mean),
+			     SPAN_DURATION(x->others));
 	return r < 0 ? NULL : text;
 }
 
 static char *since_words(const struct span_since *since, const struct span_change *change)
 {
 	_cleanup_free_ char *uniform = span_change_uniform_words(change);
-	char x[24], y[24], when[32], end[32], *text;
+	char when[32], end[32], *text;
 	const char *until = since->until ? clock_format_local(since->until, end, sizeof(end)) : "";
 	int r;
 
@@ -69,7 +69,7 @@ static char *since_words(const struct span_since *since, const struct span_chang
 			     since->until ? ", until " : "", until, 100 * since->during, 100 * since->before);
 	else
 		r = asprintf(&text, "all versions are slower since %s%s%s: %s where it costs most, were %s%s%s", when, since->until ? ", until " : "", until,
-			     span_duration_text(since->during, x), span_duration_text(since->before, y), uniform ? "; " : "", uniform ? uniform : "");
+			     SPAN_DURATION(since->during), SPAN_DURATION(since->before), uniform ? "; " : "", uniform ? uniform : "");
 	return r < 0 ? NULL : text;
 }
 

@@ -21,9 +21,7 @@
 
 void span_change_free(struct span_change *c)
 {
-	for (size_t i = 0; i < c->buckets.n; i++)
-		VEC_FREE(c->buckets.v[i].vertices);
-	VEC_FREE(c->buckets);
+	VEC_FREE_EACH(c->buckets, VEC_FREE(each->vertices));
 	VEC_FREE(c->services);
 	VEC_FREE(c->pools);
 }

@@ -13,9 +13,7 @@
 
 void span_deployed_free(struct span_deployed *d)
 {
-	for (size_t i = 0; i < d->list.n; i++)
-		free(d->list.v[i].hosts);
-	VEC_FREE(d->list);
+	VEC_FREE_EACH(d->list, free(each->hosts));
 }
 
 /* --- when --------------------------------------------------------------------------------------------------------------- */

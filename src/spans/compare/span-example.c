@@ -34,8 +34,6 @@ static void keep(struct cause_trace one, struct cause_trace v[CAUSE_TRACES], siz
 
 int span_examples_find(const struct forest *f, span_example_fn agrees, void *state, struct cause_trace ret[CAUSE_TRACES], size_t *ret_n)
 {
-	char id[33];
-
 	*ret_n = 0;
 	for (size_t i = 0; i < f->buckets.n; i++)
 		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
@@ -49,7 +47,7 @@ int span_examples_find(const struct forest *f, span_example_fn agrees, void *sta
 			}
 		}
 	for (size_t i = 0; i < *ret_n; i++) {
-		ret[i].id = strdup(span_trace_id_text(f->names, ret[i].high, ret[i].low, id));
+		ret[i].id = strdup(SPAN_TRACE_ID(f->names, ret[i].high, ret[i].low));
 		if (!ret[i].id)
 			return -ENOMEM;
 	}

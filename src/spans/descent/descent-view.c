@@ -28,12 +28,11 @@ static void print_place(const struct descent *d, const struct descent_place *p, 
 {
 	_cleanup_free_ char *label = vertex_label(d->forest, p->span->vertex);
 	const char *process = names_get(d->forest->names, p->span->process);
-	char took[24], at[40];
 
-	fprintf(out, "  %s in %s", span_duration_text((double)p->span->path, took), label ? label : "?");
+	fprintf(out, "  %s in %s", SPAN_DURATION((double)p->span->path), label ? label : "?");
 	if (p->span->host)
 		fprintf(out, ", on %s%s%s", names_get(d->forest->names, p->span->host), *process ? ", process " : "", process);
-	fprintf(out, ", until %s\n", clock_format_local(p->request->start + p->span->end, at, sizeof(at)));
+	fprintf(out, ", until %s\n", CLOCK_LOCAL(p->request->start + p->span->end));
 	if (p->machine.recorder)
 		fprintf(out, "    asked: %s\n", p->machine.recorder);
 	print_summary("the machine", &p->machine, out);
@@ -43,12 +42,10 @@ static void print_place(const struct descent *d, const struct descent_place *p, 
 
 void span_descent_text(const struct descent *d, FILE *out)
 {
-	char id[33];
-
 	if (!d->places.n)
 		return;
 	fprintf(out, "\nWhere request %s waited, and what the recorders say:\n",
-	       span_trace_id_text(d->forest->names, d->places.v[0].request->high, d->places.v[0].request->low, id));
+	       SPAN_TRACE_ID(d->forest->names, d->places.v[0].request->high, d->places.v[0].request->low));
 	for (size_t i = 0; i < d->places.n; i++)
 		print_place(d, &d->places.v[i], out);
 }
@@ -65,12 +62,12 @@ char *span_descent_reason(const struct descent *d)
 		const struct descent_place *p = &d->places.v[i];
 		const char *machine = summary_of(&p->machine), *program = summary_of(&p->program);
 		const char *reason = program && (!machine || waits_are_known(&p->program) || !json_is_true(json_object_get(p->machine.why, "slow"))) ? program : machine;
-		char at[40], *text;
+		char *text;
 
 		if (!reason)
 			continue;
 		if (asprintf(&text, "the reason on %s at %s: %s", names_get(d->forest->names, p->span->host),
-			     clock_format_local(p->request->start + p->span->end, at, sizeof(at)), reason) < 0)
+			     CLOCK_LOCAL(p->request->start + p->span->end), reason) < 0)
 			return NULL;
 		str_make_printable(text);
 		return text;
@@ -101,13 +98,12 @@ static json_t *document(const struct host_answer *a)
 static json_t *place_json(const struct descent *d, const struct descent_place *p)
 {
 	const struct vertex *v = &d->forest->vertices.v[p->span->vertex];
-	char id[33], from[40], to[40];
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "trace",
-			 span_trace_id_text(d->forest->names, p->request->high, p->request->low, id), "service", names_get(d->forest->names, v->service),
+			 SPAN_TRACE_ID(d->forest->names, p->request->high, p->request->low), "service", names_get(d->forest->names, v->service),
 			 "operation", names_get(d->forest->names, v->operation), "host", text_or_null(d, p->span->host), "process",
-			 text_or_null(d, p->span->process), "from", clock_format_rfc3339(p->request->start + p->span->start, from, sizeof(from)), "to",
-			 clock_format_rfc3339(p->request->start + p->span->end, to, sizeof(to)), "path_ns", (json_int_t)p->span->path, "recorder",
+			 text_or_null(d, p->span->process), "from", CLOCK_RFC3339(p->request->start + p->span->start), "to",
+			 CLOCK_RFC3339(p->request->start + p->span->end), "path_ns", (json_int_t)p->span->path, "recorder",
 			 json_text(p->machine.recorder), "machine", document(&p->machine), "machine_error", json_text(p->machine.error), "program",
 			 document(&p->program), "program_error", json_text(p->program.error));
 }
@@ -125,10 +121,8 @@ json_t *span_descent_json(const struct descent *d)
 
 void span_request_text(const struct exemplar *request, const char *trace, const struct descent *d, FILE *out)
 {
-	char at[40], took[24];
-
-	fprintf(out, "request %s of %s took %s\n", trace, clock_format_local(request->start, at, sizeof(at)),
-		span_duration_text((double)request->duration, took));
+	fprintf(out, "request %s of %s took %s\n", trace, CLOCK_LOCAL(request->start),
+		SPAN_DURATION((double)request->duration));
 	span_descent_text(d, out);
 	span_descent_reason_text(d, out);
 }
@@ -136,9 +130,8 @@ void span_request_text(const struct exemplar *request, const char *trace, const 
 json_t *span_request_json(const struct exemplar *request, const char *trace, const struct descent *d)
 {
 	_cleanup_free_ char *reason = span_descent_reason(d);
-	char at[40];
 
 	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s?}", "schema", "whyslow.spans.request/1", "trace", trace, "start",
-			 clock_format_rfc3339(request->start, at, sizeof(at)), "duration_ns", (json_int_t)request->duration, "hosts",
+			 CLOCK_RFC3339(request->start), "duration_ns", (json_int_t)request->duration, "hosts",
 			 span_descent_json(d), "reason", reason);
 }

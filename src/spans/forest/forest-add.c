@@ -396,11 +396,10 @@ static void add_link(const struct forest_builder *b, const struct span *span, st
 {
 	const struct span_link *link = b->links ? span_links_of(b->links, span) : NULL;
 	const char *id;
-	char buf[33];
 
 	if (!link)
 		return;
-	id = span_trace_id_text(b->forest->names, link->high, link->low, buf);
+	id = SPAN_TRACE_ID(b->forest->names, link->high, link->low);
 	to->link = names_text(b->forest->names, id, strlen(id));
 	to->links = link->n;
 }

@@ -114,8 +114,7 @@ static void put_slot(struct writer *w, const struct slot *s)
 
 static void put_exemplar(struct writer *w, const struct exemplar *e)
 {
-	char buf[33];
-	const char *id = span_trace_id_text(w->names, e->high, e->low, buf);
+	const char *id = SPAN_TRACE_ID(w->names, e->high, e->low);
 
 	str_put_blob(w->out, id, strlen(id));
 	str_put_svarint(w->out, e->start);
@@ -141,8 +140,7 @@ static void put_exemplar(struct writer *w, const struct exemplar *e)
 
 static void put_request(struct writer *w, const struct sampled_request *r)
 {
-	char buf[33];
-	const char *id = span_trace_id_text(w->names, r->high, r->low, buf);
+	const char *id = SPAN_TRACE_ID(w->names, r->high, r->low);
 
 	str_put_blob(w->out, id, strlen(id));
 	str_put_svarint(w->out, r->start);

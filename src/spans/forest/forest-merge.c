@@ -111,10 +111,9 @@ static int merge_exemplar(struct translation *t, struct forest_group *g, const s
 			  int (*keep)(struct forest_group *, struct exemplar *))
 {
 	struct exemplar e = *from;
-	char buf[33];
 
 	if (t->from->names != t->to->names) {
-		const char *id = span_trace_id_text(t->from->names, from->high, from->low, buf);
+		const char *id = SPAN_TRACE_ID(t->from->names, from->high, from->low);
 
 		span_trace_id_of_text(t->to->names, id, strlen(id), &e.high, &e.low);
 	}
@@ -139,12 +138,11 @@ static int merge_exemplar(struct translation *t, struct forest_group *g, const s
 static int merge_request(struct translation *t, struct forest_group *g, const struct sampled_request *from)
 {
 	struct sampled_request r = *from;
-	char buf[33];
 
 	if (!forest_takes_request(t->to->thinned, r.high, r.low))
 		return 0;
 	if (t->from->names != t->to->names) {
-		const char *id = span_trace_id_text(t->from->names, from->high, from->low, buf);
+		const char *id = SPAN_TRACE_ID(t->from->names, from->high, from->low);
 
 		span_trace_id_of_text(t->to->names, id, strlen(id), &r.high, &r.low);
 	}

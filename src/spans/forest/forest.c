@@ -31,9 +31,7 @@ static void group_free(struct forest_group *g)
 		VEC_FREE(g->slots.v[i].cells);
 	exemplars_free(g->sample.v, g->sample.n);
 	exemplars_free(g->slowest.v, g->slowest.n);
-	for (size_t i = 0; i < g->requests.n; i++)
-		VEC_FREE(g->requests.v[i].marks);
-	VEC_FREE(g->requests);
+	VEC_FREE_EACH(g->requests, VEC_FREE(each->marks));
 	sketch_free(g->sketch);
 	VEC_FREE(g->cells);
 	VEC_FREE(g->slots);

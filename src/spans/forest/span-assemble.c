@@ -79,9 +79,7 @@ struct assembler *assembler_new(const struct assembler_options *options)
 
 static void free_waiting(struct assembler *a)
 {
-	for (size_t i = 0; i < a->chunks.n; i++)
-		free(a->chunks.v[i]);
-	VEC_FREE(a->chunks);
+	VEC_FREE_EACH(a->chunks, free(*each));
 	VEC_FREE(a->traces);
 	VEC_FREE(a->gathered);
 	a->free_block = a->free_trace = a->current = NONE;

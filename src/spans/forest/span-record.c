@@ -41,9 +41,7 @@ int span_record_init(struct recorder_of_sets *r, struct names *names, const stru
 
 void span_record_free(struct recorder_of_sets *r)
 {
-	for (size_t i = 0; i < r->inventories.n; i++)
-		hmap_free(&r->inventories.v[i].rows);
-	VEC_FREE(r->inventories);
+	VEC_FREE_EACH(r->inventories, hmap_free(&each->rows));
 	VEC_FREE(r->sets);
 }
 

@@ -52,11 +52,7 @@ void span_table_close(struct span_table *t)
 	if (!t)
 		return;
 	clickhouse_close(t->clickhouse);
-	for (size_t i = 0; i < t->columns.n; i++) {
-		free(t->columns.v[i].name);
-		free(t->columns.v[i].type);
-	}
-	VEC_FREE(t->columns);
+	VEC_FREE_EACH(t->columns, free(each->name); free(each->type));
 	for (int i = 0; i < PLACES; i++)
 		free(t->text[i]);
 	for (int i = 0; i < 2; i++) {

@@ -125,12 +125,7 @@ struct junit_cases {
 
 static void cases_free(struct junit_cases *c)
 {
-	for (size_t i = 0; i < c->list.n; i++) {
-		free(c->list.v[i].name);
-		free(c->list.v[i].failure);
-		free(c->list.v[i].skipped);
-	}
-	VEC_FREE(c->list);
+	VEC_FREE_EACH(c->list, free(each->name); free(each->failure); free(each->skipped));
 }
 
 static int add_case(struct junit_cases *c, struct junit_case one)

@@ -25,9 +25,7 @@ static void text(const char *words, FILE *out)
 
 static void duration(double ns, FILE *out)
 {
-	char buf[24];
-
-	text(span_duration_text(ns, buf), out);
+	text(SPAN_DURATION(ns), out);
 }
 
 static void number_cell(double ns, FILE *out)
@@ -168,17 +166,15 @@ static void put_cells(const struct span_map *m, FILE *out)
 
 static void put_map(const struct span_map *m, FILE *out)
 {
-	char from[32], to[32];
-
 	if (!m->columns)
 		return;
 	fprintf(out, "<figure><svg viewBox=\"0 0 %zu %zu\" role=\"img\" aria-label=\"requests by time and duration\">\n", m->columns * CELL_WIDE,
 		m->rows * CELL_HIGH);
 	put_cells(m, out);
 	fputs("</svg><figcaption>Requests by time (", out);
-	text(clock_format_local(m->from, from, sizeof(from)), out);
+	text(CLOCK_LOCAL(m->from), out);
 	fputs(" to ", out);
-	text(clock_format_local(m->from + m->step * (int64_t)m->columns, to, sizeof(to)), out);
+	text(CLOCK_LOCAL(m->from + m->step * (int64_t)m->columns), out);
 	fputs(", left to right) and duration (", out);
 	duration(m->low, out);
 	fputs(" to ", out);

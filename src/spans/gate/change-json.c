@@ -28,7 +28,6 @@ static json_t *vertex_json(const struct forest *f, const struct vertex_change *v
 static json_t *exemplar_json(const struct forest *f, const struct exemplar *e)
 {
 	json_t *list = json_array();
-	char id[33];
 
 	if (!e)
 		return json_null();
@@ -41,7 +40,7 @@ static json_t *exemplar_json(const struct forest *f, const struct exemplar *e)
 						      (json_int_t)s->start, "end_ns", (json_int_t)s->end, "path_ns", (json_int_t)s->path, "host",
 						      names_get(f->names, s->host), "error", s->error));
 	}
-	return json_pack("{s:s, s:I, s:I, s:o}", "trace", span_trace_id_text(f->names, e->high, e->low, id), "duration_ns",
+	return json_pack("{s:s, s:I, s:I, s:o}", "trace", SPAN_TRACE_ID(f->names, e->high, e->low), "duration_ns",
 			 (json_int_t)e->duration, "spans_in_trace", (json_int_t)e->n_spans, "spans", list);
 }
 
@@ -144,14 +143,13 @@ static json_t *bucket_json(size_t top, const struct forest *f, const struct buck
 static json_t *deployed_json(size_t top, const struct span_deployed *d)
 {
 	json_t *list = json_array();
-	char when[32];
 
 	for (size_t i = 0; i < d->list.n && i < top; i++) {
 		const struct span_deployed_one *one = &d->list.v[i];
 
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s, s:o, s:b}", "package", one->first->package, "version",
 						      one->first->version, "hosts", one->hosts, "n_hosts", (json_int_t)one->n_hosts, "since",
-						      clock_format_rfc3339(one->first->time, when, sizeof(when)), "share", json_number(one->share),
+						      CLOCK_RFC3339(one->first->time), "share", json_number(one->share),
 						      "slow_host", one->slow_host));
 	}
 	return list;
@@ -233,7 +231,6 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 	const struct span_change *c = &s->change;
 	json_t *buckets = json_array(), *services = json_array();
 	_cleanup_free_ char *headline = span_why_headline(s), *reason = span_descent_reason(&s->descent);
-	char since[32], until[32];
 
 	for (size_t i = 0; i < c->buckets.n && i < top; i++)
 		json_array_append_new(buckets, bucket_json(top, &s->forest, &c->buckets.v[i]));
@@ -246,9 +243,9 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 		"{s:s, s:s?, s:s?, s:b, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
 		"s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
 		"schema", schema, "since",
-		s->changed.since ? clock_format_rfc3339(s->changed.since, since, sizeof(since)) : NULL,
+		s->changed.since ? CLOCK_RFC3339(s->changed.since) : NULL,
 		"until",
-		s->changed.until ? clock_format_rfc3339(s->changed.until, until, sizeof(until)) : NULL,
+		s->changed.until ? CLOCK_RFC3339(s->changed.until) : NULL,
 		"since_failing", s->changed.failing, "baseline", s->before ? s->before : "", "candidate", s->after ? s->after : "", "rule",
 		s->forest.rule, "verdict", span_verdict_name(span_change_gate(c)), "mean_before_ns",
 		json_number(c->mean_before), "mean_after_ns", json_number(c->mean_after), "within_ns",

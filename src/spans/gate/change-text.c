@@ -13,12 +13,11 @@ static void print_reason(const struct forest *f, const struct vertex_change *v, 
 {
 	_cleanup_free_ char *through = vertex_label(f, v->through);
 	const char *who = v->through == v->vertex ? "it" : through ? through : "?";
-	char a[24], b[24];
 
 	switch (v->reason) {
 	case REASON_SLOWER:
 		if (v->each_after > 1.1 * v->each_before)
-			fprintf(out, "; its own time is %s a call, was %s", span_duration_text(v->each_after, a), span_duration_text(v->each_before, b));
+			fprintf(out, "; its own time is %s a call, was %s", SPAN_DURATION(v->each_after), SPAN_DURATION(v->each_before));
 		break;
 	case REASON_MORE_CALLS:
 		fprintf(out, "; %s is called %.3g times a call, was %.3g", who, v->calls_after, v->calls_before);
@@ -34,8 +33,8 @@ static void print_reason(const struct forest *f, const struct vertex_change *v, 
 		fprintf(out, "; was not called before");
 		break;
 	case REASON_ONE_HOST:
-		fprintf(out, "; on one host: %s takes %s a call, the others %s", names_get(f->names, v->host), span_duration_text(v->host_mean, a),
-		       span_duration_text(v->others_mean, b));
+		fprintf(out, "; on one host: %s takes %s a call, the others %s", names_get(f->names, v->host), SPAN_DURATION(v->host_mean),
+		       SPAN_DURATION(v->others_mean));
 		break;
 	default:
 		break;
@@ -45,7 +44,6 @@ static void print_reason(const struct forest *f, const struct vertex_change *v, 
 static void print_vertices(size_t top, const struct forest *f, const struct bucket_change *c, FILE *out)
 {
 	double difference = c->mean_after - c->mean_before;
-	char a[24], b[24], d[24];
 	size_t shown = 0;
 
 	for (size_t i = 0; i < c->vertices.n && shown < top; i++) {
@@ -57,8 +55,8 @@ static void print_vertices(size_t top, const struct forest *f, const struct buck
 			break;
 		if (c->ground != GROUND_MEAN && v->p > SPAN_Q)
 			continue; /* the mean has not moved: that is chance */
-		fprintf(out, "    +%s (%.0f %%): %s\n        on the critical path %s a request, was %s", span_duration_text(gain, a),
-		       100 * gain / fabs(difference), path ? path : "?", span_duration_text(v->after, b), span_duration_text(v->before, d));
+		fprintf(out, "    +%s (%.0f %%): %s\n        on the critical path %s a request, was %s", SPAN_DURATION(gain),
+		       100 * gain / fabs(difference), path ? path : "?", SPAN_DURATION(v->after), SPAN_DURATION(v->before));
 		print_reason(f, v, out);
 		fputc('\n', out);
 		shown++;
@@ -70,27 +68,25 @@ static void print_moved(const struct forest *f, const struct bucket_change *c, F
 {
 	const struct vertex_change *least = c->vertices.n ? &c->vertices.v[c->vertices.n - 1] : NULL;
 	_cleanup_free_ char *from = NULL, *to = NULL;
-	char a[24], b[24];
 
 	if (!least || c->lost < SPAN_MOVED * c->gained || c->gained < SPAN_TOLERANCE * c->mean_before)
 		return;
 	from = vertex_label(f, least->vertex);
 	to = vertex_label(f, c->vertices.v[0].vertex);
-	fprintf(out, "    cost was moved: some calls gained %s, others lost %s; most from %s to %s\n", span_duration_text(c->gained, a),
-	       span_duration_text(c->lost, b), from ? from : "?", to ? to : "?");
+	fprintf(out, "    cost was moved: some calls gained %s, others lost %s; most from %s to %s\n", SPAN_DURATION(c->gained),
+	       SPAN_DURATION(c->lost), from ? from : "?", to ? to : "?");
 }
 
 /* A slow and a normal request of the same path side by side: what each vertex took on the critical path. */
 static void print_exemplars(const struct forest *f, const struct bucket_change *c, FILE *out)
 {
 	const struct exemplar *slow = c->slow, *normal = c->normal;
-	char a[33], b[33], x[24], y[24];
 
 	if (!slow || !normal)
 		return;
-	fprintf(out, "    two requests side by side: %s (%s) and", span_trace_id_text(f->names, slow->high, slow->low, a),
-	       span_duration_text((double)slow->duration, x));
-	fprintf(out, " %s (%s), before\n", span_trace_id_text(f->names, normal->high, normal->low, b), span_duration_text((double)normal->duration, y));
+	fprintf(out, "    two requests side by side: %s (%s) and", SPAN_TRACE_ID(f->names, slow->high, slow->low),
+	       SPAN_DURATION((double)slow->duration));
+	fprintf(out, " %s (%s), before\n", SPAN_TRACE_ID(f->names, normal->high, normal->low), SPAN_DURATION((double)normal->duration));
 	for (uint32_t v = 0; v < f->vertices.n; v++) {
 		unsigned calls_slow, calls_normal;
 		int64_t in_slow = exemplar_path(slow, v, &calls_slow), in_normal = exemplar_path(normal, v, &calls_normal);
@@ -98,8 +94,8 @@ static void print_exemplars(const struct forest *f, const struct bucket_change *
 
 		if (in_slow < slow->duration / 50 && in_normal < slow->duration / 50)
 			continue;
-		fprintf(out, "      %9s in %u %s  %9s in %u  %*s%s\n", span_duration_text((double)in_slow, x), calls_slow,
-		       calls_slow == 1 ? "call, " : "calls,", span_duration_text((double)in_normal, y), calls_normal, f->vertices.v[v].depth, "",
+		fprintf(out, "      %9s in %u %s  %9s in %u  %*s%s\n", SPAN_DURATION((double)in_slow), calls_slow,
+		       calls_slow == 1 ? "call, " : "calls,", SPAN_DURATION((double)in_normal), calls_normal, f->vertices.v[v].depth, "",
 		       label ? label : "?");
 	}
 }
@@ -107,15 +103,13 @@ static void print_exemplars(const struct forest *f, const struct bucket_change *
 /* The part of the change that comes from other requests being asked for. */
 static void print_mix(const struct forest *f, const struct bucket_change *c, FILE *out)
 {
-	char a[24], b[24];
-
 	if (!c->mix.n_keys)
 		return;
 	fprintf(out, "  other requests were asked for: %s=%s in %.1f %%, was %.1f %%", names_get(f->names, c->mix.keys[0]), span_value_text(f, c->mix.value),
 	       100 * c->mix.share_after, 100 * c->mix.share_before);
 	for (size_t i = 1; i < c->mix.n_keys; i++)
 		fprintf(out, ", and %s", names_get(f->names, c->mix.keys[i]));
-	fprintf(out, "; that moves the mean by %s, all else by %s\n", span_duration_text(c->mix.mix, a), span_duration_text(c->within, b));
+	fprintf(out, "; that moves the mean by %s, all else by %s\n", SPAN_DURATION(c->mix.mix), SPAN_DURATION(c->within));
 }
 
 #define SLOW_WORDS 128 /* two shares and a factor */
@@ -134,7 +128,7 @@ static char *call_words(const struct forest *f, const struct bucket_change *c)
 {
 	_cleanup_free_ char *path = vertex_path(f, c->slow_call);
 	const struct vertex_change *v = c->vertices.v;
-	char a[24], b[24], *text = NULL;
+	char *text = NULL;
 	int r;
 
 	if (!path)
@@ -145,22 +139,22 @@ static char *call_words(const struct forest *f, const struct bucket_change *c)
 		r = asprintf(&text, "%.2f %% of the %scalls fail, were %.2f %%: %s", 100 * c->call_errors_after, c->call_behind ? "asynchronous " : "",
 			     100 * c->call_errors_before, path);
 	else
-		r = asprintf(&text, "one call is slower: %s; its own time is %s a call, was %s", path, span_duration_text(v->each_after, a),
-			     span_duration_text(v->each_before, b));
+		r = asprintf(&text, "one call is slower: %s; its own time is %s a call, was %s", path, SPAN_DURATION(v->each_after),
+			     SPAN_DURATION(v->each_before));
 	return r < 0 ? NULL : text;
 }
 
 /* Grounds other than the mean. */
 static void print_ground(const struct forest *f, const struct bucket_change *c, FILE *out)
 {
-	char a[24], slow[SLOW_WORDS];
+	char slow[SLOW_WORDS];
 	_cleanup_free_ char *call = c->ground == GROUND_CALL ? call_words(f, c) : NULL;
 
 	if ((c->verdict == VERDICT_FAILING && !call) || c->errors_after != c->errors_before)
 		fprintf(out, "  errors: %.2f %% of the requests, were %.2f %%; p = %.2g\n", 100 * c->errors_after, 100 * c->errors_before, c->p_errors);
 	if (c->ground == GROUND_TAIL)
 		fprintf(out, "  the tail is heavier: %.1f %% of the requests take more than %s, were %.1f %%; p = %.2g\n", 100 * c->tail_after,
-		       span_duration_text(c->tail_ns, a), 100 * c->tail_before, c->p_tail);
+		       SPAN_DURATION(c->tail_ns), 100 * c->tail_before, c->p_tail);
 	if (c->ground == GROUND_SLOW)
 		fprintf(out, "  some requests are slower: %s; p = %.2g\n", slow_words(&c->for_kind, slow), c->for_kind.p);
 	if (call)
@@ -170,7 +164,6 @@ static void print_ground(const struct forest *f, const struct bucket_change *c, 
 static void print_bucket(size_t top, const struct forest *f, const struct bucket_change *c, bool whole, FILE *out)
 {
 	_cleanup_free_ char *label = span_bucket_label(f, &f->buckets.v[c->bucket]);
-	char a[24], b[24], low[24], high[24];
 
 	fprintf(out, "\n%s\n", label ? label : "?");
 	if (!c->before || !c->after) {
@@ -179,11 +172,11 @@ static void print_bucket(size_t top, const struct forest *f, const struct bucket
 		return;
 	}
 	fprintf(out, "  %s: mean %s, was %s (95 %% sure: %+.0f to %+.0f %%; %s to %s); slower than before with probability %.2f; q = %.2g\n",
-	       span_verdict_name(c->verdict), span_duration_text(c->mean_after, a), span_duration_text(c->mean_before, b),
-	       100 * c->low / c->mean_before, 100 * c->high / c->mean_before, span_duration_text(c->low, low), span_duration_text(c->high, high),
+	       span_verdict_name(c->verdict), SPAN_DURATION(c->mean_after), SPAN_DURATION(c->mean_before),
+	       100 * c->low / c->mean_before, 100 * c->high / c->mean_before, SPAN_DURATION(c->low), SPAN_DURATION(c->high),
 	       c->superiority, c->q);
-	fprintf(out, "  p95 %s, was %s; %.0f requests, were %.0f\n", span_duration_text(sketch_quantile(c->after->sketch, .95), a),
-	       span_duration_text(sketch_quantile(c->before->sketch, .95), b), moments_count(&c->after->total),
+	fprintf(out, "  p95 %s, was %s; %.0f requests, were %.0f\n", SPAN_DURATION(sketch_quantile(c->after->sketch, .95)),
+	       SPAN_DURATION(sketch_quantile(c->before->sketch, .95)), moments_count(&c->after->total),
 	       moments_count(&c->before->total));
 	print_mix(f, c, out);
 	print_ground(f, c, out);
@@ -196,8 +189,6 @@ static void print_bucket(size_t top, const struct forest *f, const struct bucket
 
 static void print_services(const struct forest *f, const struct span_change *c, FILE *out)
 {
-	char a[24], b[24];
-
 	if (!c->services.n || c->services.v[0].score < .05)
 		return;
 	fputs("\nServices, by how much slower they became at the same calls (their own time and the way to them):\n", out);
@@ -207,7 +198,7 @@ static void print_services(const struct forest *f, const struct span_change *c, 
 		if (s->score < .05)
 			break;
 		fprintf(out, "  %5.3g times  %-32s %s, would have been %s\n", s->got / s->expected, names_get(f->names, s->service),
-		       span_duration_text(s->got, a), span_duration_text(s->expected, b));
+		       SPAN_DURATION(s->got), SPAN_DURATION(s->expected));
 	}
 }
 
@@ -221,11 +212,9 @@ static void print_words(size_t top, const char *head, char *const *v, size_t n, 
 
 static void print_traces(const struct span_cause *c, FILE *out)
 {
-	char a[24];
-
 	for (size_t i = 0; i < c->n_traces; i++)
 		fprintf(out, "%s %s (%s)", i ? "," : "     for example", c->traces[i].id,
-		       span_duration_text((double)c->traces[i].duration, a));
+		       SPAN_DURATION((double)c->traces[i].duration));
 	if (c->n_traces)
 		fputc('\n', out);
 }
@@ -233,8 +222,6 @@ static void print_traces(const struct span_cause *c, FILE *out)
 /* Which requests, whatever the buckets are made of. */
 static void print_causes(size_t top, const struct span_causes *c, FILE *out)
 {
-	char a[24], b[24];
-
 	if (!c->searched)
 		return;
 	if (!c->looked_at.n) {
@@ -244,7 +231,7 @@ static void print_causes(size_t top, const struct span_causes *c, FILE *out)
 	fputs("\nWhich requests became slower, by all their attributes:\n", out);
 	for (size_t i = 0; i < c->list.n; i++) {
 		fprintf(out, "  %zu. %s\n     mean %s, would have been %s; %.0f requests; explains %.0f %% of the rise\n", i + 1, c->list.v[i].where,
-		       span_duration_text(c->list.v[i].mean, a), span_duration_text(c->list.v[i].expected, b), c->list.v[i].requests,
+		       SPAN_DURATION(c->list.v[i].mean), SPAN_DURATION(c->list.v[i].expected), c->list.v[i].requests,
 		       100 * c->list.v[i].share);
 		print_traces(&c->list.v[i], out);
 	}
@@ -283,19 +270,17 @@ static void print_deployed(const struct span_comparison *s, size_t top, FILE *ou
 
 static void print_suspects(const struct span_comparison *s, size_t top, FILE *out)
 {
-	char a[24], b[24];
-
 	fprintf(out, "%u of %u versions (in %u buckets) are slower than the others of their bucket, or fail more often:\n", s->suspects.slower,
 		s->suspects.compared, s->suspects.buckets);
 	for (size_t i = 0; i < s->suspects.list.n && i < top; i++) {
 		const struct suspect_version *x = &s->suspects.list.v[i];
 
 		fprintf(out, "  %2zu. %s: %s %s: mean %s, others %s%s (%+.1f %%); q = %.2g, %.0f requests\n", i + 1, x->label,
-		       names_get(s->names, x->package), names_get(s->names, x->version), span_duration_text(x->mean, a),
-		       span_duration_text(x->others, b), x->levelled ? " at the same times" : "", 100 * (x->mean / x->others - 1), x->q, x->requests);
+		       names_get(s->names, x->package), names_get(s->names, x->version), SPAN_DURATION(x->mean),
+		       SPAN_DURATION(x->others), x->levelled ? " at the same times" : "", 100 * (x->mean / x->others - 1), x->q, x->requests);
 		if (x->is_service)
 			fprintf(out, "      %s itself and its calls of what has no spans take %s a request, with its other versions %s\n",
-				names_get(s->names, x->package), span_duration_text(x->own_mean, a), span_duration_text(x->own_others, b));
+				names_get(s->names, x->package), SPAN_DURATION(x->own_mean), SPAN_DURATION(x->own_others));
 		if (x->failing)
 			fprintf(out, "      by it %.2f %% of the requests have a failure, by its other versions %.2f %%; q = %.2g\n", 100 * x->fails,
 				100 * x->fails_others, x->q_fails);
@@ -311,13 +296,12 @@ void span_change_text(const struct span_comparison *s, size_t top, FILE *out)
 {
 	_cleanup_free_ char *saturation = NULL;
 	const struct span_change *c = &s->change;
-	char a[24], b[24], d[24], e[24];
 
 	print_deployed(s, top, out);
 	fprintf(out, "%s, against %s; critical path by the rule '%s'\n", s->after ? s->after : "candidate", s->before ? s->before : "baseline",
 	       s->forest.rule);
 	fprintf(out, "all requests: mean %s, was %s: %s within the buckets, %s because other buckets were asked for\n",
-	       span_duration_text(c->mean_after, a), span_duration_text(c->mean_before, b), span_duration_text(c->within, d), span_duration_text(c->mix, e));
+	       SPAN_DURATION(c->mean_after), SPAN_DURATION(c->mean_before), SPAN_DURATION(c->within), SPAN_DURATION(c->mix));
 	if (!isnan(span_comparison_rate(s, 0)) && !isnan(span_comparison_rate(s, 1)))
 		fprintf(out, "%.3g requests began in a second, were %.3g; %.3g ran at a time, were %.3g\n", span_comparison_rate(s, 1),
 			span_comparison_rate(s, 0), span_comparison_at_a_time(s, 1), span_comparison_at_a_time(s, 0));
@@ -372,9 +356,7 @@ void span_why_text(const struct span_comparison *s, size_t top, FILE *out)
 		return;
 	}
 	if (s->changed.since) {
-		char when[32];
-
-		fprintf(out, "'--since %s' says where that went\n", clock_format_rfc3339(s->changed.since, when, sizeof(when)));
+		fprintf(out, "'--since %s' says where that went\n", CLOCK_RFC3339(s->changed.since));
 	} else if (!s->suspects.compared) {
 		fputs("Compare times with --since TIME, or files with --against FILE,...\n", out);
 	}
@@ -386,7 +368,7 @@ void span_why_text(const struct span_comparison *s, size_t top, FILE *out)
 /* Why a bucket is worse though its mean does not say so; NULL: its mean does. */
 static char *ground_words(const struct forest *f, const struct bucket_change *b)
 {
-	char x[24], slow[SLOW_WORDS], *text = NULL;
+	char slow[SLOW_WORDS], *text = NULL;
 	int r = 0;
 
 	if (b->ground == GROUND_CALL)
@@ -394,7 +376,7 @@ static char *ground_words(const struct forest *f, const struct bucket_change *b)
 	if (b->verdict == VERDICT_FAILING)
 		r = asprintf(&text, "%.2f %% of the requests fail, were %.2f %%", 100 * b->errors_after, 100 * b->errors_before);
 	else if (b->ground == GROUND_TAIL)
-		r = asprintf(&text, "%.1f %% of the requests take more than %s, were %.1f %%", 100 * b->tail_after, span_duration_text(b->tail_ns, x),
+		r = asprintf(&text, "%.1f %% of the requests take more than %s, were %.1f %%", 100 * b->tail_after, SPAN_DURATION(b->tail_ns),
 			     100 * b->tail_before);
 	else if (b->ground == GROUND_SLOW)
 		r = asprintf(&text, "some requests are slower: %s", slow_words(&b->for_kind, slow));
@@ -415,7 +397,7 @@ char *span_change_pool_line(const struct forest *f, const struct pool_change *p)
 {
 	_cleanup_free_ char *label = span_pool_label(f, p);
 	const char *verdict = span_verdict_name(p->verdict), *who = label ? label : "?";
-	char a[24], slow[SLOW_WORDS], *text = NULL;
+	char slow[SLOW_WORDS], *text = NULL;
 	int r;
 
 	if (p->verdict == VERDICT_FAILING)
@@ -426,7 +408,7 @@ char *span_change_pool_line(const struct forest *f, const struct pool_change *p)
 	else if (p->ground == GROUND_SLOW)
 		r = asprintf(&text, "%s: %s: some requests are slower: %s", verdict, who, slow_words(&p->for_kind, slow));
 	else
-		r = asprintf(&text, "%s: %s: %s a request more within buckets (%+.1f %%)", verdict, who, span_duration_text(p->within, a),
+		r = asprintf(&text, "%s: %s: %s a request more within buckets (%+.1f %%)", verdict, who, SPAN_DURATION(p->within),
 			     100 * p->within / p->mean);
 	return r < 0 ? NULL : text;
 }
@@ -436,14 +418,14 @@ char *span_change_bucket_line(const struct forest *f, const struct bucket_change
 	_cleanup_free_ char *ground = ground_words(f, b), *label = span_bucket_label(f, &f->buckets.v[b->bucket]),
 			    *path = b->vertices.n ? vertex_label(f, b->vertices.v[0].vertex) : NULL;
 	const char *verdict = span_verdict_name(b->verdict), *who = label ? label : "?";
-	char x[24], y[24], *text = NULL;
+	char *text = NULL;
 	int r;
 
 	if (ground)
 		r = asprintf(&text, "%s: %s: %s", verdict, who, ground);
 	else
-		r = asprintf(&text, "%s: %s: mean %s, was %s; most of it: %s (%s)", verdict, who, span_duration_text(b->mean_after, x),
-			     span_duration_text(b->mean_before, y), path ? path : "?",
+		r = asprintf(&text, "%s: %s: mean %s, was %s; most of it: %s (%s)", verdict, who, SPAN_DURATION(b->mean_after),
+			     SPAN_DURATION(b->mean_before), path ? path : "?",
 			     b->vertices.n ? span_reason_name(b->vertices.v[0].reason) : "");
 	return r < 0 ? NULL : text;
 }

@@ -34,22 +34,17 @@ const char *span_saturation_name(enum saturation_verdict verdict)
 char *span_deployed_words(const struct span_deployed_one *one)
 {
 	_cleanup_str_ struct str s = {};
-	char when[32];
 
 	str_printf(&s, "%s %s", one->first->package, one->first->version);
 	if (one->n_hosts)
 		str_printf(&s, " at %s", one->hosts);
 	if (one->n_hosts > DEPLOYED_HOSTS)
 		str_printf(&s, " and %zu others", one->n_hosts - DEPLOYED_HOSTS);
-	str_printf(&s, ", since %s", clock_format_local(one->first->time, when, sizeof(when)));
+	str_printf(&s, ", since %s", CLOCK_LOCAL(one->first->time));
 	return s.error ? NULL : TAKE(s.data);
 }
 
 void descent_free(struct descent *d)
 {
-	for (size_t i = 0; i < d->places.n; i++) {
-		host_answer_free(&d->places.v[i].machine);
-		host_answer_free(&d->places.v[i].program);
-	}
-	VEC_FREE(d->places);
+	VEC_FREE_EACH(d->places, host_answer_free(&each->machine); host_answer_free(&each->program));
 }

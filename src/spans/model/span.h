@@ -128,6 +128,8 @@ void span_trace_id_key(const char *text, size_t n, uint64_t *ret_high, uint64_t 
 uint64_t span_trace_id_lot(uint64_t high, uint64_t low);
 /* buf of at least 33 bytes, or the interned text. */
 const char *span_trace_id_text(const struct names *names, uint64_t high, uint64_t low, char buf[33]);
+/* The same as a text that lasts as long as the block where it stands. */
+#define SPAN_TRACE_ID(names, high, low) span_trace_id_text((names), (high), (low), (char[33]){})
 /* Keeps a link; a span's `link`, 0 without memory. */
 uint16_t span_links_add(struct span_links *links, const struct span_link *one);
 /* NULL = it has none, or made room for others. */

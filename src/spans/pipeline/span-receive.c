@@ -931,14 +931,8 @@ int receiver_stop(struct receiver *r, struct receiver_counts *ret_counts)
 	if (result == 0)
 		result = span_store_set_complete(r->options.store, 0);
 	deployments_free(&r->deployments);
-	for (size_t i = 0; i < r->windows.n; i++)
-		forest_free(&r->windows.v[i].forest);
-	VEC_FREE(r->windows);
-	for (size_t i = 0; i < r->idle.n; i++) {
-		span_reader_free(r->idle.v[i]);
-		free(r->idle.v[i]);
-	}
-	VEC_FREE(r->idle);
+	VEC_FREE_EACH(r->windows, forest_free(&each->forest));
+	VEC_FREE_EACH(r->idle, span_reader_free(*each); free(*each));
 	VEC_FREE(r->at_work);
 	r->pipeline.builder.forest = &r->pipeline.forest;
 	pipeline_close(&r->pipeline);

@@ -85,14 +85,13 @@ static void put_set(struct span_rows *s, uint32_t id)
 int span_rows_put(void *rows, const struct span *spans, uint32_t n)
 {
 	struct span_rows *s = rows;
-	char id[33];
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		const struct span *x = &spans[i];
 
 		clickhouse_insert_text(s->insert,
-				       span_trace_id_text(s->names, x->trace_high, x->trace_low, id));
+				       SPAN_TRACE_ID(s->names, x->trace_high, x->trace_low));
 		put_id(s, x->id);
 		put_id(s, x->parent);
 		clickhouse_insert_text(s->insert, names_get(s->names, x->service));
