@@ -59,11 +59,7 @@ static json_t *episode_json(const struct fleet *f, const struct fleet_episode *e
 
 json_t *fleet_history_json(const struct fleet *f, const struct fleet_history *h, size_t top)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; list && i < h->list.n && i < top; i++)
-		json_array_append_new(list, episode_json(f, &h->list.v[i]));
 	return json_pack("{s:s, s:s, s:s, s:I, s:o}", "schema", "whyslow.fleet.history/1", "from",
 				 CLOCK_RFC3339(h->span.from), "to", CLOCK_RFC3339(h->span.to), "total",
-				 (json_int_t)h->list.n, "episodes", list);
+				 (json_int_t)h->list.n, "episodes", JSON_FIRST(x, h->list.v, top < h->list.n ? top : h->list.n, episode_json(f, x)));
 }

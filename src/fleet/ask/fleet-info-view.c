@@ -4,6 +4,7 @@
 
 #include "fleet/verb/fleet-view.h"
 #include "lib/data/clock.h"
+#include "lib/view/json.h"
 
 #define GROUPS_SHOWN 12
 
@@ -121,25 +122,18 @@ static json_t *servers_json(const struct fleet *f, const struct fleet_info *info
 
 static json_t *counters_json(const struct fleet *f)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < f->counters.n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s?, s:s?, s:b}", "name", f->counters.v[i].name, "unit", f->counters.v[i].unit, "help",
-						      f->counters.v[i].help, "rate", f->counters.v[i].kind == FLEET_COUNTER));
-	return list;
+	return JSON_EACH(x, f->counters, json_pack("{s:s, s:s?, s:s?, s:b}", "name", x->name, "unit", x->unit, "help", x->help, "rate",
+		x->kind == FLEET_COUNTER));
 }
 
 json_t *fleet_info_json(const struct fleet *f, const struct fleet_info *info)
 {
-	json_t *remarks = json_array();
 	int64_t first, last;
 
 	fleet_extent(f, &first, &last);
-	for (size_t i = 0; i < f->remarks.n; i++)
-		json_array_append_new(remarks, json_string(f->remarks.v[i]));
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:o, s:o, s:o}", "schema", "whyslow.fleet.info/1", "start",
 			 CLOCK_RFC3339(first), "end", CLOCK_RFC3339(last), "common_start", CLOCK_RFC3339(info->from),
 			 "common_end", CLOCK_RFC3339(info->to), "by_index", (int)info->by_index, "interval_ns",
 			 (json_int_t)f->interval, "points", (json_int_t)info->points, "points_most", (json_int_t)info->points_most, "servers",
-			 servers_json(f, info), "counters", counters_json(f), "remarks", remarks);
+			 servers_json(f, info), "counters", counters_json(f), "remarks", JSON_EACH(x, f->remarks, json_string(*x)));
 }

@@ -29,16 +29,9 @@ static void print_deployments(const struct fleet_deployed *d, size_t n, size_t t
 
 static json_t *deployments_json(const struct fleet_deployed *d, size_t n)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		const struct fleet_deployed *x = &d[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s?}", "service", x->what.package, "version", x->what.version, "commit", x->what.commit, "time",
-						      CLOCK_RFC3339(x->what.time), "score", x->score, "seconds_before", (double)x->ahead / 1e9, "why_not",
-						      x->verdict ? fleet_deployed_why_not(x) : NULL));
-	}
-	return list;
+	return JSON_FIRST(x, d, n, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:s?}", "service", x->what.package, "version", x->what.version, "commit",
+		x->what.commit, "time", CLOCK_RFC3339(x->what.time), "score", x->score, "seconds_before", (double)x->ahead / 1e9, "why_not",
+		x->verdict ? fleet_deployed_why_not(x) : NULL));
 }
 
 static void print_next(const struct fleet_answer *a, const struct fleet *f, const char *data, FILE *out)
@@ -73,22 +66,8 @@ void fleet_why_text(const struct fleet_answer *a, const struct fleet *f, const s
 
 static json_t *incidents_json(const struct fleet_incidents *incidents)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < incidents->list.n && i < 10; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f}", "name", incidents->list.v[i].name, "symptom", incidents->list.v[i].counter,
-						      "at", CLOCK_RFC3339(incidents->list.v[i].at), "similarity",
-						      incidents->list.v[i].similarity));
-	return list;
-}
-
-static json_t *chain_json(const struct fleet_answer *a, const struct fleet *f)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < a->n_chain; i++)
-		json_array_append_new(list, fleet_finding_json(f, &a->chain[i]));
-	return list;
+	return JSON_FIRST(x, incidents->list.v, 10 < incidents->list.n ? 10 : incidents->list.n, json_pack("{s:s, s:s, s:s, s:f}", "name", x->name,
+		"symptom", x->counter, "at", CLOCK_RFC3339(x->at), "similarity", x->similarity));
 }
 
 static bool in_chain(const struct fleet_answer *a, int server)
@@ -114,16 +93,9 @@ static json_t *calls_json(const struct fleet_answer *a, const struct fleet *f, c
 
 static json_t *silences_json(const struct fleet_answer *a, const struct fleet *f)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < a->silences.list.n; i++) {
-		const struct fleet_silence *x = &a->silences.list.v[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:s?}", "server", f->servers.v[x->server].name, "counter", x->counter >= 0 ? f->counters.v[x->counter].name : NULL,
-						      "since", CLOCK_RFC3339(x->since), "until",
-						      x->until ? CLOCK_RFC3339(x->until) : NULL));
-	}
-	return list;
+	return JSON_EACH(x, a->silences.list, json_pack("{s:s, s:s?, s:s, s:s?}", "server", f->servers.v[x->server].name, "counter",
+		x->counter >= 0 ? f->counters.v[x->counter].name : NULL, "since", CLOCK_RFC3339(x->since), "until",
+		x->until ? CLOCK_RFC3339(x->until) : NULL));
 }
 
 json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_incidents *incidents, const struct fleet_calls *calls, const struct fleet_deployed *deployed, size_t n_deployed,
@@ -133,7 +105,7 @@ json_t *fleet_why_json(const struct fleet_answer *a, const struct fleet *f, cons
 				 a->summary, "nothing_unusual", a->calm, "all_servers", a->common > 0, "silent", silences_json(a, f), "window", "start", CLOCK_RFC3339(a->asked.from), "end",
 				 CLOCK_RFC3339(a->asked.to), "judged_from", CLOCK_RFC3339(a->window.from),
 				 "now", json_number(a->now), "normal_p5", json_number(a->normal_p5), "normal_p95", json_number(a->normal_p95), "culprit",
-				 a->named ? fleet_finding_json(f, &a->culprit) : json_null(), "chain", chain_json(a, f), "chain_together", (int)fleet_chain_is_together(f, a->chain, a->n_chain), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
+				 a->named ? fleet_finding_json(f, &a->culprit) : json_null(), "chain", JSON_FIRST(x, a->chain, a->n_chain, fleet_finding_json(f, x)), "chain_together", (int)fleet_chain_is_together(f, a->chain, a->n_chain), "calls", calls_json(a, f, calls), "symptom", f->counters.v[a->counter].name, "server",
 				 f->servers.v[a->server].name, "cause", a->cause, "next", a->next,
 				 "servers", fleet_findings_json(f, &a->alarms, top), "explained_by", fleet_findings_json(f, &a->explain, top),
 				 "unusual", fleet_findings_json(f, &a->unusual, top), "similar", incidents_json(incidents), "deployments", deployments_json(deployed, n_deployed));

@@ -37,14 +37,12 @@ json_t *fleet_finding_json(const struct fleet *f, const struct fleet_finding *x)
 
 json_t *fleet_findings_json(const struct fleet *f, const struct fleet_findings *found, size_t top)
 {
-	json_t *list = json_array();
 	char schema[64];
 
-	for (size_t i = 0; i < found->list.n && (!top || i < top); i++)
-		json_array_append_new(list, fleet_finding_json(f, &found->list.v[i]));
 	snprintf(schema, sizeof(schema), "whyslow.fleet.%s/1", found->analysis);
 	return json_pack("{s:s, s:I, s:I, s:I, s:s?, s:o}", "schema", schema, "looked_at", (json_int_t)found->looked_at, "left_out",
-			 (json_int_t)found->left_out, "total", (json_int_t)found->list.n, "remark", found->remark, "findings", list);
+			 (json_int_t)found->left_out, "total", (json_int_t)found->list.n, "remark", found->remark, "findings", JSON_FIRST(x,
+				found->list.v, top && top < found->list.n ? top : found->list.n, fleet_finding_json(f, x)));
 }
 
 static json_t *summary(const struct fleet_view *v, const struct fleet_summary *x)
@@ -84,12 +82,11 @@ json_t *fleet_view_json(const struct fleet_view *v)
 {
 	static const char *const names[] = {"detail", "server", "time"};
 	const struct fleet_counter *c = &v->fleet->counters.v[v->counter];
-	json_t *rows = json_array(), *root;
+	json_t *root;
 
-	for (size_t i = 0; i < v->rows.n; i++)
-		json_array_append_new(rows, summary(v, &v->rows.v[i]));
 	root = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:I, s:I, s:o}", "schema", "whyslow.fleet.view/1", "view", names[v->kind], "counter", c->name,
-			 "unit", c->unit, "rate", c->kind == FLEET_COUNTER, "each", (json_int_t)(v->each ? v->each : 1), "servers_partly", (json_int_t)v->partly, "rows", rows);
+			 "unit", c->unit, "rate", c->kind == FLEET_COUNTER, "each", (json_int_t)(v->each ? v->each : 1), "servers_partly",
+				(json_int_t)v->partly, "rows", JSON_EACH(x, v->rows, summary(v, x)));
 	if (v->kind == FLEET_DETAIL_VIEW) {
 		json_object_set_new(root, "start", moment(v->ts));
 		json_object_set_new(root, "step_ns", json_integer(v->d));

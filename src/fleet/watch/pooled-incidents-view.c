@@ -3,6 +3,7 @@
 
 #include "fleet/verb/fleet-view.h"
 #include "lib/data/clock.h"
+#include "lib/view/json.h"
 
 static const char *const feedback_names[] = {[FEEDBACK_RIGHT] = "right", [FEEDBACK_WRONG] = "wrong", [FEEDBACK_FIXED] = "fixed"};
 
@@ -70,10 +71,7 @@ static json_t *words_json(const struct note_words *w)
 
 json_t *fleet_pooled_incidents_json(const struct pooled_incidents *p)
 {
-	json_t *groups = json_array();
-
-	for (size_t i = 0; i < p->groups.n; i++)
-		json_array_append_new(groups, group_json(p, &p->groups.v[i]));
 	return json_pack("{s:s, s:i, s:i, s:I, s:o, s:o}", "schema", "whyslow.fleet.incidents/1", "recordings", (int)p->hosts, "unreadable",
-			 (int)p->unreadable, "total", (json_int_t)p->list.n, "groups", groups, "words", words_json(&p->words));
+			 (int)p->unreadable, "total", (json_int_t)p->list.n, "groups", JSON_EACH(x, p->groups, group_json(p, x)), "words",
+				words_json(&p->words));
 }

@@ -1,6 +1,7 @@
 /* A round of `fleet watch`. */
 #include "fleet/verb/fleet-view.h"
 #include "lib/data/clock.h"
+#include "lib/view/json.h"
 
 static const char *name_of(const struct watch_host *h)
 {
@@ -38,15 +39,8 @@ void fleet_watch_round_text(const struct watch_round *round, size_t top, FILE *o
 
 static json_t *hosts_json(const struct watch_list *list)
 {
-	json_t *hosts = json_array();
-
-	for (size_t i = 0; i < list->hosts.n; i++) {
-		const struct watch_host *h = &list->hosts.v[i];
-
-		json_array_append_new(hosts, json_pack("{s:s, s:s, s:b, s:s?, s:s}", "name", name_of(h), "url", h->url, "ok", (int)h->ok,
-						       "problem", h->words, "since", CLOCK_RFC3339(h->since)));
-	}
-	return hosts;
+	return JSON_EACH(h, list->hosts, json_pack("{s:s, s:s, s:b, s:s?, s:s}", "name", name_of(h), "url", h->url, "ok", (int)h->ok, "problem",
+		h->words, "since", CLOCK_RFC3339(h->since)));
 }
 
 static json_t *findings_json(const struct watch_round *round, size_t top)

@@ -34,11 +34,7 @@ json_t *json_text(const char *value)
 
 json_t *json_texts(char *const *values, size_t n)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_text(values[i]));
-	return list;
+	return JSON_FIRST(x, values, n, json_text(*x));
 }
 
 json_t *json_moment(int64_t wall)

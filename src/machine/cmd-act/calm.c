@@ -12,6 +12,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
+#include "lib/view/json.h"
 #include "machine/act/guarded-hold.h"
 #include "machine/act/hold-file.h"
 #include "machine/cmd-act/confirm.h"
@@ -49,11 +50,7 @@ static int find_target(const uint32_t *pids, size_t n, struct target *ret)
 
 static json_t *pids_json(const struct processes *heads)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < heads->list.n; i++)
-		json_array_append_new(list, json_integer(heads->list.v[i].pid));
-	return list;
+	return JSON_EACH(x, heads->list, json_integer(x->pid));
 }
 
 static void print_calmed(const struct common *common, const struct target *t, const char *words)

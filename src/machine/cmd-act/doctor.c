@@ -313,13 +313,10 @@ static size_t check_all(const struct common *common, struct finding_row rows[CHE
 
 static void print_json(const struct finding_row *rows, size_t n)
 {
-	json_t *array = json_array();
 	json_t *root;
 
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:s, s:b, s:s, s:s?}", "what", rows[i].what, "good", rows[i].good,
-						       "state", rows[i].state, "remedy", rows[i].good ? NULL : rows[i].remedy));
-	root = json_pack("{s:s, s:o}", "schema", "whyslow.doctor/1", "checks", array);
+	root = json_pack("{s:s, s:o}", "schema", "whyslow.doctor/1", "checks", JSON_FIRST(x, rows, n, json_pack("{s:s, s:b, s:s, s:s?}", "what",
+		x->what, "good", x->good, "state", x->state, "remedy", x->good ? NULL : x->remedy)));
 	json_print(root, JSON_INDENT(1), stdout);
 }
 

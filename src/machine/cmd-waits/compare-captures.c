@@ -133,12 +133,10 @@ static json_t *side(const json_t *capture)
 
 static void print_json(const struct difference *d, const json_t *a, const json_t *b)
 {
-	json_t *array = json_array(), *root;
+	json_t *root;
 
-	for (size_t i = 0; i < d->list.n; i++)
-		json_array_append_new(array, json_pack("{s:s, s:f, s:f}", "function", d->list.v[i].name, "a",
-						       d->list.v[i].a, "b", d->list.v[i].b));
-	root = json_pack("{s:s, s:o, s:o, s:o}", "schema", "whyslow.compare-captures/1", "a", side(a), "b", side(b), "functions", array);
+	root = json_pack("{s:s, s:o, s:o, s:o}", "schema", "whyslow.compare-captures/1", "a", side(a), "b", side(b), "functions", JSON_EACH(x,
+		d->list, json_pack("{s:s, s:f, s:f}", "function", x->name, "a", x->a, "b", x->b)));
 	json_print(root, JSON_INDENT(1), stdout);
 }
 

@@ -75,17 +75,11 @@ static void print_incidents(const struct incidents *i)
 
 static void print_incidents_json(const struct incidents *i)
 {
-	json_t *array = json_array();
 	json_t *root;
 
-	for (size_t k = 0; k < i->list.n; k++) {
-		const struct program_incidents *p = &i->list.v[k];
-
-		json_array_append_new(array, json_pack("{s:s?, s:i, s:i, s:i, s:i, s:i}", "program", p->program, "before",
-						       (int)p->before, "after", (int)p->after, "right", (int)p->right, "wrong",
-						       (int)p->wrong, "fixed", (int)p->fixed));
-	}
-	root = json_pack("{s:s, s:o}", "schema", "whyslow.incidents/1", "programs", array);
+	root = json_pack("{s:s, s:o}", "schema", "whyslow.incidents/1", "programs", JSON_EACH(p, i->list, json_pack("{s:s?, s:i, s:i, s:i, s:i, s:i}",
+		"program", p->program, "before", (int)p->before, "after", (int)p->after, "right", (int)p->right, "wrong", (int)p->wrong, "fixed",
+		(int)p->fixed)));
 	json_print(root, JSON_INDENT(1), stdout);
 }
 
@@ -127,12 +121,8 @@ static void print_alike(const struct similar_marks *a, const struct mark *marks)
 
 static json_t *alike_json(const struct similar_marks *a, const struct mark *marks)
 {
-	json_t *ids = json_array();
-
-	for (size_t i = 0; i < a->marks.n; i++)
-		json_array_append_new(ids, mark_json(&marks[a->marks.v[i]]));
 	return json_pack("{s:b, s:s, s:s?, s:s?, s:s, s:o}", "slow", a->first.slow, "bottleneck", a->first.bottleneck, "cause", a->first.cause,
-			 "culprit", a->first.culprit, "summary", a->first.summary, "marks", ids);
+			 "culprit", a->first.culprit, "summary", a->first.summary, "marks", JSON_EACH(x, a->marks, mark_json(&marks[*x])));
 }
 
 static void print_alikes(const struct common *common, const struct similar_groups *alikes, const struct mark *marks)
@@ -214,14 +204,12 @@ static void print_steps(const struct clock_step *steps, size_t n)
 static int list_marks(const struct common *common, struct store *store, const struct mark *marks, size_t n)
 {
 	_cleanup_free_ struct clock_step *steps = NULL;
-	json_t *array = json_array(), *clock = json_array();
+	json_t *array = json_array();
 	size_t n_steps = 0;
 	json_t *root;
 
 	if (store_clock_steps(store, 0, 0, &steps, &n_steps) < 0)
 		log_warning("the steps of the clock are not listed: %s", store_error(store));
-	for (size_t i = 0; i < n_steps; i++)
-		json_array_append_new(clock, step_json(&steps[i]));
 
 	for (size_t i = 0; i < n; i++) {
 		if (common->json)
@@ -229,7 +217,7 @@ static int list_marks(const struct common *common, struct store *store, const st
 		else
 			print_line(&marks[i]);
 	}
-	root = json_pack("{s:s, s:o, s:o}", "schema", "whyslow.list/1", "marks", array, "clock_steps", clock);
+	root = json_pack("{s:s, s:o, s:o}", "schema", "whyslow.list/1", "marks", array, "clock_steps", JSON_FIRST(x, steps, n_steps, step_json(x)));
 	if (common->json) {
 		json_dumpf(root, stdout, JSON_INDENT(1));
 		putchar('\n');

@@ -148,16 +148,12 @@ int cpu_json(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 	size_t n = threads ? r->threads.n : r->processes.n;
 	const struct cpu_row *rows = threads ? r->threads.v : r->processes.v;
 	static const char *const by_timer[] = {"by_tick", "tick_off", "queue_at_timer", "queue_lengths", "timer_bursts", "largest_burst"};
-	json_t *list = json_array(), *interrupts = json_array(), *o;
+	json_t *o;
 
-	for (size_t i = 0; list && i < n && i < top; i++)
-		json_array_append_new(list, row_json(r, &rows[i]));
-	for (size_t i = 0; interrupts && i < r->interrupts.n; i++)
-		json_array_append_new(interrupts, json_pack("{s:s, s:f}", "kind", r->interrupts.v[i].name, "cpu",
-							    share(r, r->interrupts.v[i].took)));
 	o = json_pack("{s:s, s:f, s:I, s:b, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I}", "schema",
 		      "whyslow.cpu/1", "span", (double)r->span / 1e9, "cpus", (json_int_t)r->n_cpus, "recorded", r->live,
-		      threads ? "threads" : "processes", list, "interrupts", interrupts, "cpu", share(r, r->ran),
+		      threads ? "threads" : "processes", JSON_FIRST(x, rows, top < n ? top : n, row_json(r, x)), "interrupts", JSON_EACH(x,
+			r->interrupts, json_pack("{s:s, s:f}", "kind", x->name, "cpu", share(r, x->took))), "cpu", share(r, r->ran),
 		      "interrupted", share(r, r->interrupted), "idle", share(r, r->idle), "unknown",
 		      (double)r->unknown / (double)r->span, "by_tick", share(r, r->ticks), "tick_off", share(r, r->ticks_wrong),
 		      "queue", r->queue, "queue_at_timer", r->of_events ? 0 : r->queue_seen, "queue_lengths", lengths_json(r), "timer_bursts",

@@ -7,18 +7,9 @@
 
 static json_t *places(const struct inspected_places *list, uint64_t whole)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < list->n && i < PLACES_SHOWN; i++) {
-		const struct inspected_place *p = &list->v[i];
-
-		json_array_append_new(array, json_pack("{s:s?, s:s?, s:s?, s:o, s:I, s:f}", "function",
-						       p->function, "place", p->place, "file", p->file,
-						       "line", p->line ? json_integer(p->line) : json_null(),
-						       "count", (json_int_t)p->count, "share",
-						       whole ? (double)p->count / (double)whole : 0.0));
-	}
-	return array;
+	return JSON_FIRST(p, list->v, PLACES_SHOWN < list->n ? PLACES_SHOWN : list->n, json_pack("{s:s?, s:s?, s:s?, s:o, s:I, s:f}", "function",
+		p->function, "place", p->place, "file", p->file, "line", p->line ? json_integer(p->line) : json_null(), "count", (json_int_t)p->count,
+		"share", whole ? (double)p->count / (double)whole : 0.0));
 }
 
 static json_t *thread(const struct inspected_thread *t)
@@ -58,18 +49,8 @@ static json_t *tree(const struct path_tree *t)
 
 static json_t *files(const struct inspection *n)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < n->files.n; i++) {
-		const struct inspected_file *f = &n->files.v[i];
-
-		json_array_append_new(array, json_pack("{s:s?, s:I, s:I, s:I, s:I}", "path", f->path,
-						       "read_bytes", (json_int_t)f->read_bytes,
-						       "written_bytes", (json_int_t)f->written_bytes,
-						       "read_calls", (json_int_t)f->read_calls, "write_calls",
-						       (json_int_t)f->write_calls));
-	}
-	return array;
+	return JSON_EACH(f, n->files, json_pack("{s:s?, s:I, s:I, s:I, s:I}", "path", f->path, "read_bytes", (json_int_t)f->read_bytes,
+		"written_bytes", (json_int_t)f->written_bytes, "read_calls", (json_int_t)f->read_calls, "write_calls", (json_int_t)f->write_calls));
 }
 
 static json_t *memory(const struct inspection *n)

@@ -166,21 +166,14 @@ static json_t *row_json(const struct timeline *t, const struct drawing *d, const
 
 static json_t *rows_json(const struct timeline *t, const struct drawing *d, int64_t unit)
 {
-	json_t *lines = json_array();
-
-	for (size_t i = 0; i < d->lines.n; i++)
-		json_array_append_new(lines, row_json(t, d, &d->lines.v[i], unit));
-	return json_pack("{s:I, s:I, s:o}", "total", (json_int_t)d->n_rows, "first", (json_int_t)d->first, "lines", lines);
+	return json_pack("{s:I, s:I, s:o}", "total", (json_int_t)d->n_rows, "first", (json_int_t)d->first, "lines", JSON_EACH(x, d->lines, row_json(t,
+		d, x, unit)));
 }
 
 static json_t *cpus_json(const struct drawing *d, int64_t unit, struct people *people)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < d->cpus.n; i++)
-		json_array_append_new(array, json_pack("{s:I, s:o, s:o}", "cpu", (json_int_t)d->cpus.v[i].cpu, "runs",
-						       runs_json(d, &d->cpus.v[i], unit, people), "sums", sums_json(d->cpus.v[i].sums, true)));
-	return array;
+	return JSON_EACH(x, d->cpus, json_pack("{s:I, s:o, s:o}", "cpu", (json_int_t)x->cpu, "runs", runs_json(d, x, unit, people), "sums",
+		sums_json(x->sums, true)));
 }
 
 static const char *piece_culprit(const struct timeline *t, const struct path_piece *p, char *buf, size_t n)
@@ -194,18 +187,11 @@ static const char *piece_culprit(const struct timeline *t, const struct path_pie
 /* Offsets from `from`; who, as everywhere, by the place among `people`. */
 static json_t *path_json(const struct timeline *t, const struct critical_path *path, int64_t from, struct people *people)
 {
-	json_t *pieces = json_array();
 	char label[LABEL_SIZE];
 
-	for (size_t i = 0; i < path->pieces.n; i++) {
-		const struct path_piece *p = &path->pieces.v[i];
-
-		json_array_append_new(pieces, json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "from", (json_int_t)(p->from - from), "ns",
-							(json_int_t)(p->to - p->from), "who", (json_int_t)place_of(people, p->thread),
-							"state", (json_int_t)p->state, "depth", (json_int_t)p->depth, "culprit",
-							piece_culprit(t, p, label, sizeof(label))));
-	}
-	return pieces;
+	return JSON_EACH(p, path->pieces, json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "from", (json_int_t)(p->from - from), "ns",
+		(json_int_t)(p->to - p->from), "who", (json_int_t)place_of(people, p->thread), "state", (json_int_t)p->state, "depth",
+		(json_int_t)p->depth, "culprit", piece_culprit(t, p, label, sizeof(label))));
 }
 
 static int dump(json_t *root, FILE *out)
@@ -269,18 +255,11 @@ static json_t *waker_json(const struct timeline *t, const struct interval *i)
 
 static json_t *blame_json(const struct timeline *t, const struct blame_matrix *m)
 {
-	json_t *array = json_array();
 	char label[LABEL_SIZE];
 
-	for (size_t i = 0; i < m->cells.n; i++) {
-		const struct blame_cell *c = &m->cells.v[i];
-
-		json_array_append_new(array, json_pack("{s:s, s:o, s:s, s:I, s:b}", "culprit", waits_culprit_label(t, m, c, label, sizeof(label)),
-						       "thread", c->culprit == BY_TASK ? waits_thread_json(t, c->id) : json_null(), "wait",
-						       wait_for_text((enum wait_for)c->wait), "ns", (json_int_t)c->ns, "modelled",
-						       (c->flags & BLAME_MODELLED) != 0));
-	}
-	return array;
+	return JSON_EACH(c, m->cells, json_pack("{s:s, s:o, s:s, s:I, s:b}", "culprit", waits_culprit_label(t, m, c, label, sizeof(label)), "thread",
+		c->culprit == BY_TASK ? waits_thread_json(t, c->id) : json_null(), "wait", wait_for_text((enum wait_for)c->wait), "ns",
+		(json_int_t)c->ns, "modelled", (c->flags & BLAME_MODELLED) != 0));
 }
 
 int waits_instant_json(const struct timeline *t, const struct instant *m, FILE *out)

@@ -396,10 +396,8 @@ void wait_pivot_csv(const struct wait_pivot *p, const struct waits_options *o, F
 
 int wait_pivot_json(const struct timeline *t, const struct wait_pivot *p, const struct waits_options *o, FILE *out)
 {
-	json_t *groups = json_array(), *by = json_array();
+	json_t *groups = json_array();
 
-	for (size_t i = 0; i < p->n_chosen; i++)
-		json_array_append_new(by, json_string(pivot_field_names[p->chosen[i]]));
 	for (size_t i = 0; i < shown(p, o); i++) {
 		const struct pivot_group *g = &p->groups.v[i];
 		json_t *values = json_array();
@@ -410,7 +408,8 @@ int wait_pivot_json(const struct timeline *t, const struct wait_pivot *p, const 
 							"median_ns", (json_int_t)g->median, "maximum_ns", (json_int_t)g->longest));
 	}
 	return json_print(json_pack("{s:s, s:o, s:o, s:b, s:I, s:I, s:I, s:o}", "schema", "whyslow.pivot/1", "window", waits_window_json(t, p->from, p->to), "by",
-				    by, "all", (int)o->all, "count", (json_int_t)p->count, "ns", (json_int_t)p->ns, "n_groups", (json_int_t)p->groups.n,
+				    JSON_FIRST(x, p->chosen, p->n_chosen, json_string(pivot_field_names[*x])), "all", (int)o->all, "count",
+					(json_int_t)p->count, "ns", (json_int_t)p->ns, "n_groups", (json_int_t)p->groups.n,
 				    "groups", groups),
 			  JSON_COMPACT, out);
 }

@@ -59,11 +59,7 @@ static json_t *cell_json(const struct timeline *t, const struct blame_matrix *m,
 
 static json_t *cells_json(const struct timeline *t, const struct blame_matrix *m)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < m->cells.n; i++)
-		json_array_append_new(array, cell_json(t, m, &m->cells.v[i]));
-	return array;
+	return JSON_EACH(x, m->cells, cell_json(t, m, x));
 }
 
 json_t *waits_totals_json(const struct blame_matrix *m)
@@ -148,13 +144,10 @@ static json_t *path_json(const struct timeline *t, const struct critical_path *p
 
 int waits_of_json(const struct timeline *t, const struct waits_of *w, const struct waits_options *o, FILE *out)
 {
-	json_t *threads = json_array();
-
 	(void)o;
-	for (size_t i = 0; i < w->n; i++)
-		json_array_append_new(threads, waits_thread_json(t, w->threads[i]));
 	return dump(json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.waits/1", "window",
-			      waits_window_json(t, w->report->from, w->report->to), "level", "thread", "threads", threads, "samples",
+			      waits_window_json(t, w->report->from, w->report->to), "level", "thread", "threads", JSON_FIRST(x, w->threads, w->n,
+				waits_thread_json(t, *x)), "samples",
 			      (json_int_t)w->report->samples, "user_samples", (json_int_t)w->report->user_samples, "alive_ns",
 			      (json_int_t)w->report->alive, "contended_ns", (json_int_t)wait_report_contended(w->report), "states",
 			      states_json(w->report), "waits", waits_totals_json(w->matrix), "cells", cells_json(t, w->matrix), "delays",

@@ -286,15 +286,8 @@ static json_t *chain_json(const struct wait_chain *c)
 
 static json_t *waits_json_of(const struct program_wait *waits, size_t n)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < n; i++) {
-		const struct program_wait *w = &waits[i];
-
-		json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "feature", w->feature->name, "text", w->words, "now",
-						       json_number(w->now), "p50", json_number(w->p50), "p90", json_number(w->p90), "unusual", w->unusual));
-	}
-	return array;
+	return JSON_FIRST(w, waits, n, json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "feature", w->feature->name, "text", w->words, "now",
+		json_number(w->now), "p50", json_number(w->p50), "p90", json_number(w->p90), "unusual", w->unusual));
 }
 
 static json_t *functions_json(const struct held_in *held)
@@ -332,15 +325,13 @@ static json_t *events_json(const struct program_waits *p)
 
 int why_program_json(const struct program_waits *p, FILE *out)
 {
-	json_t *pids = json_array();
 	struct str summary = {};
 	bool slow = why_program_summary(p, &summary);
 	json_t *root;
 
-	for (size_t i = 0; i < p->pids.n; i++)
-		json_array_append_new(pids, json_integer((json_int_t)p->pids.v[i]));
 	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
-			 json_text(p->name), "pids", pids, "slow", slow, "summary", json_text(summary.data), "chain", chain_json(&p->chain),
+			 json_text(p->name), "pids", JSON_EACH(x, p->pids, json_integer((json_int_t)*x)), "slow", slow, "summary",
+				json_text(summary.data), "chain", chain_json(&p->chain),
 			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p->waits.v, p->waits.n),
 			 "work", waits_json_of(p->work.v, p->work.n), "events", events_json(p));
 	str_free(&summary);

@@ -102,14 +102,13 @@ static json_t *scores_json(const struct history *h, uint32_t each)
 int history_json(const struct history *h, size_t top, size_t points, FILE *out)
 {
 	const uint32_t each = points && points < h->n ? (uint32_t)((h->n + points - 1) / points) : 1;
-	json_t *episodes = json_array(), *root;
+	json_t *root;
 
-	for (size_t i = 0; episodes && i < h->episodes.list.n && i < top; i++)
-		json_array_append_new(episodes, episode_json(h, &h->episodes.list.v[i]));
 	root = json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "schema", "whyslow.history/1", "from", time_json(h, 0), "to",
 			 time_json(h, h->n), "minutes", (json_int_t)h->n_recorded, "unusual", (json_int_t)h->n_odd, "programs",
 			 (json_int_t)h->programs_seen, "programs_left_out", (json_int_t)h->programs_left_out, "total",
-			 (json_int_t)h->episodes.list.n, "episodes", episodes);
+			 (json_int_t)h->episodes.list.n, "episodes", JSON_FIRST(x, h->episodes.list.v,
+				top < h->episodes.list.n ? top : h->episodes.list.n, episode_json(h, x)));
 	if (!root)
 		return -ENOMEM;
 	if (points) {

@@ -15,23 +15,11 @@ static const int columns[] = {
 
 static json_t *columns_json(void)
 {
-	json_t *array = json_array();
 	size_t n;
 	const struct feature *features = features_of(ENTITY_PROCESS, &n);
 
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		json_array_append_new(array, json_pack("{s:s, s:o, s:s}", "name", features[columns[i]].name, "unit",
-						       finding_unit_json(&features[columns[i]]), "help", features[columns[i]].help));
-	return array;
-}
-
-static json_t *values_json(const struct process_snapshot *b, const struct suspect *s)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		json_array_append_new(array, json_number(process_snapshot_value(b, s, columns[i])));
-	return array;
+	return JSON_FIRST(x, columns, ARRAY_SIZE(columns), json_pack("{s:s, s:o, s:s}", "name", features[*x].name, "unit",
+		finding_unit_json(&features[*x]), "help", features[*x].help));
 }
 
 static json_t *who_json(const struct process_snapshot *b, const struct suspect *s)
@@ -82,7 +70,7 @@ json_t *process_snapshot_json(const struct process_snapshot *b)
 		json_t *process = who_json(b, &r->suspects.v[i]);
 
 		json_object_set_new(process, "log_likelihood", json_number(process_snapshot_log_likelihood(b, r->suspects.v[i].score)));
-		json_object_set_new(process, "values", values_json(b, &r->suspects.v[i]));
+		json_object_set_new(process, "values", JSON_FIRST(x, columns, ARRAY_SIZE(columns), json_number(process_snapshot_value(b, &r->suspects.v[i], *x))));
 		json_object_set_new(process, "unusual", unusual_json(b, &r->suspects.v[i]));
 		json_array_append_new(processes, process);
 	}
@@ -112,11 +100,7 @@ json_t *process_snapshot_process_json(const struct process_snapshot *b, const st
 
 static json_t *numbers_json(const double *values, size_t n)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_number(values[i]));
-	return array;
+	return JSON_FIRST(x, values, n, json_number(*x));
 }
 
 json_t *process_snapshot_curve_json(const struct entity_info *who, const struct feature *f,

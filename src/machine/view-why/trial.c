@@ -195,25 +195,8 @@ static json_t *samples_json(const struct trial *t)
 
 static json_t *victims_json(const struct trial *t)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < t->victims.n; i++) {
-		const struct trial_victim *v = &t->victims.v[i];
-
-		json_array_append_new(list, json_pack("{s:I, s:s, s:f, s:f, s:f}", "pid", (json_int_t)v->pid,
-						      "name", v->name, "before", v->before, "free", v->free,
-						      "held", v->held));
-	}
-	return list;
-}
-
-static json_t *pids_json(const struct trial *t)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < t->pids.n; i++)
-		json_array_append_new(list, json_integer(t->pids.v[i]));
-	return list;
+	return JSON_EACH(v, t->victims, json_pack("{s:I, s:s, s:f, s:f, s:f}", "pid", (json_int_t)v->pid, "name", v->name, "before", v->before,
+		"free", v->free, "held", v->held));
 }
 
 int trial_json(const struct trial *t, FILE *out)
@@ -229,7 +212,7 @@ int trial_json(const struct trial *t, FILE *out)
 			  json_number(t->coverage), "p", json_number(t->p), "waits_free", json_number(t->waits_free), "waits_held",
 			  json_number(t->waits_held), "use_free", json_number(t->use_free), "use_held", json_number(t->use_held),
 			  "late_free_ns", json_number(t->late_free), "late_held_ns", json_number(t->late_held));
-	json_t *lists = json_pack("{s:o, s:i, s:o, s:o, s:o}", "pids", pids_json(t), "joined", (int)t->joined, "victims", victims_json(t), "phases", phases_json(t),
+	json_t *lists = json_pack("{s:o, s:i, s:o, s:o, s:o}", "pids", JSON_EACH(x, t->pids, json_integer(*x)), "joined", (int)t->joined, "victims", victims_json(t), "phases", phases_json(t),
 				  "samples", samples_json(t));
 
 	if (!root || !more || !lists || json_object_update(root, more) < 0 ||

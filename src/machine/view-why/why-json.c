@@ -53,21 +53,16 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, 
 	_cleanup_free_ char *label = entity_label(info);
 	_cleanup_free_ char *server = s->server ? entity_label(&s->server->info) : NULL;
 	_cleanup_free_ char *mostly = s->mostly ? entity_label(&s->mostly->info) : NULL;
-	json_t *features = json_array(), *evidence = json_array(), *pids = json_array();
 
-	for (size_t i = 0; i < s->features.n; i++)
-		json_array_append_new(features, feature_json(&s->features.v[i]));
-	for (size_t i = 0; i < s->evidence.n; i++)
-		json_array_append_new(evidence, json_text(s->evidence.v[i]));
-	for (size_t i = 0; i < s->processes.n; i++)
-		json_array_append_new(pids, json_integer(s->processes.v[i]->info.pid));
-	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "pids", pids, "rank",
+	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+		"pids", JSON_EACH(x, s->processes, json_integer((*x)->info.pid)), "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", json_text(info->name),
 			 "label", json_text(label), "server", json_text(server), "mostly", json_text(mostly), "exe", json_text(info->exe), "cmdline", json_text(info->cmdline), "unit",
 			 json_text(info->unit), "container", json_text(info->container), "score", json_number(s->score), "probability", json_number(s->probability), "share",
-			 json_number(s->share), "features", features, "evidence", evidence, "explains", explains_json(&s->explains, of), "factors", factors_json(s),
+			 json_number(s->share), "features", JSON_EACH(x, s->features, feature_json(x)), "evidence", JSON_EACH(x, s->evidence,
+				json_text(*x)), "explains", explains_json(&s->explains, of), "factors", factors_json(s),
 			 "matters", matters);
 }
 
@@ -83,32 +78,22 @@ static json_t *suspects_json(const struct suspect *suspects, size_t n, const str
 
 static json_t *similar_json(const struct answer *a)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < a->similar.n; i++) {
-		const struct earlier *e = &a->similar.v[i];
-
-		json_array_append_new(array, json_pack("{s:I, s:o, s:f, s:o, s:o, s:s?}", "id", (json_int_t)e->mark, "at", json_moment(e->wall),
-						       "similarity", e->likeness, "note", json_text(e->note), "what", json_text(e->what),
-						       "feedback", e->feedback));
-	}
-	return array;
+	return JSON_EACH(e, a->similar, json_pack("{s:I, s:o, s:f, s:o, s:o, s:s?}", "id", (json_int_t)e->mark, "at", json_moment(e->wall),
+		"similarity", e->likeness, "note", json_text(e->note), "what", json_text(e->what), "feedback", e->feedback));
 }
 
 int why_json(const struct answer *a, FILE *out)
 {
-	json_t *remarks = json_array();
 	bool explained = a->ranking.added > 0 && !isnan(a->ranking.unexplained);
 	json_t *root;
 
-	for (size_t i = 0; i < a->remarks.n; i++)
-		json_array_append_new(remarks, json_text(a->remarks.v[i]));
 	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
 			 "whyslow.why/1", "at", json_moment(a->at), "window", "start", json_moment(a->window_start), "end",
 			 json_moment(a->window_end), "odds", odds_json(&a->odds), "candidates", suspects_json(a->unnamed.v, a->unnamed.n, NULL), "slow", a->slow, "slow_since", json_moment(a->slow_since), "slow_until", json_moment(a->slow_until), "has_history",
 			 a->has_history, "confidence", json_number(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
 			 "cause", json_text(a->cause), "summary", json_text(a->summary), "next", json_text(a->next), "model", a->ranking.method, "pressure",
-			 finding_pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", remarks, "culprits",
+			 finding_pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", JSON_EACH(x, a->remarks,
+				json_text(*x)), "culprits",
 			 suspects_json(a->ranking.suspects.v, a->ranking.suspects.n, &a->ranking), "victims",
 			 suspects_json(a->ranking.victims.v, a->ranking.victims.n, NULL), "busiest",
 			 a->busiest.subject ? suspect_json(&a->busiest, 1, false, NULL) : json_null(), "similar", similar_json(a), "added_waiting",

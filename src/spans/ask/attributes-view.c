@@ -58,12 +58,9 @@ static json_t *element_json(const struct leaf_csv *csv, const struct element *e)
 
 json_t *span_attributes_json(const struct leaf_csv *csv, const char *metric, const struct attribute_findings *f)
 {
-	json_t *elements = json_array();
-
-	for (size_t i = 0; i < f->elements.n; i++)
-		json_array_append_new(elements, element_json(csv, &f->elements.v[i]));
 	return json_pack("{s:s, s:s, s:b, s:s, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o}", "schema", "whyslow.attributes/1", "metric",
 			 metric, "changed", f->changed, "direction", f->up ? "up" : "down", "observed", f->observed, "expected",
 			 f->expected, "explained", f->explained, "moved_outside", f->moved_outside, "noise", f->noise, "tried",
-			 (json_int_t)f->elements_tried, "bad_rows", (json_int_t)csv->bad, "elements", elements);
+			 (json_int_t)f->elements_tried, "bad_rows", (json_int_t)csv->bad, "elements", JSON_EACH(x, f->elements, element_json(csv,
+				x)));
 }

@@ -11,10 +11,6 @@ void span_calls_text(const struct names *names, const struct span_calls *c, FILE
 
 json_t *span_calls_json(const struct names *names, const struct span_calls *c)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < c->list.n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s}", "caller", names_get(names, c->list.v[i].caller), "callee",
-						      names_get(names, c->list.v[i].callee)));
-	return json_pack("{s:s, s:o}", "schema", "whyslow.spans.calls/1", "calls", list);
+	return json_pack("{s:s, s:o}", "schema", "whyslow.spans.calls/1", "calls", JSON_EACH(x, c->list, json_pack("{s:s, s:s}", "caller",
+		names_get(names, x->caller), "callee", names_get(names, x->callee))));
 }

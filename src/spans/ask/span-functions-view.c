@@ -38,9 +38,6 @@ static json_t *function_json(const struct span_functions *f, const struct span_f
 
 json_t *span_functions_json(const struct span_functions *f, const char *computed)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < f->list.n; i++)
-		json_array_append_new(list, function_json(f, &f->list.v[i]));
-	return json_pack("{s:s, s:s, s:o}", "schema", "whyslow.spans.functions/1", "computed", computed, "functions", list);
+	return json_pack("{s:s, s:s, s:o}", "schema", "whyslow.spans.functions/1", "computed", computed, "functions", JSON_EACH(x, f->list,
+		function_json(f, x)));
 }

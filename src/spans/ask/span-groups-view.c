@@ -126,12 +126,9 @@ void span_groups_text(const struct forest *f, const struct span_groups *j, size_
 static json_t *requests_json(const struct forest *f, const struct span_groups *j, size_t i)
 {
 	const struct group_outliers *o = &j->outliers[i];
-	json_t *list = json_array();
 
-	for (size_t k = 0; k < o->n; k++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:f}", "trace", SPAN_TRACE_ID(f->names, o->v[k].request->high, o->v[k].request->low),
-						     "duration_ns", (json_int_t)o->v[k].request->duration, "z", o->v[k].z));
-	return list;
+	return JSON_EACH(x, *o, json_pack("{s:s, s:I, s:f}", "trace", SPAN_TRACE_ID(f->names, x->request->high, x->request->low), "duration_ns",
+		(json_int_t)x->request->duration, "z", x->z));
 }
 
 /* The bucket's mean over time, all versions together. */

@@ -71,14 +71,12 @@ static json_t *step_json(const struct forest *f, const struct span_path *p, cons
 
 json_t *span_path_bucket_json(const struct forest *f, const struct span_path *p)
 {
-	json_t *list = json_array(), *o = span_bucket_json(f, &f->buckets.v[0]);
+	json_t *o = span_bucket_json(f, &f->buckets.v[0]);
 
-	for (size_t i = 0; i < p->n; i++)
-		json_array_append_new(list, step_json(f, p, &p->steps[i]));
 	json_object_set_new(o, "mean_ns", json_real(moments_mean(&f->buckets.v[0].groups.v[0].total)));
 	if (p->sdiag)
 		json_object_set_new(o, "length_ns", json_real(p->length));
-	json_object_set_new(o, "path", list);
+	json_object_set_new(o, "path", JSON_FIRST(x, p->steps, p->n, step_json(f, p, x)));
 	return o;
 }
 
@@ -143,18 +141,16 @@ static json_t *operations_json(const struct trace_answer *a)
 
 json_t *span_trace_json(const struct trace_answer *a)
 {
-	json_t *path = json_array(), *all = json_array();
+	json_t *path = json_array();
 	char buf[24];
 
 	for (size_t k = 0; k < a->path.n; k++) {
 		snprintf(buf, sizeof(buf), "%016" PRIx64, a->spans.v[a->path.v[k]].span->id);
 		json_array_append_new(path, json_string(buf));
 	}
-	for (size_t k = 0; k < a->spans.n; k++)
-		json_array_append_new(all, trace_span_json(a, &a->spans.v[k]));
 	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "trace", SPAN_TRACE_ID(a->names, a->root->trace_high, a->root->trace_low),
 			 "duration_ns", (json_int_t)span_duration(a->root), "orphans", (json_int_t)a->orphans, "path", path, "operations_ns",
-			 operations_json(a), "spans", all);
+			 operations_json(a), "spans", JSON_EACH(x, a->spans, trace_span_json(a, x)));
 }
 
 json_t *span_traces_json(const char *rule, json_t *traces)

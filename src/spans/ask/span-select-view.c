@@ -94,11 +94,7 @@ void span_selection_text(const struct forest *f, bool bounded, const struct span
 
 static json_t *numbers_json(const double *v, size_t n)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(list, json_integer((json_int_t)llround(v[i])));
-	return list;
+	return JSON_FIRST(x, v, n, json_integer((json_int_t)llround(*x)));
 }
 
 static json_t *map_json(const struct span_map *m)
@@ -127,15 +123,8 @@ static json_t *kinds_json(const struct span_differences *d, size_t top)
 
 static json_t *calls_json(const struct forest *f, const struct span_differences *d, size_t top)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < d->calls.n && i < top; i++) {
-		const struct span_call_difference *c = &d->calls.v[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:f}", "call", names_get(f->names, c->call), "selected_ns", c->selected,
-						      "others_ns", c->others, "through_selected", c->through[1], "through_others", c->through[0]));
-	}
-	return list;
+	return JSON_FIRST(c, d->calls.v, top < d->calls.n ? top : d->calls.n, json_pack("{s:s, s:f, s:f, s:f, s:f}", "call", names_get(f->names,
+		c->call), "selected_ns", c->selected, "others_ns", c->others, "through_selected", c->through[1], "through_others", c->through[0]));
 }
 
 json_t *span_selection_json(const struct forest *f, bool bounded, const struct span_map *m, const struct span_differences *d, size_t top)

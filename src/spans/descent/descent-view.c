@@ -110,11 +110,7 @@ static json_t *place_json(const struct descent *d, const struct descent_place *p
 
 json_t *span_descent_json(const struct descent *d)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < d->places.n; i++)
-		json_array_append_new(list, place_json(d, &d->places.v[i]));
-	return list;
+	return JSON_EACH(x, d->places, place_json(d, x));
 }
 
 /* --- one request --- */

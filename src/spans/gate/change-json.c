@@ -78,15 +78,6 @@ static json_t *pool_json(const struct forest *f, const struct pool_change *p)
 			 json_number(p->low), "high_ns", json_number(p->high), "q", json_number(p->q), "could_see", json_number(p->could_see));
 }
 
-static json_t *pools_json(const struct forest *f, const struct span_change *c)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < c->pools.n; i++)
-		json_array_append_new(list, pool_json(f, &c->pools.v[i]));
-	return list;
-}
-
 static json_t *all_json(const struct forest *f, const struct span_change *c)
 {
 	json_t *o = pool_json(f, &c->all);
@@ -102,7 +93,7 @@ static json_t *all_json(const struct forest *f, const struct span_change *c)
 
 static json_t *bucket_json(size_t top, const struct forest *f, const struct bucket_change *c)
 {
-	json_t *o = span_bucket_json(f, &f->buckets.v[c->bucket]), *list = json_array();
+	json_t *o = span_bucket_json(f, &f->buckets.v[c->bucket]);
 	_cleanup_free_ char *call = c->ground == GROUND_CALL ? vertex_path(f, c->slow_call) : NULL;
 
 	json_object_set_new(o, "verdict", json_string(span_verdict_name(c->verdict)));
@@ -130,9 +121,7 @@ static json_t *bucket_json(size_t top, const struct forest *f, const struct buck
 	json_object_set_new(o, "slow_call_errors_after", c->ground == GROUND_CALL ? json_real(c->call_errors_after) : json_null());
 	json_object_set_new(o, "gained_ns", json_number(c->gained));
 	json_object_set_new(o, "lost_ns", json_number(c->lost));
-	for (size_t i = 0; i < c->vertices.n && i < top; i++)
-		json_array_append_new(list, vertex_json(f, &c->vertices.v[i]));
-	json_object_set_new(o, "vertices", list);
+	json_object_set_new(o, "vertices", JSON_FIRST(x, c->vertices.v, top < c->vertices.n ? top : c->vertices.n, vertex_json(f, x)));
 	if (c->vertices.n && c->verdict == VERDICT_SLOWER) {
 		json_object_set_new(o, "slow", exemplar_json(f, c->slow));
 		json_object_set_new(o, "usual", exemplar_json(f, c->normal));
@@ -142,17 +131,9 @@ static json_t *bucket_json(size_t top, const struct forest *f, const struct buck
 
 static json_t *deployed_json(size_t top, const struct span_deployed *d)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < d->list.n && i < top; i++) {
-		const struct span_deployed_one *one = &d->list.v[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s, s:o, s:b}", "package", one->first->package, "version",
-						      one->first->version, "hosts", one->hosts, "n_hosts", (json_int_t)one->n_hosts, "since",
-						      CLOCK_RFC3339(one->first->time), "share", json_number(one->share),
-						      "slow_host", one->slow_host));
-	}
-	return list;
+	return JSON_FIRST(one, d->list.v, top < d->list.n ? top : d->list.n, json_pack("{s:s, s:s, s:s, s:I, s:s, s:o, s:b}", "package",
+		one->first->package, "version", one->first->version, "hosts", one->hosts, "n_hosts", (json_int_t)one->n_hosts, "since",
+		CLOCK_RFC3339(one->first->time), "share", json_number(one->share), "slow_host", one->slow_host));
 }
 
 static json_t *saturation_json(const struct span_comparison *s)
@@ -198,12 +179,8 @@ static json_t *suspects_json(size_t top, const struct forest *f, const struct su
 
 static json_t *traces_json(const struct span_cause *c)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < c->n_traces; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:b}", "trace", c->traces[i].id, "duration_ns",
-						      (json_int_t)c->traces[i].duration, "whole", c->traces[i].whole));
-	return list;
+	return JSON_FIRST(x, c->traces, c->n_traces, json_pack("{s:s, s:I, s:b}", "trace", x->id, "duration_ns", (json_int_t)x->duration, "whole",
+		x->whole));
 }
 
 static json_t *causes_json(const struct span_causes *c)
@@ -229,16 +206,8 @@ static json_t *causes_json(const struct span_causes *c)
 json_t *span_change_json(const char *schema, const struct span_comparison *s, size_t top)
 {
 	const struct span_change *c = &s->change;
-	json_t *buckets = json_array(), *services = json_array();
 	_cleanup_free_ char *headline = span_why_headline(s), *reason = span_descent_reason(&s->descent);
 
-	for (size_t i = 0; i < c->buckets.n && i < top; i++)
-		json_array_append_new(buckets, bucket_json(top, &s->forest, &c->buckets.v[i]));
-	for (size_t i = 0; i < c->services.n; i++)
-		json_array_append_new(services, json_pack("{s:s, s:f, s:f, s:f, s:f}", "service",
-							  names_get(s->names, c->services.v[i].service), "score", c->services.v[i].score,
-							  "expected_ns", c->services.v[i].expected, "got_ns", c->services.v[i].got, "calls",
-							  c->services.v[i].calls));
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:b, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
 		"s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
@@ -251,8 +220,12 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 		json_number(c->mean_before), "mean_after_ns", json_number(c->mean_after), "within_ns",
 		json_number(c->within), "mix_ns", json_number(c->mix), "per_second_before", json_number(span_comparison_rate(s, 0)),
 		"per_second_after", json_number(span_comparison_rate(s, 1)), "at_a_time_before", json_number(span_comparison_at_a_time(s, 0)),
-		"at_a_time_after", json_number(span_comparison_at_a_time(s, 1)), "saturation", saturation_json(s), "all", all_json(&s->forest, c), "pools", pools_json(&s->forest, c), "buckets", buckets,
-		"services", services, "attributes", causes_json(&s->causes), "suspects",
+		"at_a_time_after", json_number(span_comparison_at_a_time(s, 1)), "saturation", saturation_json(s), "all", all_json(&s->forest, c),
+			"pools", JSON_EACH(x, c->pools, pool_json(&s->forest, x)), "buckets", JSON_FIRST(x, c->buckets.v, top < c->buckets.n ? top : c->buckets.n,
+			bucket_json(top, &s->forest, x)),
+		"services", JSON_EACH(x, c->services, json_pack("{s:s, s:f, s:f, s:f, s:f}", "service", names_get(s->names, x->service), "score",
+			x->score, "expected_ns", x->expected, "got_ns", x->got, "calls", x->calls)), "attributes", causes_json(&s->causes),
+			"suspects",
 		suspects_json(top, &s->forest, s->suspects.list.v, s->suspects.list.n), "silent",
 		suspects_json(top, &s->forest, s->suspects.silent.v, s->suspects.silent.n), "deployments",
 		deployed_json(top, &s->deployed), "hosts", span_descent_json(&s->descent), "read",
