@@ -9,7 +9,6 @@
 #include "machine/rule/cause.h"
 #include "machine/rule/rule.h"
 #include "machine/rule/signature.h"
-#include "machine/verb/grammars.h"
 #include "machine/verb/verb.h"
 
 static bool arg_rules, arg_causes, arg_signatures, arg_visibility;
@@ -22,10 +21,23 @@ static const struct option_row options[] = {
 	{},
 };
 
+static const struct grammar trigger_grammar = {
+	"RULES OF THE RECORDER",
+	"[NAME:] when [SCOPE] CONDITION [for SPAN | N times in SPAN] [until END [for SPAN]] ACTION, ...\n"
+	"  SCOPE      machine, process, disk, cpu, cgroup, filesystem, interface or sensor, and which of them:\n"
+	"             name, exe, unit, user or container = PATTERN, or !=\n"
+	"  CONDITION  [SMOOTHING] QUANTITY OP NUMBER [UNIT], with 'and', 'or', 'not' and parentheses between them\n"
+	"  SMOOTHING  'average of N samples of', 'median of N samples of', 'average without outliers of N samples of'\n"
+	"  QUANTITY   a feature ('whyslow features'), u1 (CPU time over time) or u2 (u1 over the CPUs)\n"
+	"  OP         > >= < <= = !=\n"
+	"  END        OP NUMBER [UNIT] of the same quantity, or a CONDITION\n"
+	"  ACTION     capture, memory (capture, and what the memory of the process consists of), notify, run \"COMMAND\", post \"URL\"\n",
+};
+
 /* As comments, so that what is printed is a file of rules. */
 static void print_grammar(void)
 {
-	for (const char *line = trigger_grammar; *line; line = strchr(line, '\n') + 1)
+	for (const char *line = trigger_grammar.text; *line; line = strchr(line, '\n') + 1)
 		printf("# %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
@@ -116,5 +128,6 @@ const struct verb verb_config = {
 	.words = "",
 	.help = "print the active settings",
 	.options = options,
+	.grammar = &trigger_grammar,
 	.run = run,
 };

@@ -49,4 +49,4 @@ static const struct option_row options[] = {
 	{},
 };
 
-const struct subverb fleet_history_verb = {"history", "DATA ", "what was unusual in all of the data, without a question", options, run, NULL};
+const struct subverb fleet_history_verb = {"history", "DATA ", "what was unusual in all of the data, without a question", options, .run = run};

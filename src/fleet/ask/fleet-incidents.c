@@ -8,7 +8,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/order.h"
-#include "machine/answer-history/likeness.h"
+#include "lib/stat/likeness.h"
 
 void fleet_incidents_free(struct fleet_incidents *i)
 {

@@ -10,7 +10,6 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
 #include "lib/input/stream.h"
-#include "machine/verb/grammars.h"
 
 static int tell_checked(struct common *common, const struct fleet_query *args, const struct fleet_question *q,
 			const struct fleet_thresholds *rules)
@@ -109,12 +108,44 @@ static const struct option_row check_options[] = {
 	{},
 };
 
-static void explain_rules(void)
-{
-	printf("\n%s", threshold_grammar);
-}
+static const struct grammar threshold_grammar = {
+	"RULES OF CHECK",
+	"RULES is a file, or the text of --rule:\n"
+	"\n"
+	"  [NAME:] when CONDITION [for SPAN] report\n"
+	"    SPAN        every value of a server in that time, of 'any COUNTER in detail view'\n"
+	"    CONDITION   COMPARISON, with 'and', 'or', 'not' and parentheses between them\n"
+	"    COMPARISON  [z-score of] [STATISTIC] COUNTER [in VIEW] OP VALUE\n"
+	"    STATISTIC   any, every, average, median, minimum, maximum, quantile 0.95\n"
+	"    VIEW        detail view (each value), server view (each server over time), time view (each time over servers)\n"
+	"    OP          > >= < <= = !=\n"
+	"    VALUE       NUMBER [UNIT], or NUMBER % of STATISTIC\n"
+	"\n"
+	"  when any Runtime.GC.PercentOfTimeInGC in detail view > 15 report\n"
+	"  when average MessageQueue.NumQueuedMsgs in time view > 5 report\n"
+	"  when any latency_ms in detail view > 120 % of median report\n"
+	"  when any latency_ms in detail view > 48 for 5min report\n"
+	"  when z-score of any latency_ms in detail view > 3 report\n"
+	"\n"
+	"or XML:\n"
+	"\n"
+	"  <ThresholdConfig>\n"
+	"    <PerformanceCounter Name=\"MessageQueue.NumQueuedMsgs\">\n"
+	"      <Rule AppliesTo=\"TimeView\">\n"
+	"        <Statistic>Average</Statistic>\n"
+	"        <ExpectedValue>5</ExpectedValue>\n"
+	"        <ComparisonOperator>GreaterThan</ComparisonOperator>\n"
+	"      </Rule>\n"
+	"    </PerformanceCounter>\n"
+	"  </ThresholdConfig>\n"
+	"\n"
+	"    AppliesTo           DetailView, ServerView, TimeView\n"
+	"    Statistic           Any, All, Average, Median, Min, Max, ZScore, or Quantile with Quantile=\"0.95\"\n"
+	"    ExpectedPercentage  Of=\"Median\", in place of ExpectedValue: a percentage of a statistic\n"
+	"    ComparisonOperator  GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual, Equal, NotEqual\n",
+};
 
-const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "check thresholds: which values break which rule", check_options, run_check, explain_rules};
+const struct subverb fleet_check_verb = {"check", "DATA [RULES] ", "check thresholds: which values break which rule", check_options, .run = run_check, .grammar = &threshold_grammar};
 
 /* --- correlate --- */
 
@@ -166,7 +197,7 @@ static const struct option_row correlate_options[] = {
 };
 
 const struct subverb fleet_correlate = {"correlate", "DATA SYMPTOM ", "which counters moved with a symptom, on any server", correlate_options,
-					      run_correlate, NULL};
+					      .run = run_correlate};
 
 /* --- compare --- */
 
@@ -249,7 +280,7 @@ static const struct option_row compare_options[] = {
 };
 
 const struct subverb fleet_compare = {"compare", "DATA [DATA] ", "which counters of which servers are unusual, or differ between two sets", compare_options,
-					    run_compare, NULL};
+					    .run = run_compare};
 
 /* --- rank --- */
 
@@ -279,4 +310,4 @@ static const struct option_row rank_options[] = {
 	{},
 };
 
-const struct subverb fleet_rank = {"rank", "DATA ", "which servers are conspicuous, at a known rate of false alarms", rank_options, run_rank, NULL};
+const struct subverb fleet_rank = {"rank", "DATA ", "which servers are conspicuous, at a known rate of false alarms", rank_options, .run = run_rank};

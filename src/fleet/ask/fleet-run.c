@@ -1,4 +1,4 @@
-/* whyslow fleet run FILE: a saved analysis (machine/verb/grammars.c has its format). */
+/* whyslow fleet run FILE: a saved analysis, one subverb a line, or XML. */
 #include <ctype.h>
 #include <errno.h>
 #include <expat.h>
@@ -12,7 +12,6 @@
 #include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "lib/input/stream.h"
-#include "machine/verb/grammars.h"
 
 #define WORDS_MAX 64
 #define FILE_MAX  ((size_t)4 << 20)
@@ -219,9 +218,23 @@ static const struct option_row options[] = {
 	{},
 };
 
-static void explain(void)
-{
-	printf("\n%s", analysis_grammar);
-}
+static const struct grammar analysis_grammar = {
+	"FILES OF RUN",
+	"FILE has a subverb of 'whyslow fleet' a line, as on the command line:\n"
+	"\n"
+	"  # DATA stands for --data, or for what the line 'data' names\n"
+	"  data /var/lib/counters/monday.fleet\n"
+	"  check DATA rules.xml\n"
+	"  rank DATA --from 14:00 --to 15:00\n"
+	"  view DATA cpu --by time --svg --output cpu.svg\n"
+	"\n"
+	"or XML, in which each element is a subverb and each attribute an option:\n"
+	"\n"
+	"  <Analysis Data=\"monday.fleet\">\n"
+	"    <Check Rules=\"rules.xml\"/>\n"
+	"    <Rank From=\"14:00\" To=\"15:00\"/>\n"
+	"    <View Counter=\"cpu\" By=\"time\" Svg=\"\" Output=\"cpu.svg\"/>\n"
+	"  </Analysis>\n",
+};
 
-const struct subverb fleet_run = {"run", "FILE ", "run a saved analysis: one subverb per line, or XML", options, run, explain};
+const struct subverb fleet_run = {"run", "FILE ", "run a saved analysis: one subverb per line, or XML", options, .run = run, .grammar = &analysis_grammar};

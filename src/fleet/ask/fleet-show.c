@@ -145,7 +145,7 @@ static void list_sources(void)
 }
 
 const struct subverb fleet_load = {
-	"load", "LOCATION ", "read counters of many servers into one file that opens fast", load_options, run_load, list_sources};
+	"load", "LOCATION ", "read counters of many servers into one file that opens fast", load_options, run_load, .more = list_sources};
 
 /* --- info --- */
 
@@ -179,7 +179,7 @@ static const struct option_row info_options[] = {
 	{},
 };
 
-const struct subverb fleet_info = {"info", "DATA ", "show the contents: servers, counters, clocks, gaps, groups", info_options, run_info, NULL};
+const struct subverb fleet_info = {"info", "DATA ", "show the contents: servers, counters, clocks, gaps, groups", info_options, .run = run_info};
 
 /* --- view --- */
 
@@ -255,4 +255,4 @@ static const struct option_row view_options[] = {
 	{},
 };
 
-const struct subverb fleet_view = {"view", "DATA COUNTER ", "one counter of all servers: by server, by time, or both", view_options, run_view, NULL};
+const struct subverb fleet_view = {"view", "DATA COUNTER ", "one counter of all servers: by server, by time, or both", view_options, .run = run_view};

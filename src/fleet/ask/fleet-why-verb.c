@@ -179,4 +179,4 @@ static const struct option_row options[] = {
 	{},
 };
 
-const struct subverb fleet_why = {"why", "DATA ", "all steps in one: which servers and counters, since when, what moved with the symptom, what led", options, run, NULL};
+const struct subverb fleet_why = {"why", "DATA ", "all steps in one: which servers and counters, since when, what moved with the symptom, what led", options, .run = run};

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "fleet/analysis/fleet-analysis.h"
+#include "fleet/ask/fleet-cause.h"
 #include "fleet/model/fleet-answer.h"
 #include "fleet/model/fleet-calls.h"
-#include "machine/rule/cause.h"
 
 /* q: symptom (-1: to be found), window and normal time. `calls` may be NULL. 0, -ENODATA, -ENOMEM. */
 int fleet_why_answer(const struct fleet_question *q, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret);

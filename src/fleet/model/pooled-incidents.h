@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "lib/data/vec.h"
+#include "lib/stat/note-words.h"
 #include "machine/findings/feedback.h"
-#include "machine/findings/note-word.h"
 
 struct pooled_incident {
 	char *host; /* the file's name */

@@ -55,4 +55,4 @@ static const struct option_row options[] = {
 	{},
 };
 
-const struct subverb fleet_incidents_verb = {"incidents", "FOLDER ", "incidents and feedback of many machines, by their recordings (HOST.db)", options, run, NULL};
+const struct subverb fleet_incidents_verb = {"incidents", "FOLDER ", "incidents and feedback of many machines, by their recordings (HOST.db)", options, .run = run};

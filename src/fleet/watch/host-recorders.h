@@ -2,7 +2,7 @@
  * here, or, for this machine's own name, to the recorder that runs here. */
 #pragma once
 
-#include "fleet/model/host-answer.h"
+#include "lib/net/host-answer.h"
 #include "machine/client/ask.h"
 
 struct host_recorders;

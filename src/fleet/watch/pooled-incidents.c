@@ -8,8 +8,6 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
 #include "machine/answer-history/answer-history.h"
-#include "machine/answer-history/note-words.h"
-#include "machine/recording/store.h"
 
 /* The incidents read so far, and the groups that they form. */
 struct pool {

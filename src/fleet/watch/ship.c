@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fleet/verb/fleet-verb.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
@@ -22,7 +23,6 @@
 #include "lib/net/http-client.h"
 #include "lib/net/users.h"
 #include "lib/rights/outside.h"
-#include "machine/verb/verb.h"
 
 #define EVERY_LEAST   (60 * NS_PER_SEC)
 #define UPLOAD_LONGEST (3600 * NS_PER_SEC) /* 2 GB at 5 Mbit/s */

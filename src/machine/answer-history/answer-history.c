@@ -8,6 +8,10 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/order.h"
 
+#define FEATURES 5   /* of the culprit: the most unusual */
+#define PROGRAM	 1.5 /* the same program is more than the same shortage */
+#define FEATURE	 0.5
+
 void saved_answer_free(struct saved_answer *t)
 {
 	free(t->summary);
@@ -16,6 +20,38 @@ void saved_answer_free(struct saved_answer *t)
 	free(t->bottleneck);
 	fingerprint_free(&t->print);
 	*t = (struct saved_answer){};
+}
+
+static int add_named(struct fingerprint *f, const char *kind, const char *name, double weight)
+{
+	char *key;
+	int r;
+
+	if (asprintf(&key, "%s:%s", kind, name) < 0)
+		return -ENOMEM;
+	r = fingerprint_add(f, key, weight);
+	free(key);
+	return r;
+}
+
+/* The parts are the shortage, the cause, the culprit and its most unusual features; an answer that found nothing has none. */
+static int fingerprint_of_answer(const struct answer *a, struct fingerprint *ret)
+{
+	const struct suspect *top = a->slow && a->culprit_is_named && a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
+	struct fingerprint f = {};
+	int r = a->slow ? add_named(&f, "short", bottleneck_name(a->bottleneck), 1) : 0;
+
+	if (r == 0 && a->slow && a->cause)
+		r = add_named(&f, "cause", a->cause, 1);
+	if (r == 0 && top)
+		r = add_named(&f, "program", top->subject->program, PROGRAM);
+	for (size_t i = 0; r == 0 && top && i < top->features.n && i < FEATURES; i++)
+		r = add_named(&f, "feature", top->features.v[i].feature->name, FEATURE);
+	if (r < 0)
+		fingerprint_free(&f);
+	else
+		*ret = f;
+	return r;
 }
 
 static char *culprit_of(const struct answer *a)

@@ -1,7 +1,7 @@
 /* What was answered for marks: kept in short next to them, so that like incidents are found without answering all again. */
 #pragma once
 
-#include "machine/answer-history/likeness.h"
+#include "lib/stat/likeness.h"
 #include "machine/answer-why/why.h"
 
 struct saved_answer {

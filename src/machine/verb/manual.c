@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/verb/grammars.h"
 #include "machine/verb/help.h"
 #include "machine/verb/subverb.h"
 
@@ -110,20 +109,11 @@ void manual_overview(const struct option_row *shared)
 	put_foot(shared, "\\-why");
 }
 
-/* Files whose format a verb's page explains. */
-static const struct {
-	const char *verb, *title, *text;
-} formats[] = {
-	{"config", "RULES OF THE RECORDER", trigger_grammar},
-	{"fleet", "RULES OF CHECK", threshold_grammar},
-	{"fleet", "FILES OF RUN", analysis_grammar},
-};
-
 /* Lines as they are. */
-static void put_format(const char *title, const char *text)
+static void put_grammar(const struct grammar *g)
 {
-	printf(".SH %s\n.nf\n", title);
-	for (const char *end; *text; text = end + 1) {
+	printf(".SH %s\n.nf\n", g->title);
+	for (const char *text = g->text, *end; *text; text = end + 1) {
 		char line[256];
 
 		end = strchr(text, '\n');
@@ -143,9 +133,11 @@ void manual_verb(const struct verb *verb, const struct option_row *shared)
 		puts(".SH OPTIONS");
 		put_options(verb->options);
 	}
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strcmp(formats[i].verb, verb->name) == 0)
-			put_format(formats[i].title, formats[i].text);
+	if (verb->grammar)
+		put_grammar(verb->grammar);
+	for (const struct subverb *const *s = verb->subverbs ? verb->subverbs->list : NULL; s && *s; s++)
+		if ((*s)->grammar)
+			put_grammar((*s)->grammar);
 	put_foot(verb_shared_options(verb, shared), "");
 }
 

@@ -31,6 +31,8 @@ static int help(const struct common *common, const struct subverbs *s, const str
 	snprintf(name, sizeof(name), "%s %s", s->verb, v->name);
 	shown.name = name;
 	help_verb(&shown, common->shared_options);
+	if (v->grammar)
+		printf("\n%s", v->grammar->text);
 	if (v->more)
 		v->more();
 	return EXIT_ANSWERED;

@@ -7,6 +7,7 @@ struct subverb {
 	const char *name, *words, *help; /* as struct verb has them */
 	const struct option_row *options;
 	int (*run)(struct common *common, int argc, char **argv); /* argv[0] is the subverb; options are gone */
+	const struct grammar *grammar; /* as struct verb has it */
 	void (*more)(void); /* prints what --help tells next to the options; may be NULL */
 };
 

@@ -41,12 +41,18 @@ enum verb_rights { RIGHTS_GIVEN_UP, RIGHTS_GIVEN_UP_BY_VERB };
  * there is none or listing the several. */
 int verb_find_process(const struct common *common, const char *who, uint32_t *ret);
 
+/* How the files that a verb reads are written, in full, for its help and its manual page; each line ends with a newline. */
+struct grammar {
+	const char *title, *text;
+};
+
 struct verb {
 	const char *name;
 	const char *group; /* of `whyslow help` */
 	const char *words; /* "[NOTE]": what follows the name */
 	const char *help;  /* one line */
 	const struct option_row *options;
+	const struct grammar *grammar; /* of its files; may be NULL */
 	bool takes_command; /* its first word begins a command line of its own */
 	const struct subverbs *subverbs; /* ... of one of these (subverb.h): run without words it lists them, as for --help; may be NULL */
 	bool remote; /* the daemon answers it for unprivileged users */

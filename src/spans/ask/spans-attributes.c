@@ -99,4 +99,4 @@ static int run(struct common *common, int argc, char **argv)
 	return status;
 }
 
-const struct subverb spans_attributes = {"attributes", "TABLE.csv ", "which attribute values identify and explain a change", options, run, NULL};
+const struct subverb spans_attributes = {"attributes", "TABLE.csv ", "which attribute values identify and explain a change", options, .run = run};

@@ -147,7 +147,7 @@ static const struct option_row work_options[] = {
 	{                                                                                               \
 		return spans_run_fetched(common, &parsed, argc, argv, spans_##name);                    \
 	}                                                                                               \
-	static const struct subverb verb_##name = {#name, words, help, options, run_##name, NULL};
+	static const struct subverb verb_##name = {#name, words, help, options, .run = run_##name};
 
 SUBVERB(load, "DATA ... ", load_options, "add traces to the store: OTLP (protobuf, JSON), other tracing tools' JSON, CSV; plain or compressed; files or folders")
 SUBVERB(forest, "[DATA ...] ", forest_options, "every call path of every bucket: how often, how long, where the time goes")

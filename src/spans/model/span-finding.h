@@ -2,9 +2,9 @@
  * compute nothing. */
 #pragma once
 
-#include "fleet/model/host-answer.h"
-#include "spans/model/attribute-finding.h"
 #include "lib/input/deployments.h"
+#include "lib/net/host-answer.h"
+#include "spans/model/attribute-finding.h"
 #include "spans/model/span-change.h"
 #include "spans/model/span-saturation.h"
 

@@ -1,14 +1,9 @@
-#include "machine/answer-history/likeness.h"
+#include "lib/stat/likeness.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FEATURES 5   /* of the culprit: the most unusual */
-#define PROGRAM	 1.5 /* the same program is more than the same shortage */
-#define FEATURE	 0.5
 
 void fingerprint_free(struct fingerprint *f)
 {
@@ -82,35 +77,4 @@ int fingerprint_read(json_t *from, struct fingerprint *ret)
 		}
 	*ret = f;
 	return 0;
-}
-
-static int add_named(struct fingerprint *f, const char *kind, const char *name, double weight)
-{
-	char *key;
-	int r;
-
-	if (asprintf(&key, "%s:%s", kind, name) < 0)
-		return -ENOMEM;
-	r = fingerprint_add(f, key, weight);
-	free(key);
-	return r;
-}
-
-int fingerprint_of_answer(const struct answer *a, struct fingerprint *ret)
-{
-	const struct suspect *top = a->slow && a->culprit_is_named && a->ranking.suspects.n ? &a->ranking.suspects.v[0] : NULL;
-	struct fingerprint f = {};
-	int r = a->slow ? add_named(&f, "short", bottleneck_name(a->bottleneck), 1) : 0;
-
-	if (r == 0 && a->slow && a->cause)
-		r = add_named(&f, "cause", a->cause, 1);
-	if (r == 0 && top)
-		r = add_named(&f, "program", top->subject->program, PROGRAM);
-	for (size_t i = 0; r == 0 && top && i < top->features.n && i < FEATURES; i++)
-		r = add_named(&f, "feature", top->features.v[i].feature->name, FEATURE);
-	if (r < 0)
-		fingerprint_free(&f);
-	else
-		*ret = f;
-	return r;
 }

@@ -1,4 +1,4 @@
-#include "machine/answer-history/note-words.h"
+#include "lib/stat/note-words.h"
 
 #include <ctype.h>
 #include <errno.h>

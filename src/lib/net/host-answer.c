@@ -1,4 +1,4 @@
-#include "fleet/model/host-answer.h"
+#include "lib/net/host-answer.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
 #include <jansson.h>
 
 #include "lib/data/vec.h"
-#include "machine/findings/finding.h"
 
 #define LIKE 0.7 /* from here on two incidents are similar */
 
@@ -26,5 +25,3 @@ double fingerprint_likeness(const struct fingerprint *a, const struct fingerprin
 json_t *fingerprint_json(const struct fingerprint *f);
 /* 0, -EBADMSG for what is none, -ENOMEM. */
 int fingerprint_read(json_t *from, struct fingerprint *ret);
-/* 0 or -ENOMEM; of an answer that found nothing it is empty. */
-int fingerprint_of_answer(const struct answer *a, struct fingerprint *ret);

@@ -1,4 +1,4 @@
-#include "machine/answer-history/note-words.h"
+#include "lib/stat/note-words.h"
 
 #include "lib/data/cleanup.h"
 #include "lib/data/test.h"
