@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/data/clock.h"
-#include "machine/agent/announce.h"
+#include "machine/recorder/announce.h"
 #include "machine/recording/store.h"
 
 int main(int argc, char **argv)

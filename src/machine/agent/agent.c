@@ -14,7 +14,6 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
-#include "machine/agent/announce.h"
 #include "machine/agent/button.h"
 #include "machine/agent/hotkey.h"
 #include "machine/agent/hung-window.h"
@@ -22,6 +21,7 @@
 #include "machine/agent/priority-guard.h"
 #include "machine/agent/realtime-kit.h"
 #include "machine/client/ask.h"
+#include "machine/recorder/announce.h"
 
 #define AT_MOST_ONE (30 * NS_PER_SEC) /* of different incidents; the end of one replaces its beginning */
 

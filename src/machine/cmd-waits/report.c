@@ -11,7 +11,6 @@
 #include "machine/answer-history/curve.h"
 #include "machine/answer-why/why.h"
 #include "machine/blame/blame.h"
-#include "machine/cmd-waits/capture-phases.h"
 #include "machine/cmd-waits/trace-open.h"
 #include "machine/threads/draw.h"
 #include "machine/trace/trace-folder.h"
@@ -208,7 +207,7 @@ static void write_report(struct common *common, struct store *store, const struc
 	r.drawing = events.there ? &events.drawing : NULL;
 	snprintf(title, sizeof(title), "Why it was slow: %s %lld", mark_is_of_rule(mark) ? "incident" : "mark",
 		 (long long)mark->id);
-	(void)captures_by_phase(store, mark->id, &list, &n);
+	(void)store_captures_by_phase(store, mark->id, &list, &n);
 	for (size_t i = 0; i < n && visibility(&common->viewer, DATUM_CAPTURES, common->viewer.uid) == SHOWN_WHOLE; i++)
 		(void)VEC_PUSH(captures,
 			       (struct report_capture){list[i].summary, list[i].text, list[i].json});

@@ -8,7 +8,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/view/json.h"
-#include "machine/cmd-waits/compare-captures.h"
+#include "machine/cmd-why/compare-captures.h"
 #include "machine/judge/compare.h"
 #include "machine/verb/verb.h"
 

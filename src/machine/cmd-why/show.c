@@ -11,7 +11,6 @@
 #include "lib/view/json.h"
 #include "machine/answer-history/curve.h"
 #include "machine/answer-inspect/process-snapshot.h"
-#include "machine/cmd-waits/capture-phases.h"
 #include "machine/cmd-why/why-query.h"
 #include "machine/cmd-why/why.h"
 #include "machine/verb/client-rights.h"
@@ -334,7 +333,7 @@ static int show_captures(struct common *common, int64_t id, const char *text)
 
 	if (!store)
 		return EXIT_CANNOT;
-	(void)captures_by_phase(store, id, &list, &n);
+	(void)store_captures_by_phase(store, id, &list, &n);
 	store_close(store);
 	if (visibility(&common->viewer, DATUM_CAPTURES, common->viewer.uid) != SHOWN_WHOLE && !common->from_file)
 		fputs(n && arg_captures ? "only root may see inspections of processes\n" : "", stderr);

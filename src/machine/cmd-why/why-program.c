@@ -15,7 +15,7 @@
 #include "machine/answer-waits/wait-chain.h"
 #include "machine/blame/blame.h"
 #include "machine/blame/wait-report.h"
-#include "machine/cmd-waits/name-stacks.h"
+#include "machine/symbol/name-stacks.h"
 #include "machine/threads/state.h"
 #include "machine/verb/client-rights.h"
 #include "machine/view-waits/waits.h"

@@ -14,7 +14,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
-#include "machine/agent/announce.h"
+#include "machine/recorder/announce.h"
 #include "machine/recorder/capture-turns.h"
 #include "machine/recorder/capture.h"
 #include "machine/recorder/hook.h"

@@ -211,6 +211,8 @@ void capture_free(struct capture *c);
 int store_capture(struct store *s, const struct capture *c);
 /* Of one incident, oldest first; the caller frees each and the array. Damaged ones are left out. */
 int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *ret_n);
+/* The same; where the incident had more than one phase, summaries and texts begin with theirs: "phase 2: ". */
+int store_captures_by_phase(struct store *s, int64_t mark, struct capture **ret, size_t *ret_n);
 /* What was answered for a mark to a user, as JSON; replaces the saved answer before. 0 or -errno. */
 int store_tell(struct store *s, int64_t mark, uint32_t uid, const char *json);
 /* NULL where nothing was. The caller frees. */

@@ -42,7 +42,7 @@ struct wait_pivot {
 
 /* "process,waker": 0; -EINVAL: not a list of different names of fields, or too long. */
 int wait_pivot_parse(const char *text, enum pivot_field chosen[static PIVOT_CHOSEN_MAX], size_t *ret_n);
-/* Frames need their names before (machine/cmd-waits/name-stacks.h) where a field is of stacks. */
+/* Frames need their names before (machine/symbol/name-stacks.h) where a field is of stacks. */
 bool wait_pivot_needs_stacks(const enum pivot_field *chosen, size_t n);
 
 /* Names what a wait was for, by the functions of its stack from the outermost to the innermost; NULL = they say nothing. The caller frees. */

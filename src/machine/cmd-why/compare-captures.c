@@ -1,5 +1,5 @@
 /* Two inspections side by side: by function, how much of a CPU it used. */
-#include "machine/cmd-waits/compare-captures.h"
+#include "machine/cmd-why/compare-captures.h"
 
 #include <errno.h>
 #include <jansson.h>

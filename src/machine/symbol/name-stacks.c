@@ -1,4 +1,4 @@
-#include "machine/cmd-waits/name-stacks.h"
+#include "machine/symbol/name-stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>

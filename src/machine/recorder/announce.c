@@ -1,4 +1,4 @@
-#include "machine/agent/announce.h"
+#include "machine/recorder/announce.h"
 
 #include <stdlib.h>
 #include <systemd/sd-bus.h>
