@@ -182,7 +182,7 @@ static void the_path_has_the_stacks_of_sleeper_and_waker(void **state)
 static char *kind_of_stack(void *user, const char *const *functions, size_t n)
 {
 	(void)user;
-	return n == 2 && strcmp(functions[1], "0xffffffff81000010_[k]") == 0 ? strdup("a known stack") : NULL;
+	return n == 3 && strcmp(functions[1], "0xffffffff81000010_[k]") == 0 && strcmp(functions[2], "woken-by:gcworker") == 0 ? strdup("a known stack") : NULL;
 }
 
 /* Both threads waited for gcworker's lock, at the same place, for 8.0 ms: the first group. The other ones are for a CPU. */

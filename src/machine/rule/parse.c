@@ -166,6 +166,7 @@ static int take_actions(struct parser *p)
 		const char *word;
 		enum rule_action action;
 	} actions[] = {{"capture", ACTION_CAPTURE},
+		       {"memory", ACTION_CAPTURE | ACTION_MEMORY},
 		       {"notify", ACTION_NOTIFY},
 		       {"report", ACTION_REPORT},
 		       {"run", ACTION_RUN},
@@ -180,7 +181,7 @@ static int take_actions(struct parser *p)
 		if (i == ARRAY_SIZE(actions))
 			return parser_expected(p, p->rule->actions ? "another action"
 							    : "'for', 'until', 'and', 'or', or what to do: "
-							      "capture, notify, report, run \"COMMAND\" or post \"URL\"");
+							      "capture, memory, notify, report, run \"COMMAND\" or post \"URL\"");
 		parser_next(p);
 		p->rule->actions |= actions[i].action;
 		if (actions[i].action == ACTION_RUN)
