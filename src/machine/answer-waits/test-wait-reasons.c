@@ -12,7 +12,7 @@ static const struct {
 	{{"thread", "take_gil", "pthread_cond_wait", "woken-by:python3"}, "the interpreter's lock"},
 	{{"main", "read", "rwsem_down_read_slowpath_[k]", "schedule_[k]", "woken-by:cp"}, "the kernel's rwsem_down_read_slowpath"},
 	{{"pthread_cond_wait", "futex_wait_[k]", "woken-by:GC Thread#3"}, "a collector"},
-	{{"futex_wait_[k]", "woken-by:worker 3"}, NULL},
+	{{"futex_wait_[k]", "futex_do_wait_[k]", "woken-by:worker 3"}, NULL},
 	{{NULL}, NULL},
 };
 

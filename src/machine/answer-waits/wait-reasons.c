@@ -13,7 +13,7 @@
 /* Functions in which every sleeping thread is: they say nothing of what for. */
 static const char *const sleepers[] = {
 	"schedule", "__schedule", "schedule_*", "io_schedule*", "preempt_schedule*", "__traceiter_*", "bpf_*", "__bpf_*", "__cond_resched",
-	"futex_wait_queue*", "__futex_wait", "futex_wait", "do_futex", "__x64_sys_*", "__arm64_sys_*", "do_syscall_64", "entry_SYSCALL*",
+	"futex_wait_queue*", "futex_do_wait", "__futex_wait", "futex_wait", "do_futex", "__x64_sys_*", "__arm64_sys_*", "do_syscall_64", "entry_SYSCALL*",
 	"el0*", "invoke_syscall*", "ret_from_fork*", "kthread", "x64_sys_call", "do_nanosleep", "hrtimer_nanosleep", "common_nsleep",
 };
 
