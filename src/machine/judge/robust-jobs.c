@@ -1,9 +1,11 @@
 /* Jobs: a program that has just begun, with all it starts.
  *
  * A program is compared with its own past, and what a build starts has one: a compiler that runs for two seconds now and then is
- * usual, one after the other for a minute is not, and it is the same program. So whoever has just begun is also judged together
- * with all that descend from it, against what it and they did when it ran before. A job is named where that says clearly more
- * than its programs one by one do; what it explains of them is then taken from them.
+ * normal, one after the other for a minute is not, and it is the same program. So a program that has just begun is also judged together
+ * with all that descend from it, against what it and they did when it ran before. So is a program that starts many that end at
+ * once, however old it is, with those; and what one older starter (a cron minute, a supervisor, a timer) began in one second. A job is
+ * named where that says clearly more than its programs one by one do, or where it would start more of them if they were ended; what it
+ * explains of them is then taken from them. What a person starts at a prompt does not belong to the shell.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/clock.h"
 #include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "machine/judge/robust.h"
@@ -21,6 +24,7 @@
 #define PARTS_TOLD  3
 #define MOST	    0.5 /* of what a job is named for */
 #define BRIEF_LEAST 5e7 /* ns/s of short programs: a twentieth of one CPU */
+#define TOGETHER_LEAST 3 /* in the same second: who starts a pipeline of two starts one thing */
 #define LEAVES_A_GAP 2 /* ticks: a parent may have ended just before its child was seen first */
 
 struct family {
@@ -80,12 +84,42 @@ static bool is_older(const struct robust *r, const struct subject *s)
 	return r->q->older && r->q->older(r->q->context, s->info.kind, s->program, FEATURE_CPU_TIME, &n) && n;
 }
 
-/* Whoever began lately and has started other programs, or starts many short ones. */
+/* It began lately and has started other programs, or starts many short ones. */
 static bool may_have_started(const struct robust *r, const struct subject *up, const struct subject *s)
 {
 	if (s->info.kind == ENTITY_SHORT_LIVED && up->info.pid == s->info.parent && robust_member_now(r, up, FEATURE_CHILDREN_CPU) >= BRIEF_LEAST)
 		return true;
 	return robust_began_lately(r, s) && robust_began_lately(r, up);
+}
+
+static bool is_within_a_second(const struct subject *s, int64_t begun)
+{
+	return s->info.start && llabs((int64_t)s->info.start - begun) < NS_PER_SEC;
+}
+
+/* When an older process started this one and several others; 0 = it did not. */
+static int64_t begun_together(const struct robust *r, const struct subject *up, const struct subject *s)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; s->info.kind == ENTITY_PROCESS && up->info.pid > 1 && robust_began_lately(r, s) && i < r->d->subjects.n; i++) {
+		const struct subject *o = r->d->subjects.v[i];
+
+		n += o->info.kind == ENTITY_PROCESS && o->info.parent == up->info.pid && is_within_a_second(o, (int64_t)s->info.start);
+	}
+	return n >= TOGETHER_LEAST ? (int64_t)s->info.start : 0;
+}
+
+static int add_job(struct robust *r, const struct subject *root, int64_t begun)
+{
+	struct program *job = calloc(1, sizeof(*job));
+
+	if (!job || VEC_PUSH(r->jobs, job) < 0) {
+		free(job);
+		return -ENOMEM;
+	}
+	*job = (struct program){.key = root->program, .root = root, .begun = begun, .there = true};
+	return 0;
 }
 
 static int find_jobs(struct robust *r, const struct family *f)
@@ -95,17 +129,14 @@ static int find_jobs(struct robust *r, const struct family *f)
 
 		if (!has_parents(s) || !is_there(r, s))
 			continue;
-		for (int depth = 0; depth < DEPTH_MAX && (up = parent_of(f, up)) && may_have_started(r, up, s); depth++) {
-			struct program *job;
+		for (int depth = 0; depth < DEPTH_MAX && (up = parent_of(f, up)); depth++) {
+			bool started = may_have_started(r, up, s);
+			int64_t begun = started || depth ? 0 : begun_together(r, up, s);
 
-			if (strcmp(up->program, s->program) == 0 || job_of(r, up->program) || is_older(r, up))
-				continue;
-			job = calloc(1, sizeof(*job));
-			if (!job || VEC_PUSH(r->jobs, job) < 0) {
-				free(job);
+			if (!started && !begun)
+				break;
+			if (strcmp(up->program, s->program) != 0 && !job_of(r, up->program) && !is_older(r, up) && add_job(r, up, begun) < 0)
 				return -ENOMEM;
-			}
-			*job = (struct program){.key = up->program, .root = up, .there = true};
 		}
 	}
 	return 0;
@@ -127,23 +158,28 @@ static int add_part(struct robust *r, struct program *job, const struct subject 
 }
 
 /* Who goes on since long is another job: the shell of somebody's old script has nothing to do with that of a new one. Where it is the job's own
- * starter, what ends at once is of the job, and what lives on is not. */
-static bool is_of_this_time(const struct robust *r, const struct program *job, const struct subject *starter, bool starts_it)
+ * starter, what it began in that second, or before, is of the job; or what ends at once. below: its child that `s` is, or descends from. */
+static bool is_of_this_time(const struct robust *r, const struct program *job, const struct subject *starter, const struct subject *below, const struct subject *s)
 {
-	return robust_began_lately(r, starter) || starter->last < r->q->focus || (starter == job->root && starts_it);
+	if (robust_began_lately(r, starter) || starter->last < r->q->focus)
+		return true;
+	if (starter != job->root)
+		return false;
+	return job->begun ? below && (is_within_a_second(below, job->begun) || below->last < r->q->focus) : !below || (below == s && s->info.kind == ENTITY_SHORT_LIVED);
 }
 
 /* A process belongs to the jobs of all it descends from. */
 static int add_to_jobs(struct robust *r, const struct family *f, const struct subject *s)
 {
 	const struct subject *up = s->info.kind == ENTITY_PROCESS ? s : parent_of(f, s), *parent = parent_of(f, s);
+	const struct subject *below = up == s ? NULL : s;
 	bool is_first = !parent || strcmp(parent->program, s->program) != 0; /* it was not started by its like */
 	int result = 0;
 
-	for (int depth = 0; result == 0 && up && depth < DEPTH_MAX; depth++, up = parent_of(f, up)) {
+	for (int depth = 0; result == 0 && up && depth < DEPTH_MAX; depth++, below = up, up = parent_of(f, up)) {
 		struct program *job = job_of(r, up->program);
 
-		if (!job || !is_of_this_time(r, job, up, depth == 0) || (job->members.n && job->members.v[job->members.n - 1] == s))
+		if (!job || !is_of_this_time(r, job, up, below, s) || (job->members.n && job->members.v[job->members.n - 1] == s))
 			continue;
 		result = VEC_PUSH(job->members, s);
 		if (result == 0 && is_there(r, s))
@@ -225,21 +261,34 @@ static bool is_by_its_children(const struct verdict *v)
 	return used_most(v) == FEATURE_CHILDREN_CPU;
 }
 
-/* Whether a job's name is the better one. Where one part is judged for what the others used, or the job has started several of a part, which alone may be
- * ended in vain, it is the same evidence with both names. */
-static bool says_more(struct robust *r, const struct program *job, double score)
+/* One part does most of what a job is named for. */
+static bool has_main_part(const struct robust *r, const struct verdict *v)
 {
-	double sum = 0, more = SAYS_MORE;
+	size_t f = used_most(v);
+	double all = robust_program_now(r, v->program, f);
+
+	for (size_t i = 0; i < v->program->parts.n; i++)
+		if (robust_part_now(r, &v->program->parts.v[i], f) > MOST * all)
+			return true;
+	return false;
+}
+
+/* Whether a job's name is the better one. Where one part is judged for what the others used, or the job has started several of a part, which alone may be
+ * ended in vain, or several parts of about the same weight in one second, it is the same evidence with both names. */
+static bool says_more(struct robust *r, const struct verdict *v)
+{
+	const struct program *job = v->program;
+	double sum = 0, more = job->begun && !has_main_part(r, v) ? AS_GUILTY : SAYS_MORE;
 
 	for (size_t i = 0; i < job->parts.n; i++) {
-		const struct verdict *v = verdict_of(r, job->parts.v[i].whole);
+		const struct verdict *part = verdict_of(r, job->parts.v[i].whole);
 
-		if (v && (is_by_its_children(v) || job->parts.v[i].started > 1))
+		if (part && (is_by_its_children(part) || (!job->begun && job->parts.v[i].started > 1)))
 			more = AS_GUILTY;
-		if (v && !is_by_its_children(v))
-			sum += v->suspect.score * robust_part_of_program(r, &job->parts.v[i], used_most(v));
+		if (part && !is_by_its_children(part))
+			sum += part->suspect.score * robust_part_of_program(r, &job->parts.v[i], used_most(part));
 	}
-	return score > 0 && score >= more * sum;
+	return v->suspect.score > 0 && v->suspect.score >= more * sum;
 }
 
 /* What is another one's as well is told of that one. */
@@ -354,11 +403,11 @@ static struct verdict *best_job(struct robust *r, struct verdict *v, size_t n)
 	struct verdict *best = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if ((!best || v[i].suspect.score > best->suspect.score) && says_more(r, v[i].program, v[i].suspect.score))
+		if ((!best || v[i].suspect.score > best->suspect.score) && says_more(r, &v[i]))
 			best = &v[i];
 	for (size_t i = 0; best && i < n; i++)
 		if (is_inside(v[i].program, best->program) && v[i].suspect.score >= AS_GUILTY * best->suspect.score &&
-		    says_more(r, v[i].program, v[i].suspect.score)) {
+		    says_more(r, &v[i])) {
 			best = &v[i];
 			i = (size_t)-1; /* there may be one inside of it */
 		}

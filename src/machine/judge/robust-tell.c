@@ -13,7 +13,6 @@
 #define TIE		0.01 /* of features as guilty as each other the more conspicuous one comes first */
 #define CHARGES_TOLD	3
 #define CHARGE_LEAST	0.01 /* of what others waited because of it: a smaller part is not listed */
-#define STARTED_LEAST	2 /* others: who starts a pipeline of two starts one thing */
 #define DESCRIBED_IN_FULL 8 /* of them, with all features they have */
 
 /* What a victim waits in, and for what. */
@@ -299,33 +298,6 @@ static int tell_start(struct robust *r, struct verdict *v)
 	return -ENOMEM;
 }
 
-/* Several that one starter, which was there before, started in the same second have a common cause: a cron minute, a supervisor, a timer. */
-static int tell_common_start(const struct robust *r, struct verdict *v)
-{
-	const struct subject *s = v->suspect.subject, *starter = dataset_process(r->d, s->info.parent);
-	_cleanup_free_ char *label = NULL;
-	unsigned others = 0;
-	char *text;
-
-	if (!s->info.start || s->info.parent <= 1 || !starter || !robust_began_lately(r, s) || robust_began_lately(r, starter))
-		return 0;
-	for (size_t i = 0; i < r->d->subjects.n; i++) {
-		const struct subject *o = r->d->subjects.v[i];
-		int64_t apart = (int64_t)o->info.start - (int64_t)s->info.start;
-
-		others += o != s && o->info.kind == ENTITY_PROCESS && o->info.parent == s->info.parent && apart > -NS_PER_SEC && apart < NS_PER_SEC;
-	}
-	if (others < STARTED_LEAST)
-		return 0;
-	label = entity_label(&starter->info);
-	if (!label || asprintf(&text, "%s (pid %u) started it and %u others in the same second", label, starter->info.pid, others) < 0)
-		return -ENOMEM;
-	if (VEC_PUSH(v->suspect.evidence, text) == 0)
-		return 0;
-	free(text);
-	return -ENOMEM;
-}
-
 void robust_program_put(const struct robust *r, struct str *s, const char *key)
 {
 	const struct program *p = hmap_get(&r->by_key, hmap_hash_text(key), 0);
@@ -391,10 +363,10 @@ static int tell_charges(const struct robust *r, struct verdict *v)
 static int list_processes(const struct robust *r, struct verdict *v)
 {
 	struct suspect *s = &v->suspect;
-	bool first = true;
+	bool first = !v->program->begun; /* who has started it was there before, and starts other things */
 	int result = 0;
 
-	for (size_t i = 0; s->kind == CULPRIT_GROUP && result == 0 && i <= v->program->members.n; i++, first = false) {
+	for (size_t i = !first; s->kind == CULPRIT_GROUP && result == 0 && i <= v->program->members.n; i++, first = false) {
 		const struct subject *one = first ? s->subject : v->program->members.v[i - 1];
 
 		if (one->info.kind == ENTITY_PROCESS && one->first <= r->q->at && one->last >= r->q->at && (first || one != s->subject))
@@ -411,7 +383,7 @@ static int describe_in_full(struct robust *r, const struct dataset *wide, struct
 	if (result == 0)
 		result = list_processes(r, v);
 	if (result == 0)
-		result = tell_start(r, v) ?: tell_common_start(r, v);
+		result = tell_start(r, v);
 	if (result == 0)
 		result = tell_charges(r, v);
 	robust_finish_suspect(r, &v->suspect);

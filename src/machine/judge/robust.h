@@ -45,6 +45,7 @@ struct elsewhere {
 struct program {
 	const char *key;
 	const struct subject *root; /* of a job: a process of the program that started it all; NULL = it is no job */
+	int64_t begun; /* of a job without its root, which is older: boot ns at which that started all of it; 0 = it is not one */
 	VEC(struct job_part) parts; /* of a job */
 	VEC(const struct subject *) members;
 	bool there; /* some member was there during the trouble */
