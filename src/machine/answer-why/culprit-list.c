@@ -16,12 +16,6 @@ void culprit_list_free(struct culprit_list *l)
 	VEC_FREE_EACH(l->list, listed_culprit_free(each));
 }
 
-/* Of processes that do not live for a second whoever starts them can be held back. */
-static const struct subject *in_reach(const struct suspect *s)
-{
-	return s->subject->info.kind == ENTITY_SHORT_LIVED ? s->starter : s->subject;
-}
-
 static const char *why_not(const struct suspect *s)
 {
 	switch (s->kind) {
@@ -35,9 +29,9 @@ static const char *why_not(const struct suspect *s)
 	case CULPRIT_GROUP:
 		break;
 	}
-	if (!in_reach(s))
+	if (s->subject->info.kind == ENTITY_SHORT_LIVED)
 		return "its processes end within a second, and their parent is not known";
-	return in_reach(s)->info.pid ? NULL : "it is not a process";
+	return s->subject->info.pid ? NULL : "it is not a process";
 }
 
 static enum bottleneck makes_short(const struct answer *a, const struct suspect *s)
@@ -52,15 +46,14 @@ static int add_process(const struct subject *s, struct listed_culprit *to)
 
 static int add(const struct answer *a, const struct suspect *s, struct culprit_list *ret)
 {
-	const struct subject *who = in_reach(s) ? in_reach(s) : s->subject;
 	struct listed_culprit one = {.of = makes_short(a, s),
 			      .program = s->processes.n && !s->together.n,
-			      .name = entity_label(&who->info),
+			      .name = entity_label(&s->subject->info),
 			      .why_not = why_not(s) ? strdup(why_not(s)) : NULL};
 	int r = one.name && !one.why_not == !why_not(s) ? 0 : -ENOMEM;
 
 	if (r == 0 && !s->processes.n)
-		r = add_process(who, &one);
+		r = add_process(s->subject, &one);
 	for (size_t i = 0; r == 0 && i < s->processes.n; i++)
 		r = add_process(s->processes.v[i], &one);
 	if (r == 0)

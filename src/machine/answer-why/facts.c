@@ -218,8 +218,7 @@ static int take_who(const struct suspect *s, struct fact_who *ret)
 	ret->unit = info->unit ? strdup(info->unit) : NULL;
 	ret->server = s->server ? entity_label(&s->server->info) : NULL;
 	ret->mostly = s->mostly ? entity_label(&s->mostly->info) : NULL;
-	/* of short-lived processes who starts them can be looked at; who starts other things as well is not to be ended */
-	ret->pid = s->processes.n ? s->processes.v[0]->info.pid : info->pid ?: s->starter ? s->starter->info.pid : 0;
+	ret->pid = s->processes.n ? s->processes.v[0]->info.pid : info->pid; /* who starts other things as well is not to be ended */
 	ret->members = s->members;
 	ret->using = s->using;
 	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) && (ret->server || !s->server) && (ret->mostly || !s->mostly) ? take_pids(s, &ret->pids) : -ENOMEM;

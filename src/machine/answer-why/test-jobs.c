@@ -348,12 +348,11 @@ static void a_new_program_that_does_it_itself_is_named_and_not_its_starter(void 
 static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 {
 	struct subject shop = {.info = {.pid = 7, .name = (char *)"shop"}}, hog = {.info = {.pid = 8, .name = (char *)"hog"}};
-	struct subject many = {.info = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"true"}}, shell = {.info = {.pid = 9, .name = (char *)"shell"}};
+	struct subject many = {.info = {.kind = ENTITY_SHORT_LIVED, .name = (char *)"true"}};
 	const struct subject *pair[] = {&hog, &shop};
 	struct suspect suspects[] = {
 		{.kind = CULPRIT_LIMIT, .subject = &shop, .score = 0.5, .of = BOTTLENECK_QUOTA},
 		{.kind = CULPRIT_PROCESS, .subject = &hog, .score = 0.4, .of = BOTTLENECK_CPU},
-		{.kind = CULPRIT_GROUP, .subject = &many, .starter = &shell, .score = 0.3, .of = BOTTLENECK_CPU},
 		{.kind = CULPRIT_GROUP, .subject = &many, .score = 0.2, .of = BOTTLENECK_DISK},
 		{.kind = CULPRIT_PROCESS, .subject = &hog, .score = 0.01, .of = BOTTLENECK_CPU},
 	};
@@ -365,15 +364,12 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 	a.ranking.suspects.v = suspects;
 	a.ranking.suspects.n = ARRAY_SIZE(suspects);
 	assert_int_equal(culprit_list_of(&a, &l), 0);
-	assert_int_equal(l.list.n, 4); /* whoever has a fiftieth of the guilt is not accused */
+	assert_int_equal(l.list.n, 3); /* whoever has a fiftieth of the guilt is not accused */
 	assert_non_null(strstr(l.list.v[0].why_not, "limit"));
 	assert_null(l.list.v[1].why_not);
 	assert_true(l.list.v[1].processes.n == 1 && l.list.v[1].processes.v[0].pid == 8 && !l.list.v[1].program);
 	assert_int_equal(l.list.v[1].of, BOTTLENECK_CPU);
-	assert_null(l.list.v[2].why_not); /* what starts them can be held back */
-	assert_true(l.list.v[2].processes.n == 1 && l.list.v[2].processes.v[0].pid == 9 && !l.list.v[2].program);
-	assert_string_equal(l.list.v[2].name, "shell");
-	assert_non_null(l.list.v[3].why_not);
+	assert_non_null(l.list.v[2].why_not); /* who starts them is a suspect with them, if it is known */
 	culprit_list_free(&l);
 	/* all of a group, not only the one that matters most */
 	suspects[1].kind = CULPRIT_GROUP;

@@ -69,7 +69,6 @@ struct suspect {
 	enum culprit_kind kind;
 	enum culprit_role role;
 	const struct subject *subject; /* the process, or the member that matters most of a group */
-	const struct subject *starter; /* the parent of short-lived processes; NULL = not known */
 	uint32_t members;	       /* processes of a group */
 	/* Of a job, a program with all it started: all processes that belong to it, earlier ones too, and the one of them that
 	 * matters most (`subject` is who started it). Empty and NULL = a program alone. */

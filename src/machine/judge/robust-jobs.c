@@ -5,7 +5,7 @@
  * with all that descend from it, against what it and they did when it ran before. So is a program that starts many that end at
  * once, however old it is, with those; and what one older starter (a cron minute, a supervisor, a timer) began in one second. A job is
  * named where that says clearly more than its programs one by one do, or where it would start more of them if they were ended; what it
- * explains of them is then taken from them. What a person starts at a prompt does not belong to the shell.
+ * explains of them is then taken from them. Long-lived programs that a person starts at a prompt do not belong to the shell.
  */
 #include <errno.h>
 #include <math.h>
@@ -58,7 +58,8 @@ static const struct subject *parent_of(const struct family *f, const struct subj
 	size_t after = FIRST_WHERE(i, f->by_pid.n, v[i]->info.pid > pid || (v[i]->info.pid == pid && v[i]->first > s->first));
 	const struct subject *found = after ? v[after - 1] : NULL;
 
-	if (!found || found == s || found->info.pid != pid || found->last + LEAVES_A_GAP < s->first || entity_is_prompt(&found->info))
+	if (!found || found == s || found->info.pid != pid || found->last + LEAVES_A_GAP < s->first ||
+	    (s->info.kind == ENTITY_PROCESS && entity_is_prompt(&found->info)))
 		return NULL;
 	return found;
 }

@@ -553,19 +553,6 @@ uint32_t robust_count(const struct robust *r, const struct subject *const *membe
 	return (uint32_t)n;
 }
 
-static const struct subject *find_starter(const struct robust *r, const struct subject *s)
-{
-	const struct subject *found = NULL;
-
-	for (size_t i = 0; s->info.kind == ENTITY_SHORT_LIVED && i < r->d->subjects.n; i++) {
-		const struct subject *other = r->d->subjects.v[i];
-
-		if (other->info.kind == ENTITY_PROCESS && other->info.pid == s->info.parent && other->last >= r->q->focus)
-			found = other;
-	}
-	return found;
-}
-
 /* Held back by a limit: because it wants more than it used to, or because it is given less? */
 static bool wants_more(struct robust *r, struct program *p)
 {
@@ -624,7 +611,6 @@ int robust_program_score(struct robust *r, struct program *p, struct verdict *re
 	if (!s->subject)
 		return 0;
 	s->members = robust_count(r, p->members.v, p->members.n);
-	s->starter = find_starter(r, s->subject);
 	s->kind = p->root ? CULPRIT_GROUP : kind_of(r, p, s, part);
 	if (p->root) {
 		s->busiest = s->subject;

@@ -47,15 +47,10 @@ static void put_who(const struct suspect *s, FILE *out)
 
 	fputs(label ? label : "?", out);
 	if (s->subject->info.kind == ENTITY_SHORT_LIVED) {
-		_cleanup_free_ char *starter = s->starter ? entity_label(&s->starter->info) : NULL;
-
 		if (s->members) /* 0: those that ran have not ended yet */
 			fprintf(out, ", %u short-lived process%s", s->members, s->members == 1 ? "" : "es");
 		else
 			fputs(", short-lived processes", out);
-		if (s->subject->info.parent)
-			fprintf(out, ", most started by %s, pid %u", starter ? starter : "a process that has ended",
-				s->subject->info.parent);
 	} else if (s->together.n) {
 		fprintf(out, ", pid %u, with all it started: %u processes", s->subject->info.pid, s->members);
 	} else if (s->kind == CULPRIT_GROUP && s->members > 1) {
