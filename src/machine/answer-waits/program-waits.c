@@ -9,7 +9,7 @@
 #include "lib/stat/robust.h"
 
 #define NEAR_ENOUGH (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
-#define BASELINE_LEAST 10   /* ticks: fewer say nothing of what is normal */
+#define BASELINE_LEAST 5   /* ticks: fewer say nothing of what is normal */
 #define EPISODE_TICKS  5    /* a wait may end in one tick and fill the next ones */
 #define UNUSUAL_TIMES  2    /* the p90 ... */
 #define UNUSUAL_LEAST  5e7  /* ... and so many ns per second above it */
@@ -174,6 +174,8 @@ static size_t before_episode(const double *values, size_t n, double now)
 			break;
 		before--;
 	}
+	while (before && values[before - 1] >= now / 2) /* its first ticks */
+		before--;
 	return before >= BASELINE_LEAST ? before : n;
 }
 

@@ -81,6 +81,19 @@ static void a_long_episode_is_no_baseline(void **state)
 	dataset_free(&d);
 }
 
+/* A program did that in its first seconds, and has waited since then. */
+static void the_first_seconds_of_a_program_are_its_baseline(void **state)
+{
+	_cleanup_(program_waits_free) struct program_waits p = {};
+	struct dataset d;
+
+	(void)state;
+	record_from(&d, 0.01, 0.5, 7);
+	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_true(wait_of(&p, "wait.lock")->unusual);
+	dataset_free(&d);
+}
+
 static void what_it_always_waits_for_is_not(void **state)
 {
 	_cleanup_(program_waits_free) struct program_waits p = {};
@@ -188,6 +201,6 @@ static void who_or_when_is_not_recorded(void **state)
 	dataset_free(&d);
 }
 
-RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(a_long_episode_is_no_baseline), cmocka_unit_test(what_it_always_waits_for_is_not),
+RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(a_long_episode_is_no_baseline), cmocka_unit_test(the_first_seconds_of_a_program_are_its_baseline), cmocka_unit_test(what_it_always_waits_for_is_not),
 	  cmocka_unit_test(what_events_say_of_now_counts), cmocka_unit_test(what_the_counters_know_better_stays), cmocka_unit_test(its_own_work_and_that_of_its_children_count),
 	  cmocka_unit_test(who_or_when_is_not_recorded))

@@ -11,6 +11,7 @@
 #define CELL_LEAST  0.02 /* of the time looked at: what is shorter explains nothing */
 #define FUNCTIONS_SHOWN 2 /* of the culprit: the innermost */
 #define PAGE_TAKES  1e6	 /* ns */
+#define MUCH	    3e8	 /* ns/s */
 #define TELLING	    0.2	 /* ... and from here on it is what the first sentence says */
 
 static bool is_idle(enum chain_kind kind)
@@ -185,10 +186,25 @@ static bool summarize_work(const struct program_waits *p, struct str *out)
 	return most;
 }
 
+/* A program that has just begun has no baseline: then it is what it waits for most, if that is much. */
+static bool summarize_unknown(const struct program_waits *p, struct str *out)
+{
+	const struct program_wait *most = NULL;
+
+	for (size_t i = 0; i < p->waits.n; i++)
+		if (isnan(p->waits.v[i].p90) && p->waits.v[i].now >= MUCH && (!most || p->waits.v[i].now > most->now))
+			most = &p->waits.v[i];
+	if (most)
+		str_printf(out, "It waits for %s, %.2f s per second: too little is recorded of it to say whether that is normal.", most->words, most->now / 1e9);
+	return most;
+}
+
 bool why_program_summary(const struct program_waits *p, struct str *out)
 {
 	if (summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, false, out) || summarize_work(p, out))
 		return true;
+	if (summarize_unknown(p, out))
+		return false;
 	str_puts(out, p->waits.n || p->timeline || p->chain.links.n ? "It waits for nothing that it does not normally wait for." :
 								      "Nothing is known of what it waited for then.");
 	return false;

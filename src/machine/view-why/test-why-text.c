@@ -104,6 +104,26 @@ static void late_answers_are_what_a_program_waits_for(void **state)
 	str_free(&nothing);
 }
 
-RUN_TESTS(cmocka_unit_test(late_answers_are_what_a_program_waits_for),
+/* A program that has just begun waits for something, whatever is normal. */
+static void what_is_not_known_to_be_normal_is_said(void **state)
+{
+	size_t n;
+	struct program_wait wait = {.feature = &features_of(ENTITY_PROCESS, &n)[FEATURE_WAIT_NETWORK], .words = "network sockets", .now = 9.7e8, .p50 = NAN, .p90 = NAN};
+	struct program_waits p = {};
+	struct str words = {};
+
+	(void)state;
+	assert_int_equal(VEC_PUSH(p.waits, wait), 0);
+	assert_false(why_program_summary(&p, &words));
+	assert_string_equal(words.data, "It waits for network sockets, 0.97 s per second: too little is recorded of it to say whether that is normal.");
+	str_free(&words);
+	p.waits.v[0].p90 = 9.6e8;
+	assert_false(why_program_summary(&p, &words));
+	assert_string_equal(words.data, "It waits for nothing that it does not normally wait for.");
+	str_free(&words);
+	VEC_FREE(p.waits);
+}
+
+RUN_TESTS(cmocka_unit_test(what_is_not_known_to_be_normal_is_said), cmocka_unit_test(late_answers_are_what_a_program_waits_for),
 		cmocka_unit_test(a_wide_interval_is_said_to_be_unknown), cmocka_unit_test(one_number_says_how_sure_it_is),
 	  cmocka_unit_test(of_a_program_that_is_new_nothing_is_called_the_highest), cmocka_unit_test(short_lived_processes_that_still_run_are_not_counted))
