@@ -49,8 +49,7 @@ static int ask_recording(const struct common *common, feature_set present[ENTITY
 	r = store_extent(store, &first, &last);
 	if (r == 0 && last < clock_wall() - JUST_NOW)
 		r = -ENOENT;
-	if (r == 0)
-		r = store_load(store, last - LATELY, last, &d, &damaged);
+	r = r ?: store_load(store, last - LATELY, last, &d, &damaged);
 	if (r == 0)
 		note_present(&d, present);
 	store_close(store);
@@ -75,10 +74,8 @@ static int look(feature_set present[ENTITY_KIND_END], char **ret_missing)
 	}
 	r = recorder_tick(recorder, true, &frames);
 	poll(NULL, 0, 100);
-	if (r == 0)
-		r = recorder_tick(recorder, false, &frames);
-	if (r == 0)
-		r = frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
+	r = r ?: recorder_tick(recorder, false, &frames);
+	r = r ?: frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
 	if (r == 0)
 		note_present(&d, present);
 	*ret_missing = strdup(recorder_missing(recorder));

@@ -209,8 +209,7 @@ static int ask_once(const struct asker *a, struct hold_release *p, size_t n_begi
 	if (ftruncate(p->errors, 0) < 0 || lseek(p->errors, 0, SEEK_SET) < 0)
 		return -errno;
 	r = send_question(p, n, words);
-	if (r == 0)
-		r = read_answer(p, text);
+	r = r ?: read_answer(p, text);
 	if (r == 0)
 		r = status_of(text);
 	else if (r == -EPIPE || r == -ECONNRESET)

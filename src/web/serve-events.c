@@ -260,8 +260,7 @@ static int open_events(struct stream *s, const char *window, const char *model)
 	s->marks = join(s->feeds, true, "", "");
 	s->board = join(s->feeds, false, window, model);
 	r = s->marks && s->board ? drive(s->feeds, s->marks) : -ENOMEM;
-	if (r == 0)
-		r = drive(s->feeds, s->board);
+	r = r ?: drive(s->feeds, s->board);
 	if (r == 0) {
 		s->marks_seen = s->marks->n;
 		s->board_seen = s->board->n ? s->board->n - 1 : 0;

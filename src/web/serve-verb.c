@@ -154,8 +154,7 @@ static int serve(const struct common *common, const char *token_file)
 		r = serve_choose_user(arg_user, &user, &error);
 	if (r == 0 && drops && user.uid == 0)
 		o.asker = common_asker(common);
-	if (r == 0)
-		r = start(&o, &s, &error);
+	r = r ?: start(&o, &s, &error);
 	if (r == 0 && drops)
 		r = give_up_root(&user, &error);
 	if (r == 0) {

@@ -253,10 +253,8 @@ int serve_start(const struct serve_options *o, struct serve **ret, char **ret_er
 	s->asker = call_asker_make(&o->asker, o->spans_file, &(struct call_files){o->fleet_file, o->hosts_file, o->calls_file}, o->verb_options);
 	s->feeds = live_feeds_new(&s->asker.machine);
 	r = s->feeds ? reader_pool_new(&s->asker.machine, &s->kept) : -ENOMEM;
-	if (r == 0)
-		r = http_server_start(&server, &s->server, ret_error);
-	if (r == 0)
-		r = set_address(s, o);
+	r = r ?: http_server_start(&server, &s->server, ret_error);
+	r = r ?: set_address(s, o);
 	if (r < 0) {
 		serve_stop(s);
 		return r;

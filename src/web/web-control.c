@@ -251,8 +251,7 @@ int web_control_start(const struct web_control_options *options, struct web_cont
 	c->address = strdup(options->address);
 	c->recording = strdup(options->recording);
 	r = c->folder && c->address && c->recording ? listen_there(c) : -ENOMEM;
-	if (r == 0)
-		r = -pthread_create(&c->thread, NULL, serve_all, c);
+	r = r ?: -pthread_create(&c->thread, NULL, serve_all, c);
 	c->running = r == 0;
 	if (r < 0)
 		web_control_stop(c);

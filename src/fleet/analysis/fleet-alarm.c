@@ -318,10 +318,8 @@ static int judge_window(const struct fleet_question *q, struct fleet_findings *r
 	struct alarm_run a = {.ret = ret, .each = ret_each, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int r = fleet_series_open(q, &a.series);
 
-	if (r == 0)
-		r = prepare(&a);
-	if (r == 0)
-		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &a);
+	r = r ?: prepare(&a);
+	r = r ?: parallel_run(q->threads, q->fleet->counters.n, one_counter, &a);
 	for (size_t i = 0; i < q->fleet->servers.n && a.servers && r == 0; i++)
 		r = a.servers[i].top ? judge_server(&a, i) : 0;
 	for (size_t i = 0; a.servers && i < q->fleet->servers.n; i++) {
@@ -363,8 +361,7 @@ static int judge_parts(struct fleet_question *q, int64_t length, struct fleet_fi
 		q->window.from = whole.from + (whole.to - whole.from - length) * k / (PARTS - 1);
 		q->window.to = q->window.from + length;
 		r = judge_window(q, &part, NULL);
-		if (r == 0)
-			r = take_higher(ret, &part);
+		r = r ?: take_higher(ret, &part);
 		ret->looked_at = part.looked_at;
 		ret->left_out = part.left_out;
 		fleet_findings_free(&part);
@@ -413,8 +410,7 @@ int fleet_alarm_and_deviation(const struct fleet_question *asked, struct fleet_f
 		r = fleet_analysis_find("deviation")->run(asked, ret_each);
 	else if (ret_each)
 		ret_each->analysis = "deviation";
-	if (r == 0)
-		r = find_q(ret);
+	r = r ?: find_q(ret);
 	if (r == 0 && ret_each)
 		fleet_findings_sort(ret_each);
 	if (r == 0 && part && ret_each)

@@ -243,8 +243,7 @@ int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_alig
 			by_index(f, &a);
 		else
 			r = by_time(f, &a);
-		if (r == 0)
-			r = admit_partly(f, &a);
+		r = r ?: admit_partly(f, &a);
 	}
 	free(e.first);
 	free(e.last);

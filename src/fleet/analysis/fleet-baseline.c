@@ -47,8 +47,7 @@ static int cut(struct fleet_baseline_rows *u, const struct fleet_server *s, stru
 	for (size_t i = 0; i < before && r == 0; i++) {
 		range = u->ranges.v[i];
 		r = add_range(u, range.first, range.first + range.n < first ? range.first + range.n : first);
-		if (r == 0)
-			r = add_range(u, range.first > first + n ? range.first : first + n, range.first + range.n);
+		r = r ?: add_range(u, range.first > first + n ? range.first : first + n, range.first + range.n);
 	}
 	memmove(u->ranges.v, u->ranges.v + before, (u->ranges.n - before) * sizeof(*u->ranges.v));
 	u->ranges.n -= before;
@@ -325,8 +324,7 @@ int fleet_baseline_find(const float *v, const struct fleet_baseline_rows *rows, 
 	double floor;
 	int r = find_level(v, rows, room, &u);
 
-	if (r == 0)
-		r = find_levels(v, rows, &u, room);
+	r = r ?: find_levels(v, rows, &u, room);
 	if (r == 0 && window)
 		find_incident(v, rows, window, &u);
 	if (r == 0 && u.incident.n)
@@ -396,8 +394,7 @@ int fleet_baseline_rows_halve(const struct fleet_baseline_rows *rows, struct fle
 
 		left -= early;
 		r = add_range(&ret[0], range->first, split);
-		if (r == 0)
-			r = add_range(&ret[1], split, range->first + range->n);
+		r = r ?: add_range(&ret[1], split, range->first + range->n);
 	}
 	return r;
 }

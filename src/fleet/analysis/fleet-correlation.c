@@ -152,8 +152,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	if (r < 0)
 		return r;
 	r = c.align.n < 2 ? -ENODATA : find_symptom(&c);
-	if (r == 0)
-		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &c);
+	r = r ?: parallel_run(q->threads, q->fleet->counters.n, one_counter, &c);
 	for (size_t i = 0; i < c.align.servers.n; i++)
 		if (!c.align.servers.v[i].used && (c.align.servers.v[i].late || c.align.servers.v[i].died))
 			ret->remark = "servers that joined late or ended early are left out: --from and --to choose a time at which they are there";

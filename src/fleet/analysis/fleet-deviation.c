@@ -59,8 +59,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	int r = fleet_series_open(q, &d.series);
 
 	ret->analysis = "deviation";
-	if (r == 0)
-		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &d);
+	r = r ?: parallel_run(q->threads, q->fleet->counters.n, one_counter, &d);
 	fleet_series_close(&d.series);
 	if (r == 0)
 		fleet_findings_sort(ret);

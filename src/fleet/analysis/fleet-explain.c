@@ -237,24 +237,17 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	if (q->counter < 0 || q->server < 0)
 		return -EINVAL;
 	r = fleet_series_open(q, &e.series);
-	if (r == 0)
-		r = counter_calls_find(q->fleet, &e.calls);
-	if (r == 0)
-		r = take_judged(&e, q);
-	if (r == 0)
-		r = fleet_align_best(q->fleet, with_run_up(q), &e.align);
+	r = r ?: counter_calls_find(q->fleet, &e.calls);
+	r = r ?: take_judged(&e, q);
+	r = r ?: fleet_align_best(q->fleet, with_run_up(q), &e.align);
 	if (r == 0 && e.align.n + 1 < ROWS_MIN)
 		r = -ENODATA;
 	if (e.align.n < 20)
 		ret->remark = "few points in the window: high correlations are common between any two counters";
-	if (r == 0)
-		r = find_symptom(&e);
-	if (r == 0)
-		r = find_side(&e);
-	if (r == 0)
-		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &e);
-	if (r == 0)
-		r = corroborate(q, ret);
+	r = r ?: find_symptom(&e);
+	r = r ?: find_side(&e);
+	r = r ?: parallel_run(q->threads, q->fleet->counters.n, one_counter, &e);
+	r = r ?: corroborate(q, ret);
 	free(e.symptom);
 	free(e.judged);
 	counter_calls_free(&e.calls);

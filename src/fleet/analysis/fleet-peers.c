@@ -259,8 +259,7 @@ static int group_by_key(const struct fleet *f, struct fleet_peers *p)
 			group = ++p->groups;
 			r = hmap_put(&groups, key, second, (void *)group);
 		}
-		if (r == 0)
-			r = VEC_PUSH(p->group, (int)group - 1);
+		r = r ?: VEC_PUSH(p->group, (int)group - 1);
 	}
 	hmap_free(&groups);
 	return r;
@@ -313,8 +312,7 @@ int fleet_peers_find(const struct fleet *f, struct fleet_peers *ret)
 
 	for (size_t group = 0, n = p.groups; group < n && r == 0; group++)
 		r = divide_group(f, group, &p);
-	if (r == 0)
-		r = find_largest(&p);
+	r = r ?: find_largest(&p);
 	if (r < 0) {
 		fleet_peers_free(&p);
 		return r;
@@ -511,8 +509,7 @@ static int one_group(const struct fleet *f, const struct fleet_peers *p, const s
 		r = find_clock(f, &g);
 		moments = r == 0 ? malloc((g.clock.n + 1) * sizeof(*moments)) : NULL;
 		r = moments ? find_common(f, &g, values, moments) : -ENOMEM;
-		if (r == 0)
-			r = subtract(f, &g, moments, ret->v);
+		r = r ?: subtract(f, &g, moments, ret->v);
 	}
 	VEC_FREE(g.clock);
 	VEC_FREE(g.list);

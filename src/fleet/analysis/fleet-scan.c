@@ -514,8 +514,7 @@ static int workspace_open(const struct fleet *f, size_t server, struct scan_work
 {
 	int r = make_plan(f, server, &w->plan);
 
-	if (r == 0)
-		r = w->plan.list.n ? joint_open(&w->joint, w->plan.list.n) : -ENODATA;
+	r = r ?: (w->plan.list.n ? joint_open(&w->joint, w->plan.list.n) : -ENODATA);
 	return r;
 }
 
@@ -524,8 +523,7 @@ int fleet_scan_server(const struct fleet *f, size_t server, const bool *skip, st
 	struct scan_workspace w = {};
 	int r = workspace_open(f, server, &w);
 
-	if (r == 0)
-		r = find_stretch(f, server, skip, &w.plan, &w.joint, ret);
+	r = r ?: find_stretch(f, server, skip, &w.plan, &w.joint, ret);
 	workspace_close(&w);
 	return r;
 }
@@ -565,8 +563,7 @@ static int find_symptom(const struct fleet *f, size_t server, size_t counter, co
 	size_t best = 0;
 	int r = s->column[counter] ? scan_fleet(p, f, server, counter, j, &room) : -ENODATA;
 
-	if (r == 0)
-		r = scan_series(p, s->column[counter], &room, j->z);
+	r = r ?: scan_series(p, s->column[counter], &room, j->z);
 	for (size_t i = 0; i < p->list.n && r == 0; i++) {
 		score = fabsf(j->z[i]) * (1 + combine(j->top[i]));
 		if (score > most) {
@@ -585,8 +582,7 @@ int fleet_scan_symptom(const struct fleet *f, size_t server, size_t counter, str
 	struct scan_workspace w = {};
 	int r = workspace_open(f, server, &w);
 
-	if (r == 0)
-		r = find_symptom(f, server, counter, &w.plan, &w.joint, ret);
+	r = r ?: find_symptom(f, server, counter, &w.plan, &w.joint, ret);
 	workspace_close(&w);
 	return r;
 }

@@ -110,8 +110,7 @@ int fleet_view_find(const struct fleet *f, int counter, struct fleet_span window
 	} else {
 		r = fleet_align_best(f, window, &a);
 		v.partly = r == 0 ? fleet_aligned_partly(&a) : 0;
-		if (r == 0)
-			r = gather(f, &a, &v);
+		r = r ?: gather(f, &a, &v);
 		if (r == 0 && kind == FLEET_TIME_VIEW)
 			r = time_view(&v);
 		fleet_alignment_free(&a);

@@ -155,8 +155,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 		r = fleet_align(q->fleet, q->window, FLEET_BY_INDEX, &w.align);
 	if (r == 0 && fleet_aligned_partly(&w.align))
 		ret->remark = FLEET_PARTLY;
-	if (r == 0)
-		r = parallel_run(q->threads, q->fleet->counters.n, one_counter, &w);
+	r = r ?: parallel_run(q->threads, q->fleet->counters.n, one_counter, &w);
 	fleet_alignment_free(&w.align);
 	if (r == 0)
 		fleet_findings_sort(ret);

@@ -175,8 +175,7 @@ int fleet_culprit_find(const struct fleet *f, const struct fleet_calls *calls, s
 
 	if (r == 0)
 		mark_callers(calls, symptom_server(a), d.reaches);
-	if (r == 0)
-		r = decide(&d, a);
+	r = r ?: decide(&d, a);
 	free(d.far);
 	free(d.reaches);
 	return r;

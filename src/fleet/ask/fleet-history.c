@@ -69,8 +69,7 @@ static int make_episodes(const struct fleet *f, struct fleet_stretches *all, str
 		taken[i] = seen[e.first.server] = true;
 		absorb(all->list.v + i, all->list.n - i, taken + i, seen, &e);
 		r = measure(f, &e, &room);
-		if (r == 0)
-			r = VEC_PUSH(ret->list, e);
+		r = r ?: VEC_PUSH(ret->list, e);
 	}
 	return r;
 }

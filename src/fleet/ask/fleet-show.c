@@ -92,8 +92,7 @@ static int fleet_info_find(const struct fleet *f, bool literal, struct fleet_inf
 	int r = literal ? fleet_align(f, all, FLEET_LITERALLY, &a) : fleet_align_best(f, all, &a);
 
 	r = r == 0 ? find_clocks(&a, &info) : r == -ENODATA || r == -E2BIG ? 0 : r;
-	if (r == 0)
-		r = find_groups(f, &info);
+	r = r ?: find_groups(f, &info);
 	fleet_alignment_free(&a);
 	if (r < 0)
 		fleet_info_free(&info);

@@ -107,8 +107,7 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 	if (read_deployments(args, &deployments) < 0 || read_calls(args, q->fleet, &calls) < 0)
 		return EXIT_CANNOT;
 	r = read_causes(args, &causes);
-	if (r == 0)
-		r = fleet_why_answer(q, &causes, &calls, &a);
+	r = r ?: fleet_why_answer(q, &causes, &calls, &a);
 	if (r == 0 && (r = fleet_deployed_rank(q->fleet, &calls, &a, &deployments, &deployed)) < 0)
 		fleet_answer_free(&a);
 	if (r < 0) {

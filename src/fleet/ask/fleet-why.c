@@ -396,8 +396,7 @@ static int find_culprit(const struct fleet_question *q, const struct fleet_calls
 	int r = find_calls(q->fleet, given, q->counter, &calls, &a->called);
 
 	again.judged = &a->unusual;
-	if (r == 0)
-		r = analyse("explain", &again, &a->explain);
+	r = r ?: analyse("explain", &again, &a->explain);
 	if (r == 0 || r == -ENODATA)
 		r = fleet_culprit_find(q->fleet, &calls, a);
 	VEC_FREE(calls.list);
@@ -674,8 +673,7 @@ static int look_before(struct fleet_question *q, struct fleet_answer *a)
 		return 0;
 	earlier.window.from -= USUAL_RUN_UP * q->fleet->interval;
 	r = fleet_window_grow(&earlier, false, &earlier.window);
-	if (r == 0)
-		r = analyse("alarm", &earlier, &then.alarms);
+	r = r ?: analyse("alarm", &earlier, &then.alarms);
 	if (r == 0 && !then.alarms.shortened && then.alarms.list.n && then.alarms.list.v[0].q <= CONSPICUOUS_TWICE) {
 		fleet_answer_free(a);
 		*q = earlier;
@@ -701,8 +699,7 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	bool symptom_given = asked->server >= 0 || asked->counter >= 0;
 	int r = fleet_silence_find(asked, window_given(asked), &a.silences);
 
-	if (r == 0)
-		r = choose_window(&q, &found, &a);
+	r = r ?: choose_window(&q, &found, &a);
 	if (r == -ENODATA && !a.silences.list.n && !window_given(asked)) /* nothing changed: whether one differs from its peers all the time */
 		return whole_run(&q, causes, ret);
 	if (r == -ENODATA && a.silences.list.n) {
@@ -713,16 +710,13 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	clip_to_data(q.fleet, &q.window);
 	a.asked = q.window;
 	a.long_enough = q.window.to - q.window.from >= SHORT_ROWS * q.fleet->interval;
-	if (r == 0)
-		r = fleet_window_grow(&q, a.found_window, &q.window);
-	if (r == 0)
-		r = judge_window(&q, &a);
+	r = r ?: fleet_window_grow(&q, a.found_window, &q.window);
+	r = r ?: judge_window(&q, &a);
 	if (r == 0 && !symptom_given && !a.found_window && none_stands_out(&a))
 		r = find_together(q.fleet, &a, &a.together);
 	if (r == 0 && !symptom_given && !a.found_window && !a.together && none_stands_out(&a))
 		r = look_before(&q, &a);
-	if (r == 0)
-		r = find_symptom(&q, &found, calls, &a);
+	r = r ?: find_symptom(&q, &found, calls, &a);
 	if (r == 0) {
 		a.server = q.server;
 		a.counter = q.counter;

@@ -312,8 +312,7 @@ static int search_fleet(const struct fleet_question *q, bool together, struct fl
 	s.searched = malloc(f->servers.n * f->counters.n + 1);
 	if (!s.wander || !s.sorted || !s.copy || !s.away || !s.searched)
 		r = -ENOMEM;
-	if (r == 0)
-		r = search_all(&s, together);
+	r = r ?: search_all(&s, together);
 	fleet_series_close(&s.series);
 	select_room_free(&s.room);
 	free(s.wander);

@@ -243,8 +243,7 @@ static int ask_range(struct server *s, const char *metric, int64_t from, int64_t
 	http_url_escape(&path, selector.data ? selector.data : "");
 	str_printf(&path, "&start=%.3f&end=%.3f&step=%.3f", (double)from / 1e9, (double)to / 1e9, (double)s->step / 1e9);
 	r = path.error ? path.error : ask(s, path.data, &data);
-	if (r == 0)
-		r = put_result(s, data);
+	r = r ?: put_result(s, data);
 	json_decref(data);
 	return r;
 }
@@ -329,8 +328,7 @@ static int load_all(struct server *s)
 	size_t i;
 	int r = ask(s, "/api/v1/metadata", &s->metadata);
 
-	if (r == 0)
-		r = ask_targets(s);
+	r = r ?: ask_targets(s);
 	if (r < 0)
 		return r;
 	str_printf(&path, "/api/v1/label/__name__/values?start=%.3f&end=%.3f", (double)s->from / 1e9, (double)s->to / 1e9);
@@ -403,8 +401,7 @@ static int load_files(const struct fleet_input *input, struct intake *into, char
 		s.base = files.paths.v[i];
 		r = stream_read_all(s.base, &text);
 		r = r < 0 ? str_fail(ret_error, r, "%s: %s", s.base, strerror(-r)) : take_answer(&s, &text, &data);
-		if (r == 0)
-			r = put_result(&s, data);
+		r = r ?: put_result(&s, data);
 		json_decref(data);
 		intake_progress(into, i + 1, files.paths.n);
 	}

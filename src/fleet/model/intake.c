@@ -553,8 +553,7 @@ static int merge_server(struct intake *in, struct intake *from, size_t server, c
 	int id = intake_server(in, s->name), r = id < 0 ? id : intake_role(in, id, s->role);
 	struct rows *to = r < 0 ? NULL : &in->rows.v[id], *rows = &from->rows.v[server];
 
-	if (r == 0)
-		r = intake_job(in, id, from->jobs.v[server]);
+	r = r ?: intake_job(in, id, from->jobs.v[server]);
 	if (r < 0)
 		return r;
 	return to->time.n ? put_rows(in, to, rows, map) : move_rows(in, to, rows, map);

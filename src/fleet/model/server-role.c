@@ -146,10 +146,8 @@ int server_role_settle(struct fleet *f, char *const *jobs, size_t n_jobs)
 	struct settling s = {.fleet = f, .jobs = jobs, .n_jobs = n_jobs, .by_role = all_share_one(f), .stems = calloc(f->servers.n + 1, sizeof(*s.stems))};
 	int r = s.stems ? count(&s) : -ENOMEM;
 
-	if (r == 0)
-		r = find_divided(&s);
-	if (r == 0)
-		r = name_roles(&s);
+	r = r ?: find_divided(&s);
+	r = r ?: name_roles(&s);
 	for (size_t i = 0; s.stems && i < f->servers.n; i++)
 		free(s.stems[i]);
 	free(s.stems);

@@ -82,10 +82,8 @@ int fleet_save(const char *url, const char *credentials_file, const char *ca_fil
 	if (r < 0)
 		return r;
 	r = make_tables(c, &table);
-	if (r == 0)
-		r = save_values(c, table, f);
-	if (r == 0)
-		r = save_counters(c, f);
+	r = r ?: save_values(c, table, f);
+	r = r ?: save_counters(c, f);
 	if (r < 0)
 		str_fail(ret_error, r, "%s", clickhouse_error(c));
 	clickhouse_close(c);

@@ -136,8 +136,7 @@ static int write_servers(sqlite3 *db, const struct fleet *f, struct str *room, s
 		bind_text(s, 3, x->role);
 		sqlite3_bind_int64(s, 4, x->n);
 		sqlite3_bind_blob(s, 5, out->data, (int)out->len, SQLITE_STATIC);
-		if (r == 0)
-			r = step(s);
+		r = r ?: step(s);
 	}
 	sqlite3_finalize(s);
 	return r;
@@ -268,14 +267,10 @@ static int write_all(sqlite3 *db, const struct fleet *f)
 				"CREATE TABLE server (id INTEGER PRIMARY KEY, name TEXT, role TEXT, rows INTEGER, time BLOB);"
 				"CREATE TABLE part (counter INTEGER, first INTEGER, present BLOB, data BLOB, PRIMARY KEY (counter, first));"
 				"CREATE TABLE remark (text TEXT);");
-	if (r == 0)
-		r = write_counters(db, f);
-	if (r == 0)
-		r = write_servers(db, f, &room, &out);
-	if (r == 0)
-		r = write_columns(db, f);
-	if (r == 0)
-		r = write_remarks(db, f);
+	r = r ?: write_counters(db, f);
+	r = r ?: write_servers(db, f, &room, &out);
+	r = r ?: write_columns(db, f);
+	r = r ?: write_remarks(db, f);
 	return r == 0 ? execute(db, "COMMIT") : r;
 }
 
@@ -297,8 +292,7 @@ int fleet_store_write(const struct fleet *f, const char *path, char **ret_error)
 	(void)unlink(beside);
 	if (database_open(beside, DATABASE_CREATE, &budget, &db) != SQLITE_OK)
 		r = -EIO;
-	if (r == 0)
-		r = write_all(db, f);
+	r = r ?: write_all(db, f);
 	if (r < 0)
 		r = fail(db, path, r, ret_error);
 	if (sqlite3_close(db) != SQLITE_OK && r == 0)
@@ -364,8 +358,7 @@ static int read_counters(sqlite3 *db, struct fleet *f)
 			break;
 		}
 		r = take_text(s, 2, &f->counters.v[id].unit);
-		if (r == 0)
-			r = take_text(s, 3, &f->counters.v[id].help);
+		r = r ?: take_text(s, 3, &f->counters.v[id].help);
 		f->counters.v[id].kind = sqlite3_column_int(s, 4) == FLEET_COUNTER ? FLEET_COUNTER : FLEET_GAUGE;
 	}
 	sqlite3_finalize(s);
@@ -509,8 +502,7 @@ static int read_columns(struct reading *d, sqlite3 *db)
 		sqlite3_bind_int64(s, 1, (int64_t)c);
 		while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW)
 			r = read_part(d, s, c, &room);
-		if (r == 0)
-			r = at_the_end(more);
+		r = r ?: at_the_end(more);
 		sqlite3_reset(s);
 	}
 	sqlite3_finalize(s);
@@ -569,16 +561,11 @@ int fleet_store_open(const char *path, const char *wanted, struct fleet **ret, c
 	int r = f ? 0 : -ENOMEM;
 
 	*ret_error = NULL;
-	if (r == 0)
-		r = open_loaded(path, &budget, &db, ret_error);
-	if (r == 0)
-		r = read_counters(db, f);
-	if (r == 0)
-		r = read_servers(db, f);
-	if (r == 0)
-		r = read_remarks(db, f);
-	if (r == 0)
-		r = read_all_columns(path, wanted, f);
+	r = r ?: open_loaded(path, &budget, &db, ret_error);
+	r = r ?: read_counters(db, f);
+	r = r ?: read_servers(db, f);
+	r = r ?: read_remarks(db, f);
+	r = r ?: read_all_columns(path, wanted, f);
 	if (r == -EPROTONOSUPPORT && asprintf(ret_error, "%s was written by a newer version of whyslow", path) < 0)
 		*ret_error = NULL;
 	else if (r == -EBADMSG && asprintf(ret_error, "%s is damaged: load its source again ('whyslow fleet load')", path) < 0)

@@ -125,8 +125,7 @@ static struct fleet *load(const struct fleet_query *args, const char *location)
 	r = source->load(&input, in, &error);
 	if (r == 0 && merged_series(in, location))
 		r = -EEXIST;
-	if (r == 0)
-		r = intake_finish(in, &f);
+	r = r ?: intake_finish(in, &f);
 	if (progress.shown)
 		fputs("\r                    \r", stderr);
 	tell_bad_rows(in);

@@ -274,8 +274,7 @@ static int ask(struct watch_host *h, size_t *ret_n, char **ret_error)
 		return url.error;
 	q = (struct http_request){.url = url.data};
 	r = http_send(h->pull->client, &q, &reply);
-	if (r == 0)
-		r = http_check_status(h->pull->client, &q, &reply);
+	r = r ?: http_check_status(h->pull->client, &q, &reply);
 	if (r < 0)
 		str_fail(ret_error, r, "%s", http_client_error(h->pull->client));
 	else
@@ -359,8 +358,7 @@ static int gather(const struct watch *w, struct fleet **ret)
 		for (size_t k = 0; r == 0 && k < h->pull->parts.n; k++)
 			r = fleet_recording_put(&h->pull->parts.v[k], h->name ? h->name : h->url, into);
 	}
-	if (r == 0)
-		r = intake_finish(into, ret);
+	r = r ?: intake_finish(into, ret);
 	intake_free(into);
 	return r;
 }

@@ -189,8 +189,7 @@ static int send_question(struct http_client *client, const struct watch_host *w,
 		return r;
 	request = (struct http_request){.url = url.data};
 	r = http_send(client, &request, &reply);
-	if (r == 0)
-		r = http_check_status(client, &request, &reply);
+	r = r ?: http_check_status(client, &request, &reply);
 	r = r < 0 ? str_fail(&ret->error, 0, "%s", http_client_error(client)) : take_text(&reply.body, NULL, ret);
 	http_reply_free(&reply);
 	return r;

@@ -187,8 +187,7 @@ int pooled_incidents_read(const char *location, int64_t from, int64_t to, int64_
 	for (size_t i = 0; r == 0 && i < files.gl_pathc; i++)
 		r = read_recording(&pool, files.gl_pathv[i], from, to, window);
 	globfree(&files);
-	if (r == 0)
-		r = take_groups(&pool) ?: relate_words(&pool.p);
+	r = r ?: take_groups(&pool) ?: relate_words(&pool.p);
 	similar_groups_free(&pool.groups);
 	if (r < 0)
 		pooled_incidents_free(&pool.p);

@@ -133,8 +133,7 @@ int own_file_begin(const char *within, const char *name, struct own_file *ret)
 	remove_left(f.within, prefix);
 	snprintf(f.folder_name, sizeof(f.folder_name), "%s%016" PRIx64, prefix, random_number());
 	r = make_folder(&f);
-	if (r == 0)
-		r = make_file(&f);
+	r = r ?: make_file(&f);
 	if (r < 0) {
 		own_file_end(&f);
 		return r;
@@ -243,7 +242,6 @@ int own_folder_open(int within, const char *name, char **ret_aside)
 	if (r != -EPERM)
 		return r;
 	r = move_aside(within, name, ret_aside);
-	if (r == 0)
-		r = mkdirat(within, name, 0700) < 0 ? -errno : open_labeled(within, name);
+	r = r ?: (mkdirat(within, name, 0700) < 0 ? -errno : open_labeled(within, name));
 	return r;
 }

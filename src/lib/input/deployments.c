@@ -59,8 +59,7 @@ static int append(struct deployments *d, struct deployment one)
 			r = texts[i] ? -E2BIG : -ENOMEM;
 		str_make_printable(texts[i]);
 	}
-	if (r == 0)
-		r = *one.package ? VEC_PUSH(d->list, one) : -EINVAL;
+	r = r ?: (*one.package ? VEC_PUSH(d->list, one) : -EINVAL);
 	if (r < 0)
 		clear(&one);
 	return r;
@@ -246,8 +245,7 @@ int deployments_parse(const char *name, const char *text, size_t n, enum deploym
 		return -ENOMEM;
 	blanks = strspn(copy, " \t\r\n");
 	e = !copy[blanks] ? 0 : strchr("[{", copy[blanks]) ? read_json(&r) : read_table(&r);
-	if (e == 0)
-		e = hand_over(d, &r.found);
+	e = e ?: hand_over(d, &r.found);
 	deployments_free(&r.found);
 	return e;
 }

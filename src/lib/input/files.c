@@ -87,8 +87,7 @@ static int walk(struct file_list *l, const char *top, const char *below, const c
 	if (n < 0)
 		return -errno;
 	for (int i = 0; i < n; i++) {
-		if (r == 0)
-			r = visit(l, top, below, entries[i]->d_name, endings, depth);
+		r = r ?: visit(l, top, below, entries[i]->d_name, endings, depth);
 		free(entries[i]);
 	}
 	free(entries);

@@ -90,8 +90,7 @@ int certificate_end(const char *file, int64_t *ret_wall_ns, char **ret_error)
 	time_t end;
 	int r = certificate_read_pem(file, &pem, ret_error);
 
-	if (r == 0)
-		r = library_load(&library, &gnutls, ret_error);
+	r = r ?: library_load(&library, &gnutls, ret_error);
 	if (r < 0)
 		return r;
 	end = end_of(&gnutls, pem);

@@ -170,10 +170,8 @@ int clickhouse_open(const char *url, const char *credentials_file, const char *c
 	struct parts p = {};
 	int r = c ? parse_url(url, &p, ret_error) : -ENOMEM;
 
-	if (r == 0)
-		r = find_credentials(&p, credentials_file, &who, ret_error);
-	if (r == 0)
-		r = connect_to(c, &p, &who, ca_file, ret_error);
+	r = r ?: find_credentials(&p, credentials_file, &who, ret_error);
+	r = r ?: connect_to(c, &p, &who, ca_file, ret_error);
 	user_credentials_free(&who);
 	free(p.text);
 	if (r < 0)

@@ -149,8 +149,7 @@ int http_client_open(const struct http_client_options *options, struct http_clie
 		r = str_fail(ret_error, -EINVAL, "cannot read the certificate %s: %s", options->ca_file, strerror(errno));
 	else
 		r = library_load(&libcurl, &c->curl, ret_error);
-	if (r == 0)
-		r = set_options(c, options);
+	r = r ?: set_options(c, options);
 	if (r < 0) {
 		http_client_close(c);
 		return r;
@@ -440,8 +439,7 @@ int http_send(struct http_client *c, const struct http_request *request, struct 
 	if (r < 0)
 		return r;
 	r = request_body(request, &packed, &body);
-	if (r == 0)
-		r = request_headers(c, request, &headers);
+	r = r ?: request_headers(c, request, &headers);
 	if (r == 0) {
 		set_request(c, &t, headers, &body);
 		r = perform(&t);

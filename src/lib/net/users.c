@@ -183,10 +183,8 @@ static int load(struct users *t, char **ret_error)
 	if (t->fd < 0 || fstat(t->fd, &s) < 0)
 		return str_fail(ret_error, -errno, "cannot read the tokens in %s: %s", t->file, strerror(errno));
 	r = check_private(t->file, &s, OTHERS_WRITE, ret_error);
-	if (r == 0)
-		r = read_whole(t->fd, &text);
-	if (r == 0)
-		r = parse(t, text.data, ret_error);
+	r = r ?: read_whole(t->fd, &text);
+	r = r ?: parse(t, text.data, ret_error);
 	if (r == 0 && users_in_clear(t))
 		r = check_private(t->file, &s, OTHERS_READ, ret_error);
 	if (text.data)
@@ -440,12 +438,9 @@ int users_add(const char *file, const char *name, enum scope scope, int64_t expi
 	r = read_whole(fd, &text);
 	if (r == 0 && keep_others(&text, name, &others) > 0)
 		return str_fail(ret_error, -EEXIST, "%s has a token of the name '%s': end it with --revoke-token %s, or choose another name", file, name, name);
-	if (r == 0)
-		r = digest_make_secret(token);
-	if (r == 0)
-		r = put_line(&text, name, scope, expires, token, ret_error);
-	if (r == 0)
-		r = rewrite(fd, &text);
+	r = r ?: digest_make_secret(token);
+	r = r ?: put_line(&text, name, scope, expires, token, ret_error);
+	r = r ?: rewrite(fd, &text);
 	if (r == 0)
 		memcpy(ret_token, token, sizeof(token));
 	explicit_bzero(token, sizeof(token));
@@ -547,8 +542,7 @@ int user_credentials_read(const char *file, struct credentials *ret, char **ret_
 		if (r == 0)
 			line[strcspn(line, "\r\n")] = '\0';
 	} while (r == 0 && (!*line || *line == '#'));
-	if (r == 0)
-		r = take_credentials(file, line, &c, ret_error);
+	r = r ?: take_credentials(file, line, &c, ret_error);
 	if (line)
 		explicit_bzero(line, n);
 	if (r < 0)

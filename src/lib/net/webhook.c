@@ -35,8 +35,7 @@ static int attempt(struct http_client *client, const struct http_request *reques
 	struct http_reply reply = {};
 	int r = http_send(client, request, &reply);
 
-	if (r == 0)
-		r = http_check_status(client, request, &reply);
+	r = r ?: http_check_status(client, request, &reply);
 	*ret_pause = 0;
 	if (r < 0 && is_passing(r, reply.status))
 		*ret_pause = reply.retry_after > PAUSE_MAX ? PAUSE_MAX : reply.retry_after > PAUSE ? reply.retry_after : PAUSE;

@@ -177,8 +177,7 @@ int note_words_find(const struct noted_incident *incidents, size_t n, struct not
 	for (size_t i = 0; r == 0 && i < n; i++)
 		if (incidents[i].note && *incidents[i].note && incidents[i].symptom)
 			r = count_incident(&s, &incidents[i]);
-	if (r == 0)
-		r = judge_pairs(&s, &found);
+	r = r ?: judge_pairs(&s, &found);
 	found.incidents = s.incidents;
 	VEC_FREE(s.words);
 	VEC_FREE(s.pairs);

@@ -257,8 +257,7 @@ int sketch_read(struct reader *r, struct sketch **ret)
 	s->least = reader_varint(r);
 	s->greatest = reader_varint(r);
 	filled = reader_varint(r);
-	if (e == 0)
-		e = r->bad ? -EBADMSG : read_buckets(r, s, filled);
+	e = e ?: (r->bad ? -EBADMSG : read_buckets(r, s, filled));
 	if (e < 0)
 		sketch_free(s);
 	else

@@ -34,8 +34,7 @@ int blocks_pack(const char *bytes, struct block_ends ends, int level, struct str
 		    ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)) || ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(zstd, n)))
 			r = -EIO;
 	}
-	if (r == 0)
-		r = pack_all(zstd, bytes, ends, &to);
+	r = r ?: pack_all(zstd, bytes, ends, &to);
 	if (r == 0)
 		out->len += to.pos;
 	ZSTD_freeCCtx(zstd);

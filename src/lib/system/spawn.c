@@ -45,8 +45,7 @@ int spawn_start(const struct spawn *s, pid_t *ret)
 	posix_spawnattr_init(&attributes);
 	default_signals(&attributes);
 	r = pass_descriptors(s, &actions);
-	if (r == 0)
-		r = posix_spawn(ret, s->program, &actions, &attributes, s->argv, s->environment);
+	r = r ?: posix_spawn(ret, s->program, &actions, &attributes, s->argv, s->environment);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return -r;

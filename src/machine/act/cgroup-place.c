@@ -124,8 +124,7 @@ int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controlle
 	const char *below;
 	int r = read_path(proc_root, pid, controller, &path);
 
-	if (r == 0)
-		r = read_mount(proc_root, controller, &mount, &root);
+	r = r ?: read_mount(proc_root, controller, &mount, &root);
 	if (r < 0)
 		return r;
 	below = strcmp(root, "/") == 0 ? path : str_starts(path, root) ? path + strlen(root) : NULL;

@@ -73,8 +73,7 @@ int foreground_find(uint32_t *ret_pid)
 		return -ENOENT;
 	x.XSetErrorHandler(ignore);
 	r = get_number(&x, display, x.XDefaultRootWindow(display), "_NET_ACTIVE_WINDOW", XA_WINDOW, &window);
-	if (r == 0)
-		r = get_number(&x, display, window, "_NET_WM_PID", XA_CARDINAL, &pid);
+	r = r ?: get_number(&x, display, window, "_NET_WM_PID", XA_CARDINAL, &pid);
 	x.XCloseDisplay(display);
 	if (r == 0)
 		*ret_pid = (uint32_t)pid;

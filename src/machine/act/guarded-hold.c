@@ -168,8 +168,7 @@ static int start_hold_watchdog(struct guarded_hold *c)
 	if (c->guardian < 0)
 		return -errno;
 	r = process_read(c->proc_root, (uint32_t)getpid(), &self);
-	if (r == 0)
-		r = process_read(c->proc_root, (uint32_t)c->guardian, &guardian);
+	r = r ?: process_read(c->proc_root, (uint32_t)c->guardian, &guardian);
 	c->hold.owner = self.pid;
 	c->hold.owner_start = self.start;
 	c->hold.guardian = guardian.pid;
@@ -224,8 +223,7 @@ static int take_over(const struct guarded_hold *c, struct hold *h)
 {
 	int r = hold_undo(c->proc_root, h);
 
-	if (r == 0)
-		r = hold_file_remove(c->run_dir, h->id);
+	r = r ?: hold_file_remove(c->run_dir, h->id);
 	return r < 0 ? r : hold_undo(c->proc_root, h);
 }
 
@@ -295,8 +293,7 @@ int guarded_hold_apply(struct guarded_hold *c)
 		c->hold.threads.n = 0;
 		c->known = false;
 		r = target_of(c->proc_root, &c->hold.heads, false, &t);
-		if (r == 0)
-			r = hold_class_save(c->proc_root, &t, &c->hold);
+		r = r ?: hold_class_save(c->proc_root, &t, &c->hold);
 	}
 	if (r == 0 && !c->known)
 		r = hold_file_write(c->run_dir, &c->hold);
@@ -357,8 +354,7 @@ int guarded_hold_end(struct guarded_hold *c, bool keep)
 	/* where it could not be given back the hold watchdog continues trying */
 	if (r == 0 && !end_hold_watchdog(c) && keep) {
 		r = hold_undo(c->proc_root, &c->hold);
-		if (r == 0)
-			r = hold_file_remove(c->run_dir, c->hold.id);
+		r = r ?: hold_file_remove(c->run_dir, c->hold.id);
 		r = r < 0 ? r : -EOWNERDEAD;
 	}
 	guarded_hold_free(c);
@@ -375,8 +371,7 @@ static int find_way(struct guarded_hold *c, char **ret_words)
 		free(*ret_words);
 		*ret_words = NULL;
 		r = hold_plan(&c->request, &c->target, &c->hold, ret_words);
-		if (r == 0)
-			r = check_free(c, &c->hold, ret_words);
+		r = r ?: check_free(c, &c->hold, ret_words);
 		if (r < 0)
 			return r;
 		if (r > 0) {
@@ -446,16 +441,13 @@ int guarded_hold_begin(const struct hold_request *q, const struct target *t, str
 
 	*ret_words = NULL;
 	r = target_refuse(q->proc_root, t, &q->rights, ret_words);
-	if (r == 0)
-		r = new_guarded_hold(q, &c);
-	if (r == 0)
-		r = take_lock(q->run_dir, q->rights.viewer, &c->lock);
+	r = r ?: new_guarded_hold(q, &c);
+	r = r ?: take_lock(q->run_dir, q->rights.viewer, &c->lock);
 	if (r == 0) {
 		(void)hold_sweep_locked(q->proc_root, q->run_dir, q->rights.viewer);
 		r = check_quota(q, ret_words);
 	}
-	if (r == 0)
-		r = target_of(q->proc_root, &t->heads, t->open, &c->target);
+	r = r ?: target_of(q->proc_root, &t->heads, t->open, &c->target);
 	/* the hold watchdog knows whose file to look for before there is one */
 	if (r == 0) {
 		const struct process *head = target_head(&c->target);
@@ -463,8 +455,7 @@ int guarded_hold_begin(const struct hold_request *q, const struct target *t, str
 		hold_name(&c->hold, head, q->rights.viewer);
 		r = start_hold_watchdog(c);
 	}
-	if (r == 0)
-		r = find_way(c, ret_words);
+	r = r ?: find_way(c, ret_words);
 	if (r < 0) {
 		if (c && c->written)
 			(void)guarded_hold_end(c, false);
@@ -488,8 +479,7 @@ int guarded_hold_release(const char *proc_root, const char *run_dir, uint32_t pi
 	int r = take_lock(run_dir, viewer, &lock), first = 0;
 
 	*ret_n = 0;
-	if (r == 0)
-		r = hold_file_list(run_dir, &list, &n);
+	r = r ?: hold_file_list(run_dir, &list, &n);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	for (size_t i = 0; i < n; i++) {
@@ -498,8 +488,7 @@ int guarded_hold_release(const char *proc_root, const char *run_dir, uint32_t pi
 		r = 0;
 		if (h->kept && (!pid || processes_have(&h->heads, pid)) && (viewer == 0 || h->by == viewer)) {
 			r = hold_undo(proc_root, h);
-			if (r == 0)
-				r = hold_file_remove(run_dir, h->id);
+			r = r ?: hold_file_remove(run_dir, h->id);
 			*ret_n += r == 0;
 		}
 		first = r < 0 && first == 0 ? r : first;

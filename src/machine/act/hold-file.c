@@ -133,8 +133,7 @@ int hold_file_write(const char *run_dir, const struct hold *h)
 	if (!folder || !path || !fresh || text.error)
 		return -ENOMEM;
 	r = folder_make(folder, 0700);
-	if (r == 0)
-		r = write_whole(fresh, &text);
+	r = r ?: write_whole(fresh, &text);
 	if (r == 0 && rename(fresh, path) < 0)
 		r = -errno;
 	return r;
@@ -468,8 +467,7 @@ static int sweep_one(const struct sweep *s, struct hold *h)
 	if (s->locked && *s->locked == h->by)
 		return undo(s, h);
 	r = hold_lock(s->run_dir, h->by, &lock);
-	if (r == 0)
-		r = hold_file_read(s->run_dir, h->id, &now);
+	r = r ?: hold_file_read(s->run_dir, h->id, &now);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	return is_minded(s, &now) ? 0 : undo(s, &now);
@@ -483,8 +481,7 @@ static int sweep(struct sweep *s)
 	int r = clock_boot_id(proc_root, s->boot), first = 0;
 
 	hold_group_sweep(proc_root, run_dir);
-	if (r == 0)
-		r = hold_file_list(run_dir, &list, &n);
+	r = r ?: hold_file_list(run_dir, &list, &n);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	for (size_t i = 0; i < n; i++) {

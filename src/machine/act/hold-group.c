@@ -121,8 +121,7 @@ int hold_group_move_in(const char *proc_root, const struct hold *h, const struct
 
 		moved = false;
 		r = target_of(proc_root, &h->heads, false, &t);
-		if (r == 0)
-			r = read_group(s->before, &there);
+		r = r ?: read_group(s->before, &there);
 		for (size_t i = 0; r == 0 && i < t.members.list.n; i++) {
 			uint32_t pid = t.members.list.v[i].pid;
 

@@ -141,8 +141,7 @@ static int add_disk_properties(struct hold *h, uint64_t rate)
 
 	for (size_t i = 0; i < disks.list.n; i++)
 		str_printf(&value, "%s/dev/%s %" PRIu64, i ? " " : "", disks.list.v[i].name, rate);
-	if (r == 0)
-		r = add_property(h, "IOReadBandwidthMax", value.data);
+	r = r ?: add_property(h, "IOReadBandwidthMax", value.data);
 	return r < 0 ? r : add_property(h, "IOWriteBandwidthMax", value.data);
 }
 
@@ -151,8 +150,7 @@ static int plan_unit(const struct hold_request *q, const struct target *t, struc
 	int r = unit_of_all(&t->heads, h->unit);
 	_cleanup_free_ char *quota = NULL;
 
-	if (r == 0)
-		r = may_hold_unit(q, h->unit);
+	r = r ?: may_hold_unit(q, h->unit);
 	if (r < 0)
 		return r;
 	if (q->of == SHORT_MEMORY || (q->of == SHORT_DISK && q->writes)) {
@@ -307,8 +305,7 @@ static int limit_disk(const struct hold_request *q, struct hold *h, struct str *
 	_cleanup_(disks_free) struct disks disks = {};
 	int rate = q->gentle ? GENTLE_IO : FIRM_IO, r = find_places(q->proc_root, h, "blkio", &places);
 
-	if (r == 0)
-		r = find_disks(&disks);
+	r = r ?: find_disks(&disks);
 	for (size_t i = 0; r == 0 && i < places.list.n; i++)
 		r = limit_disks_of(h, &places.list.v[i], &disks, rate);
 	if (r < 0)
@@ -346,9 +343,8 @@ static int plan_freeze(const struct hold_request *q, struct hold *h, struct str 
 		const struct cgroup_place *p = &places.list.v[i];
 
 		r = add_group(h, p);
-		if (r == 0)
-			r = p->unified ? add_write(h, p, "cgroup.freeze", strdup("1"), strdup("0"))
-				       : add_write(h, p, "freezer.state", strdup("FROZEN"), strdup("THAWED"));
+		r = r ?: (p->unified ? add_write(h, p, "cgroup.freeze", strdup("1"), strdup("0"))
+			       : add_write(h, p, "freezer.state", strdup("FROZEN"), strdup("THAWED")));
 	}
 	if (r < 0)
 		return r;
@@ -366,8 +362,7 @@ static int plan_class(const struct hold_request *q, const struct target *t, stru
 {
 	int r = hold_class_save(q->proc_root, t, h);
 
-	if (r == 0)
-		r = add_step(h, STEP_CLASS, strdup(target_head(t)->name), NULL, NULL);
+	r = r ?: add_step(h, STEP_CLASS, strdup(target_head(t)->name), NULL, NULL);
 	str_puts(words, "its threads are in the idle scheduling and I/O classes, which ");
 	str_puts(words, q->of == SHORT_CPU    ? "binds against programs of the same control group only"
 			: q->of == SHORT_DISK ? "binds where the disk's scheduler is bfq, and not what it "
@@ -418,8 +413,7 @@ static int try_way(const struct hold_request *q, const struct target *t, enum ho
 	int r = begin(q, t, &h);
 
 	str_clear(words);
-	if (r == 0)
-		r = plan_way(q, t, way, &h, words);
+	r = r ?: plan_way(q, t, way, &h, words);
 	if (r < 0)
 		return r;
 	*ret = h;

@@ -209,12 +209,9 @@ int target_of(const char *proc_root, const struct processes *heads, bool open, s
 	_cleanup_(target_free) struct target t = {.open = open};
 	int r = processes_read(proc_root, &all);
 
-	if (r == 0)
-		r = processes_copy(heads, &t.heads);
-	if (r == 0)
-		r = add_heads(&all, &t);
-	if (r == 0)
-		r = add_descendants(&all, &t);
+	r = r ?: processes_copy(heads, &t.heads);
+	r = r ?: add_heads(&all, &t);
+	r = r ?: add_descendants(&all, &t);
 	if (r < 0)
 		return r;
 	*ret = t;
@@ -228,7 +225,6 @@ int target_find(const char *proc_root, uint32_t pid, struct target *ret)
 	struct process head;
 	int r = process_read(proc_root, pid, &head);
 
-	if (r == 0)
-		r = VEC_PUSH(heads.list, head);
+	r = r ?: VEC_PUSH(heads.list, head);
 	return r < 0 ? r : target_of(proc_root, &heads, false, ret);
 }

@@ -121,8 +121,7 @@ int priority_guard_start(int fd, struct priority_guard **ret)
 	g->guarded = gettid();
 	g->stop = eventfd(0, EFD_CLOEXEC);
 	r = g->stop < 0 ? -errno : -pthread_getcpuclockid(pthread_self(), &g->cpu_time);
-	if (r == 0)
-		r = start_thread(g);
+	r = r ?: start_thread(g);
 	if (r < 0) {
 		cleanup_fd(&g->stop);
 		free(g);

@@ -178,8 +178,7 @@ static int fill(struct summed *z, size_t first, size_t last, double before, doub
 		return 0;
 	}
 	r = read_level(z, &z->segments[middle], &level);
-	if (r == 0)
-		r = fill(z, first, middle, before, level);
+	r = r ?: fill(z, first, middle, before, level);
 	return r == 0 && middle < last ? fill(z, middle + 1, last, level, after) : r;
 }
 
@@ -255,8 +254,7 @@ static int sum_up(struct summed *z)
 	size_t unknown = 0;
 	int r = list_segments(z);
 
-	if (r == 0)
-		r = store_history(z->store, z->s->info.kind, (int)z->q->feature, z->q->from, z->q->to, take_history, z);
+	r = r ?: store_history(z->store, z->s->info.kind, (int)z->q->feature, z->q->from, z->q->to, take_history, z);
 	for (size_t i = 0; r == 0 && i < z->n; i++)
 		unknown += z->segments[i].known == UNKNOWN && z->segments[i].ticks;
 	if (r == 0 && unknown > UNKNOWN_MAX)
@@ -288,12 +286,9 @@ int curve_of_summaries(struct store *store, const struct curve_request *q, struc
 		r = -ENODATA;
 	n = n < q->points ? n : q->points;
 	z.weight = calloc(n + 1, sizeof(*z.weight));
-	if (r == 0)
-		r = z.weight ? curve_begin(&z.c, q, n) : -ENOMEM;
-	if (r == 0)
-		r = sum_up(&z);
-	if (r == 0)
-		r = entity_info_copy(&z.s->info, ret_who);
+	r = r ?: (z.weight ? curve_begin(&z.c, q, n) : -ENOMEM);
+	r = r ?: sum_up(&z);
+	r = r ?: entity_info_copy(&z.s->info, ret_who);
 	if (r == 0)
 		*ret_curve = z.c;
 	else

@@ -129,8 +129,7 @@ static int read_ticks(struct store *store, const struct curve_request *q, struct
 
 	if (r == 0)
 		s = curve_choose(&d, q);
-	if (r == 0)
-		r = s ? cut_into_parts(&d, s, q, ret_curve) : -ESRCH;
+	r = r ?: (s ? cut_into_parts(&d, s, q, ret_curve) : -ESRCH);
 	if (r == 0) {
 		r = entity_info_copy(&s->info, ret_who);
 		if (r < 0)

@@ -217,10 +217,8 @@ static int read_piece(struct reading *r, struct store *store, uint32_t first)
 
 	r->piece_from = r->h->from + first * HISTORY_MINUTE;
 	result = store_load_filtered(store, r->piece_from, r->piece_from + PIECE * HISTORY_MINUTE, &filter, &d, &damaged);
-	if (result == 0)
-		result = dataset_hide(&d, r->viewer);
-	if (result == 0)
-		result = take_piece(r, &d, first);
+	result = result ?: dataset_hide(&d, r->viewer);
+	result = result ?: take_piece(r, &d, first);
 	dataset_free(&d);
 	return result;
 }
@@ -233,8 +231,7 @@ static int judge(struct history *h)
 
 	for (size_t i = 0; i < h->series.n && r == 0; i++)
 		r = anomaly_judge(&h->series.v[i].minutes, (uint32_t)i, h->recorded, h->n, h->series.v[i].label ? h->programs : h->machine);
-	if (r == 0)
-		r = anomaly_find_episodes(h->machine, h->programs, h->n, &h->episodes);
+	r = r ?: anomaly_find_episodes(h->machine, h->programs, h->n, &h->episodes);
 	for (uint32_t i = 0; i < h->n; i++) {
 		h->n_recorded += h->recorded[i];
 		h->n_odd += h->machine[i].score >= ANOMALY_ODD || h->programs[i].score >= ANOMALY_ODD;
@@ -264,12 +261,10 @@ int history_read(struct store *store, int64_t from, int64_t to, const char *who,
 	struct reading r = {.h = &h, .who = who, .viewer = viewer};
 	int result = begin(&h, from, to);
 
-	if (result == 0)
-		result = add_owner(&r, ENTITY_SYSTEM, machine_measures, MACHINE, NULL);
+	result = result ?: add_owner(&r, ENTITY_SYSTEM, machine_measures, MACHINE, NULL);
 	for (uint32_t first = 0; first < h.n && result == 0; first += PIECE)
 		result = read_piece(&r, store, first);
-	if (result == 0)
-		result = judge(&h);
+	result = result ?: judge(&h);
 	if (result == 0 && !h.n_recorded)
 		result = -ENODATA;
 	VEC_FREE_EACH(r.owners, free(each->piece));

@@ -114,8 +114,7 @@ int recorded_read(struct store *s, int64_t from, int64_t to, struct recorded *re
 	unsigned damaged;
 	int r = store_load_filtered(s, from, to, &filter, &d, &damaged);
 
-	if (r == 0)
-		r = take_dataset(&d, from, to, ret);
+	r = r ?: take_dataset(&d, from, to, ret);
 	dataset_free(&d);
 	return r;
 }

@@ -23,8 +23,7 @@ int process_snapshot_load(struct store *store, const struct why_request *request
 	from = settled.at - listed;
 	if (r == 0 && request->recorded)
 		r = store_extend_window(store, settled.at, listed, &from);
-	if (r == 0)
-		r = store_load(store, from, settled.at, &ret->data, &ret->damaged);
+	r = r ?: store_load(store, from, settled.at, &ret->data, &ret->damaged);
 	return r < 0 ? r : process_snapshot_rank(ret, store, &settled);
 }
 
@@ -36,8 +35,7 @@ int process_snapshot_extend(struct process_snapshot *b, struct store *store, int
 	size_t before = b->data.ticks.n;
 	int r = store_load(store, last - NOW_NS, to, &part, &damaged);
 
-	if (r == 0)
-		r = dataset_append(&b->data, &part, last + 1, to);
+	r = r ?: dataset_append(&b->data, &part, last + 1, to);
 	if (r == 0) {
 		dataset_finish(&b->data);
 		*ret_new = (unsigned)(b->data.ticks.n - before);
@@ -175,8 +173,7 @@ int process_snapshot_lives(struct store *store, const struct viewer *viewer, int
 
 	if (r == 0 && !d.ticks.n)
 		r = -ENODATA;
-	if (r == 0)
-		r = dataset_hide(&d, viewer);
+	r = r ?: dataset_hide(&d, viewer);
 	for (size_t i = 0; r == 0 && i < d.subjects.n; i++) {
 		const struct subject *s = d.subjects.v[i];
 

@@ -56,8 +56,7 @@ static int add(const struct answer *a, const struct suspect *s, struct culprit_l
 		r = add_process(s->subject, &one);
 	for (size_t i = 0; r == 0 && i < s->processes.n; i++)
 		r = add_process(s->processes.v[i], &one);
-	if (r == 0)
-		r = VEC_PUSH(ret->list, one);
+	r = r ?: VEC_PUSH(ret->list, one);
 	if (r < 0)
 		listed_culprit_free(&one);
 	return r;

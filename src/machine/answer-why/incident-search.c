@@ -74,8 +74,7 @@ static int look_at(const struct dataset *d, const struct why_request *request,
 	if (r == 0 && request->trace && request->method == &method_blame)
 		r = charges_of_trace(request->trace, d, ret->q.focus, ret->q.at, &ret->charges);
 	ret->q.charges = &ret->charges;
-	if (r == 0)
-		r = request->method->rank(d, &ret->q, &ret->answer.ranking);
+	r = r ?: request->method->rank(d, &ret->q, &ret->answer.ranking);
 	if (r == 0)
 		incident_search_judge(ret, d, request, false);
 	return r;

@@ -116,8 +116,7 @@ int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const s
 
 	*p = (struct past){};
 	r = marked_times_collect(marks, n_marks, 0, 0, true, INT64_MAX, &p->marked);
-	if (r == 0)
-		r = store_summaries(s, SUMMARY_HOUR, from, to, take, p, &damaged);
+	r = r ?: store_summaries(s, SUMMARY_HOUR, from, to, take, p, &damaged);
 	if (r < 0) {
 		past_free(p);
 		return r;

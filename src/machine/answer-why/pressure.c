@@ -381,8 +381,7 @@ static int learn_gauge(const struct dataset *d, const struct method_question *q,
 	int64_t to = strained ? usual_until(d, q, &s) : q->train_to;
 	int r = learn_usual(q, g->strain, to, g->strain != g->pressure, &g->usual_strain);
 
-	if (r == 0)
-		r = learn_usual(q, g->pressure, to, false, &g->usual_pressure);
+	r = r ?: learn_usual(q, g->pressure, to, false, &g->usual_pressure);
 	if (r == 0 && strained && isnan(g->usual_strain))
 		g->usual_strain = before_rise(g->strain, &s);
 	g->always = strained && is_steady(&s) && s.oldest == s.first && felt_until(g->strain, s.worst) >= PRESSURE_HIGH;
@@ -448,10 +447,8 @@ int pressure_find(const struct dataset *d, struct method_question *q, int64_t si
 		struct gauge *g = &gauges[i];
 
 		r = gauge_read(d, q, pressures[i].what, pressures[i].feature, g);
-		if (r == 0)
-			r = learn_gauge(d, q, reaction, g);
-		if (r == 0)
-			r = look_for_trouble(d, q, reaction, g);
+		r = r ?: learn_gauge(d, q, reaction, g);
+		r = r ?: look_for_trouble(d, q, reaction, g);
 		ret->any |= g->there;
 		ret->felt |= g->felt;
 		ret->always |= g->always;

@@ -232,11 +232,9 @@ static int widen(void *context, const struct subject *const *subjects, size_t n,
 	dataset_free(&loader->data->more); /* of an earlier look */
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = hmap_put(&loader->wanted, identity(&subjects[i]->info), subjects[i]->info.start, loader);
-	if (r == 0)
-		r = extract_load(loader->extract, &filter, &loader->data->more, &damaged);
+	r = r ?: extract_load(loader->extract, &filter, &loader->data->more, &damaged);
 	hmap_free(&loader->wanted);
-	if (r == 0)
-		r = dataset_hide(&loader->data->more, &loader->request->viewer);
+	r = r ?: dataset_hide(&loader->data->more, &loader->request->viewer);
 	*ret = &loader->data->more;
 	return r;
 }
@@ -403,8 +401,7 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 	struct facts facts;
 	int r = causes ? 0 : causes_default(&built_in);
 
-	if (r == 0)
-		r = facts_of_answer(d, wide, widened ? loader->features : FEATURES_ALL, q, a, &facts);
+	r = r ?: facts_of_answer(d, wide, widened ? loader->features : FEATURES_ALL, q, a, &facts);
 	if (r < 0)
 		return r;
 	r = add_limit(limits, &facts) ?: add_collector(request, a, &facts);
@@ -613,10 +610,8 @@ static int answer_settled(struct store *store, const struct why_request *request
 	if (exact > from)
 		r = past_read(&past, store, from, exact - NS_PER_SEC, request->marks, request->n_marks);
 	loader.features = method->features ? method->features : FEATURES_ALL;
-	if (r == 0)
-		r = extract_load(loader.extract, &filter, &data->first, &data->damaged);
-	if (r == 0)
-		r = answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+	r = r ?: extract_load(loader.extract, &filter, &data->first, &data->damaged);
+	r = r ?: answer_with(&data->first, request, method->features ? &loader : NULL, ret);
 	extract_close(loader.extract);
 	past_free(&past);
 	return r;

@@ -323,15 +323,11 @@ static int read_directory(struct chunk *c, const feature_set *features)
 	struct reader in = {(const uint8_t *)c->meta, (const uint8_t *)c->meta + c->n_meta, false};
 	int r = read_version(c, &in);
 
-	if (r == 0)
-		r = read_vocabulary(c, &in);
+	r = r ?: read_vocabulary(c, &in);
 
-	if (r == 0)
-		r = read_ticks(c, &in);
-	if (r == 0)
-		r = read_members(c, &in);
-	if (r == 0)
-		r = skip_notes(c, &in);
+	r = r ?: read_ticks(c, &in);
+	r = r ?: read_members(c, &in);
+	r = r ?: skip_notes(c, &in);
 	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && c->whole && kind < ENTITY_KIND_END; kind++)
 		r = read_kind(c, kind, features ? features[kind] : FEATURES_ALL, &in);
 	return r;
@@ -376,8 +372,7 @@ static int open_part(const void *bytes, size_t n, bool whole, const feature_set 
 		c->budget = budget;
 		r = unpack(c, bytes, n);
 	}
-	if (r == 0)
-		r = read_directory(c, features);
+	r = r ?: read_directory(c, features);
 	if (r < 0) {
 		chunk_close(c);
 		return r;

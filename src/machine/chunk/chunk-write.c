@@ -291,10 +291,8 @@ static int flush_tokens(struct chunk_writer *w, struct entropy_writer *tokens, s
 	struct str tables = {}, bytes = {};
 	int r = entropy_write(tokens, &tables, &bytes, points);
 
-	if (r == 0)
-		r = str_put_blob(&w->meta, tables.data, tables.len);
-	if (r == 0)
-		r = str_put_blob(&w->streams, bytes.data, bytes.len);
+	r = r ?: str_put_blob(&w->meta, tables.data, tables.len);
+	r = r ?: str_put_blob(&w->streams, bytes.data, bytes.len);
 	str_free(&tables);
 	str_free(&bytes);
 	return r;
@@ -328,12 +326,9 @@ static int put_column(struct chunk_writer *w, enum entity_kind kind, const struc
 	}
 	put_directory(&w->meta, &dir);
 	directory_free(&dir);
-	if (r == 0)
-		r = flush_tokens(w, &w->gaps, &points);
-	if (r == 0)
-		r = flush_tokens(w, &w->values, &points);
-	if (r == 0)
-		r = str_put_blob(&w->meta, points.data, points.len);
+	r = r ?: flush_tokens(w, &w->gaps, &points);
+	r = r ?: flush_tokens(w, &w->values, &points);
+	r = r ?: str_put_blob(&w->meta, points.data, points.len);
 	str_free(&points);
 	return r;
 }
@@ -545,8 +540,7 @@ int chunk_write(const struct dataset *d, struct str *out)
 		scale_fill(&w->scale);
 		r = put_all(w);
 	}
-	if (r == 0)
-		r = assemble(w, out);
+	r = r ?: assemble(w, out);
 	for (size_t i = 0; w->activities && i < d->subjects.n; i++)
 		activity_free(&w->activities[i], d->subjects.v[i]->n_features);
 	free(w->activities);

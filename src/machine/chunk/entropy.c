@@ -217,10 +217,8 @@ int entropy_write(struct entropy_writer *w, struct str *tables, struct str *byte
 	}
 	for (unsigned i = 0; i < ENTROPY_MODELS; i++)
 		make_model(&models[i], tables);
-	if (r == 0)
-		r = encode_symbols(w, models, bytes, found);
-	if (r == 0)
-		r = encode_raw(w, bytes);
+	r = r ?: encode_symbols(w, models, bytes, found);
+	r = r ?: encode_raw(w, bytes);
 	if (r == 0 && w->points.n)
 		put_points(w, found, points);
 	w->tokens.n = w->points.n = 0;

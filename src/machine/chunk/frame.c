@@ -354,12 +354,9 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, co
 	}
 	dec.tick = into->ticks.n ? (uint32_t)into->ticks.n - 1 : 0;
 	r = decode_definitions(&dec, definitions);
-	if (r == 0)
-		r = decode_samples(&dec, samples, flags & FRAME_KEY);
-	if (r == 0)
-		r = decode_ended(&dec, &in);
-	if (r == 0)
-		r = decode_notes(&dec, &in);
+	r = r ?: decode_samples(&dec, samples, flags & FRAME_KEY);
+	r = r ?: decode_ended(&dec, &in);
+	r = r ?: decode_notes(&dec, &in);
 	return r;
 }
 

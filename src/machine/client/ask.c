@@ -263,8 +263,7 @@ int ask_all_within(const struct asker *a, size_t n, const char *const *words, co
 	r = read_all(&q, bounds);
 	*text = q.text;
 	q.text = (struct str){};
-	if (r == 0)
-		r = finish(&q);
+	r = r ?: finish(&q);
 	ask_errors(&q, errors);
 	ask_end(&q);
 	return r;

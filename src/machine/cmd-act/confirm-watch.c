@@ -25,8 +25,7 @@ int confirm_watch_open(struct ring *ring, const struct target *t, struct confirm
 
 	for (size_t i = 0; r == 0 && i < t->members.list.n; i++)
 		r = take_culprit(&w, t->members.list.v[i].pid);
-	if (r == 0)
-		r = pulse_start(&w.pulse);
+	r = r ?: pulse_start(&w.pulse);
 	if (r < 0) {
 		confirm_watch_close(&w);
 		return r;

@@ -205,8 +205,7 @@ static int ready(void *data)
 	int r = confirm_watch_choose(&t->watch, PROC, &q.rights);
 
 	t->watch.by_disk = q.of == SHORT_DISK;
-	if (r == 0)
-		r = guarded_hold_begin(&q, &t->target, &t->hold, &t->words);
+	r = r ?: guarded_hold_begin(&q, &t->target, &t->hold, &t->words);
 	if (r < 0)
 		return r;
 	t->trial.of = hold_short_names[q.of];
@@ -255,10 +254,8 @@ static int finish(struct trial_run *t, int r)
 			  trial->name, trial->pid);
 	else if (r < 0)
 		log_error("%s", t->words ? t->words : strerror(-r));
-	if (r == 0)
-		r = judge_trial(trial);
-	if (r == 0)
-		r = confirm_watch_victims(&t->watch, trial);
+	r = r ?: judge_trial(trial);
+	r = r ?: confirm_watch_victims(&t->watch, trial);
 	if (r < 0 || given < 0)
 		return EXIT_CANNOT;
 	if (t->common->json)
@@ -368,8 +365,7 @@ static int check_target(struct trial_run *t, const struct listed_culprit *who, c
 	r = find_target(who, &t->target);
 	if (r == -ESRCH && asprintf(ret_why, "process %u has ended; only running processes can be held back", who->processes.v[0].pid) < 0)
 		*ret_why = NULL;
-	if (r == 0)
-		r = target_refuse(PROC, &t->target, &rights, ret_why);
+	r = r ?: target_refuse(PROC, &t->target, &rights, ret_why);
 	return r;
 }
 
@@ -409,8 +405,7 @@ static int accuse(const uint32_t *pids, size_t n, struct culprit_list *ret)
 		there |= process_read(PROC, pids[i], &p) == 0;
 		r = VEC_PUSH(one.processes, (struct culprit_process){.pid = pids[i]});
 	}
-	if (r == 0)
-		r = there ? VEC_PUSH(ret->list, one) : -ESRCH;
+	r = r ?: (there ? VEC_PUSH(ret->list, one) : -ESRCH);
 	if (r < 0)
 		VEC_FREE(one.processes);
 	return r;

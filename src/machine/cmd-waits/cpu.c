@@ -117,11 +117,9 @@ static int look(const struct common *common, struct ring *ring, bool live)
 	}
 	hide_tasks(common, &before);
 	hide_tasks(common, &after);
-	if (r == 0)
-		r = cpu_report_make(&before, &after, &report);
+	r = r ?: cpu_report_make(&before, &after, &report);
 	report.live = live;
-	if (r == 0)
-		r = print(common, &report);
+	r = r ?: print(common, &report);
 	if (r < 0)
 		log_error("cannot read the CPUs' sums: %s", strerror(-r));
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
@@ -144,8 +142,7 @@ static int look_back(struct common *common)
 		return status;
 	r = cpu_sums_make(&events.timeline, events.from, events.to, &report);
 	opened_trace_free(&events);
-	if (r == 0)
-		r = print(common, &report);
+	r = r ?: print(common, &report);
 	return r < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 

@@ -99,8 +99,7 @@ int find_trace(const struct common *common, int64_t mark, struct trace *ret)
 	if (common_asks_recorder(common))
 		return ask_recorder(mark, ret);
 	r = mark ? read_kept(common, mark, ret) : freeze_now(common, ret);
-	if (r == 0)
-		r = trace_redact(ret, &common->viewer);
+	r = r ?: trace_redact(ret, &common->viewer);
 	if (r == -ENOMEM)
 		trace_clear(ret);
 	return r;

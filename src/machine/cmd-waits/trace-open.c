@@ -64,8 +64,7 @@ static int watch_now(int64_t span, struct trace *ret)
 	watch(span);
 	r = flight_freeze_since(flight, 0, 0, ret);
 	flight_close(flight);
-	if (r == 0)
-		r = name_places(ret);
+	r = r ?: name_places(ret);
 	if (r < 0)
 		log_error("cannot read the recorded events: %s", strerror(-r));
 	return r;

@@ -109,10 +109,8 @@ static int run(struct common *common, int argc, char **argv)
 	if (argc != 3 || parse_range(argv[1], &range_a) < 0 || parse_range(argv[2], &range_b) < 0)
 		return verb_usage_error("compare", "expected two times: compare yesterday today, compare -3h..-2h -1h..now");
 	r = load(common, &range_a, &a);
-	if (r == 0)
-		r = load(common, &range_b, &b);
-	if (r == 0)
-		r = compare_times(&a, &b, &changes);
+	r = r ?: load(common, &range_b, &b);
+	r = r ?: compare_times(&a, &b, &changes);
 	if (r == 0 && common->json)
 		print_json(&changes);
 	else if (r == 0)

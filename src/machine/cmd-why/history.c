@@ -60,16 +60,14 @@ static int answer(struct common *common, struct store *store, const char *who, i
 	struct history h = {};
 	int status, r = clip_to_recording(store, &from, &to);
 
-	if (r == 0)
-		r = from < to ? history_read(store, from, to, who, &common->viewer, &h) : -ENODATA;
+	r = r ?: (from < to ? history_read(store, from, to, who, &common->viewer, &h) : -ENODATA);
 	if (r == -EINVAL)
 		log_error("--since and --until lie further apart than %u days", HISTORY_MINUTES_MAX / 1440);
 	else if (r == -ENODATA)
 		log_error("nothing is recorded in that time");
 	else if (r < 0)
 		log_error("%s", store_reason(store, r));
-	if (r == 0)
-		r = print(common, &h, who);
+	r = r ?: print(common, &h, who);
 	status = r < 0 ? EXIT_CANNOT : h.episodes.list.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 	verb_warn_of_damage(store);
 	history_free(&h);

@@ -102,8 +102,7 @@ static int look_now(struct common *common, struct why_request *request)
 			poll(NULL, 0, 1000);
 		r = recorder_tick(recorder, i == 0, &frames);
 	}
-	if (r == 0)
-		r = frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
+	r = r ?: frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
 	if (r == 0) {
 		dataset_finish(&d);
 		request->at = d.ticks.v[d.ticks.n - 1].wall;

@@ -151,8 +151,7 @@ static int add_cpu(const struct ring_cpu *before, const struct ring_cpu *after, 
 {
 	int result = cpu_report_add_interrupts(r, cpu_irq_device, growth(before->irq_time, after->irq_time));
 
-	if (result == 0)
-		result = cpu_report_add_interrupts(r, cpu_irq_timer, growth(before->timer_time, after->timer_time));
+	result = result ?: cpu_report_add_interrupts(r, cpu_irq_timer, growth(before->timer_time, after->timer_time));
 	for (int i = 0; i < RING_SOFTIRQS && result == 0; i++)
 		result = cpu_report_add_interrupts(r, softirq_names[i], growth(before->softirq_time[i], after->softirq_time[i]));
 	r->idle += growth(before->idle, after->idle);
@@ -227,10 +226,8 @@ int cpu_report_make(const struct cpu_reading *before, const struct cpu_reading *
 	_cleanup_free_ struct cpu_row *rows = NULL;
 	int result = rows_of(before, after, &rows);
 
-	if (result == 0)
-		result = add_cpus(before, after, &r);
-	if (result == 0)
-		result = cpu_report_finish(&r, rows, after->tasks.n);
+	result = result ?: add_cpus(before, after, &r);
+	result = result ?: cpu_report_finish(&r, rows, after->tasks.n);
 	if (result < 0) {
 		cpu_report_free(&r);
 		return result;

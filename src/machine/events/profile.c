@@ -29,8 +29,7 @@ int profile_begin(struct profile *p)
 
 	*p = (struct profile){};
 	r = profile_text(p, "", &none);
-	if (r == 0)
-		r = profile_stack(p, NULL, 0, &none);
+	r = r ?: profile_stack(p, NULL, 0, &none);
 	if (r < 0)
 		profile_free(p);
 	return r;
@@ -208,8 +207,7 @@ static int copy_row(struct profile *to, const struct profile *from, const struct
 	struct profile_row copy = *row;
 	int r = profile_text(to, named ? profile_text_of(from, row->program) : HIDDEN_PROGRAM, &copy.program);
 
-	if (r == 0)
-		r = copy_stack(to, from, row->stack, hidden, &copy.stack);
+	r = r ?: copy_stack(to, from, row->stack, hidden, &copy.stack);
 	if (hidden || !named)
 		copy.waker_uid = copy.uid;
 	return r < 0 ? r : profile_add(to, &copy);

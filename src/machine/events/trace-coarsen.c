@@ -219,8 +219,7 @@ static int to_queue(struct strangers *s, uint32_t tid, uint64_t time, uint32_t q
 
 	if (r == 0 && queue && queue <= s->t->n_cpus) {
 		r = hmap_put(&s->queued, tid, 0, (void *)(uintptr_t)queue);
-		if (r == 0)
-			r = queue_changes(s, (uint16_t)(queue - 1), time, 1);
+		r = r ?: queue_changes(s, (uint16_t)(queue - 1), time, 1);
 	}
 	return r;
 }
@@ -299,8 +298,7 @@ int strangers_open(const struct trace *t, const struct viewer *viewer, struct st
 	for (size_t i = 0; r == 0 && i < t->threads.n; i++)
 		if (is_own(s, &t->threads.v[i]))
 			r = hmap_put(&s->used, t->threads.v[i].tid, 0, s);
-	if (r == 0)
-		r = s->cpus ? take_all(s) : -ENOMEM;
+	r = r ?: (s->cpus ? take_all(s) : -ENOMEM);
 	if (r < 0) {
 		strangers_free(s);
 		return r;

@@ -223,10 +223,8 @@ static int hide_events(struct hiding *h)
 		r = keep > 0 ? trace_add(&h->out, &e) : keep;
 	}
 	own = h->out.n_events;
-	if (r == 0)
-		r = strangers_spread(h->strangers, &h->out);
-	if (r == 0)
-		r = put_samples(h);
+	r = r ?: strangers_spread(h->strangers, &h->out);
+	r = r ?: put_samples(h);
 	return r < 0 ? r : hide_switches(h, own);
 }
 
@@ -245,8 +243,7 @@ static int hide_threads(struct hiding *h)
 		if (thread->facts.state)
 			r = hide_object(h, &thread->object);
 		thread->owner = 0;
-		if (r == 0)
-			r = trace_add_thread(&h->out, thread);
+		r = r ?: trace_add_thread(&h->out, thread);
 		if (r == 0)
 			thread->exe = thread->unit = NULL; /* they have moved */
 	}
@@ -352,8 +349,7 @@ static int hide_tables(struct hiding *h)
 		return r;
 	take_over(h);
 	r = hide_stacks(h);
-	if (r == 0)
-		r = hide_symbols(h);
+	r = r ?: hide_symbols(h);
 	return r < 0 ? r : hide_modules(h->t);
 }
 
@@ -365,12 +361,9 @@ int trace_redact(struct trace *t, const struct viewer *viewer)
 	if (viewer_sees_all(viewer))
 		return 0;
 	r = strangers_open(t, viewer, &h.strangers);
-	if (r == 0)
-		r = trace_begin(&h.out, t->n_cpus);
-	if (r == 0)
-		r = hide_events(&h);
-	if (r == 0)
-		r = hide_tables(&h);
+	r = r ?: trace_begin(&h.out, t->n_cpus);
+	r = r ?: hide_events(&h);
+	r = r ?: hide_tables(&h);
 	strangers_free(h.strangers);
 	trace_clear(&h.out);
 	VEC_FREE(h.samples);

@@ -210,8 +210,7 @@ static int add_unlisted(struct trace *t)
 
 		if (e->kind == EVENT_FORK && !lived_at(known(t, sorted, e->thread, e->time), e->time)) {
 			r = add_forked(t, e);
-			if (r == 0)
-				r = hmap_put(&added, e->thread, 0, (void *)(t->threads.n));
+			r = r ?: hmap_put(&added, e->thread, 0, (void *)(t->threads.n));
 		} else if (e->kind == EVENT_EXIT || e->kind == EVENT_NAME) {
 			size_t at = (size_t)hmap_get(&added, e->thread, 0);
 			struct trace_thread *thread = at ? &t->threads.v[at - 1] : known(t, sorted, e->thread, e->time);
@@ -296,8 +295,7 @@ int trace_finish(struct trace *t)
 	r = add_unlisted(t);
 	if (r == 0)
 		sort_threads(t);
-	if (r == 0)
-		r = add_idle(t);
+	r = r ?: add_idle(t);
 	if (r < 0)
 		return r;
 	sort_threads(t);
@@ -421,10 +419,8 @@ int trace_append(struct trace *t, struct trace *later)
 		memcpy(at, later->events, later->n_events * sizeof(*at));
 		t->n_events += later->n_events;
 	}
-	if (r == 0)
-		r = take_threads(t, later);
-	if (r == 0)
-		r = take_tables(t, later);
+	r = r ?: take_threads(t, later);
+	r = r ?: take_tables(t, later);
 	if (r == 0)
 		take_counts(t, later);
 	trace_clear(later);

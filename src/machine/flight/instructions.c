@@ -123,8 +123,7 @@ int instructions_trace(uint32_t pid, int64_t span, instructions_each each, void 
 		return -errno;
 	close(fd);
 	r = record(pid, span, file);
-	if (r == 0)
-		r = decode(file, each, data);
+	r = r ?: decode(file, each, data);
 	unlink(file);
 	snprintf(old, sizeof(old), "%s.old", file); /* perf moves what was there aside */
 	unlink(old);

@@ -125,8 +125,7 @@ static int add_buffer(struct samples *s, int fd, int bpf_program)
 	r = b.page == MAP_FAILED ? -errno : 0;
 	if (r == 0 && bpf_program >= 0 && ioctl(b.fd, PERF_EVENT_IOC_SET_BPF, bpf_program) < 0)
 		r = -errno;
-	if (r == 0)
-		r = VEC_PUSH(s->buffers, b);
+	r = r ?: VEC_PUSH(s->buffers, b);
 	if (r == 0)
 		return 0;
 	if (b.page != MAP_FAILED)

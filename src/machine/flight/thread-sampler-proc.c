@@ -71,11 +71,9 @@ static void open_samples(struct thread_sampler_proc *l, unsigned frequency)
 
 	if (r == 0 && samples_add(l->samples, (int)l->pid, -1, -1) < 0) {
 		r = begin_samples(l, frequency, true);
-		if (r == 0)
-			r = samples_add(l->samples, (int)l->pid, -1, -1);
+		r = r ?: samples_add(l->samples, (int)l->pid, -1, -1);
 	}
-	if (r == 0)
-		r = hmap_put(&l->sampled, l->pid, 0, l);
+	r = r ?: hmap_put(&l->sampled, l->pid, 0, l);
 	l->no_samples = r < 0;
 	if (r == 0)
 		(void)samples_enable(l->samples);

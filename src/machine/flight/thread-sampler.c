@@ -86,12 +86,10 @@ static int open_bpf(struct thread_sampler *l, const struct thread_sampler_option
 
 	if (r < 0)
 		r = load(l, options->pid, false);
-	if (r == 0)
-		r = attach_iterator(l, options->pid);
+	r = r ?: attach_iterator(l, options->pid);
 	if (r == 0 && bpf_program__autoload(l->skel->progs.on_return))
 		l->files = bpf_program__attach(l->skel->progs.on_return);
-	if (r == 0)
-		r = open_cpus(l, options->frequency);
+	r = r ?: open_cpus(l, options->frequency);
 	libbpf_set_print(print);
 	return r;
 }

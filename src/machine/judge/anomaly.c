@@ -121,8 +121,7 @@ int anomaly_find_episodes(const struct minute_score *machine, const struct minut
 		beyond += score - ANOMALY_ODD;
 		e.peak = score > worst(machine, programs, e.peak) ? i : e.peak;
 	}
-	if (r == 0)
-		r = end_episode(ret, &e, beyond);
+	r = r ?: end_episode(ret, &e, beyond);
 	if (r == 0 && ret->list.n)
 		VEC_SORT(ret->list, by_score);
 	return r;

@@ -308,8 +308,7 @@ static int join(struct joining *j, const struct dataset *d, uint32_t from, uint3
 		return 0;
 	j->seconds = j->charges.covered = (double)(end - begin) / 1e9;
 	r = find_programs(j, d, from, to);
-	if (r == 0)
-		r = blame_each(j->timeline, begin, end, take_cell, j);
+	r = r ?: blame_each(j->timeline, begin, end, take_cell, j);
 	for (uint32_t i = 0; r == 0 && i < j->timeline->threads.n; i++)
 		r = take_stops(j, i, begin, end);
 	r = r ?: take_answers(j, begin, end);
@@ -331,8 +330,7 @@ int charges_of_trace(const struct trace *t, const struct dataset *d, uint32_t fr
 		trace_tail(t, (uint64_t)(d->ticks.v[to].wall - t->wall_offset), CHARGES_EVENTS_MAX, cpus, &last);
 		r = timeline_build(&last, &timeline);
 	}
-	if (r == 0)
-		r = join(&j, d, from, to);
+	r = r ?: join(&j, d, from, to);
 	hmap_free(&j.programs);
 	hmap_free(&j.places);
 	if (r < 0)

@@ -143,12 +143,9 @@ int compare_times(const struct dataset *a, const struct dataset *b, struct chang
 	struct hmap pairs = {};
 	int r = gather(a, 0, &pairs);
 
-	if (r == 0)
-		r = gather(b, 1, &pairs);
-	if (r == 0)
-		r = cut_minutes(a, &m[0]);
-	if (r == 0)
-		r = cut_minutes(b, &m[1]);
+	r = r ?: gather(b, 1, &pairs);
+	r = r ?: cut_minutes(a, &m[0]);
+	r = r ?: cut_minutes(b, &m[1]);
 	HMAP_FOREACH(slot, &pairs) {
 		struct pair *pair = slot->value;
 
@@ -159,8 +156,7 @@ int compare_times(const struct dataset *a, const struct dataset *b, struct chang
 		VEC_FREE(pair->members[1]);
 		free(pair);
 	}
-	if (r == 0)
-		r = keep_real_changes(ret);
+	r = r ?: keep_real_changes(ret);
 	hmap_free(&pairs);
 	for (int i = 0; i < 2; i++) {
 		free(m[i].start);

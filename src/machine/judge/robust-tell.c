@@ -252,8 +252,7 @@ static int widen(struct robust *r, const struct dataset **ret)
 	for (size_t i = 0; i < r->verdicts.n && i < DESCRIBED_IN_FULL; i++)
 		for (size_t k = 0; result == 0 && k < r->verdicts.v[i].program->members.n; k++)
 			result = VEC_PUSH(wanted, r->verdicts.v[i].program->members.v[k]);
-	if (result == 0)
-		result = r->q->widen(r->q->context, wanted.v, wanted.n, ret);
+	result = result ?: r->q->widen(r->q->context, wanted.v, wanted.n, ret);
 	VEC_FREE(wanted);
 	return result;
 }
@@ -380,12 +379,9 @@ static int describe_in_full(struct robust *r, const struct dataset *wide, struct
 	feature_set features = wide == r->d ? FEATURES_ALL : method_blame.features;
 	int result = describe(r, v->program, v, features, &v->suspect);
 
-	if (result == 0)
-		result = list_processes(r, v);
-	if (result == 0)
-		result = tell_start(r, v);
-	if (result == 0)
-		result = tell_charges(r, v);
+	result = result ?: list_processes(r, v);
+	result = result ?: tell_start(r, v);
+	result = result ?: tell_charges(r, v);
 	robust_finish_suspect(r, &v->suspect);
 	return result == 0 && wide != r->d ? describe_further(r, wide, v) : result;
 }
@@ -400,8 +396,7 @@ int robust_describe_verdicts(struct robust *r, struct ranking *ret)
 
 		v->suspect.explains = robust_explain_verdict(r, v);
 		result = describe_in_full(r, i < DESCRIBED_IN_FULL ? wide : r->d, v);
-		if (result == 0)
-			result = VEC_PUSH(ret->suspects, v->suspect);
+		result = result ?: VEC_PUSH(ret->suspects, v->suspect);
 		if (result < 0)
 			suspect_free(&v->suspect);
 	}

@@ -84,8 +84,7 @@ static int gather_programs(struct robust *r)
 {
 	int result = gather_kind(r, ENTITY_PROCESS);
 
-	if (result == 0)
-		result = gather_kind(r, ENTITY_KERNEL);
+	result = result ?: gather_kind(r, ENTITY_KERNEL);
 	return result == 0 ? gather_kind(r, ENTITY_SHORT_LIVED) : result;
 }
 
@@ -145,10 +144,8 @@ static int rank_all(struct robust *r, struct ranking *ret)
 {
 	int result = gather_programs(r);
 
-	if (result == 0)
-		result = robust_jobs_gather(r);
-	if (result == 0)
-		result = robust_blocks_make(r);
+	result = result ?: robust_jobs_gather(r);
+	result = result ?: robust_blocks_make(r);
 	if (result < 0)
 		return result;
 	result = robust_weigh_news(r);
@@ -164,10 +161,8 @@ static int rank_all(struct robust *r, struct ranking *ret)
 	result = result ?: robust_find_victims(r, ret) ?: robust_find_busiest(r, &ret->busiest);
 	robust_weigh_shortage(r);
 	ret->slowdown = r->slowdown = robust_slowdown(r);
-	if (result == 0)
-		result = judge_all(r, ret);
-	if (result == 0)
-		result = robust_describe_verdicts(r, ret);
+	result = result ?: judge_all(r, ret);
+	result = result ?: robust_describe_verdicts(r, ret);
 	set_others_aside(ret);
 	ranking_weigh_recency(ret, false);
 	ranking_sort(ret);

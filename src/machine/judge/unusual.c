@@ -225,8 +225,7 @@ static int describe_all(struct past_comparison *l, struct ranking *ret)
 		if (s->info.kind == ENTITY_KERNEL || (s->info.flags & ENTITY_IS_KERNEL_THREAD))
 			suspect.kind = CULPRIT_KERNEL;
 		r = describe(l, s, &suspect);
-		if (r == 0)
-			r = VEC_PUSH(ret->suspects, suspect);
+		r = r ?: VEC_PUSH(ret->suspects, suspect);
 		if (r < 0) {
 			suspect_free(&suspect);
 			return -ENOMEM;
@@ -269,8 +268,7 @@ static int unusual_rank(const struct dataset *d, const struct method_question *q
 	int r = prepare(&l);
 
 	ret->method = "unusual";
-	if (r == 0)
-		r = describe_all(&l, ret);
+	r = r ?: describe_all(&l, ret);
 	ranking_sort(ret);
 	blocks_free(&l.blocks);
 	hmap_free(&l.predecessor);

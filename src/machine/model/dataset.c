@@ -407,8 +407,7 @@ int dataset_append(struct dataset *d, const struct dataset *part, int64_t from, 
 			continue;
 		r = append_subject(d, s, begin, index);
 	}
-	if (r == 0)
-		r = append_notes(d, part, from, to);
+	r = r ?: append_notes(d, part, from, to);
 	free(index);
 	return r;
 }

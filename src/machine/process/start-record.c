@@ -270,8 +270,7 @@ int start_record_read(const char *proc_root, const struct viewer *viewer, struct
 
 	if (result == 0 && may_read_log(proc_root, viewer))
 		result = read_log(proc_root, &r);
-	if (result == 0)
-		result = read_processes(proc_root, viewer, &r);
+	result = result ?: read_processes(proc_root, viewer, &r);
 	if (result < 0)
 		start_record_free(&r);
 	else

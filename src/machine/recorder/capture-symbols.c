@@ -158,8 +158,7 @@ static int name_process(struct trace *t, struct module_reader *n, uint32_t pid)
 	struct modules m = {};
 	int r = module_reader_read(n, pid, &m);
 
-	if (r == 0)
-		r = add_maps(t, &m, pid);
+	r = r ?: add_maps(t, &m, pid);
 	modules_free(&m);
 	return r == -ENOMEM ? r : 0;
 }
@@ -225,7 +224,6 @@ int capture_symbols(struct trace *t, const char *proc_root, struct kernel_symbol
 		(void)kernel_symbols_read(proc_root, kernel);
 	if (*kernel)
 		r = name_kernel(t, *kernel);
-	if (r == 0)
-		r = name_processes(t, proc_root, helper);
+	r = r ?: name_processes(t, proc_root, helper);
 	return r < 0 ? r : trace_finish(t);
 }

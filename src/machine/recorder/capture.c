@@ -224,8 +224,7 @@ static int freeze_quietly(struct capture *c, uint64_t since, size_t most, bool n
 		capture_locks(&t, "/proc", patience);
 	if (r == 0 && named)
 		r = name_addresses(c, &t);
-	if (r == 0)
-		r = add_markers(c, since, &t);
+	r = r ?: add_markers(c, since, &t);
 	if (r < 0)
 		return r;
 	*ret = t;
@@ -379,10 +378,8 @@ static int copy_after(struct capture *c, const struct copying *unused)
 	int r = freeze(c, c->markers->frozen, 0, &later);
 
 	(void)unused;
-	if (r == 0)
-		r = path ? trace_read_file(path, &t, &error) : -ENOMEM;
-	if (r == 0)
-		r = trace_append(&t, &later);
+	r = r ?: (path ? trace_read_file(path, &t, &error) : -ENOMEM);
+	r = r ?: trace_append(&t, &later);
 	for (size_t i = 0; r == 0 && i < c->press.marks.n; i++)
 		r = report(c, c->press.marks.v[i], write_trace(c, &t, c->press.marks.v[i]));
 	return r;
@@ -586,8 +583,7 @@ static int start_threads(struct capture *c)
 	r = start_thread(c, listen_for_presses, "whyslow-capture", &c->press_thread); /* its children are known as the recorder's by that */
 
 	c->has_press_thread = r == 0;
-	if (r == 0)
-		r = start_thread(c, listen_for_markers, "markers", &c->marker_thread);
+	r = r ?: start_thread(c, listen_for_markers, "markers", &c->marker_thread);
 	c->has_marker_thread = r == 0;
 	return r;
 }
@@ -646,12 +642,9 @@ int capture_start(struct capture *c)
 {
 	int r = folder_make(c->folder, 0700);
 
-	if (r == 0)
-		r = listen_on(c);
-	if (r == 0)
-		r = tell_maps(c);
-	if (r == 0)
-		r = start_threads(c);
+	r = r ?: listen_on(c);
+	r = r ?: tell_maps(c);
+	r = r ?: start_threads(c);
 	if (r == 0 && c->keeps_profiles && flight_ring(c->flight))
 		start_profiler(c);
 	return r;

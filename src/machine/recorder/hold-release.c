@@ -130,8 +130,7 @@ int hold_release_start(const char *run_dir, struct hold_release **ret)
 	k->changes = k->stop[0] = k->stop[1] = -1;
 	k->run_dir = strdup(run_dir);
 	r = k->run_dir ? open_all(k) : -ENOMEM;
-	if (r == 0)
-		r = -pthread_create(&k->thread, NULL, keep, k);
+	r = r ?: -pthread_create(&k->thread, NULL, keep, k);
 	if (r < 0) {
 		free_hold_release(k);
 		return r;

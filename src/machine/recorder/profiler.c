@@ -544,10 +544,8 @@ static int open_all(struct profiler *p)
 	if (!p->folder)
 		return -ENOMEM;
 	r = folder_make(p->folder, 0700);
-	if (r == 0)
-		r = profile_file_new(p->folder, &p->file);
-	if (r == 0)
-		r = helper_new(&p->reader.helper);
+	r = r ?: profile_file_new(p->folder, &p->file);
+	r = r ?: helper_new(&p->reader.helper);
 	p->generated.helper = p->reader.helper;
 	return r < 0 ? r : identify_new(&p->reader.identifier);
 }
@@ -564,8 +562,7 @@ int profiler_start(const struct profiler_options *options, struct profiler **ret
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	r = open_all(p);
-	if (r == 0)
-		r = -pthread_create(&p->thread, NULL, profile_all, p);
+	r = r ?: -pthread_create(&p->thread, NULL, profile_all, p);
 	if (r < 0) {
 		release(p);
 		return r;

@@ -184,24 +184,18 @@ static int take_over(struct writer *w, uint32_t *ret_first_id)
 	int r;
 
 	r = store_lock(w->store);
-	if (r == 0)
-		r = store_upgrade(w->store);
-	if (r == 0)
-		r = store_claim_run_dir(w->store, &set_aside);
+	r = r ?: store_upgrade(w->store);
+	r = r ?: store_claim_run_dir(w->store, &set_aside);
 	if (set_aside)
 		log_warning("the run directory held the journal of another recording: it is left in other-* there, for a recorder that continues that one");
 	if (r == 0) {
 		compact(w, DUTY_EARLIER, 0, &w->keep);
 		r = store_open_marks(w->store);
 	}
-	if (r == 0)
-		r = end_what_was_caught(w->store);
-	if (r == 0)
-		r = store_highest_entity(w->store, &highest);
-	if (r == 0)
-		r = find_taken(w);
-	if (r == 0)
-		r = compare_clock(w);
+	r = r ?: end_what_was_caught(w->store);
+	r = r ?: store_highest_entity(w->store, &highest);
+	r = r ?: find_taken(w);
+	r = r ?: compare_clock(w);
 	if (r < 0) {
 		log_error("%s", store_reason(w->store, r));
 		return r;

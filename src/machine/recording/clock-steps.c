@@ -72,10 +72,8 @@ int store_clock_steps(struct store *s, int64_t wall, int64_t boot, struct clock_
 	int r = s->ordered ? 0 : -ENOENT;
 
 	(void)clock_boot_id("/proc", now.boot);
-	if (r == 0)
-		r = add_segments(s, &c);
-	if (r == 0)
-		r = add_open(s, now.boot, &c);
+	r = r ?: add_segments(s, &c);
+	r = r ?: add_open(s, now.boot, &c);
 	if (r == 0 && wall)
 		r = add(&c, &now);
 	if (r < 0 && r != -ENOENT) {

@@ -68,10 +68,8 @@ static int copy_table(struct store *from, struct store *to, const char *table, c
 		return 0;
 	snprintf(sql, sizeof(sql), "SELECT %s FROM main.%s", columns, table);
 	r = store_prepare(from, sql, &select);
-	if (r == 0)
-		r = prepare_insert(to, table, columns, &insert);
-	if (r == 0)
-		r = copy_rows(from, to, select, insert);
+	r = r ?: prepare_insert(to, table, columns, &insert);
+	r = r ?: copy_rows(from, to, select, insert);
 	sqlite3_finalize(select);
 	sqlite3_finalize(insert);
 	return r;
@@ -130,10 +128,8 @@ static int copy_chunks(struct store *from, struct store *to)
 	size_t n = 0;
 	int r = list_segments(to, &segments, &n);
 
-	if (r == 0)
-		r = store_prepare(from, "SELECT segment, bytes FROM main.chunk WHERE segment = ?", &select);
-	if (r == 0)
-		r = prepare_insert(to, "chunk", "segment,bytes", &insert);
+	r = r ?: store_prepare(from, "SELECT segment, bytes FROM main.chunk WHERE segment = ?", &select);
+	r = r ?: prepare_insert(to, "chunk", "segment,bytes", &insert);
 	page_sums_ignore(from->db, true); /* chunks have their own, which the copy's reader looks at */
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = copy_chunk(from, to, &segments[i], select, insert);
@@ -167,10 +163,8 @@ static int copy_recording(struct store *from, struct store *to)
 {
 	int r = store_exec(from, "BEGIN"), ended;
 
-	if (r == 0)
-		r = store_begin(to);
-	if (r == 0)
-		r = copy_tables(from, to);
+	r = r ?: store_begin(to);
+	r = r ?: copy_tables(from, to);
 	ended = r == 0 || r == -EBADMSG ? store_exec(to, "COMMIT") : 0;
 	store_rollback(to);
 	store_rollback(from);
@@ -224,10 +218,8 @@ static int export_into(struct store *s, const struct own_file *place, const char
 		r = 0;
 	if (r == 0 && s->marks_in_run)
 		r = store_copy_marks(s, copy);
-	if (r == 0)
-		r = copy_journal(s, copy);
-	if (r == 0)
-		r = store_exec(copy, "PRAGMA main.journal_mode = DELETE");
+	r = r ?: copy_journal(s, copy);
+	r = r ?: store_exec(copy, "PRAGMA main.journal_mode = DELETE");
 	if (r < 0 && !*ret_error)
 		*ret_error = TAKE(copy->error);
 	store_close(copy);
@@ -278,8 +270,7 @@ int store_export_open(struct store *s, const char *folder, int *ret_fd, char **r
 	if (r < 0)
 		return r;
 	r = export_into(s, &place, folder, ret_error);
-	if (r == 0)
-		r = own_file_open(&place);
+	r = r ?: own_file_open(&place);
 	if (r >= 0)
 		*ret_fd = r;
 	own_file_end(&place);
@@ -300,8 +291,7 @@ static int make_anew(struct store *s, const char *path)
 	r = copy_recording(s, copy);
 	if (r == 0)
 		r = store_set_id(copy, s->id); /* the journal and marks in the run directory are its */
-	if (r == 0)
-		r = store_exec(copy, "PRAGMA main.journal_mode = DELETE");
+	r = r ?: store_exec(copy, "PRAGMA main.journal_mode = DELETE");
 	store_close(copy);
 	return r;
 }

@@ -13,8 +13,7 @@ int store_highest_entity(struct store *s, uint32_t *ret)
 	int r = store_query_int(s, "SELECT coalesce(max(highest_entity), 0) FROM segment", &highest);
 
 	/* segments that are not compacted are not in the table */
-	if (r == 0)
-		r = store_load_open(s, INT64_MAX, &open_segments);
+	r = r ?: store_load_open(s, INT64_MAX, &open_segments);
 	if (r == 0)
 		*ret = (uint32_t)highest > store_highest_id(&open_segments)
 			       ? (uint32_t)highest
@@ -38,10 +37,8 @@ int store_extent(struct store *s, int64_t *ret_from, int64_t *ret_to)
 	int64_t from = 0, to = 0;
 	int r = store_load_open(s, INT64_MIN, &tail); /* first: it may be compacted in the meantime */
 
-	if (r == 0)
-		r = store_query_int(s, "SELECT coalesce(min(first), 0) FROM " SEGMENTS_READ, &from);
-	if (r == 0)
-		r = last_written(s, &to);
+	r = r ?: store_query_int(s, "SELECT coalesce(min(first), 0) FROM " SEGMENTS_READ, &from);
+	r = r ?: last_written(s, &to);
 	if (r == 0 && tail.ticks.n) {
 		if (!from || tail.ticks.v[0].wall < from)
 			from = tail.ticks.v[0].wall;

@@ -186,8 +186,7 @@ static int take_chunks(struct store *s, struct extract *e)
 	sqlite3_stmt *stmt = NULL;
 	int r = list_segments(s, e, &segments);
 
-	if (r == 0)
-		r = store_prepare(s, "SELECT bytes FROM chunk WHERE segment = ?", &stmt);
+	r = r ?: store_prepare(s, "SELECT bytes FROM chunk WHERE segment = ?", &stmt);
 	page_sums_ignore(s->db, true); /* chunks have their own: others on the same page are not lost */
 	for (size_t i = 0; r == 0 && i < segments.list.n; i++) {
 		database_renew(&s->budget);
@@ -259,8 +258,7 @@ static int decode_whole(struct loading *l, struct packed *packed, size_t n)
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = chunk_plan(packed[i].chunk, l->into, l->filter);
-	if (r == 0)
-		r = dataset_allocate(l->into);
+	r = r ?: dataset_allocate(l->into);
 	if (r == 0)
 		do_all(decode_packed, packed, n);
 	for (size_t i = n; r == 0 && i-- > 0;) {
@@ -295,8 +293,7 @@ static int append_edge(struct loading *l, struct packed *p)
 	int r = p->result;
 
 	dataset_finish(&p->part);
-	if (r == 0)
-		r = dataset_append(l->into, &p->part, l->extract->from, l->extract->to);
+	r = r ?: dataset_append(l->into, &p->part, l->extract->from, l->extract->to);
 	dataset_free(&p->part);
 	p->part = (struct dataset){};
 	if (r == -EBADMSG) {
@@ -361,8 +358,7 @@ static int load_all(struct loading *l)
 	for (size_t i = 0, whole; r == 0 && i < n; i += whole ? whole : 1) {
 		r = load_open_before(l, chunks[i].segment);
 		whole = count_whole(l, i);
-		if (r == 0)
-			r = whole ? decode_whole(l, chunks + i, whole) : append_edge(l, &chunks[i]);
+		r = r ?: (whole ? decode_whole(l, chunks + i, whole) : append_edge(l, &chunks[i]));
 	}
 	return r < 0 ? r : load_open_before(l, INT64_MAX);
 }
@@ -489,16 +485,14 @@ static int extract_open(struct store *s, int64_t from, int64_t to, const feature
 	e->most = most;
 	e->heads = heads;
 	r = read_open_segments(s, &e->open, &e->n_open, &e->damaged);
-	if (r == 0)
-		r = store_exec(s, "BEGIN");
+	r = r ?: store_exec(s, "BEGIN");
 	if (r == 0) {
 		r = take_chunks(s, e);
 		if (r == 0)
 			keep_open(s, e);
 		store_rollback(s);
 	}
-	if (r == 0)
-		r = memory_budget_result(&e->budget, open_chunks(e));
+	r = r ?: memory_budget_result(&e->budget, open_chunks(e));
 	if (r < 0) {
 		extract_close(e);
 		return r;

@@ -163,8 +163,7 @@ static int attach(struct store *s, const char *path)
 	/* a handle that outlives its recorder must not delete the log of the next one's file, which has the same name */
 	if (r == 0)
 		(void)sqlite3_file_control(s->db, "run", SQLITE_FCNTL_PERSIST_WAL, &keep);
-	if (r == 0)
-		r = store_check_tables(s, "run", &run_shape, true);
+	r = r ?: store_check_tables(s, "run", &run_shape, true);
 	/* it lies in memory, or it would be lost with the journal: who presses must not wait for a disk */
 	return r == 0 ? store_exec(s, "PRAGMA run.synchronous = OFF") : r;
 }
@@ -213,13 +212,11 @@ int store_open_marks(struct store *s)
 		r = attach(s, path);
 	if (r == 0) /* who reads it keeps no press waiting */
 		r = store_exec(s, "PRAGMA run.journal_mode = WAL");
-	if (r == 0)
-		r = store_exec(s, "CREATE TABLE IF NOT EXISTS run." MARK_TABLE
-				  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS run." TOLD_TABLE
-				  "CREATE TABLE IF NOT EXISTS run." FEEDBACK_TABLE);
+	r = r ?: store_exec(s, "CREATE TABLE IF NOT EXISTS run." MARK_TABLE
+			  "CREATE TABLE IF NOT EXISTS run." CAPTURE_TABLE "CREATE TABLE IF NOT EXISTS run." TOLD_TABLE
+			  "CREATE TABLE IF NOT EXISTS run." FEEDBACK_TABLE);
 	/* what a killed recorder left there is newer than the store's */
-	if (r == 0)
-		r = store_exec(s, "INSERT OR IGNORE INTO run.mark SELECT * FROM main.mark");
+	r = r ?: store_exec(s, "INSERT OR IGNORE INTO run.mark SELECT * FROM main.mark");
 	s->marks_saved = 0; /* another file has versions of its own */
 	return r;
 }
@@ -248,10 +245,8 @@ static int save_marks(struct store *s, bool forget)
 {
 	int r = store_exec(s, "PRAGMA temp_store = MEMORY"), dropped;
 
-	if (r == 0)
-		r = store_exec(s, unstage_all);
-	if (r == 0)
-		r = store_exec(s, save_all);
+	r = r ?: store_exec(s, unstage_all);
+	r = r ?: store_exec(s, save_all);
 	if (r == 0 && forget)
 		r = forget_inspections(s);
 	dropped = store_exec(s, unstage_all);
@@ -276,8 +271,7 @@ int store_save_marks(struct store *s)
 	int64_t version = 0;
 	int r = !s->marks_in_run || marks_have_moved(s) ? renew_marks(s) : 0;
 
-	if (r == 0)
-		r = marks_version(s, &version);
+	r = r ?: marks_version(s, &version);
 
 	if (r < 0 || version == s->marks_saved)
 		return r;
@@ -312,8 +306,7 @@ static int remove_if_saved(struct store *s, const char *path, bool *ret_removed)
 	int64_t version;
 	int r = store_exec(s, "BEGIN IMMEDIATE");
 
-	if (r == 0)
-		r = marks_version(s, &version);
+	r = r ?: marks_version(s, &version);
 	*ret_removed = r == 0 && version == s->marks_saved;
 	if (*ret_removed)
 		r = remove_file(path);
@@ -329,8 +322,7 @@ int store_close_marks(struct store *s)
 
 	while (r == 0 && !removed) {
 		r = store_save_marks(s);
-		if (r == 0)
-			r = remove_if_saved(s, path, &removed);
+		r = r ?: remove_if_saved(s, path, &removed);
 	}
 	return r < 0 ? r : detach(s);
 }
@@ -340,10 +332,8 @@ int store_copy_marks(struct store *from, struct store *to)
 	_cleanup_free_ char *path = marks_file(from);
 	int r = path ? attach(to, path) : -ENOMEM;
 
-	if (r == 0)
-		r = save_marks(to, false);
-	if (r == 0)
-		r = store_exec(to, "DETACH run");
+	r = r ?: save_marks(to, false);
+	r = r ?: store_exec(to, "DETACH run");
 	to->marks_in_run = false;
 	return r;
 }
@@ -508,8 +498,7 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 	if (r == 0)
 		id = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	if (r == 0)
-		r = change_mark(s, "UPDATE %s.mark SET undone = ?1 WHERE id = ?2 AND (?3 = 0 OR uid = ?3)", id, uid, mark_value_of_number(1));
+	r = r ?: change_mark(s, "UPDATE %s.mark SET undone = ?1 WHERE id = ?2 AND (?3 = 0 OR uid = ?3)", id, uid, mark_value_of_number(1));
 	if (r == 0)
 		*ret_id = id;
 	return r;

@@ -15,8 +15,7 @@ static int try_drop(struct store *s, const char *const *statements, int64_t argu
 
 	for (; r == 0 && *statements; statements++)
 		r = store_run_int(s, *statements, argument);
-	if (r == 0)
-		r = store_exec(s, "COMMIT");
+	r = r ?: store_exec(s, "COMMIT");
 	if (r < 0)
 		store_rollback(s);
 	return r;
@@ -44,10 +43,8 @@ static int shrink(struct store *s)
 	do {
 		before = left;
 		r = store_exec(s, "PRAGMA incremental_vacuum(" STRINGIFY(VACUUM_PAGES) ")");
-		if (r == 0)
-			r = store_exec(s, "PRAGMA wal_checkpoint");
-		if (r == 0)
-			r = store_query_int(s, "PRAGMA freelist_count", &left);
+		r = r ?: store_exec(s, "PRAGMA wal_checkpoint");
+		r = r ?: store_query_int(s, "PRAGMA freelist_count", &left);
 	} while (r == 0 && left > 0 && left < before);
 	return r;
 }
@@ -57,10 +54,8 @@ static int used_bytes(struct store *s, uint64_t *ret)
 	int64_t pages, free_pages, page_size;
 	int r = store_query_int(s, "PRAGMA page_count", &pages);
 
-	if (r == 0)
-		r = store_query_int(s, "PRAGMA freelist_count", &free_pages);
-	if (r == 0)
-		r = store_query_int(s, "PRAGMA page_size", &page_size);
+	r = r ?: store_query_int(s, "PRAGMA freelist_count", &free_pages);
+	r = r ?: store_query_int(s, "PRAGMA page_size", &page_size);
 	if (r == 0)
 		*ret = (uint64_t)((pages - free_pages) * page_size);
 	return r;
@@ -122,8 +117,7 @@ static int retain_by_size(struct store *s, uint64_t bytes)
 		if (r < 0 || used <= bytes)
 			return r;
 		r = store_query_int(s, "SELECT id FROM " SEGMENTS_IN_ORDER ", id LIMIT 1", &oldest);
-		if (r == 0)
-			r = drop_segment(s, oldest);
+		r = r ?: drop_segment(s, oldest);
 		if (r < 0)
 			return r == -ENOENT ? 0 : r;
 	}
@@ -169,13 +163,11 @@ static int retain_tiers(struct store *s, uint64_t bytes)
 	int64_t size, hours;
 	int r = retain_tier(s, SUMMARY_HOUR);
 
-	if (r == 0)
-		r = retain_tier(s, SUMMARY_DAY);
+	r = r ?: retain_tier(s, SUMMARY_DAY);
 	while (r == 0 && bytes) {
 		r = store_query_int(s, "SELECT coalesce(sum(length(bytes)), 0) FROM summary WHERE tier > 0",
 				    &size);
-		if (r == 0)
-			r = store_query_int(s, "SELECT count(*) FROM summary WHERE tier = 1", &hours);
+		r = r ?: store_query_int(s, "SELECT count(*) FROM summary WHERE tier = 1", &hours);
 		if (r < 0 || (uint64_t)size <= bytes / TIER_SHARE)
 			return r;
 		r = drop(s, oldest_hour, hours ? 1 : 2);
@@ -189,8 +181,7 @@ static int retain(struct store *s, const struct retention *keep)
 
 	if (r == 0 && keep->bytes)
 		r = retain_by_size(s, keep->bytes);
-	if (r == 0)
-		r = retain_tiers(s, keep->bytes);
+	r = r ?: retain_tiers(s, keep->bytes);
 	if (r < 0)
 		return r;
 	r = shrink(s);

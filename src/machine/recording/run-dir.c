@@ -136,8 +136,7 @@ static int set_aside(const char *run_dir, uint32_t recording, bool *ret_any)
 		return -ENOMEM;
 	(void)rmdir(journal); /* an empty one */
 	r = folder_make(place, 0700);
-	if (r == 0)
-		r = move_all(run_dir, place, &moved);
+	r = r ?: move_all(run_dir, place, &moved);
 	*ret_any = moved > 1;
 	if (r == 0 && moved <= 1)
 		remove_set_aside(place);
@@ -175,8 +174,7 @@ int run_dir_claim(const char *run_dir, uint32_t recording, bool *ret_set_aside)
 	}
 	if (r == 0 && before != recording)
 		r = fetch_back(run_dir, recording);
-	if (r == 0)
-		r = folder_make(journal, 0700);
+	r = r ?: folder_make(journal, 0700);
 	if (r == 0 && before != recording)
 		r = write_name(run_dir, recording);
 	if (r == 0)

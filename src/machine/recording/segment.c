@@ -77,8 +77,7 @@ int store_save_journal(struct store *s, int64_t segment)
 	if (n == 0)
 		return 0;
 	r = store_number_segment(s, segment, true); /* RUN does not outlive a boot: what is in its journal is of this one */
-	if (r == 0)
-		r = store_prepare_cached(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &s->put_raw);
+	r = r ?: store_prepare_cached(s, "INSERT INTO raw(segment, at, bytes) VALUES(?, ?, ?)", &s->put_raw);
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(s->put_raw, 1, segment);
@@ -214,8 +213,7 @@ static int replace_raw(struct store *s, int64_t segment, const struct dataset *d
 		r = put_chunk(s, segment, chunk);
 	if (r == 0 && (d->ticks.n || d->notes.n)) { /* without a tick, but with a remark: its first frame was damaged */
 		r = put_segment(s, segment, d);
-		if (r == 0)
-			r = store_number_segment(s, segment, journal_has(s->run_dir, segment));
+		r = r ?: store_number_segment(s, segment, journal_has(s->run_dir, segment));
 	}
 	if (r == 0 && d->ticks.n)
 		r = put_boot_times(s, segment, d);
@@ -223,10 +221,8 @@ static int replace_raw(struct store *s, int64_t segment, const struct dataset *d
 		r = store_put_summaries(s, segment, d);
 	if (r == 0 && d->ticks.n)
 		r = store_put_tiers(s, segment);
-	if (r == 0)
-		r = store_run_int(s, "DELETE FROM raw WHERE segment = ?", segment);
-	if (r == 0)
-		r = store_exec(s, "COMMIT");
+	r = r ?: store_run_int(s, "DELETE FROM raw WHERE segment = ?", segment);
+	r = r ?: store_exec(s, "COMMIT");
 	if (r < 0) {
 		store_rollback(s);
 		s->numbered = 0;
@@ -255,8 +251,7 @@ int store_compact(struct store *s, int64_t segment)
 	r = read_segment(s, segment, &d);
 	if (r == 0 && d.ticks.n)
 		r = chunk_write(&d, &chunk);
-	if (r == 0)
-		r = replace_raw(s, segment, &d, &chunk);
+	r = r ?: replace_raw(s, segment, &d, &chunk);
 	if (r == 0 && store_has_moved(s))
 		r = str_fail_again(&s->error, -ESTALE, "%s was deleted or replaced while it was written", s->file);
 	if (r == 0 && store_run_dir(s))
@@ -302,8 +297,7 @@ int store_segment_ids(struct store *s, int64_t **ret, size_t *ret_n)
 	int64_t *all;
 	int r = store_open_segments(s, &open_ones, &n_open);
 
-	if (r == 0)
-		r = list_ids(s, "SELECT id FROM segment", &ids, &n);
+	r = r ?: list_ids(s, "SELECT id FROM segment", &ids, &n);
 	if (r < 0)
 		return r;
 	all = reallocarray(NULL, n + n_open + 1, sizeof(*all));
@@ -337,9 +331,7 @@ int store_recover(struct store *s, int64_t current)
 	const char *run_dir = store_run_dir(s);
 	int r = run_dir ? journal_list(run_dir, &left, &n) : 0;
 
-	if (r == 0)
-		r = compact_all(s, left, n, current);
-	if (r == 0)
-		r = store_raw_segments(s, &raw, &n_raw);
+	r = r ?: compact_all(s, left, n, current);
+	r = r ?: store_raw_segments(s, &raw, &n_raw);
 	return r == 0 ? compact_all(s, raw, n_raw, current) : r;
 }

@@ -238,16 +238,13 @@ static int set_up(struct store *s, int64_t version)
 		r = store_exec(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 				  "PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512;"
 				  "PRAGMA secure_delete = OFF"); /* Debian's default writes zeros over what is deleted: on a full disk there is no room for them */
-	if (r == 0)
-		r = store_exec(s, "BEGIN IMMEDIATE");
-	if (r == 0)
-		r = store_exec(s, schema);
+	r = r ?: store_exec(s, "BEGIN IMMEDIATE");
+	r = r ?: store_exec(s, schema);
 	if (r == 0 && version != SCHEMA_VERSION)
 		r = store_exec(s, "PRAGMA user_version = " STRINGIFY(SCHEMA_VERSION));
 	if (r == 0 && !s->id)
 		r = give_id(s);
-	if (r == 0)
-		r = store_exec(s, "COMMIT");
+	r = r ?: store_exec(s, "COMMIT");
 	if (r < 0)
 		store_rollback(s);
 	return r;
@@ -285,8 +282,7 @@ static int open_to_read(struct store *s, int64_t *ret_version)
 	r = check_version(s, ret_version);
 	if ((r == -EACCES || r == -EROFS) && s->run_dir && cannot_write(s->file)) {
 		r = reopen(s, DATABASE_FOREIGN);
-		if (r == 0)
-			r = check_version(s, ret_version);
+		r = r ?: check_version(s, ret_version);
 	}
 	return r;
 }
@@ -337,10 +333,8 @@ static int open_database(struct store *s, enum store_mode mode)
 	int64_t version;
 	int r = mode == STORE_READ ? open_to_read(s, &version) : open_to_write(s, &version);
 
-	if (r == 0)
-		r = store_check_tables(s, "main", &store_shape, version == 0);
-	if (r == 0)
-		r = read_id(s);
+	r = r ?: store_check_tables(s, "main", &store_shape, version == 0);
+	r = r ?: read_id(s);
 	if (r < 0)
 		return r;
 	if (mode == STORE_WRITE || (mode == STORE_MARK && version == 0))
@@ -419,8 +413,7 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 	r = open_database(s, mode);
 	if (mode == STORE_WRITE && (r == -ENOSPC || r == -EIO) && store_use_reserve(s)) /* the log and its index have no room */
 		r = open_database(s, mode);
-	if (r == 0)
-		r = store_find_marks(s);
+	r = r ?: store_find_marks(s);
 	if (r == 0) {
 		*ret = s;
 		return 0;
@@ -609,20 +602,15 @@ static int open_own(struct store *s, uint32_t id)
 	int64_t version;
 	int r = open_to_write(s, &version);
 
-	if (r == 0)
-		r = store_check_tables(s, "main", &store_shape, version == 0);
-	if (r == 0)
-		r = read_id(s);
+	r = r ?: store_check_tables(s, "main", &store_shape, version == 0);
+	r = r ?: read_id(s);
 	if (r == 0 && version && s->id != id)
 		r = str_fail_again(&s->error, -EEXIST, "%s is another recording now, which stays as it is: move it away, or end this recorder first", s->file);
-	if (r == 0)
-		r = set_up(s, version);
+	r = r ?: set_up(s, version);
 	if (r == 0 && s->id != id)
 		r = store_set_id(s, id);
-	if (r == 0)
-		r = store_find_marks(s);
-	if (r == 0)
-		r = store_lock(s);
+	r = r ?: store_find_marks(s);
+	r = r ?: store_lock(s);
 	if (r == 0)
 		(void)was_overwritten(s); /* from here on it is looked at */
 	return r;

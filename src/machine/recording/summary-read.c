@@ -91,8 +91,7 @@ int summary_unpack(const void *bytes, size_t n_bytes, struct memory_budget *budg
 	uint64_t n;
 	int r = open_planes(bytes, n_bytes, budget, &room, planes, &n);
 
-	if (r == 0)
-		r = memory_budget_take(budget, n, ROW_MEMORY);
+	r = r ?: memory_budget_take(budget, n, ROW_MEMORY);
 	if (r < 0)
 		return r;
 	for (uint64_t i = 0; r == 0 && i < n; i++) {
@@ -148,8 +147,7 @@ static int put_program(struct names *names, int64_t id, const char *name)
 
 	while (r == 0 && (int64_t)names->programs.n < id)
 		r = VEC_PUSH(names->programs, NULL);
-	if (r == 0)
-		r = VEC_PUSH(names->programs, copy);
+	r = r ?: VEC_PUSH(names->programs, copy);
 	if (r < 0)
 		free(copy);
 	return r;
@@ -237,9 +235,8 @@ static int tell_all(struct store *s, struct telling *t, sqlite3_stmt *stmt, unsi
 	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		t->rows.list.n = 0;
 		r = summary_unpack(sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2), &t->budget, &t->rows);
-		if (r == 0)
-			r = tell_rows(t, sqlite3_column_int64(stmt, 0) * NS_PER_MS,
-				      sqlite3_column_int64(stmt, 1) * NS_PER_MS);
+		r = r ?: tell_rows(t, sqlite3_column_int64(stmt, 0) * NS_PER_MS,
+			      sqlite3_column_int64(stmt, 1) * NS_PER_MS);
 		if (r == -EBADMSG) {
 			(*damaged)++;
 			store_note_damage(s, sqlite3_column_int64(stmt, 0) * NS_PER_MS, sqlite3_column_int64(stmt, 1) * NS_PER_MS);
@@ -273,10 +270,8 @@ int store_summaries(struct store *s, enum summary_tier tier, int64_t from, int64
 	t.names.budget = &t.budget;
 	r = read_programs(s, &t.names);
 	*ret_damaged = 0;
-	if (r == 0)
-		r = read_features(s, &t.names);
-	if (r == 0)
-		r = store_prepare(s, SELECT_SUMMARIES, &stmt);
+	r = r ?: read_features(s, &t.names);
+	r = r ?: store_prepare(s, SELECT_SUMMARIES, &stmt);
 	if (r == 0) {
 		bind_summaries(stmt, tier, from, to);
 		r = tell_all(s, &t, stmt, ret_damaged);
@@ -367,10 +362,8 @@ static int read_history(const struct names *names, enum entity_kind kind, int fe
 	uint64_t n;
 	int r = open_planes(bytes, n_bytes, names->budget, room, planes, &n);
 
-	if (r == 0)
-		r = !has_means(planes, n) ? -EBADMSG : memory_budget_take(names->budget, n, ROW_MEMORY) < 0 ? -ENOMEM : find_places(names, kind, feature, n, planes, &places);
-	if (r == 0)
-		r = read_places(&places, planes, out);
+	r = r ?: (!has_means(planes, n) ? -EBADMSG : memory_budget_take(names->budget, n, ROW_MEMORY) < 0 ? -ENOMEM : find_places(names, kind, feature, n, planes, &places));
+	r = r ?: read_places(&places, planes, out);
 	VEC_FREE(places.list);
 	return r;
 }
@@ -386,8 +379,7 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 	int code = SQLITE_DONE;
 	int r = read_features(s, &names);
 
-	if (r == 0)
-		r = store_prepare(s, SELECT_SUMMARIES, &stmt);
+	r = r ?: store_prepare(s, SELECT_SUMMARIES, &stmt);
 	if (r < 0) {
 		names_free(&names);
 		return r;

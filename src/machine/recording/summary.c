@@ -234,8 +234,7 @@ static int add_subject(struct summarising *z, struct naming *naming, const uint3
 		row.d = z->current;
 		if (s->features[f].kind == COUNTER) /* no level of a gigabyte: two bytes tell it within 0.2 % */
 			row.d.mean = summary_mean_of_code((summary_mean_code(row.d.mean) + 0x80) & ~0xffu);
-		if (r == 0)
-			r = VEC_PUSH(rows->list, row);
+		r = r ?: VEC_PUSH(rows->list, row);
 	}
 	return r;
 }
@@ -247,8 +246,7 @@ static int collect_rows(struct store *s, const struct dataset *d, struct summary
 	struct naming naming = {.store = s};
 	int r = store_prepare(s, "SELECT id FROM program WHERE name = ?", &naming.find);
 
-	if (r == 0)
-		r = store_prepare(s, "INSERT INTO program(name) VALUES(?)", &naming.insert);
+	r = r ?: store_prepare(s, "INSERT INTO program(name) VALUES(?)", &naming.insert);
 	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
 		r = feature_ids(s, kind, ids[kind]);
 	z.values = calloc(d->ticks.n + 2, sizeof(*z.values));
@@ -271,8 +269,7 @@ static int put_rows(struct store *s, enum summary_tier tier, int64_t start, int6
 	sqlite3_stmt *stmt;
 	int r = pack(rows, &bytes);
 
-	if (r == 0)
-		r = store_prepare(s, INSERT_SUMMARY, &stmt);
+	r = r ?: store_prepare(s, INSERT_SUMMARY, &stmt);
 	if (r == 0) {
 		sqlite3_bind_int(stmt, 1, (int)tier);
 		sqlite3_bind_int64(stmt, 2, start);
@@ -289,8 +286,7 @@ int store_put_summaries(struct store *s, int64_t segment, const struct dataset *
 	struct summary_rows rows = {};
 	int r = collect_rows(s, d, &rows);
 
-	if (r == 0)
-		r = put_rows(s, SUMMARY_SEGMENT, segment, d->ticks.v[d->ticks.n - 1].wall / NS_PER_MS, &rows);
+	r = r ?: put_rows(s, SUMMARY_SEGMENT, segment, d->ticks.v[d->ticks.n - 1].wall / NS_PER_MS, &rows);
 	VEC_FREE(rows.list);
 	return r;
 }
@@ -314,8 +310,7 @@ static int merge_rows(struct summary_rows *from, struct summary_rows *to)
 			continue;
 		row->entity = 0;
 		r = distribution_merge(parts.v, parts.n, &row->d);
-		if (r == 0)
-			r = VEC_PUSH(to->list, *row);
+		r = r ?: VEC_PUSH(to->list, *row);
 		parts.n = 0;
 	}
 	VEC_FREE(parts);
@@ -352,10 +347,8 @@ static int put_tier(struct store *s, enum summary_tier tier, int64_t start, int6
 	struct summary_rows below = {}, merged = {};
 	int r = read_tier(s, tier - 1, start, start + length, &below);
 
-	if (r == 0)
-		r = merge_rows(&below, &merged);
-	if (r == 0)
-		r = put_rows(s, tier, start, start + length, &merged);
+	r = r ?: merge_rows(&below, &merged);
+	r = r ?: put_rows(s, tier, start, start + length, &merged);
 	VEC_FREE(below.list);
 	VEC_FREE(merged.list);
 	return r;
@@ -396,12 +389,10 @@ int store_put_tiers(struct store *s, int64_t segment)
 	int r = find_neighbor(s, "SELECT id FROM segment LEFT JOIN written ON written.segment = id WHERE id <> ?1 AND coalesce(number, 0) < "
 				 NUMBER_OF_SEGMENT " ORDER BY number DESC, id DESC LIMIT 1", segment, &neighbor);
 
-	if (r == 0)
-		r = put_ended(s, neighbor, segment);
+	r = r ?: put_ended(s, neighbor, segment);
 	if (r == 0 || r == -ENOENT)
 		r = find_neighbor(s, "SELECT id FROM segment JOIN written ON written.segment = id WHERE number > " NUMBER_OF_SEGMENT
 				     " ORDER BY number LIMIT 1", segment, &neighbor);
-	if (r == 0)
-		r = put_ended(s, segment, neighbor);
+	r = r ?: put_ended(s, segment, neighbor);
 	return r == -ENOENT ? 0 : r;
 }

@@ -333,8 +333,7 @@ static int take_prefix(struct parser *p, struct comparison *c)
 		return r;
 	if (c->statistic == STATISTIC_AVERAGE && parser_take(p, "without")) {
 		r = parser_need(p, "outliers");
-		if (r == 0)
-			r = parser_need(p, "of");
+		r = r ?: parser_need(p, "of");
 		return r < 0 ? r : take_samples(p, c, SMOOTHING_NO_OUTLIERS);
 	}
 	if (!parser_take(p, "of"))
@@ -457,21 +456,16 @@ static int take_comparison(struct parser *p, struct comparison *c)
 		c->z_score = true;
 		r = parser_need(p, "of");
 	}
-	if (r == 0)
-		r = take_prefix(p, c);
-	if (r == 0)
-		r = take_quantity(p, &c->quantity, &t);
-	if (r == 0)
-		r = take_view(p, c);
-	if (r == 0)
-		r = settle_quantity(p, c, &t);
+	r = r ?: take_prefix(p, c);
+	r = r ?: take_quantity(p, &c->quantity, &t);
+	r = r ?: take_view(p, c);
+	r = r ?: settle_quantity(p, c, &t);
 	if (r == 0 && (c->z_score || c->statistic) && !c->view)
 		return parser_fail(
 			p, &begin,
 			"'%s' is taken of many values: write 'in detail view', 'server view' or 'time view'",
 			c->z_score ? "z-score" : statistics[c->statistic]);
-	if (r == 0)
-		r = parser_take_operator(p, &c->operator);
+	r = r ?: parser_take_operator(p, &c->operator);
 	return r < 0 ? r : parser_take_value(p, c);
 }
 
@@ -518,12 +512,10 @@ static int take_primary(struct parser *p, struct condition **ret)
 		return take_not(p, ret);
 	if (parser_take(p, "(")) {
 		r = parser_take_condition(p, &c);
-		if (r == 0)
-			r = parser_need(p, ")");
+		r = r ?: parser_need(p, ")");
 	} else {
 		r = parser_condition_make(CONDITION_COMPARISON, NULL, NULL, &c);
-		if (r == 0)
-			r = p->cause ? parser_take_fact(p, &c->comparison) : take_comparison(p, &c->comparison);
+		r = r ?: (p->cause ? parser_take_fact(p, &c->comparison) : take_comparison(p, &c->comparison));
 	}
 	if (r == 0)
 		*ret = TAKE(c);
@@ -549,8 +541,7 @@ static int take_not(struct parser *p, struct condition **ret)
 
 	parser_next(p);
 	r = take_nested(p, &inner);
-	if (r == 0)
-		r = parser_condition_make(CONDITION_NOT, inner, NULL, ret);
+	r = r ?: parser_condition_make(CONDITION_NOT, inner, NULL, ret);
 	if (r == 0)
 		inner = NULL;
 	return r;
@@ -572,8 +563,7 @@ static int take_chain(struct parser *p, const char *word, enum condition_kind ki
 			return parser_fail(p, &p->token, "more than 64 conditions in one rule");
 		parser_next(p);
 		r = part(p, &right);
-		if (r == 0)
-			r = parser_condition_make(kind, left, right, &both);
+		r = r ?: parser_condition_make(kind, left, right, &both);
 		if (r < 0)
 			break;
 		left = both;

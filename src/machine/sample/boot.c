@@ -27,9 +27,8 @@ static int boot_open(const struct source_options *options, void **ret_state, con
 
 	if (r == 0 && !text_scan_number(&at, &src->uptime))
 		r = -EBADMSG;
-	if (r == 0)
-		r = text_attribute_take(options->proc_root, "sys/kernel/osrelease", src->kernel,
-				   sizeof(src->kernel));
+	r = r ?: text_attribute_take(options->proc_root, "sys/kernel/osrelease", src->kernel,
+			   sizeof(src->kernel));
 	if (r < 0) {
 		free(src);
 		*ret_why = "no /proc/uptime or kernel release: starts of the machine are not noted";

@@ -162,8 +162,7 @@ int task_load(struct task_source *src, const struct source_options *options, con
 
 	libbpf_set_print(NULL); /* what it would say does not help a user */
 	r = look_at_kernel(options, &can);
-	if (r == 0)
-		r = load_best(src, options, &can, ret_dearer);
+	r = r ?: load_best(src, options, &can, ret_dearer);
 	if (r < 0)
 		return r;
 	r = task_bpf__attach(src->skel);

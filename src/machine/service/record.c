@@ -322,8 +322,7 @@ static int open_all(struct daemon *d)
 		return r;
 	start_service(d);
 	r = writer_open(config, &d->writer, &options.first_id);
-	if (r == 0)
-		r = start_triggers(d, &options);
+	r = r ?: start_triggers(d, &options);
 	if (r < 0)
 		return r;
 	start_capture(d);

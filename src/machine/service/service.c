@@ -377,8 +377,7 @@ int service_start(const struct service_options *options, struct service **ret)
 		s->listen_fd = local_socket_listen(s->run_dir, STARTING, SOCK_SEQPACKET, 0600);
 		r = s->listen_fd < 0 ? s->listen_fd : 0;
 	}
-	if (r == 0)
-		r = start(s);
+	r = r ?: start(s);
 	if (r < 0) {
 		service_stop(s);
 		return r;

@@ -149,8 +149,7 @@ int elf_build_id_read(int fd, struct build_id *ret)
 	struct headers e;
 	int r = read_header(fd, &e);
 
-	if (r == 0)
-		r = read_program_headers(fd, &e, headers);
+	r = r ?: read_program_headers(fd, &e, headers);
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < e.program_headers; i++) {

@@ -93,8 +93,7 @@ static int read_all(struct kernel_symbols *k, FILE *f)
 	str_append(&k->text, "kernel", sizeof("kernel"));
 	for (; r == 0 && getline(&line, &allocated, f) >= 0; lines++)
 		r = read_line(k, line);
-	if (r == 0)
-		r = k->text.error;
+	r = r ?: k->text.error;
 	if (r == 0 && !k->symbols.n)
 		r = lines ? -EACCES : -EBADMSG;
 	if (r < 0)

@@ -172,10 +172,8 @@ int modules_read(const char *proc_root, uint32_t pid, struct modules *ret)
 	struct str text = {};
 	int r = asprintf(&m.folder, "%s/%u", proc_root, pid) < 0 ? -ENOMEM : 0;
 
-	if (r == 0)
-		r = read_whole(m.folder, "maps", &text);
-	if (r == 0)
-		r = read_maps(&m, text.data);
+	r = r ?: read_whole(m.folder, "maps", &text);
+	r = r ?: read_maps(&m, text.data);
 	str_free(&text);
 	if (r < 0) {
 		modules_free(&m);

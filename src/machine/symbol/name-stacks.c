@@ -96,8 +96,7 @@ static int name_them(struct trace *t, uint32_t only)
 	struct naming n = {.t = t, .only = only};
 	int r = symbolizer_new(&options, &n.symbolizer);
 
-	if (r == 0)
-		r = know(&n);
+	r = r ?: know(&n);
 	for (size_t i = 0; r == 0 && i < t->n_events; i++)
 		if (t->events[i].kind == EVENT_SAMPLE || t->events[i].kind == EVENT_WAITED || (t->events[i].kind == EVENT_WAKEUP && t->events[i].wakeup.stack))
 			r = name_event(&n, &t->events[i]);

@@ -109,8 +109,7 @@ int object_open(int fd, const char *name, debug_file_opener opener, void *data, 
 	int r = elf_check(fd);
 	struct object *o = r == 0 ? calloc(1, sizeof(*o)) : NULL;
 
-	if (r == 0)
-		r = o ? begin(o) : -ENOMEM;
+	r = r ?: (o ? begin(o) : -ENOMEM);
 	if (r == 0) {
 		o->opener = opener;
 		o->opener_data = data;
@@ -119,8 +118,7 @@ int object_open(int fd, const char *name, debug_file_opener opener, void *data, 
 	}
 	if (r < 0 || !o->module)
 		close(fd);
-	if (r == 0)
-		r = finish(o);
+	r = r ?: finish(o);
 	if (r < 0) {
 		object_close(o);
 		return r;

@@ -270,8 +270,7 @@ static int draw_cpus(const struct timeline *t, struct detail *d, struct drawing 
 		if (!t->cpus.v[cpu].segments.n)
 			continue;
 		r = VEC_PUSH(ret->cpus, (struct drawn_line){.cpu = cpu});
-		if (r == 0)
-			r = detail_cpu(d, t, cpu, ret->chosen, &ret->cpus.v[ret->cpus.n - 1]);
+		r = r ?: detail_cpu(d, t, cpu, ret->chosen, &ret->cpus.v[ret->cpus.n - 1]);
 		if (r < 0)
 			return r;
 	}
@@ -325,8 +324,7 @@ int draw_timeline(const struct timeline *t, const struct thread_rows *rows, cons
 	_cleanup_(detail_free) struct detail d = {.from = q->from, .to = q->to, .points = q->points, .mixes = &drawing.mixes};
 	int r = draw_cpus(t, &d, &drawing);
 
-	if (r == 0)
-		r = draw_rows(t, rows, q, &d, &drawing);
+	r = r ?: draw_rows(t, rows, q, &d, &drawing);
 	if (r == 0 && q->path != NOBODY) {
 		r = path_build(t, q->path, q->from, q->to, &drawing.path);
 		drawing.has_path = r == 0;
@@ -353,8 +351,7 @@ int draw_instant(const struct timeline *t, uint32_t thread, int64_t at, struct i
 		return -ENODATA;
 	m.interval = &line->intervals.v[place];
 	r = path_build(t, thread, m.interval->start, m.interval->end, &m.chain);
-	if (r == 0)
-		r = blame_build(t, m.interval->start, m.interval->end, &thread, 1, LEVEL_THREAD, &m.matrix);
+	r = r ?: blame_build(t, m.interval->start, m.interval->end, &thread, 1, LEVEL_THREAD, &m.matrix);
 	if (r < 0) {
 		instant_free(&m);
 		return r;

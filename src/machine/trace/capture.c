@@ -64,8 +64,7 @@ int store_capture(struct store *s, const struct capture *c)
 	size_t n_text, n_json;
 	int r = pack(c->text, &text, &n_text);
 
-	if (r == 0)
-		r = pack(c->json, &json, &n_json);
+	r = r ?: pack(c->json, &json, &n_json);
 	if (r < 0)
 		return r;
 	const struct mark_value values[] = {mark_value_of_number(c->mark),   mark_value_of_number(c->wall),     mark_value_of_number(c->pid),

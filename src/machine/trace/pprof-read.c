@@ -130,8 +130,7 @@ static int read_mapping(struct input *in, const struct protobuf_field *field)
 	mapping.start = values[2];
 	mapping.offset = values[4];
 	r = profile_module(in->p, string_of(in, values[5]), build_id, parse_build_id(string_of(in, values[6]), build_id), &mapping.module);
-	if (r == 0)
-		r = VEC_PUSH(in->mappings, mapping);
+	r = r ?: VEC_PUSH(in->mappings, mapping);
 	return r < 0 ? r : hmap_put(&in->mapping_ids, values[1], 0, as_value(in->mappings.n - 1));
 }
 
@@ -148,8 +147,7 @@ static int read_function(struct input *in, const struct protobuf_field *field)
 		else if (f.number == 2 && f.wire == WIRE_VARINT && f.value < in->strings.n)
 			name = in->strings.v[f.value];
 	}
-	if (r == 0)
-		r = take(in, ENTRY);
+	r = r ?: take(in, ENTRY);
 	return r < 0 ? r : hmap_put(&in->functions, id, 0, as_value(name));
 }
 
@@ -169,8 +167,7 @@ static int add_line(struct input *in, const struct protobuf_field *line)
 		return r;
 	frame.name = (uint32_t)(name - 1);
 	r = take(in, ENTRY + sizeof(frame));
-	if (r == 0)
-		r = profile_frame(in->p, &frame, &number);
+	r = r ?: profile_frame(in->p, &frame, &number);
 	return r < 0 ? r : VEC_PUSH(in->lines, number);
 }
 
@@ -189,8 +186,7 @@ static int add_place(struct input *in, uint64_t mapping, uint64_t address)
 		frame.offset = address - m->start + m->offset;
 	}
 	r = take(in, ENTRY + sizeof(frame));
-	if (r == 0)
-		r = profile_frame(in->p, &frame, &number);
+	r = r ?: profile_frame(in->p, &frame, &number);
 	return r < 0 ? r : VEC_PUSH(in->lines, number);
 }
 
@@ -213,10 +209,8 @@ static int read_location(struct input *in, const struct protobuf_field *field)
 	if (r == 0 && in->lines.n == location.first)
 		r = add_place(in, values[2], values[3]);
 	location.n = (uint32_t)in->lines.n - location.first;
-	if (r == 0)
-		r = take(in, ENTRY + sizeof(location));
-	if (r == 0)
-		r = VEC_PUSH(in->locations, location);
+	r = r ?: take(in, ENTRY + sizeof(location));
+	r = r ?: VEC_PUSH(in->locations, location);
 	return r < 0 ? r : hmap_put(&in->location_ids, values[1], 0, as_value(in->locations.n - 1));
 }
 
@@ -330,8 +324,7 @@ static int read_sample(struct input *in, const struct protobuf_field *field)
 	if (!s.row.cpu && !s.row.waited)
 		return 0;
 	r = take(in, 2 * ENTRY + s.n * sizeof(s.frames[0]) + sizeof(s.row));
-	if (r == 0)
-		r = profile_stack(in->p, s.frames, s.n, &s.row.stack);
+	r = r ?: profile_stack(in->p, s.frames, s.n, &s.row.stack);
 	return r < 0 ? r : profile_add(in->p, &s.row);
 }
 
@@ -399,8 +392,7 @@ static int read_all(struct input *in, const struct str *body, char **ret_unit)
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && r == 0; i++)
 		r = pass(in, body, parts[i].field, parts[i].read);
-	if (r == 0)
-		r = choose_values(in, ret_unit);
+	r = r ?: choose_values(in, ret_unit);
 	return r < 0 ? r : pass(in, body, PROFILE_SAMPLE, read_sample);
 }
 
@@ -417,11 +409,9 @@ int pprof_read(const void *bytes, size_t n, struct profile *ret, char **ret_unit
 
 	memory_budget_feed(&in.budget, n);
 	r = unpack(bytes, n, &body);
-	if (r == 0)
-		r = take(&in, body.len);
+	r = r ?: take(&in, body.len);
 	*ret_unit = NULL;
-	if (r == 0)
-		r = body.len ? read_all(&in, &body, ret_unit) : -EBADMSG;
+	r = r ?: (body.len ? read_all(&in, &body, ret_unit) : -EBADMSG);
 	VEC_FREE(in.strings);
 	VEC_FREE(in.mappings);
 	VEC_FREE(in.locations);

@@ -56,8 +56,7 @@ static int put_module(struct writer *w, size_t i)
 	uint32_t path, build_id;
 	int r = profile_text(w->p, m->path, &path);
 
-	if (r == 0)
-		r = build_id_text(w->p, m, &build_id);
+	r = r ?: build_id_text(w->p, m, &build_id);
 	if (r < 0)
 		return r;
 	str_clear(&w->message);
@@ -149,10 +148,8 @@ static int write_member(struct writer *w, int64_t began, const struct pprof_writ
 		r = profile_text(w->p, words[i], &w->word[i]);
 	if (r == 0 && !from->texts)
 		put_head(w, began);
-	if (r == 0)
-		r = put_new(w, from);
-	if (r == 0)
-		r = w->body.error ?: w->message.error ?: w->inner.error;
+	r = r ?: put_new(w, from);
+	r = r ?: w->body.error ?: w->message.error ?: w->inner.error;
 	return r < 0 ? r : gzip_pack(w->body.data ? w->body.data : "", w->body.len, out);
 }
 

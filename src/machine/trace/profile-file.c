@@ -131,10 +131,8 @@ int profile_file_save(struct profile_file *f, int64_t now, size_t most)
 		if (!f->began)
 			f->began = now;
 		r = keep_heaviest(f, most);
-		if (r == 0)
-			r = pprof_write(&f->profile, f->began, &written, &bytes);
-		if (r == 0)
-			r = append(f, &bytes);
+		r = r ?: pprof_write(&f->profile, f->began, &written, &bytes);
+		r = r ?: append(f, &bytes);
 		f->written = written;
 	}
 	if (r == 0 && !(f->began && now - f->began >= FILE_SPAN) && f->profile.chain.n < FRAMES_MAX)
@@ -214,10 +212,8 @@ int profile_load_file(const char *path, const struct profile_wish *wish, struct 
 	if (r < 0)
 		return r;
 	r = read_file(path, &bytes);
-	if (r == 0)
-		r = pprof_read(bytes.data ? bytes.data : "", bytes.len, &whole, ret_unit);
-	if (r == 0)
-		r = profile_copy(into, &whole, wish);
+	r = r ?: pprof_read(bytes.data ? bytes.data : "", bytes.len, &whole, ret_unit);
+	r = r ?: profile_copy(into, &whole, wish);
 	if (r < 0) {
 		free(*ret_unit);
 		*ret_unit = NULL;

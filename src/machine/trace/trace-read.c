@@ -425,8 +425,7 @@ int trace_read(int fd, struct trace *ret, char **ret_error)
 		r = damaged(&in, "it does not describe its machine");
 	if (r == 0 && in.trace.n_events != in.events_told)
 		r = damaged(&in, "%zu events of %" PRIu64, in.trace.n_events, in.events_told);
-	if (r == 0)
-		r = trace_finish(&in.trace);
+	r = r ?: trace_finish(&in.trace);
 	r = memory_budget_result(&in.budget, r);
 	if (r < 0) {
 		trace_clear(&in.trace);

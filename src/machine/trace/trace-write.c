@@ -263,8 +263,7 @@ int trace_write(const struct trace *t, int fd)
 		ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_checksumFlag, 1);
 		r = write_all(fd, head, sizeof(head));
 	}
-	if (r == 0)
-		r = write_sections(&w, t);
+	r = r ?: write_sections(&w, t);
 	ZSTD_freeCCtx(w.zstd);
 	str_free(&w.raw);
 	free(w.packed);

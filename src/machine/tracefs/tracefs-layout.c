@@ -209,8 +209,7 @@ static int read_point(const char *tracing, enum trace_point point, struct tracef
 	if (r < 0)
 		return r == -ENOENT && !trace_points[point].needed ? 0 : r;
 	r = text_file_read(&f);
-	if (r == 0)
-		r = tracefs_parse_format(f.data, point, l);
+	r = r ?: tracefs_parse_format(f.data, point, l);
 	text_file_close(&f);
 	return r;
 }
@@ -224,8 +223,7 @@ int tracefs_layout_read(const char *tracing, struct tracefs_layout *ret)
 	if (r < 0)
 		return r;
 	r = text_file_read(&f);
-	if (r == 0)
-		r = tracefs_parse_page_header(f.data, &l);
+	r = r ?: tracefs_parse_page_header(f.data, &l);
 	text_file_close(&f);
 	for (int i = 0; r == 0 && i < POINT_COUNT; i++)
 		r = read_point(tracing, (enum trace_point)i, &l);

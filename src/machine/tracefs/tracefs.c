@@ -180,14 +180,12 @@ static int set_up(struct tracefs *f, uint64_t bytes)
 	char number[32];
 	int r = write_file(f->instance, "tracing_on", "0");
 
-	if (r == 0)
-		r = write_file(f->instance, "trace_clock", "mono");
+	r = r ?: write_file(f->instance, "trace_clock", "mono");
 	f->pages = bytes / 2 / f->n_cpus / f->layout.page_size;
 	if (f->pages < PAGES_LEAST)
 		f->pages = PAGES_LEAST;
 	snprintf(number, sizeof(number), "%zu", f->pages * f->layout.page_size >> 10);
-	if (r == 0)
-		r = write_file(f->instance, "buffer_size_kb", number);
+	r = r ?: write_file(f->instance, "buffer_size_kb", number);
 	/* it overwrites unless the machine's standard was changed; only newer kernels have the file in instances */
 	(void)write_file(f->instance, "options/overwrite", "1");
 	return r;
@@ -234,14 +232,10 @@ int tracefs_open(const struct tracefs_options *options, struct tracefs **ret, co
 		(void)tracefs_sweep(f->tracing);
 		r = make_instance(f);
 	}
-	if (r == 0)
-		r = tracefs_layout_read(f->tracing, &f->layout);
-	if (r == 0)
-		r = find_cpus(f);
-	if (r == 0)
-		r = set_up(f, options->bytes);
-	if (r == 0)
-		r = enable(f);
+	r = r ?: tracefs_layout_read(f->tracing, &f->layout);
+	r = r ?: find_cpus(f);
+	r = r ?: set_up(f, options->bytes);
+	r = r ?: enable(f);
 	f->began = (uint64_t)clock_monotonic();
 	if (r < 0) {
 		*ret_why = why_not(r);
@@ -378,10 +372,8 @@ int tracefs_freeze_since(struct tracefs *f, uint64_t since, struct trace *ret)
 	for (uint32_t i = 0; i < f->n_cpus && r == 0; i++)
 		if (f->cpus[i].there)
 			r = drain(f, i, t.frozen);
-	if (r == 0)
-		r = trace_list_threads("/proc", t.boot_offset, &t);
-	if (r == 0)
-		r = translate(f, &t);
+	r = r ?: trace_list_threads("/proc", t.boot_offset, &t);
+	r = r ?: translate(f, &t);
 	if (r < 0)
 		return r;
 	describe_cpus(f, &t);

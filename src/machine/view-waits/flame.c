@@ -259,8 +259,7 @@ int flame_text(const struct flame_window *w, const struct flame_window *base, co
 
 	if (r == 0 && base)
 		r = fold(base->profile, o->waits, add_label, &t.other);
-	if (r == 0)
-		r = print_table(&t, o, out);
+	r = r ?: print_table(&t, o, out);
 	path_tree_free(&t.tree);
 	path_tree_free(&t.other);
 	return r;

@@ -118,13 +118,10 @@ static int gather(struct picture *p)
 		if (!counts(p->o, c))
 			continue;
 		r = side_add(&p->victims, c->victim, c);
-		if (r == 0)
-			r = side_add(&p->culprits, culprit_key(c), c);
+		r = r ?: side_add(&p->culprits, culprit_key(c), c);
 	}
-	if (r == 0)
-		r = rank(&p->victims, top, &p->rows);
-	if (r == 0)
-		r = rank(&p->culprits, top, &p->columns);
+	r = r ?: rank(&p->victims, top, &p->rows);
+	r = r ?: rank(&p->culprits, top, &p->columns);
 	return r;
 }
 
@@ -225,8 +222,7 @@ int waits_matrix_json(const struct timeline *t, const struct blame_matrix *m, co
 	json_t *root = NULL;
 	int r = gather(&p);
 
-	if (r == 0)
-		r = paint(&p);
+	r = r ?: paint(&p);
 	if (r == 0)
 		root = json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.blame/1", "window",
 				 waits_window_json(t, m->from, m->to), "level", blame_level_names[m->level], "waits", waits_totals_json(m),

@@ -150,8 +150,7 @@ static int read_files(const struct spans_query *q, size_t n, char **data, struct
 		return r;
 	r = spans_pipeline_options(q, files.paths.n, &o);
 	o.skips_unknown = files.paths.n > n;
-	if (r == 0)
-		r = pipeline_load(&o, files.paths.v, files.paths.n, (unsigned)q->input.jobs, f, &faults, &error);
+	r = r ?: pipeline_load(&o, files.paths.v, files.paths.n, (unsigned)q->input.jobs, f, &faults, &error);
 	spans_print_faults(&faults);
 	if (error)
 		log_error("%s", error);
@@ -257,8 +256,7 @@ int spans_learn(const struct spans_query *q, size_t n, char **data)
 		return r;
 	r = spans_pipeline_options(q, files.paths.n, &o);
 	o.skips_unknown = files.paths.n > n;
-	if (r == 0)
-		r = pipeline_learn(&o, files.paths.v, files.paths.n, q->input.learn, &edges, &error);
+	r = r ?: pipeline_learn(&o, files.paths.v, files.paths.n, q->input.learn, &edges, &error);
 	if (r == 0)
 		log_info("%zu kinds of calls outlive their callers, which do not wait for them: %s", edges, q->input.learn);
 	else if (error)
@@ -327,17 +325,14 @@ static int read_forest(struct common *common, const struct spans_query *q, size_
 	struct names *names = f->names;
 	int r = read_data(common, q, n, data, f);
 
-	if (r == 0)
-		r = forest_finish(f);
+	r = r ?: forest_finish(f);
 	if (r < 0 || !begin_elsewhere(q, n, data, f))
 		return r;
 	again.input.root = "topmost";
 	forest_free(f);
 	r = forest_init(f, names, spans_slot(q, true));
-	if (r == 0)
-		r = read_data(common, &again, n, data, f);
-	if (r == 0)
-		r = forest_finish(f);
+	r = r ?: read_data(common, &again, n, data, f);
+	r = r ?: forest_finish(f);
 	if (r == 0 && f->tally.requests)
 		log_info("no span is a root: requests begin elsewhere (an ingress, a browser); read with --root topmost, which takes the longest span "
 			 "whose caller is not in the data as the request");
@@ -350,8 +345,7 @@ int spans_forest_of(struct common *common, const struct spans_query *q, size_t n
 
 	*ret_names = names_new();
 	r = *ret_names ? forest_init(ret, *ret_names, spans_slot(q, true)) : -ENOMEM;
-	if (r == 0)
-		r = read_forest(common, q, n, data, ret);
+	r = r ?: read_forest(common, q, n, data, ret);
 	if (r == 0 && !ret->tally.requests && q->input.trace && n) {
 		log_error("trace %s is not in the data", q->input.trace);
 		r = -ENODATA;
@@ -365,8 +359,7 @@ int spans_forest_of(struct common *common, const struct spans_query *q, size_t n
 		span_tally_text(ret, stdout);
 		r = -ENODATA;
 	}
-	if (r == 0)
-		r = check_selection(q, ret);
+	r = r ?: check_selection(q, ret);
 	if (r < 0) {
 		forest_free(ret);
 		names_free(*ret_names);

@@ -40,12 +40,10 @@ static int write_rows(const struct spans_query *q, size_t n, char **files, struc
 	o->trace = save_trace;
 	o->state = &saving;
 	r = pipeline_open(&p, o, ret_error);
-	if (r == 0)
-		r = span_rows_open(q->output, p.names, &saving.rows, ret_error);
+	r = r ?: span_rows_open(q->output, p.names, &saving.rows, ret_error);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = pipeline_read(&p, files[i], ret_error);
-	if (r == 0)
-		r = pipeline_end(&p);
+	r = r ?: pipeline_end(&p);
 	closed = saving.rows ? span_rows_close(saving.rows, ret_spans, *ret_error ? NULL : ret_error) : 0;
 	span_faults_add(faults, &p.faults);
 	pipeline_close(&p);

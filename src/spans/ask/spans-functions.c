@@ -106,8 +106,7 @@ static int add_table(struct span_functions *f, const struct work_options *o, con
 
 	if (r == 0 && o->pipeline.mapping_file)
 		r = span_mapping_read(&mapping, o->pipeline.mapping_file, ret_error);
-	if (r == 0)
-		r = span_table_open(url, &mapping, true, &t, ret_error);
+	r = r ?: span_table_open(url, &mapping, true, &t, ret_error);
 	if (r == 0) {
 		r = span_table_functions(t, &range, f, add_bin);
 		if (r < 0)
@@ -134,8 +133,7 @@ static int of_engine(struct common *common, const struct spans_query *q)
 	_cleanup_free_ char *error = NULL;
 	int r = f.names ? spans_work_options(q, &o) : -ENOMEM;
 
-	if (r == 0)
-		r = add_table(&f, &o, q->input.engine, &error);
+	r = r ?: add_table(&f, &o, q->input.engine, &error);
 	if (r == 0)
 		tell(common, q, &f, "of all spans as they were recorded, added up by ClickHouse");
 	else if (error)

@@ -85,8 +85,7 @@ static int judge_bucket(const struct forest *f, const struct bucket *b, const st
 	if (j->n > first && !span_since_find(b, SINCE_LEVEL / (double)f->buckets.n, &j->since[first]))
 		j->since[first] = (struct span_since){};
 	r = order_by_version(f, j, first);
-	if (r == 0)
-		r = o->method == GROUPS_ROBUST ? strata_level(b, j->groups + first) : 0;
+	r = r ?: (o->method == GROUPS_ROBUST ? strata_level(b, j->groups + first) : 0);
 	j->levelled |= r > 0;
 	return r < 0 ? r : groups_judge(j->groups + first, j->n - first, o, j->judgements + first);
 }
@@ -123,8 +122,7 @@ static int span_groups_judge(const struct forest *f, const struct bucket_choice 
 	for (size_t i = 0; r == 0 && i < f->buckets.n; i++)
 		if (bucket_is_chosen(choice, f, &f->buckets.v[i]))
 			r = judge_bucket(f, &f->buckets.v[i], o, ret);
-	if (r == 0)
-		r = groups_correct(ret->judgements, ret->n, o);
+	r = r ?: groups_correct(ret->judgements, ret->n, o);
 	older = calloc(ret->n + 1, sizeof(*older));
 	for (size_t i = 0; r == 0 && older && i < ret->n; i++)
 		find_outliers(ret, i, older);

@@ -182,8 +182,7 @@ static int trace_answer_make(struct trace_reader *s, const struct span *spans, u
 	trace_path(&s->tree, s->rule);
 	*ret = (struct trace_answer){.names = s->paths->names, .root = &spans[s->tree.root], .n_spans = n, .orphans = n - s->tree.reached};
 	r = add_spans(s, spans, list, row, ret);
-	if (r == 0)
-		r = add_operations(s, spans, ret);
+	r = r ?: add_operations(s, spans, ret);
 	if (r < 0)
 		trace_answer_free(ret);
 	return r;
@@ -317,8 +316,7 @@ static int read_traces(struct common *common, const struct spans_query *q, struc
 		span_path_head_text(path_rule_name(s->reader.rule), false, stdout);
 	for (size_t i = 0; r == 0 && i < files->paths.n; i++)
 		r = pipeline_read(s->pipeline, files->paths.v[i], &error);
-	if (r == 0)
-		r = pipeline_end(s->pipeline);
+	r = r ?: pipeline_end(s->pipeline);
 	spans_print_faults(&s->pipeline->faults);
 	if (r < 0 || !s->found)
 		log_error("%s", error		 ? error

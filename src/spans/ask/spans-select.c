@@ -58,8 +58,7 @@ int spans_select(struct common *common, const struct spans_query *q, int argc, c
 	struct forest f;
 	int r = read_selection(q, &s), status;
 
-	if (r == 0)
-		r = spans_forest_of(common, q, (size_t)argc - 1, argv + 1, &names, &f);
+	r = r ?: spans_forest_of(common, q, (size_t)argc - 1, argv + 1, &names, &f);
 	if (r < 0)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 	status = tell(common, q, &f, &s);

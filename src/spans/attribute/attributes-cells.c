@@ -299,8 +299,7 @@ int cells_make(struct cells *c, const struct leaf_table *t, const uint32_t *leav
 	int r = prepare(&d, t);
 
 	*c = (struct cells){};
-	if (r == 0)
-		r = reserve_members(c, n);
+	r = r ?: reserve_members(c, n);
 	if (r < 0)
 		return r;
 	memcpy(c->members.v, leaves, n * sizeof(*leaves)); /* the whole, and what is alone */

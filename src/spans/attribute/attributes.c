@@ -492,10 +492,8 @@ int attributes_search(const struct leaf_table *t, const struct attribute_options
 		return -ENOMEM;
 	s.sign = sign_of_change(t, o->direction);
 	e = weigh_leaves(&s);
-	if (e == 0)
-		e = cells_make(&s.found, t, s.moved, s.n_moved, s.gists, o->depth);
-	if (e == 0)
-		e = search_greedily(&s, o->most ? o->most : MOST_DEFAULT, &found);
+	e = e ?: cells_make(&s.found, t, s.moved, s.n_moved, s.gists, o->depth);
+	e = e ?: search_greedily(&s, o->most ? o->most : MOST_DEFAULT, &found);
 	if (e < 0) {
 		attribute_findings_free(&found);
 		return e;

@@ -62,8 +62,7 @@ static int test_tail(struct bucket_change *c, double least)
 	struct sketch *both = sketch_new();
 	int r = both ? sketch_merge(both, c->before->sketch) : -ENOMEM;
 
-	if (r == 0)
-		r = sketch_merge(both, c->after->sketch);
+	r = r ?: sketch_merge(both, c->after->sketch);
 	c->p_tail = 1;
 	for (size_t i = 0; r == 0 && i < SPAN_TAILS; i++) {
 		double ns = sketch_quantile(both, at[i]), a = sketch_above(c->before->sketch, ns), b = sketch_above(c->after->sketch, ns * (1 + least));
@@ -138,10 +137,8 @@ static int test_bucket(const struct forest *f, double least, const struct pool_c
 		span_pool_add_key(keys, &n_keys, ARRAY_SIZE(keys), c->mix.keys[k]);
 	for (size_t k = 0; k < of_all->for_kind.n_keys; k++)
 		span_pool_add_key(keys, &n_keys, ARRAY_SIZE(keys), of_all->for_kind.keys[k]);
-	if (r == 0)
-		r = span_slow_find(f, &pair, 1, keys, n_keys, least, &c->for_kind);
-	if (r == 0)
-		r = find_within(f, of_all, c);
+	r = r ?: span_slow_find(f, &pair, 1, keys, n_keys, least, &c->for_kind);
+	r = r ?: find_within(f, of_all, c);
 	if (r < 0)
 		return r;
 	c->superiority = sketch_superiority(c->before->sketch, c->after->sketch);
@@ -219,8 +216,7 @@ static int add_bucket(const struct forest *f, uint32_t index, const uint32_t set
 	ret->only_after += c.after && !c.before;
 	if (c.before && c.after)
 		r = span_mix_find(f, c.before, c.after, &c.mix);
-	if (r == 0)
-		r = VEC_PUSH(ret->buckets, c);
+	r = r ?: VEC_PUSH(ret->buckets, c);
 	if (r < 0)
 		VEC_FREE(c.vertices);
 	return r;
@@ -587,8 +583,7 @@ static int judge_calls(struct span_change *c)
 
 	if (r == 0)
 		c->some_seen = find_some_seen(c, calls.p.n ? calls.p.n : 1);
-	if (r == 0)
-		r = rank_benjamini_hochberg(calls.p.v, calls.p.n);
+	r = r ?: rank_benjamini_hochberg(calls.p.v, calls.p.n);
 	for (size_t i = 0; r == 0 && i < calls.list.n; i++) {
 		const struct bucket_change *b = calls.list.v[i].bucket;
 
@@ -697,20 +692,15 @@ int span_change(const struct forest *f, double least, double level, struct span_
 	*ret = (struct span_change){.least = least > 0 ? least : SPAN_TOLERANCE, .level = level > 0 ? level : SPAN_Q};
 	for (uint32_t i = 0; r == 0 && i < f->buckets.n; i++)
 		r = add_bucket(f, i, sets, ret);
-	if (r == 0)
-		r = span_pool_find(f, ret);
-	if (r == 0)
-		r = compare_buckets(f, ret);
+	r = r ?: span_pool_find(f, ret);
+	r = r ?: compare_buckets(f, ret);
 	if (r == 0)
 		span_pool_test(f, ret);
 	if (r == 0)
 		test_means(ret);
-	if (r == 0)
-		r = judge_buckets(ret);
-	if (r == 0)
-		r = judge_calls(ret);
-	if (r == 0)
-		r = compare_services(f, ret);
+	r = r ?: judge_buckets(ret);
+	r = r ?: judge_calls(ret);
+	r = r ?: compare_services(f, ret);
 	if (r == 0) {
 		split_mix(ret);
 		VEC_SORT(ret->buckets, by_verdict);

@@ -244,8 +244,7 @@ static int sum_values(const struct kind_table *t, size_t key, struct key_sums *r
 
 		if (!place) {
 			r = VEC_PUSH(ret->values, (struct value_sums){.text = text});
-			if (r == 0)
-				r = hmap_put(&places, text, 0, (void *)(uintptr_t)ret->values.n);
+			r = r ?: hmap_put(&places, text, 0, (void *)(uintptr_t)ret->values.n);
 			place = ret->values.n;
 		}
 		for (int side = 0; r == 0 && side < 2; side++) {
@@ -472,7 +471,6 @@ int kind_table_fill(const struct forest *f, const struct kind_query *query, stru
 
 	*ret = (struct kind_table){.f = f, .query = query};
 	r = gather(ret);
-	if (r == 0)
-		r = choose_keys(ret, into);
+	r = r ?: choose_keys(ret, into);
 	return r == 0 && ret->n_looked ? project(ret) : r;
 }

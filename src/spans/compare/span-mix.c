@@ -232,8 +232,7 @@ int span_mix_find(const struct forest *f, const struct forest_group *before, con
 
 	*ret = (struct span_mix){};
 	r = add_side(&m, before, 0, 0);
-	if (r == 0)
-		r = add_side(&m, after, 1, 0);
+	r = r ?: add_side(&m, after, 1, 0);
 	while (r >= 0 && ret->n_keys < MIX_KEYS && m.d.rows.n) {
 		r = take_best(&m, moments_mean(&before->total), ret);
 		if (r <= 0)
@@ -253,19 +252,15 @@ int span_mix_within(const struct forest *f, const struct span_pair *pairs, size_
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = add_side(&m, pairs[i].before, 0, i);
-		if (r == 0)
-			r = add_side(&m, pairs[i].after, 1, i);
+		r = r ?: add_side(&m, pairs[i].after, 1, i);
 	}
-	if (r == 0)
-		r = sum_taken(&m);
+	r = r ?: sum_taken(&m);
 	if (r == 0)
 		decompose(&m, WITHIN_KNOWN, &of_pairs);
 	for (size_t k = 0; r == 0 && k < n_keys; k++)
 		r = division_take(&m.d, keys[k]) < 0 ? -ENOMEM : 0;
-	if (r == 0)
-		r = sum_taken(&m);
-	if (r == 0)
-		r = decompose(&m, WITHIN_KNOWN, &all);
+	r = r ?: sum_taken(&m);
+	r = r ?: decompose(&m, WITHIN_KNOWN, &all);
 	*ret = (struct span_within){all.within, all.error, all.freedom, all.mean, 1};
 	if (all.moved > of_pairs.moved)
 		ret->p_shares = chi_p(fmax(0, all.chi - of_pairs.chi), all.moved - of_pairs.moved);

@@ -52,8 +52,7 @@ static int choose_pools(const struct forest *f, struct span_change *c)
 		for (uint32_t d = 0; r == 0 && d < f->n_dimensions; d++)
 			if (b->values[d])
 				r = add_pool(f, c, f->dimensions[d], b->values[d]);
-		if (r == 0)
-			r = add_pool(f, c, 0, b->entry);
+		r = r ?: add_pool(f, c, 0, b->entry);
 	}
 	return r;
 }
@@ -81,8 +80,7 @@ static int find_within(const struct forest *f, const struct span_change *c, cons
 			span_pool_add_key(keys, &n_keys, ARRAY_SIZE(keys), b->mix.keys[k]);
 	}
 	r = span_slow_find(f, pairs, n, keys, n_keys, c->least, &p->for_kind);
-	if (r == 0)
-		r = span_mix_within(f, pairs, n, p->for_kind.keys, p->for_kind.n_keys, &within);
+	r = r ?: span_mix_within(f, pairs, n, p->for_kind.keys, p->for_kind.n_keys, &within);
 	if (r < 0)
 		return r;
 	p->within = within.within;
@@ -98,8 +96,7 @@ int span_pool_find(const struct forest *f, struct span_change *c)
 	struct span_pair *pairs = calloc(c->buckets.n + 1, sizeof(*pairs));
 	int r = pairs ? choose_pools(f, c) : -ENOMEM;
 
-	if (r == 0)
-		r = find_within(f, c, NULL, pairs, &c->all);
+	r = r ?: find_within(f, c, NULL, pairs, &c->all);
 	for (size_t i = 0; r == 0 && i < c->pools.n; i++)
 		r = find_within(f, c, &c->all.for_kind, pairs, &c->pools.v[i]);
 	free(pairs);

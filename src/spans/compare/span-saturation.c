@@ -359,8 +359,7 @@ int span_saturation_find(const struct forest *f, const struct span_change *c, co
 
 	*ret = (struct span_saturation){.rate = {NAN, NAN}, .most_before = NAN, .normal = NAN, .by_load = NAN, .first = NAN, .last = NAN,
 					.wait_before = NAN, .wait_after = NAN, .calls = {NAN, NAN}};
-	if (r == 0)
-		r = gather(f, c, 1, &side[1]);
+	r = r ?: gather(f, c, 1, &side[1]);
 	each = side[1].list.n / BINS > BIN_LEAST ? side[1].list.n / BINS : BIN_LEAST;
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = make_bins(&side[i], each);

@@ -263,8 +263,7 @@ static int search(const struct kind_table *t, const struct span_selection *s, st
 	leaves.observed = c.observed;
 	leaves.expected = c.expected;
 	leaves.exposure = c.exposure;
-	if (r == 0)
-		r = attributes_search(&leaves, &o, &found);
+	r = r ?: attributes_search(&leaves, &o, &found);
 	for (size_t i = 0; r == 0 && i < found.elements.n; i++) {
 		size_t n = ret->list.n;
 

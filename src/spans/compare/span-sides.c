@@ -102,8 +102,7 @@ int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const s
 		r = groups ? r : -ENOMEM;
 	}
 	copy.buckets.v = buckets;
-	if (r == 0)
-		r = forest_merge(ret, &copy);
+	r = r ?: forest_merge(ret, &copy);
 	for (size_t i = 0; buckets && i < f->buckets.n; i++) {
 		if (!buckets[i].groups.v || buckets[i].groups.v == f->buckets.v[i].groups.v)
 			continue;

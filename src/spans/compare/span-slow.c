@@ -158,12 +158,10 @@ static int find_kinds(struct sorting *s, const uint32_t *keys, size_t n_keys, st
 	double variance, cost;
 	int r = strata ? 0 : -ENOMEM;
 
-	if (r == 0)
-		r = sum_kinds(s, strata, division_taken(&s->d, strata));
+	r = r ?: sum_kinds(s, strata, division_taken(&s->d, strata));
 	for (size_t k = 0; r == 0 && k < n_keys && ret->n_keys < SLOW_KEYS; k++)
 		r = divide_by_given(s, strata, keys[k], ret);
-	if (r == 0)
-		r = sum_kinds(s, strata, division_taken(&s->d, strata));
+	r = r ?: sum_kinds(s, strata, division_taken(&s->d, strata));
 	if (r < 0)
 		return r;
 	variance = variance_within(s);
@@ -364,8 +362,7 @@ int span_slow_find(const struct forest *f, const struct span_pair *pairs, size_t
 	*ret = (struct span_slow){.shift = NAN, .shift_error = NAN, .drift = 1};
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = add_side(&s, f, pairs[i].before, 0, i);
-		if (r == 0)
-			r = add_side(&s, f, pairs[i].after, 1, i);
+		r = r ?: add_side(&s, f, pairs[i].after, 1, i);
 	}
 	if (r == 0 && s.requests.n)
 		r = find_kinds(&s, keys, n_keys, ret);

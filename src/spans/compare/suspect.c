@@ -600,8 +600,7 @@ static int tell_apart(struct own_calls *calls, struct suspect_version *a, struct
 	enum outcome a_alone, b_alone;
 	int r = outcome_without(calls, a, b, &a_alone);
 
-	if (r == 0)
-		r = outcome_without(calls, b, a, &b_alone);
+	r = r ?: outcome_without(calls, b, a, &b_alone);
 	if (r < 0 || (a_alone == IS_WORSE && b_alone == IS_WORSE))
 		return r;
 	*ret_drop_a = b_alone == IS_WORSE || (a_alone != IS_WORSE && b->is_service);
@@ -647,10 +646,8 @@ int suspects_find(const struct forest *f, const struct bucket_choice *choice, st
 	for (uint32_t i = 0; r == 0 && i < f->buckets.n; i++)
 		if (bucket_is_chosen(choice, f, &f->buckets.v[i]))
 			r = compare_bucket(&calls, i, ret);
-	if (r == 0)
-		r = keep_worse(&calls, ret);
-	if (r == 0)
-		r = keep_apart(&calls, ret);
+	r = r ?: keep_worse(&calls, ret);
+	r = r ?: keep_apart(&calls, ret);
 	own_calls_free(&calls);
 	if (r < 0)
 		suspects_free(ret);

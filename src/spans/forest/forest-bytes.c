@@ -607,8 +607,7 @@ int forest_read(struct forest *f, const void *bytes, size_t n)
 	if (r == 0)
 		get_body(&p);
 	r = r < 0 ? r : p.error ? p.error : p.in.bad || p.in.at != p.in.end ? -EBADMSG : 0;
-	if (r == 0)
-		r = forest_merge(f, &p.f);
+	r = r ?: forest_merge(f, &p.f);
 	forest_free(&p.f);
 	VEC_FREE(p.texts);
 	return r;

@@ -169,8 +169,7 @@ static int merge_group(struct translation *t, struct forest_group *g, const stru
 		g->last_seen = from->last_seen;
 	moments_merge(&g->total, &from->total);
 	g->errors += from->errors;
-	if (r == 0)
-		r = sketch_merge(g->sketch, from->sketch);
+	r = r ?: sketch_merge(g->sketch, from->sketch);
 	for (size_t i = 0; r == 0 && i < from->cells.n; i++)
 		r = merge_cell(t, g, &from->cells.v[i]);
 	for (size_t i = 0; r == 0 && i < from->leaves.n; i++) {
@@ -269,8 +268,7 @@ static int merge(struct forest *f, const struct forest *part, bool whole)
 		forest_thin(f, part->thinned);
 	for (size_t i = 0; r == 0 && i < part->buckets.n; i++)
 		r = merge_bucket(&t, &part->buckets.v[i]);
-	if (r == 0)
-		r = merge_places(&t);
+	r = r ?: merge_places(&t);
 	if (r == 0)
 		merge_tally(&f->tally, &part->tally);
 	return r;
@@ -297,8 +295,7 @@ int forest_merge_groups(const struct forest *f, const struct bucket *b, struct f
 	part.buckets.n = 1;
 	part.places.n = 0;
 	part.tally = (struct forest_tally){};
-	if (r == 0)
-		r = merge(ret, &part, false);
+	r = r ?: merge(ret, &part, false);
 	free(groups);
 	return r == 0 ? forest_finish(ret) : r;
 }

@@ -240,10 +240,8 @@ int forest_finish(struct forest *f)
 	struct set_order order = {};
 	int r = position ? order_vertices(f, position) : -ENOMEM;
 
-	if (r == 0)
-		r = rebuild_vertices(f, position);
-	if (r == 0)
-		r = order_sets(f, &order);
+	r = r ?: rebuild_vertices(f, position);
+	r = r ?: order_sets(f, &order);
 	if (r < 0) {
 		free(order.rank);
 		return r;

@@ -179,8 +179,7 @@ static int read_inventory(struct recorder_of_sets *r, FILE *f, const char *path,
 
 		result = add_row(r, &inventory, fields, found < n ? found : n, key, columns);
 	}
-	if (result == 0)
-		result = VEC_PUSH(r->inventories, inventory);
+	result = result ?: VEC_PUSH(r->inventories, inventory);
 	if (result < 0)
 		hmap_free(&inventory.rows);
 	return result;

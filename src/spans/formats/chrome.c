@@ -179,8 +179,7 @@ static int read_all(struct span_reader *r, struct input *in)
 
 	r->form = &events;
 	result = span_json_elements(r, in, keys, read_event);
-	if (result == 0)
-		result = put_all(r, file, &events);
+	result = result ?: put_all(r, file, &events);
 	r->form = NULL;
 	VEC_FREE(events.list);
 	VEC_FREE(events.names);

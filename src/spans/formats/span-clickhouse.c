@@ -261,11 +261,9 @@ static int find_columns(struct span_table *t, const struct span_mapping *m)
 	t->cell = column_named(t, "cell") ? strdup("cell") :
 		  expression("bitShiftRight(cityHash64({c:Identifier}), 52)", column_of(t, m, FIELD_TRACE)->name);
 	r = find_times(t, m);
-	if (r == 0)
-		r = find_lists(t);
+	r = r ?: find_lists(t);
 	r = r ?: find_links(t);
-	if (r == 0)
-		r = find_own(t, m);
+	r = r ?: find_own(t, m);
 	if (r == 0)
 		t->service = service_text(t, m);
 	return r < 0 ? r : t->cell && t->service ? 0 : -ENOMEM;
@@ -325,8 +323,7 @@ int span_table_open(const char *url, const struct span_mapping *mapping, bool wh
 	}
 	t->location = strdup(url);
 	r = t->location ? find_table(t, whole) : -ENOMEM;
-	if (r == 0)
-		r = find_columns(t, mapping);
+	r = r ?: find_columns(t, mapping);
 	if (r < 0) {
 		str_fail(ret_error, r, "%s", span_table_error(t));
 		span_table_close(t);
@@ -413,8 +410,7 @@ int span_table_check_shards(struct span_table *t, const struct span_clickhouse_s
 	put_rows(t, &some, &sql);
 	r = query(t, &sql, take_number, &together);
 	str_puts(&sql, " SETTINGS distributed_group_by_no_merge = 1");
-	if (r == 0)
-		r = query(t, &sql, take_number, &apart);
+	r = r ?: query(t, &sql, take_number, &apart);
 	if (r == 0 && together != apart)
 		return str_fail_again(&t->error, -EXDEV, "%s: traces lie on several shards (%" PRIu64 " of %" PRIu64 " looked at): '%s' must be "
 				  "sharded by trace, as by cityHash64(trace_id)", t->location, apart - together, together, t->table);
@@ -581,8 +577,7 @@ int span_table_read(struct span_table *t, struct span_reader *r, const struct sp
 	result = put_rows(t, rows, &sql);
 	free(t->error);
 	t->error = NULL;
-	if (result == 0)
-		result = clickhouse_query_binary(t->clickhouse, sql.data, NULL, take_span, &g);
+	result = result ?: clickhouse_query_binary(t->clickhouse, sql.data, NULL, take_span, &g);
 	*ret_rows = g.rows;
 	return result;
 }

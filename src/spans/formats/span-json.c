@@ -340,8 +340,7 @@ int span_json_each(struct span_reader *r, const char *name, uint64_t offset, con
 	int result = 0;
 
 	TAPE_EACH(value, list)
-		if (result == 0)
-			result = element(r, name, offset, value);
+		result = result ?: element(r, name, offset, value);
 	return result;
 }
 

@@ -182,12 +182,9 @@ static int find_causes_anywhere(const struct comparison_query *q, struct suspici
 	struct forest everywhere = {};
 	int r = forest_init(&everywhere, s->f->names, q->slot);
 
-	if (r == 0)
-		r = span_sides_of(s->f, by_suspect_anywhere, s, &everywhere);
-	if (r == 0)
-		r = forest_finish(&everywhere);
-	if (r == 0)
-		r = span_causes_find(&everywhere, true, &ret->causes);
+	r = r ?: span_sides_of(s->f, by_suspect_anywhere, s, &everywhere);
+	r = r ?: forest_finish(&everywhere);
+	r = r ?: span_causes_find(&everywhere, true, &ret->causes);
 	forest_free(&everywhere);
 	return r;
 }
@@ -245,8 +242,7 @@ int span_comparison_by_suspect(const struct comparison_query *q, const struct fo
 	    asprintf(&ret->before, "other versions of %s", names_get(f->names, s.suspect->package)) < 0)
 		return -ENOMEM;
 	r = s.suspect->slower ? find_causes_anywhere(q, &s, ret) : 0;
-	if (r == 0)
-		r = span_sides_of(f, by_suspect, &s, &ret->forest);
+	r = r ?: span_sides_of(f, by_suspect, &s, &ret->forest);
 	suspects_translate(&ret->suspects, f->names, ret->names);
 	return r;
 }
@@ -322,10 +318,8 @@ int span_comparison_judge(const struct comparison_query *q, struct span_comparis
 	int r = forest_finish(&c->forest);
 
 	find_seconds(c);
-	if (r == 0)
-		r = span_change(&c->forest, q->least, q->level, &c->change);
-	if (r == 0)
-		r = span_saturation_find(&c->forest, &c->change, c->seconds, &c->saturation);
+	r = r ?: span_change(&c->forest, q->least, q->level, &c->change);
+	r = r ?: span_saturation_find(&c->forest, &c->change, c->seconds, &c->saturation);
 	if (r < 0)
 		return r;
 	find_examples(&c->change);

@@ -66,8 +66,7 @@ static int sides_by_files(struct common *common, const struct spans_query *q, si
 
 	ret->before = strdup(q->against);
 	ret->after = strdup(n == 1 ? files[0] : "the given files");
-	if (r == 0)
-		r = add_side(common, q, n_baseline, baseline, SIDE_BASELINE, ret);
+	r = r ?: add_side(common, q, n_baseline, baseline, SIDE_BASELINE, ret);
 	return r == 0 ? add_side(common, q, n, files, SIDE_CANDIDATE, ret) : r;
 }
 
@@ -87,8 +86,7 @@ static int sides_by_moments(struct common *common, const struct spans_query *q, 
 {
 	int r = span_comparison_name_times(times, ret);
 
-	if (r == 0)
-		r = add_time(common, q, n, files, times->against_from, times->against_to, SIDE_BASELINE, ret);
+	r = r ?: add_time(common, q, n, files, times->against_from, times->against_to, SIDE_BASELINE, ret);
 	return r == 0 ? add_time(common, q, n, files, times->from, times->to, SIDE_CANDIDATE, ret) : r;
 }
 
@@ -186,12 +184,9 @@ static int with_change(struct common *common, const struct spans_query *q, size_
 	struct span_comparison s;
 	int r = span_comparison_init(&query, &s), status = EXIT_CANNOT;
 
-	if (r == 0)
-		r = spans_deployments(common, q, !n && !q->input.engine, &s.deployments);
-	if (r == 0)
-		r = choose_sides(common, q, n, files, guess, &s);
-	if (r == 0)
-		r = span_comparison_judge(&query, &s);
+	r = r ?: spans_deployments(common, q, !n && !q->input.engine, &s.deployments);
+	r = r ?: choose_sides(common, q, n, files, guess, &s);
+	r = r ?: span_comparison_judge(&query, &s);
 	if (r == 0 && guess)
 		r = descend(common, q, &s);
 	if (r == 0)
@@ -319,8 +314,7 @@ static int judge_windows(struct common *common, const struct spans_query *q, con
 
 	for (size_t i = 0; r == 0 && i < w->n_past; i++)
 		r = add_time(common, q, 0, NULL, w->past[i], w->past[i] + q->window, SIDE_BASELINE, s);
-	if (r == 0)
-		r = add_time(common, q, 0, NULL, w->begin, w->end, SIDE_CANDIDATE, s);
+	r = r ?: add_time(common, q, 0, NULL, w->begin, w->end, SIDE_CANDIDATE, s);
 	s->before = strdup("the windows before");
 	s->after = strdup(two ? "the last two windows" : "the window");
 	query.level = w->was_slower ? SPAN_Q : SPAN_Q * (two ? WATCH_TWO : 1 - WATCH_TWO) * fmin(1, (double)q->window / WATCH_LEVEL_TIME);
@@ -334,8 +328,7 @@ int spans_judge_window(struct common *common, const struct spans_query *q, const
 	struct span_comparison s;
 	int r = span_comparison_init(&query, &s);
 
-	if (r == 0)
-		r = judge_windows(common, q, window, &s);
+	r = r ?: judge_windows(common, q, window, &s);
 	if (r == 0) {
 		*ret_verdict = (int)span_change_gate(&s.change);
 		*ret = span_change_json("whyslow.spans.watch/1", &s, q->top);

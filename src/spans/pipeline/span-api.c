@@ -48,8 +48,7 @@ static int get_json(struct fetch *f, const char *path, const struct tape_value *
 {
 	int r = get(f, path);
 
-	if (r == 0)
-		r = tape_read(&f->tape, f->reply.body.data ? f->reply.body.data : "", f->reply.body.len);
+	r = r ?: tape_read(&f->tape, f->reply.body.data ? f->reply.body.data : "", f->reply.body.len);
 	if (r == 0)
 		*ret = f->tape.values.v;
 	return r == -EINVAL || r == -ENODATA ? -EBADMSG : r;

@@ -48,12 +48,9 @@ static int read_piece(const struct work_options *o, struct span_table *t, const 
 		if (r < 0)
 			fail_table(t, r, ret_error);
 	}
-	if (r == 0)
-		r = pipeline_end(&p);
-	if (r == 0)
-		r = forest_finish(&p.forest);
-	if (r == 0)
-		r = pipeline_part(&p.forest, bytes, part);
+	r = r ?: pipeline_end(&p);
+	r = r ?: forest_finish(&p.forest);
+	r = r ?: pipeline_part(&p.forest, bytes, part);
 	span_faults_add(faults, &p.faults);
 	pipeline_close(&p);
 	return r;
@@ -170,8 +167,7 @@ static int load_table(const struct work_options *o, const char *url, unsigned n_
 	}
 	for (unsigned i = 0; r == 0 && i < n_jobs; i++)
 		jobs[i] = (struct reading_job){.options = o, .url = url, .range = range, .job = i, .jobs = n_jobs, .bytes = bytes};
-	if (r == 0)
-		r = run_readings(jobs, n_jobs);
+	r = r ?: run_readings(jobs, n_jobs);
 	for (unsigned i = 0; jobs && i < n_jobs; i++) {
 		span_faults_add(faults, &jobs[i].faults);
 		if (jobs[i].error && !*ret_error)
@@ -179,8 +175,7 @@ static int load_table(const struct work_options *o, const char *url, unsigned n_
 		free(jobs[i].error);
 	}
 	for (uint32_t i = 0; bytes && i < range.pieces; i++) {
-		if (r == 0)
-			r = forest_read(ret, bytes[i].data, bytes[i].len);
+		r = r ?: forest_read(ret, bytes[i].data, bytes[i].len);
 		str_free(&bytes[i]);
 	}
 	free(bytes);
@@ -232,8 +227,7 @@ static int put_joins(const char *specs, struct str *out, char **ret_error)
 			return str_fail(ret_error, -EINVAL, "'%s' is not FILE:ATTRIBUTE, as inventory.csv:host.name", spec);
 		*attribute++ = '\0';
 		r = hash_file(spec, &hash, ret_error);
-		if (r == 0)
-			r = str_printf(out, " join=%s:%016" PRIx64, attribute, hash);
+		r = r ?: str_printf(out, " join=%s:%016" PRIx64, attribute, hash);
 	}
 	return r;
 }
@@ -286,10 +280,8 @@ static int worker_open(struct worker *w, const char *url, char **ret_error)
 {
 	int r = work_question(w->options, &w->question, ret_error);
 
-	if (r == 0)
-		r = open_table(w->options, url, false, &w->mapping, &w->table, ret_error);
-	if (r == 0)
-		r = span_parts_open(url, true, &w->parts, ret_error);
+	r = r ?: open_table(w->options, url, false, &w->mapping, &w->table, ret_error);
+	r = r ?: span_parts_open(url, true, &w->parts, ret_error);
 	w->done = calloc(PIECES_MAX, sizeof(*w->done));
 	w->counts = calloc(PIECES_MAX, sizeof(*w->counts));
 	return r < 0 ? r : w->done && w->counts ? 0 : -ENOMEM;
@@ -394,8 +386,7 @@ int span_work_run(const struct work_options *o, const char *url, struct work_don
 	int64_t began = clock_boot();
 	int r = worker_open(&w, url, ret_error);
 
-	if (r == 0)
-		r = divide(&w, ret_error);
+	r = r ?: divide(&w, ret_error);
 	if (r == 0) {
 		w.tally.pieces = w.range.pieces;
 		for (uint32_t i = 0; i < w.range.pieces; i++)
@@ -433,8 +424,7 @@ static int check_whole(const struct work_options *o, const char *url, const stru
 	}
 	if (r == 0) {
 		r = span_table_check_shards(t, &range);
-		if (r == 0)
-			r = span_table_count(t, &range, &spans);
+		r = r ?: span_table_count(t, &range, &spans);
 		if (r < 0)
 			fail_table(t, r, ret_error);
 	}
@@ -457,15 +447,13 @@ int span_work_gather(const struct work_options *o, const char *url, struct fores
 	size_t n = 0;
 	int r = work_question(o, &question, ret_error);
 
-	if (r == 0)
-		r = span_parts_open(url, false, &parts, ret_error);
+	r = r ?: span_parts_open(url, false, &parts, ret_error);
 	if (r == 0) {
 		r = span_parts_progress(parts, question, &progress, &n);
 		if (r < 0)
 			str_fail(ret_error, r, "%s", span_parts_error(parts));
 	}
-	if (r == 0)
-		r = check_whole(o, url, progress, n, ret_error);
+	r = r ?: check_whole(o, url, progress, n, ret_error);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = span_parts_each(parts, question, &progress[i], ret, merge_piece);
 		if (r < 0)

@@ -95,9 +95,8 @@ static int open_tables(struct span_parts *p, bool write)
 {
 	int r = write ? make_tables(p) : 0;
 
-	if (r == 0)
-		r = clickhouse_query(p->clickhouse, "SELECT name FROM system.tables WHERE database = currentDatabase() AND name IN "
-				     "('" LOCAL "', '" WHOLE "')", NULL, take_table, p);
+	r = r ?: clickhouse_query(p->clickhouse, "SELECT name FROM system.tables WHERE database = currentDatabase() AND name IN "
+			     "('" LOCAL "', '" WHOLE "')", NULL, take_table, p);
 	if (r == 0 && !p->from)
 		return str_fail_again(&p->error, -ENOENT, "no worker has run: 'whyslow spans work URL' on each shard makes the parts");
 	return r == 0 ? find_shard(p) : r;

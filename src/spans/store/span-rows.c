@@ -49,8 +49,7 @@ int span_rows_open(const char *url, const struct names *names, struct span_rows 
 	}
 	s->names = names;
 	r = make_tables(s->clickhouse, &table);
-	if (r == 0)
-		r = clickhouse_insert_open(s->clickhouse, table, columns, &s->insert);
+	r = r ?: clickhouse_insert_open(s->clickhouse, table, columns, &s->insert);
 	if (r < 0) {
 		str_fail(ret_error, r, "%s", clickhouse_error(s->clickhouse));
 		clickhouse_close(s->clickhouse);

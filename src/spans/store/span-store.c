@@ -328,8 +328,7 @@ int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const s
 		snprintf(sql, sizeof(sql), "DELETE FROM part WHERE id = %lld", (long long)ids[i]);
 		r = sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
 	}
-	if (r == 0)
-		r = span_store_put(s, &part);
+	r = r ?: span_store_put(s, &part);
 	return span_store_end(s, r);
 }
 
