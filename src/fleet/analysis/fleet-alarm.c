@@ -335,8 +335,7 @@ static int judge_window(const struct fleet_question *q, struct fleet_findings *r
 /* Keeps each server's part with the highest score. */
 static int take_higher(struct fleet_findings *ret, const struct fleet_findings *part)
 {
-	for (size_t i = 0; i < part->list.n; i++) {
-		const struct fleet_finding *x = &part->list.v[i];
+	VEC_EACH(x, part->list) {
 		size_t at = 0;
 
 		while (at < ret->list.n && ret->list.v[at].server != x->server)
@@ -375,8 +374,7 @@ static int judge_parts(struct fleet_question *q, int64_t length, struct fleet_fi
 /* Servers in the order of their most unusual counter in all of the window, of which the parts tell the rate of false alarms alone. */
 static void take_deviations(const struct fleet_findings *each, struct fleet_findings *ret)
 {
-	for (size_t i = 0; i < ret->list.n; i++) {
-		struct fleet_finding *x = &ret->list.v[i];
+	VEC_EACH(x, ret->list) {
 		size_t at = 0;
 
 		while (at < each->list.n && each->list.v[at].server != x->server)

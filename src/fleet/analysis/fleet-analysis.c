@@ -29,8 +29,7 @@ size_t fleet_pieces(const struct fleet *f, size_t counter, struct fleet_span spa
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < f->servers.n; i++) {
-		const struct fleet_server *s = &f->servers.v[i];
+	VEC_EACH(s, f->servers) {
 		uint32_t first, rows = fleet_rows(s, span.from, span.to, &first);
 
 		if (s->column[counter] && rows)

@@ -212,9 +212,7 @@ typedef void block_fn(void *data, const struct measured *m);
 
 static void each_block(const float *v, const struct fleet_baseline_rows *rows, const struct fleet_baseline *u, block_fn *fn, void *data)
 {
-	for (size_t i = 0; i < rows->ranges.n; i++) {
-		const struct row_range *range = &rows->ranges.v[i];
-
+	VEC_EACH(range, rows->ranges) {
 		for (uint32_t k = 0; k + rows->block <= range->n; k += rows->block) {
 			uint32_t first = range->first + k;
 			bool same = first < u->incident.first + u->incident.n && first + rows->block > u->incident.first;
@@ -292,9 +290,7 @@ static void find_incident(const float *v, const struct fleet_baseline_rows *rows
 
 	if (window->n < LEVEL_ROWS || !m.n || !(fabs(away) >= LEVEL_FAR * u->strays) || !(fabs(away) > 0))
 		return;
-	for (size_t i = 0; i < rows->ranges.n; i++) {
-		const struct row_range *x = &rows->ranges.v[i];
-
+	VEC_EACH(x, rows->ranges) {
 		if (x->first + x->n == window->first)
 			before = rows_alike(v, u, window->first, true, x->n, step, away);
 		if (x->first == end)

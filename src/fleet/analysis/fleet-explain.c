@@ -99,11 +99,8 @@ static int take_judged(struct explain_run *e, const struct fleet_question *q)
 	e->judged = calloc(q->fleet->servers.n * counters + 1, sizeof(*e->judged));
 	if (!e->judged)
 		return -ENOMEM;
-	for (size_t i = 0; i < q->judged->list.n; i++) {
-		const struct fleet_finding *x = &q->judged->list.v[i];
-
+	VEC_EACH(x, q->judged->list)
 		e->judged[(size_t)x->server * counters + (size_t)x->counter] = x;
-	}
 	return 0;
 }
 
@@ -202,8 +199,7 @@ static int corroborate(const struct fleet_question *q, struct fleet_findings *f)
 		b->first = fmax(b->first, score);
 		b->n++;
 	}
-	for (size_t i = 0; i < f->list.n; i++) {
-		struct fleet_finding *x = &f->list.v[i];
+	VEC_EACH(x, f->list) {
 		const struct best_two *b = &best[x->server];
 		double weight = fmin(CORROBORATED, 2.0 / fmax(1, x->n));
 

@@ -52,9 +52,7 @@ static size_t sample_usual(const float *v, const struct fleet_baseline_rows *row
 	uint32_t step = rows->n / SAMPLED + 1, next = 0;
 	size_t kept = 0;
 
-	for (size_t r = 0; r < rows->ranges.n; r++) {
-		const struct row_range *range = &rows->ranges.v[r];
-
+	VEC_EACH(range, rows->ranges) {
 		for (; next < range->n; next += step)
 			if (!isnan(v[range->first + next]))
 				to[kept++] = v[range->first + next];

@@ -406,8 +406,7 @@ static int find_clock(const struct fleet *f, struct group_members *g)
 		if (VEC_PUSH(g->clock, moment) < 0)
 			return -ENOMEM;
 		next = INT64_MAX;
-		for (size_t i = 0; i < g->list.n; i++) {
-			struct member *m = &g->list.v[i];
+		VEC_EACH(m, g->list) {
 			const struct fleet_server *s = &f->servers.v[m->server];
 
 			while (m->row < s->n && s->time[m->row] - moment < d - d / 2)
@@ -439,8 +438,7 @@ static int find_common(const struct fleet *f, struct group_members *g, float *va
 	for (size_t k = 0; k < g->clock.n; k++) {
 		size_t n = 0;
 
-		for (size_t i = 0; i < g->list.n; i++) {
-			struct member *m = &g->list.v[i];
+		VEC_EACH(m, g->list) {
 			float x = g->one_clock ? (float)((double)m->v[k] / m->level) : value_near(f, m, g->clock.v[k]);
 
 			values[n] = x;
@@ -481,8 +479,7 @@ static void subtract_nearest(const struct fleet_server *s, const struct member *
 
 static int subtract(const struct fleet *f, const struct group_members *g, const struct moment *moments, float **to)
 {
-	for (size_t i = 0; i < g->list.n; i++) {
-		const struct member *m = &g->list.v[i];
+	VEC_EACH(m, g->list) {
 		const struct fleet_server *s = &f->servers.v[m->server];
 		float *v = malloc(((size_t)s->n + 1) * sizeof(*v));
 

@@ -330,8 +330,7 @@ static int scan_series(const struct scan_plan *p, const float *v, struct scan_ro
 		if (!isnan(room->v[i]))
 			room->v[i] = fminf(fmaxf(room->v[i], (float)(level.median - SCAN_CLIP * level.spread)), (float)(level.median + SCAN_CLIP * level.spread));
 	add_up(room, p->n, level.median);
-	for (size_t g = 0; g < p->groups.n; g++) {
-		const struct scan_group *group = &p->groups.v[g];
+	VEC_EACH(group, p->groups) {
 		const double *sums = group->rows < SMOOTH_BELOW ? room->smooth_sums : room->sums;
 		double usual;
 

@@ -49,9 +49,7 @@ static int find_far(struct decision *d)
 
 static void mark_callers(const struct fleet_calls *calls, int server, bool *marks)
 {
-	for (size_t i = 0; i < calls->list.n; i++) {
-		const struct fleet_call *x = &calls->list.v[i];
-
+	VEC_EACH(x, calls->list) {
 		if (x->callee != server || marks[x->caller])
 			continue;
 		marks[x->caller] = true;
@@ -189,9 +187,7 @@ int fleet_culprit_since(const struct fleet *f, const struct fleet_findings *unus
 		return -ENOMEM;
 	for (size_t i = 0; i < f->servers.n; i++)
 		ret_since[i] = INT64_MAX;
-	for (size_t i = 0; i < unusual->list.n; i++) {
-		const struct fleet_finding *x = &unusual->list.v[i];
-
+	VEC_EACH(x, unusual->list) {
 		most[x->server] = fmax(most[x->server], x->score);
 		if (x->score >= fmax(UNUSUAL, AS_FAR * most[x->server]) && x->since && x->since < ret_since[x->server])
 			ret_since[x->server] = x->since;

@@ -43,8 +43,7 @@ static bool is_of_service(const struct fleet_server *s, const char *service)
 /* Everything that is reached by calls from the culprit in one direction. */
 static void mark(const struct fleet_calls *calls, int server, bool callers, bool *marks)
 {
-	for (size_t i = 0; i < calls->list.n; i++) {
-		const struct fleet_call *x = &calls->list.v[i];
+	VEC_EACH(x, calls->list) {
 		int from = callers ? x->callee : x->caller, to = callers ? x->caller : x->callee;
 
 		if (from != server || marks[to])

@@ -82,12 +82,9 @@ static json_t *calls_json(const struct fleet_answer *a, const struct fleet *f, c
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < calls->list.n; i++) {
-		const struct fleet_call *c = &calls->list.v[i];
-
+	VEC_EACH(c, calls->list)
 		if (in_chain(a, c->caller) && in_chain(a, c->callee))
 			json_array_append_new(list, json_pack("{s:s, s:s}", "caller", f->servers.v[c->caller].name, "callee", f->servers.v[c->callee].name));
-	}
 	return list;
 }
 

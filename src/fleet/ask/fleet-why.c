@@ -485,12 +485,9 @@ static int find_together(const struct fleet *f, struct fleet_answer *a, bool *re
 	*ret = false;
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < a->unusual.list.n; i++) {
-		const struct fleet_finding *x = &a->unusual.list.v[i];
-
+	VEC_EACH(x, a->unusual.list)
 		if (x->level >= COMMON_AWAY && (!best || x->level > best->level) && count_both(f, &peers, a, x))
 			best = x;
-	}
 	fleet_peers_free(&peers);
 	for (size_t k = 0; best && k < a->alarms.list.n; k++)
 		if (a->alarms.list.v[k].server == best->server) {

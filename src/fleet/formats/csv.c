@@ -296,9 +296,7 @@ static char *labelled(const struct csv_table *t, const char *name, size_t n)
 	bool any = false;
 
 	str_append(&s, name, n);
-	for (size_t i = 0; i < t->columns.n; i++) {
-		const struct csv_column *c = &t->columns.v[i];
-
+	VEC_EACH(c, t->columns) {
 		if (c->use != USE_LABEL || !c->text || !*c->text)
 			continue;
 		str_printf(&s, "%s%s=\"%s\"", any ? "," : "{", c->name, c->text);

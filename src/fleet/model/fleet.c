@@ -215,9 +215,7 @@ void fleet_extent(const struct fleet *f, int64_t *ret_first, int64_t *ret_last)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
-	for (size_t i = 0; i < f->servers.n; i++) {
-		const struct fleet_server *s = &f->servers.v[i];
-
+	VEC_EACH(s, f->servers) {
 		if (!s->n)
 			continue;
 		if (s->time[0] < first)

@@ -613,8 +613,7 @@ static enum fleet_kind behaves_as(const struct intake *in, size_t counter)
 	uint64_t rises = 0, falls = 0, columns = 0, fell = 0;
 	bool total = named_sum(in, in->fleet->counters.v[counter].name);
 
-	for (size_t i = 0; i < in->rows.n; i++) {
-		const struct rows *r = &in->rows.v[i];
+	VEC_EACH(r, in->rows) {
 		const struct cells *c = counter < r->n_cells ? &r->cells[counter] : NULL;
 
 		if (!c || !c->n)

@@ -35,9 +35,7 @@ static int save_values(struct clickhouse *c, const char *table, const struct fle
 	if (r < 0)
 		return r;
 	for (size_t k = 0; k < f->counters.n; k++)
-		for (size_t i = 0; i < f->servers.n; i++) {
-			const struct fleet_server *s = &f->servers.v[i];
-
+		VEC_EACH(s, f->servers) {
 			for (uint32_t row = 0; r == 0 && s->column[k] && row < s->n; row++) {
 				if (isnan(s->column[k][row]))
 					continue;

@@ -187,8 +187,7 @@ void fleet_view_csv(const struct fleet_view *v, FILE *out)
 		return;
 	}
 	fprintf(out, "%s,median,mean,sd,min,q05,q25,q75,q95,max,n\n", v->kind == FLEET_SERVER_VIEW ? "server" : "time");
-	for (size_t i = 0; i < v->rows.n; i++) {
-		const struct fleet_summary *x = &v->rows.v[i];
+	VEC_EACH(x, v->rows) {
 		const double values[] = {x->median, x->mean, x->sd, x->min, x->q05, x->q25, x->q75, x->q95, x->max};
 
 		if (x->server >= 0)

@@ -140,8 +140,7 @@ int fleet_recording_put(const struct recorded *r, const char *server, struct int
 
 	if (s < 0)
 		return s;
-	for (size_t i = 0; i < r->counters.n; i++) {
-		const struct recorded_counter *c = &r->counters.v[i];
+	VEC_EACH(c, r->counters) {
 		int counter = intake_counter(into, c->name, &(struct counter_info){FLEET_GAUGE, c->unit, c->help}), code;
 
 		code = counter < 0 ? counter : intake_column(into, s, counter, r->times.n, r->times.v, c->values);

@@ -54,9 +54,7 @@ static void pull_free(struct pull *p)
 
 void fleet_watch_list_free(struct watch_list *l)
 {
-	for (size_t i = 0; i < l->hosts.n; i++) {
-		struct watch_host *h = &l->hosts.v[i];
-
+	VEC_EACH(h, l->hosts) {
 		free(h->url);
 		free(h->name);
 		free(h->token_file);
@@ -291,9 +289,7 @@ static void drop_old(struct pull *p, int64_t before)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < p->parts.n; i++) {
-		struct recorded *part = &p->parts.v[i];
-
+	VEC_EACH(part, p->parts) {
 		if (part->times.v[part->times.n - 1] < before)
 			recorded_free(part);
 		else

@@ -88,8 +88,7 @@ static const char *host_of_url(const char *url, size_t *ret_n)
 
 static const struct watch_host *find_listed(const struct host_recorders *h, const char *host)
 {
-	for (size_t i = 0; i < h->list.hosts.n; i++) {
-		const struct watch_host *w = &h->list.hosts.v[i];
+	VEC_EACH(w, h->list.hosts) {
 		size_t n;
 		const char *name = host_of_url(w->url, &n);
 

@@ -15,9 +15,7 @@ static void print_hosts(const struct watch_round *round, FILE *out)
 	for (size_t i = 0; i < round->list->hosts.n; i++)
 		ok += round->list->hosts.v[i].ok;
 	fprintf(out, "%s   %zu of %zu hosts answer\n", CLOCK_LOCAL(round->at), ok, round->list->hosts.n);
-	for (size_t i = 0; i < round->list->hosts.n; i++) {
-		const struct watch_host *h = &round->list->hosts.v[i];
-
+	VEC_EACH(h, round->list->hosts) {
 		if (!h->ok)
 			fprintf(out, "  ! %s: %s (since %s)\n", name_of(h), h->words ? h->words : "out of memory",
 				CLOCK_LOCAL(h->since));

@@ -2,7 +2,7 @@
  *
  *   struct { VEC(struct span) spans; } x = {};
  *   if (VEC_PUSH(x.spans, span) < 0) return -ENOMEM;
- *   for (size_t i = 0; i < x.spans.n; i++) use(x.spans.v[i]);
+ *   VEC_EACH(s, x.spans) use(s);
  */
 #pragma once
 
@@ -57,6 +57,9 @@
 		}                                            \
 		low_;                                        \
 	})
+
+/* A loop over the elements; `x` points to one. None may be added within it. */
+#define VEC_EACH(x, vec) for (__typeof__((vec).v[0]) *x = (vec).v; x && x < (vec).v + (vec).n; x++)
 
 #define VEC_FREE(vec)                           \
 	do {                                    \

@@ -268,12 +268,9 @@ static int check(struct users *t, const char *token, const char *digest, struct 
 
 	pthread_mutex_lock(&t->lock);
 	load_if_changed(t);
-	for (size_t i = 0; i < t->list.n; i++) {
-		const struct token *k = &t->list.v[i];
-
+	VEC_EACH(k, t->list)
 		if (token && k->in_clear ? digest_is_of_secret(k->text, token) : is_of_digest(k, digest))
 			found = k;
-	}
 	if (found) {
 		memcpy(ret->name, found->user, TOKEN_USER_MAX);
 		ret->scope = found->scope;
@@ -315,11 +312,8 @@ void users_each(struct users *t, void (*each)(void *data, const struct listed_to
 {
 	pthread_mutex_lock(&t->lock);
 	load_if_changed(t);
-	for (size_t i = 0; i < t->list.n; i++) {
-		const struct token *k = &t->list.v[i];
-
+	VEC_EACH(k, t->list)
 		each(data, &(struct listed_token){k->user, k->scope, k->expires, k->in_clear});
-	}
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -104,8 +104,7 @@ int hold_class_lower(const char *proc_root, struct hold *h)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < h->threads.n; i++) {
-		const struct hold_thread *t = &h->threads.v[i];
+	VEC_EACH(t, h->threads) {
 		struct sched_attr idle = {.sched_policy = SCHED_IDLE, .sched_nice = t->nice};
 		uint64_t start;
 		int policy, io;
@@ -165,12 +164,9 @@ static int restore_younger(struct hold *h, uint32_t process, uint32_t tid, uint6
 /* Children whose parent ended are reported by their process group and session. */
 static bool may_be_younger(const struct hold *h, const struct target *t, const struct process *p)
 {
-	for (size_t i = 0; i < h->heads.list.n; i++) {
-		const struct process *head = &h->heads.list.v[i];
-
+	VEC_EACH(head, h->heads.list)
 		if (p->start >= head->start && (p->group == head->group || (head->session && p->session == head->session)))
 			return true;
-	}
 	return target_has(t, p->pid);
 }
 
@@ -192,8 +188,7 @@ int hold_class_restore(const char *proc_root, const struct hold *h)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < h->threads.n; i++) {
-		const struct hold_thread *t = &h->threads.v[i];
+	VEC_EACH(t, h->threads) {
 		uint64_t start;
 		int set;
 

@@ -172,8 +172,7 @@ static bool is_head(const struct target *t, const struct process *p)
 
 static int add_heads(const struct processes *all, struct target *t)
 {
-	for (size_t i = 0; i < all->list.n; i++) {
-		const struct process *p = &all->list.v[i];
+	VEC_EACH(p, all->list) {
 		bool head = is_head(t, p), joins = !head && target_takes(t, p->parent, p->name);
 
 		if (p->ended || !(head || joins))
@@ -192,13 +191,10 @@ static int add_descendants(const struct processes *all, struct target *t)
 
 	do {
 		before = t->members.list.n;
-		for (size_t i = 0; i < all->list.n; i++) {
-			const struct process *p = &all->list.v[i];
-
+		VEC_EACH(p, all->list)
 			if (p->parent > 1 && target_has(t, p->parent) && !target_has(t, p->pid) &&
 			    VEC_PUSH(t->members.list, *p) < 0)
 				return -ENOMEM;
-		}
 	} while (t->members.list.n > before);
 	return 0;
 }

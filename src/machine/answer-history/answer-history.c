@@ -256,8 +256,7 @@ static struct similar_marks *nearest(struct similar_groups *a, const struct save
 	struct similar_marks *best = NULL;
 	double most = LIKE;
 
-	for (size_t i = 0; i < a->list.n; i++) {
-		struct similar_marks *one = &a->list.v[i];
+	VEC_EACH(one, a->list) {
 		/* nothing found is like nothing found */
 		double likeness = !t->print.parts.n && !one->first.print.parts.n ? 1 : fingerprint_likeness(&one->first.print, &t->print);
 

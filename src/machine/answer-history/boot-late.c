@@ -99,9 +99,7 @@ static void find_longest(struct late_start *s)
 	for (size_t i = 0; i < s->chain.n; i++)
 		if (!s->unit || took(s->chain.v[i]) > took(s->unit))
 			s->unit = s->chain.v[i];
-	for (size_t i = 0; i < s->r->gaps.n; i++) {
-		const struct start_gap *g = &s->r->gaps.v[i];
-
+	VEC_EACH(g, s->r->gaps) {
 		/* later the log is quiet because nothing is wrong */
 		if (g->to <= (s->r->userspace ? s->r->userspace : s->end) && (!s->gap || g->to - g->from > s->gap->to - s->gap->from))
 			s->gap = g;

@@ -34,9 +34,7 @@ static unsigned busy_threads(const struct inspection *n, const char **ret_begins
 	unsigned busy = 0;
 
 	*ret_begins = NULL;
-	for (size_t i = 0; i < n->threads.n; i++) {
-		const struct inspected_thread *t = &n->threads.v[i];
-
+	VEC_EACH(t, n->threads) {
 		if (isnan(t->cpu) || (t->cpu < BUSY_THREAD && t->cpu < BUSY_SHARE * n->cpu))
 			continue;
 		if (!busy)

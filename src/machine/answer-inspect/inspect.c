@@ -277,9 +277,7 @@ static void finish_threads(struct inspector *i)
 	struct inspection *n = &i->result;
 	double used = 0;
 
-	for (size_t k = 0; k < n->threads.n; k++) {
-		struct inspected_thread *t = &n->threads.v[k];
-
+	VEC_EACH(t, n->threads) {
 		finish_thread(i, t);
 		used += (double)(t->cpu_last - t->cpu_first);
 	}

@@ -18,9 +18,7 @@ static int fill_phase(struct trial *t, int phase)
 	double waits = 0, use = 0, late = 0;
 	unsigned n = 0, felt = 0;
 
-	for (size_t i = 0; i < t->samples.n; i++) {
-		const struct trial_sample *s = &t->samples.v[i];
-
+	VEC_EACH(s, t->samples) {
 		if (s->phase != phase || s->settling)
 			continue;
 		n++;

@@ -97,12 +97,9 @@ static int find_waiting(const struct trace *t, struct waiting *ret)
 
 	if (!w.v)
 		return -ENOMEM;
-	for (size_t i = 0; i < t->threads.n; i++) {
-		const struct trace_thread *th = &t->threads.v[i];
-
+	VEC_EACH(th, t->threads)
 		if (!th->end && th->state_since && th->state_since <= t->frozen && kind_of_wait(t, th) != SIZE_MAX)
 			w.v[w.n++] = th;
-	}
 	VEC_SORT(w, by_process);
 	*ret = w;
 	return 0;
@@ -255,8 +252,7 @@ static size_t kind_of_request(const struct trace *t, const struct peer_request *
 /* Whose requests take longer than ever; of those that are known to wait, how long the answers take. */
 static int add_late(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
 {
-	for (size_t i = 0; i < requests->late.n; i++) {
-		const struct peer_request *r = &requests->late.v[i];
+	VEC_EACH(r, requests->late) {
 		const struct subject *s = dataset_process(d, r->process);
 		struct hang *h = s ? hang_of(a, s) : NULL;
 		struct hang late = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC,
@@ -501,8 +497,7 @@ static int find_chains(const struct dataset *d, uint32_t at, const struct chain_
 {
 	int between = 0;
 
-	for (size_t i = 0; i < a->hangs.n; i++) {
-		struct hang *h = &a->hangs.v[i];
+	VEC_EACH(h, a->hangs) {
 		int r;
 
 		if (again && !is_between_requests(h) && !runs_by_chance(d, at, h))
@@ -620,8 +615,7 @@ static int look_up_chains(const struct dataset *d, const struct hang_question *q
 		open_files_free(&files); /* they may have a new connection by now */
 		between = find_chains(d, q->at, &live, true, a);
 	}
-	for (size_t i = 0; i < a->hangs.n; i++) {
-		struct hang *h = &a->hangs.v[i];
+	VEC_EACH(h, a->hangs) {
 		bool counts = is_shown(q, h) && h->chain.links.n && !waits_for_us(h) && confirm(h);
 
 		r = r ?: counts ? find_ends(d, q->at, h, a) : 0;
@@ -645,9 +639,7 @@ static bool leads_through(const struct hang *h, uint32_t pid)
 /* A hang that another one's chain leads through is part of that: the first of that wants it, and it is as likely as the part. */
 static bool is_part(struct answer *a, const struct hang *h)
 {
-	for (size_t i = 0; i < a->hangs.n; i++) {
-		struct hang *whole = &a->hangs.v[i];
-
+	VEC_EACH(whole, a->hangs) {
 		if (whole == h || whole->culprit != h->culprit || !leads_through(whole, h->victim->info.pid) || leads_through(h, whole->victim->info.pid))
 			continue;
 		if (whole->score < h->score) {

@@ -260,8 +260,7 @@ static void sum_waits(const struct ranking *r, double sums[BOTTLENECK_COUNT])
 	const struct feature *features = features_of(ENTITY_PROCESS, &n);
 
 	for (size_t i = 0; i < r->victims.n; i++)
-		for (size_t k = 0; k < r->victims.v[i].features.n; k++) {
-			const struct deviation *dev = &r->victims.v[i].features.v[k];
+		VEC_EACH(dev, r->victims.v[i].features) {
 			double more = fmax(0, dev->observed - (isnan(dev->usual) ? 0 : dev->usual)) / 1e9;
 			size_t f = (size_t)(dev->feature - features);
 

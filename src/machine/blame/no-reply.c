@@ -174,9 +174,7 @@ static bool always_answered(const struct asker *a)
 
 static int note_asked(const struct timeline *t, uint32_t server, const struct interval *x, struct askers *askers)
 {
-	for (size_t i = 0; i < askers->list.n; i++) {
-		struct asker *a = &askers->list.v[i];
-
+	VEC_EACH(a, askers->list) {
 		if (a->thread != x->waker)
 			continue;
 		a->times++;
@@ -253,9 +251,7 @@ static struct past_waits waits_for(const struct timeline *t, uint32_t who, uint3
 	const struct thread_line *line = &t->threads.v[who];
 	struct past_waits w = {};
 
-	for (size_t i = 0; i < line->intervals.n; i++) {
-		const struct interval *x = &line->intervals.v[i];
-
+	VEC_EACH(x, line->intervals) {
 		if (!waits_for_anybody(x) || x->waker_kind != WAKER_TASK || x->waker != whom)
 			continue;
 		w.n++;

@@ -366,9 +366,7 @@ static int add_late(struct pass *p, const struct peer_request *r, struct peer_re
 
 	if (!is_late(p, &late))
 		return 0;
-	for (size_t i = 0; i < ret->late.n; i++) {
-		struct peer_request *other = &ret->late.v[i];
-
+	VEC_EACH(other, ret->late) {
 		if (other->process != late.process || other->server != late.server)
 			continue;
 		if (late.took > other->took)
@@ -483,11 +481,8 @@ const struct peer_request *peer_requests_pending_of(const struct peer_requests *
 {
 	const struct peer_request *first = NULL;
 
-	for (size_t i = 0; i < r->pending.n; i++) {
-		const struct peer_request *a = &r->pending.v[i];
-
+	VEC_EACH(a, r->pending)
 		if (a->process == pid && a->since >= since && (!first || a->since < first->since))
 			first = a;
-	}
 	return first;
 }

@@ -430,9 +430,7 @@ static void put_ticks(struct chunk_writer *w)
 	struct str boot = {}, wall = {}, span = {};
 	int64_t last_boot = 0, apart = 0;
 
-	for (size_t i = 0; i < w->d->ticks.n; i++) {
-		const struct moment *m = &w->d->ticks.v[i];
-
+	VEC_EACH(m, w->d->ticks) {
 		str_put_svarint(&boot, m->boot - last_boot);
 		str_put_svarint(&wall, m->wall - m->boot - apart);
 		str_put_svarint(&span, m->boot - last_boot - m->span);
@@ -468,9 +466,7 @@ static void put_subjects(struct chunk_writer *w)
 static void put_notes(struct chunk_writer *w)
 {
 	str_put_varint(&w->meta, w->d->notes.n);
-	for (size_t i = 0; i < w->d->notes.n; i++) {
-		const struct note *note = &w->d->notes.v[i];
-
+	VEC_EACH(note, w->d->notes) {
 		str_put_varint(&w->meta, note->kind);
 		str_put_svarint(&w->meta, note->wall);
 		str_put_blob(&w->meta, note->text, strlen(note->text));

@@ -160,8 +160,7 @@ static int encode_raw(const struct entropy_writer *w, struct str *bytes)
 	unsigned n = 0;
 	int r;
 
-	for (size_t i = 0; i < w->tokens.n; i++) {
-		const struct entropy_token *t = &w->tokens.v[i];
+	VEC_EACH(t, w->tokens) {
 		uint64_t raw = t->raw;
 
 		for (unsigned left = t->n_raw; left;) {

@@ -118,8 +118,7 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 			define(enc, &tick->samples.v[i], key, &definitions);
 	str_put_blob(out, definitions.data, definitions.len);
 	str_clear(&definitions);
-	for (size_t i = 0; i < tick->samples.n; i++) {
-		const struct sample *sample = &tick->samples.v[i];
+	VEC_EACH(sample, tick->samples) {
 		const struct feature *features;
 		size_t n;
 
@@ -170,9 +169,7 @@ int frame_encode(struct frame_encoder *enc, struct tick *tick, bool key, struct 
 	for (size_t i = 0; i < tick->ended.n; i++)
 		str_put_varint(out, tick->ended.v[i]->info.id);
 	str_put_varint(out, tick->notes.n);
-	for (size_t i = 0; i < tick->notes.n; i++) {
-		const struct note *note = &tick->notes.v[i];
-
+	VEC_EACH(note, tick->notes) {
 		str_put_varint(out, note->kind);
 		str_put_varint(out, (uint64_t)(note->wall ? note->wall : tick->wall));
 		str_put_blob(out, note->text, strlen(note->text));

@@ -128,9 +128,7 @@ int confirm_watch_sample(struct confirm_watch *w, struct trial_sample *ret)
 	if (r < 0)
 		return r;
 	ret->waits = 0;
-	for (size_t i = 0; i < w->look.list.n; i++) {
-		const struct process_waits *p = &w->look.list.v[i];
-
+	VEC_EACH(p, w->look.list) {
 		if (!is_culprit(w, p)) {
 			take_waits(w, p, ret);
 			continue;

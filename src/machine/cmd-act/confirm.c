@@ -372,8 +372,7 @@ static int check_target(struct trial_run *t, const struct listed_culprit *who, c
 /* The first one who can be held back. */
 static int choose_target(struct trial_run *t, const struct culprit_list *l)
 {
-	for (size_t i = 0; i < l->list.n; i++) {
-		const struct listed_culprit *who = &l->list.v[i];
+	VEC_EACH(who, l->list) {
 		_cleanup_free_ char *why = NULL;
 		int r = check_target(t, who, &why);
 

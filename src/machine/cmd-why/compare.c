@@ -65,8 +65,7 @@ static void print_json(const struct changes *c)
 	json_t *array = json_array();
 	json_t *root;
 
-	for (size_t i = 0; i < c->list.n; i++) {
-		const struct compared_change *x = &c->list.v[i];
+	VEC_EACH(x, c->list) {
 		_cleanup_free_ char *label = entity_label(&x->subject->info);
 
 		json_array_append_new(array, json_pack("{s:s, s:s?, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:i}", "name",

@@ -62,8 +62,7 @@ static void print_incidents(const struct incidents *i)
 {
 	printf("%-32s %9s %9s %6s %6s %6s\n", "blamed on", arg_split ? "before" : "incidents", arg_split ? "after" : "", "right",
 	       "wrong", "fixed");
-	for (size_t k = 0; k < i->list.n; k++) {
-		const struct program_incidents *p = &i->list.v[k];
+	VEC_EACH(p, i->list) {
 		char after[16] = "";
 
 		if (arg_split)

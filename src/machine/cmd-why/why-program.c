@@ -185,8 +185,7 @@ static void compare_with_before(struct program_question *q)
 /* A client that polls waits in no call that says so: its requests do. */
 static int find_late_answer(struct program_question *q)
 {
-	for (size_t i = 0; i < q->requests.late.n; i++) {
-		const struct peer_request *r = &q->requests.late.v[i];
+	VEC_EACH(r, q->requests.late) {
 		const struct trace_thread *server = trace_thread(q->trace, r->server, q->trace->frozen);
 
 		for (size_t k = 0; k < q->found.pids.n && server; k++) {

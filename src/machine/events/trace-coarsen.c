@@ -370,9 +370,7 @@ static void add_up(struct deal *d)
 	const struct one_cpu *c = &d->s->cpus[d->cpu];
 	struct piece p = {};
 
-	for (size_t i = 0; i < c->runs.n; i++) {
-		const struct run *run = &c->runs.v[i];
-
+	VEC_EACH(run, c->runs) {
 		p.end = run->start;
 		while (run->who != OWN && next_piece(c, run->end, &p))
 			sum_at(d, p.start / VISIBLE_TICK, p.kind)[run->who] += (double)(p.end - p.start);
@@ -446,9 +444,7 @@ static uint32_t choose(struct deal *d, const struct piece *p)
 	double length = (double)(p->end - p->start), *credit = d->credit + p->kind * d->whos, most = -INFINITY;
 	uint32_t who = IDLE;
 
-	for (size_t i = 0; i < d->shares[p->kind].n; i++) {
-		const struct share *s = &d->shares[p->kind].v[i];
-
+	VEC_EACH(s, d->shares[p->kind]) {
 		credit[s->who] += s->part * length;
 		if (credit[s->who] > most) {
 			most = credit[s->who];

@@ -299,8 +299,7 @@ static int hide_symbols(struct hiding *h)
 	struct trace *t = h->t;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < t->symbols.n; i++) {
-		struct trace_symbol *s = &t->symbols.v[i];
+	VEC_EACH(s, t->symbols) {
 		bool told = s->process ? is_own_process(t, s->process) : hmap_get(&h->addresses, s->address, 0) != NULL;
 
 		if (told && hide_address(h, &s->address) < 0)

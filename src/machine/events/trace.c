@@ -236,8 +236,7 @@ static int add_idle(struct trace *t)
 
 static void name_after_process(struct trace *t)
 {
-	for (size_t i = 0; i < t->threads.n; i++) {
-		struct trace_thread *thread = &t->threads.v[i];
+	VEC_EACH(thread, t->threads) {
 		const struct trace_thread *leader;
 
 		if (thread->comm[0])
@@ -351,8 +350,7 @@ static int take_threads(struct trace *t, struct trace *later)
 {
 	size_t sorted = t->threads.n;
 
-	for (size_t i = 0; i < later->threads.n; i++) {
-		struct trace_thread *from = &later->threads.v[i];
+	VEC_EACH(from, later->threads) {
 		struct trace_thread *mine = known(t, sorted, from->tid, from->start ? from->start : later->from);
 
 		if (mine && mine->start == from->start) {
@@ -438,12 +436,9 @@ const struct trace_thread *trace_thread_in_namespace(const struct trace *t, cons
 		if (lived_at(same, time) && (!sleeper->pid_ns || same->pid_ns == sleeper->pid_ns || !same->pid_ns))
 			return same;
 	}
-	for (size_t i = 0; i < t->threads.n; i++) {
-		const struct trace_thread *thread = &t->threads.v[i];
-
+	VEC_EACH(thread, t->threads)
 		if (thread->ns_tid == number && thread->pid_ns == sleeper->pid_ns && sleeper->pid_ns && lived_at(thread, time))
 			return thread;
-	}
 	return NULL;
 }
 

@@ -51,14 +51,11 @@ void ranking_weigh_recency(struct ranking *r, bool over)
 {
 	double most = 0;
 
-	for (size_t i = 0; i < r->suspects.n; i++) {
-		struct suspect *s = &r->suspects.v[i];
-
+	VEC_EACH(s, r->suspects) {
 		s->factors[EVIDENCE_RECENCY] = over && !s->hang ? RECENCY_LEAST : s->continues;
 		most = s->score > 0 ? fmax(most, evidence_score(s->factors)) : most;
 	}
-	for (size_t i = 0; i < r->suspects.n; i++) {
-		struct suspect *s = &r->suspects.v[i];
+	VEC_EACH(s, r->suspects) {
 		double continues = s->factors[EVIDENCE_RECENCY];
 
 		s->factors[EVIDENCE_RECENCY] = NAN;

@@ -191,8 +191,7 @@ static void forget(struct totals *t, const struct entity *e)
 void totals_take(struct totals *t, const struct tick *tick)
 {
 	t->ticks++;
-	for (size_t i = 0; i < tick->samples.n; i++) {
-		const struct sample *s = &tick->samples.v[i];
+	VEC_EACH(s, tick->samples) {
 		struct totals_row *row = s->same && !s->entity->changed ? NULL : row_of(t, s->entity);
 
 		if (!row)

@@ -6,11 +6,8 @@ void capture_locks(struct trace *t, const char *proc_root, int patience)
 {
 	struct file_locks locks = {.proc_root = proc_root, .patience = patience};
 
-	for (size_t i = 0; i < t->threads.n; i++) {
-		struct trace_thread *thread = &t->threads.v[i];
-
+	VEC_EACH(thread, t->threads)
 		if (!thread->end && thread->facts.call == CALL_FILE_LOCK && thread->facts.state & TASK_STATE_SLEEPS)
 			thread->owner = file_locks_holder(&locks, thread->tgid);
-	}
 	file_locks_free(&locks);
 }

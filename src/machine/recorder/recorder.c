@@ -171,8 +171,7 @@ static void apply(struct entity *e, struct process_text *text)
 static void collect_descriptions(struct recorder *r)
 {
 	pthread_mutex_lock(&r->describer.lock);
-	for (size_t i = 0; i < r->describer.found.n; i++) {
-		struct description *found = &r->describer.found.v[i];
+	VEC_EACH(found, r->describer.found) {
 		struct entity *e = hmap_get(&r->processes, found->id, 0);
 
 		if (e) {
@@ -291,13 +290,10 @@ static void measure_busy(struct recorder *r)
 {
 	int64_t cpu = 0, span = r->tick.boot - r->tick.previous_boot;
 
-	for (size_t i = 0; i < r->tick.samples.n; i++) {
-		const struct sample *s = &r->tick.samples.v[i];
-
+	VEC_EACH(s, r->tick.samples)
 		if (!s->same && s->entity->info.kind == ENTITY_PROCESS && (s->entity->info.id || s->entity->folded) &&
 		    !s->entity->fresh)
 			cpu += s->values[FEATURE_CPU_TIME] - s->entity->previous[FEATURE_CPU_TIME];
-	}
 	r->busy = r->tick.previous_boot && span > 0 ? (double)cpu / (double)span : 0;
 }
 

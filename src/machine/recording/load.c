@@ -208,9 +208,7 @@ static int open_chunks(struct extract *e)
 	int r = 0;
 
 	do_all(open_packed, e->chunks.v, e->chunks.n);
-	for (size_t i = 0; i < e->chunks.n; i++) {
-		struct packed *p = &e->chunks.v[i];
-
+	VEC_EACH(p, e->chunks) {
 		if (p->result == 0) {
 			e->chunks.v[kept++] = *p;
 			continue;

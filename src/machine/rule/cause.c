@@ -44,9 +44,7 @@ static enum truth compare(const struct comparison *c, const struct facts *facts)
 	unsigned n = 0, passed = 0;
 	struct fact one = {};
 
-	for (size_t i = 0; i < facts->list.n; i++) {
-		const struct fact *f = &facts->list.v[i];
-
+	VEC_EACH(f, facts->list) {
 		if (f->of != of_owner(c->owner) || f->feature != c->quantity.feature || isnan(f->now))
 			continue;
 		one = *f;

@@ -297,9 +297,7 @@ static void measure_machine(struct watch *w)
 	w->machine = NULL;
 	w->cpus = 0;
 	w->cpus_busy = 0;
-	for (size_t i = 0; i < w->tick->samples.n; i++) {
-		const struct sample *s = &w->tick->samples.v[i];
-
+	VEC_EACH(s, w->tick->samples) {
 		if (s->entity->info.kind == ENTITY_SYSTEM)
 			w->machine = s;
 		if (s->entity->info.kind != ENTITY_CPU)
@@ -508,8 +506,7 @@ void watch_tick(struct watch *w, const struct tick *tick, watch_report report, v
 	w->data = data;
 	measure_span(w);
 	measure_machine(w);
-	for (size_t i = 0; i < tick->samples.n; i++) {
-		const struct sample *s = &tick->samples.v[i];
+	VEC_EACH(s, tick->samples) {
 		enum entity_kind kind = s->entity->info.kind;
 
 		for (size_t k = 0; s->entity->info.id && k < w->by_kind[kind].n; k++)

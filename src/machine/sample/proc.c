@@ -139,9 +139,7 @@ static void count_ended(struct proc_source *src, struct process *p)
 {
 	size_t j = 0;
 
-	for (size_t i = 0; i < p->threads.n; i++) {
-		const struct thread *before = &p->threads.v[i];
-
+	VEC_EACH(before, p->threads) {
 		while (j < src->threads.n && src->threads.v[j].tid < before->tid)
 			j++;
 		/* a lower count under the same number is another thread */

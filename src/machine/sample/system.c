@@ -52,9 +52,7 @@ static void count_tasks(const struct tick *tick, int64_t *values, feature_set *p
 {
 	int64_t processes = tick->asleep, threads = tick->asleep_threads;
 
-	for (size_t i = 0; i < tick->samples.n; i++) {
-		const struct sample *s = &tick->samples.v[i];
-
+	VEC_EACH(s, tick->samples) {
 		if (s->entity->info.kind != ENTITY_PROCESS || !(s->present >> FEATURE_THREADS & 1))
 			continue;
 		processes += s->values[FEATURE_THREADS] > 0; /* the last sample of one that ended has none */

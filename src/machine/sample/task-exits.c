@@ -188,9 +188,7 @@ void task_count_exits(struct task_source *src)
 	if (!src->exits.n)
 		return;
 	keep_seen_that_ended(src);
-	for (size_t i = 0; i < src->exits.n; i++) {
-		const struct task_sample *s = &src->exits.v[i];
-
+	VEC_EACH(s, src->exits) {
 		if (seen_in_sweep(src, s))
 			(void)VEC_PUSH(src->later, *s);
 		else
@@ -233,8 +231,7 @@ static void count_rest_of_short_lived(struct task_source *src, const struct task
 /* Each waits for one tick: the exit record that was read with it may be counted as late as now. */
 void task_count_rests(struct task_source *src)
 {
-	for (size_t i = 0; i < src->due.n; i++) {
-		const struct task_rest *rest = &src->due.v[i];
+	VEC_EACH(rest, src->due) {
 		struct task_process *p = hmap_get(&src->processes, rest->pid, rest->start);
 
 		if (p)

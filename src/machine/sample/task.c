@@ -186,9 +186,7 @@ static bool lives(const struct task_source *src, struct process_slot *place)
 
 static void put_processes(struct task_source *src, struct tick *tick)
 {
-	for (size_t i = 0; i < src->roll.n; i++) {
-		struct process_slot *place = &src->roll.v[i];
-
+	VEC_EACH(place, src->roll) {
 		if (!place->process)
 			continue;
 		/* a GPU works on while its process sleeps */

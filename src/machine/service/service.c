@@ -144,12 +144,9 @@ static struct running *find_oldest(struct forker *f, uint32_t uid)
 {
 	struct running *oldest = NULL;
 
-	for (size_t i = 0; i < f->answers.n; i++) {
-		struct running *one = &f->answers.v[i];
-
+	VEC_EACH(one, f->answers)
 		if (one->uid == uid && !one->leaving && (!oldest || one->since < oldest->since))
 			oldest = one;
-	}
 	return oldest;
 }
 

@@ -83,9 +83,7 @@ int jit_map_parse(FILE *f, struct jit_map **ret)
 	while (m->entries.n < ENTRIES_MAX && next_line(f, line, &left))
 		read_line(m, line);
 	VEC_SORT(m->entries, by_address);
-	for (size_t i = 0; i < m->entries.n; i++) {
-		struct entry *e = &m->entries.v[i];
-
+	VEC_EACH(e, m->entries) {
 		if (e->address + e->size > reach)
 			reach = e->address + e->size;
 		e->reach = reach;

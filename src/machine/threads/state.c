@@ -39,8 +39,7 @@ static bool is_lasting(uint8_t state)
 /* It slept, and was woken: most likely for what it sleeps next, if that is a thing one sleeps long for. */
 static void guess_sleep(struct thread_line *line, struct interval *i)
 {
-	for (size_t k = 0; k < line->intervals.n; k++) {
-		const struct interval *x = &line->intervals.v[k];
+	VEC_EACH(x, line->intervals) {
 		enum state_group group = state_table[x->state].group;
 
 		if (x == i || (group != GROUP_BLOCKED && group != GROUP_RESTING))

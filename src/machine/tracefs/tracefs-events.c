@@ -42,8 +42,7 @@ void translation_take_comm(struct known *k, const struct tracefs_record *r)
 
 static void know_living(struct translation *x)
 {
-	for (size_t i = 0; i < x->t->threads.n; i++) {
-		const struct trace_thread *thread = &x->t->threads.v[i];
+	VEC_EACH(thread, x->t->threads) {
 		struct known *k = translation_find(x, thread->tid);
 
 		if (!k)

@@ -149,14 +149,11 @@ static void print_files(const struct inspection *n, FILE *out)
 	if (!n->files.n || seconds <= 0)
 		return;
 	fprintf(out, "Files read and written most\n%12s %12s\n", "read", "written");
-	for (size_t i = 0; i < n->files.n; i++) {
-		const struct inspected_file *f = &n->files.v[i];
-
+	VEC_EACH(f, n->files)
 		fprintf(out, "%12s %12s  %s\n",
 			FEATURE_TEXT(&rate, (double)f->read_bytes / seconds),
 			FEATURE_TEXT(&rate, (double)f->written_bytes / seconds),
 			f->path ? f->path : "(closed since)");
-	}
 	fputc('\n', out);
 }
 

@@ -82,8 +82,7 @@ static json_t *runs_json(const struct drawing *d, const struct drawn_line *line,
 	_cleanup_str_ struct str bytes = {};
 	int64_t at = 0;
 
-	for (size_t i = 0; i < line->runs.n; i++) {
-		const struct run *run = &line->runs.v[i];
+	VEC_EACH(run, line->runs) {
 		int64_t from = (run->from - d->from + unit / 2) / unit, to = (run->to - d->from + unit / 2) / unit;
 
 		str_put_varint(&bytes, (uint64_t)(from - at));
@@ -138,8 +137,7 @@ static json_t *mixes_json(const struct mixes *mixes)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < mixes->v.n; i++) {
-		const struct mix *m = &mixes->v.v[i];
+	VEC_EACH(m, mixes->v) {
 		json_t *parts = json_array();
 
 		for (unsigned k = 0; k < MIX_PARTS && m->share[k]; k++) {

@@ -130,8 +130,7 @@ static int paint(struct picture *p)
 	p->pixels = calloc((size_t)(p->victims.shown + 1) * (p->culprits.shown + 1) * FOR_COUNT, sizeof(*p->pixels));
 	if (!p->pixels)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->m->cells.n; i++) {
-		const struct blame_cell *c = &p->m->cells.v[i];
+	VEC_EACH(c, p->m->cells) {
 		struct pixel *x;
 
 		if (!counts(p->o, c))

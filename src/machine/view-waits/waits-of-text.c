@@ -278,9 +278,7 @@ static void put_path(const struct timeline *t, const struct critical_path *p, co
 			small = small ? 2 * small : 1000;
 	} while (longer > shown);
 	fputs("\nThe critical path: what it was held up by, moment by moment (deeper = further away):\n", out);
-	for (size_t i = 0; i < p->pieces.n; i++) {
-		const struct path_piece *piece = &p->pieces.v[i];
-
+	VEC_EACH(piece, p->pieces) {
 		if (piece->to - piece->from < small) {
 			left += piece->to - piece->from;
 			continue;

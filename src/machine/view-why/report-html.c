@@ -259,12 +259,9 @@ static void write_line(const struct report *r, const struct drawn_line *line, do
 	const double scale = (double)LINE_WIDTH / (double)(d->to - d->from);
 
 	write_row_name(r, line, y, out);
-	for (size_t i = 0; i < line->runs.n; i++) {
-		const struct run *run = &line->runs.v[i];
-
+	VEC_EACH(run, line->runs)
 		fprintf(out, "<rect x=%.1f y=%.0f width=%.2f height=%d fill=\"%s\"/>", NAME_WIDTH + (double)(run->from - d->from) * scale, y + 2,
 			(double)(run->to - run->from) * scale, ROW_HEIGHT - 4, groups[group_of(d, run)].color);
-	}
 	fputc('\n', out);
 }
 

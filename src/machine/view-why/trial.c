@@ -181,8 +181,7 @@ static json_t *samples_json(const struct trial *t)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < t->samples.n; i++) {
-		const struct trial_sample *s = &t->samples.v[i];
+	VEC_EACH(s, t->samples) {
 		const char *when = s->phase < 0 ? "before" : s->phase >= TRIAL_PHASES ? "after" : "during";
 
 		json_array_append_new(list, json_pack("{s:f, s:s, s:b, s:b, s:o, s:o, s:o}", "at",

@@ -46,9 +46,7 @@ static int span_calls_hosts(const struct forest *f, struct span_calls *c)
 	int r = 0;
 
 	for (size_t b = 0; b < f->buckets.n; b++)
-		for (size_t g = 0; g < f->buckets.v[b].groups.n; g++) {
-			const struct forest_group *group = &f->buckets.v[b].groups.v[g];
-
+		VEC_EACH(group, f->buckets.v[b].groups) {
 			for (size_t i = 0; i < group->sample.n && r == 0; i++)
 				r = find_hosts_of(&group->sample.v[i], c);
 			for (size_t i = 0; i < group->slowest.n && r == 0; i++)

@@ -39,9 +39,7 @@ static struct span_function *function_of(struct span_functions *f, uint32_t serv
 /* A client span is its caller's function. */
 static int span_functions_add(struct span_functions *f, const struct forest *forest, const struct bucket_choice *choice)
 {
-	for (size_t i = 0; i < forest->buckets.n; i++) {
-		const struct bucket *b = &forest->buckets.v[i];
-
+	VEC_EACH(b, forest->buckets) {
 		if (!bucket_is_chosen(choice, forest, b))
 			continue;
 		for (size_t j = 0; j < b->groups.n; j++) {

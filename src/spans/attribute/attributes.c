@@ -436,12 +436,9 @@ static int search_greedily(struct search *s, size_t most, struct attribute_findi
 			return -ENOMEM;
 		ret->explained += element.share;
 		set_aside(s, best);
-		for (size_t i = 0; i < s->found.cells.n; i++) {
-			struct attribute_cell *c = &s->found.cells.v[i];
-
+		VEC_EACH(c, s->found.cells)
 			if (c->score > -INFINITY && touched(s, c))
 				rate_cell(s, c);
-		}
 	}
 	return 0;
 }

@@ -308,8 +308,7 @@ static void sum_seen(struct span_change *c)
 {
 	double all = 0, told = 0;
 
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
+	VEC_EACH(b, c->buckets) {
 		double weight = b->after ? moments_count(&b->after->total) : 0;
 
 		all += weight;
@@ -331,9 +330,7 @@ struct weighing {
 /* When it is known whether all of them are slower. */
 static void test_means(struct span_change *c)
 {
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		struct bucket_change *b = &c->buckets.v[i];
-
+	VEC_EACH(b, c->buckets) {
 		if (!b->before || !b->after)
 			continue;
 		b->p_mean = mean_p(c, b);
@@ -521,8 +518,7 @@ static double find_some_seen(const struct span_change *c, size_t tests)
 {
 	double worst = 0;
 
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
+	VEC_EACH(b, c->buckets) {
 		double n[2];
 
 		if (!b->before || !b->after || b->verdict == VERDICT_UNCLEAR)
@@ -538,9 +534,7 @@ static int gather_calls(struct span_change *c, struct call_changes *to)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		struct bucket_change *b = &c->buckets.v[i];
-
+	VEC_EACH(b, c->buckets) {
 		for (size_t k = 0; b->before && b->after && k < b->after->cells.n && r == 0; k++) {
 			const struct cell *y = &b->after->cells.v[k], *x = forest_group_cell(b->before, y->vertex);
 
@@ -646,8 +640,7 @@ static double find_uniform(const struct span_change *c)
 {
 	double expected = 0, got = 0, low = INFINITY, high = 0;
 
-	for (size_t i = 0; i < c->services.n; i++) {
-		const struct service_change *s = &c->services.v[i];
+	VEC_EACH(s, c->services) {
 		double times = s->expected > 0 ? s->got / s->expected : 0;
 
 		expected += s->expected;
@@ -663,9 +656,7 @@ static double find_uniform(const struct span_change *c)
 /* An edge belongs to its callee: the network in front of it, and its queue. */
 static int compare_services(const struct forest *f, struct span_change *ret)
 {
-	for (size_t i = 0; i < ret->buckets.n; i++) {
-		const struct bucket_change *c = &ret->buckets.v[i];
-
+	VEC_EACH(c, ret->buckets) {
 		for (size_t k = 0; c->before && c->after && k < c->after->cells.n; k++) {
 			const struct cell *y = &c->after->cells.v[k],
 					  *x = forest_group_cell(c->before, y->vertex);
@@ -674,11 +665,8 @@ static int compare_services(const struct forest *f, struct span_change *ret)
 				return -ENOMEM;
 		}
 	}
-	for (size_t i = 0; i < ret->services.n; i++) {
-		struct service_change *s = &ret->services.v[i];
-
+	VEC_EACH(s, ret->services)
 		s->score = s->expected > 0 && s->got > 0 ? log(s->got / s->expected) * s->calls / (s->calls + SHRINK) : 0;
-	}
 	ret->uniform = find_uniform(ret);
 	VEC_SORT(ret->services, by_score);
 	return 0;

@@ -73,8 +73,7 @@ static double share_of(const struct forest *f, const struct span_change *c, uint
 	bool called = false;
 
 	*ret_host = 0;
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
+	VEC_EACH(b, c->buckets) {
 		double requests = b->after ? moments_count(&b->after->total) : 0;
 
 		if (!counts(c, b))

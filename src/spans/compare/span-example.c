@@ -36,9 +36,7 @@ int span_examples_find(const struct forest *f, span_example_fn agrees, void *sta
 {
 	*ret_n = 0;
 	for (size_t i = 0; i < f->buckets.n; i++)
-		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
-			const struct forest_group *g = &f->buckets.v[i].groups.v[j];
-
+		VEC_EACH(g, f->buckets.v[i].groups) {
 			for (size_t k = 0; k < g->requests.n; k++) {
 				const struct sampled_request *r = &g->requests.v[k];
 

@@ -272,12 +272,9 @@ static double gain_of(const struct key_sums *k, double factor)
 {
 	double gain = 0;
 
-	for (size_t i = 0; i < k->values.n; i++) {
-		const struct value_sums *v = &k->values.v[i];
-
+	VEC_EACH(v, k->values)
 		if (v->count[0] > 0 && v->count[1] > 0)
 			gain += fabs(v->sum[1] - factor * v->sum[0] / v->count[0] * v->count[1]);
-	}
 	return gain;
 }
 

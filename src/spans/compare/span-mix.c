@@ -100,9 +100,7 @@ static bool decompose(const struct mixing *m, double known, struct decomposed *r
 	double n[2] = {}, all = 0, effective[2] = {}, variation = variation_within(m), unsure = 0;
 
 	*ret = (struct decomposed){};
-	for (size_t i = 0; i < m->strata.n; i++) {
-		const struct stratum *s = &m->strata.v[i];
-
+	VEC_EACH(s, m->strata) {
 		all += moments_count(&s->side[1]);
 		for (int side = 0; side < 2 && on_both(s); side++) {
 			n[side] += moments_count(&s->side[side]);
@@ -111,8 +109,7 @@ static bool decompose(const struct mixing *m, double known, struct decomposed *r
 	}
 	if (n[1] < known * all || !(n[0] > 0) || !(n[1] > 0))
 		return false;
-	for (size_t i = 0; i < m->strata.n; i++) {
-		const struct stratum *s = &m->strata.v[i];
+	VEC_EACH(s, m->strata) {
 		double share[2], mean, pooled, chance;
 
 		if (!on_both(s))

@@ -64,8 +64,7 @@ static void gather(const struct forest *f, const struct suspect_version *s, uint
 	const struct bucket *b = &f->buckets.v[s->bucket];
 
 	*ret = (struct vertex_sides){};
-	for (size_t j = 0; j < b->groups.n; j++) {
-		const struct forest_group *g = &b->groups.v[j];
+	VEC_EACH(g, b->groups) {
 		enum span_side side = suspect_side(f, s, g);
 		const struct cell *c = side == SIDE_NONE ? NULL : forest_group_cell(g, vertex);
 		bool own = side == SIDE_CANDIDATE;
@@ -203,8 +202,7 @@ static int gather_through(const struct forest *f, const struct suspect_version *
 {
 	const struct bucket *b = &f->buckets.v[s->bucket];
 
-	for (size_t j = 0; j < b->groups.n; j++) {
-		const struct forest_group *g = &b->groups.v[j];
+	VEC_EACH(g, b->groups) {
 		enum span_side side = suspect_side(f, s, g);
 
 		for (size_t i = 0; side != SIDE_NONE && i < g->requests.n; i++) {
@@ -432,9 +430,7 @@ static struct own_times times_of(const struct forest *f, const struct suspect_ve
 	const struct bucket *b = &f->buckets.v[s->bucket];
 	struct own_times t = {INT64_MAX, INT64_MIN};
 
-	for (size_t j = 0; j < b->groups.n; j++) {
-		const struct forest_group *g = &b->groups.v[j];
-
+	VEC_EACH(g, b->groups) {
 		if (suspect_side(f, s, g) != SIDE_CANDIDATE)
 			continue;
 		t.first = g->first_seen < t.first ? g->first_seen : t.first;
@@ -472,8 +468,7 @@ static void gather_failing(const struct forest *f, const struct suspect_version 
 	const struct bucket *b = &f->buckets.v[s->bucket];
 
 	*ret = (struct failing){};
-	for (size_t j = 0; j < b->groups.n; j++) {
-		const struct forest_group *g = &b->groups.v[j];
+	VEC_EACH(g, b->groups) {
 		enum span_side side = ran_then(t, g) ? suspect_side(f, s, g) : SIDE_NONE;
 		const struct cell *c = vertex == NO_VERTEX ? NULL : forest_group_cell(g, vertex);
 		const struct moments *m = c ? &c->duration : &g->total;

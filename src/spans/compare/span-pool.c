@@ -69,9 +69,7 @@ static int find_within(const struct forest *f, const struct span_change *c, cons
 
 	for (size_t k = 0; by && k < by->n_keys; k++)
 		span_pool_add_key(keys, &n_keys, ARRAY_SIZE(keys), by->keys[k]);
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
-
+	VEC_EACH(b, c->buckets) {
 		if (!is_in(p, f, b))
 			continue;
 		pairs[n++] = (struct span_pair){b->before, b->after};
@@ -114,8 +112,7 @@ static double shares_of_pool(const struct forest *f, const struct span_change *c
 	double off = 0, variance = 0, requests = 0;
 
 	ret[0] = ret[1] = 0;
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
+	VEC_EACH(b, c->buckets) {
 		double x[2], n[2], all, both, weight;
 
 		if (!is_in(p, f, b))
@@ -163,9 +160,7 @@ static void find_bounds(const struct forest *f, const struct span_change *c, str
 {
 	double n[2] = {}, a = p->errors_before, b = p->errors_after, up, down;
 
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *x = &c->buckets.v[i];
-
+	VEC_EACH(x, c->buckets) {
 		if (!is_in(p, f, x))
 			continue;
 		n[0] += moments_effective(&x->before->total);

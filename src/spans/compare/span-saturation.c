@@ -51,8 +51,7 @@ ORDER(by_start, struct arrival, ASCENDING(start) ?: ASCENDING(took))
 
 static int gather(const struct forest *f, const struct span_change *c, int side, struct arrivals *ret)
 {
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
+	VEC_EACH(b, c->buckets) {
 		const struct forest_group *g = side ? b->after : b->before;
 
 		for (size_t k = 0; b->before && b->after && k < g->requests.n; k++) {
@@ -327,15 +326,11 @@ static int find_wait(const struct forest *f, const struct span_change *c, const 
 	double most = fmax(c->least * c->mean_before, WAIT_SHARE * (c->mean_after - c->mean_before)) * c->requests_after, drift = fmax(c->all.for_kind.drift, 1);
 	int r = 0;
 
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		const struct bucket_change *b = &c->buckets.v[i];
-
+	VEC_EACH(b, c->buckets)
 		for (size_t k = 0; b->before && b->after && k < b->after->cells.n && r == 0; k++)
 			if (f->vertices.v[b->after->cells.v[k].vertex].kind == VERTEX_EDGE)
 				r = add_edge(f, b, &b->after->cells.v[k], &waits);
-	}
-	for (size_t i = 0; i < waits.list.n; i++) {
-		const struct wait *w = &waits.list.v[i];
+	VEC_EACH(w, waits.list) {
 		double rise = w->after - w->before;
 
 		if (rise <= most || w->after < WAIT_TIMES * w->before || rise <= WAIT_Z * sqrt(drift * w->variance))

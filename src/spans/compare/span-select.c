@@ -46,13 +46,10 @@ static int each_request(const struct forest *f, const struct span_selection *s, 
 {
 	int r = 0;
 
-	for (size_t i = 0; i < f->buckets.n; i++) {
-		const struct bucket *b = &f->buckets.v[i];
-
+	VEC_EACH(b, f->buckets)
 		for (size_t j = 0; bucket_is_chosen(&s->choice, f, b) && j < b->groups.n; j++)
 			for (size_t k = 0; r == 0 && k < b->groups.v[j].requests.n; k++)
 				r = visit(context, b, &b->groups.v[j].requests.v[k]);
-	}
 	return r;
 }
 

@@ -85,8 +85,7 @@ static bool series_of_failures(const struct bucket *b, struct series *s)
 	double failed = 0, requests = 0, share;
 
 	for (size_t i = 0; i < b->groups.n; i++)
-		for (size_t k = 0; k < b->groups.v[i].requests.n; k++) {
-			const struct sampled_request *r = &b->groups.v[i].requests.v[k];
+		VEC_EACH(r, b->groups.v[i].requests) {
 			struct window *w;
 
 			if (r->start < s->first || r->start >= s->last)
@@ -147,12 +146,9 @@ static double cost_of(const struct bucket *b, const struct span_since *s)
 	double count = 0;
 
 	for (size_t i = 0; i < b->groups.n; i++)
-		for (size_t k = 0; k < b->groups.v[i].slots.n; k++) {
-			const struct slot *slot = &b->groups.v[i].slots.v[k];
-
+		VEC_EACH(slot, b->groups.v[i].slots)
 			if (slot->start >= s->since && (!s->until || slot->start < s->until))
 				count += moments_count(&slot->total);
-		}
 	return count * (s->during - s->before);
 }
 
@@ -165,8 +161,7 @@ static bool worst_of(const struct forest *f, const struct bucket_choice *choice,
 
 	for (size_t i = 0; i < f->buckets.n; i++)
 		n += bucket_is_chosen(choice, f, &f->buckets.v[i]);
-	for (size_t i = 0; i < f->buckets.n; i++) {
-		const struct bucket *b = &f->buckets.v[i];
+	VEC_EACH(b, f->buckets) {
 		struct span_since one;
 
 		if (!bucket_is_chosen(choice, f, b) || !find_change(b, SINCE_LEVEL / (double)n, &one) || cost_of(b, &one) <= worst)

@@ -42,8 +42,7 @@ static void sorting_free(struct sorting *s)
 
 static int add_side(struct sorting *s, const struct forest *f, const struct forest_group *g, int side, size_t pair)
 {
-	for (size_t i = 0; i < g->requests.n; i++) {
-		const struct sampled_request *r = &g->requests.v[i];
+	VEC_EACH(r, g->requests) {
 		struct request one = {log(fmax((double)r->duration, 1)), r->start, forest_request_weight(f, r)};
 
 		if (division_add(&s->d, r->set, side, pair) < 0 || VEC_PUSH(s->requests, one) < 0)
@@ -77,9 +76,7 @@ static double variance_within(const struct sorting *s)
 {
 	double left = 0, weight = 0, all = 0, known = 0;
 
-	for (size_t i = 0; i < s->kinds.n; i++) {
-		const struct kind_sums *k = &s->kinds.v[i];
-
+	VEC_EACH(k, s->kinds) {
 		left += k->squares - k->sum * k->sum / k->weight;
 		weight += k->weight;
 		all += k->of[1];
@@ -236,8 +233,7 @@ static void find_shift(struct sorting *s, struct span_slow *ret)
 	double sum = 0, weight = 0, squares = 0, freedom = 0, level = 0;
 
 	sum_ratios(s);
-	for (size_t i = 0; i < s->kinds.n; i++) {
-		const struct kind_sums *k = &s->kinds.v[i];
+	VEC_EACH(k, s->kinds) {
 		double mean[2], of_kind;
 
 		if (!(k->of[0] > 0) || !(k->of[1] > 0))
@@ -289,8 +285,7 @@ static void count_beyond(struct sorting *s, double from, double least, struct sp
 			s->kinds.v[row->stratum].far += s->requests.v[i].weight;
 	}
 	*ret = (struct span_slow_share){.times = exp(from)};
-	for (size_t i = 0; i < s->kinds.n; i++) {
-		const struct kind_sums *k = &s->kinds.v[i];
+	VEC_EACH(k, s->kinds) {
 		double n[2], x[2];
 
 		if (!(k->of[0] > 0) || !(k->of[1] > 0))
@@ -327,11 +322,8 @@ static int count_slow(struct sorting *s, double least, struct span_slow *ret)
 	find_quantiles(sorted, s->requests.n, quantiles);
 	for (size_t q = 0; q < SLOW_QUANTILES; q++)
 		count_beyond(s, quantiles[q], least, &ret->at[q]);
-	for (size_t i = 0; i < s->kinds.n; i++) {
-		const struct kind_sums *k = &s->kinds.v[i];
-
+	VEC_EACH(k, s->kinds)
 		ret->requests += k->of[0] > 0 && k->of[1] > 0 ? effective(k, 1) : 0;
-	}
 	return 0;
 }
 

@@ -20,8 +20,7 @@ bool strata_times(const struct bucket *b, int64_t *ret_first, int64_t *ret_last,
 	*ret_first = INT64_MAX;
 	*ret_last = INT64_MIN;
 	*ret_width = 0;
-	for (size_t i = 0; i < b->groups.n; i++) {
-		const struct forest_group *g = &b->groups.v[i];
+	VEC_EACH(g, b->groups) {
 		int64_t end;
 
 		if (!g->slots.n)
@@ -92,8 +91,7 @@ void strata_add(const struct strata *s, const struct forest_group *g, double *co
 
 void strata_add_vertex(const struct strata *s, const struct forest_group *g, uint32_t vertex, double *counts, double *sums)
 {
-	for (size_t i = 0; i < g->slots.n; i++) {
-		const struct slot *slot = &g->slots.v[i];
+	VEC_EACH(slot, g->slots) {
 		size_t at = FIRST_WHERE(k, slot->cells.n, slot->cells.v[k].vertex >= vertex), stratum = stratum_of(s, slot->start);
 
 		if (at == slot->cells.n || slot->cells.v[at].vertex != vertex)

@@ -81,9 +81,7 @@ static bool single_host(const struct forest *f, uint32_t bucket, uint32_t vertex
 	struct moments others = {};
 	size_t hosts = 0;
 
-	for (size_t i = 0; i < f->places.n; i++) {
-		const struct forest_place *p = &f->places.v[i];
-
+	VEC_EACH(p, f->places) {
 		if (p->bucket != bucket || p->vertex != vertex || p->path.samples < 5)
 			continue;
 		hosts++;

@@ -144,8 +144,7 @@ static bool was_replaced(const struct forest *f, const struct bucket *b, const s
 	int64_t first[2] = {INT64_MAX, INT64_MAX}, last[2] = {INT64_MIN, INT64_MIN};
 	double all;
 
-	for (size_t j = 0; j < b->groups.n; j++) {
-		const struct forest_group *g = &b->groups.v[j];
+	VEC_EACH(g, b->groups) {
 		enum span_side side = suspect_side(f, s, g);
 		bool own = side == SIDE_CANDIDATE;
 
@@ -259,8 +258,7 @@ static void fill_with_some(const struct own_calls *calls, const struct suspect_v
 	uint32_t text = own_call_text(calls->f, call->vertex);
 
 	for (size_t j = 0; j < b->groups.n; j++)
-		for (size_t i = 0; i < b->groups.v[j].requests.n; i++) {
-			const struct sampled_request *r = &b->groups.v[j].requests.v[i];
+		VEC_EACH(r, b->groups.v[j].requests) {
 			size_t at = (size_t)((r->start - w->first) / w->width);
 			bool some = false;
 
@@ -279,8 +277,7 @@ static void fill_windows(const struct own_calls *calls, const struct suspect_ver
 	const struct bucket *b = &calls->f->buckets.v[s->bucket];
 
 	for (size_t j = 0; j < b->groups.n; j++)
-		for (size_t k = 0; k < b->groups.v[j].slots.n; k++) {
-			const struct slot *slot = &b->groups.v[j].slots.v[k];
+		VEC_EACH(slot, b->groups.v[j].slots) {
 			size_t at = (size_t)((slot->start - w->first) / w->width);
 
 			if (!slot->total.count || at >= w->n)

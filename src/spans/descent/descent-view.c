@@ -58,8 +58,7 @@ static bool waits_are_known(const struct host_answer *program)
 
 char *span_descent_reason(const struct descent *d)
 {
-	for (size_t i = 0; i < d->places.n; i++) {
-		const struct descent_place *p = &d->places.v[i];
+	VEC_EACH(p, d->places) {
 		const char *machine = summary_of(&p->machine), *program = summary_of(&p->program);
 		const char *reason = program && (!machine || waits_are_known(&p->program) || !json_is_true(json_object_get(p->machine.why, "slow"))) ? program : machine;
 		char *text;

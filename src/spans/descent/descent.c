@@ -20,12 +20,9 @@ const struct exemplar *descent_choose(const struct forest_group *g, uint32_t ver
 		for (size_t i = 0; i < lists[k].n; i++)
 			most = exemplar_path(&lists[k].v[i], vertex, NULL) > most ? exemplar_path(&lists[k].v[i], vertex, NULL) : most;
 	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
-		for (size_t i = 0; i < lists[k].n; i++) {
-			const struct exemplar *e = &lists[k].v[i];
-
+		VEC_EACH(e, lists[k])
 			if (most && (double)exemplar_path(e, vertex, NULL) >= NEARLY * (double)most && (!best || e->start > best->start))
 				best = e;
-		}
 	return best;
 }
 
@@ -42,12 +39,9 @@ static const struct exemplar_span *longest_call(const struct descent *d, const s
 {
 	const struct exemplar_span *best = NULL;
 
-	for (size_t i = 0; i < e->spans.n; i++) {
-		const struct exemplar_span *s = &e->spans.v[i];
-
+	VEC_EACH(s, e->spans)
 		if ((vertex == NO_VERTEX || s->vertex == vertex) && !is_listed(d, s) && (!best || s->path > best->path))
 			best = s;
-	}
 	return best && (double)best->path >= PLACE_LEAST * (double)e->duration ? best : NULL;
 }
 
@@ -68,9 +62,7 @@ const struct exemplar *descent_request(const struct forest *f, const char *id)
 
 	span_trace_id_of_text(f->names, id, strlen(id), &high, &low);
 	for (size_t i = 0; i < f->buckets.n; i++)
-		for (size_t k = 0; k < f->buckets.v[i].groups.n; k++) {
-			const struct forest_group *g = &f->buckets.v[i].groups.v[k];
-
+		VEC_EACH(g, f->buckets.v[i].groups) {
 			for (size_t j = 0; j < g->slowest.n + g->sample.n; j++) {
 				const struct exemplar *e = j < g->slowest.n ? &g->slowest.v[j] : &g->sample.v[j - g->slowest.n];
 

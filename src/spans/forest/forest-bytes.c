@@ -121,9 +121,7 @@ static void put_exemplar(struct writer *w, const struct exemplar *e)
 	str_put_svarint(w->out, e->duration);
 	str_put_varint(w->out, e->n_spans);
 	str_put_varint(w->out, e->spans.n);
-	for (size_t i = 0; i < e->spans.n; i++) {
-		const struct exemplar_span *s = &e->spans.v[i];
-
+	VEC_EACH(s, e->spans) {
 		str_put_varint(w->out, s->vertex);
 		str_put_varint(w->out, s->parent + 1);
 		put_text(w, s->host);
@@ -208,9 +206,7 @@ static void put_head(struct writer *w, const struct forest *f)
 static void put_vertices(struct writer *w, const struct forest *f)
 {
 	str_put_varint(w->out, f->vertices.n);
-	for (size_t i = 0; i < f->vertices.n; i++) {
-		const struct vertex *v = &f->vertices.v[i];
-
+	VEC_EACH(v, f->vertices) {
 		str_put_varint(w->out, v->parent + 1);
 		str_put_varint(w->out, v->kind);
 		put_text(w, v->caller);
@@ -226,9 +222,7 @@ int forest_write(const struct forest *f, struct str *out)
 	put_head(&w, f);
 	put_vertices(&w, f);
 	str_put_varint(out, f->buckets.n);
-	for (size_t i = 0; i < f->buckets.n; i++) {
-		const struct bucket *b = &f->buckets.v[i];
-
+	VEC_EACH(b, f->buckets) {
 		for (uint32_t d = 0; d < f->n_dimensions; d++)
 			put_text(&w, b->values[d]);
 		put_text(&w, b->entry);

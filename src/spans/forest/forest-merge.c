@@ -207,8 +207,7 @@ static int merge_bucket(struct translation *t, const struct bucket *from)
 
 static int merge_places(struct translation *t)
 {
-	for (size_t i = 0; i < t->from->places.n; i++) {
-		const struct forest_place *from = &t->from->places.v[i];
+	VEC_EACH(from, t->from->places) {
 		const struct bucket *old = &t->from->buckets.v[from->bucket];
 		uint32_t values[FOREST_DIMENSIONS] = {}, vertex = vertex_of(t, from->vertex);
 		struct bucket *b;

@@ -99,9 +99,7 @@ static int order_sets(const struct forest *f, struct set_order *o)
 	if (!o->rank)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->buckets.n; i++) {
-		for (size_t j = 0; j < f->buckets.v[i].groups.n; j++) {
-			const struct forest_group *g = &f->buckets.v[i].groups.v[j];
-
+		VEC_EACH(g, f->buckets.v[i].groups) {
 			mark_set(o, g->versions, &used);
 			for (size_t k = 0; k < g->leaves.n; k++)
 				mark_set(o, g->leaves.v[k].set, &used);
@@ -179,9 +177,7 @@ static void finish_group(struct forest_group *g, const uint32_t *position, struc
 		g->cells.v[i].vertex = position[g->cells.v[i].vertex];
 	VEC_SORT(g->cells, by_vertex);
 	g->cell_at.n = 0;
-	for (size_t i = 0; i < g->slots.n; i++) {
-		struct slot *s = &g->slots.v[i];
-
+	VEC_EACH(s, g->slots) {
 		for (size_t j = 0; j < s->cells.n; j++)
 			s->cells.v[j].vertex = position[s->cells.v[j].vertex];
 		drop_unused(s);
@@ -246,9 +242,7 @@ int forest_finish(struct forest *f)
 		free(order.rank);
 		return r;
 	}
-	for (size_t i = 0; i < f->buckets.n; i++) {
-		struct bucket *b = &f->buckets.v[i];
-
+	VEC_EACH(b, f->buckets) {
 		for (size_t j = 0; j < b->groups.n; j++) {
 			finish_group(&b->groups.v[j], position, &order);
 			order_requests(&b->groups.v[j], f->names);

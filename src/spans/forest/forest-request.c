@@ -12,9 +12,7 @@ static void thin_group(struct forest *f, struct forest_group *g)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < g->requests.n; i++) {
-		struct sampled_request *r = &g->requests.v[i];
-
+	VEC_EACH(r, g->requests) {
 		if (forest_takes_request(f->thinned, r->high, r->low))
 			g->requests.v[kept++] = *r;
 		else

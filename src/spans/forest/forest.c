@@ -42,9 +42,7 @@ static void group_free(struct forest_group *g)
 
 void forest_free(struct forest *f)
 {
-	for (size_t i = 0; i < f->buckets.n; i++) {
-		struct bucket *b = &f->buckets.v[i];
-
+	VEC_EACH(b, f->buckets) {
 		for (size_t j = 0; j < b->groups.n; j++)
 			group_free(&b->groups.v[j]);
 		VEC_FREE(b->groups);

@@ -97,12 +97,9 @@ void span_edges_settle(struct span_edges *e)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < e->list.n; i++) {
-		const struct span_edge *x = &e->list.v[i];
-
+	VEC_EACH(x, e->list)
 		if (x->outlived >= EDGE_LEAST && (double)x->outlived >= EDGE_SHARE * (double)x->calls)
 			e->list.v[kept++] = *x;
-	}
 	e->list.n = kept;
 	if (kept)
 		qsort_r(e->list.v, kept, sizeof(*e->list.v), by_texts, e->names);
@@ -159,13 +156,10 @@ int span_edges_write(const struct span_edges *e, const char *path)
 	if (!f)
 		return -errno;
 	fputs("# asynchronous calls: service, operation of the caller, service, operation of the callee\n", f);
-	for (size_t i = 0; i < e->list.n; i++) {
-		const struct span_edge *x = &e->list.v[i];
-
+	VEC_EACH(x, e->list)
 		fprintf(f, "# outlived its caller in %" PRIu64 " of %" PRIu64 " calls\n%s\t%s\t%s\t%s\n", x->outlived, x->calls,
 			names_get(e->names, x->caller[0]), names_get(e->names, x->caller[1]), names_get(e->names, x->callee[0]),
 			names_get(e->names, x->callee[1]));
-	}
 	failed = ferror(f);
 	return fclose(f) || failed ? -EIO : 0;
 }

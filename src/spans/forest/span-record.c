@@ -64,8 +64,7 @@ static uint32_t join(struct recorder_of_sets *r, uint32_t id)
 	size_t n = 0;
 	uint32_t joined;
 
-	for (size_t i = 0; i < r->inventories.n; i++) {
-		const struct inventory *inventory = &r->inventories.v[i];
+	VEC_EACH(inventory, r->inventories) {
 		uint32_t value = attribute_set_value(set, inventory->key);
 		uint32_t row = value ? (uint32_t)(uintptr_t)hmap_get(&inventory->rows, value, 0) : 0;
 		const struct attribute_set *more = names_get_set(r->names, row);

@@ -248,9 +248,7 @@ static bool lie_inside(const struct timed_calls *c, int64_t unit, double times)
 {
 	size_t inside = 0, n = 0, far = 0;
 
-	for (size_t i = 0; i < c->list.n; i++) {
-		const struct timed_call *x = &c->list.v[i];
-
+	VEC_EACH(x, c->list) {
 		if (x->after < 2 * unit)
 			continue;
 		n++;

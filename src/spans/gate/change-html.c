@@ -127,9 +127,7 @@ static void put_causes(const struct span_causes *c, FILE *out)
 	if (!c->list.n)
 		return;
 	fputs("<h2>Which requests became slower</h2><ol>\n", out);
-	for (size_t i = 0; i < c->list.n; i++) {
-		const struct span_cause *x = &c->list.v[i];
-
+	VEC_EACH(x, c->list) {
 		fputs("<li><b>", out);
 		text(x->where, out);
 		fputs("</b>: mean ", out);

@@ -31,8 +31,7 @@ static json_t *exemplar_json(const struct forest *f, const struct exemplar *e)
 
 	if (!e)
 		return json_null();
-	for (size_t i = 0; i < e->spans.n; i++) {
-		const struct exemplar_span *s = &e->spans.v[i];
+	VEC_EACH(s, e->spans) {
 		_cleanup_free_ char *label = vertex_label(f, s->vertex);
 
 		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:b}", "call", label ? label : "", "parent",
@@ -191,13 +190,10 @@ static json_t *causes_json(const struct span_causes *c)
 		json_decref(list);
 		return json_null();
 	}
-	for (size_t i = 0; i < c->list.n; i++) {
-		const struct span_cause *x = &c->list.v[i];
-
+	VEC_EACH(x, c->list)
 		json_array_append_new(list, json_pack("{s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:I}", "where", x->where, "traces", traces_json(x), "requests", x->requests, "mean_ns",
 						      x->mean, "expected_ns", x->expected, "share", x->share, "moved", x->moved, "kinds",
 						      (json_int_t)x->kinds));
-	}
 	return json_pack("{s:o, s:b, s:o, s:o, s:f, s:b, s:I, s:I}", "causes", list, "sampled", c->sampled, "looked_at", json_texts(c->looked_at.v, c->looked_at.n),
 			 "on_one_side_only", json_texts(c->replaced.v, c->replaced.n), "explained", c->explained, "alike", c->alike, "kinds",
 			 (json_int_t)c->kinds, "tried", (json_int_t)c->tried);

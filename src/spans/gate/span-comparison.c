@@ -53,9 +53,7 @@ static double seconds_of(const struct forest *f, const struct bucket_choice *cho
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
-	for (size_t i = 0; i < f->buckets.n; i++) {
-		const struct bucket *b = &f->buckets.v[i];
-
+	VEC_EACH(b, f->buckets) {
 		for (size_t j = 0; bucket_is_chosen(choice, f, b) && j < b->groups.n; j++) {
 			const struct forest_group *g = &b->groups.v[j];
 
@@ -279,8 +277,7 @@ static const struct exemplar *typical_request(const struct forest_group *g, uint
 	const struct exemplar *best = NULL;
 	double distance = INFINITY;
 
-	for (size_t i = 0; i < g->sample.n; i++) {
-		const struct exemplar *e = &g->sample.v[i];
+	VEC_EACH(e, g->sample) {
 		double away = fabs((double)exemplar_path(e, vertex, NULL) - normally) + fabs((double)e->duration - whole);
 
 		if (away >= distance)
@@ -293,8 +290,7 @@ static const struct exemplar *typical_request(const struct forest_group *g, uint
 
 static void find_examples(struct span_change *c)
 {
-	for (size_t i = 0; i < c->buckets.n; i++) {
-		struct bucket_change *b = &c->buckets.v[i];
+	VEC_EACH(b, c->buckets) {
 		const struct vertex_change *v = b->vertices.n ? &b->vertices.v[0] : NULL;
 
 		if (!v || !b->before || !b->after)
