@@ -37,10 +37,7 @@ static void found_free(struct found *f)
 {
 	if (f->code)
 		explicit_bzero(f->code, strlen(f->code));
-	free(f->recording);
-	free(f->address);
-	free(f->code);
-	free(f->folder);
+	FREE_ALL(f->recording, f->address, f->code, f->folder);
 }
 
 static bool take_server(void *data, const char *folder, uint16_t port, const json_t *answer)

@@ -275,10 +275,7 @@ void web_control_stop(struct web_control *c)
 	local_socket_close(c->fd, NULL);
 	cleanup_fd(&c->stop_fd[0]);
 	cleanup_fd(&c->stop_fd[1]);
-	free(c->folder);
-	free(c->address);
-	free(c->recording);
-	free(c);
+	FREE_ALL(c->folder, c->address, c->recording, c);
 }
 
 /* --- the asker's side --- */

@@ -323,8 +323,7 @@ static int judge_window(const struct fleet_question *q, struct fleet_findings *r
 	for (size_t i = 0; i < q->fleet->servers.n && a.servers && r == 0; i++)
 		r = a.servers[i].top ? judge_server(&a, i) : 0;
 	for (size_t i = 0; a.servers && i < q->fleet->servers.n; i++) {
-		free(a.servers[i].top);
-		free(a.servers[i].times);
+		FREE_ALL(a.servers[i].top, a.servers[i].times);
 	}
 	free(a.servers);
 	counter_calls_free(&a.calls);

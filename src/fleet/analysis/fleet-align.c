@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/order.h"
 
@@ -245,8 +246,7 @@ int fleet_align(const struct fleet *f, struct fleet_span window, enum fleet_alig
 			r = by_time(f, &a);
 		r = r ?: admit_partly(f, &a);
 	}
-	free(e.first);
-	free(e.last);
+	FREE_ALL(e.first, e.last);
 	if (r == 0 && a.n < 1)
 		r = -ENODATA;
 	if (r < 0) {

@@ -31,10 +31,7 @@ struct scratch {
 
 static void scratch_free(struct scratch *s)
 {
-	free(s->gathered);
-	free(s->ranked);
-	free(s->doubled);
-	free(s->order);
+	FREE_ALL(s->gathered, s->ranked, s->doubled, s->order);
 }
 
 static int scratch_new(size_t n, struct scratch *s)

@@ -244,8 +244,7 @@ static int run(const struct fleet_question *q, struct fleet_findings *ret)
 	r = r ?: find_side(&e);
 	r = r ?: parallel_run(q->threads, q->fleet->counters.n, one_counter, &e);
 	r = r ?: corroborate(q, ret);
-	free(e.symptom);
-	free(e.judged);
+	FREE_ALL(e.symptom, e.judged);
 	counter_calls_free(&e.calls);
 	fleet_alignment_free(&e.align);
 	fleet_series_close(&e.series);

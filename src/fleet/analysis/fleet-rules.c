@@ -116,8 +116,7 @@ static int add(const struct rule *r, const struct comparison *c, bool negated, s
 	t.words = strdup(words);
 	if (t.counter && t.words && VEC_PUSH(ret->list, t) == 0)
 		return 0;
-	free(t.counter);
-	free(t.words);
+	FREE_ALL(t.counter, t.words);
 	return -ENOMEM;
 }
 

@@ -47,8 +47,7 @@ struct scan_room {
 
 static void plan_free(struct scan_plan *p)
 {
-	free(p->time);
-	free(p->by_slot);
+	FREE_ALL(p->time, p->by_slot);
 	p->time = NULL;
 	p->by_slot = NULL;
 	VEC_FREE(p->list);
@@ -157,11 +156,7 @@ static int make_plan(const struct fleet *f, size_t server, struct scan_plan *ret
 
 static void scan_room_free(struct scan_room *room)
 {
-	free(room->v);
-	free(room->sorted);
-	free(room->sums);
-	free(room->smooth_sums);
-	free(room->counts);
+	FREE_ALL(room->v, room->sorted, room->sums, room->smooth_sums, room->counts);
 	select_room_free(&room->select);
 	*room = (struct scan_room){};
 }
@@ -402,11 +397,7 @@ static int joint_open(struct joint *j, size_t n)
 
 static void joint_close(struct joint *j)
 {
-	free(j->top);
-	free(j->farthest);
-	free(j->z);
-	free(j->combined);
-	free(j->sorted);
+	FREE_ALL(j->top, j->farthest, j->z, j->combined, j->sorted);
 }
 
 static void joint_add(struct joint *j, size_t n, size_t counter)

@@ -66,10 +66,7 @@ void fleet_series_close(struct fleet_series *d)
 		VEC_FREE(d->usual[i].ranges);
 	for (size_t i = 0; d->since && i < d->q->fleet->servers.n; i++)
 		VEC_FREE(d->since[i].ranges);
-	free(d->usual);
-	free(d->since);
-	free(d->window);
-	free(d->twin);
+	FREE_ALL(d->usual, d->since, d->window, d->twin);
 	fleet_peers_free(&d->peers);
 }
 

@@ -16,9 +16,7 @@
 void fleet_view_free(struct fleet_view *v)
 {
 	VEC_FREE(v->rows);
-	free(v->values);
-	free(v->low);
-	free(v->high);
+	FREE_ALL(v->values, v->low, v->high);
 	v->values = v->low = v->high = NULL;
 }
 

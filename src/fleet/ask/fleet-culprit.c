@@ -174,8 +174,7 @@ int fleet_culprit_find(const struct fleet *f, const struct fleet_calls *calls, s
 	if (r == 0)
 		mark_callers(calls, symptom_server(a), d.reaches);
 	r = r ?: decide(&d, a);
-	free(d.far);
-	free(d.reaches);
+	FREE_ALL(d.far, d.reaches);
 	return r;
 }
 

@@ -13,8 +13,7 @@
 void fleet_incidents_free(struct fleet_incidents *i)
 {
 	for (size_t k = 0; k < i->list.n; k++) {
-		free(i->list.v[k].name);
-		free(i->list.v[k].counter);
+		FREE_ALL(i->list.v[k].name, i->list.v[k].counter);
 	}
 	VEC_FREE(i->list);
 }

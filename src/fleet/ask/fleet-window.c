@@ -315,11 +315,7 @@ static int search_fleet(const struct fleet_question *q, bool together, struct fl
 	r = r ?: search_all(&s, together);
 	fleet_series_close(&s.series);
 	select_room_free(&s.room);
-	free(s.wander);
-	free(s.sorted);
-	free(s.copy);
-	free(s.away);
-	free(s.searched);
+	FREE_ALL(s.wander, s.sorted, s.copy, s.away, s.searched);
 	*ret_best = s.best;
 	return r;
 }

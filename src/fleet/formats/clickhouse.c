@@ -230,9 +230,7 @@ static int find_tables(struct tables *t)
 
 	if (r < 0 || !table)
 		return r;
-	free(t->flat);
-	free(t->gauges);
-	free(t->sums);
+	FREE_ALL(t->flat, t->gauges, t->sums);
 	t->flat = t->gauges = t->sums = NULL;
 	return look_at_table(t, table);
 }
@@ -266,9 +264,7 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 		return r;
 	r = load_tables(&t, ret_error);
 	clickhouse_close(t.clickhouse);
-	free(t.flat);
-	free(t.gauges);
-	free(t.sums);
+	FREE_ALL(t.flat, t.gauges, t.sums);
 	VEC_FREE(t.times);
 	VEC_FREE(t.values);
 	return r;

@@ -410,8 +410,7 @@ static void table_free(struct csv_table *t)
 {
 	VEC_FREE_EACH(t->columns, free(each->name); free(each->text));
 	VEC_FREE(t->groups);
-	free(t->counters);
-	free(t->values);
+	FREE_ALL(t->counters, t->values);
 }
 
 static size_t byte_order_mark(const char *piece, size_t n)
@@ -613,10 +612,7 @@ static int read_files(struct loading *l)
 		r = read_timeless(l);
 	for (size_t i = 0; l->read && i < n; i++)
 		intake_free(l->read[i]);
-	free(l->progress);
-	free(l->read);
-	free(l->later);
-	free(l->finished);
+	FREE_ALL(l->progress, l->read, l->later, l->finished);
 	return r;
 }
 

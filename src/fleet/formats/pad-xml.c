@@ -204,8 +204,7 @@ static void finish_rule(struct reading *r)
 	if (n < 0)
 		rule.words = NULL;
 	if (!rule.counter || !rule.words || VEC_PUSH(r->ret->list, rule) < 0) {
-		free(rule.counter);
-		free(rule.words);
+		FREE_ALL(rule.counter, rule.words);
 		wrong(r, "no memory%s", "");
 	}
 }

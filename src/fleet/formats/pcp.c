@@ -76,9 +76,7 @@ static void archive_free(struct archive *a)
 	HMAP_FOREACH(slot, &a->metrics) {
 		struct metric *m = slot->value;
 
-		free(m->name);
-		free(m->unit);
-		free(m->help);
+		FREE_ALL(m->name, m->unit, m->help);
 		hmap_free(&m->counters);
 		free(m);
 	}

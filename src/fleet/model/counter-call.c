@@ -187,7 +187,6 @@ void counter_call_attribute(const struct counter_calls *c, struct fleet_finding 
 
 void counter_calls_free(struct counter_calls *c)
 {
-	free(c->of);
-	free(c->observer);
+	FREE_ALL(c->of, c->observer);
 	*c = (struct counter_calls){};
 }

@@ -17,15 +17,10 @@ void fleet_free(struct fleet *f)
 	if (!f)
 		return;
 	for (size_t i = 0; i < f->servers.n; i++) {
-		free(f->servers.v[i].name);
-		free(f->servers.v[i].role);
-		free(f->servers.v[i].time);
-		free(f->servers.v[i].column);
+		FREE_ALL(f->servers.v[i].name, f->servers.v[i].role, f->servers.v[i].time, f->servers.v[i].column);
 	}
 	for (size_t i = 0; i < f->counters.n; i++) {
-		free(f->counters.v[i].name);
-		free(f->counters.v[i].unit);
-		free(f->counters.v[i].help);
+		FREE_ALL(f->counters.v[i].name, f->counters.v[i].unit, f->counters.v[i].help);
 	}
 	for (size_t i = 0; i < f->remarks.n; i++)
 		free(f->remarks.v[i]);

@@ -106,8 +106,7 @@ void intake_free(struct intake *in)
 	VEC_FREE_EACH(in->bad, free(*each));
 	free(in->refusal);
 	fleet_free(in->fleet);
-	free(in->fleet);
-	free(in);
+	FREE_ALL(in->fleet, in);
 }
 
 void intake_kinds(struct intake *in, const char *sums, const char *gauges)

@@ -176,14 +176,12 @@ static int join(struct fleet *f, const struct group *g)
 
 		memset(s->column, 0, f->counters.n * sizeof(*s->column));
 		memcpy(s->column, columns, f->counters.n * sizeof(*columns));
-		free(s->time);
-		free(s->name);
+		FREE_ALL(s->time, s->name);
 		s->time = times;
 		s->name = host;
 		s->n = n;
 	} else {
-		free(times);
-		free(host);
+		FREE_ALL(times, host);
 	}
 	free(columns);
 	return r;
@@ -193,10 +191,7 @@ static void remove_server(struct fleet *f, char **jobs, size_t n_jobs, size_t i)
 {
 	struct fleet_server *s = &f->servers.v[i];
 
-	free(s->name);
-	free(s->role);
-	free(s->time);
-	free(s->column);
+	FREE_ALL(s->name, s->role, s->time, s->column);
 	memmove(s, s + 1, (f->servers.n - i - 1) * sizeof(*s));
 	f->servers.n--;
 	if (!jobs || i >= n_jobs)

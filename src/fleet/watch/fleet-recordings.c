@@ -36,9 +36,7 @@ static void keep_matching(const struct fleet_input *input, struct recorded *r)
 			i++;
 			continue;
 		}
-		free(c->name);
-		free(c->unit);
-		free(c->values);
+		FREE_ALL(c->name, c->unit, c->values);
 		*c = r->counters.v[--r->counters.n];
 	}
 }

@@ -55,11 +55,7 @@ static void pull_free(struct pull *p)
 void fleet_watch_list_free(struct watch_list *l)
 {
 	VEC_EACH(h, l->hosts) {
-		free(h->url);
-		free(h->name);
-		free(h->token_file);
-		free(h->ca_file);
-		free(h->words);
+		FREE_ALL(h->url, h->name, h->token_file, h->ca_file, h->words);
 		pull_free(h->pull);
 	}
 	VEC_FREE(l->hosts);
@@ -109,11 +105,7 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 	else
 		l->hosts.v[l->hosts.n++] = h;
 	if (r < 0) {
-		free(h.url);
-		free(h.name);
-		free(h.token_file);
-		free(h.ca_file);
-		free(h.pull);
+		FREE_ALL(h.url, h.name, h.token_file, h.ca_file, h.pull);
 	}
 	return r;
 }
@@ -189,9 +181,7 @@ static int take_counter(struct recorded *r, const json_t *counter)
 	c.unit = strdup(unit ? unit : "");
 	c.values = malloc((r->times.n + 1) * sizeof(*c.values));
 	if (!c.name || !c.unit || !c.values || VEC_GROW(r->counters) < 0) {
-		free(c.name);
-		free(c.unit);
-		free(c.values);
+		FREE_ALL(c.name, c.unit, c.values);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < r->times.n; i++) {

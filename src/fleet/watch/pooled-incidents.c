@@ -17,18 +17,12 @@ struct pool {
 
 static void incident_free(struct pooled_incident *i)
 {
-	free(i->host);
-	free(i->note);
-	free(i->summary);
-	free(i->culprit);
-	free(i->symptom);
+	FREE_ALL(i->host, i->note, i->summary, i->culprit, i->symptom);
 }
 
 static void group_free(struct pooled_group *g)
 {
-	free(g->summary);
-	free(g->culprit);
-	free(g->cause);
+	FREE_ALL(g->summary, g->culprit, g->cause);
 	VEC_FREE(g->incidents);
 }
 

@@ -44,4 +44,12 @@ static inline void cleanup_file(FILE **f)
 		taken_;          \
 	})
 
+/* free() of each. */
+#define FREE_ALL(...)                                                          \
+	do {                                                                   \
+		void *all_[] = {__VA_ARGS__};                                  \
+		for (size_t i_ = 0; i_ < sizeof(all_) / sizeof(*all_); i_++)   \
+			free(all_[i_]);                                        \
+	} while (0)
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
@@ -121,9 +122,7 @@ void names_free(struct names *names)
 	VEC_FREE_EACH(names->blocks, free(*each));
 	VEC_FREE(names->texts);
 	VEC_FREE(names->sets);
-	free(names->text_index.slots);
-	free(names->set_index.slots);
-	free(names->seen);
+	FREE_ALL(names->text_index.slots, names->set_index.slots, names->seen);
 	hmap_free(&names->values);
 	hmap_free(&names->value_count);
 	free(names);

@@ -37,10 +37,7 @@ static const char *const names[PARTS][6] = {
 
 static void clear(struct deployment *d)
 {
-	free(d->package);
-	free(d->version);
-	free(d->host);
-	free(d->commit);
+	FREE_ALL(d->package, d->version, d->host, d->commit);
 }
 
 void deployments_free(struct deployments *d)

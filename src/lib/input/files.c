@@ -47,8 +47,7 @@ static int add(struct file_list *l, const char *path, const char *name, const ch
 	struct stat st;
 
 	if (!p || !n || VEC_GROW(l->paths) < 0 || VEC_GROW(l->names) < 0) {
-		free(p);
-		free(n);
+		FREE_ALL(p, n);
 		return -ENOMEM;
 	}
 	l->paths.v[l->paths.n++] = p;

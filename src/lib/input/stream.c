@@ -232,9 +232,7 @@ void stream_close(struct stream *s)
 		s->format->close(s);
 	if (s->fd >= 0)
 		close(s->fd);
-	free(s->in);
-	free(s->piece);
-	free(s);
+	FREE_ALL(s->in, s->piece, s);
 }
 
 bool stream_is_packed(const struct stream *s)

@@ -96,7 +96,6 @@ int clickhouse_insert_close(struct clickhouse_insert *i)
 	int r = i->batch.error ? i->batch.error : send_batch(i);
 
 	str_free(&i->batch);
-	free(i->url);
-	free(i);
+	FREE_ALL(i->url, i);
 	return r;
 }

@@ -186,12 +186,7 @@ void clickhouse_close(struct clickhouse *c)
 	if (!c)
 		return;
 	http_client_close(c->http);
-	free(c->base);
-	free(c->database);
-	free(c->table);
-	free(c->cluster);
-	free(c->error);
-	free(c);
+	FREE_ALL(c->base, c->database, c->table, c->cluster, c->error, c);
 }
 
 /* --- errors --- */

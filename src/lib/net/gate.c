@@ -313,6 +313,5 @@ void gate_free(struct gate *g)
 	cleanup_fd(&g->stop_fd[0]);
 	cleanup_fd(&g->stop_fd[1]);
 	pthread_mutex_destroy(&g->lock);
-	free(g->all);
-	free(g);
+	FREE_ALL(g->all, g);
 }

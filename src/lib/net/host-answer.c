@@ -2,10 +2,11 @@
 
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
+
 void host_answer_free(struct host_answer *a)
 {
 	json_decref(a->why);
-	free(a->recorder);
-	free(a->error);
+	FREE_ALL(a->recorder, a->error);
 	*a = (struct host_answer){};
 }

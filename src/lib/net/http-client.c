@@ -168,9 +168,7 @@ void http_client_close(struct http_client *c)
 		c->curl.curl_slist_free_all(c->headers);
 	if (c->token)
 		explicit_bzero(c->token, strlen(c->token));
-	free(c->token);
-	free(c->error);
-	free(c);
+	FREE_ALL(c->token, c->error, c);
 }
 
 static size_t take_body(char *bytes, size_t size, size_t n, void *data)

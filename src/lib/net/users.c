@@ -75,8 +75,7 @@ void users_free(struct users *t)
 	forget(t);
 	cleanup_fd(&t->fd);
 	pthread_mutex_destroy(&t->lock);
-	free(t->file);
-	free(t);
+	FREE_ALL(t->file, t);
 }
 
 static int check_private(const char *file, const struct stat *s, mode_t forbidden, char **ret_error)

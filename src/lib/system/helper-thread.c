@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/system/urgent.h"
 
@@ -128,8 +129,7 @@ int helper_new(struct helper **ret)
 	struct tally *tally = calloc(1, sizeof(*tally));
 
 	if (!h || !tally) {
-		free(h);
-		free(tally);
+		FREE_ALL(h, tally);
 		return -ENOMEM;
 	}
 	tally->users = 1;

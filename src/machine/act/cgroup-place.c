@@ -13,8 +13,7 @@
 
 void cgroup_place_free(struct cgroup_place *p)
 {
-	free(p->path);
-	free(p->mount);
+	FREE_ALL(p->path, p->mount);
 	*p = (struct cgroup_place){};
 }
 

@@ -204,9 +204,7 @@ static void guarded_hold_free(struct guarded_hold *c)
 	cleanup_fd(&c->lock);
 	hold_free(&c->hold);
 	target_free(&c->target);
-	free(c->proc_root);
-	free(c->run_dir);
-	free(c);
+	FREE_ALL(c->proc_root, c->run_dir, c);
 }
 
 static bool is_held(const struct target *t, const struct hold *h)

@@ -227,9 +227,7 @@ static int take_step(struct hold *h, char **w, size_t n)
 		(void)take_text(w[i], h->quoted);
 	if (copy(w[1], &s.path) < 0 || copy(w[2], &s.value) < 0 || copy(w[3], &s.before) < 0 ||
 	    VEC_PUSH(h->steps, s) < 0) {
-		free(s.path);
-		free(s.value);
-		free(s.before);
+		FREE_ALL(s.path, s.value, s.before);
 		return -ENOMEM;
 	}
 	return 0;

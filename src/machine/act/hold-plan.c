@@ -25,9 +25,7 @@ static int add_step(struct hold *h, enum step_kind kind, char *path, char *value
 {
 	if (path && VEC_PUSH(h->steps, (struct hold_step){kind, path, value, before}) == 0)
 		return 0;
-	free(path);
-	free(value);
-	free(before);
+	FREE_ALL(path, value, before);
 	return -ENOMEM;
 }
 

@@ -250,8 +250,7 @@ int agent_run(const struct agent_options *options)
 	hung_windows_close(a.windows);
 	hotkey_close(a.hotkey);
 	button_close(a.presses);
-	free(a.shown.summary);
-	free(a.shown.body);
+	FREE_ALL(a.shown.summary, a.shown.body);
 	sd_bus_flush_close_unref(a.system);
 	sd_bus_flush_close_unref(a.user);
 	sd_event_unref(a.event);

@@ -366,10 +366,5 @@ void button_close(struct button_presses *p)
 		return;
 	drop_question(p);
 	close_dialog(p);
-	free(p->note);
-	free(p->summary);
-	free(p->hangs);
-	free(p->shown.summary);
-	free(p->shown.body);
-	free(p);
+	FREE_ALL(p->note, p->summary, p->hangs, p->shown.summary, p->shown.body, p);
 }

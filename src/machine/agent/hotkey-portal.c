@@ -159,9 +159,7 @@ static void portal_close(void *state)
 	sd_bus_slot_unref(p->created);
 	sd_bus_slot_unref(p->bound);
 	sd_bus_slot_unref(p->activated);
-	free(p->session);
-	free(p->trigger);
-	free(p);
+	FREE_ALL(p->session, p->trigger, p);
 }
 
 static int portal_open(const struct hotkey_options *o, void **ret, char **ret_why)

@@ -80,12 +80,10 @@ int notification_show(struct notification *n, sd_bus *bus, const char *summary, 
 	char *s = strdup(summary), *b = strdup(body);
 
 	if (!s || !b) {
-		free(s);
-		free(b);
+		FREE_ALL(s, b);
 		return -ENOMEM;
 	}
-	free(n->summary);
-	free(n->body);
+	FREE_ALL(n->summary, n->body);
 	n->summary = s;
 	n->body = b;
 	n->bus = bus;

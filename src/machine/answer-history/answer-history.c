@@ -14,10 +14,7 @@
 
 void saved_answer_free(struct saved_answer *t)
 {
-	free(t->summary);
-	free(t->cause);
-	free(t->culprit);
-	free(t->bottleneck);
+	FREE_ALL(t->summary, t->cause, t->culprit, t->bottleneck);
 	fingerprint_free(&t->print);
 	*t = (struct saved_answer){};
 }

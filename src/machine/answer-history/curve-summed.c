@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/vec.h"
 #include "machine/answer-history/curve.h"
@@ -293,8 +294,7 @@ int curve_of_summaries(struct store *store, const struct curve_request *q, struc
 		*ret_curve = z.c;
 	else
 		curve_free(&z.c);
-	free(z.segments);
-	free(z.weight);
+	FREE_ALL(z.segments, z.weight);
 	dataset_free(&d);
 	return r;
 }

@@ -62,9 +62,7 @@ static struct recorded_counter *get_counter(struct recorded *r, const struct sub
 	for (size_t i = 0; c.values && i < r->times.n; i++)
 		c.values[i] = NAN;
 	if (!c.values || !c.unit || VEC_PUSH(r->counters, c) < 0) {
-		free(c.name);
-		free(c.unit);
-		free(c.values);
+		FREE_ALL(c.name, c.unit, c.values);
 		return NULL;
 	}
 	return &r->counters.v[r->counters.n - 1];

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
 
@@ -98,8 +99,7 @@ int quiet_find(const struct dataset *d, uint32_t at, const struct subject **ret,
 			*ret = l->there;
 			*ret_ns = ns;
 		}
-		free(l->runs);
-		free(l);
+		FREE_ALL(l->runs, l);
 	}
 	hmap_free(&lives);
 	return r;

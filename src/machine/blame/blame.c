@@ -461,11 +461,7 @@ static int build(struct blame_walk *w, const struct timeline *t, const uint32_t 
 	w->charger.work = &w->work;
 	r = r ?: charge_victims(w, ordered, n);
 	charger_close(&w->charger);
-	free(w->cells.member_of);
-	free(w->cells.stands_for);
-	free(w->cells.known.cells);
-	free(w->walker.near);
-	free(w->cells.slots);
+	FREE_ALL(w->cells.member_of, w->cells.stands_for, w->cells.known.cells, w->walker.near, w->cells.slots);
 	return r;
 }
 

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
 #include "machine/chunk/chunk-writer.h"
 
 #define REST_SMALL 63 /* takes one byte */
@@ -175,7 +176,5 @@ void activity_free(struct activity *a, size_t n_features)
 {
 	for (size_t f = 0; a->rounded && f < n_features; f++)
 		free(a->rounded[f].codes);
-	free(a->rounded);
-	free(a->words);
-	free(a->ticks);
+	FREE_ALL(a->rounded, a->words, a->ticks);
 }

@@ -410,11 +410,7 @@ void chunk_close(struct chunk *c)
 	for (size_t k = 0; k < ENTITY_KIND_END; k++) {
 		for (size_t i = 0; i < c->kinds[k].n_columns; i++)
 			free(c->kinds[k].columns[i].series);
-		free(c->kinds[k].columns);
-		free(c->kinds[k].room);
-		free(c->kinds[k].words);
+		FREE_ALL(c->kinds[k].columns, c->kinds[k].room, c->kinds[k].words);
 	}
-	free(c->members);
-	free(c->meta);
-	free(c);
+	FREE_ALL(c->members, c->meta, c);
 }

@@ -1,4 +1,5 @@
 #include "machine/chunk/entropy.h"
+#include "lib/data/cleanup.h"
 #include "machine/chunk/precision.h"
 
 #include <endian.h>
@@ -205,8 +206,7 @@ int entropy_write(struct entropy_writer *w, struct str *tables, struct str *byte
 	int r = w->error;
 
 	if (!models || !found) {
-		free(models);
-		free(found);
+		FREE_ALL(models, found);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < w->tokens.n; i++) {
@@ -221,8 +221,7 @@ int entropy_write(struct entropy_writer *w, struct str *tables, struct str *byte
 	if (r == 0 && w->points.n)
 		put_points(w, found, points);
 	w->tokens.n = w->points.n = 0;
-	free(models);
-	free(found);
+	FREE_ALL(models, found);
 	return r < 0 ? r : tables->error;
 }
 

@@ -333,8 +333,7 @@ static int make_folder(struct play *p)
 
 static int use_store(struct common *common, const struct play *p)
 {
-	free(common->config.store_file);
-	free(common->config.store_run_dir);
+	FREE_ALL(common->config.store_file, common->config.store_run_dir);
 	common->config.store_file = strdup(p->store);
 	common->config.store_run_dir = strdup(p->run_dir);
 	return common->config.store_file && common->config.store_run_dir ? 0 : -ENOMEM;

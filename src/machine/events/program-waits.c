@@ -2,10 +2,11 @@
 
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
+
 void program_waits_free(struct program_waits *p)
 {
-	free(p->name);
-	free(p->server);
+	FREE_ALL(p->name, p->server);
 	VEC_FREE(p->pids);
 	VEC_FREE(p->waits);
 	VEC_FREE(p->work);

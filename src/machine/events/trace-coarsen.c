@@ -544,8 +544,7 @@ static int spread_cpu(struct strangers *s, uint16_t cpu, struct trace *out)
 	}
 	for (unsigned kind = 0; kind < KINDS; kind++)
 		VEC_FREE(d.shares[kind]);
-	free(d.sums);
-	free(d.credit);
+	FREE_ALL(d.sums, d.credit);
 	return r;
 }
 

@@ -32,8 +32,7 @@ static void free_stacks(struct trace *t)
 	HMAP_FOREACH(slot, &t->stacks) {
 		struct trace_stack *s = slot->value;
 
-		free(s->frames);
-		free(s);
+		FREE_ALL(s->frames, s);
 	}
 	hmap_free(&t->stacks);
 }
@@ -41,8 +40,7 @@ static void free_stacks(struct trace *t)
 void trace_clear(struct trace *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++) {
-		free(t->threads.v[i].exe);
-		free(t->threads.v[i].unit);
+		FREE_ALL(t->threads.v[i].exe, t->threads.v[i].unit);
 	}
 	for (size_t i = 0; i < t->modules.n; i++)
 		free(t->modules.v[i].path);
@@ -53,11 +51,7 @@ void trace_clear(struct trace *t)
 	VEC_FREE(t->mappings);
 	VEC_FREE(t->symbols);
 	free_stacks(t);
-	free(t->events);
-	free(t->cpus);
-	free(t->machine);
-	free(t->host);
-	free(t->kernel);
+	FREE_ALL(t->events, t->cpus, t->machine, t->host, t->kernel);
 	*t = (struct trace){};
 }
 
@@ -354,8 +348,7 @@ static int take_threads(struct trace *t, struct trace *later)
 		struct trace_thread *mine = known(t, sorted, from->tid, from->start ? from->start : later->from);
 
 		if (mine && mine->start == from->start) {
-			free(mine->exe);
-			free(mine->unit);
+			FREE_ALL(mine->exe, mine->unit);
 			*mine = *from;
 		} else if (VEC_PUSH(t->threads, *from) < 0) {
 			return -ENOMEM;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/order.h"
 
 #define CONTRIBUTES 0.2 /* of the first one's score */
@@ -67,8 +68,7 @@ void ranking_weigh_recency(struct ranking *r, bool over)
 
 void earlier_free(struct earlier *e)
 {
-	free(e->note);
-	free(e->what);
+	FREE_ALL(e->note, e->what);
 }
 
 void answer_free(struct answer *a)
@@ -80,9 +80,7 @@ void answer_free(struct answer *a)
 	VEC_FREE_EACH(a->similar, earlier_free(each));
 	VEC_FREE_EACH(a->hangs, wait_chain_free(&each->chain));
 	dataset_free(&a->unrecorded);
-	free(a->cause);
-	free(a->summary);
-	free(a->next);
+	FREE_ALL(a->cause, a->summary, a->next);
 	*a = (struct answer){};
 }
 

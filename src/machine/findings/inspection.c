@@ -2,17 +2,11 @@
 
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
+
 void inspection_free(struct inspection *n)
 {
-	free(n->exe);
-	free(n->cmdline);
-	free(n->unit);
-	free(n->container);
-	free(n->package);
-	free(n->version);
-	free(n->summary);
-	free(n->recorded);
-	free(n->recorded_json);
+	FREE_ALL(n->exe, n->cmdline, n->unit, n->container, n->package, n->version, n->summary, n->recorded, n->recorded_json);
 	for (size_t k = 0; k < n->threads.n; k++) {
 		VEC_FREE(n->threads.v[k].instructions);
 		VEC_FREE(n->threads.v[k].functions);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
+
 void curve_free(struct curve *c)
 {
-	free(c->low);
-	free(c->mean);
-	free(c->high);
+	FREE_ALL(c->low, c->mean, c->high);
 	*c = (struct curve){};
 }
 

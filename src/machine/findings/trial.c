@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
+
 const char *const trial_verdict_names[] = {"unclear", "yes", "no"};
 
 void trial_free(struct trial *t)
@@ -9,8 +11,6 @@ void trial_free(struct trial *t)
 	VEC_FREE(t->pids);
 	VEC_FREE(t->samples);
 	VEC_FREE(t->victims);
-	free(t->unit);
-	free(t->how);
-	free(t->reason);
+	FREE_ALL(t->unit, t->how, t->reason);
 	*t = (struct trial){};
 }

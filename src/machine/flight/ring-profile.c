@@ -60,8 +60,7 @@ void ring_close_samplers(struct ring *r)
 		if (!r->sampling[i] && r->samplers[i] >= 0)
 			close(r->samplers[i]);
 	}
-	free(r->samplers);
-	free(r->sampling);
+	FREE_ALL(r->samplers, r->sampling);
 }
 
 struct taken {

@@ -293,6 +293,5 @@ void thread_sampler_proc_close(struct thread_sampler_proc *l)
 		return;
 	samples_free(l->samples);
 	hmap_free(&l->sampled);
-	free(l->task);
-	free(l);
+	FREE_ALL(l->task, l);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/stat/robust.h"
 
@@ -72,10 +73,7 @@ int blocks_cut_by_incident(struct blocks *b, const struct dataset *d, const stru
 
 void blocks_free(struct blocks *b)
 {
-	free(b->start);
-	free(b->of_tick);
-	free(b->learnt);
-	free(b->seconds);
+	FREE_ALL(b->start, b->of_tick, b->learnt, b->seconds);
 	*b = (struct blocks){};
 }
 

@@ -35,8 +35,7 @@ static int cut_minutes(const struct dataset *d, struct minutes *ret)
 	m.start = calloc(d->ticks.n + 2, sizeof(*m.start));
 	m.values = calloc(d->ticks.n + 2, sizeof(*m.values));
 	if (!m.start || !m.values) {
-		free(m.start);
-		free(m.values);
+		FREE_ALL(m.start, m.values);
 		return -ENOMEM;
 	}
 	for (size_t t = 0; t < d->ticks.n; t++) {
@@ -159,8 +158,7 @@ int compare_times(const struct dataset *a, const struct dataset *b, struct chang
 	r = r ?: keep_real_changes(ret);
 	hmap_free(&pairs);
 	for (int i = 0; i < 2; i++) {
-		free(m[i].start);
-		free(m[i].values);
+		FREE_ALL(m[i].start, m[i].values);
 	}
 	return r;
 }

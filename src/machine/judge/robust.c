@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "machine/judge/robust.h"
+#include "lib/data/cleanup.h"
 #include "lib/data/order.h"
 #include "machine/model/name-limit.h"
 
@@ -96,10 +97,7 @@ static void robust_free(struct robust *r)
 	hmap_free(&r->by_key);
 	hmap_free(&r->by_name);
 	blocks_free(&r->blocks);
-	free(r->sum);
-	free(r->one);
-	free(r->sorted);
-	free(r->news);
+	FREE_ALL(r->sum, r->one, r->sorted, r->news);
 }
 
 ORDER(by_culprit_score, struct verdict, DESCENDING(suspect.score) ?: ASCENDING(suspect.subject->info.id))

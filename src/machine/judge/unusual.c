@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
 #include "lib/stat/robust.h"
@@ -272,8 +273,7 @@ static int unusual_rank(const struct dataset *d, const struct method_question *q
 	ranking_sort(ret);
 	blocks_free(&l.blocks);
 	hmap_free(&l.predecessor);
-	free(l.value);
-	free(l.sorted);
+	FREE_ALL(l.value, l.sorted);
 	return r;
 }
 

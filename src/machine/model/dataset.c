@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/vec.h"
 
 #define BLOCK_ALIGN ((size_t)2 << 20) /* a huge page: far fewer faults while it is filled */
@@ -16,16 +17,14 @@ static void series_free(struct series *s)
 {
 	if (s->lent)
 		return;
-	free(s->tick);
-	free(s->value);
+	FREE_ALL(s->tick, s->value);
 }
 
 static void subject_free(struct subject *s)
 {
 	for (size_t i = 0; i < s->n_features; i++)
 		series_free(&s->series[i]);
-	free(s->series);
-	free(s->program);
+	FREE_ALL(s->series, s->program);
 	entity_info_free(&s->info);
 	free(s);
 }
@@ -131,8 +130,7 @@ static struct subject *add_subject(struct dataset *d, const struct entity_info *
 	s->n_features = n;
 	s->series = calloc(n, sizeof(*s->series));
 	if (!s->series || VEC_GROW(d->subjects) < 0 || hmap_put(&d->by_id, info->id, 0, s) < 0) {
-		free(s->series);
-		free(s);
+		FREE_ALL(s->series, s);
 		return NULL;
 	}
 	d->subjects.v[d->subjects.n++] = s;

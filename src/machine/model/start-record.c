@@ -2,15 +2,15 @@
 
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
+
 void start_record_free(struct start_record *r)
 {
 	for (size_t i = 0; i < r->units.n; i++) {
-		free(r->units.v[i].name);
-		free(r->units.v[i].after);
+		FREE_ALL(r->units.v[i].name, r->units.v[i].after);
 	}
 	for (size_t i = 0; i < r->gaps.n; i++) {
-		free(r->gaps.v[i].before);
-		free(r->gaps.v[i].next);
+		FREE_ALL(r->gaps.v[i].before, r->gaps.v[i].next);
 	}
 	for (size_t i = 0; i < r->processes.n; i++)
 		free(r->processes.v[i].name);

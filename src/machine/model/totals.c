@@ -41,8 +41,7 @@ int totals_new(const char *run_dir, struct totals **ret)
 	if (rows == MAP_FAILED) {
 		int r = -errno;
 
-		free(t->path);
-		free(t);
+		FREE_ALL(t->path, t);
 		return r;
 	}
 	t->rows = rows;
@@ -58,8 +57,7 @@ void totals_free(struct totals *t)
 	(void)munmap(t->rows, FILE_SIZE);
 	hmap_free(&t->by_name);
 	hmap_free(&t->by_entity);
-	free(t->path);
-	free(t);
+	FREE_ALL(t->path, t);
 }
 
 /* --- rows --- */

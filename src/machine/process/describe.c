@@ -15,10 +15,7 @@
 
 void process_text_free(struct process_text *text)
 {
-	free(text->exe);
-	free(text->cmdline);
-	free(text->unit);
-	free(text->container);
+	FREE_ALL(text->exe, text->cmdline, text->unit, text->container);
 	*text = (struct process_text){};
 }
 

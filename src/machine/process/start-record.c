@@ -81,8 +81,7 @@ static int keep_unit(struct start_record *r, struct start_unit *u)
 	int result = wanted ? VEC_PUSH(r->units, *u) : 0;
 
 	if (!wanted || result < 0) {
-		free(u->name);
-		free(u->after);
+		FREE_ALL(u->name, u->after);
 	}
 	*u = (struct start_unit){};
 	return result;
@@ -162,8 +161,7 @@ static int take_message(struct start_record *r, struct log_end *last, int64_t at
 		str_make_printable(gap.next);
 		result = gap.before && gap.next ? VEC_PUSH(r->gaps, gap) : -ENOMEM;
 		if (result < 0) {
-			free(gap.before);
-			free(gap.next);
+			FREE_ALL(gap.before, gap.next);
 		}
 	}
 	last->at = at;

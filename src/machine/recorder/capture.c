@@ -675,9 +675,7 @@ void capture_stop(struct capture *c)
 	pthread_mutex_destroy(&c->kernel.lock);
 	helper_free(c->helper);
 	VEC_FREE(c->press.marks);
-	free(c->run_dir);
-	free(c->store_file);
-	free(c->folder);
+	FREE_ALL(c->run_dir, c->store_file, c->folder);
 	fair_share_reset(&c->marker_share);
 	if (c->markers)
 		munmap(c->markers, sizeof(*c->markers));

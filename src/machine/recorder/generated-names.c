@@ -32,8 +32,7 @@ static void ask(void *data)
 static void free_asking(struct asking *a)
 {
 	modules_free(&a->process);
-	free(a->name);
-	free(a);
+	FREE_ALL(a->name, a);
 }
 
 static void release(void *data)

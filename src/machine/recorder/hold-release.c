@@ -116,8 +116,7 @@ static void free_hold_release(struct hold_release *k)
 	cleanup_fd(&k->changes);
 	cleanup_fd(&k->stop[0]);
 	cleanup_fd(&k->stop[1]);
-	free(k->run_dir);
-	free(k);
+	FREE_ALL(k->run_dir, k);
 }
 
 int hold_release_start(const char *run_dir, struct hold_release **ret)

@@ -532,8 +532,7 @@ static void release(struct profiler *p)
 	profile_file_free(p->file);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->wake);
-	free(p->folder);
-	free(p);
+	FREE_ALL(p->folder, p);
 }
 
 static int open_all(struct profiler *p)

@@ -71,10 +71,7 @@ struct triggers {
 
 static void news_free(struct news *n)
 {
-	free(n->note);
-	free(n->rule);
-	free(n->command);
-	free(n->url);
+	FREE_ALL(n->note, n->rule, n->command, n->url);
 }
 
 /* --- the sampler's side --- */
@@ -414,10 +411,7 @@ static void triggers_free(struct triggers *t)
 	VEC_FREE(t->open);
 	VEC_FREE(t->children);
 	VEC_FREE(t->captures);
-	free(t->rules_file);
-	free(t->store_file);
-	free(t->run_dir);
-	free(t);
+	FREE_ALL(t->rules_file, t->store_file, t->run_dir, t);
 }
 
 int triggers_start(const struct trigger_options *options, struct triggers **ret, char **ret_error)

@@ -463,8 +463,7 @@ void extract_close(struct extract *e)
 	VEC_FREE_EACH(e->chunks, packed_free(each));
 	for (size_t i = 0; i < e->n_open; i++)
 		str_free(&e->open[i].frames);
-	free(e->open);
-	free(e);
+	FREE_ALL(e->open, e);
 }
 
 /* A segment is compacted into a chunk before its journal file goes. So what is open is read first, then the

@@ -643,10 +643,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	store_close_database(s);
-	free(s->error);
-	free(s->file);
-	free(s->run_dir);
-	free(s);
+	FREE_ALL(s->error, s->file, s->run_dir, s);
 }
 
 int store_size(struct store *s, struct store_size *ret)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/order.h"
 #include "lib/data/vec.h"
@@ -257,8 +258,7 @@ static int collect_rows(struct store *s, const struct dataset *d, struct summary
 		r = add_subject(&z, &naming, ids[d->subjects.v[i]->info.kind], d->subjects.v[i], rows);
 	sqlite3_finalize(naming.find);
 	sqlite3_finalize(naming.insert);
-	free(z.values);
-	free(z.room);
+	FREE_ALL(z.values, z.room);
 	return r;
 }
 

@@ -477,9 +477,7 @@ static void condition_free(struct condition *c)
 		return;
 	condition_free(c->left);
 	condition_free(c->right);
-	free(c->comparison.quantity.name);
-	free(c->comparison.unit);
-	free(c);
+	FREE_ALL(c->comparison.quantity.name, c->comparison.unit, c);
 }
 
 void parser_condition_release(struct condition **c)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
 #include "machine/rule/smooth.h"
@@ -318,9 +319,7 @@ static void measure_machine(struct watch *w)
 
 static void state_free(struct state *s)
 {
-	free(s->spikes);
-	free(s->smoothed);
-	free(s);
+	FREE_ALL(s->spikes, s->smoothed, s);
 }
 
 static struct state *new_state(struct watch *w, uint32_t rule)
@@ -534,6 +533,5 @@ void watch_free(struct watch *w, watch_report report, void *data)
 	VEC_FREE_EACH(w->rules, free(each->uids));
 	for (size_t i = 0; i < ENTITY_KIND_END; i++)
 		VEC_FREE(w->by_kind[i]);
-	free(w->own_exe);
-	free(w);
+	FREE_ALL(w->own_exe, w);
 }

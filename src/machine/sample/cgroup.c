@@ -456,8 +456,7 @@ static void cgroup_close(void *state)
 	entity_set_free(&src->groups);
 	if (src->root_stat >= 0)
 		close(src->root_stat);
-	free(src->root);
-	free(src);
+	FREE_ALL(src->root, src);
 }
 
 /* Half of the descriptors this process may have are left to others. */

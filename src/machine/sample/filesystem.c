@@ -183,8 +183,7 @@ static void filesystem_close(void *state)
 	text_file_close(&src->file);
 	entity_set_free(&src->filesystems);
 	VEC_FREE(src->mounts);
-	free(src->root);
-	free(src);
+	FREE_ALL(src->root, src);
 }
 
 static int open_first_process(struct filesystem_source *src, const char *proc_root)

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/vec.h"
 #include "lib/input/text.h"
@@ -75,8 +76,7 @@ static bool split(const char *line, struct log_line *ret)
 
 static void forget(struct packages_source *src, size_t i)
 {
-	free(src->pending.v[i].name);
-	free(src->pending.v[i].old_version);
+	FREE_ALL(src->pending.v[i].name, src->pending.v[i].old_version);
 	src->pending.v[i] = src->pending.v[--src->pending.n];
 }
 
@@ -85,8 +85,7 @@ static void announce(struct packages_source *src, const char *name, const char *
 	struct pending p = {strdup(name), strdup(old_version)};
 
 	if (!p.name || !p.old_version || src->pending.n >= PENDING_MAX || VEC_PUSH(src->pending, p) < 0) {
-		free(p.name);
-		free(p.old_version);
+		FREE_ALL(p.name, p.old_version);
 	}
 }
 

@@ -153,8 +153,7 @@ static void probe_free(struct probe *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);
-	free(p->block);
-	free(p);
+	FREE_ALL(p->block, p);
 }
 
 static int probe_open(const struct source_options *options, void **ret_state)

@@ -304,8 +304,7 @@ static void task_close(void *state)
 	VEC_FREE(src->announced);
 	VEC_FREE(src->lingering);
 	VEC_FREE(src->gone);
-	free(src->buffer);
-	free(src);
+	FREE_ALL(src->buffer, src);
 }
 
 static int task_open(const struct source_options *options, void **ret_state, const char **ret_why)

@@ -433,6 +433,5 @@ void service_stop(struct service *s)
 	if (s->listen_fd >= 0)
 		local_socket_unlink_in(s->run_dir, s->opened ? "socket" : STARTING);
 	local_socket_close(s->listen_fd, NULL);
-	free(s->run_dir);
-	free(s);
+	FREE_ALL(s->run_dir, s);
 }

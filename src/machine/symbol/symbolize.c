@@ -97,9 +97,7 @@ void symbolizer_free(struct symbolizer *s)
 	free_values(&s->names);
 	free_values(&s->strings);
 	kernel_symbols_free(s->kernel);
-	free(s->root);
-	free(s->proc_root);
-	free(s);
+	FREE_ALL(s->root, s->proc_root, s);
 }
 
 const char *symbolizer_damaged(const struct symbolizer *s, size_t index)

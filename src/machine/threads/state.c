@@ -269,8 +269,7 @@ static void read_events(struct build *b)
 
 static void free_build(struct build *b)
 {
-	free(b->cpus);
-	free(b->by_tid);
+	FREE_ALL(b->cpus, b->by_tid);
 	VEC_FREE(b->now);
 	VEC_FREE(b->flying);
 	hmap_free(&b->extra);

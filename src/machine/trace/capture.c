@@ -15,9 +15,7 @@
 
 void capture_free(struct capture *c)
 {
-	free(c->summary);
-	free(c->text);
-	free(c->json);
+	FREE_ALL(c->summary, c->text, c->json);
 	*c = (struct capture){};
 }
 

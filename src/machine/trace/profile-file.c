@@ -61,8 +61,7 @@ void profile_file_free(struct profile_file *f)
 	if (!f)
 		return;
 	profile_free(&f->profile);
-	free(f->folder);
-	free(f);
+	FREE_ALL(f->folder, f);
 }
 
 struct profile *profile_file_profile(struct profile_file *f)

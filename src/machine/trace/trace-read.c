@@ -189,8 +189,7 @@ static int get_threads(struct input *in, struct reader *r)
 		get_thread(&row, &thread);
 		r->bad |= row.bad;
 		if (take(in, sizeof(thread) + n) < 0 || trace_add_thread(&in->trace, &thread) < 0) {
-			free(thread.exe);
-			free(thread.unit);
+			FREE_ALL(thread.exe, thread.unit);
 			return -ENOMEM;
 		}
 	}

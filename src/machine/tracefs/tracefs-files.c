@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
 #include "lib/data/str.h"
 #include "lib/input/text.h"
@@ -69,8 +70,7 @@ void tracefs_files_free(struct tracefs_files *f)
 	free(slot->value);
 	hmap_free(&f->kinds);
 	hmap_free(&f->local);
-	free(f->proc_root);
-	free(f);
+	FREE_ALL(f->proc_root, f);
 }
 
 /* "pipe:[123]", "socket:[123]", "anon_inode:[eventpoll]", "/dev/pts/0", "/home/x" */

@@ -262,9 +262,7 @@ void tracefs_close(struct tracefs *f)
 		free(f->cpus[i].pages);
 	free(f->cpus);
 	tracefs_layout_free(&f->layout);
-	free(f->tracing);
-	free(f->instance);
-	free(f);
+	FREE_ALL(f->tracing, f->instance, f);
 }
 
 /* --- a freeze --- */

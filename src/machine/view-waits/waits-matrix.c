@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
 #include "lib/data/order.h"
 #include "machine/view-waits/waits-words.h"
@@ -210,9 +211,7 @@ static void picture_free(struct picture *p)
 	VEC_FREE(p->culprits.list);
 	hmap_free(&p->victims.index);
 	hmap_free(&p->culprits.index);
-	free(p->rows);
-	free(p->columns);
-	free(p->pixels);
+	FREE_ALL(p->rows, p->columns, p->pixels);
 }
 
 int waits_matrix_json(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out)

@@ -172,8 +172,7 @@ static bool summarize_work(const struct program_waits *p, struct str *out)
 	const struct program_wait *most = NULL;
 	double longest = 0;
 
-	for (size_t i = 0; i < p->work.n; i++) {
-		const struct program_wait *w = &p->work.v[i];
+	VEC_EACH(w, p->work) {
 		double grown = (w->now - w->p50) * (w->feature->unit == NS ? 1 : PAGE_TAKES);
 
 		if (grown > longest) {
@@ -230,9 +229,7 @@ static void put_waits(const struct program_waits *p, bool colour, FILE *out)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < p->waits.n; i++) {
-		const struct program_wait *w = &p->waits.v[i];
-
+	VEC_EACH(w, p->waits) {
 		if (w->now < 1e6 && !(w->p90 >= 1e6))
 			continue;
 		if (!any)
@@ -290,13 +287,10 @@ static json_t *chain_json(const struct wait_chain *c)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < c->links.n; i++) {
-		const struct chain_link *l = &c->links.v[i];
-
+	VEC_EACH(l, c->links)
 		json_array_append_new(array, json_pack("{s:i, s:i, s:o, s:s, s:o, s:o}", "pid", (int)l->pid, "tid", (int)l->tid, "name",
 						       json_text(l->comm), "kind", chain_kind_names[l->kind], "text", json_text(l->words),
 						       "role", json_text(l->role)));
-	}
 	return array;
 }
 

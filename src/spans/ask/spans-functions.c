@@ -43,8 +43,7 @@ static int span_functions_add(struct span_functions *f, const struct forest *for
 		if (!bucket_is_chosen(choice, forest, b))
 			continue;
 		for (size_t j = 0; j < b->groups.n; j++) {
-			for (size_t k = 0; k < b->groups.v[j].cells.n; k++) {
-				const struct cell *c = &b->groups.v[j].cells.v[k];
+			VEC_EACH(c, b->groups.v[j].cells) {
 				const struct vertex *v = &forest->vertices.v[c->vertex];
 				struct span_function *to = function_of(f, v->kind == VERTEX_EDGE ? v->caller : v->service, v->operation);
 

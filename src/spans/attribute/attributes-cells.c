@@ -48,10 +48,7 @@ struct division {
 
 static void division_free(struct division *d)
 {
-	free(d->codes);
-	free(d->shares);
-	free(d->seen);
-	free(d->cuboids);
+	FREE_ALL(d->codes, d->shares, d->seen, d->cuboids);
 	VEC_FREE(d->parts);
 	VEC_FREE(d->alone);
 }

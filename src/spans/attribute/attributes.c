@@ -468,9 +468,7 @@ static void sum_up(const struct search *s, struct attribute_findings *ret)
 
 static void search_free(struct search *s)
 {
-	free(s->leaves);
-	free(s->moved);
-	free(s->gists);
+	FREE_ALL(s->leaves, s->moved, s->gists);
 	cells_free(&s->found);
 }
 

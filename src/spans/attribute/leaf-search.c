@@ -17,10 +17,7 @@ struct cut {
 
 static void cut_free(struct cut *c)
 {
-	free(c->codes);
-	free(c->numerator);
-	free(c->denominator);
-	free(c->expected);
+	FREE_ALL(c->codes, c->numerator, c->denominator, c->expected);
 }
 
 static int compare_times(const char *a, const char *b)

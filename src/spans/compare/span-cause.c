@@ -31,10 +31,7 @@ struct table {
 static void table_free(struct table *t)
 {
 	kind_table_free(&t->kinds);
-	free(t->model);
-	free(t->expected);
-	free(t->observed);
-	free(t->exposure);
+	FREE_ALL(t->model, t->expected, t->observed, t->exposure);
 }
 
 void span_causes_free(struct span_causes *c)

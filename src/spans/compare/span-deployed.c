@@ -78,8 +78,7 @@ static double share_of(const struct forest *f, const struct span_change *c, uint
 
 		if (!counts(c, b))
 			continue;
-		for (size_t k = 0; k < b->vertices.n; k++) {
-			const struct vertex_change *v = &b->vertices.v[k];
+		VEC_EACH(v, b->vertices) {
 			double gain = v->after - v->before;
 
 			rise += requests * fmax(gain, 0);

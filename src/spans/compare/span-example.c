@@ -37,12 +37,9 @@ int span_examples_find(const struct forest *f, span_example_fn agrees, void *sta
 	*ret_n = 0;
 	for (size_t i = 0; i < f->buckets.n; i++)
 		VEC_EACH(g, f->buckets.v[i].groups) {
-			for (size_t k = 0; k < g->requests.n; k++) {
-				const struct sampled_request *r = &g->requests.v[k];
-
+			VEC_EACH(r, g->requests)
 				if (agrees(state, &f->buckets.v[i], g, r))
 					keep((struct cause_trace){r->high, r->low, NULL, r->duration, is_whole(g, r)}, ret, ret_n);
-			}
 		}
 	for (size_t i = 0; i < *ret_n; i++) {
 		ret[i].id = strdup(SPAN_TRACE_ID(f->names, ret[i].high, ret[i].low));

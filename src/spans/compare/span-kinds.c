@@ -18,8 +18,7 @@ void kind_table_free(struct kind_table *t)
 	hmap_free(&t->mark_keys);
 	hmap_free(&t->of_calls);
 	VEC_FREE(t->all);
-	free(t->values);
-	free(t->codes);
+	FREE_ALL(t->values, t->codes);
 	for (size_t k = 0; k < KEYS_LOOKED; k++)
 		free(t->texts[k]);
 	free(t->v);

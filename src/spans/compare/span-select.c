@@ -15,8 +15,7 @@
 
 void span_map_free(struct span_map *m)
 {
-	free(m->counts);
-	free(m->failed);
+	FREE_ALL(m->counts, m->failed);
 	*m = (struct span_map){};
 }
 
@@ -141,9 +140,7 @@ struct counts {
 
 static void counts_free(struct counts *c)
 {
-	free(c->observed);
-	free(c->expected);
-	free(c->exposure);
+	FREE_ALL(c->observed, c->expected, c->exposure);
 }
 
 /* Counts of each kind: selected, all, and selected if the selection did not care. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
+
 #define LEAF_ATTRIBUTES 256
 
 const char *span_side_name(enum span_side side)
@@ -107,8 +109,7 @@ int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const s
 		if (!buckets[i].groups.v || buckets[i].groups.v == f->buckets.v[i].groups.v)
 			continue;
 		for (size_t j = 0; j < buckets[i].groups.n; j++) {
-			free(buckets[i].groups.v[j].leaves.v);
-			free(buckets[i].groups.v[j].requests.v);
+			FREE_ALL(buckets[i].groups.v[j].leaves.v, buckets[i].groups.v[j].requests.v);
 		}
 		free(buckets[i].groups.v);
 	}

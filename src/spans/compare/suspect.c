@@ -27,10 +27,7 @@
 
 static void free_texts(struct suspect_version *s)
 {
-	free(s->label);
-	free(s->together);
-	free(s->call.label);
-	free(s->silent.label);
+	FREE_ALL(s->label, s->together, s->call.label, s->silent.label);
 }
 
 void suspects_free(struct suspects *s)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/hmap.h"
 #include "lib/data/order.h"
 #include "lib/data/vec.h"
@@ -91,9 +92,7 @@ void assembler_free(struct assembler *a)
 	if (!a)
 		return;
 	free_waiting(a);
-	free(a->table);
-	free(a->closed);
-	free(a);
+	FREE_ALL(a->table, a->closed, a);
 }
 
 static uint32_t slot_of(const struct assembler *a, uint64_t high, uint64_t low)

@@ -29,19 +29,7 @@ int path_rule_parse(const char *name, enum path_rule *ret)
 
 void tree_free(struct tree *t)
 {
-	free(t->parent);
-	free(t->start);
-	free(t->end);
-	free(t->length);
-	free(t->until);
-	free(t->own);
-	free(t->shift);
-	free(t->first);
-	free(t->count);
-	free(t->child);
-	free(t->order);
-	free(t->flags);
-	free(t->table);
+	FREE_ALL(t->parent, t->start, t->end, t->length, t->until, t->own, t->shift, t->first, t->count, t->child, t->order, t->flags, t->table);
 	*t = (struct tree){};
 }
 

@@ -56,21 +56,11 @@ void span_table_close(struct span_table *t)
 	for (int i = 0; i < PLACES; i++)
 		free(t->text[i]);
 	for (int i = 0; i < 2; i++) {
-		free(t->lists[i][0]);
-		free(t->lists[i][1]);
+		FREE_ALL(t->lists[i][0], t->lists[i][1]);
 		for (size_t k = 0; k < t->n_own[i]; k++)
 			free(t->own[i][k].text);
 	}
-	free(t->start);
-	free(t->begins);
-	free(t->links);
-	free(t->duration);
-	free(t->cell);
-	free(t->service);
-	free(t->table);
-	free(t->location);
-	free(t->error);
-	free(t);
+	FREE_ALL(t->start, t->begins, t->links, t->duration, t->cell, t->service, t->table, t->location, t->error, t);
 }
 
 /* --- which column is what ----------------------------------------------------------------------------------------- */
@@ -279,8 +269,7 @@ static int take_column(void *data, size_t n, char *const *fields)
 	c = (struct column){strdup(fields[0]), strdup(fields[1])};
 	if (c.name && c.type && VEC_PUSH(t->columns, c) == 0)
 		return 0;
-	free(c.name);
-	free(c.type);
+	FREE_ALL(c.name, c.type);
 	return -ENOMEM;
 }
 

@@ -507,8 +507,7 @@ static int read_all(struct span_reader *r, struct input *in)
 		}
 		leave_line(in, n);
 	}
-	free(t.header);
-	free(t.unquoted);
+	FREE_ALL(t.header, t.unquoted);
 	return result;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/input/stream.h"
 
 #define JOINED	 4096		   /* bytes that are copied at least where two pieces meet */
@@ -30,8 +31,7 @@ static void file_free(struct input_file *f)
 	stream_close(f->stream);
 	for (unsigned i = 0; f->slots && i < f->n_slots; i++)
 		free(f->slots[i].data);
-	free(f->slots);
-	free(f->taken);
+	FREE_ALL(f->slots, f->taken);
 	pthread_cond_destroy(&f->moved);
 	pthread_mutex_destroy(&f->lock);
 	free(f);

@@ -29,8 +29,7 @@ void span_comparison_free(struct span_comparison *c)
 	descent_free(&c->descent);
 	span_change_free(&c->change);
 	forest_free(&c->forest);
-	free(c->before);
-	free(c->after);
+	FREE_ALL(c->before, c->after);
 	suspects_free(&c->suspects);
 	span_causes_free(&c->causes);
 	span_deployed_free(&c->deployed);
@@ -41,8 +40,7 @@ void span_comparison_free(struct span_comparison *c)
 int span_comparison_restart(const struct comparison_query *q, struct span_comparison *c)
 {
 	forest_free(&c->forest);
-	free(c->before);
-	free(c->after);
+	FREE_ALL(c->before, c->after);
 	c->before = c->after = NULL;
 	c->seconds[0] = c->seconds[1] = 0;
 	return forest_init(&c->forest, c->names, q->slot);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
+
 const char *group_method_name(enum group_method method)
 {
 	static const char *const names[] = {"robust", "sdiag-older", "sdiag-pooled"};
@@ -11,12 +13,7 @@ const char *group_method_name(enum group_method method)
 
 void span_groups_free(struct span_groups *j)
 {
-	free(j->bucket);
-	free(j->group);
-	free(j->groups);
-	free(j->judgements);
-	free(j->outliers);
-	free(j->since);
+	FREE_ALL(j->bucket, j->group, j->groups, j->judgements, j->outliers, j->since);
 }
 
 bool span_groups_is_slower(const struct span_groups *j, size_t i)

@@ -178,8 +178,7 @@ static int load_table(const struct work_options *o, const char *url, unsigned n_
 		r = r ?: forest_read(ret, bytes[i].data, bytes[i].len);
 		str_free(&bytes[i]);
 	}
-	free(bytes);
-	free(jobs);
+	FREE_ALL(bytes, jobs);
 	return r;
 }
 
@@ -292,9 +291,7 @@ static void worker_close(struct worker *w)
 	span_table_close(w->table);
 	span_parts_close(w->parts);
 	span_mapping_free(&w->mapping);
-	free(w->question);
-	free(w->done);
-	free(w->counts);
+	FREE_ALL(w->question, w->done, w->counts);
 }
 
 static int look_what_is_done(struct worker *w, int64_t *ret_pieces, char **ret_error)

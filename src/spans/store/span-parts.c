@@ -37,9 +37,7 @@ void span_parts_close(struct span_parts *p)
 	if (!p)
 		return;
 	clickhouse_close(p->clickhouse);
-	free(p->shard);
-	free(p->error);
-	free(p);
+	FREE_ALL(p->shard, p->error, p);
 }
 
 static int take_text(void *data, size_t n, char *const *fields)

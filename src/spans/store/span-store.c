@@ -50,8 +50,7 @@ void span_store_close(struct span_store *s)
 	if (!s)
 		return;
 	sqlite3_close(s->db);
-	free(s->error);
-	free(s);
+	FREE_ALL(s->error, s);
 }
 
 static int64_t single(struct span_store *s, const char *sql)
