@@ -72,10 +72,7 @@ static json_t *incidents_json(const struct fleet_incidents *incidents)
 
 static bool in_chain(const struct fleet_answer *a, int server)
 {
-	for (size_t i = 0; i < a->n_chain; i++)
-		if (a->chain[i].server == server)
-			return true;
-	return false;
+	return ANY_WHERE(i, a->n_chain, a->chain[i].server == server);
 }
 
 static json_t *calls_json(const struct fleet_answer *a, const struct fleet *f, const struct fleet_calls *calls)

@@ -341,10 +341,7 @@ static int find_edges(const struct fleet_question *q, struct fleet_answer *a)
 
 static bool in_chain(const struct fleet_answer *a, int server)
 {
-	for (size_t i = 0; i < a->n_chain; i++)
-		if (a->chain[i].server == server)
-			return true;
-	return false;
+	return ANY_WHERE(i, a->n_chain, a->chain[i].server == server);
 }
 
 static void add_to_chain(struct fleet_answer *a, const struct fleet_finding *x)

@@ -135,10 +135,7 @@ static int name_roles(struct settling *s)
 
 static bool all_share_one(const struct fleet *f)
 {
-	for (size_t i = 0; i < f->servers.n; i++)
-		if (!f->servers.v[i].role || strcmp(f->servers.v[i].role, f->servers.v[0].role) != 0)
-			return false;
-	return true;
+	return !ANY_WHERE(i, f->servers.n, !f->servers.v[i].role || strcmp(f->servers.v[i].role, f->servers.v[0].role) != 0);
 }
 
 int server_role_settle(struct fleet *f, char *const *jobs, size_t n_jobs)

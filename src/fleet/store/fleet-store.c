@@ -388,10 +388,7 @@ static int unpack(const void *packed, int n_packed, void *to, size_t n, size_t w
 /* As an intake leaves them. */
 static bool are_times(const struct fleet_server *s)
 {
-	for (uint32_t i = 0; i < s->n; i++)
-		if (s->time[i] < -FLEET_TIME_MOST || s->time[i] > FLEET_TIME_MOST || (i && s->time[i] <= s->time[i - 1]))
-			return false;
-	return true;
+	return !ANY_WHERE(i, s->n, s->time[i] < -FLEET_TIME_MOST || s->time[i] > FLEET_TIME_MOST || (i && s->time[i] <= s->time[i - 1]));
 }
 
 static int read_server(sqlite3_stmt *s, struct fleet *f, struct str *room)

@@ -18,10 +18,7 @@ static uint64_t series_of(const struct fleet *f, const struct fleet_finding *x)
 
 static bool was_far(const struct lasting_faults *l, uint64_t series)
 {
-	for (size_t i = 0; i < l->far.n; i++)
-		if (l->far.v[i] == series)
-			return true;
-	return false;
+	return ANY_WHERE(i, l->far.n, l->far.v[i] == series);
 }
 
 int lasting_faults_round(struct lasting_faults *l, const struct fleet *f, const struct fleet_findings *found, struct fleet_span looked)

@@ -131,10 +131,7 @@ static int relate_words(struct pooled_incidents *p)
 
 static bool is_first_of_host(const struct pooled_incidents *p, const struct pooled_group *g, size_t i)
 {
-	for (size_t k = 0; k < i; k++)
-		if (strcmp(p->list.v[g->incidents.v[k]].host, p->list.v[g->incidents.v[i]].host) == 0)
-			return false;
-	return true;
+	return !ANY_WHERE(k, i, strcmp(p->list.v[g->incidents.v[k]].host, p->list.v[g->incidents.v[i]].host) == 0);
 }
 
 static void count_group(const struct pooled_incidents *p, struct pooled_group *g)

@@ -1,5 +1,7 @@
 #include "lib/data/vec.h"
 
+#include <string.h>
+
 #include "lib/data/test.h"
 
 static void grows_and_keeps_what_it_has(void **state)
@@ -35,4 +37,29 @@ static void the_first_where_it_holds_is_found(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(grows_and_keeps_what_it_has), cmocka_unit_test(the_first_where_it_holds_is_found))
+static void lists_are_walked_searched_and_released(void **state)
+{
+	VEC(struct {
+		char *text;
+	}) v = {};
+	size_t seen = 0;
+
+	(void)state;
+	VEC_EACH(x, v)
+		seen++;
+	assert_true(seen == 0 && !VEC_FIND(x, v, true) && !ANY_WHERE(i, v.n, true));
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(VEC_GROW(v), 0);
+		v.v[v.n++].text = strdup(i == 7 || i == 9 ? "seven" : "other");
+	}
+	VEC_EACH(x, v)
+		seen += x == &v.v[seen];
+	assert_int_equal(seen, 20);
+	assert_true(VEC_FIND(x, v, strcmp(x->text, "seven") == 0) == &v.v[7]);
+	assert_true(ANY_WHERE(i, v.n, v.v[i].text[0] == 's') && !ANY_WHERE(i, v.n, v.v[i].text[0] == 'x'));
+	VEC_FREE_EACH(v, free(each->text));
+	assert_true(!v.v && v.n == 0);
+}
+
+RUN_TESTS(cmocka_unit_test(grows_and_keeps_what_it_has), cmocka_unit_test(the_first_where_it_holds_is_found),
+	  cmocka_unit_test(lists_are_walked_searched_and_released))

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define VEC(type)                  \
@@ -40,6 +41,15 @@
 		push_;                                           \
 	})
 
+/* Whether `holds`, an expression of i, does for one of 0 .. n-1. */
+#define ANY_WHERE(i, n, holds)                                                   \
+	({                                                                       \
+		bool any_ = false;                                               \
+		for (__typeof__((n) + 0) i = 0; i < (n) && !any_; i++)           \
+			any_ = (holds);                                          \
+		any_;                                                            \
+	})
+
 /* The first `i` of 0 .. n-1, in order, for which `holds` (an expression of i) does, where it holds of all that follow, too; n when
  * of none:
  *
@@ -60,6 +70,18 @@
 
 /* A loop over the elements; `x` points to one. None may be added within it. */
 #define VEC_EACH(x, vec) for (__typeof__((vec).v[0]) *x = (vec).v; x && x < (vec).v + (vec).n; x++)
+
+/* The first element for which an expression of the pointer `x` to it holds; NULL when for none. */
+#define VEC_FIND(x, vec, holds)                                                  \
+	({                                                                       \
+		__typeof__((vec).v[0]) *found_ = NULL;                           \
+		VEC_EACH(x, vec)                                                 \
+			if (holds) {                                             \
+				found_ = x;                                      \
+				break;                                           \
+			}                                                        \
+		found_;                                                          \
+	})
 
 #define VEC_FREE(vec)                           \
 	do {                                    \

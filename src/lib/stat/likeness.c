@@ -12,10 +12,7 @@ void fingerprint_free(struct fingerprint *f)
 
 static const struct fingerprint_part *find(const struct fingerprint *f, const char *key)
 {
-	for (size_t i = 0; i < f->parts.n; i++)
-		if (strcmp(f->parts.v[i].key, key) == 0)
-			return &f->parts.v[i];
-	return NULL;
+	return VEC_FIND(x, f->parts, strcmp(x->key, key) == 0);
 }
 
 int fingerprint_add(struct fingerprint *f, const char *key, double weight)

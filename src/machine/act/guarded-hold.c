@@ -209,10 +209,7 @@ static void guarded_hold_free(struct guarded_hold *c)
 
 static bool is_held(const struct target *t, const struct hold *h)
 {
-	for (size_t i = 0; i < h->heads.list.n; i++)
-		if (target_has(t, h->heads.list.v[i].pid))
-			return true;
-	return false;
+	return ANY_WHERE(i, h->heads.list.n, target_has(t, h->heads.list.v[i].pid));
 }
 
 /* Root's goes before a user's: that one finds its file gone, and ends. Undone twice, as it may be doing its steps just now: those it

@@ -64,10 +64,7 @@ static int each_thread(const char *proc_root, uint32_t process,
 
 static const struct hold_thread *find_saved(const struct hold *h, uint32_t tid, uint64_t start)
 {
-	for (size_t i = 0; i < h->threads.n; i++)
-		if (h->threads.v[i].tid == tid && h->threads.v[i].start == start)
-			return &h->threads.v[i];
-	return NULL;
+	return VEC_FIND(x, h->threads, x->tid == tid && x->start == start);
 }
 
 static int save_thread(struct hold *h, uint32_t process, uint32_t tid, uint64_t start)

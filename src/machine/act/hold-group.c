@@ -102,10 +102,7 @@ static int read_group(const char *group, struct pids *ret)
 
 static bool has_pid(const struct pids *p, uint32_t pid)
 {
-	for (size_t i = 0; i < p->list.n; i++)
-		if (p->list.v[i] == pid)
-			return true;
-	return false;
+	return ANY_WHERE(i, p->list.n, p->list.v[i] == pid);
 }
 
 /* Moves those of the members that are in `from`; until a round finds nothing left there: children may come

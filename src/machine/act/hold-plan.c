@@ -180,10 +180,7 @@ static void places_free(struct places *p)
 
 static bool has_place(const struct places *p, const struct cgroup_place *one)
 {
-	for (size_t i = 0; i < p->list.n; i++)
-		if (strcmp(p->list.v[i].path, one->path) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, p->list.n, strcmp(p->list.v[i].path, one->path) == 0);
 }
 
 static int find_place(const char *proc_root, uint32_t pid, const char *controller, struct cgroup_place *ret)

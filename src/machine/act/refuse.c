@@ -178,10 +178,7 @@ static bool is_session_leader(const struct process *p)
 /* The terminal window, sshd or tmux behind such a shell. */
 static bool has_session_leader(const struct processes *all, const struct process *p)
 {
-	for (size_t i = 0; i < all->list.n; i++)
-		if (all->list.v[i].parent == p->pid && is_session_leader(&all->list.v[i]))
-			return true;
-	return false;
+	return ANY_WHERE(i, all->list.n, all->list.v[i].parent == p->pid && is_session_leader(&all->list.v[i]));
 }
 
 static bool is_in_foreground(const struct process *p)

@@ -84,10 +84,7 @@ bool process_lives(const char *proc_root, uint32_t pid, uint64_t start)
 
 bool processes_live(const char *proc_root, const struct processes *p)
 {
-	for (size_t i = 0; i < p->list.n; i++)
-		if (process_lives(proc_root, p->list.v[i].pid, p->list.v[i].start))
-			return true;
-	return false;
+	return ANY_WHERE(i, p->list.n, process_lives(proc_root, p->list.v[i].pid, p->list.v[i].start));
 }
 
 int processes_copy(const struct processes *from, struct processes *ret)
@@ -137,10 +134,7 @@ const struct process *processes_find(const struct processes *p, uint32_t pid)
 
 bool processes_have(const struct processes *p, uint32_t pid)
 {
-	for (size_t i = 0; i < p->list.n; i++)
-		if (p->list.v[i].pid == pid)
-			return true;
-	return false;
+	return ANY_WHERE(i, p->list.n, p->list.v[i].pid == pid);
 }
 
 bool target_has(const struct target *t, uint32_t pid)
@@ -156,18 +150,12 @@ const struct process *target_head(const struct target *t)
 /* Who has outlived a parent belongs to pid 1, as do others. */
 bool target_takes(const struct target *t, uint32_t parent, const char *name)
 {
-	for (size_t i = 0; t->open && parent > 1 && i < t->heads.list.n; i++)
-		if (t->heads.list.v[i].parent == parent && strcmp(t->heads.list.v[i].name, name) == 0)
-			return true;
-	return false;
+	return t->open && parent > 1 && ANY_WHERE(i, t->heads.list.n, t->heads.list.v[i].parent == parent && strcmp(t->heads.list.v[i].name, name) == 0);
 }
 
 static bool is_head(const struct target *t, const struct process *p)
 {
-	for (size_t i = 0; i < t->heads.list.n; i++)
-		if (t->heads.list.v[i].pid == p->pid && t->heads.list.v[i].start == p->start)
-			return true;
-	return false;
+	return ANY_WHERE(i, t->heads.list.n, t->heads.list.v[i].pid == p->pid && t->heads.list.v[i].start == p->start);
 }
 
 static int add_heads(const struct processes *all, struct target *t)

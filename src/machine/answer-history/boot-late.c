@@ -41,10 +41,7 @@ static int64_t took(const struct start_unit *u)
 
 static const struct start_unit *find_unit(const struct start_record *r, const char *name, size_t n)
 {
-	for (size_t i = 0; i < r->units.n; i++)
-		if (strlen(r->units.v[i].name) == n && strncmp(r->units.v[i].name, name, n) == 0)
-			return &r->units.v[i];
-	return NULL;
+	return VEC_FIND(x, r->units, strlen(x->name) == n && strncmp(x->name, name, n) == 0);
 }
 
 /* The unit, among those that `u` waited for, that was active last before `u` began. */

@@ -19,10 +19,7 @@ void recorded_free(struct recorded *r)
 
 static bool is_wanted(const struct subject *s)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (s->info.kind == kinds[i])
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(kinds), s->info.kind == kinds[i]);
 }
 
 static feature_set wanted_features(const struct entity_info *info, void *data)
@@ -35,10 +32,7 @@ static feature_set wanted_features(const struct entity_info *info, void *data)
 
 static struct recorded_counter *find_counter(struct recorded *r, const char *name)
 {
-	for (size_t i = 0; i < r->counters.n; i++)
-		if (strcmp(r->counters.v[i].name, name) == 0)
-			return &r->counters.v[i];
-	return NULL;
+	return VEC_FIND(x, r->counters, strcmp(x->name, name) == 0);
 }
 
 /* A subject that was defined again continues in its counter. */

@@ -411,10 +411,7 @@ static bool any_answer(const struct unix_answer *a, const void *data)
 
 static bool keeps_waiting(const struct unix_answer *a, const void *data)
 {
-	for (size_t i = 0; i < a->n_waiting; i++)
-		if (a->waiting[i] == *(const unsigned *)data)
-			return true;
-	return false;
+	return ANY_WHERE(i, a->n_waiting, a->waiting[i] == *(const unsigned *)data);
 }
 
 static int ask_unix(unsigned inode, struct unix_answer *ret)
@@ -568,10 +565,7 @@ int other_end_find(struct open_files *files, unsigned pid, unsigned long long fd
 
 bool other_end_has(const struct other_end *e, unsigned pid)
 {
-	for (size_t i = 0; i < e->n; i++)
-		if (e->pids[i] == pid)
-			return true;
-	return false;
+	return ANY_WHERE(i, e->n, e->pids[i] == pid);
 }
 
 unsigned other_end_socket_owner(struct open_files *files, unsigned long inode)

@@ -205,10 +205,7 @@ ORDER(by_score, struct hang, DESCENDING(score) ?: by_excess(a, b))
 
 static struct hang *hang_of(struct answer *a, const struct subject *s)
 {
-	for (size_t i = 0; i < a->hangs.n; i++)
-		if (a->hangs.v[i].victim == s)
-			return &a->hangs.v[i];
-	return NULL;
+	return VEC_FIND(x, a->hangs, x->victim == s);
 }
 
 /* Of one that has gone quiet nothing is known but that. */
@@ -596,10 +593,7 @@ static void weigh_breadth(struct answer *a)
 /* Two processes may wait for the same child: the first hang stays. */
 static bool is_first(const struct answer *a, size_t kept, const struct hang *h)
 {
-	for (size_t i = 0; i < kept; i++)
-		if (a->hangs.v[i].victim == h->victim)
-			return false;
-	return true;
+	return !ANY_WHERE(i, kept, a->hangs.v[i].victim == h->victim);
 }
 
 static int look_up_chains(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct file_locks *locks, struct process_memory *memory,

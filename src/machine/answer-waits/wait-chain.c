@@ -162,10 +162,7 @@ void chain_rest(struct chain_search *s, const char *words)
 
 static bool is_in_chain(const struct chain_search *s, unsigned pid, unsigned tid)
 {
-	for (size_t i = 0; i < s->chain->links.n; i++)
-		if (s->chain->links.v[i].pid == pid && (!tid || s->chain->links.v[i].tid == tid))
-			return true;
-	return false;
+	return ANY_WHERE(i, s->chain->links.n, s->chain->links.v[i].pid == pid && (!tid || s->chain->links.v[i].tid == tid));
 }
 
 static void find_child(struct chain_search *s)

@@ -26,10 +26,7 @@ static bool is_kernel(const char *name)
 
 static bool says_nothing(const char *function)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(sleepers); i++)
-		if (fnmatch(sleepers[i], function, 0) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(sleepers), fnmatch(sleepers[i], function, 0) == 0);
 }
 
 /* The innermost kernel function that says something; the caller frees. NULL = none. */

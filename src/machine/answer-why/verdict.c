@@ -273,10 +273,7 @@ static void sum_waits(const struct ranking *r, double sums[BOTTLENECK_COUNT])
 
 static bool uses(const struct suspect *s, enum resource resource)
 {
-	for (size_t i = 0; i < s->features.n; i++)
-		if (s->features.v[i].feature->resource == resource && s->features.v[i].deviation > RISES)
-			return true;
-	return false;
+	return ANY_WHERE(i, s->features.n, s->features.v[i].feature->resource == resource && s->features.v[i].deviation > RISES);
 }
 
 /* A program that takes both is named for the resource that the others wait for: one that reads without the page cache computes in the kernel for it. */

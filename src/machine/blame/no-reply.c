@@ -234,10 +234,7 @@ static bool find_end(const struct timeline *t, uint32_t thread, struct server_en
 /* Who computes may do so for others: those it answers in the meantime. */
 static bool answers_others(const struct timeline *t, uint32_t server, int64_t since)
 {
-	for (uint32_t i = 0; i < t->threads.n; i++)
-		if (is_another_program(t, i, server) && woke(t, server, i, since, t->end))
-			return true;
-	return false;
+	return ANY_WHERE(i, (uint32_t)t->threads.n, is_another_program(t, i, server) && woke(t, server, i, since, t->end));
 }
 
 /* How long `who` waited each time until `whom` woke it, and in what. */

@@ -389,10 +389,7 @@ static bool is_elsewhere(const struct trace_thread *server, uint8_t asked_in)
 
 static bool has_asked(const struct asker *a, uint32_t server)
 {
-	for (size_t i = 0; i < ASKED_AT_ONCE; i++)
-		if (a->asked[i].request.asked && a->asked[i].request.server == server)
-			return true;
-	return false;
+	return ANY_WHERE(i, ASKED_AT_ONCE, a->asked[i].request.asked && a->asked[i].request.server == server);
 }
 
 /* Requests that thread `i` may have sent without waking the server. */

@@ -15,10 +15,7 @@ static uint64_t *bitmap(const struct activity *a, size_t which)
 
 static bool within(const uint64_t *part, const uint64_t *whole, size_t n_words)
 {
-	for (size_t i = 0; i < n_words; i++)
-		if (part[i] & ~whole[i])
-			return false;
-	return true;
+	return !ANY_WHERE(i, n_words, part[i] & ~whole[i]);
 }
 
 static int list_ticks(struct activity *a, const uint64_t *words)

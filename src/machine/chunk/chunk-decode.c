@@ -329,10 +329,7 @@ static int ensure_activities(struct chunk *c, enum entity_kind kind, struct entr
 
 static bool any_needed(const struct kind_part *part)
 {
-	for (size_t i = 0; i < part->n_columns; i++)
-		if (part->columns[i].needed)
-			return true;
-	return false;
+	return ANY_WHERE(i, part->n_columns, part->columns[i].needed);
 }
 
 static int decode_kind(struct decoder *d, enum entity_kind kind)

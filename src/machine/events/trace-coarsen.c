@@ -238,10 +238,7 @@ static int take_switch(struct strangers *s, const struct event *e)
 
 static bool runs_now(const struct strangers *s, uint32_t tid)
 {
-	for (uint32_t i = 0; i < s->t->n_cpus; i++)
-		if (s->cpus[i].known && s->cpus[i].current == tid)
-			return true;
-	return false;
+	return ANY_WHERE(i, s->t->n_cpus, s->cpus[i].known && s->cpus[i].current == tid);
 }
 
 static int take_event(struct strangers *s, const struct event *e)

@@ -9,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "lib/data/vec.h"
 #include "machine/process/redact-rules.h"
 
 #define HIDDEN	   '\1' /* in place of each hidden byte: no other control character is left by then */
@@ -430,10 +431,7 @@ static bool is_port_or_path(const struct argument *a)
 
 static bool is_flag(const char *word)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		if (str_starts(word, flags[i]))
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(flags), str_starts(word, flags[i]));
 }
 
 /* Whether this word is the secret that earlier ones announced; then *ret_end is where it ends. */
@@ -495,10 +493,7 @@ static char *redact_piece(struct argument *a, struct expected *x)
 
 static bool reads_secret(const char *from, const char *to)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(secret_readers); i++)
-		if (memmem(from, (size_t)(to - from), secret_readers[i], strlen(secret_readers[i])))
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(secret_readers), memmem(from, (size_t)(to - from), secret_readers[i], strlen(secret_readers[i])));
 }
 
 static char *skip_spaces(char *at, const char *to)

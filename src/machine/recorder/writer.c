@@ -130,10 +130,7 @@ static int find_taken(struct writer *w)
 
 static bool is_taken(const struct writer *w, int64_t id)
 {
-	for (size_t i = 0; i < w->taken.n; i++)
-		if (w->taken.v[i] == id)
-			return true;
-	return false;
+	return ANY_WHERE(i, w->taken.n, w->taken.v[i] == id);
 }
 
 int64_t writer_give_id(struct writer *w, int64_t wall)

@@ -66,10 +66,7 @@ static enum truth compare(const struct comparison *c, const struct facts *facts)
 
 static bool kernel_said(const struct facts *facts, const char *pattern)
 {
-	for (size_t i = 0; i < facts->said.n; i++)
-		if (fnmatch(pattern, facts->said.v[i], FNM_CASEFOLD) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, facts->said.n, fnmatch(pattern, facts->said.v[i], FNM_CASEFOLD) == 0);
 }
 
 static enum truth test(const struct comparison *c, void *data)
@@ -384,8 +381,5 @@ static bool can_be_said(const struct cause *c, const struct facts *facts)
 
 const struct cause *cause_find(const struct causes *c, const struct facts *facts)
 {
-	for (size_t i = 0; i < c->list.n; i++)
-		if (cause_holds(&c->list.v[i], facts) && can_be_said(&c->list.v[i], facts))
-			return &c->list.v[i];
-	return NULL;
+	return VEC_FIND(x, c->list, cause_holds(x, facts) && can_be_said(x, facts));
 }

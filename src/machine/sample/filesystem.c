@@ -50,10 +50,7 @@ struct filesystem_source {
 
 static bool is_one_of(const char *name, const char *const *names, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, n, strcmp(name, names[i]) == 0);
 }
 
 static bool is_harmless(const struct mount *m)

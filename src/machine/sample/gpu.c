@@ -167,10 +167,7 @@ struct clients {
 
 static bool is_known(const struct clients *all, const struct gpu_client *c)
 {
-	for (size_t i = 0; c->has_id && i < all->v.n; i++)
-		if (all->v.v[i].has_id && all->v.v[i].id == c->id && all->v.v[i].device == c->device)
-			return true;
-	return false;
+	return c->has_id && ANY_WHERE(i, all->v.n, all->v.v[i].has_id && all->v.v[i].id == c->id && all->v.v[i].device == c->device);
 }
 
 /* 0 or -errno when the process does not let itself be looked at. */

@@ -166,10 +166,7 @@ static void count_sleeper(struct task_source *src, const struct task_sample *s)
 
 static bool was_announced(struct task_source *src, const struct task_sample *s)
 {
-	for (size_t i = 0; i < src->announced.n; i++)
-		if (task_same_thread(&src->announced.v[i], s))
-			return true;
-	return false;
+	return ANY_WHERE(i, src->announced.n, task_same_thread(&src->announced.v[i], s));
 }
 
 static void take_sample(struct task_source *src, struct tick *tick, const struct task_sample *s)

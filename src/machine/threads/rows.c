@@ -107,10 +107,7 @@ static void rank_groups(struct candidate *all, size_t n)
 
 static bool is_folded(const struct row_question *q, uint32_t process)
 {
-	for (size_t i = 0; i < q->n_folded; i++)
-		if (q->folded[i] == process)
-			return true;
-	return false;
+	return ANY_WHERE(i, q->n_folded, q->folded[i] == process);
 }
 
 static int put_group(const struct row_question *q, const struct candidate *all, size_t n, struct thread_rows *ret)

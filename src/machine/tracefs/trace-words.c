@@ -50,10 +50,7 @@ static uint64_t *find_spoken_of(const struct trace *t)
 
 static bool is_spoken_of(const struct trace_thread *threads, size_t n, const uint64_t *spoken_of)
 {
-	for (size_t i = 0; i < n; i++)
-		if (threads[i].tid < TID_MAX && spoken_of[threads[i].tid / 64] >> threads[i].tid % 64 & 1)
-			return true;
-	return false;
+	return ANY_WHERE(i, n, threads[i].tid < TID_MAX && spoken_of[threads[i].tid / 64] >> threads[i].tid % 64 & 1);
 }
 
 /* From i on, of one process. */

@@ -53,10 +53,7 @@ int wait_pivot_parse(const char *text, enum pivot_field chosen[static PIVOT_CHOS
 
 bool wait_pivot_needs_stacks(const enum pivot_field *chosen, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (chosen[i] == PIVOT_STACK || chosen[i] == PIVOT_WAKER_STACK || chosen[i] == PIVOT_REASON)
-			return true;
-	return false;
+	return ANY_WHERE(i, n, chosen[i] == PIVOT_STACK || chosen[i] == PIVOT_WAKER_STACK || chosen[i] == PIVOT_REASON);
 }
 
 void wait_pivot_free(struct wait_pivot *p)

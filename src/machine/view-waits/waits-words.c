@@ -198,10 +198,7 @@ bool waits_thread_is_hidden(const struct timeline *t, uint32_t thread)
 
 bool waits_others_are_hidden(const struct timeline *t)
 {
-	for (uint32_t i = 0; i < t->trace->threads.n; i++)
-		if (waits_thread_is_hidden(t, i))
-			return true;
-	return false;
+	return ANY_WHERE(i, (uint32_t)t->trace->threads.n, waits_thread_is_hidden(t, i));
 }
 
 void waits_frame(const struct timeline *t, uint32_t process, uint64_t address, struct str *out)

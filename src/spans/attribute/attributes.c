@@ -371,10 +371,7 @@ static void set_aside(struct search *s, const struct attribute_cell *c)
 /* Only what shares leaves with what was set aside has another score now. */
 static bool touched(const struct search *s, const struct attribute_cell *c)
 {
-	for (uint32_t k = 0; k < c->n; k++)
-		if (s->leaves[s->found.members.v[c->first + k]].explained)
-			return true;
-	return false;
+	return ANY_WHERE(k, c->n, s->leaves[s->found.members.v[c->first + k]].explained);
 }
 
 /* Causes are looked for one at a time, so one that covers two by sparing many leaves must not come before either. */

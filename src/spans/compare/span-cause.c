@@ -163,10 +163,7 @@ static int expect(struct table *t)
 
 static bool agrees(const struct table *t, const struct element *e, size_t i)
 {
-	for (size_t k = 0; k < t->kinds.n_looked; k++)
-		if (e->value[k] != ATTRIBUTE_ANY && e->value[k] != t->kinds.codes[i * t->kinds.n_looked + k])
-			return false;
-	return true;
+	return !ANY_WHERE(k, t->kinds.n_looked, e->value[k] != ATTRIBUTE_ANY && e->value[k] != t->kinds.codes[i * t->kinds.n_looked + k]);
 }
 
 /* Which element explains a kind: the first it agrees with; n of them = none. */

@@ -101,10 +101,7 @@ static double share_of(const struct forest *f, const struct span_change *c, uint
 
 static struct span_deployed_one *known(struct span_deployed *d, const struct deployment *event)
 {
-	for (size_t i = 0; i < d->list.n; i++)
-		if (!strcmp(d->list.v[i].first->package, event->package) && !strcmp(d->list.v[i].first->version, event->version))
-			return &d->list.v[i];
-	return NULL;
+	return VEC_FIND(x, d->list, !strcmp(x->first->package, event->package) && !strcmp(x->first->version, event->version));
 }
 
 static int add_host(struct span_deployed_one *one, const struct deployment *event, const char *slow)

@@ -17,10 +17,7 @@ void division_free(struct division *d)
 
 static bool is_outcome(const char *key)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
-		if (strcasestr(key, outcomes[i]))
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(outcomes), strcasestr(key, outcomes[i]));
 }
 
 int division_add(struct division *d, uint32_t set, int side, size_t pair)

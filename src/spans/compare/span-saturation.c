@@ -283,10 +283,7 @@ static struct wait *wait_for(struct waits *w, uint32_t service)
 /* Without spans of its own a service's work would count as the way to it. */
 static const struct cell *served(const struct forest *f, const struct forest_group *g, uint32_t edge)
 {
-	for (size_t k = 0; k < g->cells.n; k++)
-		if (f->vertices.v[g->cells.v[k].vertex].parent == edge && 2 * g->cells.v[k].duration.samples > forest_group_cell(g, edge)->duration.samples)
-			return &g->cells.v[k];
-	return NULL;
+	return VEC_FIND(x, g->cells, f->vertices.v[x->vertex].parent == edge && 2 * x->duration.samples > forest_group_cell(g, edge)->duration.samples);
 }
 
 /* ns that a vertex's calls took in all. */

@@ -166,10 +166,7 @@ static int count_kinds(const struct kind_table *t, struct counts *c)
 
 static bool has_values(const struct kind_table *t, const struct element *e, size_t kind)
 {
-	for (size_t k = 0; k < t->n_looked; k++)
-		if (e->value[k] != ATTRIBUTE_ANY && e->value[k] != t->codes[kind * t->n_looked + k])
-			return false;
-	return true;
+	return !ANY_WHERE(k, t->n_looked, e->value[k] != ATTRIBUTE_ANY && e->value[k] != t->codes[kind * t->n_looked + k]);
 }
 
 static void measure(const struct kind_table *t, const struct element *e, double stands_for, struct span_difference *d)

@@ -48,10 +48,7 @@ static bool is_mix(const struct forest *f, uint32_t version)
 
 static bool is_service(const struct forest *f, uint32_t package)
 {
-	for (uint32_t v = 0; v < f->vertices.n; v++)
-		if (f->vertices.v[v].service == package)
-			return true;
-	return false;
+	return ANY_WHERE(v, f->vertices.n, f->vertices.v[v].service == package);
 }
 
 enum span_side suspect_side(const struct forest *f, const struct suspect_version *s,
@@ -479,10 +476,7 @@ ORDER(by_silent, struct suspect_version, ASCENDING(p_silent) ?: DESCENDING(silen
 
 static bool names_version(const struct suspect_version *list, size_t n, const struct suspect_version *s)
 {
-	for (size_t i = 0; i < n; i++)
-		if (list[i].package == s->package && list[i].version == s->version)
-			return true;
-	return false;
+	return ANY_WHERE(i, n, list[i].package == s->package && list[i].version == s->version);
 }
 
 /* Each version once, and none that delays requests elsewhere. */

@@ -28,10 +28,7 @@ const struct exemplar *descent_choose(const struct forest_group *g, uint32_t ver
 
 static bool is_listed(const struct descent *d, const struct exemplar_span *span)
 {
-	for (size_t i = 0; i < d->places.n; i++)
-		if (d->places.v[i].span->host == span->host && d->places.v[i].span->process == span->process)
-			return true;
-	return false;
+	return ANY_WHERE(i, d->places.n, d->places.v[i].span->host == span->host && d->places.v[i].span->process == span->process);
 }
 
 /* The call that took most by itself, of those whose process is not listed yet; NULL: none took long. */

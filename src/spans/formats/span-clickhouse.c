@@ -67,10 +67,7 @@ void span_table_close(struct span_table *t)
 
 static const struct column *column_named(const struct span_table *t, const char *name)
 {
-	for (size_t i = 0; i < t->columns.n; i++)
-		if (!strcmp(t->columns.v[i].name, name))
-			return &t->columns.v[i];
-	return NULL;
+	return VEC_FIND(x, t->columns, !strcmp(x->name, name));
 }
 
 static const struct column *column_of(const struct span_table *t, const struct span_mapping *m, enum span_field field)

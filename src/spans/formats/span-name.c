@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "lib/data/vec.h"
+
 #define ID_LEAST     8	/* hexadecimal digits and dashes, a digit among them */
 #define CODE_LEAST   16 /* letters and digits ... */
 #define CODE_CHANGES 4	/* ... that follow each other so many times: a ULID, a key in base 62 */
@@ -227,10 +229,7 @@ static size_t put_next(struct writer *w, const char *text, size_t n)
 /* Most names have nothing in them that could be a value. */
 static bool is_plain(const char *name, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (is_digit(name[i]) || name[i] == '?' || name[i] == '\'' || name[i] == '"')
-			return false;
-	return true;
+	return !ANY_WHERE(i, n, is_digit(name[i]) || name[i] == '?' || name[i] == '\'' || name[i] == '"');
 }
 
 size_t span_name_plain(const char *name, size_t n, char out[NAME_TEXT_MAX])
