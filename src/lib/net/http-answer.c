@@ -47,18 +47,14 @@ void http_put_string(struct str *out, const char *text)
 
 void http_fail(struct http_exchange *e, unsigned status, const char *format, ...)
 {
-	_cleanup_str_ struct str text = {};
 	va_list args;
 
-	va_start(args, format);
-	str_vprintf(&text, format, args);
-	va_end(args);
 	e->status = status;
-	e->type = "application/json";
+	e->failed = true;
 	str_clear(&e->reply);
-	str_puts(&e->reply, "{\"error\": ");
-	http_put_string(&e->reply, text.len ? text.data : "");
-	str_puts(&e->reply, "}\n");
+	va_start(args, format);
+	str_vprintf(&e->reply, format, args);
+	va_end(args);
 }
 
 void http_event(struct str *out, const char *name, const char *data)
@@ -258,14 +254,21 @@ enum MHD_Result http_answer(struct http_incoming *q, struct MHD_Connection *c)
 {
 	struct http_server *s = q->server;
 	struct http_exchange *e = &q->exchange;
+	_cleanup_str_ struct str words = {};
 	struct MHD_Response *response;
 	char seconds[16];
 
 	if (e->reply.error)
 		http_fail(e, 500, "the answer is too long");
+	if (e->failed) {
+		e->type = "application/json";
+		str_puts(&words, "{\"error\": ");
+		http_put_string(&words, e->reply.len ? e->reply.data : "");
+		str_puts(&words, "}\n");
+	}
 	if (e->status >= 500 && e->status != 503)
 		http_counted(s, FAILED);
-	response = e->stream.next ? stream_response(s, c, e) : whole_response(s, c, &e->reply);
+	response = e->stream.next ? stream_response(s, c, e) : whole_response(s, c, e->failed ? &words : &e->reply);
 	if (response && (e->status == 429 || e->status == 503)) {
 		snprintf(seconds, sizeof(seconds), "%u", e->retry_after ? e->retry_after : 1);
 		s->mhd.MHD_add_response_header(response, "Retry-After", seconds);

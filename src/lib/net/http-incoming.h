@@ -1,5 +1,6 @@
 /* What the server's files share: the library, the server, and one request on its way. http-server.c starts, stops and takes
- * requests in, http-examine.c says what speaks against one, http-answer.c sends what it gets, http-login.c begins and ends sessions. */
+ * requests in, http-examine.c says what speaks against one, http-answer.c sends what it gets, http-login.c begins and ends sessions.
+ * A server of gRPC has another way in and out (grpc.h); of `mhd` it has the two calls that look headers up, by functions of its own. */
 #pragma once
 
 #include <microhttpd.h>
@@ -9,6 +10,9 @@
 #include "lib/net/gate.h"
 #include "lib/net/http-server.h"
 #include "lib/system/library.h"
+
+/* GnuTLS's words: TLS 1.2 and 1.3 alone, forward secrecy, no CBC */
+#define HTTP_TLS_PRIORITY "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:%SERVER_PRECEDENCE"
 
 struct mhd {
 	LIBRARY_CALL(MHD_start_daemon);
@@ -29,6 +33,7 @@ enum http_count { REQUESTS, NO_TOKEN, TOO_NARROW, WRONG_HOST, WRONG_ORIGIN, UNKN
 struct http_server {
 	struct mhd mhd;
 	struct MHD_Daemon *daemon;
+	struct grpc *grpc; /* NULL = HTTP */
 	struct gate *gate;
 	struct users *tokens;
 	struct sessions *sessions; /* NULL = no one logs in here */

@@ -10,6 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/net/certificate.h"
+#include "lib/net/grpc.h"
 #include "lib/net/http-incoming.h"
 #include "lib/net/peer.h"
 
@@ -19,8 +20,6 @@
 #define IDLE_TIMEOUT	  30  /* s without a byte, then a connection ends */
 #define CONNECTION_MEMORY (32 << 10) /* headers and parameters of a request */
 #define THREAD_STACK	  (1 << 20)
-/* GnuTLS's words: TLS 1.2 and 1.3 alone, forward secrecy, no CBC */
-#define TLS_PRIORITY "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:%SERVER_PRECEDENCE"
 
 static const struct library_symbol mhd_symbols[] = {
 	LIBRARY_SYMBOL(struct mhd, MHD_start_daemon),
@@ -235,7 +234,7 @@ static int start_library(struct http_server *s, const char *listen, char **ret_e
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK,
 		s->certificate ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, s->certificate, MHD_OPTION_HTTPS_MEM_KEY, s->key,
-		MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITY,
+		MHD_OPTION_HTTPS_PRIORITIES, HTTP_TLS_PRIORITY,
 		MHD_OPTION_END);
 	if (!s->daemon)
 		return str_fail(ret_error, -EINVAL, "cannot listen on %s: %s", listen, s->complaint.len ? s->complaint.data : "out of memory");
@@ -249,6 +248,7 @@ static int listen_on(struct http_server *s, const struct http_server_options *o,
 	_cleanup_close_ int fd = -1;
 	socklen_t n = 0;
 	int r = parse_listen(listen, &address, &n, ret_error);
+	bool (*to)(void *, int, const struct sockaddr *, socklen_t) = o->grpc ? grpc_admit : admit;
 
 	if (r < 0)
 		return r;
@@ -260,10 +260,10 @@ static int listen_on(struct http_server *s, const struct http_server_options *o,
 	if (r < 0)
 		return str_fail(ret_error, r, "cannot listen on %s: %s", listen,
 				r == -EADDRINUSE ? "something else listens there already" : strerror(-r));
-	r = start_library(s, listen, ret_error);
+	r = o->grpc ? grpc_listen(s, ret_error) : start_library(s, listen, ret_error);
 	if (r < 0)
 		return r;
-	r = gate_start(&(struct gate_options){.fd = TAKE_FD(fd), .places = 2 * s->requests_max + CONNECTIONS_EXTRA, .admit = admit, .data = s}, &s->gate);
+	r = gate_start(&(struct gate_options){.fd = TAKE_FD(fd), .places = 2 * s->requests_max + CONNECTIONS_EXTRA, .admit = to, .data = s}, &s->gate);
 	return r < 0 ? str_fail(ret_error, r, "cannot listen on %s: %s", listen, strerror(-r)) : 0;
 }
 
@@ -314,7 +314,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 	if (!s)
 		return -ENOMEM;
 	r = set_up(s, options, ret_error);
-	if (r == 0)
+	if (r == 0 && !options->grpc)
 		r = library_load(&libmicrohttpd, &s->mhd, ret_error);
 	if (r == 0)
 		r = listen_on(s, options, ret_error);
@@ -336,6 +336,7 @@ void http_server_stop(struct http_server *s)
 	gate_stop(s->gate);
 	if (s->daemon)
 		s->mhd.MHD_stop_daemon(s->daemon);
+	grpc_stop(s);
 	gate_free(s->gate);
 	users_free(s->tokens);
 	sessions_free(s->sessions);

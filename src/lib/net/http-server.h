@@ -1,4 +1,4 @@
-/* An HTTP server over libmicrohttpd, for the web view, for remote recorders and for receivers.
+/* An HTTP server over libmicrohttpd, for the web view, for remote recorders and for receivers; or one of gRPC (grpc.h).
  *
  * Nothing is answered without "Authorization: Bearer TOKEN", save for routes that are public. TOKEN is a line of the token file, or a
  * session: POST /login exchanges a login code (lib/net/sessions.h) or a token for one, POST /logout ends it. There are no cookies: browsers
@@ -38,6 +38,7 @@ struct http_exchange {
 	void *connection;
 
 	/* the answer: body or stream */
+	bool failed; /* `reply` is why, in words */
 	unsigned status;  /* 200 unless set */
 	const char *type; /* static; "application/json" unless set */
 	struct str reply;
@@ -57,6 +58,7 @@ struct http_server_options {
 	const char *listen; /* "ADDRESS:PORT", "PORT", "[::1]:PORT"; NULL = "127.0.0.1:0"; port 0 = any free one */
 	const char *cert_file, *key_file; /* PEM; both or neither */
 	const char *token_file; /* with `sessions` it may be missing */
+	bool grpc;		/* unary calls of gRPC instead of HTTP: POST, of application/grpc */
 	bool sessions;		/* users log in: codes, sessions, /login, /logout, /session */
 	const char *const *names;	 /* further Host names under which it is known; NULL-terminated, or NULL */
 	const struct http_route *routes; /* ended by one without a path */

@@ -58,8 +58,8 @@ struct receiver_trouble {
 #define TROUBLE(name, words) {offsetof(struct receiver_counts, name), words, false}
 static const struct receiver_trouble troubles[] = {
 	TROUBLE(no_token, "requests without a valid token were refused (401); set OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN' where they come from"),
-	TROUBLE(unreadable, "requests could not be read (400): is another protocol than OTLP/HTTP sent?"),
-	TROUBLE(grpc, "requests or connections of OTLP/gRPC were refused; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"),
+	TROUBLE(unreadable, "requests could not be read (400): is another protocol than OTLP sent?"),
+	TROUBLE(grpc, "connections of OTLP/gRPC came to the port for OTLP/HTTP; set OTEL_EXPORTER_OTLP_ENDPOINT to the port for OTLP/gRPC (--listen-grpc)"),
 	TROUBLE(refused, "requests were refused for now (429); a larger --spans-in-memory accepts more"),
 	TROUBLE(dropped, "requests with metrics or logs were accepted and dropped"),
 	TROUBLE(repeated, "duplicate requests were counted once"),
@@ -132,7 +132,7 @@ int spans_receive(struct common *common, const struct spans_query *q, int argc, 
 	size_t n = (size_t)argc - 1;
 	char **words = argv + 1;
 	_cleanup_free_ char *token_file = q->token_file ? strdup(q->token_file) : users_token_file(), *error = NULL;
-	struct receive_options o = {.listen = q->listen, .cert_file = q->cert_file, .key_file = q->key_file,
+	struct receive_options o = {.listen = q->listen, .listen_grpc = q->listen_grpc, .cert_file = q->cert_file, .key_file = q->key_file,
 				    .window = !q->window ? RECEIVE_WINDOW : q->window > SHORTEST ? q->window : SHORTEST,
 				    .flush = FLUSH,
 				    .keep = q->keep};
@@ -163,9 +163,12 @@ int spans_receive(struct common *common, const struct spans_query *q, int argc, 
 		span_store_close(o.store);
 		return EXIT_CANNOT;
 	}
-	printf("listening on port %u for OTLP/HTTP (/v1/traces); senders need a token of %s:\n"
-	       "  OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN'\n",
-	       receiver_port(receiver), token_file);
+	printf("listening on port %u for OTLP/HTTP (/v1/traces)", receiver_port(receiver));
+	if (receiver_grpc_port(receiver))
+		printf(" and on port %u for OTLP/gRPC", receiver_grpc_port(receiver));
+	printf("; senders need a token of %s:\n  OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN'\n", token_file);
+	if (receiver_grpc_error(receiver))
+		log_warning("OTLP/gRPC is not received: %s", receiver_grpc_error(receiver));
 	fflush(stdout);
 	status = run_receiver(receiver);
 	span_store_close(o.store);

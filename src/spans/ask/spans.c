@@ -121,6 +121,7 @@ static const struct option_row receive_options[] = {
 	{OPTION_SPAN, 0, "window", "SPAN", &parsed.window, "the length of one part of the store (default 1min)"},
 	{OPTION_SPAN, 0, "keep", "SPAN", &parsed.keep, "how long parts are stored (default 30d)"},
 	{OPTION_TEXT, 0, "listen", "ADDRESS", &parsed.listen, "[ADDRESS:]PORT (default 127.0.0.1:4318)"},
+	{OPTION_TEXT, 0, "listen-grpc", "ADDRESS", &parsed.listen_grpc, "[ADDRESS:]PORT for OTLP/gRPC, or off (default: the port before, 4317)"},
 	{OPTION_TEXT, 0, "token-file", "FILE", &parsed.token_file, "file with the tokens of senders"},
 	{OPTION_TEXT, 0, "cert", "FILE", &parsed.cert_file, "certificate (PEM), for other machines"},
 	{OPTION_TEXT, 0, "cert-key", "FILE", &parsed.key_file, "its key"},
@@ -159,7 +160,7 @@ SUBVERB(select, "[DATA ...] ", select_options, "requests by time and duration, a
 SUBVERB(why, "[DATA ...] ", why_options, "which bucket, version and call path became slower, and why, down to the hosts")
 SUBVERB(compare, "[DATA ...] ", change_options, "baseline and candidate: where the milliseconds went")
 SUBVERB(gate, "[DATA ...] ", gate_options, "exit status for a deployment (--baseline V1 --candidate V2): 0 pass, 1 regression, 3 cannot tell")
-SUBVERB(receive, "", receive_options, "receive traces over OTLP/HTTP (/v1/traces) into the store")
+SUBVERB(receive, "", receive_options, "receive traces over OTLP/HTTP (/v1/traces) and OTLP/gRPC into the store")
 SUBVERB(watch, "", watch_options, "compare each finished window of the store with earlier ones, and act on a regression")
 SUBVERB(work, "URL ... ", work_options, "a worker: the traces of a shard of ClickHouse, for --engine")
 

@@ -30,7 +30,7 @@ struct spans_query {
 	const char *key, *output, *part, *deployments;
 	const char *baseline, *candidate, *against, *method, *report, *html;
 	const char *host_list; /* recorders of hosts, or their recordings: host-recorders.h */
-	const char *listen, *token_file, *cert_file, *key_file, *ca_file, *run, *webhook;
+	const char *listen, *listen_grpc, *token_file, *cert_file, *key_file, *ca_file, *run, *webhook;
 	int64_t window, keep;	 /* ns; window 0 = the verb's default */
 	const char *begin, *end; /* of `select`, as the next two */
 	int64_t longer, shorter; /* ns; 0 = no bound */

@@ -50,7 +50,8 @@ struct open_window {
 
 struct receiver {
 	struct receive_options options;
-	struct http_server *server;
+	struct http_server *server, *grpc; /* NULL = none */
+	char *grpc_error;
 	struct memory_budget work;
 	pthread_mutex_t turn; /* of who waits for the lock: who lets go of it for others comes behind them */
 	pthread_mutex_t lock; /* all below */
@@ -74,14 +75,14 @@ struct receiver {
 
 #define CLOCK_AHEAD "spans begin minutes from now: the clock of their sender is ahead; they were taken with the times they say"
 
-enum body_kind { BODY_PROTOBUF, BODY_JSON, BODY_GRPC, BODY_OTHER };
+enum body_kind { BODY_PROTOBUF, BODY_JSON, BODY_OTHER };
 
 /* By Content-Type; parameters (";charset=utf-8") and endings ("application/grpc+proto") do not matter. */
 static const struct body_type {
 	const char *begins;
 	enum body_kind kind;
 } body_types[] = {{"application/x-protobuf", BODY_PROTOBUF}, {"application/protobuf", BODY_PROTOBUF}, {"application/json", BODY_JSON},
-		  {"application/grpc", BODY_GRPC}};
+		  {"application/grpc", BODY_PROTOBUF}};
 
 static enum body_kind body_kind(const struct http_exchange *e)
 {
@@ -366,10 +367,7 @@ static void take_traces(struct http_exchange *e)
 
 	lock_in_turn(r);
 	r->counts.requests++;
-	if (kind == BODY_GRPC) {
-		r->counts.grpc++;
-		http_fail(e, 415, "OTLP/gRPC is not supported; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf");
-	} else if (kind == BODY_OTHER) {
+	if (kind == BODY_OTHER) {
 		r->counts.unreadable++;
 		http_fail(e, 400, "the Content-Type is neither application/x-protobuf nor application/json");
 	} else if (!json_body(e) && !otlp_is_request((const uint8_t *)e->body.data, e->body.len)) {
@@ -431,6 +429,15 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/traces", take_traces, RECEIVE_BODY_MAX, SCOPE_ALL},
 	{"POST", "/v1/metrics", drop_signal, RECEIVE_BODY_MAX, SCOPE_ALL},
 	{"POST", "/v1/logs", drop_signal, RECEIVE_BODY_MAX, SCOPE_ALL},
+	{},
+};
+
+#define COLLECTOR "/opentelemetry.proto.collector."
+
+static const struct http_route grpc_routes[] = {
+	{"POST", COLLECTOR "trace.v1.TraceService/Export", take_traces, RECEIVE_BODY_MAX, SCOPE_ALL},
+	{"POST", COLLECTOR "metrics.v1.MetricsService/Export", drop_signal, RECEIVE_BODY_MAX, SCOPE_ALL},
+	{"POST", COLLECTOR "logs.v1.LogsService/Export", drop_signal, RECEIVE_BODY_MAX, SCOPE_ALL},
 	{},
 };
 
@@ -855,6 +862,31 @@ int receiver_tick(struct receiver *r)
 	return result;
 }
 
+/* The address for gRPC where none is given: that of HTTP, with the port before it, as 4317 is before 4318; of any port, any. NULL without memory. */
+static char *port_before(const char *listen)
+{
+	const char *colon = strrchr(listen, ':'), *port = colon ? colon + 1 : listen;
+	long number = atol(port);
+	char *text;
+
+	return asprintf(&text, "%.*s%ld", (int)(port - listen), listen, number > 1 ? number - 1 : 0) < 0 ? NULL : text;
+}
+
+/* An address that was not asked for need not be free, nor the library there: why is kept. */
+static int start_grpc(struct receiver *r, struct http_server_options server, char **ret_error)
+{
+	_cleanup_free_ char *before = r->options.listen_grpc ? NULL : port_before(server.listen);
+	int result;
+
+	if (r->options.listen_grpc && !strcmp(r->options.listen_grpc, "off"))
+		return 0;
+	server.listen = r->options.listen_grpc ? r->options.listen_grpc : before;
+	server.routes = grpc_routes;
+	server.grpc = true;
+	result = server.listen ? http_server_start(&server, &r->grpc, r->options.listen_grpc ? ret_error : &r->grpc_error) : -ENOMEM;
+	return r->options.listen_grpc ? result : 0;
+}
+
 int receiver_start(const struct receive_options *options, struct receiver **ret, char **ret_error)
 {
 	struct receiver *r = calloc(1, sizeof(*r));
@@ -884,7 +916,10 @@ int receiver_start(const struct receive_options *options, struct receiver **ret,
 		str_fail(ret_error, result, "%s", span_store_error(options->store));
 	if (result == 0)
 		result = http_server_start(&server, &r->server, ret_error);
+	if (result == 0)
+		result = start_grpc(r, server, ret_error);
 	if (result < 0) {
+		http_server_stop(r->server);
 		pipeline_close(&r->pipeline);
 		free(r);
 		return result;
@@ -898,8 +933,19 @@ uint16_t receiver_port(const struct receiver *r)
 	return http_server_port(r->server);
 }
 
+uint16_t receiver_grpc_port(const struct receiver *r)
+{
+	return r->grpc ? http_server_port(r->grpc) : 0;
+}
+
+const char *receiver_grpc_error(const struct receiver *r)
+{
+	return r->grpc_error;
+}
+
 struct receiver_counts receiver_counts(struct receiver *r)
 {
+	struct http_counts http = http_server_counts(r->server), grpc = r->grpc ? http_server_counts(r->grpc) : (struct http_counts){};
 	struct receiver_counts counts;
 
 	pthread_mutex_lock(&r->lock);
@@ -907,8 +953,9 @@ struct receiver_counts receiver_counts(struct receiver *r)
 	counts.waiting = assembler_waiting(r->pipeline.assembler);
 	counts.other_names = names_others(r->pipeline.names);
 	pthread_mutex_unlock(&r->lock);
-	counts.no_token = http_server_counts(r->server).no_token;
-	counts.grpc += http_server_counts(r->server).not_http_1;
+	counts.no_token = http.no_token + grpc.no_token;
+	counts.unreadable += grpc.bad_body;
+	counts.grpc = http.not_http_1;
 	return counts;
 }
 
@@ -918,6 +965,7 @@ int receiver_stop(struct receiver *r, struct receiver_counts *ret_counts)
 
 	*ret_counts = receiver_counts(r);
 	http_server_stop(r->server);
+	http_server_stop(r->grpc);
 	result = hand_on(r, true);
 	if (result == 0)
 		result = pipeline_end(&r->pipeline);
@@ -938,6 +986,7 @@ int receiver_stop(struct receiver *r, struct receiver_counts *ret_counts)
 	pipeline_close(&r->pipeline);
 	pthread_mutex_destroy(&r->turn);
 	pthread_mutex_destroy(&r->lock);
+	free(r->grpc_error);
 	free(r);
 	return result;
 }

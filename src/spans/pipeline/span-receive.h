@@ -1,4 +1,4 @@
-/* Takes traces over OTLP/HTTP (/v1/traces, protobuf and JSON, gzip) into the store; metrics and logs are accepted and dropped;
+/* Takes traces over OTLP/HTTP (/v1/traces, protobuf and JSON, gzip) and OTLP/gRPC into the store; metrics and logs are accepted and dropped;
  * deployments (/v1/deployments, as lib/input/deployments.h reads them) are kept next to them.
  *
  * A window's requests are those whose root began in [k x window, (k + 1) x window) of wall time. Every `flush` the requests that
@@ -26,6 +26,7 @@
 
 struct receive_options {
 	const char *listen, *token_file, *cert_file, *key_file;
+	const char *listen_grpc; /* "off" = no gRPC; NULL = the port before that of `listen`, if it is free */
 	struct pipeline_options pipeline;
 	struct span_store *store;
 	int64_t window, flush, keep; /* ns */
@@ -36,6 +37,9 @@ struct receiver;
 /* 0 or -errno with *ret_error (caller frees). */
 int receiver_start(const struct receive_options *options, struct receiver **ret, char **ret_error);
 uint16_t receiver_port(const struct receiver *r);
+/* 0 = no gRPC, and why, if that was not asked for. */
+uint16_t receiver_grpc_port(const struct receiver *r);
+const char *receiver_grpc_error(const struct receiver *r);
 /* Writes what is whole, ends windows, forgets what is old: to be called at least every `flush`. 0 or -errno. */
 int receiver_tick(struct receiver *r);
 
@@ -47,7 +51,7 @@ struct receiver_counts {
 	uint64_t refused;    /* 429 */
 	uint64_t no_token;   /* 401 */
 	uint64_t unreadable; /* 400 */
-	uint64_t grpc;	     /* 415, or connections that began in HTTP/2 */
+	uint64_t grpc;	     /* connections to the port of OTLP/HTTP that began in HTTP/2 */
 	uint64_t repeated;   /* the same bytes were taken before: counted once */
 	uint64_t dropped;    /* metrics and logs */
 	uint64_t deployments; /* received */
