@@ -49,7 +49,7 @@ function build(main) {
 		method: choice("method", "judged by", [["robust", "robust"], ["sdiag-older", "Z-score against older ones"], ["sdiag-pooled", "Z-score against all others"]]),
 		critical: check("critical", "only the critical path", "leave out calls that no caller waited for"),
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
-		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), descent: descentPanel(), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
+		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), differences: element("div", { id: "difference-list" }), descent: descentPanel(), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
 		suspects: element("div", { class: "scroll", id: "suspect-list" }), causes: element("div", { id: "attribute-list" }), whyStatus: statusLine(),
 		map: element("div", { class: "heat-holder" }), cell: element("p", { class: "hint", role: "status" }), selected: element("div", { id: "selected-list" }), mapStatus: statusLine(),
 		failed: check("failed", "only failed ones", "select the requests of the rectangle that failed"), save: element("button", { type: "button", onclick: saveReport }, "Save the answer as HTML"),
@@ -78,7 +78,7 @@ function build(main) {
 		element("section", { "aria-labelledby": "version-title" }, parts.versionTitle, parts.versions),
 		element("section", { class: "whole", "aria-labelledby": "forest-title" }, parts.forestTitle, parts.forest),
 		element("section", { class: "whole", "aria-labelledby": "compare-title" }, element("h2", { id: "compare-title" }, "Two versions side by side"), parts.pick, parts.compare),
-		element("section", { class: "whole", "aria-labelledby": "requests-title" }, element("h2", { id: "requests-title" }, "Requests, span by span"), parts.which, element("div", { class: "beside" }, parts.one, parts.two), parts.descent,
+		element("section", { class: "whole", "aria-labelledby": "requests-title" }, element("h2", { id: "requests-title" }, "Requests, span by span"), parts.which, element("div", { class: "beside" }, parts.one, parts.two), parts.differences, parts.descent,
 			element("p", { class: "hint" }, "Red is the critical path: what the request waited for. Both have one scale.")));
 	redrawn(parts.one, () => forest && exemplars && drawRequests(state()));
 	keys(main, { Escape: () => setState({ one: null, two: null }) });
@@ -220,7 +220,8 @@ const requestText = (r, set) => `${r.slowest ? "slow" : "ordinary"}, ${shortVers
 function requestChoice(key, label, list, set, value) {
 	const select = element("select", { "data-key": key, onchange: (e) => setState({ [key]: e.target.value || null }) }, ...(key === "two" ? [element("option", { value: "none" }, "nothing")] : []), ...list.map((r) => element("option", { value: r.trace }, requestText(r, set))));
 	select.value = value ?? "";
-	return element("label", { class: "choice" }, `${label} `, select);
+	const id = element("input", { "data-key": `${key}-id`, size: 12, placeholder: "or its id", "aria-label": `${label}: trace id`, onchange: (e) => e.target.value.trim() && setState({ [key]: e.target.value.trim().toLowerCase() }) });
+	return [element("label", { class: "choice" }, `${label} `, select), id];
 }
 
 function drawRequests(s) {
@@ -230,13 +231,33 @@ function drawRequests(s) {
 	const named = (id) => list.find((r) => r.trace === id);
 	const one = named(s.one) ?? named(slow) ?? of(s.candidate) ?? list.reduce((a, b) => (!a || b.duration_ns > a.duration_ns ? b : a), null);
 	const two = s.two === undefined ? named(usual) ?? of(s.baseline) : named(s.two);
-	replaceContents(parts.which, requestChoice("one", "request", list, set, one?.trace), requestChoice("two", "beside", list, set, two?.trace ?? "none"));
+	replaceContents(parts.which, ...requestChoice("one", "request", list, set, one?.trace), ...requestChoice("two", "beside", list, set, two?.trace ?? "none"));
 	const most = Math.max(one?.duration_ns ?? 1, two?.duration_ns ?? 1);
 	parts.two.hidden = !two;
 	if (one) drawWaterfall(parts.one, one, most);
 	else parts.one.replaceChildren(element("p", {}, "No request was stored whole."));
 	if (two) drawWaterfall(parts.two, two, most);
 	parts.descent.show(one?.trace ?? null);
+	return one && two && one !== two ? `${two.trace},${one.trace}` : null;
+}
+
+// Where the times of the two differ: `one` is the second, the slow one.
+async function drawDifferences(pair) {
+	if (!pair) {
+		parts.differences.replaceChildren();
+		return;
+	}
+	if (exemplars.pair?.key !== pair) {
+		const answer = await question(() => ask("spans/exemplars", { by: exemplars.key.split("|")[0], trace: pair }));
+		if (!answer) return;
+		exemplars.pair = { key: pair, calls: answer.differences ?? [] };
+	}
+	const calls = exemplars.pair.calls.filter((c) => c.first_ns !== c.second_ns || c.calls_first !== c.calls_second).slice(0, 40);
+	const most = Math.max(1, ...calls.map((c) => Math.abs(c.second_ns - c.first_ns)));
+	const rows = calls.map((c) => ({ key: c.path, titles: [null, c.path], kind: c.second_ns - c.first_ns > 0.05 * most ? "guilty" : null,
+		cells: [oddBar(Math.abs(c.second_ns - c.first_ns) / most), c.path.split(" > ").at(-1), span(c.first_ns), span(c.second_ns), signed(c.second_ns - c.first_ns), `${c.calls_first} → ${c.calls_second}`] }));
+	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: "beside", class: "number wide" }, { title: "request", class: "number wide" }, { title: "difference", class: "number" }, { title: "calls", class: "number wide" }];
+	parts.differences.replaceChildren(rows.length ? element("div", { class: "scroll" }, choosableTable({ label: "where the times of the two requests differ", columns, rows, chosen: state().call ?? null, onChoose: (call, walk) => setState({ call }, false, walk) })) : element("p", { class: "hint" }, "No call of the two differs."));
 }
 
 export async function show(main, s, changed) {
@@ -281,7 +302,7 @@ export async function show(main, s, changed) {
 		comparison = { ...answer, key: pair };
 	}
 	const b = comparison?.buckets[0];
-	const wanted = [s.one, b?.slow?.trace, b?.usual?.trace].filter((t) => t && !exemplars.requests.some((r) => r.trace === t));
+	const wanted = [s.one, s.two === "none" ? null : s.two, b?.slow?.trace, b?.usual?.trace].filter((t) => t && !exemplars.requests.some((r) => r.trace === t));
 	for (const trace of wanted)
 		if (!exemplars.whole.has(trace)) {
 			const answer = await question(() => ask("spans/exemplars", { by: s.buckets, trace }));
@@ -290,5 +311,5 @@ export async function show(main, s, changed) {
 		}
 	exemplars.also = wanted.flatMap((t) => exemplars.whole.get(t));
 	drawComparison(state());
-	drawRequests(state());
+	await drawDifferences(drawRequests(state()));
 }

@@ -262,6 +262,7 @@ async function spans(p, address) {
 	await p.locator('.waterfall[data-name="two"] .span').first().waitFor();
 	assert.ok((await p.locator('.waterfall[data-name="one"] .span.critical').count()) > 3);
 	assert.match(await p.locator('.waterfall[data-name="one"] .span title').first().textContent(), /^api POST \/vm: .* on the critical path/);
+	assert.match(await text(p, "#difference-list tbody tr"), /storage (create|attach) disk/);
 	// down to the hosts where it waited, which no list of recorders names here; and on a host's page the way back up
 	await p.locator("#descend").click();
 	await p.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).has("down"));
@@ -282,6 +283,13 @@ async function spans(p, address) {
 	const other = await p.evaluate(async () => (await (await asked("/api/v1/spans/exemplars?top=4")).json()).requests.find((r) => !Object.values(r.values).includes("gen6")).trace);
 	await go(p, address, `view=spans&one=${other}`);
 	await p.waitForFunction((id) => document.querySelector('#spans select[data-key="one"]')?.value === id, other);
+	// and next to it any other, by its id
+	const third = await p.evaluate(async (other) => (await (await asked("/api/v1/spans/exemplars?top=4")).json()).requests.find((r) => r.trace !== other && Object.values(r.values).includes("gen6")).trace, other);
+	await p.fill('#spans input[data-key="two-id"]', third);
+	await p.keyboard.press("Enter");
+	await inAddress(p, "two", third);
+	await p.waitForFunction((id) => document.querySelector('#spans select[data-key="two"]')?.value === id, third);
+	await p.locator("#difference-list tbody tr").first().waitFor();
 }
 
 async function fleet(p, address) {

@@ -1,4 +1,6 @@
-/* Requests that were stored whole, span by span. */
+/* Requests that were stored whole, span by span, and two of them side by side. */
+#include <stdlib.h>
+
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/view/json.h"
@@ -54,6 +56,46 @@ json_t *span_outline_json(const struct span_outline *k)
 					    "slowest", k->slowest, "duration_ns", (json_int_t)k->request->duration,
 					    "n_spans", (json_int_t)k->request->n_spans, "spans", spans));
 	return o;
+}
+
+static const char *difference_text(int64_t ns, char buf[24])
+{
+	*buf = ns < 0 ? '-' : '+';
+	span_duration_text((double)llabs(ns), buf + 1);
+	return buf;
+}
+
+void span_two_requests_text(const struct span_two_requests *d, size_t top, FILE *out)
+{
+	char id[33], by[25], first[24], second[24];
+	int64_t rise = d->of[1]->duration - d->of[0]->duration;
+
+	fprintf(out, "\nThe second request, %s, ", span_trace_id_text(d->forest->names, d->of[1]->high, d->of[1]->low, id));
+	fprintf(out, "takes %s %s.\n", span_duration_text((double)llabs(rise), by), rise < 0 ? "less" : "more");
+	fputs("  difference     first    second   calls (own times on the critical path; calls that are the same in both are left out)\n", out);
+	for (size_t i = 0; i < d->list.n && i < top; i++) {
+		const struct span_two_calls *x = &d->list.v[i];
+		_cleanup_free_ char *label = vertex_short_path(d->forest, x->vertex, 100);
+
+		if (x->path[0] == x->path[1] && x->calls[0] == x->calls[1])
+			continue;
+		fprintf(out, "  %10s %9s %9s %3u, %-3u %s\n", difference_text(x->path[1] - x->path[0], by), span_duration_text((double)x->path[0], first),
+			span_duration_text((double)x->path[1], second), x->calls[0], x->calls[1], label ? label : "?");
+	}
+}
+
+json_t *span_two_requests_json(const struct span_two_requests *d)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < d->list.n; i++) {
+		const struct span_two_calls *x = &d->list.v[i];
+		_cleanup_free_ char *path = vertex_path(d->forest, x->vertex);
+
+		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:i, s:i}", "path", path ? path : "?", "first_ns", (json_int_t)x->path[0], "second_ns",
+						      (json_int_t)x->path[1], "calls_first", (int)x->calls[0], "calls_second", (int)x->calls[1]));
+	}
+	return list;
 }
 
 json_t *span_exemplars_json(const struct forest *f, json_t *requests)

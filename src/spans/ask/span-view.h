@@ -120,6 +120,9 @@ json_t *span_exemplars_json(const struct forest *f, json_t *requests);
 json_t *span_orphans_json(const struct names *names, const struct span *spans, uint32_t n);
 void span_outline_text(const struct span_outline *k, FILE *out);
 json_t *span_outline_json(const struct span_outline *k);
+/* Two requests side by side. */
+void span_two_requests_text(const struct span_two_requests *d, size_t top, FILE *out);
+json_t *span_two_requests_json(const struct span_two_requests *d);
 
 /* --- attributes of a table (attributes.c) --- */
 

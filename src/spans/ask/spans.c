@@ -74,7 +74,7 @@ static const struct option_row calls_options[] = {
 static const struct option_row exemplar_options[] = {
 	DATA_OPTIONS, SINCE_OPTION, SELECT_OPTIONS,
 	{OPTION_COUNT, 'n', "top", "N", &parsed.exemplars, "how many of the slowest and of the ordinary ones of each version (default 3; 4 and 12 are stored)"},
-	{OPTION_TEXT, 0, "trace", "ID", &parsed.input.trace, "only this request"},
+	{OPTION_TEXT, 0, "trace", "ID[,ID]", &parsed.input.trace, "only this request; of two also where their times differ"},
 	{},
 };
 static const struct option_row select_options[] = {

@@ -14,7 +14,7 @@
 /* Which data, and how it is read. */
 struct spans_input {
 	const char *by, *rule, *root, *mapping, *join, *asynchronous, *learn; /* how spans become requests, buckets and paths */
-	const char *format, *engine, *since, *until, *trace;		      /* where they come from, and which */
+	const char *format, *engine, *since, *until, *trace;		      /* where they come from, and which (trace: ID or ID,ID) */
 	int64_t late, slot;						      /* ns; late < 0 = as suits the data */
 	int64_t only_from, only_to; /* wall ns, 0 = no bound: of two sides the one to read, not --since */
 	uint64_t jobs, memory;

@@ -657,7 +657,7 @@ int forest_builder_add(void *builder, const struct span *spans, uint32_t n)
 	struct tree_tally counted = {};
 	int r;
 
-	if (b->one && (spans[0].trace_high != b->high || spans[0].trace_low != b->low))
+	if (b->only.n && span_trace_ids_find(&b->only, spans[0].trace_high, spans[0].trace_low) < 0)
 		return 0;
 	r = grow_spans(b, n);
 	if (r == 0)

@@ -10,8 +10,7 @@ struct forest_builder {
 	struct recorder_of_sets *records;
 	enum path_rule rule;
 	int64_t from, to; /* wall ns: requests that begin in [from, to) */
-	bool one;	  /* only this trace: */
-	uint64_t high, low;
+	struct span_trace_ids only; /* none = all traces */
 	const struct span_links *links; /* of the spans; lent, NULL = none are known */
 	/* private */
 	struct tree tree;

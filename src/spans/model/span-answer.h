@@ -52,6 +52,19 @@ struct span_outline {
 	uint32_t n;
 };
 
+/* A call path in two requests: its own time on the critical path, ns, and how many calls of it. */
+struct span_two_calls {
+	uint32_t vertex;
+	int64_t path[2];
+	unsigned calls[2];
+};
+
+struct span_two_requests {
+	const struct forest *forest; /* lent, as the next two */
+	const struct exemplar *of[2];
+	VEC(struct span_two_calls) list; /* the greatest first */
+};
+
 /* A call path's part in the critical path of a bucket's requests. */
 struct span_step {
 	uint32_t vertex;

@@ -120,6 +120,26 @@ void span_trace_id_of_text(struct names *names, const char *text, size_t n, uint
 		*ret_high |= names_text(names, text, n);
 }
 
+struct span_trace_ids span_trace_ids_of_text(struct names *names, const char *text)
+{
+	struct span_trace_ids ids = {};
+
+	for (size_t n; *text && ids.n < 2; text += n + (text[n] == ',')) {
+		n = ids.n ? strlen(text) : strcspn(text, ",");
+		span_trace_id_of_text(names, text, n, &ids.high[ids.n], &ids.low[ids.n]);
+		ids.n++;
+	}
+	return ids;
+}
+
+int span_trace_ids_find(const struct span_trace_ids *ids, uint64_t high, uint64_t low)
+{
+	for (int i = 0; i < ids->n; i++)
+		if (ids->high[i] == high && ids->low[i] == low)
+			return i;
+	return -1;
+}
+
 static bool is_text(uint64_t high)
 {
 	return high >> 32 == TEXT_HIGH >> 32;

@@ -122,7 +122,15 @@ uint64_t span_id_of_text(const char *text, size_t n);
  * back. */
 void span_trace_id_of_text(struct names *names, const char *text, size_t n, uint64_t *ret_high,
 			   uint64_t *ret_low);
-/* The same without its text being kept: numbers, or a hash. */
+/* One such id, or two of them separated by a comma. */
+struct span_trace_ids {
+	uint64_t high[2], low[2];
+	int n;
+};
+struct span_trace_ids span_trace_ids_of_text(struct names *names, const char *text);
+/* Which of them it is, or -1. */
+int span_trace_ids_find(const struct span_trace_ids *ids, uint64_t high, uint64_t low);
+/* The same as span_trace_id_of_text() without its text being kept: numbers, or a hash. */
 void span_trace_id_key(const char *text, size_t n, uint64_t *ret_high, uint64_t *ret_low);
 /* A fixed order of ids that has nothing to do with the requests: the smallest are a random sample, in any order of merging. */
 uint64_t span_trace_id_lot(uint64_t high, uint64_t low);

@@ -74,9 +74,8 @@ int pipeline_open(struct pipeline *p, const struct pipeline_options *options, ch
 		r = span_edges_read(&p->asynchronous, options->asynchronous, ret_error);
 	p->builder.tree.asynchronous = &p->asynchronous;
 	p->builder.tree.names = p->names;
-	p->builder.one = options->only;
 	if (options->only)
-		span_trace_id_of_text(p->names, options->only, strlen(options->only), &p->builder.high, &p->builder.low);
+		p->builder.only = span_trace_ids_of_text(p->names, options->only);
 	p->builder.tree.topmost = options->topmost;
 	p->assembler = r == 0 ? assembler_new(&assembly) : NULL;
 	if (r == 0 && !p->assembler)

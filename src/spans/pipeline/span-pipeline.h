@@ -29,7 +29,7 @@ struct pipeline_options {
 	uint32_t part, parts;
 	struct names *names; /* lent; NULL = a table of its own */
 	int64_t from, to;   /* wall ns: only requests that began in [from, to); both 0 = all */
-	const char *only;   /* only the trace of this id; NULL = all */
+	const char *only;   /* only the trace of this id, or two of them (ID,ID); NULL = all */
 	int (*trace)(void *state, const struct span *spans, uint32_t n); /* instead of the forest; NULL = the forest */
 	void *state;
 	const uint32_t *thinned; /* which traces are read whole: of what `trace` fills; NULL = of the forest, without it of none */
