@@ -39,7 +39,7 @@ static void print_line(const struct line *l, FILE *out)
 	       SPAN_DURATION(sketch_quantile(c->sketch, .5)), SPAN_DURATION(sketch_quantile(c->sketch, .95)),
 	       SPAN_DURATION(sketch_quantile(c->sketch, .99)), 2 * v->depth, "", label ? label : "?");
 	if (c->errors)
-		fprintf(out, "  [%.2g %% fail]", 100.0 * (double)c->errors / (double)c->duration.count);
+		fprintf(out, "  [%.3g %% fail]", 100.0 * (double)c->errors / (double)c->duration.count);
 	if (c->retries)
 		fprintf(out, "  [%.2g %% are retries]", 100.0 * (double)c->retries / (double)c->duration.count);
 	if (2 * c->asynchronous > c->duration.count)
@@ -58,7 +58,7 @@ static void print_total(const struct forest *f, const struct bucket *b, const st
 	       SPAN_DURATION(sketch_quantile(g->sketch, .5)), SPAN_DURATION(sketch_quantile(g->sketch, .95)),
 	       SPAN_DURATION(sketch_quantile(g->sketch, .99)));
 	if (g->errors)
-		fprintf(out, "; %.2g %% fail", 100.0 * (double)g->errors / (double)g->total.count);
+		fprintf(out, "; %.3g %% fail", 100.0 * (double)g->errors / (double)g->total.count);
 	fputc('\n', out);
 }
 

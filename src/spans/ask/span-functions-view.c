@@ -10,7 +10,7 @@ static void print_function(const struct span_functions *f, const struct span_fun
 	       SPAN_DURATION(sketch_quantile(x->durations, .95)), SPAN_DURATION(sketch_quantile(x->durations, .99)),
 	       names_get(f->names, x->service), names_get(f->names, x->operation));
 	if (x->errors > 0)
-		fprintf(out, "  [%.2g %% fail]", 100 * x->errors / x->calls);
+		fprintf(out, "  [%.3g %% fail]", 100 * x->errors / x->calls);
 	fputc('\n', out);
 }
 
