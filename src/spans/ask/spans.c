@@ -30,7 +30,7 @@ static struct spans_query parsed = DEFAULTS;
 /* Where they come from. */
 #define DATA_OPTIONS                                                                                                              \
 	PIPELINE_OPTIONS, {OPTION_TEXT, 0, "learn", "FILE", &parsed.input.learn, "read the files twice: first write the asynchronous calls to FILE"}, \
-	{OPTION_TEXT, 0, "format", "NAME", &parsed.input.format, "otlp, otlp-json, zipkin, jaeger, jaeger-thrift, datadog, elastic, honeycomb, xray, chrome, go-stdout, csv (default: detected)"}, \
+	{OPTION_TEXT, 0, "format", "NAME", &parsed.input.format, "otlp, otlp-json, zipkin, jaeger, jaeger-thrift, skywalking, csv ...: docs/spans.md lists them (default: detected)"}, \
 	{OPTION_COUNT, 'j', "jobs", "N", &parsed.input.jobs, "threads to read with (default 1)"},                              \
 	{OPTION_TEXT, 0, "engine", "URL", &parsed.input.engine, "what 'spans work' computed there, clickhouse://HOST/DATABASE; no DATA then"}, \
 	{OPTION_TEXT, 0, "until", "TIME", &parsed.input.until, "end of the time that is read"}

@@ -30,19 +30,6 @@ static void read_meta(struct span_reader *r, struct json_span *s, bool all)
 		r->weight = (uint64_t)((double)SPAN_WEIGHT_ONE / share + .5);
 }
 
-/* Where no attribute says it. */
-static enum span_kind kind_of(const struct tape_value *type)
-{
-	static const char *const calls[] = {"sql", "db", "cache", "http", "redis", "memcached", "mongodb", "elasticsearch", "cassandra", NULL};
-
-	if (tape_says(type, "web"))
-		return SPAN_SERVER;
-	for (const char *const *call = calls; *call; call++)
-		if (tape_says(type, *call))
-			return SPAN_CLIENT;
-	return SPAN_UNKNOWN;
-}
-
 static int read_span(struct span_reader *r, const char *file, uint64_t offset, const struct tape_value *json)
 {
 	struct json_span s = {.json = json, .process = json, .times = "start and duration are not nanoseconds", .resource = read_process,
@@ -57,7 +44,7 @@ static int read_span(struct span_reader *r, const char *file, uint64_t offset, c
 	span_json_set_times(&s, tape_get(json, "start"), tape_get(json, "duration"), 1, 1);
 	s.span.id = span_json_decimal(tape_get(json, "span_id"));
 	s.span.parent = span_json_decimal(tape_get(json, "parent_id"));
-	s.span.kind = (uint8_t)kind_of(tape_get(json, "type"));
+	s.span.kind = (uint8_t)span_json_kind_of_type(tape_get(json, "type"));
 	if (tape_number(tape_get(json, "error")) > 0)
 		s.span.flags |= SPAN_ERROR;
 	return span_json_put(r, file, offset, &s);

@@ -122,11 +122,12 @@ static int read_tape(struct cursor *c)
 
 static int hand_on(struct cursor *c, json_element_fn element, uint64_t offset)
 {
+	const struct tape_value *value = c->tape.values.v, *source = tape_get(value, "_source"); /* a document, as Elasticsearch and OpenSearch hand it out */
 	int r;
 
 	replaced(c);
 	span_reader_hold(c->r, true);
-	r = element(c->r, c->in->name, offset, c->tape.values.v);
+	r = element(c->r, c->in->name, offset, source ? source : value);
 	span_reader_hold(c->r, false);
 	return r;
 }
@@ -205,10 +206,12 @@ static int each_of_array(struct cursor *c, json_element_fn element)
 
 static bool key_is_wanted(struct cursor *c, size_t from)
 {
+	static const char hits[] = "hits"; /* of an answer of Elasticsearch or OpenSearch */
+
 	for (const char *const *key = c->keys; *key; key++)
 		if (c->p - from == strlen(*key) + 2 && !memcmp(input_at(c->in) + from + 1, *key, strlen(*key)))
 			return true;
-	return false;
+	return c->p - from == sizeof(hits) + 1 && !memcmp(input_at(c->in) + from + 1, hits, sizeof(hits) - 1);
 }
 
 static int object(struct cursor *c, json_element_fn element);
@@ -447,20 +450,39 @@ void span_json_take(struct span_reader *r, const char *key, const struct tape_va
 		span_reader_attribute(r, key, strlen(key), text, n, all);
 }
 
+void span_json_take_pair(struct span_reader *r, const struct tape_value *key, const struct tape_value *value, struct span *span, bool all)
+{
+	size_t n;
+	const char *text = tape_text(value, &n);
+
+	if (!text || !tape_is(key, TAPE_TEXT))
+		return;
+	if (tape_says(key, "span.kind"))
+		span->kind = (uint8_t)span_kind_of_text(text, n);
+	else if (span_tag_is_error(key->text, key->n, text, n))
+		span->flags |= SPAN_ERROR;
+	span_reader_attribute(r, key->text, key->n, text, n, all);
+}
+
 void span_json_take_pairs(struct span_reader *r, const struct tape_value *object, struct span *span, bool all)
 {
-	TAPE_PAIRS(key, object) {
-		size_t n;
-		const char *text = tape_text(key + 1, &n);
+	TAPE_PAIRS(key, object)
+		span_json_take_pair(r, key, key + 1, span, all);
+}
 
-		if (!text)
-			continue;
-		if (tape_says(key, "span.kind"))
-			span->kind = (uint8_t)span_kind_of_text(text, n);
-		else if (span_tag_is_error(key->text, key->n, text, n))
-			span->flags |= SPAN_ERROR;
-		span_reader_attribute(r, key->text, key->n, text, n, all);
-	}
+enum span_kind span_json_kind_of_type(const struct tape_value *type)
+{
+	static const struct {
+		const char *type;
+		enum span_kind kind;
+	} known[] = {{"web", SPAN_SERVER}, {"request", SPAN_SERVER}, {"http.server", SPAN_SERVER}, {"sql", SPAN_CLIENT}, {"db", SPAN_CLIENT}, {"cache", SPAN_CLIENT},
+		     {"http", SPAN_CLIENT}, {"http.client", SPAN_CLIENT}, {"external", SPAN_CLIENT}, {"storage", SPAN_CLIENT}, {"redis", SPAN_CLIENT}, {"memcached", SPAN_CLIENT},
+		     {"mongodb", SPAN_CLIENT}, {"elasticsearch", SPAN_CLIENT}, {"cassandra", SPAN_CLIENT}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (tape_says(type, known[i].type))
+			return known[i].kind;
+	return SPAN_UNKNOWN;
 }
 
 void span_json_take_process(struct span_reader *r, const struct tape_value *object)

@@ -45,5 +45,9 @@ uint64_t span_json_decimal(const struct tape_value *id);
 void span_json_take(struct span_reader *r, const char *key, const struct tape_value *value, bool all);
 /* Keeps the pairs of an object as attributes, and what they say of the span's kind and of failures. */
 void span_json_take_pairs(struct span_reader *r, const struct tape_value *object, struct span *span, bool all);
+/* The same of one pair. */
+void span_json_take_pair(struct span_reader *r, const struct tape_value *key, const struct tape_value *value, struct span *span, bool all);
+/* The kind of a call to a thing of this type ("db", "external"), or of what serves a request. */
+enum span_kind span_json_kind_of_type(const struct tape_value *type);
 /* Keeps those of them that say which process it was: the mapping's service, instance, host, hardware, version, process. */
 void span_json_take_process(struct span_reader *r, const struct tape_value *object);

@@ -19,9 +19,12 @@
 
 enum key_use { KEY_KNOWN = 1, KEY_WANTED = 2, KEY_WEIGHT = 4, KEY_NAMES = 8 };
 
-const struct span_source *const span_sources[] = {&source_otlp, &source_otlp_json, &source_zipkin, &source_jaeger_thrift, &source_honeycomb,
-						  &source_elastic, &source_chrome, &source_go_stdout, &source_xray, &source_datadog,
-						  &source_jaeger, &source_span_csv, NULL};
+/* Those whose marks are surest first. */
+const struct span_source *const span_sources[] = {
+	&source_otlp, &source_honeycomb, &source_new_relic, &source_elastic_documents, &source_elastic_otel, &source_data_prepper, &source_clickhouse_rows,
+	&source_google_v1, &source_google_v2, &source_datadog_api, &source_sentry, &source_instana, &source_php_console, &source_python_console, &source_skywalking,
+	&source_otlp_json, &source_zipkin, &source_jaeger_thrift, &source_elastic, &source_chrome, &source_go_stdout, &source_xray, &source_datadog, &source_jaeger,
+	&source_htrace, &source_span_csv, NULL};
 
 static unsigned shape(const char *key, size_t n)
 {

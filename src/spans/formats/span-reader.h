@@ -127,8 +127,9 @@ struct span_source {
 	int (*read)(struct span_reader *r, struct input *in);
 };
 
-extern const struct span_source source_otlp, source_otlp_json, source_zipkin, source_jaeger_thrift, source_honeycomb, source_elastic, source_chrome,
-	source_go_stdout, source_xray, source_datadog, source_jaeger, source_span_csv;
+extern const struct span_source source_otlp, source_otlp_json, source_zipkin, source_jaeger_thrift, source_elastic, source_chrome,
+	source_go_stdout, source_xray, source_datadog, source_jaeger, source_skywalking, source_span_csv, source_honeycomb, source_new_relic, source_python_console, source_php_console, source_elastic_documents,
+	source_elastic_otel, source_data_prepper, source_clickhouse_rows, source_google_v1, source_google_v2, source_datadog_api, source_instana, source_sentry, source_htrace;
 extern const struct span_source *const span_sources[]; /* NULL-terminated */
 /* NULL if nothing recognizes it. Looks at the first bytes only. */
 const struct span_source *span_source_of(struct input *in);

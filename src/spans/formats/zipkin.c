@@ -6,6 +6,11 @@
  *
  * A list of spans, a list of traces (lists of spans), or a span on each line. A server span may share its id with its client
  * span (B3): the tree tells them apart by their kinds. Spans without a duration, which messaging writes, take no time.
+ *
+ * Version 1 has annotations instead of a kind, of both sides in one span, and tags in a list:
+ *
+ *   {"traceId": "...", "id": "...", "parentId": "...", "name": "get", "timestamp": us, "duration": us, "annotations": [{"timestamp": us, "value": "cs",
+ *     "endpoint": {"serviceName": "web", "ipv4": "10.0.0.1"}}], "binaryAnnotations": [{"key": "http.path", "value": "/", "endpoint": {"serviceName": "web"}}]}
  */
 
 #include "spans/formats/span-json.h"
@@ -22,6 +27,50 @@ static void read_tags(struct span_reader *r, struct json_span *s, bool all)
 	span_json_take(r, "peer.service", tape_get(tape_get(s->json, "remoteEndpoint"), "serviceName"), all);
 }
 
+/* --- version 1 --- */
+
+static void read_annotated_tags(struct span_reader *r, struct json_span *s, bool all)
+{
+	TAPE_EACH(tag, tape_get(s->json, "binaryAnnotations"))
+		span_json_take_pair(r, tape_get(tag, "key"), tape_get(tag, "value"), &s->span, all);
+}
+
+static const struct tape_value *annotation(const struct tape_value *json, const char *value)
+{
+	TAPE_EACH(one, tape_get(json, "annotations"))
+		if (tape_says(tape_get(one, "value"), value))
+			return one;
+	return NULL;
+}
+
+/* The client's or the server's side of a span, which its annotations `first` and `last` bound. */
+static int put_side(struct span_reader *r, const char *file, uint64_t offset, const struct json_span *common, enum span_kind kind, const char *first,
+		    const char *last)
+{
+	const struct tape_value *from = annotation(common->json, first), *to = annotation(common->json, last);
+	struct json_span s = *common;
+
+	s.process = tape_get(from ? from : to, "endpoint");
+	s.span.kind = (uint8_t)kind;
+	if (from && to && (!span_json_time(tape_get(from, "timestamp"), 1000, &s.span.start) || !span_json_time(tape_get(to, "timestamp"), 1000, &s.span.end)))
+		s.span.end = -1;
+	return from || to ? span_json_put(r, file, offset, &s) : 0;
+}
+
+static int read_version_1(struct span_reader *r, const char *file, uint64_t offset, struct json_span *s)
+{
+	int result;
+
+	s->attributes = read_annotated_tags;
+	if (!annotation(s->json, "cs") && !annotation(s->json, "sr")) {
+		TAPE_EACH(tag, tape_get(s->json, "binaryAnnotations"))
+			s->process = tape_get(tag, "endpoint");
+		return span_json_put(r, file, offset, s);
+	}
+	result = put_side(r, file, offset, s, SPAN_CLIENT, "cs", "cr");
+	return result == 0 ? put_side(r, file, offset, s, SPAN_SERVER, "sr", "ss") : result;
+}
+
 static int read_span_of(struct span_reader *r, const char *file, uint64_t offset, const struct tape_value *json, const struct tape_value *trace)
 {
 	static const struct tape_value none = {.text = "0", .n = 1, .size = 1, .kind = TAPE_NUMBER};
@@ -36,6 +85,8 @@ static int read_span_of(struct span_reader *r, const char *file, uint64_t offset
 	s.span.parent = span_json_hex(tape_get(json, "parentId"));
 	if (tape_is(kind, TAPE_TEXT))
 		s.span.kind = (uint8_t)span_kind_of_text(kind->text, kind->n);
+	if (tape_get(json, "binaryAnnotations"))
+		return read_version_1(r, file, offset, &s);
 	return span_json_put(r, file, offset, &s);
 }
 
@@ -76,7 +127,7 @@ static bool recognises(const uint8_t *head, size_t n)
 
 const struct span_source source_zipkin = {
 	.name = "zipkin",
-	.help = "Zipkin, JSON",
+	.help = "Zipkin (v2, v1), JSON",
 	.recognises = recognises,
 	.read = read_all,
 };
