@@ -246,24 +246,35 @@ static size_t kind_of_request(const struct trace *t, const struct peer_request *
 	return kind_or_peer(r->pending ? kind_of_state(t->threads.v[r->thread].state) : SIZE_MAX);
 }
 
+/* The longest answer that is normal: by events, and by the longest wait of the thread in the minutes before, of which there may be no events any more. An event
+ * loop without work waits, too. */
+static int64_t normally_took(const struct trace *t, const struct peer_request *r)
+{
+	const struct trace_thread *th = &t->threads.v[r->thread];
+	int64_t before = kind_of_state(th->state) != SIZE_MAX ? (int64_t)th->longest_before : 0;
+
+	return before > r->normally ? before : r->normally;
+}
+
 /* Whose requests take longer than ever; of those that are known to wait, how long the answers take. */
 static int add_late(const struct dataset *d, const struct hang_question *q, const struct peer_requests *requests, struct answer *a)
 {
 	VEC_EACH(r, requests->late) {
 		const struct subject *s = dataset_process(d, r->process);
 		struct hang *h = s ? hang_of(a, s) : NULL;
+		int64_t normally = normally_took(q->trace, r);
 		struct hang late = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC,
-				    .normal = (double)NS_PER_SEC * (double)r->normally / (double)r->took,
+				    .normal = (double)NS_PER_SEC * (double)normally / (double)r->took,
 				    .since = trace_wall(q->trace, (uint64_t)r->since), .unsure = r->unsure};
 
-		if (!s || !is_asked_about(s, q->at) || (r->unsure && (h || !q->proc_root)))
+		if (!s || !is_asked_about(s, q->at) || (r->unsure && (h || !q->proc_root)) || !peer_request_is_late(r->took, normally))
 			continue;
 		if (!h && VEC_PUSH(a->hangs, late) < 0)
 			return -ENOMEM;
 		h = h ?: &a->hangs.v[a->hangs.n - 1];
 		if (r->took > h->took) {
 			h->took = r->took;
-			h->normally = r->normally;
+			h->normally = normally;
 		}
 	}
 	return 0;
@@ -299,7 +310,7 @@ static int add_assumed(const struct dataset *d, const struct hang_question *q, c
 	for (size_t i = 0; q->proc_root && i < requests->assumed.n; i++) {
 		const struct peer_request *r = &requests->assumed.v[i];
 		const struct subject *s = dataset_process(d, r->process);
-		struct hang h = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC, .took = r->took, .normally = r->normally,
+		struct hang h = {.victim = s, .kind = kind_of_request(q->trace, r), .now = (double)NS_PER_SEC, .took = r->took, .normally = normally_took(q->trace, r),
 				 .since = trace_wall(q->trace, (uint64_t)r->since), .assumed = true};
 
 		if (s && is_asked_about(s, q->at) && !hang_of(a, s) && VEC_PUSH(a->hangs, h) < 0)

@@ -443,7 +443,10 @@ static int add_likely(struct facts *facts, const struct answer *a)
 
 	if (!s || !(s->probability >= LIKELY_LEAST) || !s->features.n)
 		return 0;
-	str_printf(&words, "%s (pid %u) by %.0f %%: %s %s", label ?: "?", s->subject->info.pid, 100 * s->probability, s->features.v[0].feature->name,
+	str_puts(&words, label ?: "?");
+	if (s->subject->info.pid)
+		str_printf(&words, " (pid %u)", s->subject->info.pid);
+	str_printf(&words, " by %.0f %%: %s %s", 100 * s->probability, s->features.v[0].feature->name,
 		   feature_format(s->features.v[0].feature, s->features.v[0].observed, used, sizeof(used)));
 	if (s->together.n && s->evidence.n)
 		str_printf(&words, ", %s", s->evidence.v[0]);
