@@ -11,7 +11,7 @@ CAUSE = "limit"
 TOLERABLE = {"network-busy", "remote"}
 NEEDS = ("python3", "tc")
 PAGES, TAKES = 18430, 18431
-LINE = "rate 16mbit burst 70k latency 900ms"
+LINE = "rate 4mbit burst 70k latency 2s"  # each connection has two packets of 64 kB in it at most (TCP small queues)
 TAKER = """import socketserver, sys
 class Take(socketserver.BaseRequestHandler):
     def handle(self):
@@ -21,10 +21,13 @@ class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = daemon_threads = True
 Server((sys.argv[1], int(sys.argv[2])), Take).serve_forever()
 """
-SENDER = """import socket, sys
-takes = socket.create_connection((sys.argv[1], int(sys.argv[2])))
-with open(sys.argv[3], "rb") as archive:
-    takes.sendfile(archive)
+SENDER = """import socket, sys, threading
+def send():
+    takes = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+    with open(sys.argv[3], "rb") as archive:
+        takes.sendfile(archive)
+for _ in range(int(sys.argv[4])):
+    threading.Thread(target=send).start()
 """
 
 
@@ -39,7 +42,7 @@ def prepare(stage, chance):
 
 
 def inject(stage, chance):
-    return [stage.start("python3", stage.script("sender.py", SENDER), FAR_ADDRESS, TAKES, stage.work / "archive", name="sender")]
+    return [stage.start("python3", stage.script("sender.py", SENDER), FAR_ADDRESS, TAKES, stage.work / "archive", chance.choice((3, 5)), name="sender")]
 
 
 def restore(stage):

@@ -471,7 +471,7 @@ static void find_sockets(struct census *c)
 	}
 	if (t.line_delay) {
 		struct exhausted_limit u = {.what = t.line_is_out ? "fills the uplink of" : "fills the downlink of", .used = 1, .limit = 1, .delay = t.line_delay,
-				    .next = "Limit its rate (its own settings, trickle), or have the line queue fairly: tc qdisc replace dev INTERFACE root cake"};
+				    .next = "Limit its rate (its own settings, trickle), or give the interface a queue that is fair (cake of tc)"};
 
 		snprintf(u.of, sizeof(u.of), "%s", t.line_of);
 		add(c, u, process_of(c, t.line_pid), 0);
