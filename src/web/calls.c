@@ -340,10 +340,8 @@ static json_t *responses_json(const struct call *c)
 {
 	const char *type = c->type ? c->type : "application/json";
 	json_t *content = json_object();
-	char name[64];
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(type, ";"), type);
-	json_object_set_new(content, name, json_object());
+	json_object_set_new(content, STR_TEXT(64, "%.*s", (int)strcspn(type, ";"), type), json_object());
 	return json_pack("{s:{s:s, s:o}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}", "200", "description", "the answer (docs/json.md)", "content", content,
 			 "400", "description", "an invalid request, in words", "401", "description", "no session or token, or one that has expired",
 			 "404", "description", "nothing is recorded there", "503", "description", "too many requests at a time: try again");

@@ -51,7 +51,6 @@ int serve_choose_user(const char *named, struct serve_user *ret, char **ret_erro
  * /proc/self/exe all the same, and the program that it loads is held open for it across the change of user. */
 static int hold_program(void)
 {
-	char path[PATH_MAX];
 	Dl_info info;
 	int fd;
 
@@ -60,8 +59,7 @@ static int hold_program(void)
 	fd = open(info.dli_fname, O_RDONLY); /* the processes that answer inherit it */
 	if (fd < 0)
 		return -errno;
-	snprintf(path, sizeof(path), HELD_FOLDER "%d", fd);
-	return setenv(PROGRAM_HELD, path, 1) < 0 ? -errno : 0;
+	return setenv(PROGRAM_HELD, STR_TEXT(PATH_MAX, HELD_FOLDER "%d", fd), 1) < 0 ? -errno : 0;
 }
 
 static int check_program(const struct serve_user *user, char **ret_error)

@@ -155,12 +155,10 @@ int serve_end_session(const struct common *common, const char *which)
 {
 	uint64_t number = 0;
 	long long ended = 0;
-	char words[40];
 
 	if (strcmp(which, "all") != 0 && (str_parse_u64(which, &number) < 0 || !number))
 		return verb_usage_error("serve", "invalid session '%s'; expected a number of 'whyslow serve --sessions', or all", which);
-	snprintf(words, sizeof(words), "end %llu", (unsigned long long)number);
-	if (web_ask_all(common->config.store_run_dir, words, add_ended, &ended) <= 0)
+	if (web_ask_all(common->config.store_run_dir, STR_TEXT(40, "end %llu", (unsigned long long)number), add_ended, &ended) <= 0)
 		return no_server();
 	printf("%lld ended\n", ended);
 	return ended ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;

@@ -255,12 +255,9 @@ static int write_remarks(sqlite3 *db, const struct fleet *f)
 static int write_all(sqlite3 *db, const struct fleet *f)
 {
 	_cleanup_str_ struct str room = {}, out = {};
-	char header[128];
 	int r;
 
-	snprintf(header, sizeof(header), "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA application_id=%d; PRAGMA user_version=%d",
-		 APPLICATION_ID, VERSION);
-	r = execute(db, header);
+	r = execute(db, STR_TEXT(128, "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, VERSION));
 	if (r == 0)
 		r = execute(db, "BEGIN;"
 				"CREATE TABLE counter (id INTEGER PRIMARY KEY, name TEXT, unit TEXT, help TEXT, kind INTEGER);"

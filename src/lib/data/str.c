@@ -101,6 +101,16 @@ int str_printf(struct str *s, const char *format, ...)
 	return r;
 }
 
+char *str_text(char *room, size_t n, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(room, n, format, args);
+	va_end(args);
+	return room;
+}
+
 int str_put_varint(struct str *s, uint64_t value)
 {
 	uint8_t bytes[10];

@@ -34,6 +34,10 @@ void str_print_xml(const char *text, FILE *out);
 int str_putc(struct str *s, char c);
 int str_printf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int str_vprintf(struct str *s, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+/* snprintf(), but returns the room. */
+char *str_text(char *room, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* A text of less than n bytes that lasts as long as the block where it stands; what does not fit is cut off. */
+#define STR_TEXT(n, ...) str_text((char[n]){}, (n), __VA_ARGS__)
 
 /* Unsigned LEB128, and the same over zigzag for signed values. */
 int str_put_varint(struct str *s, uint64_t value);

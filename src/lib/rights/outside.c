@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/str.h"
 
 #define ASKS_NOTHING AT_STATX_DONT_SYNC
 #define PROCESS_PATH 192 /* /proc/PID, or below a test's folder */
@@ -193,11 +194,9 @@ bool outside_has_own_mounts(const char *proc_root, uint32_t pid)
 /* One that was found with O_PATH: the same file, whatever lies at its path by now. */
 static int open_found(int found, int flags)
 {
-	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-	fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+	fd = open(STR_TEXT(64, "/proc/self/fd/%d", found), O_RDONLY | O_CLOEXEC | flags);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -375,11 +375,9 @@ static int cannot_check(const struct checking *c, int code)
 
 static int prepare(const struct checking *c, const char *format, const char *argument, sqlite3_stmt **ret)
 {
-	char sql[200];
 	int code;
 
-	snprintf(sql, sizeof(sql), format, c->schema, argument);
-	code = sqlite3_prepare_v2(c->db, sql, -1, ret, NULL);
+	code = sqlite3_prepare_v2(c->db, STR_TEXT(200, format, c->schema, argument), -1, ret, NULL);
 	return code == SQLITE_OK ? 0 : cannot_check(c, code);
 }
 

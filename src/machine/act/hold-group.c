@@ -63,13 +63,11 @@ static int remove_group(const struct hold_step *s)
 static int put_process(const char *group, uint32_t pid)
 {
 	_cleanup_free_ char *path = NULL;
-	char text[16];
 	int r;
 
 	if (asprintf(&path, "%s/cgroup.procs", group) < 0)
 		return -ENOMEM;
-	snprintf(text, sizeof(text), "%u", pid);
-	r = hold_group_write(path, text);
+	r = hold_group_write(path, STR_TEXT(16, "%u", pid));
 	return r == -ESRCH ? 0 : r; /* it has just ended */
 }
 

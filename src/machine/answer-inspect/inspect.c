@@ -362,15 +362,13 @@ static void finish_remarks(struct inspection *n, const struct frame_namer *namer
 void inspector_describe(struct inspector *i, char *exe, char *cmdline, char *unit, char *container)
 {
 	struct inspection *n = &i->result;
-	char root[64];
 
 	n->exe = exe;
 	n->cmdline = cmdline;
 	n->unit = unit;
 	n->container = container;
-	snprintf(root, sizeof(root), "%s/%u/root", i->namer.proc_root, i->namer.pid);
 	if (n->exe)
-		(void)owner_package(root, n->exe, &n->package, &n->version);
+		(void)owner_package(STR_TEXT(64, "%s/%u/root", i->namer.proc_root, i->namer.pid), n->exe, &n->package, &n->version);
 	inspect_read_limits(i->namer.proc_root, i->namer.pid, n);
 	i->began = clock_boot(); /* the looking itself */
 }

@@ -52,12 +52,11 @@ static bool is_meant(const struct known *k, const struct mount *m)
 static bool find_mount(const char *proc_root, unsigned pid, const struct known *k, struct mount *ret)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char file[300], line[LINE_MOST];
+	char line[LINE_MOST];
 	bool found = false;
 	struct mount m;
 
-	snprintf(file, sizeof(file), "%s/%u/mountinfo", proc_root, pid);
-	f = fopen(file, "re");
+	f = fopen(STR_TEXT(300, "%s/%u/mountinfo", proc_root, pid), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		if (!parse_mount(line, &m) || !is_meant(k, &m) || (k->path && found && strlen(m.place) < strlen(ret->place)))
 			continue;
@@ -71,11 +70,10 @@ static bool find_mount(const char *proc_root, unsigned pid, const struct known *
 static bool fdinfo_number(const char *proc_root, unsigned pid, const char *fd, const char *key, unsigned *ret)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[300], line[256];
+	char line[256];
 	size_t n = strlen(key);
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc_root, pid, fd);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(300, "%s/%u/fdinfo/%s", proc_root, pid, fd), "re");
 	while (f && fgets(line, sizeof(line), f))
 		if (strncmp(line, key, n) == 0 && sscanf(line + n, ": %u", ret) == 1)
 			return true;
@@ -99,13 +97,12 @@ static bool find_of_call(const char *proc_root, const struct live_thread *t, str
 static bool find_mapped(const char *proc_root, const struct live_thread *t, struct mount *ret)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[300], line[LINE_MOST];
+	char line[LINE_MOST];
 	struct known k = {};
 	unsigned major, minor;
 	struct mount m;
 
-	snprintf(path, sizeof(path), "%s/%u/maps", proc_root, t->pid);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(300, "%s/%u/maps", proc_root, t->pid), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%*s %*s %*s %x:%x", &major, &minor) != 2 || major || !minor || minor == k.minor ||
 		    !find_mount(proc_root, t->pid, &(struct known){.minor = minor}, &m) || !is_fuse(&m))
@@ -136,10 +133,8 @@ bool fuse_mount_is_served_by(const char *proc_root, const struct fuse_mount *m, 
 	const struct dirent *e;
 	bool is_known = false;
 	struct live_thread t;
-	char path[300];
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo", proc_root, pid);
-	dir = opendir(path);
+	dir = opendir(STR_TEXT(300, "%s/%u/fdinfo", proc_root, pid));
 	while (dir && (e = readdir(dir))) {
 		unsigned connection;
 

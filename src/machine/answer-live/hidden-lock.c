@@ -12,6 +12,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
+#include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-live/open-files.h"
@@ -69,11 +70,9 @@ static bool find_written(const char *proc_root, unsigned pid, const struct held_
 {
 	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
-	char path[300];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%u/fd", proc_root, pid);
-	dir = opendir(path);
+	dir = opendir(STR_TEXT(300, "%s/%u/fd", proc_root, pid));
 	for (unsigned i = 0; dir && i < OPEN_FILES_OF_ONE && (e = readdir(dir)); i++) {
 		ssize_t n;
 
@@ -134,12 +133,10 @@ static bool has_ofd_lock(const char *proc_root, unsigned pid, const struct stat 
 unsigned hidden_lock_ofd_holder(const char *proc_root, unsigned pid, unsigned long long fd)
 {
 	_cleanup_(folder_close) DIR *dir = NULL;
-	char path[300];
 	struct stat st;
 	unsigned other;
 
-	snprintf(path, sizeof(path), "%s/%u/fd/%llu", proc_root, pid, fd);
-	if (outside_stat(AT_FDCWD, path, 0, &st) < 0)
+	if (outside_stat(AT_FDCWD, STR_TEXT(300, "%s/%u/fd/%llu", proc_root, pid, fd), 0, &st) < 0)
 		return 0;
 	dir = opendir(proc_root);
 	while ((other = live_next_process(dir)))
@@ -173,10 +170,9 @@ static bool parse_mapping(const char *line, struct mapping *m)
 static bool find_mapping(const char *proc_root, unsigned pid, unsigned long long address, const struct mapping *like, struct mapping *ret)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[300], line[MAPS_LINE];
+	char line[MAPS_LINE];
 
-	snprintf(path, sizeof(path), "%s/%u/maps", proc_root, pid);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(300, "%s/%u/maps", proc_root, pid), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		if (!parse_mapping(line, ret))
 			continue;

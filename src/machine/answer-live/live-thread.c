@@ -25,10 +25,7 @@
 
 static FILE *open_of(const char *proc_root, unsigned pid, unsigned tid, const char *name)
 {
-	char path[PATH_BYTES];
-
-	snprintf(path, sizeof(path), "%s/%u/task/%u/%s", proc_root, pid, tid, name);
-	return fopen(path, "re");
+	return fopen(STR_TEXT(PATH_BYTES, "%s/%u/task/%u/%s", proc_root, pid, tid, name), "re");
 }
 
 static bool line_of(const char *proc_root, const struct live_thread *t, const char *name, char *buf, size_t size)
@@ -106,32 +103,25 @@ int live_thread_read(const char *proc_root, unsigned pid, unsigned tid, struct l
 
 bool live_link(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size)
 {
-	char path[512];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%s/%u/%s", proc_root, pid, name);
-	n = readlink(path, buf, size - 1);
+	n = readlink(STR_TEXT(512, "%s/%u/%s", proc_root, pid, name), buf, size - 1);
 	buf[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
 
 bool live_fd_link(const char *proc_root, unsigned pid, unsigned long long fd, char *buf, size_t size)
 {
-	char name[32];
-
-	snprintf(name, sizeof(name), "fd/%llu", fd);
-	return live_link(proc_root, pid, name, buf, size);
+	return live_link(proc_root, pid, STR_TEXT(32, "fd/%llu", fd), buf, size);
 }
 
 size_t live_threads(const char *proc_root, unsigned pid, unsigned *ret, size_t max)
 {
-	char path[PATH_BYTES];
 	const struct dirent *e;
 	size_t n = 0;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/%u/task", proc_root, pid);
-	dir = opendir(path);
+	dir = opendir(STR_TEXT(PATH_BYTES, "%s/%u/task", proc_root, pid));
 	while (dir && n < max && (e = readdir(dir))) {
 		unsigned tid = (unsigned)strtoul(e->d_name, NULL, 10);
 
@@ -157,11 +147,9 @@ bool live_has_open(const char *proc_root, unsigned pid, const struct stat *file)
 {
 	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
-	char path[PATH_BYTES];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%u/fd", proc_root, pid);
-	dir = opendir(path);
+	dir = opendir(STR_TEXT(PATH_BYTES, "%s/%u/fd", proc_root, pid));
 	while (dir && (e = readdir(dir)))
 		if (isdigit((unsigned char)*e->d_name) && outside_stat(dirfd(dir), e->d_name, 0, &st) == 0 && st.st_ino == file->st_ino &&
 		    st.st_dev == file->st_dev)
@@ -200,12 +188,11 @@ static size_t files_of_select(const char *proc_root, const struct live_thread *t
 static size_t files_of_epoll(const char *proc_root, const struct live_thread *t, unsigned *ret, size_t max)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[PATH_BYTES], line[256];
+	char line[256];
 	size_t found = 0;
 	unsigned fd;
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%llu", proc_root, t->pid, t->arguments[0]);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(PATH_BYTES, "%s/%u/fdinfo/%llu", proc_root, t->pid, t->arguments[0]), "re");
 	while (f && found < max && fgets(line, sizeof(line), f))
 		if (sscanf(line, "tfd: %u", &fd) == 1)
 			ret[found++] = fd;
@@ -263,11 +250,9 @@ size_t live_children(const char *proc_root, unsigned pid, unsigned *ret, size_t 
 	size_t threads = live_threads(proc_root, pid, tids, LIVE_THREADS_MAX), n = 0;
 
 	for (size_t i = 0; i < threads && n < max; i++) {
-		char path[PATH_BYTES];
 		_cleanup_fclose_ FILE *f = NULL;
 
-		snprintf(path, sizeof(path), "%s/%u/task/%u/children", proc_root, pid, tids[i]);
-		f = fopen(path, "re");
+		f = fopen(STR_TEXT(PATH_BYTES, "%s/%u/task/%u/children", proc_root, pid, tids[i]), "re");
 		while (f && n < max && fscanf(f, "%u", &ret[n]) == 1)
 			n++;
 	}

@@ -99,13 +99,12 @@ static bool has_it_open(const struct search *s, unsigned pid, const char *path, 
 static bool was_started_with_it(const struct search *s, unsigned pid, const char *path, const struct stat *st)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char file[160], arguments[4096];
+	char arguments[4096];
 	const char *name = strrchr(path, '/') + 1;
 	size_t n;
 
 	(void)st;
-	snprintf(file, sizeof(file), "%s/%u/cmdline", s->proc_root, pid);
-	f = fopen(file, "re");
+	f = fopen(STR_TEXT(160, "%s/%u/cmdline", s->proc_root, pid), "re");
 	n = f ? fread(arguments, 1, sizeof(arguments) - 1, f) : 0;
 	arguments[n] = '\0';
 	for (size_t at = 0; at < n; at += strlen(arguments + at) + 1)
@@ -284,10 +283,9 @@ static void look_at_piece(struct search *s, const char *piece, size_t n)
 static void look_at_arguments(struct search *s)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[160], text[8192];
+	char text[8192];
 
-	snprintf(path, sizeof(path), "%s/%u/cmdline", s->proc_root, s->pid);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(160, "%s/%u/cmdline", s->proc_root, s->pid), "re");
 	look_at_piece(s, text, f ? fread(text, 1, sizeof(text), f) : 0);
 }
 
@@ -315,11 +313,10 @@ static void look_at_memory(struct search *s)
 	_cleanup_fclose_ FILE *f = NULL;
 	unsigned long long start, end;
 	unsigned major, minor;
-	char path[160], line[MAPS_LINE], rights[8];
+	char line[MAPS_LINE], rights[8];
 	size_t looked = 0;
 
-	snprintf(path, sizeof(path), "%s/%u/maps", s->proc_root, s->pid);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(160, "%s/%u/maps", s->proc_root, s->pid), "re");
 	while (piece && f && !s->found && looked < MEMORY_MAX && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%llx-%llx %7s %*x %x:%x", &start, &end, rights, &major, &minor) == 5 && strcmp(rights, "rw-p") == 0 && !major && !minor &&
 		    end - start <= MEMORY_MAX - looked)
@@ -331,11 +328,10 @@ static void look_at_descriptors(struct search *s)
 {
 	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
-	char fds[160], name[280];
+	char name[280];
 	struct stat st;
 
-	snprintf(fds, sizeof(fds), "%s/%u/fd", s->proc_root, s->pid);
-	dir = s->n_locked ? opendir(fds) : NULL;
+	dir = s->n_locked ? opendir(STR_TEXT(160, "%s/%u/fd", s->proc_root, s->pid)) : NULL;
 	while (dir && !s->found && (e = readdir(dir))) {
 		s->result = (struct lock_file){};
 		if (!isdigit((unsigned char)*e->d_name) || outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 || !S_ISREG(st.st_mode))

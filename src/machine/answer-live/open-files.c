@@ -10,17 +10,17 @@
 #include "lib/data/folder.h"
 #include "lib/data/hmap.h"
 #include "lib/data/order.h"
+#include "lib/data/str.h"
 #include "machine/answer-live/live-thread.h"
 
 static void read_process(struct open_files *f, unsigned pid)
 {
-	char path[300], link[OPEN_FILES_LINK];
+	char link[OPEN_FILES_LINK];
 	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
 	size_t before = f->list.n;
 
-	snprintf(path, sizeof(path), "%s/%u/fd", f->proc_root, pid);
-	dir = opendir(path);
+	dir = opendir(STR_TEXT(300, "%s/%u/fd", f->proc_root, pid));
 	while (dir && f->list.n < OPEN_FILES_MOST && f->list.n - before < OPEN_FILES_OF_ONE && (e = readdir(dir))) {
 		ssize_t n = isdigit((unsigned char)*e->d_name) ? readlinkat(dirfd(dir), e->d_name, link, sizeof(link)) : -1;
 		unsigned fd = (unsigned)strtoul(e->d_name, NULL, 10);

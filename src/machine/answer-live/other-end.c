@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/str.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-live/live-thread.h"
 #include "machine/answer-live/sock-diag.h"
@@ -35,11 +36,10 @@
 static int access_of(const char *proc_root, unsigned pid, unsigned fd)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[512], line[128];
+	char line[128];
 	unsigned flags;
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%u", proc_root, pid, fd);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(512, "%s/%u/fdinfo/%u", proc_root, pid, fd), "re");
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "flags: %o", &flags) == 1)
 			return (int)(flags & O_ACCMODE);
@@ -57,10 +57,9 @@ struct wanted {
 static bool has_note(const char *proc_root, unsigned pid, unsigned fd, const char *note)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[512], line[128];
+	char line[128];
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%u", proc_root, pid, fd);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(512, "%s/%u/fdinfo/%u", proc_root, pid, fd), "re");
 	while (f && fgets(line, sizeof(line), f))
 		if (strcmp(line, note) == 0)
 			return true;
@@ -143,10 +142,9 @@ static bool find_connection(const char *proc_root, unsigned pid, const char *con
 {
 	for (size_t i = 0; i < 2; i++) {
 		_cleanup_fclose_ FILE *f = NULL;
-		char path[300], line[512];
+		char line[512];
 
-		snprintf(path, sizeof(path), "%s/%u/net/%s", proc_root, pid, tables[i]);
-		f = fopen(path, "re");
+		f = fopen(STR_TEXT(300, "%s/%u/net/%s", proc_root, pid, tables[i]), "re");
 		while (f && fgets(line, sizeof(line), f))
 			if (parse_connection(line, ret) && test(ret, data))
 				return true;
@@ -493,11 +491,9 @@ static int find_local(struct open_files *files, unsigned pid, unsigned inode, st
 /* Whether it has a name or not. */
 static bool is_pipe(const char *proc_root, unsigned pid, unsigned fd)
 {
-	char path[512];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%u/fd/%u", proc_root, pid, fd);
-	return outside_stat(AT_FDCWD, path, 0, &st) == 0 && S_ISFIFO(st.st_mode);
+	return outside_stat(AT_FDCWD, STR_TEXT(512, "%s/%u/fd/%u", proc_root, pid, fd), 0, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 /* mq_overview(7): a descriptor of a file in a file system of its own. */

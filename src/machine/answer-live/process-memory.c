@@ -24,11 +24,9 @@ void process_memory_keep_count(void)
 /* Open file descriptions hold locks of this kind: it is given back when our descriptor and the reader's are closed. -1: none is left. */
 static int take_place(void)
 {
-	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", counted);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(STR_TEXT(64, "/proc/self/fd/%d", counted), O_RDWR | O_CLOEXEC);
 	for (int i = 0; fd >= 0 && i < PROCESS_MEMORY_LEFT_MAX; i++)
 		if (fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = i, .l_len = 1}) == 0)
 			return fd;
@@ -72,11 +70,10 @@ static bool parse_part(const char *line, struct memory_part *ret)
 static void read_parts(struct process_memory *m, const char *proc_root)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[300], line[MAPS_LINE];
+	char line[MAPS_LINE];
 	struct memory_part p;
 
-	snprintf(path, sizeof(path), "%s/%u/maps", proc_root, m->pid);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(300, "%s/%u/maps", proc_root, m->pid), "re");
 	m->parts.n = 0;
 	while (f && fgets(line, sizeof(line), f))
 		if (parse_part(line, &p) && VEC_PUSH(m->parts, p) < 0)
@@ -93,14 +90,11 @@ static void forget_process(struct process_memory *m)
 
 static void look_at_process(struct process_memory *m, const char *proc_root, unsigned pid)
 {
-	char path[300];
-
 	if (m->pid == pid)
 		return;
 	forget_process(m);
 	m->pid = pid;
-	snprintf(path, sizeof(path), "%s/%u/mem", proc_root, pid);
-	m->memory = open(path, O_RDONLY | O_CLOEXEC);
+	m->memory = open(STR_TEXT(300, "%s/%u/mem", proc_root, pid), O_RDONLY | O_CLOEXEC);
 }
 
 /* Whether all n bytes are there, and may be read. */

@@ -17,10 +17,8 @@ int remote_peers_find(struct open_files *files, unsigned pid)
 {
 	_cleanup_(folder_close) DIR *folder = NULL;
 	size_t sockets = 0;
-	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%u/fd", files->proc_root, pid);
-	folder = opendir(path);
+	folder = opendir(STR_TEXT(256, "%s/%u/fd", files->proc_root, pid));
 	if (!folder)
 		return -ENOENT;
 	for (struct dirent *entry; (entry = readdir(folder));) {

@@ -186,11 +186,9 @@ static bool names_path(const char *proc_root, unsigned pid, const char *path)
 static bool is_fifo(const struct chain_search *s, const char *path)
 {
 	_cleanup_close_ int found = -1;
-	char root[300];
 	struct stat st;
 
-	snprintf(root, sizeof(root), "%s/%u/root", s->proc_root, s->t.pid);
-	found = outside_find_below(root, path, &st);
+	found = outside_find_below(STR_TEXT(300, "%s/%u/root", s->proc_root, s->t.pid), path, &st);
 	return found >= 0 && S_ISFIFO(st.st_mode);
 }
 

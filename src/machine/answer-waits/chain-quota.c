@@ -30,10 +30,9 @@ static bool has_cpu_limits(const char *line)
 static bool read_group(const char *proc_root, unsigned pid, char *buf, size_t size)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[300], line[512];
+	char line[512];
 
-	snprintf(path, sizeof(path), "%s/%u/cgroup", proc_root, pid);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(300, "%s/%u/cgroup", proc_root, pid), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		const char *group = strchr(line, '/');
 

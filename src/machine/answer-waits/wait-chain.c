@@ -29,11 +29,9 @@ static unsigned find_holder(struct chain_search *s)
 	struct holder holders[HOLDERS_MOST] = {};
 	_cleanup_(folder_close) DIR *dir = NULL;
 	const struct dirent *e;
-	char path[128];
 	unsigned looked_at = 0;
 
-	snprintf(path, sizeof(path), "%s/%u/fd", s->proc_root, s->t.pid);
-	dir = opendir(path);
+	dir = opendir(STR_TEXT(128, "%s/%u/fd", s->proc_root, s->t.pid));
 	while (dir && looked_at < LOOKED_AT && (e = readdir(dir))) {
 		struct other_end end;
 
@@ -77,10 +75,9 @@ static bool chain_find_limit(struct chain_search *s, bool not_accepted)
 static bool read_line_of(const struct chain_search *s, const char *file, const char *word, char *buf, size_t size)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[300], line[512];
+	char line[512];
 
-	snprintf(path, sizeof(path), "%s/%u/%s", s->proc_root, s->t.pid, file);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(300, "%s/%u/%s", s->proc_root, s->t.pid, file), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		const char *begin = line + (*word == ':' ? strspn(line, "0123456789") : 0);
 

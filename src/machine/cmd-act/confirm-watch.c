@@ -50,11 +50,10 @@ void confirm_watch_close(struct confirm_watch *w)
 static void add_bytes(uint32_t pid, uint64_t *read_bytes, uint64_t *written)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char name[32], line[64];
+	char line[64];
 	uint64_t value;
 
-	snprintf(name, sizeof(name), "/proc/%u/io", pid);
-	f = fopen(name, "re");
+	f = fopen(STR_TEXT(32, "/proc/%u/io", pid), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "read_bytes: %" SCNu64, &value) == 1)
 			*read_bytes += value;

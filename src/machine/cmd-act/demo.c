@@ -107,10 +107,7 @@ static int find_programs(char *ret, size_t size)
 	slash = strrchr(self, '/');
 	*slash = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char probe[PATH_LONGEST * 2];
-
-		snprintf(probe, sizeof(probe), "%s/%s/burn", self, places[i]);
-		if (access(probe, X_OK) == 0)
+		if (access(STR_TEXT(PATH_LONGEST * 2, "%s/%s/burn", self, places[i]), X_OK) == 0)
 			return (size_t)snprintf(ret, size, "%s/%s", self, places[i]) < size ? 0
 											    : -ENAMETOOLONG;
 	}
@@ -211,11 +208,9 @@ static pid_t start_program(const struct play *p, const char *program, const char
 static int fill_library(const struct play *p)
 {
 	static char block[1 << 20];
-	char path[PATH_LONGEST * 2];
 	_cleanup_close_ int fd = -1;
 
-	snprintf(path, sizeof(path), "%s" LIBRARY, p->folder);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	fd = open(STR_TEXT(PATH_LONGEST * 2, "%s" LIBRARY, p->folder), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	memset(block, 'x', sizeof(block));
 	for (size_t done = 0; fd >= 0 && done < LIBRARY_SIZE && !is_stopped; done += sizeof(block))
 		if (write(fd, block, sizeof(block)) != sizeof(block))
@@ -235,11 +230,10 @@ static void lateness_file(const struct play *p, char *ret, size_t size)
 static void start_victim(struct play *p)
 {
 	const char *const arguments[] = {FOLDER LIBRARY, FOLDER "/text", NULL};
-	char library[PATH_LONGEST * 2], words[PATH_LONGEST * 2];
+	char words[PATH_LONGEST * 2];
 	int fd;
 
-	snprintf(library, sizeof(library), "%s" LIBRARY, p->folder);
-	fd = open(library, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); /* it may be empty */
+	fd = open(STR_TEXT(PATH_LONGEST * 2, "%s" LIBRARY, p->folder), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); /* it may be empty */
 	if (fd >= 0)
 		close(fd);
 	lateness_file(p, words, sizeof(words));

@@ -26,12 +26,10 @@ void top_say(struct top *t, const char *format, ...)
 static bool passes(const struct top *t, const json_t *process)
 {
 	static const char *const keys[] = {"label", "name", "unit", "cmdline"};
-	char pid[16];
 
 	if (!t->filter[0])
 		return true;
-	snprintf(pid, sizeof(pid), "%" PRId64, (int64_t)json_integer_value(json_object_get(process, "pid")));
-	if (strcmp(pid, t->filter) == 0)
+	if (strcmp(STR_TEXT(16, "%" PRId64, (int64_t)json_integer_value(json_object_get(process, "pid"))), t->filter) == 0)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const char *text = json_string_value(json_object_get(process, keys[i]));

@@ -50,11 +50,10 @@ static bool is_unit(const char *unit, const char *who)
 /* "0::/system.slice/mysql.service" */
 static bool is_of_unit(unsigned pid, const char *who)
 {
-	char path[64], line[512];
+	char line[512];
 	_cleanup_fclose_ FILE *f = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(64, "/proc/%u/cgroup", pid), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (is_unit(line, who))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/str.h"
 
 #define THREADS_MAX  64 /* 64 KB of records each */
 #define BUFFER_PAGES 16
@@ -14,11 +15,9 @@
 static unsigned unit_number(const char *sys_root, const char *unit, const char *file)
 {
 	_cleanup_fclose_ FILE *f = NULL;
-	char path[512];
 	unsigned n = 0;
 
-	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/%s", sys_root, unit, file);
-	f = fopen(path, "re");
+	f = fopen(STR_TEXT(512, "%s/bus/event_source/devices/%s/%s", sys_root, unit, file), "re");
 	return f && fscanf(f, "%u", &n) == 1 ? n : 0;
 }
 
@@ -26,12 +25,10 @@ unsigned branches_recorded(const char *sys_root, struct samples_units *ret)
 {
 	const struct dirent *e;
 	unsigned least = 0;
-	char path[256];
 	DIR *units;
 
 	*ret = (struct samples_units){};
-	snprintf(path, sizeof(path), "%s/bus/event_source/devices", sys_root);
-	units = opendir(path);
+	units = opendir(STR_TEXT(256, "%s/bus/event_source/devices", sys_root));
 	while (units && ret->n < SAMPLES_UNITS_MAX && (e = readdir(units))) {
 		unsigned n = e->d_name[0] == '.' ? 0 : unit_number(sys_root, e->d_name, "caps/branches");
 
@@ -67,12 +64,10 @@ int branches_open(const char *proc_root, uint32_t pid, const struct samples_unit
 	const struct samples_options options = {
 		.buffer_pages = BUFFER_PAGES, .branch_period = BRANCHES_PERIOD, .branch_units = *units, .user_only = true};
 	struct samples *s;
-	char path[256];
 	DIR *tasks;
 	int r;
 
-	snprintf(path, sizeof(path), "%s/%u/task", proc_root, pid);
-	tasks = opendir(path);
+	tasks = opendir(STR_TEXT(256, "%s/%u/task", proc_root, pid));
 	if (!tasks)
 		return -ESRCH;
 	r = samples_new(&options, &s);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/str.h"
 
 #define STRINGIFY_(x) #x
 #define STRINGIFY(x)  STRINGIFY_(x)
@@ -19,11 +20,9 @@ extern char **environ;
 static bool is_there(const char *program)
 {
 	static const char *const folders[] = {"/usr/bin", "/usr/local/bin", "/bin"};
-	char path[128];
 
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		snprintf(path, sizeof(path), "%s/%s", folders[i], program);
-		if (access(path, X_OK) == 0)
+		if (access(STR_TEXT(128, "%s/%s", folders[i], program), X_OK) == 0)
 			return true;
 	}
 	return false;
@@ -31,10 +30,7 @@ static bool is_there(const char *program)
 
 const char *instructions_missing(const char *sys_root)
 {
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/bus/event_source/devices/intel_pt/type", sys_root);
-	if (access(path, F_OK) < 0)
+	if (access(STR_TEXT(256, "%s/bus/event_source/devices/intel_pt/type", sys_root), F_OK) < 0)
 		return "every instruction: this machine has no Intel PT (other CPUs, and most virtual machines, have none)";
 	return is_there("perf") ? NULL : "every instruction: the CPU can trace them, but perf is not here (apt-get install linux-perf)";
 }

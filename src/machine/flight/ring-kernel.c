@@ -9,10 +9,7 @@
 
 bool ring_kernel_traces(const struct btf *vmlinux, const char *tracepoint)
 {
-	char name[80];
-
-	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
-	return btf__find_by_name_kind(vmlinux, name, BTF_KIND_TYPEDEF) > 0;
+	return btf__find_by_name_kind(vmlinux, STR_TEXT(80, "btf_trace_%s", tracepoint), BTF_KIND_TYPEDEF) > 0;
 }
 
 static bool has_field(const struct btf *vmlinux, const char *type, const char *field)

@@ -83,10 +83,7 @@ static void open_samples(struct thread_sampler_proc *l, unsigned frequency)
 
 static int take_text(const struct thread_sampler_proc *l, const char *tid, const char *name, char *buf, size_t size)
 {
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/%s", tid, name);
-	return text_attribute_take(l->task, path, buf, size);
+	return text_attribute_take(l->task, STR_TEXT(300, "%s/%s", tid, name), buf, size);
 }
 
 static unsigned int state_of(char letter)

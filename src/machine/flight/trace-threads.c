@@ -106,10 +106,7 @@ static bool read_whole(const char *folder, const char *file, char *buf)
 
 static bool take_text(const struct listed *l, const char *tid, const char *file, char *buf)
 {
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/%s", tid, file);
-	return read_whole(l->task, path, buf);
+	return read_whole(l->task, STR_TEXT(300, "%s/%s", tid, file), buf);
 }
 
 /* A thread that ends in the meantime is left out. */
@@ -142,7 +139,7 @@ static int take_thread(const struct listed *l, const char *tid, int64_t boot_off
 
 static void take_shared(const char *process, uint32_t pid, struct trace_thread *ret)
 {
-	char text[FILE_MOST], path[300];
+	char text[FILE_MOST];
 	struct proc_stat process_stat;
 	struct stat namespace;
 
@@ -157,8 +154,7 @@ static void take_shared(const char *process, uint32_t pid, struct trace_thread *
 		ret->uid = outside_owner_parse(text);
 		ret->ns_tgid = ret->ns_tid = last_number(text, "NSpid:");
 	}
-	snprintf(path, sizeof(path), "%s/ns/pid", process);
-	if (stat(path, &namespace) == 0)
+	if (stat(STR_TEXT(300, "%s/ns/pid", process), &namespace) == 0)
 		ret->pid_ns = (uint32_t)namespace.st_ino;
 }
 

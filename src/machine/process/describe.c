@@ -212,11 +212,10 @@ static void name_pod(char **container)
 static int describe(const char *proc_root, uint32_t pid, uint64_t start, bool arguments, struct process_text *ret)
 {
 	struct process_text text = {};
-	char path[4096], cgroup[4096];
+	char cgroup[4096];
 	_cleanup_close_ int dir = -1;
 
-	snprintf(path, sizeof(path), "%s/%u", proc_root, pid);
-	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = open(STR_TEXT(4096, "%s/%u", proc_root, pid), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -ESRCH;
 	text.exe = read_exe(dir);

@@ -224,11 +224,10 @@ ORDER(by_begin, struct start_process, ASCENDING(began) ?: ASCENDING(pid))
 static int take_process(struct start_record *r, const char *proc_root, unsigned pid)
 {
 	struct start_process p = {.pid = pid};
-	char path[32], text[1024];
+	char text[1024];
 	struct proc_stat stat;
 
-	snprintf(path, sizeof(path), "%u/stat", pid);
-	if (text_attribute_take(proc_root, path, text, sizeof(text)) < 0 || proc_parse_stat(text, &stat) < 0 || stat.flags & PF_KTHREAD ||
+	if (text_attribute_take(proc_root, STR_TEXT(32, "%u/stat", pid), text, sizeof(text)) < 0 || proc_parse_stat(text, &stat) < 0 || stat.flags & PF_KTHREAD ||
 	    stat.start > START_LONGEST)
 		return 0;
 	p.began = (int64_t)stat.start;

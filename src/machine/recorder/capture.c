@@ -21,6 +21,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
+#include "lib/data/str.h"
 #include "lib/system/fair-share.h"
 #include "lib/system/file-lock.h"
 #include "lib/system/helper-thread.h"
@@ -99,10 +100,7 @@ struct capture {
 
 static bool is_thread_of(uint32_t process, uint32_t thread)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u", process, thread);
-	return access(path, F_OK) == 0;
+	return access(STR_TEXT(64, "/proc/%u/task/%u", process, thread), F_OK) == 0;
 }
 
 static void forget_old_markers(struct capture *c, uint64_t now)

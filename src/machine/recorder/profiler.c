@@ -124,12 +124,11 @@ static void forget_processes(struct profiler *p)
 static void name_program(struct process *process)
 {
 	static const char gone[] = " (deleted)";
-	char path[64], exe[4096];
+	char exe[4096];
 	const char *slash;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", process->pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
+	n = readlink(STR_TEXT(64, "/proc/%u/exe", process->pid), exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = '\0';
 	if (n > (ssize_t)sizeof(gone) && strcmp(exe + n - sizeof(gone) + 1, gone) == 0)
 		exe[n - (ssize_t)sizeof(gone) + 1] = '\0';
@@ -188,12 +187,11 @@ static uint32_t status_number(const char *text, const char *field)
  * others. 0 or -ESRCH. */
 static int identify_thread(uint32_t thread, uint32_t *ret_pid, struct ring_profile_sum *ret)
 {
-	char path[64], text[2048];
+	char text[2048];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(STR_TEXT(64, "/proc/%u/status", thread), O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -ESRCH;
 	n = read(fd, text, sizeof(text) - 1);
@@ -344,26 +342,22 @@ static void turn_round(uint32_t *frames, size_t n)
 static void add_waker(struct stack *s, const struct ring_profile_key *key, uint32_t *ret_uid)
 {
 	const struct waker *waker = key->waker_stack && key->waker ? find_waker(s->p, key->waker) : NULL;
-	char text[128];
 
 	if (!waker || !waker->process)
 		return;
 	*ret_uid = waker->uid;
 	add_frames(s, waker->process, key->waker_stack, true);
 	turn_round(s->frames, s->n);
-	snprintf(text, sizeof(text), PROFILE_WOKEN_BY "%s]", waker->process->program);
-	add_name(s, text);
+	add_name(s, STR_TEXT(128, PROFILE_WOKEN_BY "%s]", waker->process->program));
 }
 
 static int build_stack(struct profiler *p, struct process *process, const struct ring_profile_key *key, struct profile_row *row, bool *ret_whole)
 {
 	struct stack s = {.p = p, .profile = profile_file_profile(p->file), .whole = true};
-	char text[64];
 
 	if (key->state != STATE_RUNNING) {
 		add_waker(&s, key, &row->waker_uid);
-		snprintf(text, sizeof(text), "[%s]", state_table[key->state < STATE_COUNT ? key->state : STATE_OTHER].text);
-		add_name(&s, text);
+		add_name(&s, STR_TEXT(64, "[%s]", state_table[key->state < STATE_COUNT ? key->state : STATE_OTHER].text));
 	}
 	add_frames(&s, process, key->kernel, false);
 	add_frames(&s, process, key->user, false);

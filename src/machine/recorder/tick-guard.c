@@ -14,6 +14,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
+#include "lib/data/str.h"
 #include "lib/system/urgent.h"
 
 #define LATE_TICKS     3
@@ -64,10 +65,8 @@ static bool has_policy(pid_t thread, int policy, int priority)
 static void set_threads(pid_t sampler, bool urgent)
 {
 	_cleanup_(folder_close) DIR *dir = NULL;
-	char folder[64];
 
-	snprintf(folder, sizeof(folder), "/proc/%d/task", sampler);
-	dir = opendir(folder);
+	dir = opendir(STR_TEXT(64, "/proc/%d/task", sampler));
 	for (const struct dirent *e; dir && (e = readdir(dir));) {
 		pid_t thread = (pid_t)strtol(e->d_name, NULL, 10);
 

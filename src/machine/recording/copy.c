@@ -61,13 +61,11 @@ static int copy_rows(struct store *from, struct store *to, sqlite3_stmt *select,
 static int copy_table(struct store *from, struct store *to, const char *table, const char *columns)
 {
 	sqlite3_stmt *select = NULL, *insert = NULL;
-	char sql[SQL_ROOM];
 	int r;
 
 	if (!store_has_table(from, table) || !store_has_table(to, table))
 		return 0;
-	snprintf(sql, sizeof(sql), "SELECT %s FROM main.%s", columns, table);
-	r = store_prepare(from, sql, &select);
+	r = store_prepare(from, STR_TEXT(SQL_ROOM, "SELECT %s FROM main.%s", columns, table), &select);
 	r = r ?: prepare_insert(to, table, columns, &insert);
 	r = r ?: copy_rows(from, to, select, insert);
 	sqlite3_finalize(select);

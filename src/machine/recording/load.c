@@ -363,11 +363,9 @@ static int load_all(struct loading *l)
 
 static bool has_chunk(struct store *s, int64_t segment)
 {
-	char sql[100];
 	int64_t found;
 
-	snprintf(sql, sizeof(sql), "SELECT 1 FROM segment WHERE id = %" PRId64, segment);
-	return store_query_int(s, sql, &found) == 0;
+	return store_query_int(s, STR_TEXT(100, "SELECT 1 FROM segment WHERE id = %" PRId64, segment), &found) == 0;
 }
 
 ORDER(compare_i64, int64_t, CMP(*a, *b))

@@ -210,11 +210,9 @@ static int check_version(struct store *s, int64_t *ret)
 
 int store_set_id(struct store *s, uint32_t id)
 {
-	char sql[60];
 	int r;
 
-	snprintf(sql, sizeof(sql), "PRAGMA main." ID_PRAGMA " = %" PRIu32, id);
-	r = store_exec(s, sql);
+	r = store_exec(s, STR_TEXT(60, "PRAGMA main." ID_PRAGMA " = %" PRIu32, id));
 	if (r == 0)
 		s->id = id;
 	return r;

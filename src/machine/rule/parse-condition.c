@@ -100,12 +100,9 @@ bool parser_take(struct parser *p, const char *word)
 
 int parser_need(struct parser *p, const char *word)
 {
-	char what[40];
-
 	if (parser_take(p, word))
 		return 0;
-	snprintf(what, sizeof(what), "'%s'", word);
-	return parser_expected(p, what);
+	return parser_expected(p, STR_TEXT(40, "'%s'", word));
 }
 
 static int take_number(struct parser *p, const char *what, double *ret)
@@ -137,7 +134,6 @@ int parser_take_count(struct parser *p, const char *what, unsigned most, unsigne
 int parser_take_span(struct parser *p, int64_t *ret)
 {
 	struct token t = p->token;
-	char text[80];
 	double number = 0;
 	int r = take_number(p, "a span such as 3 s", &number);
 
@@ -145,8 +141,7 @@ int parser_take_span(struct parser *p, int64_t *ret)
 		return r;
 	if (p->token.kind != TOKEN_WORD || p->token.length > 20)
 		return parser_expected(p, "a unit of time: ms, s, min, h or d");
-	snprintf(text, sizeof(text), "%.15g%.*s", number, (int)p->token.length, p->token.text);
-	if (number < 0 || clock_parse_span(text, ret) < 0 || *ret > 366 * 86400 * NS_PER_SEC)
+	if (number < 0 || clock_parse_span(STR_TEXT(80, "%.15g%.*s", number, (int)p->token.length, p->token.text), ret) < 0 || *ret > 366 * 86400 * NS_PER_SEC)
 		return parser_fail(p, number < 0 ? &t : &p->token,
 			       "expected a span such as 500 ms, 3 s or 10 min");
 	parser_next(p);

@@ -74,15 +74,13 @@ static int disk_open(const struct source_options *options, void **ret_state, con
 {
 	struct disk_source *src = calloc(1, sizeof(*src));
 	int r = src ? text_file_open(&src->file, options->proc_root, "diskstats") : -ENOMEM;
-	char path[PATH_MAX];
 
 	if (r < 0) {
 		free(src);
 		*ret_why = "no /proc/diskstats: disks cannot be seen";
 		return r;
 	}
-	snprintf(path, sizeof(path), "%s/block", options->sys_root);
-	src->has_sysfs = access(path, F_OK) == 0;
+	src->has_sysfs = access(STR_TEXT(PATH_MAX, "%s/block", options->sys_root), F_OK) == 0;
 	src->sys_root = options->sys_root;
 	src->disks = (struct entity_set){.kind = ENTITY_DISK, .max = DISKS_MAX};
 	*ret_state = src;

@@ -26,10 +26,8 @@ static void close_directory(DIR **d)
 bool gpu_is_there(const char *sys_root)
 {
 	_cleanup_dir_ DIR *dir = NULL;
-	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/class/drm", sys_root);
-	dir = opendir(path);
+	dir = opendir(STR_TEXT(4096, "%s/class/drm", sys_root));
 	for (struct dirent *e; dir && (e = readdir(dir));)
 		if (str_starts(e->d_name, "card") || str_starts(e->d_name, "renderD"))
 			return true;
@@ -135,12 +133,11 @@ int gpu_parse_fdinfo(const char *text, struct gpu_client *ret)
 
 static int read_client(int dir, const char *fd_name, struct gpu_client *ret)
 {
-	char name[300], text[FDINFO_MAX];
+	char text[FDINFO_MAX];
 	_cleanup_close_ int fd = -1;
 	ssize_t n;
 
-	snprintf(name, sizeof(name), "fdinfo/%s", fd_name);
-	fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	fd = openat(dir, STR_TEXT(300, "fdinfo/%s", fd_name), O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	n = read(fd, text, sizeof(text) - 1);

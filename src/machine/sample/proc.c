@@ -116,14 +116,13 @@ static void take_stat(struct process *p, const struct proc_stat *s)
 static void read_threads(struct proc_source *src, int dir, struct process *p)
 {
 	DIR *tasks = open_directory(dir, "task");
-	char name[300], text[FILE_MAX];
+	char text[FILE_MAX];
 
 	src->threads.n = 0;
 	for (struct dirent *e; tasks && (e = readdir(tasks));) {
 		struct thread t = {.tid = (uint32_t)strtoul(e->d_name, NULL, 10)};
 
-		snprintf(name, sizeof(name), "%s/schedstat", e->d_name);
-		if (t.tid && read_file(dirfd(tasks), name, text) > 0 && proc_parse_schedstat(text, t.v) == 0)
+		if (t.tid && read_file(dirfd(tasks), STR_TEXT(300, "%s/schedstat", e->d_name), text) > 0 && proc_parse_schedstat(text, t.v) == 0)
 			(void)VEC_PUSH(src->threads, t);
 	}
 	if (tasks)

@@ -56,7 +56,7 @@ static void add(struct sensor_source *src, const char *name, int fd, int feature
 
 static void add_zone(struct sensor_source *src, const char *folder, const char *zone)
 {
-	char path[PATH_MAX], type[64], name[PATH_MAX];
+	char path[PATH_MAX], type[64];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s/temp", folder, zone);
@@ -66,14 +66,13 @@ static void add_zone(struct sensor_source *src, const char *folder, const char *
 	snprintf(path, sizeof(path), "%s/%s/type", folder, zone);
 	if (text_attribute_take(src->sys_root, path, type, sizeof(type)) < 0)
 		strcpy(type, "unnamed");
-	snprintf(name, sizeof(name), "%s (%s)", type, zone);
-	add(src, name, fd, FEATURE_SENSOR_TEMPERATURE);
+	add(src, STR_TEXT(PATH_MAX, "%s (%s)", type, zone), fd, FEATURE_SENSOR_TEMPERATURE);
 }
 
 static void add_limits(struct sensor_source *src, const char *folder, const char *domain)
 {
 	for (int i = 0; i < 3; i++) {
-		char path[PATH_MAX], kind[64], owner[64], name[PATH_MAX];
+		char path[PATH_MAX], kind[64], owner[64];
 		int fd;
 
 		snprintf(path, sizeof(path), "%s/%s/constraint_%d_power_limit_uw", folder, domain, i);
@@ -86,20 +85,17 @@ static void add_limits(struct sensor_source *src, const char *folder, const char
 		snprintf(path, sizeof(path), "%s/%s/name", folder, domain);
 		if (text_attribute_take(src->sys_root, path, owner, sizeof(owner)) < 0)
 			strcpy(owner, "unnamed");
-		snprintf(name, sizeof(name), "%s %s (%s)", owner, kind, domain);
-		add(src, name, fd, FEATURE_SENSOR_POWER_LIMIT);
+		add(src, STR_TEXT(PATH_MAX, "%s %s (%s)", owner, kind, domain), fd, FEATURE_SENSOR_POWER_LIMIT);
 	}
 }
 
 static void search_folder(struct sensor_source *src, const char *folder,
 			  void (*add_found)(struct sensor_source *, const char *, const char *))
 {
-	char path[PATH_MAX];
 	struct dirent *entry;
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "%s/%s", src->sys_root, folder);
-	dir = opendir(path);
+	dir = opendir(STR_TEXT(PATH_MAX, "%s/%s", src->sys_root, folder));
 	if (!dir)
 		return;
 	while ((entry = readdir(dir)))

@@ -51,10 +51,7 @@ struct abilities {
 
 static bool traces(const struct btf *vmlinux, const char *tracepoint)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
-	return btf__find_by_name_kind(vmlinux, name, BTF_KIND_TYPEDEF) > 0;
+	return btf__find_by_name_kind(vmlinux, STR_TEXT(64, "btf_trace_%s", tracepoint), BTF_KIND_TYPEDEF) > 0;
 }
 
 static int look_at_kernel(const struct source_options *options, struct abilities *ret)

@@ -105,13 +105,11 @@ static void put_last(struct tick *tick, struct task_process *p)
 
 static void read_gpu(struct task_source *src, struct task_process *p)
 {
-	char path[4096];
 	_cleanup_close_ int dir = -1;
 
 	if ((p->entity->info.flags & ENTITY_IS_KERNEL_THREAD) || !gpu_is_due(&p->gpu, p->pid, src->tick))
 		return;
-	snprintf(path, sizeof(path), "%s/%u", src->proc_root, p->pid);
-	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = open(STR_TEXT(4096, "%s/%u", src->proc_root, p->pid), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || !gpu_read(dir, p->pid, src->tick, &p->gpu))
 		return;
 	p->now[FEATURE_GPU_TIME] = p->gpu.time;

@@ -468,12 +468,9 @@ static void note_beginning(const struct daemon *d)
 /* Another recorder's run dir is not touched. */
 static void note_failure(const struct daemon *d, int r)
 {
-	char reason[ENDING_TEXT];
-
 	if (r == -EBUSY || d->lock_fd < 0)
 		return;
-	snprintf(reason, sizeof(reason), "it could not begin: %s", strerror(-r));
-	ending_note_reason(d->options->config->store_run_dir, reason);
+	ending_note_reason(d->options->config->store_run_dir, STR_TEXT(ENDING_TEXT, "it could not begin: %s", strerror(-r)));
 }
 
 static void open_socket(struct daemon *d)

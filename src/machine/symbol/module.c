@@ -242,11 +242,10 @@ char *module_build_id_format(const struct build_id *id, char *buf)
 
 int module_open_debug_file(const char *root, const struct build_id *id)
 {
-	char hex[2 * BUILD_ID_MAX + 1], path[128];
+	char hex[2 * BUILD_ID_MAX + 1];
 
 	if (id->size < 2)
 		return -ENOENT;
 	module_build_id_format(id, hex);
-	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
-	return outside_open_below(root, path);
+	return outside_open_below(root, STR_TEXT(128, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2));
 }

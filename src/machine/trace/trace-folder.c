@@ -135,10 +135,7 @@ static ptrdiff_t choose_trace(const struct traces *t, uint32_t owner, int64_t ke
 
 static void drop_trace(struct traces *t, size_t at)
 {
-	char name[40];
-
-	snprintf(name, sizeof(name), "%" PRId64 ".trace", t->all.v[at].mark);
-	(void)unlinkat(dirfd(t->dir), name, 0);
+	(void)unlinkat(dirfd(t->dir), STR_TEXT(40, "%" PRId64 ".trace", t->all.v[at].mark), 0);
 	t->sum -= t->all.v[at].bytes;
 	memmove(t->all.v + at, t->all.v + at + 1, (t->all.n - at - 1) * sizeof(t->all.v[0]));
 	t->all.n--;

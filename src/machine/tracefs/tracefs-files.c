@@ -94,12 +94,11 @@ static struct file_kind kind_of(const struct tracefs_files *f, const char *name)
 uint8_t tracefs_file_kind(struct tracefs_files *f, uint32_t process, uint64_t descriptor, uint64_t *ret_object)
 {
 	struct file_kind *kind = hmap_get(&f->kinds, process, descriptor);
-	char path[300], name[NAME_MAX_READ];
+	char name[NAME_MAX_READ];
 	ssize_t n;
 
 	if (!kind) {
-		snprintf(path, sizeof(path), "%s/%u/fd/%llu", f->proc_root, process, (unsigned long long)(uint32_t)descriptor);
-		n = readlink(path, name, sizeof(name) - 1);
+		n = readlink(STR_TEXT(300, "%s/%u/fd/%llu", f->proc_root, process, (unsigned long long)(uint32_t)descriptor), name, sizeof(name) - 1);
 		name[n > 0 ? n : 0] = '\0';
 		kind = calloc(1, sizeof(*kind));
 		if (!kind || hmap_put(&f->kinds, process, descriptor, kind) < 0) {

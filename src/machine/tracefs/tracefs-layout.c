@@ -201,11 +201,9 @@ int tracefs_parse_page_header(const char *text, struct tracefs_layout *l)
 static int read_point(const char *tracing, enum trace_point point, struct tracefs_layout *l)
 {
 	struct text_file f = {};
-	char path[160];
 	int r;
 
-	snprintf(path, sizeof(path), "events/%s/format", trace_points[point].event);
-	r = text_file_open(&f, tracing, path);
+	r = text_file_open(&f, tracing, STR_TEXT(160, "events/%s/format", trace_points[point].event));
 	if (r < 0)
 		return r == -ENOENT && !trace_points[point].needed ? 0 : r;
 	r = text_file_read(&f);

@@ -85,11 +85,10 @@ struct owner {
 
 static uint64_t start_of(uint64_t pid)
 {
-	char path[64], text[1024];
+	char text[1024];
 	struct proc_stat stat;
 
-	snprintf(path, sizeof(path), "%llu/stat", (unsigned long long)pid);
-	if (text_attribute_take("/proc", path, text, sizeof(text)) < 0 || proc_parse_stat(text, &stat) < 0)
+	if (text_attribute_take("/proc", STR_TEXT(64, "%llu/stat", (unsigned long long)pid), text, sizeof(text)) < 0 || proc_parse_stat(text, &stat) < 0)
 		return 0;
 	return stat.start;
 }
@@ -155,11 +154,9 @@ static int make_instance(struct tracefs *f)
 static int find_cpus(struct tracefs *f)
 {
 	_cleanup_(folder_close) DIR *folder = NULL;
-	char path[400];
 	struct dirent *entry;
 
-	snprintf(path, sizeof(path), "%s/per_cpu", f->instance);
-	folder = opendir(path);
+	folder = opendir(STR_TEXT(400, "%s/per_cpu", f->instance));
 	f->cpus = calloc(CPUS_MOST, sizeof(*f->cpus));
 	if (!folder || !f->cpus)
 		return folder ? -ENOMEM : -errno;
@@ -177,15 +174,13 @@ static int find_cpus(struct tracefs *f)
 
 static int set_up(struct tracefs *f, uint64_t bytes)
 {
-	char number[32];
 	int r = write_file(f->instance, "tracing_on", "0");
 
 	r = r ?: write_file(f->instance, "trace_clock", "mono");
 	f->pages = bytes / 2 / f->n_cpus / f->layout.page_size;
 	if (f->pages < PAGES_LEAST)
 		f->pages = PAGES_LEAST;
-	snprintf(number, sizeof(number), "%zu", f->pages * f->layout.page_size >> 10);
-	r = r ?: write_file(f->instance, "buffer_size_kb", number);
+	r = r ?: write_file(f->instance, "buffer_size_kb", STR_TEXT(32, "%zu", f->pages * f->layout.page_size >> 10));
 	/* it overwrites unless the machine's standard was changed; only newer kernels have the file in instances */
 	(void)write_file(f->instance, "options/overwrite", "1");
 	return r;
@@ -193,14 +188,12 @@ static int set_up(struct tracefs *f, uint64_t bytes)
 
 static int enable(struct tracefs *f)
 {
-	char name[160];
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < POINT_COUNT; i++) {
 		if (!f->layout.points[i].there)
 			continue;
-		snprintf(name, sizeof(name), "events/%s/enable", trace_points[i].event);
-		r = write_file(f->instance, name, "1");
+		r = write_file(f->instance, STR_TEXT(160, "events/%s/enable", trace_points[i].event), "1");
 		if (r < 0 && !trace_points[i].needed) {
 			f->layout.points[i].there = false;
 			r = 0;
@@ -288,10 +281,8 @@ static int drain(struct tracefs *f, uint32_t cpu, uint64_t until)
 {
 	struct kept *k = &f->cpus[cpu];
 	_cleanup_close_ int fd = -1;
-	char path[400];
 
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/trace_pipe_raw", f->instance, cpu);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = open(STR_TEXT(400, "%s/per_cpu/cpu%u/trace_pipe_raw", f->instance, cpu), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	for (size_t i = 0; i < 2 * f->pages; i++) {

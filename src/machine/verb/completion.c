@@ -174,11 +174,8 @@ static void put_fish_subverbs(const struct subverbs *s)
 void completion_fish(const struct option_row *shared)
 {
 	for (size_t i = 0; verbs[i]; i++) {
-		char condition[160];
-
 		put_fish_choice("__fish_use_subcommand", verbs[i]->name, verbs[i]->help);
-		snprintf(condition, sizeof(condition), "set -l w (commandline -opc); test \"$w[2]\" = \"%s\"", verbs[i]->name);
-		put_fish_options(condition, verbs[i]->options);
+		put_fish_options(STR_TEXT(160, "set -l w (commandline -opc); test \"$w[2]\" = \"%s\"", verbs[i]->name), verbs[i]->options);
 		if (verbs[i]->subverbs)
 			put_fish_subverbs(verbs[i]->subverbs);
 	}

@@ -26,13 +26,10 @@ void help_overview(void)
 
 	puts("Usage: whyslow [VERB] [OPTIONS]\n\nWhy is it slow? Without a verb: why now.");
 	for (size_t i = 0; verbs[i]; i++) {
-		char left[64];
-
 		if (strcmp(group, verbs[i]->group) != 0)
 			printf("\n%s\n", verbs[i]->group);
 		group = verbs[i]->group;
-		snprintf(left, sizeof(left), "%s %s", verbs[i]->name, verbs[i]->words);
-		printf("  %-32s %s\n", left, verbs[i]->help);
+		printf("  %-32s %s\n", STR_TEXT(64, "%s %s", verbs[i]->name, verbs[i]->words), verbs[i]->help);
 	}
 	puts("\n'whyslow VERB --help' lists a verb's options.");
 }

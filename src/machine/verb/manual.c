@@ -114,11 +114,8 @@ static void put_grammar(const struct grammar *g)
 {
 	printf(".SH %s\n.nf\n", g->title);
 	for (const char *text = g->text, *end; *text; text = end + 1) {
-		char line[256];
-
 		end = strchr(text, '\n');
-		snprintf(line, sizeof(line), "%.*s", (int)(end - text), text);
-		put_roff(line);
+		put_roff(STR_TEXT(256, "%.*s", (int)(end - text), text));
 		putchar('\n');
 	}
 	puts(".fi");

@@ -14,10 +14,7 @@ static int list(const struct subverbs *s)
 {
 	printf("Usage: whyslow %s SUBVERB ... [OPTIONS]\n\n%s\n\n", s->verb, s->intro);
 	for (size_t i = 0; s->list[i]; i++) {
-		char left[64];
-
-		snprintf(left, sizeof(left), "%s %s", s->list[i]->name, s->list[i]->words);
-		printf("  %-32s %s\n", left, s->list[i]->help);
+		printf("  %-32s %s\n", STR_TEXT(64, "%s %s", s->list[i]->name, s->list[i]->words), s->list[i]->help);
 	}
 	printf("\n'whyslow %s SUBVERB --help' lists a subverb's options.\n", s->verb);
 	return EXIT_ANSWERED;
@@ -26,10 +23,8 @@ static int list(const struct subverbs *s)
 static int help(const struct common *common, const struct subverbs *s, const struct subverb *v)
 {
 	struct verb shown = {.words = v->words, .help = v->help, .options = v->options};
-	char name[64];
 
-	snprintf(name, sizeof(name), "%s %s", s->verb, v->name);
-	shown.name = name;
+	shown.name = STR_TEXT(64, "%s %s", s->verb, v->name);
 	help_verb(&shown, common->shared_options);
 	if (v->grammar)
 		printf("\n%s", v->grammar->text);
@@ -48,15 +43,13 @@ static void print_error(void)
 static int run(struct common *common, const struct subverbs *s, const struct subverb *v, int argc, char **argv)
 {
 	_cleanup_free_ char *error = NULL;
-	char name[64];
 	int words, status;
 
 	if (s->reset)
 		s->reset();
 	words = options_parse(v->options, common->shared_options, false, argc, argv, &error);
 	if (words < 0) {
-		snprintf(name, sizeof(name), "%s %s", s->verb, v->name);
-		return verb_usage_error(name, "%s", error ? error : "bad options");
+		return verb_usage_error(STR_TEXT(64, "%s %s", s->verb, v->name), "%s", error ? error : "bad options");
 	}
 	if (common->help)
 		return help(common, s, v);

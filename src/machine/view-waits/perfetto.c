@@ -393,11 +393,9 @@ static void put_cpu_track(struct writer *w, uint32_t cpu)
 {
 	const struct cpu_line *line = &w->t->cpus.v[cpu];
 	_cleanup_(str_free) struct str track = {};
-	char name[LABEL_SIZE];
 
 	protobuf_put_number(&track, 1, UUID_CPU + cpu);
-	snprintf(name, sizeof(name), "interrupts of CPU %u", cpu);
-	protobuf_put_text(&track, 2, name);
+	protobuf_put_text(&track, 2, STR_TEXT(LABEL_SIZE, "interrupts of CPU %u", cpu));
 	put_packet(w, w->from, PACKET_TRACK, &track);
 	for (size_t i = 0; i < line->segments.n && line->segments.v[i].start < w->to; i++) {
 		int64_t end = i + 1 < line->segments.n ? line->segments.v[i + 1].start : line->end;

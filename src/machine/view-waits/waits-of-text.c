@@ -252,15 +252,14 @@ static void put_stacks(const struct timeline *t, uint32_t thread, const struct p
 {
 	const stack_ref slept[] = {wait->kernel_stack, wait->user_stack};
 	_cleanup_str_ struct str in = {}, by = {};
-	char label[LABEL_SIZE], words[LABEL_SIZE + 16];
+	char label[LABEL_SIZE];
 
 	waits_stack_text(t, t->threads.v[thread].tgid, slept, ARRAY_SIZE(slept), false, &in);
 	put_stack("it slept in", &in, out);
 	if (wait->waker == NOBODY)
 		return;
 	waits_stack_text(t, t->threads.v[wait->waker].tgid, &wait->waker_stack, 1, true, &by);
-	snprintf(words, sizeof(words), "%s ended it in", waits_thread_label(t, wait->waker, label, sizeof(label)));
-	put_stack(words, &by, out);
+	put_stack(STR_TEXT(LABEL_SIZE + 16, "%s ended it in", waits_thread_label(t, wait->waker, label, sizeof(label))), &by, out);
 }
 
 /* The pieces that matter, in the order of time: as many as fit on some screens. Below the parts of a wait its stacks. */

@@ -5,10 +5,7 @@
 
 json_t *finding_unit_json(const struct feature *f)
 {
-	char unit[64];
-
-	snprintf(unit, sizeof(unit), "%s%s", unit_name(f->unit), f->kind == COUNTER ? "/s" : "");
-	return json_string(unit);
+	return json_string(STR_TEXT(64, "%s%s", unit_name(f->unit), f->kind == COUNTER ? "/s" : ""));
 }
 
 json_t *finding_deviation_json(const struct deviation *f)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/str.h"
 #include "lib/view/json.h"
 #include "spans/ask/span-view.h"
 
@@ -142,11 +143,9 @@ static json_t *operations_json(const struct trace_answer *a)
 json_t *span_trace_json(const struct trace_answer *a)
 {
 	json_t *path = json_array();
-	char buf[24];
 
 	for (size_t k = 0; k < a->path.n; k++) {
-		snprintf(buf, sizeof(buf), "%016" PRIx64, a->spans.v[a->path.v[k]].span->id);
-		json_array_append_new(path, json_string(buf));
+		json_array_append_new(path, json_string(STR_TEXT(24, "%016" PRIx64, a->spans.v[a->path.v[k]].span->id)));
 	}
 	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "trace", SPAN_TRACE_ID(a->names, a->root->trace_high, a->root->trace_low),
 			 "duration_ns", (json_int_t)span_duration(a->root), "orphans", (json_int_t)a->orphans, "path", path, "operations_ns",

@@ -316,7 +316,6 @@ int span_store_end(struct span_store *s, int result)
 int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const struct span_part *whole)
 {
 	struct span_part part = *whole;
-	char sql[64];
 	int r = span_store_begin(s);
 
 	if (r < 0)
@@ -324,8 +323,7 @@ int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const s
 	part.id = 0;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		part.id = ids[i] > part.id ? ids[i] : part.id;
-		snprintf(sql, sizeof(sql), "DELETE FROM part WHERE id = %lld", (long long)ids[i]);
-		r = sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
+		r = sqlite3_exec(s->db, STR_TEXT(64, "DELETE FROM part WHERE id = %lld", (long long)ids[i]), NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot write");
 	}
 	r = r ?: span_store_put(s, &part);
 	return span_store_end(s, r);
