@@ -11,6 +11,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
+#include "machine/answer-history/incidents.h"
 #include "machine/answer-history/recorded.h"
 #include "machine/cmd-waits/find-trace.h"
 #include "machine/cmd-waits/report.h"
@@ -273,8 +274,60 @@ static int close_output(FILE *out)
 	return EXIT_CANNOT;
 }
 
-static int write_prometheus(const struct dataset *d, const char *run_dir, FILE *out)
+#define RULES_SHOWN 100
+
+/* "cpu: CPU of the whole machine up to 100 %": a rule without a name has none here. */
+static struct rule_incidents *of_rule(struct rule_incidents *rules, size_t *n, const char *note)
 {
+	const char *end = note ? strstr(note, ": ") : NULL;
+	const int length = end && end - note < (int)sizeof(rules->rule) ? (int)(end - note) : 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if ((int)strlen(rules[i].rule) == length && strncmp(rules[i].rule, note ? note : "", (size_t)length) == 0)
+			return &rules[i];
+	if (*n == RULES_SHOWN)
+		return NULL;
+	snprintf(rules[*n].rule, sizeof(rules[*n].rule), "%.*s", length, note ? note : "");
+	return &rules[(*n)++];
+}
+
+/* Who is blamed is asked only while an incident continues. */
+static void write_incidents(struct common *common, struct store *store, FILE *out)
+{
+	struct rule_incidents rules[RULES_SHOWN] = {};
+	struct incidents blamed = {};
+	const char *culprits[RULES_SHOWN];
+	struct mark *marks = NULL;
+	size_t n_marks = 0, n_rules = 0, n = 0, open = 0;
+
+	if (store_marks(store, 0, INT64_MAX, &marks, &n_marks) < 0)
+		return;
+	for (size_t i = 0; i < n_marks; i++) {
+		struct rule_incidents *of = mark_is_of_rule(&marks[i]) ? of_rule(rules, &n_rules, marks[i].note) : NULL;
+		struct mark swapped = marks[open];
+
+		if (!of)
+			continue;
+		of->n++;
+		of->continues |= marks[i].goes_on;
+		if (marks[i].goes_on) { /* those that continue stand first */
+			marks[open++] = marks[i];
+			marks[i] = swapped;
+		}
+	}
+	if (open)
+		(void)incidents_by_program(store, marks, open, common->config.answer_window, 0, &common->viewer, &blamed);
+	for (size_t i = 0; i < blamed.list.n && n < RULES_SHOWN; i++)
+		if (blamed.list.v[i].program)
+			culprits[n++] = blamed.list.v[i].program;
+	export_prometheus_incidents(rules, n_rules, culprits, n, out);
+	incidents_free(&blamed);
+	marks_free(marks, n_marks);
+}
+
+static int write_prometheus(struct common *common, struct store *store, const struct dataset *d, FILE *out)
+{
+	const char *run_dir = common->config.store_run_dir;
 	const struct totals_row *rows;
 	int r = totals_open(run_dir, &rows);
 
@@ -283,11 +336,12 @@ static int write_prometheus(const struct dataset *d, const char *run_dir, FILE *
 		return r;
 	}
 	export_prometheus(d, rows, out);
+	write_incidents(common, store, out);
 	totals_close(rows);
 	return 0;
 }
 
-static int write_out(const struct dataset *d, const char *run_dir)
+static int write_out(struct common *common, struct store *store, const struct dataset *d)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	FILE *out;
@@ -298,7 +352,7 @@ static int write_out(const struct dataset *d, const char *run_dir)
 		export_csv(d, out);
 	else if (strcmp(arg_format, "jsonl") == 0)
 		(void)export_jsonl(d, out);
-	else if (d->ticks.n && write_prometheus(d, run_dir, out) < 0)
+	else if (d->ticks.n && write_prometheus(common, store, d, out) < 0)
 		return EXIT_CANNOT;
 	if (close_output(out) != EXIT_ANSWERED)
 		return EXIT_CANNOT;
@@ -357,7 +411,7 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 	r = store_load(store, from, to, &d, &damaged);
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
-	status = r < 0 ? EXIT_CANNOT : write_out(&d, common->config.store_run_dir);
+	status = r < 0 ? EXIT_CANNOT : write_out(common, store, &d);
 	if (status == EXIT_NOTHING_FOUND)
 		log_warning("nothing is recorded in that time");
 	if (r == 0)

@@ -234,3 +234,30 @@ void export_prometheus(const struct dataset *d, const struct totals_row *rows, F
 			put_family(rows, (enum entity_kind)kind, f, out);
 	}
 }
+
+static void put_of_rule(const char *name, const char *rule, unsigned value, FILE *out)
+{
+	bool any = false;
+
+	fputs(name, out);
+	put_label("rule", rule, &any, out);
+	fprintf(out, "%s %u\n", any ? "}" : "", value);
+}
+
+void export_prometheus_incidents(const struct rule_incidents *rules, size_t n, const char *const *culprits, size_t n_culprits, FILE *out)
+{
+	fputs("# HELP whyslow_incidents_total incidents that a rule found, of those that are recorded\n# TYPE whyslow_incidents_total counter\n", out);
+	for (size_t i = 0; i < n; i++)
+		put_of_rule("whyslow_incidents_total", rules[i].rule, rules[i].n, out);
+	fputs("# HELP whyslow_slow 1 while an incident of the rule continues\n# TYPE whyslow_slow gauge\n", out);
+	for (size_t i = 0; i < n; i++)
+		put_of_rule("whyslow_slow", rules[i].rule, rules[i].continues, out);
+	fputs("# HELP whyslow_culprit_info a program that is blamed for an incident which continues\n# TYPE whyslow_culprit_info gauge\n", out);
+	for (size_t i = 0; i < n_culprits; i++) {
+		bool any = false;
+
+		fputs("whyslow_culprit_info", out);
+		put_label("program", culprits[i], &any, out);
+		fputs("} 1\n", out);
+	}
+}

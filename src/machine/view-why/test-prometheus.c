@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/test.h"
 
@@ -76,11 +77,29 @@ static void other_things_are_told_by_their_labels(void **state)
 	free(rows);
 }
 
+static void incidents_are_counted_by_rule(void **state)
+{
+	static const struct rule_incidents rules[] = {{"cpu", 3, true}, {"", 1, false}};
+	static const char *const culprits[] = {"a \"b\""};
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	(void)state;
+	export_prometheus_incidents(rules, ARRAY_SIZE(rules), culprits, ARRAY_SIZE(culprits), f);
+	fclose(f);
+	assert_non_null(strstr(text, "# TYPE whyslow_incidents_total counter\nwhyslow_incidents_total{rule=\"cpu\"} 3\nwhyslow_incidents_total 1\n"));
+	assert_non_null(strstr(text, "\nwhyslow_slow{rule=\"cpu\"} 1\nwhyslow_slow 0\n"));
+	assert_non_null(strstr(text, "\nwhyslow_culprit_info{program=\"a \\\"b\\\"\"} 1\n"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_has_one_line_a_feature_in_base_units),
 		cmocka_unit_test(other_things_are_told_by_their_labels),
+		cmocka_unit_test(incidents_are_counted_by_rule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
