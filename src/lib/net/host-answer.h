@@ -2,6 +2,9 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdlib.h>
+
+#include "lib/data/cleanup.h"
 
 /* The answer of another machine's recorder. */
 struct host_answer {
@@ -9,4 +12,10 @@ struct host_answer {
 	char *recorder; /* what was asked: its URL, the recording's file, "this machine"; NULL: none is known for that host */
 	char *error;	/* in words */
 };
-void host_answer_free(struct host_answer *a);
+
+static inline void host_answer_free(struct host_answer *a)
+{
+	json_decref(a->why);
+	FREE_ALL(a->recorder, a->error);
+	*a = (struct host_answer){};
+}
