@@ -1,7 +1,11 @@
 #include "machine/recorder/announce.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <syslog.h>
 #include <systemd/sd-bus.h>
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <systemd/sd-journal.h>
 
 struct announcer {
 	sd_bus *bus;
@@ -35,4 +39,11 @@ void announce(struct announcer *a, int64_t id, const char *event)
 		;
 	if (sd_bus_emit_signal(a->bus, ANNOUNCE_PATH, ANNOUNCE_INTERFACE, ANNOUNCE_SIGNAL, "xs", id, event) >= 0)
 		(void)sd_bus_flush(a->bus);
+}
+
+bool announce_in_journal(int64_t id, const char *rule, const char *note, bool over)
+{
+	return sd_journal_send("MESSAGE=%s incident %" PRId64 ": %s", over ? "end of" : "new", id, note, "MESSAGE_ID=%s", over ? ANNOUNCE_END_ID : ANNOUNCE_BEGIN_ID,
+			       "PRIORITY=%i", over ? LOG_INFO : LOG_NOTICE, "WHYSLOW_INCIDENT=%" PRId64, id, "WHYSLOW_RULE=%s", rule,
+			       "WHYSLOW_EVENT=%s", over ? "end" : "begin", "SYSLOG_IDENTIFIER=whyslow", NULL) >= 0;
 }

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include <stdint.h>
 
 #define ANNOUNCE_PATH	   "/org/whyslow"
@@ -20,3 +22,9 @@ struct announcer *announcer_open(void);
 void announcer_close(struct announcer *a);
 /* Does not wait for an agent. */
 void announce(struct announcer *a, int64_t id, const char *event);
+
+/* Of an entry of the system's journal for an incident's beginning, and for its end: journalctl MESSAGE_ID=... */
+#define ANNOUNCE_BEGIN_ID "c796aa267dd144ce96c3f636a6c78308"
+#define ANNOUNCE_END_ID	  "8c654b8373b3492ba8e958d19fcd7b8b"
+/* Writes that entry, with the fields WHYSLOW_INCIDENT, WHYSLOW_RULE and WHYSLOW_EVENT. True: it is in the journal, if there is one. */
+bool announce_in_journal(int64_t id, const char *rule, const char *note, bool over);

@@ -274,6 +274,7 @@ static void handle(struct triggers *t, const struct news *n)
 {
 	bool edge = n->action == TRIGGER_BEGIN || n->action == TRIGGER_END;
 	const struct incident *known = find_open(t, n->number);
+	bool in_journal = false;
 	int64_t id;
 
 	if (n->action == TRIGGER_COLLECT) {
@@ -281,7 +282,9 @@ static void handle(struct triggers *t, const struct news *n)
 		return;
 	}
 	id = write_down(t, n);
-	if (n->action == TRIGGER_BEGIN)
+	if (edge)
+		in_journal = announce_in_journal(id, n->rule, n->note, n->action == TRIGGER_END) && getenv("JOURNAL_STREAM");
+	if (n->action == TRIGGER_BEGIN && !in_journal) /* the log is the journal, which has it */
 		log_info("new incident: %s ('whyslow show %lld' answers why)", n->note, (long long)id);
 	if (edge)
 		tell(t, n, id);
