@@ -8,7 +8,6 @@
 #include "machine/blame/peer-requests.h"
 
 #define LONGER	  3 /* times as long as its program ever waited: then it is certainly unusual */
-#define QUIET	  0.5 /* of one that does nothing at all it is not known that it waits */
 #define LEAST	  0.01 /* of an excess */
 #define NEW	  (60 * NS_PER_SEC) /* people ask soon after it begins */
 #define NEW_LEAST 0.05
@@ -58,10 +57,10 @@ static int64_t longest_alike(const struct dataset *d, const struct hang *h)
 
 double hang_excess(const struct dataset *d, const struct hang *h)
 {
-	double excess = h->kind < PROCESS_FEATURE_COUNT ? fmin(1, fmax(LEAST, (h->now - h->normal) / 1e9)) : QUIET;
+	double excess = fmin(1, fmax(LEAST, (h->now - h->normal) / 1e9));
 	int64_t length = d->ticks.v[d->ticks.n - 1].wall - h->since, alike;
 
-	if (h->took || h->life_normally || h->kind >= PROCESS_FEATURE_COUNT) /* which are measured by their own past */
+	if (h->took || h->life_normally) /* which are measured by their own past */
 		return excess;
 	alike = longest_alike(d, h);
 	return alike > 0 ? excess * fmin(1, fmax(LEAST, (double)length / (double)(LONGER * alike))) : excess;

@@ -15,7 +15,6 @@
 #include "machine/answer-live/lock-file.h"
 #include "machine/answer-waits/brief-program.h"
 #include "machine/answer-waits/hang-evidence.h"
-#include "machine/answer-waits/quiet.h"
 #include "machine/answer-waits/wait-chain.h"
 #include "machine/blame/new-sleepers.h"
 
@@ -206,18 +205,6 @@ ORDER(by_score, struct hang, DESCENDING(score) ?: by_excess(a, b))
 static struct hang *hang_of(struct answer *a, const struct subject *s)
 {
 	return VEC_FIND(x, a->hangs, x->victim == s);
-}
-
-/* Of one that has gone quiet nothing is known but that. */
-static int add_quiet(const struct dataset *d, const struct hang_question *q, struct answer *a)
-{
-	const struct subject *s;
-	int64_t ns;
-	int r = quiet_find(d, q->at, &s, &ns);
-
-	if (r < 0 || !s || hang_of(a, s))
-		return r;
-	return VEC_PUSH(a->hangs, (struct hang){.victim = s, .kind = PROCESS_FEATURE_COUNT, .since = d->ticks.v[q->at].wall - ns});
 }
 
 static int collect(const struct dataset *d, const struct hang_question *q, const struct waiting *w, struct answer *a)
@@ -486,7 +473,7 @@ static bool is_between_requests(const struct hang *h)
 {
 	const struct chain_link *only = h->chain.links.v;
 
-	if (h->assumed || h->unsure || h->kind == PROCESS_FEATURE_COUNT || h->life_normally || h->chain.links.n != 1)
+	if (h->assumed || h->unsure || h->life_normally || h->chain.links.n != 1)
 		return false;
 	return only->kind == CHAIN_RUNS || only->kind == CHAIN_SLEEPS || (only->kind == CHAIN_EVENTS && h->took);
 }
@@ -695,7 +682,6 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	r = r ?: add_brief(d, q, a);
 	if (r < 0)
 		return r;
-	r = add_quiet(d, q, a);
 	for (size_t i = 0; i < a->hangs.n; i++) {
 		a->hangs.v[i].factors[EVIDENCE_EXCESS] = hang_excess(d, &a->hangs.v[i]);
 		a->hangs.v[i].factors[EVIDENCE_NOVELTY] = hang_novelty(a->hangs.v[i].since, d->ticks.v[q->at].wall, q->incident);

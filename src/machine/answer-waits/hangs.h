@@ -3,7 +3,7 @@
  * A process hangs when its threads have waited for locks, network sockets, or pipes, local sockets and files for three seconds at the least, half a
  * thread more than in any three seconds of the half hour before; when an answer of another process is late (machine/blame/peer-requests.h), where
  * no event tells of the request by what the kernel says of the connection; when it
- * tries again and again to lock an SQLite database (machine/answer-live/hidden-lock.h), or to make a lock file (machine/answer-live/lock-file.h); or when it has gone quiet (machine/answer-waits/quiet.h). For whom it waits is looked up
+ * tries again and again to lock an SQLite database (machine/answer-live/hidden-lock.h), or to make a lock file (machine/answer-live/lock-file.h). For whom it waits is looked up
  * in /proc of this moment (machine/answer-waits/wait-chain.h), where the question is about now. How likely it is to be what is slow is evidence like all
  * other (machine/answer-waits/hang-evidence.h).
  */

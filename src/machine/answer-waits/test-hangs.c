@@ -532,7 +532,7 @@ static void who_holds_it_up_need_not_be_recorded(void **state)
 	(void)state;
 	begin_lock(&play);
 	begin_calm(&st);
-	is_process(hanging_client(&st), play.waiter);
+	use(is_process(hanging_client(&st), play.waiter), FEATURE_WAIT_LOCK, 0, TICKS - LONG - 1, PERCENT);
 	tell_of_waiter(&t, &st, &play);
 	assert_int_equal(hangs_find(&st.d, &q, &a), 0);
 	end_lock(&play);

@@ -91,24 +91,11 @@ static void put_plainly(const struct answer *a, const struct facts *facts, struc
 	put_culprit(s, top);
 }
 
-/* It may wait for what does not come. */
-static void put_quiet(const struct answer *a, const struct hang *h, struct str *s)
-{
-	_cleanup_free_ char *label = entity_label(&h->victim->info);
-
-	str_printf(s, "; but %s has done nothing for %s, for the first time: it may wait for something", label,
-		   CLOCK_SPAN(a->window_end - h->since));
-}
-
 static void put_hang(const struct dataset *d, const struct answer *a, struct str *s)
 {
 	const struct hang *h = &a->hangs.v[0];
 	_cleanup_free_ char *words = NULL;
 
-	if (h->kind == PROCESS_FEATURE_COUNT && !h->chain.links.n) {
-		put_quiet(a, h, s);
-		return;
-	}
 	words = hang_words(d, h, a->at);
 	str_printf(s, "; but %s", words ? words : "a program waits");
 }

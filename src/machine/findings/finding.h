@@ -125,7 +125,7 @@ struct earlier {
 /* A process that waits for another one longer than it ever did (machine/answer-waits/hangs.h). */
 struct hang {
 	const struct subject *victim;
-	size_t kind;	     /* FEATURE_WAIT_: what it waits for; PROCESS_FEATURE_COUNT = not known, it does nothing at all */
+	size_t kind;	     /* FEATURE_WAIT_: what it waits for */
 	double now, normal;  /* ns/s: in the last seconds, and the most before */
 	int64_t took, normally; /* ns: the slowest answer lately, and before; 0 = no request of its is known */
 	int64_t life_normally;	/* ns: of other processes of its program, which end soon; 0 = it has a past of its own */

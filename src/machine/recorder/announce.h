@@ -23,7 +23,7 @@ void announcer_close(struct announcer *a);
 /* Does not wait for an agent. */
 void announce(struct announcer *a, int64_t id, const char *event);
 
-/* Of an entry of the system's journal for an incident's beginning, and for its end: journalctl MESSAGE_ID=... */
+/* The entries of the system's journal for an incident's beginning and end have these numbers: journalctl MESSAGE_ID=... */
 #define ANNOUNCE_BEGIN_ID "c796aa267dd144ce96c3f636a6c78308"
 #define ANNOUNCE_END_ID	  "8c654b8373b3492ba8e958d19fcd7b8b"
 /* Writes that entry, with the fields WHYSLOW_INCIDENT, WHYSLOW_RULE and WHYSLOW_EVENT. True: it is in the journal, if there is one. */
