@@ -91,17 +91,9 @@ static void put_plainly(const struct answer *a, const struct facts *facts, struc
 	put_culprit(s, top);
 }
 
-static void put_hang(const struct dataset *d, const struct answer *a, struct str *s)
-{
-	const struct hang *h = &a->hangs.v[0];
-	_cleanup_free_ char *words = NULL;
-
-	words = hang_words(d, h, a->at);
-	str_printf(s, "; but %s", words ? words : "a program waits");
-}
-
 static char *tell_nothing(const struct dataset *d, const struct answer *a)
 {
+	_cleanup_free_ char *hang = a->hangs.n ? hang_words(d, &a->hangs.v[0], a->at) : NULL;
 	struct str s = {};
 	char span[32];
 
@@ -114,8 +106,8 @@ static char *tell_nothing(const struct dataset *d, const struct answer *a)
 		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);
 	if (a->ranking.suspects.n)
 		str_printf(&s, "; the most unusual programs are listed%s", a->has_history ? ", but others wait no longer than normally" : "");
-	if (a->hangs.n)
-		put_hang(d, a, &s);
+	if (hang)
+		str_printf(&s, "; but %s", hang);
 	if (a->busiest.subject) {
 		str_printf(&s, "; as before, %s %.0f %% of the time, and the largest user is ", waiting_for(a->busiest.of),
 			   100 * a->pressure.now[a->busiest.of]);

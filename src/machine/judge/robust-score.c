@@ -201,7 +201,7 @@ static double member_before(struct robust *r, struct program *p, const struct su
 const struct subject *robust_most_responsible(struct robust *r, struct program *p, size_t f, double *ret_part)
 {
 	const struct subject *best = NULL, *eldest = eldest_of(r, p);
-	double most = -1, sum = 0;
+	double most = -INFINITY, sum = 0; /* who has others wait may do less than before */
 
 	for (size_t i = 0; i < p->members.n; i++) {
 		const struct subject *s = p->members.v[i];
@@ -219,15 +219,6 @@ const struct subject *robust_most_responsible(struct robust *r, struct program *
 	}
 	*ret_part = sum > 0 ? most / sum : 0;
 	return best;
-}
-
-/* Of whoever is guilty of no use of anything: a process that is there. */
-static const struct subject *one_that_is_there(const struct robust *r, const struct program *p)
-{
-	for (size_t i = 0; i < p->members.n; i++)
-		if (p->members.v[i]->first <= r->q->at && p->members.v[i]->last >= r->q->at)
-			return p->members.v[i];
-	return NULL;
 }
 
 bool robust_began_lately(const struct robust *r, const struct subject *s)
@@ -606,8 +597,6 @@ int robust_program_score(struct robust *r, struct program *p, struct verdict *re
 	s->of = mainly(ret, worst);
 	s->imposed = robust_charged(r, p, s->of);
 	s->subject = robust_most_responsible(r, p, (size_t)uses[worst].feature, &part);
-	if (!s->subject && s->of == BOTTLENECK_PEER)
-		s->subject = one_that_is_there(r, p);
 	if (!s->subject)
 		return 0;
 	s->members = robust_count(r, p->members.v, p->members.n);
