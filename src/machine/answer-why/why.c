@@ -38,18 +38,7 @@
 #define USED_UP	      0.98 /* of a limit: what needs one more waits or fails */
 #define HANG_MATTERS  0.2 /* of the first suspect's score */
 
-/* What a person called slow is not usual. What a rule caught may come every night, and is learnt from.
- *
- * With little past to learn from, a mark must not take most of it away. */
-static int64_t before_a_mark(const struct dataset *d, const struct why_request *request)
-{
-	int64_t past = 0; /* what was recorded: the recorder may have been off in between */
-
-	for (size_t t = 0; t < d->ticks.n && d->ticks.v[t].wall <= request->at; t++)
-		if (d->ticks.v[t].wall >= request->at - request->window)
-			past += d->ticks.v[t].span;
-	return past / 4 < MARK_BEFORE ? past / 4 : MARK_BEFORE;
-}
+/* What a person called slow is not normal. What a rule caught may come every night, and is learnt from. */
 
 /* How many ticks lie from `before` ns before a mark to MARK_AFTER behind it; negative errno. */
 static ssize_t exclude_before(const struct dataset *d, const struct why_request *request, int64_t before, bool *excluded)
@@ -76,7 +65,7 @@ static bool leaves_past(const struct dataset *d, ssize_t excluded)
 static int exclude_marks(const struct dataset *d, const struct why_request *request, bool **ret)
 {
 	_cleanup_free_ bool *excluded = calloc(d->ticks.n + 1, sizeof(*excluded));
-	int64_t before = before_a_mark(d, request);
+	int64_t before = MARK_BEFORE;
 	ssize_t n = excluded ? exclude_before(d, request, before, excluded) : -ENOMEM;
 
 	for (; n >= 0 && !leaves_past(d, n) && before >= MARK_BEFORE_LEAST; before /= 2)
