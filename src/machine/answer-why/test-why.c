@@ -792,6 +792,34 @@ static void files_of_a_start_are_no_leak(void **state)
 	assert_false(opener_is_named(FROM + 1));
 }
 
+/* Programs of which one was there before, and each of which has opened some files more: nothing has leaked where each has but a few. */
+static bool many_openers_are_named(unsigned n, int64_t each)
+{
+	struct subject *opener;
+	struct story st;
+	bool named;
+
+	begin(&st);
+	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
+	for (unsigned i = 0; i < n; i++) {
+		opener = add(&st, "/bin/opener", 0, TICKS - 1, 0);
+		level(opener, FEATURE_HANDLES_FILES, 0, 3);
+		level(opener, FEATURE_HANDLES_FILES, FROM + 1, 3 + each);
+	}
+	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
+	ask(&st, true);
+	named = st.answer.culprit_is_named && strcmp(first(&st)->subject->info.name, "opener") == 0;
+	end(&st);
+	return named;
+}
+
+static void a_few_files_of_each_of_many_are_no_leak(void **state)
+{
+	(void)state;
+	assert_true(many_openers_are_named(1, 2400));
+	assert_false(many_openers_are_named(300, 8));
+}
+
 /* 120 programs come and go, each of which waits for a CPU while it is there: more of them for a while now. */
 static void come_and_go(struct story *st)
 {
@@ -830,7 +858,7 @@ static void a_new_leak_is_named_beside_programs_that_come_and_go(void **state)
 	end(&st);
 }
 
-RUN_TESTS(cmocka_unit_test(files_of_a_start_are_no_leak), cmocka_unit_test(a_new_leak_is_named_beside_programs_that_come_and_go),
+RUN_TESTS(cmocka_unit_test(files_of_a_start_are_no_leak), cmocka_unit_test(a_few_files_of_each_of_many_are_no_leak), cmocka_unit_test(a_new_leak_is_named_beside_programs_that_come_and_go),
 		cmocka_unit_test(what_is_like_all_of_the_past_is_not_called_slow), cmocka_unit_test(a_new_hog_beside_a_bigger_usual_innocent),
 	  cmocka_unit_test(a_periodic_job_is_big_but_usual), cmocka_unit_test(history_outlives_a_restart),
 	  cmocka_unit_test(two_slow_only_together), cmocka_unit_test(under_reclaim_the_grower_is_named),
