@@ -60,6 +60,7 @@ static const struct proof proofs[] = {
 	{"vfork", FEATURE_THREADS_BLOCKED, 1, 0, EXACT},
 	{"touch-memory", FEATURE_FAULTS_MINOR, MOVER_MEMORY / 4096, 0, 1, 1, 64},
 	{"touch-memory", FEATURE_MEM_ANON, MOVER_MEMORY, 0, PAGES},
+	{"touch-memory", FEATURE_MEM_PEAK, MOVER_MEMORY, 0, PAGES},
 	{"touch-memory", FEATURE_MEM_PAGE_TABLES, MOVER_MEMORY / 512, 0, 1, 1, 4 * 4096},
 	{"shared-memory", FEATURE_MEM_SHMEM, MOVER_SMALL, 0, PAGES},
 	{"map-anonymous", FEATURE_MEM_VIRTUAL, MOVER_ADDRESSES, 0, EXACT},

@@ -110,7 +110,7 @@ struct percpu_counter {
 
 struct mm_struct {
 	atomic_long_t pgtables_bytes;
-	unsigned long total_vm, locked_vm, data_vm, stack_vm;
+	unsigned long total_vm, locked_vm, data_vm, stack_vm, hiwater_rss;
 	struct percpu_counter rss_stat[4]; /* since 6.2 */
 };
 

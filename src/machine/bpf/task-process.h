@@ -6,7 +6,7 @@
 
 static void read_memory(struct task_sample *s, struct mm_struct *mm)
 {
-	s64 file, anon, swap, shmem;
+	s64 file, anon, swap, shmem, resident;
 
 	if (bpf_core_field_exists(struct mm_struct___old, rss_stat.count)) {
 		struct mm_struct___old *old = (void *)mm;
@@ -31,6 +31,9 @@ static void read_memory(struct task_sample *s, struct mm_struct *mm)
 	SET(s, MEM_STACK, (u64)mm->stack_vm << 12);
 	SET(s, MEM_LOCKED, (u64)mm->locked_vm << 12);
 	SET(s, MEM_PAGE_TABLES, mm->pgtables_bytes.counter);
+	/* the kernel notes a peak only when memory is given back */
+	resident = file + anon + shmem;
+	SET(s, MEM_PEAK, (u64)(resident > (s64)mm->hiwater_rss ? resident : (s64)mm->hiwater_rss) << 12);
 }
 
 static void read_quota(struct task_sample *s, struct task_struct *task)

@@ -69,6 +69,7 @@
 	F(MEM_STACK, "mem.stack", BYTES, GAUGE, MEMORY, 4096, 0, "deep-stack", "address space of stacks that grow")      \
 	F(MEM_LOCKED, "mem.locked", BYTES, GAUGE, MEMORY, 4096, READ_FIRST, "lock-memory", "memory that must not be swapped out") \
 	F(MEM_PAGE_TABLES, "mem.page_tables", BYTES, GAUGE, MEMORY, 4096, 0, "touch-memory", "memory taken by page tables") \
+	F(MEM_PEAK, "mem.peak", BYTES, GAUGE, OTHER, 4096, 0, "touch-memory", "most resident memory so far")             \
 	F(HANDLES_FILES, "handles.files", COUNT, GAUGE, HANDLES, 1, READ_FIRST, "open-files", "open file descriptors")            \
 	F(HANDLES_SOCKETS, "handles.sockets", COUNT, GAUGE, HANDLES, 1, 0, "open-sockets", "open sockets")               \
 	F(SCHED_NICE, "sched.nice", COUNT, GAUGE, OTHER, 1, READ_FIRST | OF_EACH, "nice", "nice value of the main thread")                  \

@@ -142,6 +142,7 @@ void proc_parse_status(const char *text, int64_t values[PROCESS_FEATURE_COUNT], 
 		{"VmStk:", FEATURE_MEM_STACK, 1024},
 		{"VmLck:", FEATURE_MEM_LOCKED, 1024},
 		{"VmPTE:", FEATURE_MEM_PAGE_TABLES, 1024},
+		{"VmHWM:", FEATURE_MEM_PEAK, 1024},
 		{"voluntary_ctxt_switches:", FEATURE_CTX_VOLUNTARY, 1},
 		{"nonvoluntary_ctxt_switches:", FEATURE_CTX_INVOLUNTARY, 1},
 	};

@@ -22,7 +22,7 @@ static const char stat_text[] =
 
 static const char status_text[] = "Name:\ta (b) c\nUmask:\t0022\nState:\tD (disk sleep)\nTgid:\t4215\nPid:\t4215\n"
 				  "PPid:\t4210\nUid:\t1000\t1001\t1000\t1000\nVmPeak:\t    2644 kB\nVmSize:\t    2640 kB\n"
-				  "VmLck:\t       4 kB\nVmRSS:\t    1668 kB\nRssAnon:\t     104 kB\nRssFile:\t    1560 kB\n"
+				  "VmLck:\t       4 kB\nVmHWM:\t    1700 kB\nVmRSS:\t    1668 kB\nRssAnon:\t     104 kB\nRssFile:\t    1560 kB\n"
 				  "RssShmem:\t       4 kB\nVmData:\t     360 kB\nVmStk:\t     132 kB\nVmPTE:\t      44 kB\n"
 				  "VmSwap:\t       8 kB\nThreads:\t2\nvoluntary_ctxt_switches:\t12\n"
 				  "nonvoluntary_ctxt_switches:\t3\n";
@@ -82,6 +82,7 @@ static void status_and_io_are_read(void **state)
 	assert_int_equal(v[FEATURE_MEM_STACK], 132 << 10);
 	assert_int_equal(v[FEATURE_MEM_LOCKED], 4 << 10);
 	assert_int_equal(v[FEATURE_MEM_PAGE_TABLES], 44 << 10);
+	assert_int_equal(v[FEATURE_MEM_PEAK], 1700 << 10);
 	assert_int_equal(v[FEATURE_CTX_VOLUNTARY], 12);
 	assert_int_equal(v[FEATURE_CTX_INVOLUNTARY], 3);
 	assert_int_equal(v[FEATURE_IO_READ_CHARS], 3231);
@@ -383,6 +384,7 @@ static void both_sources_say_the_same_of_a_process(void **state)
 	same(by_bpf, by_proc, FEATURE_MEM_STACK, 0);
 	same(by_bpf, by_proc, FEATURE_MEM_LOCKED, 0);
 	same(by_bpf, by_proc, FEATURE_MEM_PAGE_TABLES, 0);
+	same(by_bpf, by_proc, FEATURE_MEM_PEAK, 1 << 20);
 	same(by_bpf, by_proc, FEATURE_MEM_ANON, 1 << 20);
 	same(by_bpf, by_proc, FEATURE_MEM_FILE, 1 << 20);
 	same(by_bpf, by_proc, FEATURE_SCHED_NICE, 0);
