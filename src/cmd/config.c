@@ -53,10 +53,8 @@ static int print_rules(const struct config *config)
 	printf("# %s\n", config->record_rules);
 	if (r == -ENOENT)
 		r = rules_parse(default_rules, "built-in rules", &rules, &error);
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	rules_write(&rules, &text);
 	fputs(text.data ? text.data : "", stdout);
 	str_free(&text);
@@ -71,10 +69,8 @@ static int print_causes(void)
 	struct str text = {};
 	int r = causes_load(SYSTEM_CAUSES, &causes, &error);
 
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	for (size_t i = 0; i < causes.list.n; i++)
 		cause_write(&causes.list.v[i], &text);
 	fputs(text.data ? text.data : "", stdout);

@@ -68,10 +68,8 @@ static int look(feature_set present[ENTITY_KIND_END], char **ret_missing)
 	size_t used;
 	int r = recorder_open(&look, &recorder, &error);
 
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return r;
-	}
+	if (r < 0)
+		return log_failure(r, "%s", error ? error : strerror(-r));
 	r = recorder_tick(recorder, true, &frames);
 	poll(NULL, 0, 100);
 	r = r ?: recorder_tick(recorder, false, &frames);
@@ -112,7 +110,6 @@ static void print_kind(enum entity_kind kind, feature_set present)
 static int print_json(const feature_set present[ENTITY_KIND_END])
 {
 	json_t *array = json_array();
-	json_t *root;
 
 	for (int kind = ENTITY_PROCESS; kind < ENTITY_SHORT_LIVED; kind++) {
 		size_t n;
@@ -121,8 +118,7 @@ static int print_json(const feature_set present[ENTITY_KIND_END])
 		for (size_t i = 0; i < n; i++)
 			json_array_append_new(array, feature_json(&f[i], (enum entity_kind)kind, present[kind] >> i & 1));
 	}
-	root = json_pack("{s:s, s:o}", "schema", "whyslow.features/1", "features", array);
-	json_print(root, JSON_INDENT(1), stdout);
+	json_print(json_pack("{s:s, s:o}", "schema", "whyslow.features/1", "features", array), JSON_INDENT(1), stdout);
 	return EXIT_ANSWERED;
 }
 

@@ -188,9 +188,8 @@ static int know_client(struct common *c)
 		log_warning("other users' processes are not shown: %s", r == -ENOENT ? "socket.group or /proc is not there" : strerror(-r));
 	if (!c->for_client || access_is_allowed(&c->config, &c->viewer))
 		return 0;
-	log_error("permission denied: only root%s%s may ask this recorder (socket.mode)", c->config.socket_mode & 060 ? " and group " : "",
+	return log_failure(-EACCES, "permission denied: only root%s%s may ask this recorder (socket.mode)", c->config.socket_mode & 060 ? " and group " : "",
 		  c->config.socket_mode & 060 ? c->config.socket_group : "");
-	return -EACCES;
 }
 
 static int run_with_rights(struct common *c, const struct verb *verb, int argc, char **argv)
@@ -206,8 +205,7 @@ static int run_with_rights(struct common *c, const struct verb *verb, int argc, 
 		log_warning("a file that was read is damaged (checksums of its pages differ): what was on these pages is missing here");
 	if ((status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND) || !client_has_rights_left(c))
 		return status;
-	log_error("'%s' was answered with root's rights, which is a bug in whyslow", verb->name);
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, "'%s' was answered with root's rights, which is a bug in whyslow", verb->name);
 }
 
 static int run_verb(struct common *c, const struct verb *verb, const struct option_row *shared, int argc, char **argv)
@@ -234,8 +232,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	if (status >= 0)
 		return status;
 	if (status == -E2BIG) { /* an own recording is not a place for it */
-		log_error("too long: the recorder accepts %d bytes of options and note", REQUEST_MAX);
-		return EXIT_USAGE;
+		return log_failure(EXIT_USAGE, "too long: the recorder accepts %d bytes of options and note", REQUEST_MAX);
 	}
 	if (read_config(c) < 0)
 		return EXIT_USAGE;

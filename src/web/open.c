@@ -225,10 +225,8 @@ static int run(struct common *common, int argc, char **argv)
 	if (argc > 2 || (argc == 2 && str_parse_u64(argv[1], &id) < 0))
 		return verb_usage_error("open",
 					"expected a mark's number, or none; 'whyslow list' shows them");
-	if (argc == 2 && is_absent(common, id)) {
-		log_error("there is no mark %s; 'whyslow list' shows them", argv[1]);
-		return EXIT_ABSENT;
-	}
+	if (argc == 2 && is_absent(common, id))
+		return log_failure(EXIT_ABSENT, "there is no mark %s; 'whyslow list' shows them", argv[1]);
 	if (!f.recording || find_or_start(common, &f) < 0)
 		return EXIT_CANNOT;
 	if (asprintf(&address, "%s#%s%s%slogin=%s", f.address, argc == 2 ? "mark=" : "", argc == 2 ? argv[1] : "", argc == 2 ? "&" : "", f.code) < 0)

@@ -48,10 +48,8 @@ int serve_revoke_token(const struct serve_token_options *o)
 
 	if (r < 0)
 		return cannot(o->file, r, error);
-	if (r == 0) {
-		log_error("%s has no token of the name '%s'", o->file, o->name);
-		return EXIT_NOTHING_FOUND;
-	}
+	if (r == 0)
+		return log_failure(EXIT_NOTHING_FOUND, "%s has no token of the name '%s'", o->file, o->name);
 	printf("The token of %s is revoked.\n", o->name);
 	return EXIT_ANSWERED;
 }
@@ -127,8 +125,7 @@ static bool collect_sessions(void *data, const char *folder, uint16_t port, cons
 
 static int no_server(void)
 {
-	log_error("you have no running web view: start one with 'whyslow open' or 'whyslow serve'");
-	return EXIT_NOTHING_FOUND;
+	return log_failure(EXIT_NOTHING_FOUND, "you have no running web view: start one with 'whyslow open' or 'whyslow serve'");
 }
 
 int serve_list_sessions(const struct common *common)

@@ -61,10 +61,8 @@ static int print_openapi(void)
 	_cleanup_free_ char *error = NULL;
 	json_t *document = calls_openapi(verb_options_of, &error);
 
-	if (!document) {
-		log_error("%s", error ? error : "out of memory");
-		return EXIT_CANNOT;
-	}
+	if (!document)
+		return log_failure(EXIT_CANNOT, "%s", error ? error : "out of memory");
 	json_print(document, JSON_INDENT(1), stdout);
 	return EXIT_ANSWERED;
 }

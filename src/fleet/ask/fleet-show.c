@@ -189,10 +189,8 @@ static int show_view(struct common *common, const struct fleet_query *args, cons
 
 	if (args->output) {
 		out = file = fopen(args->output, "we");
-		if (!file) {
-			log_error("cannot write %s: %s", args->output, strerror(errno));
-			return EXIT_CANNOT;
-		}
+		if (!file)
+			return log_failure(EXIT_CANNOT, "cannot write %s: %s", args->output, strerror(errno));
 	}
 	if (common->json)
 		fleet_json_out(fleet_view_json(v));

@@ -81,10 +81,9 @@ static bool merged_series(const struct intake *in, const char *location)
 
 	if (n.twice * MERGED_SHARE <= n.values)
 		return false;
-	log_error("%s: %llu of %llu values have the same server, counter and time as another one: give the column or key that tells them apart with --server-column NAME, "
+	return log_failure(true, "%s: %llu of %llu values have the same server, counter and time as another one: give the column or key that tells them apart with --server-column NAME, "
 		  "or --counter-column NAME",
 		  location, (unsigned long long)n.twice, (unsigned long long)n.values);
-	return true;
 }
 
 static bool input_time(const char *text, int64_t otherwise, int64_t *ret)
@@ -92,8 +91,7 @@ static bool input_time(const char *text, int64_t otherwise, int64_t *ret)
 	*ret = otherwise;
 	if (!text || timestamp_parse(text, text + strlen(text), ret) == 0 || clock_parse_time(text, clock_wall(), ret) == 0)
 		return true;
-	log_error("invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or -2h", text);
-	return false;
+	return log_failure(false, "invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or -2h", text);
 }
 
 static struct fleet *load(const struct fleet_query *args, const char *location)
@@ -113,10 +111,8 @@ static struct fleet *load(const struct fleet_query *args, const char *location)
 		return NULL;
 	if (strstr(location, "://") && (!input_time(args->usual_from ? args->usual_from : args->from, INT64_MIN, &input.from) || !input_time(args->to, INT64_MAX, &input.to)))
 		return NULL;
-	if (args->delimiter && *args->delimiter && args->delimiter[1] && strcmp(args->delimiter, "tab") != 0) {
-		log_error("invalid --delimiter '%s'; expected one character, or tab", args->delimiter);
-		return NULL;
-	}
+	if (args->delimiter && *args->delimiter && args->delimiter[1] && strcmp(args->delimiter, "tab") != 0)
+		return log_failure(NULL, "invalid --delimiter '%s'; expected one character, or tab", args->delimiter);
 	in = intake_new();
 	if (!in)
 		return NULL;
@@ -146,10 +142,8 @@ struct fleet *fleet_open(const struct fleet_query *args, const char *location, c
 	_cleanup_free_ char *error = NULL, *pattern = NULL;
 	struct fleet *f;
 
-	if (args->plugin && fleet_plugin_open(args->plugin, &error) < 0) {
-		log_error("%s", error ? error : "out of memory");
-		return NULL;
-	}
+	if (args->plugin && fleet_plugin_open(args->plugin, &error) < 0)
+		return log_failure(NULL, "%s", error ? error : "out of memory");
 	if (!fleet_store_is(location))
 		return load(args, location);
 	if (wanted && asprintf(&pattern, "*%s*", wanted) < 0)
@@ -158,8 +152,7 @@ struct fleet *fleet_open(const struct fleet_query *args, const char *location, c
 		*p = '?';
 	if (fleet_store_open(location, pattern ? pattern : args->match, &f, &error) == 0)
 		return f;
-	log_error("%s", error ? error : location);
-	return NULL;
+	return log_failure(NULL, "%s", error ? error : location);
 }
 
 void fleet_close(struct fleet *f)
@@ -194,8 +187,7 @@ static bool parse_time(const struct fleet *f, const char *text, int64_t *ret)
 		return true;
 	if (time_of_last_day(text, last, ret) || clock_parse_time(text, last, ret) == 0)
 		return true;
-	log_error("invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or 14:32 (UTC, of the data's last day), or -2h before the data's end", text);
-	return false;
+	return log_failure(false, "invalid TIME '%s'; expected 2026-11-20T14:32:07Z, '2026-11-20 14:32' or 14:32 (UTC, of the data's last day), or -2h before the data's end", text);
 }
 
 /* Within the times that rows may have. */
@@ -275,8 +267,7 @@ static bool ask_statistic(const char *text, struct fleet_question *q)
 	q->quantile = strtod(text, &end);
 	if (end != text && !*end && q->quantile >= 0 && q->quantile <= 1)
 		return true;
-	log_error("invalid --statistic '%s'; expected median, average, or a quantile between 0 and 1", text);
-	return false;
+	return log_failure(false, "invalid --statistic '%s'; expected median, average, or a quantile between 0 and 1", text);
 }
 
 static bool window_has_data(const struct fleet *f, const struct fleet_span *w)
@@ -286,8 +277,7 @@ static bool window_has_data(const struct fleet *f, const struct fleet_span *w)
 	fleet_extent(f, &first, &last);
 	if (w->from <= last && w->to > first)
 		return true;
-	log_error("the window lies outside of the data, which is from %s to %s", CLOCK_RFC3339(first), CLOCK_RFC3339(last));
-	return false;
+	return log_failure(false, "the window lies outside of the data, which is from %s to %s", CLOCK_RFC3339(first), CLOCK_RFC3339(last));
 }
 
 static bool ask_times(const struct fleet_query *args, const struct fleet *f, struct fleet_question *q)
@@ -302,8 +292,7 @@ static bool ask_times(const struct fleet_query *args, const struct fleet *f, str
 		return false;
 	if (q->window.from < q->window.to && q->usual.from < q->usual.to)
 		return window_has_data(f, &q->window);
-	log_error("the window ends before it begins");
-	return false;
+	return log_failure(false, "the window ends before it begins");
 }
 
 bool fleet_ask(const struct fleet_query *args, const struct fleet *f, struct fleet_question *q)
@@ -318,10 +307,8 @@ bool fleet_ask(const struct fleet_query *args, const struct fleet *f, struct fle
 		return false;
 	if (args->threshold) {
 		q->threshold = strtod(args->threshold, &end);
-		if (end == args->threshold || *end) {
-			log_error("invalid --threshold '%s'; expected a number", args->threshold);
-			return false;
-		}
+		if (end == args->threshold || *end)
+			return log_failure(false, "invalid --threshold '%s'; expected a number", args->threshold);
 	}
 	if (args->server && (q->server = named_server(f, args->server)) < 0)
 		return false;

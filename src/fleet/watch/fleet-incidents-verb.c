@@ -35,10 +35,8 @@ static int run(struct common *common, int argc, char **argv)
 	if (status)
 		return status;
 	r = pooled_incidents_read(argv[1], from, to, common->config.answer_window, &p);
-	if (r < 0) {
-		log_error(r == -ENOENT ? "%s: there is no recording; 'whyslow export --format store' writes one" : "%s: out of memory", argv[1]);
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, r == -ENOENT ? "%s: there is no recording; 'whyslow export --format store' writes one" : "%s: out of memory", argv[1]);
 	if (p.unreadable)
 		log_warning("%u recordings cannot be read; the first: %s", p.unreadable, p.first_error ? p.first_error : "?");
 	if (common->json)

@@ -18,3 +18,6 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_warning(...) log_line(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* Says an error, and is what the function that met it returns. */
+#define log_failure(result, ...) (log_error(__VA_ARGS__), (result))

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 

@@ -143,15 +143,11 @@ static int connect_buses(struct agent *a)
 {
 	int r = sd_bus_open_system(&a->system);
 
-	if (r < 0) {
-		log_error("no system bus to receive the recorder's messages: %s", strerror(-r));
-		return r;
-	}
+	if (r < 0)
+		return log_failure(r, "no system bus to receive the recorder's messages: %s", strerror(-r));
 	r = sd_bus_open_user(&a->user);
-	if (r < 0) {
-		log_error("no session to show notifications in: %s", strerror(-r));
-		return r;
-	}
+	if (r < 0)
+		return log_failure(r, "no session to show notifications in: %s", strerror(-r));
 	r = sd_bus_match_signal(a->system, NULL, NULL, ANNOUNCE_PATH, ANNOUNCE_INTERFACE, ANNOUNCE_SIGNAL,
 				on_caught, a);
 	if (r >= 0)

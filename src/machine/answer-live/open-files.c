@@ -1,7 +1,6 @@
 #include "machine/answer-live/open-files.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -148,14 +148,12 @@ int request_copy(const struct service_request *q, int output, int errors)
 
 static int say_busy(void)
 {
-	log_error("the recorder is answering too many questions at once: try again in a moment");
-	return STATUS_CANNOT;
+	return log_failure(STATUS_CANNOT, "the recorder is answering too many questions at once: try again in a moment");
 }
 
 static int say_silent(const char *run_dir, int r)
 {
-	log_error("the recorder in %s does not answer (%s): see its log", run_dir, strerror(-r));
-	return STATUS_CANNOT;
+	return log_failure(STATUS_CANNOT, "the recorder in %s does not answer (%s): see its log", run_dir, strerror(-r));
 }
 
 int request_send(const char *run_dir, int n_words, char *const *words)
@@ -173,8 +171,7 @@ int request_send(const char *run_dir, int n_words, char *const *words)
 	r = request_end(&q);
 	if (r >= 0)
 		return r;
-	log_error("the recorder's answer was cut off: see its log for the reason");
-	return STATUS_CANNOT;
+	return log_failure(STATUS_CANNOT, "the recorder's answer was cut off: see its log for the reason");
 }
 
 void request_drop(struct service_request *q)

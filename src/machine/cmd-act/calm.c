@@ -118,10 +118,8 @@ static int undo(const struct common *common, uint32_t pid)
 	size_t n;
 	int r = guarded_hold_release(PROC, common->config.store_run_dir, pid, common->viewer.uid, &n);
 
-	if (r < 0) {
-		log_error("cannot release everything: %s", strerror(-r));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "cannot release everything: %s", strerror(-r));
 	if (common->json)
 		printf("{\"schema\":\"whyslow.calm/1\",\"given_back\":%zu}\n", n);
 	else if (n)

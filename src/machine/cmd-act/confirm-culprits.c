@@ -18,17 +18,14 @@ static int take_accused(const struct answer *a, struct culprit_list *ret)
 {
 	struct culprit_list l;
 
-	if (culprit_list_of(a, &l) < 0) {
-		log_error("out of memory");
-		return EXIT_CANNOT;
-	}
+	if (culprit_list_of(a, &l) < 0)
+		return log_failure(EXIT_CANNOT, "out of memory");
 	if (l.list.n) {
 		*ret = l;
 		return EXIT_ANSWERED;
 	}
-	log_error("the answer names no culprit: %s (name a process: 'whyslow confirm PID')",
+	return log_failure(EXIT_NOTHING_FOUND, "the answer names no culprit: %s (name a process: 'whyslow confirm PID')",
 		  a->summary ? a->summary : "it was not slow");
-	return EXIT_NOTHING_FOUND;
 }
 
 static int answer_for(struct store *store, struct common *common, struct why_query *asked, struct culprit_list *ret)
@@ -60,10 +57,8 @@ static int take_mark(const struct common *common, struct why_query *asked)
 		return EXIT_CANNOT;
 	r = store_mark_get(store, asked->mark, &m);
 	store_close(store);
-	if (r < 0) {
-		log_error("there is no process and no mark %" PRId64 "; 'whyslow list' shows the marks", asked->mark);
-		return EXIT_ABSENT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_ABSENT, "there is no process and no mark %" PRId64 "; 'whyslow list' shows the marks", asked->mark);
 	asked->request.at = m.wall;
 	mark_free(&m);
 	return EXIT_ANSWERED;

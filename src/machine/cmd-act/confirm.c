@@ -109,9 +109,8 @@ struct refusal_options confirm_rights(const struct common *common, bool force)
 
 int confirm_print_no_rights(void)
 {
-	log_error("holding a process back requires root, or a recorder run by root that does it for the "
+	return log_failure(EXIT_CANNOT, "holding a process back requires root, or a recorder run by root that does it for the "
 		  "process's owner: start it ('systemctl start whyslow'), or: sudo whyslow ...");
-	return EXIT_CANNOT;
 }
 
 /* --- what the experiment calls --- */
@@ -382,13 +381,11 @@ static int choose_target(struct trial_run *t, const struct culprit_list *l)
 		}
 		target_free(&t->target);
 		if (!who->name) { /* asked for by its number */
-			log_error("%s", why ? why : strerror(-r));
-			return EXIT_CANNOT;
+			return log_failure(EXIT_CANNOT, "%s", why ? why : strerror(-r));
 		}
 		log_warning("skipped %s: %s", who->name, why ? why : strerror(-r));
 	}
-	log_error("none of the culprits can be held back (name a process: 'whyslow confirm PID')");
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, "none of the culprits can be held back (name a process: 'whyslow confirm PID')");
 }
 
 /* Numbers of processes of which some are there. 0, or -errno. */
@@ -432,8 +429,7 @@ static int find_who(struct common *common, int argc, char **argv, struct culprit
 		return confirm_culprits(common, pids[0], ret);
 	if (r == 0)
 		return EXIT_ANSWERED;
-	log_error("%s", r == -ESRCH ? "none of these processes exists" : strerror(-r));
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, "%s", r == -ESRCH ? "none of these processes exists" : strerror(-r));
 }
 
 static int check_options(const struct common *common)

@@ -217,8 +217,7 @@ static int fill_library(const struct play *p)
 			break;
 	if (fd >= 0 && lseek(fd, 0, SEEK_CUR) == LIBRARY_SIZE && fsync(fd) == 0)
 		return 0;
-	log_error("cannot write a file of %d MB in %s: %s (set TMPDIR to use another folder)", LIBRARY_SIZE >> 20, p->folder, strerror(errno));
-	return -EIO;
+	return log_failure(-EIO, "cannot write a file of %d MB in %s: %s (set TMPDIR to use another folder)", LIBRARY_SIZE >> 20, p->folder, strerror(errno));
 }
 
 static void lateness_file(const struct play *p, char *ret, size_t size)
@@ -302,9 +301,8 @@ static int wait_for_recorder(struct play *p)
 	}
 	if (is_stopped)
 		return -EINTR;
-	log_error(
+	return log_failure(-ECHILD, 
 		"the demo's recorder does not start; 'whyslow record' says why, 'whyslow doctor' what to do");
-	return -ECHILD;
 }
 
 static int make_folder(struct play *p)
@@ -371,10 +369,8 @@ static int act(struct common *common, struct play *p, const struct demo *d)
 	wait_seconds(SLOW_SECONDS, "making it slow");
 	if (is_stopped)
 		return EXIT_CANNOT;
-	if (has_ended(&p->culprit)) {
-		log_error("the demo's program %s/%s ended early", p->programs, d->program);
-		return EXIT_CANNOT;
-	}
+	if (has_ended(&p->culprit))
+		return log_failure(EXIT_CANNOT, "the demo's program %s/%s ended early", p->programs, d->program);
 	status = press(common, p);
 	if (common->json || (status != EXIT_ANSWERED && status != EXIT_NOTHING_FOUND))
 		return status;
@@ -418,11 +414,9 @@ static int run(struct common *common, int argc, char **argv)
 	if (!demo)
 		return verb_usage_error("demo", "unknown demo '%s'; 'whyslow demo' lists them",
 				   argv[argc - 1]);
-	if (find_programs(play.programs, sizeof(play.programs)) < 0) {
-		log_error("the lab's programs are not installed with this whyslow "
+	if (find_programs(play.programs, sizeof(play.programs)) < 0)
+		return log_failure(EXIT_CANNOT, "the lab's programs are not installed with this whyslow "
 			  "(PREFIX/lib/whyslow/lab): 'make install' puts them there");
-		return EXIT_CANNOT;
-	}
 	sigaction(SIGINT, &on_stop, NULL);
 	sigaction(SIGTERM, &on_stop, NULL);
 	sigaction(SIGHUP, &on_stop, NULL);

@@ -313,11 +313,8 @@ static size_t check_all(const struct common *common, struct finding_row rows[CHE
 
 static void print_json(const struct finding_row *rows, size_t n)
 {
-	json_t *root;
-
-	root = json_pack("{s:s, s:o}", "schema", "whyslow.doctor/1", "checks", JSON_FIRST(x, rows, n, json_pack("{s:s, s:b, s:s, s:s?}", "what",
-		x->what, "good", x->good, "state", x->state, "remedy", x->good ? NULL : x->remedy)));
-	json_print(root, JSON_INDENT(1), stdout);
+	json_print(json_pack("{s:s, s:o}", "schema", "whyslow.doctor/1", "checks", JSON_FIRST(x, rows, n, json_pack("{s:s, s:b, s:s, s:s?}", "what",
+		x->what, "good", x->good, "state", x->state, "remedy", x->good ? NULL : x->remedy))), JSON_INDENT(1), stdout);
 }
 
 static int run(struct common *common, int argc, char **argv)

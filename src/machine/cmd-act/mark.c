@@ -29,14 +29,10 @@ static int undo(const struct common *common, struct store *store)
 	int64_t id;
 	int r = store_mark_undo(store, common->viewer.uid, &id);
 
-	if (r == -ENOENT) {
-		log_error("you have no mark to remove");
-		return EXIT_ABSENT;
-	}
-	if (r < 0) {
-		log_error("%s", store_error(store));
-		return EXIT_CANNOT;
-	}
+	if (r == -ENOENT)
+		return log_failure(EXIT_ABSENT, "you have no mark to remove");
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "%s", store_error(store));
 	printf("mark %" PRId64 " removed\n", id);
 	return EXIT_ANSWERED;
 }
@@ -62,8 +58,7 @@ static int put_marker(const struct common *common)
 
 	if (r == 0)
 		return EXIT_ANSWERED;
-	log_error("no recorder with a flight recorder is running (%s): start one ('whyslow record', as root)", strerror(-r));
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, "no recorder with a flight recorder is running (%s): start one ('whyslow record', as root)", strerror(-r));
 }
 
 /* Next to a running recorder the recording itself is left alone: its disk may be what makes the machine slow. */
@@ -82,10 +77,8 @@ static int press(const struct common *common, struct store *store, int64_t now, 
 	int64_t id;
 	int r = store_mark(store, now, common->viewer.uid, note, &id);
 
-	if (r < 0) {
-		log_error("%s", store_error(store));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "%s", store_error(store));
 	if (common_has_own_recorder(common))
 		(void)capture_mark(common->config.store_run_dir, id); /* without a flight recorder there are only counters */
 	if (common->json && !arg_why)

@@ -154,10 +154,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc < 2)
 		return verb_usage_error("run", "expected a command: whyslow run -- make -j2");
-	if (recorder_open(&look, &recorder, &error) < 0) {
-		log_error("%s", error ? error : "cannot watch processes");
-		return EXIT_CANNOT;
-	}
+	if (recorder_open(&look, &recorder, &error) < 0)
+		return log_failure(EXIT_CANNOT, "%s", error ? error : "cannot watch processes");
 	pid = spawn_waiting(argv + 1, &go);
 	if (pid < 0) {
 		log_error("cannot start a process: %s", strerror(-pid));

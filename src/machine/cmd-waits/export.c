@@ -98,10 +98,8 @@ static int write_to(const struct trace *t, const char *output)
 	_cleanup_close_ int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int r = fd < 0 ? -errno : trace_write(t, fd);
 
-	if (r < 0) {
-		log_error("cannot write %s: %s", output, strerror(-r));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "cannot write %s: %s", output, strerror(-r));
 	printf("%s holds %zu events of %s: read it anywhere with --from %s\n", output, t->n_events,
 	       CLOCK_SPAN((int64_t)(t->to - t->from)), output);
 	return EXIT_ANSWERED;
@@ -158,10 +156,8 @@ static int find_threads(const struct timeline *t, const char *who, bool may_lack
 	if (str_parse_u64(who, &number) < 0 || !number || number > UINT32_MAX)
 		return verb_usage_error("export", "invalid --who '%s'; expected the number of a process or thread", who);
 	n = timeline_find(t, (uint32_t)number, ret);
-	if (n <= 0 && !may_lack) {
-		log_error("no process or thread %s is known at that time", who);
-		return EXIT_CANNOT;
-	}
+	if (n <= 0 && !may_lack)
+		return log_failure(EXIT_CANNOT, "no process or thread %s is known at that time", who);
 	*ret_n = n > 0 ? (size_t)n : 0;
 	return EXIT_ANSWERED;
 }
@@ -245,10 +241,8 @@ static int export_store(struct common *common)
 		return EXIT_CANNOT;
 	r = store_export(store, arg_output, false, &error);
 	store_close(store);
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	printf("%s holds the whole recording: read it anywhere with --from %s\n", arg_output, arg_output);
 	return EXIT_ANSWERED;
 }
@@ -262,16 +256,14 @@ static int open_output(FILE **file, FILE **ret)
 	*ret = *file = fopen(arg_output, "wxe");
 	if (*file)
 		return 0;
-	log_error("cannot write %s: %s", arg_output, strerror(errno));
-	return -EIO;
+	return log_failure(-EIO, "cannot write %s: %s", arg_output, strerror(errno));
 }
 
 static int close_output(FILE *out)
 {
 	if (fflush(out) == 0 && !ferror(out))
 		return EXIT_ANSWERED;
-	log_error("cannot write %s: %s", arg_output ? arg_output : "standard output", strerror(errno));
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, "cannot write %s: %s", arg_output ? arg_output : "standard output", strerror(errno));
 }
 
 #define RULES_SHOWN 100
@@ -331,10 +323,8 @@ static int write_prometheus(struct common *common, struct store *store, const st
 	const struct totals_row *rows;
 	int r = totals_open(run_dir, &rows);
 
-	if (r < 0) {
-		log_error("cannot read the running sums in %s (%s): --format prometheus is for a running recorder, as the user who runs it", run_dir, strerror(-r));
-		return r;
-	}
+	if (r < 0)
+		return log_failure(r, "cannot read the running sums in %s (%s): --format prometheus is for a running recorder, as the user who runs it", run_dir, strerror(-r));
 	export_prometheus(d, rows, out);
 	write_incidents(common, store, out);
 	totals_close(rows);
@@ -392,10 +382,8 @@ static int export_html(struct common *common, const char *id)
 {
 	_cleanup_fclose_ FILE *file = arg_output ? fopen(arg_output, "wxe") : NULL;
 
-	if (arg_output && !file) {
-		log_error("cannot write %s: %s", arg_output, strerror(errno));
-		return EXIT_CANNOT;
-	}
+	if (arg_output && !file)
+		return log_failure(EXIT_CANNOT, "cannot write %s: %s", arg_output, strerror(errno));
 	return report_incident(common, id, arg_redact, file ? file : stdout);
 }
 

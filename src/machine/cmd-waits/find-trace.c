@@ -36,9 +36,8 @@ static int read_kept(const struct common *common, int64_t mark, struct trace *re
 		return -ENOMEM;
 	if (folder_path_exists(path))
 		return read_file(path, ret);
-	log_error("no events were saved for mark %" PRId64 ": no flight recorder was running, or newer marks replaced them (ring.disk)",
+	return log_failure(-ENOSTR, "no events were saved for mark %" PRId64 ": no flight recorder was running, or newer marks replaced them (ring.disk)",
 		  mark);
-	return -ENOSTR;
 }
 
 /* A trace; or, of a mark, what was kept next to the recording. */

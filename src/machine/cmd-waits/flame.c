@@ -103,8 +103,7 @@ static bool is_pprof(const char *path)
 
 static int cannot_read(const char *path, int r)
 {
-	log_error("cannot read %s: %s", path, r == -EBADMSG ? "it is not a pprof profile, or it is damaged" : str_error(r));
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, "cannot read %s: %s", path, r == -EBADMSG ? "it is not a pprof profile, or it is damaged" : str_error(r));
 }
 
 static int load_file(const char *path, const struct profile_wish *wish, struct kept *k)
@@ -125,10 +124,8 @@ static int load_kept(const struct common *common, const struct profile_wish *wis
 
 	if (damaged)
 		log_warning("%u profiles of that time are damaged and were left out", damaged);
-	if (r == -ENOENT) {
-		log_error("no profile is kept of that time%s", wish->program ? " of such a program" : "; 'ring.keep_profile' must be on, and an idle machine is not profiled");
-		return wish->program ? EXIT_ABSENT : EXIT_NOTHING_FOUND;
-	}
+	if (r == -ENOENT)
+		return log_failure(wish->program ? EXIT_ABSENT : EXIT_NOTHING_FOUND, "no profile is kept of that time%s", wish->program ? " of such a program" : "; 'ring.keep_profile' must be on, and an idle machine is not profiled");
 	k->unit = r == 0 ? strdup("ns") : NULL;
 	return r < 0 ? cannot_read(folder ? folder : "the profiles", r) : k->unit ? EXIT_ANSWERED : EXIT_CANNOT;
 }
@@ -229,10 +226,8 @@ static int write_out(const struct common *common, struct kept *k, struct kept *b
 	_cleanup_fclose_ FILE *file = arg_output ? fopen(arg_output, "wxe") : NULL;
 	int r;
 
-	if (arg_output && !file) {
-		log_error("cannot write %s: %s", arg_output, strerror(errno));
-		return EXIT_CANNOT;
-	}
+	if (arg_output && !file)
+		return log_failure(EXIT_CANNOT, "cannot write %s: %s", arg_output, strerror(errno));
 	r = print(common, k, base, file ? file : stdout);
 	if (r == 0 && fflush(file ? file : stdout) != 0)
 		r = -errno;
@@ -282,10 +277,8 @@ static int run(struct common *common, int argc, char **argv)
 		status = load_base(common, program, &k, &base);
 	if (status != EXIT_ANSWERED)
 		return status;
-	if (name_frames(&k.profile) < 0 || (base.unit && name_frames(&base.profile) < 0)) {
-		log_error("out of memory");
-		return EXIT_CANNOT;
-	}
+	if (name_frames(&k.profile) < 0 || (base.unit && name_frames(&base.profile) < 0))
+		return log_failure(EXIT_CANNOT, "out of memory");
 	return write_out(common, &k, &base);
 }
 

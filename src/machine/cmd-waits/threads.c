@@ -69,8 +69,7 @@ static bool threads_draw_is_used(const struct threads_draw *d)
 
 static int cannot(int r)
 {
-	log_error("%s", strerror(-r));
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, "%s", strerror(-r));
 }
 
 /* --- what is asked --- */
@@ -208,10 +207,8 @@ static int answer_instant(const struct opened_trace *r, const struct threads_dra
 		return verb_usage_error("threads", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", d->at);
 	thread = find_thread(&r->timeline, number, at);
 	status = thread == NOBODY ? -ENODATA : draw_instant(&r->timeline, thread, at, &m);
-	if (status == -ENODATA) {
-		log_error("nothing is known of thread %u at that time", number);
-		return EXIT_CANNOT;
-	}
+	if (status == -ENODATA)
+		return log_failure(EXIT_CANNOT, "nothing is known of thread %u at that time", number);
 	return status < 0 || waits_instant_json(&r->timeline, &m, stdout) < 0 ? cannot(status) : EXIT_ANSWERED;
 }
 
@@ -266,10 +263,8 @@ static int answer_drawing(const struct opened_trace *r, const struct threads_dra
 	if (status != EXIT_ANSWERED)
 		return status;
 	q.chosen = (uint32_t)chosen;
-	if (parse_thread(r, d->path, &q.path) < 0) {
-		log_error("no thread '%s' is known at that time", d->path);
-		return EXIT_CANNOT;
-	}
+	if (parse_thread(r, d->path, &q.path) < 0)
+		return log_failure(EXIT_CANNOT, "no thread '%s' is known at that time", d->path);
 	status = find_rows(r, d, &rows, q.path, cache);
 	if (status == 0)
 		status = draw_timeline(&r->timeline, &cache->rows, &q, &drawing);

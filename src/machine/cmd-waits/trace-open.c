@@ -56,10 +56,8 @@ static int watch_now(int64_t span, struct trace *ret)
 	struct flight *flight;
 	int r = flight_open(&options, &flight, &why);
 
-	if (r < 0) {
-		log_error("cannot record events: %s", why ? why : strerror(-r));
-		return r;
-	}
+	if (r < 0)
+		return log_failure(r, "cannot record events: %s", why ? why : strerror(-r));
 	flight_profile(flight, true);
 	watch(span);
 	r = flight_freeze_since(flight, 0, 0, ret);
@@ -98,8 +96,7 @@ int trace_open_window(const struct trace_request *what, const char *verb, struct
 	ret->to = to < t->end ? to : t->end;
 	if (ret->from < ret->to)
 		return EXIT_ANSWERED;
-	log_error("no events are saved for that time: they reach back %.3g s", (double)(t->end - t->start) / 1e9);
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, "no events are saved for that time: they reach back %.3g s", (double)(t->end - t->start) / 1e9);
 }
 
 int trace_open(const struct common *common, const char *verb, const struct trace_request *what, struct opened_trace *ret)

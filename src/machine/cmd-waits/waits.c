@@ -147,10 +147,8 @@ static int answer_pivot(const struct common *common, struct opened_trace *r, con
 	const struct pivot_question question = {r->from, r->to, threads, n, arg_all, reason_of, &signatures};
 	int result = signatures_load(SYSTEM_SIGNATURES, &signatures, &error);
 
-	if (result < 0) {
-		log_error("%s", error ? error : str_error(result));
-		return EXIT_CANNOT;
-	}
+	if (result < 0)
+		return log_failure(EXIT_CANNOT, "%s", error ? error : str_error(result));
 	(void)wait_pivot_parse(arg_by, pivot.chosen, &pivot.n_chosen);
 	if (wait_pivot_needs_stacks(pivot.chosen, pivot.n_chosen))
 		result = name_stacks(&r->trace);
@@ -166,8 +164,7 @@ static int answer_pid(const struct common *common, struct opened_trace *r, uint3
 
 	if (n > 0)
 		return pivot ? answer_pivot(common, r, threads, (size_t)n) : answer_one(common, r, threads, (size_t)n);
-	log_error("no process or thread %u is known at that time", pid);
-	return EXIT_ABSENT;
+	return log_failure(EXIT_ABSENT, "no process or thread %u is known at that time", pid);
 }
 
 static int run(struct common *common, int argc, char **argv)

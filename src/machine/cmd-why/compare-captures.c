@@ -133,11 +133,8 @@ static json_t *side(const json_t *capture)
 
 static void print_json(const struct difference *d, const json_t *a, const json_t *b)
 {
-	json_t *root;
-
-	root = json_pack("{s:s, s:o, s:o, s:o}", "schema", "whyslow.compare-captures/1", "a", side(a), "b", side(b), "functions", JSON_EACH(x,
-		d->list, json_pack("{s:s, s:f, s:f}", "function", x->name, "a", x->a, "b", x->b)));
-	json_print(root, JSON_INDENT(1), stdout);
+	json_print(json_pack("{s:s, s:o, s:o, s:o}", "schema", "whyslow.compare-captures/1", "a", side(a), "b", side(b), "functions", JSON_EACH(x,
+		d->list, json_pack("{s:s, s:f, s:f}", "function", x->name, "a", x->a, "b", x->b))), JSON_INDENT(1), stdout);
 }
 
 int compare_captures(struct common *common, const char *first, const char *second)

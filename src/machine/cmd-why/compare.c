@@ -63,7 +63,6 @@ static void print_text(const struct changes *c)
 static void print_json(const struct changes *c)
 {
 	json_t *array = json_array();
-	json_t *root;
 
 	VEC_EACH(x, c->list) {
 		_cleanup_free_ char *label = entity_label(&x->subject->info);
@@ -74,8 +73,7 @@ static void print_json(const struct changes *c)
 						       x->effect, "superiority", x->superiority, "p", x->p, "q", x->q, "minutes_a",
 						       (int)x->n_a, "minutes_b", (int)x->n_b));
 	}
-	root = json_pack("{s:s, s:i, s:o}", "schema", "whyslow.compare/1", "compared", (int)c->compared, "changes", array);
-	json_print(root, JSON_INDENT(1), stdout);
+	json_print(json_pack("{s:s, s:i, s:o}", "schema", "whyslow.compare/1", "compared", (int)c->compared, "changes", array), JSON_INDENT(1), stdout);
 }
 
 static int load(struct common *common, const struct range *range, struct dataset *ret)

@@ -74,12 +74,9 @@ static void print_incidents(const struct incidents *i)
 
 static void print_incidents_json(const struct incidents *i)
 {
-	json_t *root;
-
-	root = json_pack("{s:s, s:o}", "schema", "whyslow.incidents/1", "programs", JSON_EACH(p, i->list, json_pack("{s:s?, s:i, s:i, s:i, s:i, s:i}",
+	json_print(json_pack("{s:s, s:o}", "schema", "whyslow.incidents/1", "programs", JSON_EACH(p, i->list, json_pack("{s:s?, s:i, s:i, s:i, s:i, s:i}",
 		"program", p->program, "before", (int)p->before, "after", (int)p->after, "right", (int)p->right, "wrong", (int)p->wrong, "fixed",
-		(int)p->fixed)));
-	json_print(root, JSON_INDENT(1), stdout);
+		(int)p->fixed))), JSON_INDENT(1), stdout);
 }
 
 static int list_by_program(struct common *common, struct store *store, const struct mark *marks, size_t n)

@@ -48,10 +48,8 @@ static int print_process(struct common *common, const struct process_snapshot *b
 {
 	const struct suspect *s = process_snapshot_find(b, who);
 
-	if (!s) {
-		log_error("no process '%s' existed at that moment; 'whyslow show --at TIME' lists those that did", who);
-		return EXIT_ABSENT;
-	}
+	if (!s)
+		return log_failure(EXIT_ABSENT, "no process '%s' existed at that moment; 'whyslow show --at TIME' lists those that did", who);
 	if (common->json)
 		print_json(process_snapshot_process_json(b, s));
 	else
@@ -98,9 +96,8 @@ static int explain(struct store *store, int r)
 /* No recorder runs any more: what is shown is the last recorded moment. */
 static int explain_end(int64_t last)
 {
-	log_error("no recorder is running: the recording ends at %s ('make start' or 'whyslow record' continues it)",
+	return log_failure(EXIT_CANNOT, "no recorder is running: the recording ends at %s ('make start' or 'whyslow record' continues it)",
 		  CLOCK_LOCAL(last));
-	return EXIT_CANNOT;
 }
 
 static int64_t last_tick(const struct process_snapshot *b)

@@ -400,10 +400,8 @@ static int print(const struct common *common, const struct program_question *q)
 	bool slow = why_program_summary(&q->found, &summary);
 
 	str_free(&summary);
-	if (!q->found.pids.n && !q->found.waits.n && !q->found.timeline) {
-		log_error("no program '%s' existed; WHO is a number, or a word of its name, script, path, unit or container ('whyslow show' lists them)", q->who);
-		return EXIT_ABSENT;
-	}
+	if (!q->found.pids.n && !q->found.waits.n && !q->found.timeline)
+		return log_failure(EXIT_ABSENT, "no program '%s' existed; WHO is a number, or a word of its name, script, path, unit or container ('whyslow show' lists them)", q->who);
 	if (common->json)
 		return why_program_json(&q->found, stdout) < 0 ? EXIT_CANNOT : slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 	why_program_text(&q->found, common->colour, stdout);

@@ -88,10 +88,8 @@ int why_query_wrong_time(const char *verb, const char *text, int r)
 {
 	if (r == -EIO)
 		return EXIT_CANNOT;
-	if (r == -ENOENT) {
-		log_error("there is no mark %s; 'whyslow list' shows them", text);
-		return EXIT_ABSENT;
-	}
+	if (r == -ENOENT)
+		return log_failure(EXIT_ABSENT, "there is no mark %s; 'whyslow list' shows them", text);
 	if (r == -ERANGE)
 		return verb_usage_error(verb, "'%s' lies in the future", text);
 	return verb_usage_error(verb, "invalid TIME '%s'; expected now, -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", text);

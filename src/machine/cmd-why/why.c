@@ -63,14 +63,10 @@ static int finish(struct common *common, int r, const struct why_request *reques
 {
 	int status;
 
-	if (r == -ENODATA) {
-		log_error("nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
-		return EXIT_CANNOT;
-	}
-	if (r < 0) {
-		log_error("cannot answer: %s", store_reason(store, r));
-		return EXIT_CANNOT;
-	}
+	if (r == -ENODATA)
+		return log_failure(EXIT_CANNOT, "nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "cannot answer: %s", store_reason(store, r));
 	status = print(common, a, request->ret_facts);
 	answer_free(a);
 	return status;
@@ -92,10 +88,8 @@ static int look_now(struct common *common, struct why_request *request)
 		return status;
 	status = EXIT_CANNOT;
 	r = recorder_open(&look, &recorder, &error);
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	fputs("No recorder is running ('whyslow record' starts one): watching for 5 seconds ...\n", stderr);
 	for (int i = 0; r == 0 && i < LOOK_TICKS; i++) {
 		if (i)
@@ -339,8 +333,7 @@ static int boot_unrecorded(struct common *common, int64_t start)
 		answer_free(&a);
 		return status;
 	}
-	log_error(r == -ENODATA ? "nothing is known of this machine's start: no recorder ran, and it keeps no times of its own" : "out of memory");
-	return EXIT_CANNOT;
+	return log_failure(EXIT_CANNOT, r == -ENODATA ? "nothing is known of this machine's start: no recorder ran, and it keeps no times of its own" : "out of memory");
 }
 
 /* A recording of another machine says nothing of this one's start. */

@@ -1,7 +1,5 @@
 #include "machine/findings/trial.h"
 
-#include <stdlib.h>
-
 #include "lib/data/cleanup.h"
 
 const char *const trial_verdict_names[] = {"unclear", "yes", "no"};

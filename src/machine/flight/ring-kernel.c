@@ -1,6 +1,5 @@
 /* What the running kernel has of what the flight recorder's programs read. */
 #include <bpf/btf.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

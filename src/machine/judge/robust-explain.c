@@ -12,7 +12,6 @@
  *   own wait   what a suspect waits itself is not caused by it
  */
 #include <math.h>
-#include <string.h>
 
 #include "machine/judge/robust.h"
 

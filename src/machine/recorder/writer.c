@@ -193,10 +193,8 @@ static int take_over(struct writer *w, uint32_t *ret_first_id)
 	r = r ?: store_highest_entity(w->store, &highest);
 	r = r ?: find_taken(w);
 	r = r ?: compare_clock(w);
-	if (r < 0) {
-		log_error("%s", store_reason(w->store, r));
-		return r;
-	}
+	if (r < 0)
+		return log_failure(r, "%s", store_reason(w->store, r));
 	report(w, DUTY_MARKS, store_save_marks(w->store));
 	*ret_first_id = highest + 1;
 	return 0;

@@ -1,6 +1,5 @@
 /* What all of the grammar is made of: words, quantities, comparisons, conditions. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

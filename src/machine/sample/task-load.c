@@ -1,7 +1,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,7 +1,6 @@
 #include "machine/service/access.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>

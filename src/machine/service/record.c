@@ -195,14 +195,11 @@ static int take_lock(struct daemon *d)
 	if (d->lock_fd < 0) {
 		int r = -errno;
 
-		log_error("cannot write %s: %s; choose another store.run_dir", path, strerror(-r));
-		return r;
+		return log_failure(r, "cannot write %s: %s; choose another store.run_dir", path, strerror(-r));
 	}
-	if (lock_soon(d->lock_fd) < 0) {
-		log_error("another recorder is running here (%s is locked): stop it first, or give this one another store.run_dir",
+	if (lock_soon(d->lock_fd) < 0)
+		return log_failure(-EBUSY, "another recorder is running here (%s is locked): stop it first, or give this one another store.run_dir",
 			  path);
-		return -EBUSY;
-	}
 	return 0;
 }
 
@@ -306,10 +303,8 @@ static int open_all(struct daemon *d)
 	if (r < 0)
 		return r;
 	r = journal_open(config->store_run_dir, &d->journal);
-	if (r < 0) {
-		log_error("cannot write %s: %s; choose another store.run_dir", config->store_run_dir, strerror(-r));
-		return r;
-	}
+	if (r < 0)
+		return log_failure(r, "cannot write %s: %s; choose another store.run_dir", config->store_run_dir, strerror(-r));
 	r = take_lock(d);
 	if (r < 0)
 		return r;

@@ -42,10 +42,8 @@ int verb_find_process(const struct common *common, const char *who, uint32_t *re
 		return EXIT_ANSWERED;
 	}
 	r = who_find("/proc", who, &common->viewer, &hits);
-	if (r < 0) {
-		log_error("cannot read /proc: %s", strerror(-r));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "cannot read /proc: %s", strerror(-r));
 	if (hits.list.n == 1) {
 		*ret = hits.list.v[0].pid;
 	} else if (hits.list.n) {

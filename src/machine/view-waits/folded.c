@@ -213,11 +213,9 @@ int waits_flame_json(const struct flame *flame, const struct flame *base, FILE *
 {
 	const struct path_tree *other = base->t ? base->tree : NULL;
 	double scale = other ? (double)(flame->o.to - flame->o.from) / (double)(base->o.to - base->o.from) : 1;
-	json_t *root;
 
-	root = json_pack("{s:s, s:o, s:o, s:s, s:s, s:o}", "schema", "whyslow.flame/1", "window",
+	return json_print(json_pack("{s:s, s:o, s:o, s:s, s:s, s:o}", "schema", "whyslow.flame/1", "window",
 			 waits_window_json(flame->t, flame->o.from, flame->o.to), "base",
 			 other ? waits_window_json(base->t, base->o.from, base->o.to) : json_null(), "kind", flame->o.waits ? "waits" : "cpu",
-			 "unit", "ns", "tree", waits_tree_json(flame->tree, other, scale));
-	return json_print(root, JSON_COMPACT, out);
+			 "unit", "ns", "tree", waits_tree_json(flame->tree, other, scale)), JSON_COMPACT, out);
 }

@@ -1,7 +1,6 @@
 #include "machine/view-why/finding-json.h"
 
 #include <math.h>
-#include <stdio.h>
 
 json_t *finding_unit_json(const struct feature *f)
 {

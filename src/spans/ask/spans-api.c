@@ -43,10 +43,8 @@ static int fetch(const struct spans_query *q, const char *url, char **ret_path)
 	r = span_api_fetch(url, from, to, file, &tally, &error);
 	if (r == 0 && fflush(file) != 0)
 		r = -errno;
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return r;
-	}
+	if (r < 0)
+		return log_failure(r, "%s", error ? error : strerror(-r));
 	log_info("%" PRIu64 " traces of %s%s", tally.traces, url, tally.full ? "; there are more: a sample, spread over the time" : "");
 	return asprintf(ret_path, "/proc/self/fd/%d", fileno(file)) < 0 ? -ENOMEM : 0;
 }

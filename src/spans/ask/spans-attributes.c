@@ -37,10 +37,8 @@ static int read_table(const char *path, char *metric, struct leaf_csv *ret)
 	struct leaf_columns columns = {.time = arg_time, .ignore = arg_ignore};
 	int e;
 
-	if (!file && strcmp(path, "-") != 0) {
-		log_error("%s: %s", path, strerror(errno));
-		return -errno;
-	}
+	if (!file && strcmp(path, "-") != 0)
+		return log_failure(-errno, "%s: %s", path, strerror(errno));
 	if (slash)
 		*slash = '\0';
 	columns.number[LEAF_NUMERATOR] = metric;

@@ -100,8 +100,7 @@ struct span_store *spans_open_store(const struct common *common, bool write)
 
 	if (r == 0)
 		return store;
-	log_error("%s", error ? error : strerror(-r));
-	return NULL;
+	return log_failure(NULL, "%s", error ? error : strerror(-r));
 }
 
 void spans_print_faults(const struct span_faults *faults)
@@ -304,9 +303,8 @@ static int check_selection(const struct spans_query *q, const struct forest *f)
 		if (i < q->top)
 			str_printf(&there, "\n  %s", label ? label : "?");
 	}
-	log_error("no bucket agrees with --where and --entry; there are (--by makes others):%s%s", there.data ? there.data : "",
+	return log_failure(-ENODATA, "no bucket agrees with --where and --entry; there are (--by makes others):%s%s", there.data ? there.data : "",
 		  f->buckets.n > q->top ? "\n  ..." : "");
-	return -ENODATA;
 }
 
 /* Requests that all begin elsewhere (an ingress, a browser): none of the spans read is a root, and they can be read again. */

@@ -69,10 +69,8 @@ static int load_into_table(struct common *common, const struct spans_query *q, s
 	r = write_rows(q, files.paths.n, files.paths.v, &o, &spans, &faults, &error);
 	file_list_free(&files);
 	spans_print_faults(&faults);
-	if (r < 0) {
-		log_error("%s", error ? error : strerror(-r));
-		return EXIT_CANNOT;
-	}
+	if (r < 0)
+		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	if (common->json)
 		return spans_print_json(span_load_table_json(q->output, spans), EXIT_ANSWERED);
 	span_load_table_text(q->output, spans, stdout);
