@@ -61,5 +61,23 @@ static void lists_are_walked_searched_and_released(void **state)
 	assert_true(!v.v && v.n == 0);
 }
 
-RUN_TESTS(cmocka_unit_test(grows_and_keeps_what_it_has), cmocka_unit_test(the_first_where_it_holds_is_found),
-	  cmocka_unit_test(lists_are_walked_searched_and_released))
+static void what_a_rare_moment_took_is_given_back(void **state)
+{
+	VEC(int) v = {};
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(VEC_PUSH(v, i), 0);
+	VEC_GIVE_BACK(v, 64); /* of one that is in use nothing */
+	assert_int_equal(v.n, 100);
+	v.n = 0;
+	VEC_GIVE_BACK(v, 128);
+	assert_int_equal(v.allocated, 128);
+	VEC_GIVE_BACK(v, 127);
+	assert_null(v.v);
+	assert_int_equal(VEC_PUSH(v, 1), 0);
+	VEC_FREE(v);
+}
+
+RUN_TESTS(cmocka_unit_test(grows_and_keeps_what_it_has), cmocka_unit_test(what_a_rare_moment_took_is_given_back),
+	  cmocka_unit_test(the_first_where_it_holds_is_found), cmocka_unit_test(lists_are_walked_searched_and_released))

@@ -83,6 +83,13 @@
 		found_;                                                          \
 	})
 
+/* Gives back what a rare moment took: the memory of an empty array with room for more than `most` elements. */
+#define VEC_GIVE_BACK(vec, most)                           \
+	do {                                               \
+		if (!(vec).n && (vec).allocated > (most)) \
+			VEC_FREE(vec);                     \
+	} while (0)
+
 #define VEC_FREE(vec)                           \
 	do {                                    \
 		free((vec).v);                  \

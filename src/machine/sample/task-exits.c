@@ -6,6 +6,7 @@
 
 #define EXIT_BITS   65536
 #define KEY2_OF_OTHERS (1ull << 32) /* parents are numbers below it */
+#define EXITS_KEPT  256 /* room that stays for the next tick: a storm of ends takes megabytes */
 #define QUIET_TICKS 60 /* without any of a name its group ends */
 
 ORDER(compare_seen, struct seen, ASCENDING(tid) ?: ASCENDING(start))
@@ -183,7 +184,6 @@ static void count_exit(struct task_source *src, const struct task_sample *s)
 
 void task_count_exits(struct task_source *src)
 {
-	src->later.n = 0;
 	ring_buffer__consume(src->ring);
 	if (!src->exits.n)
 		return;
@@ -197,6 +197,9 @@ void task_count_exits(struct task_source *src)
 	src->exits.n = 0;
 	for (size_t i = 0; i < src->later.n; i++)
 		(void)VEC_PUSH(src->exits, src->later.v[i]);
+	src->later.n = 0;
+	VEC_GIVE_BACK(src->later, EXITS_KEPT);
+	VEC_GIVE_BACK(src->exits, EXITS_KEPT);
 }
 
 static void count_rest_of_process(struct task_source *src, struct task_process *p, const struct task_rest *rest)
@@ -240,9 +243,11 @@ void task_count_rests(struct task_source *src)
 			count_rest_of_short_lived(src, rest);
 	}
 	src->due.n = 0;
+	VEC_GIVE_BACK(src->due, EXITS_KEPT);
 	for (size_t i = 0; i < src->rests.n; i++)
 		(void)VEC_PUSH(src->due, src->rests.v[i]);
 	src->rests.n = 0;
+	VEC_GIVE_BACK(src->rests, EXITS_KEPT);
 }
 
 void task_count_all_short_lived(struct task_source *src)
