@@ -56,22 +56,43 @@ static bool waits_are_known(const struct host_answer *program)
 	return json_array_size(json_object_get(program->why, "events")) > 0;
 }
 
+static bool is_slow(const struct host_answer *a)
+{
+	return json_is_true(json_object_get(a->why, "slow"));
+}
+
+/* The place where most of the request's time went, of those whose recorders found something unusual, if there is one. */
+static const struct descent_place *place_of_reason(const struct descent *d)
+{
+	const struct descent_place *first = NULL;
+
+	for (size_t i = 0; i < d->places.n; i++) {
+		const struct descent_place *p = &d->places.v[i];
+
+		if (waits_are_known(&p->program) || is_slow(&p->program) || is_slow(&p->machine))
+			return p;
+		if (!first && (summary_of(&p->program) || summary_of(&p->machine)))
+			first = p;
+	}
+	return first;
+}
+
 char *span_descent_reason(const struct descent *d)
 {
-	VEC_EACH(p, d->places) {
-		const char *machine = summary_of(&p->machine), *program = summary_of(&p->program);
-		const char *reason = program && (!machine || waits_are_known(&p->program) || !json_is_true(json_object_get(p->machine.why, "slow"))) ? program : machine;
-		char *text;
+	const struct descent_place *p = place_of_reason(d);
+	const char *machine, *program;
+	char at[40], *text;
 
-		if (!reason)
-			continue;
-		if (asprintf(&text, "the reason on %s at %s: %s", names_get(d->forest->names, p->span->host),
-			     CLOCK_LOCAL(p->request->start + p->span->end), reason) < 0)
-			return NULL;
-		str_make_printable(text);
-		return text;
-	}
-	return NULL;
+	if (!p)
+		return NULL;
+	machine = summary_of(&p->machine);
+	program = summary_of(&p->program);
+	if (asprintf(&text, "the reason on %s at %s: %s", names_get(d->forest->names, p->span->host),
+		     clock_format_local(p->request->start + p->span->end, at, sizeof(at)),
+		     program && (!machine || waits_are_known(&p->program) || !is_slow(&p->machine)) ? program : machine) < 0)
+		return NULL;
+	str_make_printable(text);
+	return text;
 }
 
 void span_descent_reason_text(const struct descent *d, FILE *out)

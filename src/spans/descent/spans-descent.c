@@ -27,19 +27,15 @@ static int ask_program(struct host_recorders *h, const struct descent *d, const 
 	return host_recorders_ask(h, &q, &p->program);
 }
 
-static int ask_place(struct host_recorders *h, const struct descent *d, struct descent_place *p)
+/* About the process, or about the machine as a whole. */
+static int ask_place(struct host_recorders *h, const struct descent *d, struct descent_place *p, bool process)
 {
-	const struct host_question q = {.host = names_get(d->forest->names, p->span->host), .since = p->request->start + p->span->start,
+	const struct host_question q = {.host = names_get(d->forest->names, p->span->host), .since = process ? p->request->start + p->span->start : 0,
 					.at = p->request->start + p->span->end};
-	const struct host_question machine = {.host = q.host, .at = q.at};
-	int r;
 
 	if (!p->span->host)
-		return str_fail(&p->machine.error, 0, "the spans do not name the host they ran on (host.name; --mapping names another attribute)");
-	r = host_recorders_ask(h, &machine, &p->machine);
-	if (r == 0 && p->machine.recorder)
-		r = ask_program(h, d, &q, p);
-	return r;
+		return process ? 0 : str_fail(&p->machine.error, 0, "the spans do not name the host they ran on (host.name; --mapping names another attribute)");
+	return process ? ask_program(h, d, &q, p) : host_recorders_ask(h, &q, &p->machine);
 }
 
 static const char *hosts_location(const struct spans_query *q)
@@ -57,8 +53,10 @@ static int ask_places(const struct common *common, const struct spans_query *q, 
 
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
+	for (size_t i = 0; r == 0 && i < d->places.n; i++) /* what processes waited for first: recorders forget events within seconds */
+		r = ask_place(h, d, &d->places.v[i], true);
 	for (size_t i = 0; r == 0 && i < d->places.n; i++)
-		r = ask_place(h, d, &d->places.v[i]);
+		r = ask_place(h, d, &d->places.v[i], false);
 	host_recorders_free(h);
 	return r;
 }

@@ -13,8 +13,8 @@ static json_t *answer(bool slow, const char *summary)
 	return json_pack("{s:b, s:s}", "slow", slow, "summary", summary);
 }
 
-/* Two places: the first has these answers (NULL: none), the second says that nothing is slow. */
-static void check(json_t *machine, json_t *program, const char *expected)
+/* Two places: the first has these answers (NULL: none), the second one of its machine. */
+static void check_two(json_t *machine, json_t *program, json_t *second, const char *expected)
 {
 	struct forest f = {.names = names};
 	struct exemplar request = {.start = 1790000000000000000};
@@ -26,13 +26,29 @@ static void check(json_t *machine, json_t *program, const char *expected)
 		assert_int_equal(VEC_PUSH(d.places, ((struct descent_place){.request = &request, .span = &spans[i]})), 0);
 	d.places.v[0].machine.why = machine;
 	d.places.v[0].program.why = program;
-	d.places.v[1].machine.why = answer(false, "Nothing is slow.");
+	d.places.v[1].machine.why = second;
 	reason = span_descent_reason(&d);
 	assert_non_null(reason);
 	if (!strstr(reason, expected))
 		fail_msg("'%s' is not in '%s'", expected, reason);
 	free(reason);
 	descent_free(&d);
+}
+
+/* The second one says that nothing is slow. */
+static void check(json_t *machine, json_t *program, const char *expected)
+{
+	check_two(machine, program, answer(false, "Nothing is slow."), expected);
+}
+
+static void test_a_place_where_something_is_unusual_comes_first(void **state)
+{
+	(void)state;
+	names = names_new();
+	check_two(answer(false, "Nothing is slow."), answer(false, "It waits for nothing unusual."), answer(true, "backup uses the disk"), "the reason on web-1 at ");
+	check_two(answer(false, "Nothing is slow."), answer(true, "It waited for a lock."), answer(true, "backup uses the disk"), "the reason on db-1 at ");
+	check_two(answer(false, "Nothing is slow."), NULL, answer(false, "Nothing is slow."), "the reason on db-1 at ");
+	names_free(names);
 }
 
 static void test_what_the_process_waited_for_then_the_machine(void **state)
@@ -58,4 +74,4 @@ static void test_without_an_answer_there_is_none(void **state)
 	assert_null(span_descent_reason(&d));
 }
 
-RUN_TESTS(cmocka_unit_test(test_what_the_process_waited_for_then_the_machine), cmocka_unit_test(test_without_an_answer_there_is_none))
+RUN_TESTS(cmocka_unit_test(test_a_place_where_something_is_unusual_comes_first), cmocka_unit_test(test_what_the_process_waited_for_then_the_machine), cmocka_unit_test(test_without_an_answer_there_is_none))
