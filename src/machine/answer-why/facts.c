@@ -17,7 +17,7 @@
 #define SAID_MAX      50
 #define SUBJECTS_MAX  4096 /* of one machine or program */
 #define PIDS_MOST     20   /* in a command that a person copies */
-#define LIKELY_LEAST 0.05 /* probability */
+#define LIKELY_LEAST 0.2 /* probability */
 #define ENDED (2 * NS_PER_SEC) /* a program that was not seen for so long has ended; a sample may be missing of one that continues */
 #define PUSHED_BEFORE (600 * NS_PER_SEC)
 #define PUSHED_LEAST  100 /* pages a second */
