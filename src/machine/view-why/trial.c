@@ -205,24 +205,15 @@ int trial_json(const struct trial *t, FILE *out)
 				 "verdict", trial_verdict_names[t->verdict], "reason", t->reason, "pid",
 				 (json_int_t)t->pid, "name", t->name, "unit", t->unit, "short", t->of, "way",
 				 t->way, "how", t->how, "bound", t->bound);
-	json_t *more =
-		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "effect",
-			  json_number(t->effect), "low", json_number(t->low), "high", json_number(t->high), "coverage",
-			  json_number(t->coverage), "p", json_number(t->p), "waits_free", json_number(t->waits_free), "waits_held",
-			  json_number(t->waits_held), "use_free", json_number(t->use_free), "use_held", json_number(t->use_held),
-			  "late_free_ns", json_number(t->late_free), "late_held_ns", json_number(t->late_held));
-	json_t *lists = json_pack("{s:o, s:i, s:o, s:o, s:o}", "pids", JSON_EACH(x, t->pids, json_integer(*x)), "joined", (int)t->joined, "victims", victims_json(t), "phases", phases_json(t),
-				  "samples", samples_json(t));
 
-	if (!root || !more || !lists || json_object_update(root, more) < 0 ||
-	    json_object_update(root, lists) < 0) {
+	if (json_object_update_new(root, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "effect", json_number(t->effect),
+		"low", json_number(t->low), "high", json_number(t->high), "coverage", json_number(t->coverage), "p", json_number(t->p),
+		"waits_free", json_number(t->waits_free), "waits_held", json_number(t->waits_held), "use_free", json_number(t->use_free), "use_held",
+		json_number(t->use_held), "late_free_ns", json_number(t->late_free), "late_held_ns", json_number(t->late_held))) < 0 ||
+	    json_object_update_new(root, json_pack("{s:o, s:i, s:o, s:o, s:o}", "pids", JSON_EACH(x, t->pids, json_integer(*x)), "joined",
+		(int)t->joined, "victims", victims_json(t), "phases", phases_json(t), "samples", samples_json(t))) < 0) {
 		json_decref(root);
-		json_decref(more);
-		json_decref(lists);
 		return -ENOMEM;
 	}
-	json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6), out);
-	json_decref(more);
-	json_decref(lists);
-	return 0;
+	return json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6), out);
 }

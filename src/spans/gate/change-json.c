@@ -81,12 +81,9 @@ static json_t *all_json(const struct forest *f, const struct span_change *c)
 {
 	json_t *o = pool_json(f, &c->all);
 
-	json_object_set_new(o, "seen_share", json_real(c->seen_share));
-	json_object_set_new(o, "some_seen", json_number(c->some_seen));
-	json_object_set_new(o, "uniform", c->uniform > 0 ? json_real(c->uniform) : json_null());
-	json_object_set_new(o, "seen", json_number(c->seen));
-	json_object_set_new(o, "rise_most", json_number(c->all.rise_most));
-	json_object_set_new(o, "errors_most", json_number(c->all.errors_most));
+	json_object_update_new(o, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "seen_share", json_number(c->seen_share), "some_seen", json_number(c->some_seen),
+		"uniform", c->uniform > 0 ? json_real(c->uniform) : json_null(), "seen", json_number(c->seen), "rise_most",
+		json_number(c->all.rise_most), "errors_most", json_number(c->all.errors_most)));
 	return o;
 }
 
@@ -95,32 +92,18 @@ static json_t *bucket_json(size_t top, const struct forest *f, const struct buck
 	json_t *o = span_bucket_json(f, &f->buckets.v[c->bucket]);
 	_cleanup_free_ char *call = c->ground == GROUND_CALL ? vertex_path(f, c->slow_call) : NULL;
 
-	json_object_set_new(o, "verdict", json_string(span_verdict_name(c->verdict)));
-	json_object_set_new(o, "requests_before", c->before ? json_real(moments_count(&c->before->total)) : json_null());
-	json_object_set_new(o, "requests_after", c->after ? json_real(moments_count(&c->after->total)) : json_null());
-	json_object_set_new(o, "mean_before_ns", json_number(c->mean_before));
-	json_object_set_new(o, "mean_after_ns", json_number(c->mean_after));
-	json_object_set_new(o, "low_ns", json_number(c->low));
-	json_object_set_new(o, "high_ns", json_number(c->high));
-	json_object_set_new(o, "superiority", json_number(c->superiority));
-	json_object_set_new(o, "p", json_number(c->p));
-	json_object_set_new(o, "q", json_number(c->q));
-	json_object_set_new(o, "errors_before", json_number(c->errors_before));
-	json_object_set_new(o, "errors_after", json_number(c->errors_after));
-	json_object_set_new(o, "tail_ns", json_number(c->tail_ns));
-	json_object_set_new(o, "tail_before", json_number(c->tail_before));
-	json_object_set_new(o, "tail_after", json_number(c->tail_after));
-	json_object_set_new(o, "slow_for_kind", slow_json(&c->for_kind));
-	json_object_set_new(o, "within_ns", json_number(c->within));
-	json_object_set_new(o, "mix", mix_json(f, &c->mix));
-	json_object_set_new(o, "could_see", json_number(c->could_see));
-	json_object_set_new(o, "ground", json_string(span_ground_name(c->ground)));
-	json_object_set_new(o, "slow_call", c->ground == GROUND_CALL && call ? json_string(call) : json_null());
-	json_object_set_new(o, "slow_call_errors_before", c->ground == GROUND_CALL ? json_real(c->call_errors_before) : json_null());
-	json_object_set_new(o, "slow_call_errors_after", c->ground == GROUND_CALL ? json_real(c->call_errors_after) : json_null());
-	json_object_set_new(o, "gained_ns", json_number(c->gained));
-	json_object_set_new(o, "lost_ns", json_number(c->lost));
-	json_object_set_new(o, "vertices", JSON_FIRST(x, c->vertices.v, top < c->vertices.n ? top : c->vertices.n, vertex_json(f, x)));
+	json_object_update_new(o, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "verdict", span_verdict_name(c->verdict),
+		"requests_before", c->before ? json_number(moments_count(&c->before->total)) : json_null(), "requests_after",
+		c->after ? json_number(moments_count(&c->after->total)) : json_null(), "mean_before_ns", json_number(c->mean_before), "mean_after_ns",
+		json_number(c->mean_after), "low_ns", json_number(c->low), "high_ns", json_number(c->high), "superiority", json_number(c->superiority),
+		"p", json_number(c->p), "q", json_number(c->q), "errors_before", json_number(c->errors_before), "errors_after",
+		json_number(c->errors_after), "tail_ns", json_number(c->tail_ns), "tail_before", json_number(c->tail_before), "tail_after",
+		json_number(c->tail_after), "slow_for_kind", slow_json(&c->for_kind)));
+	json_object_update_new(o, json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "within_ns", json_number(c->within), "mix", mix_json(f, &c->mix),
+		"could_see", json_number(c->could_see), "ground", span_ground_name(c->ground), "slow_call", json_text(call), "slow_call_errors_before",
+		c->ground == GROUND_CALL ? json_number(c->call_errors_before) : json_null(), "slow_call_errors_after",
+		c->ground == GROUND_CALL ? json_number(c->call_errors_after) : json_null(), "gained_ns", json_number(c->gained), "lost_ns",
+		json_number(c->lost), "vertices", JSON_FIRST(x, c->vertices.v, top < c->vertices.n ? top : c->vertices.n, vertex_json(f, x))));
 	if (c->vertices.n && c->verdict == VERDICT_SLOWER) {
 		json_object_set_new(o, "slow", exemplar_json(f, c->slow));
 		json_object_set_new(o, "usual", exemplar_json(f, c->normal));
