@@ -145,7 +145,7 @@ static void bound_capabilities(const struct __user_cap_data_struct *kept)
 			(void)prctl(PR_CAPBSET_DROP, capability); /* without CAP_SETPCAP it stays there: no new privileges come of it */
 }
 
-static int keep_capabilities(unsigned work)
+int fewer_rights_keep_capabilities(unsigned work)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {}, kept[_LINUX_CAPABILITY_U32S_3] = {};
@@ -360,7 +360,7 @@ int fewer_rights_take(const struct fewer_rights *to)
 	if (r == 0)
 		r = take_ids(to);
 	if (r == 0)
-		r = keep_capabilities(to->work | ANSWERS);
+		r = fewer_rights_keep_capabilities(to->work | ANSWERS);
 	/* after the ids, which reset both */
 	if (r == 0 && (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0))
 		r = -errno;
@@ -439,6 +439,6 @@ int fewer_rights_take_daemon(enum fewer_rights_daemon work)
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	r = keep_capabilities(work);
+	r = fewer_rights_keep_capabilities(work);
 	return r == 0 ? call_filter_set(refused, ARRAY_SIZE(refused)) : r;
 }

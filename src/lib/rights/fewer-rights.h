@@ -36,6 +36,8 @@ struct fewer_rights {
 int fewer_rights_take(const struct fewer_rights *to);
 /* The paths alone, for good; needs PR_SET_NO_NEW_PRIVS. A kernel without Landlock leaves what the ids and capabilities allow. 0 or -errno. */
 int fewer_rights_restrict_paths(const struct fewer_rights *to);
+/* The capabilities alone, as fewer_rights_take_daemon() keeps them; of work 0 none. 0 or -errno. */
+int fewer_rights_keep_capabilities(unsigned work);
 
 /* Daemons of root's keep different rights. */
 enum fewer_rights_daemon {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/fsuid.h>
@@ -97,15 +96,6 @@ static void leave_user(void)
 		(void)setfsuid(FEWER_RIGHTS_NOBODY);
 }
 
-static int drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
-}
-
 /* --- system calls --- */
 
 /* The calls that computing and reading of open files take. Other calls fail with EPERM: a library that tries to find a locale or
@@ -172,7 +162,7 @@ int sandbox_enter(int socket)
 		r = bound();
 	leave_user();
 	if (r == 0)
-		r = drop_capabilities();
+		r = fewer_rights_keep_capabilities(0);
 	/* after the user was left, which resets the first two */
 	if (r == 0 && (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0))
 		r = -errno;
