@@ -257,7 +257,7 @@ async function drawDifferences(pair) {
 	const rows = calls.map((c) => ({ key: c.path, titles: [null, c.path], kind: c.second_ns - c.first_ns > 0.05 * most ? "guilty" : null,
 		cells: [oddBar(Math.abs(c.second_ns - c.first_ns) / most), c.path.split(" > ").at(-1), span(c.first_ns), span(c.second_ns), signed(c.second_ns - c.first_ns), `${c.calls_first} → ${c.calls_second}`] }));
 	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: "beside", class: "number wide" }, { title: "request", class: "number wide" }, { title: "difference", class: "number" }, { title: "calls", class: "number wide" }];
-	parts.differences.replaceChildren(rows.length ? element("div", { class: "scroll" }, choosableTable({ label: "where the times of the two requests differ", columns, rows, chosen: state().call ?? null, onChoose: (call, walk) => setState({ call }, false, walk) })) : element("p", { class: "hint" }, "No call of the two differs."));
+	replaceContents(parts.differences, rows.length ? element("div", { class: "scroll" }, choosableTable({ label: "where the times of the two requests differ", columns, rows, chosen: state().call ?? null, onChoose: (call, walk) => setState({ call }, false, walk) })) : element("p", { class: "hint" }, "No call of the two differs."));
 }
 
 export async function show(main, s, changed) {
