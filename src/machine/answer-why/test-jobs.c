@@ -384,7 +384,7 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 	assert_int_equal(l.list.n, 0);
 }
 
-/* Those that are recorded as one, without their names, use most; of the others the first that starts many is in the sentence. */
+/* Those that are recorded as one, without their names, use most; the others are too unlikely to be named. */
 static void what_has_no_name_is_not_named(void **state)
 {
 	struct subject *waits, *update;
@@ -406,8 +406,7 @@ static void what_has_no_name_is_not_named(void **state)
 		assert_true(st.answer.slow);
 		assert_false(st.answer.culprit_is_named);
 		assert_string_equal(st.answer.cause, "cpu-shared");
-		assert_non_null(strstr(st.answer.summary, "; the most likely is update (pid 1002) by "));
-		assert_non_null(strstr(st.answer.summary, ": cpu.time 10 %, most of it by 300 git 90 %, update 10 %"));
+		assert_null(strstr(st.answer.summary, "most likely"));
 		for (size_t i = 0; i < st.answer.unnamed.n; i++)
 			assert_string_not_equal(st.answer.unnamed.v[i].subject->info.name, NAME_OF_OTHERS);
 		end(&st);
