@@ -42,16 +42,6 @@ static const struct gnutls_server *tls_of(const struct grpc_connection *c)
 	return &c->server->grpc->tls;
 }
 
-static bool is_stopping(struct http_server *s)
-{
-	bool stopping;
-
-	pthread_mutex_lock(&s->lock);
-	stopping = s->stopping;
-	pthread_mutex_unlock(&s->lock);
-	return stopping;
-}
-
 /* Waits for the socket. 0; -ETIME where the client, -ECANCELED where the server is to wait no longer. */
 static int wait_for(struct grpc_connection *c, short events)
 {
@@ -59,7 +49,7 @@ static int wait_for(struct grpc_connection *c, short events)
 
 	if (!(events & POLLIN) || !c->tls || !tls_of(c)->gnutls_record_check_pending(c->tls))
 		poll(&fd, 1, LOOK_MS);
-	return is_stopping(c->server) ? -ECANCELED : grpc_connection_is_late(c) ? -ETIME : 0;
+	return http_server_is_stopping(c->server) ? -ECANCELED : grpc_connection_is_late(c) ? -ETIME : 0;
 }
 
 /* Translates what GnuTLS returned: n, 0 at the end, or -EAGAIN, -EPROTO. */

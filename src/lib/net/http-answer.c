@@ -132,7 +132,7 @@ static void wait_a_little(struct http_server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static bool is_stopping(struct http_server *s)
+bool http_server_is_stopping(struct http_server *s)
 {
 	bool stopping;
 
@@ -190,7 +190,7 @@ static ssize_t outflow_read(void *data, uint64_t position, char *buf, size_t max
 
 	(void)position;
 	while (o->at >= from->len) {
-		if (o->ended || is_stopping(o->server) || has_left(o) || !may_go_on(o))
+		if (o->ended || http_server_is_stopping(o->server) || has_left(o) || !may_go_on(o))
 			return MHD_CONTENT_READER_END_OF_STREAM;
 		if (refill(o) < 0)
 			return MHD_CONTENT_READER_END_WITH_ERROR;

@@ -102,6 +102,8 @@ int http_authorise(struct http_server *s, const char *bearer, uint32_t peer, str
 /* Routes of the server itself, where one can log in: /login, /logout, /session. */
 extern const struct http_route http_login_routes[];
 
+/* Whether http_server_close() waits for those that answer: they end early. */
+bool http_server_is_stopping(struct http_server *s);
 /* Sends what the exchange has got. MHD_NO: the connection ends without an answer. */
 enum MHD_Result http_answer(struct http_incoming *q, struct MHD_Connection *c);
 enum MHD_Result http_refuse(struct http_incoming *q, struct MHD_Connection *c, const struct http_refusal *why);
