@@ -17,6 +17,7 @@ struct machine {
 	int64_t system_values[SYSTEM_FEATURE_COUNT], cpu_values[2][CPU_FEATURE_COUNT],
 		values[PROCESSES][PROCESS_FEATURE_COUNT];
 	int64_t boot;
+	bool sleeps; /* the processes are left out of ticks */
 	struct rules rules;
 	struct watch *watch;
 	unsigned counted[TRIGGER_END + 1];
@@ -89,7 +90,7 @@ static void run_tick(struct machine *m, int64_t passed)
 	m->boot += passed;
 	tick_begin(&m->tick, m->boot, m->boot);
 	for (size_t i = 0; i < PROCESSES; i++)
-		if (m->processes[i])
+		if (m->processes[i] && !m->sleeps)
 			tick_put(&m->tick, m->processes[i], m->values[i],
 				 FEATURES_BELOW(PROCESS_FEATURE_COUNT));
 	tick_put(&m->tick, m->cpus[0], m->cpu_values[0], FEATURES_BELOW(CPU_FEATURE_COUNT));
@@ -152,6 +153,32 @@ static void each_process_has_its_own_event(void **state)
 	assert_int_equal(m->counted[TRIGGER_BEGIN],
 			 1); /* prog0 and prog3 have other names, prog2 another user */
 	assert_string_equal(m->last_name, "prog1");
+	machine_free(m);
+}
+
+static void who_sleeps_on_is_seen_in_every_tick(void **state)
+{
+	struct machine *m = machine_new("when process name = \"prog1\" threads.count >= 7 for 3 s notify\n"
+					"when process name = \"prog[0-2]\" u1 > 50 % for 2 s until u1 < 10 % for 3 s notify");
+
+	(void)state;
+	m->values[1][FEATURE_THREADS] = 7;
+	run_tick(m, NS_PER_SEC);
+	m->sleeps = true;
+	for (unsigned i = 0; i < 3; i++)
+		run_tick(m, NS_PER_SEC);
+	assert_int_equal(m->counted[TRIGGER_BEGIN], 1);
+	m->sleeps = false;
+	for (unsigned i = 0; i < 3; i++) {
+		for (size_t k = 0; k < 3; k++)
+			m->values[k][FEATURE_CPU_TIME] += 900000000;
+		run_tick(m, NS_PER_SEC);
+	}
+	assert_int_equal(m->counted[TRIGGER_BEGIN], 4);
+	m->sleeps = true;
+	for (unsigned i = 0; i < 4; i++)
+		run_tick(m, NS_PER_SEC);
+	assert_int_equal(m->counted[TRIGGER_END], 3);
 	machine_free(m);
 }
 
@@ -361,7 +388,7 @@ static void random_patterns_of_load(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(an_event_is_told_from_beginning_to_end),
-	  cmocka_unit_test(each_process_has_its_own_event), cmocka_unit_test(a_process_beside_pressure),
+	  cmocka_unit_test(each_process_has_its_own_event), cmocka_unit_test(who_sleeps_on_is_seen_in_every_tick), cmocka_unit_test(a_process_beside_pressure),
 	  cmocka_unit_test(both_utilisations), cmocka_unit_test(frequent_short_spikes),
 	  cmocka_unit_test(one_outlier_is_smoothed_away), cmocka_unit_test(who_ends_ends_the_event),
 	  cmocka_unit_test(who_asks_is_caught_only_by_name),

@@ -22,7 +22,7 @@ struct smoothed {
 /* One rule over one entity. Kept only while there is something to remember. */
 struct state {
 	struct trigger machine;
-	const struct entity *entity;
+	struct entity *entity;
 	uint64_t number;
 	int64_t began; /* wall */
 	double highest;
@@ -238,7 +238,7 @@ static double derived_value(const struct watch *w, const struct quantity *q)
 
 static int64_t span_of(const struct watch *w, const struct sample *s)
 {
-	/* only processes and the machine are in every tick */
+	/* of processes and the machine every tick is seen */
 	if (w->state && w->state->at && s == w->sample && s->entity->info.kind != ENTITY_PROCESS)
 		return w->tick->boot - w->state->at;
 	return w->span;
@@ -498,6 +498,23 @@ static void measure_span(struct watch *w)
 		w->usual = span;
 }
 
+/* Processes that sleep on are left out of ticks: their counters stand still, and their levels are what they were. Only those of whom something is
+ * remembered matter, as the others changed nothing that a rule could see. */
+static void evaluate_asleep(struct watch *w)
+{
+	HMAP_FOREACH(slot, &w->states)
+	{
+		struct state *s;
+
+		/* dropping a state can move another to its place */
+		while ((s = slot->value) && s->entity->info.kind == ENTITY_PROCESS && s->at != w->tick->boot) {
+			struct sample as_before = {s->entity, s->entity->previous, s->entity->measured, true};
+
+			evaluate(w, (uint32_t)slot->key, &as_before);
+		}
+	}
+}
+
 void watch_tick(struct watch *w, const struct tick *tick, watch_report report, void *data)
 {
 	w->tick = tick;
@@ -513,6 +530,7 @@ void watch_tick(struct watch *w, const struct tick *tick, watch_report report, v
 	}
 	for (size_t i = 0; i < tick->ended.n; i++)
 		end_entity(w, tick->ended.v[i]);
+	evaluate_asleep(w);
 }
 
 void watch_free(struct watch *w, watch_report report, void *data)
