@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,17 +118,6 @@ static bool number_of(const json_t *value, double *ret, char ret_unit[QUANTITY_U
 	       (text && *text && (number_parse_slowly(text, text + strlen(text), ret) != NULL || quantity_parse(text, text + strlen(text), ret, ret_unit)));
 }
 
-/* In the unit of the counter, which the first one that is given decides. */
-static int put_number(struct text_lines *l, int server, const char *name, const struct counter_info *info, int64_t time, double number)
-{
-	int counter = intake_counter(l->into, name, info);
-	double ratio = counter < 0 ? 1 : quantity_ratio(info->unit, intake_unit(l->into, counter));
-
-	if (isnan(ratio) && counter >= 0)
-		intake_bad(l->into, l->path, l->line, "%s is in %s, and was in %s before", name, info->unit, intake_unit(l->into, counter));
-	return counter < 0 ? counter : intake_put(l->into, server, counter, time, number * ratio);
-}
-
 static enum fleet_kind kind_of(const char *word)
 {
 	static const struct {
@@ -161,7 +149,7 @@ static int put_long(struct text_lines *l, const json_t *row, const char *counter
 		return 0;
 	}
 	info.unit = *unit ? unit : info.unit;
-	return put_number(l, server, counter, &info, time, number);
+	return text_lines_put(l, server, counter, &info, time, number);
 }
 
 static int put_wide(struct text_lines *l, const json_t *object, const char *above, int server, int64_t time, int depth)
@@ -184,7 +172,7 @@ static int put_wide(struct text_lines *l, const json_t *object, const char *abov
 				       is_one_of(key, l->input->server_column, server_names))) {
 			continue;
 		} else if (!is_one_of(name.data, l->input->server_column, server_names) && number_of(value, &number, unit) && selection_wants_counter(l->input, name.data)) {
-			r = put_number(l, server, name.data, &(struct counter_info){.unit = unit}, time, number);
+			r = text_lines_put(l, server, name.data, &(struct counter_info){.unit = unit}, time, number);
 		}
 		if (r < 0)
 			return r;
@@ -259,7 +247,7 @@ static int put_fields(struct text_lines *l, const json_t *row, int64_t time)
 		if (server < 0 || series_labels(tags, l->input, &name) < 0)
 			return server == -ENOENT ? 0 : -ENOMEM;
 		if (json_is_number(value) && number_of(value, &number, unit) && selection_wants_counter(l->input, name.data))
-			r = put_number(l, server, name.data, &(struct counter_info){}, time, number);
+			r = text_lines_put(l, server, name.data, &(struct counter_info){}, time, number);
 		if (r < 0)
 			return r;
 	}
