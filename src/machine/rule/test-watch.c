@@ -176,6 +176,7 @@ static void who_sleeps_on_is_seen_in_every_tick(void **state)
 	}
 	assert_int_equal(m->counted[TRIGGER_BEGIN], 4);
 	m->sleeps = true;
+	m->processes[1]->info.id = 99; /* as one that was away when a segment began */
 	for (unsigned i = 0; i < 4; i++)
 		run_tick(m, NS_PER_SEC);
 	assert_int_equal(m->counted[TRIGGER_END], 3);

@@ -42,7 +42,7 @@ struct prepared {
 
 struct watch {
 	VEC(struct prepared) rules;
-	struct hmap states;			/* (rule, entity's id) -> struct state */
+	struct hmap states;			/* (rule, entity's address) -> struct state: ids can change while an entity lives */
 	VEC(uint32_t) by_kind[ENTITY_KIND_END]; /* rules by scope */
 	uint64_t numbers;
 	int64_t usual; /* ns between two ticks */
@@ -333,7 +333,7 @@ static struct state *new_state(struct watch *w, uint32_t rule)
 	s->spikes = r->spikes ? calloc(r->spikes, sizeof(*s->spikes)) : NULL;
 	s->smoothed = r->slots ? calloc(r->slots, sizeof(*s->smoothed)) : NULL;
 	if ((r->spikes && !s->spikes) || (r->slots && !s->smoothed) ||
-	    hmap_put(&w->states, rule, s->entity->info.id, s) < 0) {
+	    hmap_put(&w->states, rule, (uintptr_t)s->entity, s) < 0) {
 		state_free(s);
 		return NULL;
 	}
@@ -352,9 +352,9 @@ static bool is_idle(const struct watch *w, const struct rule *r, const struct st
 	return true;
 }
 
-static void drop_state(struct watch *w, uint32_t rule, uint32_t entity)
+static void drop_state(struct watch *w, uint32_t rule, const struct entity *e)
 {
-	struct state *s = hmap_remove(&w->states, rule, entity);
+	struct state *s = hmap_remove(&w->states, rule, (uintptr_t)e);
 
 	if (s)
 		state_free(s);
@@ -442,13 +442,12 @@ static enum truth below(struct watch *w, const struct rule *r, enum truth high)
 static void evaluate(struct watch *w, uint32_t index, const struct sample *sample)
 {
 	const struct rule *r = w->rules.v[index].rule;
-	uint32_t id = sample->entity->info.id;
 	enum truth high, low;
 
 	w->rule = &w->rules.v[index];
 	w->sample = sample;
 	w->first = NAN;
-	w->state = w->states.n ? hmap_get(&w->states, index, id) : NULL;
+	w->state = w->states.n ? hmap_get(&w->states, index, (uintptr_t)sample->entity) : NULL;
 	if (sample->same && !w->state && w->rule->needs_growth)
 		return; /* most of a machine's processes sleep */
 	if (!w->state && r->slots && is_meant(w, w->rule, &sample->entity->info))
@@ -471,7 +470,7 @@ static void evaluate(struct watch *w, uint32_t index, const struct sample *sampl
 	step(w, r, w->state, high, high == TRUE_ ? FALSE_ : low);
 	w->state->at = w->tick->boot;
 	if (is_idle(w, r, w->state))
-		drop_state(w, index, id);
+		drop_state(w, index, sample->entity);
 }
 
 static void end_entity(struct watch *w, const struct entity *e)
@@ -480,11 +479,11 @@ static void end_entity(struct watch *w, const struct entity *e)
 
 	for (size_t k = 0; w->states.n && k < w->by_kind[kind].n; k++) {
 		uint32_t rule = w->by_kind[kind].v[k];
-		struct state *s = hmap_get(&w->states, rule, e->info.id);
+		struct state *s = hmap_get(&w->states, rule, (uintptr_t)e);
 
 		if (s && s->machine.state >= TRIGGER_DIAGNOSIS)
 			tell(w, w->rules.v[rule].rule, s, TRIGGER_END);
-		drop_state(w, rule, e->info.id);
+		drop_state(w, rule, e);
 	}
 }
 
@@ -499,7 +498,8 @@ static void measure_span(struct watch *w)
 }
 
 /* Processes that sleep on are left out of ticks: their counters stand still, and their levels are what they were. Only those of whom something is
- * remembered matter, as the others changed nothing that a rule could see. */
+ * remembered are looked at: of the others nothing changed, and a rule that asks for the machine's values next to a sleeper's levels sees them in
+ * the next complete tick. */
 static void evaluate_asleep(struct watch *w)
 {
 	HMAP_FOREACH(slot, &w->states)
