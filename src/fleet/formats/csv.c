@@ -147,16 +147,11 @@ static void take_number(struct csv_table *t, struct csv_field *f, double *ret, c
 /* A value in the unit of its counter, which the first unit that is given decides. 0 or -ENOMEM. */
 static int convert(struct csv_table *t, int counter, const char *name, const char *unit, double *value)
 {
-	double ratio;
-
 	if (!*unit || counter < 0)
 		return 0;
 	if (intake_counter(t->into, name, &(struct counter_info){.unit = unit}) < 0)
 		return -ENOMEM;
-	ratio = quantity_ratio(unit, intake_unit(t->into, counter));
-	if (isnan(ratio))
-		intake_bad(t->into, t->path, t->line, "%s is in %s, and was in %s before", name, unit, intake_unit(t->into, counter));
-	*value *= ratio;
+	*value = intake_in_unit(t->into, counter, unit, *value, t->path, t->line);
 	return 0;
 }
 

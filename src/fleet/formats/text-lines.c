@@ -1,12 +1,10 @@
 #include "fleet/formats/text-lines.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "lib/data/str.h"
 #include "lib/input/files.h"
-#include "lib/input/quantity.h"
 #include "lib/input/stream.h"
 
 static int take_piece(struct text_lines *l, char *piece, size_t n, text_line_fn *take)
@@ -73,9 +71,8 @@ int text_lines_load(struct text_lines *l, const char *const *endings, void (*beg
 int text_lines_put(struct text_lines *l, int server, const char *name, const struct counter_info *info, int64_t time, double number)
 {
 	int counter = intake_counter(l->into, name, info);
-	double ratio = counter < 0 ? 1 : quantity_ratio(info->unit, intake_unit(l->into, counter));
 
-	if (isnan(ratio) && counter >= 0)
-		intake_bad(l->into, l->path, l->line, "%s is in %s, and was in %s before", name, info->unit, intake_unit(l->into, counter));
-	return counter < 0 ? counter : intake_put(l->into, server, counter, time, number * ratio);
+	if (counter < 0)
+		return counter;
+	return intake_put(l->into, server, counter, time, intake_in_unit(l->into, counter, info->unit, number, l->path, l->line));
 }

@@ -203,9 +203,14 @@ int intake_counter(struct intake *in, const char *name, const struct counter_inf
 	return id;
 }
 
-const char *intake_unit(const struct intake *in, int counter)
+double intake_in_unit(struct intake *in, int counter, const char *unit, double value, const char *file, uint64_t line)
 {
-	return in->fleet->counters.v[counter].unit;
+	const struct fleet_counter *c = &in->fleet->counters.v[counter];
+	double ratio = quantity_ratio(unit, c->unit);
+
+	if (isnan(ratio))
+		intake_bad(in, file, line, "%s is in %s, and was in %s before", c->name, unit, c->unit);
+	return value * ratio;
 }
 
 int intake_role(struct intake *in, int server, const char *role)

@@ -46,8 +46,8 @@ void intake_on_progress(struct intake *in, intake_progress_fn *progress, void *d
  * NULL. */
 int intake_server(struct intake *in, const char *name);
 int intake_counter(struct intake *in, const char *name, const struct counter_info *info);
-/* The unit that was reported of a counter, or NULL. */
-const char *intake_unit(const struct intake *in, int counter);
+/* A value that was given in `unit` (NULL or "" = not known) in the counter's own; NaN where they measure different things, which is reported as bad. */
+double intake_in_unit(struct intake *in, int counter, const char *unit, double value, const char *file, uint64_t line);
 /* The work of a server ("role", "group" of the source): the first one counts. 0 or -ENOMEM. */
 int intake_role(struct intake *in, int server, const char *role);
 /* Who measures it ("job" of the source): a role is made of it where the source has none (server-role.h). 0 or -ENOMEM. */
