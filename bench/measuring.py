@@ -49,7 +49,12 @@ def folder():
             process.kill()
             process.wait()
         started.clear()
-        subprocess.run(["umount", path / "run"], check=True)
+        for _ in range(50):  # the process that answers questions ends a moment after the recorder
+            if not subprocess.run(["umount", path / "run"], stderr=subprocess.DEVNULL).returncode:
+                break
+            time.sleep(0.1)
+        else:
+            raise RuntimeError(f"{path}/run is still in use")
         shutil.rmtree(path, ignore_errors=True)
 
 
