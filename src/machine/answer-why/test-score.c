@@ -436,6 +436,37 @@ static void who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by(void *
 	end(&st);
 }
 
+/* Few of many linkers are recorded one by one: the others are one sum, in which as many files are open as those have that live. A young one opens
+ * what it needs at once. Neither leaks, as one does that opens more all the time. */
+static void only_what_stays_and_grows_leaks(void **state)
+{
+	const int64_t files[3][10] = {
+		{900, 1100, 950, 1000, 1150, 900, 1000, 950, 1050, 1100},
+		{8, 8, 8, 8, 8, 8, 8, 8, 1100, 1100},
+		{110, 220, 330, 440, 550, 660, 770, 880, 990, 1100},
+	};
+
+	(void)state;
+	for (int kind = 0; kind < 3; kind++) {
+		struct method_question q = {.at = TICKS - 1, .focus = TICKS - 10, .train_to = FROM - 20, .cpus = 2};
+		struct entity_info sum = {.id = 501, .kind = ENTITY_SHORT_LIVED, .name = (char *)"ld"};
+		struct ranking ranking = {};
+		struct subject *program;
+		struct story st;
+
+		begin(&st);
+		program = kind ? add(&st, "/bin/ld", TICKS - 10, TICKS - 1, 0) : dataset_define(&st.d, &sum);
+		program->first = TICKS - 10;
+		program->last = TICKS - 1;
+		for (uint32_t t = 0; t < 10; t++)
+			level(program, FEATURE_HANDLES_FILES, TICKS - 10 + t, files[kind][t]);
+		assert_int_equal(method_blame.rank(&st.d, &q, &ranking), 0);
+		assert_int_equal(ranking.suspects.n && ranking.suspects.v[0].score > 0.05, kind == 2);
+		ranking_free(&ranking);
+		end(&st);
+	}
+}
+
 /* A player was started anew shortly before others of its program begin, none of which does as much as it does. */
 static void the_eldest_does_what_its_program_always_did(void **state)
 {
@@ -656,6 +687,7 @@ int main(void)
 		cmocka_unit_test(who_wrote_has_not_stopped),
 		cmocka_unit_test(who_must_free_memory_fills_it_with_files),
 		cmocka_unit_test(a_group_at_its_limit_is_short_before_the_machine_is), cmocka_unit_test(who_pushed_it_out_of_memory_is_said),
+		cmocka_unit_test(only_what_stays_and_grows_leaks),
 		cmocka_unit_test(the_eldest_does_what_its_program_always_did),
 		cmocka_unit_test(of_a_short_past_what_was_done_then_is_not_new),
 		cmocka_unit_test(who_always_is_in_the_way_is_not_guilty_of_something_else),

@@ -274,34 +274,39 @@ static double leakers(const struct robust *r, const struct program *p, const str
 }
 
 /* A process that begins opens what it needs, as a browser or a linker does: of what it had after a while hardly any is a leak. A younger one leaks as
- * far as it opens more in the last quarter of its life. 0 = it was there before. */
+ * far as it opens more in the last quarter of its life, and not all of that at once. 0 = it was there before. */
 static double had_at_start(const struct robust *r, const struct subject *s, size_t f, double now)
 {
 	const struct moment *ticks = r->d->ticks.v;
 	int64_t begun = ticks[s->first].elapsed, age = ticks[r->q->at].elapsed - begun;
 	bool young = age < 2 * STARTING;
-	uint32_t t = s->first;
-	double had;
+	double had = 0, before = 0, at_once = 0;
 
-	if (!s->first)
-		return 0;
-	while (t < r->q->at && ticks[t].elapsed - begun < (young ? age * 3 / 4 : STARTING))
-		t++;
-	had = subject_value(r->d, s, f, t);
-	return fmin(now, fmax(0, young ? 2 * had - now : had)); /* of a NaN and a number the number */
+	for (uint32_t t = s->first; s->first && t <= r->q->at && (young || ticks[t].elapsed - begun <= STARTING); t++) {
+		double value = fmax(0, subject_value(r->d, s, f, t)); /* of a NaN and a number the number */
+
+		if (!young || t == s->first || ticks[t - 1].elapsed - begun < age * 3 / 4)
+			had = value;
+		at_once = fmax(at_once, value - before);
+		before = value;
+	}
+	return fmin(now, young ? fmax(2 * had - now, at_once) : had);
 }
 
+/* The part of what it has that may be leaked: short programs that come and go give theirs back when they end, however many live at a time. */
 static double not_of_start(const struct robust *r, const struct program *p, const struct use *use)
 {
-	double all = 0, begun = 0;
+	double all = 0, stays = 0;
 
 	for (size_t i = 0; i < p->members.n; i++) {
-		double now = robust_member_now(r, p->members.v[i], (size_t)use->feature);
+		const struct subject *s = p->members.v[i];
+		double now = robust_member_now(r, s, (size_t)use->feature);
 
 		all += now;
-		begun += had_at_start(r, p->members.v[i], (size_t)use->feature, now);
+		if (s->info.kind != ENTITY_SHORT_LIVED)
+			stays += now - (1 - STARTS) * had_at_start(r, s, (size_t)use->feature, now);
 	}
-	return all > 0 ? 1 - (1 - STARTS) * begun / all : 1;
+	return all > 0 ? stays / all : 1;
 }
 
 /* 1 = the machine is short of nothing, 0 = programs always wait for what it is short of; less by as much as they are slower. */
