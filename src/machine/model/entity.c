@@ -238,13 +238,19 @@ static bool names_itself(const struct entity_info *info)
 	       !comm[strspn(comm, "abcdefghijklmnopqrstuvwxyz0123456789._-")];
 }
 
-/* Many systems have another shell as sh. */
-static const char *interpreter_name(const struct entity_info *info)
+/* An interpreter is called as it was started: many systems have another shell as sh, and a version in the name of python3's file. */
+static const char *interpreter_name(const struct entity_info *info, size_t *ret_n)
 {
-	size_t n = info->cmdline ? strcspn(info->cmdline, " ") : 0;
-	bool is_sh = (n == 2 && str_starts(info->cmdline, "sh")) || (n > 3 && strncmp(info->cmdline + n - 3, "/sh", 3) == 0);
+	const char *file = base_name(info->exe), *first = info->cmdline ? info->cmdline + (*info->cmdline == '-') : "";
+	size_t n = strcspn(first, " ");
+	const char *slash = memrchr(first, '/', n);
+	char name[COMM_LONGEST + 1];
 
-	return is_sh && is_interpreter(base_name(info->exe)) ? "sh" : base_name(info->exe);
+	n -= slash ? (size_t)(slash + 1 - first) : 0;
+	first = slash ? slash + 1 : first;
+	snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : 0, first);
+	*ret_n = is_interpreter(file) && is_interpreter(name) ? n : strlen(file);
+	return is_interpreter(file) && is_interpreter(name) ? first : file;
 }
 
 /* A text that an interpreter runs may say itself what it is: "npm ci" is the title and the short name of a node. */
@@ -296,8 +302,15 @@ bool entity_matches(const struct entity_info *info, const char *who)
 	if (same_text(info->unit, who) || same_text(info->name, who) || same_text(info->exe, who))
 		return true;
 	label = entity_label(info);
-	return same_text(label, who) || has_part(label, " ", who) || has_part(info->container, "/:", who) || is_unit(info->unit, who) ||
+	return same_text(label, who) || has_part(label, " ", who) || (info->exe && same_text(base_name(info->exe), who)) || has_part(info->container, "/:", who) || is_unit(info->unit, who) ||
 	       (strchr(who, '/') && has_part(info->cmdline, " ", who));
+}
+
+const char *entity_place(const struct entity_info *info)
+{
+	const char *last = info->container || !info->unit ? info->container : base_name(info->unit);
+
+	return last && last[strspn(last, "/0123456789abcdef-")] ? last : NULL;
 }
 
 /* Of a command line the name under which it was started, where its file has another. */
@@ -358,10 +371,13 @@ static void put_label(struct str *out, const struct entity_info *info)
 		str_puts(out, info->name);
 		return;
 	}
-	str_puts(out, names_itself(info) ? info->name : interpreter_name(info));
+	name = names_itself(info) ? info->name : interpreter_name(info, &n);
+	str_append(out, name, name == info->name ? strlen(name) : n);
 	script = script_of_info(info, &n);
 	if (script && n) {
-		str_putc(out, ' ');
+		bool is_module = script - info->cmdline > 3 && strncmp(script - 4, " -m ", 4) == 0 && !str_starts(base_name(info->exe), "java");
+
+		str_puts(out, is_module ? " -m " : " ");
 		str_append(out, script, n);
 	}
 }

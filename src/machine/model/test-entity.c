@@ -1,6 +1,7 @@
 #include "lib/data/test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/data/cleanup.h"
 #include "machine/model/entity.h"
@@ -33,7 +34,7 @@ static void a_program_is_called_as_it_was_started(void **state)
 	is_called("/usr/bin/dash", "/bin/sh /srv/update.sh", "update.sh", "sh update.sh");
 	is_called("/usr/bin/bash", "bash --rcfile /etc/rc -i", "bash", "bash");
 	is_called("/usr/bin/bash", "bash /dev/fd/3", "bash", "bash");
-	is_called("/usr/bin/python3.11", "python3 -m http.server 80", "python3", "python3.11 http.server");
+	is_called("/usr/bin/python3.11", "python3 -m http.server 80", "python3", "python3 -m http.server");
 	is_called("/usr/lib/jvm/bin/java", "java -Xmx1g -cp /opt/shop/lib/* org.example.shop.Main --port 80", "java", "java Main");
 	is_called("/usr/lib/jvm/bin/java", "/usr/bin/java -Dx=/a -jar /opt/shop.jar", "java", "java shop.jar");
 	is_called("/usr/lib/jvm/bin/java", "java -m shop/org.example.Main", "java", "java Main");
@@ -41,7 +42,24 @@ static void a_program_is_called_as_it_was_started(void **state)
 	is_called("/usr/bin/redis-check-rdb", "redis-rdb-bgsave *:6379", "redis-server", "redis-server");
 	is_called("/opt/bin/launcher", "/opt/bin/launcher -x", "indexer", "indexer");
 	is_called("/usr/lib/firefox/firefox", "/usr/lib/firefox/firefox -contentproc", "Isolated Web Co", "firefox");
-	is_called("/usr/bin/python3.11", "python3 /home/a/train.py", "python3", "python3.11 train.py");
+	is_called("/usr/bin/python3.11", "python3 /home/a/train.py", "python3", "python3 train.py");
+}
+
+static void a_place_is_one_word(void **state)
+{
+	static const struct {
+		const char *unit, *container, *place;
+	} cases[] = {
+		{"/system.slice/shop.service", NULL, "shop.service"}, {"ssh.service", NULL, "ssh.service"}, {"/lab/normal", "prod/checkout", "prod/checkout"},
+		{"/lab/normal", NULL, "normal"}, {"/tool/856bded00a92fdd76055e69ee59a0275", NULL, NULL}, {"/", NULL, NULL}, {NULL, NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *place = entity_place(&(struct entity_info){.unit = (char *)cases[i].unit, .container = (char *)cases[i].container});
+
+		assert_true(place ? cases[i].place && strcmp(place, cases[i].place) == 0 : !cases[i].place);
+	}
 }
 
 static void names_do_not_speak_to_a_terminal(void **state)
@@ -104,7 +122,7 @@ static void who_asks_is_known_by_name(void **state)
 /* A person's words for a program, and parts of them that are not. */
 static void a_program_is_meant_by_its_words(void **state)
 {
-	static const char *const words[] = {"4711", "python3.11", "python3.11 orders.py", "orders.py", "/srv/shop/orders.py", "/usr/bin/python3.11", "shop.service", "shop",
+	static const char *const words[] = {"4711", "python3.11", "python3 orders.py", "orders.py", "/srv/shop/orders.py", "/usr/bin/python3.11", "shop.service", "shop",
 					   "checkout-7d9f", "prod"};
 	static const char *const others[] = {"orders", "471", "/srv/shop", "py", "op", "", "11"};
 	struct entity_info info = {.kind = ENTITY_PROCESS, .pid = 4711, .name = (char *)"python3", .exe = (char *)"/usr/bin/python3.11",
@@ -170,7 +188,7 @@ int main(void)
 		cmocka_unit_test(a_program_is_called_as_it_was_started),
 		cmocka_unit_test(the_recorder_knows_its_own), cmocka_unit_test(who_asks_is_known_by_name),
 		cmocka_unit_test(a_process_that_was_there_before_says_so), cmocka_unit_test(a_program_is_meant_by_its_words),
-		cmocka_unit_test(names_do_not_speak_to_a_terminal),
+		cmocka_unit_test(a_place_is_one_word), cmocka_unit_test(names_do_not_speak_to_a_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,8 +111,8 @@ static void put_name(const struct entity_info *info, FILE *out)
 	_cleanup_free_ char *label = entity_label(info);
 
 	fprintf(out, "%s, pid %u", label ? label : "?", info->pid);
-	if (info->unit)
-		fprintf(out, ", %s", info->unit);
+	if (entity_place(info))
+		fprintf(out, ", %s", entity_place(info));
 	fputc('\n', out);
 }
 

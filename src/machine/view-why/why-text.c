@@ -58,8 +58,8 @@ static void put_who(const struct suspect *s, FILE *out)
 	} else if (s->subject->info.pid) {
 		fprintf(out, ", pid %u", s->subject->info.pid);
 	}
-	if (s->subject->info.unit)
-		fprintf(out, ", %s", s->subject->info.unit);
+	if (entity_place(&s->subject->info))
+		fprintf(out, ", %s", entity_place(&s->subject->info));
 	if (s->subject->info.flags & ENTITY_IS_SELF)
 		fputs(" (the recorder itself)", out);
 }
