@@ -93,12 +93,11 @@ static void chart(const struct fleet *f, const struct fleet_page *page, const st
 	}
 	if (!(fr.high > fr.low) || fr.span.to <= fr.span.from)
 		return;
-	fputs("<figure><figcaption><b>", out);
-	str_print_xml(f->counters.v[x->counter].name, out);
-	fputs("</b> of ", out);
-	str_print_xml(f->servers.v[named].name, out);
-	fprintf(out, ", %s to %s; other servers in gray, the incident shaded</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\">\n",
-		FLEET_VALUE_TEXT(f, x->counter, fr.low), FLEET_VALUE_TEXT(f, x->counter, fr.high), WIDTH, HEIGHT);
+	str_print_markup(out,
+			 "<figure><figcaption><b>%s</b> of %s, %s to %s; other servers in gray, the incident shaded</figcaption>\n"
+			 "<svg viewBox=\"0 0 %d %d\" role=\"img\">\n",
+			 f->counters.v[x->counter].name, f->servers.v[named].name, FLEET_VALUE_TEXT(f, x->counter, fr.low),
+			 FLEET_VALUE_TEXT(f, x->counter, fr.high), WIDTH, HEIGHT);
 	shade(&fr, page, out);
 	others = 0;
 	for (size_t i = 0; i < f->servers.n; i++)
@@ -112,20 +111,11 @@ static void row(const struct fleet *f, const struct fleet_finding *x, FILE *out)
 {
 	char since[32] = "";
 
-	fputs("<tr><td>", out);
-	str_print_xml(fleet_server_name(f, x->server), out);
-	fputs("<td>", out);
-	str_print_xml(x->counter >= 0 ? f->counters.v[x->counter].name : "", out);
-	if (x->flags & FLEET_CALLED) {
-		fputs(" (measured on ", out);
-		str_print_xml(fleet_server_name(f, x->measured_on), out);
-		fputs(")", out);
-	}
-	fputs("<td class=n>", out);
-	str_print_xml(FLEET_VALUE_TEXT(f, x->counter, x->observed), out);
-	fputs("<td class=n>", out);
-	str_print_xml(FLEET_VALUE_TEXT(f, x->counter, x->usual), out);
-	fprintf(out, "<td>%s<td class=n>%.3g</tr>\n", x->since ? clock_format_rfc3339(x->since, since, sizeof(since)) : "", x->score);
+	str_print_markup(out, "<tr><td>%s<td>%s", fleet_server_name(f, x->server), x->counter >= 0 ? f->counters.v[x->counter].name : "");
+	if (x->flags & FLEET_CALLED)
+		str_print_markup(out, " (measured on %s)", fleet_server_name(f, x->measured_on));
+	str_print_markup(out, "<td class=n>%s<td class=n>%s<td>%s<td class=n>%.3g</tr>\n", FLEET_VALUE_TEXT(f, x->counter, x->observed),
+			 FLEET_VALUE_TEXT(f, x->counter, x->usual), x->since ? clock_format_rfc3339(x->since, since, sizeof(since)) : "", x->score);
 }
 
 static void table(const struct fleet *f, const char *title, const struct fleet_finding *v, size_t n, FILE *out)
@@ -146,18 +136,10 @@ static size_t listed(const struct fleet_findings *found, size_t top)
 void fleet_page_html(const struct fleet *f, const struct fleet_page *page, size_t top, FILE *out)
 {
 	fputs(head, out);
-	fputs("<h1>", out);
-	str_print_xml(f->counters.v[page->symptom->counter].name, out);
-	fputs(" of ", out);
-	str_print_xml(f->servers.v[page->symptom->server].name, out);
-	fputs("</h1>\n<p>", out);
-	str_print_xml(page->summary, out);
-	fputs("</p>\n", out);
-	if (page->next) {
-		fputs("<p>Next: ", out);
-		str_print_xml(page->next, out);
-		fputs("</p>\n", out);
-	}
+	str_print_markup(out, "<h1>%s of %s</h1>\n<p>%s</p>\n", f->counters.v[page->symptom->counter].name, f->servers.v[page->symptom->server].name,
+			 page->summary);
+	if (page->next)
+		str_print_markup(out, "<p>Next: %s</p>\n", page->next);
 	table(f, fleet_chain_is_together(f, page->chain, page->n_chain) ? "They began together; which came first is not known" : "In the order of events", page->chain, page->n_chain, out);
 	for (size_t i = 0; i < page->n_chain; i++)
 		chart(f, page, &page->chain[i], out);

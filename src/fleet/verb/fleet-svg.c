@@ -36,10 +36,10 @@ static double x_of(size_t i, size_t n)
 
 static void head(const struct fleet_view *v, const char *what, FILE *out)
 {
-	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"11\">\n"
-		     "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"%d\" y=\"18\" font-size=\"14\">", WIDTH, HEIGHT, LEFT);
-	str_print_xml(v->fleet->counters.v[v->counter].name, out);
-	fprintf(out, " - %s</text>\n", what);
+	str_print_markup(out,
+			 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"11\">\n"
+			 "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"%d\" y=\"18\" font-size=\"14\">%s - %s</text>\n",
+			 WIDTH, HEIGHT, LEFT, v->fleet->counters.v[v->counter].name, what);
 }
 
 static void axis(const struct scale *s, FILE *out)
@@ -54,9 +54,7 @@ static void axis(const struct scale *s, FILE *out)
 
 static void label(double x, const char *words, FILE *out)
 {
-	fprintf(out, "<text transform=\"translate(%.1f,%d) rotate(35)\">", x, HEIGHT - BOTTOM + 14);
-	str_print_xml(words, out);
-	fputs("</text>\n", out);
+	str_print_markup(out, "<text transform=\"translate(%.1f,%d) rotate(35)\">%s</text>\n", x, HEIGHT - BOTTOM + 14, words);
 }
 
 static struct scale scale_of(const struct fleet_view *v)
@@ -150,11 +148,9 @@ static void heat_map(const struct fleet_view *v, FILE *out)
 					LEFT + 100 + k * width, TOP + (double)server * height, width + 0.3, height + 0.3,
 					lightness(&s, (double)most), (double)most);
 		}
-		if (v->fleet->servers.n <= 40) {
-			fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT + 94, TOP + ((double)server + 0.7) * height);
-			str_print_xml(v->fleet->servers.v[server].name, out);
-			fputs("</text>\n", out);
-		}
+		if (v->fleet->servers.n <= 40)
+			str_print_markup(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT + 94,
+					 TOP + ((double)server + 0.7) * height, v->fleet->servers.v[server].name);
 	}
 }
 

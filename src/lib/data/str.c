@@ -307,6 +307,55 @@ void str_print_xml(const char *text, FILE *out)
 	}
 }
 
+/* One directive of str_print_markup(), as it stands in `directive`, with its argument. */
+static void print_directive(const char *directive, FILE *out, va_list *args)
+{
+	const size_t n = strlen(directive);
+	const char *text;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	switch (directive[n - 1]) {
+	case 's':
+		text = va_arg(*args, const char *);
+		str_print_xml(text ? text : "?", out);
+		break;
+	case 'e':
+	case 'f':
+	case 'g':
+		fprintf(out, directive, va_arg(*args, double));
+		break;
+	case '%':
+		fputc('%', out);
+		break;
+	default: /* the lengths of an integer: none, z, ll */
+		if (directive[n - 2] == 'z' || directive[n - 2] == 'l')
+			fprintf(out, directive, va_arg(*args, long long));
+		else
+			fprintf(out, directive, va_arg(*args, int));
+	}
+#pragma GCC diagnostic pop
+}
+
+void str_print_markup(FILE *out, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	while (*format) {
+		size_t plain = strcspn(format, "%"), n;
+		char directive[16] = "";
+
+		fwrite(format, 1, plain, out);
+		format += plain;
+		n = *format ? 2 + strcspn(format + 1, "cdefgsu%") : 0;
+		if (n && n < sizeof(directive))
+			print_directive(memcpy(directive, format, n), out, &args);
+		format += n;
+	}
+	va_end(args);
+}
+
 char *reader_text(struct reader *r)
 {
 	size_t n;

@@ -87,6 +87,20 @@ static void xml_has_entities(void **state)
 	assert_string_equal(s.data, "&lt;a href=&quot;x&quot;&gt;&amp;amp;");
 }
 
+static void markup_escapes_its_texts_and_nothing_else(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	const char *volatile none = NULL; /* the compiler warns of a NULL that it sees */
+
+	(void)state;
+	assert_non_null(out);
+	str_print_markup(out, "<b>%s</b> %d of %zu, %.1f %%, %llu%c <i>%s</i>", "a<b", -3, (size_t)1 << 40, 2.25, 1ull << 40, '<', none);
+	fclose(out);
+	assert_string_equal(text, "<b>a&lt;b</b> -3 of 1099511627776, 2.2 %, 1099511627776< <i>?</i>");
+}
+
 static void sizes_are_read_as_people_write_them(void **state)
 {
 	uint64_t n = 0;
@@ -151,5 +165,6 @@ static void json_escapes_nothing_that_a_terminal_obeys(void **state)
 
 RUN_TESTS(cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
 	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(what_is_no_utf_8_is_taken_out),
-	  cmocka_unit_test(what_reorders_a_line_is_taken_out), cmocka_unit_test(xml_has_entities), cmocka_unit_test(lines_of_a_report_stay_lines),
+	  cmocka_unit_test(what_reorders_a_line_is_taken_out), cmocka_unit_test(xml_has_entities),
+	  cmocka_unit_test(markup_escapes_its_texts_and_nothing_else), cmocka_unit_test(lines_of_a_report_stay_lines),
 	  cmocka_unit_test(json_escapes_nothing_that_a_terminal_obeys), cmocka_unit_test(sizes_are_read_as_people_write_them))

@@ -75,9 +75,7 @@ static void write_text(const struct report *r, const char *text, FILE *out)
 
 	if (r->redact)
 		redact(text, &public);
-	fputs("<pre>", out);
-	str_print_xml(r->redact ? (public.data ? public.data : "") : text, out);
-	fputs("</pre>\n", out);
+	str_print_markup(out, "<pre>%s</pre>\n", r->redact ? (public.data ? public.data : "") : text);
 	str_free(&public);
 }
 
@@ -92,14 +90,10 @@ static void write_node(const json_t *node, double whole, FILE *out)
 
 	if (whole <= 0 || total < LEAST_SHOWN * whole)
 		return;
-	if (name) {
-		fprintf(out,
-			"<details%s><summary><span class=share>%.1f %%</span><span class=bar "
-			"style=\"width:%.1fem\"></span>",
-			total > OPEN_ABOVE * whole ? " open" : "", 100 * total / whole, 8 * total / whole);
-		str_print_xml(name, out);
-		fputs("</summary>", out);
-	}
+	if (name)
+		str_print_markup(out,
+				 "<details%s><summary><span class=share>%.1f %%</span><span class=bar style=\"width:%.1fem\"></span>%s</summary>",
+				 total > OPEN_ABOVE * whole ? " open" : "", 100 * total / whole, 8 * total / whole, name);
 	json_array_foreach(json_object_get(node, "children"), i, child) write_node(child, whole, out);
 	fputs(name ? "</details>\n" : "", out);
 }
@@ -112,12 +106,6 @@ static void write_tree(const json_t *capture, const char *which, const char *tit
 		return;
 	fprintf(out, "<h3>%s</h3>\n", title);
 	write_node(root, (double)json_integer_value(json_object_get(root, "total")), out);
-}
-
-static void write_cell(const char *text, FILE *out)
-{
-	fputs("<td>", out);
-	str_print_xml(text, out);
 }
 
 #define THREADS_SHOWN 12
@@ -134,12 +122,9 @@ static void write_threads(const json_t *threads, FILE *out)
 
 		if (i == THREADS_SHOWN)
 			break;
-		fputs("<tr>", out);
-		write_cell(name ? name : "", out);
-		fprintf(out, "<td>%lld<td>%.1f %%<td>%.1f %%", (long long)json_integer_value(json_object_get(t, "tid")),
-			100 * json_number_value(json_object_get(t, "cpu")), 100 * json_number_value(json_object_get(t, "ready")));
-		write_cell(begins ? begins : "", out);
-		fputc('\n', out);
+		str_print_markup(out, "<tr><td>%s<td>%lld<td>%.1f %%<td>%.1f %%<td>%s\n", name ? name : "",
+				 (long long)json_integer_value(json_object_get(t, "tid")), 100 * json_number_value(json_object_get(t, "cpu")),
+				 100 * json_number_value(json_object_get(t, "ready")), begins ? begins : "");
 	}
 	fputs("</table>\n", out);
 	if (json_array_size(threads) > THREADS_SHOWN)
@@ -150,9 +135,7 @@ static void write_capture(const struct report *r, const struct report_capture *c
 {
 	json_t *capture = json_loads(c->json, 0, NULL);
 
-	fputs("<h2>", out);
-	str_print_xml(c->summary, out);
-	fputs("</h2>\n", out);
+	str_print_markup(out, "<h2>%s</h2>\n", c->summary);
 	if (capture) {
 		write_threads(json_object_get(capture, "threads"), out);
 		write_tree(capture, "top_down", "Where the CPU time goes", out);
@@ -191,9 +174,8 @@ static void write_curve(const struct report *r, const struct report_curve *k, FI
 
 	for (size_t i = 0; i < c->n; i++)
 		most = c->mean[i] > most ? c->mean[i] : most; /* not of NaN */
-	fputs("<p>", out);
-	str_print_xml(k->name, out);
-	fprintf(out, ": %s (%s; at most %s)</p>\n", k->feature->name, k->feature->help, feature_format(k->feature, most, value, sizeof(value)));
+	str_print_markup(out, "<p>%s: %s (%s; at most %s)</p>\n", k->name, k->feature->name, k->feature->help,
+			 feature_format(k->feature, most, value, sizeof(value)));
 	fprintf(out, "<svg class=curve viewBox=\"0 -2 %d %d\" role=img aria-label=\"over time\"><path stroke=\"#dc2626\" d=\"M%.1f 0V%d\"/>", CURVE_WIDTH,
 		CURVE_HEIGHT + 4, x, CURVE_HEIGHT);
 	write_points(c, most > 0 ? most : 1, out);
@@ -244,8 +226,7 @@ static void write_row_name(const struct report *r, const struct drawn_line *line
 {
 	const struct thread_row *row = &line->row;
 
-	fprintf(out, "<text x=0 y=%.0f>", y + ROW_HEIGHT - 5);
-	str_print_xml(row->name ? row->name : "", out);
+	str_print_markup(out, "<text x=0 y=%.0f>%s", y + ROW_HEIGHT - 5, row->name ? row->name : "");
 	if (row->thread != NOBODY)
 		fprintf(out, " %u", r->timeline->threads.v[row->thread].tid);
 	else
@@ -296,10 +277,8 @@ static double cell_ns(const json_t *cells, size_t victim, size_t culprit)
 
 static void write_heads(const json_t *list, size_t n, FILE *out)
 {
-	for (size_t i = 0; i < n; i++) {
-		fputs("<th>", out);
-		str_print_xml(json_string_value(json_object_get(json_array_get(list, i), "text")), out);
-	}
+	for (size_t i = 0; i < n; i++)
+		str_print_markup(out, "<th>%s", json_string_value(json_object_get(json_array_get(list, i), "text")));
 	fputs("<th>others\n", out);
 }
 
@@ -314,8 +293,7 @@ static void write_matrix(const char *text, FILE *out)
 		fputs("<table class=matrix><tr><th>waited, in s, because of", out);
 		write_heads(culprits, n, out);
 		for (size_t i = 0; i < json_array_size(victims); i++) {
-			fputs("<tr>", out);
-			write_cell(json_string_value(json_object_get(json_array_get(victims, i), "text")), out);
+			str_print_markup(out, "<tr><td>%s", json_string_value(json_object_get(json_array_get(victims, i), "text")));
 			for (size_t j = 0; j <= n; j++) {
 				const double ns = cell_ns(cells, i, j);
 
@@ -340,19 +318,12 @@ static void write_events(const struct report *r, FILE *out)
 
 void report_html(const struct report *r, FILE *out)
 {
-	fputs("<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
-	      "content=\"width=device-width\"><title>",
-	      out);
-	str_print_xml(r->title, out);
-	fprintf(out, "</title><style>%s</style>\n<h1>", style);
-	str_print_xml(r->title, out);
-	fputs("</h1>\n<p>", out);
-	str_print_xml(r->when, out);
-	if (r->note && !r->redact) {
-		fputs(": ", out);
-		str_print_xml(r->note, out);
-	}
-	fputs("</p>\n", out);
+	str_print_markup(out,
+			 "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>%s</title><style>",
+			 r->title);
+	fputs(style, out);
+	str_print_markup(out, "</style>\n<h1>%s</h1>\n<p>%s%s%s</p>\n", r->title, r->when, r->note && !r->redact ? ": " : "",
+			 r->note && !r->redact ? r->note : "");
 	if (r->answer)
 		write_text(r, r->answer, out);
 	else

@@ -180,24 +180,16 @@ static int add_pool(const struct forest *f, const struct pool_change *p, struct 
 	return add_case(to, one);
 }
 
-static void put_reason(const char *element, const char *message, FILE *out)
-{
-	fprintf(out, "\n    <%s message=\"", element);
-	str_print_xml(message, out);
-	fputs("\"/>\n  ", out);
-}
-
 static void put_case(const struct junit_case *c, FILE *out)
 {
-	fputs("  <testcase classname=\"whyslow\" name=\"", out);
-	str_print_xml(c->name ? c->name : "?", out);
+	str_print_markup(out, "  <testcase classname=\"whyslow\" name=\"%s", c->name);
 	if (isfinite(c->seconds))
 		fprintf(out, "\" time=\"%.6f", c->seconds);
 	fputs("\">", out);
 	if (c->failure)
-		put_reason("failure", c->failure, out);
+		str_print_markup(out, "\n    <failure message=\"%s\"/>\n  ", c->failure);
 	if (c->skipped)
-		put_reason("skipped", c->skipped, out);
+		str_print_markup(out, "\n    <skipped message=\"%s\"/>\n  ", c->skipped);
 	fputs("</testcase>\n", out);
 }
 

@@ -18,23 +18,6 @@ static const char head[] =
 	"svg{width:100%;height:auto}.n{text-align:right;white-space:nowrap}.bar{display:inline-block;height:.7em;background:#c2410c}"
 	"code{font-size:.95em}figcaption{font-size:.9em}figure{margin:1em 0}</style></head><body>\n";
 
-static void text(const char *words, FILE *out)
-{
-	str_print_xml(words ? words : "?", out);
-}
-
-static void duration(double ns, FILE *out)
-{
-	text(SPAN_DURATION(ns), out);
-}
-
-static void number_cell(double ns, FILE *out)
-{
-	fputs("<td class=\"n\">", out);
-	duration(ns, out);
-	fputs("</td>", out);
-}
-
 static void put_deployed(const struct span_comparison *s, size_t top, FILE *out)
 {
 	if (!s->deployed.list.n)
@@ -43,8 +26,7 @@ static void put_deployed(const struct span_comparison *s, size_t top, FILE *out)
 	for (size_t i = 0; i < s->deployed.list.n && i < top; i++) {
 		_cleanup_free_ char *words = span_deployed_words(&s->deployed.list.v[i]);
 
-		fputs("<li>", out);
-		text(words, out);
+		str_print_markup(out, "<li>%s", words);
 		if (!isnan(s->deployed.list.v[i].share))
 			fprintf(out, ": its calls and the way to them are %.0f %% of the rise", 100 * s->deployed.list.v[i].share);
 		fputs("</li>\n", out);
@@ -61,22 +43,13 @@ static void put_suspects(const struct span_comparison *s, size_t top, FILE *out)
 	for (size_t i = 0; i < s->suspects.list.n && i < top; i++) {
 		const struct suspect_version *x = &s->suspects.list.v[i];
 
-		fputs("<tr><td>", out);
-		text(names_get(s->names, x->package), out);
-		fputc(' ', out);
-		text(names_get(s->names, x->version), out);
+		str_print_markup(out, "<tr><td>%s %s", names_get(s->names, x->package), names_get(s->names, x->version));
 		if (x->failing)
 			fprintf(out, "<br>by it %.2f %% of the requests have a failure, by others %.2f %%", 100 * x->fails, 100 * x->fails_others);
-		if (x->together) {
-			fputs("<br>always together with ", out);
-			text(x->together, out);
-		}
-		fputs("</td><td>", out);
-		text(x->label, out);
-		fputs("</td>", out);
-		number_cell(x->mean, out);
-		number_cell(x->others, out);
-		fprintf(out, "<td class=\"n\">%.1e</td></tr>\n", x->q);
+		if (x->together)
+			str_print_markup(out, "<br>always together with %s", x->together);
+		str_print_markup(out, "</td><td>%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%.1e</td></tr>\n", x->label,
+				 SPAN_DURATION(x->mean), SPAN_DURATION(x->others), x->q);
 	}
 	fputs("</table>\n", out);
 }
@@ -93,16 +66,11 @@ static void put_calls(const struct forest *f, const struct bucket_change *b, FIL
 
 		if (gain < .01 * most)
 			break;
-		fputs("<tr><td>", out);
-		text(path, out);
-		fputs("</td>", out);
-		number_cell(v->before, out);
-		number_cell(v->after, out);
-		fprintf(out, "<td><span class=\"bar\" style=\"width:%.1fem\"></span> +", 8 * fmin(1, gain / most));
-		duration(gain, out);
-		fputs("</td><td>", out);
-		text(v->reason == REASON_NONE ? "" : span_reason_name(v->reason), out);
-		fputs("</td></tr>\n", out);
+		str_print_markup(out,
+				 "<tr><td>%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td><span class=\"bar\" style=\"width:%.1fem\"></span> +%s</td>"
+				 "<td>%s</td></tr>\n",
+				 path, SPAN_DURATION(v->before), SPAN_DURATION(v->after), 8 * fmin(1, gain / most), SPAN_DURATION(gain),
+				 v->reason == REASON_NONE ? "" : span_reason_name(v->reason));
 	}
 	fputs("</table>\n", out);
 }
@@ -111,14 +79,9 @@ static void put_bucket(const struct forest *f, const struct bucket_change *b, FI
 {
 	_cleanup_free_ char *label = span_bucket_label(f, &f->buckets.v[b->bucket]);
 
-	fputs("<h3>", out);
-	text(label, out);
-	fprintf(out, "</h3><p>%s: mean ", span_verdict_name(b->verdict));
-	duration(b->mean_after, out);
-	fputs(", was ", out);
-	duration(b->mean_before, out);
-	fprintf(out, "; %.0f requests, were %.0f; %.2f %% fail, were %.2f %%; q = %.2g</p>\n", moments_count(&b->after->total),
-		moments_count(&b->before->total), 100 * b->errors_after, 100 * b->errors_before, b->q);
+	str_print_markup(out, "<h3>%s</h3><p>%s: mean %s, was %s; %.0f requests, were %.0f; %.2f %% fail, were %.2f %%; q = %.2g</p>\n", label,
+			 span_verdict_name(b->verdict), SPAN_DURATION(b->mean_after), SPAN_DURATION(b->mean_before), moments_count(&b->after->total),
+			 moments_count(&b->before->total), 100 * b->errors_after, 100 * b->errors_before, b->q);
 	put_calls(f, b, out);
 }
 
@@ -128,18 +91,10 @@ static void put_causes(const struct span_causes *c, FILE *out)
 		return;
 	fputs("<h2>Which requests became slower</h2><ol>\n", out);
 	VEC_EACH(x, c->list) {
-		fputs("<li><b>", out);
-		text(x->where, out);
-		fputs("</b>: mean ", out);
-		duration(x->mean, out);
-		fputs(", would have been ", out);
-		duration(x->expected, out);
-		fprintf(out, "; %.0f requests; explains %.0f %% of the rise", x->requests, 100 * x->share);
-		for (size_t k = 0; k < x->n_traces; k++) {
-			fputs(k ? ", <code>" : "; for example <code>", out);
-			text(x->traces[k].id, out);
-			fputs("</code>", out);
-		}
+		str_print_markup(out, "<li><b>%s</b>: mean %s, would have been %s; %.0f requests; explains %.0f %% of the rise", x->where,
+				 SPAN_DURATION(x->mean), SPAN_DURATION(x->expected), x->requests, 100 * x->share);
+		for (size_t k = 0; k < x->n_traces; k++)
+			str_print_markup(out, "%s<code>%s</code>", k ? ", " : "; for example ", x->traces[k].id);
 		fputs("</li>\n", out);
 	}
 	fputs("</ol>\n", out);
@@ -169,15 +124,11 @@ static void put_map(const struct span_map *m, FILE *out)
 	fprintf(out, "<figure><svg viewBox=\"0 0 %zu %zu\" role=\"img\" aria-label=\"requests by time and duration\">\n", m->columns * CELL_WIDE,
 		m->rows * CELL_HIGH);
 	put_cells(m, out);
-	fputs("</svg><figcaption>Requests by time (", out);
-	text(CLOCK_LOCAL(m->from), out);
-	fputs(" to ", out);
-	text(CLOCK_LOCAL(m->from + m->step * (int64_t)m->columns), out);
-	fputs(", left to right) and duration (", out);
-	duration(m->low, out);
-	fputs(" to ", out);
-	duration(m->low * pow(m->factor, (double)m->rows), out);
-	fputs(", bottom to top, by its logarithm); darker: more of them</figcaption></figure>\n", out);
+	str_print_markup(out,
+			 "</svg><figcaption>Requests by time (%s to %s, left to right) and duration (%s to %s, bottom to top, by its logarithm); "
+			 "darker: more of them</figcaption></figure>\n",
+			 CLOCK_LOCAL(m->from), CLOCK_LOCAL(m->from + m->step * (int64_t)m->columns), SPAN_DURATION(m->low),
+			 SPAN_DURATION(m->low * pow(m->factor, (double)m->rows)));
 }
 
 void span_change_html(const struct span_comparison *s, const struct span_map *map, size_t top, FILE *out)
@@ -186,21 +137,13 @@ void span_change_html(const struct span_comparison *s, const struct span_map *ma
 	const struct span_change *c = &s->change;
 
 	fputs(head, out);
-	fputs("<h1>", out);
-	text(headline, out);
-	fputs("</h1><p>", out);
-	text(s->after ? s->after : "candidate", out);
-	fputs(", against ", out);
-	text(s->before ? s->before : "baseline", out);
+	str_print_markup(out, "<h1>%s</h1><p>%s, against %s", headline, s->after ? s->after : "candidate", s->before ? s->before : "baseline");
 	if (!isnan(span_comparison_rate(s, 0)) && !isnan(span_comparison_rate(s, 1)))
 		fprintf(out, "; %.3g requests began in a second, were %.3g; %.3g ran at a time, were %.3g", span_comparison_rate(s, 1),
 			span_comparison_rate(s, 0), span_comparison_at_a_time(s, 1), span_comparison_at_a_time(s, 0));
 	fputs("</p>\n", out);
-	if (saturation) {
-		fputs("<p>", out);
-		text(saturation, out);
-		fputs("</p>\n", out);
-	}
+	if (saturation)
+		str_print_markup(out, "<p>%s</p>\n", saturation);
 	put_deployed(s, top, out);
 	put_suspects(s, top, out);
 	put_map(map, out);
