@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "machine/events/test-event-names.h"
 #include "machine/flight/ring.h"
 
 static double now(void)
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 	else
 		getchar();
 	began = now();
-	if (ring_freeze(r, &t) < 0)
+	if (ring_freeze_since(r, 0, 0, &t) < 0)
 		return 1;
 	for (size_t i = 0; i < t.n_events; i++)
 		kinds[t.events[i].kind]++;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fuzz/target.h"
+#include "machine/findings/test-facts.h"
 #include "machine/rule/cause.h"
 
 static void try_on(const struct causes *causes, const char *text)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "machine/events/test-event-names.h"
 #include "machine/model/visibility.h"
 #include "machine/trace/trace-file.h"
 

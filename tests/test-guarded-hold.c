@@ -22,6 +22,7 @@
 #include "machine/act/cgroup-place.h"
 #include "machine/act/guarded-hold.h"
 #include "machine/act/hold-file.h"
+#include "machine/act/test-target.h"
 
 #define PROC	 "/proc"
 #define PATIENCE (5 * NS_PER_SEC) /* what was promised */

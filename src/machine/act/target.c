@@ -202,13 +202,3 @@ int target_of(const char *proc_root, const struct processes *heads, bool open, s
 	t = (struct target){};
 	return 0;
 }
-
-int target_find(const char *proc_root, uint32_t pid, struct target *ret)
-{
-	_cleanup_(processes_free) struct processes heads = {};
-	struct process head;
-	int r = process_read(proc_root, pid, &head);
-
-	r = r ?: VEC_PUSH(heads.list, head);
-	return r < 0 ? r : target_of(proc_root, &heads, false, ret);
-}

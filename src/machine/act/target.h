@@ -46,10 +46,8 @@ struct target {
 	bool open;		  /* what begins later may be one of the heads: target_takes() */
 };
 void target_free(struct target *t);
-/* One process and its descendants as they are now. 0, -ESRCH, -ENOMEM. */
-int target_find(const char *proc_root, uint32_t pid, struct target *ret);
-/* The same of several, each known by its number and its start; of an open one with the one that has joined them. As above; -ESRCH: none
- * of them lives. */
+/* Several processes, each known by its number and its start, and their descendants as they are now; of an open one with the one that has
+ * joined them. 0, -ENOMEM; -ESRCH: none of them lives. */
 int target_of(const char *proc_root, const struct processes *heads, bool open, struct target *ret);
 bool target_has(const struct target *t, uint32_t pid);
 /* Whether a process of this name and parent is one more of an open target: begun by the one that began a head of the same name. */

@@ -15,6 +15,7 @@
 #include "machine/act/cgroup-place.h"
 #include "machine/act/experiment.h"
 #include "machine/act/hold-file.h"
+#include "machine/act/test-target.h"
 
 static char root[] = "/tmp/test-act-XXXXXX";
 

@@ -177,5 +177,3 @@ static inline int64_t trace_wall(const struct trace *t, uint64_t time)
 	return (int64_t)time + t->wall_offset;
 }
 
-/* In a word: "switch", "wakeup" ... */
-const char *trace_event_name(enum event_kind k);

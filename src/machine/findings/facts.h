@@ -47,7 +47,7 @@ enum fact_clause {
 	CLAUSE_COUNT
 };
 
-extern const char *const fact_clause_names[CLAUSE_COUNT];
+extern const char *const fact_clause_names[CLAUSE_COUNT], *const fact_of_names[FACT_OF_COUNT];
 
 struct facts {
 	enum bottleneck bottleneck;
@@ -74,5 +74,3 @@ const struct fact *facts_find(const struct facts *f, enum fact_of of, const char
 int fact_direction(const struct fact *f);
 
 void facts_write(const struct facts *f, struct str *out);
-/* 0, -EBADMSG with the line's number in *ret_line, -ENOMEM. */
-int facts_read(const char *text, struct facts *ret, unsigned *ret_line);

@@ -364,8 +364,3 @@ int ring_freeze_since(struct ring *r, uint64_t since, size_t most, struct trace 
 	t = (struct trace){};
 	return 0;
 }
-
-int ring_freeze(struct ring *r, struct trace *ret)
-{
-	return ring_freeze_since(r, 0, 0, ret);
-}

@@ -54,10 +54,9 @@ int ring_share_threads(const struct ring *r, struct bpf_map *threads, struct bpf
 /* Of which processes threads were woken, for one reader, who clears that. 0; -EBUSY of a ring that was joined; or -errno. */
 int ring_share_woken(const struct ring *r, struct bpf_map *woken);
 
-/* Everything that was there at the moment of the call (ret->frozen). What only the living machine knows (exe, unit) is filled in for processes that still
- * live. From any thread, one at a time. 0 or -errno. */
-int ring_freeze(struct ring *r, struct trace *ret);
-/* The same of what came after `since` (CLOCK_MONOTONIC ns), and of at most so many events: the newest (0 = all there are). */
+/* Copies the events after `since` (CLOCK_MONOTONIC ns) that are there at the moment of the call (ret->frozen), at most so many: the
+ * newest (0 = all there are). What only the living machine knows (exe, unit) is filled in for processes that still live. From any thread, one
+ * at a time. 0 or -errno. */
 int ring_freeze_since(struct ring *r, uint64_t since, size_t most, struct trace *ret);
 /* Turns the programs to the other generation if this one is full; what that held is overwritten. Cheap: for every tick.
  * Never waits for a freeze. */

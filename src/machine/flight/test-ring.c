@@ -185,7 +185,7 @@ static void a_life_is_told_from_fork_to_exit(void **state)
 	uint32_t pid = sleeper();
 
 	(void)state;
-	assert_int_equal(ring_freeze(r, &t), 0);
+	assert_int_equal(ring_freeze_since(r, 0, 0, &t), 0);
 	for (size_t i = 0; i < t.n_events; i++) {
 		const struct event *e = &t.events[i];
 
@@ -229,7 +229,7 @@ static void short_soft_interrupts_are_told_together(void **state)
 
 	(void)state;
 	send_datagrams((int)sent);
-	assert_int_equal(ring_freeze(r, &t), 0);
+	assert_int_equal(ring_freeze_since(r, 0, 0, &t), 0);
 	for (size_t i = 0; i < t.n_events; i++) {
 		const struct event *e = &t.events[i];
 
@@ -255,7 +255,7 @@ static void freezes_leave_the_past_where_it_is(void **state)
 		_cleanup_(trace_clear) struct trace t = {};
 		size_t told = 0;
 
-		assert_int_equal(ring_freeze(r, &t), 0);
+		assert_int_equal(ring_freeze_since(r, 0, 0, &t), 0);
 		for (size_t k = 0; k < t.n_events; k++) {
 			assert_true(t.events[k].time <= t.frozen);
 			told += t.events[k].thread == pid && (t.events[k].kind == EVENT_FORK || t.events[k].kind == EVENT_EXIT);
@@ -272,7 +272,7 @@ static void two_freezes_do_not_tell_the_same(void **state)
 	uint32_t pid;
 
 	(void)state;
-	assert_int_equal(ring_freeze(r, &t), 0);
+	assert_int_equal(ring_freeze_since(r, 0, 0, &t), 0);
 	pid = sleeper();
 	assert_int_equal(ring_freeze_since(r, t.frozen, 0, &later), 0);
 	for (size_t i = 0; i < later.n_events; i++)

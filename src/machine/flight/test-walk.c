@@ -457,7 +457,7 @@ static void a_wait_that_goes_on_is_read_when_a_question_is_asked(void **state)
 	eye_look(&eye);
 	before = find_pid(&eye.tick, reader)->values[FEATURE_WAIT_PEER];
 	usleep(10 * TICK_PAUSE_US);
-	assert_int_equal(ring_freeze(*state, &trace), 0);
+	assert_int_equal(ring_freeze_since(*state, 0, 0, &trace), 0);
 	eye_look(&eye);
 	s = find_pid(&eye.tick, reader);
 	assert_non_null(s);

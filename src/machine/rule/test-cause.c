@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "machine/findings/test-facts.h"
 #include "machine/rule/cause.h"
 
 static const char example[] = "# a comment\n"

@@ -12,6 +12,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "machine/findings/test-facts.h"
 #include "machine/rule/cause.h"
 
 #define INCIDENTS_MAX 1024

@@ -10,6 +10,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
 #include "lib/data/test.h"
+#include "machine/events/test-event-names.h"
 #include "machine/flight/test-sleeper.h"
 #include "machine/tracefs/tracefs-events.h"
 #include "machine/tracefs/tracefs.h"

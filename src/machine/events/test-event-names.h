@@ -1,6 +1,8 @@
+#pragma once
+
 #include "machine/events/trace.h"
 
-const char *trace_event_name(enum event_kind k)
+static const char *trace_event_name(enum event_kind k)
 {
 	static const char *const names[EVENT_KIND_END] = {
 		[EVENT_NONE] = "none",
