@@ -88,41 +88,29 @@ static int pack(const void *values, size_t n, size_t width, struct str *room, st
 
 /* --- writing --- */
 
-static int bind_text(sqlite3_stmt *s, int at, const char *text)
-{
-	return text ? sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC) : sqlite3_bind_null(s, at);
-}
-
 static int step(sqlite3_stmt *s)
 {
-	int r = sqlite3_step(s);
-
-	sqlite3_reset(s);
-	return r == SQLITE_DONE ? 0 : -EIO;
+	return database_step(s) == SQLITE_DONE ? 0 : -EIO;
 }
 
 static int write_counters(sqlite3 *db, const struct fleet *f)
 {
-	sqlite3_stmt *s;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
 	int r = 0;
 
 	if (sqlite3_prepare_v2(db, "INSERT INTO counter VALUES (?, ?, ?, ?, ?)", -1, &s, NULL) != SQLITE_OK)
 		return -EIO;
 	for (size_t i = 0; i < f->counters.n && r == 0; i++) {
-		sqlite3_bind_int64(s, 1, (int64_t)i);
-		bind_text(s, 2, f->counters.v[i].name);
-		bind_text(s, 3, f->counters.v[i].unit);
-		bind_text(s, 4, f->counters.v[i].help);
-		sqlite3_bind_int(s, 5, (int)f->counters.v[i].kind);
+		database_bind(s, "ittti", (int64_t)i, f->counters.v[i].name, f->counters.v[i].unit, f->counters.v[i].help,
+			      (int64_t)f->counters.v[i].kind);
 		r = step(s);
 	}
-	sqlite3_finalize(s);
 	return r;
 }
 
 static int write_servers(sqlite3 *db, const struct fleet *f, struct str *room, struct str *out)
 {
-	sqlite3_stmt *s;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
 	int r = 0;
 
 	if (sqlite3_prepare_v2(db, "INSERT INTO server VALUES (?, ?, ?, ?, ?)", -1, &s, NULL) != SQLITE_OK)
@@ -131,14 +119,9 @@ static int write_servers(sqlite3 *db, const struct fleet *f, struct str *room, s
 		const struct fleet_server *x = &f->servers.v[i];
 
 		r = pack(x->time, x->n, sizeof(*x->time), room, out);
-		sqlite3_bind_int64(s, 1, (int64_t)i);
-		bind_text(s, 2, x->name);
-		bind_text(s, 3, x->role);
-		sqlite3_bind_int64(s, 4, x->n);
-		sqlite3_bind_blob(s, 5, out->data, (int)out->len, SQLITE_STATIC);
+		database_bind(s, "ittib", (int64_t)i, x->name, x->role, (int64_t)x->n, out->data, out->len);
 		r = r ?: step(s);
 	}
-	sqlite3_finalize(s);
 	return r;
 }
 
@@ -173,10 +156,7 @@ static int insert_part(sqlite3_stmt *s, const struct part *p)
 {
 	if (!p->out.len)
 		return 0;
-	sqlite3_bind_int64(s, 1, (int64_t)p->counter);
-	sqlite3_bind_int64(s, 2, (int64_t)p->first);
-	sqlite3_bind_blob(s, 3, p->present.data, (int)p->present.len, SQLITE_STATIC);
-	sqlite3_bind_blob(s, 4, p->out.data, (int)p->out.len, SQLITE_STATIC);
+	database_bind(s, "iibb", (int64_t)p->counter, (int64_t)p->first, p->present.data, p->present.len, p->out.data, p->out.len);
 	return step(s);
 }
 
@@ -221,13 +201,12 @@ static int write_parts(sqlite3_stmt *s, const struct fleet *f, struct part parts
 static int write_columns(sqlite3 *db, const struct fleet *f)
 {
 	struct part parts[PACKED_AT_ONCE] = {};
-	sqlite3_stmt *s;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
 	int r;
 
 	if (sqlite3_prepare_v2(db, "INSERT INTO part VALUES (?, ?, ?, ?)", -1, &s, NULL) != SQLITE_OK)
 		return -EIO;
 	r = f->servers.n ? write_parts(s, f, parts) : 0;
-	sqlite3_finalize(s);
 	for (size_t i = 0; i < PACKED_AT_ONCE; i++) {
 		str_free(&parts[i].present);
 		str_free(&parts[i].raw);
@@ -239,16 +218,15 @@ static int write_columns(sqlite3 *db, const struct fleet *f)
 
 static int write_remarks(sqlite3 *db, const struct fleet *f)
 {
-	sqlite3_stmt *s;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
 	int r = 0;
 
 	if (sqlite3_prepare_v2(db, "INSERT INTO remark VALUES (?)", -1, &s, NULL) != SQLITE_OK)
 		return -EIO;
 	for (size_t i = 0; i < f->remarks.n && r == 0; i++) {
-		bind_text(s, 1, f->remarks.v[i]);
+		database_bind(s, "t", f->remarks.v[i]);
 		r = step(s);
 	}
-	sqlite3_finalize(s);
 	return r;
 }
 
@@ -305,15 +283,9 @@ int fleet_store_write(const struct fleet *f, const char *path, char **ret_error)
 
 static int query_int(sqlite3 *db, const char *sql)
 {
-	sqlite3_stmt *s;
-	int value = -1;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
-		return -1;
-	if (sqlite3_step(s) == SQLITE_ROW)
-		value = sqlite3_column_int(s, 0);
-	sqlite3_finalize(s);
-	return value;
+	return sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int(s, 0) : -1;
 }
 
 bool fleet_store_is(const char *path)
@@ -327,10 +299,20 @@ bool fleet_store_is(const char *path)
 	return is;
 }
 
-/* Rows that cannot be read are not the end of them. */
-static int at_the_end(int code)
+static int prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
 {
-	return code == SQLITE_DONE || code == SQLITE_ROW ? 0 : code == SQLITE_NOMEM ? -ENOMEM : -EBADMSG;
+	return sqlite3_prepare_v2(db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : -EBADMSG;
+}
+
+/* Goes to the next row. False after the last one, where *r is an error already, and where rows cannot be read, which are not the end of them:
+ * *r says so then. */
+static bool next_row(sqlite3_stmt *s, int *r)
+{
+	int code = *r < 0 ? SQLITE_DONE : sqlite3_step(s);
+
+	if (code != SQLITE_DONE && code != SQLITE_ROW)
+		*r = code == SQLITE_NOMEM ? -ENOMEM : -EBADMSG;
+	return code == SQLITE_ROW;
 }
 
 static int take_text(sqlite3_stmt *s, int at, char **to)
@@ -341,25 +323,20 @@ static int take_text(sqlite3_stmt *s, int at, char **to)
 
 static int read_counters(sqlite3 *db, struct fleet *f)
 {
-	sqlite3_stmt *s;
-	int r = 0, more = SQLITE_DONE;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
+	int r = prepare(db, "SELECT id, name, unit, help, kind FROM counter ORDER BY id", &s);
 
-	if (sqlite3_prepare_v2(db, "SELECT id, name, unit, help, kind FROM counter ORDER BY id", -1, &s, NULL) != SQLITE_OK)
-		return -EBADMSG;
-	while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW) {
+	while (next_row(s, &r)) {
 		_cleanup_free_ char *name = database_text(s, 1);
 		int id = name ? fleet_add_counter(f, name) : -EBADMSG;
 
-		if (id < 0 || id != sqlite3_column_int(s, 0)) {
-			r = id == -ENOMEM ? id : -EBADMSG;
-			break;
-		}
+		if (id < 0 || id != sqlite3_column_int(s, 0))
+			return id == -ENOMEM ? id : -EBADMSG;
 		r = take_text(s, 2, &f->counters.v[id].unit);
 		r = r ?: take_text(s, 3, &f->counters.v[id].help);
 		f->counters.v[id].kind = sqlite3_column_int(s, 4) == FLEET_COUNTER ? FLEET_COUNTER : FLEET_GAUGE;
 	}
-	sqlite3_finalize(s);
-	return r == 0 ? at_the_end(more) : r;
+	return r;
 }
 
 static int unpack(const void *packed, int n_packed, void *to, size_t n, size_t width, struct str *room)
@@ -410,31 +387,25 @@ static int read_server(sqlite3_stmt *s, struct fleet *f, struct str *room)
 static int read_servers(sqlite3 *db, struct fleet *f)
 {
 	_cleanup_str_ struct str room = {};
-	sqlite3_stmt *s;
-	int r = 0, more = SQLITE_DONE;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
+	int r = prepare(db, "SELECT id, name, role, rows, time FROM server ORDER BY id", &s);
 
-	if (sqlite3_prepare_v2(db, "SELECT id, name, role, rows, time FROM server ORDER BY id", -1, &s, NULL) != SQLITE_OK)
-		return -EBADMSG;
-	while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW)
+	while (next_row(s, &r))
 		r = read_server(s, f, &room);
-	sqlite3_finalize(s);
-	return r == 0 ? at_the_end(more) : r;
+	return r;
 }
 
 static int read_remarks(sqlite3 *db, struct fleet *f)
 {
-	sqlite3_stmt *s;
-	int r = 0, more = SQLITE_DONE;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
+	int r = prepare(db, "SELECT text FROM remark", &s);
 
-	if (sqlite3_prepare_v2(db, "SELECT text FROM remark", -1, &s, NULL) != SQLITE_OK)
-		return -EBADMSG;
-	while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW) {
+	while (next_row(s, &r)) {
 		_cleanup_free_ char *text = database_text(s, 0);
 
 		r = text ? fleet_remark(f, "%s", text) : -EBADMSG;
 	}
-	sqlite3_finalize(s);
-	return r == 0 ? at_the_end(more) : r;
+	return r;
 }
 
 struct reading {
@@ -481,11 +452,9 @@ static int read_part(struct reading *d, sqlite3_stmt *s, size_t counter, struct 
 static int read_columns(struct reading *d, sqlite3 *db)
 {
 	_cleanup_str_ struct str room = {};
-	sqlite3_stmt *s;
-	int r = 0, more = SQLITE_DONE;
+	_cleanup_statement_ sqlite3_stmt *s = NULL;
+	int r = prepare(db, "SELECT first, present, data FROM part WHERE counter = ?", &s);
 
-	if (sqlite3_prepare_v2(db, "SELECT first, present, data FROM part WHERE counter = ?", -1, &s, NULL) != SQLITE_OK)
-		return -EBADMSG;
 	while (r == 0 && !atomic_load(&d->error)) {
 		size_t c = atomic_fetch_add(&d->next, 1);
 
@@ -494,12 +463,10 @@ static int read_columns(struct reading *d, sqlite3 *db)
 		if (d->wanted && fnmatch(d->wanted, d->fleet->counters.v[c].name, FNM_CASEFOLD) != 0)
 			continue;
 		sqlite3_bind_int64(s, 1, (int64_t)c);
-		while (r == 0 && (more = sqlite3_step(s)) == SQLITE_ROW)
+		while (next_row(s, &r))
 			r = read_part(d, s, c, &room);
-		r = r ?: at_the_end(more);
 		sqlite3_reset(s);
 	}
-	sqlite3_finalize(s);
 	return r;
 }
 

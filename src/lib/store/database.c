@@ -335,6 +335,32 @@ static const char *column_text(sqlite3_stmt *stmt, int column)
 	return text ? text : "";
 }
 
+void database_bind(sqlite3_stmt *stmt, const char *types, ...)
+{
+	va_list args;
+
+	va_start(args, types);
+	for (int i = 1; *types; types++, i++) {
+		const void *at = *types == 'i' ? NULL : va_arg(args, const void *);
+
+		if (*types == 'i')
+			sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
+		else if (*types == 't')
+			sqlite3_bind_text(stmt, i, at, -1, SQLITE_STATIC); /* NULL binds NULL */
+		else
+			sqlite3_bind_blob64(stmt, i, at, va_arg(args, size_t), SQLITE_STATIC);
+	}
+	va_end(args);
+}
+
+int database_step(sqlite3_stmt *stmt)
+{
+	int code = sqlite3_step(stmt);
+
+	sqlite3_reset(stmt);
+	return code;
+}
+
 char *database_text(sqlite3_stmt *stmt, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);

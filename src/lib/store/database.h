@@ -15,6 +15,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/data/cleanup.h"
+
+/* Finalizes a statement at the end of its scope; NULL is none. */
+static inline void database_finish(sqlite3_stmt **stmt)
+{
+	sqlite3_finalize(*stmt);
+}
+#define _cleanup_statement_ _cleanup_(database_finish)
+
 enum database_access {
 	DATABASE_FOREIGN,  /* may be from anywhere; nothing writes it now */
 	DATABASE_READONLY, /* this machine's own, perhaps written by another process at the same time */
@@ -57,6 +66,12 @@ int database_check(sqlite3 *db, const char *file, const char *schema, const stru
 
 /* The -errno of SQLite's code; 0 for OK, DONE and ROW. */
 int database_errno(int code);
+
+/* Binds the parameters of a statement from the first on: 't' is a text (NULL = none), 'i' an int64_t, 'b' bytes and their size_t number. Texts
+ * and bytes are not copied. */
+void database_bind(sqlite3_stmt *stmt, const char *types, ...);
+/* Runs a statement that returns no rows and resets it. Returns SQLite's code, SQLITE_DONE where it has run. */
+int database_step(sqlite3_stmt *stmt);
 
 /* A text of a row, made printable (lib/data/str.h), which the caller frees. NULL: it has none, or there is no memory. Texts of rows are read
  * by nothing else: a file of others chooses them, and they go to terminals, pages and tables. */

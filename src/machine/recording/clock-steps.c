@@ -32,19 +32,14 @@ static int add(struct collecting *c, const struct age_span *span)
 
 static int add_segments(struct store *s, struct collecting *c)
 {
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT first, last, boot, boot_first, boot_last FROM " SEGMENTS_IN_ORDER ", id", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT first, last, boot, boot_first, boot_last FROM " SEGMENTS_IN_ORDER ", id", &stmt);
 
-	if (r < 0)
-		return r;
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		const struct age_span span = store_age_span(stmt, 0);
 
 		r = add(c, &span);
 	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
 	return r;
 }
 

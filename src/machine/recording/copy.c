@@ -60,17 +60,14 @@ static int copy_rows(struct store *from, struct store *to, sqlite3_stmt *select,
 
 static int copy_table(struct store *from, struct store *to, const char *table, const char *columns)
 {
-	sqlite3_stmt *select = NULL, *insert = NULL;
+	_cleanup_statement_ sqlite3_stmt *select = NULL, *insert = NULL;
 	int r;
 
 	if (!store_has_table(from, table) || !store_has_table(to, table))
 		return 0;
 	r = store_prepare(from, STR_TEXT(SQL_ROOM, "SELECT %s FROM main.%s", columns, table), &select);
 	r = r ?: prepare_insert(to, table, columns, &insert);
-	r = r ?: copy_rows(from, to, select, insert);
-	sqlite3_finalize(select);
-	sqlite3_finalize(insert);
-	return r;
+	return r ?: copy_rows(from, to, select, insert);
 }
 
 /* --- chunks, each of which may be damaged --- */
@@ -82,19 +79,14 @@ struct segment {
 static int list_segments(struct store *s, struct segment **ret, size_t *ret_n)
 {
 	VEC(struct segment) found = {};
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, first, last FROM main.segment ORDER BY id", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT id, first, last FROM main.segment ORDER BY id", &stmt);
 
-	if (r < 0)
-		return r;
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		const struct segment one = {sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2)};
 
 		r = VEC_PUSH(found, one);
 	}
-	sqlite3_finalize(stmt);
-	if (r == 0 && code != SQLITE_DONE)
-		r = store_fail(s, code, "cannot read");
 	if (r < 0) {
 		VEC_FREE(found);
 		return r;
@@ -121,7 +113,7 @@ static int copy_chunk(struct store *from, struct store *to, const struct segment
 static int copy_chunks(struct store *from, struct store *to)
 {
 	_cleanup_free_ struct segment *segments = NULL;
-	sqlite3_stmt *select = NULL, *insert = NULL;
+	_cleanup_statement_ sqlite3_stmt *select = NULL, *insert = NULL;
 	bool damaged = false;
 	size_t n = 0;
 	int r = list_segments(to, &segments, &n);
@@ -135,8 +127,6 @@ static int copy_chunks(struct store *from, struct store *to)
 		r = r == -EBADMSG ? 0 : r;
 	}
 	page_sums_ignore(from->db, false);
-	sqlite3_finalize(select);
-	sqlite3_finalize(insert);
 	return r == 0 && damaged ? -EBADMSG : r;
 }
 

@@ -61,21 +61,17 @@ static bool reach_over(int64_t begin, int64_t last, int64_t *from)
 /* What the journal holds has no row yet: after a gap it is not counted, which reaches back as much further. */
 int store_extend_window(struct store *s, int64_t at, int64_t recorded, int64_t *ret_from)
 {
-	sqlite3_stmt *stmt;
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
 	int64_t begin = at;
-	int r = store_prepare(s, "SELECT first, last FROM " SEGMENTS_READ " AND first < ? AND ticks > 0 ORDER BY first DESC", &stmt), code;
+	int r = store_prepare(s, "SELECT first, last FROM " SEGMENTS_READ " AND first < ? AND ticks > 0 ORDER BY first DESC", &stmt, at);
 
 	*ret_from = at - recorded;
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, at);
-	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
 
 		if (begin <= *ret_from || !reach_over(begin, last, ret_from))
 			break;
 		begin = first;
 	}
-	sqlite3_finalize(stmt);
-	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : -EIO;
+	return r;
 }

@@ -84,19 +84,24 @@ extern const struct database_shape store_shape;
 
 /* store.c: each keeps what went wrong, in words, for store_error(), and returns -errno */
 int store_fail(struct store *s, int code, const char *what);
-int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret);
+#define NUMBERS_(...) (const int64_t[]){0, ##__VA_ARGS__}, sizeof((const int64_t[]){0, ##__VA_ARGS__}) / sizeof(int64_t) - 1
+/* Prepares a statement whose first parameters are the numbers that follow; the caller binds the others. */
+#define store_prepare(s, sql, ret, ...) store_prepare_with(s, sql, ret, NUMBERS_(__VA_ARGS__))
+int store_prepare_with(struct store *s, const char *sql, sqlite3_stmt **ret, const int64_t *numbers, size_t n);
+/* Goes to the statement's next row. False after the last one, where *r is an error already, and where the row cannot be read: *r says why then. */
+bool store_row(struct store *s, sqlite3_stmt *stmt, int *r);
 int store_exec(struct store *s, const char *sql);
 /* Runs a statement that returns nothing, and finishes it. */
 int store_run(struct store *s, sqlite3_stmt *stmt);
-/* Runs a statement that takes one number and returns nothing. */
-int store_run_int(struct store *s, const char *sql, int64_t argument);
+/* Runs a statement that takes the numbers that follow and returns nothing. */
+#define store_run_sql(s, sql, ...) store_run_with(s, sql, NUMBERS_(__VA_ARGS__))
+int store_run_with(struct store *s, const char *sql, const int64_t *numbers, size_t n);
 bool store_has_table(struct store *s, const char *name);
-/* -ENOENT without a row. */
-int store_query_int(struct store *s, const char *sql, int64_t *ret);
+/* The first number of the first row; the statement takes the numbers that follow. -ENOENT without a row. */
+#define store_query_int(s, sql, ret, ...) store_query_with(s, sql, ret, NUMBERS_(__VA_ARGS__))
+int store_query_with(struct store *s, const char *sql, int64_t *ret, const int64_t *numbers, size_t n);
 /* Prepares *kept at first use; it is reset, and lives as long as the store. */
 int store_prepare_cached(struct store *s, const char *sql, sqlite3_stmt **kept);
-/* Of a statement that returned rows: what its end says; finishes it. */
-int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code);
 /* Begins to write to the recording, and to it alone: BEGIN IMMEDIATE would take the lock of RUN/marks.db, too, for as long as the
  * recording's disk likes. */
 int store_begin(struct store *s);

@@ -155,14 +155,10 @@ static int take_chunk(struct store *s, struct extract *e, struct packed *p, sqli
 
 static int list_segments(struct store *s, struct extract *e, struct packed_list *ret)
 {
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, first, last FROM " SEGMENTS_READ " AND last >= ? AND first <= ? ORDER BY id", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT id, first, last FROM " SEGMENTS_READ " AND last >= ? AND first <= ? ORDER BY id", &stmt, e->from, e->to);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, e->from);
-	sqlite3_bind_int64(stmt, 2, e->to);
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		struct packed p = {.segment = sqlite3_column_int64(stmt, 0),
 				   .first = sqlite3_column_int64(stmt, 1),
 				   .last = sqlite3_column_int64(stmt, 2),
@@ -173,9 +169,6 @@ static int list_segments(struct store *s, struct extract *e, struct packed_list 
 		p.edge = p.first < e->from || p.last > e->to;
 		r = VEC_PUSH(ret->list, p);
 	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
 	return r;
 }
 
@@ -183,7 +176,7 @@ static int take_chunks(struct store *s, struct extract *e)
 {
 	struct packed_list segments = {};
 	sqlite3_blob *blob = NULL;
-	sqlite3_stmt *stmt = NULL;
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
 	int r = list_segments(s, e, &segments);
 
 	r = r ?: store_prepare(s, "SELECT bytes FROM chunk WHERE segment = ?", &stmt);
@@ -196,7 +189,6 @@ static int take_chunks(struct store *s, struct extract *e)
 	}
 	page_sums_ignore(s->db, false);
 	sqlite3_blob_close(blob);
-	sqlite3_finalize(stmt);
 	VEC_FREE(segments.list);
 	return r;
 }
@@ -365,7 +357,7 @@ static bool has_chunk(struct store *s, int64_t segment)
 {
 	int64_t found;
 
-	return store_query_int(s, STR_TEXT(100, "SELECT 1 FROM segment WHERE id = %" PRId64, segment), &found) == 0;
+	return store_query_int(s, "SELECT 1 FROM segment WHERE id = ?", &found, segment) == 0;
 }
 
 ORDER(compare_i64, int64_t, CMP(*a, *b))

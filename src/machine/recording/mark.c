@@ -58,7 +58,8 @@ static int detach(struct store *s)
 }
 
 /* As store_prepare(); every %s of the text stands for the schema that holds the marks, wherever they are by now. */
-static int prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret)
+#define prepare_marks(s, format, ret, ...) prepare_marks_with(s, format, ret, NUMBERS_(__VA_ARGS__))
+static int prepare_marks_with(struct store *s, const char *format, sqlite3_stmt **ret, const int64_t *numbers, size_t n)
 {
 	bool may_move = sqlite3_get_autocommit(s->db); /* within a transaction everything stays where it is */
 	struct str sql = {};
@@ -76,7 +77,7 @@ static int prepare_marks(struct store *s, const char *format, sqlite3_stmt **ret
 			str_putc(&sql, *at);
 		}
 	}
-	r = sql.error ? sql.error : store_prepare(s, sql.data, ret);
+	r = sql.error ? sql.error : store_prepare_with(s, sql.data, ret, numbers, n);
 	str_free(&sql);
 	return r;
 }
@@ -338,22 +339,24 @@ int store_copy_marks(struct store *from, struct store *to)
 	return r;
 }
 
+/* The id of the newest mark for which the condition holds, which takes the numbers that follow. -ENOENT: there is none. */
+#define find_newest(s, condition, ret_id, ...)                                                                                             \
+	find_newest_with(s, "SELECT id FROM %s.mark WHERE undone = 0 AND presses > 0 AND " condition " ORDER BY id DESC LIMIT 1", ret_id, \
+			 NUMBERS_(__VA_ARGS__))
+static int find_newest_with(struct store *s, const char *format, int64_t *ret_id, const int64_t *numbers, size_t n)
+{
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = prepare_marks_with(s, format, &stmt, numbers, n);
+
+	if (r < 0 || sqlite3_step(stmt) != SQLITE_ROW)
+		return r ?: -ENOENT;
+	*ret_id = sqlite3_column_int64(stmt, 0);
+	return 0;
+}
+
 static int same_event(struct store *s, int64_t wall, uint32_t uid, int64_t *ret_id)
 {
-	sqlite3_stmt *stmt;
-	int r = prepare_marks(s, "SELECT id FROM %s.mark WHERE uid = ? AND undone = 0 AND presses > 0 AND last >= ? AND last <= ? ORDER BY id DESC LIMIT 1",
-			&stmt);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, uid);
-	sqlite3_bind_int64(stmt, 2, wall - 5 * NS_PER_SEC);
-	sqlite3_bind_int64(stmt, 3, wall);
-	r = sqlite3_step(stmt) == SQLITE_ROW ? 0 : -ENOENT;
-	if (r == 0)
-		*ret_id = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	return r;
+	return find_newest(s, "uid = ?1 AND last >= ?2 AND last <= ?3", ret_id, uid, wall - 5 * NS_PER_SEC, wall);
 }
 
 static int press_again(struct store *s, int64_t id, int64_t wall, const char *note)
@@ -461,17 +464,9 @@ int store_mark_feedback(struct store *s, int64_t id, uint32_t uid, enum feedback
 
 static int read_feedback(struct store *s, const char *sql, int64_t mark, uint32_t uid)
 {
-	sqlite3_stmt *stmt;
-	int feedback = -1;
+	int64_t feedback;
 
-	if (store_prepare(s, sql, &stmt) < 0)
-		return -1; /* a recording from before feedback was kept by user */
-	sqlite3_bind_int64(stmt, 1, mark);
-	sqlite3_bind_int64(stmt, 2, uid);
-	if (sqlite3_step(stmt) == SQLITE_ROW)
-		feedback = sqlite3_column_int(stmt, 0);
-	sqlite3_finalize(stmt);
-	return feedback;
+	return store_query_int(s, sql, &feedback, mark, uid) == 0 ? (int)feedback : -1; /* -1 of a recording from before it was kept by user, too */
 }
 
 enum feedback store_feedback_by(struct store *s, const struct mark *mark, uint32_t uid)
@@ -487,17 +482,9 @@ enum feedback store_feedback_by(struct store *s, const struct mark *mark, uint32
 
 int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id)
 {
-	sqlite3_stmt *stmt;
 	int64_t id = 0;
-	int r = prepare_marks(s, "SELECT id FROM %s.mark WHERE undone = 0 AND presses > 0 AND (?1 = 0 OR uid = ?1) ORDER BY id DESC LIMIT 1", &stmt);
+	int r = find_newest(s, "(?1 = 0 OR uid = ?1)", &id, uid);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, uid);
-	r = sqlite3_step(stmt) == SQLITE_ROW ? 0 : -ENOENT;
-	if (r == 0)
-		id = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
 	r = r ?: change_mark(s, "UPDATE %s.mark SET undone = ?1 WHERE id = ?2 AND (?3 = 0 OR uid = ?3)", id, uid, mark_value_of_number(1));
 	if (r == 0)
 		*ret_id = id;
@@ -564,42 +551,31 @@ static struct mark read_mark(sqlite3_stmt *stmt)
 int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n)
 {
 	VEC(struct mark) marks = {};
-	sqlite3_stmt *stmt;
-	int code, r = prepare_marks(s, MARK_COLUMNS "wall BETWEEN ? AND ? ORDER BY wall, id", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = prepare_marks(s, MARK_COLUMNS "wall BETWEEN ? AND ? ORDER BY wall, id", &stmt, from, to);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, from);
-	sqlite3_bind_int64(stmt, 2, to);
-	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		struct mark m = read_mark(stmt);
 
 		if (VEC_PUSH(marks, m) < 0)
 			mark_free(&m);
 	}
-	if (code != SQLITE_DONE)
-		r = store_fail(s, code, "cannot read");
-	sqlite3_finalize(stmt);
+	if (r < 0) {
+		marks_free(marks.v, marks.n);
+		return r;
+	}
 	*ret = marks.v;
 	*ret_n = marks.n;
-	if (r < 0)
-		marks_free(*ret, *ret_n);
-	return r;
+	return 0;
 }
 
 int store_mark_get(struct store *s, int64_t id, struct mark *ret)
 {
-	sqlite3_stmt *stmt;
-	int code, r = prepare_marks(s, MARK_COLUMNS "id = ?", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = prepare_marks(s, MARK_COLUMNS "id = ?", &stmt, id);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, id);
-	code = sqlite3_step(stmt);
-	if (code == SQLITE_ROW)
-		*ret = read_mark(stmt);
-	else
-		r = code == SQLITE_DONE ? -ENOENT : store_fail(s, code, "cannot read");
-	sqlite3_finalize(stmt);
-	return r;
+	if (!store_row(s, stmt, &r))
+		return r ?: -ENOENT;
+	*ret = read_mark(stmt);
+	return 0;
 }

@@ -14,7 +14,7 @@ static int try_drop(struct store *s, const char *const *statements, int64_t argu
 	int r = store_begin(s);
 
 	for (; r == 0 && *statements; statements++)
-		r = store_run_int(s, *statements, argument);
+		r = store_run_sql(s, *statements, argument);
 	r = r ?: store_exec(s, "COMMIT");
 	if (r < 0)
 		store_rollback(s);
@@ -69,20 +69,15 @@ struct segments {
 static int find_aged(struct store *s, int64_t age, struct segments *ret)
 {
 	struct age a = {};
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, first, last, boot, boot_first, boot_last FROM " SEGMENTS_IN_ORDER " DESC, id DESC", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT id, first, last, boot, boot_first, boot_last FROM " SEGMENTS_IN_ORDER " DESC, id DESC", &stmt);
 
-	if (r < 0)
-		return r;
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		const struct age_span span = store_age_span(stmt, 1);
 
 		if (age_add(&a, &span) > age || ret->ids.n)
 			r = VEC_PUSH(ret->ids, sqlite3_column_int64(stmt, 0));
 	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
 	return r;
 }
 
@@ -127,29 +122,26 @@ static int retain_by_size(struct store *s, uint64_t bytes)
 static int find_aged_summary(struct store *s, enum summary_tier tier, int64_t *ret_start)
 {
 	struct age a = {};
-	sqlite3_stmt *stmt;
-	int code, r = store_prepare(s, "SELECT start, until FROM summary WHERE tier = ? AND start" BETWEEN_MS " AND until" BETWEEN_MS
-				       " ORDER BY start DESC", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT start, until FROM summary WHERE tier = ? AND start" BETWEEN_MS " AND until" BETWEEN_MS
+				 " ORDER BY start DESC", &stmt, tier);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int(stmt, 1, (int)tier);
-	while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		const struct age_span span = {.first = sqlite3_column_int64(stmt, 0) * NS_PER_MS, .last = sqlite3_column_int64(stmt, 1) * NS_PER_MS};
 
-		if (age_add(&a, &span) > TIER_AGE)
-			break;
+		if (age_add(&a, &span) > TIER_AGE) {
+			*ret_start = a.next.first / NS_PER_MS;
+			return 0;
+		}
 	}
-	*ret_start = code == SQLITE_ROW ? a.next.first / NS_PER_MS : 0;
-	r = store_finish_rows(s, stmt, code);
-	return r < 0 ? r : code == SQLITE_ROW ? 0 : -ENOENT;
+	return r ?: -ENOENT;
 }
 
 static int retain_tier(struct store *s, enum summary_tier tier)
 {
 	static const char *const hours[] = {"DELETE FROM summary WHERE tier = 1 AND start <= ?", NULL},
 				*const days[] = {"DELETE FROM summary WHERE tier = 2 AND start <= ?", NULL};
-	int64_t start;
+	int64_t start = 0;
 	int r = find_aged_summary(s, tier, &start);
 
 	return r == -ENOENT ? 0 : r < 0 ? r : drop(s, tier == SUMMARY_HOUR ? hours : days, start);

@@ -11,24 +11,11 @@
 #include "machine/recording/internal.h"
 #include "machine/recording/journal.h"
 
-static int raw_size(struct store *s, int64_t segment, int64_t *ret)
-{
-	sqlite3_stmt *stmt;
-	int code, r = store_prepare(
-			  s, "SELECT coalesce(max(at + length(bytes)), 0) FROM raw WHERE segment = ?", &stmt);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, segment);
-	code = sqlite3_step(stmt);
-	*ret = code == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
-	return store_finish_rows(s, stmt, code);
-}
-
 /* Only this process writes: what it has saved it need not ask for again. */
 static int saved_size(struct store *s, int64_t segment)
 {
-	int r = s->raw_segment == segment ? 0 : raw_size(s, segment, &s->raw_size);
+	int r = s->raw_segment == segment ? 0 :
+		store_query_int(s, "SELECT coalesce(max(at + length(bytes)), 0) FROM raw WHERE segment = ?", &s->raw_size, segment);
 
 	if (r == 0)
 		s->raw_segment = segment;
@@ -38,11 +25,10 @@ static int saved_size(struct store *s, int64_t segment)
 int store_number_segment(struct store *s, int64_t segment, bool in_this_boot)
 {
 	sqlite3_stmt *stmt;
-	int r = s->numbered == segment ? 0 : store_prepare(s, "INSERT OR IGNORE INTO written(segment, boot) VALUES(?, nullif(?, ''))", &stmt);
+	int r = s->numbered == segment ? 0 : store_prepare(s, "INSERT OR IGNORE INTO written(segment, boot) VALUES(?, nullif(?, ''))", &stmt, segment);
 
 	if (r < 0 || s->numbered == segment)
 		return r;
-	sqlite3_bind_int64(stmt, 1, segment);
 	sqlite3_bind_text(stmt, 2, in_this_boot ? s->boot : "", -1, SQLITE_STATIC);
 	r = store_run(s, stmt);
 	if (r == 0)
@@ -93,15 +79,11 @@ int store_save_journal(struct store *s, int64_t segment)
 
 static int read_raw(struct store *s, int64_t segment, struct str *ret)
 {
-	sqlite3_stmt *stmt;
-	int code, r = store_prepare(s, "SELECT bytes FROM raw WHERE segment = ? ORDER BY at", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT bytes FROM raw WHERE segment = ? ORDER BY at", &stmt, segment);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, segment);
-	while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
+	while (store_row(s, stmt, &r))
 		str_append(ret, sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0));
-	r = store_finish_rows(s, stmt, code);
 	return r < 0 ? r : ret->error;
 }
 
@@ -125,11 +107,10 @@ int store_read_frames(struct store *s, int64_t segment, struct str *ret)
 static int put_chunk(struct store *s, int64_t segment, const struct str *bytes)
 {
 	sqlite3_stmt *stmt;
-	int r = store_prepare(s, "INSERT OR REPLACE INTO chunk(segment, bytes) VALUES(?, ?)", &stmt);
+	int r = store_prepare(s, "INSERT OR REPLACE INTO chunk(segment, bytes) VALUES(?, ?)", &stmt, segment);
 
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(stmt, 1, segment);
 	sqlite3_bind_blob64(stmt, 2, bytes->data, bytes->len, SQLITE_STATIC);
 	return store_run(s, stmt);
 }
@@ -146,33 +127,15 @@ uint32_t store_highest_id(const struct dataset *d)
 
 static int put_segment(struct store *s, int64_t segment, const struct dataset *d)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare(s,
-			      "INSERT OR REPLACE INTO segment(id, first, last, ticks, highest_entity) "
-			      "VALUES(?, ?, ?, ?, ?)",
-			      &stmt);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, segment);
-	sqlite3_bind_int64(stmt, 2, d->ticks.n ? d->ticks.v[0].wall : segment * NS_PER_MS);
-	sqlite3_bind_int64(stmt, 3, d->ticks.n ? d->ticks.v[d->ticks.n - 1].wall : segment * NS_PER_MS);
-	sqlite3_bind_int64(stmt, 4, (int64_t)d->ticks.n);
-	sqlite3_bind_int64(stmt, 5, store_highest_id(d));
-	return store_run(s, stmt);
+	return store_run_sql(s, "INSERT OR REPLACE INTO segment(id, first, last, ticks, highest_entity) VALUES(?, ?, ?, ?, ?)", segment,
+			     d->ticks.n ? d->ticks.v[0].wall : segment * NS_PER_MS,
+			     d->ticks.n ? d->ticks.v[d->ticks.n - 1].wall : segment * NS_PER_MS, (int64_t)d->ticks.n, store_highest_id(d));
 }
 
 static int put_boot_times(struct store *s, int64_t segment, const struct dataset *d)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare(s, "UPDATE written SET boot_first = ?, boot_last = ? WHERE segment = ?", &stmt);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, d->ticks.v[0].boot);
-	sqlite3_bind_int64(stmt, 2, d->ticks.v[d->ticks.n - 1].boot);
-	sqlite3_bind_int64(stmt, 3, segment);
-	return store_run(s, stmt);
+	return store_run_sql(s, "UPDATE written SET boot_first = ?, boot_last = ? WHERE segment = ?", d->ticks.v[0].boot,
+			     d->ticks.v[d->ticks.n - 1].boot, segment);
 }
 
 /* What follows in the segment builds on the frame that is damaged. */
@@ -221,7 +184,7 @@ static int replace_raw(struct store *s, int64_t segment, const struct dataset *d
 		r = store_put_summaries(s, segment, d);
 	if (r == 0 && d->ticks.n)
 		r = store_put_tiers(s, segment);
-	r = r ?: store_run_int(s, "DELETE FROM raw WHERE segment = ?", segment);
+	r = r ?: store_run_sql(s, "DELETE FROM raw WHERE segment = ?", segment);
 	r = r ?: store_exec(s, "COMMIT");
 	if (r < 0) {
 		store_rollback(s);
@@ -265,17 +228,11 @@ int store_compact(struct store *s, int64_t segment)
 static int list_ids(struct store *s, const char *sql, int64_t **ret, size_t *ret_n)
 {
 	VEC(int64_t) found = {};
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, sql, &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, sql, &stmt);
 
-	if (r < 0)
-		return r;
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW)
+	while (store_row(s, stmt, &r))
 		r = VEC_PUSH(found, sqlite3_column_int64(stmt, 0));
-	if (r == 0)
-		r = store_finish_rows(s, stmt, code);
-	else
-		sqlite3_finalize(stmt);
 	if (r < 0) {
 		VEC_FREE(found);
 		return r;

@@ -99,12 +99,23 @@ int store_fail(struct store *s, int code, const char *what)
 	return r;
 }
 
-int store_prepare(struct store *s, const char *sql, sqlite3_stmt **ret)
+int store_prepare_with(struct store *s, const char *sql, sqlite3_stmt **ret, const int64_t *numbers, size_t n)
 {
 	int code = sqlite3_prepare_v2(s->db, sql, -1, ret, NULL);
 
 	database_renew(&s->budget);
+	for (size_t i = 1; code == SQLITE_OK && i <= n; i++)
+		code = sqlite3_bind_int64(*ret, (int)i, numbers[i]);
 	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot read");
+}
+
+bool store_row(struct store *s, sqlite3_stmt *stmt, int *r)
+{
+	int code = *r < 0 ? SQLITE_DONE : sqlite3_step(stmt);
+
+	if (code != SQLITE_DONE && code != SQLITE_ROW)
+		*r = store_fail(s, code, "cannot read");
+	return code == SQLITE_ROW;
 }
 
 int store_prepare_cached(struct store *s, const char *sql, sqlite3_stmt **kept)
@@ -133,52 +144,31 @@ int store_run(struct store *s, sqlite3_stmt *stmt)
 	return r;
 }
 
-int store_query_int(struct store *s, const char *sql, int64_t *ret)
+int store_query_with(struct store *s, const char *sql, int64_t *ret, const int64_t *numbers, size_t n)
 {
-	sqlite3_stmt *stmt;
-	int r = store_prepare(s, sql, &stmt), code;
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare_with(s, sql, &stmt, numbers, n);
 
-	if (r < 0)
-		return r;
-	code = sqlite3_step(stmt);
-	if (code == SQLITE_ROW)
-		*ret = sqlite3_column_int64(stmt, 0);
-	else
-		r = code == SQLITE_DONE ? -ENOENT : store_fail(s, code, "cannot read");
-	sqlite3_finalize(stmt);
-	return r;
+	if (!store_row(s, stmt, &r))
+		return r ?: -ENOENT;
+	*ret = sqlite3_column_int64(stmt, 0);
+	return 0;
 }
 
-int store_run_int(struct store *s, const char *sql, int64_t argument)
+int store_run_with(struct store *s, const char *sql, const int64_t *numbers, size_t n)
 {
 	sqlite3_stmt *stmt;
-	int r = store_prepare(s, sql, &stmt);
+	int r = store_prepare_with(s, sql, &stmt, numbers, n);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, argument);
-	return store_run(s, stmt);
+	return r < 0 ? r : store_run(s, stmt);
 }
 
 bool store_has_table(struct store *s, const char *name)
 {
-	sqlite3_stmt *stmt;
-	bool has;
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
 
-	if (store_prepare(s, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?", &stmt) < 0)
-		return false;
-	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-	has = sqlite3_step(stmt) == SQLITE_ROW;
-	sqlite3_finalize(stmt);
-	return has;
-}
-
-int store_finish_rows(struct store *s, sqlite3_stmt *stmt, int code)
-{
-	int r = code == SQLITE_DONE || code == SQLITE_ROW ? 0 : store_fail(s, code, "cannot read");
-
-	sqlite3_finalize(stmt);
-	return r;
+	return store_prepare(s, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?", &stmt) == 0 &&
+	       sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW;
 }
 
 int store_begin(struct store *s)

@@ -164,39 +164,29 @@ static int put_feature(struct names *names, int64_t id, enum entity_kind kind, c
 
 static int read_programs(struct store *s, struct names *names)
 {
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, name FROM program ORDER BY id", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT id, name FROM program ORDER BY id", &stmt);
 
-	if (r < 0)
-		return r;
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		_cleanup_free_ char *name = database_text(stmt, 1);
 
 		if (name && is_name_id(sqlite3_column_int64(stmt, 0)))
 			r = put_program(names, sqlite3_column_int64(stmt, 0), name);
 	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
 	return r;
 }
 
 static int read_features(struct store *s, struct names *names)
 {
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE, r = store_prepare(s, "SELECT id, kind, name FROM feature ORDER BY id", &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT id, kind, name FROM feature ORDER BY id", &stmt);
 
-	if (r < 0)
-		return r;
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		_cleanup_free_ char *name = database_text(stmt, 2);
 
 		if (name && is_name_id(sqlite3_column_int64(stmt, 0)))
 			r = put_feature(names, sqlite3_column_int64(stmt, 0), (enum entity_kind)sqlite3_column_int(stmt, 1), name);
 	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
 	return r;
 }
 
@@ -243,39 +233,27 @@ static int tell_all(struct store *s, struct telling *t, sqlite3_stmt *stmt, unsi
 			r = 0;
 		}
 	}
-	if (r == 0 && database_errno(code) == -EUCLEAN) { /* a damaged page: an answer has less of a past */
-		(*damaged)++;
-		code = SQLITE_DONE;
-	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
-	return r;
-}
-
-static void bind_summaries(sqlite3_stmt *stmt, enum summary_tier tier, int64_t from, int64_t to)
-{
-	sqlite3_bind_int(stmt, 1, (int)tier);
-	sqlite3_bind_int64(stmt, 2, from / NS_PER_MS);
-	sqlite3_bind_int64(stmt, 3, to / NS_PER_MS);
+	if (r < 0 || code == SQLITE_DONE)
+		return r;
+	if (database_errno(code) != -EUCLEAN)
+		return store_fail(s, code, "cannot read");
+	(*damaged)++; /* a damaged page: an answer has less of a past */
+	return 0;
 }
 
 int store_summaries(struct store *s, enum summary_tier tier, int64_t from, int64_t to,
 		    int (*each)(const struct summary *summary, void *data), void *data, unsigned *ret_damaged)
 {
 	struct telling t = {.each = each, .data = data};
-	sqlite3_stmt *stmt;
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
 	int r;
 
 	t.names.budget = &t.budget;
 	r = read_programs(s, &t.names);
 	*ret_damaged = 0;
 	r = r ?: read_features(s, &t.names);
-	r = r ?: store_prepare(s, SELECT_SUMMARIES, &stmt);
-	if (r == 0) {
-		bind_summaries(stmt, tier, from, to);
-		r = tell_all(s, &t, stmt, ret_damaged);
-	}
+	r = r ?: store_prepare(s, SELECT_SUMMARIES, &stmt, tier, from / NS_PER_MS, to / NS_PER_MS);
+	r = r ?: tell_all(s, &t, stmt, ret_damaged);
 	names_free(&t.names);
 	VEC_FREE(t.rows.list);
 	return memory_budget_result(&t.budget, r);
@@ -375,17 +353,11 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 	struct memory_budget budget = {};
 	struct names names = {.budget = &budget};
 	struct segment_history h = {};
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE;
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
 	int r = read_features(s, &names);
 
-	r = r ?: store_prepare(s, SELECT_SUMMARIES, &stmt);
-	if (r < 0) {
-		names_free(&names);
-		return r;
-	}
-	bind_summaries(stmt, SUMMARY_SEGMENT, from, to);
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	r = r ?: store_prepare(s, SELECT_SUMMARIES, &stmt, SUMMARY_SEGMENT, from / NS_PER_MS, to / NS_PER_MS);
+	while (store_row(s, stmt, &r)) {
 		h.from = sqlite3_column_int64(stmt, 0) * NS_PER_MS;
 		h.to = sqlite3_column_int64(stmt, 1) * NS_PER_MS;
 		h.rows.n = 0;
@@ -395,10 +367,6 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 		else if (r == -EBADMSG) /* as if it were not there: the one that asks reads the segment itself */
 			r = 0;
 	}
-	if (r == 0)
-		r = store_finish_rows(s, stmt, code);
-	else
-		sqlite3_finalize(stmt);
 	VEC_FREE(h.rows);
 	names_free(&names);
 	return memory_budget_result(&budget, r);

@@ -157,64 +157,53 @@ static bool summarise(struct summarising *z, const struct subject *s, size_t f)
 
 /* --- ids --- */
 
-/* Feature ids of a kind, in the table's order. */
-static int feature_ids(struct store *s, enum entity_kind kind, uint32_t ids[FEATURES_MAX])
-{
-	size_t n;
-	const struct feature *features = features_of(kind, &n);
-	sqlite3_stmt *insert, *find;
-	int r = store_prepare(s, "INSERT OR IGNORE INTO feature(kind, name) VALUES(?, ?)", &insert);
-
-	if (r == 0) {
-		r = store_prepare(s, "SELECT id FROM feature WHERE kind = ? AND name = ?", &find);
-		if (r < 0)
-			sqlite3_finalize(insert);
-	}
-	if (r < 0)
-		return r;
-	for (size_t f = 0; r == 0 && f < n; f++) {
-		int code = SQLITE_DONE;
-
-		sqlite3_bind_int(find, 1, (int)kind);
-		sqlite3_bind_text(find, 2, features[f].name, -1, SQLITE_STATIC);
-		if (sqlite3_step(find) != SQLITE_ROW) {
-			sqlite3_bind_int(insert, 1, (int)kind);
-			sqlite3_bind_text(insert, 2, features[f].name, -1, SQLITE_STATIC);
-			code = sqlite3_step(insert);
-			ids[f] = (uint32_t)sqlite3_last_insert_rowid(s->db);
-			sqlite3_reset(insert);
-		} else {
-			ids[f] = (uint32_t)sqlite3_column_int64(find, 0);
-		}
-		sqlite3_reset(find);
-		r = code == SQLITE_DONE ? 0 : store_fail(s, code, "cannot write");
-	}
-	sqlite3_finalize(insert);
-	sqlite3_finalize(find);
-	return r;
-}
-
+/* The two statements take a name, those of a feature its kind, too. */
 struct naming {
 	struct store *store;
 	sqlite3_stmt *find, *insert;
 };
 
-static int program_id(struct naming *n, const char *program, uint32_t *ret)
+static void bind_name(sqlite3_stmt *stmt, const char *name, enum entity_kind kind)
+{
+	sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	if (sqlite3_bind_parameter_count(stmt) > 1)
+		sqlite3_bind_int(stmt, 2, (int)kind);
+}
+
+/* The id of a name, which gets one if it has none. */
+static int name_id(struct naming *n, const char *name, enum entity_kind kind, uint32_t *ret)
 {
 	int code;
 
-	sqlite3_bind_text(n->find, 1, program, -1, SQLITE_STATIC);
+	bind_name(n->find, name, kind);
 	code = sqlite3_step(n->find);
 	if (code == SQLITE_ROW)
 		*ret = (uint32_t)sqlite3_column_int64(n->find, 0);
 	sqlite3_reset(n->find);
 	if (code == SQLITE_ROW)
 		return 0;
-	sqlite3_bind_text(n->insert, 1, program, -1, SQLITE_STATIC);
+	bind_name(n->insert, name, kind);
 	code = sqlite3_step(n->insert);
 	*ret = (uint32_t)sqlite3_last_insert_rowid(n->store->db);
 	sqlite3_reset(n->insert);
 	return code == SQLITE_DONE ? 0 : store_fail(n->store, code, "cannot write");
+}
+
+/* Feature ids of all kinds, in the tables' order. */
+static int feature_ids(struct store *s, uint32_t ids[ENTITY_KIND_END][FEATURES_MAX])
+{
+	_cleanup_statement_ sqlite3_stmt *find = NULL, *insert = NULL;
+	int r = store_prepare(s, "INSERT OR IGNORE INTO feature(name, kind) VALUES(?, ?)", &insert);
+
+	r = r ?: store_prepare(s, "SELECT id FROM feature WHERE name = ? AND kind = ?", &find);
+	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++) {
+		size_t n;
+		const struct feature *features = features_of(kind, &n);
+
+		for (size_t f = 0; r == 0 && f < n; f++)
+			r = name_id(&(struct naming){s, find, insert}, features[f].name, kind, &ids[kind][f]);
+	}
+	return r;
 }
 
 /* --- writing --- */
@@ -230,7 +219,7 @@ static int add_subject(struct summarising *z, struct naming *naming, const uint3
 		if (!summarise(z, s, f))
 			continue;
 		if (!row.program)
-			r = program_id(naming, s->program, &row.program);
+			r = name_id(naming, s->program, ENTITY_PROCESS, &row.program);
 		row.feature = ids[f];
 		row.d = z->current;
 		if (s->features[f].kind == COUNTER) /* no level of a gigabyte: two bytes tell it within 0.2 % */
@@ -244,20 +233,20 @@ static int collect_rows(struct store *s, const struct dataset *d, struct summary
 {
 	uint32_t ids[ENTITY_KIND_END][FEATURES_MAX] = {};
 	struct summarising z = {.d = d};
+	_cleanup_statement_ sqlite3_stmt *find = NULL, *insert = NULL;
 	struct naming naming = {.store = s};
-	int r = store_prepare(s, "SELECT id FROM program WHERE name = ?", &naming.find);
+	int r = store_prepare(s, "SELECT id FROM program WHERE name = ?", &find);
 
-	r = r ?: store_prepare(s, "INSERT INTO program(name) VALUES(?)", &naming.insert);
-	for (enum entity_kind kind = ENTITY_PROCESS; r == 0 && kind < ENTITY_KIND_END; kind++)
-		r = feature_ids(s, kind, ids[kind]);
+	r = r ?: store_prepare(s, "INSERT INTO program(name) VALUES(?)", &insert);
+	r = r ?: feature_ids(s, ids);
+	naming.find = find;
+	naming.insert = insert;
 	z.values = calloc(d->ticks.n + 2, sizeof(*z.values));
 	z.room = calloc(d->ticks.n + 2, sizeof(*z.room));
 	if (r == 0 && (!z.values || !z.room))
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && i < d->subjects.n; i++)
 		r = add_subject(&z, &naming, ids[d->subjects.v[i]->info.kind], d->subjects.v[i], rows);
-	sqlite3_finalize(naming.find);
-	sqlite3_finalize(naming.insert);
 	FREE_ALL(z.values, z.room);
 	return r;
 }
@@ -269,11 +258,8 @@ static int put_rows(struct store *s, enum summary_tier tier, int64_t start, int6
 	sqlite3_stmt *stmt;
 	int r = pack(rows, &bytes);
 
-	r = r ?: store_prepare(s, INSERT_SUMMARY, &stmt);
+	r = r ?: store_prepare(s, INSERT_SUMMARY, &stmt, tier, start, until);
 	if (r == 0) {
-		sqlite3_bind_int(stmt, 1, (int)tier);
-		sqlite3_bind_int64(stmt, 2, start);
-		sqlite3_bind_int64(stmt, 3, until);
 		sqlite3_bind_blob64(stmt, 4, bytes.data, bytes.len, SQLITE_STATIC);
 		r = store_run(s, stmt);
 	}
@@ -321,24 +307,14 @@ static int read_tier(struct store *s, enum summary_tier tier, int64_t start, int
 		     struct summary_rows *rows)
 {
 	struct memory_budget budget = {};
-	sqlite3_stmt *stmt;
-	int code = SQLITE_DONE;
-	int r = store_prepare(s, "SELECT bytes FROM summary WHERE tier = ? AND start >= ? AND start < ?",
-			      &stmt);
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(s, "SELECT bytes FROM summary WHERE tier = ? AND start >= ? AND start < ?", &stmt, tier, start, until);
 
-	if (r < 0)
-		return r;
-	sqlite3_bind_int(stmt, 1, (int)tier);
-	sqlite3_bind_int64(stmt, 2, start);
-	sqlite3_bind_int64(stmt, 3, until);
-	while (r == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (store_row(s, stmt, &r)) {
 		r = summary_unpack(sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0), &budget, rows);
 		if (r == -EBADMSG) /* a damaged one counts for nothing */
 			r = 0;
 	}
-	if (r == 0)
-		return store_finish_rows(s, stmt, code);
-	sqlite3_finalize(stmt);
 	return memory_budget_result(&budget, r);
 }
 
@@ -356,22 +332,6 @@ static int put_tier(struct store *s, enum summary_tier tier, int64_t start, int6
 
 #define NUMBER_OF_SEGMENT "(SELECT number FROM written WHERE segment = ?1)"
 
-/* -ENOENT: there is none. */
-static int find_neighbor(struct store *s, const char *sql, int64_t segment, int64_t *ret)
-{
-	sqlite3_stmt *stmt;
-	int code, r = store_prepare(s, sql, &stmt);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(stmt, 1, segment);
-	code = sqlite3_step(stmt);
-	if (code == SQLITE_ROW)
-		*ret = sqlite3_column_int64(stmt, 0);
-	r = store_finish_rows(s, stmt, code);
-	return r < 0 ? r : code == SQLITE_ROW ? 0 : -ENOENT;
-}
-
 /* The hour and the day of a segment, unless the next one written is in the same. */
 static int put_ended(struct store *s, int64_t segment, int64_t next)
 {
@@ -386,13 +346,13 @@ static int put_ended(struct store *s, int64_t segment, int64_t next)
 int store_put_tiers(struct store *s, int64_t segment)
 {
 	int64_t neighbor;
-	int r = find_neighbor(s, "SELECT id FROM segment LEFT JOIN written ON written.segment = id WHERE id <> ?1 AND coalesce(number, 0) < "
-				 NUMBER_OF_SEGMENT " ORDER BY number DESC, id DESC LIMIT 1", segment, &neighbor);
+	int r = store_query_int(s, "SELECT id FROM segment LEFT JOIN written ON written.segment = id WHERE id <> ?1 AND coalesce(number, 0) < "
+				   NUMBER_OF_SEGMENT " ORDER BY number DESC, id DESC LIMIT 1", &neighbor, segment);
 
 	r = r ?: put_ended(s, neighbor, segment);
 	if (r == 0 || r == -ENOENT)
-		r = find_neighbor(s, "SELECT id FROM segment JOIN written ON written.segment = id WHERE number > " NUMBER_OF_SEGMENT
-				     " ORDER BY number LIMIT 1", segment, &neighbor);
+		r = store_query_int(s, "SELECT id FROM segment JOIN written ON written.segment = id WHERE number > " NUMBER_OF_SEGMENT
+				       " ORDER BY number LIMIT 1", &neighbor, segment);
 	r = r ?: put_ended(s, segment, neighbor);
 	return r == -ENOENT ? 0 : r;
 }

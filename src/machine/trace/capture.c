@@ -79,19 +79,16 @@ int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *
 {
 	static const char columns[] = "SELECT mark, wall, pid, phase, summary, text, json FROM ";
 	VEC(struct capture) list = {};
+	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
 	char sql[300];
-	sqlite3_stmt *stmt;
-	int r;
 
 	snprintf(sql, sizeof(sql), "%s main.inspection WHERE mark = ?1 %s%s%s ORDER BY wall", columns,
 		 s->marks_in_run ? "UNION " : "", s->marks_in_run ? columns : "",
 		 s->marks_in_run ? "run.inspection WHERE mark = ?1" : "");
 	*ret = NULL;
 	*ret_n = 0;
-	r = store_prepare(s, sql, &stmt);
-	if (r < 0)
+	if (store_prepare(s, sql, &stmt, mark) < 0)
 		return 0; /* a recording from before there were captures */
-	sqlite3_bind_int64(stmt, 1, mark);
 	while (sqlite3_step(stmt) == SQLITE_ROW) {
 		struct capture c = {
 			.mark = mark,
@@ -108,7 +105,6 @@ int store_captures(struct store *s, int64_t mark, struct capture **ret, size_t *
 		if (!c.summary || !c.text || !c.json || VEC_PUSH(list, c) < 0)
 			capture_free(&c);
 	}
-	sqlite3_finalize(stmt);
 	*ret = list.v;
 	*ret_n = list.n;
 	return 0;

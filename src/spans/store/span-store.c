@@ -55,15 +55,9 @@ void span_store_close(struct span_store *s)
 
 static int64_t single(struct span_store *s, const char *sql)
 {
-	sqlite3_stmt *statement;
-	int64_t value = -1;
+	_cleanup_statement_ sqlite3_stmt *q = NULL;
 
-	if (sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return -1;
-	if (sqlite3_step(statement) == SQLITE_ROW)
-		value = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	return value;
+	return sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : -1;
 }
 
 /* A receiver and a watch may begin at the same moment: either makes what is not there. Early versions have only the parts. */
@@ -147,8 +141,7 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 {
 	size_t room = ZSTD_compressBound(part->n), n;
 	_cleanup_free_ void *packed = malloc(room);
-	sqlite3_stmt *q;
-	int r = 0;
+	_cleanup_statement_ sqlite3_stmt *q = NULL;
 
 	if (!packed)
 		return -ENOMEM;
@@ -158,20 +151,9 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 	if (sqlite3_prepare_v2(s->db, "REPLACE INTO part (key, source, begin, finish, requests, spans, length, forest, id)"
 				      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", -1, &q, NULL) != SQLITE_OK)
 		return fail(s, "cannot write");
-	sqlite3_bind_text(q, 1, part->key, -1, SQLITE_STATIC);
-	sqlite3_bind_text(q, 2, part->source, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(q, 3, part->from);
-	sqlite3_bind_int64(q, 4, part->to);
-	sqlite3_bind_int64(q, 5, (int64_t)part->requests);
-	sqlite3_bind_int64(q, 6, (int64_t)part->spans);
-	sqlite3_bind_int64(q, 7, (int64_t)part->n);
-	sqlite3_bind_blob64(q, 8, packed, n, SQLITE_STATIC);
-	if (part->id)
-		sqlite3_bind_int64(q, 9, part->id);
-	if (sqlite3_step(q) != SQLITE_DONE)
-		r = fail(s, "cannot write");
-	sqlite3_finalize(q);
-	return r;
+	database_bind(q, part->id ? "ttiiiiibi" : "ttiiiiib", part->key, part->source, part->from, part->to, (int64_t)part->requests,
+		      (int64_t)part->spans, (int64_t)part->n, packed, n, part->id);
+	return database_step(q) == SQLITE_DONE ? 0 : fail(s, "cannot write");
 }
 
 static int unpack_forest(sqlite3_stmt *q, size_t n, void **ret)
@@ -221,24 +203,22 @@ static int read_part(struct span_store *s, sqlite3_stmt *q, void *state,
 int span_store_each(struct span_store *s, int64_t from, int64_t to, void *state,
 		    int (*each)(void *state, const struct span_part *part))
 {
-	sqlite3_stmt *q;
+	_cleanup_statement_ sqlite3_stmt *q = NULL;
 	int r = 0, step;
 
 	if (sqlite3_prepare_v2(s->db, "SELECT id, key, source, begin, finish, requests, spans, length, forest FROM part"
 				      " WHERE finish >= ? AND begin <= ? ORDER BY begin, key", -1, &q, NULL) != SQLITE_OK)
 		return fail(s, "cannot read");
-	sqlite3_bind_int64(q, 1, from);
-	sqlite3_bind_int64(q, 2, to);
+	database_bind(q, "ii", from, to);
 	while (r == 0 && (step = sqlite3_step(q)) != SQLITE_DONE)
 		r = step == SQLITE_ROW ? read_part(s, q, state, each) : fail(s, "cannot read");
-	sqlite3_finalize(q);
 	return r;
 }
 
 /* One row of integers for `sql`, whose n parameters are bound in order. 1 = read, 0 = there is none, -errno. */
 static int read_row(struct span_store *s, const char *sql, const int64_t *bound, int n, int64_t *ret, int n_ret)
 {
-	sqlite3_stmt *q;
+	_cleanup_statement_ sqlite3_stmt *q = NULL;
 	int step;
 
 	if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK)
@@ -248,7 +228,6 @@ static int read_row(struct span_store *s, const char *sql, const int64_t *bound,
 	step = sqlite3_step(q);
 	for (int i = 0; step == SQLITE_ROW && i < n_ret; i++)
 		ret[i] = sqlite3_column_int64(q, i);
-	sqlite3_finalize(q);
 	return step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : fail(s, "cannot read");
 }
 
@@ -331,19 +310,12 @@ int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const s
 
 int span_store_deploy(struct span_store *s, const struct deployment *d)
 {
-	sqlite3_stmt *q;
-	int r = 0;
+	_cleanup_statement_ sqlite3_stmt *q = NULL;
 
 	if (sqlite3_prepare_v2(s->db, "REPLACE INTO deployment VALUES (?, ?, ?, ?)", -1, &q, NULL) != SQLITE_OK)
 		return fail(s, "cannot write");
-	sqlite3_bind_text(q, 1, d->package, -1, SQLITE_STATIC);
-	sqlite3_bind_text(q, 2, d->version, -1, SQLITE_STATIC);
-	sqlite3_bind_text(q, 3, d->host, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(q, 4, d->time);
-	if (sqlite3_step(q) != SQLITE_DONE)
-		r = fail(s, "cannot write");
-	sqlite3_finalize(q);
-	return r;
+	database_bind(q, "ttti", d->package, d->version, d->host, d->time);
+	return database_step(q) == SQLITE_DONE ? 0 : fail(s, "cannot write");
 }
 
 static int read_deployment(sqlite3_stmt *q, struct deployments *ret)
@@ -355,7 +327,7 @@ static int read_deployment(sqlite3_stmt *q, struct deployments *ret)
 
 int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struct deployments *ret)
 {
-	sqlite3_stmt *q;
+	_cleanup_statement_ sqlite3_stmt *q = NULL;
 	int r = 0, step;
 
 	if (single(s, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'deployment'") <= 0)
@@ -363,12 +335,10 @@ int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struc
 	if (sqlite3_prepare_v2(s->db, "SELECT package, version, host, time FROM deployment WHERE time BETWEEN ? AND ? ORDER BY time", -1, &q,
 			       NULL) != SQLITE_OK)
 		return fail(s, "cannot read");
-	sqlite3_bind_int64(q, 1, from);
-	sqlite3_bind_int64(q, 2, to);
+	database_bind(q, "ii", from, to);
 	while (r == 0 && (step = sqlite3_step(q)) != SQLITE_DONE)
 		r = step != SQLITE_ROW ? fail(s, "cannot read") :
 					 read_deployment(q, ret);
-	sqlite3_finalize(q);
 	return r == -EINVAL || r == -E2BIG ? -EUCLEAN : r;
 }
 
