@@ -27,6 +27,7 @@
 
 #define FORMATS "store, csv, jsonl, prometheus (of a running recorder), counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
 
+#define CULPRITS_SHOWN 100
 #define EXPORT_COUNTERS_MAX (3600ll * 1000000000) /* ns from the beginning on; who wants more asks again */
 
 static void put_text(const char *text, FILE *out)
@@ -266,67 +267,45 @@ static int close_output(FILE *out)
 	return log_failure(EXIT_CANNOT, "cannot write %s: %s", arg_output ? arg_output : "standard output", strerror(errno));
 }
 
-#define RULES_SHOWN 100
-
-/* "cpu: CPU of the whole machine up to 100 %": a rule without a name has none here. */
-static struct rule_incidents *of_rule(struct rule_incidents *rules, size_t *n, const char *note)
+static bool any_continues(const struct totals_row *rows)
 {
-	const char *end = note ? strstr(note, ": ") : NULL;
-	const int length = end && end - note < (int)sizeof(rules->rule) ? (int)(end - note) : 0;
+	for (size_t i = 0; i < TOTALS_ROWS; i++) {
+		const struct totals_row *row = totals_at(rows, i);
 
-	for (size_t i = 0; i < *n; i++)
-		if ((int)strlen(rules[i].rule) == length && strncmp(rules[i].rule, note ? note : "", (size_t)length) == 0)
-			return &rules[i];
-	if (*n == RULES_SHOWN)
-		return NULL;
-	snprintf(rules[*n].rule, sizeof(rules[*n].rule), "%.*s", length, note ? note : "");
-	return &rules[(*n)++];
+		if (row && row->kind == TOTALS_RULE && __atomic_load_n(&row->values[TOTALS_RULE_CONTINUING], __ATOMIC_RELAXED) > 0)
+			return true;
+	}
+	return false;
 }
 
-/* Who is blamed is asked only while an incident continues. */
-static void write_incidents(struct common *common, struct store *store, FILE *out)
+/* Who is blamed is asked only while an incident continues: else a scrape reads no marks. */
+static void find_blamed(struct common *common, struct store *store, const struct totals_row *rows, struct incidents *ret)
 {
-	struct rule_incidents rules[RULES_SHOWN] = {};
-	struct incidents blamed = {};
-	const char *culprits[RULES_SHOWN];
 	struct mark *marks = NULL;
-	size_t n_marks = 0, n_rules = 0, n = 0, open = 0;
+	size_t n = 0;
 
-	if (store_marks(store, 0, INT64_MAX, &marks, &n_marks) < 0)
+	if (!any_continues(rows) || store_open_incidents(store, &marks, &n) < 0)
 		return;
-	for (size_t i = 0; i < n_marks; i++) {
-		struct rule_incidents *of = mark_is_of_rule(&marks[i]) ? of_rule(rules, &n_rules, marks[i].note) : NULL;
-		struct mark swapped = marks[open];
-
-		if (!of)
-			continue;
-		of->n++;
-		of->continues |= marks[i].goes_on;
-		if (marks[i].goes_on) { /* those that continue stand first */
-			marks[open++] = marks[i];
-			marks[i] = swapped;
-		}
-	}
-	if (open)
-		(void)incidents_by_program(store, marks, open, common->config.answer_window, 0, &common->viewer, &blamed);
-	for (size_t i = 0; i < blamed.list.n && n < RULES_SHOWN; i++)
-		if (blamed.list.v[i].program)
-			culprits[n++] = blamed.list.v[i].program;
-	export_prometheus_incidents(rules, n_rules, culprits, n, out);
-	incidents_free(&blamed);
-	marks_free(marks, n_marks);
+	(void)incidents_by_program(store, marks, n, common->config.answer_window, 0, &common->viewer, ret);
+	marks_free(marks, n);
 }
 
 static int write_prometheus(struct common *common, struct store *store, const struct dataset *d, FILE *out)
 {
-	const char *run_dir = common->config.store_run_dir;
+	const char *run_dir = common->config.store_run_dir, *culprits[CULPRITS_SHOWN];
+	struct incidents blamed = {};
 	const struct totals_row *rows;
+	size_t n = 0;
 	int r = totals_open(run_dir, &rows);
 
 	if (r < 0)
 		return log_failure(r, "cannot read the running sums in %s (%s): --format prometheus is for a running recorder, as the user who runs it", run_dir, strerror(-r));
-	export_prometheus(d, rows, out);
-	write_incidents(common, store, out);
+	find_blamed(common, store, rows, &blamed);
+	for (size_t i = 0; i < blamed.list.n && n < CULPRITS_SHOWN; i++)
+		if (blamed.list.v[i].program)
+			culprits[n++] = blamed.list.v[i].program;
+	export_prometheus(d, rows, culprits, n, out);
+	incidents_free(&blamed);
 	totals_close(rows);
 	return 0;
 }

@@ -164,6 +164,29 @@ static void other_things_have_the_kernels_sums_until_they_end(void **state)
 	assert_null(row_named(w, "sda"));
 }
 
+/* Nothing takes a rule's row from it, and there is one before it found anything. */
+static void incidents_are_counted_by_rule(void **state)
+{
+	struct world *w = *state;
+	struct entity *e;
+	char name[16];
+
+	totals_count_incidents(w->totals, "cpu", 0, 0);
+	assert_int_equal(row_named(w, "cpu")->values[TOTALS_RULE_INCIDENTS], 0);
+	totals_count_incidents(w->totals, "cpu", 1, 1);
+	totals_count_incidents(w->totals, "cpu", 1, 1);
+	totals_count_incidents(w->totals, "cpu", 0, -1);
+	for (int i = 0; i < 2 * TOTALS_ROWS; i++) {
+		snprintf(name, sizeof(name), "gone%c%c%c", 'a' + i / 676, 'a' + i / 26 % 26, 'a' + i % 26);
+		e = process(name, true);
+		sample(w, e, 1);
+		end_of(w, e);
+	}
+	assert_int_equal(row_named(w, "cpu")->kind, TOTALS_RULE);
+	assert_int_equal(row_named(w, "cpu")->values[TOTALS_RULE_INCIDENTS], 2);
+	assert_int_equal(row_named(w, "cpu")->values[TOTALS_RULE_CONTINUING], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +194,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_program_is_known_by_its_newest_name, begin, end),
 		cmocka_unit_test_setup_teardown(rows_are_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(other_things_have_the_kernels_sums_until_they_end, begin, end),
+		cmocka_unit_test_setup_teardown(incidents_are_counted_by_rule, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,7 @@ static struct totals_row *make_room(struct totals *t)
 	return oldest;
 }
 
-static struct totals_row *row_named(struct totals *t, const struct totals_row *wanted, enum entity_kind kind)
+static struct totals_row *row_named(struct totals *t, const struct totals_row *wanted, uint32_t kind)
 {
 	uint64_t hash = hash_row(wanted);
 	struct totals_row *row = hmap_get(&t->by_name, hash, kind);
@@ -202,6 +202,19 @@ void totals_take(struct totals *t, const struct tick *tick)
 	}
 	for (size_t i = 0; i < tick->ended.n; i++)
 		forget(t, tick->ended.v[i]);
+}
+
+void totals_count_incidents(struct totals *t, const char *rule, int began, int continuing)
+{
+	struct totals_row wanted = {}, *row;
+
+	put_text(wanted.name, rule);
+	row = row_named(t, &wanted, TOTALS_RULE);
+	if (!row)
+		return;
+	row->living = 1; /* its counts stay, whatever room is needed */
+	__atomic_fetch_add(&row->values[TOTALS_RULE_INCIDENTS], began, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&row->values[TOTALS_RULE_CONTINUING], continuing, __ATOMIC_RELAXED);
 }
 
 /* --- readers --- */

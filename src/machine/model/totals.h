@@ -5,6 +5,8 @@
  * recorder. Numbers are stored whole, texts before the row that has them counts as used; so a reader needs no lock, and two numbers may be
  * of two ticks.
  *
+ * What rules found since then stands there, too: a row of kind TOTALS_RULE for each rule by name, with its incidents and how many of them continue.
+ *
  * There are at most TOTALS_ROWS rows. Where more programs are known, those without a living process go, the oldest first; where all live,
  * further ones are added up as TOTALS_OTHERS.
  */
@@ -18,10 +20,13 @@
 #define TOTALS_ROWS   1024
 #define TOTALS_TEXT   128 /* bytes of a text, its end included; a longer one is cut off */
 #define TOTALS_OTHERS "(others)"
+#define TOTALS_RULE   ENTITY_KIND_END /* in place of a kind of entity */
+
+enum { TOTALS_RULE_INCIDENTS, TOTALS_RULE_CONTINUING }; /* values of its row */
 
 struct totals_row {
 	uint32_t kind; /* enum entity_kind; 0 = free. Programs have ENTITY_PROCESS */
-	uint32_t living; /* processes of a program */
+	uint32_t living; /* processes of a program; of a rule 1 */
 	uint64_t last;	 /* the tick that changed it last */
 	char name[TOTALS_TEXT], unit[TOTALS_TEXT], container[TOTALS_TEXT]; /* "" = none */
 	feature_set present; /* of a program: counters that have grown */
@@ -34,6 +39,8 @@ struct totals;
 int totals_new(const char *run_dir, struct totals **ret);
 /* Before the tick is encoded: only then it is known how much has grown. */
 void totals_take(struct totals *t, const struct tick *tick);
+/* Counts for a rule ("" = those without a name) incidents that began and, of those, how many more or fewer continue. By the thread that calls totals_take(). */
+void totals_count_incidents(struct totals *t, const char *rule, int began, int continuing);
 void totals_free(struct totals *t);
 
 /* A reader's. 0, -ENOENT where no recorder runs, -EBADMSG of a file that is none, or -errno; totals_close(). */

@@ -14,6 +14,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
+#include "machine/model/totals.h"
 #include "machine/recorder/announce.h"
 #include "machine/recorder/capture-turns.h"
 #include "machine/recorder/capture.h"
@@ -55,6 +56,7 @@ struct triggers {
 	char *rules_file, *store_file, *run_dir;
 	const struct tick *tick; /* in hand */
 	struct turns turns;	 /* the sampler's */
+	struct totals *totals;	 /* the sampler's */
 
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -153,6 +155,12 @@ static void begin_or_end_turns(struct triggers *t, const struct watch_event *e)
 		inspect(e->number, e->phases, pid, t);
 }
 
+static void count(struct triggers *t, const struct rule *rule, int began, int continuing)
+{
+	if (t->totals)
+		totals_count_incidents(t->totals, rule->name ? rule->name : "", began, continuing);
+}
+
 static void report(const struct watch_event *e, void *data)
 {
 	struct triggers *t = data;
@@ -160,6 +168,8 @@ static void report(const struct watch_event *e, void *data)
 		.action = e->action, .number = e->number, .wall = t->tick ? t->tick->wall : clock_wall()};
 
 	begin_or_end_turns(t, e);
+	if (e->action == TRIGGER_BEGIN || e->action == TRIGGER_END)
+		count(t, e->rule, e->action == TRIGGER_BEGIN, e->action == TRIGGER_BEGIN ? 1 : -1);
 	n.note = describe(e, n.wall);
 	n.notify = e->rule->actions & ACTION_NOTIFY;
 	n.memory = e->rule->actions & ACTION_MEMORY;
@@ -379,6 +389,8 @@ int triggers_reload(struct triggers *t, char **ret_error)
 	rules_free(&t->rules);
 	t->watch = watch;
 	t->rules = fresh;
+	VEC_EACH(rule, t->rules.list)
+		count(t, rule, 0, 0); /* who counts later needs to have seen the 0 */
 	return 0;
 }
 
@@ -429,6 +441,7 @@ int triggers_start(const struct trigger_options *options, struct triggers **ret,
 	t->store_file = strdup(options->store_file);
 	t->run_dir = strdup(options->run_dir);
 	t->turns.recorder = (uint32_t)getpid();
+	t->totals = options->totals;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->wake, NULL);
 	r = t->store_file && t->run_dir ? triggers_reload(t, ret_error) : -ENOMEM;

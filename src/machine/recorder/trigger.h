@@ -13,6 +13,7 @@ struct triggers;
 struct trigger_options {
 	const char *rules_file; /* not there: the rules that are built in */
 	const char *store_file, *run_dir;
+	struct totals *totals; /* machine/model/totals.h: counts incidents by rule; NULL = none */
 };
 
 /* 0; -EINVAL for rules that cannot be read, *ret_error with line and column (caller frees); -errno. */

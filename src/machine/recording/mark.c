@@ -548,11 +548,11 @@ static struct mark read_mark(sqlite3_stmt *stmt)
 	"SELECT id, wall, last, presses, uid, note, feedback FROM %s.mark"        \
 	" WHERE undone = 0 AND wall" BETWEEN_TIMES " AND last" BETWEEN_TIMES " AND "
 
-int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n)
+/* The rows of a statement that prepare_marks() returned `r` for, which is finalized. */
+static int read_marks(struct store *s, sqlite3_stmt *prepared, int r, struct mark **ret, size_t *ret_n)
 {
 	VEC(struct mark) marks = {};
-	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
-	int r = prepare_marks(s, MARK_COLUMNS "wall BETWEEN ? AND ? ORDER BY wall, id", &stmt, from, to);
+	_cleanup_statement_ sqlite3_stmt *stmt = prepared;
 
 	while (store_row(s, stmt, &r)) {
 		struct mark m = read_mark(stmt);
@@ -567,6 +567,22 @@ int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, si
 	*ret = marks.v;
 	*ret_n = marks.n;
 	return 0;
+}
+
+int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n)
+{
+	sqlite3_stmt *stmt = NULL;
+	int r = prepare_marks(s, MARK_COLUMNS "wall BETWEEN ? AND ? ORDER BY wall, id", &stmt, from, to);
+
+	return read_marks(s, stmt, r, ret, ret_n);
+}
+
+int store_open_incidents(struct store *s, struct mark **ret, size_t *ret_n)
+{
+	sqlite3_stmt *stmt = NULL;
+	int r = prepare_marks(s, MARK_COLUMNS "presses < 0 ORDER BY wall, id", &stmt);
+
+	return read_marks(s, stmt, r, ret, ret_n);
 }
 
 int store_mark_get(struct store *s, int64_t id, struct mark *ret)

@@ -232,3 +232,5 @@ int store_mark_undo(struct store *s, uint32_t uid, int64_t *ret_id);
 int store_mark_get(struct store *s, int64_t id, struct mark *ret);
 /* Oldest first; the caller frees them with marks_free(). A damaged recording is an error. */
 int store_marks(struct store *s, int64_t from, int64_t to, struct mark **ret, size_t *ret_n);
+/* The same of those that a rule found and that continue. */
+int store_open_incidents(struct store *s, struct mark **ret, size_t *ret_n);

@@ -1374,7 +1374,8 @@ static void what_a_rule_caught_is_listed_like_a_mark(void **state)
 {
 	struct fixture *f = *state;
 	int64_t mark, caught, again, undone;
-	struct mark m;
+	struct mark m, *open;
+	size_t n;
 
 	assert_int_equal(store_rule_incident(f->store, START, "cpu: up to 97 %", &caught), 0);
 	assert_int_equal(store_mark(f->store, START + NS_PER_SEC, 0, NULL, &mark), 0);
@@ -1389,6 +1390,9 @@ static void what_a_rule_caught_is_listed_like_a_mark(void **state)
 	assert_true(mark_is_of_rule(&m) && !m.goes_on && m.wall == START && m.last == START + 9 * NS_PER_SEC);
 	assert_string_equal(m.note, "cpu: up to 99 %, for 9 s");
 	mark_free(&m);
+	assert_int_equal(store_open_incidents(f->store, &open, &n), 0);
+	assert_true(n == 1 && open[0].id == again);
+	marks_free(open, n);
 	assert_int_equal(store_mark_feedback(f->store, caught, 1000, FEEDBACK_RIGHT), 0);
 	m = get_mark(f->store, caught);
 	assert_int_equal(store_feedback_by(f->store, &m, 1000), FEEDBACK_RIGHT);

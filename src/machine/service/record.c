@@ -206,7 +206,7 @@ static int take_lock(struct daemon *d)
 static int start_triggers(struct daemon *d, struct recorder_options *ret)
 {
 	const struct config *config = d->options->config;
-	struct trigger_options options = {config->record_rules, config->store_file, config->store_run_dir};
+	struct trigger_options options = {config->record_rules, config->store_file, config->store_run_dir, d->totals};
 	_cleanup_free_ char *error = NULL;
 	int r = triggers_start(&options, &d->triggers, &error);
 
@@ -316,16 +316,16 @@ static int open_all(struct daemon *d)
 	if (r < 0)
 		return r;
 	start_service(d);
+	r = totals_new(config->store_run_dir, &d->totals);
+	if (r < 0)
+		log_warning("no running sums for Prometheus: cannot write %s/totals: %s", config->store_run_dir, strerror(-r));
+	options.totals = d->totals;
 	r = writer_open(config, &d->writer, &options.first_id);
 	r = r ?: start_triggers(d, &options);
 	if (r < 0)
 		return r;
 	start_capture(d);
 	options.source.ring = capture_ring(d->capture);
-	r = totals_new(config->store_run_dir, &d->totals);
-	if (r < 0)
-		log_warning("no running sums for Prometheus: cannot write %s/totals: %s", config->store_run_dir, strerror(-r));
-	options.totals = d->totals;
 	r = recorder_open(&options, &d->recorder, &error);
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));

@@ -15,13 +15,6 @@
 void export_csv(const struct dataset *d, FILE *out);
 /* One object a tick and subject: {"time","kind","id","pid","name","values":{feature: value}}. 0 or -ENOMEM. */
 int export_jsonl(const struct dataset *d, FILE *out);
-/* Prometheus' text format: levels of programs at the last tick, and a running recorder's sums (machine/model/totals.h). What is 0 is left out, of programs. */
-void export_prometheus(const struct dataset *d, const struct totals_row *rows, FILE *out);
-/* Incidents that a rule found. */
-struct rule_incidents {
-	char rule[64];
-	unsigned n;
-	bool continues; /* one of them does */
-};
-/* The same format: incidents by rule, and the programs that are blamed for those that continue. */
-void export_prometheus_incidents(const struct rule_incidents *rules, size_t n, const char *const *culprits, size_t n_culprits, FILE *out);
+/* Prometheus' text format: levels of programs at the last tick, a running recorder's sums and incidents by rule (machine/model/totals.h), and the programs that
+ * are blamed for those that continue. What is 0 is left out, of programs. */
+void export_prometheus(const struct dataset *d, const struct totals_row *rows, const char *const *culprits, size_t n_culprits, FILE *out);

@@ -3,6 +3,7 @@
  * Names are as its conventions want them: base units (seconds, bytes), `_total` for running sums. Of a program one series a feature, for all its
  * processes, so that a scrape has a bound; who wants processes asks whyslow.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -220,7 +221,37 @@ static void put_programs_levels(const struct dataset *d, FILE *out)
 	hmap_free(&l.by_owner);
 }
 
-void export_prometheus(const struct dataset *d, const struct totals_row *rows, FILE *out)
+/* --- what rules found --- */
+
+static void put_rules(const struct totals_row *rows, size_t value, const char *head, const char *name, FILE *out)
+{
+	fputs(head, out);
+	for (size_t i = 0; rows && i < TOTALS_ROWS; i++) {
+		const struct totals_row *row = totals_at(rows, i);
+		bool any = false;
+		int64_t n = row ? __atomic_load_n(&row->values[value], __ATOMIC_RELAXED) : 0;
+
+		if (!row || row->kind != TOTALS_RULE)
+			continue;
+		fputs(name, out);
+		put_label("rule", row->name, &any, out);
+		fprintf(out, "%s %" PRId64 "\n", any ? "}" : "", value == TOTALS_RULE_CONTINUING ? n > 0 : n);
+	}
+}
+
+static void put_culprits(const char *const *culprits, size_t n, FILE *out)
+{
+	fputs("# HELP whyslow_culprit_info a program that is blamed for an incident which continues\n# TYPE whyslow_culprit_info gauge\n", out);
+	for (size_t i = 0; i < n; i++) {
+		bool any = false;
+
+		fputs("whyslow_culprit_info", out);
+		put_label("program", culprits[i], &any, out);
+		fputs("} 1\n", out);
+	}
+}
+
+void export_prometheus(const struct dataset *d, const struct totals_row *rows, const char *const *culprits, size_t n_culprits, FILE *out)
 {
 	fputs("# HELP whyslow_build_info which whyslow answers\n# TYPE whyslow_build_info gauge\n"
 	      "whyslow_build_info{version=\"" WHYSLOW_VERSION "\"} 1\n", out);
@@ -233,31 +264,8 @@ void export_prometheus(const struct dataset *d, const struct totals_row *rows, F
 		for (size_t f = 0; f < n; f++)
 			put_family(rows, (enum entity_kind)kind, f, out);
 	}
-}
-
-static void put_of_rule(const char *name, const char *rule, unsigned value, FILE *out)
-{
-	bool any = false;
-
-	fputs(name, out);
-	put_label("rule", rule, &any, out);
-	fprintf(out, "%s %u\n", any ? "}" : "", value);
-}
-
-void export_prometheus_incidents(const struct rule_incidents *rules, size_t n, const char *const *culprits, size_t n_culprits, FILE *out)
-{
-	fputs("# HELP whyslow_incidents_total incidents that a rule found, of those that are recorded\n# TYPE whyslow_incidents_total counter\n", out);
-	for (size_t i = 0; i < n; i++)
-		put_of_rule("whyslow_incidents_total", rules[i].rule, rules[i].n, out);
-	fputs("# HELP whyslow_slow 1 while an incident of the rule continues\n# TYPE whyslow_slow gauge\n", out);
-	for (size_t i = 0; i < n; i++)
-		put_of_rule("whyslow_slow", rules[i].rule, rules[i].continues, out);
-	fputs("# HELP whyslow_culprit_info a program that is blamed for an incident which continues\n# TYPE whyslow_culprit_info gauge\n", out);
-	for (size_t i = 0; i < n_culprits; i++) {
-		bool any = false;
-
-		fputs("whyslow_culprit_info", out);
-		put_label("program", culprits[i], &any, out);
-		fputs("} 1\n", out);
-	}
+	put_rules(rows, TOTALS_RULE_INCIDENTS, "# HELP whyslow_incidents_total incidents that a rule found since the recorder began\n# TYPE whyslow_incidents_total counter\n",
+		  "whyslow_incidents_total", out);
+	put_rules(rows, TOTALS_RULE_CONTINUING, "# HELP whyslow_slow 1 while an incident of the rule continues\n# TYPE whyslow_slow gauge\n", "whyslow_slow", out);
+	put_culprits(culprits, n_culprits, out);
 }
