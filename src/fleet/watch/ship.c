@@ -229,17 +229,10 @@ static int ship_to_folder(struct common *common, const char *folder, const char 
 
 static int open_client(struct http_client **ret)
 {
-	struct http_client_options o = {.ca_file = arg_ca_file, .timeout = UPLOAD_LONGEST};
+	const struct http_client_options o = {.ca_file = arg_ca_file, .timeout = UPLOAD_LONGEST};
 	_cleanup_free_ char *error = NULL;
-	struct credentials who = {};
-	int r = arg_token_file ? user_credentials_read(arg_token_file, &who, &error) : 0;
+	int r = user_open_client(&o, arg_token_file, ret, &error);
 
-	o.token = who.token;
-	o.user = who.user;
-	o.password = who.password;
-	if (r == 0)
-		r = http_client_open(&o, ret, &error);
-	user_credentials_free(&who);
 	if (r < 0)
 		log_error("%s", error ? error : strerror(-r));
 	return r;

@@ -18,6 +18,7 @@
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
+#include "lib/net/http-client.h"
 
 #define DIGEST_PREFIX "sha256:"
 #define OTHERS_READ   077 /* mode bits that a file with tokens in clear must not have */
@@ -491,6 +492,20 @@ void user_credentials_free(struct credentials *c)
 	forget_text(&c->token);
 	forget_text(&c->user);
 	forget_text(&c->password);
+}
+
+int user_open_client(const struct http_client_options *options, const char *file, struct http_client **ret, char **ret_error)
+{
+	struct http_client_options o = *options;
+	struct credentials who = {};
+	int r = file ? user_credentials_read(file, &who, ret_error) : 0;
+
+	o.token = who.token;
+	o.user = who.user;
+	o.password = who.password;
+	r = r ?: http_client_open(&o, ret, ret_error);
+	user_credentials_free(&who);
+	return r;
 }
 
 /* Takes the line's words apart. */

@@ -80,5 +80,9 @@ struct credentials {
  * users_open(). */
 int user_credentials_read(const char *file, struct credentials *ret, char **ret_error);
 void user_credentials_free(struct credentials *c);
+/* http_client_open() with what such a file says (NULL: no file) in place of the options' token, user and password. */
+struct http_client;
+struct http_client_options;
+int user_open_client(const struct http_client_options *options, const char *file, struct http_client **ret, char **ret_error);
 /* The file of tokens that servers use where no other is named; the caller frees. NULL without memory. */
 char *users_token_file(void);

@@ -11,8 +11,8 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
-#include "machine/answer-history/incidents.h"
 #include "machine/answer-history/recorded.h"
+#include "machine/cmd-waits/collect.h"
 #include "machine/cmd-waits/find-trace.h"
 #include "machine/cmd-waits/report.h"
 #include "machine/cmd-waits/trace-open.h"
@@ -25,9 +25,8 @@
 #include "machine/view-waits/waits.h"
 #include "machine/view-why/export.h"
 
-#define FORMATS "store, csv, jsonl, prometheus (of a running recorder), counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
+#define FORMATS "store, csv, jsonl, prometheus or otlp (of a running recorder), counters (the machine's own, for a fleet), trace, perfetto, folded or html (of one incident: give its number)"
 
-#define CULPRITS_SHOWN 100
 #define EXPORT_COUNTERS_MAX (3600ll * 1000000000) /* ns from the beginning on; who wants more asks again */
 
 static void put_text(const char *text, FILE *out)
@@ -209,6 +208,8 @@ static int export_folded(const struct common *common, const struct folded_option
 }
 
 static const char *arg_format, *arg_since, *arg_until, *arg_output;
+static const char *arg_token_file, *arg_ca_file;
+static int64_t arg_every;
 static struct trace_request arg_events;
 static struct folded_options arg_folded;
 static bool arg_redact;
@@ -225,7 +226,10 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "base-since", "TIME", &arg_folded.base_since, "folded, with --json: compare with the events from here"},
 	{OPTION_TEXT, 0, "base-until", "TIME", &arg_folded.base_until, "folded, with --json: end of the events to compare with"},
 	{OPTION_FLAG, 0, "redact", NULL, &arg_redact, "html: leave out command lines, file names and user names"},
-	{OPTION_TEXT, 'o', "output", "FILE", &arg_output, "where to write (default: standard output)"},
+	{OPTION_TEXT, 'o', "output", "FILE", &arg_output, "where to write (default: standard output); otlp: or the URL of a collector"},
+	{OPTION_SPAN, 0, "every", "SPAN", &arg_every, "otlp: send again after this time, until stopped (default: once)"},
+	{OPTION_TEXT, 0, "token-file", "FILE", &arg_token_file, "otlp: a file with the token or user:password for the URL"},
+	{OPTION_TEXT, 0, "ca-file", "FILE", &arg_ca_file, "otlp: the authority that signed the URL's certificate, or the certificate itself"},
 	{},
 };
 
@@ -267,50 +271,7 @@ static int close_output(FILE *out)
 	return log_failure(EXIT_CANNOT, "cannot write %s: %s", arg_output ? arg_output : "standard output", strerror(errno));
 }
 
-static bool any_continues(const struct totals_row *rows)
-{
-	for (size_t i = 0; i < TOTALS_ROWS; i++) {
-		const struct totals_row *row = totals_at(rows, i);
-
-		if (row && row->kind == TOTALS_RULE && __atomic_load_n(&row->values[TOTALS_RULE_CONTINUING], __ATOMIC_RELAXED) > 0)
-			return true;
-	}
-	return false;
-}
-
-/* Who is blamed is asked only while an incident continues: else a scrape reads no marks. */
-static void find_blamed(struct common *common, struct store *store, const struct totals_row *rows, struct incidents *ret)
-{
-	struct mark *marks = NULL;
-	size_t n = 0;
-
-	if (!any_continues(rows) || store_open_incidents(store, &marks, &n) < 0)
-		return;
-	(void)incidents_by_program(store, marks, n, common->config.answer_window, 0, &common->viewer, ret);
-	marks_free(marks, n);
-}
-
-static int write_prometheus(struct common *common, struct store *store, const struct dataset *d, FILE *out)
-{
-	const char *run_dir = common->config.store_run_dir, *culprits[CULPRITS_SHOWN];
-	struct incidents blamed = {};
-	const struct totals_row *rows;
-	size_t n = 0;
-	int r = totals_open(run_dir, &rows);
-
-	if (r < 0)
-		return log_failure(r, "cannot read the running sums in %s (%s): --format prometheus is for a running recorder, as the user who runs it", run_dir, strerror(-r));
-	find_blamed(common, store, rows, &blamed);
-	for (size_t i = 0; i < blamed.list.n && n < CULPRITS_SHOWN; i++)
-		if (blamed.list.v[i].program)
-			culprits[n++] = blamed.list.v[i].program;
-	export_prometheus(d, rows, culprits, n, out);
-	incidents_free(&blamed);
-	totals_close(rows);
-	return 0;
-}
-
-static int write_out(struct common *common, struct store *store, const struct dataset *d)
+static int write_out(const struct dataset *d)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	FILE *out;
@@ -319,10 +280,8 @@ static int write_out(struct common *common, struct store *store, const struct da
 		return EXIT_CANNOT;
 	if (strcmp(arg_format, "csv") == 0)
 		export_csv(d, out);
-	else if (strcmp(arg_format, "jsonl") == 0)
+	else
 		(void)export_jsonl(d, out);
-	else if (d->ticks.n && write_prometheus(common, store, d, out) < 0)
-		return EXIT_CANNOT;
 	if (close_output(out) != EXIT_ANSWERED)
 		return EXIT_CANNOT;
 	return d->ticks.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
@@ -378,7 +337,7 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 	r = store_load(store, from, to, &d, &damaged);
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
-	status = r < 0 ? EXIT_CANNOT : write_out(common, store, &d);
+	status = r < 0 ? EXIT_CANNOT : write_out(&d);
 	if (status == EXIT_NOTHING_FOUND)
 		log_warning("nothing is recorded in that time");
 	if (r == 0)
@@ -402,8 +361,43 @@ static int export_machine(struct common *common, int64_t from, int64_t to)
 	return r < 0 || fflush(stdout) != 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 }
 
+static bool is_url(const char *to)
+{
+	return to && (strncmp(to, "http://", 7) == 0 || strncmp(to, "https://", 8) == 0);
+}
+
+static int export_to_collector(struct common *common, int64_t from, int64_t to)
+{
+	const char *url = is_url(arg_output) ? arg_output : NULL;
+	const bool otlp = strcmp(arg_format, "otlp") == 0;
+	struct collect_otlp o = {from, to, url, arg_token_file, arg_ca_file, arg_every, NULL};
+	_cleanup_fclose_ FILE *file = NULL;
+	int status;
+
+	if (!url && open_output(&file, &o.out) < 0)
+		return EXIT_CANNOT;
+	if (url && verb_give_up_rights(DAEMON_SHIPS))
+		return EXIT_CANNOT;
+	status = otlp ? collect_otlp(common, &o) : collect_prometheus(common, from, to, o.out);
+	return status == EXIT_ANSWERED && !url ? close_output(o.out) : status;
+}
+
+/* Over the recorded time. */
+static int export_times(struct common *common, int64_t from, int64_t to)
+{
+	if (arg_every && (strcmp(arg_format, "otlp") != 0 || !is_url(arg_output)))
+		return verb_usage_error("export", "--every needs --format otlp and --output with the URL of a collector");
+	if (strcmp(arg_format, "counters") == 0)
+		return export_machine(common, from, to);
+	if (strcmp(arg_format, "prometheus") == 0 || strcmp(arg_format, "otlp") == 0)
+		return export_to_collector(common, from, to);
+	return export_window(common, from, to);
+}
+
 static int run(struct common *common, int argc, char **argv)
 {
+	static const char *const timed[] = {"counters", "csv", "jsonl", "prometheus", "otlp", NULL};
+	size_t known = 0;
 	int64_t now = clock_wall(), from, to;
 
 	if (common->for_client && (argc > 1 || arg_output || !arg_format || strcmp(arg_format, "trace") != 0))
@@ -421,13 +415,15 @@ static int run(struct common *common, int argc, char **argv)
 		return export_trace(common, arg_events.mark, arg_output);
 	if (strcmp(arg_format, "perfetto") == 0 || strcmp(arg_format, "folded") == 0)
 		return export_events(common);
-	if (strcmp(arg_format, "counters") != 0 && strcmp(arg_format, "csv") != 0 && strcmp(arg_format, "jsonl") != 0 && strcmp(arg_format, "prometheus") != 0)
+	while (timed[known] && strcmp(timed[known], arg_format) != 0)
+		known++;
+	if (!timed[known])
 		return verb_usage_error("export", "--format is " FORMATS ", not '%s'", arg_format);
 	if (clock_parse_time(arg_since ? arg_since : "-10min", now, &from) < 0)
 		return verb_usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);
 	if (clock_parse_time(arg_until ? arg_until : "now", now, &to) < 0)
 		return verb_usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_until);
-	return strcmp(arg_format, "counters") == 0 ? export_machine(common, from, to) : export_window(common, from, to);
+	return export_times(common, from, to);
 }
 
 const struct verb verb_export = {

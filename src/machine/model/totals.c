@@ -186,9 +186,46 @@ static void forget(struct totals *t, const struct entity *e)
 		free_row(t, row); /* a level of what has ended is none */
 }
 
+/* A row that stays, whatever room is needed; NULL: there is none. */
+static struct totals_row *own_row(struct totals *t, const char *name, uint32_t kind)
+{
+	struct totals_row wanted = {}, *row;
+
+	put_text(wanted.name, name);
+	row = row_named(t, &wanted, kind);
+	if (row) {
+		row->living = 1;
+		row->present = FEATURES_ALL;
+	}
+	return row;
+}
+
+void totals_count_incidents(struct totals *t, const char *rule, int began, int continuing)
+{
+	struct totals_row *row = own_row(t, rule, TOTALS_RULE);
+
+	if (!row)
+		return;
+	__atomic_fetch_add(&row->values[TOTALS_RULE_INCIDENTS], began, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&row->values[TOTALS_RULE_CONTINUING], continuing, __ATOMIC_RELAXED);
+}
+
+static void take_recorder(struct totals *t, const struct tick *tick)
+{
+	struct totals_row *row = own_row(t, "", TOTALS_RECORDER);
+
+	if (!row)
+		return;
+	if (!row->values[TOTALS_RECORDER_STARTED])
+		__atomic_store_n(&row->values[TOTALS_RECORDER_STARTED], tick->wall, __ATOMIC_RELAXED);
+	__atomic_store_n(&row->values[TOTALS_RECORDER_TICKS], (int64_t)t->ticks, __ATOMIC_RELAXED);
+	__atomic_store_n(&row->values[TOTALS_RECORDER_LAST], tick->wall, __ATOMIC_RELAXED);
+}
+
 void totals_take(struct totals *t, const struct tick *tick)
 {
 	t->ticks++;
+	take_recorder(t, tick);
 	VEC_EACH(s, tick->samples) {
 		struct totals_row *row = s->same && !s->entity->changed ? NULL : row_of(t, s->entity);
 
@@ -202,19 +239,6 @@ void totals_take(struct totals *t, const struct tick *tick)
 	}
 	for (size_t i = 0; i < tick->ended.n; i++)
 		forget(t, tick->ended.v[i]);
-}
-
-void totals_count_incidents(struct totals *t, const char *rule, int began, int continuing)
-{
-	struct totals_row wanted = {}, *row;
-
-	put_text(wanted.name, rule);
-	row = row_named(t, &wanted, TOTALS_RULE);
-	if (!row)
-		return;
-	row->living = 1; /* its counts stay, whatever room is needed */
-	__atomic_fetch_add(&row->values[TOTALS_RULE_INCIDENTS], began, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&row->values[TOTALS_RULE_CONTINUING], continuing, __ATOMIC_RELAXED);
 }
 
 /* --- readers --- */

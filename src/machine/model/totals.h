@@ -5,7 +5,7 @@
  * recorder. Numbers are stored whole, texts before the row that has them counts as used; so a reader needs no lock, and two numbers may be
  * of two ticks.
  *
- * What rules found since then stands there, too: a row of kind TOTALS_RULE for each rule by name, with its incidents and how many of them continue.
+ * There is also a row for each rule, with its incidents since then and how many of them continue, and one for the recorder itself.
  *
  * There are at most TOTALS_ROWS rows. Where more programs are known, those without a living process go, the oldest first; where all live,
  * further ones are added up as TOTALS_OTHERS.
@@ -20,13 +20,15 @@
 #define TOTALS_ROWS   1024
 #define TOTALS_TEXT   128 /* bytes of a text, its end included; a longer one is cut off */
 #define TOTALS_OTHERS "(others)"
-#define TOTALS_RULE   ENTITY_KIND_END /* in place of a kind of entity */
 
-enum { TOTALS_RULE_INCIDENTS, TOTALS_RULE_CONTINUING }; /* values of its row */
+/* In place of a kind of entity, and what their values are. */
+enum { TOTALS_RULE = ENTITY_KIND_END, TOTALS_RECORDER, TOTALS_KINDS_END };
+enum { TOTALS_RULE_INCIDENTS, TOTALS_RULE_CONTINUING };
+enum { TOTALS_RECORDER_TICKS, TOTALS_RECORDER_STARTED /* wall ns */, TOTALS_RECORDER_LAST /* the last tick, wall ns */ };
 
 struct totals_row {
-	uint32_t kind; /* enum entity_kind; 0 = free. Programs have ENTITY_PROCESS */
-	uint32_t living; /* processes of a program; of a rule 1 */
+	uint32_t kind; /* enum entity_kind, or TOTALS_RULE and so on; 0 = free. Programs have ENTITY_PROCESS */
+	uint32_t living; /* processes of a program; of a rule and the recorder 1 */
 	uint64_t last;	 /* the tick that changed it last */
 	char name[TOTALS_TEXT], unit[TOTALS_TEXT], container[TOTALS_TEXT]; /* "" = none */
 	feature_set present; /* of a program: counters that have grown */

@@ -9,12 +9,8 @@
 #include <stdio.h>
 
 #include "machine/model/dataset.h"
-#include "machine/model/totals.h"
 
 /* time,kind,id,pid,start,name,feature,unit,value */
 void export_csv(const struct dataset *d, FILE *out);
 /* One object a tick and subject: {"time","kind","id","pid","name","values":{feature: value}}. 0 or -ENOMEM. */
 int export_jsonl(const struct dataset *d, FILE *out);
-/* Prometheus' text format: levels of programs at the last tick, a running recorder's sums and incidents by rule (machine/model/totals.h), and the programs that
- * are blamed for those that continue. What is 0 is left out, of programs. */
-void export_prometheus(const struct dataset *d, const struct totals_row *rows, const char *const *culprits, size_t n_culprits, FILE *out);

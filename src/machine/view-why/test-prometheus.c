@@ -1,4 +1,4 @@
-#include "machine/view-why/export.h"
+#include "machine/view-why/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static char *print(const struct totals_row *rows)
 		dataset_add_tick(&d, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC, NS_PER_SEC);
 	add(&d, "cc1", 10, 8 << 20);
 	add(&d, "cc1", 11, 4 << 20);
-	export_prometheus(&d, rows, culprits, ARRAY_SIZE(culprits), f);
+	metrics_prometheus(&(struct metrics){&d, rows, culprits, ARRAY_SIZE(culprits)}, f);
 	fclose(f);
 	dataset_free(&d);
 	return text;
@@ -78,14 +78,34 @@ static void other_things_are_told_by_their_labels(void **state)
 	free(rows);
 }
 
+/* Kubernetes' names are labels of their own. */
+static void containers_have_their_names(void **state)
+{
+	struct totals_row *rows = calloc(TOTALS_ROWS, sizeof(*rows));
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		rows[i + 1] = (struct totals_row){.kind = ENTITY_PROCESS, .name = "tar", .present = FEATURE_BIT(FEATURE_CPU_TIME)};
+	strcpy(rows[1].container, "shop/backup-x2x7q/copy");
+	strcpy(rows[2].container, "pod0a1b2c3d-1111/0123456789ab");
+	strcpy(rows[3].container, "web");
+	text = print(rows);
+	assert_non_null(strstr(text, "{program=\"tar\",namespace=\"shop\",pod=\"backup-x2x7q\",container=\"copy\"} 0\n"));
+	assert_non_null(strstr(text, "{program=\"tar\",pod_uid=\"0a1b2c3d-1111\",container=\"0123456789ab\"} 0\n"));
+	assert_non_null(strstr(text, "{program=\"tar\",container=\"web\"} 0\n"));
+	free(text);
+	free(rows);
+}
+
 static void incidents_are_counted_by_rule(void **state)
 {
 	struct totals_row *rows = calloc(TOTALS_ROWS, sizeof(*rows));
 	char *text;
 
 	(void)state;
-	rows[7] = (struct totals_row){.kind = TOTALS_RULE, .name = "cpu", .values = {[TOTALS_RULE_INCIDENTS] = 3, [TOTALS_RULE_CONTINUING] = 1}};
-	rows[9] = (struct totals_row){.kind = TOTALS_RULE, .values = {[TOTALS_RULE_INCIDENTS] = 1}};
+	rows[7] = (struct totals_row){.kind = TOTALS_RULE, .name = "cpu", .present = FEATURES_ALL, .values = {[TOTALS_RULE_INCIDENTS] = 3, [TOTALS_RULE_CONTINUING] = 1}};
+	rows[9] = (struct totals_row){.kind = TOTALS_RULE, .present = FEATURES_ALL, .values = {[TOTALS_RULE_INCIDENTS] = 1}};
 	text = print(rows);
 	assert_non_null(strstr(text, "# TYPE whyslow_incidents_total counter\nwhyslow_incidents_total{rule=\"cpu\"} 3\nwhyslow_incidents_total 1\n"));
 	assert_non_null(strstr(text, "\nwhyslow_slow{rule=\"cpu\"} 1\nwhyslow_slow 0\n"));
@@ -99,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_has_one_line_a_feature_in_base_units),
 		cmocka_unit_test(other_things_are_told_by_their_labels),
+		cmocka_unit_test(containers_have_their_names),
 		cmocka_unit_test(incidents_are_counted_by_rule),
 	};
 
