@@ -183,6 +183,24 @@ static void who_sleeps_on_is_seen_in_every_tick(void **state)
 	machine_free(m);
 }
 
+static void who_sleeps_on_is_seen_when_the_machine_changes(void **state)
+{
+	struct machine *m = machine_new("when process threads.count >= 7 and psi.cpu.some > 20 % for 2 s notify");
+
+	(void)state;
+	m->values[1][FEATURE_THREADS] = 7;
+	pressures(m, 0, 2);
+	m->sleeps = true;
+	pressures(m, 0, 5);
+	assert_int_equal(m->counted[TRIGGER_BEGIN], 0);
+	pressures(m, 0.5, 3);
+	assert_int_equal(m->counted[TRIGGER_BEGIN], 1);
+	assert_string_equal(m->last_name, "prog1");
+	pressures(m, 0, 3);
+	assert_int_equal(m->counted[TRIGGER_END], 1);
+	machine_free(m);
+}
+
 /* prog1 is the program itself, prog2 asks it, prog3 is another. */
 static void a_question_is_not_caught(const char *rule, unsigned caught)
 {
@@ -389,7 +407,8 @@ static void random_patterns_of_load(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(an_event_is_told_from_beginning_to_end),
-	  cmocka_unit_test(each_process_has_its_own_event), cmocka_unit_test(who_sleeps_on_is_seen_in_every_tick), cmocka_unit_test(a_process_beside_pressure),
+	  cmocka_unit_test(each_process_has_its_own_event), cmocka_unit_test(who_sleeps_on_is_seen_in_every_tick), cmocka_unit_test(who_sleeps_on_is_seen_when_the_machine_changes),
+	  cmocka_unit_test(a_process_beside_pressure),
 	  cmocka_unit_test(both_utilisations), cmocka_unit_test(frequent_short_spikes),
 	  cmocka_unit_test(one_outlier_is_smoothed_away), cmocka_unit_test(who_ends_ends_the_event),
 	  cmocka_unit_test(who_asks_is_caught_only_by_name),

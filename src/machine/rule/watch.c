@@ -38,6 +38,7 @@ struct prepared {
 	uint32_t *uids; /* of the selectors that name users */
 	bool ours;
 	bool needs_growth; /* who did nothing in a tick cannot be meant */
+	bool asks_machine; /* next to a process's own values: it can hold of one that sleeps on */
 };
 
 struct watch {
@@ -56,6 +57,7 @@ struct watch {
 	double cpus_busy; /* u1 of the machine, ns/s; NaN = not known */
 	unsigned cpus;
 	const struct prepared *rule;
+	bool machine_is_open; /* what the machine's values are is left open */
 	const struct sample *sample;
 	struct state *state;
 	double first; /* value of the rule's first comparison */
@@ -89,6 +91,13 @@ static bool needs_growth(const struct condition *c, enum entity_kind scope)
 	return false;
 }
 
+static bool asks_machine(const struct condition *c)
+{
+	if (c->kind == CONDITION_COMPARISON)
+		return c->comparison.quantity.kind == ENTITY_SYSTEM;
+	return asks_machine(c->left) || (c->right && asks_machine(c->right));
+}
+
 static uint32_t uid_of(const char *user)
 {
 	uint64_t number;
@@ -107,6 +116,7 @@ static int prepare(struct watch *w, const struct rule *rule)
 
 	p.ours = !has_view(rule->when) && !(rule->until && has_view(rule->until));
 	p.needs_growth = p.ours && rule->slots == 0 && needs_growth(rule->when, rule->scope);
+	p.asks_machine = p.ours && rule->scope == ENTITY_PROCESS && asks_machine(rule->when);
 	p.uids = calloc(rule->selectors.n + 1, sizeof(*p.uids));
 	if (!p.uids)
 		return -ENOMEM;
@@ -248,6 +258,8 @@ static double quantity_value(const struct watch *w, const struct quantity *q)
 {
 	const struct sample *s = q->kind == ENTITY_SYSTEM ? w->machine : w->sample;
 
+	if (q->kind == ENTITY_SYSTEM && w->machine_is_open)
+		return NAN;
 	if (q->derived)
 		return derived_value(w, q);
 	return s && q->index >= 0 ? value_of(s, q->index, q->feature, span_of(w, s)) : NAN;
@@ -439,6 +451,19 @@ static enum truth below(struct watch *w, const struct rule *r, enum truth high)
 	return high == UNKNOWN_ ? UNKNOWN_ : high == TRUE_ ? FALSE_ : TRUE_;
 }
 
+/* Only the machine's values decide whether the rule holds of this process: it is looked at in every tick, also when it sleeps on. */
+static bool waits_for_machine(struct watch *w)
+{
+	enum truth truth;
+
+	if (!w->rule->asks_machine)
+		return false;
+	w->machine_is_open = true;
+	truth = condition_holds(w->rule->rule->when, test, w);
+	w->machine_is_open = false;
+	return truth != FALSE_;
+}
+
 static void evaluate(struct watch *w, uint32_t index, const struct sample *sample)
 {
 	const struct rule *r = w->rules.v[index].rule;
@@ -460,7 +485,7 @@ static void evaluate(struct watch *w, uint32_t index, const struct sample *sampl
 	high = condition_holds(r->when, test, w);
 	if (!w->state) {
 		/* most processes most of the time: nothing to remember */
-		if (high != TRUE_ || !is_meant(w, w->rule, &sample->entity->info))
+		if ((high != TRUE_ && !waits_for_machine(w)) || !is_meant(w, w->rule, &sample->entity->info))
 			return;
 		w->state = new_state(w, index);
 		if (!w->state)
@@ -469,7 +494,7 @@ static void evaluate(struct watch *w, uint32_t index, const struct sample *sampl
 	low = below(w, r, high);
 	step(w, r, w->state, high, high == TRUE_ ? FALSE_ : low);
 	w->state->at = w->tick->boot;
-	if (is_idle(w, r, w->state))
+	if (is_idle(w, r, w->state) && !waits_for_machine(w))
 		drop_state(w, index, sample->entity);
 }
 
@@ -498,8 +523,7 @@ static void measure_span(struct watch *w)
 }
 
 /* Processes that sleep on are left out of ticks: their counters stand still, and their levels are what they were. Only those of whom something is
- * remembered are looked at: of the others nothing changed, and a rule that asks for the machine's values next to a sleeper's levels sees them in
- * the next complete tick. */
+ * remembered are looked at: of the others nothing changed. */
 static void evaluate_asleep(struct watch *w)
 {
 	HMAP_FOREACH(slot, &w->states)
