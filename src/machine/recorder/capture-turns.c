@@ -22,6 +22,10 @@ void turns_begin(struct turns *t, uint64_t number, unsigned phase, uint32_t pid,
 {
 	struct turn_event *e = find_event(t, number);
 
+	if (e && e->phase == 0) {
+		e->phase = phase;
+		return;
+	}
 	if (!e)
 		e = find_event(t, 0);
 	if (e)
@@ -161,7 +165,7 @@ void turns_tick(struct turns *t, const struct tick *tick,
 			continue;
 		if (span > 0)
 			add_tick(t, e, tick, span);
-		pid = e->span >= e->due ? take_turn(e) : 0;
+		pid = e->phase && e->span >= e->due ? take_turn(e) : 0;
 		if (pid)
 			inspect(e->number, e->phase, pid, data);
 	}

@@ -8,8 +8,9 @@
  * which gives turns in proportion to use (D'Hondt's method) and none to a process that has stopped. A rule about processes names
  * its process: it has all turns.
  *
- * The first turn of a machine's phase comes after TURN_FIRST, so that it stands on some ticks; the next three come every TURN_EVERY, then
- * each gap is twice as long: a phase of a day has 16 turns. Used by the sampler's thread: allocates nothing.
+ * An event's first phase is added up from the moment at which the rule holds, long before the event begins (a rule's `for`): who made
+ * it begin may use little afterwards. The first turn of a machine's phase comes when TURN_FIRST of it has passed, so that it stands on some
+ * ticks; the next three come every TURN_EVERY, then each gap is twice as long: a phase of a day has 16 turns. Used by the sampler's thread: allocates nothing.
  */
 #pragma once
 
@@ -31,7 +32,7 @@ struct turn_candidate {
 
 struct turn_event {
 	uint64_t number; /* as watch_event.number; 0 = free */
-	unsigned phase, turns;
+	unsigned phase, turns; /* phase 0: the first one, of which it is not known whether it lasts */
 	enum resource resource;
 	uint32_t pid;	  /* of a rule about processes; 0 = the machine */
 	int64_t span;	  /* ns of the phase so far */
@@ -45,7 +46,7 @@ struct turns {
 	struct turn_event events[TURN_EVENTS_MAX];
 };
 
-/* A phase begins. `pid`: 0 = of the machine. */
+/* A phase begins. `pid`: 0 = of the machine. Phase 0 may become the first one: it is added up, but has no turns. */
 void turns_begin(struct turns *t, uint64_t number, unsigned phase, uint32_t pid, enum resource resource);
 /* The phase, or the event, is over. Where it was so short that no turn came: who would have had the first one (a pid); else 0. */
 uint32_t turns_end(struct turns *t, uint64_t number);

@@ -96,6 +96,27 @@ static void largest_of_one_tick_has_no_turn(void **state)
 	assert_int_equal(looks_at(m, 1), m->n_looked);
 }
 
+static void first_turn_is_of_the_whole_phase(void **state)
+{
+	struct machine *m = *state;
+
+	RUN(m, 1, 0, 0);
+	turns_begin(&m->turns, EVENT, 0, 0, RESOURCE_CPU); /* the rule holds, and must for ten seconds */
+	RUN(m, 9, 1.6, 0.3);
+	assert_int_equal(m->n_looked, 0);
+	turns_begin(&m->turns, EVENT, 1, 0, RESOURCE_CPU);
+	RUN(m, 1, 0.9, 1.0); /* within the second in which it begins another program uses more */
+	assert_int_equal(m->n_looked, 1);
+	assert_int_equal(m->looked[0], 1);
+	assert_int_equal(m->phase, 1);
+	turns_end(&m->turns, EVENT);
+	turns_begin(&m->turns, EVENT + 1, 0, 0, RESOURCE_CPU);
+	RUN(m, 9, 1.6, 0.3);
+	assert_int_equal(turns_end(&m->turns, EVENT + 1), 1); /* it did not last: for the caller to leave alone */
+	RUN(m, 9, 1.6, 0.3);
+	assert_int_equal(m->n_looked, 1);
+}
+
 static void turns_go_round_in_proportion(void **state)
 {
 	struct machine *m = *state;
@@ -174,6 +195,6 @@ static void a_phase_without_a_turn_names_who_would_have_had_it(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
-RUN_TESTS(TEST(largest_of_one_tick_has_no_turn), TEST(turns_go_round_in_proportion), TEST(process_that_stopped_has_no_turn),
+RUN_TESTS(TEST(largest_of_one_tick_has_no_turn), TEST(first_turn_is_of_the_whole_phase), TEST(turns_go_round_in_proportion), TEST(process_that_stopped_has_no_turn),
 	  TEST(more_processes_than_places_do_no_harm), TEST(rule_about_a_process_looks_at_it_until_the_phase_ends),
 	  TEST(a_phase_without_a_turn_names_who_would_have_had_it))

@@ -145,12 +145,13 @@ static void inspect(uint64_t number, unsigned phase, uint32_t pid, void *data)
 static void begin_or_end_turns(struct triggers *t, const struct watch_event *e)
 {
 	const enum resource resource = e->feature ? e->feature->resource : RESOURCE_CPU;
+	const uint32_t of = e->entity->info.pid;
 	uint32_t pid;
 
 	if (!(e->rule->actions & ACTION_CAPTURE))
 		return;
-	if (e->action == TRIGGER_BEGIN || e->action == TRIGGER_RESUME)
-		turns_begin(&t->turns, e->number, e->phases, e->entity->info.pid, resource);
+	if (e->action == TRIGGER_BEGIN || e->action == TRIGGER_RESUME || (e->action == TRIGGER_RISE && !of))
+		turns_begin(&t->turns, e->number, e->phases, of, resource);
 	else if ((pid = turns_end(&t->turns, e->number)) && e->action == TRIGGER_PAUSE)
 		inspect(e->number, e->phases, pid, t);
 }
@@ -170,6 +171,8 @@ static void report(const struct watch_event *e, void *data)
 	begin_or_end_turns(t, e);
 	if (e->action == TRIGGER_BEGIN || e->action == TRIGGER_END)
 		count(t, e->rule, e->action == TRIGGER_BEGIN, e->action == TRIGGER_BEGIN ? 1 : -1);
+	if (e->action == TRIGGER_RISE || e->action == TRIGGER_FALL)
+		return; /* nothing to write down yet, or ever */
 	n.note = describe(e, n.wall);
 	n.notify = e->rule->actions & ACTION_NOTIFY;
 	n.memory = e->rule->actions & ACTION_MEMORY;

@@ -26,14 +26,19 @@ static struct trigger while_normal(struct trigger t, const struct trigger_limits
 {
 	if (!s->high)
 		return t;
-	return limits->up ? enter(t, TRIGGER_HIGH) : diagnose(t, TRIGGER_BEGIN, ret);
+	if (!limits->up)
+		return diagnose(t, TRIGGER_BEGIN, ret);
+	*ret = TRIGGER_RISE;
+	return enter(t, TRIGGER_HIGH);
 }
 
 static struct trigger while_high(struct trigger t, const struct trigger_limits *limits,
 				 const struct trigger_sample *s, enum trigger_action *ret)
 {
-	if (!s->high)
+	if (!s->high) {
+		*ret = TRIGGER_FALL;
 		return enter(t, TRIGGER_NORMAL);
+	}
 	t.elapsed += s->span;
 	return t.elapsed >= limits->up ? diagnose(t, TRIGGER_BEGIN, ret) : t;
 }

@@ -1,7 +1,7 @@
 /* The state machine of "Chasing Heisenbugs" (figure 3), literally: one event is reported once, however it dips.
  *
- *   Normal       -- high ----------------------------------------------> High
- *   High         -- not high ------------------------------------------> Normal
+ *   Normal       -- high ----------------------------------------------> High         RISE
+ *   High         -- not high ------------------------------------------> Normal       FALL
  *   High         -- high for `up` -------------------------------------> Diagnosis    BEGIN
  *   Diagnosis    -- low -----------------------------------------------> Normal-Wait  PAUSE
  *   Normal-Wait  -- high ----------------------------------------------> Diagnosis    RESUME (another phase)
@@ -24,6 +24,8 @@ enum trigger_action {
 	TRIGGER_PAUSE,	 /* it dips: a phase ends */
 	TRIGGER_RESUME,	 /* it is back: another phase begins */
 	TRIGGER_END,	 /* it is over; the last phase ended with the last PAUSE */
+	TRIGGER_RISE,	 /* its first phase begins, if it lasts */
+	TRIGGER_FALL,	 /* it did not last */
 };
 
 struct trigger {

@@ -19,9 +19,9 @@ static const struct {
 	{"1: begins and stays in Normal", TRIGGER_NORMAL, 0, LOW, TRIGGER_NORMAL, 0, TRIGGER_NOTHING},
 	{"between the thresholds is not high", TRIGGER_NORMAL, 0, BETWEEN, TRIGGER_NORMAL, 0,
 	 TRIGGER_NOTHING},
-	{"2: promoted to High", TRIGGER_NORMAL, 0, HIGH_, TRIGGER_HIGH, 0, TRIGGER_NOTHING},
-	{"3a: back below before the time is up", TRIGGER_HIGH, 4, LOW, TRIGGER_NORMAL, 0, TRIGGER_NOTHING},
-	{"3a: no longer above", TRIGGER_HIGH, 4, BETWEEN, TRIGGER_NORMAL, 0, TRIGGER_NOTHING},
+	{"2: promoted to High", TRIGGER_NORMAL, 0, HIGH_, TRIGGER_HIGH, 0, TRIGGER_RISE},
+	{"3a: back below before the time is up", TRIGGER_HIGH, 4, LOW, TRIGGER_NORMAL, 0, TRIGGER_FALL},
+	{"3a: no longer above", TRIGGER_HIGH, 4, BETWEEN, TRIGGER_NORMAL, 0, TRIGGER_FALL},
 	{"3: High goes on", TRIGGER_HIGH, 3, HIGH_, TRIGGER_HIGH, 4, TRIGGER_NOTHING},
 	{"3b: promoted to Diagnosis", TRIGGER_HIGH, 4, HIGH_, TRIGGER_DIAGNOSIS, 0, TRIGGER_BEGIN},
 	{"4: remains at Diagnosis", TRIGGER_DIAGNOSIS, 0, HIGH_, TRIGGER_DIAGNOSIS, 0, TRIGGER_COLLECT},
@@ -81,7 +81,7 @@ static double figure_2(int second)
 static void two_dips_are_one_event_in_three_phases(void **state)
 {
 	const struct trigger_limits limits = {5 * NS_PER_SEC, 5 * NS_PER_SEC};
-	unsigned counted[TRIGGER_END + 1] = {}, phases = 0;
+	unsigned counted[TRIGGER_FALL + 1] = {}, phases = 0;
 	struct trigger t = {};
 	int began = 0, ended = 0;
 

@@ -20,7 +20,7 @@ struct machine {
 	bool sleeps; /* the processes are left out of ticks */
 	struct rules rules;
 	struct watch *watch;
-	unsigned counted[TRIGGER_END + 1];
+	unsigned counted[TRIGGER_FALL + 1];
 	struct watch_event last;
 	char last_name[32];
 };

@@ -400,6 +400,13 @@ static void tell(struct watch *w, const struct rule *rule, const struct state *s
 		w->report(&e, w->data);
 }
 
+/* Its process, or the watch, ends. */
+static void tell_end(struct watch *w, const struct rule *rule, const struct state *s)
+{
+	if (s->machine.state != TRIGGER_NORMAL)
+		tell(w, rule, s, s->machine.state == TRIGGER_HIGH ? TRIGGER_FALL : TRIGGER_END);
+}
+
 /* A rise is counted; true once there were k of them within the window. */
 static bool enough_spikes(struct state *s, const struct rule *r, int64_t now)
 {
@@ -506,8 +513,8 @@ static void end_entity(struct watch *w, const struct entity *e)
 		uint32_t rule = w->by_kind[kind].v[k];
 		struct state *s = hmap_get(&w->states, rule, (uintptr_t)e);
 
-		if (s && s->machine.state >= TRIGGER_DIAGNOSIS)
-			tell(w, w->rules.v[rule].rule, s, TRIGGER_END);
+		if (s)
+			tell_end(w, w->rules.v[rule].rule, s);
 		drop_state(w, rule, e);
 	}
 }
@@ -567,8 +574,7 @@ void watch_free(struct watch *w, watch_report report, void *data)
 	{
 		struct state *s = slot->value;
 
-		if (s->machine.state >= TRIGGER_DIAGNOSIS)
-			tell(w, w->rules.v[slot->key].rule, s, TRIGGER_END);
+		tell_end(w, w->rules.v[slot->key].rule, s);
 		state_free(s);
 	}
 	hmap_free(&w->states);
