@@ -7,6 +7,7 @@ import random
 
 import ablation
 import life
+import paper
 import recording
 import scenes
 import score
@@ -18,6 +19,7 @@ MODELS = {  # name in the tables -> options of `why`; a model that this whyslow 
     "the paper's": ("--model", "gaussian", "--window-mode", "block", "--window", "4h"),  # literally: 4 h, the event included
     "blame": ("--model", "blame"),
 }
+BARE = ("trivial", *paper.SAMPLED)  # they order programs and say no more (trivial.py, paper.py)
 ALWAYS_RANKS = {"the paper's"}  # it says who is least likely, and never that nothing is slow
 PAST_AT_LEAST = 2 * life.NIGHTLY_EVERY + 10  # seconds of the baseline before a calm moment of it: what comes every night came before
 CALM_AT_LEAST = 5  # seconds, after a recorder's start: everybody stood still, and catches up
@@ -39,7 +41,10 @@ def judge_case(whyslow, case, models=tuple(MODELS)):
             answer["slow"] |= model in ALWAYS_RANKS
             (case["folder"] / "answers" / f"{model}.json").write_text(json.dumps(answer, indent=1))
             answers[model] = truth.judge(answer, expected) | {"took": round(took, 3)}
-    answers["trivial"] = truth.judge_ranking(trivial.rank(trivial.rows(kept), case["pressed"]))
+    rows = list(trivial.rows(kept))
+    answers["trivial"] = truth.judge_ranking(trivial.rank(rows, case["pressed"]))
+    for name, every in paper.SAMPLED.items():
+        answers[name] = truth.judge_ranking(paper.rank(rows, case["pressed"], every, paper.features_of(whyslow)))
     for column in tops.COLUMNS:
         answers[f"top by {column}"] = truth.judge_top(case["tops"][column])
     return case | {"answers": answers, "resource": expected.resource, "gone": ablation.gone(case, truth, kept.rows())}

@@ -16,7 +16,6 @@ import victims
 
 OTHERS = re.compile(rf", /(?!{score.STAGE})[^,: ]+")  # a control group that is not the lab's
 FIGURE = pathlib.Path(__file__).parent.parent / "bench/figure"
-TRIVIAL = "trivial"  # names a program and says no more (trivial.py)
 DEFAULT = "blame"  # whose figures have no suffix
 RESOURCES = ("cpu", "memory", "io", "handles", "faults", "threads", "network", "delay", "other")
 ROUNDED = 0.005  # 99.5 % is printed as 100 %
@@ -90,7 +89,7 @@ def answerers(judged):
 
 
 def models_of(judged):
-    return [name for name in answerers(judged) if name != TRIVIAL and not name.startswith("top by ")]
+    return [name for name in answerers(judged) if name not in judge.BARE and not name.startswith("top by ")]
 
 
 def counts(judged, answerer, measure):
