@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <jansson.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,26 +59,15 @@ static int ask_recording(const struct common *common, feature_set present[ENTITY
 /* Which features of each kind two samples of everything give. */
 static int look(feature_set present[ENTITY_KIND_END], char **ret_missing)
 {
-	struct recorder_options look = {.source = {"/proc", "/sys", true, false, 0}};
 	_cleanup_free_ char *error = NULL;
-	struct recorder *recorder;
 	struct dataset d = {};
-	struct str frames = {};
-	size_t used;
-	int r = recorder_open(&look, &recorder, &error);
+	int r = recorder_look(2, 100, &d, ret_missing, &error);
 
 	if (r < 0)
-		return log_failure(r, "%s", error ? error : strerror(-r));
-	r = recorder_tick(recorder, true, &frames);
-	poll(NULL, 0, 100);
-	r = r ?: recorder_tick(recorder, false, &frames);
-	r = r ?: frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
-	if (r == 0)
+		(void)log_failure(r, "%s", error ? error : strerror(-r));
+	else
 		note_present(&d, present);
-	*ret_missing = strdup(recorder_missing(recorder));
-	recorder_close(recorder);
 	dataset_free(&d);
-	str_free(&frames);
 	return r;
 }
 

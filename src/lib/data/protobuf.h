@@ -90,6 +90,19 @@ static inline struct protobuf protobuf_inside(const struct protobuf_field *f)
 	return (struct protobuf){f->bytes, f->bytes + f->n};
 }
 
+/* Reads a message's numbers: values[i] of field i below n, the last one of each. Other fields are passed over. 0 or -EBADMSG. */
+static inline int protobuf_numbers(const struct protobuf_field *message, uint64_t *values, size_t n)
+{
+	struct protobuf m = protobuf_inside(message);
+	struct protobuf_field f;
+	int r;
+
+	while ((r = protobuf_next(&m, &f)) > 0)
+		if (f.number < n && f.wire == WIRE_VARINT)
+			values[f.number] = f.value;
+	return r;
+}
+
 /* Writing: errors are the buffer's (str.h). */
 static inline void protobuf_put_number(struct str *s, uint32_t field, uint64_t value)
 {

@@ -1,7 +1,6 @@
 #include "machine/cmd-why/why.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 #include "machine/answer-history/boot-late.h"
 #include "machine/answer-history/boot.h"
 #include "machine/answer-why/why.h"
-#include "machine/chunk/frame.h"
 #include "machine/cmd-why/why-program.h"
 #include "machine/cmd-why/why-query.h"
 #include "machine/process/start-record.h"
@@ -75,39 +73,24 @@ static int finish(struct common *common, int r, const struct why_request *reques
 /* No recording: look for five seconds, and say that there is no past. */
 static int look_now(struct common *common, struct why_request *request)
 {
-	struct recorder_options look = {.source = {"/proc", "/sys", true, false, 0}};
 	_cleanup_free_ char *error = NULL;
-	struct recorder *recorder;
 	struct dataset d = {};
-	struct str frames = {};
 	struct answer a;
-	size_t used;
 	int status = client_give_up_rights(common, 0), r;
 
 	if (status)
 		return status;
-	status = EXIT_CANNOT;
-	r = recorder_open(&look, &recorder, &error);
-	if (r < 0)
-		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	fputs("No recorder is running ('whyslow record' starts one): watching for 5 seconds ...\n", stderr);
-	for (int i = 0; r == 0 && i < LOOK_TICKS; i++) {
-		if (i)
-			poll(NULL, 0, 1000);
-		r = recorder_tick(recorder, i == 0, &frames);
-	}
-	r = r ?: frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, &d, &used);
-	if (r == 0) {
+	r = recorder_look(LOOK_TICKS, 1000, &d, NULL, &error);
+	if (r < 0) {
+		status = log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
+	} else {
 		dataset_finish(&d);
 		request->at = d.ticks.v[d.ticks.n - 1].wall;
 		r = why_answer(&d, request, &a);
 		status = finish(common, r, request, &a, NULL);
-	} else {
-		log_error("cannot sample: %s", strerror(-r));
 	}
-	recorder_close(recorder);
 	dataset_free(&d);
-	str_free(&frames);
 	return status;
 }
 

@@ -1,11 +1,14 @@
 #include "machine/recorder/recorder.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
 #include "lib/system/helper-thread.h"
@@ -405,6 +408,27 @@ bool recorder_drain(struct recorder *r)
 const char *recorder_missing(const struct recorder *r)
 {
 	return r->missing.data ? r->missing.data : "";
+}
+
+int recorder_look(unsigned ticks, int pause, struct dataset *ret, char **ret_missing, char **ret_error)
+{
+	const struct recorder_options options = {.source = {"/proc", "/sys", true, false, 0}};
+	_cleanup_str_ struct str frames = {};
+	struct recorder *recorder;
+	size_t used;
+	int r = recorder_open(&options, &recorder, ret_error);
+
+	if (r < 0)
+		return *ret_error ? r : str_fail(ret_error, r, "%s", strerror(-r));
+	for (unsigned i = 0; r == 0 && i < ticks; i++) {
+		poll(NULL, 0, i ? pause : 0);
+		r = recorder_tick(recorder, i == 0, &frames);
+	}
+	r = r ?: frames_read(frames.data, frames.len, INT64_MIN, INT64_MAX, ret, &used);
+	if (ret_missing)
+		*ret_missing = strdup(recorder_missing(recorder));
+	recorder_close(recorder);
+	return r < 0 ? str_fail(ret_error, r, "cannot sample: %s", strerror(-r)) : 0;
 }
 
 bool recorder_is_partial(const struct recorder *r)

@@ -44,6 +44,11 @@ bool recorder_segment_is_full(const struct recorder *r);
 void recorder_note(struct recorder *r, enum note_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+struct dataset;
+/* Samples everything so many times, `pause` ms apart, into `ret`, without a recording. 0, or -errno in words; *ret_missing, where it is asked for,
+ * as of recorder_missing(), for the caller to free. */
+int recorder_look(unsigned ticks, int pause, struct dataset *ret, char **ret_missing, char **ret_error);
+
 /* Readable when a source has more than it should leave until the next tick; -1 = never. */
 int recorder_wake_fd(const struct recorder *r);
 /* Takes that in. False: it is too much to keep, a sample is wanted at once. */

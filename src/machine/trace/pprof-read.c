@@ -73,21 +73,18 @@ static int read_string(struct input *in, const struct protobuf_field *f)
 	return r < 0 ? r : VEC_PUSH(in->strings, number);
 }
 
+static uint32_t known_string(const struct input *in, uint64_t number)
+{
+	return number < in->strings.n ? (uint32_t)number : 0;
+}
+
 static int read_type(struct input *in, const struct protobuf_field *field)
 {
-	struct protobuf m = protobuf_inside(field);
-	struct value_type type = {};
-	struct protobuf_field f;
-	int r;
+	uint64_t values[3] = {};
+	int r = protobuf_numbers(field, values, ARRAY_SIZE(values));
 
-	while ((r = protobuf_next(&m, &f)) > 0) {
-		if (f.number == 1 && f.wire == WIRE_VARINT && f.value < in->strings.n)
-			type.type = (uint32_t)f.value;
-		else if (f.number == 2 && f.wire == WIRE_VARINT && f.value < in->strings.n)
-			type.unit = (uint32_t)f.value;
-	}
 	if (r == 0 && in->n_types < VALUES_MAX)
-		in->types[in->n_types++] = type;
+		in->types[in->n_types++] = (struct value_type){known_string(in, values[1]), known_string(in, values[2])};
 	return r;
 }
 
@@ -113,16 +110,11 @@ static uint8_t parse_build_id(const char *text, uint8_t ret[20])
 
 static int read_mapping(struct input *in, const struct protobuf_field *field)
 {
-	struct protobuf m = protobuf_inside(field);
 	uint64_t values[7] = {};
 	struct mapping mapping;
-	struct protobuf_field f;
 	uint8_t build_id[20];
-	int r;
+	int r = protobuf_numbers(field, values, ARRAY_SIZE(values));
 
-	while ((r = protobuf_next(&m, &f)) > 0)
-		if (f.number < ARRAY_SIZE(values) && f.wire == WIRE_VARINT)
-			values[f.number] = f.value;
 	if (r < 0)
 		return r;
 	if (take(in, 2 * ENTRY + sizeof(mapping) + sizeof(struct profile_module)) < 0)
@@ -136,36 +128,23 @@ static int read_mapping(struct input *in, const struct protobuf_field *field)
 
 static int read_function(struct input *in, const struct protobuf_field *field)
 {
-	struct protobuf m = protobuf_inside(field);
-	uint64_t id = 0, name = 0;
-	struct protobuf_field f;
-	int r;
+	uint64_t values[3] = {[2] = UINT64_MAX};
+	int r = protobuf_numbers(field, values, ARRAY_SIZE(values));
 
-	while ((r = protobuf_next(&m, &f)) > 0) {
-		if (f.number == 1 && f.wire == WIRE_VARINT)
-			id = f.value;
-		else if (f.number == 2 && f.wire == WIRE_VARINT && f.value < in->strings.n)
-			name = in->strings.v[f.value];
-	}
 	r = r ?: take(in, ENTRY);
-	return r < 0 ? r : hmap_put(&in->functions, id, 0, as_value(name));
+	return r < 0 ? r : hmap_put(&in->functions, values[1], 0, as_value(values[2] < in->strings.n ? in->strings.v[values[2]] : 0));
 }
 
 static int add_line(struct input *in, const struct protobuf_field *line)
 {
-	struct protobuf m = protobuf_inside(line);
-	struct profile_frame frame = {};
-	struct protobuf_field f;
-	uintptr_t name = 0;
+	uint64_t values[2] = {};
+	int r = protobuf_numbers(line, values, ARRAY_SIZE(values));
+	uintptr_t name = (uintptr_t)hmap_get(&in->functions, values[1], 0);
+	struct profile_frame frame = {.name = (uint32_t)(name - 1)};
 	uint32_t number;
-	int r;
 
-	while ((r = protobuf_next(&m, &f)) > 0)
-		if (f.number == 1 && f.wire == WIRE_VARINT)
-			name = (uintptr_t)hmap_get(&in->functions, f.value, 0);
 	if (r < 0 || name <= 1)
 		return r;
-	frame.name = (uint32_t)(name - 1);
 	r = take(in, ENTRY + sizeof(frame));
 	r = r ?: profile_frame(in->p, &frame, &number);
 	return r < 0 ? r : VEC_PUSH(in->lines, number);
@@ -279,14 +258,9 @@ static void take_label(const struct input *in, struct sample *s, const char *key
 
 static int read_label(const struct input *in, struct sample *s, const struct protobuf_field *field)
 {
-	struct protobuf m = protobuf_inside(field);
 	uint64_t values[4] = {};
-	struct protobuf_field f;
-	int r;
+	int r = protobuf_numbers(field, values, ARRAY_SIZE(values));
 
-	while ((r = protobuf_next(&m, &f)) > 0)
-		if (f.number < ARRAY_SIZE(values) && f.wire == WIRE_VARINT)
-			values[f.number] = f.value;
 	if (r == 0)
 		take_label(in, s, string_of(in, values[1]), values[2], values[3]);
 	return r;

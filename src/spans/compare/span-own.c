@@ -81,39 +81,6 @@ static void gather(const struct forest *f, const struct suspect_version *s, uint
 	}
 }
 
-/* The means of both sides where both ran, in the suspect's proportions, and how many calls they are as sure as; false: they share too
- * little. */
-static bool level(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct strata *strata, double means[2],
-		  double n[2])
-{
-	const struct bucket *b = &f->buckets.v[s->bucket];
-	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, found[2] = {}, shared = 0, squares = 0;
-
-	for (size_t j = 0; j < b->groups.n && strata->n > 1; j++) {
-		enum span_side side = suspect_side(f, s, &b->groups.v[j]);
-
-		if (side != SIDE_NONE)
-			strata_add_vertex(strata, &b->groups.v[j], vertex, counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
-	}
-	if (strata->n < 2 || strata_shared(strata, counts[1], counts[0]) < STRATA_SHARED)
-		return false;
-	for (size_t h = 0; h < strata->n; h++) {
-		if (counts[0][h] < STRATUM_LEAST)
-			continue;
-		shared += counts[1][h];
-		squares += counts[1][h] * counts[1][h] / counts[0][h];
-		found[0] += counts[1][h] * sums[0][h] / counts[0][h];
-		found[1] += sums[1][h];
-	}
-	if (shared < SPAN_LEAST)
-		return false;
-	means[0] = found[0] / shared;
-	means[1] = found[1] / shared;
-	n[0] = fmin(n[0], shared * shared / squares);
-	n[1] = fmin(n[1], shared);
-	return true;
-}
-
 /* Calls of one request resemble each other: they count for no more than requests. */
 static double sure_calls(const struct moments *m, uint64_t requests)
 {
@@ -148,9 +115,15 @@ static void find_difference(const struct forest *f, const struct suspect_version
 	}
 	for (int way = 0; way < STRATA_WAYS; way++) {
 		const struct strata strata = strata_by(&f->buckets.v[s->bucket], way);
+		struct suspect_times at;
 
-		if (level(f, s, vertex, &strata, ret->means, ret->n))
-			break;
+		if (!suspect_at_same_times(f, s, &strata, vertex, &at) || at.n < SPAN_LEAST)
+			continue;
+		ret->means[0] = at.others;
+		ret->means[1] = at.mean;
+		ret->n[0] = fmin(ret->n[0], at.n_others);
+		ret->n[1] = fmin(ret->n[1], at.n);
+		break;
 	}
 	ret->variance = moments_variance(&x->self[0]) / ret->n[0] + moments_variance(&x->self[1]) / ret->n[1];
 }

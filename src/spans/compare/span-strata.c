@@ -78,22 +78,17 @@ static size_t stratum_of(const struct strata *s, int64_t start)
 	return stratum < s->n ? stratum : s->n - 1;
 }
 
-void strata_add(const struct strata *s, const struct forest_group *g, double *counts, double *sums)
-{
-	for (size_t i = 0; i < g->slots.n; i++) {
-		const struct moments *m = &g->slots.v[i].total;
-		size_t stratum = stratum_of(s, g->slots.v[i].start);
-
-		counts[stratum] += moments_count(m);
-		sums[stratum] += m->count ? moments_count(m) * moments_mean(m) : 0;
-	}
-}
-
-void strata_add_vertex(const struct strata *s, const struct forest_group *g, uint32_t vertex, double *counts, double *sums)
+void strata_add(const struct strata *s, const struct forest_group *g, uint32_t vertex, double *counts, double *sums)
 {
 	VEC_EACH(slot, g->slots) {
 		size_t at = FIRST_WHERE(k, slot->cells.n, slot->cells.v[k].vertex >= vertex), stratum = stratum_of(s, slot->start);
+		const struct moments *m = &slot->total;
 
+		if (vertex == NO_VERTEX) {
+			counts[stratum] += moments_count(m);
+			sums[stratum] += m->count ? moments_count(m) * moments_mean(m) : 0;
+			continue;
+		}
 		if (at == slot->cells.n || slot->cells.v[at].vertex != vertex)
 			continue;
 		counts[stratum] += (double)slot->cells.v[at].calls / (double)SPAN_WEIGHT_ONE;
@@ -172,7 +167,7 @@ static int level_by(const struct bucket *b, const struct strata *s, bool unless_
 	if (!counts || !sums)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		strata_add(s, &b->groups.v[i], counts + i * s->n, sums + i * s->n);
+		strata_add(s, &b->groups.v[i], NO_VERTEX, counts + i * s->n, sums + i * s->n);
 	if (s->n < 2 || !all_share(s, b, counts))
 		return 0;
 	if (unless_times_differ)

@@ -24,10 +24,9 @@ bool strata_times(const struct bucket *b, int64_t *ret_first, int64_t *ret_last,
 /* By the way 0: parts of the bucket's whole time that are short against a day; 1: parts of the day, UTC; 2: parts of the whole time, of
  * whatever length. n = 1: the bucket has too few requests, too little time, or slots too coarse for it. */
 struct strata strata_by(const struct bucket *b, int way);
-/* Adds a group's requests and their durations (ns) in each of the strata: s->n places. */
-void strata_add(const struct strata *s, const struct forest_group *g, double *counts, double *sums);
-/* The same of the calls of one vertex, and their own time. */
-void strata_add_vertex(const struct strata *s, const struct forest_group *g, uint32_t vertex, double *counts, double *sums);
+/* Adds a group's calls of one vertex and their own time (ns), or its requests (NO_VERTEX) and their durations, in each of the strata: s->n
+ * places. */
+void strata_add(const struct strata *s, const struct forest_group *g, uint32_t vertex, double *counts, double *sums);
 /* The share of a group's requests in strata where the others have STRATUM_LEAST. */
 double strata_shared(const struct strata *s, const double *counts, const double *others);
 /* groups_level() of a bucket's groups, which `groups` has in their order. By the hours of the day, if that leaves times alike: it holds

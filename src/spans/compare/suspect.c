@@ -65,52 +65,46 @@ enum span_side suspect_side(const struct forest *f, const struct suspect_version
 	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
 }
 
-/* Both means at the times that both sides share, in the suspect's proportions; the share of its requests, and how many of the others'
- * their mean is as sure as: few of them may stand for many of the suspect's. */
-struct shared {
-	double others, mean, share, n_others;
-};
-
-/* False: what they share is too little. */
-static bool means_at(const struct strata *strata, const struct forest *f, const struct bucket *b, const struct suspect_version *s,
-		     struct shared *ret)
+bool suspect_at_same_times(const struct forest *f, const struct suspect_version *s, const struct strata *strata, uint32_t vertex,
+			   struct suspect_times *ret)
 {
-	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, shared = 0, squares = 0;
+	const struct bucket *b = &f->buckets.v[s->bucket];
+	double counts[2][STRATA_MOST] = {}, sums[2][STRATA_MOST] = {}, squares = 0;
 
 	for (size_t j = 0; j < b->groups.n && strata->n > 1; j++) {
 		enum span_side side = suspect_side(f, s, &b->groups.v[j]);
 
 		if (side != SIDE_NONE)
-			strata_add(strata, &b->groups.v[j], counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
+			strata_add(strata, &b->groups.v[j], vertex, counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
 	}
-	*ret = (struct shared){.share = strata->n > 1 ? strata_shared(strata, counts[1], counts[0]) : 0};
-	if (ret->share < STRATA_SHARED || ret->share * s->requests < SPAN_LEAST)
+	*ret = (struct suspect_times){.share = strata->n > 1 ? strata_shared(strata, counts[1], counts[0]) : 0};
+	if (ret->share < STRATA_SHARED)
 		return false;
 	for (size_t h = 0; h < strata->n; h++) {
 		if (counts[0][h] < STRATUM_LEAST)
 			continue;
-		shared += counts[1][h];
+		ret->n += counts[1][h];
 		squares += counts[1][h] * counts[1][h] / counts[0][h];
 		ret->others += counts[1][h] * sums[0][h] / counts[0][h];
 		ret->mean += sums[1][h];
 	}
-	ret->others /= shared;
-	ret->mean /= shared;
-	ret->n_others = shared * shared / squares;
+	ret->others /= ret->n;
+	ret->mean /= ret->n;
+	ret->n_others = ret->n * ret->n / squares;
 	return true;
 }
 
 static void take_times_out(const struct forest *f, const struct bucket *b, const struct moments sums[2], struct suspect_version *s)
 {
 	struct sample_moments before, after;
-	struct shared at;
+	struct suspect_times at;
 	double df, t;
 	int way = 0;
 
 	for (; way < STRATA_WAYS; way++) {
 		const struct strata strata = strata_by(b, way);
 
-		if (means_at(&strata, f, b, s, &at))
+		if (suspect_at_same_times(f, s, &strata, NO_VERTEX, &at) && at.share * s->requests >= SPAN_LEAST)
 			break;
 	}
 	s->at_other_times = way == STRATA_WAYS || way == STRATA_BY_HOURS;

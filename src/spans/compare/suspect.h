@@ -23,5 +23,14 @@ void suspects_free(struct suspects *s);
 /* Which side a group of the suspect's bucket is on. */
 enum span_side suspect_side(const struct forest *f, const struct suspect_version *s,
 			    const struct forest_group *g);
+/* Both sides' means at the times that both share, in the suspect's proportions, of calls or requests; the share and the number of the
+ * suspect's, and how many of the others' their mean is as sure as: few of them may stand for many of the suspect's. */
+struct suspect_times {
+	double others, mean, share, n, n_others;
+};
+struct strata;
+/* `vertex` as of strata_add(). False: they share too little. */
+bool suspect_at_same_times(const struct forest *f, const struct suspect_version *s, const struct strata *strata, uint32_t vertex,
+			   struct suspect_times *ret);
 /* Texts of one table of names as those of another. */
 void suspects_translate(struct suspects *s, const struct names *from, struct names *to);
