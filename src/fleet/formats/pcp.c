@@ -23,32 +23,14 @@
 
 static const char *const endings[] = {".meta", NULL};
 
+#define PCP_CALLS(CALL) \
+	CALL(pmNewContext) CALL(pmDestroyContext) CALL(pmGetArchiveLabel) CALL(pmSetMode) CALL(pmFetchArchive) CALL(pmFreeResult) \
+	CALL(pmLookupDesc) CALL(pmLookupText) CALL(pmNameID) CALL(pmNameInDomArchive) CALL(pmExtractValue) CALL(pmUnitsStr_r) CALL(pmErrStr_r)
 struct pcp {
-	LIBRARY_CALL(pmNewContext);
-	LIBRARY_CALL(pmDestroyContext);
-	LIBRARY_CALL(pmGetArchiveLabel);
-	LIBRARY_CALL(pmSetMode);
-	LIBRARY_CALL(pmFetchArchive);
-	LIBRARY_CALL(pmFreeResult);
-	LIBRARY_CALL(pmLookupDesc);
-	LIBRARY_CALL(pmLookupText);
-	LIBRARY_CALL(pmNameID);
-	LIBRARY_CALL(pmNameInDomArchive);
-	LIBRARY_CALL(pmExtractValue);
-	LIBRARY_CALL(pmUnitsStr_r);
-	LIBRARY_CALL(pmErrStr_r);
+	PCP_CALLS(LIBRARY_CALL)
 };
 
-static const struct library_symbol symbols[] = {
-	LIBRARY_SYMBOL(struct pcp, pmNewContext),   LIBRARY_SYMBOL(struct pcp, pmDestroyContext),
-	LIBRARY_SYMBOL(struct pcp, pmGetArchiveLabel), LIBRARY_SYMBOL(struct pcp, pmSetMode),
-	LIBRARY_SYMBOL(struct pcp, pmFetchArchive), LIBRARY_SYMBOL(struct pcp, pmFreeResult),
-	LIBRARY_SYMBOL(struct pcp, pmLookupDesc),   LIBRARY_SYMBOL(struct pcp, pmLookupText),
-	LIBRARY_SYMBOL(struct pcp, pmNameID),	    LIBRARY_SYMBOL(struct pcp, pmNameInDomArchive),
-	LIBRARY_SYMBOL(struct pcp, pmExtractValue), LIBRARY_SYMBOL(struct pcp, pmUnitsStr_r),
-	LIBRARY_SYMBOL(struct pcp, pmErrStr_r),
-};
-static const struct library libpcp = {"libpcp.so.3", "libpcp3", symbols, ARRAY_SIZE(symbols)};
+static const struct library libpcp = LIBRARY("libpcp.so.3", "libpcp3", PCP_CALLS);
 
 struct metric {
 	pmDesc desc;

@@ -16,20 +16,13 @@
 #define KEY_OTHERS 037 /* mode bits; a group may read: Debian keeps keys in root:ssl-cert 0640 */
 #define SOON	(21 * 86400 * NS_PER_SEC) /* time to have another one made */
 
+#define GNUTLS_CALLS(CALL) \
+	CALL(gnutls_x509_crt_init) CALL(gnutls_x509_crt_deinit) CALL(gnutls_x509_crt_import) CALL(gnutls_x509_crt_get_expiration_time)
 struct gnutls {
-	LIBRARY_CALL(gnutls_x509_crt_init);
-	LIBRARY_CALL(gnutls_x509_crt_deinit);
-	LIBRARY_CALL(gnutls_x509_crt_import);
-	LIBRARY_CALL(gnutls_x509_crt_get_expiration_time);
+	GNUTLS_CALLS(LIBRARY_CALL)
 };
 
-static const struct library_symbol symbols[] = {
-	LIBRARY_SYMBOL(struct gnutls, gnutls_x509_crt_init),
-	LIBRARY_SYMBOL(struct gnutls, gnutls_x509_crt_deinit),
-	LIBRARY_SYMBOL(struct gnutls, gnutls_x509_crt_import),
-	LIBRARY_SYMBOL(struct gnutls, gnutls_x509_crt_get_expiration_time),
-};
-static const struct library library = {"libgnutls.so.30", "libgnutls30", symbols, ARRAY_SIZE(symbols)};
+static const struct library library = LIBRARY("libgnutls.so.30", "libgnutls30", GNUTLS_CALLS);
 
 static int pem_take(FILE *f, const char *file, char **ret, char **ret_error)
 {

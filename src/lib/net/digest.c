@@ -9,12 +9,12 @@
 #include "lib/data/cleanup.h"
 #include "lib/system/library.h"
 
+#define GNUTLS_CALLS(CALL) CALL(gnutls_hash_fast)
 struct gnutls {
-	LIBRARY_CALL(gnutls_hash_fast);
+	GNUTLS_CALLS(LIBRARY_CALL)
 };
 
-static const struct library_symbol symbols[] = {LIBRARY_SYMBOL(struct gnutls, gnutls_hash_fast)};
-static const struct library library = {"libgnutls.so.30", "libgnutls30", symbols, ARRAY_SIZE(symbols)};
+static const struct library library = LIBRARY("libgnutls.so.30", "libgnutls30", GNUTLS_CALLS);
 
 static void put_hex(const uint8_t *bytes, size_t n, char *out)
 {

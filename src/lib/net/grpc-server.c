@@ -13,27 +13,7 @@
 #define LOOK_MS	   1000 /* how often what takes too long is looked for */
 #define THREAD_STACK (1 << 20)
 
-static const struct library_symbol symbols[] = {
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_certificate_allocate_credentials),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_certificate_free_credentials),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_certificate_set_x509_key_mem2),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_priority_init),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_priority_deinit),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_init),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_deinit),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_priority_set),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_credentials_set),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_alpn_set_protocols),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_transport_set_int2),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_handshake),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_record_get_direction),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_record_check_pending),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_record_recv),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_record_send),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_bye),
-	LIBRARY_SYMBOL(struct gnutls_server, gnutls_strerror),
-};
-static const struct library gnutls = {"libgnutls.so.30", "libgnutls30", symbols, ARRAY_SIZE(symbols)};
+static const struct library gnutls = LIBRARY("libgnutls.so.30", "libgnutls30", GNUTLS_SERVER_CALLS);
 
 /* --- a connection's socket --- */
 

@@ -14,33 +14,7 @@
 #define CALL_TIME    GATE_ANSWER_TIME
 #define IDLE_TIME    (900 * NS_PER_SEC) /* of a client that is trusted: exporters keep their connection */
 
-static const struct library_symbol symbols[] = {
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_option_new),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_option_del),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_option_set_no_closed_streams),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_option_set_max_outbound_ack),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_callbacks_new),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_callbacks_del),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_callbacks_set_on_begin_headers_callback),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_callbacks_set_on_header_callback),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_callbacks_set_on_frame_recv_callback),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_callbacks_set_on_data_chunk_recv_callback),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_callbacks_set_on_frame_send_callback),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_callbacks_set_on_stream_close_callback),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_server_new2),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_del),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_set_stream_user_data),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_get_stream_user_data),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_mem_recv),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_mem_send),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_session_want_read),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_submit_settings),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_submit_response),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_submit_trailer),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_submit_rst_stream),
-	LIBRARY_SYMBOL(struct nghttp2, nghttp2_strerror),
-};
-static const struct library nghttp2 = {"libnghttp2.so.14", "libnghttp2-14", symbols, ARRAY_SIZE(symbols)};
+static const struct library nghttp2 = LIBRARY("libnghttp2.so.14", "libnghttp2-14", NGHTTP2_CALLS);
 
 /* Headers that are kept, and the names by which the server looks them up. */
 enum field { METHOD, PATH, AUTHORITY, TYPE, ENCODING, AUTHORIZATION, ORIGIN, FIELDS };

@@ -13,52 +13,27 @@
 
 #include "lib/net/http-incoming.h"
 
+#define NGHTTP2_CALLS(CALL) \
+	CALL(nghttp2_option_new) CALL(nghttp2_option_del) CALL(nghttp2_option_set_no_closed_streams) CALL(nghttp2_option_set_max_outbound_ack) \
+	CALL(nghttp2_session_callbacks_new) CALL(nghttp2_session_callbacks_del) CALL(nghttp2_session_callbacks_set_on_begin_headers_callback) \
+	CALL(nghttp2_session_callbacks_set_on_header_callback) CALL(nghttp2_session_callbacks_set_on_frame_recv_callback) \
+	CALL(nghttp2_session_callbacks_set_on_data_chunk_recv_callback) CALL(nghttp2_session_callbacks_set_on_frame_send_callback) \
+	CALL(nghttp2_session_callbacks_set_on_stream_close_callback) CALL(nghttp2_session_server_new2) CALL(nghttp2_session_del) \
+	CALL(nghttp2_session_set_stream_user_data) CALL(nghttp2_session_get_stream_user_data) CALL(nghttp2_session_mem_recv) \
+	CALL(nghttp2_session_mem_send) CALL(nghttp2_session_want_read) CALL(nghttp2_submit_settings) CALL(nghttp2_submit_response) \
+	CALL(nghttp2_submit_trailer) CALL(nghttp2_submit_rst_stream) CALL(nghttp2_strerror)
 struct nghttp2 {
-	LIBRARY_CALL(nghttp2_option_new);
-	LIBRARY_CALL(nghttp2_option_del);
-	LIBRARY_CALL(nghttp2_option_set_no_closed_streams);
-	LIBRARY_CALL(nghttp2_option_set_max_outbound_ack);
-	LIBRARY_CALL(nghttp2_session_callbacks_new);
-	LIBRARY_CALL(nghttp2_session_callbacks_del);
-	LIBRARY_CALL(nghttp2_session_callbacks_set_on_begin_headers_callback);
-	LIBRARY_CALL(nghttp2_session_callbacks_set_on_header_callback);
-	LIBRARY_CALL(nghttp2_session_callbacks_set_on_frame_recv_callback);
-	LIBRARY_CALL(nghttp2_session_callbacks_set_on_data_chunk_recv_callback);
-	LIBRARY_CALL(nghttp2_session_callbacks_set_on_frame_send_callback);
-	LIBRARY_CALL(nghttp2_session_callbacks_set_on_stream_close_callback);
-	LIBRARY_CALL(nghttp2_session_server_new2);
-	LIBRARY_CALL(nghttp2_session_del);
-	LIBRARY_CALL(nghttp2_session_set_stream_user_data);
-	LIBRARY_CALL(nghttp2_session_get_stream_user_data);
-	LIBRARY_CALL(nghttp2_session_mem_recv);
-	LIBRARY_CALL(nghttp2_session_mem_send);
-	LIBRARY_CALL(nghttp2_session_want_read);
-	LIBRARY_CALL(nghttp2_submit_settings);
-	LIBRARY_CALL(nghttp2_submit_response);
-	LIBRARY_CALL(nghttp2_submit_trailer);
-	LIBRARY_CALL(nghttp2_submit_rst_stream);
-	LIBRARY_CALL(nghttp2_strerror);
+	NGHTTP2_CALLS(LIBRARY_CALL)
 };
 
+#define GNUTLS_SERVER_CALLS(CALL) \
+	CALL(gnutls_certificate_allocate_credentials) CALL(gnutls_certificate_free_credentials) CALL(gnutls_certificate_set_x509_key_mem2) \
+	CALL(gnutls_priority_init) CALL(gnutls_priority_deinit) CALL(gnutls_init) CALL(gnutls_deinit) CALL(gnutls_priority_set) \
+	CALL(gnutls_credentials_set) CALL(gnutls_alpn_set_protocols) CALL(gnutls_transport_set_int2) CALL(gnutls_handshake) \
+	CALL(gnutls_record_get_direction) CALL(gnutls_record_check_pending) CALL(gnutls_record_recv) CALL(gnutls_record_send) CALL(gnutls_bye) \
+	CALL(gnutls_strerror)
 struct gnutls_server {
-	LIBRARY_CALL(gnutls_certificate_allocate_credentials);
-	LIBRARY_CALL(gnutls_certificate_free_credentials);
-	LIBRARY_CALL(gnutls_certificate_set_x509_key_mem2);
-	LIBRARY_CALL(gnutls_priority_init);
-	LIBRARY_CALL(gnutls_priority_deinit);
-	LIBRARY_CALL(gnutls_init);
-	LIBRARY_CALL(gnutls_deinit);
-	LIBRARY_CALL(gnutls_priority_set);
-	LIBRARY_CALL(gnutls_credentials_set);
-	LIBRARY_CALL(gnutls_alpn_set_protocols);
-	LIBRARY_CALL(gnutls_transport_set_int2);
-	LIBRARY_CALL(gnutls_handshake);
-	LIBRARY_CALL(gnutls_record_get_direction);
-	LIBRARY_CALL(gnutls_record_check_pending);
-	LIBRARY_CALL(gnutls_record_recv);
-	LIBRARY_CALL(gnutls_record_send);
-	LIBRARY_CALL(gnutls_bye);
-	LIBRARY_CALL(gnutls_strerror);
+	GNUTLS_SERVER_CALLS(LIBRARY_CALL)
 };
 
 /* A server of gRPC: `connections` are under the server's lock, the rest does not change. */

@@ -17,30 +17,15 @@
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 
+#define CURL_CALLS(CALL) \
+	CALL(curl_easy_init) CALL(curl_easy_setopt) CALL(curl_easy_perform) CALL(curl_easy_getinfo) CALL(curl_easy_cleanup) \
+	CALL(curl_slist_append) CALL(curl_slist_free_all) CALL(curl_url) CALL(curl_url_set) CALL(curl_url_get) CALL(curl_url_cleanup) \
+	CALL(curl_free)
 struct curl {
-	LIBRARY_CALL(curl_easy_init);
-	LIBRARY_CALL(curl_easy_setopt);
-	LIBRARY_CALL(curl_easy_perform);
-	LIBRARY_CALL(curl_easy_getinfo);
-	LIBRARY_CALL(curl_easy_cleanup);
-	LIBRARY_CALL(curl_slist_append);
-	LIBRARY_CALL(curl_slist_free_all);
-	LIBRARY_CALL(curl_url);
-	LIBRARY_CALL(curl_url_set);
-	LIBRARY_CALL(curl_url_get);
-	LIBRARY_CALL(curl_url_cleanup);
-	LIBRARY_CALL(curl_free);
+	CURL_CALLS(LIBRARY_CALL)
 };
 
-static const struct library_symbol curl_symbols[] = {
-	LIBRARY_SYMBOL(struct curl, curl_easy_init),	  LIBRARY_SYMBOL(struct curl, curl_easy_setopt),
-	LIBRARY_SYMBOL(struct curl, curl_easy_perform),	  LIBRARY_SYMBOL(struct curl, curl_easy_getinfo),
-	LIBRARY_SYMBOL(struct curl, curl_easy_cleanup),	  LIBRARY_SYMBOL(struct curl, curl_slist_append),
-	LIBRARY_SYMBOL(struct curl, curl_slist_free_all), LIBRARY_SYMBOL(struct curl, curl_url),
-	LIBRARY_SYMBOL(struct curl, curl_url_set),	  LIBRARY_SYMBOL(struct curl, curl_url_get),
-	LIBRARY_SYMBOL(struct curl, curl_url_cleanup),	  LIBRARY_SYMBOL(struct curl, curl_free),
-};
-static const struct library libcurl = {"libcurl.so.4", "libcurl4", curl_symbols, ARRAY_SIZE(curl_symbols)};
+static const struct library libcurl = LIBRARY("libcurl.so.4", "libcurl4", CURL_CALLS);
 
 struct http_client {
 	struct curl curl;

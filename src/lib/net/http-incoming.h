@@ -14,18 +14,12 @@
 /* GnuTLS's words: TLS 1.2 and 1.3 alone, forward secrecy, no CBC */
 #define HTTP_TLS_PRIORITY "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-AES-128-CBC:-AES-256-CBC:%SERVER_PRECEDENCE"
 
+#define MHD_CALLS(CALL) \
+	CALL(MHD_start_daemon) CALL(MHD_stop_daemon) CALL(MHD_add_connection) CALL(MHD_get_connection_info) CALL(MHD_lookup_connection_value) \
+	CALL(MHD_get_connection_values) CALL(MHD_create_response_from_buffer) CALL(MHD_create_response_from_callback) \
+	CALL(MHD_add_response_header) CALL(MHD_queue_response) CALL(MHD_destroy_response)
 struct mhd {
-	LIBRARY_CALL(MHD_start_daemon);
-	LIBRARY_CALL(MHD_stop_daemon);
-	LIBRARY_CALL(MHD_add_connection);
-	LIBRARY_CALL(MHD_get_connection_info);
-	LIBRARY_CALL(MHD_lookup_connection_value);
-	LIBRARY_CALL(MHD_get_connection_values);
-	LIBRARY_CALL(MHD_create_response_from_buffer);
-	LIBRARY_CALL(MHD_create_response_from_callback);
-	LIBRARY_CALL(MHD_add_response_header);
-	LIBRARY_CALL(MHD_queue_response);
-	LIBRARY_CALL(MHD_destroy_response);
+	MHD_CALLS(LIBRARY_CALL)
 };
 
 enum http_count { REQUESTS, NO_TOKEN, TOO_NARROW, WRONG_HOST, WRONG_ORIGIN, UNKNOWN_PATH, TOO_LARGE, TOO_MANY, BAD_BODY, FAILED, NOT_HTTP_1, COUNTS };

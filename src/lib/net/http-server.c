@@ -21,20 +21,7 @@
 #define CONNECTION_MEMORY (32 << 10) /* headers and parameters of a request */
 #define THREAD_STACK	  (1 << 20)
 
-static const struct library_symbol mhd_symbols[] = {
-	LIBRARY_SYMBOL(struct mhd, MHD_start_daemon),
-	LIBRARY_SYMBOL(struct mhd, MHD_stop_daemon),
-	LIBRARY_SYMBOL(struct mhd, MHD_add_connection),
-	LIBRARY_SYMBOL(struct mhd, MHD_get_connection_info),
-	LIBRARY_SYMBOL(struct mhd, MHD_lookup_connection_value),
-	LIBRARY_SYMBOL(struct mhd, MHD_get_connection_values),
-	LIBRARY_SYMBOL(struct mhd, MHD_create_response_from_buffer),
-	LIBRARY_SYMBOL(struct mhd, MHD_create_response_from_callback),
-	LIBRARY_SYMBOL(struct mhd, MHD_add_response_header),
-	LIBRARY_SYMBOL(struct mhd, MHD_queue_response),
-	LIBRARY_SYMBOL(struct mhd, MHD_destroy_response),
-};
-static const struct library libmicrohttpd = {"libmicrohttpd.so.12", "libmicrohttpd12", mhd_symbols, ARRAY_SIZE(mhd_symbols)};
+static const struct library libmicrohttpd = LIBRARY("libmicrohttpd.so.12", "libmicrohttpd12", MHD_CALLS);
 
 const char *http_query(const struct http_exchange *e, const char *name)
 {

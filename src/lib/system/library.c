@@ -12,13 +12,13 @@ int library_load(const struct library *library, void *table, char **ret_error)
 
 	if (!handle)
 		return str_fail(ret_error, -ENOENT, "%s cannot be loaded: apt-get install %s", library->file, library->package);
-	for (size_t i = 0; i < library->n; i++) {
-		void *address = dlsym(handle, library->symbols[i].name);
+	for (size_t i = 0; library->names[i]; i++) {
+		void *address = dlsym(handle, library->names[i]);
 
 		if (!address)
 			return str_fail(ret_error, -ENOENT, "%s is too old (it has no %s): apt-get install %s", library->file,
-					library->symbols[i].name, library->package);
-		memcpy((char *)table + library->symbols[i].offset, &address, sizeof(address));
+					library->names[i], library->package);
+		memcpy((char *)table + i * sizeof(address), &address, sizeof(address));
 	}
 	return 0;
 }

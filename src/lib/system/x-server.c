@@ -7,9 +7,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
 
-#define SYMBOL(name) LIBRARY_SYMBOL(struct x_server, name),
-static const struct library_symbol symbols[] = {X_CALLS(SYMBOL)};
-static const struct library library = {"libX11.so.6", "libx11-6", symbols, ARRAY_SIZE(symbols)};
+static const struct library library = LIBRARY("libX11.so.6", "libx11-6", X_CALLS);
 
 static unsigned errors;
 

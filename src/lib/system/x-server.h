@@ -13,8 +13,7 @@
 	CALL(XStringToKeysym) CALL(XKeysymToKeycode) CALL(XGrabKey) CALL(XkbSetDetectableAutoRepeat)
 
 struct x_server {
-#define X_MEMBER(name) LIBRARY_CALL(name);
-	X_CALLS(X_MEMBER)
+	X_CALLS(LIBRARY_CALL)
 	Display *display;
 	Window root;
 };
