@@ -22,14 +22,10 @@ void fleet_free(struct fleet *f)
 	for (size_t i = 0; i < f->counters.n; i++) {
 		FREE_ALL(f->counters.v[i].name, f->counters.v[i].unit, f->counters.v[i].help);
 	}
-	for (size_t i = 0; i < f->remarks.n; i++)
-		free(f->remarks.v[i]);
-	for (size_t i = 0; i < f->blocks.n; i++)
-		free(f->blocks.v[i]);
 	VEC_FREE(f->servers);
 	VEC_FREE(f->counters);
-	VEC_FREE(f->remarks);
-	VEC_FREE(f->blocks);
+	VEC_FREE_EACH(f->remarks, free(*each));
+	VEC_FREE_EACH(f->blocks, free(*each));
 	hmap_free(&f->server_index);
 	hmap_free(&f->counter_index);
 }

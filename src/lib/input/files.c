@@ -135,12 +135,8 @@ int files_list(const char *location, const char *const *endings, struct file_lis
 
 void file_list_free(struct file_list *l)
 {
-	for (size_t i = 0; i < l->paths.n; i++)
-		free(l->paths.v[i]);
-	for (size_t i = 0; i < l->names.n; i++)
-		free(l->names.v[i]);
-	VEC_FREE(l->paths);
-	VEC_FREE(l->names);
+	VEC_FREE_EACH(l->paths, free(*each));
+	VEC_FREE_EACH(l->names, free(*each));
 }
 
 int files_recognise(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n))

@@ -10,9 +10,7 @@
 
 void incidents_free(struct incidents *i)
 {
-	for (size_t k = 0; k < i->list.n; k++)
-		free(i->list.v[k].program);
-	VEC_FREE(i->list);
+	VEC_FREE_EACH(i->list, free(each->program));
 }
 
 /* Label of the first culprit of a marked moment; NULL = no one. */

@@ -70,22 +70,14 @@ void timeline_free(struct timeline *t)
 		VEC_FREE(t->threads.v[i].requests);
 		VEC_FREE(t->threads.v[i].samples);
 	}
-	for (size_t i = 0; i < t->cpus.n; i++)
-		VEC_FREE(t->cpus.v[i].segments);
-	for (size_t i = 0; i < t->disks.n; i++)
-		VEC_FREE(t->disks.v[i].issued);
-	for (size_t i = 0; i < t->locks.n; i++)
-		VEC_FREE(t->locks.v[i].sightings);
-	for (size_t i = 0; i < t->names.n; i++)
-		free(t->names.v[i]);
 	VEC_FREE(t->threads);
-	VEC_FREE(t->cpus);
-	VEC_FREE(t->disks);
-	VEC_FREE(t->locks);
+	VEC_FREE_EACH(t->cpus, VEC_FREE(each->segments));
+	VEC_FREE_EACH(t->disks, VEC_FREE(each->issued));
+	VEC_FREE_EACH(t->locks, VEC_FREE(each->sightings));
 	VEC_FREE(t->requests);
 	VEC_FREE(t->dirtyings);
 	VEC_FREE(t->freeings);
-	VEC_FREE(t->names);
+	VEC_FREE_EACH(t->names, free(*each));
 }
 
 /* The first of n that is not `before` the moment: looked for from `guess` on, in steps that double, then between two of them. */

@@ -37,12 +37,8 @@ int profile_begin(struct profile *p)
 
 void profile_free(struct profile *p)
 {
-	for (size_t i = 0; i < p->texts.n; i++)
-		free(p->texts.v[i]);
-	for (size_t i = 0; i < p->modules.n; i++)
-		free(p->modules.v[i].path);
-	VEC_FREE(p->texts);
-	VEC_FREE(p->modules);
+	VEC_FREE_EACH(p->texts, free(*each));
+	VEC_FREE_EACH(p->modules, free(each->path));
 	VEC_FREE(p->frames);
 	VEC_FREE(p->chain);
 	VEC_FREE(p->stacks);

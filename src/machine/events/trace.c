@@ -42,14 +42,10 @@ void trace_clear(struct trace *t)
 	for (size_t i = 0; i < t->threads.n; i++) {
 		FREE_ALL(t->threads.v[i].exe, t->threads.v[i].unit);
 	}
-	for (size_t i = 0; i < t->modules.n; i++)
-		free(t->modules.v[i].path);
-	for (size_t i = 0; i < t->symbols.n; i++)
-		free(t->symbols.v[i].name);
 	VEC_FREE(t->threads);
-	VEC_FREE(t->modules);
+	VEC_FREE_EACH(t->modules, free(each->path));
 	VEC_FREE(t->mappings);
-	VEC_FREE(t->symbols);
+	VEC_FREE_EACH(t->symbols, free(each->name));
 	free_stacks(t);
 	FREE_ALL(t->events, t->cpus, t->machine, t->host, t->kernel);
 	*t = (struct trace){};

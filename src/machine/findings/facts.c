@@ -111,12 +111,8 @@ static void who_free(struct fact_who *w)
 
 void facts_free(struct facts *f)
 {
-	for (size_t i = 0; i < f->list.n; i++)
-		free(f->list.v[i].part);
-	for (size_t i = 0; i < f->said.n; i++)
-		free(f->said.v[i]);
-	VEC_FREE(f->list);
-	VEC_FREE(f->said);
+	VEC_FREE_EACH(f->list, free(each->part));
+	VEC_FREE_EACH(f->said, free(*each));
 	for (enum fact_clause c = 0; c < CLAUSE_COUNT; c++)
 		free(f->clauses[c]);
 	who_free(&f->culprit);

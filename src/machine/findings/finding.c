@@ -32,13 +32,9 @@ void suspects_keep(struct suspect *v, size_t *n, bool (*is_wanted)(const struct 
 
 void ranking_free(struct ranking *r)
 {
-	for (size_t i = 0; i < r->suspects.n; i++)
-		suspect_free(&r->suspects.v[i]);
-	for (size_t i = 0; i < r->victims.n; i++)
-		suspect_free(&r->victims.v[i]);
 	suspect_free(&r->busiest);
-	VEC_FREE(r->suspects);
-	VEC_FREE(r->victims);
+	VEC_FREE_EACH(r->suspects, suspect_free(each));
+	VEC_FREE_EACH(r->victims, suspect_free(each));
 }
 
 bool suspect_matters(const struct ranking *r, const struct suspect *s)

@@ -13,21 +13,11 @@ void inspection_free(struct inspection *n)
 		VEC_FREE(n->threads.v[k].waits);
 	}
 	VEC_FREE(n->threads);
-	for (size_t k = 0; k < n->files.n; k++)
-		free(n->files.v[k].path);
-	VEC_FREE(n->files);
-	for (size_t k = 0; k < n->memory.n; k++)
-		free(n->memory.v[k].name);
-	VEC_FREE(n->memory);
-	for (size_t k = 0; k < n->limits.n; k++)
-		free(n->limits.v[k]);
-	VEC_FREE(n->limits);
-	for (size_t k = 0; k < n->missing.n; k++)
-		free(n->missing.v[k]);
-	VEC_FREE(n->missing);
-	for (size_t k = 0; k < n->remarks.n; k++)
-		free(n->remarks.v[k]);
-	VEC_FREE(n->remarks);
+	VEC_FREE_EACH(n->files, free(each->path));
+	VEC_FREE_EACH(n->memory, free(each->name));
+	VEC_FREE_EACH(n->limits, free(*each));
+	VEC_FREE_EACH(n->missing, free(*each));
+	VEC_FREE_EACH(n->remarks, free(*each));
 	path_tree_free(&n->top_down);
 	path_tree_free(&n->bottom_up);
 	path_tree_free(&n->waits);

@@ -31,17 +31,11 @@ static void subject_free(struct subject *s)
 
 void dataset_free(struct dataset *d)
 {
-	for (size_t i = 0; i < d->subjects.n; i++)
-		subject_free(d->subjects.v[i]);
-	for (size_t i = 0; i < d->notes.n; i++)
-		free(d->notes.v[i].text);
-	for (size_t i = 0; i < d->blocks.n; i++)
-		free(d->blocks.v[i]);
-	VEC_FREE(d->subjects);
+	VEC_FREE_EACH(d->subjects, subject_free(*each));
 	VEC_FREE(d->ticks);
-	VEC_FREE(d->notes);
+	VEC_FREE_EACH(d->notes, free(each->text));
 	VEC_FREE(d->segments);
-	VEC_FREE(d->blocks);
+	VEC_FREE_EACH(d->blocks, free(*each));
 	hmap_free(&d->by_id);
 	hmap_free(&d->by_identity);
 }

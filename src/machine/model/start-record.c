@@ -12,10 +12,8 @@ void start_record_free(struct start_record *r)
 	for (size_t i = 0; i < r->gaps.n; i++) {
 		FREE_ALL(r->gaps.v[i].before, r->gaps.v[i].next);
 	}
-	for (size_t i = 0; i < r->processes.n; i++)
-		free(r->processes.v[i].name);
 	VEC_FREE(r->units);
 	VEC_FREE(r->gaps);
-	VEC_FREE(r->processes);
+	VEC_FREE_EACH(r->processes, free(each->name));
 	*r = (struct start_record){};
 }

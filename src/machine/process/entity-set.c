@@ -104,10 +104,6 @@ void entity_set_put(struct entity_set *r, struct tick *tick)
 
 void entity_set_free(struct entity_set *r)
 {
-	for (size_t i = 0; i < r->members.n; i++)
-		member_free(r, r->members.v[i]);
-	for (size_t i = 0; i < r->gone.n; i++)
-		member_free(r, r->gone.v[i]);
-	VEC_FREE(r->members);
-	VEC_FREE(r->gone);
+	VEC_FREE_EACH(r->members, member_free(r, *each));
+	VEC_FREE_EACH(r->gone, member_free(r, *each));
 }

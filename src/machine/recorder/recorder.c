@@ -158,10 +158,8 @@ static void stop_describer(struct describer *d)
 		pthread_join(d->thread, NULL);
 	}
 	helper_free(d->helper);
-	for (size_t i = 0; i < d->found.n; i++)
-		process_text_free(&d->found.v[i].text);
 	VEC_FREE(d->wanted);
-	VEC_FREE(d->found);
+	VEC_FREE_EACH(d->found, process_text_free(&each->text));
 }
 
 static void apply(struct entity *e, struct process_text *text)

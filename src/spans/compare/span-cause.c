@@ -41,13 +41,9 @@ void span_causes_free(struct span_causes *c)
 		for (size_t k = 0; k < c->list.v[i].n_traces; k++)
 			free(c->list.v[i].traces[k].id);
 	}
-	for (size_t i = 0; i < c->looked_at.n; i++)
-		free(c->looked_at.v[i]);
-	for (size_t i = 0; i < c->replaced.n; i++)
-		free(c->replaced.v[i]);
 	VEC_FREE(c->list);
-	VEC_FREE(c->looked_at);
-	VEC_FREE(c->replaced);
+	VEC_FREE_EACH(c->looked_at, free(*each));
+	VEC_FREE_EACH(c->replaced, free(*each));
 }
 
 /* --- what each would have taken ---------------------------------------------------------------------------------------- */

@@ -26,11 +26,9 @@ void span_differences_free(struct span_differences *d)
 		for (size_t k = 0; k < d->list.v[i].n_traces; k++)
 			free(d->list.v[i].traces[k].id);
 	}
-	for (size_t i = 0; i < d->looked_at.n; i++)
-		free(d->looked_at.v[i]);
 	VEC_FREE(d->list);
 	VEC_FREE(d->calls);
-	VEC_FREE(d->looked_at);
+	VEC_FREE_EACH(d->looked_at, free(*each));
 }
 
 static bool is_selected(const struct span_selection *s, const struct sampled_request *r)

@@ -32,12 +32,8 @@ static void free_texts(struct suspect_version *s)
 
 void suspects_free(struct suspects *s)
 {
-	for (size_t i = 0; i < s->list.n; i++)
-		free_texts(&s->list.v[i]);
-	for (size_t i = 0; i < s->silent.n; i++)
-		free_texts(&s->silent.v[i]);
-	VEC_FREE(s->list);
-	VEC_FREE(s->silent);
+	VEC_FREE_EACH(s->list, free_texts(each));
+	VEC_FREE_EACH(s->silent, free_texts(each));
 	*s = (struct suspects){};
 }
 

@@ -25,16 +25,12 @@ static void exemplars_free(struct exemplar *v, size_t n)
 
 static void group_free(struct forest_group *g)
 {
-	for (size_t i = 0; i < g->cells.n; i++)
-		sketch_free(g->cells.v[i].sketch);
-	for (size_t i = 0; i < g->slots.n; i++)
-		VEC_FREE(g->slots.v[i].cells);
 	exemplars_free(g->sample.v, g->sample.n);
 	exemplars_free(g->slowest.v, g->slowest.n);
 	VEC_FREE_EACH(g->requests, VEC_FREE(each->marks));
 	sketch_free(g->sketch);
-	VEC_FREE(g->cells);
-	VEC_FREE(g->slots);
+	VEC_FREE_EACH(g->cells, sketch_free(each->sketch));
+	VEC_FREE_EACH(g->slots, VEC_FREE(each->cells));
 	VEC_FREE(g->leaves);
 	VEC_FREE(g->cell_at);
 	hmap_free(&g->leaf_of);
@@ -43,9 +39,7 @@ static void group_free(struct forest_group *g)
 void forest_free(struct forest *f)
 {
 	VEC_EACH(b, f->buckets) {
-		for (size_t j = 0; j < b->groups.n; j++)
-			group_free(&b->groups.v[j]);
-		VEC_FREE(b->groups);
+		VEC_FREE_EACH(b->groups, group_free(each));
 		hmap_free(&b->group_of);
 	}
 	VEC_FREE(f->vertices);

@@ -222,10 +222,8 @@ void leaf_csv_free(struct leaf_csv *csv)
 		VEC_FREE(csv->attributes.v[a].values);
 		free(csv->attributes.v[a].name);
 	}
-	for (size_t i = 0; i < csv->times.n; i++)
-		free(csv->times.v[i]);
 	VEC_FREE(csv->attributes);
-	VEC_FREE(csv->times);
+	VEC_FREE_EACH(csv->times, free(*each));
 	VEC_FREE(csv->rows);
 	VEC_FREE(csv->codes);
 }
