@@ -218,10 +218,12 @@ static int take_who(const struct suspect *s, struct fact_who *ret)
 	ret->unit = info->unit ? strdup(info->unit) : NULL;
 	ret->server = s->server ? entity_label(&s->server->info) : NULL;
 	ret->mostly = s->mostly ? entity_label(&s->mostly->info) : NULL;
+	ret->starter = s->starter ? entity_label(&s->starter->info) : NULL;
+	ret->job = s->together.n;
 	ret->pid = s->processes.n ? s->processes.v[0]->info.pid : info->pid; /* who starts other things as well is not to be ended */
 	ret->members = s->members;
 	ret->using = s->using;
-	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) && (ret->server || !s->server) && (ret->mostly || !s->mostly) ? take_pids(s, &ret->pids) : -ENOMEM;
+	return ret->name && (ret->exe || !info->exe) && (ret->unit || !info->unit) && (ret->server || !s->server) && (ret->mostly || !s->mostly) && (ret->starter || !s->starter) ? take_pids(s, &ret->pids) : -ENOMEM;
 }
 
 static int add_told(struct facts *facts, const char *name, double now)

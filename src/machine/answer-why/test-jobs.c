@@ -167,7 +167,7 @@ static void who_starts_short_programs_is_named_with_them(void **state)
 	end(&st);
 }
 
-enum starter { A_NEW_SCRIPT, A_PROMPT, A_TOOL_THAT_WAS_THERE };
+enum starter { A_NEW_SCRIPT, A_PROMPT, A_TOOL_THAT_WAS_THERE, AN_OLD_SCRIPT };
 
 /* Three programs at once take two CPUs: their starter, or one of them, is named. */
 static const struct subject *who_is_named_of_three(enum starter kind, struct story *st, struct subject **ret_starter, struct subject *ret[3])
@@ -175,7 +175,7 @@ static const struct subject *who_is_named_of_three(enum starter kind, struct sto
 	struct subject *starter;
 
 	begin_workshop(st);
-	starter = start(st, NULL, kind == A_TOOL_THAT_WAS_THERE ? "/usr/bin/tmux" : "/usr/bin/bash", kind == A_TOOL_THAT_WAS_THERE ? 0 : FROM, TICKS - 1);
+	starter = start(st, NULL, kind == A_TOOL_THAT_WAS_THERE ? "/usr/bin/tmux" : "/usr/bin/bash", kind >= A_TOOL_THAT_WAS_THERE ? 0 : FROM, TICKS - 1);
 	if (kind != A_TOOL_THAT_WAS_THERE)
 		starter->info.cmdline = kind == A_PROMPT ? (char *)"bash" : (char *)"bash /etc/nightly.sh";
 	for (int i = 0; i < 3; i++) {
@@ -189,7 +189,8 @@ static const struct subject *who_is_named_of_three(enum starter kind, struct sto
 	return first(st)->subject;
 }
 
-/* Who ends the three would see the script start the next ones; a shell at a prompt, and what starts everything, has no more of them. */
+/* Who ends the three would see the script start the next ones; a shell at a prompt, and what starts everything, has no more of them. One that was there before has its
+ * other work, and is said with them. */
 static void a_script_is_named_with_several_that_it_starts(void **state)
 {
 	struct subject *starter, *three[3];
@@ -216,6 +217,12 @@ static void a_script_is_named_with_several_that_it_starts(void **state)
 	named = who_is_named_of_three(A_TOOL_THAT_WAS_THERE, &st, &starter, three);
 	assert_ptr_equal(named, three[0]);
 	assert_int_equal(first(&st)->together.n, 0);
+	assert_null(first(&st)->starter);
+	end(&st);
+	named = who_is_named_of_three(AN_OLD_SCRIPT, &st, &starter, three);
+	assert_ptr_equal(named, three[0]);
+	assert_ptr_equal(first(&st)->starter, starter);
+	assert_non_null(strstr(st.answer.summary, "(xz, started by bash nightly.sh)"));
 	end(&st);
 }
 

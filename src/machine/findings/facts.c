@@ -106,6 +106,7 @@ static void who_free(struct fact_who *w)
 	free(w->pids);
 	free(w->server);
 	free(w->mostly);
+	free(w->starter);
 	free(w->unit);
 }
 
@@ -236,6 +237,7 @@ static void put_who(const char *title, const struct fact_who *w, struct str *out
 	str_printf(out, "\t%u\t%u%s\n", w->pid, w->members, w->using ? "\tusing" : "");
 	put_line("server", w->server, out);
 	put_line("mostly", w->mostly, out);
+	put_line("starter", w->starter, out);
 }
 
 void facts_write(const struct facts *f, struct str *out)

@@ -33,6 +33,8 @@ struct fact_who {
 	char *name, *exe, *unit; /* NULL = not known */
 	char *server; /* what does for it what it is named for, and is in the culprit's facts; NULL = nothing does */
 	char *mostly; /* of a job: the program that does most of it; NULL = none does */
+	char *starter; /* the script that started its processes; NULL = none did */
+	bool job; /* with all it started; not in the text */
 	char *pids; /* of a group, with spaces between them; not in the text. NULL = not known, or more than a person would read */
 	uint32_t pid, members;
 	bool using; /* a victim: it is what something was using */

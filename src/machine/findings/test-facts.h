@@ -119,6 +119,8 @@ static int read_line(char *text, struct facts *f)
 		return read_clause(&l, &f->culprit.server);
 	if (strcmp(l.word[0], "mostly") == 0)
 		return read_clause(&l, &f->culprit.mostly);
+	if (strcmp(l.word[0], "starter") == 0)
+		return read_clause(&l, &f->culprit.starter);
 	for (enum fact_clause c = 0; c < CLAUSE_COUNT; c++)
 		if (strcmp(l.word[0], fact_clause_names[c]) == 0)
 			return read_clause(&l, &f->clauses[c]);

@@ -221,6 +221,33 @@ void robust_jobs_free(struct robust *r)
 	VEC_FREE(r->jobs);
 }
 
+/* The parent of the processes of its program above it. */
+static const struct subject *starter_of(const struct family *f, const struct subject *s)
+{
+	const struct subject *up = s;
+
+	for (int depth = 0; up && depth < DEPTH_MAX && (up == s || strcmp(up->program, s->program) == 0); depth++)
+		up = parent_of(f, up);
+	return up && entity_is_script(&up->info) ? up : NULL;
+}
+
+const struct subject *robust_starter(const struct robust *r, const struct program *p)
+{
+	const struct subject *starter = NULL, *one;
+	struct family f = {};
+	bool is_known = find_family(r, &f) == 0;
+
+	for (size_t i = 0; is_known && i < p->members.n; i++) {
+		if (!is_there(r, p->members.v[i]))
+			continue;
+		one = starter_of(&f, p->members.v[i]);
+		is_known = one && (!starter || one == starter);
+		starter = one;
+	}
+	VEC_FREE(f.by_pid);
+	return is_known ? starter : NULL;
+}
+
 double robust_part_now(const struct robust *r, const struct job_part *part, size_t feature)
 {
 	double sum = 0;

@@ -138,6 +138,8 @@ double robust_slowdown(struct robust *r);
 /* After the programs. 0 or -ENOMEM. */
 int robust_jobs_gather(struct robust *r);
 void robust_jobs_free(struct robust *r);
+/* The script that has started all processes of a program that were there during the incident; NULL = none has. */
+const struct subject *robust_starter(const struct robust *r, const struct program *p);
 /* After the programs' verdicts: adds those of jobs. 0 or -ENOMEM. */
 int robust_jobs_score(struct robust *r);
 double robust_part_now(const struct robust *r, const struct job_part *part, size_t feature);

@@ -187,6 +187,13 @@ bool entity_is_prompt(const struct entity_info *info)
 	return info->exe && info->cmdline && is_interpreter(base_name(info->exe)) && !script_of(info->cmdline, false, &n);
 }
 
+bool entity_is_script(const struct entity_info *info)
+{
+	size_t n;
+
+	return info->exe && script_of_info(info, &n) && n;
+}
+
 /* "kworker/u4:2-events" -> "kworker", "session-12.scope" -> "session-N.scope": one history for all of them */
 static void put_without_numbers(struct str *out, const char *text)
 {

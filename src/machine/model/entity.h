@@ -98,6 +98,8 @@ bool entity_name_is_ours(const char *name);
 bool entity_asks(const struct entity_info *info);
 /* Is it a shell or another interpreter without a text of its own, which does what a person types, or a tool writes, to it? */
 bool entity_is_prompt(const struct entity_info *info);
+/* Does it interpret a text that has a name: a script, a module, a class? */
+bool entity_is_script(const struct entity_info *info);
 /* Is it one of a user's programs: a process, or those of one name that lived for less than a sample? */
 static inline bool entity_is_program(const struct entity_info *info)
 {

@@ -160,10 +160,12 @@ static const char *base_of(const char *path)
 
 static bool put_culprit(const struct facts *f, struct str *out)
 {
-	bool known = put_text(f->culprit.name, out);
+	bool in_brackets = out->len && out->data[out->len - 1] == '(', known = put_text(f->culprit.name, out);
 
 	if (known && f->culprit.mostly)
 		str_printf(out, " with %s", f->culprit.mostly);
+	if (known && f->culprit.starter)
+		str_printf(out, in_brackets ? ", started by %s" : " (started by %s)", f->culprit.starter);
 	if (known && f->culprit.server)
 		str_printf(out, " (through %s)", f->culprit.server);
 	return known;
@@ -235,12 +237,26 @@ static bool is_plain(const char *name)
 	return name && *name && *name != '-' && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")];
 }
 
-/* Where not all are known, a shell looks for them by name; a job's are of many names, and its first one started them. */
+/* With its children, which run on when their parent alone is ended: a shell looks for them where they are too many to be written. */
+static bool put_tree(const struct facts *f, struct str *out)
+{
+	if (f->culprit.pids && !facts_find(f, FACT_CULPRIT, "ended"))
+		return put_text(f->culprit.pids, out);
+	if (!put_pid(f, out))
+		return false;
+	if (f->culprit.members > 1)
+		str_printf(out, " $(pgrep -d' ' -P %u)", f->culprit.pid);
+	return true;
+}
+
+/* Where not all are known, a shell looks for them by name; a job's are of many names. */
 static bool put_pids(const struct facts *f, struct str *out)
 {
 	if (facts_find(f, FACT_CULPRIT, "ended"))
 		return false;
-	if (f->culprit.pids || f->culprit.members < 2 || f->culprit.mostly || !is_plain(f->culprit.name))
+	if (f->culprit.job)
+		return put_tree(f, out);
+	if (f->culprit.pids || f->culprit.members < 2 || !is_plain(f->culprit.name))
 		return put_text(f->culprit.pids, out) || put_pid(f, out);
 	str_printf(out, "$(pgrep -d' ' -x %s)", f->culprit.name);
 	return true;
@@ -257,7 +273,7 @@ struct placeholder placeholder_of(const char *name)
 	static const struct {
 		const char *name;
 		bool (*put)(const struct facts *f, struct str *out);
-	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}};
+	} words[] = {{"culprit", put_culprit}, {"victim", put_victim}, {"others", put_others}, {"unit", put_unit}, {"service", put_service}, {"processes", put_members}, {"pid", put_pid}, {"pids", put_pids}, {"tree", put_tree}};
 	struct placeholder p = {};
 	bool old = false, culprit, victims;
 

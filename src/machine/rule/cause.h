@@ -20,7 +20,7 @@
  *
  * Texts that follow each other are joined. In them {QUANTITY}, {normal QUANTITY} and {victims QUANTITY} are values,
  * {name QUANTITY} is the disk, file system ... that has the highest one, and {culprit}, {pid}, {unit}, {victim} names, {pids} the
- * culprit's processes, for a shell. A part in [brackets] is left out where one of these is not known. {processes}, the number of the
+ * culprit's processes, for a shell, {tree} these or it and its children. A part in [brackets] is left out where one of these is not known. {processes}, the number of the
  * culprit's processes, is known where it has more than one; {others}, "other programs", where any of them waits longer than normally, and for
  * what is short; {normal QUANTITY} where the quantity is more than that; {service}, the culprit's unit, where systemctl knows it; {likely}, of those of which none is named the most likely one;
  * {limit}, the fullest limit that

@@ -187,19 +187,23 @@ static void that_there_is_one_process_is_not_said(void **state)
 static void all_processes_are_named_for_a_shell(void **state)
 {
 	_cleanup_(facts_free) struct facts f = {};
-	_cleanup_free_ char *one = NULL, *named = NULL, *many = NULL, *hostile = NULL, *job = NULL;
+	_cleanup_free_ char *one = NULL, *named = NULL, *many = NULL, *hostile = NULL, *job = NULL, *end = NULL, *end_one = NULL;
 
 	(void)state;
 	read_facts(disk, &f);
 	one = cause_words("renice {pids}", &f);
+	end_one = cause_words("kill {tree}", &f);
 	f.culprit.members = 30;
 	many = cause_words("renice {pids}", &f);
+	end = cause_words("kill {tree}", &f);
+	assert_string_equal(end_one, "kill 812");
+	assert_string_equal(end, "kill 812 $(pgrep -d' ' -P 812)"); /* never by name: others have the same one */
 	free(f.culprit.name);
 	f.culprit.name = strdup("$(reboot)");
 	hostile = cause_words("renice {pids}", &f);
-	f.culprit.mostly = strdup("cc1");
+	f.culprit.job = true;
 	job = cause_words("renice {pids}", &f);
-	assert_string_equal(job, "renice 812"); /* another one's processes may have the name */
+	assert_string_equal(job, "renice 812 $(pgrep -d' ' -P 812)"); /* another one's processes may have the name */
 	f.culprit.pids = strdup("812 813");
 	named = cause_words("renice {pids}", &f);
 	assert_string_equal(one, "renice 812");

@@ -53,9 +53,10 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, 
 	_cleanup_free_ char *label = entity_label(info);
 	_cleanup_free_ char *server = s->server ? entity_label(&s->server->info) : NULL;
 	_cleanup_free_ char *mostly = s->mostly ? entity_label(&s->mostly->info) : NULL;
+	_cleanup_free_ char *starter = s->starter ? entity_label(&s->starter->info) : NULL;
 
-	return json_pack("{s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
-		"pids", JSON_EACH(x, s->processes, json_integer((*x)->info.pid)), "rank",
+	return json_pack("{s:o, s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+		"pids", JSON_EACH(x, s->processes, json_integer((*x)->info.pid)), "starter", json_text(starter), "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", json_text(info->name),

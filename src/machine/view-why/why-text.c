@@ -41,6 +41,13 @@ static void put_feature(const struct suspect *s, const struct deviation *f, FILE
 	fputc('\n', out);
 }
 
+static void put_starter(const struct entity_info *info, FILE *out)
+{
+	_cleanup_free_ char *label = entity_label(info);
+
+	fprintf(out, ", started by %s, pid %u", label ? label : "?", info->pid);
+}
+
 static void put_who(const struct suspect *s, FILE *out)
 {
 	_cleanup_free_ char *label = entity_label(&s->subject->info);
@@ -58,6 +65,8 @@ static void put_who(const struct suspect *s, FILE *out)
 	} else if (s->subject->info.pid) {
 		fprintf(out, ", pid %u", s->subject->info.pid);
 	}
+	if (s->starter)
+		put_starter(&s->starter->info, out);
 	if (entity_place(&s->subject->info))
 		fprintf(out, ", %s", entity_place(&s->subject->info));
 	if (s->subject->info.flags & ENTITY_IS_SELF)
