@@ -20,7 +20,7 @@ from datetime import datetime
 
 asked = importlib.import_module("fleet-why")
 BEGIN, data_dir = asked.BEGIN, asked.data_dir
-SEEDS = 8  # of each kind
+SEEDS = 24  # of each kind
 ALL = "all servers"
 
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fleet/analysis/fleet-baseline.h"
+#include "fleet/analysis/fleet-common.h"
 #include "fleet/analysis/fleet-onset.h"
-#include "fleet/analysis/fleet-peers.h"
 #include "fleet/ask/fleet-cause.h"
 #include "fleet/ask/fleet-culprit.h"
 #include "fleet/ask/fleet-silence.h"
@@ -68,7 +68,10 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 		q->server = found->server;
 		q->counter = found->counter;
 	}
-	if (a->found_symptom && a->found_server) {
+	if (a->common) {
+		q->server = a->alarms.list.v[0].server;
+		q->counter = a->alarms.list.v[0].counter;
+	} else if (a->found_symptom && a->found_server) {
 		first = fleet_culprit_first(q->fleet, calls, &a->alarms, &a->unusual, q->server);
 		if (first == -ENOMEM)
 			return first;
@@ -222,16 +225,16 @@ static void set_cause(const struct cause *cause, struct fleet_answer *a)
 	a->next = cause ? cause->next : NULL;
 }
 
-/* "unusually high", by the values that are printed. */
-static const char *how_unusual(const struct fleet *f, const struct fleet_finding *x)
+/* "unusually high", by the values that are printed; of what all servers have in common not by its peers. */
+static const char *how_unusual(const struct fleet *f, const struct fleet_finding *x, bool common)
 {
 	char now[48], normal[48];
 
 	fleet_value_text(f, x->counter, x->observed, now, sizeof(now));
 	fleet_value_text(f, x->counter, x->usual, normal, sizeof(normal));
-	if (strcmp(now, normal) == 0)
+	if (strcmp(now, normal) == 0 && !common)
 		return x->flags & FLEET_PEER ? "unlike its peers" : "less steady than normally";
-	if (x->flags & FLEET_PEER && (x->flags & FLEET_LOWER ? x->observed > x->usual : x->observed < x->usual))
+	if (!common && x->flags & FLEET_PEER && (x->flags & FLEET_LOWER ? x->observed > x->usual : x->observed < x->usual))
 		return x->flags & FLEET_LOWER ? "unusually low next to its peers" : "unusually high next to its peers"; /* theirs moved farther */
 	return x->observed < x->usual ? "unusually low" : "unusually high";
 }
@@ -242,14 +245,14 @@ static void name_symptom(const struct fleet *f, const struct fleet_answer *a, st
 	bool nothing = a->calm && a->found_symptom;
 
 	if (a->common)
-		str_printf(s, "All servers, %zu of them, at once: %s is %s", a->common, f->counters.v[x->counter].name, how_unusual(f, x));
+		str_printf(s, "All servers, %zu of them, at once: %s is %s", a->common, f->counters.v[x->counter].name, how_unusual(f, x, a->common));
 	else
 		str_printf(s, "%s%s of %s", nothing ? "Nothing is unusual in this window. Farthest from normal is " : "", f->counters.v[x->counter].name,
 			   f->servers.v[x->server].name);
 	if (a->called >= 0)
 		str_printf(s, " (calls to %s)", f->servers.v[a->called].name);
 	if (!nothing && !a->common)
-		str_printf(s, " is %s", a->unusual_symptom ? how_unusual(f, x) : "not unusual");
+		str_printf(s, " is %s", a->unusual_symptom ? how_unusual(f, x, false) : "not unusual");
 	if (a->unusual_symptom)
 		name_since(x->since, s);
 	str_puts(s, ": ");
@@ -400,6 +403,26 @@ static int find_culprit(const struct fleet_question *q, const struct fleet_calls
 	return r;
 }
 
+/* Whether a server's level is so far from all of its normal levels that it stands out without a rate of false alarms; and far in the reader's terms. */
+static bool level_stands_out(const struct fleet_answer *a, const struct fleet_finding *x)
+{
+	return a->long_enough && x->level >= LEVEL_STANDS && fabs(x->observed - x->usual) >= LEVEL_SIZE * fabs(x->usual);
+}
+
+/* A window in which no server stands out from its baseline: neither an alarm, nor a level. Where the baseline is too short to tell a rate of false alarms, or
+ * the alarms judged parts alone, none stands out that lies nearer than LEVELS_FAR. */
+static bool none_stands_out(const struct fleet_answer *a)
+{
+	if (!a->alarms.list.n)
+		return true;
+	for (size_t i = 0; i < a->unusual.list.n; i++)
+		if (level_stands_out(a, &a->unusual.list.v[i]))
+			return false;
+	if (count_conspicuous(a))
+		return false;
+	return !(isnan(a->alarms.list.v[0].p) || a->alarms.shortened) || (a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR);
+}
+
 /* --- all servers at once --- */
 
 /* Puts the alarm at `place` first, with that counter. */
@@ -414,84 +437,42 @@ static void move_alarm_first(struct fleet_answer *a, size_t place, const struct 
 	a->alarms.list.v[0] = with;
 }
 
-#define COMMON_ALIKE   3 /* servers that do the same work */
-#define COMMON_UNLIKE  5
-#define COMMON_SHARE   0.8
-#define COMMON_AWAY    2.0 /* times what three quarters of windows stray: on so many servers at once the peak of a daily cycle does not reach it */
-#define COMMON_ROWS    3 /* by which beginnings of unlike servers may differ */
-#define COMMON_PART    4 /* of the window, by which their beginnings may differ */
-
-/* When it began, within what was asked about: of what began before that the rows do not tell when. */
-static int64_t began(const struct fleet_answer *a, const struct fleet_finding *x)
+/* Where what is asked about is part of an incident of all servers (`similar`: of all that do the same work), counts them, and puts the farthest of them
+ * first in the lists, with that counter. 0 or -ENOMEM. */
+static int find_together(const struct fleet *f, bool similar, struct fleet_answer *a)
 {
-	return x->since > a->asked.from ? x->since : a->asked.from;
-}
-
-/* Whether a finding shows the same incident as the symptom: on the same side, of a size, and begun within `near`. The peak of a daily cycle does not count. */
-static bool is_same(const struct fleet_answer *a, const struct fleet_finding *x, const struct fleet_finding *symptom, int64_t near)
-{
-	return x->counter == symptom->counter && (isnan(x->level) ? x->score >= ENOUGH : x->level >= COMMON_AWAY) && x->since && llabs(began(a, x) - began(a, symptom)) <= near &&
-	       (x->observed < x->usual) == (symptom->observed < symptom->usual) && fabs(x->observed - x->usual) >= LEVEL_SIZE * fabs(x->usual);
-}
-
-/* Servers that do the same work need not fall ill in the same row; for others, of which there must be more, it would be a chain. */
-static size_t count_group(const struct fleet *f, const struct fleet_peers *peers, bool alike, const struct fleet_answer *a, const struct fleet_finding *x)
-{
-	int64_t near = alike ? (a->window.to - a->window.from) / COMMON_PART : COMMON_ROWS * f->interval;
-	size_t have = 0, same = 0;
-
-	for (size_t i = 0; i < f->servers.n; i++)
-		have += f->servers.v[i].column[x->counter] && (!alike || peers->group.v[i] == peers->group.v[x->server]);
-	for (size_t i = 0; i < a->unusual.list.n; i++)
-		same += is_same(a, &a->unusual.list.v[i], x, near) && (!alike || peers->group.v[a->unusual.list.v[i].server] == peers->group.v[x->server]);
-	return have >= (alike ? COMMON_ALIKE : COMMON_UNLIKE) && (double)same >= COMMON_SHARE * (double)have ? have : 0;
-}
-
-static size_t count_both(const struct fleet *f, const struct fleet_peers *peers, const struct fleet_answer *a, const struct fleet_finding *x)
-{
-	size_t n = count_group(f, peers, true, a, x);
-
-	return n ? n : count_group(f, peers, false, a, x);
-}
-
-/* *ret: the number of servers that all, or nearly all, have the symptom's incident at once; 0: they do not have it in common. 0 or -ENOMEM. */
-static int count_common(const struct fleet *f, const struct fleet_answer *a, size_t *ret)
-{
-	struct fleet_peers peers;
-	int r;
-
-	*ret = 0;
-	if (!a->unusual_symptom || a->called >= 0 || !a->found_symptom)
-		return 0;
-	r = fleet_peers_find(f, &peers);
-	if (r < 0)
-		return r;
-	*ret = count_both(f, &peers, a, &a->symptom);
-	fleet_peers_free(&peers);
-	return 0;
-}
-
-/* Where no server stands out, all may have left their levels together by less than one alone would have to: then the farthest of them is put first in the
- * lists, and is the symptom. *ret: whether they did. 0 or -ENOMEM. */
-static int find_together(const struct fleet *f, struct fleet_answer *a, bool *ret)
-{
-	struct fleet_peers peers;
+	struct fleet_common common;
 	const struct fleet_finding *best = NULL;
-	int r = fleet_peers_find(f, &peers);
+	int r = fleet_common_find(f, -1, similar, a->asked, &common);
 
-	*ret = false;
 	if (r < 0)
-		return r;
+		return r == -ENODATA ? 0 : r;
 	VEC_EACH(x, a->unusual.list)
-		if (x->level >= COMMON_AWAY && (!best || x->level > best->level) && count_both(f, &peers, a, x))
+		if (x->counter == common.counter && common.members[x->server] && (!best || x->score > best->score))
 			best = x;
-	fleet_peers_free(&peers);
 	for (size_t k = 0; best && k < a->alarms.list.n; k++)
 		if (a->alarms.list.v[k].server == best->server) {
 			move_alarm_first(a, k, best);
-			*ret = true;
+			a->common = common.servers;
 			break;
 		}
+	free(common.members);
+	return 0;
+}
+
+/* Whether the symptom of a server that stands out is what befell all of them. 0 or -ENOMEM. */
+static int find_common(const struct fleet *f, struct fleet_answer *a)
+{
+	struct fleet_common common;
+	int r;
+
+	if (a->common || !a->unusual_symptom || a->called >= 0 || !a->found_symptom)
+		return 0;
+	r = fleet_common_find(f, a->symptom.counter, false, a->asked, &common);
+	if (r < 0)
+		return r == -ENODATA ? 0 : r;
+	a->common = common.members[a->symptom.server] ? common.servers : 0;
+	free(common.members);
 	return 0;
 }
 
@@ -525,7 +506,7 @@ static int explain_symptom(const struct fleet_question *q, const struct causes *
 
 	if (r < 0)
 		return r;
-	r = count_common(q->fleet, a, &a->common);
+	r = find_common(q->fleet, a);
 	if (r < 0)
 		return r;
 	name_silent(a);
@@ -587,27 +568,7 @@ static int whole_run(const struct fleet_question *q, const struct causes *causes
 	return 0;
 }
 
-/* Whether a server's level is so far from all of its normal levels that it stands out without a rate of false alarms; and far in the reader's terms. */
-static bool level_stands_out(const struct fleet_answer *a, const struct fleet_finding *x)
-{
-	return a->long_enough && x->level >= LEVEL_STANDS && fabs(x->observed - x->usual) >= LEVEL_SIZE * fabs(x->usual);
-}
-
 ORDER_OF_POINTERS(by_level, struct fleet_finding, DESCENDING(level))
-
-/* A window in which no server stands out from its baseline: neither an alarm, nor a level. Where the baseline is too short to tell a rate of false alarms, or
- * the alarms judged parts alone, none stands out that lies nearer than LEVELS_FAR. */
-static bool none_stands_out(const struct fleet_answer *a)
-{
-	if (!a->alarms.list.n)
-		return true;
-	for (size_t i = 0; i < a->unusual.list.n; i++)
-		if (level_stands_out(a, &a->unusual.list.v[i]))
-			return false;
-	if (count_conspicuous(a))
-		return false;
-	return !(isnan(a->alarms.list.v[0].p) || a->alarms.shortened) || (a->unusual.list.n && a->unusual.list.v[0].score < LEVELS_FAR);
-}
 
 /* Servers whose level stands out go before others without an alarm, with that counter, the farthest first: the first of the list is who is named. */
 static int put_levels_first(struct fleet_answer *a)
@@ -635,7 +596,7 @@ static int put_levels_first(struct fleet_answer *a)
 static void judge_symptom(bool given, struct fleet_answer *a)
 {
 	const struct fleet_finding *x = &a->symptom;
-	bool none = !a->together && none_stands_out(a), beyond = isnan(x->level) ? a->middle > a->normal_p95 || a->middle < a->normal_p5 : x->level >= COMMON_LEVEL;
+	bool none = !a->common && none_stands_out(a), beyond = isnan(x->level) ? a->middle > a->normal_p95 || a->middle < a->normal_p5 : x->level >= COMMON_LEVEL;
 
 	a->unusual_symptom = given ? x->score >= ENOUGH || beyond : a->found_window ? x->least < x->most : !none;
 	a->calm = !a->unusual_symptom && (none || a->found_window);
@@ -677,11 +638,32 @@ static int look_before(struct fleet_question *q, struct fleet_answer *a)
 	return r;
 }
 
+/* Where no server stands out from its baseline in the window that was given. What befalls unlike servers may have begun with one of them, before. */
+static int look_farther(struct fleet_question *q, struct fleet_answer *a)
+{
+	int r = count_conspicuous(a) ? 0 : find_together(q->fleet, true, a);
+
+	if (r == 0 && !a->common && none_stands_out(a))
+		r = look_before(q, a);
+	return r == 0 && !a->common && none_stands_out(a) ? find_together(q->fleet, false, a) : r;
+}
+
 /* The window that was given, or the one that is found; a found one of all servers together where none of them left its peers. */
 static int choose_window(struct fleet_question *q, struct fleet_stretch *found, struct fleet_answer *a)
 {
+	struct fleet_common common;
 	int r = find_window(q, false, found, a);
 
+	if (r == -ENODATA && q->server < 0 && q->counter < 0) {
+		r = fleet_common_find(q->fleet, -1, false, q->window, &common);
+		if (r == 0) {
+			free(common.members);
+			q->window = common.span;
+			*found = (struct fleet_stretch){.server = -1, .counter = -1};
+			a->found_window = true;
+			return 0;
+		}
+	}
 	return r == -ENODATA ? find_window(q, true, found, a) : r;
 }
 
@@ -706,10 +688,10 @@ int fleet_why_answer(const struct fleet_question *asked, const struct causes *ca
 	a.long_enough = q.window.to - q.window.from >= SHORT_ROWS * q.fleet->interval;
 	r = r ?: fleet_window_grow(&q, a.found_window, &q.window);
 	r = r ?: judge_window(&q, &a);
-	if (r == 0 && !symptom_given && !a.found_window && none_stands_out(&a))
-		r = find_together(q.fleet, &a, &a.together);
-	if (r == 0 && !symptom_given && !a.found_window && !a.together && none_stands_out(&a))
-		r = look_before(&q, &a);
+	if (r == 0 && a.found_window && found.server < 0)
+		r = find_together(q.fleet, false, &a);
+	else if (r == 0 && !symptom_given && !a.found_window)
+		r = look_farther(&q, &a);
 	r = r ?: find_symptom(&q, &found, calls, &a);
 	if (r == 0) {
 		a.server = q.server;

@@ -286,16 +286,14 @@ static void a_window_in_which_nothing_is_unusual_is_calm(void **state)
 	release(f);
 }
 
-/* Six servers with a daily cycle, whose requests nearly double at once until the end of the data: within the cycle none is far enough away to stand out
- * alone. */
-static void what_all_do_together_is_an_incident_where_none_stands_out(void **state)
+#define DAY 1440
+
+/* Six servers with a daily cycle of 25 %, whose requests are `rise` times more in rows begin .. end. */
+static struct fleet *all_ill(double rise, unsigned begin, unsigned end)
 {
-	enum { DAY = 1440, BEGIN = 1245 };
 	struct intake *in = intake_new();
-	const struct causes none = {};
 	struct fleet *f;
 
-	(void)state;
 	for (unsigned s = 0; s < 6; s++) {
 		char name[8];
 		int server;
@@ -303,21 +301,30 @@ static void what_all_do_together_is_an_incident_where_none_stands_out(void **sta
 		snprintf(name, sizeof(name), "web-%u", s);
 		server = intake_server(in, name);
 		for (unsigned t = 0; t < DAY; t++) {
-			double cycle = 1 + 0.25 * sin(2 * M_PI * t / DAY), rise = t >= BEGIN ? 1.9 : 1;
+			double cycle = 1 + 0.25 * sin(2 * M_PI * t / DAY);
 
-			assert_int_equal(intake_put(in, server, intake_counter(in, "requests", NULL), t * STEP, 100 * cycle * rise + 12 * wobble(s, t)), 0);
+			assert_int_equal(intake_put(in, server, intake_counter(in, "requests", NULL), t * STEP, 100 * cycle * (t >= begin && t < end ? rise : 1) + 12 * wobble(s, t)), 0);
 		}
 	}
 	assert_int_equal(intake_finish(in, &f), 0);
 	intake_free(in);
+	return f;
+}
+
+/* Each hour's answer: all six have the incident, or there is none. */
+static void assert_all_ill(double rise, unsigned begin, unsigned end)
+{
+	const struct causes none = {};
+	struct fleet *f = all_ill(rise, begin, end);
+
 	for (unsigned from = 60; from < DAY; from += 60) {
 		struct fleet_question q = fleet_question_default(f);
 		struct fleet_answer a;
-		bool ill = from >= BEGIN;
+		bool ill = from >= begin && from + 60 <= end;
 
 		q.window = (struct fleet_span){from * STEP, (from + 60) * STEP};
 		assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
-		if (ill || from + 60 < BEGIN) {
+		if (ill || from + 60 < begin || from > end) {
 			assert_int_equal(a.common, ill ? 6 : 0);
 			assert_int_equal(a.calm, !ill);
 		}
@@ -326,6 +333,32 @@ static void what_all_do_together_is_an_incident_where_none_stands_out(void **sta
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(what_all_do_together_is_an_incident_where_none_stands_out), cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+/* Within the cycle none is far enough away to stand out alone, nor do all of them lie farther than the cycle's peak: what tells the incident is its edge. */
+static void what_all_do_together_is_an_incident_where_none_stands_out(void **state)
+{
+	(void)state;
+	assert_all_ill(1.9, 1245, DAY);
+	assert_all_ill(1.5, 600, 840);
+	assert_all_ill(1.5, 840, 1020);
+	assert_all_ill(0.6, 300, 480);
+}
+
+static void what_all_did_together_is_found_without_a_window(void **state)
+{
+	const struct causes none = {};
+	struct fleet *f = all_ill(1.5, 600, 840);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_answer a;
+
+	(void)state;
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	assert_int_equal(a.common, 6);
+	assert_true(a.found_window && llabs(a.asked.from - 600 * STEP) <= 2 * STEP && llabs(a.asked.to - 840 * STEP) <= 2 * STEP);
+	assert_non_null(strstr(a.summary, "All servers, 6 of them, at once: requests is unusually high"));
+	fleet_answer_free(&a);
+	release(f);
+}
+
+RUN_TESTS(cmocka_unit_test(what_all_did_together_is_found_without_a_window), cmocka_unit_test(what_all_do_together_is_an_incident_where_none_stands_out), cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
 	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
 	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))

@@ -27,7 +27,6 @@ struct fleet_answer {
 	bool calm;	      /* neither the symptom is unusual, nor any server */
 	double middle; /* of the symptom: the median of the window's rows */
 	double now, normal_p5, normal_p95; /* of the symptom: the level of the rows that differ; percentiles of the baseline time */
-	bool together; /* no server stands out by itself, but all, or nearly, left their levels */
 	bool named; /* there is a culprit: */
 	struct fleet_finding culprit; /* (fleet/ask/fleet-culprit.h) */
 	bool led; /* it is explain's first entry, of another server than the symptom's */
