@@ -52,6 +52,14 @@ const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
+int verb_unknown(const char *said_by, const char *name)
+{
+	for (size_t i = 0; verbs[i]; i++)
+		if (str_is_misspelled(name, verbs[i]->name))
+			return verb_usage_error(said_by, "there is no verb '%s'; did you mean '%s'?", name, verbs[i]->name);
+	return verb_usage_error(said_by, "there is no verb '%s'; 'whyslow help' lists them", name);
+}
+
 const struct option_row *verb_options_of(const char *const *words)
 {
 	const struct verb *verb = words[0] ? verb_find(words[0]) : NULL;
@@ -267,7 +275,7 @@ static int choose_and_run(struct common *common, int argc, char **argv)
 
 	common->shared_options = shared;
 	if (!verb || (common->for_client && !verb->remote && !verb->for_clients))
-		return verb_usage_error(argv[0], "there is no such verb; 'whyslow help' lists them");
+		return verb_unknown(argv[0], argv[0]);
 	return run_verb(common, verb, common->for_client ? shared + SHARED_FOR_CLIENTS : shared, argc, argv);
 }
 

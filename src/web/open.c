@@ -245,6 +245,7 @@ const struct verb verb_open = {
 	.words = "[ID] ",
 	.help = "open the web view, at a mark or now",
 	.options = (const struct option_row[]){{}},
+	.text_only = true,
 	.runs_programs = true,
 	.run = run,
 };

@@ -204,7 +204,7 @@ static int run(struct common *common, int argc, char **argv)
 	int r;
 
 	if (argc != 2)
-		return verb_usage_error("fleet", "watch expects a file of hosts, one per line: https://HOST:9470 or prometheus://HOST:9090");
+		return verb_usage_error("fleet", "watch expects a file of hosts, one per line: https://HOST:7170 or prometheus://HOST:9090");
 	if (o.every < NS_PER_SEC / 10 || o.look <= 0 || o.look >= o.window)
 		return verb_usage_error("fleet", "watch: --every is at least 0.1s, and --look shorter than --window");
 	if (verb_give_up_rights(DAEMON_WATCHES))

@@ -123,7 +123,7 @@ int fleet_watch_list_read(const char *file, struct watch_list *ret, char **ret_e
 	for (unsigned number = 1; r == 0 && getline(&line, &n, f) >= 0; number++)
 		r = take_host(&l, file, number, line, ret_error);
 	if (r == 0 && !l.hosts.n)
-		r = str_fail(ret_error, -EINVAL, "%s names no host; expected lines such as https://HOST:9470", file);
+		r = str_fail(ret_error, -EINVAL, "%s names no host; expected lines such as https://HOST:7170", file);
 	if (r < 0)
 		fleet_watch_list_free(&l);
 	else

@@ -2,7 +2,7 @@
  *
  * A list of hosts is a file of lines
  *
- *   https://web-1:9470 [name=NAME] [token=FILE] [ca=FILE]
+ *   https://web-1:7170 [name=NAME] [token=FILE] [ca=FILE]
  *   prometheus://monitor:9090
  *
  * and what a line does not say the options do. A host that was away is asked for what it recorded in the meantime.

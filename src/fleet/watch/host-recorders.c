@@ -72,7 +72,7 @@ static bool is_same_host(const char *a, size_t n, const char *b)
 	return (first == n || first_label(b, m) == m) && first && first == first_label(b, m) && strncasecmp(a, b, first) == 0;
 }
 
-/* "db-1" of "https://db-1:9470/path"; of an IPv6 address what is in its brackets. */
+/* "db-1" of "https://db-1:7170/path"; of an IPv6 address what is in its brackets. */
 static const char *host_of_url(const char *url, size_t *ret_n)
 {
 	const char *at = strstr(url, "://");
@@ -225,7 +225,7 @@ static int refuse(const struct host_recorders *h, const char *host, struct host_
 		return str_fail(&ret->error, 0, "no list of hosts is given: --hosts FILE names their recorders, --hosts FOLDER holds their recordings");
 	if (h->folder)
 		return str_fail(&ret->error, 0, "%s has no recording of it (%s.db)", h->options.location, host);
-	return str_fail(&ret->error, 0, "%s does not name it: expected a line such as https://%s:9470 token=FILE", h->options.location, host);
+	return str_fail(&ret->error, 0, "%s does not name it: expected a line such as https://%s:7170 token=FILE", h->options.location, host);
 }
 
 int host_recorders_ask(struct host_recorders *h, const struct host_question *q, struct host_answer *ret)

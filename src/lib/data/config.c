@@ -275,13 +275,27 @@ static int put_size(uint64_t size, struct str *out)
 	return units[i] ? str_printf(out, "%" PRIu64 "%c", size, units[i]) : str_printf(out, "%" PRIu64, size);
 }
 
+/* In the largest unit of which it is a whole number. */
+static int put_span(int64_t ns, struct str *out)
+{
+	static const struct {
+		const char *name;
+		int64_t seconds;
+	} units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (ns && ns % (units[i].seconds * NS_PER_SEC) == 0)
+			return str_printf(out, "%lld%s", ns / NS_PER_SEC / units[i].seconds, units[i].name);
+	return str_printf(out, "%.15gs", (double)ns / 1e9);
+}
+
 static int put_value(const struct config *c, const struct setting *s, struct str *out)
 {
 	const void *at = (const char *)c + s->offset;
 
 	switch (s->type) {
 	case SETTING_SPAN:
-		return str_printf(out, "%.15gs", (double)*(const int64_t *)at / 1e9);
+		return put_span(*(const int64_t *)at, out);
 	case SETTING_BOOL:
 		return str_puts(out, *(const bool *)at ? "yes" : "no");
 	case SETTING_SIZE:

@@ -47,6 +47,14 @@ static int set(const struct option_row *row, const char *value, char **ret_error
 	return -EINVAL;
 }
 
+/* "--scope" after "--add-token" is the next option: the name was forgotten. */
+static bool is_long_option(const struct option_row *rows, const struct option_row *more, const char *word)
+{
+	size_t n = word[0] == '-' && word[1] == '-' ? strcspn(word + 2, "=") : 0;
+
+	return n && (find_long(rows, word + 2, n) || find_long(more, word + 2, n));
+}
+
 /* *at is the index of the option word; moves it past a value taken from the next word. */
 static int parse_one(const struct option_row *rows, const struct option_row *more, int argc, char **argv, int *at,
 		     char **ret_error)
@@ -74,7 +82,7 @@ static int parse_one(const struct option_row *rows, const struct option_row *mor
 	if (row->type == OPTION_FLAG && value)
 		return str_fail(ret_error, -EINVAL, "--%s takes no value", row->name);
 	if (row->type != OPTION_FLAG && !value) {
-		if (*at + 1 >= argc)
+		if (*at + 1 >= argc || is_long_option(rows, more, argv[*at + 1]))
 			return str_fail(ret_error, -EINVAL, "--%s requires a value: --%s %s", row->name, row->name, row->argument);
 		value = argv[++*at];
 	}

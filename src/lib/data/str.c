@@ -9,6 +9,9 @@
 
 #include "lib/data/cleanup.h"
 
+#define SPELLED_MAX 24 /* letters of a word whose spelling is compared */
+#define LONG_WORD   6
+
 void str_free(struct str *s)
 {
 	free(s->data);
@@ -429,6 +432,34 @@ int str_fail_again(char **error, int code, const char *format, ...)
 		*error = NULL;
 	va_end(args);
 	return code;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* The distance of Damerau and Levenshtein, where no letter is moved twice. */
+bool str_is_misspelled(const char *typed, const char *word)
+{
+	unsigned d[SPELLED_MAX + 1][SPELLED_MAX + 1];
+	const size_t n = strlen(typed), m = strlen(word);
+
+	if (n > SPELLED_MAX || m > SPELLED_MAX)
+		return false;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t k = 0; k <= m; k++) {
+			const unsigned changed = i && k && typed[i - 1] != word[k - 1];
+
+			if (!i || !k) {
+				d[i][k] = (unsigned)(i + k);
+				continue;
+			}
+			d[i][k] = least(d[i - 1][k - 1] + changed, least(d[i - 1][k], d[i][k - 1]) + 1);
+			if (i > 1 && k > 1 && typed[i - 1] == word[k - 2] && typed[i - 2] == word[k - 1])
+				d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
+		}
+	return d[n][m] <= (m >= LONG_WORD ? 2 : 1);
 }
 
 bool str_starts(const char *text, const char *prefix)

@@ -110,6 +110,8 @@ void str_make_lines_printable(char *text);
 void str_make_json_printable(char *json);
 /* RFC 3629: no overlong form, no surrogate. */
 bool str_is_utf8(const char *text, size_t n);
+/* Whether a person may have meant `word`: the typed one becomes it by a letter more, less, changed or exchanged with its neighbor; by two of a long word. */
+bool str_is_misspelled(const char *typed, const char *word);
 bool str_starts(const char *text, const char *prefix);
 /* Whole decimal numbers only: "12" yes, "12x", "" and "-1" no. Returns 0 or -EINVAL / -ERANGE. */
 int str_parse_u64(const char *text, uint64_t *ret);

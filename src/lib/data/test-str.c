@@ -163,7 +163,19 @@ static void json_escapes_nothing_that_a_terminal_obeys(void **state)
 	str_make_json_printable(NULL);
 }
 
-RUN_TESTS(cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
+static void a_misspelled_word_is_known(void **state)
+{
+	(void)state;
+	assert_true(str_is_misspelled("wyh", "why"));
+	assert_true(str_is_misspelled("wy", "why"));
+	assert_true(str_is_misspelled("whyy", "why"));
+	assert_true(str_is_misspelled("histroyy", "history"));
+	assert_false(str_is_misspelled("foo", "top"));
+	assert_false(str_is_misspelled("hist", "history"));
+	assert_false(str_is_misspelled("a-word-of-more-letters-than-any-of-ours-has", "why"));
+}
+
+RUN_TESTS(cmocka_unit_test(a_misspelled_word_is_known), cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
 	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(what_is_no_utf_8_is_taken_out),
 	  cmocka_unit_test(what_reorders_a_line_is_taken_out), cmocka_unit_test(xml_has_entities),
 	  cmocka_unit_test(markup_escapes_its_texts_and_nothing_else), cmocka_unit_test(lines_of_a_report_stay_lines),

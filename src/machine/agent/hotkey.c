@@ -79,15 +79,20 @@ int hotkey_code(const char *name)
 	return -EINVAL;
 }
 
+const struct hotkey_way *hotkey_find_way(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
+		if (strcmp(ways[i]->name, name) == 0)
+			return ways[i];
+	return NULL;
+}
+
 /* X programs of a Wayland session see their own windows' keys only. */
 static const struct hotkey_way *choose(const struct hotkey_options *o)
 {
 	const char *wayland = getenv("WAYLAND_DISPLAY"), *x11 = getenv("DISPLAY");
 
-	for (size_t i = 0; o->way && i < ARRAY_SIZE(ways); i++)
-		if (strcmp(ways[i]->name, o->way) == 0)
-			return ways[i];
-	return o->way		     ? NULL
+	return o->way		     ? hotkey_find_way(o->way)
 	       : wayland && *wayland ? &hotkey_portal
 	       : x11 && *x11	     ? &hotkey_x11
 				     : &hotkey_evdev;

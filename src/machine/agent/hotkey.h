@@ -9,6 +9,7 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
+struct hotkey_way;
 struct hotkey_options {
 	const char *key;    /* "Scroll_Lock", "Ctrl+Alt+F12": names as X has them */
 	const char *way;    /* "x11", "portal" or "evdev"; NULL = what this session has */
@@ -20,6 +21,8 @@ struct hotkey_options {
 };
 
 struct hotkey;
+/* NULL = there is none of that name. */
+const struct hotkey_way *hotkey_find_way(const char *name);
 /* 0 and *ret_words, how the key is heard; or -errno and why it is not (the caller frees the words). The
  * portal answers later: what it refuses is logged. */
 int hotkey_open(const struct hotkey_options *o, struct hotkey **ret, char **ret_words);

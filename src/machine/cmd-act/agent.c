@@ -1,5 +1,6 @@
 
 #include "machine/agent/agent.h"
+#include "machine/agent/hotkey.h"
 #include "machine/verb/verb.h"
 
 static const char *arg_key, *arg_way, *arg_device;
@@ -25,6 +26,8 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (argc > 1)
 		return verb_usage_error("agent", "unexpected argument '%s'", argv[1]);
+	if (arg_way && !hotkey_find_way(arg_way))
+		return verb_usage_error("agent", "invalid --hotkey '%s'; expected x11, portal or evdev", arg_way);
 	if (verb_give_up_rights(DAEMON_SERVES))
 		return EXIT_CANNOT;
 	return agent_run(&agent) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;

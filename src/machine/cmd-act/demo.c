@@ -17,6 +17,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
+#include "lib/view/json.h"
 #include "machine/cmd-why/why.h"
 #include "machine/verb/verb.h"
 
@@ -77,8 +78,19 @@ static void stop(int unused)
 	is_stopped = 1;
 }
 
-static int list(void)
+static json_t *demos_json(void)
 {
+	json_t *list = json_array();
+
+	for (const struct demo *d = demos; d->name; d++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", d->name, "help", d->help));
+	return json_pack("{s:s, s:o}", "schema", "whyslow.demos/1", "demos", list);
+}
+
+static int list(const struct common *common)
+{
+	if (common->json)
+		return json_print(demos_json(), JSON_INDENT(1), stdout) < 0 ? EXIT_CANNOT : EXIT_ANSWERED;
 	puts("A demo takes 45 seconds and does no harm. Available demos:");
 	for (const struct demo *d = demos; d->name; d++)
 		printf("  whyslow demo %-8s %s\n", d->name, d->help);
@@ -409,7 +421,7 @@ static int run(struct common *common, int argc, char **argv)
 	int status = EXIT_CANNOT;
 
 	if (argc == 1)
-		return list();
+		return list(common);
 	demo = argc == 2 ? find(argv[1]) : NULL;
 	if (!demo)
 		return verb_usage_error("demo", "unknown demo '%s'; 'whyslow demo' lists them",

@@ -125,7 +125,7 @@ static int load_kept(const struct common *common, const struct profile_wish *wis
 	if (damaged)
 		log_warning("%u profiles of that time are damaged and were left out", damaged);
 	if (r == -ENOENT)
-		return log_failure(wish->program ? EXIT_ABSENT : EXIT_NOTHING_FOUND, "no profile is kept of that time%s", wish->program ? " of such a program" : "; 'ring.keep_profile' must be on, and an idle machine is not profiled");
+		return log_failure(wish->program ? EXIT_ABSENT : EXIT_CANNOT, "no profile is kept of that time%s", wish->program ? " of such a program" : "; 'ring.keep_profile' must be on, and an idle machine is not profiled");
 	k->unit = r == 0 ? strdup("ns") : NULL;
 	return r < 0 ? cannot_read(folder ? folder : "the profiles", r) : k->unit ? EXIT_ANSWERED : EXIT_CANNOT;
 }

@@ -343,7 +343,9 @@ static int open_both(struct inspecting *i)
 		log_error(arg_keep ? "process %u ended before it could be inspected" : "there is no process %u", i->pid);
 	else if (r < 0)
 		log_error("cannot inspect process %u: %s", i->pid,
-			  r == -EACCES || r == -EPERM ? "it belongs to another user, and only root may inspect it: use sudo" : strerror(-r));
+			  r != -EACCES && r != -EPERM ? strerror(-r) :
+			  geteuid() ? "it belongs to another user, and only root may inspect it: use sudo" :
+				      "the kernel denies it to root, too: CAP_SYS_PTRACE is missing here, or kernel.yama.ptrace_scope is 3");
 	return r;
 }
 

@@ -47,7 +47,8 @@ static int parse_range(const char *text, struct range *ret)
 static void print_text(const struct changes *c)
 {
 	printf("%zu changes of %u compared", c->list.n, c->compared);
-	puts(c->list.n ? " (medians of minutes; q <= 0.05):" : ": no program does anything noticeably different.");
+	puts(c->list.n ? " (medians of minutes; q <= 0.05):" : c->compared ? ": no program does anything noticeably different." :
+							 ": too little is recorded of both times. It compares whole minutes, at least five of each.");
 	for (size_t i = 0; i < c->list.n && i < arg_top; i++) {
 		const struct compared_change *x = &c->list.v[i];
 		_cleanup_free_ char *label = entity_label(&x->subject->info);
@@ -103,8 +104,11 @@ static int run(struct common *common, int argc, char **argv)
 
 	if (arg_captures && argc == 3)
 		return compare_captures(common, argv[1], argv[2]);
-	if (argc != 3 || parse_range(argv[1], &range_a) < 0 || parse_range(argv[2], &range_b) < 0)
+	if (argc != 3)
 		return verb_usage_error("compare", "expected two times: compare yesterday today, compare -3h..-2h -1h..now");
+	for (int i = 1; i < 3; i++)
+		if (parse_range(argv[i], i == 1 ? &range_a : &range_b) < 0)
+			return verb_usage_error("compare", "invalid time '%s'; expected yesterday, -2h or -3h..-2h", argv[i]);
 	r = load(common, &range_a, &a);
 	r = r ?: load(common, &range_b, &b);
 	r = r ?: compare_times(&a, &b, &changes);

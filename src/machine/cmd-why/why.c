@@ -70,6 +70,15 @@ static int finish(struct common *common, int r, const struct why_request *reques
 	return status;
 }
 
+/* --for names one: is it there at all? */
+static int check_who(const struct dataset *d)
+{
+	for (size_t i = 0; why_args.who && i < d->subjects.n; i++)
+		if (entity_matches(&d->subjects.v[i]->info, why_args.who))
+			return 0;
+	return why_args.who ? log_failure(EXIT_ABSENT, "no program '%s' existed ('whyslow show' lists them)", why_args.who) : 0;
+}
+
 /* No recording: look for five seconds, and say that there is no past. */
 static int look_now(struct common *common, struct why_request *request)
 {
@@ -87,8 +96,9 @@ static int look_now(struct common *common, struct why_request *request)
 	} else {
 		dataset_finish(&d);
 		request->at = d.ticks.v[d.ticks.n - 1].wall;
-		r = why_answer(&d, request, &a);
-		status = finish(common, r, request, &a, NULL);
+		status = check_who(&d);
+		r = status ? -ESRCH : why_answer(&d, request, &a);
+		status = status ? status : finish(common, r, request, &a, NULL);
 	}
 	dataset_free(&d);
 	return status;
@@ -143,7 +153,12 @@ static int answer_from(struct common *common, struct store *store, struct why_qu
 	end_first_look(asked);
 	if (r == 0 && !why_args.boot)
 		compare_with_earlier(common, store, asked->mark, &a);
-	status = finish(common, r, request, &a, store);
+	if (r == 0 && check_who(&data.first)) {
+		answer_free(&a);
+		status = EXIT_ABSENT;
+	} else {
+		status = finish(common, r, request, &a, store);
+	}
 	if (r == 0)
 		verb_warn_of_damage(store);
 	why_data_free(&data);
@@ -270,12 +285,17 @@ static int why_now(struct common *common)
 	_cleanup_why_query_ struct why_query asked = {.waits = why_args.wait, .request = {.at = clock_wall(), .now = true, .proc_root = "/proc"}};
 	_cleanup_free_ char *error = NULL;
 	struct store *store;
-	int status = prepare(common, &asked);
+	int status = prepare(common, &asked), r;
 
 	if (status)
 		return status;
 	asked.first_look = begin_first_look(common, &asked);
-	if (store_open(&paths, STORE_READ, &store, &error) == 0) {
+	r = store_open(&paths, STORE_READ, &store, &error);
+	if (r < 0 && common->store_file && !common->for_client) { /* the one that is meant, and no other answer in its place */
+		end_first_look(&asked);
+		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
+	}
+	if (r == 0) {
 		bool fresh = recording_is_fresh(store, asked.request.at);
 
 		if (fresh) {

@@ -60,7 +60,7 @@ static int run(struct common *common, int argc, char **argv)
 	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
 
 	if (argc > 1 && !verb && !(arg_man && strcmp(argv[1], MANUAL_SETTINGS) == 0))
-		return verb_usage_error("help", "unknown verb '%s'; 'whyslow help' lists them", argv[1]);
+		return verb_unknown("help", argv[1]);
 	if (arg_man)
 		return print_manual(common, argc > 1 ? argv[1] : NULL, verb);
 	if (arg_bash)

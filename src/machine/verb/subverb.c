@@ -7,6 +7,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/data/str.h"
 #include "lib/view/json.h"
 #include "machine/verb/help.h"
 
@@ -61,10 +62,15 @@ static int run(struct common *common, const struct subverbs *s, const struct sub
 
 int subverbs_run(struct common *common, const struct subverbs *s, int argc, char **argv)
 {
+	if (argc < 1 && common->json)
+		return verb_usage_error(s->verb, "expected a subverb; 'whyslow %s' lists them", s->verb);
 	if (argc < 1)
 		return list(s);
 	for (size_t i = 0; s->list[i]; i++)
 		if (!strcmp(s->list[i]->name, argv[0]))
 			return run(common, s, s->list[i], argc, argv);
+	for (size_t i = 0; s->list[i]; i++)
+		if (str_is_misspelled(argv[0], s->list[i]->name))
+			return verb_usage_error(s->verb, "unknown subverb '%s'; did you mean '%s'?", argv[0], s->list[i]->name);
 	return verb_usage_error(s->verb, "unknown subverb '%s'; 'whyslow %s' lists them", argv[0], s->verb);
 }

@@ -65,6 +65,8 @@ struct verb {
 
 extern const struct verb *const verbs[]; /* NULL-terminated */
 const struct verb *verb_find(const char *name);
+/* Says that there is no such verb, and which one may be meant. EXIT_USAGE. */
+int verb_unknown(const char *said_by, const char *name);
 /* Those of the shared options that this verb takes. The result is valid until the next call. */
 const struct option_row *verb_shared_options(const struct verb *verb, const struct option_row *shared);
 /* The options of the verb, and of its subverb, that begin these words; NULL = there is none. */
