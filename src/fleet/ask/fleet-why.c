@@ -314,6 +314,19 @@ static int analyse(const char *name, const struct fleet_question *q, struct flee
 	return r;
 }
 
+/* Whether more than one, and at least one in `part` of the rows lie below, or above. */
+static bool rows_beyond(const struct piece *now, double low, double high, size_t part)
+{
+	size_t below = 0, above = 0;
+
+	for (size_t i = 0; i < now->n; i++) {
+		below += (double)now->v[i] < low;
+		above += (double)now->v[i] > high;
+	}
+	below = below > above ? below : above;
+	return below > 1 && below * part >= now->n;
+}
+
 /* The edges of what is normal for the symptom. */
 static int find_edges(const struct fleet_question *q, struct fleet_answer *a)
 {
@@ -335,7 +348,8 @@ static int find_edges(const struct fleet_question *q, struct fleet_answer *a)
 	if (pieces) {
 		a->normal_p5 = columns_quantile(pieces, usual.ranges.n, 0.05, &room);
 		a->normal_p95 = columns_quantile(pieces, usual.ranges.n, 0.95, &room);
-		a->middle = columns_median(&now, 1, &room);
+		a->beyond = rows_beyond(&now, a->normal_p5, a->normal_p95, 2) ||
+			    rows_beyond(&now, columns_quantile(pieces, usual.ranges.n, 0.01, &room), columns_quantile(pieces, usual.ranges.n, 0.99, &room), 5);
 	}
 	a->now = a->symptom.observed;
 	VEC_FREE(usual.ranges);
@@ -596,7 +610,7 @@ static int put_levels_first(struct fleet_answer *a)
 static void judge_symptom(bool given, struct fleet_answer *a)
 {
 	const struct fleet_finding *x = &a->symptom;
-	bool none = !a->common && none_stands_out(a), beyond = isnan(x->level) ? a->middle > a->normal_p95 || a->middle < a->normal_p5 : x->level >= COMMON_LEVEL;
+	bool none = !a->common && none_stands_out(a), beyond = isnan(x->level) ? a->beyond : x->level >= COMMON_LEVEL;
 
 	a->unusual_symptom = given ? x->score >= ENOUGH || beyond : a->found_window ? x->least < x->most : !none;
 	a->calm = !a->unusual_symptom && (none || a->found_window);
@@ -670,7 +684,7 @@ static int choose_window(struct fleet_question *q, struct fleet_stretch *found, 
 int fleet_why_answer(const struct fleet_question *asked, const struct causes *causes, const struct fleet_calls *calls, struct fleet_answer *ret)
 {
 	struct fleet_question q = *asked;
-	struct fleet_answer a = {.called = -1, .middle = NAN, .normal_p5 = NAN, .normal_p95 = NAN};
+	struct fleet_answer a = {.called = -1, .normal_p5 = NAN, .normal_p95 = NAN};
 	struct fleet_stretch found = {};
 	bool symptom_given = asked->server >= 0 || asked->counter >= 0;
 	int r = fleet_silence_find(asked, window_given(asked), &a.silences);

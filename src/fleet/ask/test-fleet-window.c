@@ -218,6 +218,43 @@ static void a_ramp_began_where_it_left_normal(void **state)
 	release(f);
 }
 
+/* Availability is 100, now and then a little less, and was 40 when the server started: next to that no fall has a size. `low` of the five rows that are asked
+ * about lie where one in a hundred does. */
+static bool a_fall_is_unusual(unsigned low)
+{
+	const struct causes none = {};
+	struct intake *in = intake_new();
+	int server = intake_server(in, "front"), counter = intake_counter(in, "availability", NULL);
+	struct fleet_question q;
+	struct fleet_answer a;
+	struct fleet *f;
+	bool unusual;
+
+	for (unsigned t = 0; t < 600; t++) {
+		double x = t == 0 ? 40 : t % 12 == 3 ? 98 : t % 150 == 70 ? 94 : 100;
+
+		assert_int_equal(intake_put(in, server, counter, t * STEP, t >= 400 && t < 400 + low ? 93 : x), 0);
+	}
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	q = fleet_question_default(f);
+	q.window = (struct fleet_span){398 * STEP, 403 * STEP};
+	q.server = q.counter = 0;
+	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+	unusual = a.unusual_symptom;
+	fleet_answer_free(&a);
+	release(f);
+	return unusual;
+}
+
+static void rows_that_are_rare_make_a_symptom_unusual_after_a_start(void **state)
+{
+	(void)state;
+	assert_false(a_fall_is_unusual(0));
+	assert_false(a_fall_is_unusual(1));
+	assert_true(a_fall_is_unusual(2));
+}
+
 /* The incident is over when the window begins. */
 static void a_window_that_begins_too_late_is_judged_from_before_it(void **state)
 {
@@ -359,6 +396,6 @@ static void what_all_did_together_is_found_without_a_window(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(what_all_did_together_is_found_without_a_window), cmocka_unit_test(what_all_do_together_is_an_incident_where_none_stands_out), cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+RUN_TESTS(cmocka_unit_test(rows_that_are_rare_make_a_symptom_unusual_after_a_start), cmocka_unit_test(what_all_did_together_is_found_without_a_window), cmocka_unit_test(what_all_do_together_is_an_incident_where_none_stands_out), cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
 	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
 	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))

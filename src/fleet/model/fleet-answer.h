@@ -25,7 +25,7 @@ struct fleet_answer {
 	struct fleet_finding symptom;  /* against what is normal for it */
 	bool unusual_symptom; /* else it leads to nothing: no cause is named, and no chain */
 	bool calm;	      /* neither the symptom is unusual, nor any server */
-	double middle; /* of the symptom: the median of the window's rows */
+	bool beyond; /* of the symptom: more rows of the window than by chance lie where few of the baseline do: the half beyond 5 %, or a fifth beyond 1 % */
 	double now, normal_p5, normal_p95; /* of the symptom: the level of the rows that differ; percentiles of the baseline time */
 	bool named; /* there is a culprit: */
 	struct fleet_finding culprit; /* (fleet/ask/fleet-culprit.h) */
