@@ -1,5 +1,5 @@
 """What stands in the way of the services, by the name of the file: nightly-dump.py FILE writes to the disk; report.py FILE has the table's lock most of the time;
-number-cruncher.py computes; name-server.py ADDRESS answers names, and half a second later after SIGUSR1; customers.py ADDRESS asks the front, three at a time."""
+number-cruncher.py computes; name-server.py ADDRESS answers names, and half a second later between two SIGUSR1; customers.py ADDRESS asks the front, three at a time."""
 import fcntl
 import os
 import pathlib
@@ -35,7 +35,7 @@ def number_cruncher():
 
 def name_server(address):
     late = []
-    signal.signal(signal.SIGUSR1, lambda *_: late.append(1))
+    signal.signal(signal.SIGUSR1, lambda *_: late.clear() if late else late.append(1))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.bind((address, 53))
         while True:

@@ -15,6 +15,7 @@
 #include "machine/answer-waits/wait-chain.h"
 #include "machine/blame/blame.h"
 #include "machine/blame/wait-report.h"
+#include "machine/cmd-why/call-threads.h"
 #include "machine/symbol/name-stacks.h"
 #include "machine/threads/state.h"
 #include "machine/verb/client-rights.h"
@@ -25,6 +26,7 @@
 #define GOES_ON	    (500 * NS_PER_MS) /* a wait that lasts as long is looked at as a hang */
 #define LOOKS_MORE  5
 #define LOOKS_EVERY 25000 /* us: a pause between requests is short compared with those that are slow */
+#define CALL_LONGEST (30 * NS_PER_SEC)
 #define CHAINS_MAX  16 /* processes of a program that are looked at */
 #define CULPRITS_NAMED 2 /* of the longest waits: for so many the answer names the function in which the culprit was */
 
@@ -271,22 +273,23 @@ static int keep_functions(const struct path_tree *tree, struct held_in *held)
 	return 0;
 }
 
-/* Where it ran then, by samples; where it did not, where it waited. */
 static int find_functions(const struct timeline *t, const struct fold_options *window, struct held_in *held)
 {
-	struct fold_options o = *window;
-	int r = 0;
+	struct path_tree tree = {};
+	int r = waits_fold_stacks(t, window, &tree);
 
-	for (int waits = 0; r == 0 && !held->n && waits < 2; waits++) {
-		struct path_tree tree = {};
-
-		o.waits = waits;
-		r = waits_fold_stacks(t, &o, &tree);
-		if (r == 0)
-			r = keep_functions(&tree, held);
-		path_tree_free(&tree);
-	}
+	r = r ?: keep_functions(&tree, held);
+	path_tree_free(&tree);
 	return r;
+}
+
+static int keep_held_in(struct program_question *q, struct held_in *held, int r)
+{
+	if (held->n && VEC_PUSH(q->found.held_in, *held) == 0)
+		return r;
+	for (size_t i = 0; i < held->n; i++)
+		free(held->functions[i]);
+	return held->n ? -ENOMEM : r;
 }
 
 static int find_held_in(struct program_question *q, struct trace *trace, size_t cell)
@@ -302,11 +305,18 @@ static int find_held_in(struct program_question *q, struct trace *trace, size_t 
 	window.threads = threads;
 	if (r == 0 && window.n)
 		r = find_functions(&q->timeline, &window, &held);
-	if (held.n && VEC_PUSH(q->found.held_in, held) == 0)
-		return r;
-	for (size_t i = 0; i < held.n; i++)
-		free(held.functions[i]);
-	return held.n ? -ENOMEM : r;
+	window.waits = true; /* where it did not run it waited */
+	if (r == 0 && window.n && !held.n)
+		r = find_functions(&q->timeline, &window, &held);
+	return keep_held_in(q, &held, r);
+}
+
+/* Threads of its own that slept at that time were in no function that matters. */
+static bool has_functions(const struct program_question *q, const struct blame_cell *c)
+{
+	const bool own = q->found.call && c->culprit == BY_SELF && !(c->flags & BLAME_RESTED);
+
+	return (c->culprit == BY_TASK || own) && q->found.by_process.members.v[c->id].pid;
 }
 
 /* Looks at the culprits that the answer names first. */
@@ -317,7 +327,7 @@ static int find_where_held(struct program_question *q, struct trace *trace)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < m->cells.n && found < CULPRITS_NAMED; i++) {
-		if (m->cells.v[i].culprit != BY_TASK || !m->members.v[m->cells.v[i].id].pid)
+		if (!has_functions(q, &m->cells.v[i]))
 			continue;
 		r = find_held_in(q, trace, i);
 		found++;
@@ -337,10 +347,33 @@ static int find_waits(struct program_question *q, const uint32_t *threads, size_
 	return program_waits_add_events(&q->found, &report);
 }
 
+/* --- one call: a window that was given to the nanosecond, as spans have it --- */
+
+static size_t keep_threads_of_call(const struct program_question *q, const struct why_query *asked, int64_t from, int64_t to, uint32_t *threads, size_t n)
+{
+	const int64_t begin = asked->request.since - q->timeline.trace->wall_offset;
+
+	if (!asked->request.since || q->now || asked->mark || to - begin > CALL_LONGEST)
+		return 0;
+	return call_threads(&q->timeline, from > begin ? CALL_BEGAN_BEFORE : begin, to, threads, n);
+}
+
+/* Where the call spent its time: computing, or in the calls of functions that waited. */
+static int find_functions_of_call(struct program_question *q, struct trace *trace, const uint32_t *threads, size_t n)
+{
+	const struct blame_matrix *m = &q->found.by_process;
+	const struct fold_options window = {.from = m->from, .to = m->to, .threads = threads, .n = n, .waits = m->cells.n && m->cells.v[0].ns > q->found.ran};
+	struct held_in held = {.cell = HELD_IN_CALL};
+	int r = name_stacks_of(trace, q->timeline.threads.v[threads[0]].tgid);
+
+	return keep_held_in(q, &held, r ?: find_functions(&q->timeline, &window, &held));
+}
+
 static int find_blame(struct program_question *q, struct why_query *asked)
 {
 	_cleanup_free_ uint32_t *threads = NULL;
-	size_t n = 0;
+	struct wait_report of_call;
+	size_t n = 0, handled;
 	int64_t from, to;
 	int r = timeline_build(&asked->trace, &q->timeline);
 
@@ -354,11 +387,19 @@ static int find_blame(struct program_question *q, struct why_query *asked)
 	if (from >= to)
 		return 0;
 	r = find_waits(q, threads, n, to);
+	handled = keep_threads_of_call(q, asked, from, to, threads, n);
+	q->found.call = handled > 0;
+	n = handled ?: n;
+	wait_report_init(&of_call, from, to);
+	for (size_t i = 0; i < handled; i++)
+		wait_report_add(&of_call, &q->timeline.threads.v[threads[i]]);
+	q->found.ran = wait_report_running(&of_call);
 	r = r ?: blame_build(&q->timeline, from, to, threads, n, LEVEL_PROCESS, &q->found.by_process);
 	r = r ?: blame_sort_by_holder(&q->found.by_process);
 	if (r == 0)
 		q->found.timeline = &q->timeline;
-	return r ?: find_where_held(q, &asked->trace);
+	r = r ?: find_where_held(q, &asked->trace);
+	return r == 0 && handled ? find_functions_of_call(q, &asked->trace, threads, handled) : r;
 }
 
 /* --- all of it --- */

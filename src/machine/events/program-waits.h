@@ -20,8 +20,9 @@ struct program_wait {
 
 /* Where the culprit of a cell spent the window: the functions of its heaviest stack, outermost first. */
 #define HELD_IN_MAX 8 /* functions: the innermost ones */
+#define HELD_IN_CALL SIZE_MAX
 struct held_in {
-	size_t cell; /* index into by_process.cells */
+	size_t cell; /* index into by_process.cells; HELD_IN_CALL: of the threads that handled the call */
 	char *functions[HELD_IN_MAX];
 	size_t n;
 };
@@ -41,6 +42,8 @@ struct program_waits {
 	const struct timeline *timeline; /* NULL = there are none */
 	bool past;			 /* of a window before `at`, not of the last moments */
 	struct blame_matrix by_process;	 /* its threads are the victims; as blame_sort_by_holder() */
+	bool call;			 /* the window is that of a call, and the victims are the threads that handled it */
+	int64_t ran;			 /* ns that those had a CPU in the call */
 	VEC(struct held_in) held_in;	 /* of the first cells, as many as have a culprit whose stacks are known */
 };
 

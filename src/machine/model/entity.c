@@ -107,8 +107,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Programs that run other programs' text: what they run is part of who they are. */
-static bool is_interpreter(const char *name)
+bool entity_is_interpreter(const char *name)
 {
 	static const char *const names[] = {"python", "perl", "ruby", "node", "java", "bash", "dash", "sh", "zsh", "ksh", "fish", "php"};
 
@@ -177,14 +176,14 @@ static const char *script_of(const char *cmdline, bool java, size_t *ret_n)
 static const char *script_of_info(const struct entity_info *info, size_t *ret_n)
 {
 	*ret_n = 0;
-	return info->cmdline && is_interpreter(base_name(info->exe)) ? script_of(info->cmdline, str_starts(base_name(info->exe), "java"), ret_n) : NULL;
+	return info->cmdline && entity_is_interpreter(base_name(info->exe)) ? script_of(info->cmdline, str_starts(base_name(info->exe), "java"), ret_n) : NULL;
 }
 
 bool entity_is_prompt(const struct entity_info *info)
 {
 	size_t n;
 
-	return info->exe && info->cmdline && is_interpreter(base_name(info->exe)) && !script_of(info->cmdline, false, &n);
+	return info->exe && info->cmdline && entity_is_interpreter(base_name(info->exe)) && !script_of(info->cmdline, false, &n);
 }
 
 bool entity_is_script(const struct entity_info *info)
@@ -221,7 +220,7 @@ static const char *started_as(const struct entity_info *info, size_t *ret_n)
 	const char *first = info->cmdline, *comm = info->name, *slash;
 	size_t n, known;
 
-	if (!first || !comm || !info->exe || is_interpreter(base_name(info->exe)) || str_starts(first, "/proc/"))
+	if (!first || !comm || !info->exe || entity_is_interpreter(base_name(info->exe)) || str_starts(first, "/proc/"))
 		return NULL;
 	n = strcspn(first, " ");
 	slash = memrchr(first, '/', n);
@@ -241,7 +240,7 @@ static bool names_itself(const struct entity_info *info)
 {
 	const char *comm = info->name, *file = base_name(info->exe);
 
-	return comm && strcmp(comm, "exe") != 0 && !is_interpreter(file) && strncmp(comm, file, COMM_LONGEST) != 0 && islower((unsigned char)*comm) &&
+	return comm && strcmp(comm, "exe") != 0 && !entity_is_interpreter(file) && strncmp(comm, file, COMM_LONGEST) != 0 && islower((unsigned char)*comm) &&
 	       !comm[strspn(comm, "abcdefghijklmnopqrstuvwxyz0123456789._-")];
 }
 
@@ -256,8 +255,8 @@ static const char *interpreter_name(const struct entity_info *info, size_t *ret_
 	n -= slash ? (size_t)(slash + 1 - first) : 0;
 	first = slash ? slash + 1 : first;
 	snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : 0, first);
-	*ret_n = is_interpreter(file) && is_interpreter(name) ? n : strlen(file);
-	return is_interpreter(file) && is_interpreter(name) ? first : file;
+	*ret_n = entity_is_interpreter(file) && entity_is_interpreter(name) ? n : strlen(file);
+	return entity_is_interpreter(file) && entity_is_interpreter(name) ? first : file;
 }
 
 /* A text that an interpreter runs may say itself what it is: "npm ci" is the title and the short name of a node. */
@@ -271,7 +270,7 @@ static bool has_title(const struct entity_info *info)
 		return false;
 	memcpy(word, comm, n);
 	word[n] = '\0';
-	return !is_interpreter(word);
+	return !entity_is_interpreter(word);
 }
 
 static bool same_text(const char *text, const char *who)
@@ -374,7 +373,7 @@ static void put_label(struct str *out, const struct entity_info *info)
 		str_append(out, name, n);
 		return;
 	}
-	if (is_interpreter(base_name(info->exe)) && has_title(info)) {
+	if (entity_is_interpreter(base_name(info->exe)) && has_title(info)) {
 		str_puts(out, info->name);
 		return;
 	}

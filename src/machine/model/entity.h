@@ -96,6 +96,8 @@ bool entity_is_of_recorder(const struct entity *e, const struct entity *parent, 
 bool entity_name_is_ours(const char *name);
 /* The recorder, its answers, or a command with which a user asks: it has something to do because a user looks. A process may call itself so. */
 bool entity_asks(const struct entity_info *info);
+/* Does a program of that file name run other programs' text? What it runs is part of who it is. */
+bool entity_is_interpreter(const char *file);
 /* Is it a shell or another interpreter without a text of its own, which does what a person types, or a tool writes, to it? */
 bool entity_is_prompt(const struct entity_info *info);
 /* Does it interpret a text that has a name: a script, a module, a class? */

@@ -67,12 +67,14 @@ static bool tells(const struct program_waits *p, const struct blame_cell *c)
 	return contended && is_long(p, c) && (double)blame_held(&p->by_process, c) >= TELLING * (double)(p->by_process.to - p->by_process.from);
 }
 
+static const struct held_in *held_in_cell(const struct program_waits *p, size_t cell)
+{
+	return VEC_FIND(x, p->held_in, x->cell == cell);
+}
+
 static const struct held_in *held_in_of(const struct program_waits *p, const struct blame_cell *c)
 {
-	for (size_t i = 0; i < p->held_in.n; i++)
-		if (p->held_in.v[i].cell == (size_t)(c - p->by_process.cells.v))
-			return &p->held_in.v[i];
-	return NULL;
+	return held_in_cell(p, (size_t)(c - p->by_process.cells.v));
 }
 
 static void put_functions(const struct held_in *held, struct str *out)
@@ -115,19 +117,87 @@ static void put_who_held_up(const struct program_waits *p, const struct blame_ce
 		   waits_via(p->timeline, &p->by_process, c, how, sizeof(how)));
 }
 
+static void put_window(const struct program_waits *p, struct str *out)
+{
+	char span[32];
+
+	str_printf(out, "In %s %s it ", p->past ? "these" : "the last", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
+}
+
+static void put_longest(const struct program_waits *p, const struct blame_cell *c, struct str *out)
+{
+	put_window(p, out);
+	str_puts(out, "waited ");
+	put_cell(p, c, is_of_holder(c) ? blame_held(&p->by_process, c) : c->ns, out);
+	if (is_of_holder(c))
+		put_who_held_up(p, c, out);
+}
+
+/* An unknown culprit, or a timer that ended the wait, does not say who was waited for. */
+static bool is_named(const struct blame_cell *c)
+{
+	return c->culprit != BY_UNKNOWN && c->culprit != BY_CLOCK;
+}
+
+/* Who is kept from a CPU keeps all who wait for it. */
+static enum wait_for kind_of(const struct blame_cell *c)
+{
+	return c->root == FOR_CPU ? FOR_CPU : c->wait;
+}
+
+/* The culprit that counts most in what the call waited for longest, all culprits together (*ret_all ns). NULL: it waited for nothing. */
+static const struct blame_cell *longest_wait(const struct program_waits *p, int64_t *ret_all)
+{
+	const struct blame_cell *first, *named;
+	int64_t all[FOR_COUNT] = {};
+	enum wait_for most = FOR_NONE;
+
+	VEC_EACH(c, p->by_process.cells)
+		all[kind_of(c)] += c->ns;
+	for (enum wait_for w = 0; w < FOR_COUNT; w++)
+		most = all[w] > all[most] ? w : most;
+	first = VEC_FIND(c, p->by_process.cells, kind_of(c) == most);
+	named = VEC_FIND(c, p->by_process.cells, kind_of(c) == most && is_named(c) && 2 * c->ns >= first->ns);
+	*ret_all = all[most];
+	return named ?: first;
+}
+
+/* All counts that the threads that handled a call did, also what a server normally waits for between requests. Not said is what took little of it,
+ * and who kept it from a CPU where those are many: the machine's own answer sees them together. */
+static bool summarize_call(const struct program_waits *p, struct str *out)
+{
+	const double least = TELLING * (double)(p->by_process.to - p->by_process.from);
+	const struct held_in *own = held_in_cell(p, HELD_IN_CALL);
+	int64_t all = 0;
+	const struct blame_cell *c = p->call ? longest_wait(p, &all) : NULL;
+	char span[32];
+
+	if (!p->call || (double)(all > p->ran ? all : p->ran) < least)
+		return false;
+	if (all <= p->ran) {
+		put_window(p, out);
+		str_printf(out, "computed itself for %s", waits_short_span(p->ran, span, sizeof(span)));
+	} else if (kind_of(c) == FOR_CPU && 2 * c->ns < all) {
+		return false;
+	} else {
+		put_longest(p, c, out);
+		own = held_in_of(p, c) ? NULL : own;
+		str_puts(out, own ? "; it waited itself" : "");
+	}
+	put_functions(own, out);
+	str_putc(out, '.');
+	return true;
+}
+
 /* `any`: also of what is waited for others' work, where the recording says that it waits more than it normally does. */
 static bool summarize_events(const struct program_waits *p, bool any, struct str *out)
 {
 	for (size_t i = 0; p->timeline && i < p->by_process.cells.n; i++) {
 		const struct blame_cell *c = &p->by_process.cells.v[i];
-		char span[32];
 
 		if (!tells(p, c) && !(any && c->culprit == BY_TASK && counts(p, c)))
 			continue;
-		str_printf(out, "In %s %s it waited ", p->past ? "these" : "the last", waits_short_span(p->by_process.to - p->by_process.from, span, sizeof(span)));
-		put_cell(p, c, is_of_holder(c) ? blame_held(&p->by_process, c) : c->ns, out);
-		if (is_of_holder(c))
-			put_who_held_up(p, c, out);
+		put_longest(p, c, out);
 		str_putc(out, '.');
 		return true;
 	}
@@ -200,7 +270,7 @@ static bool summarize_unknown(const struct program_waits *p, struct str *out)
 
 bool why_program_summary(const struct program_waits *p, struct str *out)
 {
-	if (summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, false, out) || summarize_work(p, out))
+	if (summarize_call(p, out) || summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, false, out) || summarize_work(p, out))
 		return true;
 	if (summarize_unknown(p, out))
 		return false;
@@ -339,8 +409,8 @@ int why_program_json(const struct program_waits *p, FILE *out)
 	bool slow = why_program_summary(p, &summary);
 	json_t *root;
 
-	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
-			 json_text(p->name), "pids", JSON_EACH(x, p->pids, json_integer((json_int_t)*x)), "slow", slow, "summary",
+	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
+			 json_text(p->name), "pids", JSON_EACH(x, p->pids, json_integer((json_int_t)*x)), "slow", slow, "call", p->call, "summary",
 				json_text(summary.data), "chain", chain_json(&p->chain),
 			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p->waits.v, p->waits.n),
 			 "work", waits_json_of(p->work.v, p->work.n), "events", events_json(p));

@@ -124,6 +124,50 @@ static void what_is_not_known_to_be_normal_is_said(void **state)
 	VEC_FREE(p.waits);
 }
 
-RUN_TESTS(cmocka_unit_test(what_is_not_known_to_be_normal_is_said), cmocka_unit_test(late_answers_are_what_a_program_waits_for),
+static void says_of_call(struct program_waits *p, int64_t ran, const char *expected)
+{
+	struct str words = {};
+
+	p->ran = ran;
+	assert_true(why_program_summary(p, &words));
+	assert_string_equal(words.data, expected);
+	str_free(&words);
+}
+
+/* A server normally waits for the network, for its next request: of one call it is said nevertheless. */
+static void of_a_call_is_said_where_its_time_went(void **state)
+{
+	struct blame_cell unknown = {.culprit = BY_UNKNOWN, .wait = FOR_NETWORK, .via = NOBODY, .ns = 7 * NS_PER_MS},
+			  remote = {.culprit = BY_REMOTE, .wait = FOR_NETWORK, .via = NOBODY, .ns = 5 * NS_PER_MS};
+	struct held_in own = {.cell = HELD_IN_CALL, .n = 1, .functions = {(char *)"getaddrinfo"}};
+	struct program_waits p = {.past = true, .call = true, .by_process = {.to = 10 * NS_PER_MS}};
+	struct str words = {};
+
+	(void)state;
+	assert_int_equal(VEC_PUSH(p.by_process.cells, unknown), 0);
+	assert_int_equal(VEC_PUSH(p.by_process.cells, remote), 0);
+	assert_int_equal(VEC_PUSH(p.held_in, own), 0);
+	says_of_call(&p, 1 * NS_PER_MS, "In these 10.0 ms it waited 5.00 ms for the network: another machine; it waited itself, in getaddrinfo.");
+	says_of_call(&p, 12 * NS_PER_MS, "In these 10.0 ms it computed itself for 12.0 ms, in getaddrinfo.");
+	p.by_process.cells.v[1].ns = 1 * NS_PER_MS;
+	says_of_call(&p, 1 * NS_PER_MS, "In these 10.0 ms it waited 7.00 ms for the network: unknown; it waited itself, in getaddrinfo.");
+	p.call = false;
+	assert_false(why_program_summary(&p, &words));
+	str_free(&words);
+	p.call = true;
+	p.by_process.cells.n = 0;
+	for (int i = 0; i < 3; i++) /* many keep it, or whom it waits for, from a CPU: the machine's answer says who they are together */
+		assert_int_equal(VEC_PUSH(p.by_process.cells, ((struct blame_cell){.culprit = BY_REMOTE, .wait = i ? FOR_CPU : FOR_NETWORK, .root = i ? 0 : FOR_CPU,
+										   .via = NOBODY, .ns = 2 * NS_PER_MS})), 0);
+	assert_false(why_program_summary(&p, &words));
+	str_free(&words);
+	p.by_process.cells.v[0].ns = 7 * NS_PER_MS;
+	assert_true(why_program_summary(&p, &words));
+	str_free(&words);
+	VEC_FREE(p.by_process.cells);
+	VEC_FREE(p.held_in);
+}
+
+RUN_TESTS(cmocka_unit_test(of_a_call_is_said_where_its_time_went), cmocka_unit_test(what_is_not_known_to_be_normal_is_said), cmocka_unit_test(late_answers_are_what_a_program_waits_for),
 		cmocka_unit_test(a_wide_interval_is_said_to_be_unknown), cmocka_unit_test(one_number_says_how_sure_it_is),
 	  cmocka_unit_test(of_a_program_that_is_new_nothing_is_called_the_highest), cmocka_unit_test(short_lived_processes_that_still_run_are_not_counted))

@@ -50,15 +50,15 @@ void span_descent_text(const struct descent *d, FILE *out)
 		print_place(d, &d->places.v[i], out);
 }
 
-/* Does the answer say for what, and because of which program, the process waited? That is nearer to the request than what the machine was short of. */
-static bool waits_are_known(const struct host_answer *program)
-{
-	return json_array_size(json_object_get(program->why, "events")) > 0;
-}
-
 static bool is_slow(const struct host_answer *a)
 {
 	return json_is_true(json_object_get(a->why, "slow"));
+}
+
+/* Does the answer say for what, and because of which program, the process waited? That is nearer to the request than what the machine was short of. */
+static bool waits_are_known(const struct host_answer *program)
+{
+	return is_slow(program) && (json_is_true(json_object_get(program->why, "call")) || json_array_size(json_object_get(program->why, "events")) > 0);
 }
 
 /* The place where most of the request's time went, of those whose recorders found something unusual, if there is one. */
@@ -69,7 +69,7 @@ static const struct descent_place *place_of_reason(const struct descent *d)
 	for (size_t i = 0; i < d->places.n; i++) {
 		const struct descent_place *p = &d->places.v[i];
 
-		if (waits_are_known(&p->program) || is_slow(&p->program) || is_slow(&p->machine))
+		if (is_slow(&p->program) || is_slow(&p->machine))
 			return p;
 		if (!first && (summary_of(&p->program) || summary_of(&p->machine)))
 			first = p;

@@ -59,6 +59,8 @@ static void test_what_the_process_waited_for_then_the_machine(void **state)
 	check(answer(true, "backup uses the disk"), answer(true, "It waited for a lock."), ": backup uses the disk");
 	check(answer(true, "backup uses the disk"), json_pack("{s:b, s:s, s:[{s:s}]}", "slow", true, "summary", "It waited for a lock.", "events", "wait", "lock"),
 	      ": It waited for a lock.");
+	check(answer(true, "backup uses the disk"), json_pack("{s:b, s:s, s:b}", "slow", true, "summary", "It computed itself.", "call", true), ": It computed itself.");
+	check(answer(true, "backup uses the disk"), json_pack("{s:b, s:s, s:b}", "slow", false, "summary", "It waits for nothing.", "call", true), ": backup uses");
 	check(answer(false, "Nothing is slow."), answer(true, "It waited for a lock."), ": It waited for a lock.");
 	check(answer(false, "Nothing is slow."), NULL, "db-1");
 	check(NULL, NULL, "the reason on web-1 at ");
