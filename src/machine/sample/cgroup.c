@@ -57,7 +57,8 @@ enum tree { ONLY = 0, CPUACCT = 0, MEMORY, UNIFIED, CPU, TREES_MAX };
 struct group_file {
 	enum tree tree;
 	const char *name;
-	void (*take)(const char *text, struct entity_slot *m);
+	void (*take)(const char *text, struct entity_slot *m, int feature);
+	int feature;  /* is nothing for a file that has several */
 	int beside;   /* the machine's feature that grows whenever this file changes, and at least as much */
 	int64_t late; /* growth of that one below which the file is not read; 0 = it changes without */
 	bool is_part; /* it is a part of that one; else it is read at every walk, in case it changed without after all */
@@ -94,8 +95,9 @@ static void take_scaled(const char *text, const char *label, struct entity_slot 
 }
 
 /* Of either version: each has some of these lines. */
-static void take_cpu_stat(const char *text, struct entity_slot *m)
+static void take_cpu_stat(const char *text, struct entity_slot *m, int feature)
 {
+	(void)feature;
 	take_scaled(text, "usage_usec", m, FEATURE_CG_CPU, 1000);
 	take_scaled(text, "nr_throttled", m, FEATURE_CG_THROTTLES, 1);
 	take_scaled(text, "throttled_usec", m, FEATURE_CG_THROTTLED, 1000);
@@ -110,31 +112,17 @@ static void take_alone(const char *text, struct entity_slot *m, int feature)
 		entity_slot_set(m, feature, value);
 }
 
-static void take_usage(const char *text, struct entity_slot *m)
-{
-	take_alone(text, m, FEATURE_CG_CPU);
-}
-
-static void take_memory(const char *text, struct entity_slot *m)
-{
-	take_alone(text, m, FEATURE_CG_MEMORY);
-}
-
-static void take_fail_count(const char *text, struct entity_slot *m)
-{
-	take_alone(text, m, FEATURE_CG_MEMORY_MAX);
-}
-
 /* Version 1's oom_control has the last of these lines. */
-static void take_memory_events(const char *text, struct entity_slot *m)
+static void take_memory_events(const char *text, struct entity_slot *m, int feature)
 {
+	(void)feature;
 	take_scaled(text, "high", m, FEATURE_CG_MEMORY_HIGH, 1);
 	take_scaled(text, "max", m, FEATURE_CG_MEMORY_MAX, 1);
 	take_scaled(text, "oom_kill", m, FEATURE_CG_OOM_KILLS, 1);
 }
 
 /* The sums of version 1 are those that have the groups inside, as version 2 has them. */
-static void take_refaults(const char *text, struct entity_slot *m)
+static void take_refaults(const char *text, struct entity_slot *m, int feature)
 {
 	uint64_t anon = 0, file;
 
@@ -145,7 +133,7 @@ static void take_refaults(const char *text, struct entity_slot *m)
 	} else {
 		return;
 	}
-	entity_slot_set(m, FEATURE_CG_REFAULTS, anon + file);
+	entity_slot_set(m, feature, anon + file);
 }
 
 static void take_pressure(const char *text, struct entity_slot *m, int feature)
@@ -156,29 +144,14 @@ static void take_pressure(const char *text, struct entity_slot *m, int feature)
 		entity_slot_set(m, feature, ns);
 }
 
-static void take_cpu_pressure(const char *text, struct entity_slot *m)
-{
-	take_pressure(text, m, FEATURE_CG_PSI_CPU);
-}
-
-static void take_io_pressure(const char *text, struct entity_slot *m)
-{
-	take_pressure(text, m, FEATURE_CG_PSI_IO);
-}
-
-static void take_memory_pressure(const char *text, struct entity_slot *m)
-{
-	take_pressure(text, m, FEATURE_CG_PSI_MEMORY);
-}
-
 static const struct layout version_2 = {
-	.files = {{ONLY, "cpu.stat", take_cpu_stat},
-		  {ONLY, "memory.current", take_memory},
-		  {ONLY, "memory.events", take_memory_events, FEATURE_PSI_MEMORY_SOME, 1},
-		  {ONLY, "memory.stat", take_refaults, FEATURE_SYS_REFAULTS, REFAULTS_LEAST, true},
-		  {ONLY, "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE, true},
-		  {ONLY, "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE, true},
-		  {ONLY, "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1, true}},
+	.files = {{ONLY, "cpu.stat", take_cpu_stat, 0},
+		  {ONLY, "memory.current", take_alone, FEATURE_CG_MEMORY},
+		  {ONLY, "memory.events", take_memory_events, 0, FEATURE_PSI_MEMORY_SOME, 1},
+		  {ONLY, "memory.stat", take_refaults, FEATURE_CG_REFAULTS, FEATURE_SYS_REFAULTS, REFAULTS_LEAST, true},
+		  {ONLY, "cpu.pressure", take_pressure, FEATURE_CG_PSI_CPU, FEATURE_PSI_CPU_SOME, LATE, true},
+		  {ONLY, "io.pressure", take_pressure, FEATURE_CG_PSI_IO, FEATURE_PSI_IO_SOME, LATE, true},
+		  {ONLY, "memory.pressure", take_pressure, FEATURE_CG_PSI_MEMORY, FEATURE_PSI_MEMORY_SOME, 1, true}},
 	.trees = {[ONLY] = ""},
 	.limit_tree = ONLY,
 	.limit_file = "memory.max",
@@ -186,15 +159,15 @@ static const struct layout version_2 = {
 
 /* With systemd's "hybrid" layout the unified tree has the pressures of the same groups. */
 static const struct layout version_1 = {
-	.files = {{CPUACCT, "cpuacct.usage", take_usage},
-		  {MEMORY, "memory.usage_in_bytes", take_memory},
-		  {CPU, "cpu.stat", take_cpu_stat},
-		  {MEMORY, "memory.failcnt", take_fail_count, FEATURE_PSI_MEMORY_SOME, 1},
-		  {MEMORY, "memory.oom_control", take_memory_events, FEATURE_PSI_MEMORY_SOME, 1},
-		  {MEMORY, "memory.stat", take_refaults, FEATURE_SYS_REFAULTS, REFAULTS_LEAST, true},
-		  {UNIFIED, "cpu.pressure", take_cpu_pressure, FEATURE_PSI_CPU_SOME, LATE, true},
-		  {UNIFIED, "io.pressure", take_io_pressure, FEATURE_PSI_IO_SOME, LATE, true},
-		  {UNIFIED, "memory.pressure", take_memory_pressure, FEATURE_PSI_MEMORY_SOME, 1, true}},
+	.files = {{CPUACCT, "cpuacct.usage", take_alone, FEATURE_CG_CPU},
+		  {MEMORY, "memory.usage_in_bytes", take_alone, FEATURE_CG_MEMORY},
+		  {CPU, "cpu.stat", take_cpu_stat, 0},
+		  {MEMORY, "memory.failcnt", take_alone, FEATURE_CG_MEMORY_MAX, FEATURE_PSI_MEMORY_SOME, 1},
+		  {MEMORY, "memory.oom_control", take_memory_events, 0, FEATURE_PSI_MEMORY_SOME, 1},
+		  {MEMORY, "memory.stat", take_refaults, FEATURE_CG_REFAULTS, FEATURE_SYS_REFAULTS, REFAULTS_LEAST, true},
+		  {UNIFIED, "cpu.pressure", take_pressure, FEATURE_CG_PSI_CPU, FEATURE_PSI_CPU_SOME, LATE, true},
+		  {UNIFIED, "io.pressure", take_pressure, FEATURE_CG_PSI_IO, FEATURE_PSI_IO_SOME, LATE, true},
+		  {UNIFIED, "memory.pressure", take_pressure, FEATURE_CG_PSI_MEMORY, FEATURE_PSI_MEMORY_SOME, 1, true}},
 	.trees = {[CPUACCT] = "cpuacct", [MEMORY] = "memory", [UNIFIED] = "unified", [CPU] = "cpu"},
 	.limit_tree = MEMORY,
 	.limit_file = "memory.limit_in_bytes",
@@ -375,7 +348,7 @@ static bool read_file(const struct group_file *file, size_t i, struct entity_slo
 	int n = text_attribute_read(g->fd[i], text, sizeof(text));
 
 	if (n > 0)
-		file->take(text, m);
+		file->take(text, m, file->feature);
 	if (machine_has(machine, file))
 		g->beside[i] = machine->values[file->beside];
 	return n != -ENODEV;
