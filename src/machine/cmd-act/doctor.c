@@ -31,6 +31,7 @@ static const struct option_row options[] = {{}};
 #define ROOM_LEAST   16 /* MB: some hours of a recording, and the log of the database next to it */
 
 struct finding_row {
+	const struct common *common;
 	const char *what;
 	bool good;
 	char state[800];
@@ -161,9 +162,9 @@ static int64_t room_beside(const char *file)
 	return (int64_t)((geteuid() ? fs.f_bavail : fs.f_bfree) * fs.f_frsize >> 20);
 }
 
-static void check_disk(struct finding_row *row, const struct common *common)
+static void check_disk(struct finding_row *row)
 {
-	struct store_paths paths = common_paths(common);
+	struct store_paths paths = common_paths(row->common);
 	_cleanup_free_ char *error = NULL;
 	int64_t from = 0, to = 0, left;
 	struct store *store;
@@ -179,22 +180,22 @@ static void check_disk(struct finding_row *row, const struct common *common)
 	row->good = r == 0 && to && clock_wall() - to < 60 * NS_PER_SEC;
 	if (to)
 		snprintf(row->state, sizeof(row->state), "%s recorded in %s, the last %s ago",
-			 CLOCK_SPAN(to - from), common->config.store_file,
+			 CLOCK_SPAN(to - from), row->common->config.store_file,
 			 CLOCK_SPAN(clock_wall() - to));
 	else
-		snprintf(row->state, sizeof(row->state), "%s holds nothing yet", common->config.store_file);
-	left = room_beside(common->config.store_file);
+		snprintf(row->state, sizeof(row->state), "%s holds nothing yet", row->common->config.store_file);
+	left = room_beside(row->common->config.store_file);
 	if (row->good && left >= 0 && left < ROOM_LEAST) {
 		row->good = false;
 		snprintf(row->state, sizeof(row->state), "%s: %" PRId64 " MB are free on its disk; data that does not fit stays in memory",
-			 common->config.store_file, left);
+			 row->common->config.store_file, left);
 		row->remedy = "free some space, or lower store.max_size";
 	}
 }
 
-static void check_clock(struct finding_row *row, const struct common *common)
+static void check_clock(struct finding_row *row)
 {
-	struct store_paths paths = common_paths(common);
+	struct store_paths paths = common_paths(row->common);
 	_cleanup_free_ struct clock_step *steps = NULL;
 	_cleanup_free_ char *error = NULL;
 	const int64_t now = clock_wall();
@@ -208,7 +209,7 @@ static void check_clock(struct finding_row *row, const struct common *common)
 	row->remedy = "set the clock    # e.g. timedatectl set-ntp true; no recording is deleted because of it";
 	if (r < 0)
 		return;
-	r = store_clock_steps(store, common->from_file ? 0 : now, clock_boot(), &steps, &n);
+	r = store_clock_steps(store, row->common->from_file ? 0 : now, clock_boot(), &steps, &n);
 	store_close(store);
 	if (r < 0 || !n)
 		return;
@@ -224,7 +225,7 @@ static void check_clock(struct finding_row *row, const struct common *common)
 /* missing: a line each. why: why ftrace is used; NULL = it is not. */
 static void list_missing(const char *why, const char *missing, char *to, size_t size)
 {
-	struct str text = {};
+	_cleanup_str_ struct str text = {};
 
 	if (why)
 		str_printf(&text, "uses ftrace, because %s; ftrace does not record: ", why);
@@ -235,7 +236,6 @@ static void list_missing(const char *why, const char *missing, char *to, size_t 
 		str_printf(&text, "%.*s%s", (int)n, missing, missing[n] && missing[n + 1] ? "; " : "");
 	}
 	snprintf(to, size, "%s", text.error ? "no memory" : text.data);
-	str_free(&text);
 }
 
 /* What the flight recorder cannot know here, in one line; nothing can be done about an older kernel but a newer one. */
@@ -279,41 +279,28 @@ static void check_tracing(struct finding_row *row)
 		strcpy(row->state, "'inspect --steps' works by single steps: this CPU shows no trace (Intel PT) and no record of branches (LBR)");
 }
 
-static size_t check_all(const struct common *common, struct finding_row rows[CHECKS])
+static void check_all(const struct common *common, struct finding_row rows[CHECKS])
 {
+	static const struct {
+		const char *what;
+		void (*check)(struct finding_row *row);
+	} checks[CHECKS] = {
+		{"rights", check_root}, {"btf", check_btf}, {"bpf", check_bpf}, {"pressure", check_psi}, {"delays", check_delays},
+		{"cgroups", check_cgroups}, {"locking", check_lock}, {"recording", check_disk}, {"namespace", check_namespace},
+		{"events", check_ring}, {"priority", check_urgency}, {"tracing", check_tracing}, {"clock", check_clock},
+	};
+
 	memset(rows, 0, CHECKS * sizeof(*rows));
-	rows[0].what = "rights";
-	check_root(&rows[0]);
-	rows[1].what = "btf";
-	check_btf(&rows[1]);
-	rows[2].what = "bpf";
-	check_bpf(&rows[2]);
-	rows[3].what = "pressure";
-	check_psi(&rows[3]);
-	rows[4].what = "delays";
-	check_delays(&rows[4]);
-	rows[5].what = "cgroups";
-	check_cgroups(&rows[5]);
-	rows[6].what = "locking";
-	check_lock(&rows[6]);
-	rows[7].what = "recording";
-	check_disk(&rows[7], common);
-	rows[8].what = "namespace";
-	check_namespace(&rows[8]);
-	rows[9].what = "events";
-	check_ring(&rows[9]);
-	rows[10].what = "priority";
-	check_urgency(&rows[10]);
-	rows[11].what = "tracing";
-	check_tracing(&rows[11]);
-	rows[12].what = "clock";
-	check_clock(&rows[12], common);
-	return CHECKS;
+	for (size_t i = 0; i < CHECKS; i++) {
+		rows[i].what = checks[i].what;
+		rows[i].common = common;
+		checks[i].check(&rows[i]);
+	}
 }
 
-static void print_json(const struct finding_row *rows, size_t n)
+static void print_json(const struct finding_row rows[CHECKS])
 {
-	json_print(json_pack("{s:s, s:o}", "schema", "whyslow.doctor/1", "checks", JSON_FIRST(x, rows, n, json_pack("{s:s, s:b, s:s, s:s?}", "what",
+	json_print(json_pack("{s:s, s:o}", "schema", "whyslow.doctor/1", "checks", JSON_FIRST(x, rows, CHECKS, json_pack("{s:s, s:b, s:s, s:s?}", "what",
 		x->what, "good", x->good, "state", x->state, "remedy", x->good ? NULL : x->remedy))), JSON_INDENT(1), stdout);
 }
 
@@ -321,20 +308,20 @@ static int run(struct common *common, int argc, char **argv)
 {
 	struct finding_row rows[CHECKS];
 	struct utsname kernel;
-	size_t n, gaps = 0;
+	size_t gaps = 0;
 
 	if (argc > 1)
 		return verb_usage_error("doctor", "unexpected argument '%s'", argv[1]);
-	n = check_all(common, rows);
-	for (size_t i = 0; i < n; i++)
+	check_all(common, rows);
+	for (size_t i = 0; i < CHECKS; i++)
 		gaps += !rows[i].good;
 	if (common->json) {
-		print_json(rows, n);
+		print_json(rows);
 		return EXIT_ANSWERED;
 	}
 	uname(&kernel);
 	printf("Linux %s, whyslow " WHYSLOW_VERSION "\n", kernel.release);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < CHECKS; i++) {
 		printf("  %-4s %-10s %s\n", rows[i].good ? "ok" : "GAP", rows[i].what, rows[i].state);
 		if (!rows[i].good && rows[i].remedy)
 			printf("       %-10s -> %s\n", "", rows[i].remedy);
