@@ -173,14 +173,14 @@ static bool set_vmstat_time(struct table *t, char *const *fields)
 	_cleanup_str_ struct str text = {};
 
 	if (!t->has_times) {
-		t->moment = t->rows * (t->at.input->step ? t->at.input->step : NS_PER_SEC);
+		t->moment = (t->rows - 1) * (t->at.input->step ? t->at.input->step : NS_PER_SEC);
 		return true;
 	}
 	str_printf(&text, "%s %s", fields[t->n - 1], fields[t->n]);
 	return !text.error && timestamp_parse(text.data, strchr(text.data, 0), &t->moment) == 0;
 }
 
-/* The first row of vmstat has means since the machine's boot, but for the columns before si. */
+/* The first row of vmstat has means since the machine's boot, but for the columns before si. A row that is not understood is one, too. */
 static int take_vmstat_row(struct table *t, char *line)
 {
 	char *fields[COLUMNS_MAX];
@@ -188,6 +188,7 @@ static int take_vmstat_row(struct table *t, char *line)
 	bool means = false;
 	int server, r = 0;
 
+	t->rows++;
 	if (n != t->n + t->has_times || n > COLUMNS_MAX) {
 		intake_bad(t->at.into, t->at.path, t->at.line, "%zu fields instead of %zu", n, t->n + t->has_times);
 		return 0;
@@ -198,11 +199,10 @@ static int take_vmstat_row(struct table *t, char *line)
 	}
 	server = intake_server(t->at.into, t->at.name);
 	for (size_t i = 0; server >= 0 && r >= 0 && i < values; i++) {
-		means |= !t->rows && strcmp(t->columns[i], "si") == 0;
+		means |= t->rows == 1 && strcmp(t->columns[i], "si") == 0;
 		if (!means)
 			r = put(t, server, t->columns[i], NULL, FLEET_GAUGE, fields[i], strchr(fields[i], 0));
 	}
-	t->rows++;
 	return server < 0 ? server : r;
 }
 
