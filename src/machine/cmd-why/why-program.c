@@ -26,6 +26,7 @@
 #define GOES_ON	    (500 * NS_PER_MS) /* a wait that lasts as long is looked at as a hang */
 #define LOOKS_MORE  5
 #define LOOKS_EVERY 25000 /* us: a pause between requests is short compared with those that are slow */
+#define SENT_AGAIN_LEAST 2 /* segments: one may be late, not lost */
 #define CALL_LONGEST (30 * NS_PER_SEC)
 #define CHAINS_MAX  16 /* processes of a program that are looked at */
 #define CULPRITS_NAMED 2 /* of the longest waits: for so many the answer names the function in which the culprit was */
@@ -402,6 +403,33 @@ static int find_blame(struct program_question *q, struct why_query *asked)
 	return r == 0 && handled ? find_functions_of_call(q, &asked->trace, threads, handled) : r;
 }
 
+/* --- lost packets --- */
+
+static feature_set tcp_features(const struct entity_info *info, void *data)
+{
+	(void)data;
+	return info->kind == ENTITY_SYSTEM ? FEATURE_BIT(FEATURE_SYS_TCP_RETRANS) | FEATURE_BIT(FEATURE_SYS_TCP_OUT) : 0;
+}
+
+/* Within the window, and until the counters are read next. */
+static int find_sent_again(struct program_question *q, struct store *store, const struct why_request *of)
+{
+	const struct load_filter filter = {.features = tcp_features};
+	struct dataset d = {};
+	double again = 0, sent = 0;
+	unsigned damaged;
+	int r = store_load_filtered(store, of->since, of->at + NS_PER_SEC, &filter, &d, &damaged);
+
+	for (size_t i = 0; r == 0 && d.ticks.n && i < d.subjects.n; i++) {
+		again += subject_growth(&d, d.subjects.v[i], FEATURE_SYS_TCP_RETRANS, 0, (uint32_t)d.ticks.n - 1);
+		sent += subject_growth(&d, d.subjects.v[i], FEATURE_SYS_TCP_OUT, 0, (uint32_t)d.ticks.n - 1);
+	}
+	if (again >= SENT_AGAIN_LEAST && sent > 0)
+		q->found.sent_again = again / sent;
+	dataset_free(&d);
+	return r == -ENODATA ? 0 : r;
+}
+
 /* --- all of it --- */
 
 /* The chain is looked for with root's rights, which know who is at the other end, and before anything recorded is read. */
@@ -432,6 +460,8 @@ static int find_all(struct common *common, struct program_question *q, struct st
 	if (r == 0)
 		compare_with_before(q);
 	r = r ?: find_late_answer(q);
+	if (r == 0 && store && asked->request.since && !q->now)
+		r = find_sent_again(q, store, &asked->request);
 	return r == 0 && asked->request.trace ? find_blame(q, asked) : r;
 }
 

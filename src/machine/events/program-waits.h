@@ -44,6 +44,7 @@ struct program_waits {
 	struct blame_matrix by_process;	 /* its threads are the victims; as blame_sort_by_holder() */
 	bool call;			 /* the window is that of a call, and the victims are the threads that handled it */
 	int64_t ran;			 /* ns that those had a CPU in the call */
+	double sent_again;		 /* share of the TCP segments that the machine sent in a window that was given; 0 = none, or hardly any */
 	VEC(struct held_in) held_in;	 /* of the first cells, as many as have a culprit whose stacks are known */
 };
 

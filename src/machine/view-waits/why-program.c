@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/view/bold.h"
 #include "lib/view/json.h"
@@ -12,6 +13,7 @@
 #define FUNCTIONS_SHOWN 2 /* of the culprit: the innermost */
 #define PAGE_TAKES  1e6	 /* ns */
 #define MUCH	    3e8	 /* ns/s */
+#define MANY_LOST   0.03 /* of what was sent */
 #define TELLING	    0.2	 /* ... and from here on it is what the first sentence says */
 
 static bool is_idle(enum chain_kind kind)
@@ -162,8 +164,15 @@ static const struct blame_cell *longest_wait(const struct program_waits *p, int6
 	return named ?: first;
 }
 
-/* All counts that the threads that handled a call did, also what a server normally waits for between requests. Not said is what took little of it,
- * and who kept it from a CPU where those are many: the machine's own answer sees them together. */
+static bool many_use_cpu(const struct program_waits *p)
+{
+	int64_t all = 0;
+	const struct blame_cell *c = p->call ? longest_wait(p, &all) : NULL;
+
+	return c && all > p->ran && kind_of(c) == FOR_CPU && 2 * c->ns < all;
+}
+
+/* All counts that the threads that handled a call did, also what a server normally waits for between requests; what took little of it is not said. */
 static bool summarize_call(const struct program_waits *p, struct str *out)
 {
 	const double least = TELLING * (double)(p->by_process.to - p->by_process.from);
@@ -177,8 +186,6 @@ static bool summarize_call(const struct program_waits *p, struct str *out)
 	if (all <= p->ran) {
 		put_window(p, out);
 		str_printf(out, "computed itself for %s", waits_short_span(p->ran, span, sizeof(span)));
-	} else if (kind_of(c) == FOR_CPU && 2 * c->ns < all) {
-		return false;
 	} else {
 		put_longest(p, c, out);
 		own = held_in_of(p, c) ? NULL : own;
@@ -268,15 +275,43 @@ static bool summarize_unknown(const struct program_waits *p, struct str *out)
 	return most;
 }
 
-bool why_program_summary(const struct program_waits *p, struct str *out)
+/* Which programs these are the machine's answer says, which sees them together. */
+static bool summarize_shared_cpu(const struct program_waits *p, struct str *out)
 {
+	if (summarize_work(p, out))
+		return true;
+	put_window(p, out);
+	str_puts(out, "waited for a CPU, which many programs used.");
+	return false;
+}
+
+static bool waits_for_lost_packets(const struct program_waits *p)
+{
+	return p->sent_again > MANY_LOST && ANY_WHERE(i, p->waits.n, strcmp(p->waits.v[i].feature->name, "wait.network") == 0 && p->waits.v[i].now >= MUCH);
+}
+
+static bool summarize(const struct program_waits *p, struct str *out)
+{
+	if (many_use_cpu(p))
+		return summarize_shared_cpu(p, out);
 	if (summarize_call(p, out) || summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, false, out) || summarize_work(p, out))
 		return true;
-	if (summarize_unknown(p, out))
+	if (summarize_unknown(p, out) || waits_for_lost_packets(p))
 		return false;
 	str_puts(out, p->waits.n || p->timeline || p->chain.links.n ? "It waits for nothing that it does not normally wait for." :
 								      "Nothing is known of what it waited for then.");
 	return false;
+}
+
+bool why_program_summary(const struct program_waits *p, struct str *out)
+{
+	bool slow = summarize(p, out);
+
+	if (!waits_for_lost_packets(p))
+		return slow;
+	str_printf(out, "%sThe network loses packets: %.0f %% of the TCP segments that the machine sent in that time were sent again.", out->len ? " " : "",
+		   100 * p->sent_again);
+	return true;
 }
 
 static void put_chain(const struct wait_chain *c, FILE *out)
@@ -409,8 +444,8 @@ int why_program_json(const struct program_waits *p, FILE *out)
 	bool slow = why_program_summary(p, &summary);
 	json_t *root;
 
-	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
-			 json_text(p->name), "pids", JSON_EACH(x, p->pids, json_integer((json_int_t)*x)), "slow", slow, "call", p->call, "summary",
+	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
+			 json_text(p->name), "pids", JSON_EACH(x, p->pids, json_integer((json_int_t)*x)), "slow", slow, "call", p->call, "packets_lost", waits_for_lost_packets(p), "summary",
 				json_text(summary.data), "chain", chain_json(&p->chain),
 			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p->waits.v, p->waits.n),
 			 "work", waits_json_of(p->work.v, p->work.n), "events", events_json(p));

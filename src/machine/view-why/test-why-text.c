@@ -118,6 +118,11 @@ static void what_is_not_known_to_be_normal_is_said(void **state)
 	assert_string_equal(words.data, "It waits for network sockets, 0.97 s per second: too little is recorded of it to say whether that is normal.");
 	str_free(&words);
 	p.waits.v[0].p90 = 9.6e8;
+	p.sent_again = 0.12;
+	assert_true(why_program_summary(&p, &words));
+	assert_string_equal(words.data, "The network loses packets: 12 % of the TCP segments that the machine sent in that time were sent again.");
+	str_free(&words);
+	p.sent_again = 0.01;
 	assert_false(why_program_summary(&p, &words));
 	assert_string_equal(words.data, "It waits for nothing that it does not normally wait for.");
 	str_free(&words);

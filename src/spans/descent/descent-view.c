@@ -58,7 +58,8 @@ static bool is_slow(const struct host_answer *a)
 /* Does the answer say for what, and because of which program, the process waited? That is nearer to the request than what the machine was short of. */
 static bool waits_are_known(const struct host_answer *program)
 {
-	return is_slow(program) && (json_is_true(json_object_get(program->why, "call")) || json_array_size(json_object_get(program->why, "events")) > 0);
+	return is_slow(program) && (json_is_true(json_object_get(program->why, "call")) || json_is_true(json_object_get(program->why, "packets_lost")) ||
+				    json_array_size(json_object_get(program->why, "events")) > 0);
 }
 
 /* The place where most of the request's time went, of those whose recorders found something unusual, if there is one. */
