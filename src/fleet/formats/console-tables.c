@@ -266,7 +266,7 @@ static int take_line(struct text_lines *l, char *line)
 	return 0;
 }
 
-static void begin(struct text_lines *l)
+static void end_file(struct text_lines *l)
 {
 	struct table *t = (struct table *)l;
 
@@ -277,10 +277,8 @@ static void begin(struct text_lines *l)
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	struct table table = {.at = {.input = input, .into = into}};
-	int r = text_lines_load(&table.at, endings, begin, take_line, ret_error);
 
-	free(table.header);
-	return r;
+	return text_lines_load(&table.at, endings, end_file, take_line, ret_error);
 }
 
 static int look(const char *piece, size_t n)

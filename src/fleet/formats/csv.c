@@ -614,14 +614,10 @@ static int read_files(struct loading *l)
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	struct loading l = {.input = input, .into = into, .lock = PTHREAD_MUTEX_INITIALIZER};
-	int r = files_list(input->location, endings, &l.files);
+	int r = files_list_in_words(input->location, endings, &l.files, ret_error);
 
-	if (r < 0) {
-		if (asprintf(ret_error, "%s: %s", input->location,
-			     r == -ENOENT ? "there is no such file, and no .csv or .tsv file in a folder of this name" : strerror(-r)) < 0)
-			*ret_error = NULL;
+	if (r < 0)
 		return r;
-	}
 	r = read_files(&l);
 	file_list_free(&l.files);
 	return r;

@@ -17,13 +17,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fleet/formats/text-lines.h"
 #include "fleet/model/selection.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "lib/input/files.h"
 #include "lib/input/number.h"
-#include "lib/input/stream.h"
 #include "lib/input/timestamp.h"
 #include "lib/net/http-client.h"
 #include "lib/net/users.h"
@@ -39,11 +39,8 @@ struct family {
 };
 
 struct page {
-	const struct fleet_input *input;
-	struct intake *into;
-	const char *path, *name;
-	int64_t moment; /* of samples without one */
-	uint64_t line;
+	struct text_lines at;
+	int64_t moment; /* of samples without one; 0 = not yet asked for */
 	uint64_t buckets; /* left out */
 	VEC(struct family) families;
 	struct hmap by_name;
@@ -177,13 +174,13 @@ static void take_name(struct sample *s, char *name)
 
 static void take_label(const struct page *p, struct sample *s, const char *name, char *value, bool *any)
 {
-	const char *server_label = p->input->server_column ? p->input->server_column : "instance";
+	const char *server_label = p->at.input->server_column ? p->at.input->server_column : "instance";
 
 	if (strcmp(name, "__name__") == 0 && !*s->name) {
 		take_name(s, value);
 	} else if (strcmp(name, server_label) == 0) {
 		snprintf(s->server, sizeof(s->server), "%s", value);
-	} else if (p->input->role_column && strcmp(name, p->input->role_column) == 0) {
+	} else if (p->at.input->role_column && strcmp(name, p->at.input->role_column) == 0) {
 		snprintf(s->role, sizeof(s->role), "%s", value);
 	} else if (strcmp(name, "job") == 0) {
 		snprintf(s->job, sizeof(s->job), "%s", value);
@@ -271,55 +268,17 @@ static int put_sample(struct page *p, const struct sample *s, double value, int6
 		p->buckets++;
 		return 0;
 	}
-	if (!selection_wants_counter(p->input, s->counter.data) || !selection_wants_time(p->input, time))
+	if (!selection_wants_counter(p->at.input, s->counter.data) || !selection_wants_time(p->at.input, time))
 		return 0;
 	if (f)
 		info = (struct counter_info){f->kind, f->unit, f->help};
 	if (f && f->kind == FLEET_COUNTER && strstr(s->counter.data, "quantile=\""))
 		info.kind = FLEET_GAUGE; /* a summary's quantile is a level */
-	server = intake_server(p->into, *s->server ? s->server : p->name);
-	counter = intake_counter(p->into, s->counter.data, &info);
-	if (server < 0 || counter < 0 || intake_role(p->into, server, s->role) < 0 || intake_job(p->into, server, s->job) < 0)
+	server = intake_server(p->at.into, *s->server ? s->server : p->at.name);
+	counter = intake_counter(p->at.into, s->counter.data, &info);
+	if (server < 0 || counter < 0 || intake_role(p->at.into, server, s->role) < 0 || intake_job(p->at.into, server, s->job) < 0)
 		return -ENOMEM;
-	return intake_put(p->into, server, counter, time, value);
-}
-
-static int take_line(struct page *p, char *line)
-{
-	struct sample s = {};
-	int64_t time;
-	double value;
-	int r = 0;
-
-	line += strspn(line, " \t");
-	line[strcspn(line, "\r")] = '\0';
-	if (*line == '#')
-		take_comment(p, line);
-	if (!*line || *line == '#')
-		return 0;
-	if (!parse_sample(p, line, &s))
-		intake_bad(p->into, p->path, p->line, "no sample: NAME{LABEL=\"VALUE\"} NUMBER [TIMESTAMP]");
-	else if (!parse_value(p, s.rest, &value, &time))
-		intake_bad(p->into, p->path, p->line, "no number or timestamp behind %.60s", s.name);
-	else
-		r = put_sample(p, &s, value, time);
-	str_free(&s.counter);
-	return r;
-}
-
-static int take_piece(struct page *p, char *piece, size_t n)
-{
-	int r = 0;
-
-	for (char *at = piece, *end; r == 0 && at < piece + n; at = end + 1) {
-		end = memchr(at, '\n', (size_t)(piece + n - at));
-		if (!end)
-			end = piece + n;
-		*end = '\0';
-		p->line++;
-		r = take_line(p, at);
-	}
-	return r;
+	return intake_put(p->at.into, server, counter, time, value);
 }
 
 static int64_t file_moment(const char *path)
@@ -329,55 +288,53 @@ static int64_t file_moment(const char *path)
 	return stat(path, &s) == 0 ? s.st_mtim.tv_sec * NS_PER_SEC + s.st_mtim.tv_nsec : clock_wall();
 }
 
-static int load_file(struct page *p)
+static int take_line(struct text_lines *l, char *line)
 {
-	struct stream *s;
-	size_t n;
-	char *piece;
-	int r = stream_open(p->path, &s);
+	struct page *p = (struct page *)l;
+	struct sample s = {};
+	int64_t time;
+	double value;
+	int r = 0;
 
-	if (r < 0) {
-		intake_bad(p->into, p->path, 0, "%s", strerror(-r));
-		return r == -ENOMEM ? r : 0;
-	}
-	while ((r = stream_next(s, &piece, &n)) == 1) {
-		r = take_piece(p, piece, n);
-		if (r < 0)
-			break;
-	}
-	if (r == -EBADMSG || r == -EIO)
-		intake_bad(p->into, p->path, p->line, "cannot be read further: %s",
-			   r == -EIO ? "input/output error" : "it is damaged or cut off, or a line is too long");
-	stream_close(s);
-	return r == -ENOMEM ? r : 0;
+	if (!p->moment)
+		p->moment = file_moment(p->at.path);
+	line += strspn(line, " \t");
+	line[strcspn(line, "\r")] = '\0';
+	if (*line == '#')
+		take_comment(p, line);
+	if (!*line || *line == '#')
+		return 0;
+	if (!parse_sample(p, line, &s))
+		intake_bad(p->at.into, p->at.path, p->at.line, "no sample: NAME{LABEL=\"VALUE\"} NUMBER [TIMESTAMP]");
+	else if (!parse_value(p, s.rest, &value, &time))
+		intake_bad(p->at.into, p->at.path, p->at.line, "no number or timestamp behind %.60s", s.name);
+	else
+		r = put_sample(p, &s, value, time);
+	str_free(&s.counter);
+	return r;
 }
 
 static void remark_buckets(const struct page *p)
 {
 	if (p->buckets)
-		intake_remark(p->into, "%s: %llu samples of histogram buckets were left out; sums and counts are taken", p->path,
+		intake_remark(p->at.into, "%s: %llu samples of histogram buckets were left out; sums and counts are taken", p->at.path,
 			      (unsigned long long)p->buckets);
+}
+
+static void end_file(struct text_lines *l)
+{
+	struct page *p = (struct page *)l;
+
+	remark_buckets(p);
+	page_free(p);
+	*p = (struct page){.at = p->at};
 }
 
 static int load_files(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
-	struct file_list files;
-	int r = files_list(input->location, endings, &files);
+	struct page p = {.at = {.input = input, .into = into}};
 
-	if (r < 0)
-		return str_fail(ret_error, r, "%s: %s", input->location,
-				 r == -ENOENT ? "there is no such file, and no .prom or .om file in a folder of this name" : strerror(-r));
-	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
-		struct page p = {.input = input, .into = into, .path = files.paths.v[i], .name = files.names.v[i]};
-
-		p.moment = file_moment(p.path);
-		r = load_file(&p);
-		remark_buckets(&p);
-		page_free(&p);
-		intake_progress(into, i + 1, files.paths.n);
-	}
-	file_list_free(&files);
-	return r;
+	return text_lines_load(&p.at, endings, end_file, take_line, ret_error);
 }
 
 /* "host:port" of a URL: a scrape's own instance. */
@@ -394,9 +351,9 @@ static void host_of(const char *url, char *buf, size_t size)
 static int scrape(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	char host[256];
-	struct page p = {.input = input, .into = into, .path = input->location, .name = host, .moment = clock_wall()};
+	_cleanup_(page_free) struct page p = {.at = {input, into, input->location, host}, .moment = clock_wall()};
 	struct http_request q = {.url = input->location};
-	struct http_reply reply = {};
+	_cleanup_(http_reply_free) struct http_reply reply = {};
 	struct http_client *c;
 	struct credentials who = {};
 	int r = input->token_file ? user_credentials_read(input->token_file, &who, ret_error) : 0;
@@ -415,10 +372,8 @@ static int scrape(const struct fleet_input *input, struct intake *into, char **r
 	if (r < 0)
 		str_fail(ret_error, r, "%s", http_client_error(c));
 	else if (reply.body.len)
-		r = take_piece(&p, reply.body.data, reply.body.len);
+		r = text_lines_take(&p.at, reply.body.data, reply.body.len, take_line);
 	remark_buckets(&p);
-	page_free(&p);
-	http_reply_free(&reply);
 	http_client_close(c);
 	return r;
 }
@@ -433,34 +388,19 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	return is_url(input->location) ? scrape(input, into, ret_error) : load_files(input, into, ret_error);
 }
 
-static int recognise_text(const char *path)
+static int look(const char *piece, size_t n)
 {
-	struct stream *s;
-	size_t n;
-	char *piece;
-	int score = 0;
-
-	if (stream_open(path, &s) < 0)
-		return 0;
-	if (stream_next(s, &piece, &n) == 1 && (str_starts(piece, "# TYPE ") || str_starts(piece, "# HELP ") || str_starts(piece, "{__name__=\"")))
-		score = 80;
-	stream_close(s);
-	return score;
+	(void)n;
+	return str_starts(piece, "# TYPE ") || str_starts(piece, "# HELP ") || str_starts(piece, "{__name__=\"") ? 80 : 0;
 }
 
 static int recognise(const char *location)
 {
 	size_t n = strlen(location);
-	struct file_list files;
-	int score;
 
 	if (is_url(location))
 		return n > 8 && strcmp(location + n - 8, "/metrics") == 0 ? 50 : 0;
-	if (files_list(location, endings, &files) < 0)
-		return 0;
-	score = file_has_ending(files.paths.v[0], endings) ? 50 : recognise_text(files.paths.v[0]);
-	file_list_free(&files);
-	return score;
+	return files_recognise(location, endings, look);
 }
 
 const struct fleet_source fleet_source_openmetrics = {

@@ -287,7 +287,7 @@ static int take_line(struct text_lines *l, char *line)
 	return r->day < 0 ? 0 : take_row(r, line);
 }
 
-static void begin(struct text_lines *l)
+static void end_file(struct text_lines *l)
 {
 	struct report *r = (struct report *)l;
 
@@ -297,11 +297,9 @@ static void begin(struct text_lines *l)
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
-	struct report report = {.at = {.input = input, .into = into}};
-	int r = text_lines_load(&report.at, endings, begin, take_line, ret_error);
+	struct report report = {.at = {.input = input, .into = into}, .day = -1};
 
-	free(report.header);
-	return r;
+	return text_lines_load(&report.at, endings, end_file, take_line, ret_error);
 }
 
 /* sadf -p: host, interval, time, device, name and value between tabs. */

@@ -172,14 +172,13 @@ static int take_hosts(const struct fleet_input *input, struct intake *into, cons
 static int take_text(const struct fleet_input *input, struct intake *into, const char *path, const struct str *text)
 {
 	json_error_t error;
-	json_t *root = json_loadb(text->data ? text->data : "", text->len, 0, &error);
+	_cleanup_(json_decrefp) json_t *root = json_loadb(text->data ? text->data : "", text->len, 0, &error);
 	int r = 0;
 
 	if (root)
 		r = take_hosts(input, into, path, root);
 	else
 		intake_bad(into, path, (uint64_t)(error.line > 0 ? error.line : 0), "no JSON: %s", error.text);
-	json_decref(root);
 	return r;
 }
 
@@ -270,11 +269,10 @@ static int load_json_file(const struct fleet_input *input, struct intake *into, 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	struct file_list files;
-	int r = files_list(input->location, endings, &files);
+	int r = files_list_in_words(input->location, endings, &files, ret_error);
 
 	if (r < 0)
-		return str_fail(ret_error, r, "%s: %s", input->location,
-				 r == -ENOENT ? "there is no such file, and no .json or .sa file in a folder of this name" : strerror(-r));
+		return r;
 	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
 		const char *path = files.paths.v[i];
 

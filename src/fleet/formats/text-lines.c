@@ -7,12 +7,13 @@
 #include "lib/input/files.h"
 #include "lib/input/stream.h"
 
-static int take_piece(struct text_lines *l, char *piece, size_t n, text_line_fn *take)
+int text_lines_take(struct text_lines *l, char *piece, size_t n, text_line_fn *take)
 {
 	int r = 0;
 
 	for (char *p = piece, *end; r >= 0 && p < piece + n; p = end + 1) {
 		end = memchr(p, '\n', (size_t)(piece + n - p));
+		end = end ? end : piece + n;
 		*end = 0;
 		if (end > p && end[-1] == '\r')
 			end[-1] = 0;
@@ -34,7 +35,7 @@ static int load_file(struct text_lines *l, text_line_fn *take, uint64_t done, ui
 		return r == -ENOMEM ? r : 0;
 	}
 	while ((r = stream_next(s, &piece, &n)) == 1) {
-		r = take_piece(l, piece, n, take);
+		r = text_lines_take(l, piece, n, take);
 		if (r < 0)
 			break;
 		intake_progress(l->into, done + stream_done(s), total);
@@ -45,23 +46,21 @@ static int load_file(struct text_lines *l, text_line_fn *take, uint64_t done, ui
 	return r == -ENOMEM ? r : 0;
 }
 
-int text_lines_load(struct text_lines *l, const char *const *endings, void (*begin)(struct text_lines *l), text_line_fn *take, char **ret_error)
+int text_lines_load(struct text_lines *l, const char *const *endings, void (*end)(struct text_lines *l), text_line_fn *take, char **ret_error)
 {
-	const char *location = l->input->location;
 	struct file_list files;
 	uint64_t done = 0;
-	int r = files_list(location, endings, &files);
+	int r = files_list_in_words(l->input->location, endings, &files, ret_error);
 
 	if (r < 0)
-		return r == -ENOENT ? str_fail(ret_error, r, "%s: there is no such file, and no %s file in a folder of this name", location, endings[0]) :
-				      str_fail(ret_error, r, "%s: %s", location, strerror(-r));
+		return r;
 	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
 		l->path = files.paths.v[i];
 		l->name = files.names.v[i];
 		l->line = 0;
-		if (begin)
-			begin(l);
 		r = load_file(l, take, done, files.bytes);
+		if (end)
+			end(l);
 		done += files.bytes / files.paths.n;
 	}
 	file_list_free(&files);

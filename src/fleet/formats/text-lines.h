@@ -14,9 +14,11 @@ struct text_lines {
 /* Takes a line without its end, which may be changed. 0 or more, or -ENOMEM. */
 typedef int text_line_fn(struct text_lines *l, char *line);
 
-/* Reads all files of l->input's location that end in one of `endings`; each begins with line 1. A file that cannot be read further is reported. `begin`
- * (NULL = nothing to do) is called before each. 0, -ENOMEM, or -errno with *ret_error. */
-int text_lines_load(struct text_lines *l, const char *const *endings, void (*begin)(struct text_lines *l), text_line_fn *take, char **ret_error);
+/* Takes the lines of a piece of text, which may be changed; the byte behind it, too, where its last line has no end. */
+int text_lines_take(struct text_lines *l, char *piece, size_t n, text_line_fn *take);
+/* Reads all files of l->input's location that end in one of `endings`; each begins with line 1. A file that cannot be read further is reported. `end`
+ * (NULL = nothing to do) is called after each. 0, -ENOMEM, or -errno with *ret_error. */
+int text_lines_load(struct text_lines *l, const char *const *endings, void (*end)(struct text_lines *l), text_line_fn *take, char **ret_error);
 
 /* Puts a number in the unit of its counter, which the first one that is given decides; what measures something else is reported, and is missing. 0 or -ENOMEM. */
 int text_lines_put(struct text_lines *l, int server, const char *name, const struct counter_info *info, int64_t time, double number);

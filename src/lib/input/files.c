@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/str.h"
 #include "lib/input/stream.h"
 
 #define DEPTH_MAX 8
@@ -131,6 +132,16 @@ int files_list(const char *location, const char *const *endings, struct file_lis
 	}
 	*ret = l;
 	return 0;
+}
+
+int files_list_in_words(const char *location, const char *const *endings, struct file_list *ret, char **ret_error)
+{
+	int r = files_list(location, endings, ret);
+
+	if (r == -ENOENT)
+		return str_fail(ret_error, r, "%s: there is no such file, and no %s%s%s file in a folder of this name", location, endings[0],
+				endings[1] ? " or " : "", endings[1] ? endings[1] : "");
+	return r < 0 ? str_fail(ret_error, r, "%s: %s", location, strerror(-r)) : 0;
 }
 
 void file_list_free(struct file_list *l)
