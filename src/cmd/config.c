@@ -45,7 +45,7 @@ static int print_rules(const struct config *config)
 {
 	_cleanup_free_ char *error = NULL;
 	struct rules rules;
-	struct str text = {};
+	_cleanup_str_ struct str text = {};
 	int r = rules_read(config->record_rules, &rules, &error);
 
 	print_grammar();
@@ -57,7 +57,6 @@ static int print_rules(const struct config *config)
 		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	rules_write(&rules, &text);
 	fputs(text.data ? text.data : "", stdout);
-	str_free(&text);
 	rules_free(&rules);
 	return EXIT_ANSWERED;
 }
@@ -66,7 +65,7 @@ static int print_causes(void)
 {
 	_cleanup_free_ char *error = NULL;
 	_cleanup_(causes_free) struct causes causes = {};
-	struct str text = {};
+	_cleanup_str_ struct str text = {};
 	int r = causes_load(SYSTEM_CAUSES, &causes, &error);
 
 	if (r < 0)
@@ -74,7 +73,6 @@ static int print_causes(void)
 	for (size_t i = 0; i < causes.list.n; i++)
 		cause_write(&causes.list.v[i], &text);
 	fputs(text.data ? text.data : "", stdout);
-	str_free(&text);
 	return EXIT_ANSWERED;
 }
 

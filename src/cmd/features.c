@@ -37,8 +37,8 @@ static int ask_recording(const struct common *common, feature_set present[ENTITY
 {
 	const struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
-	struct dataset d = {};
-	struct store *store;
+	_cleanup_(dataset_free) struct dataset d = {};
+	_cleanup_store_ struct store *store = NULL;
 	int64_t first, last;
 	unsigned damaged;
 	int r = store_open(&paths, STORE_READ, &store, &error);
@@ -51,8 +51,6 @@ static int ask_recording(const struct common *common, feature_set present[ENTITY
 	r = r ?: store_load(store, last - LATELY, last, &d, &damaged);
 	if (r == 0)
 		note_present(&d, present);
-	store_close(store);
-	dataset_free(&d);
 	return r;
 }
 
@@ -60,14 +58,13 @@ static int ask_recording(const struct common *common, feature_set present[ENTITY
 static int look(feature_set present[ENTITY_KIND_END], char **ret_missing)
 {
 	_cleanup_free_ char *error = NULL;
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	int r = recorder_look(2, 100, &d, ret_missing, &error);
 
 	if (r < 0)
 		(void)log_failure(r, "%s", error ? error : strerror(-r));
 	else
 		note_present(&d, present);
-	dataset_free(&d);
 	return r;
 }
 

@@ -696,7 +696,7 @@ static size_t separator_line(struct csv_table *t, const char *piece, size_t n)
 
 int csv_lay_out(struct csv_table *t, const char *piece, size_t n, size_t *ret_headers)
 {
-	struct sample s = {};
+	_cleanup_(sample_free) struct sample s = {};
 	size_t skip = separator_line(t, piece, n);
 	int r = take_sample(t, piece + skip, n - skip, &s);
 
@@ -714,6 +714,5 @@ int csv_lay_out(struct csv_table *t, const char *piece, size_t n, size_t *ret_he
 		r = -ENOMSG;
 	}
 	*ret_headers = s.headers + (skip > 0);
-	sample_free(&s);
 	return r;
 }

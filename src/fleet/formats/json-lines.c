@@ -300,7 +300,7 @@ static int take_line(struct text_lines *l, char *line)
 {
 	json_error_t error;
 	size_t n = strlen(line);
-	json_t *row;
+	_cleanup_(json_decrefp) json_t *row = NULL;
 	int r = 0;
 
 	while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
@@ -314,7 +314,6 @@ static int take_line(struct text_lines *l, char *line)
 		intake_bad(l->into, l->path, l->line, "no JSON object");
 	else
 		r = take_object(l, row);
-	json_decref(row);
 	return r;
 }
 
@@ -326,10 +325,9 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 /* The first line is a JSON object. */
 static int look(const char *piece, size_t n)
 {
-	json_t *row = *piece == '{' ? json_loadb(piece, (size_t)((const char *)memchr(piece, '\n', n) - piece), 0, NULL) : NULL;
+	_cleanup_(json_decrefp) json_t *row = *piece == '{' ? json_loadb(piece, (size_t)((const char *)memchr(piece, '\n', n) - piece), 0, NULL) : NULL;
 	int score = json_is_object(row) ? 60 : 0;
 
-	json_decref(row);
 	return score;
 }
 

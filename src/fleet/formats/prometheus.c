@@ -54,7 +54,7 @@ static int fail(const struct server *s, int code, const char *what)
 /* {"status": "success", "data": ...}: the data, which the caller owns. */
 static int take_answer(const struct server *s, const struct str *text, json_t **ret)
 {
-	json_t *answer = json_loadb(text->data ? text->data : "", text->len, 0, NULL);
+	_cleanup_(json_decrefp) json_t *answer = json_loadb(text->data ? text->data : "", text->len, 0, NULL);
 	const char *status = json_string_value(json_object_get(answer, "status"));
 	const char *error = json_string_value(json_object_get(answer, "error"));
 	int r = 0;
@@ -65,7 +65,6 @@ static int take_answer(const struct server *s, const struct str *text, json_t **
 		r = str_fail(s->ret_error, -EREMOTEIO, "%s/: Prometheus says: %s", s->base, error ? error : status);
 	else
 		*ret = json_incref(json_object_get(answer, "data"));
-	json_decref(answer);
 	return r;
 }
 

@@ -159,7 +159,7 @@ static bool is_observer(const struct fleet *f, const struct counter_calls *c, in
 
 int counter_calls_find(const struct fleet *f, struct counter_calls *ret)
 {
-	struct hmap names = {};
+	_cleanup_(hmap_free) struct hmap names = {};
 	int r;
 
 	*ret = (struct counter_calls){calloc(f->counters.n + 1, sizeof(*ret->of)), calloc(f->servers.n + 1, sizeof(*ret->observer)), 0};
@@ -170,7 +170,6 @@ int counter_calls_find(const struct fleet *f, struct counter_calls *ret)
 	}
 	for (size_t i = 0; i < f->servers.n && r == 0 && ret->n; i++)
 		ret->observer[i] = is_observer(f, ret, (int)i);
-	hmap_free(&names);
 	return r;
 }
 

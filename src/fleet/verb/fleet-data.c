@@ -342,20 +342,17 @@ static int run_analysis(const char *analysis, const struct fleet_question *q, st
 int fleet_tell(struct common *common, const struct fleet_query *args, const char *analysis, const struct fleet_question *q,
 	       const char *headline)
 {
-	struct fleet_findings found = {};
+	_cleanup_(fleet_findings_free) struct fleet_findings found = {};
 	_cleanup_free_ char *error = NULL;
 	int r = run_analysis(analysis, q, &found, &error);
 	int status;
 
 	if (error) {
 		log_error("%s", error);
-		fleet_findings_free(&found);
 		return EXIT_CANNOT;
 	}
-	if (r < 0) {
-		fleet_findings_free(&found);
+	if (r < 0)
 		return fleet_analysis_failed(analysis, r);
-	}
 	if (common->json) {
 		fleet_json_out(fleet_findings_json(q->fleet, &found, args->top));
 	} else {
@@ -363,6 +360,5 @@ int fleet_tell(struct common *common, const struct fleet_query *args, const char
 		fleet_findings_text(q->fleet, &found, args->top, stdout);
 	}
 	status = found.list.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
-	fleet_findings_free(&found);
 	return status;
 }

@@ -45,8 +45,8 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 {
 	_cleanup_free_ char *error = NULL, *name = fleet_recording_host(path);
 	struct store_paths paths = {path, NULL};
-	struct recorded recorded = {};
-	struct store *store;
+	_cleanup_(recorded_free) struct recorded recorded = {};
+	_cleanup_store_ struct store *store = NULL;
 	int r;
 
 	if (!name)
@@ -65,8 +65,6 @@ static int load_file(const struct fleet_input *input, struct intake *into, const
 	} else {
 		intake_bad(into, path, 0, "%s", store_reason(store, r));
 	}
-	recorded_free(&recorded);
-	store_close(store);
 	return r == -ENOMEM ? r : 0;
 }
 

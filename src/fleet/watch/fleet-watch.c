@@ -226,7 +226,7 @@ static int take_answer(const json_t *root, struct recorded *ret, const char **re
 
 static int keep_answer(struct watch_host *h, const struct http_reply *reply, size_t *ret_n)
 {
-	json_t *root = json_loadb(reply->body.data ? reply->body.data : "", reply->body.len, 0, NULL);
+	_cleanup_(json_decrefp) json_t *root = json_loadb(reply->body.data ? reply->body.data : "", reply->body.len, 0, NULL);
 	struct recorded part = {};
 	const char *name;
 	int r = take_answer(root, &part, &name);
@@ -245,7 +245,6 @@ static int keep_answer(struct watch_host *h, const struct http_reply *reply, siz
 	} else {
 		recorded_free(&part);
 	}
-	json_decref(root);
 	return r;
 }
 
@@ -253,7 +252,7 @@ static int keep_answer(struct watch_host *h, const struct http_reply *reply, siz
 static int ask(struct watch_host *h, size_t *ret_n, char **ret_error)
 {
 	_cleanup_str_ struct str url = {};
-	struct http_reply reply = {};
+	_cleanup_(http_reply_free) struct http_reply reply = {};
 	struct http_request q;
 	int r;
 
@@ -271,7 +270,6 @@ static int ask(struct watch_host *h, size_t *ret_n, char **ret_error)
 		str_fail(ret_error, r, "its answer lies ahead of this machine's time: set the clock of one of both");
 	if (r == -EBADMSG && !*ret_error)
 		str_fail(ret_error, r, "its answer is not from whyslow: does 'whyslow serve' listen there?");
-	http_reply_free(&reply);
 	return r;
 }
 

@@ -180,7 +180,7 @@ static int put_url(const struct watch_host *w, const struct host_question *q, st
 static int send_question(struct http_client *client, const struct watch_host *w, const struct host_question *q, struct host_answer *ret)
 {
 	_cleanup_str_ struct str url = {};
-	struct http_reply reply = {};
+	_cleanup_(http_reply_free) struct http_reply reply = {};
 	struct http_request request;
 	int r = put_url(w, q, &url);
 
@@ -190,7 +190,6 @@ static int send_question(struct http_client *client, const struct watch_host *w,
 	r = http_send(client, &request, &reply);
 	r = r ?: http_check_status(client, &request, &reply);
 	r = r < 0 ? str_fail(&ret->error, 0, "%s", http_client_error(client)) : take_text(&reply.body, NULL, ret);
-	http_reply_free(&reply);
 	return r;
 }
 

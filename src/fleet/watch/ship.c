@@ -242,7 +242,7 @@ static int put_bytes(const char *url, const void *bytes, size_t n)
 {
 	const struct http_request q = {.method = "PUT", .url = url, .body = bytes, .n = n, .content_type = "application/octet-stream"};
 	struct http_client *client = NULL;
-	struct http_reply reply = {};
+	_cleanup_(http_reply_free) struct http_reply reply = {};
 	int r = open_client(&client);
 
 	if (r < 0)
@@ -257,7 +257,6 @@ static int put_bytes(const char *url, const void *bytes, size_t n)
 		log_error("%s", http_client_error(client));
 	else
 		printf("%s\n", url);
-	http_reply_free(&reply);
 	http_client_close(client);
 	return r;
 }

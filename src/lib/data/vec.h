@@ -97,6 +97,9 @@
 		(vec).n = (vec).allocated = 0;  \
 	} while (0)
 
+/* Frees a list at the end of its scope, by lib/data/cleanup.h: its elements are the first member. */
+#define _cleanup_vec_ _cleanup_(cleanup_pointer)
+
 /* With what its elements own: `release` is a statement about `each`, a pointer to one. */
 #define VEC_FREE_EACH(vec, release)                                                     \
 	do {                                                                            \

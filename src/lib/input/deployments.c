@@ -140,7 +140,7 @@ static int add_object(struct reading *r, const char *at, const struct tape_value
 /* One value after another, commas and blanks between them. */
 static int read_json(struct reading *r)
 {
-	struct tape tape = {};
+	_cleanup_(tape_free) struct tape tape = {};
 	int e = 0;
 
 	for (const char *at = r->text; e == 0; at += tape.end) {
@@ -161,7 +161,6 @@ static int read_json(struct reading *r)
 			TAPE_EACH(object, list)
 				e = e ? e : add_object(r, at, object);
 	}
-	tape_free(&tape);
 	return e;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/net/http-client.h"
 
@@ -32,14 +33,13 @@ static void pause_for(int64_t ns)
 /* One attempt. *ret_pause: how long to wait before the next; 0 = another one would not help. */
 static int attempt(struct http_client *client, const struct http_request *request, int64_t *ret_pause)
 {
-	struct http_reply reply = {};
+	_cleanup_(http_reply_free) struct http_reply reply = {};
 	int r = http_send(client, request, &reply);
 
 	r = r ?: http_check_status(client, request, &reply);
 	*ret_pause = 0;
 	if (r < 0 && is_passing(r, reply.status))
 		*ret_pause = reply.retry_after > PAUSE_MAX ? PAUSE_MAX : reply.retry_after > PAUSE ? reply.retry_after : PAUSE;
-	http_reply_free(&reply);
 	return r;
 }
 

@@ -231,7 +231,7 @@ static bool goes_before(const struct guarded_hold *c, const struct hold *h)
  * planned so far goes by how things were before. */
 static int check_free(const struct guarded_hold *c, const struct hold *h, char **ret_words)
 {
-	struct hold *list;
+	_cleanup_free_ struct hold *list = NULL;
 	size_t n;
 	int r = hold_file_list(c->run_dir, &list, &n);
 
@@ -253,7 +253,6 @@ static int check_free(const struct guarded_hold *c, const struct hold *h, char *
 				head->name, head->pid, head->pid);
 		hold_free(&list[i]);
 	}
-	free(list);
 	return r;
 }
 
@@ -469,7 +468,7 @@ int guarded_hold_begin(const struct hold_request *q, const struct target *t, str
 int guarded_hold_release(const char *proc_root, const char *run_dir, uint32_t pid, uint32_t viewer, size_t *ret_n)
 {
 	_cleanup_close_ int lock = -1;
-	struct hold *list;
+	_cleanup_free_ struct hold *list = NULL;
 	size_t n;
 	int r = take_lock(run_dir, viewer, &lock), first = 0;
 
@@ -489,6 +488,5 @@ int guarded_hold_release(const char *proc_root, const char *run_dir, uint32_t pi
 		first = r < 0 && first == 0 ? r : first;
 		hold_free(h);
 	}
-	free(list);
 	return first;
 }

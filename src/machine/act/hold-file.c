@@ -474,7 +474,7 @@ static int sweep_one(const struct sweep *s, struct hold *h)
 static int sweep(struct sweep *s)
 {
 	const char *proc_root = s->proc_root, *run_dir = s->run_dir;
-	struct hold *list;
+	_cleanup_free_ struct hold *list = NULL;
 	size_t n;
 	int r = clock_boot_id(proc_root, s->boot), first = 0;
 
@@ -487,7 +487,6 @@ static int sweep(struct sweep *s)
 		first = r < 0 && first == 0 ? r : first;
 		hold_free(&list[i]);
 	}
-	free(list);
 	remove_unfinished(run_dir);
 	return first;
 }

@@ -91,7 +91,7 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *dat
 {
 	struct agent *a = data;
 	const char *note;
-	json_t *list;
+	_cleanup_(json_decrefp) json_t *list = NULL;
 
 	(void)source, (void)fd, (void)events;
 	if (ask_read(&a->news.inquiry) > 0)
@@ -100,7 +100,6 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *dat
 	note = find_note(list, a->news.id);
 	if (note)
 		show(a, note);
-	json_decref(list);
 	drop_news(a);
 	return 0;
 }

@@ -21,14 +21,11 @@ void saved_answer_free(struct saved_answer *t)
 
 static int add_named(struct fingerprint *f, const char *kind, const char *name, double weight)
 {
-	char *key;
-	int r;
+	_cleanup_free_ char *key = NULL;
 
 	if (asprintf(&key, "%s:%s", kind, name) < 0)
 		return -ENOMEM;
-	r = fingerprint_add(f, key, weight);
-	free(key);
-	return r;
+	return fingerprint_add(f, key, weight);
 }
 
 /* The parts are the shortage, the cause, the culprit and its most unusual features; an answer that found nothing has none. */
@@ -61,7 +58,7 @@ static char *write_answer(const struct answer *a)
 	_cleanup_(fingerprint_free) struct fingerprint print = {};
 	_cleanup_free_ char *culprit = culprit_of(a);
 	char *text;
-	json_t *root;
+	_cleanup_(json_decrefp) json_t *root = NULL;
 
 	if (fingerprint_of_answer(a, &print) < 0)
 		return NULL;
@@ -70,7 +67,6 @@ static char *write_answer(const struct answer *a)
 	if (root && !isnan(a->confidence))
 		json_object_set_new(root, "confidence", json_real(a->confidence));
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-	json_decref(root);
 	return text;
 }
 
@@ -127,7 +123,7 @@ static int answer_now(struct store *store, const struct answer_sink *sink, const
 	struct why_request request = {
 		.at = mark->wall, .window = window, .recorded = true, .marked = true, .viewer = *viewer};
 	_cleanup_free_ char *text = NULL;
-	struct why_data data = {};
+	_cleanup_(why_data_free) struct why_data data = {};
 	struct answer a;
 	int r = why_from_store(store, &request, &data, &a);
 
@@ -138,7 +134,6 @@ static int answer_now(struct store *store, const struct answer_sink *sink, const
 	}
 	if (r == 0 && sink)
 		(void)sink->save(sink->data, mark->id, text);
-	why_data_free(&data);
 	return r;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/order.h"
 #include "lib/data/str.h"
@@ -140,7 +141,7 @@ static void put_part(struct str *s, const char *name, int64_t ns)
 
 static int tell_parts(const struct start_record *r, int64_t end, struct answer *a)
 {
-	struct str s = {};
+	_cleanup_str_ struct str s = {};
 	int result = 0;
 
 	put_part(&s, "firmware", r->loader && r->firmware > r->loader ? r->firmware - r->loader : 0);
@@ -150,13 +151,12 @@ static int tell_parts(const struct start_record *r, int64_t end, struct answer *
 	put_part(&s, "units", r->userspace ? end - r->userspace : 0);
 	if (s.len)
 		result = remark(a, "by part: %s", s.data);
-	str_free(&s);
 	return result;
 }
 
 static int tell_chain(const struct late_start *l, struct answer *a)
 {
-	struct str s = {};
+	_cleanup_str_ struct str s = {};
 	size_t told = 0;
 	int result = 0;
 
@@ -168,7 +168,6 @@ static int tell_chain(const struct late_start *l, struct answer *a)
 	}
 	if (s.len)
 		result = remark(a, "units that the end of the start waited for, the last one first: %s", s.data);
-	str_free(&s);
 	return result;
 }
 
@@ -187,7 +186,7 @@ ORDER_OF_POINTERS(by_cpu, struct start_process, DESCENDING(cpu))
 static int tell_processes(const struct late_start *l, struct answer *a)
 {
 	const struct start_process **list = calloc(l->r->processes.n + 1, sizeof(*list));
-	struct str s = {};
+	_cleanup_str_ struct str s = {};
 	size_t n = 0;
 	int result = 0;
 
@@ -201,7 +200,6 @@ static int tell_processes(const struct late_start *l, struct answer *a)
 		str_printf(&s, "%s%s (%u) %.1f s, since %.1f s", s.len ? ", " : "", list[i]->name, list[i]->pid, seconds(list[i]->cpu), seconds(list[i]->began));
 	if (s.len)
 		result = remark(a, "CPU that programs of the start have used until now: %s", s.data);
-	str_free(&s);
 	free(list);
 	return result;
 }

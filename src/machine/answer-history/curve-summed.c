@@ -133,7 +133,7 @@ static int load(struct summed *z, int64_t from, int64_t to, struct dataset *ret,
 
 static int add_ticks(struct summed *z, const struct stretch_of *x)
 {
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	const struct subject *s;
 	int r = load(z, x->from, x->to, &d, &s);
 
@@ -143,19 +143,17 @@ static int add_ticks(struct summed *z, const struct stretch_of *x)
 		if (!isnan(value))
 			add(z, part_at(z, d.ticks.v[t].wall), &(struct segment_row){.n = 1, .mean = value, .low = value, .high = value});
 	}
-	dataset_free(&d);
 	return r;
 }
 
 /* The level throughout a segment in which it did not change. */
 static int read_level(struct summed *z, const struct stretch_of *x, double *ret)
 {
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	const struct subject *s;
 	int r = load(z, x->from, x->to, &d, &s);
 
 	*ret = r == 0 && s && s->last < d.ticks.n ? subject_value(&d, s, z->q->feature, s->last) : NAN;
-	dataset_free(&d);
 	return r;
 }
 
@@ -274,7 +272,7 @@ static int sum_up(struct summed *z)
 int curve_of_summaries(struct store *store, const struct curve_request *q, struct entity_info *ret_who, struct curve *ret_curve)
 {
 	size_t n = (size_t)((q->to - q->from) / SEGMENT_NS);
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	struct summed z = {.store = store, .q = q, .d = &d};
 	unsigned damaged;
 	int r = store_load_entities(store, q->from, q->to, curve_wanted, (void *)q, &d, &damaged);
@@ -295,6 +293,5 @@ int curve_of_summaries(struct store *store, const struct curve_request *q, struc
 	else
 		curve_free(&z.c);
 	FREE_ALL(z.segments, z.weight);
-	dataset_free(&d);
 	return r;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
@@ -123,7 +124,7 @@ const struct subject *curve_choose(const struct dataset *d, const struct curve_r
 
 static int read_ticks(struct store *store, const struct curve_request *q, struct entity_info *ret_who, struct curve *ret_curve)
 {
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	const struct subject *s = NULL;
 	int r = curve_load(store, q, q->from, q->to, &d);
 
@@ -135,7 +136,6 @@ static int read_ticks(struct store *store, const struct curve_request *q, struct
 		if (r < 0)
 			curve_free(ret_curve);
 	}
-	dataset_free(&d);
 	return r;
 }
 

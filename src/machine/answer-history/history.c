@@ -211,16 +211,14 @@ static int read_piece(struct reading *r, struct store *store, uint32_t first)
 						[ENTITY_PROCESS] = mask_of(program_measures, MEASURES),
 						[ENTITY_KERNEL] = mask_of(program_measures, MEASURES)};
 	const struct load_filter filter = {wanted_features, r, most};
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	unsigned damaged;
 	int result;
 
 	r->piece_from = r->h->from + first * HISTORY_MINUTE;
 	result = store_load_filtered(store, r->piece_from, r->piece_from + PIECE * HISTORY_MINUTE, &filter, &d, &damaged);
 	result = result ?: dataset_hide(&d, r->viewer);
-	result = result ?: take_piece(r, &d, first);
-	dataset_free(&d);
-	return result;
+	return result ?: take_piece(r, &d, first);
 }
 
 /* --- all of it --- */

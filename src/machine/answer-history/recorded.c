@@ -102,11 +102,9 @@ static int take_dataset(const struct dataset *d, int64_t from, int64_t to, struc
 int recorded_read(struct store *s, int64_t from, int64_t to, struct recorded *ret)
 {
 	const struct load_filter filter = {.features = wanted_features};
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	unsigned damaged;
 	int r = store_load_filtered(s, from, to, &filter, &d, &damaged);
 
-	r = r ?: take_dataset(&d, from, to, ret);
-	dataset_free(&d);
-	return r;
+	return r ?: take_dataset(&d, from, to, ret);
 }

@@ -172,7 +172,7 @@ static void take_look(struct inspector *i, struct inspected_thread *thread, cons
 {
 	const struct frame *mine = own_code(c->frames + c->n_kernel, c->n - c->n_kernel);
 	struct inspected_place p = {};
-	struct str words = {};
+	_cleanup_str_ struct str words = {};
 
 	if (!thread->looks) {
 		/* what one that came in the meantime did, it did in the meantime */
@@ -200,7 +200,6 @@ static void take_look(struct inspector *i, struct inspected_thread *thread, cons
 	}
 	count_place(i, thread, LIST_WAITS, &thread->waits, &p);
 	add_path(&i->result.waits, c->frames, c->n, true, p.function);
-	str_free(&words);
 }
 
 /* A thread of the kernel has no registers. A single address has no beginning either. */

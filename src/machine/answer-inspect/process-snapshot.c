@@ -30,7 +30,7 @@ int process_snapshot_load(struct store *store, const struct why_request *request
 int process_snapshot_extend(struct process_snapshot *b, struct store *store, int64_t to, unsigned *ret_new)
 {
 	int64_t last = b->data.ticks.n ? b->data.ticks.v[b->data.ticks.n - 1].wall : 0;
-	struct dataset part = {};
+	_cleanup_(dataset_free) struct dataset part = {};
 	unsigned damaged;
 	size_t before = b->data.ticks.n;
 	int r = store_load(store, last - NOW_NS, to, &part, &damaged);
@@ -40,7 +40,6 @@ int process_snapshot_extend(struct process_snapshot *b, struct store *store, int
 		dataset_finish(&b->data);
 		*ret_new = (unsigned)(b->data.ticks.n - before);
 	}
-	dataset_free(&part);
 	return r;
 }
 
@@ -166,7 +165,7 @@ static int add_life(const struct dataset *d, const struct subject *s, struct liv
 
 int process_snapshot_lives(struct store *store, const struct viewer *viewer, int64_t from, int64_t to, struct lives *ret)
 {
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	struct lives lives = {};
 	unsigned damaged;
 	int r = store_load_entities(store, from, to, of_processes, NULL, &d, &damaged);
@@ -188,6 +187,5 @@ int process_snapshot_lives(struct store *store, const struct viewer *viewer, int
 	} else {
 		lives_free(&lives);
 	}
-	dataset_free(&d);
 	return r;
 }

@@ -288,20 +288,17 @@ static void directory_free(struct directory *dir)
 /* Models into a blob of the meta part, streams into a blob of theirs; points, where the tokens have any. */
 static int flush_tokens(struct chunk_writer *w, struct entropy_writer *tokens, struct str *points)
 {
-	struct str tables = {}, bytes = {};
+	_cleanup_str_ struct str tables = {}, bytes = {};
 	int r = entropy_write(tokens, &tables, &bytes, points);
 
 	r = r ?: str_put_blob(&w->meta, tables.data, tables.len);
-	r = r ?: str_put_blob(&w->streams, bytes.data, bytes.len);
-	str_free(&tables);
-	str_free(&bytes);
-	return r;
+	return r ?: str_put_blob(&w->streams, bytes.data, bytes.len);
 }
 
 static int put_column(struct chunk_writer *w, enum entity_kind kind, const struct written_column *column)
 {
 	struct directory dir = {};
-	struct str points = {};
+	_cleanup_str_ struct str points = {};
 	size_t next = 0, since = 0;
 	int r = 0;
 
@@ -328,9 +325,7 @@ static int put_column(struct chunk_writer *w, enum entity_kind kind, const struc
 	directory_free(&dir);
 	r = r ?: flush_tokens(w, &w->gaps, &points);
 	r = r ?: flush_tokens(w, &w->values, &points);
-	r = r ?: str_put_blob(&w->meta, points.data, points.len);
-	str_free(&points);
-	return r;
+	return r ?: str_put_blob(&w->meta, points.data, points.len);
 }
 
 ORDER(by_values, struct written_column, DESCENDING(first) ?: DESCENDING(n_values) ?: ASCENDING(feature))
@@ -369,7 +364,7 @@ static size_t list_columns(const struct dataset *d, enum entity_kind kind,
 
 static int put_activities(struct chunk_writer *w, enum entity_kind kind)
 {
-	struct str counts = {};
+	_cleanup_str_ struct str counts = {};
 	int r;
 
 	for (size_t i = 0; i < w->d->subjects.n; i++) {
@@ -382,7 +377,6 @@ static int put_activities(struct chunk_writer *w, enum entity_kind kind)
 			put_gaps(&w->gaps, a->ticks, a->n, w->d->ticks.n, false);
 	}
 	r = str_put_blob(&w->meta, counts.data, counts.len);
-	str_free(&counts);
 	return r == 0 ? flush_tokens(w, &w->gaps, NULL) : r;
 }
 
@@ -427,7 +421,7 @@ static void put_vocabulary(struct chunk_writer *w)
 /* Each time as its distance from what the one before suggests; in planes. */
 static void put_ticks(struct chunk_writer *w)
 {
-	struct str boot = {}, wall = {}, span = {};
+	_cleanup_str_ struct str boot = {}, wall = {}, span = {};
 	int64_t last_boot = 0, apart = 0;
 
 	VEC_EACH(m, w->d->ticks) {
@@ -441,14 +435,11 @@ static void put_ticks(struct chunk_writer *w)
 	str_put_blob(&w->meta, boot.data, boot.len);
 	str_put_blob(&w->meta, wall.data, wall.len);
 	str_put_blob(&w->meta, span.data, span.len);
-	str_free(&boot);
-	str_free(&wall);
-	str_free(&span);
 }
 
 static void put_subjects(struct chunk_writer *w)
 {
-	struct str definition = {};
+	_cleanup_str_ struct str definition = {};
 
 	str_put_varint(&w->meta, w->d->subjects.n);
 	for (size_t i = 0; i < w->d->subjects.n; i++) {
@@ -460,7 +451,6 @@ static void put_subjects(struct chunk_writer *w)
 		str_put_varint(&w->meta, s->first);
 		str_put_varint(&w->meta, s->ended ? 1 + s->last : 0);
 	}
-	str_free(&definition);
 }
 
 static void put_notes(struct chunk_writer *w)
@@ -491,14 +481,13 @@ static int put_all(struct chunk_writer *w)
 
 static int pack_meta(const struct str *meta, struct str *packed)
 {
-	VEC(size_t) ends = {};
+	_cleanup_vec_ VEC(size_t) ends = {};
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && at < meta->len; at = ends.v[ends.n - 1])
 		r = VEC_PUSH(ends, meta->len - at < META_BLOCK ? meta->len : at + META_BLOCK);
 	if (r == 0)
 		r = blocks_pack(meta->data, (struct block_ends){ends.v, ends.n}, META_LEVEL, packed);
-	VEC_FREE(ends);
 	return r;
 }
 

@@ -156,7 +156,7 @@ static void flush_bits(struct str *out, uint64_t *window, unsigned *n)
 
 static int encode_raw(const struct entropy_writer *w, struct str *bytes)
 {
-	struct str out = {};
+	_cleanup_str_ struct str out = {};
 	uint64_t window = 0;
 	unsigned n = 0;
 	int r;
@@ -177,7 +177,6 @@ static int encode_raw(const struct entropy_writer *w, struct str *bytes)
 	if (n)
 		str_putc(&out, (char)window);
 	r = out.error ? out.error : str_put_blob(bytes, out.data, out.len);
-	str_free(&out);
 	return r;
 }
 

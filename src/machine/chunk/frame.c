@@ -5,6 +5,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "lib/data/cleanup.h"
+
 #define FRAME_VERSION 2
 #define FRAME_HEADER  8
 #define FRAME_KEY     1
@@ -110,7 +112,7 @@ static void define(struct frame_encoder *enc, const struct sample *sample, bool 
 
 static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool key, struct str *out)
 {
-	struct str definitions = {}, diffs = {};
+	_cleanup_str_ struct str definitions = {}, diffs = {};
 
 	for (size_t i = 0; i < tick->samples.n; i++)
 		if (!tick->samples.v[i].same || tick->samples.v[i].entity->changed ||
@@ -130,8 +132,6 @@ static void encode_samples(struct frame_encoder *enc, struct tick *tick, bool ke
 		encode_sample(enc, sample, features, n, key ? ~counters_of(sample->entity->info.kind) : 0, &definitions, &diffs);
 	}
 	str_put_blob(out, definitions.data, definitions.len);
-	str_free(&definitions);
-	str_free(&diffs);
 }
 
 static uint64_t segment_memory(const struct frame_encoder *enc)

@@ -30,7 +30,7 @@ static int take_accused(const struct answer *a, struct culprit_list *ret)
 
 static int answer_for(struct store *store, struct common *common, struct why_query *asked, struct culprit_list *ret)
 {
-	struct why_data data = {};
+	_cleanup_(why_data_free) struct why_data data = {};
 	struct answer a;
 	int r = why_query_answer(common, store, asked, &data, &a), status;
 
@@ -42,7 +42,6 @@ static int answer_for(struct store *store, struct common *common, struct why_que
 		status = take_accused(&a, ret);
 		answer_free(&a);
 	}
-	why_data_free(&data);
 	return status;
 }
 

@@ -139,11 +139,11 @@ static void print_json(const struct account *a, int status)
 static int run(struct common *common, int argc, char **argv)
 {
 	struct recorder_options look = {.source = {"/proc", "/sys", false, false, 0}};
-	struct str frames = {.max = FRAMES_MAX};
+	_cleanup_str_ struct str frames = {.max = FRAMES_MAX};
 	_cleanup_free_ char *error = NULL;
 	struct recorder *recorder;
 	struct account account = {};
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	_cleanup_close_ int go = -1;
 	bool cannot_run;
 	int64_t wall;
@@ -175,8 +175,6 @@ static int run(struct common *common, int argc, char **argv)
 	else if (!cannot_run)
 		print_text(&account, argv[1]);
 	recorder_close(recorder);
-	dataset_free(&d);
-	str_free(&frames);
 	return status;
 }
 

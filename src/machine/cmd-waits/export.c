@@ -328,7 +328,7 @@ static int export_html(struct common *common, const char *id)
 static int export_window(struct common *common, int64_t from, int64_t to)
 {
 	struct store *store = common_open_store(common, STORE_READ);
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	unsigned damaged;
 	int r, status;
 
@@ -342,7 +342,6 @@ static int export_window(struct common *common, int64_t from, int64_t to)
 		log_warning("nothing is recorded in that time");
 	if (r == 0)
 		verb_warn_of_damage(store);
-	dataset_free(&d);
 	store_close(store);
 	return status;
 }

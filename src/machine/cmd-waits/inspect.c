@@ -252,7 +252,7 @@ static int finish(struct inspecting *i, struct inspection *ret)
 
 static void print(const struct common *common, const struct inspection *n)
 {
-	struct str folded = {};
+	_cleanup_str_ struct str folded = {};
 
 	if (common->json) {
 		inspect_json(n, SIZE_MAX, stdout);
@@ -262,7 +262,6 @@ static void print(const struct common *common, const struct inspection *n)
 	} else {
 		inspect_text(n, (unsigned)arg_depth, stdout);
 	}
-	str_free(&folded);
 }
 
 static char *to_text(const struct inspection *n, bool json)

@@ -84,16 +84,14 @@ static char *answer_text(struct common *common, struct store *store, const struc
 				      .recorded = true,
 				      .marked = true,
 				      .viewer = redact ? VIEWER_NOBODY : common->viewer};
-	struct why_data data = {};
+	_cleanup_(why_data_free) struct why_data data = {};
 	struct answer a;
 	char *text = NULL;
 	size_t size;
 	FILE *f;
 
-	if (why_from_store(store, &request, &data, &a) < 0) {
-		why_data_free(&data);
+	if (why_from_store(store, &request, &data, &a) < 0)
 		return NULL;
-	}
 	f = open_memstream(&text, &size);
 	if (f) {
 		why_text(&a, &options, f);
@@ -101,7 +99,6 @@ static char *answer_text(struct common *common, struct store *store, const struc
 	}
 	read_curves(store, &request, &a, ret_curves);
 	answer_free(&a);
-	why_data_free(&data);
 	return text;
 }
 
@@ -187,7 +184,7 @@ static void write_report(struct common *common, struct store *store, const struc
 	_cleanup_(curves_free) struct curves curves = {};
 	_cleanup_free_ char *answer = answer_text(common, store, mark, redact, &curves);
 	_cleanup_(events_free) struct incident_events events = {};
-	VEC(struct report_capture) captures = {};
+	_cleanup_vec_ VEC(struct report_capture) captures = {};
 	struct capture *list = NULL;
 	char title[64];
 	struct report r = {.title = title,
@@ -217,7 +214,6 @@ static void write_report(struct common *common, struct store *store, const struc
 	for (size_t i = 0; i < n; i++)
 		capture_free(&list[i]);
 	free(list);
-	VEC_FREE(captures);
 }
 
 int report_incident(struct common *common, const char *text, bool redact, FILE *out)

@@ -370,7 +370,7 @@ static int take_words(const json_t *line, char **argv)
 static int answer_question(const struct common *common, struct opened_trace *r, const char *text, struct draw_cache **cache)
 {
 	static const struct option_row json[] = {{OPTION_FLAG, 0, "json", NULL, &arg_json, ""}, {}};
-	json_t *line = json_loads(text, 0, NULL);
+	_cleanup_(json_decrefp) json_t *line = json_loads(text, 0, NULL);
 	_cleanup_free_ char *error = NULL;
 	char *argv[QUESTION_WORDS + 1];
 	int argc = take_words(line, argv), status;
@@ -386,7 +386,6 @@ static int answer_question(const struct common *common, struct opened_trace *r, 
 		status = trace_open_window(&arg_what, "threads", r);
 	if (status == EXIT_ANSWERED)
 		status = answer(common, r, pid, cache);
-	json_decref(line);
 	return status;
 }
 

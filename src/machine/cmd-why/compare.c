@@ -97,7 +97,7 @@ static int load(struct common *common, const struct range *range, struct dataset
 
 static int run(struct common *common, int argc, char **argv)
 {
-	struct dataset a = {}, b = {};
+	_cleanup_(dataset_free) struct dataset a = {}, b = {};
 	struct range range_a, range_b;
 	struct changes changes = {};
 	int r;
@@ -118,8 +118,6 @@ static int run(struct common *common, int argc, char **argv)
 		print_text(&changes);
 	r = r < 0 ? EXIT_CANNOT : changes.list.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 	VEC_FREE(changes.list);
-	dataset_free(&a);
-	dataset_free(&b);
 	return r;
 }
 

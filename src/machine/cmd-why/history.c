@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "machine/answer-history/history.h"
@@ -57,7 +58,7 @@ static int print(const struct common *common, const struct history *h, const cha
 
 static int answer(struct common *common, struct store *store, const char *who, int64_t from, int64_t to)
 {
-	struct history h = {};
+	_cleanup_(history_free) struct history h = {};
 	int status, r = clip_to_recording(store, &from, &to);
 
 	r = r ?: (from < to ? history_read(store, from, to, who, &common->viewer, &h) : -ENODATA);
@@ -70,7 +71,6 @@ static int answer(struct common *common, struct store *store, const char *who, i
 	r = r ?: print(common, &h, who);
 	status = r < 0 ? EXIT_CANNOT : h.episodes.list.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 	verb_warn_of_damage(store);
-	history_free(&h);
 	return status;
 }
 

@@ -140,14 +140,13 @@ static void print_alikes(const struct common *common, const struct similar_group
 
 static int list_alike(struct common *common, struct store *store, const struct mark *marks, size_t n)
 {
-	struct similar_groups alikes = {};
+	_cleanup_(similar_groups_free) struct similar_groups alikes = {};
 	int r = saved_answer_group(store, save_answers(common), marks, n, common->config.answer_window, &common->viewer, &alikes);
 
 	if (r < 0)
 		log_error("%s", store_reason(store, r));
 	else
 		print_alikes(common, &alikes, marks);
-	similar_groups_free(&alikes);
 	return r < 0 ? EXIT_CANNOT : n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
@@ -202,7 +201,7 @@ static int list_marks(const struct common *common, struct store *store, const st
 	_cleanup_free_ struct clock_step *steps = NULL;
 	json_t *array = json_array();
 	size_t n_steps = 0;
-	json_t *root;
+	_cleanup_(json_decrefp) json_t *root = NULL;
 
 	if (store_clock_steps(store, 0, 0, &steps, &n_steps) < 0)
 		log_warning("the steps of the clock are not listed: %s", store_error(store));
@@ -222,7 +221,6 @@ static int list_marks(const struct common *common, struct store *store, const st
 	}
 	if (!common->json)
 		print_steps(steps, n_steps);
-	json_decref(root);
 	return n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 

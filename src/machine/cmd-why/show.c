@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
@@ -148,14 +149,13 @@ static int follow(struct common *common, struct store *store, struct why_request
 
 static int once(struct common *common, struct store *store, struct why_request *request, const struct snapshot_view *view)
 {
-	struct process_snapshot b = {};
+	_cleanup_(process_snapshot_free) struct process_snapshot b = {};
 	int r = load(store, request, view, &b), status = r < 0 ? explain(store, r) : print_snapshot(common, &b, view);
 
 	if (r == 0)
 		verb_warn_of_damage(store);
 	if (r == 0 && !view->at && !common->from_file && clock_wall() - last_tick(&b) > ENDED_AFTER)
 		log_warning("no recorder is running: this is the last recorded moment");
-	process_snapshot_free(&b);
 	return status;
 }
 

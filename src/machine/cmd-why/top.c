@@ -72,7 +72,7 @@ static bool moment_of(const json_t *mark, int64_t *ret_wall)
 static bool find_mark(struct top *t, char *ret, size_t size)
 {
 	int64_t best = EVENTS_REACH, wall;
-	json_t *root = read_marks(t);
+	_cleanup_(json_decrefp) json_t *root = read_marks(t);
 	const json_t *mark;
 	size_t i;
 
@@ -82,7 +82,6 @@ static bool find_mark(struct top *t, char *ret, size_t size)
 		best = llabs(wall - t->at);
 		snprintf(ret, size, "%lld", json_integer_value(json_object_get(mark, "id")));
 	}
-	json_decref(root);
 	return ret[0];
 }
 

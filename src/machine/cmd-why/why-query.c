@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
@@ -36,7 +37,7 @@ static void find_press(const struct common *common, struct why_query *a)
 	struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
 	struct mark *marks = NULL;
-	struct store *store;
+	_cleanup_store_ struct store *store = NULL;
 	size_t n = 0;
 
 	if (!paths.file || store_open(&paths, STORE_READ, &store, &error) < 0)
@@ -48,7 +49,6 @@ static void find_press(const struct common *common, struct why_query *a)
 			a->press = marks[i].id;
 		}
 	marks_free(marks, n);
-	store_close(store);
 }
 
 int why_query_parse(struct common *common, const char *text, struct why_query *a)

@@ -36,11 +36,10 @@ static const struct option_row options[] = {WHY_OPTIONS, {}};
 
 static int print_facts(const struct facts *facts)
 {
-	struct str text = {};
+	_cleanup_str_ struct str text = {};
 
 	facts_write(facts, &text);
 	fputs(text.data ? text.data : "", stdout);
-	str_free(&text);
 	return EXIT_ANSWERED;
 }
 
@@ -83,7 +82,7 @@ static int check_who(const struct dataset *d)
 static int look_now(struct common *common, struct why_request *request)
 {
 	_cleanup_free_ char *error = NULL;
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	struct answer a;
 	int status = client_give_up_rights(common, 0), r;
 
@@ -100,7 +99,6 @@ static int look_now(struct common *common, struct why_request *request)
 		r = status ? -ESRCH : why_answer(&d, request, &a);
 		status = status ? status : finish(common, r, request, &a, NULL);
 	}
-	dataset_free(&d);
 	return status;
 }
 
@@ -143,7 +141,7 @@ static void end_first_look(struct why_query *asked)
 static int answer_from(struct common *common, struct store *store, struct why_query *asked)
 {
 	const struct why_request *request = &asked->request;
-	struct why_data data = {};
+	_cleanup_(why_data_free) struct why_data data = {};
 	struct answer a;
 	int status = client_give_up_rights(common, 0), r;
 
@@ -161,7 +159,6 @@ static int answer_from(struct common *common, struct store *store, struct why_qu
 	}
 	if (r == 0)
 		verb_warn_of_damage(store);
-	why_data_free(&data);
 	return status;
 }
 
@@ -313,11 +310,10 @@ static int why_now(struct common *common)
 
 static bool start_is_recorded(struct store *store, int64_t start)
 {
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	unsigned damaged;
 	bool recorded = store_load(store, start, start + BOOT_RECORDED_BY, &d, &damaged) == 0 && d.ticks.n;
 
-	dataset_free(&d);
 	return recorded;
 }
 
@@ -344,7 +340,7 @@ static bool boot_is_unrecorded(struct common *common, int64_t start)
 {
 	struct store_paths paths = common_paths(common);
 	_cleanup_free_ char *error = NULL;
-	struct store *store;
+	_cleanup_store_ struct store *store = NULL;
 	bool recorded;
 
 	if (common->from_file)
@@ -352,7 +348,6 @@ static bool boot_is_unrecorded(struct common *common, int64_t start)
 	if (store_open(&paths, STORE_READ, &store, &error) < 0)
 		return true;
 	recorded = start_is_recorded(store, start);
-	store_close(store);
 	return !recorded;
 }
 

@@ -187,7 +187,7 @@ ORDER(by_bytes, struct capture_file, CMP(b->read_bytes + b->written_bytes, a->re
 unsigned thread_sampler_files(const struct thread_sampler *l, struct capture_file *ret, unsigned max)
 {
 	int fd = l->proc ? -1 : bpf_map__fd(l->skel->maps.files);
-	VEC(struct capture_file) all = {};
+	_cleanup_vec_ VEC(struct capture_file) all = {};
 	uint64_t key[2], *previous = NULL;
 	unsigned n;
 
@@ -204,7 +204,6 @@ unsigned thread_sampler_files(const struct thread_sampler *l, struct capture_fil
 	n = all.n < max ? (unsigned)all.n : max;
 	if (n)
 		memcpy(ret, all.v, n * sizeof(*ret));
-	VEC_FREE(all);
 	return n;
 }
 

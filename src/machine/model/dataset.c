@@ -388,7 +388,7 @@ static int append_notes(struct dataset *d, const struct dataset *part, int64_t f
 int dataset_append(struct dataset *d, const struct dataset *part, int64_t from, int64_t to)
 {
 	uint32_t begin = (uint32_t)d->ticks.n;
-	int64_t *index = calloc(part->ticks.n + 1, sizeof(*index));
+	_cleanup_free_ int64_t *index = calloc(part->ticks.n + 1, sizeof(*index));
 	int r = index ? append_ticks(d, part, from, to, index) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && d->ticks.n > begin && i < part->subjects.n; i++) {
@@ -399,9 +399,7 @@ int dataset_append(struct dataset *d, const struct dataset *part, int64_t from, 
 			continue;
 		r = append_subject(d, s, begin, index);
 	}
-	r = r ?: append_notes(d, part, from, to);
-	free(index);
-	return r;
+	return r ?: append_notes(d, part, from, to);
 }
 
 /* How many entries lie at or before a tick. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
 #include "lib/system/helper-thread.h"
@@ -90,7 +91,7 @@ static int add_module(struct trace *t, const struct modules *from, uint32_t inde
 
 static int add_maps(struct trace *t, const struct modules *m, uint32_t process)
 {
-	uint32_t *known = calloc(m->modules.n + 1, sizeof(*known));
+	_cleanup_free_ uint32_t *known = calloc(m->modules.n + 1, sizeof(*known));
 	int r = known ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < m->code.n && r == 0; i++) {
@@ -101,7 +102,6 @@ static int add_maps(struct trace *t, const struct modules *m, uint32_t process)
 			r = VEC_PUSH(t->mappings, (struct trace_mapping){process, known[code->module] - 1, code->start, code->end,
 									 code->offset});
 	}
-	free(known);
 	return r;
 }
 
@@ -155,11 +155,10 @@ int module_reader_read(struct module_reader *n, uint32_t pid, struct modules *re
 
 static int name_process(struct trace *t, struct module_reader *n, uint32_t pid)
 {
-	struct modules m = {};
+	_cleanup_(modules_free) struct modules m = {};
 	int r = module_reader_read(n, pid, &m);
 
 	r = r ?: add_maps(t, &m, pid);
-	modules_free(&m);
 	return r == -ENOMEM ? r : 0;
 }
 

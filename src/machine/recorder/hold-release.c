@@ -47,7 +47,7 @@ static void watch_process(struct watched *w, uint32_t pid, uint64_t start)
 
 static void watch_all(const struct hold_release *k, struct watched *w)
 {
-	struct hold *list;
+	_cleanup_free_ struct hold *list = NULL;
 	size_t n;
 
 	if (hold_file_list(k->run_dir, &list, &n) < 0)
@@ -59,7 +59,6 @@ static void watch_all(const struct hold_release *k, struct watched *w)
 			watch_process(w, list[i].heads.list.v[h].pid, list[i].heads.list.v[h].start);
 		hold_free(&list[i]);
 	}
-	free(list);
 }
 
 static void forget(struct watched *w)

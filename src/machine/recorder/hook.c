@@ -190,7 +190,7 @@ static char *to_json(const struct hook_event *e)
 {
 	char here[256] = "", at[40];
 	const char *host = e->host ? e->host : here;
-	json_t *event;
+	_cleanup_(json_decrefp) json_t *event = NULL;
 	char *text;
 
 	(void)gethostname(here, sizeof(here) - 1);
@@ -200,7 +200,6 @@ static char *to_json(const struct hook_event *e)
 			  e->rule, "id", (json_int_t)e->id, "note", e->note, "text",
 			  json_sprintf("%s: %s%s", host, e->note, e->over ? " (over)" : ""));
 	text = event ? json_dumps(event, 0) : NULL;
-	json_decref(event);
 	return text;
 }
 

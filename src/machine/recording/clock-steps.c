@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/vec.h"
 #include "machine/recording/internal.h"
 
@@ -46,7 +47,7 @@ static int add_segments(struct store *s, struct collecting *c)
 /* The journal is of this boot: RUN does not outlive one. */
 static int add_open(struct store *s, const char *boot, struct collecting *c)
 {
-	struct dataset d = {};
+	_cleanup_(dataset_free) struct dataset d = {};
 	int r = store_load_open(s, INT64_MIN, &d);
 
 	for (size_t i = 0; r == 0 && i < d.ticks.n; i++) {
@@ -56,7 +57,6 @@ static int add_open(struct store *s, const char *boot, struct collecting *c)
 			snprintf(span.boot, sizeof(span.boot), "%s", boot);
 		r = add(c, &span);
 	}
-	dataset_free(&d);
 	return r;
 }
 

@@ -271,7 +271,7 @@ static int make_anew(struct store *s, const char *path)
 {
 	const struct store_paths paths = {.file = path};
 	_cleanup_free_ char *error = NULL;
-	struct store *copy;
+	_cleanup_store_ struct store *copy = NULL;
 	int r = store_open(&paths, STORE_WRITE, &copy, &error);
 
 	if (r < 0)
@@ -279,9 +279,7 @@ static int make_anew(struct store *s, const char *path)
 	r = copy_recording(s, copy);
 	if (r == 0)
 		r = store_set_id(copy, s->id); /* the journal and marks in the run directory are its */
-	r = r ?: store_exec(copy, "PRAGMA main.journal_mode = DELETE");
-	store_close(copy);
-	return r;
+	return r ?: store_exec(copy, "PRAGMA main.journal_mode = DELETE");
 }
 
 /* Its log would be taken for that of the new file: without another process that has the file open SQLite ends it. */

@@ -1,6 +1,7 @@
 /* From when to when there is a recording, and up to which entity. */
 #include <errno.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "machine/recording/internal.h"
 
@@ -8,7 +9,7 @@
 
 int store_highest_entity(struct store *s, uint32_t *ret)
 {
-	struct dataset open_segments = {};
+	_cleanup_(dataset_free) struct dataset open_segments = {};
 	int64_t highest = 0;
 	int r = store_query_int(s, "SELECT coalesce(max(highest_entity), 0) FROM segment", &highest);
 
@@ -18,7 +19,6 @@ int store_highest_entity(struct store *s, uint32_t *ret)
 		*ret = (uint32_t)highest > store_highest_id(&open_segments)
 			       ? (uint32_t)highest
 			       : store_highest_id(&open_segments);
-	dataset_free(&open_segments);
 	return r;
 }
 

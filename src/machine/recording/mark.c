@@ -62,7 +62,7 @@ static int detach(struct store *s)
 static int prepare_marks_with(struct store *s, const char *format, sqlite3_stmt **ret, const int64_t *numbers, size_t n)
 {
 	bool may_move = sqlite3_get_autocommit(s->db); /* within a transaction everything stays where it is */
-	struct str sql = {};
+	_cleanup_str_ struct str sql = {};
 	int r = may_move && marks_have_moved(s) ? detach(s) : 0;
 
 	if (r == 0 && may_move && !s->marks_in_run)
@@ -78,7 +78,6 @@ static int prepare_marks_with(struct store *s, const char *format, sqlite3_stmt 
 		}
 	}
 	r = sql.error ? sql.error : store_prepare_with(s, sql.data, ret, numbers, n);
-	str_free(&sql);
 	return r;
 }
 

@@ -90,7 +90,7 @@ static int read_raw(struct store *s, int64_t segment, struct str *ret)
 /* A segment's frames that are not a chunk yet: the journal's if it is there, else the raw rows. */
 int store_read_frames(struct store *s, int64_t segment, struct str *ret)
 {
-	char *bytes;
+	_cleanup_free_ char *bytes = NULL;
 	size_t n;
 	const char *run_dir = store_run_dir(s);
 	int r = run_dir ? journal_read(run_dir, segment, 0, &bytes, &n) : -ENOENT;
@@ -99,9 +99,7 @@ int store_read_frames(struct store *s, int64_t segment, struct str *ret)
 		return read_raw(s, segment, ret);
 	if (r < 0)
 		return r;
-	r = str_append(ret, bytes, n);
-	free(bytes);
-	return r;
+	return str_append(ret, bytes, n);
 }
 
 static int put_chunk(struct store *s, int64_t segment, const struct str *bytes)
@@ -155,7 +153,7 @@ static int remark_damage(struct dataset *d, size_t lost)
 /* What a crash cut off in mid-frame ends there; anything else that goes wrong must not lose frames. */
 static int read_segment(struct store *s, int64_t segment, struct dataset *ret)
 {
-	struct str frames = {.max = CHUNK_MAX};
+	_cleanup_str_ struct str frames = {.max = CHUNK_MAX};
 	size_t used;
 	int r = store_read_frames(s, segment, &frames);
 
@@ -164,7 +162,6 @@ static int read_segment(struct store *s, int64_t segment, struct dataset *ret)
 	if (r == -EBADMSG)
 		r = frames_are_torn(frames.data, frames.len, used) ? 0 : remark_damage(ret, frames.len - used);
 	dataset_finish(ret);
-	str_free(&frames);
 	return r;
 }
 

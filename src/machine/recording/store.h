@@ -36,6 +36,11 @@ int store_open_press(const char *run_dir, struct store **ret, char **ret_error);
  * -EACCES as normally. *ret_error (caller frees) says it in words. */
 int store_open(const struct store_paths *paths, enum store_mode mode, struct store **ret, char **ret_error);
 void store_close(struct store *s);
+static inline void store_cleanup(struct store **s)
+{
+	store_close(*s);
+}
+#define _cleanup_store_ _cleanup_(store_cleanup)
 const char *store_error(const struct store *s);
 /* Its path, as it was opened. */
 const char *store_file(const struct store *s);

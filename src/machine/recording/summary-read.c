@@ -351,7 +351,7 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 {
 	_cleanup_str_ struct str room = {};
 	struct memory_budget budget = {};
-	struct names names = {.budget = &budget};
+	_cleanup_(names_free) struct names names = {.budget = &budget};
 	struct segment_history h = {};
 	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
 	int r = read_features(s, &names);
@@ -368,6 +368,5 @@ int store_history(struct store *s, enum entity_kind kind, int feature, int64_t f
 			r = 0;
 	}
 	VEC_FREE(h.rows);
-	names_free(&names);
 	return memory_budget_result(&budget, r);
 }

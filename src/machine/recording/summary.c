@@ -254,7 +254,7 @@ static int collect_rows(struct store *s, const struct dataset *d, struct summary
 static int put_rows(struct store *s, enum summary_tier tier, int64_t start, int64_t until,
 		    const struct summary_rows *rows)
 {
-	struct str bytes = {};
+	_cleanup_str_ struct str bytes = {};
 	sqlite3_stmt *stmt;
 	int r = pack(rows, &bytes);
 
@@ -263,7 +263,6 @@ static int put_rows(struct store *s, enum summary_tier tier, int64_t start, int6
 		sqlite3_bind_blob64(stmt, 4, bytes.data, bytes.len, SQLITE_STATIC);
 		r = store_run(s, stmt);
 	}
-	str_free(&bytes);
 	return r;
 }
 
@@ -284,7 +283,7 @@ ORDER(by_program, struct summary_row, ASCENDING(program) ?: ASCENDING(feature))
 /* Rows of the same program and feature become one. */
 static int merge_rows(struct summary_rows *from, struct summary_rows *to)
 {
-	VEC(struct distribution) parts = {};
+	_cleanup_vec_ VEC(struct distribution) parts = {};
 	int r = 0;
 
 	VEC_SORT(from->list, by_program);
@@ -299,7 +298,6 @@ static int merge_rows(struct summary_rows *from, struct summary_rows *to)
 		r = r ?: VEC_PUSH(to->list, *row);
 		parts.n = 0;
 	}
-	VEC_FREE(parts);
 	return r;
 }
 

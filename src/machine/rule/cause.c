@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "machine/rule/parser.h"
 
 #define NOTHING 0.05 /* of what a person could notice */
@@ -387,11 +388,10 @@ char *cause_advice(const struct cause *c, const struct facts *facts)
 
 static bool can_be_said(const struct cause *c, const struct facts *facts)
 {
-	struct str out = {};
+	_cleanup_str_ struct str out = {};
 	bool known = true;
 
 	(void)put_words(c->say, "", facts, &out, &known);
-	str_free(&out);
 	return known;
 }
 

@@ -150,7 +150,7 @@ static int read_maps(struct modules *m, char *text)
 /* "NSpid:	4711	12": the innermost namespace's comes last. */
 static uint32_t read_inner_pid(const char *folder, uint32_t pid)
 {
-	struct str status = {};
+	_cleanup_str_ struct str status = {};
 	const char *at;
 	uint64_t inner = pid;
 
@@ -162,7 +162,6 @@ static uint32_t read_inner_pid(const char *folder, uint32_t pid)
 			inner = pid;
 		free(line);
 	}
-	str_free(&status);
 	return (uint32_t)inner;
 }
 

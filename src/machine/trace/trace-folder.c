@@ -74,7 +74,7 @@ static int list_traces(const char *folder, struct traces *ret)
 static void find_owners(struct traces *t, const struct store_paths *recording)
 {
 	_cleanup_free_ char *error = NULL;
-	struct store *store;
+	_cleanup_store_ struct store *store = NULL;
 
 	if (!recording->file || store_open(recording, STORE_READ, &store, &error) < 0)
 		return;
@@ -86,7 +86,6 @@ static void find_owners(struct traces *t, const struct store_paths *recording)
 		t->all.v[i].uid = m.uid;
 		mark_free(&m);
 	}
-	store_close(store);
 }
 
 static uint64_t bytes_of(const struct traces *t, uint32_t uid)

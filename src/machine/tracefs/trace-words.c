@@ -75,7 +75,7 @@ static size_t count_processes(const struct trace *t)
 /* One reading of /proc; its threads share the words. */
 static void describe_process(const char *proc_root, struct trace_thread *threads, size_t n)
 {
-	struct process_text text = {};
+	_cleanup_(process_text_free) struct process_text text = {};
 
 	if (!(threads[0].flags & (THREAD_IS_KERNEL | THREAD_HAS_ENDED)))
 		(void)describe_program(proc_root, threads[0].tgid, 0, &text);
@@ -85,7 +85,6 @@ static void describe_process(const char *proc_root, struct trace_thread *threads
 		if (text.unit)
 			threads[i].unit = strdup(text.unit);
 	}
-	process_text_free(&text);
 }
 
 void trace_describe_threads(const char *proc_root, size_t most, struct trace *t)

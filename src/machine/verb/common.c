@@ -39,14 +39,11 @@ bool common_has_own_recorder(const struct common *c)
 {
 	const struct store_paths paths = common_paths(c);
 	_cleanup_free_ char *error = NULL;
-	struct store *store;
-	bool own;
+	_cleanup_store_ struct store *store = NULL;
 
 	if (c->for_client || !c->store_file || store_open(&paths, STORE_READ, &store, &error) < 0)
 		return true;
-	own = !store_run_dir_is_foreign(store);
-	store_close(store);
-	return own;
+	return !store_run_dir_is_foreign(store);
 }
 
 int verb_give_up_rights(enum fewer_rights_daemon work)

@@ -12,7 +12,7 @@
 /* A line of each has what distinguishes them: number, name, unit or container, and how it was started. */
 static void list_hits(const struct who_hits *hits, const char *who)
 {
-	struct str text = {};
+	_cleanup_str_ struct str text = {};
 
 	for (size_t i = 0; i < hits->list.n && i < LISTED; i++) {
 		const struct entity_info *info = &hits->list.v[i];
@@ -28,7 +28,6 @@ static void list_hits(const struct who_hits *hits, const char *who)
 		str_printf(&text, "\n  and %zu more", hits->list.n - LISTED);
 	str_putc(&text, '\0');
 	log_error("'%s' means %zu processes; name one by its number:%s", who, hits->list.n, text.data ? text.data : "");
-	str_free(&text);
 }
 
 int verb_find_process(const struct common *common, const char *who, uint32_t *ret)

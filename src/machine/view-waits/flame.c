@@ -106,12 +106,11 @@ int flame_fold(const struct profile *p, bool waits, struct path_tree *ret)
 
 int flame_folded(const struct flame_window *w, const struct flame_options *o, FILE *out)
 {
-	struct path_tree tree = {};
+	_cleanup_(path_tree_free) struct path_tree tree = {};
 	int r = flame_fold(w->profile, o->waits, &tree);
 
 	if (r == 0)
 		waits_folded_text(&tree, out);
-	path_tree_free(&tree);
 	return r;
 }
 
@@ -274,7 +273,7 @@ static json_t *window_json(const struct flame_window *w)
 
 int flame_json(const struct flame_window *w, const struct flame_window *base, const struct flame_options *o, FILE *out)
 {
-	struct path_tree tree = {}, other = {};
+	_cleanup_(path_tree_free) struct path_tree tree = {}, other = {};
 	json_t *root = NULL;
 	int r = flame_fold(w->profile, o->waits, &tree);
 
@@ -284,7 +283,5 @@ int flame_json(const struct flame_window *w, const struct flame_window *base, co
 		root = json_pack("{s:s, s:o, s:o, s:s, s:s, s:o}", "schema", "whyslow.flame/1", "window", window_json(w), "base",
 				 base ? window_json(base) : json_null(), "kind", o->waits ? "waits" : "cpu", "unit", w->unit, "tree",
 				 waits_tree_json(&tree, base ? &other : NULL, scale_of(w, base)));
-	path_tree_free(&tree);
-	path_tree_free(&other);
 	return r < 0 ? r : json_print(root, JSON_COMPACT, out);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/view/bold.h"
 #include "lib/view/json.h"
 #include "machine/view-waits/waits-words.h"
@@ -440,7 +441,7 @@ static json_t *events_json(const struct program_waits *p)
 
 int why_program_json(const struct program_waits *p, FILE *out)
 {
-	struct str summary = {};
+	_cleanup_str_ struct str summary = {};
 	bool slow = why_program_summary(p, &summary);
 	json_t *root;
 
@@ -449,6 +450,5 @@ int why_program_json(const struct program_waits *p, FILE *out)
 				json_text(summary.data), "chain", chain_json(&p->chain),
 			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p->waits.v, p->waits.n),
 			 "work", waits_json_of(p->work.v, p->work.n), "events", events_json(p));
-	str_free(&summary);
 	return json_print(root, JSON_INDENT(1), out);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/view/csv.h"
 #include "lib/view/json.h"
@@ -45,7 +46,7 @@ static int walk(const struct dataset *d, int (*put)(const struct dataset *, cons
 						   const struct cursor *, feature_set changed, void *),
 		void *context)
 {
-	struct cursor *cursors = calloc(d->subjects.n ? d->subjects.n : 1, sizeof(*cursors));
+	_cleanup_free_ struct cursor *cursors = calloc(d->subjects.n ? d->subjects.n : 1, sizeof(*cursors));
 	int r = cursors ? 0 : -ENOMEM;
 
 	for (uint32_t t = 0; r == 0 && t < d->ticks.n; t++)
@@ -63,7 +64,6 @@ static int walk(const struct dataset *d, int (*put)(const struct dataset *, cons
 			for (; changed; changed &= changed - 1)
 				cursors[i].next[feature_set_first(changed)]++;
 		}
-	free(cursors);
 	return r;
 }
 

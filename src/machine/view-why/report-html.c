@@ -71,12 +71,11 @@ static void redact(const char *text, struct str *out)
 
 static void write_text(const struct report *r, const char *text, FILE *out)
 {
-	struct str public = {};
+	_cleanup_str_ struct str public = {};
 
 	if (r->redact)
 		redact(text, &public);
 	str_print_markup(out, "<pre>%s</pre>\n", r->redact ? (public.data ? public.data : "") : text);
-	str_free(&public);
 }
 
 /* --- call trees --- */
@@ -285,7 +284,7 @@ static void write_heads(const json_t *list, size_t n, FILE *out)
 /* A row a victim, a column a culprit; the last column is of all other culprits. */
 static void write_matrix(const char *text, FILE *out)
 {
-	json_t *m = text ? json_loads(text, 0, NULL) : NULL;
+	_cleanup_(json_decrefp) json_t *m = text ? json_loads(text, 0, NULL) : NULL;
 	const json_t *victims = json_object_get(m, "victims"), *culprits = json_object_get(m, "culprits"), *cells = json_object_get(m, "cells");
 	const size_t n = json_array_size(culprits);
 
@@ -303,7 +302,6 @@ static void write_matrix(const char *text, FILE *out)
 		}
 		fputs("</table>\n", out);
 	}
-	json_decref(m);
 }
 
 static void write_events(const struct report *r, FILE *out)

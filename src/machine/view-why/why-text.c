@@ -110,10 +110,9 @@ static bool rest_is_known(const struct ranking *r)
 
 static void put_own_waits(const struct ranking *r, FILE *out)
 {
-	char *label = entity_label(&r->suspects.v[0].subject->info);
+	_cleanup_free_ char *label = entity_label(&r->suspects.v[0].subject->info);
 
 	fprintf(out, "Only %s waits more than normally: %.2g s per second.\n", label ? label : "the first suspect", r->added);
-	free(label);
 }
 
 /* The additional waiting, and what of it no listed program causes. */

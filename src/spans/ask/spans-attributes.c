@@ -71,7 +71,7 @@ static enum change_direction direction(void)
 static int run(struct common *common, int argc, char **argv)
 {
 	_cleanup_free_ char *metric = strdup(arg_metric);
-	struct attribute_findings findings = {};
+	_cleanup_(attribute_findings_free) struct attribute_findings findings = {};
 	struct leaf_csv csv = {};
 	const struct leaf_search q = {.by_time = arg_time, .at = arg_at, .past = arg_past, .expected = arg_expected, .ratio = strchr(arg_metric, '/'),
 				      .counts = arg_counts, .direction = direction(), .depth = (unsigned)arg_depth, .most = (unsigned)arg_top};
@@ -92,7 +92,6 @@ static int run(struct common *common, int argc, char **argv)
 		span_attributes_text(&csv, arg_metric, &findings, stdout), status = EXIT_ANSWERED;
 	if (e == 0 && !findings.elements.n)
 		status = EXIT_NOTHING_FOUND;
-	attribute_findings_free(&findings);
 	leaf_csv_free(&csv);
 	return status;
 }

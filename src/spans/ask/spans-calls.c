@@ -1,6 +1,7 @@
 /* whyslow spans calls: who calls whom, as `whyslow fleet why --calls` reads it. */
 #include <errno.h>
 
+#include "lib/data/cleanup.h"
 #include "spans/ask/spans.h"
 #include "spans/model/span-answer.h"
 
@@ -71,7 +72,7 @@ static int tell(const struct common *common, const struct names *names, const st
 
 int spans_calls(struct common *common, const struct spans_query *q, int argc, char **argv)
 {
-	struct span_calls calls = {};
+	_cleanup_(span_calls_free) struct span_calls calls = {};
 	struct names *names;
 	struct forest f;
 	int status, r = spans_forest_of(common, q, (size_t)argc - 1, argv + 1, &names, &f);
@@ -80,7 +81,6 @@ int spans_calls(struct common *common, const struct spans_query *q, int argc, ch
 		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 	r = q->hosts ? span_calls_hosts(&f, &calls) : span_calls_services(&f, &calls);
 	status = r < 0 ? EXIT_CANNOT : tell(common, names, &calls);
-	span_calls_free(&calls);
 	forest_free(&f);
 	names_free(names);
 	return status;

@@ -80,7 +80,7 @@ static int load_into_table(struct common *common, const struct spans_query *q, s
 /* --deployments FILE into the store. */
 static int load_deployments(struct common *common, const struct spans_query *q, struct span_store *store)
 {
-	struct deployments d = {};
+	_cleanup_(deployments_free) struct deployments d = {};
 	int r = spans_deployments(common, q, false, &d);
 
 	for (size_t i = 0; r == 0 && i < d.list.n; i++)
@@ -89,7 +89,6 @@ static int load_deployments(struct common *common, const struct spans_query *q, 
 		log_error("%s", span_store_error(store));
 	if (r == 0 && d.list.n && !common->json)
 		printf("%zu deployments\n", d.list.n);
-	deployments_free(&d);
 	return r;
 }
 

@@ -97,7 +97,7 @@ static int add_bin(void *functions, const struct span_function_bin *bin)
 static int add_table(struct span_functions *f, const struct work_options *o, const char *url, char **ret_error)
 {
 	struct span_clickhouse_selection range = {.from = o->pipeline.from, .to = o->pipeline.to ? o->pipeline.to : INT64_MAX, .pieces = 1};
-	struct span_mapping mapping = {};
+	_cleanup_(span_mapping_free) struct span_mapping mapping = {};
 	struct span_table *t = NULL;
 	int r = span_mapping_init(&mapping);
 
@@ -110,7 +110,6 @@ static int add_table(struct span_functions *f, const struct work_options *o, con
 			str_fail(ret_error, r, "%s", span_table_error(t));
 	}
 	span_table_close(t);
-	span_mapping_free(&mapping);
 	return r;
 }
 

@@ -37,7 +37,7 @@ int division_add(struct division *d, uint32_t set, int side, size_t pair)
 
 int64_t division_by(const struct division *d, uint32_t key, uint32_t *strata)
 {
-	struct hmap seen = {};
+	_cleanup_(hmap_free) struct hmap seen = {};
 	uintptr_t n = 0;
 	int r = 0;
 
@@ -52,7 +52,6 @@ int64_t division_by(const struct division *d, uint32_t key, uint32_t *strata)
 		}
 		strata[i] = (uint32_t)at - 1;
 	}
-	hmap_free(&seen);
 	return r < 0 ? r : (int64_t)n;
 }
 

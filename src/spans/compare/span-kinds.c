@@ -202,16 +202,14 @@ static int add_row(struct kind_table *t, const struct row *of, void *context)
 
 static int gather(struct kind_table *t)
 {
-	struct hmap seen = {};
+	_cleanup_(hmap_free) struct hmap seen = {};
 	size_t rows = 0;
 	int r = each_row(t, count_row, &rows);
 
 	t->values = r == 0 ? calloc((rows + 1) * (t->n_keys + 1), sizeof(*t->values)) : NULL;
 	if (!t->values)
 		return -ENOMEM;
-	r = each_row(t, add_row, &seen);
-	hmap_free(&seen);
-	return r;
+	return each_row(t, add_row, &seen);
 }
 
 /* ns, of all requests that these stand for */
@@ -234,7 +232,7 @@ struct key_sums {
 
 static int sum_values(const struct kind_table *t, size_t key, struct key_sums *ret)
 {
-	struct hmap places = {};
+	_cleanup_(hmap_free) struct hmap places = {};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->all.n; i++) {
@@ -251,7 +249,6 @@ static int sum_values(const struct kind_table *t, size_t key, struct key_sums *r
 			ret->values.v[place - 1].sum[side] += kind_time(&t->all.v[i].side[side]);
 		}
 	}
-	hmap_free(&places);
 	return r;
 }
 
@@ -378,7 +375,7 @@ static bool is_of_versions(const struct kind_table *t, uint32_t key)
 
 static int choose_keys(struct kind_table *t, struct span_causes *ret)
 {
-	struct key_sums *sums = calloc(t->n_keys + 1, sizeof(*sums));
+	_cleanup_free_ struct key_sums *sums = calloc(t->n_keys + 1, sizeof(*sums));
 	double factor = rise_of(t);
 	int r = sums ? 0 : -ENOMEM;
 
@@ -407,7 +404,6 @@ static int choose_keys(struct kind_table *t, struct span_causes *ret)
 	}
 	for (size_t k = 0; sums && k < t->n_keys; k++)
 		VEC_FREE(sums[k].values);
-	free(sums);
 	return r;
 }
 

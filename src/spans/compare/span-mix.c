@@ -224,7 +224,7 @@ static int find_value(struct mixing *m, struct span_mix *ret)
 
 int span_mix_find(const struct forest *f, const struct forest_group *before, const struct forest_group *after, struct span_mix *ret)
 {
-	struct mixing m = {.d.names = f->names};
+	_cleanup_(mixing_free) struct mixing m = {.d.names = f->names};
 	int r;
 
 	*ret = (struct span_mix){};
@@ -237,13 +237,12 @@ int span_mix_find(const struct forest *f, const struct forest_group *before, con
 	}
 	if (r >= 0 && ret->n_keys)
 		r = find_value(&m, ret);
-	mixing_free(&m);
 	return r < 0 ? r : 0;
 }
 
 int span_mix_within(const struct forest *f, const struct span_pair *pairs, size_t n, const uint32_t *keys, size_t n_keys, struct span_within *ret)
 {
-	struct mixing m = {.d.names = f->names};
+	_cleanup_(mixing_free) struct mixing m = {.d.names = f->names};
 	struct decomposed all = {}, of_pairs = {};
 	int r = 0;
 
@@ -261,6 +260,5 @@ int span_mix_within(const struct forest *f, const struct span_pair *pairs, size_
 	*ret = (struct span_within){all.within, all.error, all.freedom, all.mean, 1};
 	if (all.moved > of_pairs.moved)
 		ret->p_shares = chi_p(fmax(0, all.chi - of_pairs.chi), all.moved - of_pairs.moved);
-	mixing_free(&m);
 	return r;
 }

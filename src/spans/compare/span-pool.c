@@ -91,13 +91,12 @@ static int find_within(const struct forest *f, const struct span_change *c, cons
 
 int span_pool_find(const struct forest *f, struct span_change *c)
 {
-	struct span_pair *pairs = calloc(c->buckets.n + 1, sizeof(*pairs));
+	_cleanup_free_ struct span_pair *pairs = calloc(c->buckets.n + 1, sizeof(*pairs));
 	int r = pairs ? choose_pools(f, c) : -ENOMEM;
 
 	r = r ?: find_within(f, c, NULL, pairs, &c->all);
 	for (size_t i = 0; r == 0 && i < c->pools.n; i++)
 		r = find_within(f, c, &c->all.for_kind, pairs, &c->pools.v[i]);
-	free(pairs);
 	return r;
 }
 

@@ -243,10 +243,10 @@ static int link_traces(const struct kind_table *t, const struct span_selection *
 
 static int search(const struct kind_table *t, const struct span_selection *s, struct span_differences *ret)
 {
-	struct counts c = {};
+	_cleanup_(counts_free) struct counts c = {};
 	struct leaf_table leaves = {.n = t->n, .attributes = (unsigned)t->n_looked, .codes = t->codes, .counts = true, .quiet = {0, 1, 0}}; /* by chance a selection varies as counts do, and by nothing else */
 	struct attribute_options o = {.direction = CHANGE_UP};
-	struct attribute_findings found = {};
+	_cleanup_(attribute_findings_free) struct attribute_findings found = {};
 	int r = count_kinds(t, &c);
 
 	leaves.observed = c.observed;
@@ -260,15 +260,13 @@ static int search(const struct kind_table *t, const struct span_selection *s, st
 		if (r == 0 && ret->list.n > n)
 			r = link_traces(t, s, &found.elements.v[i], &ret->list.v[n]);
 	}
-	attribute_findings_free(&found);
-	counts_free(&c);
 	return r == -EINVAL ? 0 : r;
 }
 
 static int find_kinds(const struct forest *f, const struct span_selection *s, struct span_differences *ret)
 {
 	const struct kind_query query = {.side = side_of_selected, .state = s, .shares = true};
-	struct span_causes looked = {};
+	_cleanup_(span_causes_free) struct span_causes looked = {};
 	struct kind_table t;
 	int r = kind_table_fill(f, &query, &t, &looked);
 
@@ -278,7 +276,6 @@ static int find_kinds(const struct forest *f, const struct span_selection *s, st
 		r = VEC_PUSH(ret->looked_at, looked.looked_at.v[i]);
 		looked.looked_at.v[i] = r == 0 ? NULL : looked.looked_at.v[i];
 	}
-	span_causes_free(&looked);
 	kind_table_free(&t);
 	return r;
 }

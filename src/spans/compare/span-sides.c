@@ -79,7 +79,7 @@ static int label_requests(struct names *names, const struct forest_group *from, 
 int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const struct bucket *, const struct forest_group *), void *state,
 		  struct forest *ret)
 {
-	struct bucket *buckets = calloc(f->buckets.n + 1, sizeof(*buckets));
+	_cleanup_free_ struct bucket *buckets = calloc(f->buckets.n + 1, sizeof(*buckets));
 	struct forest copy = *f;
 	int r = buckets ? 0 : -ENOMEM;
 
@@ -113,7 +113,6 @@ int span_sides_of(const struct forest *f, enum span_side (*side)(void *, const s
 		}
 		free(buckets[i].groups.v);
 	}
-	free(buckets);
 	return r;
 }
 

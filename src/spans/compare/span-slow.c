@@ -348,7 +348,7 @@ static void judge(struct span_slow *s)
 int span_slow_find(const struct forest *f, const struct span_pair *pairs, size_t n, const uint32_t *keys, size_t n_keys, double least,
 		   struct span_slow *ret)
 {
-	struct sorting s = {.d.names = f->names, .pairs = n};
+	_cleanup_(sorting_free) struct sorting s = {.d.names = f->names, .pairs = n};
 	int r = 0;
 
 	*ret = (struct span_slow){.shift = NAN, .shift_error = NAN, .drift = 1};
@@ -367,6 +367,5 @@ int span_slow_find(const struct forest *f, const struct span_pair *pairs, size_t
 		r = count_slow(&s, least, ret);
 	}
 	judge(ret);
-	sorting_free(&s);
 	return r;
 }

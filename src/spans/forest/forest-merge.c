@@ -282,7 +282,7 @@ int forest_merge_groups(const struct forest *f, const struct bucket *b, struct f
 {
 	struct forest part = *f;
 	struct bucket one = *b;
-	struct forest_group *groups = calloc(b->groups.n + 1, sizeof(*groups));
+	_cleanup_free_ struct forest_group *groups = calloc(b->groups.n + 1, sizeof(*groups));
 	int r = groups ? forest_init(ret, f->names, f->slot_width) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < b->groups.n; i++) {
@@ -295,6 +295,5 @@ int forest_merge_groups(const struct forest *f, const struct bucket *b, struct f
 	part.places.n = 0;
 	part.tally = (struct forest_tally){};
 	r = r ?: merge(ret, &part, false);
-	free(groups);
 	return r == 0 ? forest_finish(ret) : r;
 }

@@ -218,7 +218,7 @@ struct timed_calls {
 
 static int find_calls(const struct timed_row *rows, size_t n, struct timed_calls *ret)
 {
-	struct hmap row_of = {};
+	_cleanup_(hmap_free) struct hmap row_of = {};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
@@ -229,7 +229,6 @@ static int find_calls(const struct timed_row *rows, size_t n, struct timed_calls
 		if (caller && rows[i].start > caller->start)
 			r = VEC_PUSH(ret->list, ((struct timed_call){rows[i].start - caller->start, rows[i].duration, caller->duration}));
 	}
-	hmap_free(&row_of);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "lib/data/cleanup.h"
 #include "spans/formats/span-json.h"
 
 #define NESTED_MOST 64 /* subsegments in subsegments */
@@ -101,7 +102,7 @@ static int read_document(struct span_reader *r, const char *file, uint64_t offse
 /* A document as a text within JSON. */
 static int read_packed(struct span_reader *r, const char *file, uint64_t offset, const struct tape_value *text)
 {
-	struct tape tape = {};
+	_cleanup_(tape_free) struct tape tape = {};
 	int result = tape_read(&tape, text->text, text->n);
 
 	if (result == 0)
@@ -111,7 +112,6 @@ static int read_packed(struct span_reader *r, const char *file, uint64_t offset,
 			span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": a segment's document is not JSON", file, offset);
 		result = 0;
 	}
-	tape_free(&tape);
 	return result;
 }
 

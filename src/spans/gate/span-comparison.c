@@ -175,14 +175,12 @@ static enum span_side by_suspect_anywhere(void *state, const struct bucket *b, c
 /* Where that version is slower: its requests of all buckets, against those of the other versions. */
 static int find_causes_anywhere(const struct comparison_query *q, struct suspicion *s, struct span_comparison *ret)
 {
-	struct forest everywhere = {};
+	_cleanup_(forest_free) struct forest everywhere = {};
 	int r = forest_init(&everywhere, s->f->names, q->slot);
 
 	r = r ?: span_sides_of(s->f, by_suspect_anywhere, s, &everywhere);
 	r = r ?: forest_finish(&everywhere);
-	r = r ?: span_causes_find(&everywhere, true, &ret->causes);
-	forest_free(&everywhere);
-	return r;
+	return r ?: span_causes_find(&everywhere, true, &ret->causes);
 }
 
 /* Was this version deployed while these requests ran, or shortly before? */

@@ -341,7 +341,7 @@ static int load_once(const struct pipeline_options *options, char *const *paths,
 		     struct span_faults *ret_faults, char **ret_error)
 {
 	unsigned n_jobs = jobs_wanted ? jobs_wanted : 1;
-	struct job *jobs = calloc(n_jobs, sizeof(*jobs));
+	_cleanup_free_ struct job *jobs = calloc(n_jobs, sizeof(*jobs));
 	struct shared_files files = {PTHREAD_MUTEX_INITIALIZER, paths, n, n_jobs, calloc(n + 1, sizeof(*files.v))};
 	int r = jobs && files.v ? open_jobs(options, jobs, n_jobs, &files, ret->names, ret_error) : -ENOMEM;
 
@@ -357,7 +357,6 @@ static int load_once(const struct pipeline_options *options, char *const *paths,
 			free(jobs[i].error);
 		pipeline_close(&jobs[i].pipeline);
 	}
-	free(jobs);
 	free(files.v);
 	return r < 0 ? say(ret_error, r, "spans") : 0;
 }
@@ -410,7 +409,7 @@ static int load_in_passes(const struct pipeline_options *options, char *const *p
 int pipeline_load(const struct pipeline_options *options, char *const *paths, size_t n, unsigned jobs, struct forest *ret,
 		  struct span_faults *ret_faults, char **ret_error)
 {
-	struct forest first = {};
+	_cleanup_(forest_free) struct forest first = {};
 	struct span_faults faults = {};
 	int r = forest_init(&first, ret->names, ret->slot_width);
 
@@ -423,6 +422,5 @@ int pipeline_load(const struct pipeline_options *options, char *const *paths, si
 		r = add_forest(ret, &first);
 	}
 	span_faults_add(ret_faults, &faults);
-	forest_free(&first);
 	return r;
 }

@@ -98,7 +98,7 @@ struct reading_job {
 static void *run_reading(void *argument)
 {
 	struct reading_job *j = argument;
-	struct span_mapping mapping = {};
+	_cleanup_(span_mapping_free) struct span_mapping mapping = {};
 	struct span_table *t = NULL;
 	struct span_part part;
 	uint64_t rows;
@@ -112,7 +112,6 @@ static void *run_reading(void *argument)
 		j->result = read_piece(j->options, t, &piece, &j->bytes[i], &part, &rows, &j->faults, &j->error);
 	}
 	span_table_close(t);
-	span_mapping_free(&mapping);
 	return NULL;
 }
 
@@ -137,7 +136,7 @@ static int run_readings(struct reading_job *jobs, unsigned n)
 static int count_spans(const struct work_options *o, const char *url, bool whole, uint64_t *ret, char **ret_error)
 {
 	struct span_clickhouse_selection range = range_of(o);
-	struct span_mapping mapping = {};
+	_cleanup_(span_mapping_free) struct span_mapping mapping = {};
 	struct span_table *t = NULL;
 	int r = open_table(o, url, whole, &mapping, &t, ret_error);
 
@@ -147,7 +146,6 @@ static int count_spans(const struct work_options *o, const char *url, bool whole
 			fail_table(t, r, ret_error);
 	}
 	span_table_close(t);
-	span_mapping_free(&mapping);
 	return r;
 }
 
@@ -379,7 +377,7 @@ static int make_pieces(struct worker *w, char **ret_error)
 
 int span_work_run(const struct work_options *o, const char *url, struct work_done *ret, char **ret_error)
 {
-	struct worker w = {.options = o};
+	_cleanup_(worker_close) struct worker w = {.options = o};
 	int64_t began = clock_boot();
 	int r = worker_open(&w, url, ret_error);
 
@@ -392,7 +390,6 @@ int span_work_run(const struct work_options *o, const char *url, struct work_don
 	}
 	w.tally.took = clock_boot() - began;
 	*ret = w.tally;
-	worker_close(&w);
 	return r < 0 && !*ret_error ? str_fail(ret_error, r, "%s", strerror(-r)) : r;
 }
 
@@ -407,7 +404,7 @@ static int merge_piece(void *forest, const struct span_piece *piece)
 static int check_whole(const struct work_options *o, const char *url, const struct span_progress *v, size_t n, char **ret_error)
 {
 	struct span_clickhouse_selection range = range_of(o);
-	struct span_mapping mapping = {};
+	_cleanup_(span_mapping_free) struct span_mapping mapping = {};
 	struct span_table *t = NULL;
 	uint64_t spans = 0;
 	int64_t rows = 0;
@@ -432,7 +429,6 @@ static int check_whole(const struct work_options *o, const char *url, const stru
 		r = str_fail(ret_error, -EAGAIN, "the parts count %" PRId64 " spans, the table has %" PRIu64 ": spans were deleted since, or a shard "
 			      "was read under two names (TRUNCATE TABLE span_parts, and let workers begin again)", rows, spans);
 	span_table_close(t);
-	span_mapping_free(&mapping);
 	return r;
 }
 
