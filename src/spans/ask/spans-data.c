@@ -115,7 +115,7 @@ void spans_print_faults(const struct span_faults *faults)
 /* What lies in a folder, of the formats there are. */
 static const char *const endings[] = {".json", ".jsonl", ".ndjson", ".pb", ".proto", ".otlp", ".bin", ".csv", ".tsv", ".txt", ".log", NULL};
 
-int spans_files(size_t n, char **data, struct file_list *ret)
+int spans_files(const struct spans_query *q, size_t n, char **data, struct file_list *ret, struct pipeline_options *ret_options)
 {
 	int r = 0;
 
@@ -132,8 +132,11 @@ int spans_files(size_t n, char **data, struct file_list *ret)
 		}
 		file_list_free(&one);
 	}
+	r = r ?: spans_pipeline_options(q, ret->paths.n, ret_options);
 	if (r < 0)
 		file_list_free(ret);
+	else
+		ret_options->skips_unknown = ret->paths.n > n;
 	return r;
 }
 
@@ -141,19 +144,14 @@ static int read_files(const struct spans_query *q, size_t n, char **data, struct
 {
 	struct pipeline_options o;
 	struct span_faults faults = {};
-	struct file_list files;
+	_cleanup_(file_list_free) struct file_list files = {};
 	_cleanup_free_ char *error = NULL;
-	int r = spans_files(n, data, &files);
+	int r = spans_files(q, n, data, &files, &o);
 
-	if (r < 0)
-		return r;
-	r = spans_pipeline_options(q, files.paths.n, &o);
-	o.skips_unknown = files.paths.n > n;
 	r = r ?: pipeline_load(&o, files.paths.v, files.paths.n, (unsigned)q->input.jobs, f, &faults, &error);
 	spans_print_faults(&faults);
 	if (error)
 		log_error("%s", error);
-	file_list_free(&files);
 	return r;
 }
 
@@ -242,7 +240,7 @@ static int read_engine(const struct spans_query *q, struct forest *f)
 int spans_learn(const struct spans_query *q, size_t n, char **data)
 {
 	struct pipeline_options o;
-	struct file_list files;
+	_cleanup_(file_list_free) struct file_list files = {};
 	_cleanup_free_ char *error = NULL;
 	size_t edges = 0;
 	int r;
@@ -250,17 +248,12 @@ int spans_learn(const struct spans_query *q, size_t n, char **data)
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(data[i], "-"))
 			return verb_usage_error("spans", "--learn reads the files twice and cannot read standard input"), -EINVAL;
-	r = spans_files(n, data, &files);
-	if (r < 0)
-		return r;
-	r = spans_pipeline_options(q, files.paths.n, &o);
-	o.skips_unknown = files.paths.n > n;
+	r = spans_files(q, n, data, &files, &o);
 	r = r ?: pipeline_learn(&o, files.paths.v, files.paths.n, q->input.learn, &edges, &error);
 	if (r == 0)
 		log_info("%zu kinds of calls outlive their callers, which do not wait for them: %s", edges, q->input.learn);
 	else if (error)
 		log_error("%s", error);
-	file_list_free(&files);
 	return r;
 }
 

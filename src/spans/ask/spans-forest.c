@@ -54,20 +54,14 @@ static int load_into_table(struct common *common, const struct spans_query *q, s
 {
 	struct pipeline_options o;
 	struct span_faults faults = {};
-	struct file_list files;
+	_cleanup_(file_list_free) struct file_list files = {};
 	_cleanup_free_ char *error = NULL;
 	uint64_t spans = 0;
-	int r = spans_files(n, data, &files);
+	int r = spans_files(q, n, data, &files, &o);
 
 	if (r < 0)
-		return EXIT_CANNOT;
-	if (spans_pipeline_options(q, files.paths.n, &o) < 0) {
-		file_list_free(&files);
-		return EXIT_USAGE;
-	}
-	o.skips_unknown = files.paths.n > n;
+		return r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT;
 	r = write_rows(q, files.paths.n, files.paths.v, &o, &spans, &faults, &error);
-	file_list_free(&files);
 	spans_print_faults(&faults);
 	if (r < 0)
 		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));

@@ -332,7 +332,7 @@ static int single_traces(struct common *common, const struct spans_query *q, siz
 {
 	struct pipeline_options options;
 	struct pipeline pipeline;
-	struct file_list files;
+	_cleanup_(file_list_free) struct file_list files = {};
 	struct single s = {.pipeline = &pipeline, .any = !q->input.trace, .traces = common->json ? json_array() : NULL};
 	int r;
 
@@ -342,21 +342,16 @@ static int single_traces(struct common *common, const struct spans_query *q, siz
 		return verb_usage_error("spans path", "single traces are read from files, not from tables");
 	if (q->input.learn && spans_learn(q, n, data) < 0)
 		return EXIT_CANNOT;
-	r = spans_files(n, data, &files);
-	if (r < 0)
-		return EXIT_CANNOT;
-	r = spans_pipeline_options(q, files.paths.n, &options);
+	r = spans_files(q, n, data, &files, &options);
 	if (r == 0) {
 		s.reader.rule = options.rule;
 		options.asynchronous = q->input.learn ? q->input.learn : options.asynchronous;
 		options.trace = take_trace;
 		options.state = &s;
-		options.skips_unknown = files.paths.n > n;
 		r = read_traces(common, q, &s, &files, &options);
 		trace_reader_free(&s.reader);
 		pipeline_close(&pipeline);
 	}
-	file_list_free(&files);
 	json_decref(s.traces);
 	return r == -EINVAL ? EXIT_USAGE : r < 0 || !s.found ? EXIT_CANNOT : EXIT_ANSWERED;
 }

@@ -86,8 +86,8 @@ int spans_store_forest(struct span_store *store, const char *key, const char *so
 /* --deployments FILE, and of the store where it is what is asked: sorted. Says why not; -errno then. */
 int spans_deployments(struct common *common, const struct spans_query *q, bool of_store, struct deployments *ret);
 
-/* The files that DATA names: those of folders and globs too. Says why not; -errno then. */
-int spans_files(size_t n, char **data, struct file_list *ret);
+/* The files that DATA names, those of folders and globs too, and how they are to be read. Says why not; -errno then, and *ret is empty. */
+int spans_files(const struct spans_query *q, size_t n, char **data, struct file_list *ret, struct pipeline_options *ret_options);
 /* --learn: reads the files before they are read, and writes what was learnt, which is then --asynchronous. Says why not; -errno then. */
 int spans_learn(const struct spans_query *q, size_t n, char **data);
 /* Warns of all that was wrong with the input. */
