@@ -146,7 +146,8 @@ double sketch_quantile(const struct sketch *s, double q)
 	return (double)s->greatest;
 }
 
-double sketch_superiority(const struct sketch *a, const struct sketch *b)
+/* How likely a value of `a` is below `factor` times one of `b`; 0 as a factor takes b's as they are. */
+static double share_below(const struct sketch *a, const struct sketch *b, double factor)
 {
 	double wins = 0, below = 0;
 	uint32_t at = 0;
@@ -156,12 +157,24 @@ double sketch_superiority(const struct sketch *a, const struct sketch *b)
 	for (uint32_t i = 0; i < b->n; i++) {
 		uint32_t bucket = b->first + i;
 
+		if (!b->counts[i])
+			continue;
+		bucket = factor > 0 ? bucket_of((uint64_t)(factor * bucket_value(bucket))) : bucket;
 		while (at < a->n && a->first + at < bucket)
 			below += (double)a->counts[at++];
-		wins += (double)b->counts[i] *
-			(below + (at < a->n && a->first + at == bucket ? (double)a->counts[at] / 2 : 0));
+		wins += (double)b->counts[i] * (below + (at < a->n && a->first + at == bucket ? (double)a->counts[at] / 2 : 0));
 	}
 	return wins / ((double)a->weight * (double)b->weight);
+}
+
+double sketch_superiority(const struct sketch *a, const struct sketch *b)
+{
+	return share_below(a, b, 0);
+}
+
+double sketch_superiority_of(const struct sketch *s, double factor)
+{
+	return share_below(s, s, factor);
 }
 
 double sketch_above(const struct sketch *s, double value)
@@ -175,25 +188,6 @@ double sketch_above(const struct sketch *s, double value)
 		if (s->first + i > bucket)
 			above += (double)s->counts[i];
 	return above / (double)s->weight;
-}
-
-double sketch_superiority_of(const struct sketch *s, double factor)
-{
-	double wins = 0, below = 0;
-	uint32_t at = 0;
-
-	if (!s->weight)
-		return NAN;
-	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t bucket = s->counts[i] ? bucket_of((uint64_t)(factor * bucket_value(s->first + i))) : 0;
-
-		if (!s->counts[i])
-			continue;
-		while (at < s->n && s->first + at < bucket)
-			below += (double)s->counts[at++];
-		wins += (double)s->counts[i] * (below + (at < s->n && s->first + at == bucket ? (double)s->counts[at] / 2 : 0));
-	}
-	return wins / ((double)s->weight * (double)s->weight);
 }
 
 /* Version, weight, least, greatest, filled buckets, then of each its distance to the one before and its count. */
