@@ -195,11 +195,18 @@ static void search_members(struct search *s, int counter, size_t least)
 			continue;
 		find_line(s);
 		search_edges(s, c, n, SIDE_ROWS);
-		search_edges(s, c, n, SIDE_SHORT);
+		if (least > 1) /* bursts of single servers are many */
+			search_edges(s, c, n, SIDE_SHORT);
 	}
 }
 
-/* Each group of servers that do the same work, and (not `similar`) all of them. */
+/* Single servers are many: they are not looked at in a window of fewer rows than an edge has. */
+static bool is_long(const struct search *s)
+{
+	return s->window.from == INT64_MIN || s->window.to - s->window.from >= SIDE_ROWS * s->align.d;
+}
+
+/* Each group of servers that do the same work, and (not `similar`) all of them, and each single one where there is nothing in common. */
 static int search_groups(struct search *s, int counter, bool similar)
 {
 	size_t servers = s->f->servers.n;
@@ -218,6 +225,11 @@ static int search_groups(struct search *s, int counter, bool similar)
 	memset(members, true, servers);
 	if (peers.groups > 1 && !similar)
 		search_members(s, counter, UNLIKE_LEAST);
+	for (size_t i = 0; i < servers && !similar && is_long(s) && s->best.servers < 2; i++) {
+		memset(members, false, servers);
+		members[i] = true;
+		search_members(s, counter, 1);
+	}
 	fleet_peers_free(&peers);
 	return 0;
 }

@@ -1,9 +1,10 @@
-/* Incidents of all servers at once.
+/* Incidents by their edges, mainly of all servers at once.
  *
  * A daily cycle moves all of them, too, and may reach farther than a fault: it lies far from normal, but without a step. A common incident is therefore
  * looked for by its edges: the median of the servers, each in multiples of its own median, steps from one level to another at a row. An edge counts
  * where it is far larger than such steps normally are, and larger than nearly all others of the data (what steps every night steps every night),
  * and nearly all of the servers took it. The incident lasts to the edge that leads back, or to the end of the data, and is less than half of them.
+ * Where the servers have none in common, those of single ones are looked for in the same way.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 
 struct fleet_common {
 	int counter;
-	size_t servers; /* that do the same work, or of the fleet, of which nearly all took the edge */
+	size_t servers; /* 1: it is its own; else those that do the same work, or of the fleet, of which nearly all took the edge */
 	bool *members; /* by server of the fleet: it is one of them */
 	double score; /* the edge, in multiples of what steps normally are */
 	struct fleet_span span;

@@ -68,7 +68,7 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 		q->server = found->server;
 		q->counter = found->counter;
 	}
-	if (a->common) {
+	if (a->stepped) {
 		q->server = a->alarms.list.v[0].server;
 		q->counter = a->alarms.list.v[0].counter;
 	} else if (a->found_symptom && a->found_server) {
@@ -467,7 +467,8 @@ static int find_together(const struct fleet *f, bool similar, struct fleet_answe
 	for (size_t k = 0; best && k < a->alarms.list.n; k++)
 		if (a->alarms.list.v[k].server == best->server) {
 			move_alarm_first(a, k, best);
-			a->common = common.servers;
+			a->common = common.servers > 1 ? common.servers : 0;
+			a->stepped = true;
 			break;
 		}
 	free(common.members);
@@ -485,7 +486,7 @@ static int find_common(const struct fleet *f, struct fleet_answer *a)
 	r = fleet_common_find(f, a->symptom.counter, false, a->asked, &common);
 	if (r < 0)
 		return r == -ENODATA ? 0 : r;
-	a->common = common.members[a->symptom.server] ? common.servers : 0;
+	a->common = common.servers > 1 && common.members[a->symptom.server] ? common.servers : 0;
 	free(common.members);
 	return 0;
 }
@@ -610,7 +611,7 @@ static int put_levels_first(struct fleet_answer *a)
 static void judge_symptom(bool given, struct fleet_answer *a)
 {
 	const struct fleet_finding *x = &a->symptom;
-	bool none = !a->common && none_stands_out(a), beyond = isnan(x->level) ? a->beyond : x->level >= COMMON_LEVEL;
+	bool none = !a->stepped && none_stands_out(a), beyond = isnan(x->level) ? a->beyond : x->level >= COMMON_LEVEL;
 
 	a->unusual_symptom = given ? x->score >= ENOUGH || beyond : a->found_window ? x->least < x->most : !none;
 	a->calm = !a->unusual_symptom && (none || a->found_window);
@@ -657,9 +658,9 @@ static int look_farther(struct fleet_question *q, struct fleet_answer *a)
 {
 	int r = count_conspicuous(a) ? 0 : find_together(q->fleet, true, a);
 
-	if (r == 0 && !a->common && none_stands_out(a))
+	if (r == 0 && !a->stepped && none_stands_out(a))
 		r = look_before(q, a);
-	return r == 0 && !a->common && none_stands_out(a) ? find_together(q->fleet, false, a) : r;
+	return r == 0 && !a->stepped && none_stands_out(a) ? find_together(q->fleet, false, a) : r;
 }
 
 /* The window that was given, or the one that is found; a found one of all servers together where none of them left its peers. */

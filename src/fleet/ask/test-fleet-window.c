@@ -380,6 +380,36 @@ static void what_all_do_together_is_an_incident_where_none_stands_out(void **sta
 	assert_all_ill(0.6, 300, 480);
 }
 
+/* Three servers of unlike work with a daily cycle, of which one is half as busy again from row 600 to 840: a cycle's peak lies nearly as far from normal. */
+static void a_plateau_within_a_cycle_is_known_by_its_edges(void **state)
+{
+	static const char *const names[] = {"gateway", "ledger", "mail"};
+	const struct causes none = {};
+	struct intake *in = intake_new();
+	struct fleet *f;
+
+	(void)state;
+	for (unsigned s = 0; s < 3; s++)
+		for (unsigned t = 0; t < DAY; t++)
+			assert_int_equal(intake_put(in, intake_server(in, names[s]), intake_counter(in, "requests", NULL), t * STEP,
+						    100 * (1 + 0.25 * sin(2 * M_PI * t / DAY)) * (s == 1 && t >= 600 && t < 840 ? 1.5 : 1) + 6 * wobble(s, t)), 0);
+	assert_int_equal(intake_finish(in, &f), 0);
+	intake_free(in);
+	for (unsigned from = 60; from < DAY; from += 60) {
+		struct fleet_question q = fleet_question_default(f);
+		struct fleet_answer a;
+
+		q.window = (struct fleet_span){from * STEP, (from + 60) * STEP};
+		assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
+		if (from + 60 < 600 || from > 840)
+			assert_true(a.calm);
+		else if (from >= 600 && from + 60 <= 840)
+			assert_true(!a.calm && !a.common && a.culprit.server == fleet_find_server(f, "ledger"));
+		fleet_answer_free(&a);
+	}
+	release(f);
+}
+
 static void what_all_did_together_is_found_without_a_window(void **state)
 {
 	const struct causes none = {};
@@ -396,6 +426,6 @@ static void what_all_did_together_is_found_without_a_window(void **state)
 	release(f);
 }
 
-RUN_TESTS(cmocka_unit_test(rows_that_are_rare_make_a_symptom_unusual_after_a_start), cmocka_unit_test(what_all_did_together_is_found_without_a_window), cmocka_unit_test(what_all_do_together_is_an_incident_where_none_stands_out), cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
+RUN_TESTS(cmocka_unit_test(a_plateau_within_a_cycle_is_known_by_its_edges), cmocka_unit_test(rows_that_are_rare_make_a_symptom_unusual_after_a_start), cmocka_unit_test(what_all_did_together_is_found_without_a_window), cmocka_unit_test(what_all_do_together_is_an_incident_where_none_stands_out), cmocka_unit_test(a_window_that_begins_too_late_is_judged_from_before_it), cmocka_unit_test(a_ramp_began_where_it_left_normal), cmocka_unit_test(an_incident_began_when_it_began_however_late_the_window), cmocka_unit_test(a_window_in_which_nothing_is_unusual_is_calm), cmocka_unit_test(a_ramp_is_named_before_a_server_of_another_level), cmocka_unit_test(one_of_many_differs_from_its_peers), cmocka_unit_test(a_rise_as_large_as_the_daily_cycle_is_found_by_peers), cmocka_unit_test(a_fault_may_last_for_most_of_the_data),
 	  cmocka_unit_test(a_cycle_that_all_have_is_nothing), cmocka_unit_test(a_server_that_is_ill_all_the_time_differs_from_its_peers),
 	  cmocka_unit_test(a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other))

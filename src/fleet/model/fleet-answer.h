@@ -27,6 +27,7 @@ struct fleet_answer {
 	bool calm;	      /* neither the symptom is unusual, nor any server */
 	bool beyond; /* of the symptom: more rows of the window than by chance lie where few of the baseline do: the half beyond 5 %, or a fifth beyond 1 % */
 	double now, normal_p5, normal_p95; /* of the symptom: the level of the rows that differ; percentiles of the baseline time */
+	bool stepped; /* the symptom is part of an incident that its edges tell (fleet-common.h), where no server stood out */
 	bool named; /* there is a culprit: */
 	struct fleet_finding culprit; /* (fleet/ask/fleet-culprit.h) */
 	bool led; /* it is explain's first entry, of another server than the symptom's */
