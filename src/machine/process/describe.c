@@ -10,7 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
-#include "machine/process/pod.h"
+#include "machine/process/container-name.h"
 #include "machine/process/redact.h"
 
 void process_text_free(struct process_text *text)
@@ -198,10 +198,10 @@ static int check_start(int dir, uint64_t start)
 	return start - ns < 20000000ull || ns - start < 20000000ull ? 0 : -ESRCH;
 }
 
-/* a pod's UID becomes its name, where this machine has its logs */
-static void name_pod(char **container)
+/* Numbers of containers and pods become names, where this machine knows them. */
+static void name_container(char **container)
 {
-	char *name = pod_name(POD_LOGS, *container);
+	char *name = container_name("", *container);
 
 	if (name) {
 		free(*container);
@@ -222,7 +222,7 @@ static int describe(const char *proc_root, uint32_t pid, uint64_t start, bool ar
 	text.cmdline = arguments ? read_cmdline(dir) : NULL;
 	if (read_file(dir, "cgroup", cgroup, sizeof(cgroup)) > 0)
 		describe_cgroup(cgroup, &text.unit, &text.container);
-	name_pod(&text.container);
+	name_container(&text.container);
 	str_make_printable(text.exe);
 	str_make_printable(text.unit);
 	str_make_printable(text.container);
