@@ -13,7 +13,7 @@ function reason(p) {
 }
 
 const passes = (p, filter) => !filter || String(p.pid) === filter ||
-	[p.label, p.name, p.unit, p.cmdline].some((t) => t && t.toLowerCase().includes(filter.toLowerCase()));
+	[p.label, p.name, p.unit, p.place, p.cmdline].some((t) => t && t.toLowerCase().includes(filter.toLowerCase()));
 
 // onAdd(pid): its curve is wanted next to the chosen one's.
 export function drawProcesses(holder, board, { chosen, filter, onChoose, onAdd }) {
@@ -22,11 +22,11 @@ export function drawProcesses(holder, board, { chosen, filter, onChoose, onAdd }
 	const rows = board.processes.filter((p) => passes(p, filter)).map((p) => ({
 		key: String(p.pid),
 		kind: p.culprit_score > 0 ? "guilty" : null,
-		titles: [reason(p), null, p.cmdline || p.exe || p.name],
+		titles: [reason(p), null, [p.cmdline || p.exe || p.name, p.place].filter(Boolean).join("\n")],
 		cells: [oddBar(p.score, p.log_likelihood), String(p.pid), p.label,
 			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p), addButton(`overlay this metric for ${p.label} (${p.pid})`, () => onAdd(String(p.pid)))],
 	}));
-	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process has “${filter}” in its name, unit or command line, or this number.` : "No processes."));
+	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process has “${filter}” in its name, unit, container or command line, or this number.` : "No processes."));
 	const columns = [{ title: board.model === "gaussian" ? "log-likelihood" : board.model === "blame" ? "culprit" : "anomaly" }, { title: "pid", class: "number" }, { title: "program", class: "name" },
 		...COLUMNS.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }, { title: "" }];
 	replaceContents(holder, choosableTable({ label: "processes; + overlays this metric for one", columns, rows, chosen, onChoose, press: { "+": onAdd } }));

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,6 +299,22 @@ static bool is_unit(const char *unit, const char *who)
 	return last && strncmp(last, who, n) == 0 && (!last[n] || strcmp(last + n, ".service") == 0);
 }
 
+char *entity_place(const struct entity_info *info)
+{
+	const char *container = info->container, *name = container ? strrchr(container, '/') : NULL, *part = info->unit ? strrchr(info->unit, '/') : NULL;
+	char *text;
+	int r;
+
+	part = part ? part + 1 : info->unit;
+	if (name && !str_starts(container, "pod"))
+		r = asprintf(&text, "pod %.*s (%s)", (int)(name - container), container, name + 1);
+	else if (container)
+		r = asprintf(&text, "container %s", name ? name + 1 : container);
+	else /* a tool that gives its groups numbers has no name for them */
+		return part && part[strspn(part, "0123456789abcdef-")] ? strdup(part) : NULL;
+	return r < 0 ? NULL : text;
+}
+
 bool entity_matches(const struct entity_info *info, const char *who)
 {
 	_cleanup_free_ char *label = NULL;
@@ -310,13 +327,6 @@ bool entity_matches(const struct entity_info *info, const char *who)
 	label = entity_label(info);
 	return same_text(label, who) || has_part(label, " ", who) || (info->exe && same_text(base_name(info->exe), who)) || has_part(info->container, "/:", who) || is_unit(info->unit, who) ||
 	       (strchr(who, '/') && has_part(info->cmdline, " ", who));
-}
-
-const char *entity_place(const struct entity_info *info)
-{
-	const char *last = info->container || !info->unit ? info->container : base_name(info->unit);
-
-	return last && last[strspn(last, "/0123456789abcdef-")] ? last : NULL;
 }
 
 /* Of a command line the name under which it was started, where its file has another. */

@@ -48,9 +48,9 @@ char *entity_program(const struct entity_info *info);
 /* A short name for people: "firefox", "python3 train.py", "kworker", "redis-server" (which is a link to another file's name).
  * Caller frees. */
 char *entity_label(const struct entity_info *info);
-/* Where a program runs, in one word that a person knows: its container, else the last part of its unit or control group. NULL: it has none but the
- * root, or one that a tool has numbered. */
-const char *entity_place(const struct entity_info *info);
+/* Where a program runs, in short: "pod shop/cart-1 (web)", "container web", "nginx.service", or the last part of its control group's path; NULL: nowhere in
+ * particular, or in a group that a tool has numbered. The caller frees. */
+char *entity_place(const struct entity_info *info);
 /* Does WHO mean it: a pid, else its name, a word of its label (a script's name), the path of its program or of one of its arguments, its unit
  * (also without ".service"), the last part of its control group, or its container or a part of that ("pod", "namespace"). */
 bool entity_matches(const struct entity_info *info, const char *who);

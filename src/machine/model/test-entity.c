@@ -45,23 +45,6 @@ static void a_program_is_called_as_it_was_started(void **state)
 	is_called("/usr/bin/python3.11", "python3 /home/a/train.py", "python3", "python3 train.py");
 }
 
-static void a_place_is_one_word(void **state)
-{
-	static const struct {
-		const char *unit, *container, *place;
-	} cases[] = {
-		{"/system.slice/shop.service", NULL, "shop.service"}, {"ssh.service", NULL, "ssh.service"}, {"/lab/normal", "prod/checkout", "prod/checkout"},
-		{"/lab/normal", NULL, "normal"}, {"/tool/856bded00a92fdd76055e69ee59a0275", NULL, NULL}, {"/", NULL, NULL}, {NULL, NULL, NULL},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const char *place = entity_place(&(struct entity_info){.unit = (char *)cases[i].unit, .container = (char *)cases[i].container});
-
-		assert_true(place ? cases[i].place && strcmp(place, cases[i].place) == 0 : !cases[i].place);
-	}
-}
-
 static void names_do_not_speak_to_a_terminal(void **state)
 {
 	struct entity_info given = {.id = 1, .kind = ENTITY_PROCESS, .name = "a\nb", .exe = "/bin/\033[31mred", .unit = "u\r"}, got;
@@ -181,14 +164,39 @@ static void a_set_of_features_is_stored_whole(void **state)
 	assert_int_equal(feature_set_count(FEATURES_BELOW(65)), 65);
 }
 
+static void runs_in(const char *unit, const char *container, const char *place)
+{
+	struct entity_info info = {.kind = ENTITY_PROCESS, .unit = (char *)unit, .container = (char *)container};
+	_cleanup_free_ char *told = entity_place(&info);
+
+	if (place)
+		assert_string_equal(told, place);
+	else
+		assert_null(told);
+}
+
+static void where_it_runs_is_short(void **state)
+{
+	(void)state;
+	runs_in("nginx.service", NULL, "nginx.service");
+	runs_in("/kubepods/burstable/pod1/2", "shop/cart-1/web", "pod shop/cart-1 (web)");
+	runs_in("docker-1.scope", "web", "container web");
+	runs_in("/kubepods/pod1/2", "pod0a1b-22/0123456789ab", "container 0123456789ab");
+	runs_in("/jobs/nightly", NULL, "nightly");
+	runs_in("/tool/856bded00a92fdd76055e69ee59a0275", NULL, NULL);
+	runs_in(NULL, NULL, NULL);
+	runs_in("/", NULL, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(where_it_runs_is_short),
 		cmocka_unit_test(a_set_of_features_is_stored_whole),
 		cmocka_unit_test(a_program_is_called_as_it_was_started),
 		cmocka_unit_test(the_recorder_knows_its_own), cmocka_unit_test(who_asks_is_known_by_name),
 		cmocka_unit_test(a_process_that_was_there_before_says_so), cmocka_unit_test(a_program_is_meant_by_its_words),
-		cmocka_unit_test(a_place_is_one_word), cmocka_unit_test(names_do_not_speak_to_a_terminal),
+		cmocka_unit_test(names_do_not_speak_to_a_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,14 +25,14 @@ static json_t *columns_json(void)
 static json_t *who_json(const struct process_snapshot *b, const struct suspect *s)
 {
 	const struct entity_info *info = &s->subject->info;
-	_cleanup_free_ char *label = entity_label(info);
+	_cleanup_free_ char *label = entity_label(info), *place = entity_place(info);
 	int64_t born = b->data.ticks.v[s->subject->first].wall;
 
 	/* score: the name of culprit_score until 0.2 */
-	return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "pid", (json_int_t)info->pid,
+	return json_pack("{s:I, s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "pid", (json_int_t)info->pid,
 			 "start_time", (json_int_t)info->start, "kind", culprit_kind_name(s->kind), "name", json_text(info->name),
 			 "label", json_text(label), "exe", json_text(info->exe), "cmdline", json_text(info->cmdline), "unit",
-			 json_text(info->unit), "container", json_text(info->container), "parent", (json_int_t)info->parent, "since",
+			 json_text(info->unit), "container", json_text(info->container), "place", json_text(place), "parent", (json_int_t)info->parent, "since",
 			 s->subject->first ? json_moment(born) : json_null(), "score", json_number(process_snapshot_bar(b, s)),
 			 "culprit_score", json_number(s->guilt), "guilt", json_number(s->guilt));
 }

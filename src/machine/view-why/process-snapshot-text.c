@@ -108,11 +108,11 @@ static void put_feature(const struct process_snapshot *b, const struct suspect *
 
 static void put_name(const struct entity_info *info, FILE *out)
 {
-	_cleanup_free_ char *label = entity_label(info);
+	_cleanup_free_ char *label = entity_label(info), *place = entity_place(info);
 
 	fprintf(out, "%s, pid %u", label ? label : "?", info->pid);
-	if (entity_place(info))
-		fprintf(out, ", %s", entity_place(info));
+	if (place)
+		fprintf(out, ", %s", place);
 	fputc('\n', out);
 }
 

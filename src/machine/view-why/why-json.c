@@ -50,18 +50,18 @@ static json_t *odds_json(const struct odds *o)
 static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, const struct ranking *of)
 {
 	const struct entity_info *info = &s->subject->info;
-	_cleanup_free_ char *label = entity_label(info);
+	_cleanup_free_ char *label = entity_label(info), *place = entity_place(info);
 	_cleanup_free_ char *server = s->server ? entity_label(&s->server->info) : NULL;
 	_cleanup_free_ char *mostly = s->mostly ? entity_label(&s->mostly->info) : NULL;
 	_cleanup_free_ char *starter = s->starter ? entity_label(&s->starter->info) : NULL;
 
-	return json_pack("{s:o, s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+	return json_pack("{s:o, s:o, s:i, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
 		"pids", JSON_EACH(x, s->processes, json_integer((*x)->info.pid)), "starter", json_text(starter), "rank",
 			 (int)rank, "using", s->using, "role", s->role == ROLE_PRIMARY ? "primary" : "contributing", "kind",
 			 culprit_kind_name(s->kind), "pid", (json_int_t)info->pid, "start_time", (json_int_t)info->start,
 			 "members", (json_int_t)s->members, "parent", (json_int_t)info->parent, "name", json_text(info->name),
 			 "label", json_text(label), "server", json_text(server), "mostly", json_text(mostly), "exe", json_text(info->exe), "cmdline", json_text(info->cmdline), "unit",
-			 json_text(info->unit), "container", json_text(info->container), "score", json_number(s->score), "probability", json_number(s->probability), "share",
+			 json_text(info->unit), "container", json_text(info->container), "place", json_text(place), "score", json_number(s->score), "probability", json_number(s->probability), "share",
 			 json_number(s->share), "features", JSON_EACH(x, s->features, feature_json(x)), "evidence", JSON_EACH(x, s->evidence,
 				json_text(*x)), "explains", explains_json(&s->explains, of), "factors", factors_json(s),
 			 "matters", matters);

@@ -50,7 +50,7 @@ static void put_starter(const struct entity_info *info, FILE *out)
 
 static void put_who(const struct suspect *s, FILE *out)
 {
-	_cleanup_free_ char *label = entity_label(&s->subject->info);
+	_cleanup_free_ char *label = entity_label(&s->subject->info), *place = entity_place(&s->subject->info);
 
 	fputs(label ? label : "?", out);
 	if (s->subject->info.kind == ENTITY_SHORT_LIVED) {
@@ -67,8 +67,8 @@ static void put_who(const struct suspect *s, FILE *out)
 	}
 	if (s->starter)
 		put_starter(&s->starter->info, out);
-	if (entity_place(&s->subject->info))
-		fprintf(out, ", %s", entity_place(&s->subject->info));
+	if (place)
+		fprintf(out, ", %s", place);
 	if (s->subject->info.flags & ENTITY_IS_SELF)
 		fputs(" (the recorder itself)", out);
 }
