@@ -142,10 +142,10 @@ static bool is_named(const struct blame_cell *c)
 	return c->culprit != BY_UNKNOWN && c->culprit != BY_CLOCK;
 }
 
-/* Who is kept from a CPU keeps all who wait for it. */
+/* Who is kept from a CPU keeps all who wait for it; of a lock its holder is the reason, also where others kept that from a CPU. */
 static enum wait_for kind_of(const struct blame_cell *c)
 {
-	return c->root == FOR_CPU ? FOR_CPU : c->wait;
+	return c->root == FOR_CPU && c->wait != FOR_LOCK ? FOR_CPU : c->wait;
 }
 
 /* The culprit that counts most in what the call waited for longest, all culprits together (*ret_all ns). NULL: it waited for nothing. */

@@ -166,6 +166,11 @@ static void of_a_call_is_said_where_its_time_went(void **state)
 										   .via = NOBODY, .ns = 2 * NS_PER_MS})), 0);
 	assert_false(why_program_summary(&p, &words));
 	str_free(&words);
+	p.by_process.cells.v[0].wait = FOR_LOCK; /* of a lock its holder is the reason, though three others kept that from a CPU */
+	p.by_process.cells.v[1] = p.by_process.cells.v[2] = p.by_process.cells.v[0];
+	assert_true(why_program_summary(&p, &words));
+	str_free(&words);
+	p.by_process.cells.v[0].wait = FOR_NETWORK;
 	p.by_process.cells.v[0].ns = 7 * NS_PER_MS;
 	assert_true(why_program_summary(&p, &words));
 	str_free(&words);
