@@ -27,7 +27,7 @@ FALLING = {NOTHING + fact for fact in ("added", "slowdown", "listed")} | {UNLIST
 PART_OF_DAY = 900  # seconds of ordinary work that are a kind of their own
 SMALL = 0.15  # of a weight: less says nothing
 CALM_PRESSES = 0.5  # for each press at a slow moment
-NAMED_LEAST = 0.25  # probability (src/machine/answer-why/verdict.c)
+NAMED_LEAST = 0.4  # probability (src/machine/answer-why/verdict.c)
 SEEN, UNSEEN, ASKED = 0.25, 0.5, 0.5  # as there
 COSTS = 5  # misses: a false accusation (src/machine/answer-why/verdict.c)
 

@@ -6,7 +6,7 @@
 #include "machine/findings/weights.h"
 
 #define COSTS	     5 /* misses: a false accusation in a calm moment */
-#define NAMED_LEAST  0.25 /* probability: of four similar ones none is the cause more than the others are */
+#define NAMED_LEAST  0.4 /* probability: of three similar ones none is the cause more than the others are */
 #define SURE	     0.999 /* what is more probable is no better known */
 #define SLOWDOWN_MOST  3 /* e^3: twenty times as long */
 #define WORKS_LEAST   0.05 /* of the time */
