@@ -183,7 +183,6 @@ static int ship_files_each(const char *store_file, const char *name, int64_t sin
 
 static const char *arg_name, *arg_token_file, *arg_ca_file;
 static int64_t arg_every;
-static bool arg_warned; /* that the way there is open */
 
 static const struct option_row options[] = {
 	{OPTION_SPAN, 0, "every", "SPAN", &arg_every, "repeat after this time, until stopped (default: once)"},
@@ -247,9 +246,7 @@ static int put_bytes(const char *url, const void *bytes, size_t n)
 
 	if (r < 0)
 		return r;
-	if (!arg_warned && http_client_others_can_read(client, url))
-		log_warning("%s: the recording travels unencrypted: all on the way can read it, with the command lines of all users; use https://", url);
-	arg_warned = true;
+	http_client_warn_of_readers(client, url, "the recording");
 	r = http_send(client, &q, &reply);
 	if (r == 0)
 		r = http_check_status(client, &q, &reply);

@@ -9,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/log.h"
 #include "lib/net/gzip.h"
 #include "lib/system/library.h"
 
@@ -324,6 +325,16 @@ bool http_client_others_can_read(struct http_client *c, const char *url)
 	struct target target;
 
 	return parse_target(c, url, &target) == 0 && target.valid && !target.tls && !target.here;
+}
+
+void http_client_warn_of_readers(struct http_client *c, const char *url, const char *what)
+{
+	static bool warned;
+
+	if (!warned && http_client_others_can_read(c, url)) {
+		log_warning("%s: %s travels unencrypted: all on the way can read it, with the command lines of all users; use https://", url, what);
+		warned = true;
+	}
 }
 
 static int add_header(struct http_client *c, struct curl_slist **list, const char *name, const char *value)

@@ -60,6 +60,8 @@ void http_reply_free(struct http_reply *r);
 
 /* Whether those on the way can read what is sent there: it leaves this machine without TLS. */
 bool http_client_others_can_read(struct http_client *c, const char *url);
+/* Warns of that, once in a process: "URL: `what` travels unencrypted ...". */
+void http_client_warn_of_readers(struct http_client *c, const char *url, const char *what);
 /* Takes one header line of an answer: if it is "Retry-After: SECONDS", *ret_ns is that (at most a week; 0 for a date). */
 void http_take_retry_after(const char *line, size_t n, int64_t *ret_ns);
 /* Appends text as it may stand in a URL's query. */

@@ -132,6 +132,7 @@ static int post_document(const char *signal, const json_t *document, void *data)
 	r = user_open_client(&(struct http_client_options){.ca_file = o->ca_file}, o->token_file, &client, &error);
 	if (r < 0)
 		return log_failure(r, "%s", error ? error : strerror(-r));
+	http_client_warn_of_readers(client, url, "what is sent");
 	r = post(client, &(struct http_request){.url = url, .body = body, .n = strlen(body), .content_type = "application/json", .gzip = true});
 	http_client_close(client);
 	return r;
