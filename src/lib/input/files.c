@@ -150,7 +150,7 @@ void file_list_free(struct file_list *l)
 	VEC_FREE_EACH(l->names, free(*each));
 }
 
-int files_recognise(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n))
+static int recognise(const char *location, const char *const *endings, bool by_name, int (*look)(const char *piece, size_t n))
 {
 	struct file_list files;
 	struct stream *s;
@@ -160,7 +160,7 @@ int files_recognise(const char *location, const char *const *endings, int (*look
 
 	if (files_list(location, endings, &files) < 0)
 		return 0;
-	if (file_has_ending(files.paths.v[0], endings)) {
+	if (by_name && file_has_ending(files.paths.v[0], endings)) {
 		score = 50;
 	} else if (stream_open(files.paths.v[0], &s) == 0) {
 		score = stream_next(s, &piece, &n) == 1 ? look(piece, n) : 0;
@@ -168,4 +168,14 @@ int files_recognise(const char *location, const char *const *endings, int (*look
 	}
 	file_list_free(&files);
 	return score;
+}
+
+int files_recognise(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n))
+{
+	return recognise(location, endings, true, look);
+}
+
+int files_recognise_by_content(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n))
+{
+	return recognise(location, endings, false, look);
 }

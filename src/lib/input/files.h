@@ -21,5 +21,7 @@ void file_list_free(struct file_list *l);
 /* How likely the files of a location are of a format: 50 by their ending, else what `look` makes of the first whole lines of the first
  * of them; 0 where there are none. */
 int files_recognise(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n));
+/* The same where others have the same endings: `look` alone decides. */
+int files_recognise_by_content(const char *location, const char *const *endings, int (*look)(const char *piece, size_t n));
 /* Whether a name ends in one of them. */
 int file_has_ending(const char *name, const char *const *endings);
