@@ -46,14 +46,17 @@ static const char *server_label(const char *name, const char *given, const char 
 	return NULL;
 }
 
-/* Takes the server out of a column's name. 1 = there is one, 0, or -ENOMEM. */
+/* Takes the server out of a column's name, if it is not all of it. 1 = there is one, 0, or -ENOMEM. */
 static int split_name(struct csv_table *t, struct csv_column *c)
 {
 	_cleanup_free_ char *server = NULL, *counter = NULL;
 	const char *value, *end, *label = server_label(c->name, t->input->server_column, &value, &end);
 	size_t n = perfmon_server(c->name);
 
-	if (n) {
+	if (t->input->columns_are_servers) {
+		server = strdup(c->name);
+		counter = strdup(t->name);
+	} else if (n) {
 		server = strndup(c->name + 2, n);
 		counter = strdup(c->name + 2 + n + 1);
 	} else if (label) {

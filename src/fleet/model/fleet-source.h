@@ -13,6 +13,7 @@ struct fleet_input {
 	int64_t step;	      /* ns between rows, where the source is asked for a step; 0 = its own choice */
 	const char *delimiter;	   /* text tables: one character, or "tab" */
 	const char *time_column, *server_column, *role_column, *counter_column, *value_column; /* or labels, or keys */
+	bool columns_are_servers;  /* text tables: of a counter that has the file's name */
 	const char *time_format;   /* of texts: strptime(3) */
 	const char *match;	   /* only these counters: a shell pattern */
 	const char *token_file;	   /* URLs: a file with a bearer token, or user:password */

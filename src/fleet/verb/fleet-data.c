@@ -99,7 +99,7 @@ static struct fleet *load(const struct fleet_query *args, const char *location)
 	const struct fleet_source *source = choose_source(args->source, location);
 	struct fleet_input input = {.location = location, .from = INT64_MIN, .to = INT64_MAX, .step = args->step, .delimiter = args->delimiter,
 				    .time_column = args->time_column, .server_column = args->server_column, .role_column = args->role_column,
-				    .counter_column = args->counter_column, .value_column = args->value_column, .time_format = args->time_format, .match = args->match,
+				    .counter_column = args->counter_column, .value_column = args->value_column, .columns_are_servers = args->columns_are_servers, .time_format = args->time_format, .match = args->match,
 				    .token_file = args->token_file, .ca_file = args->ca_file};
 	struct progress progress = {.begin = clock_boot()};
 	struct intake *in;

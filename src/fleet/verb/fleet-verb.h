@@ -16,7 +16,7 @@ struct fleet_query {
 	const char *output, *view, *statistic, *threshold, *rules, *rule, *calls, *deployments, *html, *causes, *incidents, *remember;
 	int64_t step;
 	uint64_t top, max_lag, points;
-	bool csv, svg, literal, by_time, spearman, all;
+	bool columns_are_servers, csv, svg, literal, by_time, spearman, all;
 };
 
 /* The tables of options are read into it. A subverb begins with a copy, and passes that on. */
@@ -32,6 +32,7 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
 	{OPTION_TEXT, 0, "delimiter", "CHAR", &fleet_parsed.delimiter, "field separator, or 'tab' (default: detected)"},           \
 	{OPTION_TEXT, 0, "time-column", "NAME", &fleet_parsed.time_column, "the column of times"},                                 \
 	{OPTION_TEXT, 0, "server-column", "NAME", &fleet_parsed.server_column, "the column of servers"},                           \
+	{OPTION_FLAG, 0, "columns-are-servers", NULL, &fleet_parsed.columns_are_servers, "tables: each column of numbers is a server, and each file a counter, by its name"}, \
 	{OPTION_TEXT, 0, "role-column", "NAME", &fleet_parsed.role_column, "the column, key or label of roles: servers of one role are compared"}, \
 	{OPTION_TEXT, 0, "counter-column", "NAME", &fleet_parsed.counter_column, "long tables: the column of counter names"}, \
 	{OPTION_TEXT, 0, "value-column", "NAME", &fleet_parsed.value_column, "long tables: the column of values"},              \
