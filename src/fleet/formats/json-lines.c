@@ -6,6 +6,7 @@
  *            (what VictoriaMetrics exports)
  *   Telegraf {"name": "cpu", "tags": {"host": "web-1", "cpu": "cpu0"}, "fields": {"usage_user": 1.5}, "timestamp": 1790000000}
  *            ->  cpu_usage_user{cpu="cpu0"}; or {"metrics": [such objects]}
+ *   OTLP     {"resourceMetrics": [...]}: otlp-metrics.h
  */
 #include <errno.h>
 #include <jansson.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/formats/otlp-metrics.h"
 #include "fleet/formats/text-lines.h"
 #include "fleet/model/selection.h"
 #include "lib/data/cleanup.h"
@@ -278,6 +280,8 @@ static int take_object(struct text_lines *l, const json_t *row)
 
 	if (json_is_object(json_object_get(row, "metric")) && json_is_array(json_object_get(row, "values")))
 		return put_series(l, row, json_object_get(row, "metric"));
+	if (json_is_array(json_object_get(row, "resourceMetrics")))
+		return otlp_metrics_take(l, json_object_get(row, "resourceMetrics"));
 	if (!when && json_is_array(json_object_get(row, "metrics")))
 		return take_batch(l, json_object_get(row, "metrics"));
 	if (!when || take_time(l->input, when, &time) < 0) {
@@ -338,7 +342,7 @@ static int recognise(const char *location)
 
 const struct fleet_source fleet_source_json_lines = {
 	.name = "jsonl",
-	.help = "JSON lines (also gz, zst, xz): wide, long, or whole series as VictoriaMetrics exports them",
+	.help = "JSON lines (also gz, zst, xz): wide, long, whole series as VictoriaMetrics exports them, Telegraf's, OpenTelemetry's",
 	.recognise = recognise,
 	.load = load,
 };
