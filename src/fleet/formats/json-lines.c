@@ -6,6 +6,7 @@
  *            (what VictoriaMetrics exports)
  *   Telegraf {"name": "cpu", "tags": {"host": "web-1", "cpu": "cpu0"}, "fields": {"usage_user": 1.5}, "timestamp": 1790000000}
  *            ->  cpu_usage_user{cpu="cpu0"}; or {"metrics": [such objects]}
+ *   Graphite [{"target": "servers.web-1.cpu", "tags": {"host": "web-1"}, "datapoints": [[0.7, 1790000000], [null, 1790000060]]}]
  *   OTLP     {"resourceMetrics": [...]}: otlp-metrics.h
  */
 #include <errno.h>
@@ -256,6 +257,58 @@ static int put_fields(struct text_lines *l, const json_t *row, int64_t time)
 	return 0;
 }
 
+/* Takes the part with that number, as Graphite's aliasByNode() counts them, out of a dotted name: it is the server, the rest the counter. False: it has
+ * fewer. */
+static bool split_path(const char *path, const char *number, char **ret_server, char **ret_rest)
+{
+	const char *begin = path, *end;
+	uint64_t node;
+
+	if (str_parse_u64(number, &node) < 0)
+		return false;
+	for (; node && begin; node--)
+		begin = (begin = strchr(begin, '.')) ? begin + 1 : NULL;
+	if (!begin)
+		return false;
+	end = begin + strcspn(begin, ".");
+	*ret_server = strndup(begin, (size_t)(end - begin));
+	if (asprintf(ret_rest, "%.*s%s", (int)(begin - path), path, *end ? end + 1 : "") < 0)
+		*ret_rest = NULL;
+	return *ret_server && *ret_rest;
+}
+
+/* A series as Graphite's render API prints it. */
+static int put_target(struct text_lines *l, const json_t *series)
+{
+	const json_t *tags = json_object_get(series, "tags"), *host = find(tags, NULL, server_names), *point;
+	const char *target = json_string_value(json_object_get(series, "target"));
+	_cleanup_free_ char *part = NULL, *rest = NULL;
+	int server, counter, r = 0;
+	size_t i;
+
+	if (l->input->server_column && !split_path(target, l->input->server_column, &part, &rest)) {
+		intake_bad(l->into, l->path, l->line, "'%.80s' has no part %s: --server-column counts from 0, as aliasByNode() does", target, l->input->server_column);
+		return 0;
+	}
+	if (!selection_wants_counter(l->input, rest ? rest : target))
+		return 0;
+	server = intake_server(l->into, part ? part : json_is_string(host) ? json_string_value(host) : l->name);
+	counter = server < 0 ? server : intake_counter(l->into, rest ? rest : target, NULL);
+	if (counter < 0)
+		return counter;
+	json_array_foreach(json_object_get(series, "datapoints"), i, point) {
+		int64_t time;
+
+		if (take_time(l->input, json_array_get(point, 1), &time) < 0)
+			intake_bad(l->into, l->path, l->line, "datapoint %zu of %.80s has no time", i + 1, target);
+		else if (json_is_number(json_array_get(point, 0)) && selection_wants_time(l->input, time))
+			r = intake_put(l->into, server, counter, time, json_number_value(json_array_get(point, 0)));
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
 static int take_object(struct text_lines *l, const json_t *row);
 
 static int take_batch(struct text_lines *l, const json_t *metrics)
@@ -280,6 +333,8 @@ static int take_object(struct text_lines *l, const json_t *row)
 
 	if (json_is_object(json_object_get(row, "metric")) && json_is_array(json_object_get(row, "values")))
 		return put_series(l, row, json_object_get(row, "metric"));
+	if (json_is_string(json_object_get(row, "target")) && json_is_array(json_object_get(row, "datapoints")))
+		return put_target(l, row);
 	if (json_is_array(json_object_get(row, "resourceMetrics")))
 		return otlp_metrics_take(l, json_object_get(row, "resourceMetrics"));
 	if (!when && json_is_array(json_object_get(row, "metrics")))
@@ -314,6 +369,8 @@ static int take_line(struct text_lines *l, char *line)
 	row = json_loadb(line, n, 0, &error);
 	if (!row)
 		intake_bad(l->into, l->path, l->line, "no JSON at byte %d: %s", error.position, error.text);
+	else if (json_is_array(row))
+		r = take_batch(l, row);
 	else if (!json_is_object(row))
 		intake_bad(l->into, l->path, l->line, "no JSON object");
 	else
@@ -326,13 +383,13 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 	return text_lines_load(&(struct text_lines){.input = input, .into = into}, endings, NULL, take_line, ret_error);
 }
 
-/* The first line is a JSON object. */
+/* The first line is a JSON object, or Graphite's list; a file of one line may lack its end. */
 static int look(const char *piece, size_t n)
 {
-	_cleanup_(json_decrefp) json_t *row = *piece == '{' ? json_loadb(piece, (size_t)((const char *)memchr(piece, '\n', n) - piece), 0, NULL) : NULL;
-	int score = json_is_object(row) ? 60 : 0;
+	const char *end = memchr(piece, '\n', n) ?: piece + n;
+	_cleanup_(json_decrefp) json_t *row = *piece == '{' || *piece == '[' ? json_loadb(piece, (size_t)(end - piece), 0, NULL) : NULL;
 
-	return score;
+	return json_is_object(row) || json_object_get(json_array_get(row, 0), "datapoints") ? 60 : 0;
 }
 
 static int recognise(const char *location)
@@ -342,7 +399,7 @@ static int recognise(const char *location)
 
 const struct fleet_source fleet_source_json_lines = {
 	.name = "jsonl",
-	.help = "JSON lines (also gz, zst, xz): wide, long, whole series as VictoriaMetrics exports them, Telegraf's, OpenTelemetry's",
+	.help = "JSON lines (also gz, zst, xz): wide, long, whole series as VictoriaMetrics exports them, Telegraf's, OpenTelemetry's, Graphite's",
 	.recognise = recognise,
 	.load = load,
 };
