@@ -8,6 +8,7 @@
 #include "lib/data/str.h"
 #include "lib/view/json.h"
 
+#define DIGITS	   7 /* of a number in a document */
 #define ANSWER_MAX 65536 /* bytes: some 20,000 tokens, of which an assistant still can read several */
 
 /* https://www.jsonrpc.org/specification#error_object */
@@ -126,15 +127,32 @@ static json_t *shortened(const struct str *text)
 	return text_content(kept.data);
 }
 
-static json_t *answered(const struct str *text, const struct str *errors, bool as_json)
+/* A document without the blanks and digits that only a file of it needs: an answer on a busy machine would be too long with them. */
+static void make_compact(struct str *text)
 {
-	json_t *content = json_array(), *document = as_json ? json_loadb(text->data, text->len, 0, NULL) : NULL, *result;
+	json_t *document = json_loadb(text->data, text->len, 0, NULL);
+	_cleanup_free_ char *compact = json_is_object(document) ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) : NULL;
 
+	json_decref(document);
+	if (!compact)
+		return;
+	text->len = 0;
+	str_puts(text, compact);
+}
+
+static json_t *answered(struct str *text, const struct str *errors, bool as_json)
+{
+	json_t *content = json_array(), *document = NULL, *result;
+
+	if (as_json)
+		make_compact(text);
+	if (as_json && text->len <= ANSWER_MAX)
+		document = json_loadb(text->data, text->len, 0, NULL);
 	json_array_append_new(content, text->len > ANSWER_MAX ? shortened(text) : text_content(text->data));
 	if (errors->len)
 		json_array_append_new(content, text_content(errors->data));
 	result = json_pack("{s:o, s:b}", "content", content, "isError", false);
-	if (json_is_object(document) && text->len <= ANSWER_MAX)
+	if (json_is_object(document))
 		json_object_set(result, "structuredContent", document);
 	json_decref(document);
 	return result;

@@ -31,6 +31,7 @@ for (const tool of tools) {
 }
 const structured = await client.callTool({ name: "why", arguments: { json: true } });
 assert.match(structured.structuredContent.schema, /^whyslow\.why\//);
+assert.ok(!structured.content[0].text.includes("\n"), "a document has blanks that its size does not allow on a busy machine");
 const incidents = await client.callTool({ name: "incidents", arguments: {} });
 assert.match(incidents.content[0].text, /the one mark/);
 await assert.rejects(client.callTool({ name: "mark", arguments: { note: "x" } }), /no such tool/);
