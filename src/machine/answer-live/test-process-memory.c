@@ -44,6 +44,18 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* A reader that has no CPU in time is given up, as on a machine that crawls: then another one is asked. */
+static bool reads(struct process_memory *m, unsigned pid, unsigned long long address, void *buf, size_t n)
+{
+	bool there = process_memory_read(m, "/proc", pid, address, buf, n);
+
+	for (int i = 0; i < 50 && !there && m->given_up; i++) {
+		process_memory_free(m);
+		there = process_memory_read(m, "/proc", pid, address, buf, n);
+	}
+	return there;
+}
+
 static void what_is_there(void **state)
 {
 	_cleanup_(process_memory_free) struct process_memory m = {};
@@ -54,16 +66,16 @@ static void what_is_there(void **state)
 	(void)state;
 	strcpy(two + SIZE - 4, "across two pages");
 	pid = begin_sleeper();
-	assert_true(process_memory_read(&m, "/proc", (unsigned)pid, (uintptr_t)written, buf, sizeof(written)));
+	assert_true(reads(&m, (unsigned)pid, (uintptr_t)written, buf, sizeof(written)));
 	assert_string_equal(buf, "its own text");
-	assert_true(process_memory_read(&m, "/proc", (unsigned)pid, (uintptr_t)constant, buf, sizeof(constant)));
+	assert_true(reads(&m, (unsigned)pid, (uintptr_t)constant, buf, sizeof(constant)));
 	assert_string_equal(buf, constant);
-	assert_true(process_memory_read(&m, "/proc", (unsigned)pid, (uintptr_t)two + SIZE - 4, buf, 17));
+	assert_true(reads(&m, (unsigned)pid, (uintptr_t)two + SIZE - 4, buf, 17));
 	assert_string_equal(buf, "across two pages");
 	assert_false(process_memory_read(&m, "/proc", (unsigned)pid, 8, buf, 8));
 	assert_false(process_memory_read(&m, "/proc", (unsigned)pid, ~0ull - 4, buf, 8));
 	assert_false(process_memory_read(&m, "/proc", (unsigned)pid, (uintptr_t)two + SIZE, buf, PROCESS_MEMORY_PIECE + 1));
-	assert_true(process_memory_read(&m, "/proc", (unsigned)getpid(), (uintptr_t)written, buf, sizeof(written)));
+	assert_true(reads(&m, (unsigned)getpid(), (uintptr_t)written, buf, sizeof(written)));
 	end(pid);
 	munmap(two, 2 * SIZE);
 }
@@ -176,7 +188,7 @@ static void a_page_that_never_comes(void **state)
 	assert_true(clock_monotonic() - begin < 30 * NS_PER_SEC);
 	assert_false(process_memory_read(&copies, "/proc", (unsigned)f.sleeper, (uintptr_t)written, buf, sizeof(buf)));
 	process_memory_free(&copies);
-	assert_true(process_memory_read(&looks, "/proc", (unsigned)f.sleeper, (uintptr_t)written, buf, sizeof(buf)));
+	assert_true(reads(&looks, (unsigned)f.sleeper, (uintptr_t)written, buf, sizeof(buf)));
 	assert_int_not_equal(looks.place, -1);
 	process_memory_free(&looks);
 	end_fuse(&f);
