@@ -318,7 +318,9 @@ static int take_batch(struct text_lines *l, const json_t *metrics)
 	int r = 0;
 
 	json_array_foreach((json_t *)metrics, i, row)
-		if (r >= 0 && json_is_object(row))
+		if (!json_is_object(row))
+			intake_bad(l->into, l->path, l->line, "element %zu is not a JSON object", i + 1);
+		else if (r >= 0)
 			r = take_object(l, row);
 	return r;
 }
@@ -369,7 +371,7 @@ static int take_line(struct text_lines *l, char *line)
 	row = json_loadb(line, n, 0, &error);
 	if (!row)
 		intake_bad(l->into, l->path, l->line, "no JSON at byte %d: %s", error.position, error.text);
-	else if (json_is_array(row))
+	else if (json_is_object(json_array_get(row, 0)))
 		r = take_batch(l, row);
 	else if (!json_is_object(row))
 		intake_bad(l->into, l->path, l->line, "no JSON object");
