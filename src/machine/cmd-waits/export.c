@@ -375,7 +375,7 @@ static int export_to_collector(struct common *common, int64_t from, int64_t to)
 
 	if (!url && open_output(&file, &o.out) < 0)
 		return EXIT_CANNOT;
-	if (url && verb_give_up_rights(DAEMON_SHIPS))
+	if (url && verb_give_up_rights(DAEMON_WATCHES))
 		return EXIT_CANNOT;
 	status = otlp ? collect_otlp(common, &o) : collect_prometheus(common, from, to, o.out);
 	return status == EXIT_ANSWERED && !url ? close_output(o.out) : status;
