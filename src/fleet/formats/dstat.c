@@ -25,6 +25,7 @@
 #include "lib/input/timestamp.h"
 
 #define COLUMNS_MAX 4096
+#define HALF_A_YEAR (183 * 86400 * NS_PER_SEC)
 
 static const char *const endings[] = {".csv", ".dstat", ".dool", NULL};
 
@@ -40,7 +41,8 @@ struct dstat {
 	char *host, *groups; /* groups: a copy of their line */
 	struct column *columns;
 	size_t n;
-	int year, month; /* of the last row; 0 = not known */
+	int year; /* 0 = not known */
+	int64_t last; /* time of the last row */
 	uint64_t rows;
 };
 
@@ -124,27 +126,23 @@ static int take_names(struct dstat *d, char *names)
 	return r;
 }
 
-/* "29-11 09:49:09" or "Nov-29 09:49:09", of a year that the head of the file says and that ends where months begin again. */
+/* "29-11 09:49:09" or "Nov-29 09:49:09", of the year that the head of the file says, or of the next one where that is half a year nearer to the row before. */
 static bool parse_day(struct dstat *d, const char *text, int64_t *ret)
 {
-	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	int day, month, hour, minute, second, end = 0;
-	char name[4];
-	const char *found;
-	char whole[32];
+	_cleanup_str_ struct str whole = {};
+	const char *format = *text >= '0' && *text <= '9' ? "%Y-%d-%m %H:%M:%S" : "%Y-%b-%d %H:%M:%S";
 
-	if (sscanf(text, "%2d-%2d %2d:%2d:%2d%n", &day, &month, &hour, &minute, &second, &end) != 5) {
-		if (sscanf(text, "%3[A-Za-z]-%2d %2d:%2d:%2d%n", name, &day, &hour, &minute, &second, &end) != 5)
+	for (int tries = 0; d->year && tries < 2; tries++) {
+		whole.len = 0;
+		str_printf(&whole, "%d-%s", d->year, text);
+		if (whole.error || timestamp_parse_as(format, whole.data, strchr(whole.data, 0), ret) < 0)
 			return false;
-		found = strlen(name) == 3 ? strstr(months, name) : NULL;
-		month = found ? (int)(found - months) / 3 + 1 : 0;
+		if (*ret > d->last - HALF_A_YEAR)
+			break;
+		d->year++;
 	}
-	if (text[end] || !d->year)
-		return false;
-	d->year += month < d->month;
-	d->month = month;
-	snprintf(whole, sizeof(whole), "%04d-%02d-%02d %02d:%02d:%02d", d->year, month, day, hour, minute, second);
-	return timestamp_parse(whole, strchr(whole, 0), ret) == 0;
+	d->last = *ret;
+	return d->year;
 }
 
 static bool find_moment(struct dstat *d, char *const *fields, int64_t *ret)

@@ -7,20 +7,18 @@
  *
  * Many are sorted, as nmon itself advises, so that the times stand at their end: a file is read twice, for the times first. The counter of a value is its section and column ("CPU_ALL User%"). A negative value is nmon's word for one that this machine does not have. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <time.h>
 
 #include "fleet/formats/text-lines.h"
 #include "fleet/model/selection.h"
 #include "lib/data/cleanup.h"
-#include "lib/data/clock.h"
+#include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "lib/input/files.h"
 #include "lib/input/quantity.h"
+#include "lib/input/timestamp.h"
 
 static const char *const endings[] = {".nmon", NULL};
 
@@ -103,24 +101,6 @@ static int keep_section(struct nmon *n, const char *tag, const char *title, cons
 	return r;
 }
 
-/* "09:45:17", "29-NOV-2026" */
-static bool parse_moment(const char *clock, const char *date, int64_t *ret)
-{
-	static const char months[] = "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC";
-	struct tm tm = {};
-	char month[4];
-	int end = 0;
-
-	if (!clock || !date || sscanf(clock, "%2d:%2d:%2d%n", &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &end) != 3 || clock[end] ||
-	    sscanf(date, "%2d-%3[A-Za-z]-%4d%n", &tm.tm_mday, month, &tm.tm_year, &end) != 3 || date[end] || strlen(month) != 3 || tm.tm_year < 1970)
-		return false;
-	for (tm.tm_mon = 0; tm.tm_mon < 12 && strncasecmp(months + 3 * tm.tm_mon, month, 3) != 0; tm.tm_mon++)
-		;
-	tm.tm_year -= 1900;
-	*ret = tm.tm_mon < 12 ? (int64_t)timegm(&tm) * NS_PER_SEC : 0;
-	return tm.tm_mon < 12 && tm.tm_hour < 24 && tm.tm_min < 60 && tm.tm_sec <= 60 && tm.tm_mday >= 1 && tm.tm_mday <= 31;
-}
-
 static int put(struct nmon *n, int server, const struct section *s, const char *column, const char *text)
 {
 	_cleanup_str_ struct str name = {};
@@ -150,12 +130,7 @@ static uint64_t snapshot_of(const char *word)
 	return *word == 'T' && str_parse_u64(word + 1, &number) == 0 ? number : 0;
 }
 
-static int compare_snapshots(const void *a, const void *b)
-{
-	const struct snapshot *x = a, *y = b;
-
-	return x->file != y->file ? (x->file > y->file) - (x->file < y->file) : (x->number > y->number) - (x->number < y->number);
-}
+ORDER(compare_snapshots, struct snapshot, ASCENDING(file) ?: ASCENDING(number))
 
 static bool find_moment(struct nmon *n, uint64_t number)
 {
@@ -204,16 +179,17 @@ static int take_fact(struct nmon *n, const char *name, const char *value)
 static int take_time(struct text_lines *l, char *line)
 {
 	struct nmon *n = (struct nmon *)l;
-	char *date = line;
-	const char *tag = cut_field(&date), *name = date ? cut_field(&date) : NULL, *clock = date ? cut_field(&date) : NULL;
+	char *clock = line;
+	const char *tag = cut_field(&clock), *name = clock ? cut_field(&clock) : NULL;
 	struct snapshot one = {.file = n->file};
 
 	if (!clock || strcmp(tag, "ZZZZ") != 0)
 		return 0;
 	one.number = snapshot_of(name);
-	if (one.number && parse_moment(clock, date, &one.time) && (!n->snapshots.n || compare_snapshots(&n->snapshots.v[n->snapshots.n - 1], &one) < 0))
+	if (one.number && timestamp_parse_as("%H:%M:%S,%d-%b-%Y", clock, strchr(clock, 0), &one.time) == 0 &&
+	    (!n->snapshots.n || compare_snapshots(&n->snapshots.v[n->snapshots.n - 1], &one) < 0))
 		return VEC_PUSH(n->snapshots, one);
-	intake_bad(l->into, l->path, l->line, "invalid time '%.20s %.20s' of '%.20s'; expected T0001,09:45:17,29-NOV-2026, in ascending order", clock, date ? date : "", name);
+	intake_bad(l->into, l->path, l->line, "invalid time '%.40s' of '%.20s'; expected T0001,09:45:17,29-NOV-2026, in ascending order", clock, name);
 	return 0;
 }
 
