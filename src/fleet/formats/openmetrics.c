@@ -355,14 +355,8 @@ static int scrape(const struct fleet_input *input, struct intake *into, char **r
 	struct http_request q = {.url = input->location};
 	_cleanup_(http_reply_free) struct http_reply reply = {};
 	struct http_client *c;
-	struct credentials who = {};
-	int r = input->token_file ? user_credentials_read(input->token_file, &who, ret_error) : 0;
+	int r = user_open_client(&(struct http_client_options){.ca_file = input->ca_file}, input->token_file, &c, ret_error);
 
-	if (r == 0)
-		r = http_client_open(&(struct http_client_options){.ca_file = input->ca_file, .token = who.token, .user = who.user,
-								   .password = who.password},
-				     &c, ret_error);
-	user_credentials_free(&who);
 	if (r < 0)
 		return r;
 	host_of(input->location, host, sizeof(host));

@@ -413,17 +413,11 @@ static int load(const struct fleet_input *input, struct intake *into, char **ret
 {
 	_cleanup_free_ char *base = base_of(input->location);
 	struct server s = {.input = input, .into = into, .base = base, .ret_error = ret_error};
-	struct credentials who = {};
 	int r;
 
 	if (!base)
 		return strstr(input->location, "://") ? -ENOMEM : load_files(input, into, ret_error);
-	r = input->token_file ? user_credentials_read(input->token_file, &who, ret_error) : 0;
-	if (r == 0)
-		r = http_client_open(&(struct http_client_options){.ca_file = input->ca_file, .token = who.token, .user = who.user,
-								   .password = who.password},
-				     &s.http, ret_error);
-	user_credentials_free(&who);
+	r = user_open_client(&(struct http_client_options){.ca_file = input->ca_file}, input->token_file, &s.http, ret_error);
 	if (r < 0)
 		return r;
 	choose_time(&s);

@@ -151,22 +151,12 @@ static void set_state(const struct watch *w, struct watch_host *h, bool ok, cons
 int fleet_watch_host_connect(const struct watch_host *h, const char *token_file, const char *ca_file, int64_t timeout, struct http_client **ret,
 		       char **ret_error)
 {
-	struct http_client_options o = {.ca_file = h->ca_file ? h->ca_file : ca_file, .timeout = timeout};
-	struct credentials who = {};
-	int r;
+	const struct http_client_options o = {.ca_file = h->ca_file ? h->ca_file : ca_file, .timeout = timeout};
 
 	token_file = h->token_file ? h->token_file : token_file;
 	if (!token_file)
 		return str_fail(ret_error, -EINVAL, "no token for it: --token-file FILE, or token=FILE behind its URL");
-	r = user_credentials_read(token_file, &who, ret_error);
-	if (r < 0)
-		return r;
-	o.token = who.token;
-	o.user = who.user;
-	o.password = who.password;
-	r = http_client_open(&o, ret, ret_error);
-	user_credentials_free(&who);
-	return r;
+	return user_open_client(&o, token_file, ret, ret_error);
 }
 
 static int take_counter(struct recorded *r, const json_t *counter)
