@@ -502,13 +502,13 @@ static int add_call(struct call_changes *to, struct call_change one)
 	return VEC_PUSH(to->list, one) < 0 || VEC_PUSH(to->p, p) < 0 ? -ENOMEM : 0;
 }
 
-/* The least share of a call's runs that call_some() would have found slow by a chance of `level`, if few were before. */
+/* The least share of a call's runs that call_some() would have found slow, and call_failures() failing, by a chance of `level`, if few were before. */
 static double some_share(double before, double after, double level)
 {
 	unsigned n0 = (unsigned)before, n1 = (unsigned)after, slow = (unsigned)ceil(POOL_LEAST * before);
 
 	for (unsigned k = slow + 1; k <= n1; k++)
-		if (fisher_p(k, n1, k + slow, n0 + n1) <= level)
+		if (fisher_p(k, n1, k + slow, n0 + n1) <= level && shares_p(slow / before, before, k / after, after) <= level)
 			return k / after;
 	return INFINITY;
 }

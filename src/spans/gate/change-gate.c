@@ -17,7 +17,7 @@ static void put_verdict(const struct span_comparison *s, enum span_verdict verdi
 	char some[64] = "no single slow calls"; /* of kinds of requests that took turns */
 
 	if (isfinite(c->some_seen))
-		snprintf(some, sizeof(some), "calls of which %.1f %% take three times as long", 100 * c->some_seen);
+		snprintf(some, sizeof(some), "calls of which %.1f %% fail or take three times as long", 100 * c->some_seen);
 	if (span_is_regression(verdict))
 		fprintf(out, "regression: %s\n", headline ? headline : span_verdict_name(verdict));
 	else if (verdict == VERDICT_SAME)

@@ -157,7 +157,7 @@ struct span_change {
 	VEC(struct pool_change) pools;	  /* of some of them */
 	double seen_share; /* of the candidate's requests are in buckets that were judged */
 	double seen;	   /* ... in which a rise of so much, or more, would have been reported */
-	double some_seen;  /* ... and calls of which this share takes SOME_TIMES as long as its median; infinite: none */
+	double some_seen;  /* ... and calls of which this share fails, or takes SOME_TIMES as long as their median; infinite: none */
 	double uniform;	   /* calls of all services take so many times as long, about; 0 = they do not */
 };
 
