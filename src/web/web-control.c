@@ -1,6 +1,5 @@
 #include "web/web-control.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -311,15 +310,15 @@ json_t *web_ask(const char *folder, uint16_t port, const char *words)
 /* Asks the servers of one folder. How many answered; *ret_on: whether to continue. */
 static int ask_folder(const char *folder, const char *words, web_answer_fn *take, void *data, bool *ret_on)
 {
-	_cleanup_(folder_close) DIR *list = opendir(folder);
-	struct dirent *entry;
 	int n = 0;
 
-	while (list && *ret_on && (entry = readdir(list))) {
+	FOLDER_EACH(entry, opendir(folder)) {
 		uint64_t port;
 		json_t *said;
 
-		if (str_parse_u64(entry->d_name, &port) < 0 || port > UINT16_MAX)
+		if (!*ret_on)
+			break;
+		if (str_parse_u64(entry.name, &port) < 0 || port > UINT16_MAX)
 			continue;
 		said = web_ask(folder, (uint16_t)port, words);
 		if (!said)

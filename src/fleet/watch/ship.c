@@ -1,6 +1,5 @@
 /* whyslow ship [TO]: brings the recording, the events kept of marks and the profiles to where those of many machines lie, once or on a schedule: HOST.db in a folder (replaced whole, so
  * that rsync and readers never meet half a file), or uploaded to a URL. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -88,13 +87,13 @@ static int drop(int from, int to, const char *name)
 /* For each name in `listed`. */
 static int each_name(const char *listed, int from, int to, int (*act)(int from, int to, const char *name))
 {
-	_cleanup_(folder_close) DIR *dir = opendir(listed);
+	DIR *dir = opendir(listed);
 	int r = 0;
 
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
-	for (struct dirent *entry; r == 0 && (entry = readdir(dir));)
-		r = act(from, to, entry->d_name);
+	FOLDER_EACH(entry, dir)
+		r = r ?: act(from, to, entry.name);
 	return r;
 }
 
@@ -143,23 +142,23 @@ static int ship_files_to_folder(const char *store_file, const char *to, const ch
 static int each_new(const char *folder, const char *kind, const char *name, int64_t since,
 		    int (*each)(int fd, const char *place, void *data), void *data)
 {
-	_cleanup_(folder_close) DIR *dir = opendir(folder);
+	DIR *dir = opendir(folder);
 	int r = 0;
 
 	if (!dir)
 		return errno == ENOENT ? 0 : -errno;
-	for (struct dirent *entry; r == 0 && (entry = readdir(dir));) {
+	FOLDER_EACH(entry, dir) {
 		_cleanup_free_ char *place = NULL;
 		_cleanup_close_ int fd = -1;
 		struct stat st;
 
-		if (*entry->d_name == '.' || fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		if (r < 0 || *entry.name == '.' || fstatat(dirfd(dir), entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		if (st.st_mtim.tv_sec * NS_PER_SEC + st.st_mtim.tv_nsec < since)
 			continue;
-		if (asprintf(&place, "%s.%s/%s", name, kind, entry->d_name) < 0)
+		if (asprintf(&place, "%s.%s/%s", name, kind, entry.name) < 0)
 			return -ENOMEM;
-		fd = outside_open_in_folder(dirfd(dir), entry->d_name);
+		fd = outside_open_in_folder(dirfd(dir), entry.name);
 		r = fd < 0 ? fd : each(fd, place, data);
 		r = r == -ENOENT ? 0 : r; /* deleted in the meantime */
 	}

@@ -1,6 +1,7 @@
 #include "lib/data/folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,33 @@ bool folder_path_exists(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0;
+}
+
+DIR *folder_open_at(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *opened = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!opened && fd >= 0)
+		close(fd);
+	return opened;
+}
+
+bool folder_walk_next(struct folder_walk *w)
+{
+	const struct dirent *e;
+
+	do {
+		e = w->folder ? readdir(w->folder) : NULL;
+	} while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
+	w->name = e ? e->d_name : NULL;
+	w->type = e ? e->d_type : DT_UNKNOWN;
+	return e;
+}
+
+void folder_walk_end(struct folder_walk *w)
+{
+	folder_close(&w->folder);
 }
 
 char *folder_own(const char *file, const char *what)

@@ -27,9 +27,25 @@ int folder_check_owner(const char *path);
  * capabilities: what an answer for another user may read in root's folder is not there for it. */
 bool folder_path_exists(const char *path);
 
+/* Opens a folder inside of a folder (or of AT_FDCWD), not through a link in its last part. NULL with errno. */
+DIR *folder_open_at(int folder, const char *name);
+
 /* For _cleanup_(): a folder that is being read. */
 static inline void folder_close(DIR **folder)
 {
 	if (*folder)
 		closedir(*folder);
 }
+
+struct folder_walk {
+	DIR *folder;
+	const char *name; /* until the next one */
+	unsigned char type; /* DT_DIR and so on; DT_UNKNOWN where the file system does not say it */
+};
+
+/* The next name; false behind the last one. */
+bool folder_walk_next(struct folder_walk *w);
+void folder_walk_end(struct folder_walk *w);
+/* For each name but "." and ".." of a folder: `x.name`. `opened` is a DIR *, which is closed in the end, or NULL for no names. */
+#define FOLDER_EACH(x, opened) \
+	for (__attribute__((cleanup(folder_walk_end))) struct folder_walk x = {.folder = (opened)}; folder_walk_next(&x);)

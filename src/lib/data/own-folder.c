@@ -1,6 +1,5 @@
 #include "lib/data/own-folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -67,14 +66,9 @@ static int check_own(int within, int folder)
 /* The files of a copy in the making, in a folder whose files only we can have made. */
 static void remove_files(int folder)
 {
-	int copy = openat(folder, ".", FOLDER);
-	_cleanup_(folder_close) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-
-	if (!dir && copy >= 0)
-		close(copy);
-	for (struct dirent *entry; dir && (entry = readdir(dir));)
-		if (strncmp(entry->d_name, MADE, strlen(MADE)) == 0)
-			(void)unlinkat(folder, entry->d_name, 0);
+	FOLDER_EACH(entry, folder_open_at(folder, "."))
+		if (strncmp(entry.name, MADE, strlen(MADE)) == 0)
+			(void)unlinkat(folder, entry.name, 0);
 }
 
 static bool is_left_of(const char *name, const char *prefix)
@@ -87,18 +81,13 @@ static bool is_left_of(const char *name, const char *prefix)
 /* Killed runs left such folders. Another folder of such a name holds no file of that kind, or is not empty after that, and stays. */
 static void remove_left(int within, const char *prefix)
 {
-	int copy = openat(within, ".", FOLDER);
-	_cleanup_(folder_close) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-
-	if (!dir && copy >= 0)
-		close(copy);
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		_cleanup_close_ int folder = is_left_of(entry->d_name, prefix) ? openat(within, entry->d_name, FOLDER) : -1;
+	FOLDER_EACH(entry, folder_open_at(within, ".")) {
+		_cleanup_close_ int folder = is_left_of(entry.name, prefix) ? openat(within, entry.name, FOLDER) : -1;
 
 		if (folder < 0 || check_own(within, folder) < 0)
 			continue;
 		remove_files(folder);
-		(void)unlinkat(within, entry->d_name, AT_REMOVEDIR);
+		(void)unlinkat(within, entry.name, AT_REMOVEDIR);
 	}
 }
 
@@ -121,12 +110,12 @@ static int make_file(const struct own_file *f)
 int own_file_begin(const char *within, const char *name, struct own_file *ret)
 {
 	struct own_file f = {.folder = -1, .within = open(within, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	char prefix[NAME_MAX];
+	char prefix[NAME_MAX - 16]; /* 16 digits follow it */
 	int r;
 
 	if (f.within < 0)
 		return -errno;
-	if ((size_t)snprintf(prefix, sizeof(prefix), ".%s.", name) >= sizeof(prefix) - 16) {
+	if ((size_t)snprintf(prefix, sizeof(prefix), ".%s.", name) >= sizeof(prefix)) {
 		own_file_end(&f);
 		return -ENAMETOOLONG;
 	}
@@ -177,15 +166,12 @@ void own_file_end(struct own_file *f)
 
 static bool is_empty(int folder)
 {
-	int copy = openat(folder, ".", FOLDER);
-	_cleanup_(folder_close) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	unsigned n = 0;
+	DIR *dir = folder_open_at(folder, ".");
+	bool opened = dir;
 
-	if (!dir && copy >= 0)
-		close(copy);
-	while (dir && n < 3 && readdir(dir))
-		n++;
-	return dir && n < 3; /* "." and ".." */
+	FOLDER_EACH(entry, dir)
+		return false;
+	return opened;
 }
 
 static bool has_label(int folder, const char *name)

@@ -1,8 +1,10 @@
 #include "lib/data/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +84,29 @@ static void another_users_is_not(void **state)
 	assert_int_equal(rmdir(within("theirs")), 0);
 }
 
+/* Hidden names belong to them; the folder itself, its parent and what lies behind a link do not. */
+static void each_name_in_a_folder_is_walked(void **state)
+{
+	unsigned hidden = 0, folders = 0, all = 0;
+
+	(void)state;
+	assert_int_equal(mkdir(within("walked"), 0700), 0);
+	assert_int_equal(mkdir(within("walked/.a"), 0700), 0);
+	assert_int_equal(symlink(root, within("walked/b")), 0);
+	FOLDER_EACH(x, opendir(within("walked"))) {
+		all++;
+		hidden += strcmp(x.name, ".a") == 0;
+		folders += x.type == DT_DIR;
+	}
+	assert_true(all == 2 && hidden == 1 && folders == 1);
+	FOLDER_EACH(x, opendir(within("walked/none")))
+		fail();
+	assert_null(folder_open_at(AT_FDCWD, within("walked/b")));
+	assert_int_equal(unlink(within("walked/b")), 0);
+	assert_int_equal(rmdir(within("walked/.a")), 0);
+	assert_int_equal(rmdir(within("walked")), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +115,7 @@ int main(void)
 		cmocka_unit_test(what_others_may_write_is_not),
 		cmocka_unit_test(a_link_is_not),
 		cmocka_unit_test(another_users_is_not),
+		cmocka_unit_test(each_name_in_a_folder_is_walked),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

@@ -1,6 +1,5 @@
 /* Control groups that a hold made and did not remove: its holder and its hold watchdog were killed between two steps, or something was
  * just ending in there. Only empty groups can be removed, so nothing is given back here that a hold still needs. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,19 +28,13 @@ static void sweep_group(const char *run_dir, int folder, const char *name)
 
 static void sweep_folder(const char *run_dir, int parent, const char *name, unsigned depth)
 {
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	_cleanup_(folder_close) DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *e;
-
-	if (!folder && fd >= 0)
-		close(fd);
-	while (folder && (e = readdir(folder))) {
-		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+	FOLDER_EACH(e, folder_open_at(parent, name)) {
+		if (e.type != DT_DIR || e.name[0] == '.')
 			continue;
-		if (cgroup_place_hold_id(e->d_name))
-			sweep_group(run_dir, dirfd(folder), e->d_name);
+		if (cgroup_place_hold_id(e.name))
+			sweep_group(run_dir, dirfd(e.folder), e.name);
 		else if (depth < DEPTH_MAX)
-			sweep_folder(run_dir, dirfd(folder), e->d_name, depth + 1);
+			sweep_folder(run_dir, dirfd(e.folder), e.name, depth + 1);
 	}
 }
 

@@ -1,5 +1,4 @@
 /* The idle scheduling and I/O classes, for all threads of the members. */
-#include <dirent.h>
 #include <errno.h>
 #include <linux/ioprio.h>
 #include <linux/sched.h>
@@ -44,19 +43,15 @@ static int each_thread(const char *proc_root, uint32_t process,
 		       int (*each)(struct hold *h, uint32_t process, uint32_t tid, uint64_t start),
 		       struct hold *h)
 {
-	_cleanup_(folder_close) DIR *folder = NULL;
 	_cleanup_free_ char *name = NULL;
-	struct dirent *e;
 	int r = 0;
 
 	if (asprintf(&name, "%s/%u/task", proc_root, process) < 0)
 		return -ENOMEM;
-	folder = opendir(name);
-	while (folder && r == 0 && (e = readdir(folder))) {
+	FOLDER_EACH(e, opendir(name)) {
 		uint64_t tid, start;
 
-		if (str_parse_u64(e->d_name, &tid) == 0 &&
-		    thread_start(proc_root, process, (uint32_t)tid, &start) == 0)
+		if (r == 0 && str_parse_u64(e.name, &tid) == 0 && thread_start(proc_root, process, (uint32_t)tid, &start) == 0)
 			r = each(h, process, (uint32_t)tid, start);
 	}
 	return r;

@@ -1,6 +1,5 @@
 #include "machine/act/hold-file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -350,21 +349,17 @@ int hold_file_read(const char *run_dir, const char *id, struct hold *ret)
 int hold_file_list(const char *run_dir, struct hold **ret, size_t *ret_n)
 {
 	_cleanup_free_ char *name = hold_folder(run_dir);
-	_cleanup_(folder_close) DIR *folder = NULL;
+	DIR *folder = name ? opendir(name) : NULL;
 	struct {
 		VEC(struct hold) list;
 	} all = {};
-	struct dirent *e;
 
-	if (!name)
-		return -ENOMEM;
-	folder = opendir(name);
 	if (!folder)
-		return -errno;
-	while ((e = readdir(folder))) {
+		return name ? -errno : -ENOMEM;
+	FOLDER_EACH(e, folder) {
 		struct hold h;
 
-		if (strchr(e->d_name, '.') || hold_file_read(run_dir, e->d_name, &h) < 0)
+		if (strchr(e.name, '.') || hold_file_read(run_dir, e.name, &h) < 0)
 			continue;
 		if (VEC_PUSH(all.list, h) < 0)
 			hold_free(&h);
@@ -416,14 +411,12 @@ static uint32_t user_of(const char *name)
 static void remove_unfinished(const char *run_dir)
 {
 	_cleanup_free_ char *name = hold_folder(run_dir);
-	_cleanup_(folder_close) DIR *folder = name ? opendir(name) : NULL;
-	struct dirent *e;
 
-	while (folder && (e = readdir(folder))) {
+	FOLDER_EACH(e, name ? opendir(name) : NULL) {
 		_cleanup_close_ int lock = -1;
 
-		if (is_unfinished(e->d_name) && hold_lock(run_dir, user_of(e->d_name), &lock) == 0)
-			(void)unlinkat(dirfd(folder), e->d_name, 0);
+		if (is_unfinished(e.name) && hold_lock(run_dir, user_of(e.name), &lock) == 0)
+			(void)unlinkat(dirfd(e.folder), e.name, 0);
 	}
 }
 

@@ -1,5 +1,4 @@
 /* Which way to hold a process back. */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,24 +60,19 @@ static void disks_free(struct disks *d)
  * /sys/block/vda/dev. */
 static int find_disks(struct disks *ret)
 {
-	_cleanup_(folder_close) DIR *folder = opendir("/sys/block");
-	struct dirent *e;
-
-	while (folder && (e = readdir(folder))) {
-		_cleanup_free_ char *size_path = text("/sys/block/%s/size", e->d_name),
-				    *dev_path = text("/sys/block/%s/dev", e->d_name);
+	FOLDER_EACH(e, opendir("/sys/block")) {
+		_cleanup_free_ char *size_path = text("/sys/block/%s/size", e.name), *dev_path = text("/sys/block/%s/dev", e.name);
 		_cleanup_fclose_ FILE *size_file = size_path ? fopen(size_path, "re") : NULL;
 		_cleanup_fclose_ FILE *dev_file = dev_path ? fopen(dev_path, "re") : NULL;
 		struct disk_name d = {};
 		uint64_t size = 0;
 
-		if (!size_file || !dev_file || str_starts(e->d_name, "loop") ||
-		    str_starts(e->d_name, "ram") || str_starts(e->d_name, "zram"))
+		if (!size_file || !dev_file || str_starts(e.name, "loop") || str_starts(e.name, "ram") || str_starts(e.name, "zram"))
 			continue;
 		if (fscanf(size_file, "%" SCNu64, &size) != 1 || !size ||
 		    fscanf(dev_file, "%15s", d.number) != 1)
 			continue;
-		snprintf(d.name, sizeof(d.name), "%.31s", e->d_name);
+		snprintf(d.name, sizeof(d.name), "%.31s", e.name);
 		if (VEC_PUSH(ret->list, d) < 0)
 			return -ENOMEM;
 	}

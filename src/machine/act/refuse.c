@@ -1,5 +1,4 @@
 /* The processes that must be left alone: see target.h. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -101,17 +100,14 @@ static const char *find_listener(const char *proc_root, uint32_t pid)
 {
 	struct listener listeners[SOCKETS_MAX];
 	size_t n = read_listeners(proc_root, pid, listeners);
-	_cleanup_(folder_close) DIR *folder = NULL;
 	_cleanup_free_ char *name = NULL;
-	struct dirent *e;
 
 	if (!n || asprintf(&name, "%s/%u/fd", proc_root, pid) < 0)
 		return NULL;
-	folder = opendir(name);
-	while (folder && (e = readdir(folder))) {
+	FOLDER_EACH(e, opendir(name)) {
 		char target[64];
 		uint64_t inode;
-		ssize_t length = readlinkat(dirfd(folder), e->d_name, target, sizeof(target) - 1);
+		ssize_t length = readlinkat(dirfd(e.folder), e.name, target, sizeof(target) - 1);
 
 		if (length <= 0)
 			continue;

@@ -1,6 +1,5 @@
 #include "machine/act/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,17 +103,16 @@ ORDER(compare_processes, struct process, ASCENDING(pid))
 
 int processes_read(const char *proc_root, struct processes *ret)
 {
-	_cleanup_(folder_close) DIR *folder = opendir(proc_root);
+	DIR *folder = opendir(proc_root);
 	_cleanup_(processes_free) struct processes all = {};
-	struct dirent *e;
 
 	if (!folder)
 		return -errno;
-	while ((e = readdir(folder))) {
+	FOLDER_EACH(e, folder) {
 		struct process p;
 		uint64_t pid;
 
-		if (str_parse_u64(e->d_name, &pid) < 0 || process_read(proc_root, (uint32_t)pid, &p) < 0)
+		if (str_parse_u64(e.name, &pid) < 0 || process_read(proc_root, (uint32_t)pid, &p) < 0)
 			continue;
 		if (VEC_PUSH(all.list, p) < 0)
 			return -ENOMEM;

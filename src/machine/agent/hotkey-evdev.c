@@ -1,6 +1,5 @@
 /* The key, read from the input devices: on the console, where this user may read them (group input). Other
  * programs see it, too. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/input.h>
@@ -110,15 +109,14 @@ static int add_device(struct evdev *s, const struct hotkey_options *o, const cha
 
 static int add_all(struct evdev *s, const struct hotkey_options *o, char **ret_why)
 {
-	_cleanup_(folder_close) DIR *folder = opendir(FOLDER);
+	DIR *folder = opendir(FOLDER);
 	int refused = folder ? 0 : errno;
-	struct dirent *e;
 
-	while (folder && (e = readdir(folder))) {
+	FOLDER_EACH(e, folder) {
 		_cleanup_free_ char *path = NULL;
 		int r;
 
-		if (!str_starts(e->d_name, "event") || asprintf(&path, FOLDER "/%s", e->d_name) < 0)
+		if (!str_starts(e.name, "event") || asprintf(&path, FOLDER "/%s", e.name) < 0)
 			continue;
 		r = add_device(s, o, path, false);
 		refused = r < 0 ? -r : refused;

@@ -1,7 +1,6 @@
 #include "machine/answer-inspect/owner.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,8 +86,7 @@ static int look_through(struct search *s, const char *path, char **ret)
 
 static int find_package(struct search *s, int info, const char *path, char **ret)
 {
-	_cleanup_(folder_close) DIR *folder = fdopendir(info);
-	const struct dirent *e;
+	DIR *folder = fdopendir(info);
 	unsigned lists = 0;
 	int r = -ENOENT;
 
@@ -96,12 +94,14 @@ static int find_package(struct search *s, int info, const char *path, char **ret
 		close(info);
 		return -ENOMEM;
 	}
-	while (r == -ENOENT && (e = readdir(folder)) && lists++ < LISTS_MAX) {
+	FOLDER_EACH(e, folder) {
+		if (r != -ENOENT || lists++ >= LISTS_MAX)
+			break;
 		if (clock_monotonic() > s->until)
 			return -ETIME;
-		if (!package_name(e->d_name, s->names[s->n]))
+		if (!package_name(e.name, s->names[s->n]))
 			continue;
-		s->files[s->n] = outside_open_in_folder(info, e->d_name);
+		s->files[s->n] = outside_open_in_folder(info, e.name);
 		s->n += s->files[s->n] >= 0;
 		if (s->n == SANDBOX_FILES_MAX)
 			r = look_through(s, path, ret);

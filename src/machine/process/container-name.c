@@ -1,6 +1,5 @@
 #include "machine/process/container-name.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,17 +17,15 @@
 /* The first of a folder's names for which `match` makes a text. */
 static char *find_in_folder(const char *root, const char *folder, const char *wanted, char *(*match)(const char *name, const char *wanted))
 {
-	_cleanup_(folder_close) DIR *dir = opendir(STR_TEXT(4096, "%s%s", root, folder));
-	char *found = NULL;
+	int looked_at = 0;
 
-	for (int i = 0; dir && i < CONTAINER_FOLDERS_MAX && !found; i++) {
-		struct dirent *entry = readdir(dir);
+	FOLDER_EACH(entry, opendir(STR_TEXT(4096, "%s%s", root, folder))) {
+		char *found = looked_at++ < CONTAINER_FOLDERS_MAX ? match(entry.name, wanted) : NULL;
 
-		if (!entry)
-			break;
-		found = match(entry->d_name, wanted);
+		if (found || looked_at > CONTAINER_FOLDERS_MAX)
+			return found;
 	}
-	return found;
+	return NULL;
 }
 
 /* --- Kubernetes --- */

@@ -1,7 +1,6 @@
 #include "machine/process/start-record.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,13 +247,11 @@ static bool is_visible(const char *proc_root, unsigned pid, const struct viewer 
 
 static int read_processes(const char *proc_root, const struct viewer *viewer, struct start_record *r)
 {
-	_cleanup_(folder_close) DIR *dir = opendir(proc_root);
-	const struct dirent *e;
 	int result = 0;
 
-	while (result == 0 && dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name) && is_visible(proc_root, (unsigned)strtoul(e->d_name, NULL, 10), viewer))
-			result = take_process(r, proc_root, (unsigned)strtoul(e->d_name, NULL, 10));
+	FOLDER_EACH(e, opendir(proc_root))
+		if (result == 0 && isdigit((unsigned char)*e.name) && is_visible(proc_root, (unsigned)strtoul(e.name, NULL, 10), viewer))
+			result = take_process(r, proc_root, (unsigned)strtoul(e.name, NULL, 10));
 	VEC_SORT(r->processes, by_begin);
 	return result;
 }

@@ -1,6 +1,5 @@
 #include "machine/process/who.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
 #include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "machine/model/visibility.h"
@@ -67,17 +67,14 @@ int who_find(const char *proc_root, const char *who, const struct viewer *v, str
 {
 	struct who_hits hits = {};
 	DIR *dir = opendir(proc_root);
-	struct dirent *entry;
 	int r = dir ? 0 : -errno;
 
-	while (r == 0 && (entry = readdir(dir))) {
+	FOLDER_EACH(entry, dir) {
 		uint64_t pid;
 
-		if (str_parse_u64(entry->d_name, &pid) == 0 && pid && pid != (uint64_t)getpid())
+		if (r == 0 && str_parse_u64(entry.name, &pid) == 0 && pid && pid != (uint64_t)getpid())
 			r = take_if_meant(proc_root, (uint32_t)pid, who, v, &hits);
 	}
-	if (dir)
-		closedir(dir);
 	if (r < 0) {
 		who_hits_free(&hits);
 		return r;

@@ -1,6 +1,5 @@
 #include "machine/recorder/tick-guard.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -63,11 +62,8 @@ static bool has_policy(pid_t thread, int policy, int priority)
 /* Threads of the sampler's process from the normal priority to URGENT_PRIORITY, or back. Urgent sections are SCHED_RR: not touched. */
 static void set_threads(pid_t sampler, bool urgent)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
-
-	dir = opendir(STR_TEXT(64, "/proc/%d/task", sampler));
-	for (const struct dirent *e; dir && (e = readdir(dir));) {
-		pid_t thread = (pid_t)strtol(e->d_name, NULL, 10);
+	FOLDER_EACH(e, opendir(STR_TEXT(64, "/proc/%d/task", sampler))) {
+		pid_t thread = (pid_t)strtol(e.name, NULL, 10);
 
 		if (thread <= 0 || thread == sampler)
 			continue;

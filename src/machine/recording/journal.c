@@ -1,6 +1,5 @@
 #include "machine/recording/journal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -88,7 +87,6 @@ int journal_list(const char *run_dir, int64_t **ret, size_t *ret_n)
 {
 	VEC(int64_t) found = {};
 	_cleanup_free_ char *path = NULL;
-	struct dirent *entry;
 	DIR *dir;
 
 	if (asprintf(&path, "%s/journal", run_dir) < 0)
@@ -96,14 +94,12 @@ int journal_list(const char *run_dir, int64_t **ret, size_t *ret_n)
 	dir = opendir(path);
 	if (!dir && errno != ENOENT)
 		return -errno;
-	while (dir && (entry = readdir(dir))) {
+	FOLDER_EACH(entry, dir) {
 		uint64_t segment;
 
-		if (str_parse_u64(entry->d_name, &segment) == 0)
+		if (str_parse_u64(entry.name, &segment) == 0)
 			(void)VEC_PUSH(found, (int64_t)segment);
 	}
-	if (dir)
-		closedir(dir);
 	VEC_SORT(found, compare);
 	*ret = found.v;
 	*ret_n = found.n;

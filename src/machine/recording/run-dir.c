@@ -1,6 +1,5 @@
 #include "machine/recording/run-dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -76,13 +75,8 @@ static int move_all(const char *from, const char *to, unsigned *ret_moved)
 
 static void remove_files_in(const char *path)
 {
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-
-	while (folder && (entry = readdir(folder)))
-		(void)unlinkat(dirfd(folder), entry->d_name, 0); /* folders stay */
-	if (folder)
-		closedir(folder);
+	FOLDER_EACH(entry, opendir(path))
+		(void)unlinkat(dirfd(entry.folder), entry.name, 0); /* folders stay */
 }
 
 static void remove_set_aside(const char *path)
@@ -101,21 +95,17 @@ static void remove_set_aside(const char *path)
 static void remove_older(const char *run_dir, uint32_t one, uint32_t two)
 {
 	static const char begin[] = "other-";
-	DIR *folder = opendir(run_dir);
-	struct dirent *entry;
 	uint64_t id;
 
-	while (folder && (entry = readdir(folder))) {
+	FOLDER_EACH(entry, opendir(run_dir)) {
 		_cleanup_free_ char *path = NULL;
 
-		if (strncmp(entry->d_name, begin, strlen(begin)) != 0 || str_parse_u64(entry->d_name + strlen(begin), &id) < 0 || id == one || id == two)
+		if (!str_starts(entry.name, begin) || str_parse_u64(entry.name + strlen(begin), &id) < 0 || id == one || id == two)
 			continue;
-		path = path_of(run_dir, entry->d_name);
+		path = path_of(run_dir, entry.name);
 		if (path)
 			remove_set_aside(path);
 	}
-	if (folder)
-		closedir(folder);
 }
 
 static char *place_aside(const char *run_dir, uint32_t recording)

@@ -21,7 +21,6 @@
  * of memory or is robbed of a process waits for memory: where the machine's stood still, those files are not read even then; of
  * CPU and disk else only now and then where it grew by less than LATE since, for the group's cannot have grown by more.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -33,6 +32,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/folder.h"
 #include "lib/data/str.h"
 #include "lib/input/text.h"
 #include "machine/process/describe.h"
@@ -270,20 +270,16 @@ static bool is_leaf(const char *path)
 static void look_into(struct cgroup_source *src, enum tree tree, const char *path, struct walk *walk)
 {
 	char folder[PATH_MAX];
-	struct dirent *entry;
-	DIR *dir;
 
 	if (snprintf(folder, sizeof(folder), "%s/%s%s", src->root, src->layout->trees[tree], path) >= (int)sizeof(folder) ||
 	    is_leaf(folder))
 		return;
-	dir = opendir(folder);
-	if (!dir)
-		return;
-	while (walk->paths.n < src->groups.max && (entry = readdir(dir))) {
+	FOLDER_EACH(entry, opendir(folder)) {
 		char *child;
 
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
-		    asprintf(&child, "%s/%s", path, entry->d_name) < 0)
+		if (walk->paths.n >= src->groups.max)
+			break;
+		if (entry.type != DT_DIR || entry.name[0] == '.' || asprintf(&child, "%s/%s", path, entry.name) < 0)
 			continue;
 		if (VEC_PUSH(walk->paths, child) < 0) {
 			free(child);
@@ -291,7 +287,6 @@ static void look_into(struct cgroup_source *src, enum tree tree, const char *pat
 		}
 		see_group(src, tree, child);
 	}
-	closedir(dir);
 }
 
 /* The root is the machine itself: no group. */

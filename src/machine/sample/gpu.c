@@ -1,6 +1,5 @@
 #include "machine/sample/gpu.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,27 +8,17 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
 #include "lib/data/hmap.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 
 #define FDINFO_MAX 4096
 
-static void close_directory(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
-
-#define _cleanup_dir_ _cleanup_(close_directory)
-
 bool gpu_is_there(const char *sys_root)
 {
-	_cleanup_dir_ DIR *dir = NULL;
-
-	dir = opendir(STR_TEXT(4096, "%s/class/drm", sys_root));
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (str_starts(e->d_name, "card") || str_starts(e->d_name, "renderD"))
+	FOLDER_EACH(e, opendir(STR_TEXT(4096, "%s/class/drm", sys_root)))
+		if (str_starts(e.name, "card") || str_starts(e.name, "renderD"))
 			return true;
 	return false;
 }
@@ -170,22 +159,14 @@ static bool is_known(const struct clients *all, const struct gpu_client *c)
 /* 0 or -errno when the process does not let itself be looked at. */
 static int read_clients(int proc_dir, struct clients *all)
 {
-	int fd = openat(proc_dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_dir_ DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = folder_open_at(proc_dir, "fd");
 
-	if (!dir) {
-		int error = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		return error;
-	}
-	for (struct dirent *e; (e = readdir(dir));) {
+	if (!dir)
+		return -errno;
+	FOLDER_EACH(e, dir) {
 		struct gpu_client client;
 
-		if (*e->d_name == '.' || !is_gpu(dirfd(dir), e->d_name))
-			continue;
-		if (read_client(proc_dir, e->d_name, &client) == 0 && !is_known(all, &client))
+		if (is_gpu(dirfd(dir), e.name) && read_client(proc_dir, e.name, &client) == 0 && !is_known(all, &client))
 			(void)VEC_PUSH(all->v, client);
 	}
 	return 0;

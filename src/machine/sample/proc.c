@@ -6,6 +6,7 @@
  * counting after it ended; context switches are absent once a process has had two threads. A process's directory is
  * kept open: a path is walked once, and a reused pid cannot be mistaken.
  */
+#include "lib/data/folder.h"
 #include "lib/data/order.h"
 #include "machine/process/proc.h"
 
@@ -83,16 +84,6 @@ static ssize_t read_file(int dir, const char *name, char text[FILE_MAX])
 	return n;
 }
 
-static DIR *open_directory(int dir, const char *name)
-{
-	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-
-	if (!d && fd >= 0)
-		close(fd);
-	return d;
-}
-
 static void set(struct process *p, int feature, int64_t value)
 {
 	p->now[feature] = value;
@@ -115,20 +106,17 @@ static void take_stat(struct process *p, const struct proc_stat *s)
 
 static void read_threads(struct proc_source *src, int dir, struct process *p)
 {
-	DIR *tasks = open_directory(dir, "task");
+	DIR *tasks = folder_open_at(dir, "task");
 	char text[FILE_MAX];
 
 	src->threads.n = 0;
-	for (struct dirent *e; tasks && (e = readdir(tasks));) {
-		struct thread t = {.tid = (uint32_t)strtoul(e->d_name, NULL, 10)};
+	p->had_threads |= !tasks; /* and none can be seen */
+	FOLDER_EACH(e, tasks) {
+		struct thread t = {.tid = (uint32_t)strtoul(e.name, NULL, 10)};
 
-		if (t.tid && read_file(dirfd(tasks), STR_TEXT(300, "%s/schedstat", e->d_name), text) > 0 && proc_parse_schedstat(text, t.v) == 0)
+		if (t.tid && read_file(dirfd(tasks), STR_TEXT(300, "%s/schedstat", e.name), text) > 0 && proc_parse_schedstat(text, t.v) == 0)
 			(void)VEC_PUSH(src->threads, t);
 	}
-	if (tasks)
-		closedir(tasks);
-	else
-		p->had_threads = true; /* and none can be seen */
 }
 
 ORDER(compare_threads, struct thread, ASCENDING(tid))
@@ -208,12 +196,11 @@ static void count_files(int dir, struct process *p)
 		set(p, FEATURE_HANDLES_FILES, st.st_size);
 		return;
 	}
-	files = open_directory(dir, "fd");
+	files = folder_open_at(dir, "fd");
 	if (!files)
 		return;
-	for (struct dirent *e; (e = readdir(files));)
-		n += *e->d_name != '.';
-	closedir(files);
+	FOLDER_EACH(e, files)
+		n++;
 	set(p, FEATURE_HANDLES_FILES, n);
 }
 

@@ -6,13 +6,13 @@
  *   /sys/class/powercap/intel-rapl:0/constraint_0_name                 long_term
  *   /sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw       28000000
  */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/data/folder.h"
 #include "lib/data/str.h"
 #include "lib/input/text.h"
 #include "machine/process/entity-set.h"
@@ -92,16 +92,8 @@ static void add_limits(struct sensor_source *src, const char *folder, const char
 static void search_folder(struct sensor_source *src, const char *folder,
 			  void (*add_found)(struct sensor_source *, const char *, const char *))
 {
-	struct dirent *entry;
-	DIR *dir;
-
-	dir = opendir(STR_TEXT(PATH_MAX, "%s/%s", src->sys_root, folder));
-	if (!dir)
-		return;
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			add_found(src, folder, entry->d_name);
-	closedir(dir);
+	FOLDER_EACH(entry, opendir(STR_TEXT(PATH_MAX, "%s/%s", src->sys_root, folder)))
+		add_found(src, folder, entry.name);
 }
 
 static void search(struct sensor_source *src)

@@ -1,6 +1,5 @@
 #include "machine/trace/own-folders.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,15 +38,14 @@ static bool is_database(int folder, const char *name, const struct stat *but)
 static bool is_alone(const char *file)
 {
 	_cleanup_free_ char *folder = folder_of(file);
-	_cleanup_(folder_close) DIR *dir = folder ? opendir(folder) : NULL;
-	bool others = false;
 	struct stat own;
+	DIR *dir = folder && stat(file, &own) == 0 ? opendir(folder) : NULL;
+	bool opened = dir;
 
-	if (!dir || stat(file, &own) < 0)
-		return false;
-	for (struct dirent *entry; !others && (entry = readdir(dir));)
-		others = is_database(dirfd(dir), entry->d_name, &own);
-	return !others;
+	FOLDER_EACH(entry, dir)
+		if (is_database(dirfd(dir), entry.name, &own))
+			return false;
+	return opened;
 }
 
 static bool is_of_mark(struct store *store, const char *path, int64_t id, bool alone)
@@ -102,13 +100,16 @@ static int move_one(const struct owner *o, size_t kind, const char *shared, cons
 
 static int move_owned(const struct owner *o, size_t kind, const char *shared, const char *own)
 {
-	_cleanup_(folder_close) DIR *dir = opendir(shared);
+	DIR *dir = opendir(shared);
 	int r = 0;
 
 	if (!dir)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	for (struct dirent *entry; r == 0 && (entry = readdir(dir));)
-		r = move_one(o, kind, shared, own, entry->d_name);
+	FOLDER_EACH(entry, dir) {
+		r = move_one(o, kind, shared, own, entry.name);
+		if (r < 0)
+			break;
+	}
 	(void)rmdir(shared); /* where nothing is left in it */
 	return r;
 }

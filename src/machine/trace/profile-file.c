@@ -1,6 +1,5 @@
 #include "machine/trace/profile-file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -169,16 +168,15 @@ static int list_files(const char *folder, struct list *ret)
 
 	if (!dir)
 		return -errno;
-	for (struct dirent *entry; r == 0 && (entry = readdir(dir));) {
+	FOLDER_EACH(entry, dir) {
 		struct kept k = {};
 		struct stat st;
 
-		if (!parse_name(entry->d_name, &k.began) || fstatat(dirfd(dir), entry->d_name, &st, 0) < 0)
+		if (!parse_name(entry.name, &k.began) || fstatat(dirfd(dir), entry.name, &st, 0) < 0)
 			continue;
 		k.bytes = (uint64_t)st.st_blocks * 512;
-		r = VEC_PUSH(ret->all, k);
+		r = r ?: VEC_PUSH(ret->all, k);
 	}
-	closedir(dir);
 	VEC_SORT(ret->all, by_time);
 	return r;
 }

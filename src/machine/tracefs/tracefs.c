@@ -1,6 +1,5 @@
 #include "machine/tracefs/tracefs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -113,21 +112,14 @@ static bool parse_owner(const char *name, struct owner *ret)
 
 int tracefs_sweep(const char *tracing)
 {
-	_cleanup_(folder_close) DIR *folder = NULL;
-	char path[400];
-	struct dirent *entry;
 	int swept = 0;
 
-	snprintf(path, sizeof(path), "%s/" INSTANCES, tracing ? tracing : TRACING);
-	folder = opendir(path);
-	while (folder && (entry = readdir(folder))) {
+	FOLDER_EACH(entry, opendir(STR_TEXT(400, "%s/" INSTANCES, tracing ? tracing : TRACING))) {
 		struct owner o;
 
 		/* of another pid namespace nothing is known */
-		if (!parse_owner(entry->d_name, &o) || o.namespace != own_namespace() || start_of(o.pid) == o.start)
-			continue;
-		snprintf(path, sizeof(path), "%s/" INSTANCES "/%s", tracing ? tracing : TRACING, entry->d_name);
-		swept += rmdir(path) == 0;
+		if (parse_owner(entry.name, &o) && o.namespace == own_namespace() && start_of(o.pid) != o.start)
+			swept += unlinkat(dirfd(entry.folder), entry.name, AT_REMOVEDIR) == 0;
 	}
 	return swept;
 }
@@ -153,17 +145,16 @@ static int make_instance(struct tracefs *f)
 
 static int find_cpus(struct tracefs *f)
 {
-	_cleanup_(folder_close) DIR *folder = NULL;
-	struct dirent *entry;
+	DIR *folder;
 
-	folder = opendir(STR_TEXT(400, "%s/per_cpu", f->instance));
 	f->cpus = calloc(CPUS_MOST, sizeof(*f->cpus));
-	if (!folder || !f->cpus)
-		return folder ? -ENOMEM : -errno;
-	while ((entry = readdir(folder))) {
+	folder = f->cpus ? opendir(STR_TEXT(400, "%s/per_cpu", f->instance)) : NULL;
+	if (!folder)
+		return -errno;
+	FOLDER_EACH(entry, folder) {
 		unsigned cpu;
 
-		if (sscanf(entry->d_name, "cpu%u", &cpu) != 1 || cpu >= CPUS_MOST)
+		if (sscanf(entry.name, "cpu%u", &cpu) != 1 || cpu >= CPUS_MOST)
 			continue;
 		f->cpus[cpu].there = true;
 		if (cpu >= f->n_cpus)
