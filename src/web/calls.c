@@ -23,12 +23,12 @@
 #define MARK_NUMBER   NUMBER("id", "the mark's number")
 
 static const struct call calls[] = {
-	GET("/api/v1/why", "why it is (or was) slow", WORDS("why", "--json"), .options = "at since window for model wait", .tool = "why"),
+	GET("/api/v1/why", "why it is (or was) slow", WORDS("why", "--json"), .options = "at since window baseline for model wait", .tool = "why"),
 	GET("/api/v1/program", "why one program is (or was) slow: what it waits for, and what makes it wait", WORDS("why", "--json"),
 	    .options = "at since", .arguments = {WHO}, .tool = "why_program"),
-	GET("/api/v1/incident", "the answer for a mark", WORDS("show", "--json"), .options = "window wait", .arguments = {MARK_NUMBER}, .tool = "incident"),
-	GET("/api/v1/board", "every process at a moment, the most unusual first", WORDS("show", "--json"), .options = "at window model", .tool = "processes"),
-	GET("/api/v1/process", "the features of one process at a moment", WORDS("show", "--json"), .options = "at window for model", .tool = "process"),
+	GET("/api/v1/incident", "the answer for a mark", WORDS("show", "--json"), .options = "window baseline wait", .arguments = {MARK_NUMBER}, .tool = "incident"),
+	GET("/api/v1/board", "every process at a moment, the most unusual first", WORDS("show", "--json"), .options = "at window baseline model", .tool = "processes"),
+	GET("/api/v1/process", "the features of one process at a moment", WORDS("show", "--json"), .options = "at window baseline for model", .tool = "process"),
 	GET("/api/v1/series", "one feature of a process over the window", WORDS("show", "--json"),
 	    .options = "at window for since until feature points"),
 	GET("/api/v1/lives", "process lifetimes", WORDS("show", "--json", "--lives"), .options = "at window since until points"),

@@ -15,6 +15,8 @@
 int process_snapshot_load(struct store *store, const struct why_request *request, int64_t listed, struct process_snapshot *ret)
 {
 	struct why_request settled = *request;
+	_cleanup_(why_data_free) struct why_data baseline = {};
+	struct extract *part = NULL;
 	int64_t from;
 	int r = store_extent(store, &ret->recorded_from, &ret->recorded_to);
 
@@ -23,7 +25,15 @@ int process_snapshot_load(struct store *store, const struct why_request *request
 	from = settled.at - listed;
 	if (r == 0 && request->recorded)
 		r = store_extend_window(store, settled.at, listed, &from);
-	r = r ?: store_load(store, from, settled.at, &ret->data, &ret->damaged);
+	if (r == 0 && request->baseline != BASELINE_WINDOW) {
+		r = why_settle(store, &settled, &baseline);
+		from = settled.at - settled.window;
+	}
+	r = r ?: why_extract(store, &settled, from, settled.at, &part);
+	r = r ?: extract_load(part, NULL, &ret->data, &ret->damaged);
+	extract_close(part);
+	settled.marks = request->marks;
+	settled.n_marks = request->n_marks;
 	return r < 0 ? r : process_snapshot_rank(ret, store, &settled);
 }
 

@@ -179,10 +179,19 @@ static size_t before_episode(const double *values, size_t n, double now)
 	return before >= BASELINE_LEAST ? before : n;
 }
 
-/* values: room for as many as there are ticks. `gaps`: where none of the members was there, they did nothing. */
-static void measure(const struct dataset *d, const struct subject *const *members, size_t n_members, bool gaps, uint32_t at, double *values,
-		    struct program_wait *w)
+struct past {
+	const struct dataset *d;
+	uint32_t at; /* the tick asked about */
+	bool same_hour; /* it is compared with that of the days before */
+	double *values; /* room for as many as there are ticks */
+};
+
+/* `gaps`: where none of the members was there, they did nothing. */
+static void measure(const struct past *past, const struct subject *const *members, size_t n_members, bool gaps, struct program_wait *w)
 {
+	const struct dataset *d = past->d;
+	const uint32_t at = past->at;
+	double *values = past->values;
 	size_t n = 0, recent = 0, feature = (size_t)(w->feature - process_feature(0));
 	int64_t since = d->ticks.v[at].wall - PROGRAM_NOW;
 
@@ -193,10 +202,10 @@ static void measure(const struct dataset *d, const struct subject *const *member
 			continue;
 		if (isnan(value))
 			value = 0;
-		if (d->ticks.v[t].wall <= since)
-			values[n++] = value;
-		else
+		if (d->ticks.v[t].wall > since)
 			w->now = (isnan(w->now) ? 0 : w->now) + value, recent++;
+		else if (!past->same_hour || store_is_same_hour_before(d->ticks.v[t].wall, d->ticks.v[at].wall))
+			values[n++] = value;
 	}
 	if (recent)
 		w->now /= (double)recent;
@@ -227,12 +236,12 @@ static int find_program(const struct dataset *d, const char *who, uint32_t at, s
 	return ret->name ? 0 : -ESRCH;
 }
 
-static int measure_all(const struct dataset *d, const struct family *f, uint32_t tick, double *values, struct program_waits *ret)
+static int measure_all(const struct past *past, const struct family *f, struct program_waits *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct program_wait w = wait_of(kinds[i].feature, kinds[i].words);
 
-		measure(d, f->own.v, f->own.n, false, tick, values, &w);
+		measure(past, f->own.v, f->own.n, false, &w);
 		w.unusual = is_beyond_baseline(&w);
 		if (!isnan(w.now) && VEC_PUSH(ret->waits, w) < 0)
 			return -ENOMEM;
@@ -241,9 +250,9 @@ static int measure_all(const struct dataset *d, const struct family *f, uint32_t
 		struct program_wait w = wait_of(work[i].feature, work[i].words);
 
 		if (work[i].descendants)
-			measure(d, f->descendants.v, f->descendants.n, true, tick, values, &w);
+			measure(past, f->descendants.v, f->descendants.n, true, &w);
 		else
-			measure(d, f->own.v, f->own.n, false, tick, values, &w);
+			measure(past, f->own.v, f->own.n, false, &w);
 		w.unusual = is_more_work(&w);
 		if (w.unusual && VEC_PUSH(ret->work, w) < 0)
 			return -ENOMEM;
@@ -251,7 +260,7 @@ static int measure_all(const struct dataset *d, const struct family *f, uint32_t
 	return 0;
 }
 
-int program_waits_of(const struct dataset *d, const char *who, int64_t at, struct program_waits *ret)
+int program_waits_of(const struct dataset *d, const char *who, int64_t at, bool same_hour, struct program_waits *ret)
 {
 	_cleanup_free_ double *values = calloc(d->ticks.n + 1, sizeof(*values));
 	_cleanup_(family_free) struct family f = {};
@@ -263,7 +272,7 @@ int program_waits_of(const struct dataset *d, const char *who, int64_t at, struc
 		return -ENODATA;
 	r = find_program(d, who, (uint32_t)tick, ret);
 	r = r ?: find_family(d, who, &f);
-	return r ?: measure_all(d, &f, (uint32_t)tick, values, ret);
+	return r ?: measure_all(&(struct past){d, (uint32_t)tick, same_hour, values}, &f, ret);
 }
 
 static struct program_wait *wait_found(struct program_waits *p, size_t kind)
@@ -293,16 +302,19 @@ int program_waits_add_events(struct program_waits *p, const struct wait_report *
 	return 0;
 }
 
-int program_waits_read(struct store *store, const char *who, int64_t from, int64_t at, const struct viewer *viewer, struct program_waits *ret)
+int program_waits_read(struct store *store, const char *who, int64_t from, int64_t at, bool same_hour, const struct viewer *viewer, struct program_waits *ret)
 {
 	struct readers readers = {.who = who};
 	struct load_filter filter = {wanted, &readers, NULL};
 	struct dataset d = {};
+	struct extract *part = NULL;
 	unsigned damaged;
-	int r = store_load_filtered(store, from, at, &filter, &d, &damaged);
+	int r = same_hour ? store_extract_same_hour(store, from, at, &part) : store_extract(store, from, at, &part);
 
+	r = r ?: extract_load(part, &filter, &d, &damaged);
 	r = r ?: dataset_hide(&d, viewer);
-	r = r ?: program_waits_of(&d, who, at, ret);
+	r = r ?: program_waits_of(&d, who, at, same_hour, ret);
+	extract_close(part);
 	dataset_free(&d);
 	VEC_FREE(readers.pids);
 	return r;

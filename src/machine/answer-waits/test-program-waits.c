@@ -54,7 +54,7 @@ static void what_is_beyond_the_baseline_is_unusual(void **state)
 
 	(void)state;
 	record(&d, 0.01, 0.5);
-	assert_int_equal(program_waits_of(&d, "server", LAST, &p), 0);
+	assert_int_equal(program_waits_of(&d, "server", LAST, false, &p), 0);
 	assert_int_equal(p.pids.n, 2);
 	lock = wait_of(&p, "wait.lock");
 	assert_non_null(lock);
@@ -75,7 +75,7 @@ static void a_long_episode_is_no_baseline(void **state)
 
 	(void)state;
 	record_from(&d, 0.01, 0.5, TICKS - 20);
-	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_int_equal(program_waits_of(&d, "101", LAST, false, &p), 0);
 	assert_true(wait_of(&p, "wait.lock")->unusual);
 	assert_true(wait_of(&p, "wait.lock")->p90 < 2e7);
 	dataset_free(&d);
@@ -89,7 +89,7 @@ static void the_first_seconds_of_a_program_are_its_baseline(void **state)
 
 	(void)state;
 	record_from(&d, 0.01, 0.5, 7);
-	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_int_equal(program_waits_of(&d, "101", LAST, false, &p), 0);
 	assert_true(wait_of(&p, "wait.lock")->unusual);
 	dataset_free(&d);
 }
@@ -101,7 +101,7 @@ static void what_it_always_waits_for_is_not(void **state)
 
 	(void)state;
 	record(&d, 0.5, 0.5);
-	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_int_equal(program_waits_of(&d, "101", LAST, false, &p), 0);
 	assert_int_equal(p.pids.n, 1);
 	assert_int_equal(p.pids.v[0], 101);
 	assert_false(wait_of(&p, "wait.lock")->unusual);
@@ -117,7 +117,7 @@ static void what_events_say_of_now_counts(void **state)
 
 	(void)state;
 	record(&d, 0.01, 0);
-	assert_int_equal(program_waits_of(&d, "101", LAST, &p), 0);
+	assert_int_equal(program_waits_of(&d, "101", LAST, false, &p), 0);
 	assert_false(wait_of(&p, "wait.lock")->unusual);
 	assert_int_equal(program_waits_add_events(&p, &asleep), 0);
 	assert_true(wait_of(&p, "wait.lock")->unusual);
@@ -137,7 +137,7 @@ static void what_the_counters_know_better_stays(void **state)
 
 	(void)state;
 	record(&d, 0.01, 0.5);
-	assert_int_equal(program_waits_of(&d, "server", LAST, &p), 0);
+	assert_int_equal(program_waits_of(&d, "server", LAST, false, &p), 0);
 	assert_int_equal(program_waits_add_events(&p, &less), 0);
 	assert_true(fabs(wait_of(&p, "wait.lock")->now - 1e9) < 1e6);
 	dataset_free(&d);
@@ -178,13 +178,13 @@ static void its_own_work_and_that_of_its_children_count(void **state)
 
 	(void)state;
 	record_family(&d, 0.1, 0.4);
-	assert_int_equal(program_waits_of(&d, "whole", LAST, &p), 0);
+	assert_int_equal(program_waits_of(&d, "whole", LAST, false, &p), 0);
 	assert_true(has_work(&p, "computes"));
 	assert_true(has_work(&p, "has children that wait for disks"));
 	assert_int_equal(p.work.n, 2);
 	dataset_free(&d);
 	record_family(&d, 0.4, 0.41);
-	assert_int_equal(program_waits_of(&d, "101", LAST, &q), 0);
+	assert_int_equal(program_waits_of(&d, "101", LAST, false, &q), 0);
 	assert_int_equal(q.work.n, 1);
 	dataset_free(&d);
 }
@@ -196,8 +196,8 @@ static void who_or_when_is_not_recorded(void **state)
 
 	(void)state;
 	record(&d, 0, 0);
-	assert_int_equal(program_waits_of(&d, "nothing", LAST, &p), -ESRCH);
-	assert_int_equal(program_waits_of(&d, "server", LAST + 3600 * NS_PER_SEC, &q), -ENODATA);
+	assert_int_equal(program_waits_of(&d, "nothing", LAST, false, &p), -ESRCH);
+	assert_int_equal(program_waits_of(&d, "server", LAST + 3600 * NS_PER_SEC, false, &q), -ENODATA);
 	dataset_free(&d);
 }
 

@@ -35,6 +35,7 @@
 #define MARK_AFTER (10 * NS_PER_SEC) /* ... and goes on after it */
 #define MARK_BEFORE_LEAST (10 * NS_PER_SEC) /* ... however many marks there are */
 #define PAST_ENOUGH   60 /* ticks to compare with */
+#define UPGRADES_REACH (30 * 24 * HOUR) /* no upgrade is looked for further back */
 #define USED_UP	      0.98 /* of a limit: what needs one more waits or fails */
 #define HANG_MATTERS  0.2 /* of the first suspect's score */
 
@@ -74,6 +75,8 @@ static int exclude_marks(const struct dataset *d, const struct why_request *requ
 		return (int)n;
 	if (!leaves_past(d, n))
 		memset(excluded, 0, d->ticks.n * sizeof(*excluded));
+	for (size_t t = 0; request->baseline == BASELINE_SAME_HOUR && t < d->ticks.n; t++)
+		excluded[t] |= !store_is_same_hour_before(d->ticks.v[t].wall, request->at);
 	*ret = TAKE(excluded);
 	return 0;
 }
@@ -97,6 +100,16 @@ static bool is_meant(const struct suspect *s, const void *only)
 	return entity_matches(&s->subject->info, only);
 }
 
+/* Where no other day has this hour there is nothing to compare with. */
+static bool has_baseline(const struct method_question *q)
+{
+	size_t n = 0;
+
+	for (uint32_t t = q->train_from; t < q->at && n < PAST_ENOUGH; t++)
+		n += !q->excluded[t];
+	return n >= PAST_ENOUGH;
+}
+
 static void set_window(const struct dataset *d, const struct why_request *request, struct method_question *q)
 {
 	int64_t from = request->at - request->window;
@@ -107,6 +120,8 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	while (q->train_from < q->at && d->ticks.v[q->train_from].wall < from)
 		q->train_from++;
 	q->train_to = (int64_t)q->at - 1;
+	if (request->baseline == BASELINE_SAME_HOUR && q->excluded && !has_baseline(q))
+		q->train_to = (int64_t)q->train_from - 1;
 	if (request->block) {
 		q->train_to = (int64_t)d->ticks.n - 1;
 		while (q->train_to > q->at && d->ticks.v[q->train_to].wall >= from + request->window)
@@ -241,7 +256,7 @@ static int64_t exact_from(const struct why_request *request, const struct method
 {
 	int64_t from = request->since && request->since < request->at ? request->since : request->at;
 
-	if (request->window <= WHY_EXACT_MAX || request->has_gaps || request->block || !method->features)
+	if (request->window <= WHY_EXACT_MAX || request->has_gaps || request->baseline == BASELINE_SAME_HOUR || request->block || !method->features)
 		return request->at - request->window;
 	from = (from - EXACT_PAST) / HOUR * HOUR;
 	return from < request->at - request->window ? request->at - request->window : from;
@@ -485,6 +500,8 @@ static int tell_used_up(const struct exhausted_limits *found, struct answer *a)
 	return r;
 }
 
+static const char *const normally_when[] = {[BASELINE_WINDOW] = "", [BASELINE_SAME_HOUR] = " at this hour", [BASELINE_UPGRADE] = " since software changed"};
+
 static int answer_with(struct dataset *d, const struct why_request *request, struct loader *loader,
 		       struct answer *ret)
 {
@@ -539,6 +556,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return result;
 	if (!a->has_history)
 		forget_what_takes_a_past(a);
+	a->normally_when = normally_when[request->baseline];
 	result = find_used_up(d, request, (uint32_t)at, &limits) ?: explain(d, loader, &look.q, &r, &limits, a);
 	if (result < 0)
 		return result;
@@ -562,6 +580,65 @@ int why_answer(struct dataset *d, const struct why_request *request, struct answ
 	return answer_with(d, request, NULL, ret);
 }
 
+static feature_set no_features(const struct entity_info *info, void *context)
+{
+	(void)info;
+	(void)context;
+	return 0;
+}
+
+/* "upgraded nginx:amd64 from 1.22 to 1.24": is that of the package? */
+static bool is_of_package(const char *change, const char *package)
+{
+	size_t n = package ? strlen(package) : 0;
+	const char *name = strchr(change, ' ');
+
+	return !package || (name && strncmp(name + 1, package, n) == 0 && strchr(":- ", name[1 + n]));
+}
+
+/* The window begins where software changed last. */
+static int settle_upgrade(struct store *store, struct why_request *request, struct why_data *data)
+{
+	_cleanup_(dataset_free) struct dataset d = {};
+	const struct note *last = NULL;
+	unsigned damaged;
+	int r = store_load_entities(store, request->at - UPGRADES_REACH, request->at, no_features, NULL, &d, &damaged);
+
+	if (r < 0)
+		return r;
+	VEC_EACH(note, d.notes)
+		if (note->kind == NOTE_PACKAGE && note->wall < request->at && is_of_package(note->text, request->package) && (!last || note->wall >= last->wall))
+			last = note;
+	if (!last)
+		return -ENOPKG;
+	request->window = request->at - last->wall;
+	free(data->upgrade);
+	data->upgrade = strdup(last->text);
+	return data->upgrade ? 0 : -ENOMEM;
+}
+
+/* The chosen past in words. */
+static int say_baseline(const struct why_request *request, const struct why_data *data, struct answer *a)
+{
+	int r = 0;
+
+	if (request->baseline == BASELINE_SAME_HOUR && a->has_history)
+		r = asprintf(&a->baseline, "the same hour of the days before, since %s", CLOCK_LOCAL(a->window_start));
+	else if (request->baseline == BASELINE_UPGRADE)
+		r = asprintf(&a->baseline, "the %s since software changed: %s", CLOCK_SPAN(a->window_end - a->window_start), data->upgrade);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+const char *why_reason(struct store *store, int r)
+{
+	return r == -ENOPKG ? "no such change of software is recorded in the last 30 days: leave out --baseline" : store_reason(store, r);
+}
+
+int why_extract(struct store *store, const struct why_request *request, int64_t from, int64_t to, struct extract **ret)
+{
+	return request->baseline == BASELINE_SAME_HOUR ? store_extract_same_hour(store, from, request->at, ret) : store_extract(store, from, to, ret);
+}
+
 int why_settle(struct store *store, struct why_request *request, struct why_data *data)
 {
 	int64_t first, last = 0, from;
@@ -571,7 +648,12 @@ int why_settle(struct store *store, struct why_request *request, struct why_data
 		return r;
 	if (last && last < request->at)
 		request->at = last;
-	if (request->recorded && !request->block && store_extend_window(store, request->at, request->window, &from) == 0) {
+	if (request->baseline == BASELINE_UPGRADE) {
+		r = settle_upgrade(store, request, data);
+		if (r < 0)
+			return r;
+	}
+	if (request->recorded && request->baseline == BASELINE_WINDOW && !request->block && store_extend_window(store, request->at, request->window, &from) == 0) {
 		request->has_gaps = request->at - from > request->window && request->window <= WHY_EXACT_MAX;
 		request->window = request->at - from;
 	}
@@ -592,7 +674,7 @@ static int answer_settled(struct store *store, const struct why_request *request
 	struct load_filter filter = {first_features, &loader, NULL};
 	int64_t to = request->at + (request->block ? request->window : 0);
 	int64_t from = request->at - request->window, exact = exact_from(request, method);
-	int r = store_extract(store, exact, to, &loader.extract);
+	int r = why_extract(store, request, exact, to, &loader.extract);
 
 	if (r < 0)
 		return r;
@@ -601,6 +683,7 @@ static int answer_settled(struct store *store, const struct why_request *request
 	loader.features = method->features ? method->features : FEATURES_ALL;
 	r = r ?: extract_load(loader.extract, &filter, &data->first, &data->damaged);
 	r = r ?: answer_with(&data->first, request, method->features ? &loader : NULL, ret);
+	r = r ?: say_baseline(request, data, ret);
 	extract_close(loader.extract);
 	past_free(&past);
 	return r;
@@ -618,7 +701,7 @@ void why_data_free(struct why_data *data)
 {
 	for (size_t i = 0; i < data->n_marks; i++)
 		mark_free(&data->marks[i]);
-	free(data->marks);
+	FREE_ALL(data->marks, data->upgrade);
 	dataset_free(&data->first);
 	dataset_free(&data->more);
 }

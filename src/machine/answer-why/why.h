@@ -11,11 +11,20 @@
 
 #define WHY_EXACT_MAX (12 * 3600 * NS_PER_SEC) /* ns of a recording that are read tick by tick at most */
 
+/* The past that a moment is compared with: the meaning of "normally". */
+enum baseline {
+	BASELINE_WINDOW,    /* the time before it */
+	BASELINE_SAME_HOUR, /* the same hour of the days before */
+	BASELINE_UPGRADE,   /* the time since software changed */
+};
+
 struct why_request {
 	int64_t at;		     /* wall ns */
 	bool now;		     /* that is the present: the newest that is recorded stands for it */
 	int64_t since;		     /* wall ns: the trouble is known to have begun here; 0 = find out */
 	int64_t window;		     /* ns of past to learn from */
+	enum baseline baseline;
+	const char *package;	     /* of an upgrade: only of this one, or those whose names begin with it and '-'; NULL = of any */
 	bool recorded;		     /* ... of recorded time: where the machine was off, the window reaches back further */
 	bool has_gaps;		     /* ... of which much was not recorded: all of it is read tick by tick */
 	const struct method *method; /* NULL = the default */
@@ -41,11 +50,17 @@ struct why_data {
 	unsigned damaged;     /* parts of the recording that could not be read */
 	struct mark *marks;   /* which the request did not name */
 	size_t n_marks;
+	char *upgrade; /* the change of software since which is compared; NULL = the baseline is another one */
 };
 void why_data_free(struct why_data *data);
 
-/* Decides what a question about a moment is compared with: the moment itself, the window, the marks. They are the same for all verbs. *data keeps what the request points into. 0 or -errno. */
+/* Decides what a question about a moment is compared with: the moment itself, the window, the marks. They are the same for all verbs. *data keeps what the request points into. 0; -ENOPKG: the
+ * baseline is the time since an upgrade, and none is recorded; or -errno. */
 int why_settle(struct store *store, struct why_request *request, struct why_data *data);
+/* Extracts what a settled request is answered from: all of the window, or of it the same hour of each day. As store_extract(). */
+int why_extract(struct store *store, const struct why_request *request, int64_t from, int64_t to, struct extract **ret);
+/* Why an answer failed (negative errno), in words; as store_reason(). */
+const char *why_reason(struct store *store, int r);
 
 /* Answers from a recording, reading no more of it than the answer needs. The request is settled first. As why_answer(); or what
  * the store's reader says. */

@@ -34,7 +34,7 @@ static const char *waiting_for(enum bottleneck b)
 	}
 }
 
-static void put_culprit(struct str *s, const struct suspect *top)
+static void put_culprit(struct str *s, const struct suspect *top, const char *normally_when)
 {
 	_cleanup_free_ char *label = entity_label(&top->subject->info);
 	const struct deviation *f = top->features.n ? &top->features.v[0] : NULL;
@@ -53,7 +53,7 @@ static void put_culprit(struct str *s, const struct suspect *top)
 		return; /* what differs by less than is printed says nothing */
 	str_printf(s, ": %s %s", f->feature->name, now);
 	if (!isnan(f->usual))
-		str_printf(s, ", normally %s", usual);
+		str_printf(s, ", normally %s%s", usual, normally_when);
 }
 
 static void put_when(const struct answer *a, struct str *s)
@@ -88,7 +88,7 @@ static void put_plainly(const struct answer *a, const struct facts *facts, struc
 	}
 	if (a->slow_since) /* a leak of handles is worth saying, but no disk is slow for it */
 		str_puts(s, top->of == BOTTLENECK_NONE ? "; also unusual: " : "; ");
-	put_culprit(s, top);
+	put_culprit(s, top, a->normally_when);
 }
 
 static char *tell_nothing(const struct dataset *d, const struct answer *a)
@@ -99,7 +99,7 @@ static char *tell_nothing(const struct dataset *d, const struct answer *a)
 
 	clock_format_span(a->window_end - a->window_start, span, sizeof(span));
 	if (a->has_history)
-		str_printf(&s, "nothing unusual: %u programs compared with their last %s", a->ranking.looked_at, span);
+		str_printf(&s, "nothing unusual: %u programs compared with their last %s%s", a->ranking.looked_at, span, a->normally_when);
 	else if (a->window_end - a->window_start < 2 * NS_PER_SEC)
 		str_printf(&s, "nothing unusual so far: the recording of %u programs began a moment ago", a->ranking.looked_at);
 	else
@@ -111,7 +111,7 @@ static char *tell_nothing(const struct dataset *d, const struct answer *a)
 	if (a->busiest.subject) {
 		str_printf(&s, "; as before, %s %.0f %% of the time, and the largest user is ", waiting_for(a->busiest.of),
 			   100 * a->pressure.now[a->busiest.of]);
-		put_culprit(&s, &a->busiest);
+		put_culprit(&s, &a->busiest, a->normally_when);
 	}
 	return s.data;
 }

@@ -73,7 +73,7 @@ static int print_snapshot(struct common *common, const struct process_snapshot *
 
 static int load(struct store *store, const struct why_request *request, const struct snapshot_view *view, struct process_snapshot *b)
 {
-	int64_t listed = !view->window ? LISTED_DEFAULT : view->window < LISTED_MOST ? view->window : LISTED_MOST;
+	int64_t wanted = view->window || why_args.baseline ? request->window : LISTED_DEFAULT, listed = wanted < LISTED_MOST ? wanted : LISTED_MOST;
 
 	return process_snapshot_load(store, request, listed, b);
 }
@@ -83,7 +83,7 @@ static int explain(struct store *store, int r)
 	int64_t from, to;
 
 	if (r != -ENODATA)
-		log_error("cannot read the recording: %s", store_reason(store, r));
+		log_error("cannot read the recording: %s", why_reason(store, r));
 	else if (store_extent(store, &from, &to) < 0 || !to)
 		log_error("nothing is recorded yet: is the recorder running? ('make start' or 'whyslow record')");
 	else
@@ -258,9 +258,8 @@ static int process_snapshot_show(struct common *common, const struct snapshot_vi
 	struct store *store;
 	int status, r;
 
-	request->window = view->window ? view->window : common->config.answer_window;
 	request->proc_root = view->at || common->from_file ? NULL : "/proc";
-	status = why_parse_model("show", request);
+	status = why_parse_model("show", common->config.answer_window, request);
 	if (status != EXIT_ANSWERED)
 		return status;
 	if (arg_feature && !view->who)
@@ -379,7 +378,7 @@ static int show_mark(struct common *common, const char *text)
 
 static int run(struct common *common, int argc, char **argv)
 {
-	struct snapshot_view view = {why_args.at, why_args.since, why_args.who, why_args.window, why_args.top == 5 ? PROCESSES_DEFAULT : (unsigned)why_args.top};
+	struct snapshot_view view = {why_args.at, why_args.since, why_args.who, why_args.window, why_args.top ? (unsigned)why_args.top : PROCESSES_DEFAULT};
 
 	if (argc > 2)
 		return verb_usage_error("show", "expected one mark's number, or none, not '%s'", argv[2]);

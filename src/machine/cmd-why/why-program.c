@@ -446,13 +446,15 @@ static int find_chain_and_give_up_rights(struct common *common, struct program_q
 
 static int find_all(struct common *common, struct program_question *q, struct store *store, struct why_query *asked)
 {
-	int64_t at = asked->request.at, window = common->config.answer_window;
+	_cleanup_(why_data_free) struct why_data data = {};
+	struct why_request settled = asked->request;
 	bool early = client_has_rights_left(common);
 	int r = asked->request.trace ? peer_requests_find(asked->request.trace, &q->requests) : 0;
 
 	if (r == 0 && early)
 		r = find_chain_and_give_up_rights(common, q);
-	r = r ?: store ? program_waits_read(store, q->who, at - window, at, &common->viewer, &q->found) : -ENODATA;
+	r = r ?: store ? why_settle(store, &settled, &data) : -ENODATA;
+	r = r ?: program_waits_read(store, q->who, settled.at - settled.window, settled.at, settled.baseline == BASELINE_SAME_HOUR, &common->viewer, &q->found);
 	if (r == -ESRCH || r == -ENODATA)
 		r = find_living(q, &common->viewer);
 	if (r == 0 && !early)
@@ -485,7 +487,7 @@ int why_program(struct common *common, const char *who, struct store *store, str
 	int r = find_all(common, &q, store, asked), status = EXIT_CANNOT;
 
 	if (r < 0)
-		log_error("cannot answer: %s", store_reason(store, r));
+		log_error("cannot answer: %s", why_reason(store, r));
 	else
 		status = print(common, &q);
 	program_waits_free(&q.found);

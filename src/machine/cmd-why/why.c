@@ -25,12 +25,15 @@
 #include "machine/verb/save-answers.h"
 #include "machine/view-why/why.h"
 
+#define HOUR	     (3600 * NS_PER_SEC)
+#define WEEK	     (7 * 24 * HOUR)
+#define LISTED	     5
 #define LOOK_TICKS   6 /* without a recording: five seconds between six samples */
 #define FRESH_ENOUGH (10 * NS_PER_SEC)
 #define URGENT	     (-20) /* nice; of who may */
 #define FIRST_LINE   (250 * NS_PER_MS) /* into a question: a person sees something by then */
 
-struct why_args why_args = {.top = 5};
+struct why_args why_args;
 
 static const struct option_row options[] = {WHY_OPTIONS, {}};
 
@@ -45,7 +48,7 @@ static int print_facts(const struct facts *facts)
 
 static int print(struct common *common, const struct answer *a, const struct facts *facts)
 {
-	struct why_text_options text = {common->colour, (unsigned)why_args.top, why_args.all ? 64 : 5, why_args.evidence};
+	struct why_text_options text = {common->colour, why_args.top ? (unsigned)why_args.top : LISTED, why_args.all ? 64 : 5, why_args.evidence};
 
 	if (facts)
 		return print_facts(facts);
@@ -63,7 +66,7 @@ static int finish(struct common *common, int r, const struct why_request *reques
 	if (r == -ENODATA)
 		return log_failure(EXIT_CANNOT, "nothing is recorded around that moment: was the recorder running? ('whyslow list' shows marks)");
 	if (r < 0)
-		return log_failure(EXIT_CANNOT, "cannot answer: %s", store_reason(store, r));
+		return log_failure(EXIT_CANNOT, "cannot answer: %s", why_reason(store, r));
 	status = print(common, a, request->ret_facts);
 	answer_free(a);
 	return status;
@@ -162,7 +165,29 @@ static int answer_from(struct common *common, struct store *store, struct why_qu
 	return status;
 }
 
-int why_parse_model(const char *verb, struct why_request *request)
+/* Where none is named the window is what is compared with. */
+static int parse_baseline(const char *verb, struct why_request *request)
+{
+	const char *which = why_args.baseline;
+
+	if (!which)
+		return EXIT_ANSWERED;
+	if (strcmp(which, "last-hour") == 0) {
+		request->window = HOUR;
+	} else if (strcmp(which, "same-hour") == 0) {
+		request->baseline = BASELINE_SAME_HOUR;
+		request->window = (why_args.window ? why_args.window : WEEK) + HOUR / 2;
+	} else if (strcmp(which, "upgrade") == 0 || strncmp(which, "upgrade=", 8) == 0) {
+		request->baseline = BASELINE_UPGRADE;
+		request->package = which[7] ? which + 8 : NULL;
+	} else {
+		return verb_usage_error(verb, "unknown baseline '%s'; expected last-hour, same-hour, upgrade or upgrade=PACKAGE", which);
+	}
+	request->recorded = false;
+	return request->block || why_args.boot ? verb_usage_error(verb, "--baseline cannot be combined with --window-mode block or --boot") : EXIT_ANSWERED;
+}
+
+int why_parse_model(const char *verb, int64_t window, struct why_request *request)
 {
 	const char *mode = why_args.window_mode;
 
@@ -172,7 +197,8 @@ int why_parse_model(const char *verb, struct why_request *request)
 	if (mode && strcmp(mode, "block") != 0 && strcmp(mode, "past") != 0)
 		return verb_usage_error(verb, "invalid --window-mode '%s'; expected past or block", mode);
 	request->block = mode && *mode == 'b';
-	return EXIT_ANSWERED;
+	request->window = why_args.window ? why_args.window : window;
+	return parse_baseline(verb, request);
 }
 
 static int prepare(struct common *common, struct why_query *asked)
@@ -182,14 +208,13 @@ static int prepare(struct common *common, struct why_query *asked)
 
 	/* who asks does so because the machine is slow, and the answer is a moment's work */
 	(void)setpriority(PRIO_PROCESS, 0, URGENT);
-	request->window = why_args.window ? why_args.window : common->config.answer_window;
-	request->recorded = request->window == common->config.answer_window && !why_args.boot;
+	request->recorded = (!why_args.window || why_args.window == common->config.answer_window) && !why_args.boot;
 	request->only = why_args.who;
 	request->viewer = common->viewer;
 	r = why_query_parse_since("why", why_args.since, asked);
 	if (r)
 		return r;
-	r = why_parse_model("why", request);
+	r = why_parse_model("why", common->config.answer_window, request);
 	if (r)
 		return r;
 	request->ret_facts = why_args.facts ? &asked->facts : NULL;
@@ -388,7 +413,7 @@ static int why_one(struct common *common, const char *who)
 		if (r < 0)
 			return why_query_wrong_time("why", why_args.at, r);
 	}
-	status = why_query_parse_since("why", why_args.since, &asked);
+	status = why_query_parse_since("why", why_args.since, &asked) ?: why_parse_model("why", common->config.answer_window, &asked.request);
 	if (status)
 		return status;
 	why_query_find_events(common, &asked);

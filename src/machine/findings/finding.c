@@ -76,7 +76,7 @@ void answer_free(struct answer *a)
 	VEC_FREE_EACH(a->similar, earlier_free(each));
 	VEC_FREE_EACH(a->hangs, wait_chain_free(&each->chain));
 	dataset_free(&a->unrecorded);
-	FREE_ALL(a->cause, a->summary, a->next);
+	FREE_ALL(a->cause, a->summary, a->next, a->baseline);
 	*a = (struct answer){};
 }
 

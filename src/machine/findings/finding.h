@@ -162,6 +162,8 @@ struct answer {
 	char *cause;   /* id in the catalogue (machine/rule/cause.h); NULL = none of the known ones */
 	char *summary; /* one sentence */
 	char *next;    /* what can be done; NULL = nothing known */
+	const char *normally_when; /* " at this hour": behind a normal value, where the baseline was chosen, or "" */
+	char *baseline; /* what is compared with, where it was chosen; NULL = the time from window_start to window_end */
 	VEC(struct earlier) similar; /* the most in the same way first */
 	VEC(char *) remarks; /* what the reader must know to judge it: gaps, missing sources */
 	struct ranking ranking;

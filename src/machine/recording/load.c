@@ -13,6 +13,8 @@
 #include "machine/recording/internal.h"
 #include "machine/recording/journal.h"
 
+#define DAY	  (24 * 3600 * NS_PER_SEC)
+#define HALF_HOUR (1800 * NS_PER_SEC)
 #define WORTH_A_THREAD 200000 /* bytes: below it starting a thread costs more than it saves */
 
 /* A chunk, still packed. */
@@ -43,6 +45,7 @@ struct extract {
 	int64_t from, to;
 	const feature_set *most;	   /* as of load_filter: no load may want more */
 	bool heads;		   /* and it wants nothing but who was there */
+	bool same_hour;		   /* of each day only the hour around `to` */
 	struct memory_budget budget;	   /* what was read of the file, and the chunks' directories */
 	VEC(struct packed) chunks; /* oldest first */
 	struct open_segment *open;
@@ -153,6 +156,19 @@ static int take_chunk(struct store *s, struct extract *e, struct packed *p, sqli
 	return 0;
 }
 
+bool store_is_same_hour(int64_t first, int64_t last, int64_t at)
+{
+	int64_t until_end = (at + HALF_HOUR - last) % DAY; /* from `last` to the end of the next such hour */
+
+	until_end += until_end < 0 ? DAY : 0;
+	return until_end <= 2 * HALF_HOUR || until_end + (last - first) >= DAY;
+}
+
+bool store_is_same_hour_before(int64_t wall, int64_t at)
+{
+	return wall < at - DAY / 2 && store_is_same_hour(wall, wall, at);
+}
+
 static int list_segments(struct store *s, struct extract *e, struct packed_list *ret)
 {
 	_cleanup_statement_ sqlite3_stmt *stmt = NULL;
@@ -167,7 +183,8 @@ static int list_segments(struct store *s, struct extract *e, struct packed_list 
 				   .head = e->heads};
 
 		p.edge = p.first < e->from || p.last > e->to;
-		r = VEC_PUSH(ret->list, p);
+		if (!e->same_hour || store_is_same_hour(p.first, p.last, e->to))
+			r = VEC_PUSH(ret->list, p);
 	}
 	return r;
 }
@@ -459,18 +476,15 @@ void extract_close(struct extract *e)
 /* A segment is compacted into a chunk before its journal file goes. So what is open is read first, then the
  * chunks in one transaction, then of the open ones those that did not become a chunk in the meantime: each exactly
  * once. */
-static int extract_open(struct store *s, int64_t from, int64_t to, const feature_set *most, bool heads, struct extract **ret)
+static int extract_open(struct store *s, const struct extract *what, struct extract **ret)
 {
-	struct extract *e = calloc(1, sizeof(*e));
+	struct extract *e = malloc(sizeof(*e));
 	int r;
 
 	if (!e)
 		return -ENOMEM;
+	*e = *what;
 	e->store = s;
-	e->from = from;
-	e->to = to;
-	e->most = most;
-	e->heads = heads;
 	r = read_open_segments(s, &e->open, &e->n_open, &e->damaged);
 	r = r ?: store_exec(s, "BEGIN");
 	if (r == 0) {
@@ -508,7 +522,12 @@ int store_load_open(struct store *s, int64_t from, struct dataset *into)
 
 int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret)
 {
-	return extract_open(s, from, to, NULL, false, ret);
+	return extract_open(s, &(struct extract){.from = from, .to = to}, ret);
+}
+
+int store_extract_same_hour(struct store *s, int64_t from, int64_t to, struct extract **ret)
+{
+	return extract_open(s, &(struct extract){.from = from, .to = to, .same_hour = true}, ret);
 }
 
 int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged)
@@ -529,7 +548,7 @@ int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct 
 			struct dataset *into, unsigned *ret_damaged)
 {
 	struct extract *e;
-	int r = extract_open(s, from, to, filter ? filter->most : NULL, false, &e);
+	int r = extract_open(s, &(struct extract){.from = from, .to = to, .most = filter ? filter->most : NULL}, &e);
 
 	if (r < 0)
 		return r;
@@ -544,7 +563,7 @@ int store_load_entities(struct store *s, int64_t from, int64_t to, feature_set (
 	static const feature_set nothing[ENTITY_KIND_END];
 	const struct load_filter filter = {wanted, data, nothing};
 	struct extract *e;
-	int r = extract_open(s, from, to, nothing, true, &e);
+	int r = extract_open(s, &(struct extract){.from = from, .to = to, .most = nothing, .heads = true}, &e);
 
 	if (r < 0)
 		return r;

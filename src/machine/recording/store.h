@@ -71,6 +71,12 @@ int store_load_entities(struct store *s, int64_t from, int64_t to, feature_set (
 /* A part of the recording, read once and decoded as often as more of it is wanted; its ticks are the same each time. */
 struct extract; /* the store must outlive it */
 int store_extract(struct store *s, int64_t from, int64_t to, struct extract **ret);
+/* The same of those segments alone that have a part of the same hour of each day (store_is_same_hour() of `to`). */
+int store_extract_same_hour(struct store *s, int64_t from, int64_t to, struct extract **ret);
+/* Does any of [first, last] lie within half an hour of the same time of day as `at`: any whole number of days from it? */
+bool store_is_same_hour(int64_t first, int64_t last, int64_t at);
+/* The same of a moment of an earlier day: what is less than half a day ago is today's. */
+bool store_is_same_hour_before(int64_t wall, int64_t at);
 /* As store_load_filtered(). */
 int extract_load(struct extract *e, const struct load_filter *filter, struct dataset *into, unsigned *ret_damaged);
 void extract_close(struct extract *e);

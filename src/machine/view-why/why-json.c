@@ -88,9 +88,9 @@ int why_json(const struct answer *a, FILE *out)
 	bool explained = a->ranking.added > 0 && !isnan(a->ranking.unexplained);
 	json_t *root;
 
-	root = json_pack("{s:s, s:o, s:{s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
+	root = json_pack("{s:s, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:b, s:o, s:o, s:b, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "schema",
 			 "whyslow.why/1", "at", json_moment(a->at), "window", "start", json_moment(a->window_start), "end",
-			 json_moment(a->window_end), "odds", odds_json(&a->odds), "candidates", suspects_json(a->unnamed.v, a->unnamed.n, NULL), "slow", a->slow, "slow_since", json_moment(a->slow_since), "slow_until", json_moment(a->slow_until), "has_history",
+			 json_moment(a->window_end), "baseline", json_text(a->baseline), "odds", odds_json(&a->odds), "candidates", suspects_json(a->unnamed.v, a->unnamed.n, NULL), "slow", a->slow, "slow_since", json_moment(a->slow_since), "slow_until", json_moment(a->slow_until), "has_history",
 			 a->has_history, "confidence", json_number(a->confidence), "bottleneck", bottleneck_name(a->bottleneck),
 			 "cause", json_text(a->cause), "summary", json_text(a->summary), "next", json_text(a->next), "model", a->ranking.method, "pressure",
 			 finding_pressure_json(&a->pressure), "looked_at", (int)a->ranking.looked_at, "remarks", JSON_EACH(x, a->remarks,

@@ -258,7 +258,9 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 {
 	fprintf(out, "%s%s%s\n", bold(o->colour), a->summary, bold_off(o->colour));
 	fprintf(out, "Asked about %s", CLOCK_LOCAL(a->at));
-	if (a->has_history)
+	if (a->baseline)
+		fprintf(out, ", compared with %s", a->baseline);
+	else if (a->has_history)
 		fprintf(out, ", compared with the %s before", CLOCK_SPAN(a->window_end - a->window_start));
 	fputs(".\n", out);
 	if (!isnan(a->confidence))
