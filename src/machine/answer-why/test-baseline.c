@@ -81,7 +81,7 @@ static struct why_request question(enum baseline baseline, int second, int64_t h
 	return (struct why_request){.at = START + second * NS_PER_SEC, .baseline = baseline, .window = hours * HOUR * NS_PER_SEC + HOUR / 2 * NS_PER_SEC};
 }
 
-/* The score of a program; 0 = it is no suspect. */
+/* The score of a program; 0 where it does not appear among the suspects. */
 static double score_of(const struct answer *a, const char *name)
 {
 	for (size_t i = 0; i < a->ranking.suspects.n; i++)
@@ -90,7 +90,7 @@ static double score_of(const struct answer *a, const char *name)
 	return 0;
 }
 
-/* How guilty a program is; *ret_said is the sentence and what it was compared with. */
+/* The score of a program; *ret_said is the sentence and what it was compared with. */
 static double ask(struct machine *m, const struct why_request *request, const char *program, char **ret_said)
 {
 	struct why_data data = {};
@@ -118,7 +118,7 @@ static void what_comes_every_day_is_normal_at_this_hour(void **state)
 	FREE_ALL(before_said, said);
 }
 
-static void an_hour_that_no_day_has_is_no_past(void **state)
+static void an_hour_that_no_day_has_leaves_no_past(void **state)
 {
 	struct why_request request = question(BASELINE_SAME_HOUR, AT - 2 * HOUR, 1);
 	struct machine *m = *state;
@@ -132,7 +132,7 @@ static void an_hour_that_no_day_has_is_no_past(void **state)
 	why_data_free(&data);
 }
 
-/* What it reads is new in the last hours, and has been so since the upgrade. */
+/* The reads of the server are new in the last hours, and has been so since the upgrade. */
 static void since_an_upgrade_all_is_as_it_is_now(void **state)
 {
 	struct why_request since = question(BASELINE_UPGRADE, AT - NIGHTLY - 60, 1);
@@ -196,7 +196,7 @@ static void hours_of_days_are_found(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(what_comes_every_day_is_normal_at_this_hour), cmocka_unit_test(an_hour_that_no_day_has_is_no_past),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(what_comes_every_day_is_normal_at_this_hour), cmocka_unit_test(an_hour_that_no_day_has_leaves_no_past),
 					   cmocka_unit_test(since_an_upgrade_all_is_as_it_is_now), cmocka_unit_test(waits_of_a_program_have_the_same_pasts),
 					   cmocka_unit_test(hours_of_days_are_found)};
 
