@@ -414,13 +414,16 @@ static bool comes_as_step(const struct fleet_baseline *u, const float *v, uint32
 	return n > SINCE_STEP / 2 && sum / n < m->peak / 4;
 }
 
-/* Where an incident began that is under way at row `first`; SINCE_GAP of its rows may look normal. `first` where no step tells. */
+/* From where on an incident is under way at row `first`; SINCE_GAP of its rows may look normal. `first` where it is not, or where no step tells. */
 static uint32_t began_before(const struct fleet_baseline *u, const float *v, uint32_t first, const struct measured *m)
 {
+	double ill = fmin(m->peak / 2, SINCE_FAR * u->peak);
 	uint32_t began = first;
 
+	if (!(m->peak > 0 && away(u, m, v[first]) >= ill))
+		return first;
 	for (uint32_t i = first; i-- > 0 && began - i <= SINCE_GAP + 1;)
-		if (away(u, m, v[i]) >= m->peak / 2)
+		if (away(u, m, v[i]) >= ill)
 			began = i;
 	return comes_as_step(u, v, began, m) ? began : first;
 }
@@ -463,9 +466,11 @@ static uint32_t began_slowly(const struct fleet_baseline *u, const float *v, uin
 static int64_t find_since(const struct fleet_baseline *u, const struct fleet_server *s, const float *v, uint32_t first, uint32_t n,
 			  const struct measured *m)
 {
-	for (uint32_t i = first; i < first + n; i++)
+	uint32_t from = began_before(u, v, first, m);
+
+	for (uint32_t i = from; i < first + n; i++)
 		if (fabs((double)v[i] - u->median) >= m->peak / 2)
-			return s->time[i > first ? began_slowly(u, v, first, i, m) : m->peak > 0 ? began_before(u, v, first, m) : i];
+			return s->time[i > from ? began_slowly(u, v, from, i, m) : i];
 	return 0;
 }
 
