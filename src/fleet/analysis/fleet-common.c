@@ -31,6 +31,8 @@ struct search {
 	const bool *members;
 	struct select_room select;
 	struct fleet_common best;
+	struct fleet_stretches *all; /* of several servers; NULL: the best one is looked for */
+	int result;
 };
 
 static double middle(struct search *s, const float *v, size_t n)
@@ -147,6 +149,22 @@ static bool in_window(const struct search *s, struct fleet_span x)
 	return from < to && (x.from >= s->window.from || to - from >= (s->window.to - s->window.from) / 2);
 }
 
+/* Edges are looked for at two lengths, and what stands out alone may be in the list before. */
+static bool is_known(const struct search *s, size_t server, size_t counter, struct fleet_span span)
+{
+	VEC_EACH(x, s->all->list)
+		if (x->server == (int)server && x->counter == (int)counter && x->span.from < span.to && x->span.to > span.from)
+			return true;
+	return false;
+}
+
+static void take_all(struct search *s, size_t counter, double score, struct fleet_span span)
+{
+	for (size_t i = 0; i < s->f->servers.n && s->result == 0; i++)
+		if (s->values[i] && !is_known(s, i, counter, span))
+			s->result = VEC_PUSH(s->all->list, ((struct fleet_stretch){(int)i, (int)counter, score, span}));
+}
+
 /* Takes what begins at `at`, if it is an incident and better than the best; those before it ended at `from`. The point with which it ends; `at`: it begins no incident. */
 static uint32_t try_edge(struct search *s, size_t counter, size_t servers, uint32_t from, uint32_t at, uint32_t side, double normal)
 {
@@ -157,6 +175,8 @@ static uint32_t try_edge(struct search *s, size_t counter, size_t servers, uint3
 	if (end - at > s->align.n / 2 || !is_farthest(s, at, side) || leads_back(s, from, at, end) || !stands(s, at, end) || !most_took(s, at, side) ||
 	    size < LARGER * rare_step(s, at, end, side))
 		return at;
+	if (s->all)
+		take_all(s, counter, score, span);
 	if (score > s->best.score && in_window(s, span)) {
 		s->best.counter = (int)counter;
 		s->best.servers = servers;
@@ -225,7 +245,7 @@ static int search_groups(struct search *s, int counter, bool similar)
 	memset(members, true, servers);
 	if (peers.groups > 1 && !similar)
 		search_members(s, counter, UNLIKE_LEAST);
-	for (size_t i = 0; i < servers && !similar && is_long(s) && s->best.servers < 2; i++) {
+	for (size_t i = 0; i < servers && !similar && !s->all && is_long(s) && s->best.servers < 2; i++) {
 		memset(members, false, servers);
 		members[i] = true;
 		search_members(s, counter, 1);
@@ -234,10 +254,10 @@ static int search_groups(struct search *s, int counter, bool similar)
 	return 0;
 }
 
-int fleet_common_find(const struct fleet *f, int counter, bool similar, struct fleet_span window, struct fleet_common *ret)
+static int search_fleet(const struct fleet *f, int counter, bool similar, struct fleet_span window, struct fleet_stretches *all, struct fleet_common *ret)
 {
 	size_t servers = f->servers.n + 1, points;
-	struct search s = {.f = f, .window = window};
+	struct search s = {.f = f, .window = window, .all = all};
 	int r = fleet_align_best(f, (struct fleet_span){INT64_MIN, INT64_MAX}, &s.align);
 
 	if (r < 0)
@@ -254,10 +274,26 @@ int fleet_common_find(const struct fleet *f, int counter, bool similar, struct f
 	fleet_alignment_free(&s.align);
 	select_room_free(&s.select);
 	FREE_ALL(s.values, s.level, s.room, s.line, s.steps, s.copy);
+	r = r ?: s.result;
 	if (r < 0 || !s.best.servers) {
 		free(s.best.members);
 		return r < 0 ? r : -ENODATA;
 	}
 	*ret = s.best;
 	return 0;
+}
+
+int fleet_common_find(const struct fleet *f, int counter, bool similar, struct fleet_span window, struct fleet_common *ret)
+{
+	return search_fleet(f, counter, similar, window, NULL, ret);
+}
+
+int fleet_common_each(const struct fleet *f, struct fleet_stretches *all)
+{
+	struct fleet_common best;
+	int r = search_fleet(f, -1, false, (struct fleet_span){INT64_MIN, INT64_MAX}, all, &best);
+
+	if (r == 0)
+		free(best.members);
+	return r;
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "fleet/model/fleet-answer.h"
 #include "fleet/model/fleet-finding.h"
 
 struct fleet_common {
@@ -21,3 +22,5 @@ struct fleet_common {
 /* The incident with the highest score of which the window has a part, and which has the half of the window or begins in it; of `counter`, or of any (-1);
  * `similar`: of servers that do the same work alone, as what befalls others at once may be a chain. 0, -ENODATA (none), -ENOMEM. The caller frees ret->members. */
 int fleet_common_find(const struct fleet *f, int counter, bool similar, struct fleet_span window, struct fleet_common *ret);
+/* Appends all incidents that several servers have in common, an interval for each of the servers. 0, -ENODATA (the servers have no rows in common), -ENOMEM. */
+int fleet_common_each(const struct fleet *f, struct fleet_stretches *all);

@@ -15,6 +15,8 @@ static void print_episode(const struct fleet *f, const struct fleet_episode *e, 
 	       f->counters.v[x->counter].name, f->servers.v[x->server].name,
 	       FLEET_VALUE_TEXT(f, x->counter, e->value),
 	       FLEET_VALUE_TEXT(f, x->counter, e->normal));
+	if (e->n_servers > 1)
+		fprintf(out, "; %" PRIu32 " servers", e->n_servers);
 	for (uint32_t i = 0; i < e->n_members && i < 2; i++)
 		fprintf(out, "%s %s of %s", i ? "," : "; also", f->counters.v[e->members[i].counter].name, f->servers.v[e->members[i].server].name);
 	if (e->n_members > 2)

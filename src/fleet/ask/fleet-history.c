@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/analysis/fleet-common.h"
 #include "fleet/analysis/fleet-series.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/order.h"
@@ -74,12 +75,17 @@ static int make_episodes(const struct fleet *f, struct fleet_stretches *all, str
 	return r;
 }
 
-static void keep_window(struct fleet_stretches *all, const struct fleet_span *window)
+static bool is_asked(const struct fleet_question *q, const struct fleet_stretch *x)
+{
+	return x->span.to > q->window.from && x->span.from < q->window.to && (q->server < 0 || x->server == q->server) && (q->counter < 0 || x->counter == q->counter);
+}
+
+static void keep_asked(struct fleet_stretches *all, const struct fleet_question *q)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < all->list.n; i++)
-		if (all->list.v[i].span.to > window->from && all->list.v[i].span.from < window->to)
+		if (is_asked(q, &all->list.v[i]))
 			all->list.v[kept++] = all->list.v[i];
 	all->list.n = kept;
 }
@@ -89,13 +95,14 @@ int fleet_history_make(const struct fleet_question *q, struct fleet_history *ret
 	struct fleet_stretches all = {};
 	struct fleet_history h = {.span = q->window};
 	int64_t first, last;
-	int r = fleet_stretches_find(q, &all);
+	int r = fleet_stretches_find(q, &all), common = r ?: fleet_common_each(q->fleet, &all);
 
+	r = common == -ENOMEM ? common : r;
 	fleet_extent(q->fleet, &first, &last);
 	h.span.from = h.span.from > first ? h.span.from : first;
 	h.span.to = h.span.to <= last ? h.span.to : last + 1;
 	if (r == 0) {
-		keep_window(&all, &q->window);
+		keep_asked(&all, q);
 		r = make_episodes(q->fleet, &all, &h);
 	}
 	VEC_FREE(all.list);

@@ -14,9 +14,6 @@ int fleet_window_find(const struct fleet_question *q, bool together, struct flee
 /* All such intervals, of each series at most FLEET_STRETCHES_EACH: what was unusual in a week. In no order. The caller frees the list.
  * 0 or -ENOMEM. */
 #define FLEET_STRETCHES_EACH 16
-struct fleet_stretches {
-	VEC(struct fleet_stretch) list;
-};
 int fleet_stretches_find(const struct fleet_question *q, struct fleet_stretches *ret);
 
 /* Servers whose level differs from their peers' for all of the data (of q's symptom, or of any counter), in robust standard deviations

@@ -18,7 +18,7 @@ struct fault {
 };
 
 /* The second one lasts longer, and moves two counters. */
-static const struct fault faults[] = {{2, 200, 206, 0.8}, {4, 400, 440, 0.6}};
+static const struct fault of_two[] = {{2, 200, 206, 0.8}, {4, 400, 440, 0.6}};
 
 static double wobble(unsigned series, unsigned row)
 {
@@ -27,15 +27,19 @@ static double wobble(unsigned series, unsigned row)
 	return (double)((x ^ x >> 15) % 2001) / 1000 - 1;
 }
 
+/* This one befalls all of them. */
+#define ALL 6
+static const struct fault common[] = {{ALL, 300, 320, 1.5}};
+
 static double factor(const struct fault *list, size_t n, unsigned server, unsigned row)
 {
 	for (size_t i = 0; i < n; i++)
-		if (list[i].server == server && row >= list[i].from && row < list[i].to)
+		if ((list[i].server == server || list[i].server == ALL) && row >= list[i].from && row < list[i].to)
 			return 1 + list[i].by;
 	return 1;
 }
 
-static struct fleet *six(size_t n_faults)
+static struct fleet *six_with(const struct fault *faults, size_t n_faults)
 {
 	const struct counter_info gauge = {.kind = FLEET_GAUGE};
 	struct intake *in = intake_new();
@@ -60,6 +64,11 @@ static struct fleet *six(size_t n_faults)
 	return f;
 }
 
+static struct fleet *six(size_t n_faults)
+{
+	return six_with(of_two, n_faults);
+}
+
 static void is_of(const struct fleet_episode *e, const struct fleet *f, const char *server, const struct fault *fault)
 {
 	assert_int_equal(e->first.server, fleet_find_server(f, server));
@@ -77,10 +86,10 @@ static void each_fault_is_one_episode(void **state)
 	(void)state;
 	assert_int_equal(fleet_history_make(&q, &h), 0);
 	assert_int_equal(h.list.n, 2);
-	is_of(&h.list.v[0], f, "web-4", &faults[1]);
+	is_of(&h.list.v[0], f, "web-4", &of_two[1]);
 	assert_int_equal(h.list.v[0].n_members, 1); /* its other counter */
 	assert_int_equal(h.list.v[0].n_servers, 1);
-	is_of(&h.list.v[1], f, "web-2", &faults[0]);
+	is_of(&h.list.v[1], f, "web-2", &of_two[0]);
 	fleet_history_free(&h);
 	fleet_free(f);
 	free(f);
@@ -96,7 +105,28 @@ static void a_window_chooses_what_lies_in_it(void **state)
 	q.window = (struct fleet_span){100 * STEP, 300 * STEP};
 	assert_int_equal(fleet_history_make(&q, &h), 0);
 	assert_int_equal(h.list.n, 1);
-	is_of(&h.list.v[0], f, "web-2", &faults[0]);
+	is_of(&h.list.v[0], f, "web-2", &of_two[0]);
+	fleet_history_free(&h);
+	fleet_free(f);
+	free(f);
+}
+
+static void what_befalls_all_servers_is_one_episode(void **state)
+{
+	struct fleet *f = six_with(common, 1);
+	struct fleet_question q = fleet_question_default(f);
+	struct fleet_history h;
+
+	(void)state;
+	assert_int_equal(fleet_history_make(&q, &h), 0);
+	assert_int_equal(h.list.n, 1);
+	assert_true(llabs(h.list.v[0].first.span.from - common[0].from * STEP) <= 2 * STEP);
+	assert_int_equal(h.list.v[0].n_servers, 6);
+	assert_int_equal(h.list.v[0].n_members, 6); /* the other servers' requests, and web-4's latency */
+	fleet_history_free(&h);
+	q.window.to = 290 * STEP;
+	assert_int_equal(fleet_history_make(&q, &h), 0);
+	assert_int_equal(h.list.n, 0);
 	fleet_history_free(&h);
 	fleet_free(f);
 	free(f);
@@ -117,4 +147,4 @@ static void a_cycle_that_all_have_is_nothing(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(each_fault_is_one_episode), cmocka_unit_test(a_window_chooses_what_lies_in_it),
-	  cmocka_unit_test(a_cycle_that_all_have_is_nothing))
+	  cmocka_unit_test(what_befalls_all_servers_is_one_episode), cmocka_unit_test(a_cycle_that_all_have_is_nothing))

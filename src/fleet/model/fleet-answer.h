@@ -59,6 +59,10 @@ struct fleet_stretch {
 	struct fleet_span span;
 };
 
+struct fleet_stretches {
+	VEC(struct fleet_stretch) list;
+};
+
 #define FLEET_EPISODE_MEMBERS 8 /* that are named */
 
 /* The most unusual interval of a time, and what else was unusual then. */
