@@ -12,7 +12,7 @@
 
 #define MSG_PEEK	 2
 #define EXIT_RING_SIZE	 (4 << 20)
-#define LEAVING_MOST	 16384 /* threads between their last word and their end, and processes nothing has waited for */
+#define LEAVING_SLOTS	 8192 /* for threads between their last word and their end, and processes nothing has waited for; a power of two */
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -21,14 +21,27 @@ struct {
 	__uint(max_entries, EXIT_RING_SIZE);
 } exits SEC(".maps");
 
-/* As they stood at the last word, by the kernel's task. */
+/* A thread as it stood at its last word. */
+struct leaving {
+	u64 task; /* the kernel's; 0 = none, or it is being written */
+	struct task_rest rest;
+};
+
+/* By number. To put each into a hash and out again took a third of what is done for a process that ends. Of two whose numbers have the same bits the
+ * later one has the slot; the earlier one, mostly a process that nothing has waited for, has done what it did between its last word and its end. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, LEAVING_MOST);
-	__type(key, u64);
-	__type(value, struct task_rest);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LEAVING_SLOTS);
+	__type(key, u32);
+	__type(value, struct leaving);
 } leaving SEC(".maps");
+
+static __always_inline struct leaving *leaving_slot_of(const struct task_struct *task)
+{
+	u32 key = task->pid & (LEAVING_SLOTS - 1);
+
+	return bpf_map_lookup_elem(&leaving, &key);
+}
 
 /* One record being filled, per CPU: too large for the stack. */
 struct {
@@ -125,13 +138,16 @@ int BPF_PROG(on_begin, struct task_struct *task)
 
 static __always_inline void note_leaving(struct task_struct *task, const struct task_sample *s)
 {
-	struct task_rest rest = {.pid = s->pid, .parent = s->parent, .uid = s->uid, .start = s->start};
-	u64 key = (u64)task;
+	struct leaving *slot = leaving_slot_of(task);
 
-	rest.cpu = s->v[FEATURE_CPU_TIME];
-	rest.system = s->v[FEATURE_CPU_SYSTEM];
-	__builtin_memcpy(rest.comm, s->comm, sizeof(rest.comm));
-	bpf_map_update_elem(&leaving, &key, &rest, 0);
+	if (!slot)
+		return;
+	*(volatile u64 *)&slot->task = 0;
+	barrier();
+	slot->rest = (struct task_rest){.pid = s->pid, .parent = s->parent, .uid = s->uid, .start = s->start, .cpu = s->v[FEATURE_CPU_TIME], .system = s->v[FEATURE_CPU_SYSTEM]};
+	__builtin_memcpy(slot->rest.comm, s->comm, sizeof(slot->rest.comm));
+	barrier();
+	*(volatile u64 *)&slot->task = (u64)task;
 }
 
 static __always_inline void tell_exit(struct task_struct *task, const struct process_extra *extra, bool last)
@@ -187,20 +203,22 @@ static u64 grown(u64 now, u64 then)
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
-	u64 key = (u64)task;
-	const struct task_rest *then = bpf_map_lookup_elem(&leaving, &key);
+	struct leaving *slot = leaving_slot_of(task);
 	struct task_rest *rest;
 
-	if (!then)
+	if (!slot || slot->task != (u64)task)
 		return 0;
 	rest = bpf_ringbuf_reserve(&exits, sizeof(*rest), 0);
-	if (rest) {
-		*rest = *then;
-		rest->cpu = grown(task->se.sum_exec_runtime, then->cpu);
-		rest->system = grown(task->stime, then->system);
-		bpf_ringbuf_submit(rest, BPF_RB_NO_WAKEUP); /* last words come before, and wake */
+	if (!rest)
+		return 0;
+	*rest = slot->rest;
+	if (__sync_val_compare_and_swap(&slot->task, (u64)task, 0) != (u64)task) { /* another thread has just taken it */
+		bpf_ringbuf_discard(rest, BPF_RB_NO_WAKEUP);
+		return 0;
 	}
-	bpf_map_delete_elem(&leaving, &key);
+	rest->cpu = grown(task->se.sum_exec_runtime, rest->cpu);
+	rest->system = grown(task->stime, rest->system);
+	bpf_ringbuf_submit(rest, BPF_RB_NO_WAKEUP); /* last words come before, and wake */
 	return 0;
 }
 
