@@ -108,6 +108,7 @@ static __always_inline void identify(struct task_struct *task, struct ring_ident
 {
 	struct task_struct *leader = task->group_leader;
 	struct pid *pid = task->thread_pid;
+	struct upid upid;
 	u32 level;
 
 	who->tid = task->pid;
@@ -126,21 +127,17 @@ static __always_inline void identify(struct task_struct *task, struct ring_ident
 	bpf_probe_read_kernel(who->comm, sizeof(who->comm), task->comm);
 	if (!pid)
 		return;
-	level = BPF_CORE_READ(pid, level);
-	if (level > 32)
+	level = pid->level;
+	if (!level) { /* as in most machines all are: without a call of the kernel's */
+		who->pid_ns = pid->numbers[0].ns->ns.inum;
 		return;
-	{
-		struct upid *upid = (void *)pid + bpf_core_field_offset(pid->numbers) + level * bpf_core_type_size(struct upid);
-
-		who->ns_tid = BPF_CORE_READ(upid, nr);
-		who->pid_ns = BPF_CORE_READ(upid, ns, ns.inum);
 	}
-	pid = BPF_CORE_READ(leader, thread_pid);
-	if (pid) {
-		struct upid *upid = (void *)pid + bpf_core_field_offset(pid->numbers) + level * bpf_core_type_size(struct upid);
-
-		who->ns_tgid = BPF_CORE_READ(upid, nr);
+	if (upid_at(pid, level, &upid) == 0) {
+		who->ns_tid = upid.nr;
+		who->pid_ns = BPF_CORE_READ(upid.ns, ns.inum);
 	}
+	if (leader->thread_pid && upid_at(leader->thread_pid, level, &upid) == 0)
+		who->ns_tgid = upid.nr;
 }
 
 SEC("tp_btf/sched_process_exit")

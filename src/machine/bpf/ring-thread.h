@@ -55,6 +55,12 @@ static __always_inline void note_woken(u32 process)
 		__sync_fetch_and_or(word, bit);
 }
 
+/* A thread's number in the namespace that lies so deep, and that namespace. */
+static __always_inline long upid_at(struct pid *pid, u32 level, struct upid *ret)
+{
+	return bpf_probe_read_kernel(ret, sizeof(*ret), (void *)pid->numbers + level * sizeof(*ret));
+}
+
 /* Its own slot, or NULL. */
 static __always_inline struct ring_thread *own_slot_of(struct task_struct *task)
 {

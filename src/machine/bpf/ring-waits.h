@@ -327,5 +327,5 @@ static __noinline void find_futex(struct departure *d, struct lock_facts *l)
 
 static __always_inline u64 group_of(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	return task->cgroups->dfl_cgrp->kn->id;
 }

@@ -36,11 +36,6 @@ __u32 own_level;
 		(s)->present |= PRESENT(FEATURE_##i); \
 	} while (0)
 
-static long upid_at(struct pid *pid, u32 level, struct upid *ret)
-{
-	return bpf_probe_read_kernel(ret, sizeof(*ret), (void *)pid->numbers + level * sizeof(*ret));
-}
-
 static void find_own_namespace(void)
 {
 	struct task_struct *reader = bpf_get_current_task_btf();
