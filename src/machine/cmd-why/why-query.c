@@ -130,7 +130,7 @@ static bool cpus_are_free(void)
 static void find_events_of_now(const struct common *common, struct why_query *a)
 {
 	_cleanup_free_ char *error = NULL;
-	const bool cpus_free = cpus_are_free(), calm = !a->waits && cpus_free;
+	const bool cpus_free = cpus_are_free(), calm = !a->waits && cpus_free, shared = a->request.proc_root && !a->waits;
 	const size_t most = a->waits ? 0 : calm ? EVENTS_OF_CALM : EVENTS_MOST;
 	const uint64_t since = calm ? (uint64_t)(clock_monotonic() - CALM_SPAN) : 0;
 	const int until = cpus_free ? EVENTS_UNTIL : EVENTS_UNTIL_LOADED, patience = a->waits ? ALL_PATIENCE : until;
@@ -140,8 +140,9 @@ static void find_events_of_now(const struct common *common, struct why_query *a)
 		return;
 	a->request.patient = a->waits;
 	a->request.events_until = a->waits ? 0 : clock_monotonic() + until * NS_PER_MS;
-	r = common->capture ? capture_freeze(common->capture, since, most, false, patience, &a->trace) :
-			      capture_now(common->config.store_run_dir, most, patience, &a->trace, &error);
+	r = !common->capture	      ? capture_now(common->config.store_run_dir, most, patience, &a->trace, &error) :
+	    shared		      ? capture_freeze_now(common->capture, since, most, patience, &a->request.at, &a->trace) :
+					capture_freeze(common->capture, since, most, false, patience, &a->trace);
 	if (r == 0 && trace_redact(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 	else if (r != -ETIMEDOUT)

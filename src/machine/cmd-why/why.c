@@ -221,11 +221,15 @@ static int prepare(struct common *common, struct why_query *asked)
 	return why_query_load_causes(asked);
 }
 
-static bool recording_is_fresh(struct store *store, int64_t now)
+/* *now becomes what is recorded by then: what is recorded later must not change what this moment is. */
+static bool recording_is_fresh(struct store *store, int64_t *now)
 {
-	int64_t from, to;
+	int64_t from, to, asked = *now;
 
-	return store_extent(store, &from, &to) == 0 && now - to < FRESH_ENOUGH;
+	if (store_extent(store, &from, &to) < 0)
+		return false;
+	*now = to < asked ? to : asked;
+	return asked - to < FRESH_ENOUGH;
 }
 
 static void find_events(const struct common *common, struct why_query *asked)
@@ -318,7 +322,7 @@ static int why_now(struct common *common)
 		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	}
 	if (r == 0) {
-		bool fresh = recording_is_fresh(store, asked.request.at);
+		bool fresh = recording_is_fresh(store, &asked.request.at);
 
 		if (fresh) {
 			find_events(common, &asked);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -46,6 +47,8 @@
 #define ASIDE_TIMEOUT 60 /* s */
 #define IDLE_BUSY    0.02 /* CPUs' worth of work below which no samples are taken */
 #define NS_STALE     (1 * NS_PER_SEC)
+#define SAME_MOMENT  (2 * NS_PER_SEC) /* questions so close to each other are about the same */
+#define SHARED_PATIENCE (500 * NS_PER_MS) /* for another question's copy; an own one takes about as long */
 
 enum request_kind { REQUEST_MARKER = 1, REQUEST_FREEZE = 2, REQUEST_MARK = 3 };
 
@@ -73,6 +76,13 @@ struct markers {
 	uint64_t frozen;	      /* of the events of the marks that wait; by the process that copied them */
 };
 
+/* Questions about now share a file in memory: this, and the events as trace_write() has them. */
+struct shared_moment {
+	int64_t asked; /* monotonic ns; 0 = none is kept */
+	int64_t at;    /* the moment asked about, wall ns */
+	int64_t whole; /* the events are there, too */
+};
+
 struct capture {
 	struct flight *flight;
 	struct kernel_names kernel;
@@ -83,7 +93,7 @@ struct capture {
 	pthread_t press_thread, marker_thread;
 	bool has_press_thread, has_marker_thread, realtime;
 	struct reaper reaper; /* of the copies */
-	int markers_fd, press_fd, stop[2];
+	int markers_fd, press_fd, shared_fd, stop[2];
 	char *run_dir, *store_file, *folder;
 	uint64_t disk;
 	struct markers *markers;
@@ -255,6 +265,72 @@ void capture_inherit(struct capture *c)
 		return;
 	c->inherited = flight_inherit(c->flight) == 0;
 	c->helper = NULL; /* its threads are not here */
+}
+
+/* Who is killed releases it. */
+static bool lock_shared(int fd)
+{
+	const int64_t until = clock_monotonic() + SHARED_PATIENCE;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (clock_monotonic() > until)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = 5 * NS_PER_MS}, NULL);
+	}
+	return true;
+}
+
+static bool read_shared(int fd, struct shared_moment *m)
+{
+	return pread(fd, m, sizeof(*m), 0) == (ssize_t)sizeof(*m) && m->asked && clock_monotonic() - m->asked < SAME_MOMENT;
+}
+
+static int write_shared(int fd, const struct shared_moment *m)
+{
+	return pwrite(fd, m, sizeof(*m), 0) == (ssize_t)sizeof(*m) ? 0 : -EIO;
+}
+
+int capture_freeze_now(struct capture *c, uint64_t since, size_t most, int patience, int64_t *at, struct trace *ret)
+{
+	/* opened once more: no other process moves its position or has its lock */
+	_cleanup_close_ int fd = c->inherited ? open(STR_TEXT(40, "/proc/self/fd/%d", c->shared_fd), O_RDWR | O_CLOEXEC) : -1;
+	_cleanup_free_ char *error = NULL;
+	const bool locked = fd >= 0 && lock_shared(fd);
+	struct shared_moment m = {};
+	bool keeps;
+	int r;
+
+	if (fd >= 0 && read_shared(fd, &m))
+		*at = m.at;
+	else
+		m = (struct shared_moment){clock_monotonic(), *at, false};
+	if (locked && m.whole && lseek(fd, sizeof(m), SEEK_SET) > 0 && trace_read(fd, ret, &error) == 0)
+		return 0;
+	m.whole = false;
+	keeps = locked && ftruncate(fd, 0) == 0 && write_shared(fd, &m) == 0; /* the next one shares the moment, whatever becomes of the events */
+	r = capture_freeze(c, since, most, false, patience, ret);
+	m.whole = true;
+	if (r == 0 && keeps && lseek(fd, sizeof(m), SEEK_SET) > 0 && trace_write(ret, fd) == 0)
+		(void)write_shared(fd, &m);
+	return r;
+}
+
+void capture_leave(struct capture *c)
+{
+	if (!c || !c->inherited)
+		return;
+	cleanup_fd(&c->shared_fd);
+	c->shared_fd = -1;
+}
+
+static void forget_old_moment(const struct capture *c)
+{
+	struct shared_moment m = {};
+
+	if (read_shared(c->shared_fd, &m) || !m.asked || flock(c->shared_fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	(void)!ftruncate(c->shared_fd, 0);
+	(void)flock(c->shared_fd, LOCK_UN);
 }
 
 /* The trace as a file in memory, which goes to the asker: who reads it slowly or not at all holds nothing up here. */
@@ -600,6 +676,7 @@ int capture_open(const struct config *config, bool without_bpf, struct capture *
 	if (!c)
 		return -ENOMEM;
 	c->markers_fd = c->press_fd = c->stop[0] = c->stop[1] = -1;
+	c->shared_fd = memfd_create("moment", MFD_CLOEXEC); /* without it each question has its own moment */
 	c->disk = config->ring_disk;
 	pthread_mutex_init(&c->kernel.lock, NULL);
 	c->keeps_profiles = options.ring.keep_profile;
@@ -666,6 +743,7 @@ void capture_stop(struct capture *c)
 		local_socket_unlink_in(c->run_dir, files[i]);
 	local_socket_close(c->markers_fd, NULL);
 	cleanup_fd(&c->press_fd);
+	cleanup_fd(&c->shared_fd);
 	cleanup_fd(&c->stop[0]);
 	cleanup_fd(&c->stop[1]);
 	flight_close(c->flight);
@@ -684,6 +762,7 @@ void capture_tick(struct capture *c, double busy)
 {
 	if (!c)
 		return;
+	forget_old_moment(c);
 	flight_turn(c->flight);
 	flight_profile(c->flight, busy >= IDLE_BUSY);
 	profiler_tick(c->profiler, busy >= IDLE_BUSY);

@@ -31,6 +31,11 @@ void capture_inherit(struct capture *c);
 /* There: the newest `most` events (0 = all) after `since` (CLOCK_MONOTONIC ns), with the names of functions or without. As capture_now(),
  * without a word. */
 int capture_freeze(struct capture *c, uint64_t since, size_t most, bool named, int patience, struct trace *ret);
+/* The same for a question about now, without names. One within two seconds of another gets the other's events and its moment: *at (wall ns) is the
+ * moment asked about, and afterwards the one to be judged. Two questions at the same time wait for one copy. */
+int capture_freeze_now(struct capture *c, uint64_t since, size_t most, int patience, int64_t *at, struct trace *ret);
+/* There: gives up what questions share, before the process works for another user. NULL is allowed. */
+void capture_leave(struct capture *c);
 /* At every tick: turns a full ring, and takes samples only while the machine is busy (CPUs' worth of work, as
  * recorder_busy()). NULL is allowed. */
 void capture_tick(struct capture *c, double busy);

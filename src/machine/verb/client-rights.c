@@ -13,6 +13,7 @@
 #include "lib/rights/fewer-rights.h"
 #include "lib/system/urgent.h"
 #include "machine/act/guarded-hold.h"
+#include "machine/recorder/capture.h"
 #include "machine/rule/cause.h"
 #include "machine/service/service-budget.h"
 #include "machine/trace/profile-file.h"
@@ -92,6 +93,7 @@ int client_give_up_rights(struct common *c, unsigned wants)
 	if (wants & CLIENT_SAVES_ANSWERS)
 		save_answers_begin(c);
 	hold_store(c);
+	capture_leave(c->capture);
 	return note_given_up(c, take_reading(c, wants));
 }
 
