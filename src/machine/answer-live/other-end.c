@@ -232,23 +232,6 @@ static void make_tcp_question(const struct connection *c, bool ipv4, struct tcp_
 	}
 }
 
-static bool parse_tcp(const struct nlmsghdr *h, unsigned long inode, struct tcp_info *ret)
-{
-	const struct inet_diag_msg *m = NLMSG_DATA(h);
-	const struct rtattr *a = (const struct rtattr *)(m + 1);
-	int left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
-
-	for (; h->nlmsg_type == SOCK_DIAG_BY_FAMILY && m->idiag_inode == inode && RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == INET_DIAG_INFO) {
-			size_t n = RTA_PAYLOAD(a) < sizeof(*ret) ? RTA_PAYLOAD(a) : sizeof(*ret);
-
-			memset(ret, 0, sizeof(*ret));
-			memcpy(ret, RTA_DATA(a), n);
-			return true;
-		}
-	return false;
-}
-
 /* False: it is of another network namespace, or gone. */
 static bool ask_tcp(const struct connection *c, bool ipv4, struct tcp_info *ret)
 {
@@ -262,7 +245,8 @@ static bool ask_tcp(const struct connection *c, bool ipv4, struct tcp_info *ret)
 	if (fd < 0 || q.header.nlmsg_type == NLMSG_NOOP || send(fd, &q, sizeof(q), 0) < 0)
 		return false;
 	n = recv(fd, bytes, sizeof(bytes), 0);
-	return n > 0 && NLMSG_OK(h, (unsigned)n) && parse_tcp(h, c->inode, ret);
+	return n > 0 && NLMSG_OK(h, (unsigned)n) && h->nlmsg_type == SOCK_DIAG_BY_FAMILY && ((const struct inet_diag_msg *)NLMSG_DATA(h))->idiag_inode == c->inode &&
+	       sock_diag_tcp_info(h, ret);
 }
 
 /* The last that was sent has no answer yet: it was sent after the last that was received. The first request may be sent in the tick of the clock in which it was connected. */
@@ -394,7 +378,7 @@ static int ask_kernel(const struct unix_diag_req *request, bool all, unix_test t
 	const struct unix_question q = {.header = {.nlmsg_len = sizeof(q), .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 						   .nlmsg_flags = (__u16)(NLM_F_REQUEST | (all ? NLM_F_DUMP : 0))},
 					.request = *request};
-	int r = sock_diag_ask(&q.header, look_at_unix, &(struct unix_search){test, data, ret});
+	int r = sock_diag_ask(NETLINK_SOCK_DIAG, &q.header, look_at_unix, &(struct unix_search){test, data, ret});
 
 	ret->waiting = NULL;
 	return r < 0 ? r : r ? 0 : -ENOENT;

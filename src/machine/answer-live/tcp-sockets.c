@@ -2,13 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
-#include <linux/tcp.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +16,7 @@
 
 #define QUEUE_WORTH   5	   /* connections that wait: a shorter queue is full in no time, and empty again */
 #define PORTS_WORTH   0.95 /* of the range: sockets of all kinds, before they are counted one by one */
-#define SOCKETS_MOST  20000 /* about 1 us each: of more nothing is said of lines */
-#define DELAY_LEAST   100000 /* us: acknowledgements may be held back for 40 ms */
-#define DELAY_TIMES   3	     /* the round trip, of its minimum */
-#define ACTIVE	      3000   /* ms since it last sent: the round trip was measured then */
-#define MOVES	      1000   /* ms since it last received */
-#define MUCH	      1e6    /* bytes received: a download has more */
-#define LINES_MAX     32
-#define ESTABLISHED   (1u << 1) /* TCP_ESTABLISHED, TCP_LISTEN of net/tcp_states.h */
-#define LISTENING     (1u << 10)
+#define SOCKETS_MOST  20000 /* about 1 us each: of more nothing is said of delays */
 #define ADDRESSES_MAX 65536
 
 /* Sockets towards one address and port. */
@@ -41,70 +27,21 @@ struct address {
 	uint32_t n;
 };
 
-/* Connections from one address of this machine. */
-struct line {
-	__be32 words[4];
-	uint8_t family;
-	uint32_t active, slow, delay; /* connections; us: the longest */
-	uint32_t sender, receiver;    /* the sockets that have most in their queue, or have received most */
-	uint32_t sends, sender_delay; /* bytes, us */
-	uint64_t receives;
-};
-
 struct pass {
 	struct tcp_pressure *result;
-	struct line lines[LINES_MAX];
-	size_t n_lines;
 	uint32_t queue_inode;
 	unsigned first, last; /* the range of ports for clients */
 	struct hmap by_address; /* (address, port) -> place in `addresses` + 1 */
 	VEC(struct address) addresses;
 };
 
-typedef int (*socket_look)(struct pass *p, const struct inet_diag_msg *m, const struct tcp_info *info);
-
-struct tcp_question {
-	struct nlmsghdr header;
-	struct inet_diag_req_v2 request;
-};
-
-struct looking {
-	struct pass *pass;
-	socket_look look;
-};
-
-static int look_at_one(void *state, const struct nlmsghdr *answer)
-{
-	const struct looking *l = state;
-	const struct inet_diag_msg *m = NLMSG_DATA(answer);
-	unsigned left = (unsigned)(answer->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
-	struct tcp_info info = {}, *found = NULL;
-
-	for (const struct rtattr *a = (const void *)(m + 1); RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == INET_DIAG_INFO) {
-			size_t n = RTA_PAYLOAD(a);
-
-			memcpy(&info, RTA_DATA(a), n < sizeof(info) ? n : sizeof(info));
-			found = &info;
-		}
-	return l->look(l->pass, m, found);
-}
-
-static int look_at_sockets(struct pass *p, uint8_t family, uint32_t states, socket_look look)
-{
-	const struct tcp_question q = {
-		.header = {.nlmsg_len = sizeof(q), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-		.request = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = states, .idiag_ext = states == ESTABLISHED ? 1 << (INET_DIAG_INFO - 1) : 0}};
-
-	return sock_diag_ask(&q.header, look_at_one, &(struct looking){p, look});
-}
-
 /* A listening socket's numbers are the length of its queue and the most that it takes (net/ipv4/tcp_diag.c). */
-static int look_at_queue(struct pass *p, const struct inet_diag_msg *m, const struct tcp_info *info)
+static int look_at_queue(void *state, const struct nlmsghdr *answer)
 {
+	const struct inet_diag_msg *m = NLMSG_DATA(answer);
+	struct pass *p = state;
 	struct tcp_pressure *t = p->result;
 
-	(void)info;
 	if (m->idiag_rqueue < QUEUE_WORTH || (uint64_t)m->idiag_rqueue * t->queue_limit < (uint64_t)t->queue * m->idiag_wqueue)
 		return 0;
 	t->queue = m->idiag_rqueue;
@@ -114,15 +51,16 @@ static int look_at_queue(struct pass *p, const struct inet_diag_msg *m, const st
 	return 0;
 }
 
-static int look_at_port(struct pass *p, const struct inet_diag_msg *m, const struct tcp_info *info)
+static int look_at_port(void *state, const struct nlmsghdr *answer)
 {
+	const struct inet_diag_msg *m = NLMSG_DATA(answer);
+	struct pass *p = state;
 	unsigned port = ntohs(m->id.idiag_sport);
 	const __be32 *words = m->id.idiag_dst;
 	uint64_t key = (uint64_t)words[0] << 32 | words[1], key2 = ((uint64_t)words[2] << 32 | words[3]) ^ (uint64_t)m->id.idiag_dport << 48;
 	uintptr_t place;
 	struct address a = {.port = ntohs(m->id.idiag_dport), .family = m->idiag_family};
 
-	(void)info;
 	if (port < p->first || port > p->last)
 		return 0;
 	place = (uintptr_t)hmap_get(&p->by_address, key, key2);
@@ -189,86 +127,9 @@ static int find_ports(const char *proc_root, struct pass *p)
 
 	if (!read_range(proc_root, p) || count_sockets(proc_root) < PORTS_WORTH * (p->last - p->first + 1))
 		return 0;
-	r = look_at_sockets(p, AF_INET, ~LISTENING, look_at_port);
-	r = r ?: look_at_sockets(p, AF_INET6, ~LISTENING, look_at_port);
+	r = sock_diag_tcp(AF_INET, ~SOCK_DIAG_LISTENING, look_at_port, p);
+	r = r ?: sock_diag_tcp(AF_INET6, ~SOCK_DIAG_LISTENING, look_at_port, p);
 	take_ports(p);
-	return r;
-}
-
-static struct line *line_of(struct pass *p, const struct inet_diag_msg *m)
-{
-	struct line *l = p->lines;
-
-	while (l < p->lines + p->n_lines && (l->family != m->idiag_family || memcmp(l->words, m->id.idiag_src, sizeof(l->words)) != 0))
-		l++;
-	if (l == p->lines + LINES_MAX)
-		return NULL;
-	if (l == p->lines + p->n_lines) {
-		*l = (struct line){.family = m->idiag_family};
-		memcpy(l->words, m->id.idiag_src, sizeof(l->words));
-		p->n_lines++;
-	}
-	return l;
-}
-
-static int look_at_line(struct pass *p, const struct inet_diag_msg *m, const struct tcp_info *info)
-{
-	struct line *l = info ? line_of(p, m) : NULL;
-	uint32_t delay = info && info->tcpi_min_rtt && info->tcpi_rtt > DELAY_TIMES * info->tcpi_min_rtt ? info->tcpi_rtt - info->tcpi_min_rtt : 0;
-
-	if (!l)
-		return 0;
-	if (info->tcpi_last_data_recv < MOVES && info->tcpi_bytes_received > l->receives) {
-		l->receives = info->tcpi_bytes_received;
-		l->receiver = m->idiag_inode;
-	}
-	if (info->tcpi_last_data_sent >= ACTIVE)
-		return 0;
-	l->active++;
-	l->slow += delay >= DELAY_LEAST;
-	l->delay = delay > l->delay ? delay : l->delay;
-	if (m->idiag_wqueue > l->sends) {
-		l->sends = m->idiag_wqueue;
-		l->sender = m->idiag_inode;
-		l->sender_delay = delay;
-	}
-	return 0;
-}
-
-static void name_interface(const struct line *l, char ret[16])
-{
-	struct ifaddrs *all = NULL;
-
-	if (getifaddrs(&all) < 0)
-		return;
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		const void *address = i->ifa_addr && i->ifa_addr->sa_family == AF_INET  ? (const void *)&((const struct sockaddr_in *)i->ifa_addr)->sin_addr :
-				      i->ifa_addr && i->ifa_addr->sa_family == AF_INET6 ? (const void *)&((const struct sockaddr_in6 *)i->ifa_addr)->sin6_addr :
-											   NULL;
-
-		if (address && i->ifa_addr->sa_family == l->family && memcmp(address, l->words, l->family == AF_INET ? 4 : 16) == 0)
-			snprintf(ret, 16, "%s", i->ifa_name);
-	}
-	freeifaddrs(all);
-}
-
-/* A connection whose data waits alone goes to a slow place. Where others of the same address wait as well, the line is full: of what one sends, whose own data
- * waits, or, where most that send wait and nothing here does, of what one receives. */
-static int find_line(const char *proc_root, struct pass *p, uint32_t *ret_socket)
-{
-	int r = count_sockets(proc_root) > SOCKETS_MOST ? 0 : look_at_sockets(p, AF_INET, ESTABLISHED, look_at_line) ?: look_at_sockets(p, AF_INET6, ESTABLISHED, look_at_line);
-
-	for (size_t i = 0; i < p->n_lines; i++) {
-		const struct line *l = &p->lines[i];
-		bool out = l->sender_delay >= DELAY_LEAST && l->slow > 1, in = !out && l->slow && 2 * l->slow >= l->active && (double)l->receives >= MUCH;
-
-		if ((!out && !in) || l->delay * 1000ll <= p->result->line_delay)
-			continue;
-		p->result->line_delay = l->delay * 1000ll;
-		p->result->line_is_out = out;
-		*ret_socket = out ? l->sender : l->receiver;
-		name_interface(l, p->result->line_of);
-	}
 	return r;
 }
 
@@ -277,13 +138,12 @@ int tcp_pressure_find(const char *proc_root, struct tcp_pressure *ret)
 	struct open_files files = {.proc_root = proc_root};
 	struct tcp_pressure found = {};
 	struct pass p = {.result = &found};
-	uint32_t line_socket = 0;
-	int r = look_at_sockets(&p, AF_INET, LISTENING, look_at_queue);
+	int r = sock_diag_tcp(AF_INET, SOCK_DIAG_LISTENING, look_at_queue, &p);
 
-	r = r ?: look_at_sockets(&p, AF_INET6, LISTENING, look_at_queue);
-	r = r ?: find_ports(proc_root, &p) ?: find_line(proc_root, &p, &line_socket);
-	if (r == 0 && line_socket)
-		found.line_pid = other_end_socket_owner(&files, line_socket);
+	r = r ?: sock_diag_tcp(AF_INET6, SOCK_DIAG_LISTENING, look_at_queue, &p);
+	r = r ?: find_ports(proc_root, &p);
+	if (r == 0 && count_sockets(proc_root) <= SOCKETS_MOST)
+		r = tcp_delay_find(&files, &found.delay);
 	if (r == 0 && p.queue_inode)
 		found.queue_pid = other_end_socket_owner(&files, p.queue_inode);
 	open_files_free(&files);
@@ -292,4 +152,64 @@ int tcp_pressure_find(const char *proc_root, struct tcp_pressure *ret)
 	if (r == 0)
 		*ret = found;
 	return r;
+}
+
+struct owner {
+	uint32_t pid;
+	uint64_t n;
+};
+
+struct owners {
+	struct open_files *files;
+	VEC(struct owner) list;
+};
+
+static int look_at_owner(void *state, const struct nlmsghdr *answer)
+{
+	const struct inet_diag_msg *m = NLMSG_DATA(answer);
+	struct owners *o = state;
+	uint32_t pid = other_end_socket_owner(o->files, m->idiag_inode);
+	struct owner *known = VEC_FIND(x, o->list, x->pid == pid);
+
+	if (!known && pid)
+		return VEC_PUSH(o->list, (struct owner){pid, 1});
+	if (known)
+		known->n++;
+	return 0;
+}
+
+uint32_t tcp_most_connections(struct open_files *files, uint64_t *ret_n)
+{
+	struct owners o = {.files = files};
+	struct owner most = {};
+
+	(void)(sock_diag_tcp(AF_INET, ~SOCK_DIAG_LISTENING, look_at_owner, &o) ?: sock_diag_tcp(AF_INET6, ~SOCK_DIAG_LISTENING, look_at_owner, &o));
+	VEC_EACH(one, o.list)
+		most = one->n > most.n ? *one : most;
+	VEC_FREE(o.list);
+	*ret_n = most.n;
+	return most.pid;
+}
+
+struct vain {
+	struct open_files *files;
+	uint32_t but, found;
+};
+
+static int look_at_vain(void *state, const struct nlmsghdr *answer)
+{
+	const struct inet_diag_msg *m = NLMSG_DATA(answer);
+	struct vain *v = state;
+	uint32_t pid = m->idiag_retrans ? other_end_socket_owner(v->files, m->idiag_inode) : 0;
+
+	v->found = pid == v->but ? 0 : pid;
+	return v->found != 0;
+}
+
+uint32_t tcp_connects_in_vain(struct open_files *files, uint32_t but)
+{
+	struct vain v = {.files = files, .but = but};
+
+	(void)(sock_diag_tcp(AF_INET, SOCK_DIAG_CONNECTING, look_at_vain, &v) ?: sock_diag_tcp(AF_INET6, SOCK_DIAG_CONNECTING, look_at_vain, &v));
+	return v.found;
 }

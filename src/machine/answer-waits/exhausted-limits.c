@@ -23,6 +23,7 @@
 #define FILES_WORTH   32    /* of a process: no limit in use is lower */
 #define LINKS_MAX     20000 /* descriptors that are looked at for inotify: about 1 us each */
 #define GROUPS_MAX    1024
+#define CONNECTIONS   "entries of the connection table"
 
 struct process {
 	uint32_t pid, uid;
@@ -201,7 +202,7 @@ static void find_of_machine(struct census *c)
 		{"process numbers", "loadavg", "sys/kernel/pid_max", 4, 0, offsetof(struct process, threads), "To raise the limit: sysctl kernel.pid_max"},
 		{"pseudo terminals", "sys/kernel/pty/nr", "sys/kernel/pty/max", 0, 0, 0, "To raise the limit: sysctl kernel.pty.max"},
 		{"asynchronous I/O contexts", "sys/fs/aio-nr", "sys/fs/aio-max-nr", 0, 0, 0, "To raise the limit: sysctl fs.aio-max-nr"},
-		{"entries of the connection table", "sys/net/netfilter/nf_conntrack_count", "sys/net/netfilter/nf_conntrack_max", 0, 0, 0,
+		{CONNECTIONS, "sys/net/netfilter/nf_conntrack_count", "sys/net/netfilter/nf_conntrack_max", 0, 0, 0,
 		 "New connections are dropped. To raise the limit: sysctl net.netfilter.nf_conntrack_max; to see them: conntrack -L"},
 	};
 
@@ -448,7 +449,44 @@ static const struct process *process_of(const struct census *c, uint32_t pid)
 	return NULL;
 }
 
-static void find_sockets(struct census *c)
+/* Where connections of another network namespace fill the line, or datagrams. */
+static const struct process *most_sending(const struct census *c, const struct dataset *d, uint32_t at)
+{
+	const struct subject *most = NULL;
+	double sends = 0;
+
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct subject *s = d->subjects.v[i];
+		double now = s->info.kind == ENTITY_PROCESS && subject_has(s, FEATURE_NET_TX_BYTES) && s->first <= at && s->last >= at ? subject_value(d, s, FEATURE_NET_TX_BYTES, at) : 0;
+
+		if (now > sends) {
+			sends = now;
+			most = s;
+		}
+	}
+	return most ? process_of(c, most->info.pid) : NULL;
+}
+
+static void add_delay(struct census *c, const struct dataset *d, uint32_t at, const struct tcp_delay *t)
+{
+	static const struct {
+		const char *what, *says, *next;
+	} kinds[] = {
+		[TCP_DELAY_OUT] = {"uplink", "fills the uplink of %s: what goes out there waits %s", "Limit its rate (its own settings, trickle), or give the interface a queue that is fair (cake of tc)"},
+		[TCP_DELAY_IN] = {"downlink", "fills the downlink of %s: what comes in there waits %s", "Limit its rate (its own settings, trickle), or give the interface a queue that is fair (cake of tc)"},
+		[TCP_DELAY_HELD] = {"small packets", "holds back small packets to %s until the one before is confirmed: that takes %s on average",
+				    "It writes its answers in several pieces: it should write each one at once, or set TCP_NODELAY"},
+	};
+	struct exhausted_limit u = {.what = kinds[t->kind].what, .says = kinds[t->kind].says, .next = kinds[t->kind].next, .used = 1, .limit = 1, .delay = t->ns, .waits = t->waits};
+	const struct process *by = process_of(c, t->pid);
+
+	if (!t->kind)
+		return;
+	snprintf(u.of, sizeof(u.of), "%s", t->of);
+	add(c, u, by || t->kind != TCP_DELAY_OUT ? by : most_sending(c, d, at), 0);
+}
+
+static void find_sockets(struct census *c, const struct dataset *d, uint32_t at)
 {
 	struct tcp_pressure t;
 
@@ -469,12 +507,26 @@ static void find_sockets(struct census *c)
 		snprintf(u.of, sizeof(u.of), "%s", t.ports_to);
 		add(c, u, NULL, 0);
 	}
-	if (t.line_delay) {
-		struct exhausted_limit u = {.what = t.line_is_out ? "fills the uplink of" : "fills the downlink of", .used = 1, .limit = 1, .delay = t.line_delay,
-				    .next = "Limit its rate (its own settings, trickle), or give the interface a queue that is fair (cake of tc)"};
+	add_delay(c, d, at, &t.delay);
+}
 
-		snprintf(u.of, sizeof(u.of), "%s", t.line_of);
-		add(c, u, process_of(c, t.line_pid), 0);
+/* A process that opens a connection waits where the table of connections is full; the table does not say whose they are. */
+static void find_connected(struct census *c)
+{
+	VEC_EACH(u, c->found.list) {
+		_cleanup_(open_files_free) struct open_files files = {.proc_root = c->proc_root};
+		const struct process *by;
+		uint64_t has;
+
+		if (strcmp(u->what, CONNECTIONS) != 0)
+			continue;
+		by = process_of(c, tcp_most_connections(&files, &has));
+		if (!by || 2 * has < u->used || visibility(c->viewer, DATUM_PROCESS, by->uid) != SHOWN_WHOLE)
+			continue;
+		u->pid = by->pid;
+		u->has = has < u->used ? has : u->used;
+		memcpy(u->comm, by->comm, sizeof(u->comm));
+		u->waits = tcp_connects_in_vain(&files, u->pid);
 	}
 }
 
@@ -499,7 +551,8 @@ int exhausted_limits_find(const struct dataset *d, uint32_t at, const char *proc
 	find_groups(&c);
 	find_keys(&c);
 	find_file_systems(&c, d, at);
-	find_sockets(&c);
+	find_sockets(&c, d, at);
+	find_connected(&c);
 	VEC_SORT(c.found.list, fullest_first);
 	VEC_FREE(c.processes);
 	while (c.groups.n)
@@ -517,21 +570,21 @@ void exhausted_limits_free(struct exhausted_limits *l)
 	VEC_FREE(l->list);
 }
 
-/* "curl (pid 812) fills the uplink of eth0: what goes out there waits 700 ms" */
-static void put_line(const struct exhausted_limit *u, struct str *out)
+void exhausted_limits_deed(const struct exhausted_limit *u, struct str *out)
 {
 	char span[32];
 
-	if (u->pid)
-		str_printf(out, "%s (pid %u)", u->comm, u->pid);
-	str_printf(out, "%s %s %s: what %s there waits %s", u->pid ? "" : "A program", u->what, u->of, strstr(u->what, "uplink") ? "goes out" : "comes in",
-		   clock_format_span(u->delay, span, sizeof(span)));
+	if (u->says)
+		str_printf(out, u->says, u->of, clock_format_span(u->delay, span, sizeof(span)));
+	else
+		str_printf(out, "has %" PRIu64 " of %" PRIu64 " %s%s%s", u->has ? u->has : u->used, u->limit, u->what, *u->of ? " " : "", u->of);
 }
 
 void exhausted_limits_claim(const struct exhausted_limit *u, struct str *out)
 {
-	if (u->delay) {
-		put_line(u, out);
+	if (u->says) {
+		str_printf(out, u->pid ? "%s (pid %u) " : "A program ", u->comm, u->pid);
+		exhausted_limits_deed(u, out);
 		return;
 	}
 	str_printf(out, "%s%s%s are %sused up", u->what, *u->of ? " " : "", u->of, u->used < u->limit ? "nearly " : "");

@@ -3,7 +3,7 @@
  * Read when a question is asked, from the recording (file systems) and from /proc of this moment: file handles of the machine and of each process,
  * watches and instances of inotify(7) by user, tasks of control groups and of the machine, pseudo terminals, asynchronous I/O (aio), entries of the
  * connection table (conntrack), ports towards one address and queues of listening TCP sockets (sock_diag(7), this network namespace), keys
- * (keyrings(7)), lines of the network that one process fills. Memory limits of control groups and swap are judged elsewhere (share/causes): a cache may fill them. Since Linux 5.18
+ * (keyrings(7)), lines of the network that one process fills, and packets that a program's connection holds back. Memory limits of control groups and swap are judged elsewhere (share/causes): a cache may fill them. Since Linux 5.18
  * entropy cannot run out.
  */
 #pragma once
@@ -21,7 +21,9 @@ struct exhausted_limit {
 	uint32_t pid;		/* who has most of it; 0 = not known */
 	char comm[20];
 	uint64_t has;		/* so many; 0 = not known */
-	int64_t delay;		/* ns: it is a line, whose queue is so long; 0 = it is not */
+	const char *says;	/* of packets that are delayed in `of`: what it does to it, and "%s" for how long they wait; NULL = it is a number that is used up */
+	int64_t delay;		/* ns: so long */
+	uint32_t waits;		/* a process that waits for it; 0 = not known */
 	const char *next;	/* what helps: a command, or what can be done */
 };
 
@@ -37,6 +39,8 @@ int exhausted_limits_find(const struct dataset *d, uint32_t at, const char *proc
 /* File handles of one process. False: it is gone, or not to be seen. */
 bool exhausted_limits_files(const char *proc_root, uint32_t pid, uint64_t *ret_used, uint64_t *ret_limit);
 void exhausted_limits_free(struct exhausted_limits *l);
+/* The predicate of the process that has most of it: "has 8000 of 8192 inotify watches of uid 1000", "fills the uplink of eth0: what goes out there waits 700 ms" */
+void exhausted_limits_deed(const struct exhausted_limit *u, struct str *out);
 /* "inotify watches of uid 1000 are used up: 8192 of 8192; code (pid 4711) has 8000 of them" */
 void exhausted_limits_claim(const struct exhausted_limit *u, struct str *out);
 /* "inotify watches of uid 1000 are used up: 8192 of 8192; code (pid 4711) has 8000 of them. ..." */

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/inotify.h>
@@ -296,6 +297,7 @@ static int connect_to(const struct sockaddr_in *to)
 {
 	int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
+	(void)setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	(void)connect(s, (const struct sockaddr *)to, sizeof(*to));
 	return s;
 }
@@ -333,28 +335,150 @@ static int play_full_line(void)
 	served[1] = accept(door, NULL, NULL);
 	for (int i = 0; i < 30; i++)
 		exchange(asks, served, 2);
-	if (tcp_pressure_find("/proc", &found) < 0 || found.line_delay)
+	if (tcp_pressure_find("/proc", &found) < 0 || found.delay.kind)
 		return 1;
 	for (int i = 0; i < 1000; i++) {
 		while (send(fills, much, sizeof(much), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
 			continue;
 		exchange(asks, served, 2);
-		if (tcp_pressure_find("/proc", &found) == 0 && found.line_delay)
-			return !(found.line_is_out && found.line_pid == (uint32_t)getpid() && strcmp(found.line_of, "lo") == 0 && found.line_delay >= 100000000);
+		if (tcp_pressure_find("/proc", &found) == 0 && found.delay.kind)
+			return !(found.delay.kind == TCP_DELAY_OUT && found.delay.pid == (uint32_t)getpid() && strcmp(found.delay.of, "lo") == 0 && found.delay.ns >= 100000000);
 	}
 	return 1;
 }
 
-/* The bytes that one connection sends keep the other one's bytes waiting. */
-static void a_line_that_one_process_fills(void **state)
+/* The same, and no other connection tells of it: the queue does. */
+static int play_full_queue(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	int door, fills, served;
+	socklen_t length = sizeof(address);
+	static char much[1 << 16];
+	struct tcp_pressure found;
+
+	if (unshare(CLONE_NEWNET) < 0 || system(SLOW_LINE) != 0)
+		return 2;
+	inet_pton(AF_INET, "10.99.0.1", &address.sin_addr);
+	door = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(door, (struct sockaddr *)&address, length) + listen(door, 5) + getsockname(door, (struct sockaddr *)&address, &length) != 0)
+		return 2;
+	fills = connect_to(&address);
+	served = accept(door, NULL, NULL);
+	for (int i = 0; i < 1000; i++) {
+		while (send(fills, much, sizeof(much), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+			continue;
+		exchange(fills, &served, 1);
+		if (tcp_pressure_find("/proc", &found) == 0 && found.delay.kind)
+			return !(found.delay.kind == TCP_DELAY_OUT && found.delay.pid == (uint32_t)getpid() && strcmp(found.delay.of, "lo") == 0 && !found.delay.waits);
+	}
+	return 1;
+}
+
+/* Answers in two pieces, or asks for them, until the test ends. */
+static pid_t begin_end(int s, int other, bool answers)
+{
+	static char bytes[400];
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(other);
+	for (;;) {
+		if (answers && recv(s, bytes, 100, 0) > 0) {
+			(void)!send(s, bytes, 200, MSG_NOSIGNAL);
+			(void)!send(s, bytes, 200, MSG_NOSIGNAL);
+		} else if (answers || send(s, "what?", 5, MSG_NOSIGNAL) < 0 || recv(s, bytes, sizeof(bytes), MSG_WAITALL) <= 0) {
+			_exit(0);
+		}
+	}
+}
+
+static int play_held_back(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int door, asks, answers;
+	socklen_t length = sizeof(address);
+	struct tcp_pressure found = {};
+	char of[72];
+	pid_t client, server;
+	bool right = false;
+
+	if (unshare(CLONE_NEWNET) < 0 || system("ip link set lo up") != 0)
+		return 2;
+	door = socket(AF_INET, SOCK_STREAM, 0);
+	asks = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(door, (struct sockaddr *)&address, length) + listen(door, 5) + getsockname(door, (struct sockaddr *)&address, &length) != 0 ||
+	    connect(asks, (struct sockaddr *)&address, length) < 0)
+		return 2;
+	answers = accept(door, (struct sockaddr *)&address, &length);
+	snprintf(of, sizeof(of), "127.0.0.1:%u", ntohs(address.sin_port));
+	server = begin_end(answers, asks, true);
+	client = begin_end(asks, answers, false);
+	close(asks);
+	close(answers);
+	for (int i = 0; i < 200 && !right; i++) {
+		if (tcp_pressure_find("/proc", &found) == 0 && found.delay.kind)
+			right = found.delay.kind == TCP_DELAY_HELD && found.delay.pid == (uint32_t)server && found.delay.waits == (uint32_t)client && strcmp(found.delay.of, of) == 0;
+		usleep(5000);
+	}
+	kill(client, SIGKILL);
+	kill(server, SIGKILL);
+	return !right;
+}
+
+static pid_t begin_connecting(const struct sockaddr_in *to, unsigned n)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (n--)
+		connect_to(to);
+	for (;;)
+		pause();
+}
+
+/* A server that accepts no connection: of one process, which opens many, and another one, which opens one after them. */
+static int play_connections(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int door;
+	socklen_t length = sizeof(address);
+	uint32_t most = 0, waits = 0;
+	uint64_t n = 0;
+	pid_t many, one = 0;
+
+	if (unshare(CLONE_NEWNET) < 0 || system("ip link set lo up") != 0)
+		return 2;
+	door = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(door, (struct sockaddr *)&address, length) + listen(door, 1) + getsockname(door, (struct sockaddr *)&address, &length) != 0)
+		return 2;
+	many = begin_connecting(&address, 20);
+	for (int i = 0; i < 1000 && waits != (uint32_t)one + !one; i++) {
+		_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
+
+		most = tcp_most_connections(&files, &n);
+		if (n == 20 && !one)
+			one = begin_connecting(&address, 1);
+		waits = tcp_connects_in_vain(&files, (uint32_t)many);
+		usleep(10000);
+	}
+	kill(many, SIGKILL);
+	if (one)
+		kill(one, SIGKILL);
+	return !(most == (uint32_t)many && n == 20 && waits == (uint32_t)one);
+}
+
+static void in_own_network(int (*play)(void))
 {
 	int status = 0;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(play_full_line());
+		_exit(play());
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
@@ -363,9 +487,35 @@ static void a_line_that_one_process_fills(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* The bytes that one connection sends keep the other one's bytes waiting. */
+static void a_line_that_one_process_fills(void **state)
+{
+	(void)state;
+	in_own_network(play_full_line);
+}
+
+static void a_line_whose_queue_is_full(void **state)
+{
+	(void)state;
+	in_own_network(play_full_queue);
+}
+
+/* Without TCP_NODELAY the second piece of an answer waits until the first one is confirmed. */
+static void answers_in_pieces(void **state)
+{
+	(void)state;
+	in_own_network(play_held_back);
+}
+
+static void who_has_the_connections(void **state)
+{
+	(void)state;
+	in_own_network(play_connections);
+}
+
 static void a_line_in_words(void **state)
 {
-	struct exhausted_limit u = {.what = "fills the uplink of", .of = "eth0", .used = 1, .limit = 1, .delay = 700 * NS_PER_MS, .pid = 812, .comm = "curl"};
+	struct exhausted_limit u = {.what = "uplink", .says = "fills the uplink of %s: what goes out there waits %s", .of = "eth0", .used = 1, .limit = 1, .delay = 700 * NS_PER_MS, .pid = 812, .comm = "curl"};
 	struct str words = {};
 
 	(void)state;
@@ -374,6 +524,6 @@ static void a_line_in_words(void **state)
 	str_free(&words);
 }
 
-RUN_TESTS(cmocka_unit_test(a_line_that_one_process_fills), cmocka_unit_test(a_line_in_words), cmocka_unit_test(tasks_of_a_group), cmocka_unit_test(a_census_that_takes_too_long_is_left_out), cmocka_unit_test(limits_of_the_machine), cmocka_unit_test(threads_of_the_machine),
+RUN_TESTS(cmocka_unit_test(a_line_that_one_process_fills), cmocka_unit_test(a_line_whose_queue_is_full), cmocka_unit_test(answers_in_pieces), cmocka_unit_test(who_has_the_connections), cmocka_unit_test(a_line_in_words), cmocka_unit_test(tasks_of_a_group), cmocka_unit_test(a_census_that_takes_too_long_is_left_out), cmocka_unit_test(limits_of_the_machine), cmocka_unit_test(threads_of_the_machine),
 	  cmocka_unit_test(a_full_file_system), cmocka_unit_test(file_handles_of_a_process), cmocka_unit_test(watches_of_a_user),
 	  cmocka_unit_test(a_full_queue_of_connections))
