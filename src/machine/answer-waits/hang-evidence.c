@@ -203,7 +203,7 @@ static double hold_of(const struct trace *t, const struct hang *h)
 	const struct chain_link *last = last_of(h);
 	const struct trace_thread *th = t && h->chain.links.n > 1 ? trace_thread(t, last->tid, t->frozen) : NULL;
 
-	if (!th || th->end || !th->state_since || last->kind == CHAIN_RUNS)
+	if (!th || th->end || !th->state_since || last->kind == CHAIN_RUNS || last->kind == CHAIN_LIMIT) /* whatever it does, it keeps that */
 		return 0;
 	return trace_wall(t, th->state_since) <= h->since + MARGIN ? 1 : MOVES_ON;
 }

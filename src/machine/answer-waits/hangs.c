@@ -138,8 +138,8 @@ static uint32_t before_hang(const struct dataset *d, const struct subject *s, si
 	return t;
 }
 
-/* The most of any three seconds until a tick; NAN = too little is known. */
-static double normally(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, uint32_t until)
+/* The most of any three seconds until a tick; NAN = less than `least` is known. */
+static double normally(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, uint32_t until, int64_t least)
 {
 	int64_t known = 0, end = d->ticks.v[until].elapsed;
 	double most = 0;
@@ -153,33 +153,36 @@ static double normally(const struct dataset *d, const struct hang_question *q, c
 		known += d->ticks.v[t].elapsed - (begin ? d->ticks.v[begin - 1].elapsed : 0);
 		most = fmax(most, waited);
 	}
-	return known >= BASELINE_LEAST ? most : NAN;
+	return known >= least ? most : NAN;
 }
 
 /* Where incidents leave too little to compare with, what was waited in them is normal, too: fewer hangs are seen, but no press is in vain. */
-static double normally_or_ever(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, uint32_t until)
+static double normally_or_ever(const struct dataset *d, const struct hang_question *q, const struct subject *s, size_t kind, uint32_t until, int64_t least)
 {
 	const struct hang_question all = {.at = q->at};
-	double most = normally(d, q, s, kind, until);
+	double most = normally(d, q, s, kind, until, least);
 
-	return isnan(most) && q->excluded ? normally(d, &all, s, kind, until) : most;
+	return isnan(most) && q->excluded ? normally(d, &all, s, kind, until, least) : most;
+}
+
+/* How long it waits for that now and how long it did before, of which `least` must be known, whether that is unusual or not. */
+static struct hang hang_measured(const struct dataset *d, const struct hang_question *q, const struct waiting *w, const struct subject *s, size_t kind, int64_t least)
+{
+	int64_t since = INT64_MAX;
+	double now = waited_until(d, s, kind, q->at), in_trace = waited_in_trace(w, s->info.pid, kind, &since);
+	struct hang h = {.victim = s, .kind = kind, .now = isnan(now) ? in_trace : fmax(now, in_trace), .normal = NAN};
+	uint32_t before = before_hang(d, s, kind, q->at, h.now, since);
+
+	h.since = d->ticks.v[before].wall < since ? d->ticks.v[before].wall : since;
+	h.normal = h.now > 0 ? normally_or_ever(d, q, s, kind, before, least) : NAN;
+	return h;
 }
 
 static bool hangs(const struct dataset *d, const struct hang_question *q, const struct waiting *w, const struct subject *s, size_t kind,
 		  struct hang *ret)
 {
-	int64_t since = INT64_MAX;
-	double now = waited_until(d, s, kind, q->at), in_trace = waited_in_trace(w, s->info.pid, kind, &since);
-	uint32_t before;
-
-	now = isnan(now) ? in_trace : fmax(now, in_trace);
-	if (now < EXCESS)
-		return false;
-	before = before_hang(d, s, kind, q->at, now, since);
-	if (d->ticks.v[before].wall < since)
-		since = d->ticks.v[before].wall;
-	*ret = (struct hang){.victim = s, .kind = kind, .now = now, .since = since, .normal = normally_or_ever(d, q, s, kind, before)};
-	return d->ticks.v[q->at].wall - since >= HANG_LEAST - NS_PER_SEC && now - ret->normal >= EXCESS; /* false of NAN */
+	*ret = hang_measured(d, q, w, s, kind, BASELINE_LEAST);
+	return ret->now >= EXCESS && d->ticks.v[q->at].wall - ret->since >= HANG_LEAST - NS_PER_SEC && ret->now - ret->normal >= EXCESS; /* false of NAN */
 }
 
 static bool is_asked_about(const struct subject *s, uint32_t at)
@@ -628,6 +631,59 @@ static bool leads_through(const struct hang *h, uint32_t pid)
 	return false;
 }
 
+static int put_limit_link(struct wait_chain *chain, uint32_t pid, const char *comm, const char *words, const char *role)
+{
+	struct chain_link link = {.pid = pid, .tid = pid, .kind = CHAIN_LIMIT, .words = strdup(words), .role = role};
+
+	snprintf(link.comm, sizeof(link.comm), "%s", comm);
+	if (!link.words || VEC_PUSH(chain->links, link) < 0) {
+		free(link.words);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The wait of a process for what another one has used up is measured by its counters, and the end of its chain is that one, whatever else is found. */
+static int add_limit(const struct dataset *d, const struct hang_question *q, const struct waiting *w, const struct exhausted_limit *u, struct answer *a)
+{
+	static const size_t of_network[] = {FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER};
+	const struct subject *s = u->pid && u->waits ? dataset_process(d, u->waits) : NULL;
+	struct hang most = {.normal = NAN}, *h;
+	_cleanup_str_ struct str words = {};
+	int r;
+
+	for (size_t i = 0; s && is_asked_about(s, q->at) && i < ARRAY_SIZE(of_network); i++) {
+		struct hang one = subject_has(s, of_network[i]) ? hang_measured(d, q, w, s, of_network[i], HANG_LEAST) : most;
+
+		if (one.now - one.normal > 0 && !(one.now - one.normal <= most.now - most.normal))
+			most = one;
+	}
+	if (!most.victim || !is_shown(q, &most))
+		return 0;
+	h = hang_of(a, s);
+	if (!h && VEC_PUSH(a->hangs, most) < 0)
+		return -ENOMEM;
+	h = h ?: &a->hangs.v[a->hangs.n - 1];
+	wait_chain_free(&h->chain);
+	*h = most;
+	exhausted_limits_deed(u, &words);
+	r = words.error ?: put_limit_link(&h->chain, u->waits, s->info.name, "waits for the network", NULL);
+	r = r ?: put_limit_link(&h->chain, u->pid, u->comm, words.data, NULL);
+	h->culprit = r == 0 ? process_of(d, q->at, &h->chain.links.v[1], a) : NULL;
+	h->factors[EVIDENCE_EXCESS] = hang_excess(d, h);
+	h->factors[EVIDENCE_NOVELTY] = hang_novelty(h->since, d->ticks.v[q->at].wall, q->incident);
+	return r < 0 ? r : h->culprit ? 0 : -ENOMEM;
+}
+
+static int add_limits(const struct dataset *d, const struct hang_question *q, const struct waiting *w, struct answer *a)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && q->limits && i < q->limits->list.n; i++)
+		r = add_limit(d, q, w, &q->limits->list.v[i], a);
+	return r;
+}
+
 /* A hang that another one's chain leads through is part of that: the first of that wants it, and it is as likely as the part. */
 static bool is_part(struct answer *a, const struct hang *h)
 {
@@ -689,6 +745,7 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	VEC_SORT(a->hangs, by_excess);
 	if (r == 0 && q->proc_root)
 		r = look_up_chains(d, q, &requests, &locks, &memory, a);
+	r = r ?: add_limits(d, q, &waiting, a);
 	if (r < 0)
 		return r;
 	weigh(d, q, a);
@@ -700,7 +757,7 @@ enum bottleneck hang_bottleneck(const struct hang *h)
 {
 	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
 							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK, [CHAIN_FROZEN] = BOTTLENECK_DISK,
-							[CHAIN_QUOTA] = BOTTLENECK_QUOTA};
+							[CHAIN_QUOTA] = BOTTLENECK_QUOTA, [CHAIN_LIMIT] = BOTTLENECK_NETWORK};
 	enum bottleneck b = h->chain.links.n ? of[h->chain.links.v[0].kind] : BOTTLENECK_PEER;
 
 	return b ? b : BOTTLENECK_PEER;
@@ -720,16 +777,20 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 	const struct chain_link *links = h->chain.links.v;
 	int64_t waited = at - h->since > h->took ? at - h->since : h->took; /* the answer came after the last tick */
 	char *label = entity_label(&h->victim->info);
+	bool at_times = links && links->kind == CHAIN_LIMIT; /* it continues in between */
 	struct str s = {};
 
-	str_printf(&s, "%s (pid %u) has waited for %s", label ? label : h->victim->program, h->victim->info.pid, CLOCK_SPAN(waited));
+	str_printf(&s, "%s (pid %u) has waited for ", label ? label : h->victim->program, h->victim->info.pid);
+	if (at_times)
+		str_printf(&s, "the network for %.0f %% of the last ", 100 * fmin(1, h->now / 1e9));
+	str_puts(&s, CLOCK_SPAN(waited));
 	free(label);
 	if (h->took)
 		str_printf(&s, " (the slowest answer takes %.2g s, normally %.2g s at most)", (double)h->took / 1e9, (double)h->normally / 1e9);
 	if (h->life_normally)
 		str_printf(&s, " (processes of this program normally end within %s)", CLOCK_SPAN(h->life_normally));
-	for (size_t i = 0; i < h->chain.links.n; i++) {
-		str_puts(&s, i ? "; " : ": it ");
+	for (size_t i = at_times; i < h->chain.links.n; i++) {
+		str_puts(&s, i > at_times ? "; " : i ? ": " : ": it ");
 		if (i) {
 			put_name(d, &links[i], &s);
 			str_printf(&s, "%s%s%s ", links[i].role ? ", " : "", links[i].role ? links[i].role : "", links[i].role ? "," : "");

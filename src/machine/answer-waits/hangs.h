@@ -3,12 +3,14 @@
  * A process hangs when its threads have waited for locks, network sockets, or pipes, local sockets and files for three seconds at the least, half a
  * thread more than in any three seconds of the half hour before; when an answer of another process is late (machine/blame/peer-requests.h), where
  * no event tells of the request by what the kernel says of the connection; when it
- * tries again and again to lock an SQLite database (machine/answer-live/hidden-lock.h), or to make a lock file (machine/answer-live/lock-file.h). For whom it waits is looked up
+ * tries again and again to lock an SQLite database (machine/answer-live/hidden-lock.h), or to make a lock file (machine/answer-live/lock-file.h); and when it waits for what
+ * another one has used up (machine/answer-waits/exhausted-limits.h). For whom it waits is looked up
  * in /proc of this moment (machine/answer-waits/wait-chain.h), where the question is about now. How likely it is to be what is slow is evidence like all
  * other (machine/answer-waits/hang-evidence.h).
  */
 #pragma once
 
+#include "machine/answer-waits/exhausted-limits.h"
 #include "machine/events/trace.h"
 #include "machine/findings/finding.h"
 #include "machine/model/visibility.h"
@@ -24,6 +26,7 @@ struct hang_question {
 	const struct viewer *viewer;
 	bool patient; /* a whole answer is worth more than one in time */
 	int64_t incident; /* wall ns at which a shortage began; 0 = none did */
+	const struct exhausted_limits *limits; /* of that moment; NULL = not looked for */
 	bool pressed; /* the machine is short of something: an answer in time matters */
 };
 

@@ -1143,7 +1143,61 @@ static void who_waits_for_another_machine_alone_is_told_of(void **state)
 	end(&st);
 }
 
-RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(a_process_of_this_program_does_not_hang), cmocka_unit_test(who_holds_it_up_need_not_be_recorded),
+/* It waits for the network for so much of each second now, and did for a hundredth before; what another program has used up is known. */
+static void wait_for_what_is_used_up(uint32_t share, struct answer *ret)
+{
+	struct exhausted_limit full = {.what = "uplink", .says = "fills the uplink of %s: what goes out there waits %s", .of = "eth0", .used = 1, .limit = 1, .delay = 700 * NS_PER_MS,
+				       .comm = "backup"};
+	struct exhausted_limits limits = {};
+	struct hang_question q = {.at = TICKS - 1, .limits = &limits, .viewer = &(const struct viewer){}};
+	struct subject *client, *backup;
+	struct story st;
+	char *words;
+
+	begin_calm(&st);
+	client = add(&st, "/bin/client", TICKS - LONG - 5, TICKS - 1, 0); /* no longer there: what is used up makes up for a short past */
+	backup = add(&st, "/bin/backup", TICKS - LONG, TICKS - 1, 0);
+	use(client, FEATURE_WAIT_NETWORK, TICKS - LONG - 5, TICKS - LONG - 1, PERCENT);
+	use(client, FEATURE_WAIT_NETWORK, TICKS - LONG, TICKS - 1, share * PERCENT);
+	full.pid = backup->info.pid;
+	full.waits = client->info.pid;
+	assert_int_equal(VEC_PUSH(limits.list, full), 0);
+	assert_int_equal(hangs_find(&st.d, &q, ret), 0);
+	for (size_t i = 0; i < ret->hangs.n; i++) {
+		assert_ptr_equal(ret->hangs.v[i].victim, client);
+		assert_ptr_equal(ret->hangs.v[i].culprit, backup);
+		assert_string_equal(ret->hangs.v[i].chain.links.v[1].words, "fills the uplink of eth0: what goes out there waits 700 ms");
+		words = hang_words(&st.d, &ret->hangs.v[i], st.d.ticks.v[TICKS - 1].wall);
+		assert_non_null(strstr(words, "client (pid 1003) has waited for the network for 40 % of the last 8 s: backup (pid 1004) fills the uplink of eth0: what goes"));
+		free(words);
+		assert_int_equal(hang_bottleneck(&ret->hangs.v[i]), BOTTLENECK_NETWORK);
+	}
+	exhausted_limits_free(&limits);
+	end(&st);
+}
+
+static void who_waits_for_what_is_used_up_hangs(void **state)
+{
+	struct answer a = {};
+
+	(void)state;
+	wait_for_what_is_used_up(40, &a);
+	assert_int_equal(a.hangs.n, 1);
+	answer_free(&a);
+}
+
+/* It may always be full: no one waits for it more than ever. */
+static void what_is_used_up_and_hurts_no_one_is_no_hang(void **state)
+{
+	struct answer a = {};
+
+	(void)state;
+	wait_for_what_is_used_up(1, &a);
+	assert_int_equal(a.hangs.n, 0);
+	answer_free(&a);
+}
+
+RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_waits_for_what_is_used_up_hangs), cmocka_unit_test(what_is_used_up_and_hurts_no_one_is_no_hang), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(a_process_of_this_program_does_not_hang), cmocka_unit_test(who_holds_it_up_need_not_be_recorded),
 	  cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),

@@ -445,11 +445,11 @@ static bool waits_elsewhere(const struct suspect *s, const void *live_root)
 }
 
 /* Programs that wait for others are judged with those that take what is short. */
-static int judge_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, struct incident_search *look)
+static int judge_hangs(const struct dataset *d, const struct why_request *request, uint32_t at, const struct exhausted_limits *limits, struct incident_search *look)
 {
 	struct answer *a = &look->answer;
 	struct hang_question q = {.at = at, .excluded = look->q.excluded, .trace = request->trace, .proc_root = request->live_root, .viewer = &request->viewer,
-				  .patient = request->patient, .pressed = look->pressed, .incident = a->slow_since};
+				  .patient = request->patient, .pressed = look->pressed, .incident = a->slow_since, .limits = limits};
 	int r = hangs_find(d, &q, a);
 
 	suspects_keep(a->ranking.suspects.v, &a->ranking.suspects.n, waits_elsewhere, request->live_root);
@@ -537,8 +537,9 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		return result;
 	if (loader)
 		tell_past(a, loader->past, a->window_start);
-	if (r.method == &method_blame)
-		result = judge_hangs(d, &r, (uint32_t)at, &look);
+	result = find_used_up(d, request, (uint32_t)at, &limits);
+	if (result == 0 && r.method == &method_blame)
+		result = judge_hangs(d, &r, (uint32_t)at, &limits, &look);
 	if (result < 0)
 		return result;
 	if (request->proc_root)
@@ -557,7 +558,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	if (!a->has_history)
 		forget_what_takes_a_past(a);
 	a->normally_when = normally_when[request->baseline];
-	result = find_used_up(d, request, (uint32_t)at, &limits) ?: explain(d, loader, &look.q, &r, &limits, a);
+	result = explain(d, loader, &look.q, &r, &limits, a);
 	if (result < 0)
 		return result;
 	result = tell_used_up(&limits, a);
