@@ -459,6 +459,20 @@ static int judge_hangs(const struct dataset *d, const struct why_request *reques
 	return r;
 }
 
+/* Packets may always be delayed like that: it counts where the program that waits for them does so longer than before. */
+static void forget_unfelt_delays(const struct answer *a, struct exhausted_limits *limits)
+{
+	size_t kept = 0;
+
+	VEC_EACH(u, limits->list) {
+		bool felt = ANY_WHERE(i, a->hangs.n, a->hangs.v[i].chain.links.n && a->hangs.v[i].chain.links.v[0].kind == CHAIN_LIMIT && a->hangs.v[i].victim->info.pid == u->waits);
+
+		if (!u->says || !u->waits || felt)
+			limits->list.v[kept++] = *u;
+	}
+	limits->list.n = kept;
+}
+
 /* The hang that the answer is about: the first suspect's, or where none is named the one that counts most by itself. */
 static const struct hang *hang_to_tell(const struct answer *a)
 {
@@ -542,6 +556,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		result = judge_hangs(d, &r, (uint32_t)at, &limits, &look);
 	if (result < 0)
 		return result;
+	forget_unfelt_delays(a, &limits);
 	if (request->proc_root)
 		find_used(&a->ranking, request->proc_root);
 	verdict_choose_bottleneck(a, look.pressed, &look.there);
