@@ -22,6 +22,7 @@
 #include "lib/rights/outside.h"
 #include "machine/answer-live/live-thread.h"
 #include "machine/answer-live/sock-diag.h"
+#include "machine/answer-live/tcp-delay.h"
 
 #define MQUEUE_MAGIC	0x19800202 /* ipc/mqueue.c */
 #define MQUEUE_SIZE	80	   /* ... FILENT_SIZE: as long as each of its files is said to be */
@@ -233,7 +234,7 @@ static void make_tcp_question(const struct connection *c, bool ipv4, struct tcp_
 }
 
 /* False: it is of another network namespace, or gone. */
-static bool ask_tcp(const struct connection *c, bool ipv4, struct tcp_info *ret)
+static bool ask_tcp_of(const struct connection *c, bool ipv4, struct tcp_info *ret)
 {
 	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	_Alignas(struct nlmsghdr) char bytes[4096]; /* one socket's answer has some hundred */
@@ -249,6 +250,14 @@ static bool ask_tcp(const struct connection *c, bool ipv4, struct tcp_info *ret)
 	       sock_diag_tcp_info(h, ret);
 }
 
+/* An IPv4 address may be that of an IPv6 socket. */
+static bool ask_tcp(const struct connection *c, struct tcp_info *ret)
+{
+	bool ipv4 = strncmp(c->local, "0000000000000000FFFF0000", 24) == 0;
+
+	return ask_tcp_of(c, ipv4, ret) || (ipv4 && ask_tcp_of(c, false, ret));
+}
+
 /* The last that was sent has no answer yet: it was sent after the last that was received. The first request may be sent in the tick of the clock in which it was connected. */
 static bool has_no_answer(const struct tcp_info *info)
 {
@@ -259,10 +268,9 @@ static bool has_no_answer(const struct tcp_info *info)
 static void find_request(const char *proc_root, unsigned pid, const struct connection *mine, struct other_end *ret)
 {
 	struct connection here, door;
-	bool ipv4 = strncmp(mine->local, "0000000000000000FFFF0000", 24) == 0;
 	struct tcp_info info;
 
-	if (!ask_tcp(mine, ipv4, &info) && !(ipv4 && ask_tcp(mine, false, &info)))
+	if (!ask_tcp(mine, &info))
 		return;
 	memcpy(here.remote, mine->local, sizeof(here.remote));
 	ret->serves = find_connection(proc_root, pid, tcp_tables, listens_there, &here, &door);
@@ -271,12 +279,14 @@ static void find_request(const char *proc_root, unsigned pid, const struct conne
 	if (ret->serves && info.tcpi_last_data_recv < info.tcpi_last_data_sent)
 		ret->owed_ms = info.tcpi_last_data_recv ?: 1;
 	ret->retransmits = info.tcpi_retransmits;
+	ret->queue_ms = sock_diag_delay(&info) >= TCP_DELAY_LEAST ? sock_diag_delay(&info) / 1000 : 0;
 }
 
 static int find_tcp(struct open_files *files, unsigned pid, unsigned long inode, struct other_end *ret)
 {
 	const char *proc_root = files->proc_root;
 	struct connection mine, other;
+	struct tcp_info info;
 
 	if (!find_connection(proc_root, pid, tcp_tables, has_inode, &inode, &mine) || mine.state == TCP_LISTENS)
 		return -ENOENT;
@@ -285,6 +295,7 @@ static int find_tcp(struct open_files *files, unsigned pid, unsigned long inode,
 	find_request(proc_root, pid, &mine, ret);
 	ret->accepted = find_connection(proc_root, pid, tcp_tables, is_opposite, &mine, &other) && other.inode;
 	ret->unread = ret->accepted && other.unread;
+	ret->held = ret->accepted && ask_tcp(&other, &info) && sock_diag_holds_back(&info);
 	if (ret->accepted || find_connection(proc_root, pid, tcp_tables, listens_there, &mine, &other))
 		find_socket_owners(files, pid, other.inode, ret);
 	else

@@ -26,6 +26,8 @@ struct other_end {
 	unsigned asked_ms;    /* of who connected: so long ago it last sent something, and has received nothing since */
 	unsigned owed_ms;     /* of who serves: so long ago it last received something, and has sent nothing since */
 	unsigned retransmits; /* of what was sent last, in vain */
+	unsigned queue_ms;    /* so much longer than it can take takes the way: a queue on it is full */
+	bool held;	      /* the other end keeps part of its answer until what it sent before is confirmed (no TCP_NODELAY) */
 };
 
 /* The other end of a process's descriptor, its own processes left out. Of a pipe or queue it is the one that has it open for the opposite, of a

@@ -13,6 +13,7 @@
 #include "lib/data/cleanup.h"
 
 #define MESSAGE_BYTES (64 * 1024)
+#define DELAY_TIMES   3 /* the round trip, of its minimum */
 
 /* *ret_more = another message follows. */
 static int look_at_message(const char *bytes, ssize_t n, sock_diag_look look, void *state, bool *ret_more)
@@ -74,4 +75,14 @@ bool sock_diag_tcp_info(const struct nlmsghdr *answer, struct tcp_info *ret)
 			return true;
 		}
 	return false;
+}
+
+uint32_t sock_diag_delay(const struct tcp_info *info)
+{
+	return info->tcpi_min_rtt && info->tcpi_rtt > DELAY_TIMES * info->tcpi_min_rtt ? info->tcpi_rtt - info->tcpi_min_rtt : 0;
+}
+
+bool sock_diag_holds_back(const struct tcp_info *info)
+{
+	return info->tcpi_unacked && info->tcpi_unacked < info->tcpi_snd_cwnd && info->tcpi_notsent_bytes && info->tcpi_notsent_bytes < info->tcpi_snd_mss;
 }

@@ -21,3 +21,7 @@ int sock_diag_ask(int protocol, const struct nlmsghdr *question, sock_diag_look 
 int sock_diag_tcp(uint8_t family, uint32_t states, sock_diag_look look, void *state);
 /* The kernel's measurements of the socket that the answer is about, as far as this kernel has them. False: there are none. */
 bool sock_diag_tcp_info(const struct nlmsghdr *answer, struct tcp_info *ret);
+/* us that the round trip takes longer than it can, where that is far longer; else 0. */
+uint32_t sock_diag_delay(const struct tcp_info *info);
+/* A packet that is not full waits until the one before it is confirmed (RFC 896), and there is room for it on the way. */
+bool sock_diag_holds_back(const struct tcp_info *info);

@@ -18,8 +18,6 @@
 #include "machine/answer-live/other-end.h"
 #include "machine/answer-live/sock-diag.h"
 
-#define DELAY_LEAST  100000 /* us: acknowledgements may be held back for 40 ms */
-#define DELAY_TIMES  3	    /* the round trip, of its minimum */
 #define HELD_LEAST   5000   /* us: less is a busy machine */
 #define HELD_LOOKS   3	    /* between two of which ... */
 #define HELD_AFTER   13000  /* us ... pass: a packet is held back for 40 ms, and between two requests nothing is */
@@ -84,9 +82,9 @@ static struct line *line_of(struct pass *p, const struct inet_diag_msg *m)
 static void look_at_delay(struct line *l, const struct inet_diag_msg *m, uint32_t delay)
 {
 	l->active++;
-	if (delay >= DELAY_LEAST && l->slow < WAITS_MAX)
+	if (delay >= TCP_DELAY_LEAST && l->slow < WAITS_MAX)
 		l->waits[l->slow] = m->idiag_inode;
-	l->slow += delay >= DELAY_LEAST;
+	l->slow += delay >= TCP_DELAY_LEAST;
 	l->delay = delay > l->delay ? delay : l->delay;
 	if (m->idiag_wqueue > l->sends) {
 		l->sends = m->idiag_wqueue;
@@ -98,11 +96,10 @@ static void look_at_delay(struct line *l, const struct inet_diag_msg *m, uint32_
 /* It answers, its packets are often confirmed late although the way is short, and now one that is not full waits behind one that is not confirmed. */
 static void look_at_held(struct pass *p, const struct inet_diag_msg *m, const struct tcp_info *info, uint32_t delay)
 {
-	bool is_late = delay >= HELD_LEAST && delay < DELAY_LEAST && info->tcpi_min_rtt < HELD_LEAST && info->tcpi_last_data_sent < RECENT && info->tcpi_last_data_recv < RECENT;
-	bool holds = info->tcpi_unacked && info->tcpi_unacked < info->tcpi_snd_cwnd && info->tcpi_notsent_bytes && info->tcpi_notsent_bytes < info->tcpi_snd_mss;
+	bool is_late = delay >= HELD_LEAST && delay < TCP_DELAY_LEAST && info->tcpi_min_rtt < HELD_LEAST && info->tcpi_last_data_sent < RECENT && info->tcpi_last_data_recv < RECENT;
 
 	p->may_hold |= is_late;
-	if (!is_late || !holds || delay < p->held_delay)
+	if (!is_late || !sock_diag_holds_back(info) || delay < p->held_delay)
 		return;
 	p->held_delay = delay;
 	p->held_socket = m->idiag_inode;
@@ -119,7 +116,7 @@ static int look_at_connection(void *state, const struct nlmsghdr *answer)
 
 	if (!l || !sock_diag_tcp_info(answer, &info))
 		return 0;
-	delay = info.tcpi_min_rtt && info.tcpi_rtt > DELAY_TIMES * info.tcpi_min_rtt ? info.tcpi_rtt - info.tcpi_min_rtt : 0;
+	delay = sock_diag_delay(&info);
 	if (info.tcpi_last_data_recv < MOVES && info.tcpi_bytes_received > l->receives) {
 		l->receives = info.tcpi_bytes_received;
 		l->receiver = m->idiag_inode;
@@ -237,13 +234,13 @@ static void take_line(struct open_files *files, const struct line *l, bool out, 
  * of what one sends, or, where most that send wait and nothing here does, of what one receives. */
 static void find_line(struct open_files *files, const struct pass *p, int queue_of, int64_t queue_ns, struct tcp_delay *ret)
 {
-	bool queue_counts = queue_ns >= DELAY_LEAST * 1000ll;
+	bool queue_counts = queue_ns >= TCP_DELAY_LEAST * 1000ll;
 
 	for (size_t i = 0; i < p->n_lines; i++) {
 		const struct line *l = &p->lines[i];
 		char interface[IF_NAMESIZE] = "";
 		bool queues = queue_counts && l->sender && (name_interface(l, interface), (int)if_nametoindex(interface) == queue_of);
-		bool out = queues || (l->sender_delay >= DELAY_LEAST && l->slow > 1), in = !out && l->slow && 2 * l->slow >= l->active && (double)l->receives >= MUCH;
+		bool out = queues || (l->sender_delay >= TCP_DELAY_LEAST && l->slow > 1), in = !out && l->slow && 2 * l->slow >= l->active && (double)l->receives >= MUCH;
 		int64_t ns = queues && queue_ns > l->delay * 1000ll ? queue_ns : l->delay * 1000ll;
 
 		if ((!out && !in) || ns <= ret->ns)

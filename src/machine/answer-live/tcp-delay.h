@@ -6,6 +6,8 @@
 
 #include "machine/answer-live/open-files.h"
 
+#define TCP_DELAY_LEAST 100000 /* us: acknowledgements may be held back for 40 ms */
+
 enum tcp_delay_kind {
 	TCP_DELAY_NONE,
 	TCP_DELAY_OUT,	/* one process sends so much that all that leaves by an interface waits */

@@ -58,6 +58,10 @@ static void put_end(struct chain_search *s, const struct other_end *e, bool writ
 	if (e->retransmits)
 		str_printf(&s->words, ", and what it sent is not confirmed after %u retransmission%s: packets are lost", e->retransmits,
 			   e->retransmits == 1 ? "" : "s");
+	if (e->queue_ms)
+		str_printf(&s->words, ", and packets wait %s on the way: a queue is full", CLOCK_SPAN(e->queue_ms * NS_PER_MS));
+	if (e->held && !writes)
+		str_puts(&s->words, ", which holds back part of its answer until the packet before is confirmed (no TCP_NODELAY)");
 }
 
 void chain_follow_end(struct chain_search *s, const struct other_end *e, bool writes)

@@ -13,6 +13,7 @@
 #define EPISODE_TICKS  5    /* a wait may end in one tick and fill the next ones */
 #define UNUSUAL_TIMES  2    /* the p90 ... */
 #define UNUSUAL_LEAST  5e7  /* ... and so many ns per second above it */
+#define REST_LEAST     1.5e8 /* ... or of what is left of its time, and so many ns per second */
 #define WORK_TIMES     1.5  /* the p90 of work, which makes a program that much slower by itself ... */
 #define SHARE_LEAST    3e7  /* ... and so many ns per second above it: short waits for a CPU count, too */
 #define FAULTS_LEAST   20
@@ -149,9 +150,20 @@ static struct program_wait wait_of(size_t feature, const char *words)
 	return (struct program_wait){.feature = process_feature(feature), .words = words, .now = NAN, .p50 = NAN, .p90 = NAN};
 }
 
-static bool is_beyond_baseline(const struct program_wait *w)
+/* How long it waits for each second in which it does not, one of its n processes with the others. */
+static double per_rest(double waited, size_t n)
 {
-	return w->now > UNUSUAL_TIMES * w->p90 + (w->feature == process_feature(FEATURE_CPU_RUN_DELAY) ? SHARE_LEAST : UNUSUAL_LEAST);
+	double all = (double)n * NS_PER_SEC;
+
+	return waited < all ? waited / (all - waited) : INFINITY;
+}
+
+/* A client that asks again after each answer waits for most of the time already: twice of that cannot be, but half of the rest. */
+static bool is_beyond_baseline(const struct program_wait *w, size_t n)
+{
+	bool rest_shrinks = w->now > w->p90 + REST_LEAST && per_rest(w->now, n) > UNUSUAL_TIMES * per_rest(w->p90, n); /* false of NAN */
+
+	return rest_shrinks || w->now > UNUSUAL_TIMES * w->p90 + (w->feature == process_feature(FEATURE_CPU_RUN_DELAY) ? SHARE_LEAST : UNUSUAL_LEAST);
 }
 
 static bool is_more_work(const struct program_wait *w)
@@ -242,7 +254,7 @@ static int measure_all(const struct past *past, const struct family *f, struct p
 		struct program_wait w = wait_of(kinds[i].feature, kinds[i].words);
 
 		measure(past, f->own.v, f->own.n, false, &w);
-		w.unusual = is_beyond_baseline(&w);
+		w.unusual = is_beyond_baseline(&w, ret->pids.n);
 		if (!isnan(w.now) && VEC_PUSH(ret->waits, w) < 0)
 			return -ENOMEM;
 	}
@@ -296,7 +308,7 @@ int program_waits_add_events(struct program_waits *p, const struct wait_report *
 			return -ENOMEM;
 		if (w && new.now > w->now) {
 			w->now = new.now;
-			w->unusual = is_beyond_baseline(w);
+			w->unusual = is_beyond_baseline(w, p->pids.n);
 		}
 	}
 	return 0;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "machine/answer-live/other-end.h"
 #include "machine/answer-live/tcp-sockets.h"
 #include "machine/answer-waits/exhausted-limits.h"
 
@@ -402,7 +403,7 @@ static int play_held_back(void)
 	struct tcp_pressure found = {};
 	char of[72];
 	pid_t client, server;
-	bool right = false;
+	bool right = false, seen = false;
 
 	if (unshare(CLONE_NEWNET) < 0 || system("ip link set lo up") != 0)
 		return 2;
@@ -417,14 +418,18 @@ static int play_held_back(void)
 	client = begin_end(asks, answers, false);
 	close(asks);
 	close(answers);
-	for (int i = 0; i < 200 && !right; i++) {
-		if (tcp_pressure_find("/proc", &found) == 0 && found.delay.kind)
+	for (int i = 0; i < 200 && !(right && seen); i++) {
+		_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
+		struct other_end end = {};
+
+		seen |= other_end_find(&files, (unsigned)client, (unsigned)asks, &end) == 0 && end.held;
+		if (!right && tcp_pressure_find("/proc", &found) == 0 && found.delay.kind)
 			right = found.delay.kind == TCP_DELAY_HELD && found.delay.pid == (uint32_t)server && found.delay.waits == (uint32_t)client && strcmp(found.delay.of, of) == 0;
 		usleep(5000);
 	}
 	kill(client, SIGKILL);
 	kill(server, SIGKILL);
-	return !right;
+	return !(right && seen);
 }
 
 static pid_t begin_connecting(const struct sockaddr_in *to, unsigned n)

@@ -108,6 +108,26 @@ static void what_it_always_waits_for_is_not(void **state)
 	dataset_free(&d);
 }
 
+/* A client that asks again after each answer: 40 ms of 90, then 140 of 190, or 60 of 110. */
+static void who_always_waits_waits_longer(void **state)
+{
+	static const struct {
+		double now;
+		bool unusual;
+	} then[] = {{0.73, true}, {0.55, false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(then); i++) {
+		_cleanup_(program_waits_free) struct program_waits p = {};
+		struct dataset d;
+
+		record(&d, 0.44, then[i].now);
+		assert_int_equal(program_waits_of(&d, "102", LAST, false, &p), 0);
+		assert_int_equal(wait_of(&p, "wait.lock")->unusual, then[i].unusual);
+		dataset_free(&d);
+	}
+}
+
 static void what_events_say_of_now_counts(void **state)
 {
 	_cleanup_(program_waits_free) struct program_waits p = {};
@@ -201,6 +221,6 @@ static void who_or_when_is_not_recorded(void **state)
 	dataset_free(&d);
 }
 
-RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(a_long_episode_is_no_baseline), cmocka_unit_test(the_first_seconds_of_a_program_are_its_baseline), cmocka_unit_test(what_it_always_waits_for_is_not),
+RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(a_long_episode_is_no_baseline), cmocka_unit_test(the_first_seconds_of_a_program_are_its_baseline), cmocka_unit_test(what_it_always_waits_for_is_not), cmocka_unit_test(who_always_waits_waits_longer),
 	  cmocka_unit_test(what_events_say_of_now_counts), cmocka_unit_test(what_the_counters_know_better_stays), cmocka_unit_test(its_own_work_and_that_of_its_children_count),
 	  cmocka_unit_test(who_or_when_is_not_recorded))

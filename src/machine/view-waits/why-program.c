@@ -16,6 +16,7 @@
 #define MUCH	    3e8	 /* ns/s */
 #define MANY_LOST   0.03 /* of what was sent */
 #define TELLING	    0.2	 /* ... and from here on it is what the first sentence says */
+#define EXPLAINS    0.25 /* of what it waits more than normally */
 
 static bool is_idle(enum chain_kind kind)
 {
@@ -197,19 +198,33 @@ static bool summarize_call(const struct program_waits *p, struct str *out)
 	return true;
 }
 
-/* `any`: also of what is waited for others' work, where the recording says that it waits more than it normally does. */
-static bool summarize_events(const struct program_waits *p, bool any, struct str *out)
+/* `more`, ns per second that it waits more than normally by the recording: then what is waited for others' work tells, too, if it is a good part of that; 0 = it does not. */
+static bool summarize_events(const struct program_waits *p, double more, struct str *out)
 {
 	for (size_t i = 0; p->timeline && i < p->by_process.cells.n; i++) {
 		const struct blame_cell *c = &p->by_process.cells.v[i];
+		double held = (double)blame_held(&p->by_process, c) * 1e9 / (double)(p->by_process.to - p->by_process.from);
 
-		if (!tells(p, c) && !(any && c->culprit == BY_TASK && counts(p, c)))
+		if (!tells(p, c) && !(more > 0 && c->culprit == BY_TASK && counts(p, c) && held >= EXPLAINS * more))
 			continue;
 		put_longest(p, c, out);
 		str_putc(out, '.');
 		return true;
 	}
 	return false;
+}
+
+/* Each answer may come soon: whose it is says more than nothing. */
+static void put_other_end(const struct program_waits *p, struct str *out)
+{
+	const struct chain_link *first = p->chain.links.v, *last = p->chain.links.n ? &p->chain.links.v[p->chain.links.n - 1] : NULL;
+
+	if (!last || (first->kind != CHAIN_TCP && first->kind != CHAIN_REMOTE && first->kind != CHAIN_UDP && first->kind != CHAIN_LOCAL_SOCKET))
+		return;
+	str_printf(out, "At this moment %s %s", first->comm, first->words);
+	if (last != first)
+		str_printf(out, "; %s (%u) %s", last->comm, last->pid, last->words);
+	str_putc(out, '.');
 }
 
 static bool summarize_waits(const struct program_waits *p, struct str *out)
@@ -222,7 +237,8 @@ static bool summarize_waits(const struct program_waits *p, struct str *out)
 	if (!worst)
 		return false;
 	str_printf(out, "It waits for %s, %.2f s per second (normally %.2f s). ", worst->words, worst->now / 1e9, worst->p50 / 1e9);
-	summarize_events(p, true, out);
+	if (!summarize_events(p, worst->now - worst->p50, out))
+		put_other_end(p, out);
 	return true;
 }
 
@@ -295,7 +311,7 @@ static bool summarize(const struct program_waits *p, struct str *out)
 {
 	if (many_use_cpu(p))
 		return summarize_shared_cpu(p, out);
-	if (summarize_call(p, out) || summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, false, out) || summarize_work(p, out))
+	if (summarize_call(p, out) || summarize_chain(p, out) || summarize_waits(p, out) || summarize_answers(p, out) || summarize_events(p, 0, out) || summarize_work(p, out))
 		return true;
 	if (summarize_unknown(p, out) || waits_for_lost_packets(p))
 		return false;
