@@ -13,6 +13,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
+#include "lib/data/fold.h"
 #include "lib/data/log.h"
 #include "lib/rights/memory-budget.h"
 #include "lib/data/str.h"
@@ -86,13 +87,18 @@ const struct option_row *verb_shared_options(const struct verb *verb, const stru
 
 int verb_usage_error(const char *verb, const char *format, ...)
 {
+	struct fold out = {.fd = STDERR_FILENO};
+	_cleanup_str_ struct str text = {};
 	va_list args;
 
-	fprintf(stderr, "whyslow %s: ", verb);
+	str_printf(&text, "whyslow %s: ", verb);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	str_vprintf(&text, format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	str_putc(&text, '\n');
+	if (text.data)
+		(void)fold_write(&out, text.data, text.len);
+	fold_free(&out);
 	return EXIT_USAGE;
 }
 
@@ -306,6 +312,7 @@ int verbs_main(int argc, char **argv, int asked)
 	struct common common = {.viewer.uid = geteuid(), .asked = asked};
 
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		fold_stdout();
 		help_overview();
 		return EXIT_ANSWERED;
 	}
@@ -315,5 +322,6 @@ int verbs_main(int argc, char **argv, int asked)
 		puts("whyslow " WHYSLOW_VERSION);
 		return EXIT_ANSWERED;
 	}
+	fold_stdout();
 	return choose_and_run(&common, argc, argv);
 }

@@ -2,6 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#include "lib/data/fold.h"
 
 #define LINE 1024
 
@@ -22,6 +25,16 @@ const char *log_last_error(void)
 	return last_error;
 }
 
+static void print_folded(const char *line)
+{
+	struct fold out = {.fd = STDERR_FILENO};
+	char text[LINE + 16];
+	int n = snprintf(text, sizeof(text), "whyslow: %s\n", line);
+
+	(void)fold_write(&out, text, (size_t)n);
+	fold_free(&out);
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
 	char line[LINE];
@@ -37,5 +50,5 @@ void log_line(enum log_level level, const char *format, ...)
 	if (arg_log.journal_prefix)
 		fprintf(stderr, "<%d>%s\n", level, line);
 	else
-		fprintf(stderr, "whyslow: %s\n", line);
+		print_folded(line);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/fold.h"
 #include "lib/data/log.h"
 #include "lib/system/local-socket.h"
 
@@ -98,23 +99,8 @@ bool request_is_urgent(const char *verb)
 	return false;
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t written = write(fd, bytes, n);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		bytes += written;
-		n -= (size_t)written;
-	}
-	return 0;
-}
-
 /* 1 = there may be more, 0 = that was the end, -errno. */
-static int copy_some(int from, int to)
+static int copy_some(int from, struct fold *to)
 {
 	char bytes[COPY_SIZE];
 	ssize_t n = read(from, bytes, sizeof(bytes));
@@ -122,28 +108,28 @@ static int copy_some(int from, int to)
 
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN ? 1 : -errno;
-	r = write_all(to, bytes, (size_t)n);
+	r = fold_write(to, bytes, (size_t)n);
 	return r < 0 ? r : n > 0;
 }
 
 int request_copy(const struct service_request *q, int output, int errors)
 {
 	struct pollfd fds[] = {{q->output, POLLIN, 0}, {q->errors, POLLIN, 0}};
-	const int to[] = {output, errors};
+	struct fold to[] = {{.fd = output}, {.fd = errors}};
+	int r = 0;
 
-	while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+	while (r >= 0 && (fds[0].fd >= 0 || fds[1].fd >= 0)) {
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
-			return -errno;
-		for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-			int r = fds[i].fd >= 0 && fds[i].revents ? copy_some(fds[i].fd, to[i]) : 1;
-
-			if (r < 0)
-				return r;
+			r = -errno;
+		for (size_t i = 0; i < ARRAY_SIZE(fds) && r >= 0; i++) {
+			r = fds[i].fd >= 0 && fds[i].revents ? copy_some(fds[i].fd, &to[i]) : 1;
 			if (r == 0)
 				fds[i].fd = -1;
 		}
 	}
-	return 0;
+	fold_free(&to[0]);
+	fold_free(&to[1]);
+	return r < 0 ? r : 0;
 }
 
 static int say_busy(void)

@@ -4,7 +4,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/rights/memory-budget.h"
-#include "lib/data/protobuf.h"
+#include "lib/input/protobuf.h"
 #include "lib/net/gzip.h"
 #include "machine/trace/pprof-fields.h"
 

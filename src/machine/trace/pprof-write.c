@@ -1,5 +1,5 @@
 
-#include "lib/data/protobuf.h"
+#include "lib/input/protobuf.h"
 #include "lib/net/gzip.h"
 #include "machine/trace/pprof-fields.h"
 

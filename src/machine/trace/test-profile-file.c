@@ -9,7 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
-#include "lib/data/protobuf.h"
+#include "lib/input/protobuf.h"
 #include "lib/data/test.h"
 #include "lib/net/gzip.h"
 #include "machine/trace/pprof.h"

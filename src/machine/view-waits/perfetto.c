@@ -9,7 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/order.h"
-#include "lib/data/protobuf.h"
+#include "lib/input/protobuf.h"
 #include "machine/view-waits/waits-words.h"
 
 enum { /* TracePacket */

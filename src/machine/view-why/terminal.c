@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/data/fold.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/view/columns.h"
@@ -37,7 +38,7 @@ int terminal_open(const char **ret_error)
 		*ret_error = "needs a terminal; 'whyslow show' prints the same as text";
 		return -ENOTTY;
 	}
-	if (!newterm(NULL, stdout, stdin) || !tigetstr("cup")) {
+	if (!newterm(NULL, fold_behind_stdout(), stdin) || !tigetstr("cup")) {
 		if (stdscr)
 			endwin();
 		*ret_error = "does not know this terminal: set TERM (for instance TERM=xterm)";

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/data/protobuf.h"
+#include "lib/input/protobuf.h"
 #include "spans/formats/otlp-frames.h"
 #include "spans/formats/otlp.h"
 #include "spans/formats/span-reader.h"
