@@ -13,6 +13,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* only such a one begins where a line of the cache does */
 	__uint(max_entries, RING_THREADS);
 	__type(key, u32);
 	__type(value, struct ring_thread);

@@ -48,18 +48,18 @@ enum ring_longest {
 enum ring_sum {
 	SUM_RUNNING,   /* on a CPU, interrupts served on its time included */
 	SUM_STOLEN,    /* of that, by interrupts */
+	SUM_IMPOSED,   /* integral of (runnable threads on its CPU - 1) while it ran */
 	SUM_RUNNABLE,  /* woken, not yet on a CPU; quota apart */
+	SUM_IDLE,      /* waits for work, timers, children; stopped */
+	SUM_PEER,
+	SUM_NETWORK,
+	SUM_CONDITION, /* signals of other threads */
+	SUM_LOCK,      /* user space's locks and the kernel's */
 	SUM_PREEMPTED, /* by whatever; yields too */
 	SUM_QUOTA,
-	SUM_LOCK,      /* user space's locks and the kernel's */
-	SUM_CONDITION, /* signals of other threads */
 	SUM_DISK,
 	SUM_FAULT,     /* page faults and reclaim */
-	SUM_NETWORK,
-	SUM_PEER,
-	SUM_IDLE,      /* waits for work, timers, children; stopped */
 	SUM_OTHER,
-	SUM_IMPOSED,   /* integral of (runnable threads on its CPU - 1) while it ran */
 	SUM_COUNT
 };
 
@@ -78,7 +78,8 @@ static inline __attribute__((always_inline)) event_u64 ring_put_away_at(event_u6
 	return ((n >> RING_BLOCK_BITS) + 1) * RING_BLOCK + RING_BLOCK / 2 + 1;
 }
 
-/* Each thread has one. The fields that each switch and wake-up needs stand together. */
+/* Each thread has one. What each switch and each wake-up needs stands in three lines of the cache: the one that is woken by another CPU than it last
+ * ran on brings each of them over. */
 struct ring_thread {
 	event_u64 thread;  /* in a slot: whose it is; 0 = no one's, and all else is 0 */
 	event_u64 since;   /* when its state began */
@@ -88,14 +89,16 @@ struct ring_thread {
 	event_u8 polls_more; /* other files, next to `polled` */
 	event_u8 noted;	   /* a CPU has noted that it wakes it: only then its ring_waking is looked at, a cache miss */
 	event_u32 file_number; /* the descriptor of the file it last waited for */
+	event_u32 spell;       /* the newest of `longest`; the others are the ones before it */
 	event_u64 inode;       /* that file's */
 	event_u64 file_place, file_seen; /* where it waited for it, and when that was looked at */
 	event_u64 place;   /* where it waits, in user space: a hash of the instruction and the depth of the stack; 0 = not looked at */
-	event_u64 long_place; /* where it last waited for 1 ms or more; 0 = nowhere */
+
 	event_u16 longest[RING_LONGEST_KINDS][RING_SPELLS]; /* by spell: the longest that ended in it, RING_WAIT_BITS, + 1; 0 = none did */
-	event_u32 spell;       /* the newest of those; the others are the ones before it */
+	event_u64 long_place; /* where it last waited for 1 ms or more; 0 = nowhere */
 	event_u64 quota_clock, quota_queue; /* the throttled clock when it became runnable, and whose */
 	event_u64 dirtied; /* write_bytes as last reported */
+
 	event_u64 ran_at, queued_at; /* when it came: how long it had run, and stood in queues, by the scheduler's accounts */
 	event_u64 sum[SUM_COUNT];
 	event_u64 file;
@@ -123,48 +126,51 @@ struct ring_waking {
 	event_u32 spare2;
 };
 
-/* A CPU's activity. The fields that an interrupt, the wake-up in it and the switch after it need stand in as few cache lines as can be: a CPU
- * that comes out of its idle state finds none of them. */
+/* A CPU's activity, in lines of the cache: a CPU that comes out of its idle state finds none of them, and each that another CPU writes to has to be
+ * brought back. */
 struct ring_cpu {
+	/* that each of its own records needs */
 	event_u64 head[RING_GENERATIONS]; /* records reserved */
 	event_u64 since;    /* when the thread that runs came */
+	event_u32 current;  /* who; 0 = idle */
+	event_u32 irq;	    /* line + 1; EVENT_TIMER_VECTOR + 1 = the timer; 0 = none */
+	event_u64 irq_from;
+	event_u64 irq_total; /* added up since the programs were attached, ns or numbers, as all below of which nothing else is said */
+	event_u64 softirq_from;
+	event_u64 stolen;   /* in this stint */
+
+	/* of its run queue: that others need as well, who wake a thread on it */
 	event_s64 offset;   /* CLOCK_MONOTONIC - the run queue's clock */
 	event_u64 measured; /* when that was, by the run queue's clock */
-	event_u32 current;  /* who; 0 = idle */
-	event_u32 arrival;  /* the last thread that was woken or moved here since */
 	event_u64 queue_at; /* until when the run queue is accounted for */
 	event_u32 queued;   /* runnable threads, the running one included */
-	event_u32 irq;	    /* line + 1; EVENT_TIMER_VECTOR + 1 = the timer; 0 = none */
+	event_u32 arrival;  /* the last thread that was woken or moved here since */
+	event_u64 imposed;  /* in this stint */
+	event_u64 at_length[RING_LENGTHS]; /* time with so many runnable threads: mostly with one or two */
+
+	event_u64 irq_end; /* of the last interrupt */
+	event_u64 idle;
+	event_u64 largest_burst;
 
 	event_u32 irq_woken; /* threads woken by this interrupt */
 	event_u32 softirq;  /* vector + 1 of the one being served; 0 = none */
-	event_u64 imposed;  /* in this stint */
-	event_u64 stolen;   /* in this stint */
-	event_u64 irq_from;
-	/* added up since the programs were attached, ns or numbers */
-	event_u64 irq_total, timer_time;
-	event_u64 wakeups;
-	event_u64 largest_burst;
-
-	event_u64 switches;
-	event_u64 idle;
-	event_u64 deadline[RING_LEVELS]; /* of the thread that runs and of the groups above it */
-
-	event_u64 at_length[RING_LENGTHS]; /* time with so many runnable threads */
-	event_u64 seen_length[RING_LENGTHS]; /* timer interrupts that met so many: what a sampler sees */
-	event_u64 bursts[RING_BURSTS];	     /* timer interrupts that woke so many */
-	event_u64 softirq_from;
 	event_u64 softirq_nested; /* irq_total when the soft interrupt began */
-	event_u64 softirq_time[RING_SOFTIRQS];
 	/* short soft interrupts that no record tells yet */
 	event_u64 untold_first; /* when the first began */
 	event_u64 untold_end;	/* when the last ended */
 	event_u32 untold_took;	/* ns, all of them; 0 = there are none */
 	event_u32 untold_vector;
-	event_u64 irq_end; /* of the last interrupt */
+	event_u64 timer_time;
+	event_u64 wakeups;
+	event_u64 switches;
+
+	event_u64 deadline[RING_LEVELS]; /* of the thread that runs and of the groups above it */
 	event_u64 irq_time;
 	event_u64 missed; /* switches that the kernel did not tell: another thread left than had come */
 	event_u64 made_up; /* such switches whose moment was known nevertheless */
+	event_u64 softirq_time[RING_SOFTIRQS];
+	event_u64 seen_length[RING_LENGTHS]; /* timer interrupts that met so many: what a sampler sees */
+	event_u64 bursts[RING_BURSTS];	     /* timer interrupts that woke so many */
 } __attribute__((aligned(128)));
 
 struct ring_stack {
