@@ -3,40 +3,35 @@
 
 #include "machine/bpf/ring-waits.h"
 
-/* The slot is wiped before it is no one's: who claims it finds it empty. */
-static __always_inline void release_slot(struct ring_thread *t)
+#define CLAIMED (~0ull) /* as a slot's thread: no one's yet, and all else is about to be 0 */
+
+static __noinline int wipe_slot(struct ring_thread *t)
 {
 	volatile u64 *words = (u64 *)t;
 
-	for (u32 i = 1; i < sizeof(*t) / sizeof(*words); i++)
-		words[i] = 0;
+	if (t)
+		for (u32 i = 1; i < sizeof(*t) / sizeof(*words); i++)
+			words[i] = 0;
 	barrier();
-	*(volatile u64 *)&t->thread = 0;
+	return 0;
 }
 
-/* What is kept of a thread, made if there is nothing; not under the run queue's lock. */
+/* What is kept of a thread, made if there is nothing; not under the run queue's lock. One that has ended leaves its slot to the next that wants
+ * it: to give it back in time would take another program for each that ends. */
 static __noinline struct ring_thread *claim_thread(struct task_struct *task)
 {
 	struct ring_thread *t = slot_of(task->pid);
-	u64 thread = task->pid;
+	u64 thread = task->pid, before = t ? t->thread : CLAIMED;
 
-	if (t && t->thread == thread && t->start != task->start_time)
-		release_slot(t);
-	if (t && (t->thread == thread || (!t->thread && !__sync_val_compare_and_swap(&t->thread, 0, thread)))) {
+	if (t && before == thread && t->start == task->start_time)
+		return t;
+	if (t && (!before || t->ended || before == thread) && __sync_val_compare_and_swap(&t->thread, before, CLAIMED) == before) {
+		wipe_slot(t);
 		t->start = task->start_time;
+		*(volatile u64 *)&t->thread = thread;
 		return t;
 	}
 	return bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(on_free, struct task_struct *task)
-{
-	struct ring_thread *t = slot_of(task->pid);
-
-	if (t && t->thread == (u32)task->pid && t->start == task->start_time)
-		release_slot(t);
-	return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -66,13 +61,14 @@ static __noinline void take_over(struct task_struct *task, u32 before)
 		return;
 	for (int i = 0; i < SUM_COUNT; i++)
 		to->sum[i] = from->sum[i];
+	to->ended = 0; /* the leader has */
 	if (to->state != STATE_RUNNING) {
 		to->state = STATE_RUNNING;
 		to->since = bpf_ktime_get_ns();
 		to->ran_at = task->se.sum_exec_runtime;
 		to->queued_at = task->sched_info.run_delay;
 	}
-	release_slot(from);
+	from->ended = 1;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -173,6 +169,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		slot->sum[i] = t ? t->sum[i] : 0;
 	if (t && now > t->since)
 		slot->sum[SUM_RUNNING] += now - t->since;
+	if (t)
+		t->ended = 1;
 	barrier();
 	*(volatile u64 *)&slot->end = now;
 	return 0;

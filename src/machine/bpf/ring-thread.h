@@ -63,9 +63,8 @@ static __always_inline long upid_at(struct pid *pid, u32 level, struct upid *ret
 }
 
 /* Its own slot, or NULL. */
-static __always_inline struct ring_thread *own_slot_of(struct task_struct *task)
+static __always_inline struct ring_thread *own_slot_of(u32 thread)
 {
-	u32 thread = task->pid;
 	struct ring_thread *t = slot_of(thread);
 
 	return t && t->thread == thread && thread ? t : NULL;
@@ -74,7 +73,7 @@ static __always_inline struct ring_thread *own_slot_of(struct task_struct *task)
 /* NULL = it was not there when the programs were attached, and nothing was kept of it since. */
 static __always_inline struct ring_thread *thread_of(struct task_struct *task)
 {
-	struct ring_thread *t = own_slot_of(task);
+	struct ring_thread *t = own_slot_of(task->pid);
 
 	return t ? t : bpf_task_storage_get(&threads, task, 0, 0);
 }

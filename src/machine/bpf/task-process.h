@@ -85,7 +85,7 @@ static __always_inline void fill_full(struct task_sample *s, struct task_struct 
 /* The same of a process of one thread that is not held, but there: only where all that is kept of it has a slot. */
 static __always_inline bool fill_full_from_slots(struct task_sample *s, struct task_struct *task)
 {
-	struct ring_thread *sums = has_sums ? own_slot_of(task) : NULL;
+	struct ring_thread *sums = has_sums ? own_slot_of(task->pid) : NULL;
 	struct process_extra *extra = task->mm ? extra_slot_of(task) : NULL;
 
 	if ((has_sums && !sums) || (task->mm && (!extra || extra->owner != (u64)task->tgid)))

@@ -81,13 +81,14 @@ static inline __attribute__((always_inline)) event_u64 ring_put_away_at(event_u6
 /* Each thread has one. What each switch and each wake-up needs stands in three lines of the cache: the one that is woken by another CPU than it last
  * ran on brings each of them over. */
 struct ring_thread {
-	event_u64 thread;  /* in a slot: whose it is; 0 = no one's, and all else is 0 */
+	event_u64 thread;  /* in a slot: whose it is; 0 = no one's */
 	event_u64 since;   /* when its state began */
 	event_u8 state;	   /* enum thread_state */
 	event_u8 lock_flags; /* LOCK_ flags; 0 = it waits for no kernel lock */
 	event_u8 call;	   /* enum wait_call of `file` */
 	event_u8 polls_more; /* other files, next to `polled` */
 	event_u8 noted;	   /* a CPU has noted that it wakes it: only then its ring_waking is looked at, a cache miss */
+	event_u8 ended;	   /* another thread may have its slot */
 	event_u32 file_number; /* the descriptor of the file it last waited for */
 	event_u32 spell;       /* the newest of `longest`; the others are the ones before it */
 	event_u64 inode;       /* that file's */
