@@ -51,16 +51,24 @@ static __noinline stack_ref stack_of_waker(void *ctx, struct ring_thread *t)
 	return t->waker_stack;
 }
 
-/* A wake-up that this CPU begins; `here`: it will most probably end here as well, at once, and read the time then. */
-static __always_inline void note_waking(void *ctx, struct ring_cpu *c, u32 cpu, struct task_struct *task, struct ring_waking *w,
-					bool here)
+static __always_inline struct ring_waking *waking_of(u32 thread)
 {
-	struct ring_thread *t = thread_of(task);
+	u32 key = thread & (RING_WAKINGS - 1);
+
+	return bpf_map_lookup_elem(&wakings, &key);
+}
+
+/* A wake-up that this CPU begins; `here`: it will most probably end here as well, at once, and read the time then. */
+static __always_inline void note_waking(void *ctx, struct ring_cpu *c, u32 cpu, u32 thread, struct ring_thread *t, bool here)
+{
+	struct ring_waking *w = waking_of(thread);
 	u16 vector;
 
+	if (!w)
+		return;
 	if (t)
 		t->noted = 1;
-	w->thread = task->pid;
+	w->thread = thread;
 	w->waker = c->current;
 	w->cpu = cpu;
 	w->context = waker_context(c, &vector);
@@ -74,32 +82,28 @@ static __always_inline void note_waking(void *ctx, struct ring_cpu *c, u32 cpu, 
 		w->stack = stack_of_waker(ctx, t);
 }
 
-static __always_inline struct ring_waking *waking_of(u32 thread)
-{
-	u32 key = thread & (RING_WAKINGS - 1);
-
-	return bpf_map_lookup_elem(&wakings, &key);
-}
-
 /* Since 6.5: this CPU asks another one to end a wake-up. All other wake-ups end where they began, at once. */
 SEC("tp_btf/csd_queue_cpu")
 int BPF_PROG(on_waking_elsewhere, unsigned int target, unsigned long from, void *function, struct __call_single_data *csd)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct ring_cpu *c = cpu_at(cpu);
-	struct task_struct *task;
-	struct ring_waking *w;
+	struct ring_thread *t;
+	struct task_struct *task = (void *)csd - bpf_core_field_offset(struct task_struct, wake_entry);
+	u32 thread;
 
 	if (!c || (csd->node.u_flags & CSD_FLAG_TYPE_MASK) != CSD_TYPE_TTWU)
 		return 0;
-	task = (void *)csd - bpf_core_field_offset(struct task_struct, wake_entry);
-	task = bpf_task_from_pid(BPF_CORE_READ(task, pid));
-	if (!task)
-		return 0;
-	w = waking_of(task->pid);
-	if (w)
-		note_waking(ctx, c, cpu, task, w, false);
-	bpf_task_release(task);
+	thread = BPF_CORE_READ(task, pid);
+	t = own_slot_of(thread);
+	if (!t) { /* only the kernel can tell then what hangs on it, of a task that is held */
+		task = bpf_task_from_pid(thread);
+		if (!task)
+			return 0;
+		t = thread_of(task);
+		bpf_task_release(task);
+	}
+	note_waking(ctx, c, cpu, thread, t, false);
 	return 0;
 }
 
@@ -108,11 +112,10 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
 	u32 cpu = bpf_get_smp_processor_id();
-	struct ring_waking *w = waking_of(task->pid);
 	struct ring_cpu *c = cpu_at(cpu);
 
-	if (w && c)
-		note_waking(ctx, c, cpu, task, w, task->thread_info.cpu == cpu);
+	if (c)
+		note_waking(ctx, c, cpu, task->pid, thread_of(task), task->thread_info.cpu == cpu);
 	return 0;
 }
 
