@@ -190,8 +190,7 @@ static __always_inline u8 block_flags(u32 flags)
 
 static __always_inline int tell_request(struct request *rq, u32 bytes, u8 kind, u8 more)
 {
-	struct ring_cpu *c;
-	struct event *e = begin(&c, (u32)bpf_get_current_pid_tgid());
+	struct event *e = begin((u32)bpf_get_current_pid_tgid());
 	struct gendisk *disk;
 
 	if (!e)
@@ -226,8 +225,7 @@ int BPF_PROG(on_block_complete, struct request *rq, unsigned char error, unsigne
 
 static __always_inline int reclaim(u8 kind, u8 flags, u32 order, u64 pages)
 {
-	struct ring_cpu *c;
-	struct event *e = begin(&c, (u32)bpf_get_current_pid_tgid());
+	struct event *e = begin((u32)bpf_get_current_pid_tgid());
 
 	if (!e)
 		return 0;

@@ -38,13 +38,12 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct ring_thread *t = claim_thread(child);
-	struct ring_cpu *c;
-	struct event *e = begin(&c, child->pid);
+	struct event *e = begin(child->pid);
 
-	if (t)
-		t->since = bpf_ktime_get_ns();
 	if (!e)
 		return 0;
+	if (t)
+		t->since = e->time;
 	e->fork.process = child->tgid;
 	e->fork.parent = parent->pid;
 	e->fork.parent_process = parent->tgid;
@@ -74,8 +73,7 @@ static __noinline void take_over(struct task_struct *task, u32 before)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int before)
 {
-	struct ring_cpu *c;
-	struct event *e = begin(&c, task->pid);
+	struct event *e = begin(task->pid);
 
 	if (!e)
 		return 0;
@@ -90,8 +88,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int before)
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {
-	struct ring_cpu *c;
-	struct event *e = begin(&c, task->pid);
+	struct event *e = begin(task->pid);
 
 	if (!e)
 		return 0;
@@ -139,22 +136,20 @@ static __always_inline void identify(struct task_struct *task, struct ring_ident
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
+	struct ring_thread *t = thread_of(task);
 	struct ring_counts *all;
 	struct ring_ended *slot;
-	struct ring_thread *t;
-	struct ring_cpu *c;
-	u64 now;
-	struct event *e = begin(&c, task->pid);
+	struct event *e = begin(task->pid);
 	u32 zero = 0, key;
+	u64 now;
 
-	if (e) {
-		e->exit.process = task->tgid;
-		e->exit.code = task->exit_code;
-		commit(e, EVENT_EXIT, task->signal->live.counter == 0 ? EXIT_GROUP : 0);
-	}
 	all = bpf_map_lookup_elem(&counts, &zero);
-	if (!all)
+	if (!e || !all)
 		return 0;
+	now = e->time;
+	e->exit.process = task->tgid;
+	e->exit.code = task->exit_code;
+	commit(e, EVENT_EXIT, task->signal->live.counter == 0 ? EXIT_GROUP : 0);
 	key = __sync_fetch_and_add(&all->ended, 1) & (RING_ENDED - 1);
 	slot = bpf_map_lookup_elem(&ended, &key);
 	if (!slot)
@@ -163,8 +158,6 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	identify(task, &slot->who);
 	slot->utime = task->utime;
 	slot->stime = task->stime;
-	now = bpf_ktime_get_ns();
-	t = thread_of(task);
 	for (int i = 0; i < SUM_COUNT; i++)
 		slot->sum[i] = t ? t->sum[i] : 0;
 	if (t && now > t->since)

@@ -174,15 +174,12 @@ static __always_inline void commit(struct event *e, u8 kind, u8 flags)
 }
 
 /* A record of what happens now, on this CPU. */
-static __always_inline struct event *begin(struct ring_cpu **ret_c, u32 thread)
+static __always_inline struct event *begin(u32 thread)
 {
 	u32 cpu = bpf_get_smp_processor_id();
-	struct event *e;
+	struct ring_cpu *c = cpu_at(cpu);
+	struct event *e = c ? reserve(c, cpu, bpf_ktime_get_ns(), thread) : NULL;
 
-	*ret_c = cpu_at(cpu);
-	if (!*ret_c)
-		return NULL;
-	e = reserve(*ret_c, cpu, bpf_ktime_get_ns(), thread);
 	if (e)
 		e->word[0] = e->word[1] = 0;
 	return e;

@@ -308,17 +308,15 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *task, int to)
 {
-	u32 cpu = bpf_get_smp_processor_id();
-	struct ring_cpu *c = cpu_at(cpu), *there = cpu_at(to);
+	struct ring_cpu *there = cpu_at(to);
 	struct event *e;
 
-	if (!c || !there || !task->on_rq)
+	if (!there || !task->on_rq)
 		return 0;
 	there->arrival = task->pid;
-	e = reserve(c, cpu, bpf_ktime_get_ns(), task->pid);
+	e = begin(task->pid);
 	if (!e)
 		return 0;
-	e->word[1] = 0;
 	e->migrate.by = (u32)bpf_get_current_pid_tgid();
 	e->migrate.from = task->thread_info.cpu;
 	e->migrate.to = to;

@@ -40,7 +40,6 @@ static __noinline int profile_sample(stack_ref kernel, stack_ref user)
 SEC("perf_event")
 int on_sample(void *ctx)
 {
-	struct ring_cpu *c;
 	u32 thread = (u32)bpf_get_current_pid_tgid();
 	stack_ref kernel = 0, user;
 	struct event *e;
@@ -56,7 +55,7 @@ int on_sample(void *ctx)
 	user = stack_here(ctx, BPF_F_USER_STACK);
 	if (profile_on)
 		profile_sample(kernel, user);
-	e = begin(&c, thread);
+	e = begin(thread);
 	if (!e)
 		return 0;
 	e->sample.ip = ip;

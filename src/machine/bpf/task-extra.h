@@ -31,11 +31,13 @@ struct {
 	__type(value, struct process_extra);
 } extra_slots SEC(".maps");
 
+__u64 stored_elsewhere; /* processes that never had a slot */
+
 /* For one that has no slot, and was not found in its own. */
 static __noinline struct process_extra *extra_elsewhere(struct task_struct *task, struct process_extra *slot)
 {
 	bool create = !(task->flags & PF_EXITING); /* its last word may have been spoken already */
-	struct process_extra *extra = bpf_task_storage_get(&extras, task->group_leader, 0, 0);
+	struct process_extra *extra = stored_elsewhere ? bpf_task_storage_get(&extras, task->group_leader, 0, 0) : NULL;
 
 	if (extra || !create)
 		return extra;
@@ -44,6 +46,7 @@ static __noinline struct process_extra *extra_elsewhere(struct task_struct *task
 	/* or another CPU has claimed it for the same process: a second place would be found, and be empty, when this one is given back */
 	if (slot && slot->owner == (u64)task->tgid)
 		return slot;
+	__sync_fetch_and_add(&stored_elsewhere, 1);
 	extra = bpf_task_storage_get(&extras, task->group_leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (extra)
 		extra->owner = task->tgid;

@@ -344,7 +344,7 @@ static int reuse(struct bpf_map *map, uint32_t id)
 static int load_joined(struct ring *r, const struct ring_maps *maps)
 {
 	struct btf *vmlinux = btf__load_vmlinux_btf();
-	int n;
+	int n = 0;
 
 	if (!vmlinux)
 		return -EOPNOTSUPP;
@@ -354,18 +354,14 @@ static int load_joined(struct ring *r, const struct ring_maps *maps)
 	btf__free(vmlinux);
 	if (!r->skel)
 		return -errno;
-	n = reuse(r->skel->maps.threads, maps->threads);
-	if (n == 0)
-		n = reuse(r->skel->maps.thread_slots, maps->thread_slots);
-	if (n == 0)
-		n = reuse(r->skel->maps.cpus, maps->cpus);
-	if (n == 0)
-		n = reuse(r->skel->maps.counts, maps->counts);
-	if (n == 0)
-		n = reuse(r->skel->maps.ended, maps->ended);
-	if (n < 0)
-		return n;
-	return ring_bpf__load(r->skel);
+	const struct {
+		struct bpf_map *map;
+		uint32_t id;
+	} shared[] = {{r->skel->maps.threads, maps->threads}, {r->skel->maps.thread_slots, maps->thread_slots}, {r->skel->maps.cpus, maps->cpus},
+		      {r->skel->maps.counts, maps->counts}, {r->skel->maps.ended, maps->ended}};
+	for (size_t i = 0; n == 0 && i < ARRAY_SIZE(shared); i++)
+		n = reuse(shared[i].map, shared[i].id);
+	return n < 0 ? n : ring_bpf__load(r->skel);
 }
 
 int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_why)
