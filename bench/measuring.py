@@ -160,12 +160,12 @@ class Recorder:
         fields = read(f"{self.proc}/stat").rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def bpf_ns(self):
-        """Run time of its BPF programs that others trigger. That of the iterators and of those it calls itself is in
+    def bpf_runs(self):
+        """Of its BPF programs that others trigger, by number: run time in ns and runs. That of the iterators and of those it calls itself is in
         its own system time."""
         links = json.loads(subprocess.run(["bpftool", "link", "show", "-j"], capture_output=True, check=True).stdout)
         iterators = {link["prog_id"] for link in links if link["type"] == "iter"}
-        total, counted = 0, set()
+        found = {}
         for path in glob.glob(f"{self.proc}/fdinfo/*"):
             try:
                 fields = dict(line.split(":\t", 1) for line in read(path).splitlines() if ":\t" in line)
@@ -173,10 +173,12 @@ class Recorder:
                 continue  # closed in the meantime: no program's, those stay open
             program = int(fields.get("prog_id", 0)) if "run_time_ns" in fields else 0
             called = fields.get("prog_type") == BPF_PROG_TYPE_SYSCALL
-            if program and not called and program not in iterators and program not in counted:
-                counted.add(program)
-                total += int(fields["run_time_ns"])
-        return total
+            if program and not called and program not in iterators:
+                found.setdefault(program, (int(fields["run_time_ns"]), int(fields["run_cnt"])))
+        return found
+
+    def bpf_ns(self):
+        return sum(took for took, _ in self.bpf_runs().values())
 
     def voluntary_switches(self):
         return sum(int(line.split()[1]) for path in glob.glob(f"{self.proc}/task/*/status")
