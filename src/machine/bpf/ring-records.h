@@ -94,16 +94,6 @@ const volatile bool check_kernel; /* note where the scheduler's own accounts are
 __u64 registers_of_one;	       /* where a thread's lie; `look` measures */
 __u32 registers_at;	       /* from the bottom of a kernel stack to the registers that user space left */
 
-#ifndef WITHOUT_KFUNCS
-extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym __weak;
-extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
-extern void bpf_task_release(struct task_struct *task) __ksym __weak;
-#else
-/* For kernels that have no such functions. That a kernel lacks one, libbpf learns only with CAP_SYS_ADMIN. */
-#define bpf_task_from_pid(pid) ((struct task_struct *)NULL)
-#define bpf_task_release(task) ((void)(task))
-#endif
-
 /* --- records --- */
 
 static __always_inline struct ring_cpu *cpu_at(u32 cpu)

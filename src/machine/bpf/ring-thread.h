@@ -11,6 +11,17 @@
 
 #include "machine/events/ring-layout.h"
 
+#ifndef WITHOUT_KFUNCS
+extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym __weak;
+extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
+extern void bpf_task_release(struct task_struct *task) __ksym __weak;
+#else
+/* For kernels that have no such functions. That a kernel lacks one, libbpf learns only with CAP_SYS_ADMIN. */
+#define bpf_task_from_pid(pid) ((struct task_struct *)NULL)
+#define bpf_task_release(task) ((void)(task))
+#define bpf_rdonly_cast(object, type) (object)
+#endif
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* only such a one begins where a line of the cache does */

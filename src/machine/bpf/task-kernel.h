@@ -10,11 +10,8 @@ extern void bpf_iter_task_destroy(struct bpf_iter_task *it) __ksym __weak;
 extern int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym __weak;
 extern int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym __weak;
 extern void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym __weak;
-extern struct task_struct *bpf_task_from_pid(int pid) __ksym __weak;
-extern void bpf_task_release(struct task_struct *task) __ksym __weak;
 extern void bpf_rcu_read_lock(void) __ksym __weak;
 extern void bpf_rcu_read_unlock(void) __ksym __weak;
-extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym __weak;
 #else
 /* For kernels that lack them: looking for them libbpf would go through the modules' types, which takes CAP_SYS_ADMIN.
  * The names differ because libbpf's headers declare more kernel functions extern with each release. */
@@ -40,9 +37,6 @@ static int *without_iter_num_next(struct bpf_iter_num *it)
 static void without_iter_num_destroy(struct bpf_iter_num *it)
 {
 }
-static void without_task_release(struct task_struct *task)
-{
-}
 static void without_rcu_read_lock(void)
 {
 }
@@ -56,9 +50,6 @@ static void without_rcu_read_unlock(void)
 #define bpf_iter_num_new without_iter_num_new
 #define bpf_iter_num_next without_iter_num_next
 #define bpf_iter_num_destroy without_iter_num_destroy
-#define bpf_task_release without_task_release
 #define bpf_rcu_read_lock without_rcu_read_lock
 #define bpf_rcu_read_unlock without_rcu_read_unlock
-#define bpf_task_from_pid(pid) ((struct task_struct *)NULL)
-#define bpf_rdonly_cast(object, type) (object)
 #endif

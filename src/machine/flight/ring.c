@@ -136,10 +136,10 @@ static int load(struct ring *r, const struct ring_options *options)
 	return n;
 }
 
-static void *map_memory(const struct bpf_map *map, bool writable)
+static void *map_memory(const struct bpf_map *map)
 {
 	size_t bytes = (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
-	void *at = mmap(NULL, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+	void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }
@@ -152,12 +152,12 @@ static void unmap_memory(const struct bpf_map *map, const void *at)
 
 static int map_all(struct ring *r)
 {
-	r->events = map_memory(r->skel->maps.ring, false);
-	r->staged = map_memory(r->skel->maps.staged, false);
-	r->cpus = map_memory(r->skel->maps.cpus, false);
-	r->stacks = map_memory(r->skel->maps.stacks, false);
-	r->ended = map_memory(r->skel->maps.ended, false);
-	r->counts = map_memory(r->skel->maps.counts, false);
+	r->events = map_memory(r->skel->maps.ring);
+	r->staged = map_memory(r->skel->maps.staged);
+	r->cpus = map_memory(r->skel->maps.cpus);
+	r->stacks = map_memory(r->skel->maps.stacks);
+	r->ended = map_memory(r->skel->maps.ended);
+	r->counts = map_memory(r->skel->maps.counts);
 	return r->events && r->staged && r->cpus && r->stacks && r->ended && r->counts ? 0 : -ENOMEM;
 }
 
@@ -376,9 +376,9 @@ int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_
 	n = load_joined(r, maps);
 	if (n == 0) {
 		r->n_cpus = bpf_map__max_entries(r->skel->maps.cpus);
-		r->cpus = map_memory(r->skel->maps.cpus, false);
-		r->counts = map_memory(r->skel->maps.counts, false);
-		r->ended = map_memory(r->skel->maps.ended, false);
+		r->cpus = map_memory(r->skel->maps.cpus);
+		r->counts = map_memory(r->skel->maps.counts);
+		r->ended = map_memory(r->skel->maps.ended);
 		r->look = bpf_program__attach_iter(r->skel->progs.look, NULL);
 		n = r->cpus && r->counts && r->ended && r->look ? 0 : -ENOMEM;
 	}
