@@ -26,7 +26,7 @@ SNAPSHOTS_APART = 5  # seconds, as `top` is used
 AFTERWARDS = 5.5  # the flight recorder keeps the five seconds after the press as well
 CATCHING_UP = 2  # seconds of that are no calm
 CALM = (7, 9)  # seconds from the recorder's start, after which everybody catches up, to the injection
-CALM_OF_VICTIMS = 36  # where clients time their requests: of a program of which less than half a minute is recorded nothing is known to be unusual
+CALM_OF_VICTIMS = 32  # where clients time their requests: of a program of which less than half a minute is recorded nothing is known to be unusual
 RECORDED_LEAST = 14  # seconds from the recorder's start to the button: what is looked at must not reach back into the catching up
 PRESS = (5, 11)  # seconds from the injection to the button
 
