@@ -105,9 +105,10 @@ bool chain_find_busy_child(struct chain_search *s, const char *words)
 	return true;
 }
 
+/* Workers that share a listening socket are asked together, over whichever connection. */
 static bool is_same_process(const struct other_end *a, const struct other_end *b)
 {
-	return a->n == 1 && b->n == 1 && a->pids[0] == b->pids[0];
+	return a->n && a->n == b->n && memcmp(a->pids, b->pids, a->n * sizeof(*a->pids)) == 0;
 }
 
 /* The connections that an event loop watches, as far as they are known. */

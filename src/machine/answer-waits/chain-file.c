@@ -10,6 +10,7 @@
 #include "machine/answer-live/fuse-mount.h"
 #include "machine/answer-live/name-query.h"
 
+#define NAME_LATE    NS_PER_SEC
 #define COMMAND_LINE 4096 /* bytes of it that are looked at */
 
 void chain_put_file(struct chain_search *s, unsigned long long fd)
@@ -24,6 +25,14 @@ static bool is_name_server(const struct other_end *e)
 	const char *port = strrchr(e->place, ':');
 
 	return port && strcmp(port, ":53") == 0;
+}
+
+/* TCP says when something was asked, UDP does not: an answer of a name server that is this late does not come. */
+static unsigned asks_name_server_ms(const struct chain_search *s)
+{
+	uint64_t since = chain_reads_since(s), waited = since && since < s->trace->frozen ? s->trace->frozen - since : 0;
+
+	return waited >= NAME_LATE ? (unsigned)(waited / NS_PER_MS) : 0;
 }
 
 static void put_name_server(struct chain_search *s, const struct other_end *e)
@@ -75,8 +84,8 @@ void chain_follow_end(struct chain_search *s, const struct other_end *e, bool wr
 	s->serves = e->serves && !writes;
 	s->unread = e->unread;
 	s->not_accepted = !e->accepted;
-	s->unanswered = e->unread || e->asked_ms;
-	s->asked_ms = e->asked_ms;
+	s->asked_ms = e->asked_ms ? e->asked_ms : is_name_server(e) ? asks_name_server_ms(s) : 0;
+	s->unanswered = e->unread || s->asked_ms;
 	s->next_pid = chain_choose_process(s, e);
 	s->role = !e->accepted ? "which has not accepted the connection" :
 		  e->unread ? (writes ? "which does not read it" : "which has not read the request") :

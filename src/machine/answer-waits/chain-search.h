@@ -56,6 +56,8 @@ struct chain_search {
 bool chain_shows(const struct chain_search *s, unsigned pid, enum datum datum);
 /* The process before this one's in the chain; 0 = this is the first. A process that waits for its next request waits for that one. */
 unsigned chain_asker(const struct chain_search *s);
+/* Event time since which it reads what is not there yet, or polls for it, without any event; 0 = it does not. */
+uint64_t chain_reads_since(const struct chain_search *s);
 /* The link of a thread that waits for no one thing. */
 void chain_rest(struct chain_search *s, const char *words);
 

@@ -422,7 +422,9 @@ static void ask_name_server(const int *files)
 
 static void a_name_server_and_the_name(void **state)
 {
+	struct trace_thread thread = {.state = STATE_NETWORK, .state_since = 18 * NS_PER_SEC, .comm = "client"};
 	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	_cleanup_(trace_clear) struct trace t = {};
 	pid_t client;
 	int said[2];
 	char works;
@@ -437,6 +439,14 @@ static void a_name_server_and_the_name(void **state)
 		skip();
 	find(client, 1, CHAIN_REMOTE, &c);
 	assert_non_null(strstr(c.links.v[0].words, "waits for the name server at 127.0.0.1:53, which is asked for shop.test"));
+	assert_false(c.links.v[0].unanswered);
+	wait_chain_free(&c);
+	thread.tid = thread.tgid = (uint32_t)client;
+	assert_int_equal(trace_begin(&t, 1) + trace_add_thread(&t, &thread), 0);
+	t.frozen = 20 * NS_PER_SEC;
+	find_with(&t, client, 1, CHAIN_REMOTE, &c);
+	assert_true(c.links.v[0].unanswered); /* for two seconds */
+	assert_int_equal(c.links.v[0].asked_ms, 2000);
 }
 
 /* A server that waits for its next request does not wait for who asks it. */
@@ -1565,6 +1575,37 @@ static void who_has_used_up_the_workers(void **state)
 	close(ready[1]);
 }
 
+/* files: to the one that asks it. Asks twice at the door, where it is not let in. */
+static void ask_twice_at_door(const int *files)
+{
+	int first = connect_to_door(), second = connect_to_door();
+	struct pollfd p[] = {{.fd = files[0], .events = POLLIN}, {.fd = first, .events = POLLIN}, {.fd = second, .events = POLLIN}};
+
+	(void)!write(first, "?", 1);
+	(void)!write(second, "?", 1);
+	poll(p, ARRAY_SIZE(p), -1);
+}
+
+static void workers_that_share_a_door_are_asked_together(void **state)
+{
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int door = open_door(), front[2];
+	pid_t client, proxy;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	begin(just_sleep, (int[]){door}, (int[]){front[0], front[1], -1});
+	begin(just_sleep, (int[]){door}, (int[]){front[0], front[1], -1});
+	proxy = begin(ask_twice_at_door, (int[]){front[1]}, (int[]){front[0], door, -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], door, -1});
+	close(front[0]);
+	close(front[1]);
+	close(door);
+	find(client, 3, CHAIN_SLEEPS, &c);
+	expect(&c, 1, proxy, CHAIN_TCP, "at the other end");
+	assert_string_equal(c.links.v[2].role, "which has not accepted the connection");
+}
+
 /* It has read the request, says so in the pipe of its second file, and polls its door and the connection. */
 static void read_and_poll(const int *files)
 {
@@ -1920,7 +1961,7 @@ static void who_holds_what_a_server_is_short_of(void **state)
 	assert_non_null(strstr(c.links.v[1].words, "of 40)"));
 }
 
-RUN_TESTS(TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
+RUN_TESTS(TELLS(workers_that_share_a_door_are_asked_together), TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(who_does_not_open_a_named_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs), TELLS(names_that_a_terminal_would_obey), TELLS(who_debugs_is_not_said_by_a_name),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(a_worker_reads_its_next_work), TELLS(who_has_a_lease),

@@ -231,8 +231,7 @@ static const struct peer_request *request_of(const struct chain_search *s, const
 	return NULL;
 }
 
-/* Event time since which it reads what is not there yet, or polls for it, without any event; 0 = it does not. */
-static uint64_t reads_since(const struct chain_search *s)
+uint64_t chain_reads_since(const struct chain_search *s)
 {
 	bool reads = s->class == CLASS_TO_READ || s->class == CLASS_FOR_EVENTS;
 	const struct trace_thread *th = s->trace && reads ? trace_thread(s->trace, s->t.tid, s->trace->frozen) : NULL;
@@ -243,7 +242,7 @@ static uint64_t reads_since(const struct chain_search *s)
 /* By events: since when it waits for the next, and which thread of that it asked; else by TCP since when. */
 static void find_request(struct chain_search *s)
 {
-	uint64_t reads = reads_since(s);
+	uint64_t reads = chain_reads_since(s);
 	const struct peer_request *r = s->requests ? request_of(s, s->requests->pending.v, s->requests->pending.n) : NULL;
 
 	if (!r && s->requests && s->unanswered)
