@@ -758,7 +758,9 @@ enum bottleneck hang_bottleneck(const struct hang *h)
 	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
 							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK, [CHAIN_FROZEN] = BOTTLENECK_DISK,
 							[CHAIN_QUOTA] = BOTTLENECK_QUOTA, [CHAIN_LIMIT] = BOTTLENECK_NETWORK};
-	enum bottleneck b = h->chain.links.n ? of[h->chain.links.v[0].kind] : BOTTLENECK_PEER;
+	const struct chain_link *links = h->chain.links.v;
+	size_t n = h->chain.links.n;
+	enum bottleneck b = n ? of[links[links[n - 1].kind == CHAIN_REMOTE ? n - 1 : 0].kind] : BOTTLENECK_PEER; /* a program between only passes it on */
 
 	return b ? b : BOTTLENECK_PEER;
 }

@@ -14,6 +14,8 @@
 #define UNUSUAL_TIMES  2    /* the p90 ... */
 #define UNUSUAL_LEAST  5e7  /* ... and so many ns per second above it */
 #define REST_LEAST     1.5e8 /* ... or of what is left of its time, and so many ns per second */
+#define NEW_TIMES      10   /* ... or it hardly waited for that ... */
+#define NEW_LEAST      2e7  /* ... and now does for so many ns per second */
 #define WORK_TIMES     1.5  /* the p90 of work, which makes a program that much slower by itself ... */
 #define SHARE_LEAST    3e7  /* ... and so many ns per second above it: short waits for a CPU count, too */
 #define FAULTS_LEAST   20
@@ -163,7 +165,9 @@ static bool is_beyond_baseline(const struct program_wait *w, size_t n)
 {
 	bool rest_shrinks = w->now > w->p90 + REST_LEAST && per_rest(w->now, n) > UNUSUAL_TIMES * per_rest(w->p90, n); /* false of NAN */
 
-	return rest_shrinks || w->now > UNUSUAL_TIMES * w->p90 + (w->feature == process_feature(FEATURE_CPU_RUN_DELAY) ? SHARE_LEAST : UNUSUAL_LEAST);
+	bool is_new = w->now > NEW_TIMES * w->p90 + NEW_LEAST; /* its requests are rare: a long wait is a small part of all time */
+
+	return rest_shrinks || is_new || w->now > UNUSUAL_TIMES * w->p90 + (w->feature == process_feature(FEATURE_CPU_RUN_DELAY) ? SHARE_LEAST : UNUSUAL_LEAST);
 }
 
 static bool is_more_work(const struct program_wait *w)

@@ -108,20 +108,21 @@ static void what_it_always_waits_for_is_not(void **state)
 	dataset_free(&d);
 }
 
-/* A client that asks again after each answer: 40 ms of 90, then 140 of 190, or 60 of 110. */
+/* A client that asks again after each answer: 40 ms of 90, then 140 of 190, or 60 of 110; and one that seldom asks. */
 static void who_always_waits_waits_longer(void **state)
 {
 	static const struct {
 		double now;
 		bool unusual;
-	} then[] = {{0.73, true}, {0.55, false}};
+		double before;
+	} then[] = {{0.73, true, 0.44}, {0.55, false, 0.44}, {0.035, true, 0.001}, {0.035, false, 0.002}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(then); i++) {
 		_cleanup_(program_waits_free) struct program_waits p = {};
 		struct dataset d;
 
-		record(&d, 0.44, then[i].now);
+		record(&d, then[i].before, then[i].now);
 		assert_int_equal(program_waits_of(&d, "102", LAST, false, &p), 0);
 		assert_int_equal(wait_of(&p, "wait.lock")->unusual, then[i].unusual);
 		dataset_free(&d);
