@@ -10,6 +10,7 @@
 #include "machine/answer-live/fuse-mount.h"
 #include "machine/answer-live/name-query.h"
 
+#define THREADS_MAX  64 /* of a process that has the same file open */
 #define NAME_LATE    NS_PER_SEC
 #define COMMAND_LINE 4096 /* bytes of it that are looked at */
 
@@ -119,6 +120,51 @@ static bool find_own_end(struct chain_search *s, const struct other_end *e)
 	return true;
 }
 
+static bool is_in_kernel_lock(const struct chain_search *s, unsigned tid)
+{
+	const struct trace_thread *th = s->trace ? trace_thread(s->trace, tid, s->trace->frozen) : NULL;
+
+	return th && !th->end && th->state == STATE_KERNEL_LOCK;
+}
+
+/* The thread of that process that is in a call for that file, and waits for no lock. */
+static bool find_call_for(struct chain_search *s, unsigned pid, unsigned fd)
+{
+	unsigned tids[THREADS_MAX];
+	size_t n = live_threads(s->proc_root, pid, tids, THREADS_MAX);
+	struct live_thread t;
+
+	for (size_t i = 0; i < n; i++) {
+		enum chain_class class = chain_read_thread(s, pid, tids[i], &t) == 0 ? chain_class_of(t.call) : CLASS_ANYTHING;
+
+		if ((class != CLASS_TO_WRITE && class != CLASS_TO_READ && class != CLASS_FOR_DISK) || t.arguments[0] != fd || is_in_kernel_lock(s, tids[i]))
+			continue;
+		s->next_pid = pid;
+		s->next_tid = tids[i];
+		return true;
+	}
+	return false;
+}
+
+/* The kernel lets one write to a file at a time: who waits for that waits for the program that is at it. */
+static bool find_user_of_file(struct chain_search *s)
+{
+	char link[OPEN_FILES_LINK];
+	unsigned pid, fd;
+	size_t at = 0;
+
+	if (!is_in_kernel_lock(s, s->t.tid) || !live_fd_link(s->proc_root, s->t.pid, s->t.arguments[0], link, sizeof(link)) || *link != '/')
+		return false;
+	while (open_files_next(s->files, link, &at, &pid, &fd))
+		if (pid != s->t.pid && find_call_for(s, pid, fd)) {
+			s->kind = CHAIN_LOCK;
+			s->role = "which reads or writes it";
+			str_printf(&s->words, "waits for the kernel's lock of %s", link);
+			return true;
+		}
+	return false;
+}
+
 void chain_find_file(struct chain_search *s)
 {
 	bool writes = s->class == CLASS_TO_WRITE;
@@ -135,6 +181,8 @@ void chain_find_file(struct chain_search *s)
 		s->serves |= !writes && !chain_asker(s) && e.kind == END_LOCAL_SOCKET && chain_leads_to_parent(s, &e);
 		return;
 	}
+	if (find_user_of_file(s))
+		return;
 	s->kind = s->t.state == 'D' ? CHAIN_DISK : CHAIN_UNKNOWN;
 	str_puts(&s->words, writes ? "waits for room to write to " : "waits for data from ");
 	chain_put_file(s, s->t.arguments[0]);

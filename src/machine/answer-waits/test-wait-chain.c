@@ -449,6 +449,41 @@ static void a_name_server_and_the_name(void **state)
 	assert_int_equal(c.links.v[0].asked_ms, 2000);
 }
 
+static void read_new_messages(const int *files)
+{
+	static char message[8192];
+
+	for (;;)
+		(void)!read(files[0], message, sizeof(message));
+}
+
+/* Both are in a call for one file; the trace says that one of them waits for the kernel's lock. The kernel's messages are a file of which reading waits. */
+static void who_uses_the_file_whose_lock_it_waits_for(void **state)
+{
+	struct trace_thread thread = {.state = STATE_KERNEL_LOCK, .state_since = 18 * NS_PER_SEC, .comm = "reader"};
+	_cleanup_(wait_chain_free) struct wait_chain c = {}, alone = {};
+	_cleanup_(trace_clear) struct trace t = {};
+	int messages = open("/dev/kmsg", O_RDONLY | O_CLOEXEC);
+	pid_t waits, uses;
+
+	(void)state;
+	if (messages < 0 || lseek(messages, 0, SEEK_END) < 0)
+		skip();
+	waits = begin(read_new_messages, (int[]){messages}, (int[]){-1});
+	find(waits, 1, CHAIN_UNKNOWN, &alone);
+	thread.tid = thread.tgid = (uint32_t)waits;
+	assert_int_equal(trace_begin(&t, 1) + trace_add_thread(&t, &thread), 0);
+	t.frozen = 20 * NS_PER_SEC;
+	wait_chain_free(&alone);
+	find_with(&t, waits, 1, CHAIN_UNKNOWN, &alone);
+	uses = begin(read_new_messages, (int[]){messages}, (int[]){-1});
+	close(messages);
+	find_with(&t, waits, 2, CHAIN_UNKNOWN, &c);
+	expect(&c, 0, waits, CHAIN_LOCK, NULL);
+	expect(&c, 1, uses, CHAIN_UNKNOWN, "which reads or writes it");
+	assert_string_equal(c.links.v[0].words, "waits for the kernel's lock of /dev/kmsg");
+}
+
 /* A server that waits for its next request does not wait for who asks it. */
 static void a_server_without_work_ends_the_chain(void **state)
 {
@@ -1961,7 +1996,7 @@ static void who_holds_what_a_server_is_short_of(void **state)
 	assert_non_null(strstr(c.links.v[1].words, "of 40)"));
 }
 
-RUN_TESTS(TELLS(workers_that_share_a_door_are_asked_together), TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
+RUN_TESTS(TELLS(who_uses_the_file_whose_lock_it_waits_for), TELLS(workers_that_share_a_door_are_asked_together), TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(who_does_not_open_a_named_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs), TELLS(names_that_a_terminal_would_obey), TELLS(who_debugs_is_not_said_by_a_name),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(a_worker_reads_its_next_work), TELLS(who_has_a_lease),
