@@ -61,6 +61,13 @@ struct pass {
 	bool may_hold;
 };
 
+bool tcp_waits_add(struct tcp_waits *w, uint32_t pid)
+{
+	if (pid && w->n < TCP_WAITS_MOST && !ANY_WHERE(i, w->n, w->pids[i] == pid))
+		w->pids[w->n++] = pid;
+	return w->n < TCP_WAITS_MOST;
+}
+
 /* --- connections --- */
 
 static struct line *line_of(struct pass *p, const struct inet_diag_msg *m)
@@ -222,10 +229,10 @@ static void name_interface(const struct line *l, char ret[IF_NAMESIZE])
 static void take_line(struct open_files *files, const struct line *l, bool out, int64_t ns, const char *interface, struct tcp_delay *ret)
 {
 	*ret = (struct tcp_delay){.kind = out ? TCP_DELAY_OUT : TCP_DELAY_IN, .ns = ns, .pid = other_end_socket_owner(files, out ? l->sender : l->receiver)};
-	for (size_t i = 0; i < WAITS_MAX && i < l->slow && !ret->waits; i++) {
+	for (size_t i = 0; i < WAITS_MAX && i < l->slow; i++) {
 		uint32_t pid = other_end_socket_owner(files, l->waits[i]);
 
-		ret->waits = pid == ret->pid ? 0 : pid;
+		tcp_waits_add(&ret->waits, pid == ret->pid ? 0 : pid);
 	}
 	snprintf(ret->of, sizeof(ret->of), "%s", interface);
 }
@@ -279,8 +286,8 @@ static int find_held(struct open_files *files, struct pass *p, struct tcp_delay 
 		return r;
 	r = look_at_all(p, look_at_opposite);
 	inet_ntop(ipv4 ? AF_INET : AF_INET6, p->held.idiag_dst, text, sizeof(text));
-	*ret = (struct tcp_delay){.kind = TCP_DELAY_HELD, .ns = p->held_delay * 1000ll, .pid = other_end_socket_owner(files, p->held_socket),
-				  .waits = p->opposite ? other_end_socket_owner(files, p->opposite) : 0};
+	*ret = (struct tcp_delay){.kind = TCP_DELAY_HELD, .ns = p->held_delay * 1000ll, .pid = other_end_socket_owner(files, p->held_socket)};
+	tcp_waits_add(&ret->waits, p->opposite ? other_end_socket_owner(files, p->opposite) : 0);
 	snprintf(ret->of, sizeof(ret->of), ipv4 ? "%s:%u" : "[%s]:%u", text, ntohs(p->held.idiag_dport));
 	return r < 0 ? r : 0;
 }

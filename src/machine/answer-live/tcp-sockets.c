@@ -193,7 +193,8 @@ uint32_t tcp_most_connections(struct open_files *files, uint64_t *ret_n)
 
 struct vain {
 	struct open_files *files;
-	uint32_t but, found;
+	uint32_t but;
+	struct tcp_waits *waits;
 };
 
 static int look_at_vain(void *state, const struct nlmsghdr *answer)
@@ -202,14 +203,12 @@ static int look_at_vain(void *state, const struct nlmsghdr *answer)
 	struct vain *v = state;
 	uint32_t pid = m->idiag_retrans ? other_end_socket_owner(v->files, m->idiag_inode) : 0;
 
-	v->found = pid == v->but ? 0 : pid;
-	return v->found != 0;
+	return !tcp_waits_add(v->waits, pid == v->but ? 0 : pid);
 }
 
-uint32_t tcp_connects_in_vain(struct open_files *files, uint32_t but)
+void tcp_connects_in_vain(struct open_files *files, uint32_t but, struct tcp_waits *ret)
 {
-	struct vain v = {.files = files, .but = but};
+	struct vain v = {.files = files, .but = but, .waits = ret};
 
 	(void)(sock_diag_tcp(AF_INET, SOCK_DIAG_CONNECTING, look_at_vain, &v) ?: sock_diag_tcp(AF_INET6, SOCK_DIAG_CONNECTING, look_at_vain, &v));
-	return v.found;
 }

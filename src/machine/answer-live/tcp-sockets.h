@@ -19,5 +19,5 @@ struct tcp_pressure {
 int tcp_pressure_find(const char *proc_root, struct tcp_pressure *ret);
 /* The process that has most connections, *ret_n of them; 0 = not known. */
 uint32_t tcp_most_connections(struct open_files *files, uint64_t *ret_n);
-/* A process whose connections are tried again because no answer comes, `but` left out; 0 = none, or not known. */
-uint32_t tcp_connects_in_vain(struct open_files *files, uint32_t but);
+/* Processes whose connections are tried again because no answer comes, `but` left out. */
+void tcp_connects_in_vain(struct open_files *files, uint32_t but, struct tcp_waits *ret);

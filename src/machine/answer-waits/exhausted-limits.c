@@ -526,7 +526,7 @@ static void find_connected(struct census *c)
 		u->pid = by->pid;
 		u->has = has < u->used ? has : u->used;
 		memcpy(u->comm, by->comm, sizeof(u->comm));
-		u->waits = tcp_connects_in_vain(&files, u->pid);
+		tcp_connects_in_vain(&files, u->pid, &u->waits);
 	}
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/data/str.h"
+#include "machine/answer-live/tcp-delay.h"
 #include "machine/model/dataset.h"
 #include "machine/model/visibility.h"
 
@@ -23,7 +24,7 @@ struct exhausted_limit {
 	uint64_t has;		/* so many; 0 = not known */
 	const char *says;	/* of packets that are delayed in `of`: what it does to it, and "%s" for how long they wait; NULL = it is a number that is used up */
 	int64_t delay;		/* ns: so long */
-	uint32_t waits;		/* a process that waits for it; 0 = not known */
+	struct tcp_waits waits;	/* who waits for it, as far as that is known */
 	const char *next;	/* what helps: a command, or what can be done */
 };
 

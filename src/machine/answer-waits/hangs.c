@@ -644,10 +644,10 @@ static int put_limit_link(struct wait_chain *chain, uint32_t pid, const char *co
 }
 
 /* The wait of a process for what another one has used up is measured by its counters, and the end of its chain is that one, whatever else is found. */
-static int add_limit(const struct dataset *d, const struct hang_question *q, const struct waiting *w, const struct exhausted_limit *u, struct answer *a)
+static int add_limit(const struct dataset *d, const struct hang_question *q, const struct waiting *w, const struct exhausted_limit *u, uint32_t waits, struct answer *a)
 {
 	static const size_t of_network[] = {FEATURE_WAIT_NETWORK, FEATURE_WAIT_PEER};
-	const struct subject *s = u->pid && u->waits ? dataset_process(d, u->waits) : NULL;
+	const struct subject *s = u->pid ? dataset_process(d, waits) : NULL;
 	struct hang most = {.normal = NAN}, *h;
 	_cleanup_str_ struct str words = {};
 	int r;
@@ -667,7 +667,7 @@ static int add_limit(const struct dataset *d, const struct hang_question *q, con
 	wait_chain_free(&h->chain);
 	*h = most;
 	exhausted_limits_deed(u, &words);
-	r = words.error ?: put_limit_link(&h->chain, u->waits, s->info.name, "waits for the network", NULL);
+	r = words.error ?: put_limit_link(&h->chain, waits, s->info.name, "waits for the network", NULL);
 	r = r ?: put_limit_link(&h->chain, u->pid, u->comm, words.data, NULL);
 	h->culprit = r == 0 ? process_of(d, q->at, &h->chain.links.v[1], a) : NULL;
 	h->factors[EVIDENCE_EXCESS] = hang_excess(d, h);
@@ -679,8 +679,12 @@ static int add_limits(const struct dataset *d, const struct hang_question *q, co
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && q->limits && i < q->limits->list.n; i++)
-		r = add_limit(d, q, w, &q->limits->list.v[i], a);
+	for (size_t i = 0; q->limits && i < q->limits->list.n; i++) {
+		const struct exhausted_limit *u = &q->limits->list.v[i];
+
+		for (uint32_t k = 0; r == 0 && k < u->waits.n; k++)
+			r = add_limit(d, q, w, u, u->waits.pids[k], a);
+	}
 	return r;
 }
 
@@ -867,9 +871,14 @@ bool hang_counts_alone(const struct hang *h)
 
 int hang_tell(const struct hang *h, struct answer *a)
 {
+	int r = 0;
+
 	a->told = h;
 	a->slow_since = h->since;
 	a->slow_until = 0;
 	a->bottleneck = hang_bottleneck(h);
-	return put_victim(&a->ranking, 0, h->victim, h) ?: put_victim(&a->ranking, 1, h->parent, h);
+	for (size_t i = a->hangs.n; r == 0 && i-- > 0;) /* in their order */
+		r = a->hangs.v[i].culprit && a->hangs.v[i].culprit == h->culprit ? put_victim(&a->ranking, 0, a->hangs.v[i].victim, &a->hangs.v[i]) : 0;
+	r = r ?: put_victim(&a->ranking, 0, h->victim, h);
+	return r ?: put_victim(&a->ranking, 1, h->parent, h);
 }

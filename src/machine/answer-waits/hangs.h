@@ -37,7 +37,7 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 int hangs_add_suspects(struct answer *a);
 /* No program here is known to be behind it, but it is known that an answer is missing: it is slow by what is not listed. */
 bool hang_counts_alone(const struct hang *h);
-/* This one is what the answer says. 0 or -ENOMEM. */
+/* This one is what the answer says: who waits for the same program is a victim, too. 0 or -ENOMEM. */
 int hang_tell(const struct hang *h, struct answer *a);
 /* The kind of thing for which it waits. */
 enum bottleneck hang_bottleneck(const struct hang *h);

@@ -370,7 +370,7 @@ static int play_full_queue(void)
 			continue;
 		exchange(fills, &served, 1);
 		if (tcp_pressure_find("/proc", &found) == 0 && found.delay.kind)
-			return !(found.delay.kind == TCP_DELAY_OUT && found.delay.pid == (uint32_t)getpid() && strcmp(found.delay.of, "lo") == 0 && !found.delay.waits);
+			return !(found.delay.kind == TCP_DELAY_OUT && found.delay.pid == (uint32_t)getpid() && strcmp(found.delay.of, "lo") == 0 && !found.delay.waits.n);
 	}
 	return 1;
 }
@@ -424,7 +424,7 @@ static int play_held_back(void)
 
 		seen |= other_end_find(&files, (unsigned)client, (unsigned)asks, &end) == 0 && end.held;
 		if (!right && tcp_pressure_find("/proc", &found) == 0 && found.delay.kind)
-			right = found.delay.kind == TCP_DELAY_HELD && found.delay.pid == (uint32_t)server && found.delay.waits == (uint32_t)client && strcmp(found.delay.of, of) == 0;
+			right = found.delay.kind == TCP_DELAY_HELD && found.delay.pid == (uint32_t)server && found.delay.waits.n == 1 && found.delay.waits.pids[0] == (uint32_t)client && strcmp(found.delay.of, of) == 0;
 		usleep(5000);
 	}
 	kill(client, SIGKILL);
@@ -463,11 +463,13 @@ static int play_connections(void)
 	many = begin_connecting(&address, 20);
 	for (int i = 0; i < 1000 && waits != (uint32_t)one + !one; i++) {
 		_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
+		struct tcp_waits in_vain = {};
 
 		most = tcp_most_connections(&files, &n);
 		if (n == 20 && !one)
 			one = begin_connecting(&address, 1);
-		waits = tcp_connects_in_vain(&files, (uint32_t)many);
+		tcp_connects_in_vain(&files, (uint32_t)many, &in_vain);
+		waits = in_vain.pids[0];
 		usleep(10000);
 	}
 	kill(many, SIGKILL);

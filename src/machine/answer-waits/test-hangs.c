@@ -1150,7 +1150,7 @@ static void wait_for_what_is_used_up(uint32_t share, struct answer *ret)
 				       .comm = "backup"};
 	struct exhausted_limits limits = {};
 	struct hang_question q = {.at = TICKS - 1, .limits = &limits, .viewer = &(const struct viewer){}};
-	struct subject *client, *backup;
+	struct subject *client, *other, *backup;
 	struct story st;
 	char *words;
 
@@ -1160,17 +1160,26 @@ static void wait_for_what_is_used_up(uint32_t share, struct answer *ret)
 	use(client, FEATURE_WAIT_NETWORK, TICKS - LONG - 5, TICKS - LONG - 1, PERCENT);
 	use(client, FEATURE_WAIT_NETWORK, TICKS - LONG, TICKS - 1, share * PERCENT);
 	full.pid = backup->info.pid;
-	full.waits = client->info.pid;
+	other = add(&st, "/bin/other", TICKS - LONG - 5, TICKS - 1, 0);
+	use(other, FEATURE_WAIT_NETWORK, TICKS - LONG - 5, TICKS - LONG - 1, PERCENT);
+	use(other, FEATURE_WAIT_NETWORK, TICKS - LONG, TICKS - 1, share * PERCENT);
+	full.waits = (struct tcp_waits){{client->info.pid, other->info.pid}, 2};
 	assert_int_equal(VEC_PUSH(limits.list, full), 0);
 	assert_int_equal(hangs_find(&st.d, &q, ret), 0);
 	for (size_t i = 0; i < ret->hangs.n; i++) {
-		assert_ptr_equal(ret->hangs.v[i].victim, client);
+		assert_ptr_equal(ret->hangs.v[i].victim, i ? other : client);
 		assert_ptr_equal(ret->hangs.v[i].culprit, backup);
 		assert_string_equal(ret->hangs.v[i].chain.links.v[1].words, "fills the uplink of eth0: what goes out there waits 700 ms");
 		words = hang_words(&st.d, &ret->hangs.v[i], st.d.ticks.v[TICKS - 1].wall);
-		assert_non_null(strstr(words, "client (pid 1003) has waited for the network for 40 % of the last 8 s: backup (pid 1004) fills the uplink of eth0: what goes"));
+		assert_non_null(strstr(words, " has waited for the network for 40 % of the last 8 s: backup (pid 1004) fills the uplink of eth0: what goes"));
 		free(words);
 		assert_int_equal(hang_bottleneck(&ret->hangs.v[i]), BOTTLENECK_NETWORK);
+	}
+	if (ret->hangs.n) { /* the others that wait for it are victims, too */
+		assert_int_equal(hang_tell(&ret->hangs.v[1], ret), 0);
+		assert_int_equal(ret->ranking.victims.n, 2);
+		assert_ptr_equal(ret->ranking.victims.v[0].subject, other);
+		assert_ptr_equal(ret->ranking.victims.v[1].subject, client);
 	}
 	exhausted_limits_free(&limits);
 	end(&st);
@@ -1182,7 +1191,7 @@ static void who_waits_for_what_is_used_up_hangs(void **state)
 
 	(void)state;
 	wait_for_what_is_used_up(40, &a);
-	assert_int_equal(a.hangs.n, 1);
+	assert_int_equal(a.hangs.n, 2);
 	answer_free(&a);
 }
 

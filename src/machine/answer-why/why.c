@@ -465,12 +465,22 @@ static void forget_unfelt_delays(const struct answer *a, struct exhausted_limits
 	size_t kept = 0;
 
 	VEC_EACH(u, limits->list) {
-		bool felt = ANY_WHERE(i, a->hangs.n, a->hangs.v[i].chain.links.n && a->hangs.v[i].chain.links.v[0].kind == CHAIN_LIMIT && a->hangs.v[i].victim->info.pid == u->waits);
+		bool felt = ANY_WHERE(i, a->hangs.n, a->hangs.v[i].chain.links.n && a->hangs.v[i].chain.links.v[0].kind == CHAIN_LIMIT && a->hangs.v[i].chain.links.v[1].pid == u->pid);
 
-		if (!u->says || !u->waits || felt)
+		if (!u->says || !u->waits.n || felt)
 			limits->list.v[kept++] = *u;
 	}
 	limits->list.n = kept;
+}
+
+/* Several workers of one server that wait for the same are one reason. */
+static double score_of_program(const struct answer *a, const struct hang *h)
+{
+	double sum = 0;
+
+	VEC_EACH(other, a->hangs)
+		sum += hang_counts_alone(other) && strcmp(other->victim->program, h->victim->program) == 0 ? other->score : 0;
+	return sum;
 }
 
 /* The hang that the answer is about: the first suspect's, or where none is named the one that counts most by itself. */
@@ -480,7 +490,7 @@ static const struct hang *hang_to_tell(const struct answer *a)
 		return a->ranking.suspects.v[0].hang;
 	for (size_t i = 0; a->slow && i < a->hangs.n; i++)
 		if (hang_counts_alone(&a->hangs.v[i]))
-			return a->hangs.v[i].score >= a->odds.unlisted_score / 2 ? &a->hangs.v[i] : NULL;
+			return score_of_program(a, &a->hangs.v[i]) >= a->odds.unlisted_score / 2 ? &a->hangs.v[i] : NULL;
 	return NULL;
 }
 
