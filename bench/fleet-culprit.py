@@ -3,13 +3,14 @@
     fleet-culprit.py WHYSLOW DATA [SET ...]
 
 A case is right if the culprit of the sentence is the true one (never: if the true one is in a list), or, where there is none, if the answer
-is that nothing is unusual. Sets: incidents, petshop, nezha (public, below DATA), seconds, alone, made, cycle (fleet-why.py), and five kinds of our own:
+is that nothing is unusual. Sets: incidents, petshop, nezha (public, below DATA), seconds, alone, made, cycle (fleet-why.py), services (that call each other), and five kinds of our own:
 plateau, leak, silence, all (a fault of all servers at once) and quiet, each asked about its first, a middle and its last hour, and without
 a window. Prints "RESULT NAME VALUE" for bench/eval-fleet, and each wrong case for people.
 """
 import csv
 import glob
 import importlib
+import itertools
 import json
 import math
 import os
@@ -271,6 +272,63 @@ def quiet(f):
     return None, f.hour, f.rows
 
 
+class Calling:
+    """A tree of services, each of which calls some of the next, with latency, failures, CPU and requests a minute; the last may be a database with counters
+    of its own. One falls ill, at once or over some minutes, what calls it is late and fails with it, a row later at times, and what it calls may show an echo."""
+
+    def __init__(self, seed):
+        rng = self.rng = random.Random(seed)
+        self.names = "frontend checkout payment cart orders stock mail search".split()[:rng.randrange(5, 9)]
+        n = len(self.names)
+        self.parent = {i: rng.randrange(max(0, i - 3), i) for i in range(1, n)}
+        self.database = n - 1 if rng.random() < 0.4 else None
+        self.rows = rng.randrange(70, 190)
+        self.ill, self.begin = rng.randrange(n), self.rows - rng.randrange(10, 26)
+        self.latency, self.failures = rng.choice(((rng.uniform(2, 12), 0), (1, rng.uniform(0.03, 0.6)), (rng.uniform(2, 12), rng.uniform(0.03, 0.6))))
+        self.ramp, self.echo, self.busy = rng.choice((1, 1, 4, 8)), rng.choice((0, 0, rng.uniform(0.2, 0.7))), rng.random() < 0.5
+        self.late = {self.ill: 0}  # rows, of the ill one, its callers, and what it calls
+        self.share, self.callers, i = {}, [], self.ill
+        while i:
+            self.late[self.parent[i]] = self.late[i] + (rng.random() < 0.35)
+            i = self.parent[i]
+            self.callers.append(i)
+            self.share[i] = rng.uniform(0.4, 1)
+
+    def part(self, t):
+        return max(0, min(1, (t - self.begin + 1) / self.ramp))
+
+    def write(self, path):
+        rng, own = self.rng, [10 ** self.rng.uniform(0.7, 2.2) for _ in self.names]
+        noise, cpu, load = [rng.uniform(0.02, 0.1) for _ in own], [rng.uniform(10, 40) for _ in own], rng.uniform(100, 2000)
+        with open(path + ".csv", "w") as file:
+            file.write("timestamp,service,metric,value\n")
+            for t, (i, name) in itertools.product(range(self.rows), enumerate(self.names)):
+                part = self.part(t - self.late.get(i, 0)) * (1 if i == self.ill else self.share.get(i, self.echo if self.parent.get(i) == self.ill else 0))
+                slower = part if i in self.late else 0  # what is called fails with its caller, and is not slower
+                latency = own[i] * rng.lognormvariate(0, noise[i]) + own[self.ill] * (self.latency - 1) * slower * rng.uniform(0.9, 1.1)
+                failing = 0.003 * rng.lognormvariate(0, 0.35) + self.failures * part * rng.uniform(0.9, 1.1)
+                requests = load / (i + 1) * rng.lognormvariate(0, 0.05)
+                busy = min(100, cpu[i] * rng.lognormvariate(0, 0.05) * (1 + self.busy * (i == self.ill) * part))
+                values = {"http_server_duration_p99_ms": latency, "error_rate_ratio": min(1, failing), "cpu_percent": busy, "requests_per_sec": requests}
+                if i == self.database:
+                    values = {"db_query_duration_p99_ms": latency, "db_errors_ratio": min(1, failing), "db_cpu_utilization": busy, "db_queries_per_second": 3 * requests}
+                file.writelines(f"{BEGIN + t * 60},{name},{metric},{value:.5g}\n" for metric, value in values.items())
+        with open(path + ".calls", "w") as file:
+            file.writelines(f"{self.names[caller]},{self.names[callee]}\n" for callee, caller in self.parent.items())
+
+
+def evaluate_services(folder, tally):
+    for seed in range(2 * SEEDS):
+        c = Calling(seed)
+        c.write(f"{folder}/{seed}")
+        data, end = f"{folder}/{seed}.csv", BEGIN + c.rows * 60 + 1
+        fired = BEGIN + (c.begin + c.rng.randrange(3, 9)) * 60
+        alerts = [i for i in [c.ill, *c.callers] if i != c.database]
+        symptom = f"{'error_rate_ratio' if c.failures else 'http_server_duration_p99_ms'}@{c.names[c.rng.choice(alerts or [c.ill])]}"
+        for part, window, given in ("symptom", (fired - 600, end), symptom if alerts else None), ("window", (fired, end), None), ("no_window", None, None):
+            tally.ask(part, f"seed {seed}, {symptom}", data, c.names[c.ill], ["--calls", f"{folder}/{seed}.calls"], window, given)
+
+
 KINDS = {"plateau": plateau, "leak": leak, "silence": silence, "all": all_servers, "quiet": quiet}
 
 
@@ -285,18 +343,19 @@ def evaluate_kind(folder, tally, kind):
 
 
 PUBLIC = {"incidents": ("fleet3", evaluate_incidents), "deployments": ("fleet3", evaluate_deployments), "petshop": ("petshop", evaluate_petshop), "nezha": ("nezha-counters", evaluate_nezha)}
+OWN = {"small": evaluate_small, "services": evaluate_services}
 
 
 def main():
-    for name in sys.argv[3:] or [*PUBLIC, "small", *KINDS]:
+    for name in sys.argv[3:] or [*PUBLIC, *OWN, *KINDS]:
         tally = Tally(name)
         with tempfile.TemporaryDirectory(prefix="whyslow-culprit.") as folder:
             os.makedirs(folder + "/alike")
             os.makedirs(folder + "/alone")
             if name in KINDS:
                 evaluate_kind(folder, tally, name)
-            elif name == "small":
-                evaluate_small(folder, tally)
+            elif name in OWN:
+                OWN[name](folder, tally)
             elif os.path.isdir(f"{data_dir}/{PUBLIC[name][0]}"):
                 PUBLIC[name][1](folder, tally)
             else:

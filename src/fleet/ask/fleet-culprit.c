@@ -9,12 +9,13 @@
 #include "fleet/model/counter-name.h"
 #include "lib/data/cleanup.h"
 
-#define EQUAL 0.7 /* of the best explanation: time and calls distinguish what is closer together */
-#define EQUAL_CALLED 0.95 /* the same for calls, which also link what moved by chance */
+#define EQUAL 0.7 /* of the best explanation: time distinguishes what is closer together */
 #define FARTHER 1.25 /* times as far from normal as the symptom's server: it is more than an echo of it */
 #define NEARLY 0.2 /* the same of what began before it */
 #define EARLIER 2 /* rows before it */
 #define FIRST_NEARLY 0.8 /* times as far from normal as the first of the list */
+#define CALLED_NEARLY 0.4 /* times as far from normal as what calls it, by the same quantity ... */
+#define CALLED_RISE 0.9 /* ... and times its rise */
 #define FIRST_EARLIER 2 /* rows */
 #define AS_FAR	0.5 /* of the server's most unusual counter: what is nearer to normal began by chance */
 #define ROWS 20 /* that are compared: with fewer no order in time is believed */
@@ -26,6 +27,7 @@ struct decision {
 	const struct fleet_answer *a;
 	double *far; /* by server: the score of its most unusual counter */
 	bool *reaches; /* by server: it calls the symptom's server, directly or through others */
+	bool *called; /* by server: the other way round */
 };
 
 /* A counter of calls counts for the server that is called, as for the one that has it. */
@@ -47,14 +49,85 @@ static int find_far(struct decision *d)
 	return r;
 }
 
-static void mark_callers(const struct fleet_calls *calls, int server, bool *marks)
+void fleet_culprit_mark(const struct fleet_calls *calls, int server, bool called, bool *marks)
 {
 	VEC_EACH(x, calls->list) {
-		if (x->callee != server || marks[x->caller])
+		int other = called ? x->callee : x->caller;
+
+		if ((called ? x->caller : x->callee) != server || marks[other])
 			continue;
-		marks[x->caller] = true;
-		mark_callers(calls, x->caller, marks);
+		marks[other] = true;
+		fleet_culprit_mark(calls, other, called, marks);
 	}
+}
+
+static const char *unit_of(const struct fleet_counter *c)
+{
+	const char *unit = c->unit ? c->unit : counter_unit_of_name(c->name);
+
+	return unit ? unit : "";
+}
+
+/* Callers decide what a server is asked for. */
+static bool is_throughput(const struct fleet_counter *c)
+{
+	const char *unit = unit_of(c), *per = strrchr(unit, '/');
+
+	return strcmp(unit, "requests") == 0 || (per && strcmp(per, "/s") == 0);
+}
+
+/* The times of several calls add up in their caller, their shares do not. */
+static bool is_duration(const struct fleet_counter *c)
+{
+	const char *unit = unit_of(c), *s = strchr(unit, 's');
+
+	return s && !s[1] && s - unit <= 1;
+}
+
+static bool is_same_quantity(const struct fleet *f, const struct fleet_finding *a, const struct fleet_finding *b)
+{
+	return counter_same_quantity(f->counters.v[a->counter].name, f->counters.v[b->counter].name);
+}
+
+/* Whether `x`, of a server that `of`'s calls, is evidence that it began there: no later, and by the same quantity (a caller has no greater share of it), or,
+ * where it does not measure that, farther from normal by another one. */
+static bool is_own_evidence(const struct fleet *f, const struct fleet_findings *unusual, const struct fleet_finding *x, const struct fleet_finding *of)
+{
+	if (x->n < ROWS || x->score < UNUSUAL || (x->since && of->since && x->since > of->since + f->interval))
+		return false;
+	if (is_same_quantity(f, x, of))
+		return x->score >= CALLED_NEARLY * of->score &&
+		       (is_duration(&f->counters.v[x->counter]) || fabs(x->observed - x->usual) >= CALLED_RISE * fabs(of->observed - of->usual));
+	if (x->score < of->score || is_throughput(&f->counters.v[x->counter]))
+		return false;
+	return !ANY_WHERE(i, unusual->list.n, unusual->list.v[i].server == x->server && is_same_quantity(f, &unusual->list.v[i], of));
+}
+
+/* A caller is not the cause of what it calls: goes from `from` (its score: how far it is from normal) to what it calls that has evidence of its own, the
+ * farthest from normal, and on from there. ret: `from`, or one of `unusual`. 0 or -ENOMEM. */
+static int descend(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *unusual, const struct fleet_finding *from, struct fleet_finding *ret)
+{
+	_cleanup_free_ bool *seen = calloc(f->servers.n + 1, sizeof(*seen)), *called = calloc(f->servers.n + 1, sizeof(*called));
+	bool deeper = calls && calls->list.n;
+
+	*ret = *from;
+	if (!seen || !called)
+		return -ENOMEM;
+	while (deeper) {
+		const struct fleet_finding of = *ret;
+
+		deeper = false;
+		seen[of.server] = true;
+		memset(called, 0, f->servers.n);
+		fleet_culprit_mark(calls, of.server, true, called);
+		for (size_t i = 0; i < unusual->list.n && !deeper; i++) {
+			const struct fleet_finding *x = &unusual->list.v[i];
+
+			deeper = called[x->server] && !seen[x->server] && is_own_evidence(f, unusual, x, &of);
+			*ret = deeper ? *x : of;
+		}
+	}
+	return 0;
 }
 
 static int symptom_server(const struct fleet_answer *a)
@@ -62,7 +135,8 @@ static int symptom_server(const struct fleet_answer *a)
 	return a->called >= 0 ? a->called : a->symptom.server;
 }
 
-/* Whether another server's counter may be what made the symptom's server ill. */
+/* Whether another server's counter may be what made the symptom's server ill. What began before it is not believed of what it calls, whose requests it makes: that
+ * has evidence of its own (descend()). */
 static bool may_lead(const struct decision *d, const struct fleet_finding *x)
 {
 	int own = symptom_server(d->a);
@@ -73,54 +147,42 @@ static bool may_lead(const struct decision *d, const struct fleet_finding *x)
 		return false;
 	if (d->a->called >= 0 && x->server == d->a->symptom.server)
 		return false;
-	return d->far[x->server] >= FARTHER * d->far[own] || (earlier >= EARLIER * d->f->interval && d->far[x->server] >= NEARLY * d->far[own]);
+	return d->far[x->server] >= FARTHER * d->far[own] || (!d->called[x->server] && earlier >= EARLIER * d->f->interval && d->far[x->server] >= NEARLY * d->far[own]);
 }
 
-/* 0 or 1, or -ENOMEM. `calls` may be NULL. */
-static int is_called_by(const struct fleet *f, const struct fleet_calls *calls, int callee, int caller)
-{
-	_cleanup_free_ bool *callers = calls && calls->list.n ? calloc(f->servers.n + 1, sizeof(*callers)) : NULL;
-
-	if (!calls || !calls->list.n)
-		return 0;
-	if (!callers)
-		return -ENOMEM;
-	mark_callers(calls, callee, callers);
-	return callers[caller];
-}
-
-/* Whether `x` goes before `best`: it began rows before it, or explains as much and is called by it. With few rows a callee counts by the symptom's
- * quantity alone: another one moves with it by chance, or because of the caller (its requests). */
-static int goes_before(const struct decision *d, const struct fleet_finding *x, const struct fleet_finding *best)
-{
-	const char *symptom = d->f->counters.v[d->a->symptom.counter].name;
-
-	if (x->n >= ROWS && x->since && x->since <= best->since - d->f->interval)
-		return 1;
-	if (x->score < EQUAL_CALLED * best->score || (x->n < ROWS && !counter_same_quantity(d->f->counters.v[x->counter].name, symptom)))
-		return 0;
-	return is_called_by(d->f, d->calls, x->server, best->server);
-}
-
-/* The place in the explanations of the one that leads, or -1. */
+/* The place in the explanations of the one that leads, or -1: of those that explain about as much the one that began rows before the others. */
 static int find_lead(const struct decision *d)
 {
 	const struct fleet_findings *e = &d->a->explain;
-	int lead = -1, r;
+	int lead = -1;
 
 	for (size_t i = 0; i < e->list.n; i++) {
 		const struct fleet_finding *x = &e->list.v[i];
 
 		if (lead >= 0 && x->score < EQUAL * e->list.v[0].score)
 			break;
-		if (!may_lead(d, x))
-			continue;
-		r = lead < 0 ? 1 : goes_before(d, x, &e->list.v[lead]);
-		if (r < 0)
-			return r;
-		lead = r ? (int)i : lead;
+		if (may_lead(d, x) && (lead < 0 || (x->n >= ROWS && x->since && x->since <= e->list.v[lead].since - d->f->interval)))
+			lead = (int)i;
 	}
 	return lead;
+}
+
+/* The same, or of what that calls, or the symptom's server, the one with which it began, where that explains the symptom; -ENOMEM. */
+static int find_deepest_lead(const struct decision *d)
+{
+	const struct fleet_findings *e = &d->a->explain;
+	int lead = find_lead(d), best = -1, r;
+	struct fleet_finding from = lead >= 0 ? e->list.v[lead] : d->a->symptom, deepest;
+
+	from.server = lead >= 0 ? from.server : symptom_server(d->a);
+	from.score = d->far[from.server];
+	r = descend(d->f, d->calls, &d->a->unusual, &from, &deepest);
+	if (r < 0 || deepest.server == from.server)
+		return r < 0 ? r : lead;
+	for (size_t i = 0; i < e->list.n && e->list.v[i].score >= CULPRIT_EXPLAINS; i++)
+		if (e->list.v[i].server == deepest.server && (best < 0 || e->list.v[i].counter == deepest.counter))
+			best = (int)i;
+	return best >= 0 ? best : lead;
 }
 
 /* A counter of the symptom's own server that explains it and began rows before it; -1: the symptom itself. */
@@ -147,7 +209,7 @@ static void move_to_front(struct fleet_findings *e, size_t at)
 
 static int decide(const struct decision *d, struct fleet_answer *a)
 {
-	int lead = a->found_symptom || !a->unusual_symptom ? -1 : find_lead(d);
+	int lead = a->found_symptom || !a->unusual_symptom ? -1 : find_deepest_lead(d);
 
 	if (lead == -ENOMEM)
 		return lead;
@@ -168,13 +230,15 @@ static int decide(const struct decision *d, struct fleet_answer *a)
 
 int fleet_culprit_find(const struct fleet *f, const struct fleet_calls *calls, struct fleet_answer *a)
 {
-	struct decision d = {f, calls, a, calloc(f->servers.n + 1, sizeof(double)), calloc(f->servers.n + 1, sizeof(bool))};
-	int r = d.far && d.reaches ? find_far(&d) : -ENOMEM;
+	struct decision d = {f, calls, a, calloc(f->servers.n + 1, sizeof(double)), calloc(f->servers.n + 1, sizeof(bool)), calloc(f->servers.n + 1, sizeof(bool))};
+	int r = d.far && d.reaches && d.called ? find_far(&d) : -ENOMEM;
 
 	if (r == 0)
-		mark_callers(calls, symptom_server(a), d.reaches);
+		fleet_culprit_mark(calls, symptom_server(a), false, d.reaches);
+	if (r == 0)
+		fleet_culprit_mark(calls, symptom_server(a), true, d.called);
 	r = r ?: decide(&d, a);
-	FREE_ALL(d.far, d.reaches);
+	FREE_ALL(d.far, d.reaches, d.called);
 	return r;
 }
 
@@ -195,21 +259,17 @@ int fleet_culprit_since(const struct fleet *f, const struct fleet_findings *unus
 }
 
 /* Whether the incident began with `x` rather than with `best`, which is farther from normal or about as far. */
-static int begins_before(const struct fleet *f, const struct fleet_calls *calls, const int64_t *since, const struct fleet_finding *x, const struct fleet_finding *best)
+static bool begins_before(const struct fleet *f, const int64_t *since, const struct fleet_finding *x, const struct fleet_finding *best)
 {
 	int64_t of_x = since[x->server] < x->since ? since[x->server] : x->since, of_best = since[best->server] < best->since ? since[best->server] : best->since;
 
-	if (!x->since || !best->since || x->score < FIRST_NEARLY * best->score || of_x > of_best)
-		return 0;
-	if (of_best - of_x >= FIRST_EARLIER * f->interval)
-		return 1;
-	return is_called_by(f, calls, x->server, best->server);
+	return x->since && best->since && x->score >= FIRST_NEARLY * best->score && of_best - of_x >= FIRST_EARLIER * f->interval;
 }
 
 int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *alarms, const struct fleet_findings *unusual, int server)
 {
 	_cleanup_free_ int64_t *since = calloc(f->servers.n + 1, sizeof(*since));
-	struct fleet_finding first;
+	struct fleet_finding first, deepest;
 	size_t best = 0;
 
 	if (!since || fleet_culprit_since(f, unusual, since) < 0)
@@ -221,15 +281,13 @@ int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, 
 	first = alarms->list.v[best];
 	for (size_t i = 0; i < alarms->list.n; i++) {
 		struct fleet_finding b = alarms->list.v[best];
-		int r;
 
-		if (i == best)
-			continue;
 		b.score = first.score;
-		r = begins_before(f, calls, since, &alarms->list.v[i], &b);
-		if (r < 0)
-			return r;
-		best = r ? i : best;
+		best = i != best && begins_before(f, since, &alarms->list.v[i], &b) ? i : best;
 	}
+	if (descend(f, calls, unusual, &alarms->list.v[best], &deepest) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < alarms->list.n && deepest.server != alarms->list.v[best].server; i++)
+		best = alarms->list.v[i].server == deepest.server ? i : best;
 	return (int)best;
 }

@@ -68,7 +68,7 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 		q->server = found->server;
 		q->counter = found->counter;
 	}
-	if (a->stepped) {
+	if (a->stepped && !(calls && calls->list.n)) {
 		q->server = a->alarms.list.v[0].server;
 		q->counter = a->alarms.list.v[0].counter;
 	} else if (a->found_symptom && a->found_server) {
@@ -475,18 +475,32 @@ static int find_together(const struct fleet *f, bool similar, struct fleet_answe
 	return 0;
 }
 
+/* Whether calls carried it from the culprit to most of the others. */
+static bool is_carried(const struct fleet *f, const struct fleet_calls *calls, int culprit, const struct fleet_common *common)
+{
+	_cleanup_free_ bool *callers = calls ? calloc(f->servers.n + 1, sizeof(*callers)) : NULL;
+	size_t n = 0;
+
+	if (!callers)
+		return false;
+	fleet_culprit_mark(calls, culprit, false, callers);
+	for (size_t i = 0; i < f->servers.n; i++)
+		n += callers[i] && common->members[i] && (int)i != culprit;
+	return 2 * n >= common->servers;
+}
+
 /* Whether the symptom of a server that stands out is what befell all of them. 0 or -ENOMEM. */
-static int find_common(const struct fleet *f, struct fleet_answer *a)
+static int find_common(const struct fleet *f, const struct fleet_calls *calls, struct fleet_answer *a)
 {
 	struct fleet_common common;
 	int r;
 
-	if (a->common || !a->unusual_symptom || a->called >= 0 || !a->found_symptom)
+	if ((a->common && !(calls && calls->list.n)) || !a->unusual_symptom || a->called >= 0 || !a->found_symptom)
 		return 0;
 	r = fleet_common_find(f, a->symptom.counter, false, a->asked, &common);
 	if (r < 0)
 		return r == -ENODATA ? 0 : r;
-	a->common = common.servers > 1 && common.members[a->symptom.server] ? common.servers : 0;
+	a->common = common.servers > 1 && common.members[a->symptom.server] && !is_carried(f, calls, a->symptom.server, &common) ? common.servers : 0;
 	free(common.members);
 	return 0;
 }
@@ -521,7 +535,7 @@ static int explain_symptom(const struct fleet_question *q, const struct causes *
 
 	if (r < 0)
 		return r;
-	r = find_common(q->fleet, a);
+	r = find_common(q->fleet, calls, a);
 	if (r < 0)
 		return r;
 	name_silent(a);

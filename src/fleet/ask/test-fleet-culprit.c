@@ -124,6 +124,68 @@ static void a_caller_is_not_the_cause_of_what_it_calls(void **state)
 	VEC_FREE(calls.list);
 }
 
+/* The front's latency is an alert; it calls the service, which calls the database. */
+static int below_front(double service, double database, int database_counter, int64_t began)
+{
+	struct fleet_call chain[] = {{FRONT, SERVICE}, {SERVICE, DATABASE}};
+	struct fleet_calls calls = {};
+	struct fleet_answer a = {.called = -1, .unusual_symptom = true};
+	int named;
+
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(VEC_PUSH(calls.list, chain[i]), 0);
+	a.symptom = finding(FRONT, 0, 20, 10 * MINUTE);
+	assert_int_equal(VEC_PUSH(a.unusual.list, a.symptom), 0);
+	add(&a, SERVICE, 0, 0.9, service, 10 * MINUTE);
+	add(&a, DATABASE, database_counter, 0.8, database, began);
+	named = decide(&a, &calls);
+	VEC_FREE(calls.list);
+	return named;
+}
+
+static void what_is_called_is_named_by_evidence_of_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(below_front(10, 9, 0, 10 * MINUTE), DATABASE);
+	assert_int_equal(below_front(10, 2, 0, 10 * MINUTE), SERVICE);  /* not unusual */
+	assert_int_equal(below_front(10, 9, 0, 12 * MINUTE), SERVICE);  /* later */
+	assert_int_equal(below_front(10, 12, 1, 10 * MINUTE), DATABASE); /* by what it alone measures, and farther from normal */
+	assert_int_equal(below_front(10, 9, 1, 10 * MINUTE), SERVICE);
+	assert_int_equal(below_front(4, 4, 0, 10 * MINUTE), FRONT); /* echoes */
+}
+
+/* The shares of failures: of a caller it is what it calls, or more. Durations add up. */
+static void a_share_of_failures_that_is_less_than_the_callers_is_an_echo(void **state)
+{
+	static const struct fleet_call call = {FRONT, SERVICE};
+	struct fleet f = make();
+	struct fleet_calls calls = {};
+	struct fleet_findings alarms = {}, unusual = {};
+	struct fleet_finding front, service;
+
+	(void)state;
+	assert_int_equal(VEC_PUSH(calls.list, call), 0);
+	assert_int_equal(fleet_add_counter(&f, "error_ratio"), 2);
+	for (int counter = 0; counter < 3; counter += 2)
+		for (int share = 1; share <= 3; share += 2) {
+			front = finding(FRONT, counter, 18, 10 * MINUTE);
+			service = finding(SERVICE, counter, 12, 10 * MINUTE);
+			front.usual = service.usual = 0;
+			front.observed = .4;
+			service.observed = .2 * share;
+			assert_int_equal(VEC_PUSH(alarms.list, front), 0);
+			assert_int_equal(VEC_PUSH(alarms.list, service), 0);
+			assert_int_equal(VEC_PUSH(unusual.list, front), 0);
+			assert_int_equal(VEC_PUSH(unusual.list, service), 0);
+			assert_int_equal(fleet_culprit_first(&f, &calls, &alarms, &unusual, -1), counter == 0 || share == 3);
+			fleet_findings_free(&alarms);
+			fleet_findings_free(&unusual);
+			alarms = unusual = (struct fleet_findings){};
+		}
+	VEC_FREE(calls.list);
+	fleet_free(&f);
+}
+
 static void of_its_own_counters_the_one_that_began_first_is_named(void **state)
 {
 	struct fleet_answer a = symptom_of_service(true);
@@ -174,6 +236,8 @@ int main(void)
 		cmocka_unit_test(what_began_later_did_not_make_the_symptom),
 		cmocka_unit_test(what_began_rows_before_made_the_symptom),
 		cmocka_unit_test(a_caller_is_not_the_cause_of_what_it_calls),
+		cmocka_unit_test(what_is_called_is_named_by_evidence_of_its_own),
+		cmocka_unit_test(a_share_of_failures_that_is_less_than_the_callers_is_an_echo),
 		cmocka_unit_test(of_its_own_counters_the_one_that_began_first_is_named),
 		cmocka_unit_test(a_server_fell_ill_with_the_first_of_its_counters),
 		cmocka_unit_test(nobody_is_named_for_a_symptom_as_always),
