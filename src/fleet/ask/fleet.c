@@ -4,7 +4,7 @@
 struct fleet_query fleet_parsed;
 
 static const struct subverb *const list[] = {
-	&fleet_load, &fleet_info, &fleet_view, &fleet_check_verb, &fleet_correlate, &fleet_compare, &fleet_rank, &fleet_why, &fleet_history_verb, &fleet_incidents_verb, &fleet_run, &fleet_watch, NULL,
+	&fleet_load, &fleet_info, &fleet_view, &fleet_check_verb, &fleet_correlate, &fleet_compare, &fleet_rank, &fleet_why, &fleet_history_verb, &fleet_incidents_verb, &fleet_run, &fleet_join, &fleet_watch, NULL,
 };
 
 static void reset(void)
@@ -35,7 +35,7 @@ const struct verb verb_fleet = {
 	.name = "fleet",
 	.group = "Many machines",
 	.words = "SUBVERB DATA ",
-	.help = "many servers: which one, which counter, since when; load, view, check, correlate, compare, rank, why, history, incidents",
+	.help = "many servers: which one, which counter, since when; load, view, check, correlate, compare, rank, why, history, incidents, join",
 	.options = no_options,
 	.takes_command = true,
 	.subverbs = &subverbs,

@@ -22,7 +22,7 @@ struct fleet_query {
 /* The tables of options are read into it. A subverb begins with a copy, and passes that on. */
 extern struct fleet_query fleet_parsed;
 extern const struct subverb fleet_load, fleet_info, fleet_view, fleet_check_verb, fleet_correlate, fleet_compare, fleet_rank,
-	fleet_why, fleet_history_verb, fleet_incidents_verb, fleet_run, fleet_watch;
+	fleet_why, fleet_history_verb, fleet_incidents_verb, fleet_run, fleet_watch, fleet_join;
 /* Runs one command line, "view DATA cpu": for `fleet` itself and for saved analyses. Exit status. */
 int fleet_dispatch(struct common *common, int argc, char **argv);
 

@@ -13,6 +13,7 @@
 #include "fleet/model/fleet-source.h"
 #include "fleet/watch/fleet-recordings.h"
 #include "fleet/watch/lasting-faults.h"
+#include "fleet/watch/ssh-host.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/net/http-client.h"
@@ -90,8 +91,8 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 
 	if (!url || *url == '#')
 		return 0;
-	if (!is_prometheus(url) && !str_starts(url, "https://") && !str_starts(url, "http://"))
-		return str_fail(ret_error, -EINVAL, "%s:%u: invalid host '%s'; expected https://HOST:PORT or prometheus://HOST:PORT", file, number, url);
+	if (!is_prometheus(url) && !str_starts(url, "https://") && !str_starts(url, "http://") && !ssh_host_is(url))
+		return str_fail(ret_error, -EINVAL, "%s:%u: invalid host '%s'; expected https://HOST:PORT, ssh://HOST or prometheus://HOST:PORT", file, number, url);
 	h.url = strdup(url);
 	while (r == 0 && (word = strtok_r(NULL, " \t\r\n", &rest)))
 		r = take_word(&h, word);
@@ -129,6 +130,13 @@ int fleet_watch_list_read(const char *file, struct watch_list *ret, char **ret_e
 	else
 		*ret = l;
 	return r;
+}
+
+int fleet_watch_list_add(struct watch_list *l, const char *url, char **ret_error)
+{
+	_cleanup_free_ char *line = strdup(url);
+
+	return line ? take_host(l, "the command line", 1, line, ret_error) : -ENOMEM;
 }
 
 /* --- one host --- */
@@ -238,23 +246,29 @@ static int keep_answer(struct watch_host *h, const struct http_reply *reply, siz
 	return r;
 }
 
-/* Asks once. 0 and how many moments came, or -errno with words. */
-static int ask(struct watch_host *h, size_t *ret_n, char **ret_error)
+static int ask_http(struct watch_host *h, const char *since, struct http_reply *ret, char **ret_error)
 {
 	_cleanup_str_ struct str url = {};
-	_cleanup_(http_reply_free) struct http_reply reply = {};
 	struct http_request q;
 	int r;
 
-	str_printf(&url, "%s/api/v1/counters?since=@%lld.%09lld", h->url, h->pull->next / NS_PER_SEC, h->pull->next % NS_PER_SEC);
-	if (url.error)
+	if (str_printf(&url, "%s/api/v1/counters?since=%s", h->url, since) < 0)
 		return url.error;
 	q = (struct http_request){.url = url.data};
-	r = http_send(h->pull->client, &q, &reply);
-	r = r ?: http_check_status(h->pull->client, &q, &reply);
-	if (r < 0)
-		str_fail(ret_error, r, "%s", http_client_error(h->pull->client));
-	else
+	r = http_send(h->pull->client, &q, ret);
+	r = r ?: http_check_status(h->pull->client, &q, ret);
+	return r < 0 ? str_fail(ret_error, r, "%s", http_client_error(h->pull->client)) : 0;
+}
+
+/* Asks once. 0 and how many moments came, or -errno with words. */
+static int ask(struct watch_host *h, size_t *ret_n, char **ret_error)
+{
+	_cleanup_(http_reply_free) struct http_reply reply = {};
+	const char *since = STR_TEXT(40, "@%lld.%09lld", (long long)(h->pull->next / NS_PER_SEC), (long long)(h->pull->next % NS_PER_SEC));
+	int r = ssh_host_is(h->url) ? ssh_host_ask(h->url, 5, (const char *const[]){"export", "--format", "counters", "--since", since}, PULL_TIMEOUT, &reply.body, ret_error) :
+				      ask_http(h, since, &reply, ret_error);
+
+	if (r == 0)
 		r = keep_answer(h, &reply, ret_n);
 	if (r == -ERANGE && !*ret_error)
 		str_fail(ret_error, r, "its answer lies ahead of this machine's time: set the clock of one of both");
@@ -289,7 +303,7 @@ static int pull_host(void *data, size_t i)
 		return 0;
 	if (h->pull->next < begin)
 		h->pull->next = begin;
-	if (!h->pull->client)
+	if (!h->pull->client && !ssh_host_is(h->url))
 		r = fleet_watch_host_connect(h, w->options->token_file, w->options->ca_file, PULL_TIMEOUT, &h->pull->client, &error);
 	for (int k = 0; r == 0 && n && k < ANSWERS_MAX; k++)
 		r = ask(h, &n, &error);

@@ -3,6 +3,7 @@
  * A list of hosts is a file of lines
  *
  *   https://web-1:7170 [name=NAME] [token=FILE] [ca=FILE]
+ *   ssh://[USER@]web-2[:PORT] [name=NAME]
  *   prometheus://monitor:9090
  *
  * and what a line does not say the options do. A host that was away is asked for what it recorded in the meantime.
@@ -14,6 +15,8 @@
 /* 0; -EINVAL, -errno with *ret_error (caller frees): "hosts.txt:3: ...". */
 int fleet_watch_list_read(const char *file, struct watch_list *ret, char **ret_error);
 void fleet_watch_list_free(struct watch_list *l);
+/* Appends a host by its URL. 0; -EINVAL, -ENOMEM, with *ret_error. */
+int fleet_watch_list_add(struct watch_list *l, const char *url, char **ret_error);
 
 struct http_client;
 /* A client for this host, with the token and the authority that its line names, else these (NULL = none). Its requests end after

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fleet/watch/fleet-watch.h"
+#include "fleet/watch/ssh-host.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
@@ -78,6 +79,7 @@ static const char *host_of_url(const char *url, size_t *ret_n)
 	const char *at = strstr(url, "://");
 
 	at = at ? at + 3 : url;
+	at += at[strcspn(at, "@/")] == '@' ? strcspn(at, "@") + 1 : 0;
 	if (*at == '[') {
 		*ret_n = strcspn(at + 1, "]");
 		return at + 1;
@@ -141,23 +143,39 @@ static int take_text(const struct str *text, const char *said, struct host_answe
 	return str_fail(&ret->error, 0, "%s", said && *said ? said : "its answer is not from whyslow");
 }
 
+struct question_words {
+	char at[TIME_TEXT], since[TIME_TEXT];
+	const char *words[9];
+	size_t n;
+};
+
+static void add_words(struct question_words *w, const char *option, const char *value)
+{
+	w->words[w->n++] = option;
+	w->words[w->n++] = value;
+}
+
+/* The words of the command line that ask it. */
+static void write_words(const struct host_question *q, struct question_words *w)
+{
+	w->n = 0;
+	add_words(w, "why", "--json");
+	if (q->at)
+		add_words(w, "--at", time_text(q->at, w->at));
+	if (q->since)
+		add_words(w, "--since", time_text(q->since, w->since));
+	if (q->program)
+		add_words(w, "--", q->program);
+}
+
 static int ask_here(const struct asker *asker, const struct host_question *q, struct host_answer *ret)
 {
-	char at[TIME_TEXT], since[TIME_TEXT];
-	const char *words[9] = {"why", "--json", "--at", time_text(q->at, at)};
 	_cleanup_str_ struct str text = {}, errors = {};
-	size_t n = 4;
+	struct question_words w;
 	int status;
 
-	if (q->since) {
-		words[n++] = "--since";
-		words[n++] = time_text(q->since, since);
-	}
-	if (q->program) {
-		words[n++] = "--";
-		words[n++] = q->program;
-	}
-	status = ask_all(asker, n, words, &text, &errors);
+	write_words(q, &w);
+	status = ask_all(asker, w.n, w.words, &text, &errors);
 	if (status < 0)
 		return str_fail(&ret->error, status == -ENOMEM ? status : 0, "%s", ask_failure(asker, status));
 	return take_text(&text, errors.data, ret);
@@ -167,7 +185,7 @@ static int put_url(const struct watch_host *w, const struct host_question *q, st
 {
 	char at[TIME_TEXT], since[TIME_TEXT];
 
-	str_printf(url, "%s/api/v1/%s?at=%s", w->url, q->program ? "program" : "why", time_text(q->at, at));
+	str_printf(url, "%s/api/v1/%s?at=%s", w->url, q->program ? "program" : "why", q->at ? time_text(q->at, at) : "now");
 	if (q->since)
 		str_printf(url, "&since=%s", time_text(q->since, since));
 	if (q->program) {
@@ -193,7 +211,20 @@ static int send_question(struct http_client *client, const struct watch_host *w,
 	return r;
 }
 
-static int ask_listed(const struct host_recorders *h, const struct watch_host *w, const struct host_question *q, struct host_answer *ret)
+static int ask_over_ssh(const struct watch_host *w, const struct host_question *q, struct host_answer *ret)
+{
+	_cleanup_str_ struct str text = {};
+	struct question_words words;
+	int r;
+
+	write_words(q, &words);
+	r = ssh_host_ask(w->url, words.n, words.words, ANSWER_TIMEOUT, &text, &ret->error);
+	if (r < 0)
+		return r == -ENOMEM || !ret->error ? r : 0;
+	return take_text(&text, NULL, ret);
+}
+
+int host_recorders_ask_listed(const struct host_recorders_options *o, const struct watch_host *w, const struct host_question *q, struct host_answer *ret)
 {
 	struct http_client *client = NULL;
 	int r;
@@ -201,7 +232,9 @@ static int ask_listed(const struct host_recorders *h, const struct watch_host *w
 	ret->recorder = strdup(w->url);
 	if (!ret->recorder)
 		return -ENOMEM;
-	r = fleet_watch_host_connect(w, h->options.token_file, h->options.ca_file, ANSWER_TIMEOUT, &client, &ret->error);
+	if (ssh_host_is(w->url))
+		return ask_over_ssh(w, q, ret);
+	r = fleet_watch_host_connect(w, o->token_file, o->ca_file, ANSWER_TIMEOUT, &client, &ret->error);
 	if (r == 0)
 		r = send_question(client, w, q, ret);
 	else if (r != -ENOMEM)
@@ -235,7 +268,7 @@ int host_recorders_ask(struct host_recorders *h, const struct host_question *q, 
 
 	*ret = (struct host_answer){};
 	if (listed) {
-		r = ask_listed(h, listed, q, ret);
+		r = host_recorders_ask_listed(&h->options, listed, q, ret);
 	} else if (recording) {
 		r = ask_recording(h, recording, q, ret);
 	} else if (is_same_host(h->here, strlen(h->here), q->host)) {

@@ -20,8 +20,11 @@ void host_recorders_free(struct host_recorders *h);
 struct host_question {
 	const char *host;
 	const char *program; /* a pid, unit or name; NULL = the machine */
-	int64_t since, at;   /* wall ns; since 0 = as the answer finds it */
+	int64_t since, at;   /* wall ns; since 0 = as the answer finds it, at 0 = now */
 };
 
 /* 0 also where `error` says why there is no answer, or -ENOMEM. The caller frees with host_answer_free(). */
 int host_recorders_ask(struct host_recorders *h, const struct host_question *q, struct host_answer *ret);
+/* The same of the host of a line of a list. Any thread may ask. */
+struct watch_host;
+int host_recorders_ask_listed(const struct host_recorders_options *o, const struct watch_host *w, const struct host_question *q, struct host_answer *ret);
