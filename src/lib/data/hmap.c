@@ -61,6 +61,13 @@ void hmap_free(struct hmap *m)
 	*m = (struct hmap){};
 }
 
+void hmap_free_values(struct hmap *m)
+{
+	HMAP_FOREACH(slot, m)
+		free(slot->value);
+	hmap_free(m);
+}
+
 void *hmap_get(const struct hmap *m, uint64_t key, uint64_t key2)
 {
 	return m->n ? find(m, key, key2)->value : NULL;

@@ -22,6 +22,8 @@ struct hmap {
 };
 
 void hmap_free(struct hmap *m);
+/* The same with free() of each value before. */
+void hmap_free_values(struct hmap *m);
 void *hmap_get(const struct hmap *m, uint64_t key, uint64_t key2);
 /* Fetches the memory where the search for this key begins. */
 void hmap_prefetch(const struct hmap *m, uint64_t key, uint64_t key2);

@@ -8,9 +8,7 @@
 
 void path_tree_free(struct path_tree *t)
 {
-	HMAP_FOREACH(slot, &t->names)
-	free(slot->value);
-	hmap_free(&t->names);
+	hmap_free_values(&t->names);
 	hmap_free(&t->edges);
 	VEC_FREE(t->nodes);
 	*t = (struct path_tree){};

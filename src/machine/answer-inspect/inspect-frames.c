@@ -99,9 +99,7 @@ void frame_namer_close(struct frame_namer *n)
 	VEC_FREE(n->damaged);
 	modules_free(&n->modules);
 	symbolizer_free(n->symbolizer);
-	HMAP_FOREACH(slot, &n->texts)
-	free(slot->value);
-	hmap_free(&n->texts);
+	hmap_free_values(&n->texts);
 	free(n->proc_root);
 }
 

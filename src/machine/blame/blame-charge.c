@@ -16,13 +16,6 @@ static bool is_page_out(const struct timeline *t, uint32_t thread)
 	return line->kernel && strncmp(line->comm, "kswapd", 6) == 0;
 }
 
-static void memo_free(struct hmap *memo)
-{
-	HMAP_FOREACH(slot, memo)
-		free(slot->value);
-	hmap_free(memo);
-}
-
 int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, void *user)
 {
 	*c = (struct charger){.timeline = t, .charge = charge, .user = user, .segments = calloc(t->cpus.n + 1, sizeof(uint32_t))};
@@ -31,8 +24,8 @@ int charger_open(struct charger *c, const struct timeline *t, charge_fn charge, 
 
 void charger_close(struct charger *c)
 {
-	memo_free(&c->allocators);
-	memo_free(&c->dirtiers);
+	hmap_free_values(&c->allocators);
+	hmap_free_values(&c->dirtiers);
 	free(c->segments);
 }
 

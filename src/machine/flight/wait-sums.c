@@ -40,9 +40,7 @@ void wait_sums_close(struct wait_sums *w)
 {
 	if (!w)
 		return;
-	HMAP_FOREACH(slot, &w->threads)
-	free(slot->value);
-	hmap_free(&w->threads);
+	hmap_free_values(&w->threads);
 	hmap_free(&w->processes);
 	free(w);
 }

@@ -95,14 +95,6 @@ uint64_t profiler_share(uint64_t store_max_size)
 
 /* --- processes --- */
 
-static void forget_wakers(struct profiler *p)
-{
-	HMAP_FOREACH(slot, &p->wakers)
-	free(slot->value);
-	hmap_free(&p->wakers);
-	p->wakers = (struct hmap){};
-}
-
 static void forget_processes(struct profiler *p)
 {
 	HMAP_FOREACH(slot, &p->processes) {
@@ -111,7 +103,7 @@ static void forget_processes(struct profiler *p)
 		modules_free(&process->modules);
 		free(process);
 	}
-	forget_wakers(p);
+	hmap_free_values(&p->wakers);
 	hmap_free(&p->processes);
 	hmap_free(&p->newest);
 	hmap_free(&p->stacks);
@@ -468,7 +460,7 @@ static void save(struct profiler *p)
 
 	identifier_rest(p->reader.identifier);
 	generated_names_rest(&p->generated);
-	forget_wakers(p);
+	hmap_free_values(&p->wakers);
 	if (profile->texts.n < texts || p->mappings > MAPPINGS_MAX)
 		forget_processes(p); /* its stacks' numbers were the last file's */
 	if (r == 0 && p->saves++ % TRIM_EVERY == 0)

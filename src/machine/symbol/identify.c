@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/hmap.h"
 #include "lib/rights/sandbox.h"
@@ -35,13 +35,6 @@ int identify_new(struct identifier **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static void forget(struct identifier *i)
-{
-	HMAP_FOREACH(slot, &i->known)
-	free(slot->value);
-	hmap_free(&i->known);
-}
-
 void identify_free(struct identifier *i)
 {
 	if (!i)
@@ -49,7 +42,7 @@ void identify_free(struct identifier *i)
 	sandbox_stop(&i->sandbox);
 	str_free(&i->request);
 	str_free(&i->answer);
-	forget(i);
+	hmap_free_values(&i->known);
 	free(i);
 }
 
@@ -74,7 +67,7 @@ static void keep(struct identifier *i, const struct module *m)
 		return;
 	*id = m->build_id;
 	if (i->known.n >= KNOWN_MAX)
-		forget(i);
+		hmap_free_values(&i->known);
 	if (hmap_put(&i->known, hmap_hash_text(m->path), file_key(m), id) < 0)
 		free(id);
 }

@@ -76,13 +76,6 @@ int symbolizer_new(const struct symbolizer_options *options, struct symbolizer *
 	return 0;
 }
 
-static void free_values(struct hmap *m)
-{
-	HMAP_FOREACH(slot, m)
-	free(slot->value);
-	hmap_free(m);
-}
-
 void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
@@ -90,12 +83,12 @@ void symbolizer_free(struct symbolizer *s)
 	sandbox_stop(&s->sandbox);
 	str_free(&s->request);
 	str_free(&s->answer);
-	free_values(&s->objects);
-	free_values(&s->jits);
+	hmap_free_values(&s->objects);
+	hmap_free_values(&s->jits);
 	hmap_free(&s->refused);
 	VEC_FREE(s->damaged);
-	free_values(&s->names);
-	free_values(&s->strings);
+	hmap_free_values(&s->names);
+	hmap_free_values(&s->strings);
 	kernel_symbols_free(s->kernel);
 	FREE_ALL(s->root, s->proc_root, s);
 }
@@ -154,8 +147,8 @@ static struct str *begin_request(struct symbolizer *s, enum name_request kind)
 /* What a server knew is gone with it. */
 static void forget_files(struct symbolizer *s)
 {
-	free_values(&s->objects);
-	free_values(&s->jits);
+	hmap_free_values(&s->objects);
+	hmap_free_values(&s->jits);
 }
 
 /* fd: of the file the request is about, or -1. 0; -EPERM where no server may run; -errno where it was lost. */
@@ -375,7 +368,7 @@ static size_t remember(struct symbolizer *s, uint64_t key, uint64_t key2, const 
 	struct named *named;
 
 	if (s->names.n >= CACHED_MAX)
-		free_values(&s->names);
+		hmap_free_values(&s->names);
 	named = malloc(sizeof(*named) + n * sizeof(*symbols));
 	if (!named)
 		return n;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/vec.h"
 #include "machine/symbol/unwind-server.h"
@@ -45,13 +44,6 @@ int unwinder_new(const struct modules *modules, struct unwinder **ret)
 	return 0;
 }
 
-static void forget_walked(struct unwinder *u)
-{
-	HMAP_FOREACH(slot, &u->walked)
-	free(slot->value);
-	hmap_free(&u->walked);
-}
-
 void unwinder_free(struct unwinder *u)
 {
 	if (!u)
@@ -60,7 +52,7 @@ void unwinder_free(struct unwinder *u)
 	str_free(&u->request);
 	str_free(&u->answer);
 	hmap_free(&u->refused);
-	forget_walked(u);
+	hmap_free_values(&u->walked);
 	VEC_FREE(u->damaged);
 	free(u);
 }
@@ -164,7 +156,7 @@ static struct chain *find_chain(struct unwinder *u, const uint64_t *registers, c
 		return c;
 	c = walk(u, registers, stack, n, max);
 	if (u->walked.n >= WALKED_MAX)
-		forget_walked(u);
+		hmap_free_values(&u->walked);
 	if (c && hmap_put(&u->walked, keys[0], keys[1], c) < 0) {
 		free(c);
 		return NULL;

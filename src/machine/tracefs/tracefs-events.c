@@ -356,9 +356,7 @@ int tracefs_translate(struct tracefs_pages *pages, uint32_t n, const char *proc_
 		read_all(&x, pages, until);
 		tell_threads(&x);
 	}
-	HMAP_FOREACH(slot, &x.threads)
-	free(slot->value);
-	hmap_free(&x.threads);
+	hmap_free_values(&x.threads);
 	tracefs_files_free(x.files);
 	free(x.cpus);
 	return x.error;

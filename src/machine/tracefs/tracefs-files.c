@@ -66,9 +66,7 @@ void tracefs_files_free(struct tracefs_files *f)
 {
 	if (!f)
 		return;
-	HMAP_FOREACH(slot, &f->kinds)
-	free(slot->value);
-	hmap_free(&f->kinds);
+	hmap_free_values(&f->kinds);
 	hmap_free(&f->local);
 	FREE_ALL(f->proc_root, f);
 }
