@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "lib/data/hmap.h"
-#include "lib/data/names.h"
 #include "lib/data/vec.h"
 #include "spans/model/forest.h"
+#include "spans/model/names.h"
 
 #define DIVISION_MOST  64 /* strata of a pair; an attribute with more values names single requests */
 #define DIVISION_KNOWN .9 /* of the candidate's requests are to be in strata that the baseline has, too */

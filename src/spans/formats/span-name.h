@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/data/names.h"
+#include "spans/model/names.h"
 
 #define NAME_READ_MAX 8192 /* bytes of a name that are looked at: lists of values are long, and become short */
 

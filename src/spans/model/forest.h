@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "lib/data/hmap.h"
-#include "lib/data/names.h"
 #include "lib/data/vec.h"
 #include "spans/model/moments.h"
+#include "spans/model/names.h"
 #include "spans/model/span.h"
 
 struct sketch; /* lib/stat/sketch.h: of ns by adjusted count: values uint64_t, weights uint64_t, so that merges are exact */

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "lib/data/names.h"
+#include "spans/model/names.h"
 
 enum span_field {
 	/* columns of a table; attributes of no other source */

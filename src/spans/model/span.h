@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/data/names.h"
+#include "spans/model/names.h"
 
 /* OpenTelemetry's numbers (opentelemetry/proto/trace/v1/trace.proto). Persisted: never renumber. */
 enum span_kind {

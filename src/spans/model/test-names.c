@@ -1,5 +1,5 @@
 /* Names of spans, services and attributes are chosen by who is recorded, and read on terminals. */
-#include "lib/data/names.h"
+#include "spans/model/names.h"
 
 #include <stdio.h>
 #include <string.h>

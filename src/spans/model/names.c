@@ -1,4 +1,4 @@
-#include "lib/data/names.h"
+#include "spans/model/names.h"
 
 #include <errno.h>
 #include <math.h>
