@@ -10,11 +10,8 @@
 static int read_bytes(const void *bytes, size_t size, struct hold *ret)
 {
 	FILE *f = size ? fmemopen((void *)bytes, size, "r") : NULL;
-	int r = f ? hold_read(f, ret) : -1;
 
-	if (f)
-		fclose(f);
-	return r;
+	return f ? hold_read(f, ret) : -1;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

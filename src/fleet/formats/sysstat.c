@@ -21,6 +21,7 @@
 #include "fleet/model/selection.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 #include "lib/input/files.h"
 #include "lib/input/stream.h"
@@ -196,16 +197,6 @@ static bool is_sa_file(const char *path)
 	return (memcmp(begin, magic, 2) == 0 && begin[2] == magic[2]) || (begin[0] == 0xd5 && begin[1] == 0x96);
 }
 
-static int read_all(int fd, struct str *out)
-{
-	char piece[65536];
-	ssize_t n;
-
-	while ((n = read(fd, piece, sizeof(piece))) > 0)
-		str_append(out, piece, (size_t)n);
-	return n < 0 ? -errno : out->error;
-}
-
 static int start_sadf(const char *path, int out, pid_t *ret)
 {
 	char *argv[] = {(char *)"sadf", (char *)"-j", (char *)path, (char *)"--", (char *)"-A", NULL}; /* UTC: no -t */
@@ -230,7 +221,7 @@ static int call_sadf(const char *path, struct str *out)
 	r = start_sadf(path, fds[1], &pid);
 	close(fds[1]);
 	if (r == 0) {
-		r = read_all(fds[0], out);
+		r = file_read_all(fds[0], out);
 		close(fds[0]);
 		fds[0] = -1;
 		waitpid(pid, &status, 0);

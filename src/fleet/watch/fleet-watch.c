@@ -16,6 +16,7 @@
 #include "fleet/watch/ssh-host.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/net/http-client.h"
 #include "lib/net/users.h"
 
@@ -113,16 +114,14 @@ static int take_host(struct watch_list *l, const char *file, unsigned number, ch
 
 int fleet_watch_list_read(const char *file, struct watch_list *ret, char **ret_error)
 {
-	_cleanup_fclose_ FILE *f = fopen(file, "re");
-	_cleanup_free_ char *line = NULL;
+	FILE *f = fopen(file, "re");
 	struct watch_list l = {};
-	size_t n = 0;
 	int r = 0;
 
 	if (!f)
 		return str_fail(ret_error, -errno, "cannot read the list of hosts %s: %s", file, strerror(errno));
-	for (unsigned number = 1; r == 0 && getline(&line, &n, f) >= 0; number++)
-		r = take_host(&l, file, number, line, ret_error);
+	LINES_EACH(line, f)
+		r = r ?: take_host(&l, file, line.number, line.text, ret_error);
 	if (r == 0 && !l.hosts.n)
 		r = str_fail(ret_error, -EINVAL, "%s names no host; expected lines such as https://HOST:7170", file);
 	if (r < 0)

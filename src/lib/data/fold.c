@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 
 /* The bytes of a color's sequence, ESC [ ... m, at the beginning of the text; 0 = none. */
 static size_t color(const char *text, size_t n)
@@ -135,21 +136,6 @@ size_t fold_width(int fd)
 	return width < FOLD_LEAST ? 0 : (size_t)width;
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t written = write(fd, bytes, n);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		bytes += written;
-		n -= (size_t)written;
-	}
-	return 0;
-}
-
 /* Writes the line that has its end now; what was shown of it before is not written again. */
 static int end_line(struct fold *f, size_t width)
 {
@@ -158,7 +144,7 @@ static int end_line(struct fold *f, size_t width)
 	bool continues = r == 0 && folded.len >= f->shown && memcmp(folded.data ?: "", f->line.data ?: "", f->shown) == 0;
 	const struct str *all = continues ? &folded : &f->line;
 
-	r = write_all(f->fd, all->data + f->shown, all->len - f->shown) ?: write_all(f->fd, "\n", 1);
+	r = file_write(f->fd, all->data + f->shown, all->len - f->shown) ?: file_write(f->fd, "\n", 1);
 	str_clear(&f->line);
 	f->shown = 0;
 	return r;
@@ -166,7 +152,7 @@ static int end_line(struct fold *f, size_t width)
 
 static int show_unended(struct fold *f)
 {
-	int r = write_all(f->fd, f->line.data + f->shown, f->line.len - f->shown);
+	int r = file_write(f->fd, f->line.data + f->shown, f->line.len - f->shown);
 
 	f->shown = f->line.len;
 	return r;
@@ -180,7 +166,7 @@ int fold_write(struct fold *f, const char *bytes, size_t n)
 	if (f->kind == FOLD_NEW && n)
 		f->kind = strchr("{[<", *bytes) || (*bytes == '\033' && !color(bytes, n)) ? FOLD_RAW : FOLD_WORDS;
 	if (!width || f->kind == FOLD_RAW)
-		return write_all(f->fd, bytes, n);
+		return file_write(f->fd, bytes, n);
 	while (n && r == 0) {
 		const char *end = memchr(bytes, '\n', n);
 		size_t some = end ? (size_t)(end - bytes) : n;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
@@ -83,20 +84,17 @@ int trusted_file_read(const char *path, char **ret_text, char **ret_error)
 {
 	_cleanup_close_ int fd = trusted_file_open(path, ret_error);
 	_cleanup_free_ char *text = fd < 0 ? NULL : malloc(TEXT_MAX + 1);
-	size_t n = 0;
-	ssize_t got;
+	ssize_t n;
 
 	if (fd < 0)
 		return fd;
 	if (!text)
 		return -ENOMEM;
-	while (n < TEXT_MAX && (got = read(fd, text + n, TEXT_MAX - n)) != 0) {
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		n += got > 0 ? (size_t)got : 0;
-	}
+	n = file_read(fd, text, TEXT_MAX);
+	if (n < 0)
+		return (int)n;
 	text[n] = '\0';
-	if (n == TEXT_MAX || strlen(text) != n)
+	if (n == TEXT_MAX || (ssize_t)strlen(text) != n)
 		return str_fail(ret_error, -EINVAL, "%s is not a text of less than 1 MiB", path);
 	*ret_text = TAKE(text);
 	return 0;

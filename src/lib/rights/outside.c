@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 
 #define ASKS_NOTHING AT_STATX_DONT_SYNC
@@ -72,18 +73,10 @@ static bool parse_mount(const char *line, struct mount *ret)
 /* The mount of that number, or with 0 one of that device. False: there is none. */
 static bool find_mount(const char *process, uint64_t id, dev_t device, struct mount *ret)
 {
-	_cleanup_free_ char *path = NULL, *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t allocated = 0;
 	struct mount m;
 
-	if (asprintf(&path, "%s/mountinfo", process) < 0) {
-		path = NULL;
-		return false;
-	}
-	f = fopen(path, "re");
-	while (f && getline(&line, &allocated, f) > 0)
-		if (parse_mount(line, &m) && (id ? m.id == id : m.device == device)) {
+	LINES_EACH(line, fopen(STR_TEXT(PATH_MAX, "%s/mountinfo", process), "re"))
+		if (parse_mount(line.text, &m) && (id ? m.id == id : m.device == device)) {
 			*ret = m;
 			return true;
 		}

@@ -9,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 #include "lib/system/helper-thread.h"
 
@@ -85,14 +86,12 @@ static bool parse(const char *line, unsigned long long *ret_lock, bool *ret_wait
 
 unsigned file_locks_holder(struct file_locks *l, unsigned pid)
 {
-	_cleanup_fclose_ FILE *f = file_locks_open(l);
 	unsigned long long lock, held = 0;
 	int holder = 0, owner;
-	char line[512];
 	bool waits;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!parse(line, &lock, &waits, &owner))
+	LINES_EACH(line, file_locks_open(l)) {
+		if (!parse(line.text, &lock, &waits, &owner))
 			continue;
 		if (!waits) {
 			held = lock;

@@ -1,16 +1,13 @@
 #include "lib/system/lockdown.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "lib/data/cleanup.h"
+#include "lib/data/file.h"
+#include "lib/data/str.h"
 
 bool lockdown_is_confidential(const char *sys_root)
 {
-	char path[4096], line[80] = "";
-	_cleanup_fclose_ FILE *f = NULL;
+	char line[80];
 
-	snprintf(path, sizeof(path), "%s/kernel/security/lockdown", sys_root);
-	f = fopen(path, "re");
-	return f && fgets(line, sizeof(line), f) && strstr(line, "[confidentiality]");
+	return file_first_line(STR_TEXT(4096, "%s/kernel/security/lockdown", sys_root), line, sizeof(line)) && strstr(line, "[confidentiality]");
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 
 #define LARGE_BLOCK (256 << 10) /* bytes; fixed, else it would rise to 32 MiB with the first large block that is freed */
 
@@ -24,12 +24,10 @@ int locked_memory_lock(void)
 
 static size_t status_bytes(const char *field)
 {
-	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
 	size_t n = strlen(field), kb = 0;
-	char line[128];
 
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, field, n) == 0 && sscanf(line + n, ": %zu", &kb) == 1)
+	LINES_EACH(line, fopen("/proc/self/status", "re"))
+		if (strncmp(line.text, field, n) == 0 && sscanf(line.text + n, ": %zu", &kb) == 1)
 			break;
 	return kb << 10;
 }

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 
 void cgroup_place_free(struct cgroup_place *p)
@@ -32,23 +34,16 @@ static bool has_word(const char *list, const char *word, char separator)
 /* A process's path in one hierarchy. -ENOENT when the list has no such one. */
 static int read_path(const char *proc_root, uint32_t pid, const char *controller, char **ret)
 {
-	_cleanup_free_ char *name = NULL, *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t allocated = 0;
+	FILE *f = fopen(STR_TEXT(PATH_MAX, "%s/%u/cgroup", proc_root, pid), "re");
 
-	if (asprintf(&name, "%s/%u/cgroup", proc_root, pid) < 0)
-		return -ENOMEM;
-	f = fopen(name, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (getline(&line, &allocated, f) > 0) {
-		char *controllers = strchr(line, ':'),
-		     *path = controllers ? strchr(controllers + 1, ':') : NULL;
+	LINES_EACH(line, f) {
+		char *controllers = strchr(line.text, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
 
 		if (!path)
 			continue;
 		*controllers++ = *path++ = '\0';
-		path[strcspn(path, "\n")] = '\0';
 		if (*controller ? !has_word(controllers, controller, ',') : *controllers != '\0')
 			continue;
 		*ret = strdup(path);
@@ -60,20 +55,15 @@ static int read_path(const char *proc_root, uint32_t pid, const char *controller
 /* The mount point of the hierarchy, and which of its folders is mounted there. */
 static int read_mount(const char *proc_root, const char *controller, char **ret_mount, char **ret_root)
 {
-	_cleanup_free_ char *name = NULL, *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t allocated = 0;
+	FILE *f = fopen(STR_TEXT(PATH_MAX, "%s/self/mountinfo", proc_root), "re");
 
-	if (asprintf(&name, "%s/self/mountinfo", proc_root) < 0)
-		return -ENOMEM;
-	f = fopen(name, "re");
 	if (!f)
 		return -errno;
-	while (getline(&line, &allocated, f) > 0) {
+	LINES_EACH(line, f) {
 		char root[512], mount[512], kind[32], options[512];
-		const char *second = strstr(line, " - ");
+		const char *second = strstr(line.text, " - ");
 
-		if (!second || sscanf(line, "%*s %*s %*s %511s %511s", root, mount) != 2 ||
+		if (!second || sscanf(line.text, "%*s %*s %*s %511s %511s", root, mount) != 2 ||
 		    sscanf(second, " - %31s %*s %511s", kind, options) != 2)
 			continue;
 		if (*controller ? strcmp(kind, "cgroup") != 0 || !has_word(options, controller, ',')
@@ -141,12 +131,8 @@ int cgroup_place_find(const char *proc_root, uint32_t pid, const char *controlle
 
 bool cgroup_place_delegates(const struct cgroup_place *p, const char *controller)
 {
-	_cleanup_free_ char *name = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
 	char line[256];
 
-	if (!p->unified || asprintf(&name, "%s/cgroup.subtree_control", p->path) < 0)
-		return false;
-	f = fopen(name, "re");
-	return f && fgets(line, sizeof(line), f) && has_word(line, controller, ' ');
+	return p->unified && file_first_line(STR_TEXT(PATH_MAX, "%s/cgroup.subtree_control", p->path), line, sizeof(line)) &&
+	       has_word(line, controller, ' ');
 }

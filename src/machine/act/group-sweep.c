@@ -1,15 +1,16 @@
 /* Control groups that a hold made and did not remove: its holder and its hold watchdog were killed between two steps, or something was
  * just ending in there. Only empty groups can be removed, so nothing is given back here that a hold still needs. */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
+#include "lib/data/str.h"
 #include "machine/act/cgroup-place.h"
 #include "machine/act/hold-file.h"
 
@@ -40,19 +41,10 @@ static void sweep_folder(const char *run_dir, int parent, const char *name, unsi
 
 void hold_group_sweep(const char *proc_root, const char *run_dir)
 {
-	_cleanup_free_ char *name = NULL, *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t allocated = 0;
-
-	if (asprintf(&name, "%s/self/mountinfo", proc_root) < 0) {
-		name = NULL;
-		return;
-	}
-	f = fopen(name, "re");
-	while (f && getline(&line, &allocated, f) > 0) {
+	LINES_EACH(line, fopen(STR_TEXT(PATH_MAX, "%s/self/mountinfo", proc_root), "re")) {
 		char mount[512];
 
-		if ((strstr(line, " - cgroup ") || strstr(line, " - cgroup2 ")) && sscanf(line, "%*s %*s %*s %*s %511s", mount) == 1)
+		if ((strstr(line.text, " - cgroup ") || strstr(line.text, " - cgroup2 ")) && sscanf(line.text, "%*s %*s %*s %*s %511s", mount) == 1)
 			sweep_folder(run_dir, AT_FDCWD, mount, 0);
 	}
 }

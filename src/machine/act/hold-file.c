@@ -12,6 +12,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 
@@ -109,16 +110,7 @@ static int write_whole(const char *path, const struct str *text)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-	if (fd < 0)
-		return -errno;
-	for (size_t at = 0; at < text->len;) {
-		ssize_t n = write(fd, text->data + at, text->len - at);
-
-		if (n < 0)
-			return -errno;
-		at += (size_t)n;
-	}
-	return 0;
+	return fd < 0 ? -errno : file_write(fd, text->data, text->len);
 }
 
 int hold_file_write(const char *run_dir, const struct hold *h)
@@ -163,7 +155,6 @@ static size_t split(char *line, char *words[WORDS_MAX])
 {
 	size_t n = 0;
 
-	line[strcspn(line, "\n")] = '\0';
 	for (char *at = line; at && n < WORDS_MAX; n++) {
 		words[n] = at;
 		at = strchr(at, '\t');
@@ -307,20 +298,20 @@ static int take_first(struct hold *h, const char *line)
 int hold_read(FILE *f, struct hold *ret)
 {
 	_cleanup_(hold_free) struct hold h = {};
-	_cleanup_free_ char *line = NULL;
-	size_t allocated = 0, n = 0;
 	int r = 0;
 
-	while (r == 0 && getline(&line, &allocated, f) > 0) {
+	LINES_EACH(line, f) {
 		char *words[WORDS_MAX];
-		size_t words_n = split(line, words);
+		size_t words_n = split(line.text, words);
 
-		if (strcmp(line, "end") == 0 && h.heads.list.n) {
+		if (strcmp(line.text, "end") == 0 && h.heads.list.n) {
 			*ret = h;
 			h = (struct hold){};
 			return 0;
 		}
-		r = n++ == 0 ? take_first(&h, line) : take_line(&h, words, words_n);
+		r = line.number == 1 ? take_first(&h, line.text) : take_line(&h, words, words_n);
+		if (r < 0)
+			break;
 	}
 	return r < 0 ? r : -EBADMSG;
 }
@@ -328,18 +319,22 @@ int hold_read(FILE *f, struct hold *ret)
 int hold_file_read(const char *run_dir, const char *id, struct hold *ret)
 {
 	_cleanup_free_ char *folder = hold_folder(run_dir), *path = file_of(run_dir, id, "");
-	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_close_ int fd = -1;
 	struct stat st, above;
-	int fd, r;
+	FILE *f;
+	int r;
 
 	if (!folder || !path)
 		return -ENOMEM;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
-	f = fdopen(fd, "r");
-	if (!f || fstat(fd, &st) < 0 || stat(folder, &above) < 0 || !is_private(&st) || !is_private(&above))
+	if (fstat(fd, &st) < 0 || stat(folder, &above) < 0 || !is_private(&st) || !is_private(&above))
 		return -EPERM;
+	f = fdopen(fd, "r");
+	if (!f)
+		return -ENOMEM;
+	fd = -1; /* the file's */
 	r = hold_read(f, ret);
 	if (r == 0)
 		snprintf(ret->id, sizeof(ret->id), "%s", id);

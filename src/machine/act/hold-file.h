@@ -15,7 +15,7 @@ int hold_file_write(const char *run_dir, const struct hold *h);
 int hold_file_read(const char *run_dir, const char *id, struct hold *ret);
 /* The text of a file, and back: 0, -EBADMSG, -ENOMEM. */
 void hold_write(const struct hold *h, struct str *out);
-int hold_read(FILE *f, struct hold *ret);
+int hold_read(FILE *f, struct hold *ret); /* closes f */
 /* 0, also where there is none. */
 int hold_file_remove(const char *run_dir, const char *id);
 /* All that can be read; the caller frees each and the array. 0 or -errno; -ENOENT: nothing was ever held. */

@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 #include "lib/rights/outside.h"
@@ -73,24 +73,19 @@ static const char *what_listens(const char *path)
  * network. */
 static size_t read_listeners(const char *proc_root, uint32_t pid, struct listener *ret)
 {
-	_cleanup_free_ char *name = NULL, *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t allocated = 0, n = 0;
+	size_t n = 0;
 
-	if (asprintf(&name, "%s/%u/net/unix", proc_root, pid) < 0)
-		return 0;
-	f = fopen(name, "re");
-	while (f && n < SOCKETS_MAX && getline(&line, &allocated, f) > 0) {
+	LINES_EACH(line, fopen(STR_TEXT(PATH_MAX, "%s/%u/net/unix", proc_root, pid), "re")) {
 		char path[256];
 		const char *words;
 		unsigned flags;
 		uint64_t inode;
 
-		if (sscanf(line, "%*s %*s %*s %x %*s %*s %" SCNu64 " %255s", &flags, &inode, path) != 3 ||
+		if (sscanf(line.text, "%*s %*s %*s %x %*s %*s %" SCNu64 " %255s", &flags, &inode, path) != 3 ||
 		    !(flags & ACCEPTING))
 			continue;
 		words = what_listens(path);
-		if (words)
+		if (words && n < SOCKETS_MAX)
 			ret[n++] = (struct listener){inode, words};
 	}
 	return n;

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +15,8 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
+#include "lib/data/str.h"
 
 #define PATIENCE 50  /* ms */
 #define STEP	 10  /* ms between two looks at whether it was read */
@@ -39,12 +40,9 @@ static int64_t cpu_time_of(const struct priority_guard *g)
 /* A thread that waits for something else does not starve. */
 static bool is_ready_to_run(const struct priority_guard *g)
 {
-	char path[64], line[256], *state;
-	_cleanup_fclose_ FILE *file = NULL;
+	char line[256], *state;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", g->guarded);
-	file = fopen(path, "re");
-	if (!file || !fgets(line, sizeof(line), file))
+	if (!file_first_line(STR_TEXT(64, "/proc/self/task/%d/stat", g->guarded), line, sizeof(line)))
 		return false;
 	state = strrchr(line, ')');
 	return state && state[1] == ' ' && state[2] == 'R';

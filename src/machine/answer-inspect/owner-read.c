@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 
 #define FILE_MAX (64 << 20) /* of one list or of the status; a full desktop's status has 6 MB */
 
@@ -20,19 +21,14 @@ static struct text read_whole(int fd)
 	_cleanup_close_ int file = fd;
 	struct text t = {};
 	struct stat st;
+	ssize_t n;
 
 	if (fstat(file, &st) < 0 || st.st_size <= 0)
 		return t;
 	t.n = st.st_size < FILE_MAX ? (size_t)st.st_size : FILE_MAX;
 	t.data = malloc(t.n);
-	for (size_t have = 0; t.data && have < t.n;) {
-		ssize_t n = pread(file, t.data + have, t.n - have, (off_t)have);
-
-		if (n <= 0)
-			t.n = have;
-		else
-			have += (size_t)n;
-	}
+	n = t.data && lseek(file, 0, SEEK_SET) == 0 ? file_read(file, t.data, t.n) : 0;
+	t.n = n > 0 ? (size_t)n : 0;
 	return t;
 }
 

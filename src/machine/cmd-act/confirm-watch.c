@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/order.h"
 #include "lib/data/str.h"
 
@@ -39,9 +40,7 @@ void confirm_watch_close(struct confirm_watch *w)
 	wait_sums_close(w->sums);
 	pulse_stop(w->pulse);
 	VEC_FREE(w->look.list);
-	HMAP_FOREACH(slot, &w->waited)
-	free(slot->value);
-	hmap_free(&w->waited);
+	hmap_free_values(&w->waited);
 	hmap_free(&w->culprits);
 	*w = (struct confirm_watch){};
 }
@@ -49,15 +48,12 @@ void confirm_watch_close(struct confirm_watch *w)
 /* "read_bytes: 4096", "write_bytes: 0" */
 static void add_bytes(uint32_t pid, uint64_t *read_bytes, uint64_t *written)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[64];
 	uint64_t value;
 
-	f = fopen(STR_TEXT(32, "/proc/%u/io", pid), "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "read_bytes: %" SCNu64, &value) == 1)
+	LINES_EACH(line, fopen(STR_TEXT(32, "/proc/%u/io", pid), "re")) {
+		if (sscanf(line.text, "read_bytes: %" SCNu64, &value) == 1)
 			*read_bytes += value;
-		else if (sscanf(line, "write_bytes: %" SCNu64, &value) == 1)
+		else if (sscanf(line.text, "write_bytes: %" SCNu64, &value) == 1)
 			*written += value;
 	}
 }

@@ -16,7 +16,9 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/log.h"
+#include "lib/data/str.h"
 #include "lib/view/json.h"
 #include "machine/cmd-why/why.h"
 #include "machine/verb/verb.h"
@@ -255,15 +257,13 @@ static void start_victim(struct play *p)
 /* By how many ms it was late at worst in [from, to]; negative = it says nothing of then. Its lines: "UNIX_TIME MS" */
 static double worst_lateness(const struct play *p, time_t from, time_t to)
 {
-	char path[PATH_LONGEST * 2], line[64];
-	_cleanup_fclose_ FILE *f = NULL;
+	char path[PATH_LONGEST * 2];
 	double worst = -1, late;
 	long long at;
 
 	lateness_file(p, path, sizeof(path));
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lld %lf", &at, &late) == 2 && at >= from && at <= to && late > worst)
+	LINES_EACH(line, fopen(path, "re"))
+		if (sscanf(line.text, "%lld %lf", &at, &late) == 2 && at >= from && at <= to && late > worst)
 			worst = late;
 	return worst;
 }

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "inspect.skel.h"
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/order.h"
 #include "lib/data/vec.h"
 #include "machine/flight/samples.h"
@@ -134,39 +134,22 @@ void thread_sampler_close(struct thread_sampler *l)
 	free(l);
 }
 
-static int read_all(int fd, void *into, size_t n)
-{
-	size_t have = 0;
-
-	while (have < n) {
-		ssize_t k = read(fd, (char *)into + have, n - have);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return -errno;
-		if (k == 0)
-			return have ? -EIO : 0;
-		have += (size_t)k;
-	}
-	return 1;
-}
-
 int thread_sampler_read(struct thread_sampler *l, const struct thread_sampler_callbacks *c)
 {
 	_cleanup_close_ int fd = -1;
-	int threads = 0, r;
+	int threads = 0;
+	ssize_t n;
 
 	if (l->proc)
 		return thread_sampler_proc_read(l->proc, &l->thread, c);
 	fd = bpf_iter_create(bpf_link__fd(l->iter));
 	if (fd < 0)
 		return -errno;
-	while ((r = read_all(fd, &l->thread, sizeof(l->thread))) > 0) {
+	while ((n = file_read(fd, &l->thread, sizeof(l->thread))) == (ssize_t)sizeof(l->thread)) {
 		c->thread(&l->thread, NULL, c->data);
 		threads++;
 	}
-	return r < 0 ? r : threads;
+	return n ? n < 0 ? (int)n : -EIO : threads;
 }
 
 void thread_sampler_take_samples(struct thread_sampler *l, const struct thread_sampler_callbacks *c)

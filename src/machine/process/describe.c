@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 #include "machine/process/container-name.h"
 #include "machine/process/redact.h"
@@ -22,21 +23,10 @@ void process_text_free(struct process_text *text)
 static ssize_t read_file(int dir, const char *name, char *buf, size_t n)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	size_t have = 0;
+	ssize_t have = fd < 0 ? -errno : file_read(fd, buf, n - 1);
 
-	if (fd < 0)
-		return -errno;
-	while (have < n - 1) {
-		ssize_t r = read(fd, buf + have, n - 1 - have);
-
-		if (r < 0)
-			return -errno;
-		if (r == 0)
-			break;
-		have += (size_t)r;
-	}
-	buf[have] = '\0';
-	return (ssize_t)have;
+	buf[have > 0 ? have : 0] = '\0';
+	return have;
 }
 
 /* The end of a path tells most. */

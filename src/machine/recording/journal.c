@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/order.h"
 #include "lib/data/str.h"
@@ -110,7 +111,8 @@ int journal_read(const char *run_dir, int64_t segment, uint64_t offset, char **r
 {
 	_cleanup_free_ char *path = NULL, *bytes = NULL;
 	_cleanup_close_ int fd = -1;
-	size_t have = 0, want;
+	size_t want;
+	ssize_t have;
 	struct stat st;
 
 	if (asprintf(&path, "%s/journal/%" PRId64, run_dir, segment) < 0)
@@ -124,17 +126,11 @@ int journal_read(const char *run_dir, int64_t segment, uint64_t offset, char **r
 	bytes = malloc(want + 1);
 	if (!bytes)
 		return -ENOMEM;
-	while (have < want) {
-		ssize_t n = pread(fd, bytes + have, want - have, (off_t)(offset + have));
-
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
+	have = lseek(fd, (off_t)offset, SEEK_SET) < 0 ? -errno : file_read(fd, bytes, want);
+	if (have < 0)
+		return (int)have;
 	*ret = TAKE(bytes);
-	*ret_n = have;
+	*ret_n = (size_t)have;
 	return 0;
 }
 

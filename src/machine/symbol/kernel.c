@@ -2,11 +2,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/order.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
@@ -86,16 +87,19 @@ static void give_back(struct kernel_symbols *k)
 
 static int read_all(struct kernel_symbols *k, FILE *f)
 {
-	_cleanup_free_ char *line = NULL;
-	size_t allocated = 0, lines = 0;
+	bool any = false;
 	int r = 0;
 
 	str_append(&k->text, "kernel", sizeof("kernel"));
-	for (; r == 0 && getline(&line, &allocated, f) >= 0; lines++)
-		r = read_line(k, line);
+	LINES_EACH(line, f) {
+		any = true;
+		r = read_line(k, line.text);
+		if (r < 0)
+			break;
+	}
 	r = r ?: k->text.error;
 	if (r == 0 && !k->symbols.n)
-		r = lines ? -EACCES : -EBADMSG;
+		r = any ? -EACCES : -EBADMSG;
 	if (r < 0)
 		return r;
 	VEC_SORT(k->symbols, by_address);
@@ -105,18 +109,10 @@ static int read_all(struct kernel_symbols *k, FILE *f)
 
 int kernel_symbols_read(const char *proc_root, struct kernel_symbols **ret)
 {
-	_cleanup_free_ char *path = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	struct kernel_symbols *k;
-	int r;
+	struct kernel_symbols *k = calloc(1, sizeof(*k));
+	FILE *f = k ? fopen(STR_TEXT(PATH_MAX, "%s/kallsyms", proc_root), "re") : NULL;
+	int r = f ? read_all(k, f) : -errno;
 
-	if (asprintf(&path, "%s/kallsyms", proc_root) < 0)
-		return -ENOMEM;
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	k = calloc(1, sizeof(*k));
-	r = k ? read_all(k, f) : -ENOMEM;
 	if (r < 0) {
 		kernel_symbols_free(k);
 		return r;

@@ -10,6 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/order.h"
 #include "machine/recording/age.h"
@@ -74,14 +75,10 @@ static int append(const struct profile_file *f, const struct str *bytes)
 	_cleanup_free_ char *path = path_of(f->folder, f->began);
 	bool first = !f->written.texts;
 	_cleanup_close_ int fd = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC | (first ? O_CREAT | O_TRUNC : 0), 0600) : -1;
-	ssize_t n;
 
 	if (!path)
 		return -ENOMEM;
-	if (fd < 0)
-		return -errno;
-	n = write(fd, bytes->data, bytes->len);
-	return n < 0 ? -errno : (size_t)n < bytes->len ? -ENOSPC : 0;
+	return fd < 0 ? -errno : file_write(fd, bytes->data, bytes->len);
 }
 
 static int begin_again(struct profile_file *f)
@@ -185,18 +182,13 @@ static int read_file(const char *path, struct str *ret)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	char piece[65536];
-	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	ret->max = FILE_MAX;
-	while ((n = read(fd, piece, sizeof(piece))) > 0)
-		if (str_append(ret, piece, (size_t)n) < 0)
-			return ret->error;
-	return n < 0 ? -errno : 0;
+	return file_read_all(fd, ret);
 }
 
 int profile_load_file(const char *path, const struct profile_wish *wish, struct profile *into, char **ret_unit)

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/rights/memory-budget.h"
 #include "lib/data/str.h"
 #include "machine/trace/trace-file.h"
@@ -47,21 +48,10 @@ static int damaged(struct input *in, const char *format, ...)
 /* 0, 1 = the end before the first byte, or -errno. */
 static int read_exactly(struct input *in, void *to, size_t n)
 {
-	char *at = to;
-	size_t left = n;
+	ssize_t got = file_read(in->fd, to, n);
 
-	while (left) {
-		ssize_t got = read(in->fd, at, left);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			return left == n ? 1 : damaged(in, "it ends in the middle");
-		at += got;
-		left -= (size_t)got;
-	}
+	if (got < (ssize_t)n)
+		return got < 0 ? (int)got : got == 0 ? 1 : damaged(in, "it ends in the middle");
 	in->offset += n;
 	memory_budget_feed(&in->budget, n);
 	return 0;

@@ -6,28 +6,12 @@
 #include <zstd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 #include "machine/trace/trace-file.h"
 #include "machine/trace/trace-sections.h"
 
 #define LEVEL 1 /* fast: a press must be answered */
-
-static int write_all(int fd, const void *bytes, size_t n)
-{
-	const char *at = bytes;
-
-	while (n) {
-		ssize_t w = write(fd, at, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0)
-			return -errno;
-		at += w;
-		n -= (size_t)w;
-	}
-	return 0;
-}
 
 static void put_header(uint8_t out[20], const struct section_header *h)
 {
@@ -68,7 +52,7 @@ static int write_section(struct writer *w, enum section kind)
 	}
 	put_header(header, &(struct section_header){kind, w->raw.len, n});
 	str_clear(&w->raw);
-	return write_all(w->fd, header, sizeof(header)) ?: n ? write_all(w->fd, w->packed, n) : 0;
+	return file_write(w->fd, header, sizeof(header)) ?: n ? file_write(w->fd, w->packed, n) : 0;
 }
 
 static void put_text(struct str *out, const char *text)
@@ -261,7 +245,7 @@ int trace_write(const struct trace *t, int fd)
 	if (r == 0) {
 		ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_compressionLevel, LEVEL);
 		ZSTD_CCtx_setParameter(w.zstd, ZSTD_c_checksumFlag, 1);
-		r = write_all(fd, head, sizeof(head));
+		r = file_write(fd, head, sizeof(head));
 	}
 	r = r ?: write_sections(&w, t);
 	ZSTD_freeCCtx(w.zstd);

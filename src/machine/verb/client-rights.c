@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/rights/fewer-rights.h"
@@ -97,26 +98,6 @@ int client_give_up_rights(struct common *c, unsigned wants)
 	return note_given_up(c, take_reading(c, wants));
 }
 
-static bool read_all(int fd, char *to, size_t size)
-{
-	size_t at = 0;
-	ssize_t n;
-
-	while (at < size && ((n = read(fd, to + at, size - at)) > 0 || (n < 0 && errno == EINTR)))
-		at += n > 0 ? (size_t)n : 0;
-	return at == size;
-}
-
-static bool write_all(int fd, const char *from, size_t size)
-{
-	size_t at = 0;
-	ssize_t n;
-
-	while (at < size && ((n = write(fd, from + at, size - at)) >= 0 || errno == EINTR))
-		at += n > 0 ? (size_t)n : 0;
-	return at == size;
-}
-
 int client_work_apart(struct common *c, int (*work)(struct common *common, const void *data, void *result), const void *data, void *result,
 		      size_t size)
 {
@@ -136,10 +117,10 @@ int client_work_apart(struct common *c, int (*work)(struct common *common, const
 			(void)urgent_for(BUDGET_QUESTION);
 		status = work(c, data, result);
 		fflush(NULL);
-		_exit(write_all(ends[1], result, size) ? status : EXIT_CANNOT);
+		_exit(file_write(ends[1], result, size) == 0 ? status : EXIT_CANNOT);
 	}
 	close(ends[1]);
-	whole = pid > 0 && read_all(ends[0], result, size);
+	whole = pid > 0 && file_read(ends[0], result, size) == (ssize_t)size;
 	close(ends[0]);
 	return pid > 0 && waitpid(pid, &status, 0) == pid && whole && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CANNOT;
 }

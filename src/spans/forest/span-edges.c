@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 
 void span_edges_init(struct span_edges *e, struct names *names)
@@ -129,21 +129,18 @@ static int read_line(struct span_edges *e, char *line)
 
 int span_edges_read(struct span_edges *e, const char *path, char **ret_error)
 {
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
-	_cleanup_free_ char *line = NULL;
-	size_t allocated = 0;
+	FILE *f = fopen(path, "re");
 	int r = 0;
 
 	if (!f)
 		return str_fail(ret_error, -errno, "%s: %s", path, strerror(errno));
-	for (unsigned n = 1; r == 0 && getline(&line, &allocated, f) >= 0; n++) {
-		line[strcspn(line, "\n")] = '\0';
-		if (!*line || *line == '#')
+	LINES_EACH(line, f) {
+		if (r < 0 || !*line.text || *line.text == '#')
 			continue;
-		r = read_line(e, line);
+		r = read_line(e, line.text);
 		if (r == -EINVAL)
 			str_fail(ret_error, r, "%s:%u: a line is service, operation of the caller, service, operation of the callee, with tabs between",
-				  path, n);
+				  path, line.number);
 	}
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 
 struct field {
 	const char *name;
@@ -136,21 +137,19 @@ static int read_line(struct span_mapping *m, const char *path, unsigned line, ch
 
 int span_mapping_read(struct span_mapping *m, const char *path, char **ret_error)
 {
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
-	_cleanup_free_ char *text = NULL;
-	size_t allocated = 0;
+	FILE *f = fopen(path, "re");
 	int r = 0;
 
 	*ret_error = NULL;
 	if (!f)
 		return -errno;
-	for (unsigned line = 1; r == 0 && getline(&text, &allocated, f) >= 0; line++) {
+	LINES_EACH(line, f) {
 		char *start;
 
-		text[strcspn(text, "#\n")] = '\0';
-		start = trim(text);
-		if (*start)
-			r = read_line(m, path, line, start, ret_error);
+		line.text[strcspn(line.text, "#")] = '\0';
+		start = trim(line.text);
+		if (r == 0 && *start)
+			r = read_line(m, path, line.number, start, ret_error);
 	}
 	return r;
 }
