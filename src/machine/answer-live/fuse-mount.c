@@ -1,14 +1,12 @@
 #include "machine/answer-live/fuse-mount.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 
-#define LINE_MOST 4096 /* of mountinfo: two paths and options */
 
 /* --- mounts --- */
 
@@ -51,14 +49,11 @@ static bool is_meant(const struct known *k, const struct mount *m)
 /* Where several are meant, the last one of those that reach deepest towards the path. */
 static bool find_mount(const char *proc_root, unsigned pid, const struct known *k, struct mount *ret)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[LINE_MOST];
 	bool found = false;
 	struct mount m;
 
-	f = fopen(STR_TEXT(300, "%s/%u/mountinfo", proc_root, pid), "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!parse_mount(line, &m) || !is_meant(k, &m) || (k->path && found && strlen(m.place) < strlen(ret->place)))
+	LINES_EACH(line, fopen(STR_TEXT(300, "%s/%u/mountinfo", proc_root, pid), "re")) {
+		if (!parse_mount(line.text, &m) || !is_meant(k, &m) || (k->path && found && strlen(m.place) < strlen(ret->place)))
 			continue;
 		*ret = m;
 		found = true;
@@ -69,13 +64,10 @@ static bool find_mount(const char *proc_root, unsigned pid, const struct known *
 /* A number that a line of fdinfo has: "mnt_id:	24". */
 static bool fdinfo_number(const char *proc_root, unsigned pid, const char *fd, const char *key, unsigned *ret)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[256];
 	size_t n = strlen(key);
 
-	f = fopen(STR_TEXT(300, "%s/%u/fdinfo/%s", proc_root, pid, fd), "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, key, n) == 0 && sscanf(line + n, ": %u", ret) == 1)
+	LINES_EACH(line, fopen(STR_TEXT(300, "%s/%u/fdinfo/%s", proc_root, pid, fd), "re"))
+		if (strncmp(line.text, key, n) == 0 && sscanf(line.text + n, ": %u", ret) == 1)
 			return true;
 	return false;
 }
@@ -96,15 +88,12 @@ static bool find_of_call(const char *proc_root, const struct live_thread *t, str
 /* In a page fault there is no call: the only one of which it has files mapped. */
 static bool find_mapped(const char *proc_root, const struct live_thread *t, struct mount *ret)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[LINE_MOST];
 	struct known k = {};
 	unsigned major, minor;
 	struct mount m;
 
-	f = fopen(STR_TEXT(300, "%s/%u/maps", proc_root, t->pid), "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%*s %*s %*s %x:%x", &major, &minor) != 2 || major || !minor || minor == k.minor ||
+	LINES_EACH(line, fopen(STR_TEXT(300, "%s/%u/maps", proc_root, t->pid), "re")) {
+		if (sscanf(line.text, "%*s %*s %*s %x:%x", &major, &minor) != 2 || major || !minor || minor == k.minor ||
 		    !find_mount(proc_root, t->pid, &(struct known){.minor = minor}, &m) || !is_fuse(&m))
 			continue;
 		if (k.minor)
@@ -129,16 +118,13 @@ bool fuse_mount_find(const char *proc_root, const struct live_thread *t, struct 
 
 bool fuse_mount_is_served_by(const char *proc_root, const struct fuse_mount *m, unsigned pid)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
-	const struct dirent *e;
 	bool is_known = false;
 	struct live_thread t;
 
-	dir = opendir(STR_TEXT(300, "%s/%u/fdinfo", proc_root, pid));
-	while (dir && (e = readdir(dir))) {
+	FOLDER_EACH(e, opendir(STR_TEXT(300, "%s/%u/fdinfo", proc_root, pid))) {
 		unsigned connection;
 
-		if (!isdigit((unsigned char)*e->d_name) || !fdinfo_number(proc_root, pid, e->d_name, "fuse_connection", &connection))
+		if (!fdinfo_number(proc_root, pid, e.name, "fuse_connection", &connection))
 			continue;
 		if (connection == m->connection)
 			return true;

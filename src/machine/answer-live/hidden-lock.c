@@ -1,6 +1,5 @@
 #include "machine/answer-live/hidden-lock.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
@@ -21,7 +21,6 @@
 #define SQLITE_LAST  0x400001ffull
 #define WAL_WRITE    120ull /* of the -shm file: the byte of who writes */
 #define SEMAPHORE_OPERATIONS 8 /* of one call that are looked at */
-#define MAPS_LINE    512
 
 /* --- SQLite --- */
 
@@ -46,12 +45,10 @@ struct held_list {
 
 static int read_written(struct file_locks *locks, unsigned pid, struct held_list *ret)
 {
-	_cleanup_fclose_ FILE *f = file_locks_open(locks);
-	char line[256];
 	struct held h;
 
-	while (f && fgets(line, sizeof(line), f))
-		if (parse_written(line, &h) && h.pid != pid && VEC_PUSH(ret->list, h) < 0)
+	LINES_EACH(line, file_locks_open(locks))
+		if (parse_written(line.text, &h) && h.pid != pid && VEC_PUSH(ret->list, h) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -68,18 +65,18 @@ static unsigned find_writer(const char *proc_root, const struct held_list *writt
 /* Each descriptor is looked at once, whatever is locked: a process may have thousands of them. */
 static bool find_written(const char *proc_root, unsigned pid, const struct held_list *written, struct hidden_lock *ret)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
-	const struct dirent *e;
+	unsigned i = 0;
 	struct stat st;
 
-	dir = opendir(STR_TEXT(300, "%s/%u/fd", proc_root, pid));
-	for (unsigned i = 0; dir && i < OPEN_FILES_OF_ONE && (e = readdir(dir)); i++) {
+	FOLDER_EACH(e, opendir(STR_TEXT(300, "%s/%u/fd", proc_root, pid))) {
 		ssize_t n;
 
-		ret->holder = outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 ? 0 : find_writer(proc_root, written, &st);
+		if (i++ >= OPEN_FILES_OF_ONE)
+			break;
+		ret->holder = outside_stat(dirfd(e.folder), e.name, 0, &st) < 0 ? 0 : find_writer(proc_root, written, &st);
 		if (!ret->holder)
 			continue;
-		n = readlinkat(dirfd(dir), e->d_name, ret->place, HIDDEN_PATH - 1);
+		n = readlinkat(dirfd(e.folder), e.name, ret->place, HIDDEN_PATH - 1);
 		ret->place[n > 0 ? n : 0] = '\0';
 		return n > 0;
 	}
@@ -101,31 +98,25 @@ bool hidden_lock_of_sqlite(struct file_locks *locks, unsigned pid, struct hidden
 static bool has_lock(int folder, const char *fd)
 {
 	int file = openat(folder, fd, O_RDONLY | O_CLOEXEC);
-	_cleanup_fclose_ FILE *f = file >= 0 ? fdopen(file, "r") : NULL;
-	char line[256];
+	FILE *f = file >= 0 ? fdopen(file, "r") : NULL;
 
 	if (!f && file >= 0)
 		close(file);
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, "lock:", 5) == 0 && strstr(line, ": OFDLCK "))
+	LINES_EACH(line, f)
+		if (str_starts(line.text, "lock:") && strstr(line.text, ": OFDLCK "))
 			return true;
 	return false;
 }
 
 static bool has_ofd_lock(const char *proc_root, unsigned pid, const struct stat *file)
 {
-	_cleanup_(folder_close) DIR *files = NULL, *notes = NULL;
-	const struct dirent *e;
-	char path[300];
+	_cleanup_(folder_close) DIR *notes = NULL;
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%u/fd", proc_root, pid);
-	files = opendir(path);
-	snprintf(path, sizeof(path), "%s/%u/fdinfo", proc_root, pid);
-	notes = opendir(path);
-	while (files && notes && (e = readdir(files)))
-		if (isdigit((unsigned char)*e->d_name) && outside_stat(dirfd(files), e->d_name, 0, &st) == 0 && st.st_ino == file->st_ino &&
-		    st.st_dev == file->st_dev && has_lock(dirfd(notes), e->d_name))
+	notes = opendir(STR_TEXT(300, "%s/%u/fdinfo", proc_root, pid));
+	FOLDER_EACH(e, notes ? opendir(STR_TEXT(300, "%s/%u/fd", proc_root, pid)) : NULL)
+		if (outside_stat(dirfd(e.folder), e.name, 0, &st) == 0 && st.st_ino == file->st_ino && st.st_dev == file->st_dev &&
+		    has_lock(dirfd(notes), e.name))
 			return true;
 	return false;
 }
@@ -169,12 +160,8 @@ static bool parse_mapping(const char *line, struct mapping *m)
 /* The mapping of an address (`like` NULL), or of the same file as `like`. */
 static bool find_mapping(const char *proc_root, unsigned pid, unsigned long long address, const struct mapping *like, struct mapping *ret)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[MAPS_LINE];
-
-	f = fopen(STR_TEXT(300, "%s/%u/maps", proc_root, pid), "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!parse_mapping(line, ret))
+	LINES_EACH(line, fopen(STR_TEXT(300, "%s/%u/maps", proc_root, pid), "re")) {
+		if (!parse_mapping(line.text, ret))
 			continue;
 		if (like ? ret->shared && ret->inode == like->inode && ret->major == like->major && ret->minor == like->minor :
 			   address >= ret->start && address < ret->end)

@@ -1,7 +1,6 @@
 #include "machine/answer-live/live-thread.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +12,9 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
+#include "lib/data/str.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-live/process-memory.h"
 #include "machine/answer-live/waits.h"
@@ -30,12 +31,7 @@ static FILE *open_of(const char *proc_root, unsigned pid, unsigned tid, const ch
 
 static bool line_of(const char *proc_root, const struct live_thread *t, const char *name, char *buf, size_t size)
 {
-	_cleanup_fclose_ FILE *f = open_of(proc_root, t->pid, t->tid, name);
-
-	if (!f || !fgets(buf, (int)size, f))
-		return false;
-	buf[strcspn(buf, "\n")] = '\0';
-	return true;
+	return file_first_line(STR_TEXT(PATH_BYTES, "%s/%u/task/%u/%s", proc_root, t->pid, t->tid, name), buf, size);
 }
 
 /* "4711 (tokio (x) 1) S 1 ...": the name may hold anything, also a line's end. */
@@ -117,15 +113,12 @@ bool live_fd_link(const char *proc_root, unsigned pid, unsigned long long fd, ch
 
 size_t live_threads(const char *proc_root, unsigned pid, unsigned *ret, size_t max)
 {
-	const struct dirent *e;
 	size_t n = 0;
-	DIR *dir;
 
-	dir = opendir(STR_TEXT(PATH_BYTES, "%s/%u/task", proc_root, pid));
-	while (dir && n < max && (e = readdir(dir))) {
-		unsigned tid = (unsigned)strtoul(e->d_name, NULL, 10);
+	FOLDER_EACH(e, opendir(STR_TEXT(PATH_BYTES, "%s/%u/task", proc_root, pid))) {
+		unsigned tid = (unsigned)strtoul(e.name, NULL, 10);
 
-		if (!tid)
+		if (!tid || n >= max)
 			continue;
 		ret[n++] = tid;
 		if (tid == pid) {
@@ -133,8 +126,6 @@ size_t live_threads(const char *proc_root, unsigned pid, unsigned *ret, size_t m
 			ret[0] = tid;
 		}
 	}
-	if (dir)
-		closedir(dir);
 	return n;
 }
 
@@ -145,14 +136,10 @@ bool live_thread_memory(const char *proc_root, const struct live_thread *t, unsi
 
 bool live_has_open(const char *proc_root, unsigned pid, const struct stat *file)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
-	const struct dirent *e;
 	struct stat st;
 
-	dir = opendir(STR_TEXT(PATH_BYTES, "%s/%u/fd", proc_root, pid));
-	while (dir && (e = readdir(dir)))
-		if (isdigit((unsigned char)*e->d_name) && outside_stat(dirfd(dir), e->d_name, 0, &st) == 0 && st.st_ino == file->st_ino &&
-		    st.st_dev == file->st_dev)
+	FOLDER_EACH(e, opendir(STR_TEXT(PATH_BYTES, "%s/%u/fd", proc_root, pid)))
+		if (outside_stat(dirfd(e.folder), e.name, 0, &st) == 0 && st.st_ino == file->st_ino && st.st_dev == file->st_dev)
 			return true;
 	return false;
 }
@@ -187,14 +174,11 @@ static size_t files_of_select(const char *proc_root, const struct live_thread *t
 /* "tfd:        5 events:       19 data: ..." */
 static size_t files_of_epoll(const char *proc_root, const struct live_thread *t, unsigned *ret, size_t max)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[256];
 	size_t found = 0;
 	unsigned fd;
 
-	f = fopen(STR_TEXT(PATH_BYTES, "%s/%u/fdinfo/%llu", proc_root, t->pid, t->arguments[0]), "re");
-	while (f && found < max && fgets(line, sizeof(line), f))
-		if (sscanf(line, "tfd: %u", &fd) == 1)
+	LINES_EACH(line, fopen(STR_TEXT(PATH_BYTES, "%s/%u/fdinfo/%llu", proc_root, t->pid, t->arguments[0]), "re"))
+		if (found < max && sscanf(line.text, "tfd: %u", &fd) == 1)
 			ret[found++] = fd;
 	return found;
 }

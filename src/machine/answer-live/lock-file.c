@@ -12,6 +12,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 #include "lib/rights/outside.h"
@@ -25,7 +26,6 @@
 #define CONTENT_MAX   64
 #define LEAST_AGE     NS_PER_SEC
 #define SLEEP_LONGEST 30 /* s; dotlockfile(1) sleeps for 5, 10, 15 ... */
-#define MAPS_LINE     512
 #define LOCKED_MAX    128
 
 struct locked {
@@ -310,15 +310,13 @@ static size_t look_at_mapping(struct search *s, char *piece, unsigned long long 
 static void look_at_memory(struct search *s)
 {
 	_cleanup_free_ char *piece = malloc(PROCESS_MEMORY_PIECE);
-	_cleanup_fclose_ FILE *f = NULL;
 	unsigned long long start, end;
 	unsigned major, minor;
-	char line[MAPS_LINE], rights[8];
+	char rights[8];
 	size_t looked = 0;
 
-	f = fopen(STR_TEXT(160, "%s/%u/maps", s->proc_root, s->pid), "re");
-	while (piece && f && !s->found && looked < MEMORY_MAX && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx-%llx %7s %*x %x:%x", &start, &end, rights, &major, &minor) == 5 && strcmp(rights, "rw-p") == 0 && !major && !minor &&
+	LINES_EACH(line, piece ? fopen(STR_TEXT(160, "%s/%u/maps", s->proc_root, s->pid), "re") : NULL)
+		if (!s->found && looked < MEMORY_MAX && sscanf(line.text, "%llx-%llx %7s %*x %x:%x", &start, &end, rights, &major, &minor) == 5 && strcmp(rights, "rw-p") == 0 && !major && !minor &&
 		    end - start <= MEMORY_MAX - looked)
 			looked += look_at_mapping(s, piece, start, end);
 }
@@ -326,19 +324,16 @@ static void look_at_memory(struct search *s)
 /* Files that the process keeps open between its attempts may have any name. */
 static void look_at_descriptors(struct search *s)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
-	const struct dirent *e;
-	char name[280];
 	struct stat st;
 
-	dir = s->n_locked ? opendir(STR_TEXT(160, "%s/%u/fd", s->proc_root, s->pid)) : NULL;
-	while (dir && !s->found && (e = readdir(dir))) {
+	FOLDER_EACH(e, s->n_locked ? opendir(STR_TEXT(160, "%s/%u/fd", s->proc_root, s->pid)) : NULL) {
+		if (s->found)
+			break;
 		s->result = (struct lock_file){};
-		if (!isdigit((unsigned char)*e->d_name) || outside_stat(dirfd(dir), e->d_name, 0, &st) < 0 || !S_ISREG(st.st_mode))
+		if (outside_stat(dirfd(e.folder), e.name, 0, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		snprintf(name, sizeof(name), "fd/%s", e->d_name);
 		s->result.since = changed(&st);
-		s->found = find_who_locked(s, &st, &s->result) && live_link(s->proc_root, s->pid, name, s->result.path, sizeof(s->result.path));
+		s->found = find_who_locked(s, &st, &s->result) && live_link(s->proc_root, s->pid, STR_TEXT(280, "fd/%s", e.name), s->result.path, sizeof(s->result.path));
 	}
 }
 
@@ -367,11 +362,8 @@ static bool parse_locked(const char *line, struct locked *ret)
 /* Before the search, which may outlive the list. */
 static void read_locked(struct search *s, struct file_locks *locks)
 {
-	_cleanup_fclose_ FILE *f = file_locks_open(locks);
-	char line[256];
-
-	while (f && s->n_locked < LOCKED_MAX && fgets(line, sizeof(line), f))
-		if (parse_locked(line, &s->locked[s->n_locked]) && s->locked[s->n_locked].pid != s->pid)
+	LINES_EACH(line, file_locks_open(locks))
+		if (s->n_locked < LOCKED_MAX && parse_locked(line.text, &s->locked[s->n_locked]) && s->locked[s->n_locked].pid != s->pid)
 			s->n_locked++;
 }
 

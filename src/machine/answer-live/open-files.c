@@ -1,6 +1,5 @@
 #include "machine/answer-live/open-files.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,15 +14,14 @@
 static void read_process(struct open_files *f, unsigned pid)
 {
 	char link[OPEN_FILES_LINK];
-	_cleanup_(folder_close) DIR *dir = NULL;
-	const struct dirent *e;
 	size_t before = f->list.n;
 
-	dir = opendir(STR_TEXT(300, "%s/%u/fd", f->proc_root, pid));
-	while (dir && f->list.n < OPEN_FILES_MOST && f->list.n - before < OPEN_FILES_OF_ONE && (e = readdir(dir))) {
-		ssize_t n = isdigit((unsigned char)*e->d_name) ? readlinkat(dirfd(dir), e->d_name, link, sizeof(link)) : -1;
-		unsigned fd = (unsigned)strtoul(e->d_name, NULL, 10);
+	FOLDER_EACH(e, opendir(STR_TEXT(300, "%s/%u/fd", f->proc_root, pid))) {
+		ssize_t n = readlinkat(dirfd(e.folder), e.name, link, sizeof(link));
+		unsigned fd = (unsigned)strtoul(e.name, NULL, 10);
 
+		if (f->list.n >= OPEN_FILES_MOST || f->list.n - before >= OPEN_FILES_OF_ONE)
+			return;
 		if (n > 0 && n < (ssize_t)sizeof(link) && VEC_PUSH(f->list, (struct open_file){hmap_hash_bytes(link, (size_t)n), pid, fd}) < 0)
 			return;
 	}

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-live/live-thread.h"
@@ -36,13 +37,10 @@
 /* "flags:	0100002": O_RDONLY, O_WRONLY or O_RDWR; -1 = not known. */
 static int access_of(const char *proc_root, unsigned pid, unsigned fd)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[128];
 	unsigned flags;
 
-	f = fopen(STR_TEXT(512, "%s/%u/fdinfo/%u", proc_root, pid, fd), "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "flags: %o", &flags) == 1)
+	LINES_EACH(line, fopen(STR_TEXT(512, "%s/%u/fdinfo/%u", proc_root, pid, fd), "re"))
+		if (sscanf(line.text, "flags: %o", &flags) == 1)
 			return (int)(flags & O_ACCMODE);
 	return -1;
 }
@@ -57,12 +55,8 @@ struct wanted {
 /* proc(5), fdinfo. */
 static bool has_note(const char *proc_root, unsigned pid, unsigned fd, const char *note)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[128];
-
-	f = fopen(STR_TEXT(512, "%s/%u/fdinfo/%u", proc_root, pid, fd), "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (strcmp(line, note) == 0)
+	LINES_EACH(line, fopen(STR_TEXT(512, "%s/%u/fdinfo/%u", proc_root, pid, fd), "re"))
+		if (strcmp(line.text, note) == 0)
 			return true;
 	return false;
 }
@@ -141,15 +135,10 @@ static const char *const tcp_tables[2] = {"tcp", "tcp6"}, *const udp_tables[2] =
 static bool find_connection(const char *proc_root, unsigned pid, const char *const tables[2], connection_test test, const void *data,
 			    struct connection *ret)
 {
-	for (size_t i = 0; i < 2; i++) {
-		_cleanup_fclose_ FILE *f = NULL;
-		char line[512];
-
-		f = fopen(STR_TEXT(300, "%s/%u/net/%s", proc_root, pid, tables[i]), "re");
-		while (f && fgets(line, sizeof(line), f))
-			if (parse_connection(line, ret) && test(ret, data))
+	for (size_t i = 0; i < 2; i++)
+		LINES_EACH(line, fopen(STR_TEXT(300, "%s/%u/net/%s", proc_root, pid, tables[i]), "re"))
+			if (parse_connection(line.text, ret) && test(ret, data))
 				return true;
-	}
 	return false;
 }
 
@@ -518,7 +507,7 @@ static bool find_terminal(struct open_files *files, unsigned pid, const char *li
 
 	if (sscanf(link, "/dev/pts/%u", &index) != 1)
 		return false;
-	snprintf(note, sizeof(note), "tty-index:\t%u\n", index);
+	snprintf(note, sizeof(note), "tty-index:\t%u", index);
 	ret->kind = END_TERMINAL;
 	find_owners(files, &(struct wanted){"/dev/ptmx", pid, -1, note}, ret);
 	if (!ret->n)

@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
+#include "lib/data/str.h"
 #include "lib/rights/outside.h"
 
 #define PATIENCE  (300 * NS_PER_MS) /* for one copy: some us, unless the machine crawls */
-#define MAPS_LINE 512
 
 static int counted = -1; /* a file without bytes, of which each reader has one locked */
 
@@ -69,14 +70,11 @@ static bool parse_part(const char *line, struct memory_part *ret)
 
 static void read_parts(struct process_memory *m, const char *proc_root)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[MAPS_LINE];
 	struct memory_part p;
 
-	f = fopen(STR_TEXT(300, "%s/%u/maps", proc_root, m->pid), "re");
 	m->parts.n = 0;
-	while (f && fgets(line, sizeof(line), f))
-		if (parse_part(line, &p) && VEC_PUSH(m->parts, p) < 0)
+	LINES_EACH(line, fopen(STR_TEXT(300, "%s/%u/maps", proc_root, m->pid), "re"))
+		if (parse_part(line.text, &p) && VEC_PUSH(m->parts, p) < 0)
 			return;
 }
 

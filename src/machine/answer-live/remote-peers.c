@@ -1,10 +1,8 @@
 #include "machine/answer-live/remote-peers.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 #include "machine/answer-live/live-thread.h"
@@ -14,18 +12,17 @@
 
 int remote_peers_find(struct open_files *files, unsigned pid)
 {
-	_cleanup_(folder_close) DIR *folder = NULL;
+	DIR *folder = opendir(STR_TEXT(256, "%s/%u/fd", files->proc_root, pid));
 	size_t sockets = 0;
 
-	folder = opendir(STR_TEXT(256, "%s/%u/fd", files->proc_root, pid));
 	if (!folder)
 		return -ENOENT;
-	for (struct dirent *entry; (entry = readdir(folder));) {
-		unsigned long long fd = strtoull(entry->d_name, NULL, 10);
+	FOLDER_EACH(entry, folder) {
+		unsigned long long fd = strtoull(entry.name, NULL, 10);
 		struct other_end end;
 		char link[OPEN_FILES_LINK];
 
-		if (entry->d_name[0] == '.' || !live_fd_link(files->proc_root, pid, fd, link, sizeof(link)) || !str_starts(link, "socket:"))
+		if (!live_fd_link(files->proc_root, pid, fd, link, sizeof(link)) || !str_starts(link, "socket:"))
 			continue;
 		if (++sockets > SOCKETS_MOST)
 			return -ENOENT;

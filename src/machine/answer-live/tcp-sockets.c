@@ -9,7 +9,9 @@
 #include <sys/socket.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/hmap.h"
+#include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "machine/answer-live/other-end.h"
 #include "machine/answer-live/sock-diag.h"
@@ -82,16 +84,10 @@ static unsigned count_sockets(const char *proc_root)
 	static const char *const files[] = {"sockstat", "sockstat6"};
 	unsigned sum = 0, in_use, waiting = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		_cleanup_fclose_ FILE *f = NULL;
-		char path[160], line[256];
-
-		snprintf(path, sizeof(path), "%s/net/%s", proc_root, files[i]);
-		f = fopen(path, "re");
-		while (f && fgets(line, sizeof(line), f))
-			if (sscanf(line, "TCP: inuse %u orphan %*u tw %u", &in_use, &waiting) == 2 || sscanf(line, "TCP6: inuse %u", &in_use) == 1)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		LINES_EACH(line, fopen(STR_TEXT(160, "%s/net/%s", proc_root, files[i]), "re"))
+			if (sscanf(line.text, "TCP: inuse %u orphan %*u tw %u", &in_use, &waiting) == 2 || sscanf(line.text, "TCP6: inuse %u", &in_use) == 1)
 				sum += in_use + waiting * !i;
-	}
 	return sum;
 }
 

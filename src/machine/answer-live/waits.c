@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
+#include "lib/data/str.h"
 #include "lib/system/file-lock.h"
 #include "machine/answer-live/live-thread.h"
 
@@ -95,17 +97,13 @@ static void write_holder(const char *proc_root, unsigned pid, struct str *out)
 {
 	struct file_locks locks = {.proc_root = proc_root, .patience = FILE_LOCKS_PATIENCE};
 	unsigned holder = file_locks_holder(&locks, pid);
-	char path[512], name[64] = "a process that has ended,";
-	_cleanup_fclose_ FILE *f = NULL;
+	char name[64];
 
 	file_locks_free(&locks);
 	if (!holder)
 		return;
-	snprintf(path, sizeof(path), "%s/%u/comm", proc_root, holder);
-	f = fopen(path, "re");
-	if (f && fgets(name, sizeof(name), f))
-		name[strcspn(name, "\n")] = '\0';
-	str_printf(out, ", held by %s pid %u", name, holder);
+	str_printf(out, ", held by %s pid %u",
+		   file_first_line(STR_TEXT(512, "%s/%u/comm", proc_root, holder), name, sizeof(name)) ? name : "a process that has ended,", holder);
 }
 
 void wait_words(const char *proc_root, unsigned pid, const struct capture_thread *t, struct str *out)
