@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
+#include "lib/data/str.h"
 
 #define WINDOW	 (3 * NS_PER_SEC)
 #define HELD	 (NS_PER_SEC / 2) /* of the window: less is felt by no one */
@@ -29,17 +31,12 @@ static bool has_cpu_limits(const char *line)
 /* The group by which its CPU time is limited. Version 1 comes first in the list where both are mounted. */
 static bool read_group(const char *proc_root, unsigned pid, char *buf, size_t size)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[512];
+	LINES_EACH(line, fopen(STR_TEXT(300, "%s/%u/cgroup", proc_root, pid), "re")) {
+		const char *group = strchr(line.text, '/');
 
-	f = fopen(STR_TEXT(300, "%s/%u/cgroup", proc_root, pid), "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		const char *group = strchr(line, '/');
-
-		if (!group || !has_cpu_limits(line))
+		if (!group || !has_cpu_limits(line.text))
 			continue;
 		snprintf(buf, size, "%s", group);
-		buf[strcspn(buf, "\n")] = '\0';
 		return true;
 	}
 	return false;

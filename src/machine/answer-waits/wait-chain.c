@@ -6,9 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
+#include "lib/data/str.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-waits/chain-search.h"
 #include "machine/answer-waits/exhausted-limits.h"
@@ -27,15 +28,14 @@ struct holder {
 static unsigned find_holder(struct chain_search *s)
 {
 	struct holder holders[HOLDERS_MOST] = {};
-	_cleanup_(folder_close) DIR *dir = NULL;
-	const struct dirent *e;
 	unsigned looked_at = 0;
 
-	dir = opendir(STR_TEXT(128, "%s/%u/fd", s->proc_root, s->t.pid));
-	while (dir && looked_at < LOOKED_AT && (e = readdir(dir))) {
+	FOLDER_EACH(e, opendir(STR_TEXT(128, "%s/%u/fd", s->proc_root, s->t.pid))) {
 		struct other_end end;
 
-		if (*e->d_name == '.' || other_end_find(s->files, s->t.pid, strtoul(e->d_name, NULL, 10), &end) < 0 || !end.n)
+		if (looked_at >= LOOKED_AT)
+			break;
+		if (other_end_find(s->files, s->t.pid, strtoul(e.name, NULL, 10), &end) < 0 || !end.n)
 			continue;
 		looked_at++;
 		for (size_t i = 0; i < HOLDERS_MOST; i++)
@@ -74,17 +74,12 @@ static bool chain_find_limit(struct chain_search *s, bool not_accepted)
 /* The rest of the first line of a file of the process that begins with a word, or has it behind a number; false: there is none. */
 static bool read_line_of(const struct chain_search *s, const char *file, const char *word, char *buf, size_t size)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[512];
+	LINES_EACH(line, fopen(STR_TEXT(300, "%s/%u/%s", s->proc_root, s->t.pid, file), "re")) {
+		const char *begin = line.text + (*word == ':' ? strspn(line.text, "0123456789") : 0);
 
-	f = fopen(STR_TEXT(300, "%s/%u/%s", s->proc_root, s->t.pid, file), "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		const char *begin = line + (*word == ':' ? strspn(line, "0123456789") : 0);
-
-		if (strncmp(begin, word, strlen(word)) != 0)
+		if (!str_starts(begin, word))
 			continue;
 		snprintf(buf, size, "%s", begin + strlen(word));
-		buf[strcspn(buf, "\n")] = '\0';
 		return true;
 	}
 	return false;
@@ -119,12 +114,9 @@ static bool is_in_trap(const struct chain_search *s)
 /* Version 1: wherever it slept it does so in state D from then on. */
 static bool is_frozen_group(const char *group)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[400], state[16] = "";
+	char state[16];
 
-	snprintf(path, sizeof(path), "/sys/fs/cgroup/freezer%s/freezer.state", group);
-	f = fopen(path, "re");
-	return f && fgets(state, sizeof(state), f) && strncmp(state, "FROZEN", 6) == 0;
+	return file_first_line(STR_TEXT(400, "/sys/fs/cgroup/freezer%s/freezer.state", group), state, sizeof(state)) && str_starts(state, "FROZEN");
 }
 
 /* cgroups(7): a line of a hierarchy is "number:controllers:path"; version 2 has number 0 and no controllers. */
