@@ -1,6 +1,5 @@
 #include "machine/cmd-why/why-program.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,10 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
+#include "lib/data/folder.h"
 #include "lib/data/log.h"
+#include "lib/data/str.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-waits/program-waits.h"
 #include "machine/answer-waits/wait-chain.h"
@@ -53,30 +55,20 @@ static bool is_unit(const char *unit, const char *who)
 /* "0::/system.slice/mysql.service" */
 static bool is_of_unit(unsigned pid, const char *who)
 {
-	char line[512];
-	_cleanup_fclose_ FILE *f = NULL;
-
-	f = fopen(STR_TEXT(64, "/proc/%u/cgroup", pid), "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (is_unit(line, who))
+	LINES_EACH(line, fopen(STR_TEXT(64, "/proc/%u/cgroup", pid), "re"))
+		if (is_unit(line.text, who))
 			return true;
-	}
 	return false;
 }
 
 static bool is_called(unsigned pid, const char *who)
 {
-	char path[64], comm[32] = "";
-	_cleanup_fclose_ FILE *f = NULL;
+	char comm[32];
 	uint64_t number;
 
 	if (str_parse_u64(who, &number) == 0)
 		return number == pid;
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	f = fopen(path, "re");
-	if (f && fgets(comm, sizeof(comm), f))
-		comm[strcspn(comm, "\n")] = '\0';
+	(void)file_first_line(STR_TEXT(64, "/proc/%u/comm", pid), comm, sizeof(comm));
 	return strcmp(comm, who) == 0 || is_of_unit(pid, who);
 }
 
@@ -89,18 +81,14 @@ static bool is_visible(unsigned pid, const struct viewer *viewer)
 
 static int find_living(struct program_question *q, const struct viewer *viewer)
 {
-	DIR *dir = q->now ? opendir("/proc") : NULL;
-	const struct dirent *e;
 	int r = 0;
 
-	while (r == 0 && dir && (e = readdir(dir))) {
-		unsigned pid = (unsigned)strtoul(e->d_name, NULL, 10);
+	FOLDER_EACH(e, q->now ? opendir("/proc") : NULL) {
+		unsigned pid = (unsigned)strtoul(e.name, NULL, 10);
 
-		if (pid && is_visible(pid, viewer) && is_called(pid, q->who))
+		if (r == 0 && pid && is_visible(pid, viewer) && is_called(pid, q->who))
 			r = VEC_PUSH(q->found.pids, pid);
 	}
-	if (dir)
-		closedir(dir);
 	if (r == 0 && !q->found.name)
 		q->found.name = strdup(q->who);
 	return q->found.name ? r : -ENOMEM;

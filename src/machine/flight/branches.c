@@ -1,11 +1,11 @@
 #include "machine/flight/branches.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
 #include "lib/data/str.h"
 
 #define THREADS_MAX  64 /* 64 KB of records each */
@@ -23,22 +23,17 @@ static unsigned unit_number(const char *sys_root, const char *unit, const char *
 
 unsigned branches_recorded(const char *sys_root, struct samples_units *ret)
 {
-	const struct dirent *e;
 	unsigned least = 0;
-	DIR *units;
 
 	*ret = (struct samples_units){};
-	units = opendir(STR_TEXT(256, "%s/bus/event_source/devices", sys_root));
-	while (units && ret->n < SAMPLES_UNITS_MAX && (e = readdir(units))) {
-		unsigned n = e->d_name[0] == '.' ? 0 : unit_number(sys_root, e->d_name, "caps/branches");
+	FOLDER_EACH(e, opendir(STR_TEXT(256, "%s/bus/event_source/devices", sys_root))) {
+		unsigned n = ret->n < SAMPLES_UNITS_MAX ? unit_number(sys_root, e.name, "caps/branches") : 0;
 
 		if (!n)
 			continue;
-		ret->types[ret->n++] = unit_number(sys_root, e->d_name, "type");
+		ret->types[ret->n++] = unit_number(sys_root, e.name, "type");
 		least = least && least < n ? least : n;
 	}
-	if (units)
-		closedir(units);
 	return least;
 }
 

@@ -1,11 +1,10 @@
 #include "machine/flight/steps.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -14,9 +13,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
+#include "lib/data/str.h"
 
 #define SPIN 200000 /* ns: a step takes 5 us; one that takes longer is a system call, or waits for a CPU */
 #define NAP  500000
@@ -36,15 +36,10 @@ void steps_free(struct steps *s)
 /* "815 (name) R ..." */
 static bool runs(const char *proc_root, uint32_t pid, const char *tid)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	_cleanup_free_ char *path = NULL;
-	char text[256] = "";
+	char text[256];
 	const char *end;
 
-	if (asprintf(&path, "%s/%u/task/%s/stat", proc_root, pid, tid) < 0)
-		return false;
-	f = fopen(path, "re");
-	if (!f || !fgets(text, sizeof(text), f))
+	if (!file_first_line(STR_TEXT(PATH_MAX, "%s/%u/task/%s/stat", proc_root, pid, tid), text, sizeof(text)))
 		return false;
 	end = strrchr(text, ')');
 	return end && end[1] == ' ' && end[2] == 'R';
@@ -52,18 +47,14 @@ static bool runs(const char *proc_root, uint32_t pid, const char *tid)
 
 static int choose_thread(const char *proc_root, uint32_t pid, uint32_t *ret)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
-	_cleanup_free_ char *path = NULL;
+	DIR *dir = opendir(STR_TEXT(PATH_MAX, "%s/%u/task", proc_root, pid));
 
-	if (asprintf(&path, "%s/%u/task", proc_root, pid) < 0)
-		return -ENOMEM;
-	dir = opendir(path);
 	if (!dir)
 		return -ESRCH;
 	*ret = pid;
-	for (struct dirent *entry; (entry = readdir(dir));)
-		if (*entry->d_name != '.' && runs(proc_root, pid, entry->d_name)) {
-			*ret = (uint32_t)strtoul(entry->d_name, NULL, 10);
+	FOLDER_EACH(entry, dir)
+		if (runs(proc_root, pid, entry.name)) {
+			*ret = (uint32_t)strtoul(entry.name, NULL, 10);
 			break;
 		}
 	return 0;

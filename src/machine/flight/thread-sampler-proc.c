@@ -1,6 +1,5 @@
 #include "machine/flight/thread-sampler-proc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/folder.h"
 #include "lib/data/hmap.h"
 #include "lib/data/str.h"
 #include "lib/input/text.h"
@@ -214,14 +214,13 @@ int thread_sampler_proc_read(struct thread_sampler_proc *l, struct capture_threa
 
 	if (!folder)
 		return errno == ENOENT ? 0 : -errno;
-	for (const struct dirent *e; (e = readdir(folder));) {
-		if (e->d_name[0] == '.' || !take_thread(l, e->d_name, scratch))
+	FOLDER_EACH(e, folder) {
+		if (!take_thread(l, e.name, scratch))
 			continue;
 		sample(l, scratch->tid);
 		c->thread(scratch, NULL, c->data);
 		threads++;
 	}
-	closedir(folder);
 	return threads;
 }
 

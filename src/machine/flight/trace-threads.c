@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,10 +159,9 @@ static void take_shared(const char *process, uint32_t pid, struct trace_thread *
 
 static int take_process(const char *proc_root, uint32_t pid, int64_t boot_offset, struct trace *t)
 {
-	_cleanup_(folder_close) DIR *folder = NULL;
+	DIR *folder;
 	char process[200], task[220];
 	struct listed l = {.task = task};
-	struct dirent *entry;
 	int r = 0;
 
 	snprintf(process, sizeof(process), "%s/%u", proc_root, pid);
@@ -172,23 +170,22 @@ static int take_process(const char *proc_root, uint32_t pid, int64_t boot_offset
 	if (!folder)
 		return 0;
 	take_shared(process, pid, &l.shared);
-	while (r == 0 && (entry = readdir(folder)))
-		r = take_thread(&l, entry->d_name, boot_offset, t);
+	FOLDER_EACH(entry, folder)
+		r = r ?: take_thread(&l, entry.name, boot_offset, t);
 	return r;
 }
 
 int trace_list_threads(const char *proc_root, int64_t boot_offset, struct trace *t)
 {
-	_cleanup_(folder_close) DIR *folder = opendir(proc_root);
-	struct dirent *entry;
+	DIR *folder = opendir(proc_root);
 	int r = 0;
 
 	if (!folder)
 		return -errno;
-	while (r == 0 && (entry = readdir(folder))) {
+	FOLDER_EACH(entry, folder) {
 		uint64_t pid;
 
-		if (str_parse_u64(entry->d_name, &pid) == 0 && pid <= UINT32_MAX)
+		if (r == 0 && str_parse_u64(entry.name, &pid) == 0 && pid <= UINT32_MAX)
 			r = take_process(proc_root, (uint32_t)pid, boot_offset, t);
 	}
 	return r;
