@@ -254,10 +254,8 @@ static int name_columns(struct csv_table *t, const struct sample *s)
 		} else {
 			c.name = field_text(&s->rows[0].fields.v[i]);
 		}
-		if (!c.name || VEC_PUSH(t->columns, c) < 0) {
-			free(c.name);
+		if (VEC_PUSH_OWNER(t->columns, c.name, c) < 0)
 			return -ENOMEM;
-		}
 	}
 	return 0;
 }

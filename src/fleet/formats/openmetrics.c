@@ -66,10 +66,8 @@ static struct family *get_family(struct page *p, const char *name)
 	if (known || p->families.n >= FAMILIES_MAX)
 		return known;
 	f.name = strdup(name);
-	if (!f.name || VEC_PUSH(p->families, f) < 0) {
-		free(f.name);
+	if (VEC_PUSH_OWNER(p->families, f.name, f) < 0)
 		return NULL;
-	}
 	if (hmap_put(&p->by_name, hmap_hash_text(name), 0, (void *)(uintptr_t)p->families.n) < 0)
 		return NULL;
 	return &p->families.v[p->families.n - 1];

@@ -39,10 +39,8 @@ static int divide(struct fleet *f, struct fleet_server *s, size_t sum, int count
 	if (!a || !b || s->column[mean])
 		return 0;
 	to = malloc(((size_t)s->n + 1) * sizeof(*to));
-	if (!to || VEC_PUSH(f->blocks, to) < 0) {
-		free(to);
+	if (VEC_PUSH_OWNER(f->blocks, to, to) < 0)
 		return -ENOMEM;
-	}
 	for (uint32_t i = 0; i < s->n; i++)
 		to[i] = b[i] > 0 ? a[i] / b[i] : NAN;
 	s->column[mean] = to;

@@ -81,10 +81,8 @@ int fleet_add_server(struct fleet *f, const char *name)
 		return put_name(&f->server_index, name, shown, (size_t)r);
 	s.name = shown;
 	s.column = calloc(f->counters.allocated + 1, sizeof(*s.column));
-	if (!s.column || VEC_PUSH(f->servers, s) < 0) {
-		free(s.column);
+	if (VEC_PUSH_OWNER(f->servers, s.column, s) < 0)
 		return -ENOMEM;
-	}
 	shown = NULL;
 	return put_name(&f->server_index, name, s.name, f->servers.n - 1);
 }
@@ -139,11 +137,7 @@ int fleet_remark(struct fleet *f, const char *format, ...)
 	if (n < 0)
 		return -ENOMEM;
 	str_make_printable(text); /* it may quote what was read */
-	if (VEC_PUSH(f->remarks, text) < 0) {
-		free(text);
-		return -ENOMEM;
-	}
-	return 0;
+	return VEC_PUSH_OWNER(f->remarks, text, text);
 }
 
 char *fleet_value_text(const struct fleet *f, int counter, double value, char *buf, size_t n)

@@ -41,6 +41,23 @@
 		push_;                                           \
 	})
 
+/* The same of what owns `memory`, which is freed where there is no room. -ENOMEM also where it is NULL. */
+#define VEC_PUSH_OWNER(vec, memory, ...)                                             \
+	({                                                                           \
+		void *owned_ = (memory);                                             \
+		int owner_ = owned_ ? VEC_PUSH(vec, __VA_ARGS__) : -ENOMEM;          \
+		if (owner_ < 0)                                                      \
+			free(owned_);                                                \
+		owner_;                                                              \
+	})
+
+/* Adds a text, as printf() makes it, to a VEC(char *). 0 or -ENOMEM. */
+#define VEC_PRINT(vec, ...)                                                                         \
+	({                                                                                          \
+		char *printed_;                                                                     \
+		asprintf(&printed_, __VA_ARGS__) < 0 ? -ENOMEM : VEC_PUSH_OWNER(vec, printed_, printed_); \
+	})
+
 /* Whether `holds`, an expression of i, does for one of 0 .. n-1. */
 #define ANY_WHERE(i, n, holds)                                                   \
 	({                                                                       \

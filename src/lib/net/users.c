@@ -134,10 +134,7 @@ static int take_line(struct users *t, char *line, unsigned number, char **ret_er
 		return str_fail(ret_error, -EINVAL, "%s:%u: a token has at least %d characters: 'whyslow serve --add-token NAME' makes one",
 				t->file, number, TOKEN_LENGTH_MIN);
 	token.text = strdup(secret);
-	r = token.text ? VEC_PUSH(t->list, token) : -ENOMEM;
-	if (r < 0)
-		free(token.text);
-	return r;
+	return VEC_PUSH_OWNER(t->list, token.text, token);
 }
 
 /* The whole file from its descriptor. */

@@ -18,15 +18,11 @@ static const struct fingerprint_part *find(const struct fingerprint *f, const ch
 int fingerprint_add(struct fingerprint *f, const char *key, double weight)
 {
 	char *copy;
-	int r;
 
 	if (find(f, key))
 		return 0;
 	copy = strdup(key);
-	r = copy ? VEC_PUSH(f->parts, (struct fingerprint_part){copy, weight}) : -ENOMEM;
-	if (r < 0)
-		free(copy);
-	return r;
+	return VEC_PUSH_OWNER(f->parts, copy, (struct fingerprint_part){copy, weight});
 }
 
 static double square_of(const struct fingerprint *f)

@@ -141,9 +141,7 @@ static int judge_pairs(const struct search *s, struct note_words *ret)
 			continue;
 		w.p = fisher_p(w.both, w.with_word, w.with_symptom, s->incidents);
 		w.word = strdup(word->text);
-		r = w.word ? VEC_PUSH(ret->list, w) : -ENOMEM;
-		if (r < 0)
-			free(w.word);
+		r = VEC_PUSH_OWNER(ret->list, w.word, w);
 	}
 	return r;
 }

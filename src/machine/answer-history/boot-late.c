@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,23 +110,6 @@ static bool matters(const struct late_start *s, int64_t ns)
 
 /* --- words --- */
 
-static int remark(struct answer *a, const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int r;
-
-	va_start(args, format);
-	r = vasprintf(&text, format, args);
-	va_end(args);
-	if (r < 0)
-		return -ENOMEM;
-	if (VEC_PUSH(a->remarks, text) == 0)
-		return 0;
-	free(text);
-	return -ENOMEM;
-}
-
 static double seconds(int64_t ns)
 {
 	return (double)ns / 1e9;
@@ -150,7 +132,7 @@ static int tell_parts(const struct start_record *r, int64_t end, struct answer *
 	put_part(&s, "initrd", r->initrd && r->userspace > r->initrd ? r->userspace - r->initrd : 0);
 	put_part(&s, "units", r->userspace ? end - r->userspace : 0);
 	if (s.len)
-		result = remark(a, "by part: %s", s.data);
+		result = VEC_PRINT(a->remarks, "by part: %s", s.data);
 	return result;
 }
 
@@ -167,7 +149,7 @@ static int tell_chain(const struct late_start *l, struct answer *a)
 		told++;
 	}
 	if (s.len)
-		result = remark(a, "units that the end of the start waited for, the last one first: %s", s.data);
+		result = VEC_PRINT(a->remarks, "units that the end of the start waited for, the last one first: %s", s.data);
 	return result;
 }
 
@@ -176,7 +158,7 @@ static int tell_gaps(const struct late_start *l, struct answer *a)
 	int result = 0;
 
 	if (l->gap && l->gap->to - l->gap->from >= NS_PER_SEC)
-		result = remark(a, "the kernel's log is silent for %.1f s between '%s' and '%s'", seconds(l->gap->to - l->gap->from), l->gap->before,
+		result = VEC_PRINT(a->remarks, "the kernel's log is silent for %.1f s between '%s' and '%s'", seconds(l->gap->to - l->gap->from), l->gap->before,
 				l->gap->next);
 	return result;
 }
@@ -199,7 +181,7 @@ static int tell_processes(const struct late_start *l, struct answer *a)
 	for (size_t i = 0; i < n && i < TOLD && list[i]->cpu >= NS_PER_SEC; i++)
 		str_printf(&s, "%s%s (%u) %.1f s, since %.1f s", s.len ? ", " : "", list[i]->name, list[i]->pid, seconds(list[i]->cpu), seconds(list[i]->began));
 	if (s.len)
-		result = remark(a, "CPU that programs of the start have used until now: %s", s.data);
+		result = VEC_PRINT(a->remarks, "CPU that programs of the start have used until now: %s", s.data);
 	free(list);
 	return result;
 }
@@ -233,7 +215,7 @@ static int tell(const struct late_start *l, struct answer *a)
 {
 	int r = tell_summary(l, a);
 
-	r = r ?: remark(a, "it was not recorded: this is from systemd's unit times, the kernel's log and the programs that still run");
+	r = r ?: VEC_PRINT(a->remarks, "it was not recorded: this is from systemd's unit times, the kernel's log and the programs that still run");
 	r = r ?: tell_parts(l->r, l->end, a);
 	r = r ?: tell_chain(l, a);
 	r = r ?: tell_gaps(l, a);

@@ -1,12 +1,13 @@
 #include "machine/answer-inspect/inspect-words.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 #include "machine/model/feature.h"
 
@@ -91,31 +92,6 @@ char *inspect_summary(const struct inspection *n)
 
 /* --- limits --- */
 
-static bool take_line(const char *path, char *buf, size_t size)
-{
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
-
-	if (!f || !fgets(buf, (int)size, f))
-		return false;
-	buf[strcspn(buf, "\n")] = '\0';
-	return true;
-}
-
-static void add_limit(struct inspection *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add_limit(struct inspection *n, const char *format, ...)
-{
-	va_list args;
-	char *text;
-	int r;
-
-	va_start(args, format);
-	r = vasprintf(&text, format, args);
-	va_end(args);
-	if (r >= 0 && VEC_PUSH(n->limits, text) < 0)
-		free(text);
-}
-
 static void write_bytes(uint64_t bytes, char *buf, size_t size)
 {
 	static const struct feature amount = {.name = "", .unit = BYTES, .kind = GAUGE};
@@ -126,19 +102,9 @@ static void write_bytes(uint64_t bytes, char *buf, size_t size)
 /* "0::/system.slice/x.service" */
 static bool group_of(const char *proc_root, uint32_t pid, char *buf, size_t size)
 {
-	_cleanup_free_ char *path = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-
-	if (asprintf(&path, "%s/%u/cgroup", proc_root, pid) < 0)
-		return false;
-	f = fopen(path, "re");
-	while (f && fgets(buf, (int)size, f)) {
-		buf[strcspn(buf, "\n")] = '\0';
-		if (strncmp(buf, "0::", 3) == 0) {
-			memmove(buf, buf + 3, strlen(buf + 3) + 1);
-			return true;
-		}
-	}
+	LINES_EACH(line, fopen(STR_TEXT(PATH_MAX, "%s/%u/cgroup", proc_root, pid), "re"))
+		if (str_starts(line.text, "0::"))
+			return snprintf(buf, size, "%s", line.text + 3) < (int)size;
 	return false;
 }
 
@@ -149,37 +115,30 @@ static void read_group(struct inspection *n, const char *group)
 	long long quota, period;
 
 	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", group);
-	if (take_line(path, text, sizeof(text)) && str_parse_u64(text, &bytes) == 0) {
+	if (file_first_line(path, text, sizeof(text)) && str_parse_u64(text, &bytes) == 0) {
 		write_bytes(bytes, limit, sizeof(limit));
 		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.current", group);
-		if (take_line(path, text, sizeof(text)) && str_parse_u64(text, &now) == 0) {
+		if (file_first_line(path, text, sizeof(text)) && str_parse_u64(text, &now) == 0) {
 			write_bytes(now, used, sizeof(used));
-			add_limit(n, "memory of its control group: %s of %s", used, limit);
+			(void)VEC_PRINT(n->limits, "memory of its control group: %s of %s", used, limit);
 		}
 	}
 	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", group);
-	if (take_line(path, text, sizeof(text)) && sscanf(text, "%lld %lld", &quota, &period) == 2 &&
+	if (file_first_line(path, text, sizeof(text)) && sscanf(text, "%lld %lld", &quota, &period) == 2 &&
 	    period > 0)
-		add_limit(n, "CPU of its control group: at most %.2g CPUs", (double)quota / (double)period);
+		(void)VEC_PRINT(n->limits, "CPU of its control group: at most %.2g CPUs", (double)quota / (double)period);
 }
 
 /* "Max open files            1024                 524288               files" */
 static void read_process_limits(const char *proc_root, uint32_t pid, struct inspection *n)
 {
-	_cleanup_free_ char *path = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	char line[256];
-
-	if (asprintf(&path, "%s/%u/limits", proc_root, pid) < 0)
-		return;
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
+	LINES_EACH(line, fopen(STR_TEXT(PATH_MAX, "%s/%u/limits", proc_root, pid), "re")) {
 		unsigned long long soft;
 
-		if (sscanf(line, "Max open files %llu", &soft) == 1)
-			add_limit(n, "open files: at most %llu", soft);
-		if (sscanf(line, "Max address space %llu", &soft) == 1)
-			add_limit(n, "address space: at most %llu MB", soft / 1000000);
+		if (sscanf(line.text, "Max open files %llu", &soft) == 1)
+			(void)VEC_PRINT(n->limits, "open files: at most %llu", soft);
+		if (sscanf(line.text, "Max address space %llu", &soft) == 1)
+			(void)VEC_PRINT(n->limits, "address space: at most %llu MB", soft / 1000000);
 	}
 }
 

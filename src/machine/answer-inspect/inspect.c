@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,17 +314,6 @@ static void finish_files(struct inspector *i, const struct inspected_counts *cou
 	}
 }
 
-__attribute__((format(printf, 2, 3))) static void remark(struct inspection *n, const char *format, ...)
-{
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) >= 0 && VEC_PUSH(n->remarks, text) < 0)
-		free(text);
-	va_end(args);
-}
-
 #define DAMAGED_SHOWN 8
 
 static void remark_damage(struct inspection *n, const struct frame_namer *namer)
@@ -333,9 +321,9 @@ static void remark_damage(struct inspection *n, const struct frame_namer *namer)
 	const char *path;
 
 	for (size_t k = 0; k < DAMAGED_SHOWN && (path = symbolizer_damaged(namer->symbolizer, k)); k++)
-		remark(n, "symbols of %s are missing: the file is damaged, or takes too long to read", path);
+		(void)VEC_PRINT(n->remarks, "symbols of %s are missing: the file is damaged, or takes too long to read", path);
 	for (size_t k = 0; k < DAMAGED_SHOWN && (path = frame_namer_damaged(namer, k)); k++)
-		remark(n, "call chains end at %s: the file is damaged, or takes too long to read", path);
+		(void)VEC_PRINT(n->remarks, "call chains end at %s: the file is damaged, or takes too long to read", path);
 }
 
 static void finish_remarks(struct inspection *n, const struct frame_namer *namer)
@@ -346,16 +334,16 @@ static void finish_remarks(struct inspection *n, const struct frame_namer *namer
 		frames += namer->nameless[k];
 	for (size_t k = 1; frames && k < ARRAY_SIZE(namer->nameless); k++)
 		if (namer->nameless[k] * 50 >= frames && symbolizer_nameless_text((enum nameless)k))
-			remark(n, "%.0f %% of the frames have no name: %s",
+			(void)VEC_PRINT(n->remarks, "%.0f %% of the frames have no name: %s",
 			       100.0 * (double)namer->nameless[k] / (double)frames, symbolizer_nameless_text((enum nameless)k));
 	remark_damage(n, namer);
 	if (namer->incomplete * 20 > namer->chains)
-		remark(n,
+		(void)VEC_PRINT(n->remarks,
 		       "%.0f %% of the call chains do not reach their thread's beginning (code without call frame "
 		       "information, or deeper than 8 KiB of stack)",
 		       100.0 * (double)namer->incomplete / (double)namer->chains);
 	if (n->lost)
-		remark(n, "%llu samples were lost: the machine was too busy to take them", (unsigned long long)n->lost);
+		(void)VEC_PRINT(n->remarks, "%llu samples were lost: the machine was too busy to take them", (unsigned long long)n->lost);
 }
 
 void inspector_describe(struct inspector *i, char *exe, char *cmdline, char *unit, char *container)

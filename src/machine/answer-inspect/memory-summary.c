@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/hmap.h"
+#include "lib/data/str.h"
 
 #define MAPPINGS_MAX 65536 /* more than the kernel allows by default (vm.max_map_count) are not read */
 
@@ -20,10 +22,8 @@ static struct inspected_memory *find(struct inspection *n, struct hmap *known, c
 	if (index)
 		return &n->memory.v[index - 1];
 	fresh.name = strdup(name);
-	if (!fresh.name || VEC_PUSH(n->memory, fresh) < 0) {
-		free(fresh.name);
+	if (VEC_PUSH_OWNER(n->memory, fresh.name, fresh) < 0)
 		return NULL;
-	}
 	return hmap_put(known, hash, strlen(name), (void *)(uintptr_t)n->memory.n) < 0 ? NULL : &n->memory.v[n->memory.n - 1];
 }
 
@@ -90,27 +90,23 @@ static void sum_up(struct inspection *n)
 int memory_summary_read(const char *proc_root, uint32_t pid, struct inspection *n)
 {
 	_cleanup_(hmap_free) struct hmap known = {};
-	_cleanup_free_ char *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
 	struct inspected_memory *m = NULL;
-	size_t size = 0, mappings = 0;
-	char path[PATH_MAX];
+	size_t mappings = 0;
+	FILE *f = fopen(STR_TEXT(PATH_MAX, "%s/%u/smaps", proc_root, pid), "re");
 
-	snprintf(path, sizeof(path), "%s/%u/smaps", proc_root, pid);
-	f = fopen(path, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (getline(&line, &size, f) > 0 && mappings <= MAPPINGS_MAX) {
-		const bool begins = line[strspn(line, "0123456789abcdef")] == '-';
-
-		if (begins) {
-			m = find(n, &known, name_of(line));
+	LINES_EACH(line, f) {
+		if (mappings > MAPPINGS_MAX)
+			break;
+		if (line.text[strspn(line.text, "0123456789abcdef")] == '-') {
+			m = find(n, &known, name_of(line.text));
 			if (!m)
 				return -ENOMEM;
 			m->mappings++;
 			mappings++;
 		} else if (m) {
-			add_line(m, line);
+			add_line(m, line.text);
 		}
 	}
 	if (n->memory.n)

@@ -10,8 +10,10 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/order.h"
+#include "lib/data/str.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-live/live-thread.h"
 #include "machine/answer-live/tcp-sockets.h"
@@ -52,16 +54,7 @@ struct census {
 
 static bool read_line(const char *root, const char *name, char *buf, size_t size)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[512];
-
-	if (snprintf(path, sizeof(path), "%s/%s", root, name) >= (int)sizeof(path))
-		return false;
-	f = fopen(path, "re");
-	if (!f || !fgets(buf, (int)size, f))
-		return false;
-	buf[strcspn(buf, "\n")] = '\0';
-	return true;
+	return file_first_line(STR_TEXT(512, "%s/%s", root, name), buf, size);
 }
 
 /* The n-th number of the line, counted from 0, whatever divides them. */
@@ -113,10 +106,8 @@ static uint32_t group_of(struct census *c, const char *path)
 		if (strcmp(c->groups.v[i], path) == 0)
 			return i;
 	copy = c->groups.n < GROUPS_MAX ? strdup(path) : NULL;
-	if (!copy || VEC_PUSH(c->groups, copy) < 0) {
-		free(copy);
+	if (VEC_PUSH_OWNER(c->groups, copy, copy) < 0)
 		return UINT32_MAX;
-	}
 	return (uint32_t)c->groups.n - 1;
 }
 
@@ -134,15 +125,13 @@ static bool parse_stat(const char *line, struct process *p)
 /* The size of the folder since Linux 6.2; before, it is counted. */
 static uint64_t count_files(const char *folder)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
 	struct stat st;
 	uint64_t n = 0;
 
 	if (stat(folder, &st) == 0 && st.st_size > 0)
 		return (uint64_t)st.st_size;
-	dir = opendir(folder);
-	for (const struct dirent *e; dir && (e = readdir(dir));)
-		n += *e->d_name != '.';
+	FOLDER_EACH(e, opendir(folder))
+		n++;
 	return n;
 }
 
@@ -221,14 +210,10 @@ static void find_of_machine(struct census *c)
 /* "Max open files            1024                 524288               files"; 0 = none */
 static uint64_t limit_of_files(const char *proc_root, uint32_t pid)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[160], line[256];
 	uint64_t limit = 0;
 
-	snprintf(path, sizeof(path), "%s/%u/limits", proc_root, pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Max open files %" SCNu64, &limit) == 1)
+	LINES_EACH(line, fopen(STR_TEXT(160, "%s/%u/limits", proc_root, pid), "re"))
+		if (sscanf(line.text, "Max open files %" SCNu64, &limit) == 1)
 			return limit;
 	return 0;
 }
@@ -262,30 +247,25 @@ static void find_files(struct census *c)
 /* One line "inotify wd:..." for each. */
 static uint64_t count_watches(const char *proc_root, uint32_t pid, const char *fd)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[512], line[512];
 	uint64_t n = 0;
 
-	snprintf(path, sizeof(path), "%s/%u/fdinfo/%s", proc_root, pid, fd);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		n += strncmp(line, "inotify wd:", 11) == 0;
+	LINES_EACH(line, fopen(STR_TEXT(512, "%s/%u/fdinfo/%s", proc_root, pid, fd), "re"))
+		n += str_starts(line.text, "inotify wd:");
 	return n;
 }
 
 static void count_inotify(const struct census *c, const struct process *p, unsigned *links, uint64_t *ret_watches, uint64_t *ret_instances)
 {
-	_cleanup_(folder_close) DIR *dir = NULL;
-	char path[160], link[32];
+	char link[32];
 
 	*ret_watches = *ret_instances = 0;
-	snprintf(path, sizeof(path), "%s/%u/fd", c->proc_root, p->pid);
-	dir = opendir(path);
-	for (const struct dirent *e; dir && *links < LINKS_MAX && (e = readdir(dir)); ++*links) {
-		ssize_t n = readlinkat(dirfd(dir), e->d_name, link, sizeof(link));
+	FOLDER_EACH(e, opendir(STR_TEXT(160, "%s/%u/fd", c->proc_root, p->pid))) {
+		ssize_t n = readlinkat(dirfd(e.folder), e.name, link, sizeof(link));
 
+		if (++*links > LINKS_MAX)
+			return;
 		if (n == 18 && memcmp(link, "anon_inode:inotify", 18) == 0) {
-			*ret_watches += count_watches(c->proc_root, p->pid, e->d_name);
+			*ret_watches += count_watches(c->proc_root, p->pid, e.name);
 			++*ret_instances;
 		}
 	}
@@ -393,17 +373,13 @@ static void find_groups(struct census *c)
 /* "    0:     9 8/8 3/1000000 40/25000000": the user's keys, and their bytes, of what it may have */
 static void find_keys(struct census *c)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[160], line[256];
 	uint32_t uid;
 
-	snprintf(path, sizeof(path), "%s/key-users", c->proc_root);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
+	LINES_EACH(line, fopen(STR_TEXT(160, "%s/key-users", c->proc_root), "re")) {
 		struct exhausted_limit u = {.what = "keys", .next = "To see them: cat /proc/keys; to raise the limit: sysctl kernel.keys.maxkeys"};
 		struct exhausted_limit v = {.what = "bytes of keys", .next = "To see them: cat /proc/keys; to raise the limit: sysctl kernel.keys.maxbytes"};
 
-		if (sscanf(line, "%u: %*u %*u/%*u %" SCNu64 "/%" SCNu64 " %" SCNu64 "/%" SCNu64, &uid, &u.used, &u.limit, &v.used, &v.limit) != 5)
+		if (sscanf(line.text, "%u: %*u %*u/%*u %" SCNu64 "/%" SCNu64 " %" SCNu64 "/%" SCNu64, &uid, &u.used, &u.limit, &v.used, &v.limit) != 5)
 			continue;
 		snprintf(u.of, sizeof(u.of), "uid %u", uid);
 		memcpy(v.of, u.of, sizeof(v.of));

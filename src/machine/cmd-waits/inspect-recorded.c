@@ -200,6 +200,5 @@ void inspect_recorded(const struct common *common, int64_t mark, int64_t began, 
 					 "('whyslow record' keeps every switch)"
 				       : "what it waited for is known only for the sampled moments: the flight recorder's events are "
 					 "for root only (use sudo)");
-	if (remark && VEC_PUSH(n->remarks, remark) < 0)
-		free(remark);
+	(void)VEC_PUSH_OWNER(n->remarks, remark, remark);
 }

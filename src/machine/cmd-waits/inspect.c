@@ -211,26 +211,18 @@ static void tell_missing(const struct inspecting *i, struct inspection *n)
 	for (unsigned k = 0; k < count; k++) {
 		char *text = strdup(missing[k]);
 
-		if (text && VEC_PUSH(n->missing, text) < 0)
-			free(text);
+		(void)VEC_PUSH_OWNER(n->missing, text, text);
 	}
 }
 
 /* The cost for the process. */
 static void report_steps(const struct inspecting *i, struct inspection *n)
 {
-	char *text;
-
-	if (i->branches && asprintf(&text, "%" PRIu64 " branches are counted, as the CPU recorded them, in place of samples; nothing was held up", i->n_branches) >= 0 &&
-	    VEC_PUSH(n->remarks, text) < 0)
-		free(text);
-	if (!i->steps.n)
-		return;
-	if (asprintf(&text, "thread %u was stepped through %" PRIu64 " instructions, and held up for %s by that%s", i->steps.tid, i->steps.n,
-		     CLOCK_SPAN(i->steps.took),
-		     i->steps.took >= STEPS_LONGEST ? ", which is the time limit" : "") >= 0 &&
-	    VEC_PUSH(n->remarks, text) < 0)
-		free(text);
+	if (i->branches)
+		(void)VEC_PRINT(n->remarks, "%" PRIu64 " branches are counted, as the CPU recorded them, in place of samples; nothing was held up", i->n_branches);
+	if (i->steps.n)
+		(void)VEC_PRINT(n->remarks, "thread %u was stepped through %" PRIu64 " instructions, and held up for %s by that%s", i->steps.tid, i->steps.n,
+				CLOCK_SPAN(i->steps.took), i->steps.took >= STEPS_LONGEST ? ", which is the time limit" : "");
 }
 
 static int finish(struct inspecting *i, struct inspection *ret)

@@ -58,10 +58,8 @@ int profile_text(struct profile *p, const char *text, uint32_t *ret)
 	if (is_known(&p->text_ids, hash, n, ret))
 		return 0;
 	own = strdup(text);
-	if (!own || VEC_PUSH(p->texts, own) < 0) {
-		free(own);
+	if (VEC_PUSH_OWNER(p->texts, own, own) < 0)
 		return -ENOMEM;
-	}
 	*ret = (uint32_t)p->texts.n - 1;
 	return hmap_put(&p->text_ids, hash, n, as_value(*ret));
 }
@@ -75,10 +73,8 @@ int profile_module(struct profile *p, const char *path, const uint8_t *build_id,
 		return 0;
 	memcpy(m.build_id, build_id, build_id_size);
 	m.path = strdup(path);
-	if (!m.path || VEC_PUSH(p->modules, m) < 0) {
-		free(m.path);
+	if (VEC_PUSH_OWNER(p->modules, m.path, m) < 0)
 		return -ENOMEM;
-	}
 	*ret = (uint32_t)p->modules.n - 1;
 	return hmap_put(&p->module_ids, hash, build, as_value(*ret));
 }

@@ -296,10 +296,8 @@ int dataset_allocate(struct dataset *d)
 	block = aligned_alloc(BLOCK_ALIGN, (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN);
 	if (!block)
 		return -ENOMEM;
-	if (VEC_PUSH(d->blocks, block) < 0) {
-		free(block);
+	if (VEC_PUSH_OWNER(d->blocks, block, block) < 0)
 		return -ENOMEM;
-	}
 	madvise(block, bytes, MADV_HUGEPAGE);
 	values = block;
 	ticks = (uint32_t *)(values + want);

@@ -43,10 +43,7 @@ int tick_note(struct tick *t, enum note_kind kind, int64_t wall, const char *for
 	va_end(args);
 	if (r < 0)
 		return -ENOMEM;
-	r = VEC_PUSH(t->notes, note);
-	if (r < 0)
-		free(note.text);
-	return r;
+	return VEC_PUSH_OWNER(t->notes, note.text, note);
 }
 
 void tick_free(struct tick *t)

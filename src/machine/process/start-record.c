@@ -232,10 +232,7 @@ static int take_process(struct start_record *r, const char *proc_root, unsigned 
 	p.cpu = (int64_t)(stat.user + stat.system);
 	p.name = strdup(stat.comm);
 	str_make_printable(p.name);
-	if (p.name && VEC_PUSH(r->processes, p) == 0)
-		return 0;
-	free(p.name);
-	return -ENOMEM;
+	return VEC_PUSH_OWNER(r->processes, p.name, p);
 }
 
 static bool is_visible(const char *proc_root, unsigned pid, const struct viewer *viewer)

@@ -44,11 +44,7 @@ static int name_address(struct trace *t, const struct kernel_symbols *kernel, st
 	if (!name)
 		return 0;
 	s.name = strdup(name);
-	if (!s.name || VEC_PUSH(t->symbols, s) < 0) {
-		free(s.name);
-		return -ENOMEM;
-	}
-	return 0;
+	return VEC_PUSH_OWNER(t->symbols, s.name, s);
 }
 
 static int name_kernel(struct trace *t, const struct kernel_symbols *kernel)
@@ -81,10 +77,8 @@ static int add_module(struct trace *t, const struct modules *from, uint32_t inde
 	module.path = strdup(m->path ? m->path : "[anon]");
 	module.build_id_size = m->build_id.size;
 	memcpy(module.build_id, m->build_id.bytes, m->build_id.size);
-	if (!module.path || VEC_PUSH(t->modules, module) < 0) {
-		free(module.path);
+	if (VEC_PUSH_OWNER(t->modules, module.path, module) < 0)
 		return -ENOMEM;
-	}
 	known[index] = (uint32_t)t->modules.n;
 	return 0;
 }

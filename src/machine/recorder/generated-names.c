@@ -51,10 +51,8 @@ static int copy_process(const struct modules *from, const struct mapping *code, 
 	to->pid = from->pid;
 	to->inner_pid = from->inner_pid;
 	to->folder = strdup(from->folder);
-	if (!module.path || VEC_PUSH(to->modules, module) < 0) {
-		free(module.path);
+	if (VEC_PUSH_OWNER(to->modules, module.path, module) < 0)
 		return -ENOMEM;
-	}
 	return to->folder && VEC_PUSH(to->code, alone) == 0 ? 0 : -ENOMEM;
 }
 

@@ -309,8 +309,7 @@ static void remember_processes(struct recorder *r)
 static void take_notes(struct recorder *r)
 {
 	for (size_t i = 0; i < r->notes.n; i++)
-		if (VEC_PUSH(r->tick.notes, r->notes.v[i]) < 0)
-			free(r->notes.v[i].text);
+		(void)VEC_PUSH_OWNER(r->tick.notes, r->notes.v[i].text, r->notes.v[i]);
 	r->notes.n = 0;
 }
 

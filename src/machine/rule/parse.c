@@ -40,10 +40,8 @@ static int take_selector(struct parser *p, enum selector_field field)
 	if (p->token.kind != TOKEN_WORD && p->token.kind != TOKEN_TEXT && p->token.kind != TOKEN_NUMBER)
 		return parser_expected(p, "a name or a pattern");
 	s.pattern = lexer_token_copy(&p->token);
-	if (!s.pattern || VEC_PUSH(p->rule->selectors, s) < 0) {
-		free(s.pattern);
+	if (VEC_PUSH_OWNER(p->rule->selectors, s.pattern, s) < 0)
 		return -ENOMEM;
-	}
 	parser_next(p);
 	(void)parser_take(p, ",");
 	return 0;

@@ -123,10 +123,8 @@ static int prepare(struct watch *w, const struct rule *rule)
 	for (size_t i = 0; i < rule->selectors.n; i++)
 		if (rule->selectors.v[i].field == SELECT_USER)
 			p.uids[i] = uid_of(rule->selectors.v[i].pattern);
-	if (VEC_PUSH(w->rules, p) < 0) {
-		free(p.uids);
+	if (VEC_PUSH_OWNER(w->rules, p.uids, p) < 0)
 		return -ENOMEM;
-	}
 	return p.ours ? VEC_PUSH(w->by_kind[rule->scope], index) : 0;
 }
 

@@ -281,10 +281,8 @@ static void look_into(struct cgroup_source *src, enum tree tree, const char *pat
 			break;
 		if (entry.type != DT_DIR || entry.name[0] == '.' || asprintf(&child, "%s/%s", path, entry.name) < 0)
 			continue;
-		if (VEC_PUSH(walk->paths, child) < 0) {
-			free(child);
+		if (VEC_PUSH_OWNER(walk->paths, child, child) < 0)
 			break;
-		}
 		see_group(src, tree, child);
 	}
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/file.h"
 #include "lib/data/str.h"
 #include "lib/rights/outside.h"
 
@@ -34,21 +35,7 @@ static int read_whole(const char *folder, const char *name, struct str *out)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	for (;;) {
-		ssize_t n;
-		int r = str_reserve(out, 65536);
-
-		if (r < 0)
-			return r;
-		n = read(fd, out->data + out->len, 65535);
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		out->len += (size_t)n;
-	}
-	out->data[out->len] = '\0';
-	return 0;
+	return file_read_all(fd, out) ?: str_puts(out, "");
 }
 
 struct line {
@@ -116,10 +103,8 @@ static int add_line(struct modules *m, const struct line *l)
 		if (kind == MODULE_MEMORY && !code)
 			return 0;
 		fresh.path = kind == MODULE_MEMORY ? strdup("[anon]") : strndup(l->path, n);
-		if (!fresh.path || VEC_PUSH(m->modules, fresh) < 0) {
-			free(fresh.path);
+		if (VEC_PUSH_OWNER(m->modules, fresh.path, fresh) < 0)
 			return -ENOMEM;
-		}
 	}
 	m->modules.v[at].high = l->end;
 	return code ? VEC_PUSH(m->code, (struct mapping){l->start, l->end, l->offset, (uint32_t)at}) : 0;

@@ -1,7 +1,6 @@
 #include "machine/symbol/name-stacks.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
@@ -45,11 +44,7 @@ static int name_one(struct naming *n, uint32_t process, uint64_t address, bool c
 		return 0;
 	symbol_write(&symbols[found - 1], false, &text);
 	named.name = text.error ? NULL : TAKE(text.data);
-	if (!named.name || VEC_PUSH(n->t->symbols, named) < 0) {
-		free(named.name);
-		return -ENOMEM;
-	}
-	return 0;
+	return VEC_PUSH_OWNER(n->t->symbols, named.name, named);
 }
 
 static int name_stack(struct naming *n, uint32_t process, stack_ref ref)

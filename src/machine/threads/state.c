@@ -81,10 +81,8 @@ static uint32_t intern(struct timeline *t, struct hmap *known, const char *name)
 	if (index)
 		return (uint32_t)index - 1;
 	copy = strdup(name);
-	if (!copy || VEC_PUSH(t->names, copy) < 0) {
-		free(copy);
+	if (VEC_PUSH_OWNER(t->names, copy, copy) < 0)
 		return NOBODY;
-	}
 	(void)hmap_put(known, hash, 0, (void *)(uintptr_t)t->names.n);
 	return (uint32_t)t->names.n - 1;
 }

@@ -237,10 +237,8 @@ static int add_cause(const struct table *t, const struct element *e, double shar
 	if (where.error)
 		return -ENOMEM;
 	cause.where = TAKE(where.data);
-	if (VEC_PUSH(ret->list, cause) < 0) {
-		free(cause.where);
+	if (VEC_PUSH_OWNER(ret->list, cause.where, cause) < 0)
 		return -ENOMEM;
-	}
 	ret->explained = fmin(1, ret->explained + share);
 	return 0;
 }

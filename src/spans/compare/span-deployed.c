@@ -130,10 +130,8 @@ static int add_event(const struct forest *f, const struct span_change *c, const 
 	if (!one) {
 		fresh.share = share;
 		fresh.hosts = strdup("");
-		if (!fresh.hosts || VEC_PUSH(ret->list, fresh) < 0) {
-			free(fresh.hosts);
+		if (VEC_PUSH_OWNER(ret->list, fresh.hosts, fresh) < 0)
 			return -ENOMEM;
-		}
 		one = &ret->list.v[ret->list.n - 1];
 	}
 	return add_host(one, event, slow ? names_get(f->names, slow) : NULL);

@@ -206,10 +206,8 @@ static int take_block(struct assembler *a, uint32_t *ret)
 	} else {
 		if (a->used_blocks == a->chunks.n * CHUNK) {
 			chunk = aligned_alloc(HUGE, HUGE);
-			if (!chunk || VEC_PUSH(a->chunks, chunk) < 0) {
-				free(chunk);
+			if (VEC_PUSH_OWNER(a->chunks, chunk, chunk) < 0)
 				return -ENOMEM;
-			}
 			madvise(chunk, HUGE, MADV_HUGEPAGE);
 		}
 		*ret = a->used_blocks++;

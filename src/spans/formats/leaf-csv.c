@@ -87,10 +87,8 @@ static int read_header(struct table_reader *t, char *line, const struct leaf_col
 			return complain(ret_error, t->path, "more than 16 attributes: leave some out with --ignore, such as", fields[c]);
 		t->attribute[c] = (unsigned)t->csv->attributes.n;
 		attribute.name = strdup(fields[c]);
-		if (!attribute.name || VEC_PUSH(t->csv->attributes, attribute) < 0) {
-			free(attribute.name);
+		if (VEC_PUSH_OWNER(t->csv->attributes, attribute.name, attribute) < 0)
 			return -ENOMEM;
-		}
 	}
 	return check_columns(t, columns, ret_error);
 }
@@ -113,10 +111,8 @@ static int intern(struct hmap *known, void *list, const char *text, uint32_t *re
 	if (values->n == VALUES_MAX)
 		return -E2BIG;
 	copy = strdup(text);
-	if (!copy || VEC_PUSH(*values, copy) < 0) {
-		free(copy);
+	if (VEC_PUSH_OWNER(*values, copy, copy) < 0)
 		return -ENOMEM;
-	}
 	*ret = (uint32_t)values->n - 1;
 	return hmap_put(known, hash, other, (void *)(uintptr_t)values->n);
 }

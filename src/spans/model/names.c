@@ -88,10 +88,8 @@ static void *keep(struct names *names, const void *bytes, size_t n, size_t extra
 	if (!names->blocks.n || used + need > ARENA_BLOCK) {
 		char *block = malloc(need > ARENA_BLOCK ? need : ARENA_BLOCK);
 
-		if (!block || VEC_PUSH(names->blocks, block) < 0) {
-			free(block);
+		if (VEC_PUSH_OWNER(names->blocks, block, block) < 0)
 			return NULL;
-		}
 		used = 0;
 	}
 	at = names->blocks.v[names->blocks.n - 1] + used;

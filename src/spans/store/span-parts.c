@@ -215,10 +215,7 @@ static int take_progress(void *data, size_t n, char *const *fields)
 		return 0;
 	}
 	x.shard = strdup(fields[0]);
-	if (x.shard && VEC_PUSH(all->v, x) == 0)
-		return 0;
-	free(x.shard);
-	return -ENOMEM;
+	return VEC_PUSH_OWNER(all->v, x.shard, x);
 }
 
 int span_parts_progress(struct span_parts *p, const char *question, struct span_progress **ret, size_t *ret_n)
