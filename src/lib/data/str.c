@@ -298,7 +298,7 @@ int str_puts_xml(struct str *s, const char *text)
 	return r;
 }
 
-void str_print_xml(const char *text, FILE *out)
+static void str_print_xml(const char *text, FILE *out)
 {
 	for (; *text; text++) {
 		const char *entity = xml_entity(*text);

@@ -28,9 +28,8 @@ void str_clear(struct str *s); /* keeps the memory */
 int str_reserve(struct str *s, size_t extra);
 int str_append(struct str *s, const void *bytes, size_t n);
 int str_puts(struct str *s, const char *text);
-/* The same as text or attribute of XML and HTML; and to a file. */
+/* The same as text or attribute of XML and HTML. */
 int str_puts_xml(struct str *s, const char *text);
-void str_print_xml(const char *text, FILE *out);
 /* fprintf() of a page or a drawing: the format is markup, and each argument of %s is text that is escaped (NULL: "?").
  * Of the others it knows %d, %u, %zu, %lld, %llu, %c, %e, %f and %g, with flags, width and precision. */
 void str_print_markup(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

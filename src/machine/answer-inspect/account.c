@@ -113,8 +113,6 @@ void account_tree(const struct dataset *d, uint32_t pid, int64_t wall_ns, struct
 		return;
 	find_tree(d, pid, in_tree);
 	a.cpu = sum_of(d, in_tree, FEATURE_CPU_TIME);
-	a.cpu_user = sum_of(d, in_tree, FEATURE_CPU_USER);
-	a.cpu_system = sum_of(d, in_tree, FEATURE_CPU_SYSTEM);
 	a.run_delay = sum_of(d, in_tree, FEATURE_CPU_RUN_DELAY);
 	a.block = sum_of(d, in_tree, FEATURE_DELAY_BLOCK);
 	a.memory = sum_of(d, in_tree, FEATURE_DELAY_RECLAIM) + sum_of(d, in_tree, FEATURE_DELAY_SWAPIN) +

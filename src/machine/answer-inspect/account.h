@@ -7,7 +7,7 @@
 /* The work of the command and all its descendants, ns. NaN = not measured here. */
 struct account {
 	double wall;
-	double cpu_user, cpu_system, cpu;
+	double cpu;
 	double run_delay; /* ready, but no CPU was free */
 	double block;	  /* waiting for a disk */
 	double memory;	  /* waiting for memory: reclaim, swap, thrashing */

@@ -757,7 +757,8 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	return 0;
 }
 
-enum bottleneck hang_bottleneck(const struct hang *h)
+/* The kind of thing for which it waits. */
+static enum bottleneck hang_bottleneck(const struct hang *h)
 {
 	static const enum bottleneck of[CHAIN_KINDS] = {[CHAIN_FILE_LOCK] = BOTTLENECK_LOCK, [CHAIN_LOCK] = BOTTLENECK_LOCK, [CHAIN_DATABASE] = BOTTLENECK_LOCK,
 							[CHAIN_REMOTE] = BOTTLENECK_REMOTE, [CHAIN_DISK] = BOTTLENECK_DISK, [CHAIN_FROZEN] = BOTTLENECK_DISK,

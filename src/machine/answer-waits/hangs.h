@@ -39,7 +39,5 @@ int hangs_add_suspects(struct answer *a);
 bool hang_counts_alone(const struct hang *h);
 /* This one is what the answer says: who waits for the same program is a victim, too. 0 or -ENOMEM. */
 int hang_tell(const struct hang *h, struct answer *a);
-/* The kind of thing for which it waits. */
-enum bottleneck hang_bottleneck(const struct hang *h);
 /* In one sentence: who waits, for how long, for what, and who is at the end. The caller frees; NULL without memory. */
 char *hang_words(const struct dataset *d, const struct hang *h, int64_t at);

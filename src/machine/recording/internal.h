@@ -174,8 +174,6 @@ int store_read_frames(struct store *s, int64_t segment, struct str *ret);
 int store_raw_segments(struct store *s, int64_t **ret, size_t *ret_n);
 uint32_t store_highest_id(const struct dataset *d);
 
-/* Gives a segment its place in the order, unless it has one: when the first of it is written. */
-int store_number_segment(struct store *s, int64_t segment, bool in_this_boot);
 /* first, last, boot, boot_first, boot_last: of a row, from this column on. */
 struct age_span store_age_span(sqlite3_stmt *row, int column);
 

@@ -22,7 +22,8 @@ static int saved_size(struct store *s, int64_t segment)
 	return r;
 }
 
-int store_number_segment(struct store *s, int64_t segment, bool in_this_boot)
+/* Gives a segment its place in the order, unless it has one: when the first of it is written. */
+static int store_number_segment(struct store *s, int64_t segment, bool in_this_boot)
 {
 	sqlite3_stmt *stmt;
 	int r = s->numbered == segment ? 0 : store_prepare(s, "INSERT OR IGNORE INTO written(segment, boot) VALUES(?, nullif(?, ''))", &stmt, segment);
@@ -140,14 +141,10 @@ static int put_boot_times(struct store *s, int64_t segment, const struct dataset
 static int remark_damage(struct dataset *d, size_t lost)
 {
 	struct note note = {.kind = NOTE_RECORDER, .wall = d->ticks.n ? d->ticks.v[d->ticks.n - 1].wall : 0};
-	int r;
 
 	if (asprintf(&note.text, "%zu bytes of the journal were damaged: the recording has a gap from here to the end of these ten minutes", lost) < 0)
 		return -ENOMEM;
-	r = VEC_PUSH(d->notes, note);
-	if (r < 0)
-		free(note.text);
-	return r;
+	return VEC_PUSH_OWNER(d->notes, note.text, note);
 }
 
 /* What a crash cut off in mid-frame ends there; anything else that goes wrong must not lose frames. */

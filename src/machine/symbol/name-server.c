@@ -20,7 +20,8 @@ static void put_text(struct str *out, const char *text)
 	(void)str_put_blob(out, text ? text : "", text ? strnlen(text, NAME_LENGTH_MAX) : 0);
 }
 
-void name_server_put(struct str *out, const struct symbol *s)
+/* A symbol without its module, which the one who asks knows. */
+static void name_server_put(struct str *out, const struct symbol *s)
 {
 	(void)str_put_varint(out, s->nameless);
 	(void)str_put_varint(out, (s->bounded ? BIT_BOUNDED : 0) | (s->inlined ? BIT_INLINED : 0));

@@ -27,7 +27,5 @@ struct name_server {
 /* A sandbox_handler; data = struct name_server, empty at first. */
 void name_server_handle(void *data, struct sandbox_request *request, struct str *answer);
 
-/* A symbol without its module, which the one who asks knows. */
-void name_server_put(struct str *out, const struct symbol *s);
 /* The texts are the caller's to free, also where 0 was not returned; both may be NULL. 0 or -EBADMSG. */
 int name_server_take(struct reader *in, struct symbol *ret, char **ret_name, char **ret_file);

@@ -99,7 +99,8 @@ static int fold(const struct profile *p, bool waits,
 	return 0;
 }
 
-int flame_fold(const struct profile *p, bool waits, struct path_tree *ret)
+/* Program, outermost ... innermost frame. */
+static int flame_fold(const struct profile *p, bool waits, struct path_tree *ret)
 {
 	return fold(p, waits, add_path, ret);
 }

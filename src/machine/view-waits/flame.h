@@ -18,8 +18,6 @@ struct flame_options {
 	size_t top; /* functions to list */
 };
 
-/* Program, outermost ... innermost frame. 0 or -ENOMEM, as all here. */
-int flame_fold(const struct profile *p, bool waits, struct path_tree *ret);
 int flame_folded(const struct flame_window *w, const struct flame_options *o, FILE *out);
 /* `base`: what it is compared with, scaled to the same length; NULL = nothing. */
 int flame_text(const struct flame_window *w, const struct flame_window *base, const struct flame_options *o, FILE *out);

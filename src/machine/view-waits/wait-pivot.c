@@ -14,7 +14,7 @@
 #include "machine/rule/signature.h"
 #include "machine/view-waits/waits-words.h"
 
-const char *const pivot_field_names[PIVOT_FIELDS] = {
+static const char *const pivot_field_names[PIVOT_FIELDS] = {
 	[PIVOT_THREAD] = "thread", [PIVOT_PROCESS] = "process", [PIVOT_PROGRAM] = "program", [PIVOT_CGROUP] = "cgroup", [PIVOT_WAIT] = "wait",
 	[PIVOT_REASON] = "reason", [PIVOT_LOCK] = "lock",	[PIVOT_STACK] = "stack",     [PIVOT_WAKER] = "waker",	[PIVOT_WAKER_STACK] = "waker-stack",
 };
@@ -224,10 +224,8 @@ static uintptr_t keep_text(struct pivoting *v)
 	if (index || v->text.error)
 		return index;
 	copy = strdup(v->text.data);
-	if (!copy || VEC_PUSH(v->p->texts, copy) < 0) {
-		free(copy);
+	if (VEC_PUSH_OWNER(v->p->texts, copy, copy) < 0)
 		return 0;
-	}
 	index = v->p->texts.n;
 	return hmap_put(&v->texts, hash, v->text.len, (void *)index) < 0 ? 0 : index;
 }

@@ -22,7 +22,6 @@ enum pivot_field {
 
 #define PIVOT_CHOSEN_MAX 4
 
-extern const char *const pivot_field_names[PIVOT_FIELDS]; /* "thread" ... "waker-stack" */
 
 struct pivot_group {
 	uint32_t values[PIVOT_CHOSEN_MAX]; /* indexes of texts */

@@ -212,8 +212,6 @@ static int add_bucket(const struct forest *f, uint32_t index, const uint32_t set
 		c.mean_before = moments_mean(&c.before->total);
 	if (c.after)
 		c.mean_after = moments_mean(&c.after->total);
-	ret->only_before += c.before && !c.after;
-	ret->only_after += c.after && !c.before;
 	if (c.before && c.after)
 		r = span_mix_find(f, c.before, c.after, &c.mix);
 	r = r ?: VEC_PUSH(ret->buckets, c);

@@ -45,21 +45,19 @@ static int grow(void *array, size_t n, size_t size)
 
 int tree_reserve(struct tree *t, uint32_t n)
 {
-	uint32_t size = t->allocated ? t->allocated : 256, table;
+	uint32_t size = t->allocated ? t->allocated : 256;
 
 	t->n = n;
 	if (n <= t->allocated)
 		return 0;
 	while (size < n)
 		size *= 2;
-	table = 2 * size;
 	if (grow(&t->parent, size, 4) < 0 || grow(&t->start, size, 8) < 0 || grow(&t->end, size, 8) < 0 ||
 	    grow(&t->length, size, 8) < 0 || grow(&t->until, size, 8) < 0 || grow(&t->own, size, 8) < 0 ||
 	    grow(&t->shift, size, 8) < 0 || grow(&t->first, size + 2, 4) < 0 || grow(&t->count, size + 1, 4) < 0 ||
 	    grow(&t->child, size, 4) < 0 || grow(&t->order, size, 4) < 0 || grow(&t->flags, size, 1) < 0 ||
-	    grow(&t->table, table, 4) < 0)
+	    grow(&t->table, 2 * size, 4) < 0)
 		return -ENOMEM;
-	t->table_size = table;
 	t->allocated = size;
 	return 0;
 }

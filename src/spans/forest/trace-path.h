@@ -61,7 +61,6 @@ struct tree {
 	bool topmost; /* a trace without a root begins with its longest span whose parent is not there */
 	uint32_t reached;
 	uint32_t *table; /* ids -> index */
-	uint32_t table_size;
 };
 
 void tree_free(struct tree *t);

@@ -170,7 +170,7 @@ uint32_t span_reader_name(struct span_reader *r, const char *name, size_t n)
 
 void span_reader_end_span(struct span_reader *r, struct span *span)
 {
-	span->attributes = span_reader_set(r);
+	span->attributes = r->n ? names_set(r->sink.names, 0, r->v, r->n) : 0;
 	span->more = r->n_more ? names_set(r->sink.names, 0, r->more, r->n_more) : 0;
 }
 
@@ -356,11 +356,6 @@ int span_reader_put(struct span_reader *r, struct span *span)
 	if (has_parts(r))
 		span->operation = name_of(r, span->operation);
 	return r->sink.put(r->sink.state, span);
-}
-
-uint32_t span_reader_set(struct span_reader *r)
-{
-	return r->n ? names_set(r->sink.names, 0, r->v, r->n) : 0;
 }
 
 static bool ends_with(const char *text, const char *end)

@@ -87,8 +87,6 @@ uint32_t span_reader_name(struct span_reader *r, const char *name, size_t n);
 void span_reader_end_span(struct span_reader *r, struct span *span);
 /* Keeps an attribute if the mapping names it, or `all`. */
 void span_reader_attribute(struct span_reader *r, const char *key, size_t key_n, const char *value, size_t value_n, bool all);
-/* What was kept, as a set. */
-uint32_t span_reader_set(struct span_reader *r);
 /* What was kept, as a resource; *ret_service is made of what the mapping calls the service. */
 uint32_t span_reader_resource(struct span_reader *r, uint32_t *ret_service);
 /* The same for bytes that may have been seen before. NULL = not yet: read it, then span_reader_remember(). */

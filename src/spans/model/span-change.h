@@ -149,7 +149,6 @@ struct span_change {
 	double mean_before, mean_after; /* of all requests */
 	double requests_before, requests_after;
 	double within, mix;		/* their difference: changed within buckets, or only in the buckets' shares */
-	uint32_t only_before, only_after; /* buckets that one side does not have */
 	double least;			  /* rise of the mean that matters, 0.05 = 5 % */
 	double level;			  /* chance of a false alarm */
 	struct pool_change all;		  /* where each bucket has few requests */
