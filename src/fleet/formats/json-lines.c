@@ -8,6 +8,9 @@
  *            ->  cpu_usage_user{cpu="cpu0"}; or {"metrics": [such objects]}
  *   Graphite [{"target": "servers.web-1.cpu", "tags": {"host": "web-1"}, "datapoints": [[0.7, 1790000000], [null, 1790000060]]}]
  *   OTLP     {"resourceMetrics": [...]}: otlp-metrics.h
+ *   AWS      {"MetricDataResults": [...]} or {"Label": "CPUUtilization", "Datapoints": [...]}: cloudwatch.h
+ *
+ * An object or list may also stand on many lines, as jq and aws print it: from a line that only opens it to one that only closes it, both unindented.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -15,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/formats/cloudwatch.h"
 #include "fleet/formats/otlp-metrics.h"
 #include "fleet/formats/text-lines.h"
 #include "fleet/model/selection.h"
@@ -26,8 +30,10 @@
 #include "lib/input/timestamp.h"
 
 #define DEPTH_MAX 8 /* objects within objects */
+#define DOCUMENT_MAX (64u << 20) /* bytes of an object on many lines */
 
 static const char *const endings[] = {".jsonl", ".ndjson", ".json-lines", NULL};
+static const char *const all_endings[] = {".jsonl", ".ndjson", ".json-lines", ".json", NULL}; /* others have the last one, too */
 
 static const char *const time_names[] = {"time", "timestamp", "ts", "@timestamp", "datetime", "date", NULL};
 static const char *const server_names[] = {"server", "host", "hostname", "host.name", "host.hostname", "agent.hostname", "tags.host", "labels.instance", "instance", "node", "machine", NULL};
@@ -339,6 +345,10 @@ static int take_object(struct text_lines *l, const json_t *row)
 		return put_target(l, row);
 	if (json_is_array(json_object_get(row, "resourceMetrics")))
 		return otlp_metrics_take(l, json_object_get(row, "resourceMetrics"));
+	if (json_is_array(json_object_get(row, "MetricDataResults")))
+		return cloudwatch_take_data(l, json_object_get(row, "MetricDataResults"));
+	if (json_is_string(json_object_get(row, "Label")) && json_is_array(json_object_get(row, "Datapoints")))
+		return cloudwatch_take_statistics(l, json_string_value(json_object_get(row, "Label")), json_object_get(row, "Datapoints"));
 	if (!when && json_is_array(json_object_get(row, "metrics")))
 		return take_batch(l, json_object_get(row, "metrics"));
 	if (!when || take_time(l->input, when, &time) < 0) {
@@ -357,51 +367,101 @@ static int take_object(struct text_lines *l, const json_t *row)
 	return put_wide(l, row, "", server, time, 0);
 }
 
-static int take_line(struct text_lines *l, char *line)
+static int take_json(struct text_lines *l, const char *text, size_t n)
 {
 	json_error_t error;
-	size_t n = strlen(line);
-	_cleanup_(json_decrefp) json_t *row = NULL;
-	int r = 0;
+	_cleanup_(json_decrefp) json_t *row = json_loadb(text, n, 0, &error);
 
-	while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
-		n--;
-	if (!n)
-		return 0;
-	row = json_loadb(line, n, 0, &error);
 	if (!row)
 		intake_bad(l->into, l->path, l->line, "no JSON at byte %d: %s", error.position, error.text);
 	else if (json_is_object(json_array_get(row, 0)))
-		r = take_batch(l, row);
+		return take_batch(l, row);
 	else if (!json_is_object(row))
 		intake_bad(l->into, l->path, l->line, "no JSON object");
 	else
-		r = take_object(l, row);
+		return take_object(l, row);
+	return 0;
+}
+
+struct json_lines {
+	struct text_lines at;
+	struct str document; /* the lines of an object that is not closed yet */
+};
+
+static bool opens(const char *line)
+{
+	return strcmp(line, "{") == 0 || strcmp(line, "[") == 0 || strcmp(line, "[{") == 0;
+}
+
+static bool closes(const char *line)
+{
+	return strcmp(line, "}") == 0 || strcmp(line, "]") == 0 || strcmp(line, "}]") == 0;
+}
+
+static int take_line(struct text_lines *l, char *line)
+{
+	struct json_lines *j = (struct json_lines *)l;
+	size_t n = strlen(line);
+	int r = 0;
+
+	while (n && (line[n - 1] == ' ' || line[n - 1] == '\t'))
+		line[--n] = 0;
+	if (!n)
+		return 0;
+	if (!j->document.len && !opens(line))
+		return take_json(l, line, n);
+	str_printf(&j->document, "%s\n", line);
+	if (j->document.error)
+		return -ENOMEM;
+	if (closes(line))
+		r = take_json(l, j->document.data, j->document.len);
+	else if (j->document.len <= DOCUMENT_MAX)
+		return 0;
+	else
+		intake_bad(l->into, l->path, l->line, "a JSON object of more than %u MiB", DOCUMENT_MAX >> 20);
+	str_clear(&j->document);
 	return r;
+}
+
+static void end_file(struct text_lines *l)
+{
+	struct json_lines *j = (struct json_lines *)l;
+
+	if (j->document.len)
+		intake_bad(l->into, l->path, l->line, "the last JSON object is not closed: the file is cut off");
+	str_clear(&j->document);
 }
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
-	return text_lines_load(&(struct text_lines){.input = input, .into = into}, endings, NULL, take_line, ret_error);
+	struct json_lines j = {.at = {.input = input, .into = into}};
+	int r = text_lines_load(&j.at, all_endings, end_file, take_line, ret_error);
+
+	str_free(&j.document);
+	return r;
 }
 
-/* The first line is a JSON object, or Graphite's list; a file of one line may lack its end. */
+/* The first line is a JSON object, or Graphite's list; a file of one line may lack its end. Of one on many lines it has a key of theirs. */
 static int look(const char *piece, size_t n)
 {
+	static const char *const keys[] = {"\"MetricDataResults\"", "\"Datapoints\"", "\"datapoints\"", "\"resourceMetrics\"", "\"timestamps\""};
 	const char *end = memchr(piece, '\n', n) ?: piece + n;
 	_cleanup_(json_decrefp) json_t *row = *piece == '{' || *piece == '[' ? json_loadb(piece, (size_t)(end - piece), 0, NULL) : NULL;
 
+	for (size_t i = 0; !row && i < ARRAY_SIZE(keys) && (*piece == '{' || *piece == '['); i++)
+		if (memmem(piece, n, keys[i], strlen(keys[i])))
+			return 60;
 	return json_is_object(row) || json_object_get(json_array_get(row, 0), "datapoints") ? 60 : 0;
 }
 
 static int recognise(const char *location)
 {
-	return files_recognise(location, endings, look);
+	return files_recognise(location, endings, look) ?: files_recognise_by_content(location, all_endings, look);
 }
 
 const struct fleet_source fleet_source_json_lines = {
 	.name = "jsonl",
-	.help = "JSON lines (also gz, zst, xz): wide, long, whole series as VictoriaMetrics exports them, Telegraf's, OpenTelemetry's, Graphite's",
+	.help = "JSON lines (also gz, zst, xz): wide, long, whole series as VictoriaMetrics exports them, Telegraf's, OpenTelemetry's, Graphite's, CloudWatch's",
 	.recognise = recognise,
 	.load = load,
 };
