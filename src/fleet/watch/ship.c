@@ -17,7 +17,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
-#include "lib/data/own-folder.h"
+#include "lib/rights/own-folder.h"
 #include "lib/data/str.h"
 #include "lib/net/http-client.h"
 #include "lib/net/users.h"

@@ -85,7 +85,7 @@ static int access_as_effective(const char *path, int mode)
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS);
 }
 
-/* A place below an open folder (lib/data/own-folder.h) must stay one: SQLite would put the path in its place that the folder has now. */
+/* A place below an open folder (lib/rights/own-folder.h) must stay one: SQLite would put the path in its place that the folder has now. */
 static int find_path_guarded(sqlite3_vfs *vfs, const char *name, int n, char *ret)
 {
 	if (!str_starts(name, "/proc/self/fd/"))

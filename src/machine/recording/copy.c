@@ -10,7 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
-#include "lib/data/own-folder.h"
+#include "lib/rights/own-folder.h"
 #include "lib/data/str.h"
 #include "lib/data/vec.h"
 #include "lib/store/page-sums.h"

@@ -1,6 +1,6 @@
 /* Files that were made to harm their reader. */
 #include "lib/data/cleanup.h"
-#include "lib/data/own-folder.h"
+#include "lib/rights/own-folder.h"
 #include "lib/data/str.h"
 #include "lib/data/test.h"
 

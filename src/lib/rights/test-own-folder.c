@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/data/own-folder.h"
+#include "lib/rights/own-folder.h"
 
 /* The folder that others may write, and what they would have us write to. */
 struct fixture {

@@ -1,4 +1,4 @@
-#include "lib/data/own-folder.h"
+#include "lib/rights/own-folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
