@@ -25,7 +25,7 @@
 
 #define NEAR_ENOUGH   (30 * NS_PER_SEC) /* the recording must reach this close to the moment asked about */
 #define NOTES_MAX     5
-#define UPGRADE_PAUSE (60 * NS_PER_SEC) /* changes of software with less between them are one upgrade */
+#define CHANGE_BEFORE (600 * NS_PER_SEC) /* software that changed so long before the incident may be its reason: its services start again */
 #define MARKS_BEFORE  (600 * NS_PER_SEC) /* a press belongs to what went before it and follows it: one before the window reaches into it */
 #define MARK_BEFORE   (60 * NS_PER_SEC) /* a marked incident began before its press ... */
 #define EXACT_PAST \
@@ -129,25 +129,6 @@ static void set_window(const struct dataset *d, const struct why_request *reques
 	}
 }
 
-/* How many changes of software one upgrade made that ended with note `last`; *ret_first is when it began. */
-static unsigned upgrade(const struct dataset *d, size_t last, int64_t *ret_first)
-{
-	unsigned changes = 0;
-
-	*ret_first = d->notes.v[last].wall;
-	for (size_t i = last + 1; i-- > 0;) {
-		const struct note *note = &d->notes.v[i];
-
-		if (note->kind != NOTE_PACKAGE)
-			continue;
-		if (note->wall < *ret_first - UPGRADE_PAUSE)
-			break;
-		*ret_first = note->wall < *ret_first ? note->wall : *ret_first;
-		changes++;
-	}
-	return changes;
-}
-
 /* Programs without a name of their own in the recording cannot be named by an answer either. */
 static void add_folded(struct answer *a, const struct dataset *d, const struct method_question *q)
 {
@@ -162,32 +143,30 @@ static void add_folded(struct answer *a, const struct dataset *d, const struct m
 	}
 }
 
-/* What happened on the time axis and may matter: kernel messages of the trouble, software that changed before
- * it. */
+/* Kernel messages of the incident, starts and ends of the machine, and software that changed in the incident or shortly before it. */
 static void add_notes(struct answer *a, const struct dataset *d, const struct method_question *q)
 {
-	int64_t trouble = d->ticks.v[q->focus].wall - MARK_BEFORE, told = INT64_MAX;
-	unsigned listed = 0;
+	int64_t trouble = d->ticks.v[q->focus].wall - MARK_BEFORE;
+	const struct note *changed = NULL;
+	unsigned listed = 0, changes = 0;
 
-	for (size_t i = d->notes.n; i-- > 0 && listed < NOTES_MAX;) {
+	for (size_t i = d->notes.n; i-- > 0;) {
 		const struct note *note = &d->notes.v[i];
-		bool package = note->kind == NOTE_PACKAGE;
-		bool matters = package || note->kind == NOTE_BOOT || note->kind == NOTE_ENDED ||
-			       (note->kind != NOTE_RECORDER && note->wall >= trouble);
-		unsigned changes = 1;
-		char at[40];
 
-		if (!matters || note->wall > a->at || (package && note->wall >= told))
+		if (note->wall > a->at)
 			continue;
-		if (package)
-			changes = upgrade(d, i, &told);
-		clock_format_local(note->wall, at, sizeof(at));
-		if (changes > 1)
-			remark(a, "%s: %s, the last of %u packages", at, note->text, changes);
-		else
-			remark(a, "%s: %s", at, note->text);
-		listed++;
+		if (note->kind == NOTE_PACKAGE) {
+			changed = changed ?: note;
+			changes += note->wall >= trouble - CHANGE_BEFORE;
+		} else if (listed < NOTES_MAX && (note->kind == NOTE_BOOT || note->kind == NOTE_ENDED || (note->kind != NOTE_RECORDER && note->wall >= trouble))) {
+			remark(a, "%s: %s", CLOCK_LOCAL(note->wall), note->text);
+			listed++;
+		}
 	}
+	if (changes > 1)
+		remark(a, "%s: %s, the last of %u packages", CLOCK_LOCAL(changed->wall), changed->text, changes);
+	else if (changes)
+		remark(a, "%s: %s", CLOCK_LOCAL(changed->wall), changed->text);
 }
 
 struct loader {
