@@ -274,6 +274,20 @@ static int add_end(struct observer *o, const struct suspect *top, int64_t asked)
 	return ended ? add_told(o->facts, "ended", (double)ended) : 0;
 }
 
+/* After how long the longest earlier one of its program ended: what is older than that may have no end. */
+static double ran_before(const struct observer *o, const struct suspect *top, double age)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < o->d->subjects.n; i++) {
+		const struct subject *s = o->d->subjects.v[i];
+
+		if (s->info.kind == ENTITY_PROCESS && s->info.start && s->first <= s->last && s->last + 1 < o->q->focus && shares_program(s, top->subject))
+			most = fmax(most, (double)(o->d->ticks.v[s->last].boot - (int64_t)s->info.start));
+	}
+	return most > age ? most : NAN;
+}
+
 static int add_told_if(struct facts *facts, const char *name, double now)
 {
 	return now > 0 ? add_told(facts, name, now) : 0;
@@ -369,7 +383,7 @@ static int add_culprit(struct observer *o, const struct suspect *top, const stru
 	if (r == 0)
 		r = add_told(o->facts, "processes", top->members ? top->members : 1);
 	if (r == 0 && top->subject->info.start)
-		r = add_told(o->facts, "age", age);
+		r = add_told(o->facts, "age", age) ?: add_told(o->facts, "ran", ran_before(o, top, age));
 	return r ?: add_ways(o, top->subject->program);
 }
 

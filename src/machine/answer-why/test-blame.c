@@ -45,6 +45,30 @@ static void nobody_waits_for_who_gives_way(void **state)
 	end(&st);
 }
 
+/* An earlier run that ended says how long this one may take, unless this one is older than that already. */
+static void after_what_it_ended_before_is_said(void **state)
+{
+	(void)state;
+	for (uint32_t lasted = 10; lasted <= 200; lasted += 190) {
+		struct subject *earlier, *now;
+		struct story st;
+
+		begin(&st);
+		use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+		earlier = add(&st, "/bin/xz", 100, 100 + lasted, 0);
+		now = add(&st, "/bin/xz", FROM, TICKS - 1, 0);
+		earlier->info.start = 1100 * NS_PER_SEC;
+		now->info.start = (1000 + FROM) * NS_PER_SEC;
+		use(earlier, FEATURE_CPU_TIME, 100, 100 + lasted, 1 * PERCENT);
+		use(now, FEATURE_CPU_TIME, FROM, TICKS - 1, 100 * PERCENT);
+		press(&st, FEATURE_PSI_CPU_SOME, 2, 95);
+		ask_by(&st, true, &method_blame);
+		assert_string_equal(st.answer.cause, "compressing");
+		assert_int_equal(strncmp(st.answer.next, "It ended within 200 s when it ran before. ", 42) == 0, lasted == 200);
+		end(&st);
+	}
+}
+
 /* Whoever has ended is not looked for in vain. */
 static void that_it_has_ended_is_said(void **state)
 {
@@ -761,6 +785,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_forked_processes_share_is_there_once),
 		cmocka_unit_test(nobody_waits_for_who_gives_way),
+		cmocka_unit_test(after_what_it_ended_before_is_said),
 		cmocka_unit_test(that_it_has_ended_is_said),
 		cmocka_unit_test(a_limit_is_named_as_a_limit),
 		cmocka_unit_test(a_limit_as_old_as_its_program_does_not_slow_the_others),

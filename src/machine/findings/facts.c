@@ -69,6 +69,8 @@ static const struct {
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "ended", .unit = NS, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "how long before the question the last of it ended"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
+	{{.name = "ran", .unit = NS, .kind = GAUGE, .resource = RESOURCE_OTHER, .help = "the longest time after which an earlier one of its program ended; only where this one is younger"},
+	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "pushed_ago", .unit = NS, .kind = GAUGE, .resource = RESOURCE_MEMORY, .help = "how long before the question memory was last moved to swap"},
 	 ENTITY_PROCESS, NULL, NULL, false, 1},
 	{{.name = "holds", .unit = NS, .kind = COUNTER, .resource = RESOURCE_DELAY, .help = "time that others wait for its locks (flight recorder)"},

@@ -4,7 +4,7 @@
  *   cause file-index
  *   when short of disk and culprit named "updatedb*" and culprit io.read_bytes up
  *   say "{culprit} goes through all files to build its index, and others wait for the disk."
- *   next "It ends by itself. To run it at night: systemctl edit plocate-updatedb.timer"
+ *   next "It ended within {culprit ran} when it ran before. To run it at night: systemctl edit plocate-updatedb.timer"
  *
  *   cause      cause ID [of fleet] when CONDITION say TEXT ... next TEXT ...
  *   CONDITION  as in rule.h, but of facts (machine/findings/facts.h):
