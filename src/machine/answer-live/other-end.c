@@ -29,6 +29,7 @@
 #define MQUEUE_SIZE	80	   /* ... FILENT_SIZE: as long as each of its files is said to be */
 #define LOOKS_MAX	16	   /* at descriptors of one process that lead to the same */
 #define TCP_LISTENS	10
+#define TCP_CONNECTS	2
 #define LISTENERS_STATE (1u << TCP_LISTENS)
 #define ADDRESS_LENGTH	(32 + 1 + 4) /* hex digits of IPv6, colon, port */
 
@@ -268,6 +269,8 @@ static void find_request(const char *proc_root, unsigned pid, const struct conne
 	if (ret->serves && info.tcpi_last_data_recv < info.tcpi_last_data_sent)
 		ret->owed_ms = info.tcpi_last_data_recv ?: 1;
 	ret->retransmits = info.tcpi_retransmits;
+	if (mine->state == TCP_CONNECTS) /* again after 1, 3, 7 s ... */
+		ret->asked_ms = info.tcpi_retransmits < 8 ? ((1u << info.tcpi_retransmits) - 1) * 1000 : UINT8_MAX * 1000;
 	ret->queue_ms = sock_diag_delay(&info) >= TCP_DELAY_LEAST ? sock_diag_delay(&info) / 1000 : 0;
 }
 

@@ -23,7 +23,7 @@ struct other_end {
 	bool serves;   /* of TCP and local sockets: it was connected to, and so mostly is asked and does not ask */
 	bool unread;   /* of TCP and local sockets: what it sent lies in the other end's queue */
 	/* For TCP in this network namespace (tcp_info), else 0: */
-	unsigned asked_ms;    /* of who connected: so long ago it last sent something, and has received nothing since */
+	unsigned asked_ms;    /* of who connected, or tries to: so long ago, at least, it last sent something, and has received nothing since */
 	unsigned owed_ms;     /* of who serves: so long ago it last received something, and has sent nothing since */
 	unsigned retransmits; /* of what was sent last, in vain */
 	unsigned queue_ms;    /* so much longer than it can take takes the way: a queue on it is full */
