@@ -757,6 +757,11 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	return 0;
 }
 
+bool hang_is_of_limit(const struct hang *h)
+{
+	return h->chain.links.n && h->chain.links.v[0].kind == CHAIN_LIMIT;
+}
+
 /* The kind of thing for which it waits. */
 static enum bottleneck hang_bottleneck(const struct hang *h)
 {
@@ -784,7 +789,7 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 	const struct chain_link *links = h->chain.links.v;
 	int64_t waited = at - h->since > h->took ? at - h->since : h->took; /* the answer came after the last tick */
 	char *label = entity_label(&h->victim->info);
-	bool at_times = links && links->kind == CHAIN_LIMIT; /* it continues in between */
+	bool at_times = hang_is_of_limit(h); /* it continues in between */
 	struct str s = {};
 
 	str_printf(&s, "%s (pid %u) has waited for ", label ? label : h->victim->program, h->victim->info.pid);

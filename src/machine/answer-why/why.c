@@ -444,7 +444,7 @@ static void forget_unfelt_delays(const struct answer *a, struct exhausted_limits
 	size_t kept = 0;
 
 	VEC_EACH(u, limits->list) {
-		bool felt = ANY_WHERE(i, a->hangs.n, a->hangs.v[i].chain.links.n && a->hangs.v[i].chain.links.v[0].kind == CHAIN_LIMIT && a->hangs.v[i].chain.links.v[1].pid == u->pid);
+		bool felt = ANY_WHERE(i, a->hangs.n, hang_is_of_limit(&a->hangs.v[i]) && a->hangs.v[i].chain.links.v[1].pid == u->pid);
 
 		if (!u->says || !u->waits.n || felt)
 			limits->list.v[kept++] = *u;
@@ -488,6 +488,7 @@ static int remark_hang(const struct dataset *d, struct answer *a)
 /* Limits that are reached make programs fail or wait, whatever else is slow. */
 static int tell_used_up(const struct exhausted_limits *found, struct answer *a)
 {
+	bool is_said = (a->cause && strcmp(a->cause, "limit") == 0) || (a->told && hang_is_of_limit(a->told));
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < found->list.n && i < USED_UP_TOLD; i++) {
@@ -496,7 +497,7 @@ static int tell_used_up(const struct exhausted_limits *found, struct answer *a)
 		exhausted_limits_words(&found->list.v[i], &words);
 		if (words.error)
 			r = -ENOMEM;
-		else if (!a->cause || strcmp(a->cause, "limit") != 0 || i)
+		else if (!is_said || i)
 			remark(a, "%s", words.data);
 		str_free(&words);
 	}

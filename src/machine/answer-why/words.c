@@ -171,14 +171,16 @@ static char *summarise(const struct dataset *d, const struct answer *a, const st
 }
 
 /* The culprit is known, and what keeps it is to be seen there. */
-static char *advise_of_hang(const struct answer *a)
+static char *advise_of_hang(const struct answer *a, const struct facts *facts)
 {
 	uint32_t pid = a->culprit_is_named ? a->ranking.suspects.v[0].subject->info.pid : 0;
 	char *text;
 
 	if (!pid && a->bottleneck == BOTTLENECK_DISK)
 		return strdup("'fsfreeze --unfreeze' with the file system's mount point lets it be written again. Look first who froze it: a snapshot or a backup.");
-	if (!pid) /* another machine's */
+	if (hang_is_of_limit(a->told) && facts->clauses[CLAUSE_ADVICE])
+		return strdup(facts->clauses[CLAUSE_ADVICE]);
+	if (!pid || a->bottleneck == BOTTLENECK_REMOTE)
 		return strdup("Look at the network and at the other machine: ping, 'ss -tnoi' (retransmissions), and whyslow there.");
 	if (asprintf(&text, "'whyslow inspect %u' shows in which function it is; 'whyslow why %u' shows the waits of the one that hangs.", pid,
 		     a->told->victim->info.pid) < 0)
@@ -201,7 +203,7 @@ int words_of_answer(const struct dataset *d, struct answer *a, const struct fact
 		a->next = a->slow ? advise(cause, facts) : NULL;
 	}
 	if (a->told)
-		a->next = advise_of_hang(a);
+		a->next = advise_of_hang(a, facts);
 	else if (!said && !words_are_there(a))
 		a->slow = false;
 	a->summary = summarise(d, a, facts, said);
