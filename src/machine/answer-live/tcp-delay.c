@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/gen_stats.h>
+#include <linux/if_packet.h>
 #include <linux/inet_diag.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -208,6 +209,20 @@ static int find_queue(int *ret_interface, int64_t *ret_ns)
 
 /* --- */
 
+/* Without if_indextoname(), which opens a socket of a kind that the recorder may not open. */
+static void name_of_index(int index, char ret[IF_NAMESIZE])
+{
+	struct ifaddrs *all = NULL;
+
+	*ret = '\0';
+	if (getifaddrs(&all) < 0)
+		return;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+		if (i->ifa_addr && i->ifa_addr->sa_family == AF_PACKET && ((const struct sockaddr_ll *)i->ifa_addr)->sll_ifindex == index)
+			snprintf(ret, IF_NAMESIZE, "%s", i->ifa_name);
+	freeifaddrs(all);
+}
+
 static void name_interface(const struct line *l, char ret[IF_NAMESIZE])
 {
 	struct ifaddrs *all = NULL;
@@ -239,14 +254,14 @@ static void take_line(struct open_files *files, const struct line *l, bool out, 
 
 /* A connection whose data waits alone goes to a slow place. Where others of the same address wait as well, or the interface's own queue is as long, the line is full:
  * of what one sends, or, where most that send wait and nothing here does, of what one receives. */
-static void find_line(struct open_files *files, const struct pass *p, int queue_of, int64_t queue_ns, struct tcp_delay *ret)
+static void find_line(struct open_files *files, const struct pass *p, const char *queue_of, int64_t queue_ns, struct tcp_delay *ret)
 {
 	bool queue_counts = queue_ns >= TCP_DELAY_LEAST * 1000ll;
 
 	for (size_t i = 0; i < p->n_lines; i++) {
 		const struct line *l = &p->lines[i];
 		char interface[IF_NAMESIZE] = "";
-		bool queues = queue_counts && l->sender && (name_interface(l, interface), (int)if_nametoindex(interface) == queue_of);
+		bool queues = queue_counts && l->sender && (name_interface(l, interface), strcmp(interface, queue_of) == 0);
 		bool out = queues || (l->sender_delay >= TCP_DELAY_LEAST && l->slow > 1), in = !out && l->slow && 2 * l->slow >= l->active && (double)l->receives >= MUCH;
 		int64_t ns = queues && queue_ns > l->delay * 1000ll ? queue_ns : l->delay * 1000ll;
 
@@ -257,7 +272,7 @@ static void find_line(struct open_files *files, const struct pass *p, int queue_
 	}
 	if (queue_counts && !ret->kind) {
 		*ret = (struct tcp_delay){.kind = TCP_DELAY_OUT, .ns = queue_ns};
-		if_indextoname((unsigned)queue_of, ret->of);
+		snprintf(ret->of, sizeof(ret->of), "%s", queue_of);
 	}
 }
 
@@ -297,11 +312,14 @@ int tcp_delay_find(struct open_files *files, struct tcp_delay *ret)
 	struct pass p = {};
 	struct tcp_delay found = {};
 	int64_t queue_ns;
-	int queue_of = 0, r = find_queue(&queue_of, &queue_ns);
+	char queue_of[IF_NAMESIZE] = "";
+	int interface = 0, r = find_queue(&interface, &queue_ns);
 
 	r = r ?: look_at_all(&p, look_at_connection);
 	if (r < 0)
 		return r;
+	if (queue_ns)
+		name_of_index(interface, queue_of);
 	find_line(files, &p, queue_of, queue_ns, &found);
 	r = found.kind ? 0 : find_held(files, &p, &found);
 	if (r == 0)
