@@ -221,7 +221,7 @@ static void put_other_end(const struct program_waits *p, struct str *out)
 
 	if (!last || (first->kind != CHAIN_TCP && first->kind != CHAIN_REMOTE && first->kind != CHAIN_UDP && first->kind != CHAIN_LOCAL_SOCKET))
 		return;
-	str_printf(out, "At this moment %s %s", first->comm, first->words);
+	str_printf(out, "%sAt this moment %s %s", out->len && out->data[out->len - 1] == ' ' ? "" : " ", first->comm, first->words);
 	if (last != first)
 		str_printf(out, "; %s (%u) %s", last->comm, last->pid, last->words);
 	str_putc(out, '.');
@@ -317,6 +317,8 @@ static bool summarize(const struct program_waits *p, struct str *out)
 		return false;
 	str_puts(out, p->waits.n || p->timeline || p->chain.links.n ? "It waits for nothing that it does not normally wait for." :
 								      "Nothing is known of what it waited for then.");
+	if (p->chain.links.n > 1)
+		put_other_end(p, out);
 	return false;
 }
 
