@@ -304,6 +304,7 @@ static int find_udp(struct open_files *files, unsigned pid, unsigned long inode,
 	if (!find_connection(proc_root, pid, udp_tables, has_inode, &inode, &mine) || strcmp(mine.remote + 32, ":0000") == 0)
 		return -ENOENT;
 	ret->kind = END_UDP;
+	ret->accepted = true; /* there is nothing to accept */
 	write_place(mine.remote, ret->place, sizeof(ret->place));
 	if (find_connection(proc_root, pid, udp_tables, is_opposite, &mine, &other) || find_connection(proc_root, pid, udp_tables, is_at_place, &mine, &other))
 		find_socket_owners(files, pid, other.inode, ret);

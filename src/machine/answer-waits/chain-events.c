@@ -105,9 +105,11 @@ bool chain_find_busy_child(struct chain_search *s, const char *words)
 	return true;
 }
 
-/* Workers that share a listening socket are asked together, over whichever connection. */
+/* Workers that share a listening socket are asked together, over whichever connection; so is a server of another machine. */
 static bool is_same_process(const struct other_end *a, const struct other_end *b)
 {
+	if (a->remote && b->remote)
+		return strcmp(a->place, b->place) == 0;
 	return a->n && a->n == b->n && memcmp(a->pids, b->pids, a->n * sizeof(*a->pids)) == 0;
 }
 
@@ -183,7 +185,7 @@ static bool look_at_end(const struct chain_search *s, const struct other_end *e,
 		l->meant = *e;
 		l->found = true;
 		return true;
-	} else if (has_asked_before(s, e)) {
+	} else if (!client && has_asked_before(s, e)) {
 		l->n_older += !l->n_older || !is_same_process(e, &l->older);
 		l->older = *e;
 	} else if (e->asked_ms || (!e->accepted && e->n)) {
@@ -349,6 +351,12 @@ void chain_find_events(struct chain_search *s)
 	if (l.candidates) {
 		s->kind = CHAIN_EVENTS;
 		str_printf(&s->words, "waits for events of %zu connections", l.candidates);
+		return;
+	}
+	if (s->resolves && is_unanswered(s)) {
+		s->kind = CHAIN_REMOTE;
+		s->unanswered = true;
+		str_puts(&s->words, "has no answer yet, probably of the name servers that it asks");
 		return;
 	}
 	s->idle = l.asked && !is_unanswered(s);

@@ -85,6 +85,7 @@ void chain_follow_end(struct chain_search *s, const struct other_end *e, bool wr
 	s->serves = e->serves && !writes;
 	s->unread = e->unread;
 	s->not_accepted = !e->accepted;
+	s->asks_name = is_name_server(e);
 	s->asked_ms = e->asked_ms ? e->asked_ms : is_name_server(e) ? asks_name_server_ms(s) : 0;
 	s->unanswered = e->unread || s->asked_ms;
 	s->next_pid = chain_choose_process(s, e);

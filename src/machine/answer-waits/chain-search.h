@@ -47,6 +47,7 @@ struct chain_search {
 	unsigned asked_ms;		 /* ... */
 	bool unread;			 /* the next has not read the request: its workers are busy with something else */
 	bool not_accepted;		 /* the next has not taken the connection */
+	bool asks_name, resolves;	 /* the next is a name server, which is asked for a name; so is this one */
 	unsigned next_pid, next_tid;	 /* 0 = the chain ends; tid 0 = the thread that is held up most */
 	unsigned asked;			 /* the thread of the next that was asked; 0 = not known */
 };

@@ -402,7 +402,21 @@ static void through_a_message_bus(void **state)
 	expect(&c, 2, service, CHAIN_SLEEPS, "which has not read the request");
 }
 
-/* In a network of its own, where port 53 is free. The answer takes the query's place: so no compiler leaves it out. */
+/* A resolver that waits for what it asked others, which no table of the kernel tells. */
+static void begin_resolver(const struct sockaddr_in *address)
+{
+	struct pollfd p = {.fd = socket(AF_INET, SOCK_DGRAM, 0), .events = POLLPRI};
+
+	if (bind(p.fd, (const struct sockaddr *)address, sizeof(*address)) == 0 && fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			poll(&p, 1, -1);
+	}
+	close(p.fd);
+}
+
+/* In a network of its own, where port 53 is free. The answer takes the query's place: so no compiler leaves it out. files: where it says whether it works; the second
+ * one is there where a resolver is to be. */
 static void ask_name_server(const int *files)
 {
 	unsigned char query[] = {0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 4, 's', 'h', 'o', 'p', 4, 't', 'e', 's', 't', 0, 0, 1, 0, 1};
@@ -412,7 +426,9 @@ static void ask_name_server(const int *files)
 
 	if (unshare(CLONE_NEWNET) == 0) {
 		s = socket(AF_INET, SOCK_DGRAM, 0);
-		if (ioctl(s, SIOCSIFFLAGS, &loopback) == 0 && connect(s, (struct sockaddr *)&server, sizeof(server)) == 0) {
+		if (ioctl(s, SIOCSIFFLAGS, &loopback) == 0 && files[1])
+			begin_resolver(&server);
+		if (connect(s, (struct sockaddr *)&server, sizeof(server)) == 0) {
 			(void)!write(files[0], "y", 1);
 			(void)!recv(s, query, sizeof(query), 0);
 		}
@@ -431,7 +447,7 @@ static void a_name_server_and_the_name(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(said), 0);
-	client = begin(ask_name_server, (int[]){said[1]}, (int[]){said[0], -1});
+	client = begin(ask_name_server, (int[]){said[1], 0}, (int[]){said[0], -1});
 	assert_int_equal(read(said[0], &works, 1), 1);
 	close(said[0]);
 	close(said[1]);
@@ -482,6 +498,32 @@ static void who_uses_the_file_whose_lock_it_waits_for(void **state)
 	expect(&c, 0, waits, CHAIN_LOCK, NULL);
 	expect(&c, 1, uses, CHAIN_UNKNOWN, "which reads or writes it");
 	assert_string_equal(c.links.v[0].words, "waits for the kernel's lock of /dev/kmsg");
+}
+
+static void a_resolver_that_asks_others(void **state)
+{
+	struct trace_thread thread = {.state = STATE_NETWORK, .state_since = 18 * NS_PER_SEC, .comm = "client"};
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	_cleanup_(trace_clear) struct trace t = {};
+	pid_t client;
+	int said[2];
+	char works;
+
+	(void)state;
+	assert_int_equal(pipe(said), 0);
+	client = begin(ask_name_server, (int[]){said[1], 1}, (int[]){said[0], -1});
+	assert_int_equal(read(said[0], &works, 1), 1);
+	close(said[0]);
+	close(said[1]);
+	if (works == 'n')
+		skip();
+	thread.tid = thread.tgid = (uint32_t)client;
+	assert_int_equal(trace_begin(&t, 1) + trace_add_thread(&t, &thread), 0);
+	t.frozen = 20 * NS_PER_SEC;
+	find_with(&t, client, 2, CHAIN_REMOTE, &c);
+	expect(&c, 0, client, CHAIN_UDP, NULL);
+	assert_string_equal(c.links.v[1].role, "at the other end");
+	assert_string_equal(c.links.v[1].words, "has no answer yet, probably of the name servers that it asks");
 }
 
 /* A server that waits for its next request does not wait for who asks it. */
@@ -1641,6 +1683,30 @@ static void workers_that_share_a_door_are_asked_together(void **state)
 	assert_string_equal(c.links.v[2].role, "which has not accepted the connection");
 }
 
+/* Two sockets of one proxy lead to one address at which no process of this machine is. */
+static void one_server_of_another_machine_over_two_connections(void **state)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int front[2], back[2];
+	pid_t client, proxy;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
+	for (int i = 0; i < 2; i++) {
+		back[i] = socket(AF_INET, SOCK_DGRAM, 0);
+		assert_int_equal(connect(back[i], (struct sockaddr *)&address, sizeof(address)), 0);
+	}
+	proxy = begin(loop_of_worker, (int[]){front[1], back[0], back[1]}, (int[]){front[0], -1});
+	client = begin(poll_for_answer, (int[]){front[0]}, (int[]){front[1], back[0], back[1], -1});
+	for (int i = 0; i < 2; i++) {
+		close(front[i]);
+		close(back[i]);
+	}
+	find(client, 2, CHAIN_REMOTE, &c);
+	expect(&c, 1, proxy, CHAIN_REMOTE, "at the other end");
+}
+
 /* It has read the request, says so in the pipe of its second file, and polls its door and the connection. */
 static void read_and_poll(const int *files)
 {
@@ -1996,7 +2062,7 @@ static void who_holds_what_a_server_is_short_of(void **state)
 	assert_non_null(strstr(c.links.v[1].words, "of 40)"));
 }
 
-RUN_TESTS(TELLS(who_uses_the_file_whose_lock_it_waits_for), TELLS(workers_that_share_a_door_are_asked_together), TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
+RUN_TESTS(TELLS(one_server_of_another_machine_over_two_connections), TELLS(a_resolver_that_asks_others), TELLS(who_uses_the_file_whose_lock_it_waits_for), TELLS(workers_that_share_a_door_are_asked_together), TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(who_does_not_open_a_named_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs), TELLS(names_that_a_terminal_would_obey), TELLS(who_debugs_is_not_said_by_a_name),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(a_worker_reads_its_next_work), TELLS(who_has_a_lease),

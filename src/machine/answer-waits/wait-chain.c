@@ -254,8 +254,9 @@ static void find_next(struct chain_search *s)
 	bool not_accepted = s->not_accepted;
 
 	s->was_asked = s->asked == s->t.tid;
+	s->resolves = s->asks_name;
 	s->next_pid = s->next_tid = s->asked = 0;
-	s->reads = s->is_input = s->serves = s->idle = s->retries = s->unread = s->not_accepted = s->unanswered = false;
+	s->reads = s->is_input = s->serves = s->idle = s->retries = s->unread = s->not_accepted = s->unanswered = s->asks_name = false;
 	s->asked_ms = 0;
 	if (chain_shows(s, s->t.pid, DATUM_EDGES)) {
 		if (!chain_find_limit(s, not_accepted))
