@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <pthread.h>
+#include <sys/uio.h>
 
 #include "machine/flight/ring.h"
 #include "ring.skel.h"
@@ -36,13 +37,14 @@ struct ring {
 	const struct ring_stack *stacks;
 	const struct ring_ended *ended;
 	struct ring_counts *counts;
+	struct iovec mapped[6]; /* those six, as far as they are mapped */
+	uint32_t n_mapped;
 	int *samplers; /* one perf event a CPU, or -1 */
 	struct bpf_link **sampling;
 	bool profiling, joined;
 	bool wants_samples;
 	uint32_t owner, forked; /* the process that opened it, and the one that was forked of it (ring_inherit()); 0 = none */
 };
-
 
 struct btf;
 

@@ -136,28 +136,25 @@ static int load(struct ring *r, const struct ring_options *options)
 	return n;
 }
 
-static void *map_memory(const struct bpf_map *map)
+static void *map_memory(struct ring *r, const struct bpf_map *map)
 {
 	size_t bytes = (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
 	void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
 
-	return at == MAP_FAILED ? NULL : at;
-}
-
-static void unmap_memory(const struct bpf_map *map, const void *at)
-{
-	if (at)
-		munmap((void *)at, (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map));
+	if (at == MAP_FAILED)
+		return NULL;
+	r->mapped[r->n_mapped++] = (struct iovec){at, bytes};
+	return at;
 }
 
 static int map_all(struct ring *r)
 {
-	r->events = map_memory(r->skel->maps.ring);
-	r->staged = map_memory(r->skel->maps.staged);
-	r->cpus = map_memory(r->skel->maps.cpus);
-	r->stacks = map_memory(r->skel->maps.stacks);
-	r->ended = map_memory(r->skel->maps.ended);
-	r->counts = map_memory(r->skel->maps.counts);
+	r->events = map_memory(r, r->skel->maps.ring);
+	r->staged = map_memory(r, r->skel->maps.staged);
+	r->cpus = map_memory(r, r->skel->maps.cpus);
+	r->stacks = map_memory(r, r->skel->maps.stacks);
+	r->ended = map_memory(r, r->skel->maps.ended);
+	r->counts = map_memory(r, r->skel->maps.counts);
 	return r->events && r->staged && r->cpus && r->stacks && r->ended && r->counts ? 0 : -ENOMEM;
 }
 
@@ -291,14 +288,8 @@ void ring_close(struct ring *r)
 	if (!r)
 		return;
 	ring_close_samplers(r);
-	if (r->skel) {
-		unmap_memory(r->skel->maps.ring, r->events);
-		unmap_memory(r->skel->maps.staged, r->staged);
-		unmap_memory(r->skel->maps.cpus, r->cpus);
-		unmap_memory(r->skel->maps.stacks, r->stacks);
-		unmap_memory(r->skel->maps.ended, r->ended);
-		unmap_memory(r->skel->maps.counts, r->counts);
-	}
+	for (uint32_t i = 0; i < r->n_mapped; i++)
+		munmap(r->mapped[i].iov_base, r->mapped[i].iov_len);
 	bpf_link__destroy(r->look);
 	bpf_link__destroy(r->adopt);
 	ring_bpf__destroy(r->skel);
@@ -376,9 +367,9 @@ int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_
 	n = load_joined(r, maps);
 	if (n == 0) {
 		r->n_cpus = bpf_map__max_entries(r->skel->maps.cpus);
-		r->cpus = map_memory(r->skel->maps.cpus);
-		r->counts = map_memory(r->skel->maps.counts);
-		r->ended = map_memory(r->skel->maps.ended);
+		r->cpus = map_memory(r, r->skel->maps.cpus);
+		r->counts = map_memory(r, r->skel->maps.counts);
+		r->ended = map_memory(r, r->skel->maps.ended);
 		r->look = bpf_program__attach_iter(r->skel->progs.look, NULL);
 		n = r->cpus && r->counts && r->ended && r->look ? 0 : -ENOMEM;
 	}
