@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 AREA ?=
 
-.PHONY: start stop program build quick charts check check-machine lint coverage check-fleet check-kernel check-package package dist matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install uninstall clean setup
+.PHONY: start stop program build quick charts check check-machine lint coverage check-fleet check-kernel check-package package dist release matrix matrix-releases matrix-packages matrix-kernels matrix-arm64 container platforms bench lab eval torture fuzz install uninstall clean setup
 
 # The main job: the recorder running, and what to do next.
 start: program
@@ -91,10 +91,17 @@ package: setup
 	@packaging/setup package
 	@packaging/package $(BUILD)
 
-# The source with the browser's modules in it, and its checksum: BUILD/whyslow-VERSION.tar.xz
+# The source with the browser's modules and the BPF programs in it, and its checksum: BUILD/whyslow-VERSION.tar.xz
 dist:
 	@packaging/setup charts
 	@packaging/dist $(BUILD)
+
+# Tarball, packages with an apt index, checksums: BUILD/release
+release: setup
+	@packaging/setup charts
+	@packaging/setup package
+	@packaging/setup release
+	@packaging/release $(BUILD)
 
 # What a user of the package meets, in a bare root of this machine's release.
 check-package: package
