@@ -8,7 +8,10 @@
  *            ->  cpu_usage_user{cpu="cpu0"}; or {"metrics": [such objects]}
  *   Graphite [{"target": "servers.web-1.cpu", "tags": {"host": "web-1"}, "datapoints": [[0.7, 1790000000], [null, 1790000060]]}]
  *   OTLP     {"resourceMetrics": [...]}: otlp-metrics.h
- *   AWS      {"MetricDataResults": [...]} or {"Label": "CPUUtilization", "Datapoints": [...]}: cloudwatch.h
+ *   AWS      {"MetricDataResults": [{"Id": "m1", "Label": "i-0a1b CPUUtilization", "Timestamps": ["2026-11-20T14:00:00Z"], "Values": [0.7]}]}: the last word
+ *            of a label is the counter, what stands before it the server, else the file; or
+ *            {"Label": "CPUUtilization", "Datapoints": [{"Timestamp": "2026-11-20T14:00:00Z", "Average": 0.7, "ExtendedStatistics": {"p99": 1}}]}
+ *            ->  CPUUtilization.Average, CPUUtilization.ExtendedStatistics.p99
  *
  * An object or list may also stand on many lines, as jq and aws print it: from a line that only opens it to one that only closes it, both unindented.
  */
@@ -18,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/formats/cloudwatch.h"
 #include "fleet/formats/otlp-metrics.h"
 #include "fleet/formats/text-lines.h"
 #include "fleet/model/selection.h"
@@ -207,25 +209,17 @@ static int series_labels(const json_t *labels, const struct fleet_input *input, 
 	return out->error;
 }
 
-static int put_series(struct text_lines *l, const json_t *row, const json_t *metric)
+static int put_points(struct text_lines *l, int server, const char *name, const json_t *times, const json_t *values)
 {
-	const json_t *times = json_object_get(row, "timestamps"), *values = json_object_get(row, "values");
-	const char *metric_name = json_string_value(json_object_get(metric, "__name__"));
-	_cleanup_str_ struct str name = {};
-	int server = server_of(l, metric), counter, r = 0;
+	int counter, r = 0;
 
-	if (server == -ENOENT)
-		return 0;
-	str_puts(&name, metric_name ? metric_name : "value");
-	if (server < 0 || series_labels(metric, l->input, &name) < 0)
-		return -ENOMEM;
-	if (!selection_wants_counter(l->input, name.data))
+	if (!selection_wants_counter(l->input, name))
 		return 0;
 	if (json_array_size(times) != json_array_size(values)) {
 		intake_bad(l->into, l->path, l->line, "%zu timestamps, but %zu values", json_array_size(times), json_array_size(values));
 		return 0;
 	}
-	counter = intake_counter(l->into, name.data, NULL);
+	counter = server < 0 ? server : intake_counter(l->into, name, NULL);
 	for (size_t i = 0; counter >= 0 && r >= 0 && i < json_array_size(times); i++) {
 		int64_t time;
 		char unit[QUANTITY_UNIT_MAX];
@@ -237,6 +231,65 @@ static int put_series(struct text_lines *l, const json_t *row, const json_t *met
 			r = intake_put(l->into, server, counter, time, value);
 	}
 	return counter < 0 ? counter : r;
+}
+
+static int put_series(struct text_lines *l, const json_t *row, const json_t *metric)
+{
+	const char *metric_name = json_string_value(json_object_get(metric, "__name__"));
+	_cleanup_str_ struct str name = {};
+	int server = server_of(l, metric);
+
+	if (server == -ENOENT)
+		return 0;
+	str_puts(&name, metric_name ? metric_name : "value");
+	if (server < 0 || series_labels(metric, l->input, &name) < 0)
+		return -ENOMEM;
+	return put_points(l, server, name.data, json_object_get(row, "timestamps"), json_object_get(row, "values"));
+}
+
+/* CloudWatch's results. Those with the same label as another one have their id, too. */
+static int put_results(struct text_lines *l, const json_t *results)
+{
+	const json_t *one, *other;
+	size_t i, k;
+	int r = 0;
+
+	json_array_foreach((json_t *)results, i, one) {
+		const char *id = json_string_value(json_object_get(one, "Id")), *label = json_string_value(json_object_get(one, "Label")) ?: id ?: "value";
+		const char *last = strrchr(label, ' '), *space = last && last > label && last[1] ? last : NULL;
+		_cleanup_free_ char *server = space ? strndup(label, (size_t)(space - label)) : strdup(l->name);
+		_cleanup_str_ struct str name = {};
+		size_t same = 0;
+
+		json_array_foreach((json_t *)results, k, other)
+			same += json_equal(json_object_get(one, "Label"), json_object_get(other, "Label"));
+		str_puts(&name, space ? space + 1 : label);
+		if (same > 1 && id)
+			str_printf(&name, "{id=\"%s\"}", id);
+		if (!server || name.error)
+			return -ENOMEM;
+		r = put_points(l, intake_server(l->into, server), name.data, json_object_get(one, "Timestamps"), json_object_get(one, "Values"));
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
+static int put_statistics(struct text_lines *l, const char *label, const json_t *points)
+{
+	int server = intake_server(l->into, l->name), r = server;
+	json_t *point;
+	size_t i;
+
+	json_array_foreach((json_t *)points, i, point) {
+		int64_t time;
+
+		if (r >= 0 && take_time(l->input, json_object_get(point, "Timestamp"), &time) < 0)
+			intake_bad(l->into, l->path, l->line, "datapoint %zu of %.80s has no time", i + 1, label);
+		else if (r >= 0 && selection_wants_time(l->input, time) && json_object_del(point, "Timestamp") == 0)
+			r = put_wide(l, point, label, server, time, 0);
+	}
+	return r;
 }
 
 /* Telegraf's fields, each a counter of the measurement and its tags. */
@@ -346,9 +399,9 @@ static int take_object(struct text_lines *l, const json_t *row)
 	if (json_is_array(json_object_get(row, "resourceMetrics")))
 		return otlp_metrics_take(l, json_object_get(row, "resourceMetrics"));
 	if (json_is_array(json_object_get(row, "MetricDataResults")))
-		return cloudwatch_take_data(l, json_object_get(row, "MetricDataResults"));
+		return put_results(l, json_object_get(row, "MetricDataResults"));
 	if (json_is_string(json_object_get(row, "Label")) && json_is_array(json_object_get(row, "Datapoints")))
-		return cloudwatch_take_statistics(l, json_string_value(json_object_get(row, "Label")), json_object_get(row, "Datapoints"));
+		return put_statistics(l, json_string_value(json_object_get(row, "Label")), json_object_get(row, "Datapoints"));
 	if (!when && json_is_array(json_object_get(row, "metrics")))
 		return take_batch(l, json_object_get(row, "metrics"));
 	if (!when || take_time(l->input, when, &time) < 0) {
