@@ -41,6 +41,17 @@ static void print_map(const struct span_map *m, FILE *out)
 	       CLOCK_LOCAL(m->from + m->step * (int64_t)m->columns), span_duration_text((double)m->step, (char[24]){}));
 }
 
+void span_examples_text(const struct cause_trace *v, size_t n, FILE *out)
+{
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s %s (%s)%s", i ? "," : "     for example", v[i].id, SPAN_DURATION((double)v[i].duration), i + 1 < n ? "" : "\n");
+}
+
+json_t *span_examples_json(const struct cause_trace *v, size_t n)
+{
+	return JSON_FIRST(x, v, n, json_pack("{s:s, s:I, s:b}", "trace", x->id, "duration_ns", (json_int_t)x->duration, "whole", x->whole));
+}
+
 static void print_kinds(const struct span_differences *d, size_t top, FILE *out)
 {
 	for (size_t i = 0; i < d->list.n && i < top; i++) {
@@ -48,10 +59,7 @@ static void print_kinds(const struct span_differences *d, size_t top, FILE *out)
 
 		fprintf(out, "  %zu. %s\n     %.0f %% of these requests are selected, of the others %.1f %%; they are %.0f %% of the selection\n", i + 1, x->where,
 		       100 * x->selected, 100 * x->others, 100 * x->covers);
-		for (size_t k = 0; k < x->n_traces; k++)
-			fprintf(out, "%s %s (%s)", k ? "," : "     for example", x->traces[k].id, SPAN_DURATION((double)x->traces[k].duration));
-		if (x->n_traces)
-			fputc('\n', out);
+		span_examples_text(x->traces, x->n_traces, out);
 	}
 	if (!d->list.n)
 		fputs("  no attribute, and no call: the selected requests are like the others\n", out);
@@ -110,13 +118,9 @@ static json_t *kinds_json(const struct span_differences *d, size_t top)
 
 	for (size_t i = 0; i < d->list.n && i < top; i++) {
 		const struct span_difference *x = &d->list.v[i];
-		json_t *traces = json_array();
 
-		for (size_t k = 0; k < x->n_traces; k++)
-			json_array_append_new(traces, json_pack("{s:s, s:I, s:b}", "trace", x->traces[k].id, "duration_ns",
-								(json_int_t)x->traces[k].duration, "whole", x->traces[k].whole));
 		json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:f, s:f, s:o}", "where", x->where, "requests", x->requests, "selected",
-						      x->selected, "others", x->others, "covers", x->covers, "traces", traces));
+						      x->selected, "others", x->others, "covers", x->covers, "traces", span_examples_json(x->traces, x->n_traces)));
 	}
 	return list;
 }

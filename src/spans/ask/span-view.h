@@ -30,6 +30,9 @@ json_t *span_tally_json(const struct forest *f);
 
 /* --- a change between two sides (change-*.c) --- */
 
+/* Requests to look at, by their ids: "for example ID (80 ms), ...". */
+void span_examples_text(const struct cause_trace *v, size_t n, FILE *out);
+json_t *span_examples_json(const struct cause_trace *v, size_t n);
 void span_change_text(const struct span_comparison *s, size_t top, FILE *out);
 /* The same behind the versions that are slower than others; or that none is, and whether all are since some moment. */
 void span_why_text(const struct span_comparison *s, size_t top, FILE *out);

@@ -36,12 +36,7 @@ static void table_free(struct table *t)
 
 void span_causes_free(struct span_causes *c)
 {
-	for (size_t i = 0; i < c->list.n; i++) {
-		free(c->list.v[i].where);
-		for (size_t k = 0; k < c->list.v[i].n_traces; k++)
-			free(c->list.v[i].traces[k].id);
-	}
-	VEC_FREE(c->list);
+	VEC_FREE_EACH(c->list, free(each->where); span_examples_free(each->traces, each->n_traces));
 	VEC_FREE_EACH(c->looked_at, free(*each));
 	VEC_FREE_EACH(c->replaced, free(*each));
 }

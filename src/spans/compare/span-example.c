@@ -32,6 +32,12 @@ static void keep(struct cause_trace one, struct cause_trace v[CAUSE_TRACES], siz
 	*n += *n < CAUSE_TRACES;
 }
 
+void span_examples_free(struct cause_trace *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i].id);
+}
+
 int span_examples_find(const struct forest *f, span_example_fn agrees, void *state, struct cause_trace ret[CAUSE_TRACES], size_t *ret_n)
 {
 	*ret_n = 0;

@@ -21,12 +21,7 @@ void span_map_free(struct span_map *m)
 
 void span_differences_free(struct span_differences *d)
 {
-	for (size_t i = 0; i < d->list.n; i++) {
-		free(d->list.v[i].where);
-		for (size_t k = 0; k < d->list.v[i].n_traces; k++)
-			free(d->list.v[i].traces[k].id);
-	}
-	VEC_FREE(d->list);
+	VEC_FREE_EACH(d->list, free(each->where); span_examples_free(each->traces, each->n_traces));
 	VEC_FREE(d->calls);
 	VEC_FREE_EACH(d->looked_at, free(*each));
 }

@@ -159,12 +159,6 @@ static json_t *suspects_json(size_t top, const struct forest *f, const struct su
 	return list;
 }
 
-static json_t *traces_json(const struct span_cause *c)
-{
-	return JSON_FIRST(x, c->traces, c->n_traces, json_pack("{s:s, s:I, s:b}", "trace", x->id, "duration_ns", (json_int_t)x->duration, "whole",
-		x->whole));
-}
-
 static json_t *causes_json(const struct span_causes *c)
 {
 	json_t *list = json_array();
@@ -174,7 +168,7 @@ static json_t *causes_json(const struct span_causes *c)
 		return json_null();
 	}
 	VEC_EACH(x, c->list)
-		json_array_append_new(list, json_pack("{s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:I}", "where", x->where, "traces", traces_json(x), "requests", x->requests, "mean_ns",
+		json_array_append_new(list, json_pack("{s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:I}", "where", x->where, "traces", span_examples_json(x->traces, x->n_traces), "requests", x->requests, "mean_ns",
 						      x->mean, "expected_ns", x->expected, "share", x->share, "moved", x->moved, "kinds",
 						      (json_int_t)x->kinds));
 	return json_pack("{s:o, s:b, s:o, s:o, s:f, s:b, s:I, s:I}", "causes", list, "sampled", c->sampled, "looked_at", json_texts(c->looked_at.v, c->looked_at.n),

@@ -210,15 +210,6 @@ static void print_words(size_t top, const char *head, char *const *v, size_t n, 
 	fprintf(out, "%s\n", n > top ? " ..." : "");
 }
 
-static void print_traces(const struct span_cause *c, FILE *out)
-{
-	for (size_t i = 0; i < c->n_traces; i++)
-		fprintf(out, "%s %s (%s)", i ? "," : "     for example", c->traces[i].id,
-		       SPAN_DURATION((double)c->traces[i].duration));
-	if (c->n_traces)
-		fputc('\n', out);
-}
-
 /* Which requests, whatever the buckets are made of. */
 static void print_causes(size_t top, const struct span_causes *c, FILE *out)
 {
@@ -233,7 +224,7 @@ static void print_causes(size_t top, const struct span_causes *c, FILE *out)
 		fprintf(out, "  %zu. %s\n     mean %s, would have been %s; %.0f requests; explains %.0f %% of the rise\n", i + 1, c->list.v[i].where,
 		       SPAN_DURATION(c->list.v[i].mean), SPAN_DURATION(c->list.v[i].expected), c->list.v[i].requests,
 		       100 * c->list.v[i].share);
-		print_traces(&c->list.v[i], out);
+		span_examples_text(c->list.v[i].traces, c->list.v[i].n_traces, out);
 	}
 	if (c->sampled)
 		fputs("  by a sample of the requests, with what they call\n", out);
