@@ -14,6 +14,7 @@
 #define RANGE_COUNTS 0.8
 #define HALF_STRAYS 1.7 /* times what half of the levels stray is what three quarters do: an incident of a third of the data must not be its own measure */
 #define LEVEL_CLIP 3.0 /* widths of the middle half of the values */
+#define CLIMB_CLIP 1.3 /* times the room between the clips of levels that lies beyond each: a leak climbs far, one row does not */
 #define LEVEL_FAR  3.0 /* of a level around which the rows are left out of the baseline */
 #define LEVEL_STILL 0.25
 #define LEVEL_PARTS 6 /* of a window, by which its level is followed */
@@ -92,14 +93,16 @@ int fleet_baseline_rows(const struct fleet_server *s, const struct fleet_questio
 
 /* The four measures of n values. The steps between the `run_up` values before them count as theirs. */
 struct measured {
-	double mean, level, peak, jump, range, farthest;
+	double mean, level, climb, peak, jump, range, farthest; /* climb: of the level, from the earlier half to the later one */
 	uint32_t n;
 };
 
 static struct measured measure(const struct fleet_baseline *u, const float *v, uint32_t n, uint32_t run_up)
 {
 	struct measured m = {.farthest = NAN};
-	double median = u->median, sum = 0, clipped = 0, before = NAN, least = INFINITY, most = -INFINITY;
+	double median = u->median, sum = 0, clipped = 0, climbed = 0, early = 0, before = NAN, least = INFINITY, most = -INFINITY;
+	double far = CLIMB_CLIP * (u->high - u->low), low = u->low - far, high = u->high + far;
+	uint32_t n_early = 0;
 
 	for (const float *x = v - run_up; x < v; before = (double)*x++)
 		m.jump = fmax(m.jump, fabs((double)*x - before)); /* fmax passes NaN over */
@@ -107,10 +110,15 @@ static struct measured measure(const struct fleet_baseline *u, const float *v, u
 		double x = (double)v[i], away = fabs(x - median), step = fabs(x - before);
 
 		before = x;
+		if (i == n / 2) {
+			early = climbed;
+			n_early = m.n;
+		}
 		if (isnan(x))
 			continue;
 		sum += x;
 		clipped += x < u->low ? u->low : x > u->high ? u->high : x;
+		climbed += x < low ? low : x > high ? high : x;
 		m.n++;
 		least = x < least ? x : least;
 		most = x > most ? x : most;
@@ -123,6 +131,7 @@ static struct measured measure(const struct fleet_baseline *u, const float *v, u
 	}
 	m.mean = m.n ? sum / m.n : NAN;
 	m.level = m.n ? clipped / m.n : NAN;
+	m.climb = n_early && m.n > n_early ? (climbed - early) / (m.n - n_early) - early / n_early : 0;
 	m.range = m.n ? most - least : 0;
 	return m;
 }
@@ -224,7 +233,7 @@ static void each_block(const float *v, const struct fleet_baseline_rows *rows, c
 }
 
 struct levels {
-	float *v;
+	float *level, *climb;
 	size_t n;
 };
 
@@ -232,20 +241,36 @@ static void add_level(void *data, const struct measured *m)
 {
 	struct levels *l = data;
 
-	if (m->n)
-		l->v[l->n++] = (float)m->level;
+	if (!m->n)
+		return;
+	l->level[l->n] = (float)m->level;
+	l->climb[l->n++] = (float)m->climb;
 }
 
-/* The blocks' levels: their middle, and how far they stray. What is far out of the values' middle half does not count in full. */
+/* The middle of n values, and how far three quarters of them stray from it; where an incident may be among them by what half of them do. copy: room for n. */
+static double find_strays(const float *v, size_t n, bool incident, double floor, float *copy, double *ret_middle)
+{
+	float middle = columns_select(memcpy(copy, v, n * sizeof(*copy)), n, n / 2); /* which changes what it selects from */
+
+	*ret_middle = (double)middle;
+	for (size_t i = 0; i < n; i++)
+		copy[i] = fabsf(v[i] - middle);
+	return fmax(floor, incident ? HALF_STRAYS * (double)columns_select(copy, n, n / 2) : (double)columns_select(copy, n, n * 3 / 4));
+}
+
+/* The blocks' levels, and how far they climb: their middle, and how far they stray. What is far out of the values' middle half does not count in full. */
 static int find_levels(const float *v, const struct fleet_baseline_rows *rows, struct fleet_baseline *u, struct select_room *room)
 {
-	struct levels l = {malloc(((size_t)rows->blocks + 1) * sizeof(float)), 0};
+	_cleanup_free_ float *values = malloc(3 * ((size_t)rows->blocks + 1) * sizeof(*values));
+	struct levels l = {values, values + rows->blocks, 0};
 	struct piece few[9], *pieces;
-	double low, high;
+	double low, high, floor = USUAL_FLOOR * fabs(u->median);
+	bool done;
 	size_t n;
 
 	pieces = pieces_of(v, rows, &u->incident, few, &n);
-	if (l.v && pieces) {
+	done = values && pieces;
+	if (done) {
 		low = columns_quantile(pieces, n, 0.25, room);
 		high = columns_quantile(pieces, n, 0.75, room);
 		u->low = high > low ? low - LEVEL_CLIP * (high - low) : -INFINITY;
@@ -253,15 +278,12 @@ static int find_levels(const float *v, const struct fleet_baseline_rows *rows, s
 		each_block(v, rows, u, add_level, &l);
 	}
 	if (l.n) {
-		u->level = (double)columns_select(l.v, l.n, l.n / 2);
-		for (size_t i = 0; i < l.n; i++)
-			l.v[i] = fabsf(l.v[i] - (float)u->level);
-		u->strays = fmax(u->incident.n ? (double)columns_select(l.v, l.n, l.n * 3 / 4) : HALF_STRAYS * (double)columns_select(l.v, l.n, l.n / 2), USUAL_FLOOR * fabs(u->median));
+		u->strays = find_strays(l.level, l.n, !u->incident.n, floor, l.climb + rows->blocks, &u->level);
+		u->climb_strays = find_strays(l.climb, l.n, !u->incident.n, floor, l.climb + rows->blocks, &u->climb);
 	}
 	if (pieces != few)
 		free(pieces);
-	free(l.v);
-	return l.v && pieces ? 0 : -ENOMEM;
+	return done ? 0 : -ENOMEM;
 }
 
 /* How many rows from the window's edge on, in steps of `step` rows, lie on its side of the middle, on balance; one step may not. */
@@ -535,7 +557,7 @@ int fleet_baseline_compare(const struct fleet_baseline *u, const struct fleet_se
 	ret->jump = ratio(m.jump, u->jump);
 	ret->range = ratio(m.range, u->range);
 	ret->score = score_of(u, &m);
-	ret->level = n >= LEVEL_ROWS ? ratio(fabs(m.level - u->level), u->strays) : NAN;
+	ret->level = n >= LEVEL_ROWS ? fmax(ratio(fabs(m.level - u->level), u->strays), ratio(fabs(m.climb - u->climb), u->climb_strays)) : NAN;
 	ret->observed = level_now(u, v + first, n, &m, range);
 	ret->least = range[0];
 	ret->most = range[1];

@@ -40,6 +40,7 @@ struct fleet_baseline {
 	double median, mean, least, most; /* of the normal time */
 	double shift, peak, jump, range;  /* normal ones, floored */
 	double level, strays; /* the middle of the windows' levels, and how far three quarters of them stray from it at most, floored */
+	double climb, climb_strays; /* the same of how far a window's level climbs within it: a leak that begins lies nowhere yet */
 	double low, high;     /* values count for levels between these: a single one that is far away makes none */
 	uint32_t n;			  /* values */
 	struct row_range incident; /* rows before and after the window that lie at its level: they are left out of the baseline; n = 0: none */

@@ -109,6 +109,7 @@ void fleet_series_window_times(const struct fleet_series *d, size_t server, int6
 static void raise_floor(struct fleet_baseline *u)
 {
 	u->strays = fmax(u->strays, USUAL_FLOOR);
+	u->climb_strays = fmax(u->climb_strays, USUAL_FLOOR);
 	u->shift = fmax(u->shift, USUAL_FLOOR);
 	u->peak = fmax(u->peak, USUAL_FLOOR);
 	u->jump = fmax(u->jump, USUAL_FLOOR);

@@ -59,9 +59,11 @@ static int find_window(struct fleet_question *q, bool together, struct fleet_str
 static int find_symptom(struct fleet_question *q, const struct fleet_stretch *found, const struct fleet_calls *calls, struct fleet_answer *a)
 {
 	const struct fleet_findings *u = &a->unusual;
+	struct fleet_findings candidates = a->alarms;
 	size_t i = 0;
 	int first;
 
+	candidates.list.n = a->by_level ? a->by_level : candidates.list.n;
 	a->found_symptom = q->counter < 0;
 	a->found_server = q->server < 0;
 	if (a->found_window && q->counter < 0 && q->server < 0) {
@@ -72,7 +74,7 @@ static int find_symptom(struct fleet_question *q, const struct fleet_stretch *fo
 		q->server = a->alarms.list.v[0].server;
 		q->counter = a->alarms.list.v[0].counter;
 	} else if (a->found_symptom && a->found_server) {
-		first = fleet_culprit_first(q->fleet, calls, &a->alarms, &a->unusual, q->server);
+		first = fleet_culprit_first(q->fleet, calls, &candidates, &a->unusual, q->server);
 		if (first == -ENOMEM)
 			return first;
 		if (first >= 0) {
@@ -420,7 +422,7 @@ static int find_culprit(const struct fleet_question *q, const struct fleet_calls
 /* Whether a server's level is so far from all of its normal levels that it stands out without a rate of false alarms; and far in the reader's terms. */
 static bool level_stands_out(const struct fleet_answer *a, const struct fleet_finding *x)
 {
-	return a->long_enough && x->level >= LEVEL_STANDS && fabs(x->observed - x->usual) >= LEVEL_SIZE * fabs(x->usual);
+	return a->long_enough && x->level >= LEVEL_STANDS && fmax(fabs(x->observed - x->usual), x->most - x->least) >= LEVEL_SIZE * fabs(x->usual);
 }
 
 /* A window in which no server stands out from its baseline: neither an alarm, nor a level. Where the baseline is too short to tell a rate of false alarms, or
@@ -605,6 +607,7 @@ static int put_levels_first(struct fleet_answer *a)
 	_cleanup_free_ const struct fleet_finding **far = calloc(a->unusual.list.n + 1, sizeof(*far));
 	size_t n = 0;
 
+	a->by_level = 0;
 	if (!far)
 		return -ENOMEM;
 	if (count_conspicuous(a))
@@ -615,8 +618,10 @@ static int put_levels_first(struct fleet_answer *a)
 	qsort(far, n, sizeof(*far), by_level);
 	for (size_t i = n; i-- > 0;)
 		for (size_t k = 0; k < a->alarms.list.n; k++)
-			if (a->alarms.list.v[k].server == far[i]->server)
+			if (a->alarms.list.v[k].server == far[i]->server) {
+				a->by_level += k >= a->by_level;
 				move_alarm_first(a, k, far[i]);
+			}
 	return 0;
 }
 

@@ -34,6 +34,7 @@ struct fleet_answer {
 	size_t common; /* servers of which all, or nearly, have the culprit's incident at once; 0: it is the culprit's own */
 	struct fleet_silences silences; /* in the window; where there are any they are the answer's first sentence, and without a given symptom the culprit */
 	struct fleet_findings alarms;  /* servers */
+	size_t by_level;	       /* so many of them are first by a level that stands out; 0: by their scores */
 	struct fleet_findings explain; /* counters, by how much of the symptom they explain; the culprit first, if it is one of them */
 	struct fleet_finding chain[FLEET_CHAIN_MAX]; /* the symptom, and each server's best explanation, in the order in which they began */
 	size_t n_chain;

@@ -55,7 +55,7 @@ struct fleet_finding {
 	double score;  /* in the analysis' own measure; higher = more conspicuous */
 	double observed, usual, spread;
 	double shift, peak, jump, range; /* each in multiples of the baseline for windows of this length; NaN = not asked */
-	double level; /* how far its level lies from the middle of levels, in multiples of what three quarters of windows stray; NaN = too few rows */
+	double level; /* how far its level lies from the middle of levels, or climbs, in multiples of what three quarters of windows stray; NaN = too few rows */
 	double r;      /* correlation; NaN = none */
 	int lag;       /* rows by which it leads (positive) or follows (negative) the symptom */
 	double p, q;   /* NaN = none can be given */
