@@ -12,6 +12,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/view/json.h"
 #include "machine/client/request.h"
 
 #define KEPT_MAX     2
@@ -138,12 +139,10 @@ static int start(const struct asker *a, struct hold_release *p, size_t n, const 
 
 static int send_question(struct hold_release *p, size_t n, const char *const *words)
 {
-	json_t *line = json_array();
+	json_t *line = JSON_COUNT(i, n, json_string(words[i]));
 	_cleanup_free_ char *text = NULL;
 	size_t done = 0, length;
 
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(line, json_string(words[i]));
 	text = json_dumps(line, JSON_COMPACT);
 	json_decref(line);
 	if (!text)

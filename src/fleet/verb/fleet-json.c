@@ -55,11 +55,7 @@ static json_t *summary(const struct fleet_view *v, const struct fleet_summary *x
 
 static json_t *numbers(const float *values, uint32_t n)
 {
-	json_t *list = json_array();
-
-	for (uint32_t k = 0; k < n; k++)
-		json_array_append_new(list, json_number((double)values[k]));
-	return list;
+	return JSON_COUNT(k, n, json_number((double)values[k]));
 }
 
 static json_t *series(const struct fleet_view *v)

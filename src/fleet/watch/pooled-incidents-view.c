@@ -50,23 +50,16 @@ static json_t *incident_json(const struct pooled_incident *i)
 
 static json_t *group_json(const struct pooled_incidents *p, const struct pooled_group *g)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < g->incidents.n; i++)
-		json_array_append_new(list, incident_json(&p->list.v[g->incidents.v[i]]));
 	return json_pack("{s:s, s:s?, s:s?, s:b, s:i, s:i, s:i, s:i, s:o}", "summary", g->summary, "culprit", g->culprit, "cause", g->cause, "slow", g->slow,
-			 "hosts", (int)g->hosts, "right", (int)g->right, "wrong", (int)g->wrong, "fixed", (int)g->fixed, "incidents", list);
+			 "hosts", (int)g->hosts, "right", (int)g->right, "wrong", (int)g->wrong, "fixed", (int)g->fixed, "incidents",
+			 JSON_EACH(x, g->incidents, incident_json(&p->list.v[*x])));
 }
 
 static json_t *words_json(const struct note_words *w)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < w->list.n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:i, s:i, s:f, s:f}", "word", w->list.v[i].word, "symptom", w->list.v[i].symptom,
-						      "both", (int)w->list.v[i].both, "with_word", (int)w->list.v[i].with_word, "with_symptom",
-						      (int)w->list.v[i].with_symptom, "p", w->list.v[i].p, "q", w->list.v[i].q));
-	return list;
+	return JSON_COUNT(i, w->list.n, json_pack("{s:s, s:s, s:i, s:i, s:i, s:f, s:f}", "word", w->list.v[i].word, "symptom", w->list.v[i].symptom,
+		"both", (int)w->list.v[i].both, "with_word", (int)w->list.v[i].with_word, "with_symptom",
+		(int)w->list.v[i].with_symptom, "p", w->list.v[i].p, "q", w->list.v[i].q));
 }
 
 json_t *fleet_pooled_incidents_json(const struct pooled_incidents *p)

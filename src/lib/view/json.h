@@ -26,5 +26,14 @@ int json_print(json_t *root, size_t flags, FILE *out);
 		array_;                                                         \
 	})
 
+/* The same of 0 .. n - 1: `value` is an expression of i. */
+#define JSON_COUNT(i, n, value)                                \
+	({                                                     \
+		json_t *array_ = json_array();                 \
+		for (size_t i = 0; i < (size_t)(n); i++)       \
+			json_array_append_new(array_, (value)); \
+		array_;                                        \
+	})
+
 /* The same of all of a VEC(). */
 #define JSON_EACH(x, vec, value) JSON_FIRST(x, (vec).v, (vec).n, value)

@@ -125,24 +125,6 @@ static json_t *row_json(const struct cpu_report *r, const struct cpu_row *row)
 	return o;
 }
 
-static json_t *lengths_json(const struct cpu_report *r)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; list && i < RING_LENGTHS; i++)
-		json_array_append_new(list, json_real(share(r, r->at_length[i]) / (r->n_cpus ? r->n_cpus : 1)));
-	return list;
-}
-
-static json_t *bursts_json(const struct cpu_report *r)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; list && i < RING_BURSTS; i++)
-		json_array_append_new(list, json_integer((json_int_t)r->bursts[i]));
-	return list;
-}
-
 int cpu_json(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 {
 	size_t n = threads ? r->threads.n : r->processes.n;
@@ -156,8 +138,9 @@ int cpu_json(const struct cpu_report *r, bool threads, size_t top, FILE *out)
 			r->interrupts, json_pack("{s:s, s:f}", "kind", x->name, "cpu", share(r, x->took))), "cpu", share(r, r->ran),
 		      "interrupted", share(r, r->interrupted), "idle", share(r, r->idle), "unknown",
 		      (double)r->unknown / (double)r->span, "by_tick", share(r, r->ticks), "tick_off", share(r, r->ticks_wrong),
-		      "queue", r->queue, "queue_at_timer", r->of_events ? 0 : r->queue_seen, "queue_lengths", lengths_json(r), "timer_bursts",
-		      bursts_json(r), "largest_burst", (json_int_t)r->largest_burst, "switches", (json_int_t)r->switches,
+		      "queue", r->queue, "queue_at_timer", r->of_events ? 0 : r->queue_seen, "queue_lengths", JSON_COUNT(i,
+			RING_LENGTHS, json_real(share(r, r->at_length[i]) / (r->n_cpus ? r->n_cpus : 1))), "timer_bursts",
+		      JSON_COUNT(i, RING_BURSTS, json_integer((json_int_t)r->bursts[i])), "largest_burst", (json_int_t)r->largest_burst, "switches", (json_int_t)r->switches,
 		      "wakeups", (json_int_t)r->wakeups);
 	if (!o)
 		return -ENOMEM;

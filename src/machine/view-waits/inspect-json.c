@@ -55,16 +55,8 @@ static json_t *files(const struct inspection *n)
 
 static json_t *memory(const struct inspection *n)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < n->memory.n; i++) {
-		const struct inspected_memory *m = &n->memory.v[i];
-
-		json_array_append_new(array, json_pack("{s:o, s:i, s:I, s:I, s:I, s:I}", "name", json_text(m->name), "mappings", (int)m->mappings, "size", (json_int_t)m->size,
-						       "resident", (json_int_t)m->resident, "anonymous", (json_int_t)m->anonymous, "swapped",
-						       (json_int_t)m->swapped));
-	}
-	return array;
+	return JSON_EACH(m, n->memory, json_pack("{s:o, s:i, s:I, s:I, s:I, s:I}", "name", json_text(m->name), "mappings", (int)m->mappings, "size",
+		(json_int_t)m->size, "resident", (json_int_t)m->resident, "anonymous", (json_int_t)m->anonymous, "swapped", (json_int_t)m->swapped));
 }
 
 /* It came as JSON from views of its own. */
@@ -77,10 +69,8 @@ static json_t *recorded(const struct inspection *n)
 
 void inspect_json(const struct inspection *n, size_t most, FILE *out)
 {
-	json_t *threads = json_array(), *root;
+	json_t *threads = JSON_FIRST(x, n->threads.v, most < n->threads.n ? most : n->threads.n, thread(x)), *root;
 
-	for (size_t i = 0; i < n->threads.n && i < most; i++)
-		json_array_append_new(threads, thread(&n->threads.v[i]));
 	root = json_pack("{s:s, s:s, s:i, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:o}", "schema",
 			 "whyslow.inspect/1", "summary", n->summary, "pid", (int)n->pid, "exe", n->exe,
 			 "cmdline", n->cmdline, "unit", n->unit, "container", n->container, "package",

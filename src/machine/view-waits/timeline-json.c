@@ -114,23 +114,10 @@ static json_t *sums_json(const int64_t *sums, bool cpu)
 
 static json_t *states_json(void)
 {
-	json_t *array = json_array();
-
-	for (unsigned k = 0; k < INTERVAL_STATES; k++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:b}", "name", state_table[k].name,
-						       "text", state_table[k].text, "wait",
-						       wait_for_name(state_table[k].wait), "contended",
-						       wait_for_is_contended(state_table[k].wait)));
-	return array;
-}
-
-static json_t *uses_json(void)
-{
-	json_t *array = json_array();
-
-	for (unsigned k = 0; k < CPU_USES; k++)
-		json_array_append_new(array, json_string(cpu_use_names[k]));
-	return array;
+	return JSON_COUNT(k, INTERVAL_STATES, json_pack("{s:s, s:s, s:s, s:b}", "name", state_table[k].name,
+		"text", state_table[k].text, "wait",
+		wait_for_name(state_table[k].wait), "contended",
+		wait_for_is_contended(state_table[k].wait)));
 }
 
 static json_t *mixes_json(const struct mixes *mixes)
@@ -212,7 +199,7 @@ int waits_timeline_json(const struct timeline *t, const struct drawing *d, FILE 
 	return dump(json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O, s:b}", "schema", "whyslow.timeline/1", "recorded",
 			      stretch_json(t, t->start, t->end), "frozen", exact(t, (int64_t)t->trace->frozen), "window",
 			      stretch_json(t, d->from, d->to), "unit_ns", (json_int_t)unit, "events", (json_int_t)t->trace->n_events,
-			      "states", states_json(), "uses", uses_json(), "mixes", mixes_json(&d->mixes), "sums",
+			      "states", states_json(), "uses", JSON_COUNT(k, CPU_USES, json_string(cpu_use_names[k])), "mixes", mixes_json(&d->mixes), "sums",
 			      sums_json(d->sums, false), "rows", rows, "cpus", cpus, "path", path, "people", people.list, "hidden",
 			      waits_others_are_hidden(t)),
 		    out);

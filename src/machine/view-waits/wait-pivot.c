@@ -395,10 +395,8 @@ int wait_pivot_json(const struct timeline *t, const struct wait_pivot *p, const 
 
 	for (size_t i = 0; i < shown(p, o); i++) {
 		const struct pivot_group *g = &p->groups.v[i];
-		json_t *values = json_array();
+		json_t *values = JSON_COUNT(k, p->n_chosen, json_text(p->texts.v[g->values[k]]));
 
-		for (size_t k = 0; k < p->n_chosen; k++)
-			json_array_append_new(values, json_text(p->texts.v[g->values[k]]));
 		json_array_append_new(groups, json_pack("{s:o, s:I, s:I, s:I, s:I}", "values", values, "count", (json_int_t)g->count, "ns", (json_int_t)g->ns,
 							"median_ns", (json_int_t)g->median, "maximum_ns", (json_int_t)g->longest));
 	}

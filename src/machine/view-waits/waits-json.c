@@ -103,17 +103,13 @@ static json_t *delays_json(const struct timeline *t, const struct wait_report *r
 
 	for (int s = 0; s < INTERVAL_STATES; s++) {
 		const struct delays *d = &r->delays[s];
-		json_t *buckets;
 
 		if (!d->n)
 			continue;
-		buckets = json_array();
-		for (unsigned b = 0; b < DELAY_BUCKETS; b++)
-			json_array_append_new(buckets, json_integer(d->count[b]));
 		json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:I, s:o, s:o}", "cause", state_table[s].name, "n",
 						       (json_int_t)d->n, "ns", (json_int_t)d->ns, "longest_ns",
 						       (json_int_t)d->longest, "longest_at", moment(t, d->longest_at),
-						       "below_2_to_i_us", buckets));
+						       "below_2_to_i_us", JSON_COUNT(b, DELAY_BUCKETS, json_integer(d->count[b]))));
 	}
 	return array;
 }
@@ -132,14 +128,7 @@ static json_t *piece_json(const struct timeline *t, const struct path_piece *p)
 
 static json_t *path_json(const struct timeline *t, const struct critical_path *p)
 {
-	json_t *array;
-
-	if (!p)
-		return json_null();
-	array = json_array();
-	for (size_t i = 0; i < p->pieces.n; i++)
-		json_array_append_new(array, piece_json(t, &p->pieces.v[i]));
-	return array;
+	return p ? JSON_EACH(x, p->pieces, piece_json(t, x)) : json_null();
 }
 
 int waits_of_json(const struct timeline *t, const struct waits_of *w, const struct waits_options *o, FILE *out)
@@ -157,13 +146,11 @@ int waits_of_json(const struct timeline *t, const struct waits_of *w, const stru
 
 int waits_threads_json(const struct timeline *t, const uint32_t *threads, const struct wait_report *reports, size_t n, FILE *out)
 {
-	json_t *array = json_array();
+	json_t *array = JSON_COUNT(i, n, json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "thread", waits_thread_json(t, threads[i]), "samples",
+		(json_int_t)reports[i].samples, "user_samples", (json_int_t)reports[i].user_samples, "alive_ns",
+		(json_int_t)reports[i].alive, "contended_ns",
+		(json_int_t)wait_report_contended(&reports[i]), "states", states_json(&reports[i])));
 
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "thread", waits_thread_json(t, threads[i]), "samples",
-						       (json_int_t)reports[i].samples, "user_samples", (json_int_t)reports[i].user_samples, "alive_ns",
-						       (json_int_t)reports[i].alive, "contended_ns",
-						       (json_int_t)wait_report_contended(&reports[i]), "states", states_json(&reports[i])));
 	return dump(json_pack("{s:s, s:o, s:o}", "schema", "whyslow.threads/1", "window",
 			      waits_window_json(t, n ? reports[0].from : t->start, n ? reports[0].to : t->end), "threads", array),
 		    out);

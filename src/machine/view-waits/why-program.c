@@ -409,13 +409,9 @@ void why_program_text(const struct program_waits *p, bool colour, FILE *out)
 
 static json_t *chain_json(const struct wait_chain *c)
 {
-	json_t *array = json_array();
-
-	VEC_EACH(l, c->links)
-		json_array_append_new(array, json_pack("{s:i, s:i, s:o, s:s, s:o, s:o}", "pid", (int)l->pid, "tid", (int)l->tid, "name",
-						       json_text(l->comm), "kind", chain_kind_names[l->kind], "text", json_text(l->words),
-						       "role", json_text(l->role)));
-	return array;
+	return JSON_EACH(l, c->links, json_pack("{s:i, s:i, s:o, s:s, s:o, s:o}", "pid", (int)l->pid, "tid", (int)l->tid, "name",
+		json_text(l->comm), "kind", chain_kind_names[l->kind], "text", json_text(l->words),
+		"role", json_text(l->role)));
 }
 
 static json_t *waits_json_of(const struct program_wait *waits, size_t n)
@@ -426,11 +422,7 @@ static json_t *waits_json_of(const struct program_wait *waits, size_t n)
 
 static json_t *functions_json(const struct held_in *held)
 {
-	json_t *array = held ? json_array() : json_null();
-
-	for (size_t i = 0; held && i < held->n; i++)
-		json_array_append_new(array, json_text(held->functions[i]));
-	return array;
+	return held ? JSON_FIRST(x, held->functions, held->n, json_text(*x)) : json_null();
 }
 
 static json_t *events_json(const struct program_waits *p)

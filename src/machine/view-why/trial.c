@@ -167,14 +167,9 @@ void trial_text(const struct trial *t, FILE *out)
 
 static json_t *phases_json(const struct trial *t)
 {
-	json_t *list = json_array();
-
-	for (int i = 0; i < TRIAL_PHASES; i++)
-		json_array_append_new(list,
-				      json_pack("{s:b, s:o, s:o, s:o}", "held", t->phases[i].held, "waits",
-						json_number(t->phases[i].waits), "late_ns", json_number(t->phases[i].late),
-						"use", json_number(t->phases[i].use)));
-	return list;
+	return JSON_COUNT(i, TRIAL_PHASES, json_pack("{s:b, s:o, s:o, s:o}", "held", t->phases[i].held, "waits",
+		json_number(t->phases[i].waits), "late_ns", json_number(t->phases[i].late),
+		"use", json_number(t->phases[i].use)));
 }
 
 static json_t *samples_json(const struct trial *t)

@@ -70,11 +70,7 @@ static json_t *suspect_json(const struct suspect *s, size_t rank, bool matters, 
 /* `culprits_of`: the ranking whose suspects they are; NULL = victims, who all matter. */
 static json_t *suspects_json(const struct suspect *suspects, size_t n, const struct ranking *culprits_of)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, suspect_json(&suspects[i], i + 1, !culprits_of || suspect_matters(culprits_of, &suspects[i]), culprits_of));
-	return array;
+	return JSON_COUNT(i, n, suspect_json(&suspects[i], i + 1, !culprits_of || suspect_matters(culprits_of, &suspects[i]), culprits_of));
 }
 
 static json_t *similar_json(const struct answer *a)

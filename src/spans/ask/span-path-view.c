@@ -142,13 +142,9 @@ static json_t *operations_json(const struct trace_answer *a)
 
 json_t *span_trace_json(const struct trace_answer *a)
 {
-	json_t *path = json_array();
-
-	for (size_t k = 0; k < a->path.n; k++) {
-		json_array_append_new(path, json_string(STR_TEXT(24, "%016" PRIx64, a->spans.v[a->path.v[k]].span->id)));
-	}
 	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "trace", SPAN_TRACE_ID(a->names, a->root->trace_high, a->root->trace_low),
-			 "duration_ns", (json_int_t)span_duration(a->root), "orphans", (json_int_t)a->orphans, "path", path, "operations_ns",
+			 "duration_ns", (json_int_t)span_duration(a->root), "orphans", (json_int_t)a->orphans, "path",
+			 JSON_EACH(x, a->path, json_string(STR_TEXT(24, "%016" PRIx64, a->spans.v[*x].span->id))), "operations_ns",
 			 operations_json(a), "spans", JSON_EACH(x, a->spans, trace_span_json(a, x)));
 }
 

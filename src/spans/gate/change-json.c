@@ -45,15 +45,9 @@ static json_t *exemplar_json(const struct forest *f, const struct exemplar *e)
 
 static json_t *mix_json(const struct forest *f, const struct span_mix *m)
 {
-	json_t *keys = json_array();
-
-	if (!m->n_keys) {
-		json_decref(keys);
+	if (!m->n_keys)
 		return json_null();
-	}
-	for (size_t i = 0; i < m->n_keys; i++)
-		json_array_append_new(keys, json_string(names_get(f->names, m->keys[i])));
-	return json_pack("{s:o, s:f, s:s, s:f, s:f}", "attributes", keys, "mix_ns", m->mix, "value", span_value_text(f, m->value), "share_before",
+	return json_pack("{s:o, s:f, s:s, s:f, s:f}", "attributes", JSON_FIRST(x, m->keys, m->n_keys, json_string(names_get(f->names, *x))), "mix_ns", m->mix, "value", span_value_text(f, m->value), "share_before",
 			 m->share_before, "share_after", m->share_after);
 }
 
@@ -161,17 +155,11 @@ static json_t *suspects_json(size_t top, const struct forest *f, const struct su
 
 static json_t *causes_json(const struct span_causes *c)
 {
-	json_t *list = json_array();
-
-	if (!c->looked_at.n) {
-		json_decref(list);
+	if (!c->looked_at.n)
 		return json_null();
-	}
-	VEC_EACH(x, c->list)
-		json_array_append_new(list, json_pack("{s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:I}", "where", x->where, "traces", span_examples_json(x->traces, x->n_traces), "requests", x->requests, "mean_ns",
-						      x->mean, "expected_ns", x->expected, "share", x->share, "moved", x->moved, "kinds",
-						      (json_int_t)x->kinds));
-	return json_pack("{s:o, s:b, s:o, s:o, s:f, s:b, s:I, s:I}", "causes", list, "sampled", c->sampled, "looked_at", json_texts(c->looked_at.v, c->looked_at.n),
+	return json_pack("{s:o, s:b, s:o, s:o, s:f, s:b, s:I, s:I}", "causes", JSON_EACH(x, c->list,
+			json_pack("{s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:I}", "where", x->where, "traces", span_examples_json(x->traces, x->n_traces), "requests", x->requests, "mean_ns",
+				  x->mean, "expected_ns", x->expected, "share", x->share, "moved", x->moved, "kinds", (json_int_t)x->kinds)), "sampled", c->sampled, "looked_at", json_texts(c->looked_at.v, c->looked_at.n),
 			 "on_one_side_only", json_texts(c->replaced.v, c->replaced.n), "explained", c->explained, "alike", c->alike, "kinds",
 			 (json_int_t)c->kinds, "tried", (json_int_t)c->tried);
 }
