@@ -466,7 +466,8 @@ static void find_sockets(struct census *c, const struct dataset *d, uint32_t at)
 {
 	struct tcp_pressure t;
 
-	if (tcp_pressure_find(c->proc_root, &t) < 0)
+	/* the kernel answers for itself, a tree that stands in for /proc is another machine's */
+	if (strcmp(c->proc_root, "/proc") != 0 || tcp_pressure_find(c->proc_root, &t) < 0)
 		return;
 	if (t.queue_limit) {
 		struct exhausted_limit u = {.what = "connections that wait to be accepted", .used = t.queue, .limit = t.queue_limit,
