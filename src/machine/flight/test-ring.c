@@ -3,9 +3,14 @@
 #include "machine/flight/ring.h"
 
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <linux/sched.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -359,6 +364,65 @@ static void sums_follow_a_thread(void **state)
 	ring_close(r);
 }
 
+static void end_and_reap(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* A child that waits, with that number if it is not 0. */
+static pid_t child_with_number(pid_t number)
+{
+	struct clone_args args = {.exit_signal = SIGCHLD, .set_tid = number ? (uintptr_t)&number : 0, .set_tid_size = number ? 1 : 0};
+	pid_t child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (child == 0)
+		for (;;)
+			pause();
+	return child;
+}
+
+static struct ring_thread slot_of(const struct ring *r, pid_t number)
+{
+	uint32_t key = (uint32_t)number & (RING_THREADS - 1);
+	struct ring_thread slot = {};
+	struct ring_maps maps;
+
+	assert_int_equal(ring_maps(r, &maps), 0);
+	{
+		_cleanup_close_ int fd = bpf_map_get_fd_by_id(maps.thread_slots);
+
+		assert_int_equal(bpf_map_lookup_elem(fd, &key, &slot), 0);
+	}
+	return slot;
+}
+
+/* Else more and more of them would be no one's, and asking the kernel takes longer than all the rest of a record. */
+static void the_slot_of_one_that_ended_is_taken(void **state)
+{
+	struct ring *r = open_or_skip();
+	bool met = false;
+
+	(void)state;
+	for (int i = 0; i < 100 && !met; i++) {
+		pid_t first = child_with_number(0), second;
+
+		assert_true(first > 0);
+		end_and_reap(first);
+		if (slot_of(r, first).thread != (uint32_t)first) /* it has one that lives */
+			continue;
+		second = child_with_number(first ^ RING_THREADS);
+		if (second < 0) /* there is such a process */
+			continue;
+		assert_int_equal(slot_of(r, second).thread, second);
+		assert_false(slot_of(r, second).ended);
+		end_and_reap(second);
+		met = true;
+	}
+	assert_true(met);
+	ring_close(r);
+}
+
 struct added_up {
 	struct ring *ring;
 	uint64_t samples, frames;
@@ -412,4 +476,5 @@ RUN_TESTS(cmocka_unit_test(samples_are_added_up_by_process), cmocka_unit_test(re
 	  cmocka_unit_test(a_life_is_told_from_fork_to_exit),
 	  cmocka_unit_test(short_soft_interrupts_are_told_together),
 	  cmocka_unit_test(freezes_leave_the_past_where_it_is), cmocka_unit_test(two_freezes_do_not_tell_the_same),
-	  cmocka_unit_test(the_longest_wait_of_the_minutes_before_is_known), cmocka_unit_test(sums_follow_a_thread))
+	  cmocka_unit_test(the_longest_wait_of_the_minutes_before_is_known), cmocka_unit_test(sums_follow_a_thread),
+	  cmocka_unit_test(the_slot_of_one_that_ended_is_taken))
