@@ -107,6 +107,14 @@ int hmap_put(struct hmap *m, uint64_t key, uint64_t key2, void *value)
 	return 0;
 }
 
+void *hmap_keep(struct hmap *m, uint64_t key, uint64_t key2, void *value)
+{
+	if (value && hmap_put(m, key, key2, value) == 0)
+		return value;
+	free(value);
+	return NULL;
+}
+
 void *hmap_remove(struct hmap *m, uint64_t key, uint64_t key2)
 {
 	struct hmap_slot *slot;

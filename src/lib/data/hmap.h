@@ -29,6 +29,8 @@ void *hmap_get(const struct hmap *m, uint64_t key, uint64_t key2);
 void hmap_prefetch(const struct hmap *m, uint64_t key, uint64_t key2);
 /* Inserts or replaces. 0 or -ENOMEM. */
 int hmap_put(struct hmap *m, uint64_t key, uint64_t key2, void *value);
+/* The same of what the map is to own: `value`, or NULL where it is NULL or was freed, because there is no memory. */
+void *hmap_keep(struct hmap *m, uint64_t key, uint64_t key2, void *value);
 /* Removes and returns what was there, or NULL. */
 void *hmap_remove(struct hmap *m, uint64_t key, uint64_t key2);
 

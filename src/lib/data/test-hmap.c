@@ -1,5 +1,7 @@
 #include "lib/data/test.h"
 
+#include <string.h>
+
 #include "lib/data/hmap.h"
 
 /* Keys that collide often, put and removed in a scrambled order, checked against an array. */
@@ -78,5 +80,19 @@ static void hashes_are_of_all_bytes(void **state)
 	}
 }
 
-RUN_TESTS(cmocka_unit_test(keeps_exactly_what_was_put), cmocka_unit_test(keys_that_are_chosen_do_not_meet),
+static void what_a_map_keeps_is_freed_with_it(void **state)
+{
+	struct hmap m = {};
+	char *text = strdup("kept");
+
+	(void)state;
+	assert_null(hmap_keep(&m, 1, 0, NULL));
+	assert_null(hmap_get(&m, 1, 0));
+	assert_ptr_equal(hmap_keep(&m, 1, 0, text), text);
+	assert_ptr_equal(hmap_get(&m, 1, 0), text);
+	hmap_free_values(&m);
+	assert_null(hmap_get(&m, 1, 0));
+}
+
+RUN_TESTS(cmocka_unit_test(what_a_map_keeps_is_freed_with_it), cmocka_unit_test(keeps_exactly_what_was_put), cmocka_unit_test(keys_that_are_chosen_do_not_meet),
 	  cmocka_unit_test(hashes_are_of_all_bytes))

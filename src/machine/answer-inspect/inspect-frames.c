@@ -21,11 +21,7 @@ static const char *own(struct frame_namer *n, const char *text, size_t size)
 
 	if (kept)
 		return kept;
-	kept = strndup(text, size);
-	if (kept && hmap_put(&n->texts, hash, size, kept) < 0) {
-		free(kept);
-		return "";
-	}
+	kept = hmap_keep(&n->texts, hash, size, strndup(text, size));
 	return kept ? kept : "";
 }
 

@@ -97,11 +97,7 @@ static const struct owners *remembered(struct charger *c, struct hmap *memo, int
 
 	if (known)
 		return known;
-	known = calloc(1, sizeof(*known));
-	if (known && hmap_put(memo, (uint64_t)tick, unit, known) < 0) {
-		free(known);
-		return NULL;
-	}
+	known = hmap_keep(memo, (uint64_t)tick, unit, calloc(1, sizeof(*known)));
 	if (known)
 		find(c, known, c->timeline->origin + (tick + 1) * MEMO_TICK, unit);
 	return known;

@@ -159,10 +159,8 @@ static struct process *find_process(struct profiler *p, uint32_t pid, const stru
 	process->pid = pid;
 	snprintf(process->program, sizeof(process->program), "%.*s", (int)sizeof(sum->comm), sum->comm);
 	str_make_printable(process->program);
-	if (hmap_put(&p->processes, pid, sum->start, process) < 0) {
-		free(process);
+	if (!hmap_keep(&p->processes, pid, sum->start, process))
 		return NULL;
-	}
 	(void)hmap_put(&p->newest, pid, 0, process);
 	return process;
 }
@@ -205,11 +203,9 @@ static const struct waker *find_waker(struct profiler *p, uint32_t thread)
 
 	if (waker)
 		return waker;
-	waker = calloc(1, sizeof(*waker));
-	if (!waker || hmap_put(&p->wakers, thread, 0, waker) < 0) {
-		free(waker);
+	waker = hmap_keep(&p->wakers, thread, 0, calloc(1, sizeof(*waker)));
+	if (!waker)
 		return NULL;
-	}
 	if (identify_thread(thread, &pid, &who) < 0)
 		return waker;
 	waker->uid = who.uid;

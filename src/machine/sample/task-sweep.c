@@ -40,10 +40,8 @@ struct task_process *task_add_process(struct task_source *src, const struct task
 	p->pid = s->pid;
 	p->start = s->start;
 	p->ended_present = THREAD_MASK;
-	if (hmap_put(&src->processes, s->pid, s->start, p) < 0) {
-		free(p);
+	if (!hmap_keep(&src->processes, s->pid, s->start, p))
 		return NULL;
-	}
 	(void)hmap_put(&src->by_pid, s->pid, 0, p);
 	return p;
 }

@@ -68,8 +68,7 @@ static void keep(struct identifier *i, const struct module *m)
 	*id = m->build_id;
 	if (i->known.n >= KNOWN_MAX)
 		hmap_free_values(&i->known);
-	if (hmap_put(&i->known, hmap_hash_text(m->path), file_key(m), id) < 0)
-		free(id);
+	(void)hmap_keep(&i->known, hmap_hash_text(m->path), file_key(m), id);
 }
 
 static int ask(struct identifier *i, const struct batch *b)

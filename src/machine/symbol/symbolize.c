@@ -113,11 +113,7 @@ static const char *intern(struct symbolizer *s, const char *text)
 		return kept;
 	kept = strdup(text);
 	str_make_printable(kept);
-	if (kept && hmap_put(&s->strings, hash, n, kept) < 0) {
-		free(kept);
-		return NULL;
-	}
-	return kept;
+	return hmap_keep(&s->strings, hash, n, kept);
 }
 
 /* --- the server --- */
@@ -250,11 +246,7 @@ static struct opened *keep_opened(struct symbolizer *s, struct opened found)
 
 	if (o)
 		*o = found;
-	if (!o || hmap_put(&s->objects, found.key, found.key2, o) < 0) {
-		free(o);
-		return NULL;
-	}
-	return o;
+	return hmap_keep(&s->objects, found.key, found.key2, o);
 }
 
 static uint64_t hash_id(const struct build_id *id)
@@ -374,8 +366,7 @@ static size_t remember(struct symbolizer *s, uint64_t key, uint64_t key2, const 
 		return n;
 	named->n = n;
 	memcpy(named->symbols, symbols, n * sizeof(*symbols));
-	if (hmap_put(&s->names, key, key2, named) < 0)
-		free(named);
+	(void)hmap_keep(&s->names, key, key2, named);
 	return n;
 }
 
@@ -432,8 +423,7 @@ static uint64_t map_of(struct symbolizer *s, const struct modules *process)
 	if (!jit)
 		return id;
 	jit->id = id;
-	if (hmap_put(&s->jits, process->pid, 0, jit) < 0)
-		free(jit);
+	(void)hmap_keep(&s->jits, process->pid, 0, jit);
 	return id;
 }
 

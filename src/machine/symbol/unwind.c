@@ -157,11 +157,7 @@ static struct chain *find_chain(struct unwinder *u, const uint64_t *registers, c
 	c = walk(u, registers, stack, n, max);
 	if (u->walked.n >= WALKED_MAX)
 		hmap_free_values(&u->walked);
-	if (c && hmap_put(&u->walked, keys[0], keys[1], c) < 0) {
-		free(c);
-		return NULL;
-	}
-	return c;
+	return hmap_keep(&u->walked, keys[0], keys[1], c);
 }
 
 size_t unwind(struct unwinder *u, const uint64_t registers[UNWIND_REGISTERS], const void *stack, size_t n,

@@ -20,9 +20,8 @@ struct known *translation_find(struct translation *x, int64_t tid)
 
 	if (k)
 		return k;
-	k = calloc(1, sizeof(*k));
-	if (!k || hmap_put(&x->threads, (uint32_t)tid, 0, k) < 0) {
-		free(k);
+	k = hmap_keep(&x->threads, (uint32_t)tid, 0, calloc(1, sizeof(*k)));
+	if (!k) {
 		x->error = -ENOMEM;
 		return NULL;
 	}

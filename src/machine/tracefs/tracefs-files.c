@@ -98,11 +98,9 @@ uint8_t tracefs_file_kind(struct tracefs_files *f, uint32_t process, uint64_t de
 	if (!kind) {
 		n = readlink(STR_TEXT(300, "%s/%u/fd/%llu", f->proc_root, process, (unsigned long long)(uint32_t)descriptor), name, sizeof(name) - 1);
 		name[n > 0 ? n : 0] = '\0';
-		kind = calloc(1, sizeof(*kind));
-		if (!kind || hmap_put(&f->kinds, process, descriptor, kind) < 0) {
-			free(kind);
+		kind = hmap_keep(&f->kinds, process, descriptor, calloc(1, sizeof(*kind)));
+		if (!kind)
 			return CALL_OTHER;
-		}
 		*kind = kind_of(f, name);
 	}
 	if (kind->object)
