@@ -158,6 +158,12 @@ static bool is_owners(const struct search *s, unsigned pid, const struct stat *s
 	return outside_owner(s->proc_root, pid, &owner) == 0 && owner == st->st_uid;
 }
 
+/* Who makes a lock file writes no more than its name and number. A longer file may be anything, as the script `lock.py` of both processes. */
+static bool is_note(const struct stat *st)
+{
+	return st->st_size <= CONTENT_MAX;
+}
+
 static bool find_holder(const struct search *s, int found, const char *path, const struct stat *st, struct lock_file *ret)
 {
 	static const struct {
@@ -181,7 +187,7 @@ static bool find_holder(const struct search *s, int found, const char *path, con
 		ret->holder = number;
 		ret->role = "whose number stands in it";
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(tests) && !number && !ret->holder; i++) {
+	for (size_t i = 0; i < (is_note(st) ? ARRAY_SIZE(tests) : 1) && !number && !ret->holder; i++) {
 		ret->holder = only_process(s, tests[i].test, path, st);
 		ret->role = tests[i].role;
 	}

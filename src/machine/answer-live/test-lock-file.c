@@ -66,6 +66,19 @@ static pid_t begin_holder(void)
 		pause();
 }
 
+static pid_t begin_neighbour(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (chdir(folder) < 0)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
 static void end_process(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -198,6 +211,27 @@ static void what_is_no_lock_of_another(void **state)
 	end_folder();
 }
 
+/* The other process has it not open, and only works in its folder. */
+static void what_is_longer_than_a_note(void **state)
+{
+	struct lock_file found;
+	pid_t neighbour, client;
+
+	(void)state;
+	begin_folder();
+	neighbour = begin_neighbour();
+	write_number(0);
+	assert_int_equal(truncate(path, 65), 0);
+	client = begin_retries();
+	assert_false(find_at_once(client, &found));
+	assert_int_equal(truncate(path, 0), 0);
+	assert_true(find(client, &found));
+	assert_int_equal(found.holder, neighbour);
+	end_process(client);
+	end_process(neighbour);
+	end_folder();
+}
+
 static bool lock_whole(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -305,5 +339,5 @@ static void who_sleeps_for_long(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(who_has_it_open), cmocka_unit_test(whose_number_stands_in_it), cmocka_unit_test(a_number_of_another_s_process), cmocka_unit_test(of_one_that_is_gone),
-	  cmocka_unit_test(what_is_no_lock_of_another), cmocka_unit_test(who_has_locked_it),
+	  cmocka_unit_test(what_is_no_lock_of_another), cmocka_unit_test(what_is_longer_than_a_note), cmocka_unit_test(who_has_locked_it),
 	  cmocka_unit_test(what_no_other_process_has_locked), cmocka_unit_test(who_sleeps_for_long))
