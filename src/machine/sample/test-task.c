@@ -265,12 +265,18 @@ static pid_t fork_as(pid_t wanted)
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* A low number: the sweep has soon passed it, and there is time to begin and end behind its back. */
+/* A low number: the sweep has soon passed it, and there is time to begin and end behind its back. Another one than the last time: unless it is
+ * asked to, a kernel gives none again before it has given all others. */
 static pid_t fork_low(void)
 {
-	for (pid_t wanted = 2; wanted < 5000; wanted++) {
-		pid_t pid = fork_as(wanted);
+	enum { LOWEST = 2, HIGHEST = 5000 };
+	static pid_t last = LOWEST;
 
+	for (int i = LOWEST; i < HIGHEST; i++) {
+		pid_t pid;
+
+		last = last < HIGHEST ? last + 1 : LOWEST;
+		pid = fork_as(last);
 		if (pid >= 0 || errno != EEXIST)
 			return pid;
 	}
