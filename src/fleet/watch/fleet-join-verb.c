@@ -77,6 +77,7 @@ static int keep_new(const struct joining *j)
 
 static int join(struct common *common, struct joining *j)
 {
+	size_t silent;
 	int r;
 
 	j->now.answers = calloc(j->now.list.hosts.n + 1, sizeof(*j->now.answers));
@@ -90,7 +91,10 @@ static int join(struct common *common, struct joining *j)
 	r = keep_new(j);
 	if (r < 0)
 		return log_failure(EXIT_CANNOT, "cannot write %s: %s; pass --hosts FILE", arg_hosts, strerror(-r));
-	return fleet_now_count(&j->now, fleet_now_answered) < j->now.list.hosts.n ? EXIT_CANNOT : fleet_now_count(&j->now, fleet_now_is_slow) ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	silent = j->now.list.hosts.n - fleet_now_count(&j->now, fleet_now_answered);
+	if (silent)
+		return log_failure(EXIT_CANNOT, "%zu of %zu machines did not answer", silent, j->now.list.hosts.n);
+	return fleet_now_count(&j->now, fleet_now_is_slow) ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
 static int run(struct common *common, int argc, char **argv)
@@ -102,7 +106,6 @@ static int run(struct common *common, int argc, char **argv)
 	if (verb_give_up_rights(DAEMON_WATCHES))
 		return EXIT_CANNOT;
 	r = read_list(argc - 1, argv + 1, &j, &error);
-
 	status = r < 0 ? log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r)) : join(common, &j);
 	for (size_t i = 0; j.now.answers && i < j.now.list.hosts.n; i++)
 		host_answer_free(&j.now.answers[i]);
