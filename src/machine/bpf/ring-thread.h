@@ -7,6 +7,7 @@
 
 #include "machine/bpf/kernel.h"
 
+#include <bpf/bpf_core_read.h> /* before the macro below: newer ones declare bpf_rdonly_cast() */
 #include <bpf/bpf_helpers.h>
 
 #include "machine/events/ring-layout.h"
