@@ -223,21 +223,26 @@ static void make_tcp_question(const struct connection *c, bool ipv4, struct tcp_
 	}
 }
 
+struct tcp_answer {
+	unsigned long inode;
+	struct tcp_info *info;
+};
+
+/* 1 = it is that socket's. */
+static int take_tcp(void *state, const struct nlmsghdr *answer)
+{
+	const struct tcp_answer *a = state;
+
+	return ((const struct inet_diag_msg *)NLMSG_DATA(answer))->idiag_inode == a->inode && sock_diag_tcp_info(answer, a->info);
+}
+
 /* False: it is of another network namespace, or gone. */
 static bool ask_tcp_of(const struct connection *c, bool ipv4, struct tcp_info *ret)
 {
-	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	_Alignas(struct nlmsghdr) char bytes[4096]; /* one socket's answer has some hundred */
-	const struct nlmsghdr *h = (const void *)bytes;
 	struct tcp_question q;
-	ssize_t n;
 
 	make_tcp_question(c, ipv4, &q);
-	if (fd < 0 || q.header.nlmsg_type == NLMSG_NOOP || send(fd, &q, sizeof(q), 0) < 0)
-		return false;
-	n = recv(fd, bytes, sizeof(bytes), 0);
-	return n > 0 && NLMSG_OK(h, (unsigned)n) && h->nlmsg_type == SOCK_DIAG_BY_FAMILY && ((const struct inet_diag_msg *)NLMSG_DATA(h))->idiag_inode == c->inode &&
-	       sock_diag_tcp_info(h, ret);
+	return q.header.nlmsg_type != NLMSG_NOOP && sock_diag_ask(NETLINK_SOCK_DIAG, &q.header, take_tcp, &(struct tcp_answer){c->inode, ret}) > 0;
 }
 
 /* An IPv4 address may be that of an IPv6 socket. */

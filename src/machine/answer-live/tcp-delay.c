@@ -209,8 +209,23 @@ static int find_queue(int *ret_interface, int64_t *ret_ns)
 
 /* --- */
 
-/* Without if_indextoname(), which opens a socket of a kind that the recorder may not open. */
-static void name_of_index(int index, char ret[IF_NAMESIZE])
+typedef bool (*interface_test)(const struct sockaddr *address, const void *data);
+
+static bool has_index(const struct sockaddr *address, const void *data)
+{
+	return address->sa_family == AF_PACKET && ((const struct sockaddr_ll *)address)->sll_ifindex == *(const int *)data;
+}
+
+static bool has_address_of(const struct sockaddr *address, const void *data)
+{
+	const struct line *l = data;
+	const void *bytes = address->sa_family == AF_INET ? (const void *)&((const struct sockaddr_in *)address)->sin_addr : &((const struct sockaddr_in6 *)address)->sin6_addr;
+
+	return address->sa_family == l->family && memcmp(bytes, l->words, l->family == AF_INET ? 4 : 16) == 0;
+}
+
+/* "" = none is. Without if_indextoname(), which opens a socket of a kind that the recorder may not open. */
+static void name_interface(interface_test test, const void *data, char ret[IF_NAMESIZE])
 {
 	struct ifaddrs *all = NULL;
 
@@ -218,26 +233,8 @@ static void name_of_index(int index, char ret[IF_NAMESIZE])
 	if (getifaddrs(&all) < 0)
 		return;
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-		if (i->ifa_addr && i->ifa_addr->sa_family == AF_PACKET && ((const struct sockaddr_ll *)i->ifa_addr)->sll_ifindex == index)
+		if (i->ifa_addr && test(i->ifa_addr, data))
 			snprintf(ret, IF_NAMESIZE, "%s", i->ifa_name);
-	freeifaddrs(all);
-}
-
-static void name_interface(const struct line *l, char ret[IF_NAMESIZE])
-{
-	struct ifaddrs *all = NULL;
-
-	*ret = '\0';
-	if (getifaddrs(&all) < 0)
-		return;
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		const void *address = i->ifa_addr && i->ifa_addr->sa_family == AF_INET  ? (const void *)&((const struct sockaddr_in *)i->ifa_addr)->sin_addr :
-				      i->ifa_addr && i->ifa_addr->sa_family == AF_INET6 ? (const void *)&((const struct sockaddr_in6 *)i->ifa_addr)->sin6_addr :
-											   NULL;
-
-		if (address && i->ifa_addr->sa_family == l->family && memcmp(address, l->words, l->family == AF_INET ? 4 : 16) == 0)
-			snprintf(ret, IF_NAMESIZE, "%s", i->ifa_name);
-	}
 	freeifaddrs(all);
 }
 
@@ -261,13 +258,13 @@ static void find_line(struct open_files *files, const struct pass *p, const char
 	for (size_t i = 0; i < p->n_lines; i++) {
 		const struct line *l = &p->lines[i];
 		char interface[IF_NAMESIZE] = "";
-		bool queues = queue_counts && l->sender && (name_interface(l, interface), strcmp(interface, queue_of) == 0);
+		bool queues = queue_counts && l->sender && (name_interface(has_address_of, l, interface), strcmp(interface, queue_of) == 0);
 		bool out = queues || (l->sender_delay >= TCP_DELAY_LEAST && l->slow > 1), in = !out && l->slow && 2 * l->slow >= l->active && (double)l->receives >= MUCH;
 		int64_t ns = queues && queue_ns > l->delay * 1000ll ? queue_ns : l->delay * 1000ll;
 
 		if ((!out && !in) || ns <= ret->ns)
 			continue;
-		name_interface(l, interface);
+		name_interface(has_address_of, l, interface);
 		take_line(files, l, out, ns, interface, ret);
 	}
 	if (queue_counts && !ret->kind) {
@@ -319,7 +316,7 @@ int tcp_delay_find(struct open_files *files, struct tcp_delay *ret)
 	if (r < 0)
 		return r;
 	if (queue_ns)
-		name_of_index(interface, queue_of);
+		name_interface(has_index, &interface, queue_of);
 	find_line(files, &p, queue_of, queue_ns, &found);
 	r = found.kind ? 0 : find_held(files, &p, &found);
 	if (r == 0)
