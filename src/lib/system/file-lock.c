@@ -25,12 +25,9 @@ static void read_list(void *job)
 {
 	struct reading *r = job;
 	_cleanup_close_ int fd = open(r->path, O_RDONLY | O_CLOEXEC);
-	char bytes[4096];
-	ssize_t n;
 
-	while (fd >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0)
-		if (str_append(&r->text, bytes, (size_t)n) < 0)
-			break;
+	if (fd >= 0)
+		(void)file_read_all(fd, &r->text);
 }
 
 static void release(void *job)
