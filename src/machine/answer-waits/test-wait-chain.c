@@ -436,23 +436,32 @@ static void ask_name_server(const int *files)
 	(void)!write(files[0], "n", 1);
 }
 
+/* One that asks a name server of its own network, which has a resolver or none. The test is skipped where it cannot have a network. */
+static pid_t begin_asker(bool has_resolver)
+{
+	pid_t client;
+	int said[2];
+	char works;
+
+	assert_int_equal(pipe(said), 0);
+	client = begin(ask_name_server, (int[]){said[1], has_resolver}, (int[]){said[0], -1});
+	assert_int_equal(read(said[0], &works, 1), 1);
+	close(said[0]);
+	close(said[1]);
+	if (works == 'n')
+		skip();
+	return client;
+}
+
 static void a_name_server_and_the_name(void **state)
 {
 	struct trace_thread thread = {.state = STATE_NETWORK, .state_since = 18 * NS_PER_SEC, .comm = "client"};
 	_cleanup_(wait_chain_free) struct wait_chain c = {};
 	_cleanup_(trace_clear) struct trace t = {};
 	pid_t client;
-	int said[2];
-	char works;
 
 	(void)state;
-	assert_int_equal(pipe(said), 0);
-	client = begin(ask_name_server, (int[]){said[1], 0}, (int[]){said[0], -1});
-	assert_int_equal(read(said[0], &works, 1), 1);
-	close(said[0]);
-	close(said[1]);
-	if (works == 'n')
-		skip();
+	client = begin_asker(false);
 	find(client, 1, CHAIN_REMOTE, &c);
 	assert_non_null(strstr(c.links.v[0].words, "waits for the name server at 127.0.0.1:53, which is asked for shop.test"));
 	assert_false(c.links.v[0].unanswered);
@@ -506,17 +515,9 @@ static void a_resolver_that_asks_others(void **state)
 	_cleanup_(wait_chain_free) struct wait_chain c = {};
 	_cleanup_(trace_clear) struct trace t = {};
 	pid_t client;
-	int said[2];
-	char works;
 
 	(void)state;
-	assert_int_equal(pipe(said), 0);
-	client = begin(ask_name_server, (int[]){said[1], 1}, (int[]){said[0], -1});
-	assert_int_equal(read(said[0], &works, 1), 1);
-	close(said[0]);
-	close(said[1]);
-	if (works == 'n')
-		skip();
+	client = begin_asker(true);
 	thread.tid = thread.tgid = (uint32_t)client;
 	assert_int_equal(trace_begin(&t, 1) + trace_add_thread(&t, &thread), 0);
 	t.frozen = 20 * NS_PER_SEC;
