@@ -84,6 +84,16 @@ public class Orders {
     }
 }
 """
+# Looks up another name each time.
+LOOKS_UP = """import itertools, socket, timed
+number = itertools.count()
+def look_up():
+    try:
+        socket.getaddrinfo(f"host{next(number)}.lab.test", 80)
+    except socket.gaierror:
+        pass
+timed.repeat(look_up, 0.4)
+"""
 ASK_ONCE = """import sys, time, urllib.request
 for left in reversed(range(20)):
     try:
@@ -121,6 +131,17 @@ def lose_in_far(stage, *match):
 
 def lose_nothing_in_far(stage):
     stage.filter_in_far("-F", "INPUT")
+
+
+def name_server(stage, name, address, *options, before=()):
+    stage.start("dnsmasq", "-k", "--conf-file=/dev/null", "--pid-file=", f"--listen-address={address}", "--bind-interfaces", "--no-resolv", "--no-hosts", *options, "--user=root",
+                name=name, before=before)
+
+
+def asking_name_server(stage, address):
+    """The words before a command that has its names from there."""
+    settings = stage.script("resolv.conf", f"nameserver {address}\n")
+    return ("/usr/bin/unshare", "-m", "sh", "-c", f'mount --bind {settings} /etc/resolv.conf && exec "$@"', "sh")
 
 
 def nginx(stage, folder, port, servers):

@@ -12,28 +12,13 @@ TOLERABLE = {"no-answer", "packets-lost"}
 NEEDS = ("dnsmasq", "iptables", "unshare")
 PRESS = (8, 11)
 HERE = "127.0.0.77"
-LOOKS_UP = """import itertools, socket, timed
-number = itertools.count()
-def look_up():
-    try:
-        socket.getaddrinfo(f"shop{next(number)}.lab.test", 80)
-    except socket.gaierror:
-        pass
-timed.repeat(look_up, 0.4)
-"""
-
-
-def resolver(stage, name, address, *options, before=()):
-    stage.start("dnsmasq", "-k", "--conf-file=/dev/null", "--pid-file=", f"--listen-address={address}", "--bind-interfaces", "--no-resolv", "--no-hosts", "--user=root", *options,
-                name=name, before=before)
 
 
 def prepare(stage, chance):
-    resolver(stage, "names", FAR_ADDRESS, "--address=/lab.test/10.0.0.1", before=stage.in_far)
-    resolver(stage, "resolver", HERE, f"--server={FAR_ADDRESS}", "--cache-size=0")
-    settings = stage.script("resolv.conf", f"nameserver {HERE}\n")
+    reported.name_server(stage, "names", FAR_ADDRESS, "--address=/lab.test/10.0.0.1", before=stage.in_far)
+    reported.name_server(stage, "resolver", HERE, f"--server={FAR_ADDRESS}", "--cache-size=0")
     stage.watch(1)
-    victims.start(stage, "shop-lookup", LOOKS_UP, before=("/usr/bin/unshare", "-m", "sh", "-c", f'mount --bind {settings} /etc/resolv.conf && exec "$@"', "sh"))
+    victims.start(stage, "shop-lookup", reported.LOOKS_UP, before=reported.asking_name_server(stage, HERE))
     stage.watch(1)
 
 

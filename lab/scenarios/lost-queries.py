@@ -11,23 +11,12 @@ CAUSE = "remote"
 TOLERABLE = {"no-answer", "packets-lost"}
 NEEDS = ("dnsmasq", "iptables", "unshare")
 PRESS = (9, 14)
-LOOKS_UP = """import itertools, socket, timed
-number = itertools.count()
-def look_up():
-    try:
-        socket.getaddrinfo(f"host{next(number)}.lab.test", 80)
-    except socket.gaierror:
-        pass
-timed.repeat(look_up, 0.4)
-"""
 
 
 def prepare(stage, chance):
-    stage.start("dnsmasq", "-k", "--conf-file=/dev/null", "--pid-file=", f"--listen-address={FAR_ADDRESS}", "--bind-interfaces", "--no-resolv", "--no-hosts",
-                "--address=/lab.test/10.0.0.1", "--user=root", name="names", before=stage.in_far)
-    settings = stage.script("resolv.conf", f"nameserver {FAR_ADDRESS}\n")
+    reported.name_server(stage, "names", FAR_ADDRESS, "--address=/lab.test/10.0.0.1", before=stage.in_far)
     stage.watch(1)
-    victims.start(stage, "lookup", LOOKS_UP, before=("/usr/bin/unshare", "-m", "sh", "-c", f'mount --bind {settings} /etc/resolv.conf && exec "$@"', "sh"))
+    victims.start(stage, "lookup", reported.LOOKS_UP, before=reported.asking_name_server(stage, FAR_ADDRESS))
     stage.watch(1)
 
 

@@ -37,11 +37,9 @@ timed.repeat(connect, 0.2)
 
 
 def prepare(stage, chance):
-    stage.start("dnsmasq", "-k", "--conf-file=/dev/null", "--pid-file=", f"--listen-address={FAR_ADDRESS}", "--bind-interfaces", "--no-resolv", "--no-hosts",
-                "--ptr-record=9.0.0.127.in-addr.arpa,client.lab.test", "--user=root", name="names", before=stage.in_far)
-    settings = stage.script("resolv.conf", f"nameserver {FAR_ADDRESS}\n")
+    reported.name_server(stage, "names", FAR_ADDRESS, "--ptr-record=9.0.0.127.in-addr.arpa,client.lab.test", before=stage.in_far)
     stage.watch(1)
-    stage.start("python3", stage.script("greeter.py", SERVER), PORT, name="greeter", before=("/usr/bin/unshare", "-m", "sh", "-c", f'mount --bind {settings} /etc/resolv.conf && exec "$@"', "sh"))
+    stage.start("python3", stage.script("greeter.py", SERVER), PORT, name="greeter", before=reported.asking_name_server(stage, FAR_ADDRESS))
     stage.watch(1)  # until it listens
     victims.start(stage, "sender-of-mail", CLIENT, PORT)
     stage.watch(1)
