@@ -13,10 +13,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/input/otlp-frames.h"
 #include "lib/input/protobuf.h"
-#include "spans/formats/otlp-frames.h"
 #include "spans/formats/otlp.h"
 #include "spans/formats/span-reader.h"
 
@@ -428,13 +429,74 @@ static int64_t next_piece(struct span_reader *r, struct input *in)
 	return n > INT64_MAX / 2 ? -E2BIG : (int64_t)n + (m.at - at);
 }
 
+static int read_message(struct span_reader *r, const struct input *file, uint64_t offset, const uint8_t *bytes, size_t n)
+{
+	struct input in;
+
+	if (!n || bytes[0] != '{')
+		return otlp_message(r, file->name, offset, bytes, n);
+	input_of_memory(&in, file->name, bytes, n);
+	in.before = offset;
+	return source_otlp_json.read(r, &in);
+}
+
+static int read_frame(struct span_reader *r, const struct input *file, uint64_t offset, const uint8_t *bytes, size_t n)
+{
+	uint8_t *unpacked;
+	int result;
+
+	if (!otlp_is_packed(bytes, n))
+		return read_message(r, file, offset, bytes, n);
+	if (otlp_unpack(bytes, n, INPUT_PIECE_MAX, &unpacked, &n) < 0) {
+		if (!r->part)
+			span_fault(r->sink.faults, SPAN_FAULT_SYNTAX, "%s: byte %" PRIu64 ": a packed message that cannot be unpacked",
+				   file->name, offset);
+		return 0;
+	}
+	result = read_message(r, file, offset, unpacked, n);
+	free(unpacked);
+	return result;
+}
+
+/* Reads all messages; damage is counted. 0 or -errno of the sink, of memory. */
+static int read_frames(struct span_reader *r, struct input *in, enum otlp_framing framing)
+{
+	for (;;) {
+		int64_t have = input_need(in, 16);
+		const uint8_t *at = input_at(in);
+		uint64_t length = 0;
+		size_t head;
+		int result;
+
+		if (have <= 0)
+			return (int)have;
+		head = otlp_frame_head(framing, at, (size_t)have, &length);
+		if (!head || length > INPUT_PIECE_MAX)
+			have = -E2BIG;
+		else
+			have = input_need(in, head + (size_t)length);
+		if (have == -ENOMEM || have == -EIO)
+			return (int)have;
+		if (have < 0 || (uint64_t)have < head + length) { /* of a length beyond INPUT_PIECE_MAX the sum may wrap */
+			if (!r->part)
+				span_fault(r->sink.faults, SPAN_FAULT_TRUNCATED, "%s: byte %" PRIu64 ": the message that begins here is not there to its end",
+					   in->name, input_offset(in));
+			return 0;
+		}
+		result = read_frame(r, in, input_offset(in) + head, input_at(in) + head, (size_t)length);
+		if (result < 0)
+			return result;
+		in->at += head + (size_t)length;
+	}
+}
+
 static int read_all(struct span_reader *r, struct input *in)
 {
 	int64_t looked = input_need(in, 64);
 	enum otlp_framing framing = looked > 0 ? otlp_framing_of(input_at(in), (size_t)looked) : OTLP_UNKNOWN;
 
 	if (framing == OTLP_FRAMED || framing == OTLP_DELIMITED)
-		return otlp_read_frames(r, in, framing);
+		return read_frames(r, in, framing);
 	for (;;) {
 		int64_t n = next_piece(r, in), have;
 		int result;
