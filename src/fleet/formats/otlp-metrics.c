@@ -12,15 +12,6 @@
 #define TEMPORALITY_DELTA 1
 #define NO_VALUE	  1 /* in a point's flags */
 
-/* One metric of one resource. */
-struct metric {
-	struct text_lines *l;
-	int server;
-	const char *service; /* NULL = the server's name says it, or it is not known */
-	const char *name, *unit;
-	bool is_sum, is_delta;
-};
-
 /* The value of an attribute as text; NULL: it has none, or one that is not plain. */
 static const char *text_of(const json_t *value, char number[32])
 {
@@ -99,7 +90,7 @@ static void put_label(struct str *out, const char *key, const char *value)
 }
 
 /* "http.requests{method="GET"}": the attributes of a point, and one more of `label`. */
-static void put_name(const struct metric *m, const char *ending, const json_t *point, const char *label, const char *value, struct str *out)
+static void put_name(const struct otlp_metric *m, const char *ending, const json_t *point, const char *label, const char *value, struct str *out)
 {
 	const json_t *one;
 	size_t i;
@@ -120,7 +111,7 @@ static void put_name(const struct metric *m, const char *ending, const json_t *p
 		str_putc(out, '}');
 }
 
-static int put(const struct metric *m, const char *name, enum fleet_kind kind, int64_t time, double number)
+static int put(const struct otlp_metric *m, const char *name, enum fleet_kind kind, int64_t time, double number)
 {
 	return selection_wants_counter(m->l->input, name) ? text_lines_put(m->l, m->server, name, &(struct counter_info){.kind = kind, .unit = m->unit}, time, number) : 0;
 }
@@ -142,7 +133,7 @@ static bool value_of(const json_t *point, const json_t *total, double *ret)
 }
 
 /* A running sum as it is; what came since the point before as its rate, as the column of a sum holds it. */
-static int put_number(const struct metric *m, const char *ending, const json_t *point, const json_t *total, bool sums, int64_t time)
+static int put_number(const struct otlp_metric *m, const char *ending, const json_t *point, const json_t *total, bool sums, int64_t time)
 {
 	_cleanup_str_ struct str name = {};
 	double number;
@@ -164,7 +155,7 @@ static int put_number(const struct metric *m, const char *ending, const json_t *
 	return put(m, name.data, FLEET_GAUGE, time, number * NS_PER_SEC / (double)(time - begin));
 }
 
-static int put_quantiles(const struct metric *m, const json_t *point, int64_t time)
+static int put_quantiles(const struct otlp_metric *m, const json_t *point, int64_t time)
 {
 	const json_t *one;
 	size_t i;
@@ -185,7 +176,7 @@ static int put_quantiles(const struct metric *m, const json_t *point, int64_t ti
 	return r;
 }
 
-static int take_point(const struct metric *m, const json_t *point, bool counts)
+int otlp_metric_point(const struct otlp_metric *m, const json_t *point)
 {
 	const json_t *count = json_object_get(point, "count"), *sum = json_object_get(point, "sum");
 	int64_t time;
@@ -197,7 +188,7 @@ static int take_point(const struct metric *m, const json_t *point, bool counts)
 	}
 	if ((json_integer_value(json_object_get(point, "flags")) & NO_VALUE) || !selection_wants_time(m->l->input, time))
 		return 0;
-	if (!counts)
+	if (!m->counts)
 		return put_number(m, "", point, NULL, m->is_sum, time);
 	if (count)
 		r = put_number(m, "_count", point, count, true, time);
@@ -222,28 +213,50 @@ static const char *unit_of(const char *unit)
 	return strcmp(unit, "By") == 0 ? "B" : unit;
 }
 
-static int take_metric(struct metric m, const json_t *metric)
+const json_t *otlp_metric_begin(struct otlp_metric *m, const json_t *metric)
 {
 	static const struct {
 		const char *key;
-		bool counts; /* points are counts and sums */
+		bool counts;
 	} forms[] = {{"gauge", false}, {"sum", false}, {"histogram", true}, {"exponentialHistogram", true}, {"summary", true}};
-	const json_t *data = NULL, *point;
-	size_t form, i;
+	const json_t *data = NULL;
+
+	m->name = json_string_value(json_object_get(metric, "name"));
+	m->unit = unit_of(json_string_value(json_object_get(metric, "unit")));
+	for (size_t i = 0; i < ARRAY_SIZE(forms) && !data; i++) {
+		data = json_object_get(metric, forms[i].key);
+		m->counts = forms[i].counts;
+	}
+	if (!m->name || !data) {
+		intake_bad(m->l->into, m->l->path, m->l->line, "a metric without a name, or without points of a form that is known");
+		return NULL;
+	}
+	m->is_sum = json_is_true(json_object_get(data, "isMonotonic"));
+	m->is_delta = is_delta(data);
+	return data;
+}
+
+int otlp_resource_begin(struct text_lines *l, const json_t *resource, struct otlp_metric *ret)
+{
+	const json_t *attributes = json_object_get(resource, "attributes");
+	const char *name = server_name(l, attributes), *service = attribute(attributes, "service.name");
+
+	if (!name) {
+		intake_bad(l->into, l->path, l->line, "a resource has no attribute '%s' that names a server", l->input->server_column);
+		return -ENOENT;
+	}
+	*ret = (struct otlp_metric){.l = l, .server = intake_server(l->into, name), .service = service && strcmp(service, name) != 0 ? service : NULL};
+	return ret->server < 0 ? ret->server : 0;
+}
+
+static int take_metric(struct otlp_metric *m, const json_t *metric)
+{
+	const json_t *data = otlp_metric_begin(m, metric), *point;
+	size_t i;
 	int r = 0;
 
-	m.name = json_string_value(json_object_get(metric, "name"));
-	m.unit = unit_of(json_string_value(json_object_get(metric, "unit")));
-	for (form = 0; form < ARRAY_SIZE(forms) && !data; form++)
-		data = json_object_get(metric, forms[form].key);
-	if (!m.name || !data) {
-		intake_bad(m.l->into, m.l->path, m.l->line, "a metric without a name, or without points of a form that is known");
-		return 0;
-	}
-	m.is_sum = json_is_true(json_object_get(data, "isMonotonic"));
-	m.is_delta = is_delta(data);
 	json_array_foreach(json_object_get(data, "dataPoints"), i, point) {
-		r = take_point(&m, point, forms[form - 1].counts);
+		r = otlp_metric_point(m, point);
 		if (r < 0)
 			break;
 	}
@@ -252,24 +265,16 @@ static int take_metric(struct metric m, const json_t *metric)
 
 static int take_resource(struct text_lines *l, const json_t *resource)
 {
-	const json_t *attributes = json_object_get(json_object_get(resource, "resource"), "attributes"), *scopes = json_object_get(resource, "scopeMetrics"), *scope, *metric;
-	const char *name = server_name(l, attributes), *service = attribute(attributes, "service.name");
-	struct metric m = {.l = l, .service = service && name && strcmp(service, name) != 0 ? service : NULL};
+	const json_t *scope, *metric;
+	struct otlp_metric m;
 	size_t i, k;
-	int r = 0;
+	int r = otlp_resource_begin(l, json_object_get(resource, "resource"), &m);
 
-	if (!name) {
-		intake_bad(l->into, l->path, l->line, "a resource has no attribute '%s' that names a server", l->input->server_column);
-		return 0;
-	}
-	m.server = intake_server(l->into, name);
-	if (m.server < 0)
-		return m.server;
-	json_array_foreach((json_t *)scopes, i, scope)
+	json_array_foreach(json_object_get(resource, "scopeMetrics"), i, scope)
 		json_array_foreach(json_object_get(scope, "metrics"), k, metric)
 			if (r >= 0)
-				r = take_metric(m, metric);
-	return r;
+				r = take_metric(&m, metric);
+	return r == -ENOENT ? 0 : r;
 }
 
 int otlp_metrics_take(struct text_lines *l, const json_t *resource_metrics)
