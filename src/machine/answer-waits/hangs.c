@@ -704,11 +704,13 @@ static bool is_part(struct answer *a, const struct hang *h)
 }
 
 /* Ordinary waiting is left out, and so is a part of another hang. */
-static void weigh(const struct dataset *d, const struct hang_question *q, struct answer *a)
+static int weigh(const struct dataset *d, const struct hang_question *q, struct answer *a)
 {
-	bool parts[HANGS_MOST] = {};
+	_cleanup_free_ bool *parts = calloc(a->hangs.n + 1, sizeof(*parts));
 	size_t kept = 0;
 
+	if (!parts)
+		return -ENOMEM;
 	weigh_breadth(a);
 	for (size_t i = 0; i < a->hangs.n; i++)
 		hang_weigh(d, q->trace, q->proc_root, &a->hangs.v[i]);
@@ -723,6 +725,7 @@ static void weigh(const struct dataset *d, const struct hang_question *q, struct
 			wait_chain_free(&h->chain);
 	}
 	a->hangs.n = kept;
+	return 0;
 }
 
 int hangs_find(const struct dataset *d, const struct hang_question *q, struct answer *a)
@@ -747,12 +750,12 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 		a->hangs.v[i].factors[EVIDENCE_NOVELTY] = hang_novelty(a->hangs.v[i].since, d->ticks.v[q->at].wall, q->incident);
 	}
 	VEC_SORT(a->hangs, by_excess);
+	a->hangs.n = a->hangs.n < HANGS_MOST ? a->hangs.n : HANGS_MOST; /* they have no chains yet */
 	if (r == 0 && q->proc_root)
 		r = look_up_chains(d, q, &requests, &locks, &memory, a);
-	r = r ?: add_limits(d, q, &waiting, a);
+	r = r ?: add_limits(d, q, &waiting, a) ?: weigh(d, q, a);
 	if (r < 0)
 		return r;
-	weigh(d, q, a);
 	VEC_SORT(a->hangs, by_score);
 	return 0;
 }

@@ -72,6 +72,23 @@ static void who_waits_longer_than_ever_is_told_of(void **state)
 	end(&st);
 }
 
+/* Each chain takes its time. */
+static void of_many_that_hang_some_are_looked_at(void **state)
+{
+	struct story st;
+
+	(void)state;
+	begin_calm(&st);
+	for (int i = 0; i < 4 * HANGS_MOST; i++) {
+		struct subject *client = hanging_client(&st);
+
+		series_push(&client->series[FEATURE_WAIT_PEER], TICKS - 1, LONG * NS_PER_SEC / client->features[FEATURE_WAIT_PEER].quantum);
+	}
+	ask_live(&st, NULL);
+	assert_int_equal(st.answer.hangs.n, HANGS_MOST);
+	end(&st);
+}
+
 /* Another recorder's process, or a question of another user: asking is not seen. */
 static void a_process_of_this_program_does_not_hang(void **state)
 {
@@ -1206,7 +1223,8 @@ static void what_is_used_up_and_hurts_no_one_is_no_hang(void **state)
 	answer_free(&a);
 }
 
-RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(who_waits_for_what_is_used_up_hangs), cmocka_unit_test(what_is_used_up_and_hurts_no_one_is_no_hang), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(a_process_of_this_program_does_not_hang), cmocka_unit_test(who_holds_it_up_need_not_be_recorded),
+RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(of_many_that_hang_some_are_looked_at),
+	  cmocka_unit_test(who_waits_for_what_is_used_up_hangs), cmocka_unit_test(what_is_used_up_and_hurts_no_one_is_no_hang), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(a_process_of_this_program_does_not_hang), cmocka_unit_test(who_holds_it_up_need_not_be_recorded),
 	  cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
 	  cmocka_unit_test(the_beginning_of_a_hang_is_no_baseline), cmocka_unit_test(an_answer_later_than_ever_is_a_hang),
