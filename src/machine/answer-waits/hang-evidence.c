@@ -1,6 +1,7 @@
 #include "machine/answer-waits/hang-evidence.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/clock.h"
@@ -190,10 +191,10 @@ static double intent_of(const struct dataset *d, const struct hang *h)
 
 double hang_novelty(int64_t since, int64_t at, int64_t incident)
 {
-	int64_t apart = since < incident ? incident - since : since - incident;
-
-	if ((incident && apart <= TOGETHER) || at - since <= NEW)
+	if ((incident && llabs(since - incident) <= TOGETHER) || at - since <= NEW)
 		return 1;
+	if (incident > since)
+		return fmax(NEW_LEAST, (double)TOGETHER / (double)(incident - since));
 	return fmax(NEW_LEAST, (double)NEW / (double)(at - since));
 }
 

@@ -8,7 +8,8 @@
 
 /* How much longer than normally, 0..1: before the chains are looked up, which takes long. */
 double hang_excess(const struct dataset *d, const struct hang *h);
-/* Whether it began with the incident or lately, 0..1. All in wall ns; incident: when a shortage began; 0 = there is none. */
+/* Whether it began with the incident or lately, 0..1. An older wait has not made the machine short of something since. All in wall ns; incident: when a
+ * shortage began; 0 = there is none. */
 double hang_novelty(int64_t since, int64_t at, int64_t incident);
 /* All other rows and the score, by its chain. */
 void hang_weigh(const struct dataset *d, const struct trace *trace, const char *proc_root, struct hang *h);

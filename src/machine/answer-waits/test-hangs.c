@@ -14,6 +14,7 @@
 
 #include "lib/data/cleanup.h"
 #include "machine/answer-live/live-thread.h"
+#include "machine/answer-waits/hang-evidence.h"
 #include "machine/answer-waits/hangs.h"
 #include "machine/answer-why/verdict.h"
 
@@ -87,6 +88,18 @@ static void of_many_that_hang_some_are_looked_at(void **state)
 	ask_live(&st, NULL);
 	assert_int_equal(st.answer.hangs.n, HANGS_MOST);
 	end(&st);
+}
+
+/* A shell that waits for a lock since minutes is not what has been slow for ten seconds; where nothing else began it may be. */
+static void an_old_wait_gives_way_to_a_new_shortage(void **state)
+{
+	const int64_t at = 1000 * NS_PER_SEC, old = at - 240 * NS_PER_SEC;
+
+	(void)state;
+	assert_float_equal(hang_novelty(old, at, 0), 0.25, 1e-9);
+	assert_float_equal(hang_novelty(old, at, at - 10 * NS_PER_SEC), 0.05, 1e-9);
+	assert_float_equal(hang_novelty(old, at, old + 3 * NS_PER_SEC), 1, 1e-9);
+	assert_float_equal(hang_novelty(at - 30 * NS_PER_SEC, at, at - 10 * NS_PER_SEC), 1, 1e-9);
 }
 
 /* Another recorder's process, or a question of another user: asking is not seen. */
@@ -1224,6 +1237,7 @@ static void what_is_used_up_and_hurts_no_one_is_no_hang(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(who_waits_longer_than_ever_is_told_of), cmocka_unit_test(of_many_that_hang_some_are_looked_at),
+	  cmocka_unit_test(an_old_wait_gives_way_to_a_new_shortage),
 	  cmocka_unit_test(who_waits_for_what_is_used_up_hangs), cmocka_unit_test(what_is_used_up_and_hurts_no_one_is_no_hang), cmocka_unit_test(who_waits_for_another_machine_alone_is_told_of), cmocka_unit_test(a_process_of_this_program_does_not_hang), cmocka_unit_test(who_holds_it_up_need_not_be_recorded),
 	  cmocka_unit_test(who_always_waits_does_not_hang),
 	  cmocka_unit_test(who_waited_as_long_before_does_not_hang), cmocka_unit_test(a_wait_that_goes_on_is_in_the_events),
