@@ -18,9 +18,11 @@
 #include "machine/answer-inspect/inspect-words.h"
 #include "machine/answer-inspect/owner.h"
 #include "machine/answer-live/waits.h"
+#include "machine/rule/signature.h"
 
 #define THREADS_MAX 20000
 #define PLACES_MAX  100000 /* distinct instructions of all threads */
+#define KERNEL_NAME_MAX 136 /* KSYM_NAME_LEN was 128 for long; a longer one is cut off, and matches patterns all the same */
 
 struct inspector {
 	struct frame_namer namer;
@@ -29,6 +31,8 @@ struct inspector {
 	struct hmap threads; /* (tid, start) -> index + 1 */
 	struct hmap counted; /* ((thread, list), name) -> index + 1 of a place in the thread's list */
 	uint64_t places;
+	struct signatures signatures; /* of what threads of runtimes and libraries wait for */
+	char *signature_error;	      /* NULL = all could be read */
 };
 
 static void *as_value(size_t index)
@@ -50,6 +54,7 @@ int inspector_new(const char *proc_root, uint32_t pid, struct inspector **ret)
 		inspector_free(i);
 		return r;
 	}
+	(void)signatures_load(SYSTEM_SIGNATURES, &i->signatures, &i->signature_error);
 	i->began = clock_boot();
 	*ret = i;
 	return 0;
@@ -63,7 +68,8 @@ void inspector_free(struct inspector *i)
 	hmap_free(&i->threads);
 	hmap_free(&i->counted);
 	inspection_free(&i->result);
-	free(i);
+	signatures_free(&i->signatures);
+	FREE_ALL(i->signature_error, i);
 }
 
 /* --- threads --- */
@@ -166,6 +172,31 @@ static void take_sample(struct inspector *i, struct inspected_thread *thread, co
 	add_path(&i->result.bottom_up, c->frames, c->n, true, NULL);
 }
 
+/* The wait is named by its call chain where a signature has it, else by its system call. Kernel functions are "futex_wait_[k]" in signatures. */
+static void put_wait(struct inspector *i, const struct capture_thread *t, const struct chain *c, struct str *words)
+{
+	static const char mark[] = " [kernel]";
+	char kernel[FRAMES_MAX][KERNEL_NAME_MAX];
+	const char *names[2 * FRAMES_MAX];
+	const struct signature *s;
+
+	for (size_t k = 0; k < c->n; k++) {
+		const char *name = c->frames[c->n - 1 - k].name;
+		const char *end = c->frames[c->n - 1 - k].kernel ? strstr(name, mark) : NULL;
+
+		names[k] = name;
+		if (!end || c->n - 1 - k >= FRAMES_MAX)
+			continue;
+		snprintf(kernel[c->n - 1 - k], KERNEL_NAME_MAX, "%.*s_[k]", (int)(end - name), name);
+		names[k] = kernel[c->n - 1 - k];
+	}
+	s = signatures_find(&i->signatures, names, c->n);
+	if (s)
+		(void)str_puts(words, s->words);
+	else
+		wait_words(i->namer.proc_root, i->namer.pid, t, words);
+}
+
 static void take_look(struct inspector *i, struct inspected_thread *thread, const struct capture_thread *t,
 		      const struct chain *c, int64_t now)
 {
@@ -190,7 +221,7 @@ static void take_look(struct inspector *i, struct inspected_thread *thread, cons
 	thread->last_seen = now;
 	if (t->state <= CAPTURE_RUNNABLE)
 		return;
-	wait_words(i->namer.proc_root, i->namer.pid, t, &words);
+	put_wait(i, t, c, &words);
 	p.function = frame_namer_keep(&i->namer, &words);
 	if (mine) {
 		p.place = mine->name;
@@ -326,8 +357,10 @@ static void remark_damage(struct inspection *n, const struct frame_namer *namer)
 		(void)VEC_PRINT(n->remarks, "call chains end at %s: the file is damaged, or takes too long to read", path);
 }
 
-static void finish_remarks(struct inspection *n, const struct frame_namer *namer)
+static void finish_remarks(struct inspector *i)
 {
+	const struct frame_namer *namer = &i->namer;
+	struct inspection *n = &i->result;
 	uint64_t frames = 0;
 
 	for (size_t k = 0; k < ARRAY_SIZE(namer->nameless); k++)
@@ -342,6 +375,8 @@ static void finish_remarks(struct inspection *n, const struct frame_namer *namer
 		       "%.0f %% of the call chains do not reach their thread's beginning (code without call frame "
 		       "information, or deeper than 8 KiB of stack)",
 		       100.0 * (double)namer->incomplete / (double)namer->chains);
+	if (i->signature_error)
+		(void)VEC_PRINT(n->remarks, "reasons of waits are missing: %s", i->signature_error);
 	if (n->lost)
 		(void)VEC_PRINT(n->remarks, "%llu samples were lost: the machine was too busy to take them", (unsigned long long)n->lost);
 }
@@ -368,7 +403,7 @@ int inspector_finish(struct inspector *i, const struct inspected_counts *counts,
 	n->lost = counts->lost;
 	finish_threads(i);
 	finish_files(i, counts);
-	finish_remarks(n, &i->namer);
+	finish_remarks(i);
 	path_tree_sort(&n->top_down);
 	path_tree_sort(&n->bottom_up);
 	path_tree_sort(&n->waits);

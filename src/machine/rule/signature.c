@@ -129,19 +129,25 @@ int signatures_load(const char *folder, struct signatures *ret, char **ret_error
 	return r;
 }
 
-static bool matches(const struct signature *s, const char *const *names, size_t n)
+/* Whether the names from the i-th on match the signature's functions from the k-th on. */
+static bool matches(const struct signature *s, size_t k, const char *const *names, size_t i, size_t n)
 {
-	size_t wanted = 0;
+	const char *function = k < s->n_functions ? s->functions[k] : NULL;
+	bool directly = function && *function == '>';
 
-	for (size_t i = 0; i < n && wanted < s->n_functions; i++)
-		wanted += fnmatch(s->functions[wanted], names[i], 0) == 0;
-	return wanted == s->n_functions;
+	for (; function && i < n; i++) {
+		if (fnmatch(function + directly, names[i], 0) == 0 && matches(s, k + 1, names, i + 1, n))
+			return true;
+		if (directly)
+			return false;
+	}
+	return !function;
 }
 
 const struct signature *signatures_find(const struct signatures *s, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < s->list.n; i++)
-		if (matches(&s->list.v[i], names, n))
+		if (matches(&s->list.v[i], 0, names, 0, n))
 			return &s->list.v[i];
 	return NULL;
 }

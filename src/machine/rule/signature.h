@@ -7,7 +7,7 @@
  *   go-gc        | runtime.gcAssistAlloc* *park* | Go's garbage collector
  *
  * FUNCTIONS are shell patterns, separated by blanks. A stack matches if its functions, from the outermost to the innermost, match all of them
- * in that order; others may lie between. A kernel function ends in "_[k]". Behind the innermost one stands "woken-by:THREAD", with the name
+ * in that order; others may lie between, but for a pattern behind ">", which must match the function that the one before it calls. A kernel function ends in "_[k]". Behind the innermost one stands "woken-by:THREAD", with the name
  * of the thread that ended the wait ("?" in a pattern for a blank): so the threads of a runtime are known whose functions have no names. A signature of the same NAME in another line is an alternative.
  */
 #pragma once
