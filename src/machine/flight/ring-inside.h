@@ -25,8 +25,8 @@ struct ring_turns {
 };
 
 struct ring {
-	struct ring_bpf *skel;
-	struct bpf_link *look, *adopt;
+	struct ring_bpf *skel; /* NULL: another process's was joined */
+	int look;	       /* the link of the iterator; -1 = none */
 	uint32_t n_cpus;
 	uint64_t slots;
 	struct ring_abilities can;
@@ -41,7 +41,7 @@ struct ring {
 	uint32_t n_mapped;
 	int *samplers; /* one perf event a CPU, or -1 */
 	struct bpf_link **sampling;
-	bool profiling, joined;
+	bool profiling;
 	bool wants_samples;
 	uint32_t owner, forked; /* the process that opened it, and the one that was forked of it (ring_inherit()); 0 = none */
 };

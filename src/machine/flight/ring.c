@@ -53,16 +53,14 @@ static int silent(enum libbpf_print_level level, const char *format, va_list arg
 }
 
 /* A program whose tracepoint this kernel does not have is left out. */
-static void leave_out_unknown(struct ring_bpf *skel, const struct btf *vmlinux, bool only_look)
+static void leave_out_unknown(struct ring_bpf *skel, const struct btf *vmlinux)
 {
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, skel->obj) {
 		const char *section = bpf_program__section_name(program);
 
-		if (only_look)
-			bpf_program__set_autoload(program, program == skel->progs.look);
-		else if (str_starts(section, "tp_btf/") && !ring_kernel_traces(vmlinux, section + strlen("tp_btf/")))
+		if (str_starts(section, "tp_btf/") && !ring_kernel_traces(vmlinux, section + strlen("tp_btf/")))
 			bpf_program__set_autoload(program, false);
 	}
 	/* one of the two will do */
@@ -121,7 +119,7 @@ static int load(struct ring *r, const struct ring_options *options)
 		btf__free(vmlinux);
 		return -errno;
 	}
-	leave_out_unknown(r->skel, vmlinux, false);
+	leave_out_unknown(r->skel, vmlinux);
 	r->can = ring_kernel_abilities(vmlinux);
 	btf__free(vmlinux);
 	bpf_map__set_max_entries(r->skel->maps.ring, (uint32_t)(r->n_cpus * RING_GENERATIONS * (r->slots / RING_BLOCK)));
@@ -136,15 +134,19 @@ static int load(struct ring *r, const struct ring_options *options)
 	return n;
 }
 
-static void *map_memory(struct ring *r, const struct bpf_map *map)
+static void *map_bytes(struct ring *r, int fd, size_t bytes)
 {
-	size_t bytes = (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map);
-	void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+	void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (at == MAP_FAILED)
 		return NULL;
 	r->mapped[r->n_mapped++] = (struct iovec){at, bytes};
 	return at;
+}
+
+static void *map_memory(struct ring *r, const struct bpf_map *map)
+{
+	return map_bytes(r, bpf_map__fd(map), (size_t)bpf_map__value_size(map) * bpf_map__max_entries(map));
 }
 
 static int map_all(struct ring *r)
@@ -185,10 +187,18 @@ void ring_lock_turns(struct ring *r)
 		pthread_mutex_consistent(&r->turns->lock);
 }
 
-/* Runs an iterator to its end; what it writes is thrown away. */
-static int run_iterator(struct bpf_link *link)
+/* A link of an iterator, or -errno. */
+static int link_iterator(int program)
 {
-	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(link));
+	int fd = bpf_link_create(program, 0, BPF_TRACE_ITER, NULL);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Runs an iterator to its end; what it writes is thrown away. */
+static int run_iterator(int link)
+{
+	_cleanup_close_ int fd = link < 0 ? link : bpf_iter_create(link);
 	char buffer[512];
 	ssize_t n;
 
@@ -204,6 +214,7 @@ static int run_iterator(struct bpf_link *link)
  * of them is then kept up to date. The recording begins only after that. */
 static int attach(struct ring *r)
 {
+	_cleanup_close_ int adopt = -1;
 	struct bpf_program *program;
 	int n;
 
@@ -211,15 +222,15 @@ static int attach(struct ring *r)
 	bpf_object__for_each_program(program, r->skel->obj)
 		if (!str_starts(bpf_program__section_name(program), "tp_btf/"))
 			bpf_program__set_autoattach(program, false);
-	r->look = bpf_program__attach_iter(r->skel->progs.look, NULL);
-	r->adopt = bpf_program__attach_iter(r->skel->progs.adopt, NULL);
-	if (!r->look || !r->adopt)
-		return -errno;
+	r->look = link_iterator(bpf_program__fd(r->skel->progs.look));
+	adopt = link_iterator(bpf_program__fd(r->skel->progs.adopt));
+	if (r->look < 0 || adopt < 0)
+		return r->look < 0 ? r->look : adopt;
 	n = run_iterator(r->look); /* measures what the others rely on */
 	if (n == 0)
 		n = ring_bpf__attach(r->skel);
 	if (n == 0)
-		n = run_iterator(r->adopt);
+		n = run_iterator(adopt);
 	for (uint32_t i = 0; i < r->n_cpus; i++)
 		ring_begin(r, 0)[i] = r->cpus[i].head[0];
 	r->turns->generations[0].began = (uint64_t)clock_monotonic();
@@ -252,8 +263,8 @@ int ring_attach(struct ring *r)
 int ring_inherit(struct ring *r)
 {
 	r->forked = (uint32_t)getpid();
-	r->look = bpf_program__attach_iter(r->skel->progs.look, NULL);
-	return r->look ? 0 : -errno;
+	r->look = link_iterator(bpf_program__fd(r->skel->progs.look));
+	return r->look < 0 ? r->look : 0;
 }
 
 int ring_open(const struct ring_options *options, struct ring **ret, const char **ret_why)
@@ -265,6 +276,7 @@ int ring_open(const struct ring_options *options, struct ring **ret, const char 
 		return -ENOMEM;
 	libbpf_set_print(silent);
 	r->owner = (uint32_t)getpid();
+	r->look = -1;
 	r->n_cpus = n > 0 ? (uint32_t)n : 1;
 	r->slots = choose_slots(options, r->n_cpus);
 	n = make_turns(r);
@@ -290,8 +302,8 @@ void ring_close(struct ring *r)
 	ring_close_samplers(r);
 	for (uint32_t i = 0; i < r->n_mapped; i++)
 		munmap(r->mapped[i].iov_base, r->mapped[i].iov_len);
-	bpf_link__destroy(r->look);
-	bpf_link__destroy(r->adopt);
+	if (r->look >= 0)
+		close(r->look);
 	ring_bpf__destroy(r->skel);
 	if (r->turns)
 		munmap(r->turns, turns_bytes(r));
@@ -306,11 +318,19 @@ static uint32_t map_id(const struct bpf_map *map)
 	return bpf_obj_get_info_by_fd(bpf_map__fd(map), &info, &size) < 0 ? 0 : info.id;
 }
 
-int ring_maps(const struct ring *r, struct ring_maps *ret)
+static uint32_t program_id(const struct bpf_program *program)
 {
-	*ret = (struct ring_maps){map_id(r->skel->maps.threads), map_id(r->skel->maps.thread_slots), map_id(r->skel->maps.cpus),
-				  map_id(r->skel->maps.counts), map_id(r->skel->maps.ended)};
-	return ret->threads && ret->thread_slots && ret->cpus && ret->counts && ret->ended ? 0 : -ENOENT;
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) < 0 ? 0 : info.id;
+}
+
+int ring_shares(const struct ring *r, struct ring_shared *ret)
+{
+	*ret = (struct ring_shared){program_id(r->skel->progs.look), map_id(r->skel->maps.cpus), map_id(r->skel->maps.counts), map_id(r->skel->maps.ended),
+				    sizeof(struct ring_task)};
+	return ret->look && ret->cpus && ret->counts && ret->ended ? 0 : -ENOENT;
 }
 
 int ring_share_threads(const struct ring *r, struct bpf_map *threads, struct bpf_map *thread_slots)
@@ -322,40 +342,40 @@ int ring_share_threads(const struct ring *r, struct bpf_map *threads, struct bpf
 
 int ring_share_woken(const struct ring *r, struct bpf_map *woken)
 {
-	return r->joined ? -EBUSY : bpf_map__reuse_fd(woken, bpf_map__fd(r->skel->maps.woken));
+	return bpf_map__reuse_fd(woken, bpf_map__fd(r->skel->maps.woken));
 }
 
-static int reuse(struct bpf_map *map, uint32_t id)
+/* Maps one of another process's maps, an array of n values, at least one. NULL: it is gone, or another build has made it. */
+static void *map_shared(struct ring *r, uint32_t id, size_t value_size, uint32_t *ret_n)
 {
 	_cleanup_close_ int fd = bpf_map_get_fd_by_id(id);
+	struct bpf_map_info info = {};
+	uint32_t size = sizeof(info);
 
-	return fd < 0 ? -errno : bpf_map__reuse_fd(map, fd);
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0 || info.value_size != value_size)
+		return NULL;
+	*ret_n = info.max_entries;
+	return map_bytes(r, fd, value_size * info.max_entries);
 }
 
-static int load_joined(struct ring *r, const struct ring_maps *maps)
+/* Nothing is loaded: that the kernel checks the program once more would take longer than most questions do. */
+static int join(struct ring *r, const struct ring_shared *shared)
 {
-	struct btf *vmlinux = btf__load_vmlinux_btf();
-	int n = 0;
+	_cleanup_close_ int look = bpf_prog_get_fd_by_id(shared->look);
+	uint32_t one, n_ended;
 
-	if (!vmlinux)
-		return -EOPNOTSUPP;
-	r->skel = open_programs(vmlinux);
-	if (r->skel)
-		leave_out_unknown(r->skel, vmlinux, true);
-	btf__free(vmlinux);
-	if (!r->skel)
+	if (look < 0)
 		return -errno;
-	const struct {
-		struct bpf_map *map;
-		uint32_t id;
-	} shared[] = {{r->skel->maps.threads, maps->threads}, {r->skel->maps.thread_slots, maps->thread_slots}, {r->skel->maps.cpus, maps->cpus},
-		      {r->skel->maps.counts, maps->counts}, {r->skel->maps.ended, maps->ended}};
-	for (size_t i = 0; n == 0 && i < ARRAY_SIZE(shared); i++)
-		n = reuse(shared[i].map, shared[i].id);
-	return n < 0 ? n : ring_bpf__load(r->skel);
+	r->cpus = map_shared(r, shared->cpus, sizeof(*r->cpus), &r->n_cpus);
+	r->counts = map_shared(r, shared->counts, sizeof(*r->counts), &one);
+	r->ended = map_shared(r, shared->ended, sizeof(*r->ended), &n_ended);
+	if (!r->cpus || !r->counts || !r->ended || n_ended != RING_ENDED || shared->task_size != sizeof(struct ring_task))
+		return -ESTALE;
+	r->look = link_iterator(look);
+	return r->look < 0 ? r->look : 0;
 }
 
-int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_why)
+int ring_join(const struct ring_shared *shared, struct ring **ret)
 {
 	struct ring *r = calloc(1, sizeof(*r));
 	int n;
@@ -363,29 +383,20 @@ int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_
 	if (!r)
 		return -ENOMEM;
 	libbpf_set_print(silent);
-	r->joined = true;
-	n = load_joined(r, maps);
-	if (n == 0) {
-		r->n_cpus = bpf_map__max_entries(r->skel->maps.cpus);
-		r->cpus = map_memory(r, r->skel->maps.cpus);
-		r->counts = map_memory(r, r->skel->maps.counts);
-		r->ended = map_memory(r, r->skel->maps.ended);
-		r->look = bpf_program__attach_iter(r->skel->progs.look, NULL);
-		n = r->cpus && r->counts && r->ended && r->look ? 0 : -ENOMEM;
-	}
-	if (n < 0) {
+	r->look = -1;
+	n = join(r, shared);
+	if (n < 0)
 		ring_close(r);
-		return load_failed(n, ret_why);
-	}
-	*ret = r;
-	return 0;
+	else
+		*ret = r;
+	return n;
 }
 
 /* --- a look at every thread --- */
 
 int ring_look(struct ring *r, void (*each)(const struct ring_task *task, void *data), void *data)
 {
-	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(r->look));
+	_cleanup_close_ int fd = bpf_iter_create(r->look);
 	_cleanup_free_ char *buffer = malloc(LOOK_BUFFER);
 	size_t have = 0;
 

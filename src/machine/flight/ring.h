@@ -42,16 +42,20 @@ void ring_close(struct ring *r);
  * one that opened it lives. The copy is never closed. 0 or -errno. */
 int ring_inherit(struct ring *r);
 
-/* Numbers of the maps, for ring_join() of another process. */
-struct ring_maps {
-	uint32_t threads, thread_slots, cpus, counts, ended;
+/* For ring_join() of another process: numbers of the program that looks at threads and of the maps with what is added up. */
+struct ring_shared {
+	uint32_t look, cpus, counts, ended;
+	uint32_t task_size; /* of struct ring_task: another build's may differ */
 };
-int ring_maps(const struct ring *r, struct ring_maps *ret);
-int ring_join(const struct ring_maps *maps, struct ring **ret, const char **ret_why);
+/* 0 or -errno. */
+int ring_shares(const struct ring *r, struct ring_shared *ret);
+/* Only looks (ring_look(), ring_look_back(), ring_cpus()) work with one that was joined, also after the other process has ended. 0, or -errno: it is
+ * gone, or of another build (-ESTALE), or this process has no right to it (CAP_SYS_ADMIN). */
+int ring_join(const struct ring_shared *shared, struct ring **ret);
 /* What is kept of threads (struct ring_thread), for other programs to read with machine/bpf/ring-thread.h. 0 or -errno. */
 struct bpf_map;
 int ring_share_threads(const struct ring *r, struct bpf_map *threads, struct bpf_map *thread_slots);
-/* Of which processes threads were woken, for one reader, who clears that. 0; -EBUSY of a ring that was joined; or -errno. */
+/* Of which processes threads were woken, for one reader, who clears that. 0 or -errno. */
 int ring_share_woken(const struct ring *r, struct bpf_map *woken);
 
 /* Copies the events after `since` (CLOCK_MONOTONIC ns) that are there at the moment of the call (ret->frozen), at most so many: the

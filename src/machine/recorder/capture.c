@@ -620,8 +620,8 @@ static int tell_maps(struct capture *c)
 	_cleanup_free_ char *path = NULL;
 	_cleanup_fclose_ FILE *f = NULL;
 	struct ring *ring = flight_ring(c->flight);
-	struct ring_maps maps;
-	int r = ring ? ring_maps(ring, &maps) : 0;
+	struct ring_shared shared;
+	int r = ring ? ring_shares(ring, &shared) : 0;
 
 	if (!ring || r < 0)
 		return r;
@@ -631,7 +631,7 @@ static int tell_maps(struct capture *c)
 	if (!f)
 		return -errno;
 	fchmod(fileno(f), 0600);
-	return fprintf(f, "%u %u %u %u %u\n", maps.threads, maps.thread_slots, maps.cpus, maps.counts, maps.ended) < 0 ? -EIO : 0;
+	return fprintf(f, "%u %u %u %u %u\n", shared.look, shared.cpus, shared.counts, shared.ended, shared.task_size) < 0 ? -EIO : 0;
 }
 
 static int start_thread(struct capture *c, void *(*run)(void *), const char *name, pthread_t *ret)
@@ -822,29 +822,27 @@ int capture_marker(const char *run_dir, unsigned flags, const char *text)
 	return send(fd, &r, sizeof(r), MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* -ENOENT without a daemon, or with one that adds nothing up. */
-static int join_sums(const char *run_dir, struct ring **ret, const char **ret_why)
+int capture_join_sums(const char *run_dir, struct ring **ret)
 {
 	_cleanup_free_ char *path = NULL;
 	_cleanup_fclose_ FILE *f = NULL;
-	struct ring_maps maps;
+	struct ring_shared shared;
 
-	*ret_why = "no recorder with a flight recorder is running";
 	if (asprintf(&path, "%s/ring-maps", run_dir) < 0)
 		return -ENOMEM;
 	f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	if (fscanf(f, "%u %u %u %u %u", &maps.threads, &maps.thread_slots, &maps.cpus, &maps.counts, &maps.ended) != 5)
+	if (fscanf(f, "%u %u %u %u %u", &shared.look, &shared.cpus, &shared.counts, &shared.ended, &shared.task_size) != 5)
 		return -EBADMSG;
-	return ring_join(&maps, ret, ret_why);
+	return ring_join(&shared, ret);
 }
 
 int capture_open_sums(const char *run_dir, struct ring **ret, bool *ret_live)
 {
 	struct ring_options alone = {.sums_only = true};
 	const char *why = NULL;
-	int r = join_sums(run_dir, ret, &why);
+	int r = capture_join_sums(run_dir, ret);
 
 	if (ret_live)
 		*ret_live = r == 0;

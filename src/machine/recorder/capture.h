@@ -54,6 +54,9 @@ int capture_mark(const char *run_dir, int64_t mark);
 int capture_now(const char *run_dir, size_t most, int patience, struct trace *ret, char **ret_error);
 /* A marker; the text may be cut off. flags: MARKER_. */
 int capture_marker(const char *run_dir, unsigned flags, const char *text);
+/* The sums that a running recorder's programs add up, without loading any. 0; -ENOENT without a recorder, or with one that adds nothing up; or as
+ * ring_join(). */
+int capture_join_sums(const char *run_dir, struct ring **ret);
 /* The sums of what threads do: the daemon's, or without one those of programs of our own from now on, until the ring is closed. Root
  * only. *ret_live (may be NULL): they are the daemon's. 0 or -errno, said on standard error. */
 int capture_open_sums(const char *run_dir, struct ring **ret, bool *ret_live);
