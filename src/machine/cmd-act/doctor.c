@@ -20,8 +20,10 @@
 #include "machine/flight/branches.h"
 #include "machine/flight/flight.h"
 #include "machine/flight/instructions.h"
+#include "machine/recorder/capture.h"
 #include "machine/recorder/recorder.h"
 #include "machine/sample/source.h"
+#include "machine/service/record.h"
 #include "machine/verb/verb.h"
 
 static const struct option_row options[] = {{}};
@@ -58,17 +60,54 @@ static const char *remedy_of_kernel(const char *otherwise)
 						otherwise;
 }
 
-static void check_bpf(struct finding_row *row)
+/* Do the programs of a recorder run here that this user may ask? To load them takes seconds on a busy machine. */
+static bool programs_run(const struct common *common)
+{
+	struct ring *ring;
+
+	if (capture_join_sums(common->config.store_run_dir, &ring) < 0)
+		return false;
+	ring_close(ring);
+	return true;
+}
+
+/* Does that recorder read processes by BPF? In words why it does not do so as cheaply as it might. */
+static bool processes_are_read(const struct common *common, char *ret_why, size_t size)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	char name[40];
+
+	if (!programs_run(common) || asprintf(&path, "%s/" PROCESS_SOURCE_FILE, common->config.store_run_dir) < 0)
+		return false;
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%39s\n", name) != 1 || strcmp(name, source_task.name) != 0)
+		return false;
+	if (!fgets(ret_why, (int)size, f))
+		*ret_why = '\0';
+	return true;
+}
+
+static int try_to_read_processes(char *ret_why, size_t size)
 {
 	struct source_options options_here = {.proc_root = "/proc", .sys_root = "/sys", .sockets = true};
 	const char *why = NULL;
 	void *state;
 	int r = source_task.open(&options_here, &state, &why);
 
-	row->good = r == 0 && !why;
 	if (r == 0)
 		source_task.close(state);
-	snprintf(row->state, sizeof(row->state), "%s", why ? why : "the BPF programs load: every process in one pass");
+	snprintf(ret_why, size, "%s", why ?: "");
+	return r;
+}
+
+static void check_bpf(struct finding_row *row)
+{
+	char why[sizeof(row->state)];
+	int r = processes_are_read(row->common, why, sizeof(why)) ? 0 : try_to_read_processes(why, sizeof(why));
+
+	row->good = r == 0 && !*why;
+	snprintf(row->state, sizeof(row->state), "%s", *why ? why : "the BPF programs load: every process in one pass");
 	if (r == 0)
 		row->remedy = "boot Linux 6.7 or later, and run the recorder on the host; if you do, please report it, with uname -a";
 	else
@@ -242,19 +281,22 @@ static void list_missing(const char *why, const char *missing, char *to, size_t 
 static void check_ring(struct finding_row *row)
 {
 	struct flight_options alone = {.ring = {.sums_only = true}};
+	bool by_ring = programs_run(row->common);
 	_cleanup_free_ char *missing = NULL;
 	const char *why = NULL;
 	struct flight *flight;
-	bool by_ring;
 
-	if (flight_open(&alone, &flight, &why) < 0) {
+	if (by_ring) {
+		missing = ring_missing();
+	} else if (flight_open(&alone, &flight, &why) < 0) {
 		snprintf(row->state, sizeof(row->state), "%s", why ? why : "no memory");
 		row->remedy = remedy_of_kernel("boot a kernel with BTF, 6.1 or later (Debian's are)");
 		return;
+	} else {
+		missing = flight_missing(flight);
+		by_ring = flight_ring(flight);
+		flight_close(flight);
 	}
-	missing = flight_missing(flight);
-	by_ring = flight_ring(flight);
-	flight_close(flight);
 	row->good = !missing;
 	if (!by_ring)
 		row->remedy = exists(KERNEL_TYPES) ? "please report it, with uname -a" : "boot a kernel with BTF, 6.1 or later (Debian's are)";

@@ -27,6 +27,7 @@
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/rights/fewer-rights.h"
+#include "lib/system/local-socket.h"
 #include "lib/system/locked-memory.h"
 #include "machine/model/totals.h"
 #include "machine/recorder/capture.h"
@@ -348,8 +349,25 @@ static void close_all(struct daemon *d)
 	writer_close(d->writer);
 	journal_close(&d->journal);
 	str_free(&d->frame);
+	if (d->recorder) /* else the file is another recorder's */
+		local_socket_unlink_in(d->options->config->store_run_dir, PROCESS_SOURCE_FILE);
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);
+}
+
+/* To systemd, and to `doctor`, which need not try then what already runs. */
+static void tell_ready(const struct daemon *d)
+{
+	const char *source = recorder_process_source(d->recorder), *cost = recorder_process_cost(d->recorder);
+	_cleanup_free_ char *path = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+
+	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s%s%s)", source, cost ? ": " : "", cost ?: "");
+	if (asprintf(&path, "%s/" PROCESS_SOURCE_FILE, d->options->config->store_run_dir) < 0)
+		return;
+	f = fopen(path, "we");
+	if (f)
+		fprintf(f, "%s\n%s", source, cost ?: "");
 }
 
 /* The next tick's moment: on the grid of the interval, moved by up to a tenth of it, because timers clump at whole
@@ -519,7 +537,6 @@ int record_run(const struct record_options *options)
 		.alive_every = watchdog_interval(),
 	};
 	_cleanup_close_ int signal_fd = signals();
-	const char *cost;
 	int r;
 
 	/* who stops reading an answer must not end the recorder */
@@ -545,8 +562,7 @@ int record_run(const struct record_options *options)
 	if (r < 0)
 		log_warning("processes held by a killed 'whyslow confirm' stay held (%s); 'whyslow calm' releases them", strerror(-r));
 	note_beginning(&d);
-	cost = recorder_process_cost(d.recorder);
-	sd_notifyf(0, "READY=1\nSTATUS=Recording every process (%s%s%s)", recorder_process_source(d.recorder), cost ? ": " : "", cost ?: "");
+	tell_ready(&d);
 	log_info("recording every process every %g s into %s", (double)options->config->record_interval / 1e9,
 		 options->config->store_file);
 	loop(&d, signal_fd);

@@ -4,6 +4,9 @@
 #include "lib/data/config.h"
 #include "machine/service/service.h"
 
+/* In the run directory, while a recorder runs: the source of processes, and in a second line why it is not the cheapest one, if it is not. */
+#define PROCESS_SOURCE_FILE "process-source"
+
 struct record_options {
 	const struct config *config;
 	const char *config_file; /* read again on SIGHUP; NULL = the system's, if there is one */
