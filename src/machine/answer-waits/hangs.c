@@ -757,7 +757,9 @@ int hangs_find(const struct dataset *d, const struct hang_question *q, struct an
 	if (r < 0)
 		return r;
 	VEC_SORT(a->hangs, by_score);
-	return 0;
+	for (size_t i = 0; r == 0 && i < a->hangs.n; i++)
+		r = wait_chain_name(d, &a->hangs.v[i].chain);
+	return r;
 }
 
 bool hang_is_of_limit(const struct hang *h)
@@ -778,16 +780,7 @@ static enum bottleneck hang_bottleneck(const struct hang *h)
 	return b ? b : BOTTLENECK_PEER;
 }
 
-static void put_name(const struct dataset *d, const struct chain_link *l, struct str *s)
-{
-	const struct subject *subject = dataset_process(d, l->pid);
-	char *label = subject ? entity_label(&subject->info) : NULL;
-
-	str_printf(s, "%s (pid %u)", label ? label : l->comm, l->pid);
-	free(label);
-}
-
-char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
+char *hang_words(const struct hang *h, int64_t at)
 {
 	const struct chain_link *links = h->chain.links.v;
 	int64_t waited = at - h->since > h->took ? at - h->since : h->took; /* the answer came after the last tick */
@@ -807,8 +800,7 @@ char *hang_words(const struct dataset *d, const struct hang *h, int64_t at)
 	for (size_t i = at_times; i < h->chain.links.n; i++) {
 		str_puts(&s, i > at_times ? "; " : i ? ": " : ": it ");
 		if (i) {
-			put_name(d, &links[i], &s);
-			str_printf(&s, "%s%s%s ", links[i].role ? ", " : "", links[i].role ? links[i].role : "", links[i].role ? "," : "");
+			str_printf(&s, "%s (pid %u)%s%s%s ", chain_link_name(&links[i]), links[i].pid, links[i].role ? ", " : "", links[i].role ? links[i].role : "", links[i].role ? "," : "");
 		}
 		str_puts(&s, links[i].words);
 	}

@@ -42,4 +42,4 @@ int hang_tell(const struct hang *h, struct answer *a);
 /* It waits for what the culprit has used up. */
 bool hang_is_of_limit(const struct hang *h);
 /* In one sentence: who waits, for how long, for what, and who is at the end. The caller frees; NULL without memory. */
-char *hang_words(const struct dataset *d, const struct hang *h, int64_t at);
+char *hang_words(const struct hang *h, int64_t at);

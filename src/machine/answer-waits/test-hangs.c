@@ -1200,7 +1200,7 @@ static void wait_for_what_is_used_up(uint32_t share, struct answer *ret)
 		assert_ptr_equal(ret->hangs.v[i].victim, i ? other : client);
 		assert_ptr_equal(ret->hangs.v[i].culprit, backup);
 		assert_string_equal(ret->hangs.v[i].chain.links.v[1].words, "fills the uplink of eth0: what goes out there waits 700 ms");
-		words = hang_words(&st.d, &ret->hangs.v[i], st.d.ticks.v[TICKS - 1].wall);
+		words = hang_words(&ret->hangs.v[i], st.d.ticks.v[TICKS - 1].wall);
 		assert_non_null(strstr(words, " has waited for the network for 40 % of the last 8 s: backup (pid 1004) fills the uplink of eth0: what goes"));
 		free(words);
 	}

@@ -335,3 +335,16 @@ int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_ch
 		*ret = chain;
 	return r;
 }
+
+int wait_chain_name(const struct dataset *d, struct wait_chain *c)
+{
+	VEC_EACH(l, c->links) {
+		const struct subject *s = dataset_process(d, l->pid);
+
+		free(l->label);
+		l->label = s ? entity_label(&s->info) : NULL;
+		if (s && !l->label)
+			return -ENOMEM;
+	}
+	return 0;
+}

@@ -12,6 +12,7 @@
 #include "machine/answer-live/process-memory.h"
 #include "machine/blame/peer-requests.h"
 #include "machine/events/wait-chain.h"
+#include "machine/model/dataset.h"
 #include "machine/model/visibility.h"
 
 #define CHAIN_MAX 12 /* links; no chain of the lab has more than five */
@@ -29,3 +30,5 @@ struct chain_question {
 
 /* 0 or -ENOMEM. */
 int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_chain *ret);
+/* Calls the programs of its links what the dataset has of them, which tells no more than its viewer may see (dataset_hide()). 0 or -ENOMEM. */
+int wait_chain_name(const struct dataset *d, struct wait_chain *c);

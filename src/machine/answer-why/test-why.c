@@ -751,11 +751,10 @@ static void what_is_like_all_of_the_past_is_not_called_slow(void **state)
 			   .busiest = {.subject = &big, .of = BOTTLENECK_CPU, .share = NAN, .members = 1}};
 	const struct causes none = {};
 	const struct facts facts = {.slow = true};
-	struct dataset d = {};
 
 	(void)state;
 	a.pressure.now[BOTTLENECK_CPU] = 0.96;
-	assert_int_equal(words_of_answer(&d, &a, &facts, &none), 0);
+	assert_int_equal(words_of_answer(&a, &facts, &none), 0);
 	assert_false(a.slow);
 	assert_non_null(strstr(a.summary, "nothing unusual"));
 	assert_non_null(strstr(a.summary, "96 % of the time, and the largest user is big"));

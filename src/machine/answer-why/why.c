@@ -396,7 +396,7 @@ static int explain(const struct dataset *d, const struct loader *loader, const s
 		a->busiest = a->ranking.busiest;
 		a->ranking.busiest = (struct suspect){};
 	}
-	r = words_of_answer(d, a, &facts, causes ? causes : &built_in);
+	r = words_of_answer(a, &facts, causes ? causes : &built_in);
 	if (r == 0 && request->ret_facts)
 		*request->ret_facts = facts;
 	else
@@ -474,14 +474,14 @@ static const struct hang *hang_to_tell(const struct answer *a)
 }
 
 /* Another hang that is as likely as a suspect that matters is worth a remark. */
-static int remark_hang(const struct dataset *d, struct answer *a)
+static int remark_hang(struct answer *a)
 {
 	const struct hang *h = a->slow && a->hangs.n ? &a->hangs.v[0] : NULL;
 	_cleanup_free_ char *words = NULL;
 
 	if (!h || h == a->told || !h->chain.links.n || (a->ranking.suspects.n && h->score < HANG_MATTERS * a->ranking.suspects.v[0].score))
 		return 0;
-	words = hang_words(d, h, a->at);
+	words = hang_words(h, a->at);
 	return words ? remark(a, "besides that, %s", words) : -ENOMEM;
 }
 
@@ -557,7 +557,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 		set_suspects_aside(a);
 	if (hang)
 		result = hang_tell(hang, a);
-	result = result ?: remark_hang(d, a);
+	result = result ?: remark_hang(a);
 	if (result < 0)
 		return result;
 	if (!a->has_history)

@@ -91,9 +91,9 @@ static void put_plainly(const struct answer *a, const struct facts *facts, struc
 	put_culprit(s, top, a->normally_when);
 }
 
-static char *tell_nothing(const struct dataset *d, const struct answer *a)
+static char *tell_nothing(const struct answer *a)
 {
-	_cleanup_free_ char *hang = a->hangs.n ? hang_words(d, &a->hangs.v[0], a->at) : NULL;
+	_cleanup_free_ char *hang = a->hangs.n ? hang_words(&a->hangs.v[0], a->at) : NULL;
 	struct str s = {};
 	char span[32];
 
@@ -153,14 +153,14 @@ static char *advise(const struct cause *cause, const struct facts *facts)
 	return text;
 }
 
-static char *summarise(const struct dataset *d, const struct answer *a, const struct facts *facts, const char *said)
+static char *summarise(const struct answer *a, const struct facts *facts, const char *said)
 {
 	struct str s = {};
 
 	if (a->told)
-		return hang_words(d, a->told, a->at);
+		return hang_words(a->told, a->at);
 	if (!a->slow)
-		return tell_nothing(d, a);
+		return tell_nothing(a);
 	put_when(a, &s);
 	if (said)
 		put_sentence(said, &s);
@@ -193,7 +193,7 @@ bool words_are_there(const struct answer *a)
 	return a->slow && (a->slow_since || a->culprit_is_named);
 }
 
-int words_of_answer(const struct dataset *d, struct answer *a, const struct facts *facts, const struct causes *causes)
+int words_of_answer(struct answer *a, const struct facts *facts, const struct causes *causes)
 {
 	const struct cause *cause = a->told ? NULL : cause_find(causes, facts);
 	_cleanup_free_ char *said = cause ? cause_words(cause->say, facts) : NULL;
@@ -206,6 +206,6 @@ int words_of_answer(const struct dataset *d, struct answer *a, const struct fact
 		a->next = advise_of_hang(a, facts);
 	else if (!said && !words_are_there(a))
 		a->slow = false;
-	a->summary = summarise(d, a, facts, said);
+	a->summary = summarise(a, facts, said);
 	return a->summary && (!cause || (a->cause && said)) ? 0 : -ENOMEM;
 }

@@ -6,5 +6,5 @@
 
 /* Does it say since when, or because of whom, the machine is slow? Of a moment that is like all others, and improbable by its own measure, neither is known. */
 bool words_are_there(const struct answer *a);
-/* Sets cause, summary and next; takes `slow` back where neither the answer nor a cause says anything. d: what names of processes are taken from. 0 or -ENOMEM. */
-int words_of_answer(const struct dataset *d, struct answer *a, const struct facts *facts, const struct causes *causes);
+/* Sets cause, summary and next; takes `slow` back where neither the answer nor a cause says anything. 0 or -ENOMEM. */
+int words_of_answer(struct answer *a, const struct facts *facts, const struct causes *causes);

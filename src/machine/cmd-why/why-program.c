@@ -418,6 +418,32 @@ static int find_sent_again(struct program_question *q, struct store *store, cons
 	return r == -ENODATA ? 0 : r;
 }
 
+/* --- names: what the recording calls those that were found in /proc and in events --- */
+
+static feature_set of_processes(const struct entity_info *info, void *data)
+{
+	(void)data;
+	return info->kind == ENTITY_PROCESS ? FEATURES_ALL : 0;
+}
+
+static int name_programs(struct program_question *q, struct store *store, const struct viewer *viewer, int64_t at)
+{
+	_cleanup_(dataset_free) struct dataset d = {};
+	const struct subject *server;
+	unsigned damaged;
+	int r = store_load_entities(store, at - PROGRAM_NOW, at, of_processes, NULL, &d, &damaged);
+
+	r = r ?: dataset_hide(&d, viewer);
+	r = r ?: wait_chain_name(&d, &q->found.chain);
+	server = r == 0 && q->found.server ? dataset_process(&d, q->found.server_pid) : NULL;
+	if (server) {
+		free(q->found.server);
+		q->found.server = entity_label(&server->info);
+		r = q->found.server ? 0 : -ENOMEM;
+	}
+	return r == -ENODATA ? 0 : r;
+}
+
 /* --- all of it --- */
 
 /* The chain is looked for with root's rights, which know who is at the other end, and before anything recorded is read. */
@@ -450,6 +476,8 @@ static int find_all(struct common *common, struct program_question *q, struct st
 	if (r == 0)
 		compare_with_before(q);
 	r = r ?: find_late_answer(q);
+	if (r == 0 && store)
+		r = name_programs(q, store, &common->viewer, settled.at);
 	if (r == 0 && store && asked->request.since && !q->now)
 		r = find_sent_again(q, store, &asked->request);
 	return r == 0 && asked->request.trace ? find_blame(q, asked) : r;

@@ -13,5 +13,10 @@ const char *const chain_kind_names[CHAIN_KINDS] = {
 
 void wait_chain_free(struct wait_chain *c)
 {
-	VEC_FREE_EACH(c->links, free(each->words));
+	VEC_FREE_EACH(c->links, free(each->words); free(each->label));
+}
+
+const char *chain_link_name(const struct chain_link *l)
+{
+	return l->label ?: l->comm;
 }

@@ -36,6 +36,7 @@ extern const char *const chain_kind_names[CHAIN_KINDS];
 struct chain_link {
 	unsigned pid, tid;
 	char comm[20];
+	char *label;	      /* what answers call its program (entity_label()); NULL = it is not recorded, or not named yet */
 	enum chain_kind kind; /* what it does, or for what it waits */
 	char *words;	      /* "waits for a lock on /srv/db", "sleeps" */
 	const char *role;     /* what it is to the one before: "which holds it"; NULL of the first */
@@ -56,3 +57,5 @@ struct wait_chain {
 };
 
 void wait_chain_free(struct wait_chain *c);
+/* Its program as answers call it, where that is known, and else its thread's name. */
+const char *chain_link_name(const struct chain_link *l);

@@ -25,7 +25,7 @@ static bool is_idle(enum chain_kind kind)
 
 static void put_link(const struct chain_link *l, bool first, struct str *out)
 {
-	str_printf(out, "%s (%u", l->comm, l->pid);
+	str_printf(out, "%s (%u", chain_link_name(l), l->pid);
 	if (l->tid != l->pid)
 		str_printf(out, ", thread %u", l->tid);
 	str_puts(out, ")");
@@ -42,13 +42,13 @@ static bool summarize_chain(const struct program_waits *p, struct str *out)
 	/* an end that waits for requests or events is as idle as the program itself, unless that waits longer than ever */
 	if (!last || c->passing || (last->kind == CHAIN_EVENTS && !(p->waited && c->links.n > 1)) || (c->links.n == 1 && is_idle(first->kind)))
 		return false;
-	str_printf(out, "%s %s", first->comm, first->words);
+	str_printf(out, "%s %s", chain_link_name(first), first->words);
 	if (p->waited)
 		str_printf(out, " (for %.2g s; normally %.2g s at most)", (double)p->waited / 1e9, (double)p->normally / 1e9);
 	if (c->cycle)
 		str_printf(out, ", and those it waits for wait for %s: a deadlock", c->cycle_pid == first->pid ? "it" : "each other");
 	else if (last != first)
-		str_printf(out, ". At the end of the chain, %s (%u) %s", last->comm, last->pid, last->words);
+		str_printf(out, ". At the end of the chain, %s (%u) %s", chain_link_name(last), last->pid, last->words);
 	str_putc(out, '.');
 	return true;
 }
@@ -221,9 +221,9 @@ static void put_other_end(const struct program_waits *p, struct str *out)
 
 	if (!last || (first->kind != CHAIN_TCP && first->kind != CHAIN_REMOTE && first->kind != CHAIN_UDP && first->kind != CHAIN_LOCAL_SOCKET))
 		return;
-	str_printf(out, "%sAt this moment %s %s", out->len && out->data[out->len - 1] == ' ' ? "" : " ", first->comm, first->words);
+	str_printf(out, "%sAt this moment %s %s", out->len && out->data[out->len - 1] == ' ' ? "" : " ", chain_link_name(first), first->words);
 	if (last != first)
-		str_printf(out, "; %s (%u) %s", last->comm, last->pid, last->words);
+		str_printf(out, "; %s (%u) %s", chain_link_name(last), last->pid, last->words);
 	str_putc(out, '.');
 }
 
@@ -410,7 +410,7 @@ void why_program_text(const struct program_waits *p, bool colour, FILE *out)
 static json_t *chain_json(const struct wait_chain *c)
 {
 	return JSON_EACH(l, c->links, json_pack("{s:i, s:i, s:o, s:s, s:o, s:o}", "pid", (int)l->pid, "tid", (int)l->tid, "name",
-		json_text(l->comm), "kind", chain_kind_names[l->kind], "text", json_text(l->words),
+		json_text(chain_link_name(l)), "kind", chain_kind_names[l->kind], "text", json_text(l->words),
 		"role", json_text(l->role)));
 }
 
