@@ -169,8 +169,8 @@ static void who_starts_short_programs_is_named_with_them(void **state)
 
 enum starter { A_NEW_SCRIPT, A_PROMPT, A_TOOL_THAT_WAS_THERE, AN_OLD_SCRIPT };
 
-/* Three programs at once take two CPUs: their starter, or one of them, is named. */
-static const struct subject *who_is_named_of_three(enum starter kind, struct story *st, struct subject **ret_starter, struct subject *ret[3])
+/* Some programs at once take two CPUs: their starter, or one of them, is named. */
+static const struct subject *who_is_named_of(int n, enum starter kind, struct story *st, struct subject **ret_starter, struct subject *ret[])
 {
 	struct subject *starter;
 
@@ -178,9 +178,9 @@ static const struct subject *who_is_named_of_three(enum starter kind, struct sto
 	starter = start(st, NULL, kind == A_TOOL_THAT_WAS_THERE ? "/usr/bin/tmux" : "/usr/bin/bash", kind >= A_TOOL_THAT_WAS_THERE ? 0 : FROM, TICKS - 1);
 	if (kind != A_TOOL_THAT_WAS_THERE)
 		starter->info.cmdline = kind == A_PROMPT ? (char *)"bash" : (char *)"bash /etc/nightly.sh";
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < n; i++) {
 		ret[i] = start(st, starter, "/usr/bin/xz", FROM, TICKS - 1);
-		use(ret[i], FEATURE_CPU_TIME, FROM, TICKS - 1, 63 * PERCENT);
+		use(ret[i], FEATURE_CPU_TIME, FROM, TICKS - 1, 189 * PERCENT / n);
 	}
 	ask_by(st, true, &method_blame);
 	if (kind != A_TOOL_THAT_WAS_THERE)
@@ -199,7 +199,7 @@ static void a_script_is_named_with_several_that_it_starts(void **state)
 	char pids[64];
 
 	(void)state;
-	named = who_is_named_of_three(A_NEW_SCRIPT, &st, &starter, three);
+	named = who_is_named_of(3, A_NEW_SCRIPT, &st, &starter, three);
 	assert_ptr_equal(named, starter);
 	snprintf(pids, sizeof(pids), "%u %u %u %u", starter->info.pid, three[0]->info.pid, three[1]->info.pid, three[2]->info.pid);
 	assert_string_equal(first(&st)->mostly->info.name, "xz");
@@ -210,20 +210,38 @@ static void a_script_is_named_with_several_that_it_starts(void **state)
 	for (size_t i = 1; i < st.answer.ranking.suspects.n; i++)
 		assert_true(st.answer.ranking.suspects.v[i].score < first(&st)->score / 3);
 	end(&st);
-	named = who_is_named_of_three(A_PROMPT, &st, &starter, three);
+	named = who_is_named_of(3, A_PROMPT, &st, &starter, three);
 	assert_ptr_equal(named, three[0]);
 	assert_null(strstr(st.answer.summary, "bash"));
 	end(&st);
-	named = who_is_named_of_three(A_TOOL_THAT_WAS_THERE, &st, &starter, three);
+	named = who_is_named_of(3, A_TOOL_THAT_WAS_THERE, &st, &starter, three);
 	assert_ptr_equal(named, three[0]);
 	assert_int_equal(first(&st)->together.n, 0);
 	assert_null(first(&st)->starter);
 	end(&st);
-	named = who_is_named_of_three(AN_OLD_SCRIPT, &st, &starter, three);
+	named = who_is_named_of(3, AN_OLD_SCRIPT, &st, &starter, three);
 	assert_ptr_equal(named, three[0]);
 	assert_ptr_equal(first(&st)->starter, starter);
 	assert_non_null(strstr(st.answer.summary, "(xz, started by bash nightly.sh)"));
 	end(&st);
+}
+
+/* A user who ends it would see the script start the next one. */
+static void a_script_is_said_with_the_one_program_that_it_starts(void **state)
+{
+	static const enum starter kinds[] = {A_NEW_SCRIPT, AN_OLD_SCRIPT, A_PROMPT, A_TOOL_THAT_WAS_THERE};
+	struct subject *starter, *one;
+	const struct subject *named;
+	struct story st;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		named = who_is_named_of(1, kinds[i], &st, &starter, &one);
+		assert_ptr_equal(named, one);
+		assert_ptr_equal(first(&st)->starter, i < 2 ? starter : NULL);
+		assert_int_equal(strstr(st.answer.summary, "(xz, started by bash nightly.sh)") != NULL, i < 2);
+		end(&st);
+	}
 }
 
 static void start_short(struct story *st, const char *name, uint32_t parent, int64_t each_second, int64_t cpu)
@@ -428,6 +446,7 @@ int main(void)
 		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
 		cmocka_unit_test(who_starts_short_programs_is_named_with_them),
 		cmocka_unit_test(a_script_is_named_with_several_that_it_starts),
+		cmocka_unit_test(a_script_is_said_with_the_one_program_that_it_starts),
 		cmocka_unit_test(who_begins_to_start_short_programs_is_named_with_all_their_names),
 		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
 		cmocka_unit_test(of_one_program_alone_it_is_told_who_is_in_its_way),

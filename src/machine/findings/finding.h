@@ -75,7 +75,7 @@ struct suspect {
 	VEC(const struct subject *) together;
 	const struct subject *busiest;
 	const struct subject *mostly; /* of a job: a process of the other program that does most of what it is named for; NULL = none does */
-	const struct subject *starter; /* of several processes of a program: the script that started them all; NULL = none, or it is a job */
+	const struct subject *starter; /* of a program that has just begun: the script that started all of its processes; NULL = none did, or it is a job */
 	const struct subject *server; /* what it is suspected of this does for it; NULL = it does so itself */
 	VEC(const struct subject *) processes; /* of a group: those that were there at the end, its own subject first */
 	bool using;		       /* a victim: something was using it, as far as its terminal tells */

@@ -380,7 +380,7 @@ static int describe_in_full(struct robust *r, const struct dataset *wide, struct
 	int result = describe(r, v->program, v, features, &v->suspect);
 
 	result = result ?: list_processes(r, v);
-	if (!v->program->root && v->suspect.members > 1 && robust_program_is_new(r, v->program))
+	if (!v->program->root && robust_program_is_new(r, v->program))
 		v->suspect.starter = robust_starter(r, v->program);
 	result = result ?: tell_start(r, v);
 	result = result ?: tell_charges(r, v);
