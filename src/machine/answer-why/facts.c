@@ -231,18 +231,24 @@ static int add_told(struct facts *facts, const char *name, double now)
 	return isnan(now) ? 0 : facts_add(facts, (struct fact){.of = FACT_CULPRIT, .feature = fact_derived_feature(name, NULL), .now = now, .usual = NAN, .spread = NAN});
 }
 
-static bool is_among(const struct together *t, const struct subject *s)
+/* All instances of a program, but for those that are in it already. */
+static int put_instances(const struct observer *o, const struct subject *one, struct together *t)
 {
-	for (size_t i = 0; i < t->v.n; i++)
-		if (t->v.v[i] == s)
-			return true;
-	return false;
+	for (size_t i = 0; i < o->d->subjects.n && t->v.n < SUBJECTS_MAX; i++) {
+		const struct subject *s = o->d->subjects.v[i];
+
+		if (shares_program(s, one) && s->first <= s->last && s->first <= o->q->at && !ANY_WHERE(k, t->v.n, t->v.v[k] == s) && VEC_PUSH(t->v, s) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
-/* All instances of the culprit's program, or all processes of its job, and of the server that works for it; the features of `mask` alone. */
+/* All instances of the culprit's program, or all processes of its job, and of the server that works for it; the features of `mask` alone. Threads and
+ * handles are counted of the culprit: what the server has does not become the culprit's because it works for it. */
 static int add_program(struct observer *o, const struct suspect *top, feature_set mask)
 {
 	struct together t = {};
+	size_t own;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < top->together.n && t.v.n < SUBJECTS_MAX; i++) {
@@ -250,16 +256,14 @@ static int add_program(struct observer *o, const struct suspect *top, feature_se
 
 		r = s ? VEC_PUSH(t.v, s) : 0;
 	}
-	for (size_t i = 0; r == 0 && (!top->together.n || top->server) && i < o->d->subjects.n && t.v.n < SUBJECTS_MAX; i++) {
-		const struct subject *s = o->d->subjects.v[i];
-		bool meant = (!top->together.n && shares_program(s, top->subject)) || (top->server && shares_program(s, top->server));
-
-		if (meant && s->first <= s->last && s->first <= o->q->at && !(top->together.n && is_among(&t, s)))
-			r = VEC_PUSH(t.v, s);
-	}
-	for (size_t f = 0; r == 0 && t.v.n && f < t.v.v[0]->n_features; f++) {
+	r = r ?: top->together.n ? 0 : put_instances(o, top->subject, &t);
+	own = t.v.n;
+	r = r ?: top->server ? put_instances(o, top->server, &t) : 0;
+	for (size_t f = 0, all = t.v.n; r == 0 && all && f < t.v.v[0]->n_features; f++) {
+		const struct feature *feature = &t.v.v[0]->features[f];
 		struct fact fact = {.of = FACT_CULPRIT};
 
+		t.v.n = feature->kind != COUNTER && feature->unit == COUNT ? own : all;
 		if ((mask >> f & 1) && observe(o, &t, f, &fact))
 			r = facts_add(o->facts, fact);
 	}
