@@ -231,7 +231,7 @@ LIVES = {
         ("workers", (), "exec python3 workers.py 18331"),
         ("queue", ("redis-server",), "mkdir -p redis; exec redis-server --port 18332 --bind 127.0.0.1 --dir redis --save '15 1' --loglevel warning"),
         ("producer", ("redis-server",), "sleep 2; exec python3 producer.py $SEED 18332"),
-        ("consumers", ("redis-server",), "sleep 2; for i in 0 1 2; do python3 consumer.py 18332 jobs-$i & done; python3 consumer.py 18332 jobs-never & wait"),
+        ("consumers", ("redis-server",), "until redis-cli -p 18332 ping >/dev/null 2>&1; do sleep 0.2; done; for i in 0 1 2; do python3 consumer.py 18332 jobs-$i & done; python3 consumer.py 18332 jobs-never & wait"),
         ("visitors", ("nginx",), "sleep 2; exec python3 visitors.py $SEED http://127.0.0.1:18088/small http://127.0.0.1:18331/goods http://127.0.0.1:18331/"),
         ("log-shipper", (), "tail -n 0 -F log/access.log 2>/dev/null | while read -r line; do echo \"$line\" >>log/shipped.log; done"),
         ("access", (), "while :; do echo \"$(date) GET / 200 $RANDOM\" >>log/access.log; sleep 0.$((RANDOM % 9 + 1)); done"),
