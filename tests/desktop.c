@@ -3,7 +3,8 @@
  *
  *   notify TIME ID REPLACES ACTIONS|SUMMARY|BODY      session TIME      bind TIME SHORTCUT TRIGGER
  *
- * and does what standard input says: "press", "reply ID TEXT", "action ID ACTION". */
+ * and does what standard input says: "press", "reply ID TEXT", "action ID ACTION". With a NAME it is a service of the session that has this
+ * name and offers nothing. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -199,14 +200,25 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *data
 	return 0;
 }
 
-int main(void)
+static int be_service(const char *name, sd_event *event)
+{
+	if (sd_bus_request_name(bus, name, 0) < 0 || sd_bus_attach_event(bus, event, 0) < 0)
+		return 1;
+	puts("ready");
+	return sd_event_loop(event) < 0;
+}
+
+int main(int argc, char **argv)
 {
 	sd_event *event = NULL;
 
 	setvbuf(stdin, NULL, _IONBF, 0); /* poll() must see what is left */
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (sd_event_default(&event) < 0 || sd_bus_open_user(&bus) < 0 ||
-	    sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/Notifications", NOTIFICATIONS,
+	if (sd_event_default(&event) < 0 || sd_bus_open_user(&bus) < 0)
+		return 1;
+	if (argc > 1)
+		return be_service(argv[1], event);
+	if (sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/Notifications", NOTIFICATIONS,
 				     notifications, NULL) < 0 ||
 	    sd_bus_add_object_vtable(bus, NULL, PORTAL_PATH, SHORTCUTS, shortcuts, NULL) < 0 ||
 	    sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/RealtimeKit1", KIT, kit, NULL) < 0 ||

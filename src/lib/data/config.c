@@ -58,7 +58,7 @@ static const struct setting {
 	{"agent.key", SETTING_TEXT, offsetof(struct config, agent_key), 0,
 	 "the button on the keyboard ('whyslow agent'): Scroll_Lock, Ctrl+Alt+F12 ... or none"},
 	{"agent.windows", SETTING_BOOL, offsetof(struct config, agent_windows), 0,
-	 "mark the moment when the active window does not answer for 6 s (X11)"},
+	 "mark the moment when the active window (X11), the program of a terminal or a service of the session does not answer for 6 s"},
 	{"ship.to", SETTING_TEXT, offsetof(struct config, ship_to), 0,
 	 "where 'whyslow ship' brings the recording, as whyslow-ship.timer has it do each hour: a folder, a URL, or none"},
 	{"ship.token_file", SETTING_TEXT, offsetof(struct config, ship_token_file), 0,

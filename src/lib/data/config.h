@@ -34,7 +34,7 @@ struct config {
 	uint64_t socket_mode;	 /* of RUN/socket */
 	char *socket_group;	 /* its group, whose members see everything; "none" = none */
 	char *agent_key;	 /* the button; "none" = none */
-	bool agent_windows;	 /* mark a window that does not answer */
+	bool agent_windows;	 /* mark programs that do not answer */
 	char *ship_to;		 /* a folder or a URL; "none" = none */
 	char *ship_token_file;	 /* of a URL; "none" = none */
 };

@@ -16,6 +16,8 @@
 #include "lib/data/log.h"
 #include "machine/agent/button.h"
 #include "machine/agent/hotkey.h"
+#include "machine/agent/hung-name.h"
+#include "machine/agent/hung-terminal.h"
 #include "machine/agent/hung-window.h"
 #include "machine/agent/notification.h"
 #include "machine/agent/priority-guard.h"
@@ -44,6 +46,8 @@ struct agent {
 	struct button_presses *presses;
 	struct hotkey *hotkey;
 	struct hung_windows *windows;
+	struct hung_terminals *terminals;
+	struct hung_names *names;
 	struct priority_guard *guard;
 };
 
@@ -181,11 +185,21 @@ static const char *become_urgent(struct agent *a)
 	return r < 0 ? "; without real-time priority, a press may be late on a busy machine: the package rtkit grants it" : ", at real-time priority";
 }
 
-static void on_hung(uint32_t pid, void *data)
+static void on_hung(uint32_t pid, const char *how, void *data)
 {
 	struct agent *a = data;
 
-	button_window_hangs(a->presses, pid);
+	button_program_hangs(a->presses, pid, how);
+}
+
+/* Some of it may not be possible, as without an X server; the button matters more. */
+static void watch_programs(struct agent *a)
+{
+	(void)hung_windows_open(a->event, on_hung, a, &a->windows);
+	a->terminals = hung_terminals_new("/proc", on_hung, a);
+	if (a->terminals)
+		(void)hung_terminals_attach(a->terminals, a->event);
+	(void)hung_names_open(a->event, a->user, on_hung, a, &a->names);
 }
 
 /* Without the key the rest is there all the same. */
@@ -201,8 +215,8 @@ static int listen_for_key(struct agent *a, const struct agent_options *o)
 	_cleanup_free_ char *words = NULL;
 	int r = button_open(a->event, a->user, &o->asker, &a->presses);
 
-	if (r >= 0 && o->windows)
-		(void)hung_windows_open(a->event, on_hung, a, &a->windows); /* there may be no X server */
+	if (r >= 0 && o->hangs)
+		watch_programs(a);
 	if (r < 0 || strcmp(o->key, "none") == 0)
 		return r;
 	r = hotkey_open(&key, &a->hotkey, &words);
@@ -242,6 +256,8 @@ int agent_run(const struct agent_options *options)
 	}
 	drop_news(&a);
 	priority_guard_stop(a.guard);
+	hung_names_close(a.names);
+	hung_terminals_free(a.terminals);
 	hung_windows_close(a.windows);
 	hotkey_close(a.hotkey);
 	button_close(a.presses);

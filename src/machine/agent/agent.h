@@ -1,4 +1,4 @@
-/* A session's agent: the button on the keyboard, windows that do not answer, and desktop notifications of what it marked and of what the
+/* A session's agent: the button on the keyboard, programs that do not answer, and desktop notifications of what it marked and of what the
  * recorder caught. A root daemon cannot post to a user's bus. */
 #pragma once
 
@@ -10,7 +10,7 @@ struct agent_options {
 	const char *key;    /* "Scroll_Lock"; "none" = no button */
 	const char *way;    /* as hotkey.h; NULL = what the session has */
 	const char *device; /* as hotkey.h */
-	bool windows;	    /* whether hung windows are looked for */
+	bool hangs;	    /* whether programs that do not answer are looked for: in the active window, on terminals, on the session's bus */
 	struct asker asker; /* who marks and answers */
 };
 

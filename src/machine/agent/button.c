@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-enum question { ASK_NOTHING, ASK_MARK, ASK_ANSWER, ASK_WINDOW, ASK_NOTE };
+enum question { ASK_NOTHING, ASK_MARK, ASK_ANSWER, ASK_PROGRAM, ASK_NOTE };
 
 struct button_presses {
 	sd_event *event;
@@ -32,8 +32,8 @@ struct button_presses {
 	struct notification shown;
 	int64_t pressed_at; /* boot ns */
 	int64_t mark;	    /* 0 = not known yet */
-	uint32_t window;    /* the process of the active window at the press; 0 = not known */
-	char *hangs;	    /* the note of the mark: whose window does not answer; NULL = the button was pressed */
+	uint32_t program;   /* that hangs, or whose window was active at the press; 0 = not known */
+	char *hangs;	    /* the note of the mark: who does not answer; NULL = the button was pressed */
 	bool slow;	    /* the machine's answer */
 	char *summary;	    /* ... */
 	/* one question at a time; a note waits for its turn */
@@ -89,12 +89,12 @@ static void take_answer(struct button_presses *p, json_t *answer)
 	p->summary = summary ? strdup(summary) : NULL;
 	(void)notification_show(&p->shown, p->user, title(p),
 				summary ? summary : "Nothing is known of that moment", actions(p));
-	if (p->window)
-		ask(p, ASK_WINDOW);
+	if (p->program)
+		ask(p, ASK_PROGRAM);
 }
 
 /* A program that hangs is what the press was about, where the machine is not slow. */
-static void take_window(struct button_presses *p, json_t *answer)
+static void take_program(struct button_presses *p, json_t *answer)
 {
 	const char *summary = json_string_value(json_object_get(answer, "summary"));
 	_cleanup_str_ struct str text = {};
@@ -103,7 +103,7 @@ static void take_window(struct button_presses *p, json_t *answer)
 		return;
 	if (p->slow && p->summary)
 		str_printf(&text, "%s. ", p->summary);
-	str_printf(&text, "The active window: %s", summary);
+	str_printf(&text, "%s%s", p->hangs ? "" : "The active window: ", summary);
 	if (!text.error)
 		(void)notification_show(&p->shown, p->user, p->hangs ? p->hangs : "It is slow", text.data, actions(p));
 }
@@ -129,7 +129,7 @@ static void finish(struct button_presses *p)
 		p->inquiry.text.len ? json_loadb(p->inquiry.text.data, p->inquiry.text.len, 0, NULL) : NULL;
 
 	p->reading = sd_event_source_disable_unref(p->reading);
-	if (asked != ASK_NOTE && asked != ASK_WINDOW && !answer)
+	if (asked != ASK_NOTE && asked != ASK_PROGRAM && !answer)
 		say_why_not(p);
 	ask_end(&p->inquiry);
 	p->asked = ASK_NOTHING;
@@ -137,8 +137,8 @@ static void finish(struct button_presses *p)
 		take_mark(p, answer);
 	else if (asked == ASK_ANSWER && answer)
 		take_answer(p, answer);
-	else if (asked == ASK_WINDOW && answer)
-		take_window(p, answer);
+	else if (asked == ASK_PROGRAM && answer)
+		take_program(p, answer);
 	json_decref(answer);
 	if (p->asked == ASK_NOTHING && p->note && p->mark)
 		ask(p, ASK_NOTE);
@@ -164,8 +164,8 @@ static void ask(struct button_presses *p, enum question what)
 	size_t n = 0;
 	int r;
 
-	snprintf(id, sizeof(id), "%" PRId64, what == ASK_WINDOW ? (int64_t)p->window : p->mark);
-	words[n++] = what == ASK_ANSWER ? "show" : what == ASK_WINDOW ? "why" : "mark";
+	snprintf(id, sizeof(id), "%" PRId64, what == ASK_PROGRAM ? (int64_t)p->program : p->mark);
+	words[n++] = what == ASK_ANSWER ? "show" : what == ASK_PROGRAM ? "why" : "mark";
 	if (what == ASK_NOTE)
 		words[n++] = "--id";
 	else
@@ -208,7 +208,7 @@ static bool begin(struct button_presses *p, char *hangs)
 	p->pressed_at = now;
 	p->mark = 0;
 	p->slow = false;
-	p->window = 0;
+	p->program = 0;
 	drop_question(p);
 	notification_forget(&p->shown);
 	/* the ring is frozen first, then people are notified */
@@ -226,20 +226,20 @@ void button_press(struct button_presses *p)
 {
 	if (!begin(p, NULL))
 		return;
-	(void)foreground_find(&p->window);
+	(void)foreground_find(&p->program);
 	show_begun(p);
 }
 
-void button_window_hangs(struct button_presses *p, uint32_t pid)
+void button_program_hangs(struct button_presses *p, uint32_t pid, const char *how)
 {
 	char path[40], name[64];
 	char *note = NULL;
 
 	snprintf(path, sizeof(path), "%u/comm", pid);
 	if (text_attribute_take("/proc", path, name, sizeof(name)) < 0 ||
-	    asprintf(&note, "The window of %s (pid %u) does not answer", name, pid) < 0 || !begin(p, note))
+	    asprintf(&note, "%s (pid %u) %s", name, pid, how) < 0 || !begin(p, note))
 		return;
-	p->window = pid;
+	p->program = pid;
 	show_begun(p);
 }
 

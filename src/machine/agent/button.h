@@ -14,7 +14,7 @@ int button_open(sd_event *event, sd_bus *user, const struct asker *asker, struct
 void button_close(struct button_presses *p);
 /* The button was pressed. Does not wait for anybody. */
 void button_press(struct button_presses *p);
-/* A window of this process does not answer: marked, and looked into, as if the button was pressed in it. */
-void button_window_hangs(struct button_presses *p, uint32_t pid);
+/* This process does not answer, and how ("does not answer in its window"): marked, and looked into, as if the button was pressed in it. */
+void button_program_hangs(struct button_presses *p, uint32_t pid, const char *how);
 /* A notification's "Why?": opens the incident in the browser. */
 void button_show_mark(int64_t mark);

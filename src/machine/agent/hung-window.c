@@ -27,7 +27,7 @@ struct hung_windows {
 	bool waits;	 /* the last question to it is not answered */
 	unsigned missed; /* rounds since then */
 	Window hung;	 /* reported, and not answering yet; 0 = none */
-	void (*hangs)(uint32_t pid, void *data);
+	void (*hangs)(uint32_t pid, const char *how, void *data);
 	void *data;
 };
 
@@ -95,7 +95,7 @@ static void report(struct hung_windows *h)
 
 	h->hung = h->asked;
 	if (x_server_values(&h->x, h->asked, h->atoms[ATOM_PID], XA_CARDINAL, &pid, 1) == 1 && pid)
-		h->hangs((uint32_t)pid, h->data);
+		h->hangs((uint32_t)pid, "does not answer in its window", h->data);
 }
 
 static int on_round(sd_event_source *source, uint64_t now, void *data)
@@ -151,7 +151,7 @@ static int connect_to_server(struct hung_windows *h, sd_event *event)
 	return r < 0 ? r : sd_event_add_time(event, &h->rounds, CLOCK_MONOTONIC, now + ROUND / 1000, 0, on_round, h);
 }
 
-int hung_windows_open(sd_event *event, void (*hangs)(uint32_t pid, void *data), void *data, struct hung_windows **ret)
+int hung_windows_open(sd_event *event, void (*hangs)(uint32_t pid, const char *how, void *data), void *data, struct hung_windows **ret)
 {
 	struct hung_windows *h = calloc(1, sizeof(*h));
 	int r;

@@ -10,7 +10,7 @@
 
 struct hung_windows;
 
-/* `hangs` is called with the process of a window that hangs. 0; -ENOENT without an X server (DISPLAY), or -errno. */
-int hung_windows_open(sd_event *event, void (*hangs)(uint32_t pid, void *data), void *data, struct hung_windows **ret);
+/* `hangs` is called with the process of a window, and how it hangs. 0; -ENOENT without an X server (DISPLAY), or -errno. */
+int hung_windows_open(sd_event *event, void (*hangs)(uint32_t pid, const char *how, void *data), void *data, struct hung_windows **ret);
 /* NULL is allowed. */
 void hung_windows_close(struct hung_windows *h);

@@ -20,7 +20,7 @@ static int run(struct common *common, int argc, char **argv)
 		.key = arg_key ? arg_key : common->config.agent_key,
 		.way = arg_way,
 		.device = arg_device,
-		.windows = common->config.agent_windows,
+		.hangs = common->config.agent_windows,
 		.asker = common_asker(common),
 	};
 

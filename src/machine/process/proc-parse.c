@@ -56,6 +56,9 @@ int proc_parse_stat(const char *text, struct proc_stat *ret)
 	s.state = end[2];
 	f = (struct fields){.at = end + 4, .next = 4};
 	s.parent = (uint32_t)field(&f, 4);
+	s.session = (uint32_t)field(&f, 6);
+	s.terminal = field(&f, 7);
+	s.foreground = (int64_t)field(&f, 8);
 	s.flags = (uint32_t)field(&f, 9);
 	s.minor_faults = field(&f, 10);
 	s.major_faults = field(&f, 12);

@@ -39,6 +39,9 @@ static void stat_is_read_whatever_the_name(void **state)
 	assert_string_equal(s.comm, "a (b) c");
 	assert_int_equal(s.state, 'D');
 	assert_int_equal(s.parent, 4210);
+	assert_int_equal(s.session, 4190);
+	assert_int_equal(s.terminal, 34816);
+	assert_int_equal(s.foreground, 4200);
 	assert_int_equal(s.minor_faults, 155);
 	assert_int_equal(s.major_faults, 3);
 	assert_int_equal(s.user, 1250000000);
