@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 
 #include "lib/store/database.h"
-#include "machine/recording/age.h"
+#include "lib/store/age.h"
 #include "machine/recording/store.h"
 
 #define STRINGIFY_(x) #x

@@ -2,7 +2,7 @@
 
 #include "lib/data/vec.h"
 #include "lib/store/page-sums.h"
-#include "machine/recording/age.h"
+#include "lib/store/age.h"
 #include "machine/recording/internal.h"
 
 #define VACUUM_PAGES 64 /* half a megabyte of log at most: a page that moves changes one that points at it */

@@ -13,7 +13,7 @@
 #include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/order.h"
-#include "machine/recording/age.h"
+#include "lib/store/age.h"
 #include "machine/trace/pprof.h"
 
 #define FILE_SPAN   (3600 * NS_PER_SEC)

@@ -27,6 +27,6 @@ int profile_load_file(const char *path, const struct profile_wish *wish, struct 
 struct profile_size {
 	uint64_t bytes, files;
 };
-/* Deletes the oldest files beyond an age (ns; 0 = none), which the files after them tell (machine/recording/age.h), and until all together have at
+/* Deletes the oldest files beyond an age (ns; 0 = none), which the files after them tell (lib/store/age.h), and until all together have at
  * most so many bytes (0 = any). The newest stays. */
 int profile_trim(const char *folder, int64_t age, uint64_t bytes, struct profile_size *ret_left);

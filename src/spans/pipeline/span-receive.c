@@ -704,7 +704,7 @@ static bool close_windows(struct receiver *r, int64_t now)
 
 static int write_windows(struct receiver *r)
 {
-	int64_t now = clock_wall();
+	int64_t now = clock_wall(), spared = 0;
 	int result;
 	size_t n;
 
@@ -712,8 +712,12 @@ static int write_windows(struct receiver *r)
 	n = r->windows.n;
 	pthread_mutex_unlock(&r->lock);
 	result = put_windows(r, n);
-	if (result == 0 && close_windows(r, now))
-		result = span_store_forget(r->options.store, now - r->options.keep);
+	if (result == 0 && close_windows(r, now)) {
+		result = span_store_forget(r->options.store, now, r->options.keep, &spared);
+		pthread_mutex_lock(&r->lock);
+		r->counts.spared = (uint64_t)spared;
+		pthread_mutex_unlock(&r->lock);
+	}
 	if (result == 0)
 		result = span_store_set_complete(r->options.store, begin_of(r, now - (settled_by(r, 0))));
 	return result;

@@ -60,6 +60,7 @@ struct receiver_counts {
 	uint64_t pressed;     /* windows that were closed early for memory */
 	uint64_t left_out;    /* requests (traces) of even more windows than those */
 	uint64_t other_names; /* names beyond RECEIVE_NAMES_MAX, which are counted as one */
+	uint64_t spared;      /* stored parts that only this machine's clock calls too old, when some were last to be forgotten */
 	uint32_t waiting;
 	char ahead_service[64]; /* of the last span that was ahead */
 	int64_t ahead_by;	/* likewise, ns */

@@ -10,6 +10,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
+#include "lib/store/age.h"
 #include "lib/store/blocks.h"
 #include "lib/store/database.h"
 
@@ -342,11 +343,45 @@ int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struc
 	return r == -EINVAL || r == -E2BIG ? -EUCLEAN : r;
 }
 
-int span_store_forget(struct span_store *s, int64_t before)
+/* When the newest part ended of those that ended longer than `keep` ago, as the parts after them tell; INT64_MIN: none did. */
+static int find_aged(struct span_store *s, int64_t keep, int64_t *ret)
 {
-	char sql[224];
+	_cleanup_statement_ sqlite3_stmt *q = NULL;
+	struct age age = {};
+	int step;
 
+	*ret = INT64_MIN;
+	if (sqlite3_prepare_v2(s->db, "SELECT begin, finish FROM part ORDER BY begin DESC, finish DESC", -1, &q, NULL) != SQLITE_OK)
+		return fail(s, "cannot read");
+	while ((step = sqlite3_step(q)) == SQLITE_ROW) {
+		const struct age_span span = {.first = sqlite3_column_int64(q, 0), .last = sqlite3_column_int64(q, 1)};
+
+		if (age_add(&age, &span) > keep) {
+			*ret = span.last;
+			return 0;
+		}
+	}
+	return step == SQLITE_DONE ? 0 : fail(s, "cannot read");
+}
+
+int span_store_forget(struct span_store *s, int64_t now, int64_t keep, int64_t *ret_spared)
+{
+	static const char count[] = "SELECT count(*) FROM part WHERE finish < ?";
+	const int64_t too_old = now - keep;
+	int64_t aged, before;
+	char sql[224];
+	int r = read_row(s, count, &too_old, 1, ret_spared, 1);
+
+	if (r < 0 || !*ret_spared)
+		return r < 0 ? r : 0;
+	r = find_aged(s, keep, &aged);
+	if (r < 0 || aged == INT64_MIN)
+		return r;
+	before = aged < too_old ? aged + 1 : too_old;
 	snprintf(sql, sizeof(sql), "DELETE FROM part WHERE finish < %lld; DELETE FROM judged WHERE begin < %lld;"
 				   " DELETE FROM deployment WHERE time < %lld", (long long)before, (long long)before, (long long)before);
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, "cannot forget old parts");
+	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return fail(s, "cannot forget old parts");
+	r = read_row(s, count, &too_old, 1, ret_spared, 1);
+	return r < 0 ? r : 0;
 }

@@ -58,5 +58,7 @@ int span_store_merge(struct span_store *s, const int64_t *ids, size_t n, const s
 int span_store_deploy(struct span_store *s, const struct deployment *d);
 /* Adds those of [from, to], by time. 0 or -errno; a store of before deployments has none. */
 int span_store_deployments(struct span_store *s, int64_t from, int64_t to, struct deployments *ret);
-/* Forgets parts that ended before, and judgements of windows and deployments before. */
-int span_store_forget(struct span_store *s, int64_t before);
+/* Forgets parts that ended longer than `keep` (ns) ago, and judgements of windows and deployments of before. Two must agree on that: the wall clock,
+ * `now`, which may be ahead, and the parts that came later (lib/store/age.h), whose times are their senders'. *ret_spared: how many parts stay
+ * that only `now` calls too old. 0 or -errno. Deployments and judgements stay where no part is forgotten. */
+int span_store_forget(struct span_store *s, int64_t now, int64_t keep, int64_t *ret_spared);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
+#include "lib/data/str.h"
 #include "spans/store/span-store.h"
 
 static char file[64];
@@ -37,6 +39,7 @@ static void test_a_part_put_again_replaces_itself(void **state)
 {
 	struct span_store *s = open_store(DATABASE_CREATE);
 	char seen[64] = "";
+	int64_t spared;
 
 	(void)state;
 	put(s, "b", 200, "second ");
@@ -47,7 +50,8 @@ static void test_a_part_put_again_replaces_itself(void **state)
 	seen[0] = '\0';
 	assert_int_equal(span_store_each(s, 111, 1000, seen, gather), 0);
 	assert_string_equal(seen, "second ");
-	assert_int_equal(span_store_forget(s, 150), 0);
+	assert_int_equal(span_store_forget(s, 245, 95, &spared), 0);
+	assert_int_equal(spared, 0);
 	seen[0] = '\0';
 	assert_int_equal(span_store_each(s, 0, 1000, seen, gather), 0);
 	assert_string_equal(seen, "second ");
@@ -58,7 +62,7 @@ static void test_a_window_is_complete_judged_and_reopened(void **state)
 {
 	struct span_store *s = open_store(DATABASE_CREATE);
 	struct span_judged judged = {};
-	int64_t part, later, requests, until = 0;
+	int64_t part, later, requests, until = 0, spared;
 
 	(void)state;
 	assert_int_equal(span_store_complete(s, &until), 0);
@@ -76,12 +80,81 @@ static void test_a_window_is_complete_judged_and_reopened(void **state)
 	put(s, "window, late", 3990, "y");
 	assert_int_equal(span_store_newest(s, 3000, 4000, &later, &requests), 0);
 	assert_true(later > part && requests == 2);
-	assert_int_equal(span_store_forget(s, 5000), 0);
+	put(s, "newer", 9000, "z");
+	assert_int_equal(span_store_forget(s, 10000, 4999, &spared), 0);
 	assert_int_equal(span_store_judged(s, 1000, 3000, &judged), 0);
 	assert_int_equal(span_store_newest(s, 3000, 4000, &later, &requests), 0);
 	assert_true(later == 0 && requests == 0);
 	assert_int_equal(span_store_set_complete(s, 0), 0);
 	assert_int_equal(span_store_complete(s, &until), 0);
+	span_store_close(s);
+}
+
+#define HOUR (3600 * NS_PER_SEC)
+#define DAY  (24 * HOUR)
+
+/* A part of half an hour, every half an hour. */
+static void put_half_hours(struct span_store *s, int64_t from, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const int64_t begin = from + i * HOUR / 2;
+		const struct span_part part = {.key = STR_TEXT(32, "%lld", (long long)begin), .source = "test", .from = begin, .to = begin + HOUR / 2, .requests = 1, .bytes = "x", .n = 1};
+
+		assert_int_equal(span_store_put(s, &part), 0);
+	}
+}
+
+static int count(void *state, const struct span_part *part)
+{
+	(void)part;
+	++*(int *)state;
+	return 0;
+}
+
+static int parts_of(struct span_store *s)
+{
+	int n = 0;
+
+	assert_int_equal(span_store_each(s, 0, INT64_MAX, &n, count), 0);
+	return n;
+}
+
+static void test_a_clock_that_is_ahead_forgets_nothing(void **state)
+{
+	struct span_store *s;
+	int64_t spared;
+
+	(void)state;
+	unlink(file);
+	s = open_store(DATABASE_CREATE);
+	put_half_hours(s, 1000 * DAY, 10);
+	assert_int_equal(span_store_forget(s, 1040 * DAY, 30 * DAY, &spared), 0);
+	assert_int_equal(parts_of(s), 10);
+	assert_int_equal(spared, 10);
+	put_half_hours(s, 1040 * DAY, 4); /* and what is received by that clock */
+	assert_int_equal(span_store_forget(s, 1040 * DAY + 2 * HOUR, 30 * DAY, &spared), 0);
+	assert_int_equal(parts_of(s), 14);
+	assert_int_equal(spared, 10);
+	assert_int_equal(span_store_forget(s, 1040 * DAY + 2 * HOUR, HOUR, &spared), 0); /* the jump does not count, the two hours of parts after it do */
+	assert_int_equal(parts_of(s), 3);
+	assert_int_equal(spared, 0);
+	span_store_close(s);
+}
+
+static void test_senders_ahead_make_nothing_old(void **state)
+{
+	struct span_store *s;
+	int64_t spared;
+
+	(void)state;
+	unlink(file);
+	s = open_store(DATABASE_CREATE);
+	put_half_hours(s, 1000 * DAY, 10);
+	for (int i = 1; i < 20; i++)
+		put_half_hours(s, (1000 + 2 * i) * DAY, 4);
+	assert_int_equal(span_store_forget(s, 1000 * DAY + 5 * HOUR, 30 * DAY, &spared), 0);
+	assert_int_equal(parts_of(s), 10 + 19 * 4);
+	assert_int_equal(spared, 0);
 	span_store_close(s);
 }
 
@@ -155,6 +228,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_part_put_again_replaces_itself),
 		cmocka_unit_test(test_a_window_is_complete_judged_and_reopened),
+		cmocka_unit_test(test_a_clock_that_is_ahead_forgets_nothing),
+		cmocka_unit_test(test_senders_ahead_make_nothing_old),
 		cmocka_unit_test(test_merged_parts_are_replaced_and_nothing_came_late),
 		cmocka_unit_test(test_parts_put_together_are_all_there_or_none),
 		cmocka_unit_test(test_what_is_not_there_is_said),

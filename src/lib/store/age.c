@@ -1,4 +1,4 @@
-#include "machine/recording/age.h"
+#include "lib/store/age.h"
 
 #include <stdbool.h>
 #include <string.h>
