@@ -31,9 +31,17 @@
 #define ALLOW_ONE_OF(nr, argument, one, other)                                                                            \
 	IF_CALL(nr, 6), LOAD(FIELD(args) + 8 * (argument)), IF_CALL(one, 1), ALLOW, IF_CALL(other, 1), ALLOW, REFUSE
 
+#if defined(__x86_64__)
+/* x86-64 kernels may also have the calls of x32, by the same numbers with this bit: a filter that knows the number alone would let them through. */
+#define OTHER_NUMBERS , BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), REFUSE
+#else
+#define OTHER_NUMBERS
+#endif
+
 /* Calls of another architecture, which have other numbers, end the process. */
 #define FILTER_BEGIN                                                                                                      \
-	LOAD(FIELD(arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), LOAD(FIELD(nr))
+	LOAD(FIELD(arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), LOAD(FIELD(nr)) \
+		OTHER_NUMBERS
 
 /* For the calling thread, for good. 0 or -errno. */
 static inline int call_filter_set(const struct sock_filter *filter, size_t n)
