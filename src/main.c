@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,7 @@ int main(int argc, char **argv)
 	struct question q;
 	int status = -EOPNOTSUPP, asked = 0;
 
+	setlocale(LC_CTYPE, "C.UTF-8"); /* texts are UTF-8, whatever the user's locale is: lib/data/fold.h */
 	if (read_question(argc, argv, &q))
 		asked = status = ask(&q);
 	return status >= 0 ? status : run_program(argc, argv, asked);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/file.h"
@@ -21,28 +22,57 @@ static size_t color(const char *text, size_t n)
 	return at < n && text[at] == 'm' ? at + 1 : 0;
 }
 
-/* The bytes of the character there, with what continues it and the colors before it; *ret_columns: 1, or 0 of colors alone. */
+/* The bytes of the character there, with the colors before it, 0 at the end; *ret_columns: 2 of East Asian ones, 0 of those that are put over the one before
+ * and of colors alone. Bytes that are not UTF-8 take a column each. */
 static size_t character(const char *text, size_t n, size_t *ret_columns)
 {
-	size_t at = 0, skip;
+	mbstate_t state = {};
+	size_t at = 0, skip, used;
+	wchar_t c;
 
 	while ((skip = color(text + at, n - at)))
 		at += skip;
-	*ret_columns = at < n;
-	if (at < n)
-		at++;
-	while (at < n && ((unsigned char)text[at] & 0xc0) == 0x80)
-		at++;
+	*ret_columns = 0;
+	if (at == n || !text[at])
+		return at;
+	used = mbrtowc(&c, text + at, n - at, &state);
+	*ret_columns = used > n - at || wcwidth(c) < 0 ? 1 : (size_t)wcwidth(c);
+	return at + (used > n - at ? 1 : used);
+}
+
+size_t fold_columns(const char *text, size_t n)
+{
+	size_t sum = 0, one, used;
+
+	for (size_t at = 0; (used = character(text + at, n - at, &one)); at += used)
+		sum += one;
+	return sum;
+}
+
+size_t fold_fit(const char *text, size_t columns)
+{
+	size_t n = strcspn(text, "\n"), at = 0, used, one;
+
+	while ((used = character(text + at, n - at, &one)) && one <= columns) {
+		columns -= one;
+		at += used;
+	}
 	return at;
 }
 
-static size_t columns(const char *text, size_t n)
+size_t fold_break(const char *text, size_t columns)
 {
-	size_t sum = 0, one;
+	size_t fits = fold_fit(text, columns), at = fits;
 
-	for (size_t at = 0; at < n; sum += one)
-		at += character(text + at, n - at, &one);
-	return sum;
+	if (text[fits] == '\0' || text[fits] == '\n' || text[fits] == ' ')
+		return fits;
+	while (at > 0 && text[at - 1] != ' ')
+		at--;
+	while (at > 0 && text[at - 1] == ' ')
+		at--;
+	if (at)
+		return at;
+	return fits ? fits : text[0] != '\0'; /* not one character fits: on it goes */
 }
 
 static size_t span(const char *text, size_t n, bool spaces)
@@ -62,7 +92,7 @@ static size_t hanging(const char *line, size_t n, size_t width)
 	while (at < n && column <= width / 2) {
 		size_t word = span(line + at, n - at, false), gap = span(line + at + word, n - at - word, true);
 
-		column += columns(line + at, word) + gap;
+		column += fold_columns(line + at, word) + gap;
 		at += word + gap;
 		if (gap >= 2 && column <= width / 2)
 			hang = column;
@@ -81,8 +111,7 @@ static int put_torn(const char *word, size_t n, size_t width, size_t *column, st
 	size_t used, one;
 	int r = 0;
 
-	for (size_t at = 0; at < n && r == 0; at += used, *column += one) {
-		used = character(word + at, n - at, &one);
+	for (size_t at = 0; r == 0 && (used = character(word + at, n - at, &one)); at += used, *column += one) {
 		if (*column + one > width) {
 			r = str_putc(to, '\n');
 			*column = 0;
@@ -97,11 +126,11 @@ int fold_line(const char *line, size_t n, size_t width, struct str *ret)
 	size_t column = 0, hang;
 	int r = 0;
 
-	if (columns(line, n) <= width)
+	if (fold_columns(line, n) <= width)
 		return str_append(ret, line, n);
 	hang = hanging(line, n, width);
 	for (size_t at = 0; at < n && r == 0;) {
-		size_t gap = span(line + at, n - at, true), bytes = span(line + at + gap, n - at - gap, false), word = columns(line + at + gap, bytes);
+		size_t gap = span(line + at, n - at, true), bytes = span(line + at + gap, n - at - gap, false), word = fold_columns(line + at + gap, bytes);
 
 		if (!word && at + gap + bytes == n) /* spaces at the end, or a color's end */
 			return str_append(ret, line + at + gap, bytes);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/view/columns.h"
+#include "lib/data/fold.h"
 
 static bool colours;
 
@@ -41,7 +41,7 @@ void terminal_text(const char *text, int columns)
 	int room = terminal_room();
 
 	if (columns > 0 && room > 0)
-		addnstr(text, (int)columns_fit(text, columns < room ? columns : room));
+		addnstr(text, (int)fold_fit(text, (size_t)(columns < room ? columns : room)));
 }
 
 void terminal_put(const char *format, ...)
@@ -57,7 +57,7 @@ void terminal_put(const char *format, ...)
 
 void terminal_padded(const char *text, int columns)
 {
-	int used = columns_of(text, columns_fit(text, columns));
+	int used = (int)fold_columns(text, fold_fit(text, (size_t)columns));
 
 	terminal_text(text, columns);
 	if (used < columns)
@@ -69,7 +69,7 @@ int terminal_wrapped(int row, const char *text, int lines)
 	int line = 0;
 
 	for (; *text && line < lines; line++) {
-		size_t n = columns_wrap(text, getmaxx(stdscr) - 1);
+		size_t n = fold_break(text, (size_t)getmaxx(stdscr) - 1);
 
 		if (row >= 0) {
 			move(row + line, 0);
@@ -90,7 +90,7 @@ size_t terminal_indented(const char *text, size_t n, long row)
 
 	indent = indent < width / 2 ? indent : 0;
 	do {
-		size_t fits = columns_wrap(at, lines ? width - indent : width);
+		size_t fits = fold_break(at, (size_t)(lines ? width - indent : width));
 
 		if (row > 0 && row < last) {
 			move((int)row, lines ? indent : 0);

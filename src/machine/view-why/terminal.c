@@ -14,7 +14,6 @@
 #include "lib/data/fold.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
-#include "lib/view/columns.h"
 #include "lib/view/terminal-line.h"
 #include "machine/model/feature.h"
 #include "machine/view-why/plot.h"
@@ -407,8 +406,8 @@ static void put_typed(const struct terminal_state *s)
 	const char *typed = s->typed;
 
 	terminal_put("%s", s->prompt);
-	while (columns_of(typed, strlen(typed)) >= terminal_room() && *typed)
-		typed += columns_fit(typed, 1) ? columns_fit(typed, 1) : columns_fit(typed, 2);
+	while ((int)fold_columns(typed, strlen(typed)) >= terminal_room() && *typed)
+		typed += fold_fit(typed, 1) ?: fold_fit(typed, 2);
 	terminal_put("%s_", typed);
 }
 
