@@ -121,6 +121,13 @@ const struct verb verb_config = {
 	.group = "Administration",
 	.words = "",
 	.help = "print the active settings",
+	.about = "Prints the settings in force: those of /etc/whyslow/whyslow.conf, and the defaults of all others; or the rules and causes that "
+		 "are known.",
+	.examples = (const struct example[]){
+		{"whyslow config", "all settings"},
+		{"whyslow config --rules", "when does a rule begin an incident?"},
+		{"whyslow config --causes", "what can be said of a cause?"},
+		{}},
 	.options = options,
 	.grammar = &trigger_grammar,
 	.run = run,

@@ -133,6 +133,11 @@ const struct verb verb_features = {
 	.group = "Administration",
 	.words = "",
 	.help = "list what is measured, and what this machine provides",
+	.about = "Lists every counter that is recorded of processes and of the machine, its unit, and whether this machine provides it.",
+	.examples = (const struct example[]){
+		{"whyslow features", "all of them"},
+		{"whyslow features --json", "for a program"},
+		{}},
 	.options = options,
 	.run = run,
 };

@@ -235,8 +235,6 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	words = options_parse(verb->options, verb_shared_options(verb, shared), verb->takes_command, argc, argv, &error);
 	if (words < 0)
 		return verb_usage_error(verb->name, "%s", error ? error : "bad options");
-	if (c->help && verb->subverbs)
-		return verb->run(c, 1, argv);
 	if (c->help) {
 		help_verb(verb, shared);
 		return EXIT_ANSWERED;

@@ -76,6 +76,12 @@ const struct verb verb_mcp = {
 	.group = "Administration",
 	.words = "",
 	.help = "answer an assistant's questions over standard input and output (Model Context Protocol)",
+	.about = "An assistant starts it and asks the questions that change nothing: why, waits, history, list, show and others. "
+		 "docs/assistants.md says how to set it up.",
+	.examples = (const struct example[]){
+		{"whyslow mcp", "as the command of a server of type stdio"},
+		{"whyslow mcp --fleet fleet.db", "with the counters of many servers"},
+		{}},
 	.options = options,
 	.text_only = true,
 	.runs_programs = true,

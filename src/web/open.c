@@ -244,6 +244,12 @@ const struct verb verb_open = {
 	.group = "Daily use",
 	.words = "[ID] ",
 	.help = "open the web view, at a mark or now",
+	.about = "Starts 'whyslow serve' if none runs, and opens the page in your browser; without a desktop it prints an address that works "
+		 "once, within two minutes.",
+	.examples = (const struct example[]){
+		{"whyslow open", "the page at this moment"},
+		{"whyslow open 7", "the page at incident 7"},
+		{}},
 	.options = (const struct option_row[]){{}},
 	.text_only = true,
 	.runs_programs = true,

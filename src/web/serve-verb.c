@@ -198,6 +198,13 @@ const struct verb verb_serve = {
 	.group = "Administration",
 	.words = "",
 	.help = "serve the web view and its HTTP interface on this machine",
+	.about = "Serves the page, the HTTP interface and /metrics until it is stopped. It listens on this machine alone unless it has a "
+		 "certificate, gives root's rights up, and shows what its user may see. docs/serve.md has the details.",
+	.examples = (const struct example[]){
+		{"whyslow serve", "prints an address with a login code"},
+		{"whyslow serve --listen 0.0.0.0:7170 --tls-cert serve.crt --tls-key serve.key", "for other machines"},
+		{"whyslow serve --add-token prometheus --scope metrics", "a token for a program"},
+		{}},
 	.options = options,
 	.runs_programs = true,
 	.run = run,

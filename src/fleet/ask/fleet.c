@@ -36,6 +36,12 @@ const struct verb verb_fleet = {
 	.group = "Many machines",
 	.words = "SUBVERB DATA ",
 	.help = "many servers: which one, which counter, since when; load, view, check, correlate, compare, rank, why, history, incidents, join",
+	.examples = (const struct example[]){
+		{"whyslow fleet why metrics.csv", "which server is different, by which counter, since when?"},
+		{"whyslow fleet why metrics.csv --from '2026-11-20 10:00'", "the same for the time since then"},
+		{"whyslow fleet join web-1 web-2", "take machines that run whyslow into the list of hosts, over ssh"},
+		{"whyslow fleet watch /etc/whyslow/hosts", "which of them are slow now, and because of what?"},
+		{}},
 	.options = no_options,
 	.takes_command = true,
 	.subverbs = &subverbs,

@@ -406,6 +406,12 @@ const struct verb verb_ship = {
 	.group = "Export",
 	.words = "[TO] ",
 	.help = "copy the recording to a folder or a URL that collects those of many machines, once or on a schedule",
+	.about = "Writes the recording into a folder, or sends it by HTTP, where those of many machines are collected. TO is ship.to of the "
+		 "settings unless given.",
+	.examples = (const struct example[]){
+		{"whyslow ship /srv/recordings", "once, into a folder"},
+		{"whyslow ship https://central:8443/recordings/ --token-file token --every 1h", "once an hour, to a server"},
+		{}},
 	.options = options,
 	.text_only = true,
 	.run = run,

@@ -39,6 +39,12 @@ const struct verb verb_agent = {
 	.words = "",
 	.help = "listen for the keyboard button, and show notifications of incidents, in this "
 		"session",
+	.about = "Runs in a desktop's session, from its start. The button marks that it is slow; the notification has the answer, and holds the "
+		 "culprit back if you want.",
+	.examples = (const struct example[]){
+		{"whyslow agent", "with the key of the settings (agent.key)"},
+		{"whyslow agent --key Ctrl+Alt+F12", "with another key"},
+		{}},
 	.options = options,
 	.text_only = true,
 	.runs_programs = true,

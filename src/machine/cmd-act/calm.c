@@ -215,6 +215,13 @@ const struct verb verb_calm = {
 	.group = "Act",
 	.words = "[WHO] ",
 	.help = "hold processes back, list those that are held, or release them",
+	.about = "Holds processes back until they are released: by their unit's weights, by a limit, by stopping them for moments, or by their "
+		 "priority. Without WHO it lists what is held.",
+	.examples = (const struct example[]){
+		{"whyslow calm backup", "hold it back"},
+		{"whyslow calm", "what is held back?"},
+		{"whyslow calm --undo", "release all"},
+		{}},
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -479,6 +479,13 @@ const struct verb verb_confirm = {
 	.group = "Act",
 	.words = "[WHO|ID] ",
 	.help = "test whether a process is the cause: hold it back, release it, and compare how long others wait",
+	.about = "Holds the suspect back and releases it in turns for 16 seconds, and compares how long others wait in both. Whatever happens, "
+		 "what it holds back is released. Only root and the process's owner may ask.",
+	.examples = (const struct example[]){
+		{"whyslow confirm", "test the culprit of the answer for this moment"},
+		{"whyslow confirm backup", "test this program"},
+		{"whyslow confirm backup --short disk --by freeze", "by stopping it for moments, for who waits for the disk"},
+		{}},
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -443,6 +443,11 @@ const struct verb verb_demo = {
 	.group = "Administration",
 	.words = "[NAME] ",
 	.help = "play a harmless slowdown and show the answer; without a name: list the demos",
+	.about = "Plays a slowdown that harms nothing and ends by itself, asks why, and shows the answer: to see whether whyslow works here.",
+	.examples = (const struct example[]){
+		{"whyslow demo", "which demos are there?"},
+		{"whyslow demo cpu", "a program computes on all CPUs, for 45 seconds"},
+		{}},
 	.options = options,
 	.runs_programs = true,
 	.run = run,

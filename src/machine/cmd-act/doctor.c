@@ -377,6 +377,11 @@ const struct verb verb_doctor = {
 	.group = "Administration",
 	.words = "",
 	.help = "check what this kernel and these rights provide, and how to fix each gap",
+	.about = "Lists what this kernel, its settings and these rights let whyslow measure, and for each gap the command that closes it.",
+	.examples = (const struct example[]){
+		{"whyslow doctor", "what is missing here?"},
+		{"sudo whyslow doctor", "the same for the recorder, which runs as root"},
+		{}},
 	.options = options,
 	.run = run,
 };

@@ -50,6 +50,12 @@ const struct verb verb_feedback = {
 	.group = "Administration",
 	.words = "ID right|wrong|fixed ",
 	.help = "say whether an answer was right",
+	.about = "Notes whether the answer for an incident was right, and whether its cause is fixed. 'whyslow list' shows it, and 'fixed' says "
+		 "later whether it came again.",
+	.examples = (const struct example[]){
+		{"whyslow feedback 7 right", "incident 7 was explained rightly"},
+		{"whyslow feedback 7 fixed", "its cause is repaired"},
+		{}},
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -145,6 +145,13 @@ const struct verb verb_mark = {
 	.group = "Daily use",
 	.words = "[NOTE] ",
 	.help = "mark this moment: it is slow now",
+	.about = "Says that it is slow at this moment. The recorder keeps the events of the last seconds with the mark, so that 'whyslow show ID' "
+		 "answers later, too. A second mark within two seconds is added to the first one.",
+	.examples = (const struct example[]){
+		{"whyslow mark", "it is slow now"},
+		{"whyslow mark 'the editor hangs' --why", "with a note, and answer at once"},
+		{"whyslow mark --undo", "it was a mistake: remove the newest mark"},
+		{}},
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

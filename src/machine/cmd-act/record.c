@@ -37,6 +37,12 @@ const struct verb verb_record = {
 	.group = "Administration",
 	.words = "",
 	.help = "record every process, until stopped",
+	.about = "Records what every process does, once a second, keeps the newest events in memory, and answers questions of local users over a "
+		 "socket. Started by systemd or by 'make start'; one a machine. As an ordinary user it records what that user may see.",
+	.examples = (const struct example[]){
+		{"whyslow record", "as root: every process of the machine"},
+		{"whyslow record --run-dir /tmp/run --store /tmp/recording.db", "a second one, with places of its own"},
+		{}},
 	.options = options,
 	.text_only = true,
 	.runs_programs = true,

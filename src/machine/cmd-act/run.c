@@ -183,6 +183,12 @@ const struct verb verb_run = {
 	.group = "Administration",
 	.words = "CMD... ",
 	.help = "run a command and say why it was slow; the exit status is the command's",
+	.about = "Runs a command and says afterwards what it waited for and who made it wait. The command's words begin at the first that is no "
+		 "option.",
+	.examples = (const struct example[]){
+		{"whyslow run make -j4", "why does the build take so long?"},
+		{"whyslow run -- sh -c 'sort big | uniq'", "a command line of its own"},
+		{}},
 	.options = options,
 	.takes_command = true,
 	.runs_programs = true,

@@ -168,6 +168,13 @@ const struct verb verb_cpu = {
 	.group = "Details",
 	.words = "",
 	.help = "exact use of the CPUs: processes, threads, interrupts",
+	.about = "Adds up the switches that the flight recorder sees, to the microsecond, so that programs that live for a moment and interrupts "
+		 "count as well. Without a recorder it watches by itself.",
+	.examples = (const struct example[]){
+		{"whyslow cpu", "who uses the CPUs for the next two seconds?"},
+		{"whyslow cpu --threads --for 10s", "the threads, for ten seconds"},
+		{"whyslow cpu --mark 7", "at incident 7"},
+		{}},
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

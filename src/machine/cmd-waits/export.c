@@ -430,6 +430,14 @@ const struct verb verb_export = {
 	.group = "Export",
 	.words = "[ID] ",
 	.help = "export the recording, or a part of it, for other programs and machines",
+	.about = "Writes a part of the recording as a file for other machines and programs, as numbers for Prometheus or an OpenTelemetry "
+		 "collector, or as a page that holds everything known about an incident.",
+	.examples = (const struct example[]){
+		{"whyslow export -o machine.db --since -1h", "the last hour; 'whyslow why --from machine.db' reads it on any machine"},
+		{"whyslow export 7 --format html -o incident.html", "incident 7 as one page, to send"},
+		{"whyslow export --format perfetto --mark 7 -o trace.pb", "its events, for Perfetto"},
+		{"whyslow export --format otlp -o https://collector:4318 --every 15s", "metrics and incidents, every 15 seconds"},
+		{}},
 	.options = options,
 	.for_clients = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

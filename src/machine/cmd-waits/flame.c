@@ -287,6 +287,13 @@ const struct verb verb_flame = {
 	.group = "Details",
 	.words = "[PROGRAM] ",
 	.help = "where programs ran and waited, by the stacks of the last days",
+	.about = "Adds up the stacks that the recorder samples, by function: where programs ran, or with --waits where they waited.",
+	.examples = (const struct example[]){
+		{"whyslow flame", "the last hour"},
+		{"whyslow flame nginx --at yesterday", "one program, on one day"},
+		{"whyslow flame nginx --at today --against yesterday", "which functions take more than yesterday?"},
+		{"whyslow flame nginx -f pprof -o nginx.pb", "a file for pprof"},
+		{}},
 	.options = options,
 	.remote = true,
 	.run = run,

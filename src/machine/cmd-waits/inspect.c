@@ -392,6 +392,13 @@ const struct verb verb_inspect = {
 	.group = "Details",
 	.words = "WHO ",
 	.help = "show what a process is doing: its threads, down to the instruction",
+	.about = "Samples all threads of one process for some seconds without stopping it: where they run or wait, in which function, and who "
+		 "holds what they wait for. Only root and the process's owner may ask.",
+	.examples = (const struct example[]){
+		{"whyslow inspect 4711", "what does process 4711 do?"},
+		{"whyslow inspect orders.py --seconds 10s", "ten seconds of a program, by its script's name"},
+		{"whyslow inspect 4711 --memory", "what does its memory consist of?"},
+		{}},
 	.options = options,
 	.run = run,
 };

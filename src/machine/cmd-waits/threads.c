@@ -445,6 +445,13 @@ const struct verb verb_threads = {
 	.group = "Details",
 	.words = "[WHO] ",
 	.help = "how each thread spent its time: running, and each kind of waiting",
+	.about = "Divides the time of each thread among running, waiting for a CPU, for the disk, for a lock, and so on, by the events that the "
+		 "flight recorder has kept.",
+	.examples = (const struct example[]){
+		{"whyslow threads", "the threads that waited most in the last seconds"},
+		{"whyslow threads firefox", "those of one program"},
+		{"whyslow threads --mark 7 --order ran", "at incident 7, by how long they ran"},
+		{}},
 	.options = options,
 	.run = run,
 };

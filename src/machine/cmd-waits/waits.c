@@ -211,6 +211,14 @@ const struct verb verb_waits = {
 	.group = "Details",
 	.words = "[WHO] ",
 	.help = "what waited, for what, and which thread caused it",
+	.about = "Says who waited for whom, by the events that the flight recorder has kept: without WHO by process, with WHO that program's "
+		 "waits, what ended them, and its critical path. With --by it is a table.",
+	.examples = (const struct example[]){
+		{"whyslow waits", "who makes others wait?"},
+		{"whyslow waits postgres", "what did postgres wait for, and who ended it?"},
+		{"whyslow waits --by cgroup --table", "the same by control group: containers, pods, units"},
+		{"whyslow waits --by program,reason --csv", "a table for a spreadsheet"},
+		{}},
 	.options = options,
 	.run = run,
 };

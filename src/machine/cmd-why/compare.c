@@ -126,6 +126,13 @@ const struct verb verb_compare = {
 	.group = "Details",
 	.words = "A B ",
 	.help = "what changed between two times",
+	.about = "Compares two spans of the recording, program by program and feature by feature, and lists what differs by more than it normally "
+		 "varies. A span is TIME..TIME, or a TIME and --span.",
+	.examples = (const struct example[]){
+		{"whyslow compare -2h..-1h -1h..now", "this hour with the one before"},
+		{"whyslow compare 'yesterday 10:00' 'today 10:00' --span 30min", "half an hour of two days"},
+		{"whyslow compare 7.1 7.2 --captures", "two phases of incident 7, by function"},
+		{}},
 	.options = options,
 	.run = run,
 };

@@ -98,6 +98,13 @@ const struct verb verb_history = {
 	.group = "Daily use",
 	.words = "[WHO] ",
 	.help = "list the unusual times of the last days, also those without a mark",
+	.about = "Looks through the recording for times at which programs did not behave as they normally do, whether anybody marked them or not. "
+		 "With WHO: the unusual times of that program.",
+	.examples = (const struct example[]){
+		{"whyslow history", "the unusual times of the last seven days"},
+		{"whyslow history postgres --since -1d", "those of postgres, since yesterday"},
+		{"whyslow history -n 0 --json", "all of them, for a program"},
+		{}},
 	.options = options,
 	.remote = true,
 	.run = run,

@@ -312,6 +312,14 @@ const struct verb verb_list = {
 	.group = "Daily use",
 	.words = "",
 	.help = "list incidents: marked by users, or triggered by rules",
+	.about = "Lists what users marked and what rules found (see 'whyslow config --rules'), with the program that was blamed. The number of a "
+		 "line is the ID that other verbs take.",
+	.examples = (const struct example[]){
+		{"whyslow list", "all incidents that are kept"},
+		{"whyslow list --search backup", "those that have 'backup' in their note or answer"},
+		{"whyslow list --by-program", "which program is blamed most often?"},
+		{"whyslow list --by-program --split '2026-11-20 14:00'", "did it become better with the change of that time?"},
+		{}},
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -390,6 +390,13 @@ const struct verb verb_show = {
 	.group = "Daily use",
 	.words = "[ID] ",
 	.help = "show the answer for a mark; without a mark, every process at a moment, most unusual first",
+	.about = "With an ID: the answer for that incident, with what was inspected while it lasted. Without one: the processes of a moment, most "
+		 "unusual first, with the features that are unusual and what is normal for them.",
+	.examples = (const struct example[]){
+		{"whyslow show 7", "incident 7 of 'whyslow list'"},
+		{"whyslow show --at 14:32", "all processes at 14:32"},
+		{"whyslow show --for nginx --feature mem.resident", "one feature of one program over the window, as a curve"},
+		{}},
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -447,6 +447,11 @@ const struct verb verb_top = {
 	.group = "Daily use",
 	.words = "",
 	.help = "interactive view: processes by how unusual they are, features, curves; live or at any moment",
+	.about = "Shows the processes of this moment by how unusual they are, their features and curves, in the terminal. ? lists the keys.",
+	.examples = (const struct example[]){
+		{"whyslow top", "the machine as it is now"},
+		{"whyslow top --at 03:10", "begin at ten past three"},
+		{}},
 	.options = options,
 	.runs_programs = true,
 	.run = run,

@@ -461,6 +461,19 @@ const struct verb verb_why = {
 	.group = "Daily use",
 	.words = "[WHO] ",
 	.help = "say why it is (or was) slow: which program, which resource, how unusual; or why WHO is slow: what it waits for",
+	.about = "Compares what every process did in the last seconds with what it normally does, follows who waits for whom, and names the "
+		 "program that is most likely the cause, with its confidence, the programs that it makes wait, and what you can do.\n"
+		 "With WHO (a process ID, or any word of a program's name, script, path, unit, container or pod) it says instead what that "
+		 "program waits for, and leads along the chain of waits to its end.\n"
+		 "The recorder keeps the past: the same question is answered for any moment that is recorded.",
+	.examples = (const struct example[]){
+		{"whyslow why", "why is the machine slow now?"},
+		{"whyslow why --at 03:10", "what slowed it down at ten past three?"},
+		{"whyslow why --at 7", "the same for incident 7 of 'whyslow list'"},
+		{"whyslow why postgres", "what does postgres wait for?"},
+		{"whyslow why --baseline same-hour", "compare with this hour of the days before: a nightly backup is normal then"},
+		{"whyslow why --boot", "why did the machine's last start take so long?"},
+		{}},
 	.options = options,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,

@@ -6,6 +6,7 @@
 
 #include "machine/verb/completion.h"
 #include "machine/verb/manual.h"
+#include "machine/verb/subverb.h"
 
 static bool arg_man, arg_bash, arg_zsh, arg_fish;
 
@@ -34,12 +35,24 @@ void help_overview(void)
 	puts("\n'whyslow VERB --help' lists a verb's options.");
 }
 
+static void print_examples(const struct example *examples)
+{
+	puts("\nExamples:");
+	for (; examples->command; examples++)
+		printf("  %s\n      %s\n", examples->command, examples->meaning);
+}
+
 void help_verb(const struct verb *verb, const struct option_row *shared)
 {
-	printf("Usage: whyslow %s %s[OPTIONS]\n\n%c%s.\n\nOptions:\n", verb->name, verb->words,
-	       toupper((unsigned char)verb->help[0]), verb->help + 1);
+	if (verb->subverbs)
+		subverbs_list(verb->subverbs);
+	else
+		printf("Usage: whyslow %s %s[OPTIONS]\n\n%c%s.\n", verb->name, verb->words, toupper((unsigned char)verb->help[0]), verb->help + 1);
+	puts("\nOptions:");
 	options_print(verb->options, NULL);
 	options_print(verb_shared_options(verb, shared), verb->options);
+	if (verb->examples)
+		print_examples(verb->examples);
 	printf("\n%s\n%s\n", help_times, help_status);
 }
 
@@ -81,6 +94,12 @@ const struct verb verb_help = {
 	.group = "Administration",
 	.words = "[VERB] ",
 	.help = "this list, or a verb's options",
+	.about = "Lists the verbs, describes one, or prints a manual page or the completion of a shell.",
+	.examples = (const struct example[]){
+		{"whyslow help why", "the options of a verb"},
+		{"whyslow help --man why | man -l -", "its manual page"},
+		{"whyslow help --bash >~/.local/share/bash-completion/completions/whyslow", "completion for bash"},
+		{}},
 	.options = options,
 	.text_only = true,
 	.run = run,

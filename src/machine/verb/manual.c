@@ -79,9 +79,7 @@ static void put_foot(const struct option_row *shared, const char *see_also)
 
 static void put_subverbs(const struct subverbs *s)
 {
-	puts(".SH DESCRIPTION");
-	put_roff(s->intro);
-	puts("\n.SH SUBVERBS");
+	puts(".SH SUBVERBS");
 	for (size_t i = 0; s->list[i]; i++) {
 		printf(".SS %s ", s->list[i]->name);
 		put_roff(s->list[i]->words);
@@ -89,6 +87,28 @@ static void put_subverbs(const struct subverbs *s)
 		put_roff(s->list[i]->help);
 		putchar('\n');
 		put_options(s->list[i]->options);
+	}
+}
+
+/* A line a paragraph. */
+static void put_description(const char *text)
+{
+	puts(".SH DESCRIPTION");
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		put_paragraph(STR_TEXT(1024, "%.*s", (int)n, text));
+	}
+}
+
+static void put_examples(const struct example *examples)
+{
+	puts(".SH EXAMPLES");
+	for (; examples->command; examples++) {
+		fputs(".TP\n.B ", stdout);
+		put_roff(examples->command);
+		putchar('\n');
+		put_roff(examples->meaning);
+		putchar('\n');
 	}
 }
 
@@ -124,6 +144,7 @@ static void put_grammar(const struct grammar *g)
 void manual_verb(const struct verb *verb, const struct option_row *shared)
 {
 	put_head(verb->name, verb->words, verb->help);
+	put_description(verb->subverbs ? verb->subverbs->intro : verb->about);
 	if (verb->subverbs)
 		put_subverbs(verb->subverbs);
 	if (verb->options->type != OPTION_END) {
@@ -135,6 +156,7 @@ void manual_verb(const struct verb *verb, const struct option_row *shared)
 	for (const struct subverb *const *s = verb->subverbs ? verb->subverbs->list : NULL; s && *s; s++)
 		if ((*s)->grammar)
 			put_grammar((*s)->grammar);
+	put_examples(verb->examples);
 	put_foot(verb_shared_options(verb, shared), "");
 }
 

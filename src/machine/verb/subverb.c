@@ -11,14 +11,13 @@
 #include "lib/view/json.h"
 #include "machine/verb/help.h"
 
-static int list(const struct subverbs *s)
+void subverbs_list(const struct subverbs *s)
 {
 	printf("Usage: whyslow %s SUBVERB ... [OPTIONS]\n\n%s\n\n", s->verb, s->intro);
 	for (size_t i = 0; s->list[i]; i++) {
 		printf("  %-32s %s\n", STR_TEXT(64, "%s %s", s->list[i]->name, s->list[i]->words), s->list[i]->help);
 	}
 	printf("\n'whyslow %s SUBVERB --help' lists a subverb's options.\n", s->verb);
-	return EXIT_ANSWERED;
 }
 
 static int help(const struct common *common, const struct subverbs *s, const struct subverb *v)
@@ -64,8 +63,10 @@ int subverbs_run(struct common *common, const struct subverbs *s, int argc, char
 {
 	if (argc < 1 && common->json)
 		return verb_usage_error(s->verb, "expected a subverb; 'whyslow %s' lists them", s->verb);
-	if (argc < 1)
-		return list(s);
+	if (argc < 1) {
+		subverbs_list(s);
+		return EXIT_ANSWERED;
+	}
 	for (size_t i = 0; s->list[i]; i++)
 		if (!strcmp(s->list[i]->name, argv[0]))
 			return run(common, s, s->list[i], argc, argv);

@@ -18,5 +18,7 @@ struct subverbs {
 	void (*reset)(void); /* options to their defaults; may be NULL */
 };
 
+/* Prints the usage, and a line for each. */
+void subverbs_list(const struct subverbs *s);
 /* Runs what argv[0] names, or without a word lists what there is. Exit status. */
 int subverbs_run(struct common *common, const struct subverbs *s, int argc, char **argv);

@@ -46,11 +46,18 @@ struct grammar {
 	const char *title, *text;
 };
 
+/* A command line that does something useful, and what it is for: of --help and the manual page. */
+struct example {
+	const char *command, *meaning;
+};
+
 struct verb {
 	const char *name;
 	const char *group; /* of `whyslow help` */
 	const char *words; /* "[NOTE]": what follows the name */
 	const char *help;  /* one line */
+	const char *about; /* what it does and what its words mean, for its manual page: a line a paragraph; NULL = its subverbs' intro says it */
+	const struct example *examples; /* the last one is empty */
 	const struct option_row *options;
 	const struct grammar *grammar; /* of its files; may be NULL */
 	bool takes_command; /* its first word begins a command line of its own */

@@ -194,6 +194,11 @@ const struct verb verb_spans = {
 	.group = "Many machines",
 	.words = "SUBVERB [DATA ...] ",
 	.help = "traced requests: which component, in which environment, since which version",
+	.examples = (const struct example[]){
+		{"whyslow spans why traces.json", "which service made requests slow, and since which version?"},
+		{"whyslow spans gate traces.json --baseline 1.4 --candidate 1.5", "is the new version slower? for a deployment"},
+		{"whyslow spans receive", "take OpenTelemetry's spans on ports 4317 and 4318"},
+		{}},
 	.options = no_options,
 	.takes_command = true,
 	.subverbs = &subverbs,
