@@ -58,7 +58,10 @@ static int freeze_now(const struct common *common, struct trace *ret)
 
 	if (r == -ENOENT || r == -ECONNREFUSED)
 		return -ENOENT;
-	if (r < 0)
+	if (r == -ETIMEDOUT)
+		log_error("the recorder did not return its events within %d s: the machine is too busy. Ask again, or run 'whyslow mark' now and ask about that mark later "
+			  "(--mark ID): it keeps the events of this moment", FREEZE_PATIENCE / 1000);
+	else if (r < 0)
 		log_error("the recorder returned no trace: %s", error ? error : strerror(-r));
 	return r;
 }

@@ -94,7 +94,7 @@ static void print_threads(const struct inspection *n, FILE *out)
 		came += n->threads.v[i].came;
 		went += n->threads.v[i].went;
 	}
-	fprintf(out, "%zu threads", n->threads.n);
+	fprintf(out, "%zu thread%s", n->threads.n, n->threads.n == 1 ? "" : "s");
 	if (came || went)
 		fprintf(out, " (%u started and %u ended during the inspection)", came, went);
 	fprintf(out, ", by CPU time\n%8s %-15s %7s %7s  %s\n", "thread", "name", "runs", "ready", "began in");
