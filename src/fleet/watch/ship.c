@@ -15,6 +15,7 @@
 #include "fleet/verb/fleet-verb.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/rights/own-folder.h"
@@ -24,6 +25,7 @@
 #include "lib/rights/outside.h"
 
 #define EVERY_LEAST   (60 * NS_PER_SEC)
+#define LIST_MAX      ((size_t)16 << 20)
 #define UPLOAD_LONGEST (3600 * NS_PER_SEC) /* 2 GB at 5 Mbit/s */
 
 static const char *const kinds[] = {"traces", "profiles"};
@@ -137,10 +139,9 @@ static int ship_files_to_folder(const char *store_file, const char *to, const ch
 	return r;
 }
 
-/* --- what is new --- */
+/* --- the files next to it --- */
 
-static int each_new(const char *folder, const char *kind, const char *name, int64_t since,
-		    int (*each)(int fd, const char *place, void *data), void *data)
+static int each_file(const char *folder, const char *kind, const char *name, int (*each)(int fd, const char *place, void *data), void *data)
 {
 	DIR *dir = opendir(folder);
 	int r = 0;
@@ -154,8 +155,6 @@ static int each_new(const char *folder, const char *kind, const char *name, int6
 
 		if (r < 0 || *entry.name == '.' || fstatat(dirfd(dir), entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		if (st.st_mtim.tv_sec * NS_PER_SEC + st.st_mtim.tv_nsec < since)
-			continue;
 		if (asprintf(&place, "%s.%s/%s", name, kind, entry.name) < 0)
 			return -ENOMEM;
 		fd = outside_open_in_folder(dirfd(dir), entry.name);
@@ -165,17 +164,16 @@ static int each_new(const char *folder, const char *kind, const char *name, int6
 	return r;
 }
 
-/* Calls back for each file that is newer than `since` (wall ns), open for reading, with where it belongs ("NAME.traces/3.trace"); stops where that
- * returns other than 0, and returns it. 0 or -errno. */
-static int ship_files_each(const char *store_file, const char *name, int64_t since, int (*each)(int fd, const char *place, void *data),
-		    void *data)
+/* Calls back for each file, open for reading, with where it belongs ("NAME.traces/3.trace"); stops where that returns other than 0, and returns
+ * it. 0 or -errno. */
+static int ship_files_each(const char *store_file, const char *name, int (*each)(int fd, const char *place, void *data), void *data)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == 0; i++) {
 		_cleanup_free_ char *folder = folder_beside(store_file, kinds[i]);
 
-		r = folder ? each_new(folder, kinds[i], name, since, each, data) : -ENOMEM;
+		r = folder ? each_file(folder, kinds[i], name, each, data) : -ENOMEM;
 	}
 	return r;
 }
@@ -275,39 +273,62 @@ static int put_file(const char *url, int fd)
 	return r;
 }
 
-/* Where the files next to it are uploaded to. */
+/* Which files were uploaded is in FILE.shipped, a line for each: its URL, size and time. By a list and not by the time of the last upload: a
+ * clock that was ahead then would hold back all that is kept until it is there again. */
 struct upload {
 	const char *to;
+	struct str before, now; /* the list, which begins with a line's end */
 };
 
 static int put_one(int fd, const char *place, void *data)
 {
-	const struct upload *u = data;
-	_cleanup_str_ struct str url = {};
+	struct upload *u = data;
+	_cleanup_str_ struct str url = {}, line = {};
+	struct stat st;
+	int r = fstat(fd, &st) < 0 ? -errno : 0;
 
 	str_printf(&url, "%s%s%s", u->to, u->to[strlen(u->to) - 1] == '/' ? "" : "/", place);
-	return url.error ? url.error : put_file(url.data, fd);
+	if (r == 0 && !url.error)
+		str_printf(&line, "\n%s %lld %lld.%09ld\n", url.data, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	r = r ?: url.error ?: line.error;
+	if (r == 0 && !(u->before.len && strstr(u->before.data, line.data)))
+		r = put_file(url.data, fd);
+	if (r == 0)
+		str_puts(&u->now, line.data + (u->now.len ? 1 : 0));
+	return r;
 }
 
-/* Those that changed since the last upload began, which is the time of FILE.shipped. */
+static int read_list(const char *path, struct str *ret)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	ret->max = LIST_MAX;
+	return fd < 0 ? (errno == ENOENT ? 0 : -errno) : file_read_all(fd, ret);
+}
+
+static int write_list(const char *path, const struct str *list)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return list->error ? list->error : fd < 0 ? -errno : file_write(fd, list->data, list->len);
+}
+
+/* Those that are new or changed. */
 static int put_files(const char *store_file, const char *to, const char *name)
 {
-	_cleanup_free_ char *stamp = NULL;
-	struct upload u = {to};
-	int64_t began = clock_wall();
-	struct stat st;
+	_cleanup_free_ char *path = NULL;
+	struct upload u = {.to = to};
 	int r;
 
-	if (asprintf(&stamp, "%s.shipped", store_file) < 0)
+	if (asprintf(&path, "%s.shipped", store_file) < 0)
 		return -ENOMEM;
-	r = ship_files_each(store_file, name, stat(stamp, &st) == 0 ? st.st_mtim.tv_sec * NS_PER_SEC : 0, put_one, &u);
-	if (r == 0) {
-		const struct timespec times[2] = {{began / NS_PER_SEC, 0}, {began / NS_PER_SEC, 0}};
-		_cleanup_close_ int fd = open(stamp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-		if (fd < 0 || futimens(fd, times) < 0)
-			log_warning("cannot write %s: all kept events are uploaded again the next time", stamp);
-	}
+	if (read_list(path, &u.before) < 0)
+		str_clear(&u.before);
+	r = ship_files_each(store_file, name, put_one, &u);
+	if (u.now.len && write_list(path, &u.now) < 0)
+		log_warning("cannot write %s: all kept events are uploaded again the next time", path);
+	str_free(&u.before);
+	str_free(&u.now);
 	return r;
 }
 

@@ -201,6 +201,18 @@ static int64_t sent_until(const char *stamp, int64_t otherwise)
 	return stat(stamp, &st) == 0 ? st.st_mtim.tv_sec * NS_PER_SEC + st.st_mtim.tv_nsec : otherwise;
 }
 
+/* A clock that was ahead, and was set back since, would hold back everything until it is there again. */
+static int64_t not_ahead(int64_t from)
+{
+	const int64_t now = clock_wall();
+
+	if (from <= now)
+		return from;
+	log_warning("incidents were sent until a moment that is %s from now: the clock was ahead then; sending continues from now on",
+		    CLOCK_SPAN(from - now));
+	return now - WRITTEN_AFTER;
+}
+
 static void remember_sent(const char *stamp, int64_t until)
 {
 	const struct timespec at = {until / NS_PER_SEC, until % NS_PER_SEC}, times[2] = {at, at};
@@ -223,6 +235,7 @@ static int send_again_and_again(struct common *common, const struct collect_otlp
 	for (from = sent_until(stamp, clock_wall());; from = to) {
 		struct timespec rest = {o->every / NS_PER_SEC, o->every % NS_PER_SEC};
 
+		from = not_ahead(from);
 		to = clock_wall() - WRITTEN_AFTER;
 		if (to > from && send_all(common, o, from, to) == 0)
 			remember_sent(stamp, to);
