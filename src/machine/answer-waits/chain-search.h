@@ -70,7 +70,8 @@ enum chain_within chain_within_of(const struct live_thread *t);
  * held up more. Where no thread is, the one that was asked, too, if it waits for another thread. False: the process is gone. */
 bool chain_choose_thread(struct chain_search *s, unsigned pid, unsigned tid, unsigned asked, struct live_thread *ret);
 /* The process that is held up most, of those that have the other end open; of several the one that last had a CPU, as the one that took
- * what others wait for (a job server's token in a pipe) has had later than those that only keep it open. 0 = none. */
+ * what others wait for (a job server's token in a pipe) has had later than those that only keep it open. A master that only waits for events
+ * comes after the workers that accept connections for it. 0 = none. */
 unsigned chain_choose_process(struct chain_search *s, const struct other_end *e);
 
 /* It has done one thing since about when the request that led here was made. */

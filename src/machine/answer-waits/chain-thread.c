@@ -122,6 +122,17 @@ bool chain_began_then(const struct chain_search *s, const struct trace_thread *t
 	return th->state_since >= s->asked_at && th->state_since <= s->asked_at + CHAIN_TAKEN_UP;
 }
 
+/* A process that waits for events and leaves a connection alone has its children accept, which share its listening socket. */
+static bool has_children_accept(const struct chain_search *s, const struct other_end *e, unsigned pid)
+{
+	struct live_thread t;
+
+	for (size_t i = 0; !e->accepted && i < e->n; i++)
+		if (chain_read_thread(s, e->pids[i], e->pids[i], &t) == 0 && t.parent == pid)
+			return true;
+	return false;
+}
+
 unsigned chain_choose_process(struct chain_search *s, const struct other_end *e)
 {
 	uint64_t latest = 0;
@@ -134,6 +145,7 @@ unsigned chain_choose_process(struct chain_search *s, const struct other_end *e)
 		int rank = is_there ? rank_of(s, &t) : 98;
 		uint64_t ran = is_there ? last_ran(s, &t) : 0;
 
+		rank += rank > RANK_BUSY && has_children_accept(s, e, e->pids[i]);
 		if (rank < best || (rank == best && ran > latest)) {
 			best = rank;
 			latest = ran;

@@ -1684,6 +1684,35 @@ static void workers_that_share_a_door_are_asked_together(void **state)
 	assert_string_equal(c.links.v[2].role, "which has not accepted the connection");
 }
 
+/* files: the door, to another machine. Its only worker, which accepts, waits for that one. */
+static void have_worker_accept(const int *files)
+{
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		poll_for_answer(&files[1]);
+		sleep(1000);
+	}
+	close(files[1]);
+	poll(NULL, 0, -1);
+}
+
+static void a_master_has_its_workers_accept(void **state)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	_cleanup_(wait_chain_free) struct wait_chain c = {};
+	int door = open_door(), back = socket(AF_INET, SOCK_DGRAM, 0);
+	pid_t client;
+
+	(void)state;
+	assert_int_equal(connect(back, (struct sockaddr *)&address, sizeof(address)), 0);
+	begin(have_worker_accept, (int[]){door, back}, (int[]){-1});
+	client = begin(connect_and_ask, NULL, (int[]){door, back, -1});
+	close(door);
+	close(back);
+	find(client, 2, CHAIN_REMOTE, &c);
+	assert_string_equal(c.links.v[1].role, "which has not accepted the connection");
+}
+
 /* Two sockets of one proxy lead to one address at which no process of this machine is. */
 static void one_server_of_another_machine_over_two_connections(void **state)
 {
@@ -2063,7 +2092,8 @@ static void who_holds_what_a_server_is_short_of(void **state)
 	assert_non_null(strstr(c.links.v[1].words, "of 40)"));
 }
 
-RUN_TESTS(TELLS(one_server_of_another_machine_over_two_connections), TELLS(a_resolver_that_asks_others), TELLS(who_uses_the_file_whose_lock_it_waits_for), TELLS(workers_that_share_a_door_are_asked_together), TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
+RUN_TESTS(TELLS(one_server_of_another_machine_over_two_connections), TELLS(a_resolver_that_asks_others), TELLS(who_uses_the_file_whose_lock_it_waits_for), TELLS(workers_that_share_a_door_are_asked_together), TELLS(a_master_has_its_workers_accept),
+	  TELLS(who_holds_what_a_server_is_short_of), TELLS(from_the_client_to_who_holds_the_lock), TELLS(through_an_event_loop), TELLS(through_a_message_bus), TELLS(a_name_server_and_the_name), TELLS(a_server_without_work_ends_the_chain),
 	  TELLS(a_pipe_that_is_not_read), TELLS(who_took_the_token_of_a_shared_pipe), TELLS(a_token_is_no_work), TELLS(who_does_not_open_a_named_pipe), TELLS(a_deadlock_is_a_circle), TELLS(the_thread_that_holds_a_mutex),
 	  TELLS(a_child_and_who_is_gone), TELLS(what_others_wait_for_is_theirs), TELLS(names_that_a_terminal_would_obey), TELLS(who_debugs_is_not_said_by_a_name),
 	  TELLS(who_goes_on_does_not_hang), TELLS(a_worker_does_not_wait_for_its_master), TELLS(a_pipe_from_its_parent_is_not_waited_for), TELLS(a_worker_reads_its_next_work), TELLS(who_has_a_lease),
