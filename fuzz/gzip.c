@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz/target.h"
-#include "lib/net/gzip.h"
+#include "lib/input/gzip.h"
 
 #define UNPACKED_MAX ((size_t)1 << 20)
 

@@ -5,7 +5,7 @@
 #include "fuzz/target.h"
 #include "lib/data/cleanup.h"
 #include "lib/net/clickhouse-inside.h"
-#include "lib/net/gzip.h"
+#include "lib/input/gzip.h"
 
 #define BODY_MAX 65536
 

@@ -12,15 +12,17 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
-#include "lib/data/folder.h"
 #include "lib/data/fold.h"
+#include "lib/data/folder.h"
 #include "lib/data/log.h"
-#include "lib/rights/memory-budget.h"
 #include "lib/data/str.h"
+#include "lib/rights/memory-budget.h"
 #include "lib/store/page-sums.h"
 #include "machine/client/request.h"
+#include "machine/recorder/capture.h"
 #include "machine/recorder/ending.h"
 #include "machine/recorder/hook.h"
+#include "machine/recorder/recorder.h"
 #include "machine/service/access.h"
 #include "machine/service/record.h"
 
@@ -283,6 +285,8 @@ static int choose_and_run(struct common *common, int argc, char **argv)
 	return run_verb(common, verb, common->for_client ? shared + SHARED_FOR_CLIENTS : shared, argc, argv);
 }
 
+static const struct recorder_calls recorder_calls = {recorder_look, capture_freeze, capture_freeze_now, capture_leave};
+
 int verbs_answer(const struct service_question *q, const void *data)
 {
 	const struct record_options *recorder = data;
@@ -291,6 +295,7 @@ int verbs_answer(const struct service_question *q, const void *data)
 		.client_gid = q->gid,
 		.for_client = true,
 		.colour = q->colour,
+		.recorder = &recorder_calls,
 		.capture = q->capture,
 		.config_file = recorder->config_file,
 		.run_dir = recorder->config->store_run_dir,
@@ -307,7 +312,7 @@ int verbs_answer(const struct service_question *q, const void *data)
 
 int verbs_main(int argc, char **argv, int asked)
 {
-	struct common common = {.viewer.uid = geteuid(), .asked = asked};
+	struct common common = {.viewer.uid = geteuid(), .asked = asked, .recorder = &recorder_calls};
 
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		fold_stdout();

@@ -8,7 +8,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/view/json.h"
-#include "machine/service/service-budget.h"
+#include "machine/client/request.h"
 #include "machine/verb/verb.h"
 #include "web/mcp.h"
 

@@ -10,7 +10,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/net/http-server.h"
-#include "machine/service/service-budget.h"
+#include "machine/client/request.h"
 #include "web/call-asker.h"
 #include "web/mcp.h"
 #include "web/reader-pool.h"

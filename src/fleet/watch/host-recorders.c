@@ -15,7 +15,7 @@
 #include "lib/data/folder.h"
 #include "lib/net/http-client.h"
 
-#define ANSWER_TIMEOUT (30 * NS_PER_SEC)
+#define HOST_TIMEOUT   (30 * NS_PER_SEC)
 #define TIME_TEXT      40
 
 struct host_recorders {
@@ -218,7 +218,7 @@ static int ask_over_ssh(const struct watch_host *w, const struct host_question *
 	int r;
 
 	write_words(q, &words);
-	r = ssh_host_ask(w->url, words.n, words.words, ANSWER_TIMEOUT, &text, &ret->error);
+	r = ssh_host_ask(w->url, words.n, words.words, HOST_TIMEOUT, &text, &ret->error);
 	if (r < 0)
 		return r == -ENOMEM || !ret->error ? r : 0;
 	return take_text(&text, NULL, ret);
@@ -234,7 +234,7 @@ int host_recorders_ask_listed(const struct host_recorders_options *o, const stru
 		return -ENOMEM;
 	if (ssh_host_is(w->url))
 		return ask_over_ssh(w, q, ret);
-	r = fleet_watch_host_connect(w, o->token_file, o->ca_file, ANSWER_TIMEOUT, &client, &ret->error);
+	r = fleet_watch_host_connect(w, o->token_file, o->ca_file, HOST_TIMEOUT, &client, &ret->error);
 	if (r == 0)
 		r = send_question(client, w, q, ret);
 	else if (r != -ENOMEM)

@@ -7,7 +7,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
-#include "lib/net/gzip.h"
+#include "lib/input/gzip.h"
 #include "lib/net/http-incoming.h"
 
 #define GZIP_LEAST	1024 /* smaller answers are not worth packing */

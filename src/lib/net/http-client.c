@@ -10,7 +10,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
-#include "lib/net/gzip.h"
+#include "lib/input/gzip.h"
 #include "lib/system/library.h"
 
 #define RETRY_AFTER_MAX (7 * 86400) /* s: a service that says more means "not today" */

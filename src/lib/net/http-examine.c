@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/net/gzip.h"
+#include "lib/input/gzip.h"
 #include "lib/net/http-incoming.h"
 
 #define UNPACKED_LEAST ((size_t)1 << 20)

@@ -3,7 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include "lib/data/cleanup.h"
 
 static int pass_descriptor(posix_spawn_file_actions_t *actions, int fd, int target)
 {
@@ -56,4 +60,12 @@ void spawn_limit(pid_t process, int resource, uint64_t most)
 	const struct rlimit value = {most, most};
 
 	(void)prlimit(process, (__rlimit_resource_t)resource, &value, NULL);
+}
+
+void spawn_oom_adjust(int adjust)
+{
+	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		dprintf(fd, "%d", adjust);
 }

@@ -22,3 +22,6 @@ struct spawn {
 int spawn_start(const struct spawn *s, pid_t *ret);
 /* A bound (RLIMIT_...) of a process that the caller started and that is the same user's; 0 = this one. What it starts itself gets it, too. */
 void spawn_limit(pid_t process, int resource, uint64_t most);
+#define OOM_SURVIVES (-900) /* for what must outlive a shortage of memory: a hold watchdog */
+/* How willingly the OOM killer takes this process (-1000 to 1000) and what it starts; nothing happens where that is not allowed. */
+void spawn_oom_adjust(int adjust);

@@ -15,6 +15,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "lib/system/spawn.h"
 #include "machine/act/hold-file.h"
 
 #define LOCK_TRIES  20	/* of 100 ms: another hold may be about to end */
@@ -70,13 +71,9 @@ static void make_ready(void)
 {
 	struct sched_param first = {.sched_priority = 1};
 	volatile char stack[STACK_TOUCH];
-	int adjust = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	memset((void *)stack, 0, sizeof(stack));
-	if (adjust >= 0) {
-		(void)!write(adjust, HOLD_OOM_ADJUST, strlen(HOLD_OOM_ADJUST));
-		close(adjust);
-	}
+	spawn_oom_adjust(OOM_SURVIVES);
 	(void)mlockall(MCL_CURRENT);
 	if (sched_setscheduler(0, SCHED_FIFO, &first) < 0)
 		(void)setpriority(PRIO_PROCESS, 0, -20);

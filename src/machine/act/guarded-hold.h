@@ -9,7 +9,6 @@
 
 #include "machine/act/hold.h"
 
-#define HOLD_OOM_ADJUST "-900" /* of the hold watchdog: it must outlive a shortage of memory */
 #define HOLD_WATCHDOG_PATIENCE 4000 /* ms without a sign of life from the one that holds */
 
 struct guarded_hold;

@@ -14,6 +14,10 @@
 #define REQUEST_BUSY   250  /* not an exit status of a verb: too many questions are being answered */
 #define STATUS_CANNOT  3     /* the exit status of a verb that has no answer */
 
+#define BUDGET_QUESTION 1000000000LL /* ns of real-time CPU for one question: one with events takes up to 0.5 s next to a storm */
+#define ANSWER_TIMEOUT	60		       /* s for an answer to be computed and read */
+#define ANSWER_MEMORY	(2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
+
 /* A question under way. */
 struct service_request {
 	int connection; /* the answer's end: readable when the status is there */

@@ -8,7 +8,7 @@
 #include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "machine/cmd-why/why.h"
-#include "machine/recorder/capture.h"
+#include "machine/trace/capture-client.h"
 #include "machine/verb/client-rights.h"
 #include "machine/verb/verb.h"
 

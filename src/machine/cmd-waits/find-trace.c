@@ -13,7 +13,7 @@
 #include "lib/data/log.h"
 #include "machine/client/request.h"
 #include "machine/events/trace-redact.h"
-#include "machine/recorder/capture.h"
+#include "machine/trace/capture-client.h"
 #include "machine/trace/trace-file.h"
 #include "machine/trace/trace-folder.h"
 
@@ -53,7 +53,7 @@ static int freeze_now(const struct common *common, struct trace *ret)
 {
 	_cleanup_free_ char *error = NULL;
 	int r = !common_has_own_recorder(common) ? -ENOENT :
-		common->capture ? capture_freeze(common->capture, 0, 0, true, FREEZE_PATIENCE, ret) :
+		common->capture ? common->recorder->freeze(common->capture, 0, 0, true, FREEZE_PATIENCE, ret) :
 				  capture_now(common->config.store_run_dir, 0, FREEZE_PATIENCE, ret, &error);
 
 	if (r == -ENOENT || r == -ECONNREFUSED)

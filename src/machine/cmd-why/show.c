@@ -11,7 +11,7 @@
 #include "lib/data/str.h"
 #include "lib/view/json.h"
 #include "machine/answer-history/curve.h"
-#include "machine/answer-inspect/process-snapshot.h"
+#include "machine/answer-history/process-snapshot.h"
 #include "machine/cmd-why/why-query.h"
 #include "machine/cmd-why/why.h"
 #include "machine/verb/client-rights.h"

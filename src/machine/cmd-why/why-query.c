@@ -13,7 +13,7 @@
 #include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "machine/events/trace-redact.h"
-#include "machine/recorder/capture.h"
+#include "machine/trace/capture-client.h"
 #include "machine/trace/trace-file.h"
 #include "machine/trace/trace-folder.h"
 
@@ -141,8 +141,8 @@ static void find_events_of_now(const struct common *common, struct why_query *a)
 	a->request.patient = a->waits;
 	a->request.events_until = a->waits ? 0 : clock_monotonic() + until * NS_PER_MS;
 	r = !common->capture	      ? capture_now(common->config.store_run_dir, most, patience, &a->trace, &error) :
-	    shared		      ? capture_freeze_now(common->capture, since, most, patience, &a->request.at, &a->trace) :
-					capture_freeze(common->capture, since, most, false, patience, &a->trace);
+	    shared		      ? common->recorder->freeze_now(common->capture, since, most, patience, &a->request.at, &a->trace) :
+					common->recorder->freeze(common->capture, since, most, false, patience, &a->trace);
 	if (r == 0 && trace_redact(&a->trace, &common->viewer) == 0)
 		a->request.trace = &a->trace;
 	else if (r != -ETIMEDOUT)

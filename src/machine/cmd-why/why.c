@@ -20,7 +20,6 @@
 #include "machine/cmd-why/why-program.h"
 #include "machine/cmd-why/why-query.h"
 #include "machine/process/start-record.h"
-#include "machine/recorder/recorder.h"
 #include "machine/verb/client-rights.h"
 #include "machine/verb/save-answers.h"
 #include "machine/view-why/why.h"
@@ -92,7 +91,7 @@ static int look_now(struct common *common, struct why_request *request)
 	if (status)
 		return status;
 	fputs("No recorder is running ('whyslow record' starts one): watching for 5 seconds ...\n", stderr);
-	r = recorder_look(LOOK_TICKS, 1000, &d, NULL, &error);
+	r = common->recorder->look(LOOK_TICKS, 1000, &d, NULL, &error);
 	if (r < 0) {
 		status = log_failure(EXIT_CANNOT, "%s", error ? error : strerror(-r));
 	} else {

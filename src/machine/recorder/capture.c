@@ -34,13 +34,13 @@
 #include "machine/recorder/profiler.h"
 #include "machine/recorder/reaper.h"
 #include "machine/symbol/kernel.h"
+#include "machine/trace/capture-client.h"
 #include "machine/trace/trace-file.h"
 #include "machine/trace/trace-folder.h"
 
 #define AFTER_PRESS  5000 /* ms: what follows a press is kept too */
 #define MARKERS_MAX  4096
 #define MARKER_AGE   (600ull * NS_PER_SEC) /* then another user's may take its place */
-#define MARKER_TEXT  96
 #define PRESS_PATIENCE 1000 /* ms for root's program to say what it wants once it has connected */
 #define THREAD_STACK (512 << 10)
 #define COPY_BUDGET  200000000 /* ns of CPU at real-time priority in a second: a copy of two million events takes half of it */
@@ -50,24 +50,12 @@
 #define SAME_MOMENT  (2 * NS_PER_SEC) /* questions so close to each other are about the same */
 #define SHARED_PATIENCE (500 * NS_PER_MS) /* for another question's copy; an own one takes about as long */
 
-enum request_kind { REQUEST_MARKER = 1, REQUEST_FREEZE = 2, REQUEST_MARK = 3 };
-
-/* A message on RUN/ring (only markers) or RUN/press. include/whyslow-marker.h writes the same. */
-struct message {
-	uint32_t kind, flags;
-	int64_t mark; /* of a freeze: how many events at most; 0 = all */
-	uint64_t time; /* CLOCK_MONOTONIC; 0 = when it arrives */
-	uint32_t thread;
-	uint32_t length; /* of the text */
-	char text[MARKER_TEXT];
-};
-
 struct marker {
 	uint64_t number; /* in which order they came, from 1 on; 0 = none is here, or it is being written */
 	uint64_t time;
 	uint32_t thread, uid;
 	uint8_t flags;
-	char text[MARKER_TEXT];
+	char text[CAPTURE_TEXT];
 };
 
 /* Shared with the processes that are forked from the recorder. */
@@ -159,10 +147,10 @@ static struct marker *take_place(struct capture *c, uint32_t uid, uint64_t now)
 	return take_empty(c, uid);
 }
 
-static void take_marker(struct capture *c, const struct message *r, const struct ucred *from)
+static void take_marker(struct capture *c, const struct capture_message *r, const struct ucred *from)
 {
 	uint64_t now = (uint64_t)clock_monotonic();
-	uint32_t length = r->length < MARKER_TEXT ? r->length : MARKER_TEXT;
+	uint32_t length = r->length < CAPTURE_TEXT ? r->length : CAPTURE_TEXT;
 	struct marker *m = take_place(c, from->uid, now);
 
 	if (!m)
@@ -182,7 +170,7 @@ static int add_marker(struct trace *t, const struct marker *m)
 	struct event e = {.time = m->time, .thread = m->thread, .kind = EVENT_MARKER, .flags = m->flags};
 	int r = 0;
 
-	for (size_t at = 0; r == 0 && (at == 0 || (at < MARKER_TEXT && m->text[at])); at += EVENT_TEXT) {
+	for (size_t at = 0; r == 0 && (at == 0 || (at < CAPTURE_TEXT && m->text[at])); at += EVENT_TEXT) {
 		memcpy(e.text, m->text + at, EVENT_TEXT);
 		r = trace_add(t, &e);
 		e.kind = EVENT_MARKER_TEXT;
@@ -506,11 +494,11 @@ static void finish_press(struct capture *c)
 /* RUN/ring is for everybody: the kernel says who sent a message. */
 static void receive_marker(struct capture *c, struct linger_guard *guard)
 {
-	struct message r = {};
+	struct capture_message r = {};
 	struct iovec io = {&r, sizeof(r)};
 	struct local_message m = {.parts = &io, .n_parts = 1, .guard = guard};
 
-	if (local_socket_receive(c->markers_fd, &m) != (ssize_t)sizeof(r) || !m.from.pid || r.kind != REQUEST_MARKER)
+	if (local_socket_receive(c->markers_fd, &m) != (ssize_t)sizeof(r) || !m.from.pid || r.kind != CAPTURE_MARKER)
 		return;
 	take_marker(c, &r, &m.from);
 }
@@ -519,13 +507,13 @@ static void receive_marker(struct capture *c, struct linger_guard *guard)
 static void receive_press(struct capture *c)
 {
 	_cleanup_close_ int fd = local_socket_accept(c->press_fd);
-	struct message r = {};
+	struct capture_message r = {};
 
 	if (fd < 0 || local_socket_receive_bytes(fd, &r, sizeof(r), PRESS_PATIENCE, NULL) != (ssize_t)sizeof(r))
 		return;
-	if (r.kind == REQUEST_MARK)
+	if (r.kind == CAPTURE_MARK)
 		press(c, r.mark);
-	else if (r.kind == REQUEST_FREEZE)
+	else if (r.kind == CAPTURE_FREEZE)
 		(void)run_aside(c, answer_aside, &(struct copying){fd, r.mark > 0 ? (size_t)r.mark : 0});
 }
 
@@ -773,54 +761,7 @@ struct ring *capture_ring(struct capture *c)
 	return c ? flight_ring(c->flight) : NULL;
 }
 
-/* --- from other processes --- */
-
-static int send_press(const char *run_dir, const struct message *r, int *ret_connection)
-{
-	_cleanup_close_ int fd = local_socket_connect(run_dir, "press", SOCK_SEQPACKET);
-
-	if (fd < 0)
-		return fd;
-	if (send(fd, r, sizeof(*r), MSG_NOSIGNAL) < 0)
-		return -errno;
-	if (ret_connection)
-		*ret_connection = TAKE_FD(fd);
-	return 0;
-}
-
-int capture_mark(const char *run_dir, int64_t mark)
-{
-	struct message r = {.kind = REQUEST_MARK, .mark = mark};
-
-	return send_press(run_dir, &r, NULL);
-}
-
-int capture_now(const char *run_dir, size_t most, int patience, struct trace *ret, char **ret_error)
-{
-	struct message request = {.kind = REQUEST_FREEZE, .mark = (int64_t)most};
-	_cleanup_close_ int connection = -1, fd = -1;
-	int r = send_press(run_dir, &request, &connection);
-
-	*ret_error = NULL;
-	if (r < 0)
-		return r;
-	if (poll(&(struct pollfd){connection, POLLIN, 0}, 1, patience) == 0)
-		return -ETIMEDOUT;
-	r = local_socket_receive_descriptors(connection, &fd, 1);
-	return r < 0 ? r : trace_read(fd, ret, ret_error);
-}
-
-int capture_marker(const char *run_dir, unsigned flags, const char *text)
-{
-	struct message r = {.kind = REQUEST_MARKER, .flags = flags, .time = (uint64_t)clock_monotonic(), .thread = (uint32_t)gettid()};
-	_cleanup_close_ int fd = local_socket_connect(run_dir, "ring", SOCK_DGRAM);
-
-	if (fd < 0)
-		return fd;
-	r.length = (uint32_t)strnlen(text, MARKER_TEXT);
-	memcpy(r.text, text, r.length);
-	return send(fd, &r, sizeof(r), MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
+/* --- from other processes: see also machine/trace/capture-client.h --- */
 
 int capture_join_sums(const char *run_dir, struct ring **ret)
 {

@@ -42,18 +42,8 @@ void capture_tick(struct capture *c, double busy);
 /* NULL where nothing is added up in the kernel. */
 struct ring *capture_ring(struct capture *c);
 
-#define FREEZE_PATIENCE 20000 /* ms for all events with their names, on a machine that starves */
+/* --- from other processes: see also machine/trace/capture-client.h --- */
 
-/* --- from other processes --- */
-
-/* The daemon freezes and keeps a trace for this mark. Does not wait. -ENOENT or -ECONNREFUSED: there is no recorder, or
- * it has no ring. */
-int capture_mark(const char *run_dir, int64_t mark);
-/* A trace of now: the newest `most` events (0 = all), within `patience` ms (-1 = any time). As trace_read(); -ETIMEDOUT; -ENODATA:
- * the recorder could not make one. */
-int capture_now(const char *run_dir, size_t most, int patience, struct trace *ret, char **ret_error);
-/* A marker; the text may be cut off. flags: MARKER_. */
-int capture_marker(const char *run_dir, unsigned flags, const char *text);
 /* The sums that a running recorder's programs add up, without loading any. 0; -ENOENT without a recorder, or with one that adds nothing up; or as
  * ring_join(). */
 int capture_join_sums(const char *run_dir, struct ring **ret);

@@ -17,10 +17,10 @@
 #include "machine/model/totals.h"
 #include "machine/recorder/announce.h"
 #include "machine/recorder/capture-turns.h"
-#include "machine/recorder/capture.h"
 #include "machine/recorder/hook.h"
 #include "machine/recording/store.h"
 #include "machine/rule/watch.h"
+#include "machine/trace/capture-client.h"
 
 #define WAITING_MAX	   1000 /* news that no one has written down yet */
 #define CAPTURES_AT_A_TIME 2

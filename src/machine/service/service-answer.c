@@ -21,7 +21,7 @@
 #include "machine/service/service.h"
 
 #define QUESTION_TIMEOUT 5000 /* ms for a client to say what it wants */
-#define OOM_ADJUST	 "500" /* half of the memory there is counts as its own */
+#define OOM_ADJUST	 500 /* half of the memory there is counts as its own */
 #define ZONE_MAX	 64
 #define FILES_MOST	 512 /* the flight recorder has 100, and an answer opens some at a time */
 
@@ -47,20 +47,10 @@ static void take_priority(const struct service_asker *asker)
 
 /* --- surroundings --- */
 
-/* Memory that questions use up is taken from them, and not from the recorder, which has the same limit (MemoryMax of the unit). */
-static void be_ended_first(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	(void)!write(fd, OOM_ADJUST, strlen(OOM_ADJUST));
-	close(fd);
-}
-
 static void bound_resources(const struct service_asker *asker)
 {
-	be_ended_first();
+	/* memory that questions use up is taken from them, and not from the recorder, which has the same limit (MemoryMax of the unit) */
+	spawn_oom_adjust(OOM_ADJUST);
 	spawn_limit(0, RLIMIT_CORE, 0);
 	spawn_limit(0, RLIMIT_CPU, ANSWER_TIMEOUT);
 	if (asker->uid != 0)

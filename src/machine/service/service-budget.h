@@ -5,14 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "machine/client/request.h"
+
 #define BUDGET_USERS   64 /* users that are remembered: more than can have questions at a time, those that are being ended included */
 #define BUDGET_RUNNING 8  /* questions of one user at a time; of root ROOT_RUNNING */
 #define ROOT_RUNNING   16
 #define BUDGET_ALL     40 /* questions of all users but root at a time */
-#define BUDGET_QUESTION 1000000000LL /* ns of real-time CPU for one question: one with events takes up to 0.5 s next to a storm */
 #define BUDGET_SAVED	(3 * BUDGET_QUESTION)  /* ns: how much a user that was quiet may take at once */
-#define ANSWER_TIMEOUT	60		       /* s for an answer to be computed and read */
-#define ANSWER_MEMORY	(2ull << 30) /* bytes of addresses: the program and the flight recorder's maps take 200 MB of them */
 #define BUDGET_SHARE	5 /* a fifth of one CPU comes back to each user */
 
 struct budget_user {

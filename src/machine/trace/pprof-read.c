@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/rights/memory-budget.h"
+#include "lib/input/gzip.h"
 #include "lib/input/protobuf.h"
-#include "lib/net/gzip.h"
+#include "lib/rights/memory-budget.h"
 #include "machine/trace/pprof-fields.h"
 
 #define UNPACKED_MAX ((size_t)256 << 20)

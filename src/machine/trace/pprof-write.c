@@ -1,6 +1,6 @@
 
+#include "lib/input/gzip.h"
 #include "lib/input/protobuf.h"
-#include "lib/net/gzip.h"
 #include "machine/trace/pprof-fields.h"
 
 #define MAPPING_END (1ull << 47) /* of user space; an offset in a file is less */

@@ -12,11 +12,10 @@
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/rights/fewer-rights.h"
+#include "lib/system/spawn.h"
 #include "lib/system/urgent.h"
-#include "machine/act/guarded-hold.h"
-#include "machine/recorder/capture.h"
+#include "machine/client/request.h"
 #include "machine/rule/cause.h"
-#include "machine/service/service-budget.h"
 #include "machine/trace/profile-file.h"
 #include "machine/trace/trace-folder.h"
 #include "machine/verb/save-answers.h"
@@ -94,7 +93,8 @@ int client_give_up_rights(struct common *c, unsigned wants)
 	if (wants & CLIENT_SAVES_ANSWERS)
 		save_answers_begin(c);
 	hold_store(c);
-	capture_leave(c->capture);
+	if (c->capture)
+		c->recorder->leave(c->capture);
 	return note_given_up(c, take_reading(c, wants));
 }
 
@@ -137,20 +137,11 @@ int client_keep_writing(struct common *c)
 	return note_given_up(c, take_writing((const char *[]){c->config.store_run_dir, folder}, 2, WORK_WRITES));
 }
 
-/* The hold watchdog inherits it: it must outlive a shortage, and cannot write to its own file any more. */
-static void survive_shortage(void)
-{
-	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		(void)!write(fd, HOLD_OOM_ADJUST, strlen(HOLD_OOM_ADJUST));
-}
-
 int client_keep_holding(struct common *c, unsigned wants)
 {
 	if (!client_has_rights_left(c))
 		return 0;
-	survive_shortage();
+	spawn_oom_adjust(OOM_SURVIVES); /* the hold watchdog inherits it, and cannot write to its own file any more */
 	return note_given_up(c, take_writing((const char *[]){c->config.store_run_dir, "/sys/fs/cgroup", "/dev/null"}, 3, WORK_HOLDS | work_of(wants)));
 }
 

@@ -8,10 +8,22 @@
 #include "lib/rights/fewer-rights.h"
 #include "machine/client/ask.h"
 #include "machine/recording/store.h"
-#include "machine/service/service.h"
 
 /* Exit statuses, the same for every verb. */
 enum { EXIT_ANSWERED = 0, EXIT_NOTHING_FOUND = 1, EXIT_USAGE = 2, EXIT_CANNOT = 3, EXIT_ABSENT = 4 };
+
+struct capture;
+struct dataset;
+struct service_question;
+struct trace;
+
+/* A recorder does these for verbs, which otherwise need none of its code: the functions are described in machine/recorder. */
+struct recorder_calls {
+	int (*look)(unsigned ticks, int pause, struct dataset *ret, char **ret_missing, char **ret_error); /* recorder_look() */
+	int (*freeze)(struct capture *c, uint64_t since, size_t most, bool named, int patience, struct trace *ret); /* capture_freeze() */
+	int (*freeze_now)(struct capture *c, uint64_t since, size_t most, int patience, int64_t *at, struct trace *ret); /* capture_freeze_now() */
+	void (*leave)(struct capture *c); /* capture_leave() */
+};
 
 /* What all verbs share; set before a verb runs. */
 struct common {
@@ -27,6 +39,7 @@ struct common {
 	struct viewer viewer; /* for whom (machine/model/visibility.h) */
 	int asked;	    /* -errno: the client has asked the recorder in vain; 0 = it has not asked */
 	bool for_client;    /* answers a question asked of the recorder: only the verb's own options count */
+	const struct recorder_calls *recorder;
 	struct capture *capture; /* the recorder's flight recorder, where for_client; NULL = none */
 	uint32_t client_gid;	  /* where for_client: the asker's group */
 	bool rights_given_up;	  /* client-rights.h */

@@ -1,4 +1,4 @@
-#include "machine/answer-inspect/process-snapshot.h"
+#include "machine/answer-history/process-snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>

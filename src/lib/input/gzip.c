@@ -1,4 +1,4 @@
-#include "lib/net/gzip.h"
+#include "lib/input/gzip.h"
 
 #include <errno.h>
 #include <stdlib.h>
