@@ -102,6 +102,18 @@ static __always_inline void put_traffic(struct task_sample *s, const struct task
 	SET(s, NET_TX_CALLS, tx_calls);
 }
 
+/* Only its own threads add to what is kept of a process. Where there is one, an atomic addition, which takes five times as long, is not needed. */
+static __always_inline void add_call(u64 *all_bytes, u64 *calls, u64 bytes, bool alone)
+{
+	if (alone) {
+		*all_bytes += bytes;
+		*calls += 1;
+		return;
+	}
+	__sync_fetch_and_add(all_bytes, bytes);
+	__sync_fetch_and_add(calls, 1);
+}
+
 static void add_traffic(int bytes, bool sent)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -112,11 +124,8 @@ static void add_traffic(int bytes, bool sent)
 	extra = extra_of(task);
 	if (!extra)
 		return;
-	if (sent) {
-		__sync_fetch_and_add(&extra->tx_bytes, bytes);
-		__sync_fetch_and_add(&extra->tx_calls, 1);
-	} else {
-		__sync_fetch_and_add(&extra->rx_bytes, bytes);
-		__sync_fetch_and_add(&extra->rx_calls, 1);
-	}
+	if (sent)
+		add_call(&extra->tx_bytes, &extra->tx_calls, bytes, is_alone(task));
+	else
+		add_call(&extra->rx_bytes, &extra->rx_calls, bytes, is_alone(task));
 }
