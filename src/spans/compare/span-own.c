@@ -105,27 +105,55 @@ struct own_difference {
 	double means[2], n[2], variance; /* of the difference of the means, ns^2 */
 };
 
-static void find_difference(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *x,
+/* `least`: of its calls are to be of times at which both ran, or all calls are compared; of less than STRATA_SHARED, hours of other days do not count.
+ * Whether it is of such times. */
+static bool find_difference(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *x, double least,
 			    struct own_difference *ret)
 {
+	bool shared = false;
+
+
 	*ret = (struct own_difference){};
 	for (int side = 0; side < 2; side++) {
 		ret->n[side] = sure_calls(&x->self[side], x->requests[side]);
 		ret->means[side] = moments_mean(&x->self[side]);
 	}
-	for (int way = 0; way < STRATA_WAYS; way++) {
+	for (int way = 0; way < STRATA_WAYS && !shared; way++) {
 		const struct strata strata = strata_by(&f->buckets.v[s->bucket], way);
 		struct suspect_times at;
 
-		if (!suspect_at_same_times(f, s, &strata, vertex, &at) || at.n < SPAN_LEAST)
+		if (least < STRATA_SHARED && way == STRATA_BY_HOURS)
+			continue;
+		shared = suspect_at_same_times(f, s, &strata, vertex, least, &at) && at.n >= SPAN_LEAST;
+		if (!shared)
 			continue;
 		ret->means[0] = at.others;
 		ret->means[1] = at.mean;
 		ret->n[0] = fmin(ret->n[0], at.n_others);
 		ret->n[1] = fmin(ret->n[1], at.n);
-		break;
 	}
 	ret->variance = moments_variance(&x->self[0]) / ret->n[0] + moments_variance(&x->self[1]) / ret->n[1];
+	return shared;
+}
+
+/* That the call takes no longer than the others', by chance; 1 where it does not, or where it is not known. */
+static double p_of(const struct own_difference *d)
+{
+	if (!(d->variance > 0) || d->n[0] < SPAN_LEAST || d->n[1] < SPAN_LEAST || d->means[1] <= d->means[0])
+		return 1;
+	return welch_normal_p((d->means[1] - d->means[0]) / sqrt(d->variance));
+}
+
+bool span_own_rose_at_same_times(const struct own_calls *calls, const struct suspect_version *s, const struct suspect_call *call)
+{
+	struct own_difference d;
+	struct vertex_sides x;
+
+	if (call->vertex == NO_VERTEX || call->reason != REASON_SLOWER)
+		return false;
+	gather(calls->f, s, call->vertex, &x);
+	return find_difference(calls->f, s, call->vertex, &x, 0, &d) && p_of(&d) <= SPAN_Q &&
+	       d.means[1] - d.means[0] >= CAUSE_KEEPS * (call->each - call->each_others);
 }
 
 static double calls_each(const struct vertex_sides *x, const struct vertex_sides *parent, int side)
@@ -266,7 +294,7 @@ static double add_self(const struct own_calls *calls, const struct suspect_versi
 	struct own_difference d;
 	struct suspect_call one;
 
-	find_difference(f, s, vertex, x, &d);
+	find_difference(f, s, vertex, x, STRATA_SHARED, &d);
 	ret->others += rate * on_path * d.means[0];
 	ret->mean += rate * on_path * d.means[1];
 	if (d.means[1] <= d.means[0])
@@ -275,8 +303,7 @@ static double add_self(const struct own_calls *calls, const struct suspect_versi
 	one.gain = rate * on_path * (d.means[1] - d.means[0]);
 	one.behind = runs_behind(x);
 	keep_most(&ret->call, &one);
-	p = d.variance > 0 && d.n[0] >= SPAN_LEAST && d.n[1] >= SPAN_LEAST && d.means[1] >= OWN_SILENT * d.means[0] ?
-		    welch_normal_p((d.means[1] - d.means[0]) / sqrt(d.variance)) : 1;
+	p = d.means[1] >= OWN_SILENT * d.means[0] ? p_of(&d) : 1;
 	judge_call(calls, s, &one, p, ret);
 	return rate * rate * on_path * on_path * d.variance;
 }
@@ -470,15 +497,13 @@ static double add_failing(const struct failing *x, double requests, double *seen
 	return rate * rate * pooled * (1 - pooled) * (1 / x->samples[0] + 1 / x->samples[1]);
 }
 
-/* Did any other version run then? */
+/* Did enough requests of other versions run then? */
 static bool has_others(const struct forest *f, const struct suspect_version *s, const struct own_times *t)
 {
-	const struct bucket *b = &f->buckets.v[s->bucket];
+	struct failing requests;
 
-	for (size_t j = 0; j < b->groups.n; j++)
-		if (suspect_side(f, s, &b->groups.v[j]) == SIDE_BASELINE && ran_then(t, &b->groups.v[j]))
-			return true;
-	return false;
+	gather_failing(f, s, t, NO_VERTEX, &requests);
+	return requests.samples[0] > 0 && requests.samples[0] >= STRATA_SHARED * requests.samples[1];
 }
 
 void own_failures_find(const struct own_calls *calls, const struct suspect_version *s, struct own_failures *ret)

@@ -11,6 +11,7 @@
 #include "spans/compare/suspect.h"
 
 #define OWN_DELAYS .02 /* of the request: what a service takes longer by itself, at least, to delay requests */
+#define CAUSE_KEEPS .5 /* of its excess is what a cause still has among fewer requests */
 #define OWN_SILENT 1.2 /* times as long, at least, is a call that takes longer without delaying requests */
 
 /* The calls of a bucket, and which service answers for each call path. */
@@ -39,7 +40,7 @@ struct own_time {
 /* Its own failures: calls of a service that failed without a failure of what they call; for any other package, requests. */
 struct own_failures {
 	int64_t first;	     /* wall ns: when the version was first there */
-	bool at_other_times; /* none of its others ran with it: they are those of all times */
+	bool at_other_times; /* few of its others, or none, ran with it: they are those of all times */
 	double share, others; /* a request, at the calls of the suspect's version; its others as far as they ran at its times, if any did */
 	double p;	      /* that it is not greater, by chance; 1 where it is not, or where fewer than OWN_FAILURES were seen */
 };
@@ -51,6 +52,9 @@ uint32_t own_call_text(const struct forest *f, uint32_t vertex);
 
 /* How many times as long other packages' calls take by themselves in the requests of the suspect's version as in those of its other versions. */
 double span_own_rise_of_others(const struct own_calls *calls, const struct suspect_version *s);
+/* Is the call slower by itself, surely and by CAUSE_KEEPS of what it is in all, in the requests of those times at which the others ran, too, however few these
+ * are? False where they are too few to tell. */
+bool span_own_rose_at_same_times(const struct own_calls *calls, const struct suspect_version *s, const struct suspect_call *call);
 void own_failures_find(const struct own_calls *calls, const struct suspect_version *s, struct own_failures *ret);
 
 /* The own time of a service by that version against its others. */

@@ -61,7 +61,7 @@ enum span_side suspect_side(const struct forest *f, const struct suspect_version
 	return !version ? SIDE_NONE : version == s->version ? SIDE_CANDIDATE : SIDE_BASELINE;
 }
 
-bool suspect_at_same_times(const struct forest *f, const struct suspect_version *s, const struct strata *strata, uint32_t vertex,
+bool suspect_at_same_times(const struct forest *f, const struct suspect_version *s, const struct strata *strata, uint32_t vertex, double least,
 			   struct suspect_times *ret)
 {
 	const struct bucket *b = &f->buckets.v[s->bucket];
@@ -74,7 +74,7 @@ bool suspect_at_same_times(const struct forest *f, const struct suspect_version 
 			strata_add(strata, &b->groups.v[j], vertex, counts[side == SIDE_CANDIDATE], sums[side == SIDE_CANDIDATE]);
 	}
 	*ret = (struct suspect_times){.share = strata->n > 1 ? strata_shared(strata, counts[1], counts[0]) : 0};
-	if (ret->share < STRATA_SHARED)
+	if (ret->share < least || !(ret->share > 0))
 		return false;
 	for (size_t h = 0; h < strata->n; h++) {
 		if (counts[0][h] < STRATUM_LEAST)
@@ -100,7 +100,7 @@ static void take_times_out(const struct forest *f, const struct bucket *b, const
 	for (; way < STRATA_WAYS; way++) {
 		const struct strata strata = strata_by(b, way);
 
-		if (suspect_at_same_times(f, s, &strata, NO_VERTEX, &at) && at.share * s->requests >= SPAN_LEAST)
+		if (suspect_at_same_times(f, s, &strata, NO_VERTEX, STRATA_SHARED, &at) && at.share * s->requests >= SPAN_LEAST)
 			break;
 	}
 	s->at_other_times = way == STRATA_WAYS || way == STRATA_BY_HOURS;
@@ -291,12 +291,12 @@ static void spread_of_windows(struct following *w)
 }
 
 /* A version that ran at other times may only have been there when times were slow: did they become so with it, and at no other moment? By one call, or
- * (NULL) by all that it does. */
+ * (NULL) by all that it does. Where the call takes longer in the few requests that ran while others did, too, no moment is needed. */
 static bool began_with_it(const struct own_calls *calls, const struct suspect_version *s, const struct suspect_call *call)
 {
 	struct following w = {};
 
-	if (!s->at_other_times)
+	if (!s->at_other_times || span_own_rose_at_same_times(calls, s, call ? call : &s->call))
 		return true;
 	choose_windows(&calls->f->buckets.v[s->bucket], &w);
 	if (!w.n)
@@ -533,8 +533,6 @@ static int keep_worse(const struct own_calls *calls, struct suspects *s)
 }
 
 enum outcome { IS_FEW, IS_WORSE, IS_NOT };
-
-#define CAUSE_KEEPS .5 /* of its excess, where the other did not run */
 
 static double rise_of(const struct suspect_version *s)
 {

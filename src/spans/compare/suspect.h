@@ -29,8 +29,8 @@ struct suspect_times {
 	double others, mean, share, n, n_others;
 };
 struct strata;
-/* `vertex` as of strata_add(). False: they share too little. */
-bool suspect_at_same_times(const struct forest *f, const struct suspect_version *s, const struct strata *strata, uint32_t vertex,
+/* `vertex` as of strata_add(); least: the share that they are to have, at least. False: they share less, or nothing. */
+bool suspect_at_same_times(const struct forest *f, const struct suspect_version *s, const struct strata *strata, uint32_t vertex, double least,
 			   struct suspect_times *ret);
 /* Texts of one table of names as those of another. */
 void suspects_translate(struct suspects *s, const struct names *from, struct names *to);
