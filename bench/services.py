@@ -141,7 +141,7 @@ class System:
                 groups.setdefault((s.service, host), []).append(span)
             yield json.dumps({"resourceSpans": [
                 {"resource": {"attributes": [{"key": k, "value": {"stringValue": v}} for k, v in
-                                             (("service.name", service), ("service.version", self.versions[service]), ("host.name", host))]},
+                                             (("service.name", service), ("service.version", self.versions.get(service)), ("host.name", host)) if v]},
                  "scopeSpans": [{"spans": spans}]} for (service, host), spans in groups.items()]}) + "\n"
 
 
