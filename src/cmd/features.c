@@ -86,9 +86,9 @@ static void print_kind(enum entity_kind kind, feature_set present)
 
 	for (size_t i = 0; i < n; i++)
 		live += present >> i & 1;
-	printf("\n%s: %zu features, %zu live here\n", entity_kind_name(kind), n, live);
+	printf("\n%s: %zu features, %zu on this machine\n", entity_kind_name(kind), n, live);
 	for (size_t i = 0; i < n; i++)
-		printf("  %-22s %-11s %-20s %s\n", f[i].name, status_of(&f[i], present >> i & 1), unit_name(f[i].unit),
+		printf("  %-22s %-4s %-20s %s\n", f[i].name, present >> i & 1 ? "yes" : "no", unit_name(f[i].unit),
 		       f[i].help);
 }
 
@@ -118,7 +118,7 @@ static int run(struct common *common, int argc, char **argv)
 		return EXIT_CANNOT;
 	if (common->json)
 		return print_json(present);
-	puts("live: measured on this machine; fixture: not here, tested with recorded input; unverified: not here");
+	puts("yes: this machine provides it; no: it does not, or not to this recorder ('whyslow doctor' says why)");
 	for (int kind = ENTITY_PROCESS; kind < ENTITY_SHORT_LIVED; kind++)
 		print_kind((enum entity_kind)kind, present[kind]);
 	if (missing && *missing)

@@ -15,11 +15,14 @@
 #define BUSY_SHARE  0.4	 /* ... what the process got: on a crowded machine no one gets much */
 #define IDLE	    0.03 /* of a CPU, all threads together */
 
-static const char *last_part(const char *path)
+/* The name of its program; a thread of the kernel has none, and has its own name. */
+static const char *name_of(const struct inspection *n)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *slash = n->exe ? strrchr(n->exe, '/') : NULL;
 
-	return slash ? slash + 1 : path ? path : "the process";
+	if (!n->exe)
+		return n->threads.n == 1 && n->threads.v[0].comm[0] ? n->threads.v[0].comm : "the process";
+	return slash ? slash + 1 : n->exe;
 }
 
 /* Where most of the CPU time goes: the root's first child of the bottom-up tree. */
@@ -77,7 +80,7 @@ char *inspect_summary(const struct inspection *n)
 	const struct tree_node *wait = main_wait(n);
 	struct str s = {};
 
-	str_printf(&s, "%s (pid %u) ", last_part(n->exe), n->pid);
+	str_printf(&s, "%s (pid %u) ", name_of(n), n->pid);
 	if (n->cpu >= IDLE) {
 		write_busy(n, &s);
 	} else {

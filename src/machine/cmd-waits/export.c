@@ -407,7 +407,7 @@ static int run(struct common *common, int argc, char **argv)
 	if (argc > 1)
 		return verb_usage_error("export", "unexpected argument '%s'", argv[1]);
 	if (!arg_format)
-		return verb_usage_error("export", "--format is " FORMATS);
+		return verb_usage_error("export", "expected --format and one of " FORMATS);
 	if (strcmp(arg_format, "store") == 0)
 		return export_store(common);
 	if (strcmp(arg_format, "trace") == 0)
@@ -417,7 +417,7 @@ static int run(struct common *common, int argc, char **argv)
 	while (timed[known] && strcmp(timed[known], arg_format) != 0)
 		known++;
 	if (!timed[known])
-		return verb_usage_error("export", "--format is " FORMATS ", not '%s'", arg_format);
+		return verb_usage_error("export", "invalid --format '%s'; expected " FORMATS, arg_format);
 	if (clock_parse_time(arg_since ? arg_since : "-10min", now, &from) < 0)
 		return verb_usage_error("export", "invalid TIME '%s'; expected now, -5min, 14:32 or '2026-11-20 14:32:07'", arg_since);
 	if (clock_parse_time(arg_until ? arg_until : "now", now, &to) < 0)

@@ -245,7 +245,7 @@ static int check(const struct common *common, int argc, char **argv)
 	if (argc > 2)
 		return verb_usage_error("flame", "takes one program at most: '%s'", argv[2]);
 	if (!text && strcmp(arg_format, "folded") != 0 && strcmp(arg_format, "pprof") != 0)
-		return verb_usage_error("flame", "--format is text, folded or pprof, not '%s'", arg_format);
+		return verb_usage_error("flame", "invalid --format '%s'; expected text, folded or pprof", arg_format);
 	if (arg_against && !text)
 		return verb_usage_error("flame", "--against needs --json or the text; pprof itself compares with -diff_base");
 	if (common->for_client && (arg_output || (arg_against && strchr(arg_against, '/'))))
