@@ -98,8 +98,9 @@ int verb_usage_error(const char *verb, const char *format, ...)
 	str_vprintf(&text, format, args);
 	va_end(args);
 	str_putc(&text, '\n');
+	str_make_lines_printable(text.data);
 	if (text.data)
-		(void)fold_write(&out, text.data, text.len);
+		(void)fold_write(&out, text.data, strlen(text.data));
 	fold_free(&out);
 	return EXIT_USAGE;
 }

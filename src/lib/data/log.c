@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/data/fold.h"
+#include "lib/data/str.h"
 
 #define LINE 1024
 
@@ -45,6 +46,7 @@ void log_line(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	str_make_lines_printable(line); /* it may quote the name of a file, or an argument that a pattern of the shell became */
 	if (level == LOG_LEVEL_ERROR)
 		snprintf(last_error, sizeof(last_error), "%s", line);
 	if (arg_log.journal_prefix)
