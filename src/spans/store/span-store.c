@@ -10,6 +10,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
+#include "lib/rights/memory-budget.h"
 #include "lib/store/age.h"
 #include "lib/store/blocks.h"
 #include "lib/store/database.h"
@@ -157,7 +158,7 @@ int span_store_put(struct span_store *s, const struct span_part *part)
 	return database_step(q) == SQLITE_DONE ? 0 : fail(s, "cannot write");
 }
 
-static int unpack_forest(sqlite3_stmt *q, size_t n, void **ret)
+static int unpack_forest(sqlite3_stmt *q, size_t n, struct memory_budget *budget, void **ret)
 {
 	const void *packed = sqlite3_column_blob(q, 8);
 	size_t n_packed = (size_t)sqlite3_column_bytes(q, 8);
@@ -165,9 +166,10 @@ static int unpack_forest(sqlite3_stmt *q, size_t n, void **ret)
 
 	if (!packed || n > PART_MAX || ZSTD_getFrameContentSize(packed, n_packed) != n)
 		return -EUCLEAN;
-	bytes = malloc(n + 1);
+	memory_budget_feed(budget, n_packed);
+	bytes = memory_budget_take(budget, n, 1) < 0 ? NULL : malloc(n + 1);
 	if (!bytes)
-		return -ENOMEM;
+		return memory_budget_result(budget, -ENOMEM);
 	if (ZSTD_decompress(bytes, n, packed, n_packed) != n)
 		return -EUCLEAN;
 	*ret = TAKE(bytes);
@@ -189,11 +191,12 @@ static int read_part(struct span_store *s, sqlite3_stmt *q, void *state,
 		.n = (size_t)sqlite3_column_int64(q, 7),
 	};
 	_cleanup_free_ void *bytes = NULL;
-	int r = part.key && part.source ? unpack_forest(q, part.n, &bytes) : -EUCLEAN;
+	struct memory_budget budget = {}; /* of one part: they are read one after the other */
+	int r = part.key && part.source ? unpack_forest(q, part.n, &budget, &bytes) : -EUCLEAN;
 
-	if (r == -EUCLEAN) {
+	if (r == -EUCLEAN || r == -EDQUOT) {
 		free(s->error);
-		s->error = strdup("a part of the stored spans is damaged, or of another version; load it again");
+		s->error = strdup(r == -EDQUOT ? str_error(r) : "a part of the stored spans is damaged, or of another version; load it again");
 	}
 	if (r < 0)
 		return r;

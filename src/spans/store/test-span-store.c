@@ -158,6 +158,25 @@ static void test_senders_ahead_make_nothing_old(void **state)
 	span_store_close(s);
 }
 
+/* 80 MiB of zeros: some KB in the file. */
+static void test_a_part_that_unpacks_to_more_than_its_size_buys_is_refused(void **state)
+{
+	const size_t n = (size_t)80 << 20;
+	_cleanup_free_ void *zeros = calloc(1, n);
+	const struct span_part part = {.key = "bomb", .source = "test", .requests = 1, .bytes = zeros, .n = n};
+	struct span_store *s;
+	int parts = 0;
+
+	(void)state;
+	unlink(file);
+	s = open_store(DATABASE_CREATE);
+	assert_int_equal(span_store_put(s, &part), 0);
+	assert_int_equal(span_store_each(s, 0, INT64_MAX, &parts, count), -EDQUOT);
+	assert_int_equal(parts, 0);
+	assert_non_null(strstr(span_store_error(s), "more memory than a file of its size may"));
+	span_store_close(s);
+}
+
 static void test_merged_parts_are_replaced_and_nothing_came_late(void **state)
 {
 	struct span_store *s = open_store(DATABASE_CREATE);
@@ -230,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_a_window_is_complete_judged_and_reopened),
 		cmocka_unit_test(test_a_clock_that_is_ahead_forgets_nothing),
 		cmocka_unit_test(test_senders_ahead_make_nothing_old),
+		cmocka_unit_test(test_a_part_that_unpacks_to_more_than_its_size_buys_is_refused),
 		cmocka_unit_test(test_merged_parts_are_replaced_and_nothing_came_late),
 		cmocka_unit_test(test_parts_put_together_are_all_there_or_none),
 		cmocka_unit_test(test_what_is_not_there_is_said),
