@@ -212,10 +212,23 @@ bool str_make_bytes_printable(char *text, size_t n)
 	return changed;
 }
 
+/* 8 or 1 where so many bytes of ASCII begin there; 0 = none does. */
+static size_t ascii_length(const char *at, size_t left)
+{
+	uint64_t word;
+
+	if (left >= sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		if (!(word & 0x8080808080808080))
+			return sizeof(word);
+	}
+	return !(*at & 0x80);
+}
+
 bool str_is_utf8(const char *text, size_t n)
 {
 	for (size_t i = 0, length; i < n; i += length) {
-		length = utf8_length((const unsigned char *)text + i, n - i);
+		length = ascii_length(text + i, n - i) ?: utf8_length((const unsigned char *)text + i, n - i);
 		if (!length)
 			return false;
 	}

@@ -69,6 +69,27 @@ static void what_is_no_utf_8_is_taken_out(void **state)
 }
 
 /* "exe.\u202egpj": shown as "exe.jpg", and what stands after it on the line in reverse. */
+/* Texts are looked at eight bytes at a time: nothing hides at any place of them. */
+static void utf_8_is_known_wherever_it_stands(void **state)
+{
+	static const struct {
+		const char *bytes;
+		bool good;
+	} parts[] = {{"\xc3\xa9", true}, {"\xe2\x82\xac", true}, {"\xf0\x9f\x98\x80", true}, {"\x80", false}, {"\xff", false}, {"\xc3", false}, {"\xe2\x82", false}, {"\xed\xa0\x80", false}, {"\xc0\xaf", false}};
+
+	(void)state;
+	for (size_t n = 0; n <= 20; n++)
+		for (size_t before = 0; before <= n; before++)
+			for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+				char text[32];
+
+				memset(text, 'a', sizeof(text));
+				assert_true(str_is_utf8(text, n));
+				memcpy(text + before, parts[i].bytes, strlen(parts[i].bytes));
+				assert_int_equal(str_is_utf8(text, n + strlen(parts[i].bytes)), parts[i].good);
+			}
+}
+
 static void what_reorders_a_line_is_taken_out(void **state)
 {
 	char text[] = "a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\xa8" "d \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xe2\x80\x93";
@@ -175,7 +196,7 @@ static void a_misspelled_word_is_known(void **state)
 	assert_false(str_is_misspelled("a-word-of-more-letters-than-any-of-ours-has", "why"));
 }
 
-RUN_TESTS(cmocka_unit_test(a_misspelled_word_is_known), cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
+RUN_TESTS(cmocka_unit_test(a_misspelled_word_is_known), cmocka_unit_test(utf_8_is_known_wherever_it_stands), cmocka_unit_test(no_error_is_without_its_reason), cmocka_unit_test(varints_come_back), cmocka_unit_test(a_blob_longer_than_the_rest_is_refused),
 	  cmocka_unit_test(a_full_buffer_keeps_what_it_had), cmocka_unit_test(what_a_terminal_would_obey_is_taken_out), cmocka_unit_test(what_is_no_utf_8_is_taken_out),
 	  cmocka_unit_test(what_reorders_a_line_is_taken_out), cmocka_unit_test(xml_has_entities),
 	  cmocka_unit_test(markup_escapes_its_texts_and_nothing_else), cmocka_unit_test(lines_of_a_report_stay_lines),
