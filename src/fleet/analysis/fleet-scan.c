@@ -504,8 +504,7 @@ static int workspace_open(const struct fleet *f, size_t server, struct scan_work
 {
 	int r = make_plan(f, server, &w->plan);
 
-	r = r ?: (w->plan.list.n ? joint_open(&w->joint, w->plan.list.n) : -ENODATA);
-	return r;
+	return r ?: (w->plan.list.n ? joint_open(&w->joint, w->plan.list.n) : -ENODATA);
 }
 
 int fleet_scan_server(const struct fleet *f, size_t server, const bool *skip, struct scan_found *ret)

@@ -65,8 +65,7 @@ static void forget_columns(struct dstat *d)
 {
 	for (size_t i = 0; i < d->n; i++)
 		free(d->columns[i].name);
-	free(d->columns);
-	free(d->groups);
+	FREE_ALL(d->columns, d->groups);
 	d->columns = NULL;
 	d->groups = NULL;
 	d->n = 0;

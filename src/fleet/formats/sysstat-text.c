@@ -63,10 +63,7 @@ static bool is_name(const char *column)
 	static const char *const names[] = {"CPU", "DEV", "Device", "Device:", "IFACE", "INTR", "FILESYSTEM", "MOUNTPOINT", "TTY", "BUS", "Command", "CORE", "NODE",
 					    "FAN", "TEMP", "USB", "UID", "PID", "TGID", "TID", "USER", "GPU", "CHANNEL"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(names[i], column) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(names), strcmp(names[i], column) == 0);
 }
 
 /* "14:00:01", behind which "PM" may stand: how many fields it takes; 0 = it is not a time. */

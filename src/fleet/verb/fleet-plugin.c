@@ -104,11 +104,7 @@ struct arrays {
 
 static void arrays_free(struct arrays *a)
 {
-	free(a->servers);
-	free(a->counters);
-	free(a->n_rows);
-	free(a->times);
-	free(a->values);
+	FREE_ALL(a->servers, a->counters, a->n_rows, a->times, a->values);
 }
 
 static int make_arrays(const struct fleet *f, struct arrays *a)

@@ -26,10 +26,7 @@ struct joining {
 
 static bool is_listed(const struct watch_list *l, const char *url)
 {
-	VEC_EACH(h, l->hosts)
-		if (strcmp(h->url, url) == 0)
-			return true;
-	return false;
+	return VEC_FIND(h, l->hosts, strcmp(h->url, url) == 0) != NULL;
 }
 
 static int read_list(int n, char **hosts, struct joining *j, char **ret_error)

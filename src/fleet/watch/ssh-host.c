@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,7 +56,7 @@ static int start(const char *host, const char *port, const char *command, struct
 			      "sh", (char *)host, (char *)port, (char *)command, NULL};
 	_cleanup_close_ int output = -1, errors = -1;
 	struct spawn s = {.program = "/bin/sh", .argv = argv, .environment = environ};
-	int ends[2][2], r;
+	int ends[2][2];
 
 	if (pipe2(ends[0], O_CLOEXEC) < 0)
 		return -errno;
@@ -70,8 +69,7 @@ static int start(const char *host, const char *port, const char *command, struct
 	s.fds[0] = SPAWN_NULL;
 	s.fds[1] = output;
 	s.fds[2] = errors;
-	r = spawn_start(&s, &t->child);
-	return r;
+	return spawn_start(&s, &t->child);
 }
 
 /* 0 when both have ended. */

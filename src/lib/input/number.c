@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/vec.h"
 
 #define NUMBER_MAX 63 /* longer ones are cut before the exponent could matter: nothing writes them */
 
@@ -13,10 +14,7 @@ static bool means_nothing(const char *text)
 {
 	static const char *const words[] = {"nan", "null", "na", "n/a", "none", "nil", "-", "--", "?", "-nan"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strcasecmp(text, words[i]) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(words), strcasecmp(text, words[i]) == 0);
 }
 
 const char *number_parse_slowly(const char *p, const char *end, double *ret)

@@ -329,8 +329,7 @@ void http_server_stop(struct http_server *s)
 	sessions_free(s->sessions);
 	if (s->key)
 		explicit_bzero(s->key, strlen(s->key));
-	free(s->key);
-	free(s->certificate);
+	FREE_ALL(s->key, s->certificate);
 	str_free(&s->complaint);
 	pthread_cond_destroy(&s->stopped);
 	pthread_mutex_destroy(&s->lock);

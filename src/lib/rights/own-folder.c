@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -228,6 +227,5 @@ int own_folder_open(int within, const char *name, char **ret_aside)
 	if (r != -EPERM)
 		return r;
 	r = move_aside(within, name, ret_aside);
-	r = r ?: (mkdirat(within, name, 0700) < 0 ? -errno : open_labeled(within, name));
-	return r;
+	return r ?: (mkdirat(within, name, 0700) < 0 ? -errno : open_labeled(within, name));
 }

@@ -121,10 +121,7 @@ static bool is_library(const struct symbol *s)
 						"ld-musl", "libpthread", "libstdc++"};
 	const char *module = last_part(s->module);
 
-	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
-		if (strncmp(module, libraries[i], strlen(libraries[i])) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(libraries), strncmp(module, libraries[i], strlen(libraries[i])) == 0);
 }
 
 /* Where threads and programs begin before their own code does. */

@@ -228,10 +228,7 @@ static bool is_name_of_lock(const char *path)
 	static const char *const words[] = {"lock", "Lock", "LOCK", "lck", "LCK"};
 	const char *name = strrchr(path, '/') + 1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strstr(name, words[i]))
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(words), strstr(name, words[i]));
 }
 
 static void look_at_name(struct search *s, const char *name, size_t n)

@@ -353,8 +353,7 @@ static int decode_frame(struct reader in, int64_t from_wall, int64_t to_wall, co
 	r = decode_definitions(&dec, definitions);
 	r = r ?: decode_samples(&dec, samples, flags & FRAME_KEY);
 	r = r ?: decode_ended(&dec, &in);
-	r = r ?: decode_notes(&dec, &in);
-	return r;
+	return r ?: decode_notes(&dec, &in);
 }
 
 int frames_read(const void *bytes, size_t n, int64_t from_wall, int64_t to_wall, struct dataset *into,

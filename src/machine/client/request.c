@@ -12,6 +12,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/fold.h"
 #include "lib/data/log.h"
+#include "lib/data/vec.h"
 #include "lib/system/local-socket.h"
 
 #define COPY_SIZE      65536
@@ -93,10 +94,7 @@ bool request_is_urgent(const char *verb)
 {
 	static const char *const verbs[] = {"why", "mark", "show", "list"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		if (strcmp(verb, verbs[i]) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(verbs), strcmp(verb, verbs[i]) == 0);
 }
 
 /* 1 = there may be more, 0 = that was the end, -errno. */

@@ -364,8 +364,7 @@ static int check_target(struct trial_run *t, const struct listed_culprit *who, c
 	r = find_target(who, &t->target);
 	if (r == -ESRCH && asprintf(ret_why, "process %u has ended; only running processes can be held back", who->processes.v[0].pid) < 0)
 		*ret_why = NULL;
-	r = r ?: target_refuse(PROC, &t->target, &rights, ret_why);
-	return r;
+	return r ?: target_refuse(PROC, &t->target, &rights, ret_why);
 }
 
 /* The first one who can be held back. */

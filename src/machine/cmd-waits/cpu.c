@@ -53,7 +53,6 @@ static int read_all(struct ring *ring, struct cpu_reading *ret)
 	const struct ring_cpu *cpus;
 	struct timespec ts;
 	uint32_t n;
-	int r;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	ret->time = (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
@@ -62,8 +61,7 @@ static int read_all(struct ring *ring, struct cpu_reading *ret)
 	for (uint32_t i = 0; i < n; i++)
 		if (VEC_PUSH(ret->cpus, cpus[i]) < 0)
 			return -ENOMEM;
-	r = ring_look(ring, take_task, ret);
-	return r;
+	return ring_look(ring, take_task, ret);
 }
 
 static void rest(int64_t span)

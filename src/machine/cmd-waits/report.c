@@ -115,8 +115,7 @@ struct incident_events {
 
 static void events_free(struct incident_events *e)
 {
-	free(e->waits);
-	free(e->matrix);
+	FREE_ALL(e->waits, e->matrix);
 	drawing_free(&e->drawing);
 	if (e->there)
 		opened_trace_free(&e->events);

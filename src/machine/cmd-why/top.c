@@ -403,8 +403,7 @@ static int show(struct common *common)
 		ask_end(&t.asked[i]);
 		json_decref(t.answers[i]);
 	}
-	free(t.listed);
-	free(t.text);
+	FREE_ALL(t.listed, t.text);
 	return EXIT_ANSWERED;
 }
 

@@ -499,8 +499,5 @@ bool trace_gives(const struct trace *t, int16_t syscall)
 #undef NUMBERS
 	bool arm = t->machine && strcmp(t->machine, "aarch64") == 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(gives); i++)
-		if ((arm ? gives[i].arm : gives[i].x86) == syscall)
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(gives), (arm ? gives[i].arm : gives[i].x86) == syscall);
 }

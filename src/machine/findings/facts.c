@@ -103,13 +103,7 @@ const struct feature *fact_derived_feature(const char *name, enum entity_kind *r
 
 static void who_free(struct fact_who *w)
 {
-	free(w->name);
-	free(w->exe);
-	free(w->pids);
-	free(w->server);
-	free(w->mostly);
-	free(w->starter);
-	free(w->unit);
+	FREE_ALL(w->name, w->exe, w->pids, w->server, w->mostly, w->starter, w->unit);
 }
 
 void facts_free(struct facts *f)

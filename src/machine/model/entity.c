@@ -8,14 +8,11 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "lib/data/vec.h"
 
 void entity_info_free(struct entity_info *info)
 {
-	free(info->name);
-	free(info->exe);
-	free(info->cmdline);
-	free(info->unit);
-	free(info->container);
+	FREE_ALL(info->name, info->exe, info->cmdline, info->unit, info->container);
 	*info = (struct entity_info){};
 }
 
@@ -123,10 +120,7 @@ bool entity_is_interpreter(const char *name)
 
 static bool is_word(const char *word, const char *const *words, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (str_starts(word, words[i]) && strchr(" ", word[strlen(words[i])]))
-			return true;
-	return false;
+	return ANY_WHERE(i, n, str_starts(word, words[i]) && strchr(" ", word[strlen(words[i])]));
 }
 
 /* Options whose value is the next word. */

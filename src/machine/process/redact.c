@@ -311,10 +311,7 @@ static bool is_any(const struct argument *a, const char *const *words, size_t n_
 {
 	size_t n = (size_t)(a->end - a->piece);
 
-	for (size_t i = 0; i < n_words; i++)
-		if (strlen(words[i]) == n && strncasecmp(a->piece, words[i], n) == 0)
-			return true;
-	return false;
+	return ANY_WHERE(i, n_words, strlen(words[i]) == n && strncasecmp(a->piece, words[i], n) == 0);
 }
 
 static void expect_words(const struct secret_rule *rule, struct expected *x)

@@ -196,10 +196,7 @@ void triggers_observe(const struct tick *tick, void *data)
 
 static const struct incident *find_open(struct triggers *t, uint64_t number)
 {
-	for (size_t i = 0; i < t->open.n; i++)
-		if (t->open.v[i].number == number)
-			return &t->open.v[i];
-	return NULL;
+	return VEC_FIND(x, t->open, x->number == number);
 }
 
 static void forget(struct triggers *t, uint64_t number)

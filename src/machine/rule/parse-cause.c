@@ -212,11 +212,9 @@ static int take_cause(struct parser *p)
 
 static void cause_free(struct cause *c)
 {
-	free(c->id);
-	free(c->origin);
+	FREE_ALL(c->id, c->origin);
 	parser_condition_release(&c->when);
-	free(c->say);
-	free(c->next);
+	FREE_ALL(c->say, c->next);
 }
 
 void causes_free(struct causes *c)

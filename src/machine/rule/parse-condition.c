@@ -383,10 +383,7 @@ static bool at_keyword(const struct parser *p)
 	static const char *const keywords[] = {"for",	 "until", "and",   "or", "capture", "notify",
 					       "report", "run",	  "times", "in", "of", "say"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
-		if (parser_at(p, keywords[i]))
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(keywords), parser_at(p, keywords[i]));
 }
 
 static int check_unit(struct parser *p, struct comparison *c, const struct token *t)

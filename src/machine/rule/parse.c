@@ -1,7 +1,6 @@
 /* A recursive descent over rule.h's grammar. The first error ends it: p->error says where and what was
  * expected. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,8 +222,7 @@ static void rule_free(struct rule *r)
 	VEC_FREE_EACH(r->selectors, free(each->pattern));
 	parser_condition_release(&r->when);
 	parser_condition_release(&r->until);
-	free(r->command);
-	free(r->url);
+	FREE_ALL(r->command, r->url);
 }
 
 void rules_free(struct rules *r)

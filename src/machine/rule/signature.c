@@ -14,8 +14,7 @@
 
 static void signature_free(struct signature *s)
 {
-	free(s->name);
-	free(s->words);
+	FREE_ALL(s->name, s->words);
 	for (size_t i = 0; i < s->n_functions; i++)
 		free(s->functions[i]);
 }
@@ -146,8 +145,5 @@ static bool matches(const struct signature *s, size_t k, const char *const *name
 
 const struct signature *signatures_find(const struct signatures *s, const char *const *names, size_t n)
 {
-	for (size_t i = 0; i < s->list.n; i++)
-		if (matches(&s->list.v[i], 0, names, 0, n))
-			return &s->list.v[i];
-	return NULL;
+	return VEC_FIND(x, s->list, matches(x, 0, names, 0, n));
 }

@@ -12,6 +12,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "lib/data/vec.h"
 
 #define NAMES_MAX  65536 /* bytes of a group's line: as many members as a group database gives */
 #define GROUPS_MAX 4096	 /* of one user; the kernel takes 65536, no account has them */
@@ -47,10 +48,7 @@ static bool is_member(uint32_t uid, gid_t wanted)
 		return false;
 	if (getgrouplist(found->pw_name, found->pw_gid, groups, &n) < 0)
 		return false;
-	for (int i = 0; i < n; i++)
-		if (groups[i] == wanted)
-			return true;
-	return false;
+	return ANY_WHERE(i, n, groups[i] == wanted);
 }
 
 /* "proc /proc proc rw,nosuid,hidepid=invisible,gid=4 0 0": the options of the last mount there. 0, -ENOENT or -errno. */

@@ -122,8 +122,7 @@ static int gather(struct picture *p)
 		r = r ?: side_add(&p->culprits, culprit_key(c), c);
 	}
 	r = r ?: rank(&p->victims, top, &p->rows);
-	r = r ?: rank(&p->culprits, top, &p->columns);
-	return r;
+	return r ?: rank(&p->culprits, top, &p->columns);
 }
 
 static int paint(struct picture *p)

@@ -31,10 +31,7 @@ static bool is_private(const char *line)
 {
 	static const char *const begins[] = {"Command ", "Group "};
 
-	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
-		if (str_starts(line, begins[i]))
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(begins), str_starts(line, begins[i]));
 }
 
 static void copy_public(const char *line, size_t n, struct str *out)

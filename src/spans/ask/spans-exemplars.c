@@ -12,9 +12,7 @@
 
 static void span_outline_free(struct span_outline *o)
 {
-	free(o->order);
-	free(o->row);
-	free(o->depth);
+	FREE_ALL(o->order, o->row, o->depth);
 }
 
 ORDER_IN(by_start, uint32_t, struct exemplar_span, CMP(context[*a].start, context[*b].start) ?: CMP(*a, *b))
@@ -53,8 +51,7 @@ static int span_outline_make(const struct span_outline *request, struct span_out
 	o.n = 0;
 	if (!o.order || !o.row || !o.depth || !sorted || !placed) {
 		span_outline_free(&o);
-		free(sorted);
-		free(placed);
+		FREE_ALL(sorted, placed);
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -73,8 +70,7 @@ static int span_outline_make(const struct span_outline *request, struct span_out
 	}
 	for (uint32_t i = 0; i < o.n; i++)
 		o.row[o.order[i]] = i;
-	free(sorted);
-	free(placed);
+	FREE_ALL(sorted, placed);
 	*ret = o;
 	return 0;
 }

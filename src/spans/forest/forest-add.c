@@ -21,12 +21,7 @@ struct vertex_scratch {
 void forest_builder_free(struct forest_builder *b)
 {
 	tree_free(&b->tree);
-	free(b->vertex);
-	free(b->sum);
-	free(b->self);
-	free(b->calls);
-	free(b->touched);
-	free(b->scratch);
+	FREE_ALL(b->vertex, b->sum, b->self, b->calls, b->touched, b->scratch);
 	hmap_free(&b->combinations);
 	hmap_free(&b->leaf_sets);
 	hmap_free(&b->call_texts);

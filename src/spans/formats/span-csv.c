@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/vec.h"
 #include "lib/input/csv-field.h"
 #include "spans/formats/alibaba.h"
 #include "spans/formats/span-columns.h"
@@ -172,10 +173,7 @@ static bool is_none(const struct text_field *f)
 		zeros++;
 	if (zeros == f->n)
 		return true;
-	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		if (f->n == strlen(none[i]) && !strncasecmp(f->at, none[i], f->n))
-			return true;
-	return false;
+	return ANY_WHERE(i, sizeof(none) / sizeof(none[0]), f->n == strlen(none[i]) && !strncasecmp(f->at, none[i], f->n));
 }
 
 /* A text between quotes, or up to a comma or brace; goes behind it. */

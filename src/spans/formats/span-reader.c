@@ -10,6 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/str.h"
+#include "lib/data/vec.h"
 #include "spans/formats/span-name.h"
 
 #define CACHED	       32768 /* resources */
@@ -55,8 +56,7 @@ void span_reader_free(struct span_reader *r)
 {
 	for (size_t i = 0; r->resources && i < CACHED; i++)
 		free(r->resources[i].bytes);
-	free(r->resources);
-	free(r->wanted);
+	FREE_ALL(r->resources, r->wanted);
 	*r = (struct span_reader){};
 }
 
@@ -237,10 +237,7 @@ static bool is_method(const char *name)
 	static const char *const methods[] = {"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "CONNECT", "TRACE", "HTTP"};
 	const char *word = !strncasecmp(name, "HTTP ", 5) ? name + 5 : name;
 
-	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
-		if (!strcasecmp(word, methods[i]))
-			return true;
-	return false;
+	return ANY_WHERE(i, ARRAY_SIZE(methods), !strcasecmp(word, methods[i]));
 }
 
 /* The part before '?' and '#', without "scheme://host", ids as "{}". */

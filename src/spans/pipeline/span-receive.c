@@ -284,10 +284,7 @@ static bool is_full(const struct receiver *r)
 /* A client that heard no answer sends the same bytes again. */
 static bool is_at_work(const struct receiver *r, uint64_t hash)
 {
-	for (size_t i = 0; i < r->at_work.n; i++)
-		if (r->at_work.v[i] == hash)
-			return true;
-	return false;
+	return ANY_WHERE(i, r->at_work.n, r->at_work.v[i] == hash);
 }
 
 static void end_work(struct receiver *r, uint64_t hash)
@@ -302,10 +299,7 @@ static void end_work(struct receiver *r, uint64_t hash)
 
 static bool was_taken(const struct receiver *r, uint64_t hash)
 {
-	for (size_t i = 0; i < TAKEN_KEPT; i++)
-		if (r->taken[i] == hash)
-			return true;
-	return false;
+	return ANY_WHERE(i, TAKEN_KEPT, r->taken[i] == hash);
 }
 
 /* Without the lock, with which it returns. */
@@ -990,7 +984,6 @@ int receiver_stop(struct receiver *r, struct receiver_counts *ret_counts)
 	pipeline_close(&r->pipeline);
 	pthread_mutex_destroy(&r->turn);
 	pthread_mutex_destroy(&r->lock);
-	free(r->grpc_error);
-	free(r);
+	FREE_ALL(r->grpc_error, r);
 	return result;
 }
