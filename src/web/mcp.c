@@ -1,7 +1,6 @@
 #include "web/mcp.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

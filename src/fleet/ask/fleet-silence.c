@@ -1,7 +1,6 @@
 #include "fleet/ask/fleet-silence.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "lib/data/order.h"
 

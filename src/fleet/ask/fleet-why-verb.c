@@ -1,7 +1,6 @@
 /* whyslow fleet why */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

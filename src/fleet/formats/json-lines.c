@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/formats/otlp-metrics.h"

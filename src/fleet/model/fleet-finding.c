@@ -1,7 +1,6 @@
 #include "fleet/model/fleet-finding.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "lib/data/order.h"
 

@@ -1,6 +1,5 @@
 #include "fleet/watch/fleet-now.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

@@ -1,6 +1,5 @@
 /* Logging in: a page exchanges a login code, or a person's token, for a session. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

@@ -4,7 +4,6 @@
 #include <linux/sched.h>
 #include <linux/sched/types.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

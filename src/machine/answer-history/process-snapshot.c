@@ -1,7 +1,6 @@
 #include "machine/answer-history/process-snapshot.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

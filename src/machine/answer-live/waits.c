@@ -1,6 +1,5 @@
 #include "machine/answer-live/waits.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 #include "machine/findings/process-snapshot.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

@@ -17,7 +17,6 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <fcntl.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* The options that verbs share name a recording: here it is opened, and here is decided who is asked about it. */
 #include "machine/verb/verb.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
  * a flow leads from who woke a thread to the thread. Interrupts are tracks of their own under the CPUs.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/order.h"

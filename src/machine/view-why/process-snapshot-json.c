@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "lib/data/cleanup.h"
 #include "machine/view-why/finding-json.h"

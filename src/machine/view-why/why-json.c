@@ -1,6 +1,5 @@
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/view/json.h"

@@ -1,7 +1,6 @@
 /* whyslow spans attributes TABLE.csv: which attribute values identify and explain a change. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

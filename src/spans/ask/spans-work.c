@@ -1,7 +1,6 @@
 /* whyslow spans work: one of any number of workers on spans in ClickHouse. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

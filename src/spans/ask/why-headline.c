@@ -2,7 +2,6 @@
 #include "spans/ask/span-view.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

@@ -1,6 +1,5 @@
 /* From slow requests down to the machines: the places where they waited, and the answers of the recorders there. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"

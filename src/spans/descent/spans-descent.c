@@ -1,6 +1,5 @@
 #include "spans/descent/spans-descent.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/watch/host-recorders.h"

@@ -1,5 +1,4 @@
 /* Requests of which everything is kept that tells them apart: a random sample of all, the same in whatever order parts are merged. */
-#include <stdlib.h>
 
 #include "spans/forest/forest.h"
 

@@ -1,7 +1,5 @@
 #include "spans/model/group-finding.h"
 
-#include <stdlib.h>
-
 #include "lib/data/cleanup.h"
 
 const char *group_method_name(enum group_method method)

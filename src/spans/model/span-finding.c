@@ -1,7 +1,6 @@
 #include "spans/model/span-finding.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
