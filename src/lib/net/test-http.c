@@ -13,8 +13,8 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/input/gzip.h"
 #include "lib/net/certificate.h"
-#include "lib/net/gzip.h"
 #include "lib/net/http-client.h"
 #include "lib/net/http-server.h"
 #include "lib/net/test-proxy.h"

@@ -9,9 +9,9 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
-#include "lib/input/protobuf.h"
 #include "lib/data/test.h"
-#include "lib/net/gzip.h"
+#include "lib/input/gzip.h"
+#include "lib/input/protobuf.h"
 #include "machine/trace/pprof.h"
 
 #define BEGAN  (1790000000 * NS_PER_SEC)
