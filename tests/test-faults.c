@@ -183,13 +183,11 @@ static void killed_at_each_call(enum fault_kind kind)
 
 static void a_kill_at_any_write_loses_nothing_that_was_done(void **state)
 {
-	(void)state;
 	killed_at_each_call(FAULT_KILL);
 }
 
 static void a_kill_within_any_write_loses_nothing_that_was_done(void **state)
 {
-	(void)state;
 	killed_at_each_call(FAULT_TORN);
 }
 
@@ -270,13 +268,11 @@ static void without_power_at_each_call(bool some)
 
 static void a_power_cut_loses_nothing_that_was_saved(void **state)
 {
-	(void)state;
 	without_power_at_each_call(false);
 }
 
 static void a_power_cut_that_lets_some_pages_through_loses_nothing_that_was_saved(void **state)
 {
-	(void)state;
 	without_power_at_each_call(true);
 }
 
@@ -314,7 +310,6 @@ static void an_error_of_the_disk_loses_nothing(void **state)
 {
 	static const int errors[] = {EIO, ENOSPC, EROFS};
 
-	(void)state;
 	for (size_t e = 0; e < ARRAY_SIZE(errors); e++)
 		for (int lasts = 0; lasts < 2; lasts++)
 			for (unsigned call = 1 + (unsigned)e; fails_and_comes_back(errors[e], lasts, call); call += 13)

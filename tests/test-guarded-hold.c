@@ -248,32 +248,27 @@ static void kill_at_any_moment(enum hold_way way, size_t heads, bool guardian_to
 
 static void killed_limit_is_undone(void **state)
 {
-	(void)state;
 	kill_at_any_moment(WAY_LIMIT, 1, false);
 }
 
 static void killed_freeze_is_undone(void **state)
 {
-	(void)state;
 	kill_at_any_moment(WAY_FREEZE, 1, false);
 }
 
 static void killed_class_is_undone(void **state)
 {
-	(void)state;
 	kill_at_any_moment(WAY_CLASS, 1, false);
 }
 
 static void killed_several_held_together_are_given_back(void **state)
 {
-	(void)state;
 	kill_at_any_moment(WAY_LIMIT, HEADS, false);
 	kill_at_any_moment(WAY_CLASS, HEADS, false);
 }
 
 static void killed_with_its_guardian_a_sweep_undoes_it(void **state)
 {
-	(void)state;
 	kill_at_any_moment(WAY_LIMIT, HEADS, true);
 	kill_at_any_moment(WAY_CLASS, HEADS, true);
 }
@@ -286,7 +281,6 @@ static void standing_still_it_is_undone(void **state)
 	struct state before;
 	int64_t stopped;
 
-	(void)state;
 	read_state(&trees, &before);
 	holder = fork();
 	if (holder == 0) {
@@ -334,7 +328,6 @@ static void root_goes_before_a_user(void **state)
 {
 	static const enum hold_way ways[] = {WAY_CLASS, WAY_LIMIT};
 
-	(void)state;
 	for (size_t w = 0; w < ARRAY_SIZE(ways); w++) {
 		struct trees theirs = start_trees_of(1, NOBODY), mine = start_trees(1);
 		struct guarded_hold *user, *root, *other;
@@ -368,7 +361,6 @@ static void younger_children_come_back_too(void **state)
 	_cleanup_free_ char *words = NULL;
 	struct guarded_hold *c;
 
-	(void)state;
 	for (size_t w = 0; w < ARRAY_SIZE(ways); w++) {
 		struct hold_request q = request(ways[w]);
 		struct trees trees = {.head = {fork()}, .n = 1};
@@ -427,7 +419,6 @@ static void who_joins_is_held_and_given_back_too(void **state)
 	struct guarded_hold *c;
 	struct target t;
 
-	(void)state;
 	find_trees(&trees, &t);
 	if (guarded_hold_begin(&q, &t, &c, &words) < 0) {
 		print_message("%s\n", words);
@@ -462,7 +453,6 @@ static void kept_ones_stay_until_given_back(void **state)
 	char *words = NULL;
 	size_t n;
 
-	(void)state;
 	read_state(&trees, &before);
 	find_trees(&trees, &t);
 	assert_int_equal(guarded_hold_begin(&q, &t, &c, &words), 0);
@@ -528,7 +518,6 @@ static void what_is_kept_during_a_sweep_stays(void **state)
 	pid_t sweeper;
 	size_t n;
 
-	(void)state;
 	find_trees(&trees, &t);
 	for (unsigned i = 1; i < KEPT_AT_ONCE; i++) {
 		struct hold h = kept_by_nobody(i, &t);
@@ -565,7 +554,6 @@ static void what_was_given_back_is_not_kept(void **state)
 	struct guarded_hold *c;
 	struct state before;
 
-	(void)state;
 	(void)signal(SIGPIPE, SIG_IGN); /* as `calm` does */
 	read_state(&trees, &before);
 	assert_int_equal(begin_as(0, WAY_CLASS, &trees, &c), 0);
@@ -584,7 +572,6 @@ static void what_another_changed_stays(void **state)
 	const struct sched_param normal = {};
 	struct guarded_hold *c;
 
-	(void)state;
 	assert_int_equal(begin_as(NOBODY, WAY_CLASS, &trees, &c), 0);
 	assert_int_equal(guarded_hold_apply(c), 0);
 	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)trees.head[0], 15), 0);
@@ -621,7 +608,6 @@ static void children_get_no_priority_by_it(void **state)
 	pid_t child = 0;
 	int go[2];
 
-	(void)state;
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
 	trees.head[0] = fork();
 	if (trees.head[0] == 0) {
@@ -663,7 +649,6 @@ static void a_user_keeps_no_more_than_so_many(void **state)
 	struct target t;
 	size_t n;
 
-	(void)state;
 	find_trees(&trees, &t);
 	for (unsigned i = 0; i < HOLDS_OF_ONE; i++) {
 		struct hold h = kept_by_nobody(i + 1, &t);
@@ -740,7 +725,6 @@ static void a_group_that_is_named_like_that_of_a_hold_does_not_hide(void **state
 	_cleanup_free_ char *group = can(WAY_FREEZE, &trees) ? make_users_group("whyslow-1-1", &own) : NULL;
 	struct guarded_hold *c;
 
-	(void)state;
 	if (!group) {
 		end_trees(&trees);
 		skip();
@@ -765,7 +749,6 @@ static void who_left_the_group_is_not_held(void **state)
 	_cleanup_(target_free) struct target t = {};
 	struct hold h = {};
 
-	(void)state;
 	if (!group) {
 		end_trees(&trees);
 		skip();
@@ -791,7 +774,6 @@ static int clean_up(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", run_dir);
 	return system(command);
 }

@@ -310,7 +310,6 @@ static void every_named_proof_is_here(void **state)
 	const struct feature *f = features_of(ENTITY_PROCESS, &n);
 	int missing = 0;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		if (!is_case(f[i].proof) || has_proof(f[i].proof, (int)i))
 			continue;
@@ -342,7 +341,6 @@ static int begin(void **state)
 	_cleanup_free_ char *error = NULL;
 	const char *why = "";
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	if (ring_open(&(struct ring_options){.sums_only = true}, &ring, &why) < 0)
 		fprintf(stderr, "no flight recorder: %s\n", why);
@@ -359,7 +357,6 @@ static int end(void **state)
 {
 	char command[64];
 
-	(void)state;
 	if (delay_accounting)
 		set_delay_accounting(delay_accounting);
 	remove_swap();

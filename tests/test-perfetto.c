@@ -262,7 +262,6 @@ static void totals_are_ours(void **state)
 	FILE *f = fdopen(mkstemp(path), "w+");
 	long size;
 
-	(void)state;
 	play(&s);
 	assert_int_equal(waits_perfetto(&s.line, s.line.start, s.line.end, f), 0);
 	fflush(f);

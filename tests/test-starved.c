@@ -70,13 +70,11 @@ static void answers_or_says_that_memory_is_short(const struct method *method)
 
 static void the_default_model(void **state)
 {
-	(void)state;
 	answers_or_says_that_memory_is_short(NULL);
 }
 
 static void the_model_of_the_paper(void **state)
 {
-	(void)state;
 	answers_or_says_that_memory_is_short(&method_gaussian);
 }
 
@@ -87,7 +85,6 @@ static void json_with_escapes(void **state)
 	unsigned at = 0;
 	int r = -ENOMEM;
 
-	(void)state;
 	while (r == -ENOMEM) {
 		struct tape t = {};
 

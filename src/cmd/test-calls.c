@@ -1,7 +1,6 @@
 /* HTTP requests as command lines, checked by the verbs' own tables of options. */
 #include "lib/data/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
@@ -39,7 +38,6 @@ static void expect(const char *method, const char *path, const char *values, con
 
 static void parameters_become_options_of_the_verb(void **state)
 {
-	(void)state;
 	expect("GET", "/api/v1/why", "{\"at\": \"-5min\", \"window\": \"4h\", \"unknown\": \"x\"}", "why --json --at -5min --window 4h");
 	expect("GET", "/api/v1/timeline", "{\"points\": \"100\", \"order_since\": \"14:00\", \"pid\": \"7\"}",
 	       "threads --json --points 100 --order-since 14:00 --chosen 7");
@@ -53,7 +51,6 @@ static void parameters_become_options_of_the_verb(void **state)
 
 static void a_flag_is_0_or_1(void **state)
 {
-	(void)state;
 	expect("GET", "/api/v1/blame", "{\"all\": \"1\"}", "waits --json --matrix --all");
 	expect("GET", "/api/v1/blame", "{\"all\": 1}", "waits --json --matrix --all");
 	expect("GET", "/api/v1/blame", "{\"all\": 2}", "error: invalid all '2'; expected 0 or 1");
@@ -63,7 +60,6 @@ static void a_flag_is_0_or_1(void **state)
 
 static void a_wrong_value_is_refused_before_the_verb_is_asked(void **state)
 {
-	(void)state;
 	expect("GET", "/api/v1/why", "{\"window\": \"soon\"}", "error: invalid window 'soon'; expected a span such as 90s, 5min or 4h");
 	expect("GET", "/api/v1/history", "{\"points\": \"-1\"}", "error: invalid points '-1'; expected a whole number");
 	expect("GET", "/api/v1/timeline", "{\"mark\": \"1\"}", "error: points is required");
@@ -72,7 +68,6 @@ static void a_wrong_value_is_refused_before_the_verb_is_asked(void **state)
 
 static void a_body_has_numbers_where_numbers_are_expected(void **state)
 {
-	(void)state;
 	expect("POST", "/api/v1/marks", "{}", "mark --json --");
 	expect("POST", "/api/v1/marks", "{\"note\": \"-x\"}", "mark --json -- -x");
 	expect("POST", "/api/v1/notes", "{\"id\": 3, \"note\": \"a\"}", "mark --id 3 -- a");
@@ -103,7 +98,6 @@ static void the_document_says_what_help_says(void **state)
 	_cleanup_free_ char *error = NULL;
 	json_t *document = calls_openapi(verb_options_of, &error);
 
-	(void)state;
 	assert_non_null(document); /* all parameters are options */
 	while (strcmp(row->name, "points"))
 		row++;
@@ -121,7 +115,6 @@ static void an_unknown_parameter_is_found(void **state)
 {
 	_cleanup_free_ char *error = NULL;
 
-	(void)state;
 	assert_null(calls_openapi(no_options, &error));
 	assert_string_equal(error, "GET /api/v1/why: at is not an option of 'why'");
 }

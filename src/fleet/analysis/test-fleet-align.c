@@ -27,7 +27,6 @@ static void one_moment_has_one_point(void **state)
 	struct fleet *f = at_times(2, 1, (const int64_t[]){1000 * NS_PER_SEC});
 	struct fleet_view v;
 
-	(void)state;
 	assert_int_equal(f->interval, 0);
 	assert_int_equal(fleet_view_find(f, 0, all, FLEET_DETAIL_VIEW, &v), 0);
 	assert_int_equal(v.n, 1);
@@ -47,7 +46,6 @@ static void one_moment_is_too_little_to_correlate(void **state)
 	struct fleet_question q = fleet_question_default(f);
 	struct fleet_findings found = {};
 
-	(void)state;
 	q.counter = 0;
 	assert_int_equal(fleet_analysis_find("correlation")->run(&q, &found), -ENODATA);
 	fleet_findings_free(&found);
@@ -61,7 +59,6 @@ static void rows_that_lie_years_apart_take_no_memory(void **state)
 	struct fleet *f = at_times(20, 6, (const int64_t[]){1 * NS_PER_SEC, 2 * NS_PER_SEC, 3 * NS_PER_SEC, 4 * NS_PER_SEC, 5 * NS_PER_SEC, years});
 	struct fleet_view v;
 
-	(void)state;
 	assert_int_equal(fleet_view_find(f, 0, all, FLEET_DETAIL_VIEW, &v), -E2BIG);
 	assert_int_equal(fleet_view_find(f, 0, (struct fleet_span){INT64_MIN, years}, FLEET_DETAIL_VIEW, &v), 0);
 	assert_int_equal(v.n, 5);
@@ -75,7 +72,6 @@ static void points_are_counted_in_64_bits(void **state)
 	struct fleet *f = at_times(1, 4, (const int64_t[]){0, 1, 2, (1LL << 32) + 5});
 	struct fleet_alignment a;
 
-	(void)state;
 	assert_int_equal(fleet_align(f, all, FLEET_BY_TIME, &a), -E2BIG);
 	release(f);
 }

@@ -74,7 +74,6 @@ static void a_late_window_grows_back_to_the_first_row_of_the_trouble(void **stat
 	struct fleet_span grown;
 	struct fleet *f;
 
-	(void)state;
 	put(in, "a", "cpu", 20, 0, ROWS);
 	put(in, "a", "queue", 30, 0, ROWS);
 	put(in, "b", "cpu", 0, 0, ROWS);
@@ -100,7 +99,6 @@ static void rows_beyond_half_of_the_way_belong_to_the_trouble(void **state)
 	struct fleet_span grown;
 	struct fleet *f;
 
-	(void)state;
 	for (unsigned t = 0; t < ROWS; t++)
 		assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE,
 					    t >= BEGIN + 10 ? 200 : t >= BEGIN ? 135 : 50 + 50 * wobble(3, t)), 0);
@@ -120,7 +118,6 @@ static void bursts_of_single_rows_belong_to_a_late_window(void **state)
 	struct fleet_span grown;
 	struct fleet *f;
 
-	(void)state;
 	for (unsigned t = 0; t < 2 * ROWS; t++)
 		assert_int_equal(intake_put(in, server, counter, (int64_t)t * MINUTE,
 					    50 + wobble(3, t) + (t >= 2 * ROWS - 90 && t % 5 == 0 ? 20 : 0)), 0);
@@ -153,7 +150,6 @@ static void a_late_window_grows_back_over_what_hides_the_trouble(void **state)
 		assert_in_range((unsigned)(grown.from / MINUTE), BEGIN - 1, BEGIN + 1);
 		release(f);
 	}
-	(void)state;
 }
 
 /* A level that came slowly, long before the window, is where the series wandered to: the window begins where it was said to. A step there is
@@ -165,7 +161,6 @@ static void a_window_does_not_grow_over_a_level_that_wandered(void **state)
 		bool grows;
 	} cases[] = {{1, 30, true}, {60, 30, false}, {1, 80, false}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct intake *in = intake_new();
 		int server = intake_server(in, "a"), counter = intake_counter(in, "queue", NULL);
@@ -215,7 +210,6 @@ static double level_of_a_rise(double slope, unsigned rows)
 /* The rows after the window, which have the rest of the leak, count as normal: its first hour is near their middle, but climbs unlike other hours. */
 static void a_leak_is_seen_in_its_first_hour(void **state)
 {
-	(void)state;
 	assert_true(level_of_a_rise(0, 0) < 3);
 	assert_true(level_of_a_rise(.4, 60) > 5);
 	assert_true(level_of_a_rise(.4, 180) > 5); /* for a quarter of the data */
@@ -230,7 +224,6 @@ static void a_late_call_counts_for_who_is_called(void **state)
 	struct fleet *f;
 	unsigned listed = 0;
 
-	(void)state;
 	put(in, "frontend", "cpu", 10, 0, ROWS);
 	put(in, "cart-7d9f8b6c5-x2x9z", "cpu", 0, 0, ROWS);
 	put(in, "pay", "cpu", 0, 0, ROWS);
@@ -269,7 +262,6 @@ static void the_end_of_a_long_window_raises_the_alarm(void **state)
 	struct fleet_question q;
 	struct fleet *f;
 
-	(void)state;
 	put(in, "a", "cpu", 0, 0, ROWS);
 	put(in, "b", "cpu", 20, 40, ROWS);
 	f = finish(in);
@@ -291,7 +283,6 @@ static void a_step_shortly_before_the_window_is_its_jump(void **state)
 	struct fleet_question q;
 	struct fleet *f;
 
-	(void)state;
 	put(in, "a", "cpu", 20, 0, ROWS);
 	f = finish(in);
 	q = about(f, BEGIN + 2, "a", "cpu");
@@ -311,7 +302,6 @@ static void few_rows_tell_of_no_lag(void **state)
 	struct fleet_question q;
 	struct fleet *f;
 
-	(void)state;
 	put(in, "a", "latency", 20, 0, ROWS);
 	for (int i = 0; i < 8; i++) {
 		char name[8];
@@ -338,7 +328,6 @@ static void many_rows_tell_who_led(void **state)
 	struct fleet_question q;
 	struct fleet *f;
 
-	(void)state;
 	put(in, "a", "latency", 20, 2, ROWS);
 	put(in, "b", "disk", 20, 0, ROWS);
 	f = finish(in);
@@ -357,7 +346,6 @@ static void another_statistic_of_the_symptom_explains_nothing(void **state)
 	struct fleet_question q;
 	struct fleet *f;
 
-	(void)state;
 	put(in, "a", "latency.avg", 20, 0, ROWS);
 	put(in, "a", "latency.p99", 20, 0, ROWS);
 	put(in, "b", "latency.p99", 20, 0, ROWS);
@@ -378,7 +366,6 @@ static void two_counters_of_a_server_say_more_than_one(void **state)
 	struct fleet_question q;
 	struct fleet *f;
 
-	(void)state;
 	put(in, "a", "latency", 20, 0, ROWS);
 	put(in, "lone", "cpu", 40, 0, ROWS);
 	put(in, "lone", "disk", 0, 0, ROWS);
@@ -436,7 +423,6 @@ static void what_is_observed_is_in_the_data_also_where_peers_judge(void **state)
 	struct fleet *f = six_with_a_cycle(1);
 	struct fleet_finding x;
 
-	(void)state;
 	judge_web_0(f, &x);
 	assert_true(x.flags & FLEET_PEER);
 	assert_true(x.observed > 160 && x.observed < 245);
@@ -450,7 +436,6 @@ static void a_role_that_is_ill_as_a_whole_is_unusual(void **state)
 	struct fleet *f = six_with_a_cycle(5);
 	struct fleet_finding x;
 
-	(void)state;
 	judge_web_0(f, &x);
 	assert_true(x.score > 3);
 	assert_true(x.observed > 160);
@@ -495,7 +480,6 @@ static double p_after_a_drift(double step)
 
 static void a_drift_raises_no_alarm_and_a_step_does(void **state)
 {
-	(void)state;
 	assert_true(p_after_a_drift(0) > 0.04);
 	assert_true(p_after_a_drift(300) < 0.04);
 }
@@ -519,7 +503,6 @@ static double p_long_after_a_change(double step)
 
 static void a_change_long_before_the_window_did_not_happen_in_it(void **state)
 {
-	(void)state;
 	assert_true(p_long_after_a_change(0) > 0.04);
 	assert_true(p_long_after_a_change(100) < 0.04);
 }
@@ -531,7 +514,6 @@ static void without_windows_to_compare_servers_are_listed_without_p(void **state
 	struct fleet_question q = fleet_question_default(f);
 	struct fleet_findings found = {};
 
-	(void)state;
 	q.window = (struct fleet_span){BEGIN * MINUTE, (BEGIN + 8) * MINUTE};
 	q.usual = (struct fleet_span){(BEGIN - 30) * MINUTE, BEGIN * MINUTE};
 	assert_int_equal(fleet_analysis_find("alarm")->run(&q, &found), 0);
@@ -560,7 +542,6 @@ static void a_counter_on_the_other_side_of_normal_explains_less(void **state)
 	struct fleet_question q;
 	struct fleet *f;
 
-	(void)state;
 	put_shape(in, "front", "latency", 20);
 	put_shape(in, "below", "latency", -80); /* moves with it, but has fallen while the symptom rose */
 	put_shape(in, "above", "latency", 10);

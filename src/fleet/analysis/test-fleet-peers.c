@@ -19,7 +19,6 @@ static void names_tell_who_does_the_same(void **state)
 	} cases[] = {{"web-01", "web-"}, {"frontend-579b9bff58-t2dbm", "frontend--"}, {"db2.example.org", "db.example.org"},
 		     {"node-a", "node-"},   {"us-east-1a.web", "us-east-.web"},		{"db-main", "db-main"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *stem = server_role_stem(cases[i].name);
 
@@ -100,7 +99,6 @@ static void names_divide_a_job(void **state)
 					    {"web-4:9100", "node", NULL, ALIKE}, {"db-1:9100", "node", NULL, ALIKE},  {"localhost:9090", "prometheus", NULL, ALIKE}};
 	struct grouped g = group(hosts, 6);
 
-	(void)state;
 	assert_int_equal(g.peers.groups, 3);
 	assert_int_equal(g.peers.largest, 4);
 	assert_true(group_of(&g, "db-1:9100") != group_of(&g, "web-1:9100"));
@@ -115,7 +113,6 @@ static void a_role_that_all_have_is_a_job(void **state)
 					    {"web-4", NULL, "linux", ALIKE}, {"db-1", NULL, "linux", ALIKE}};
 	struct grouped g = group(hosts, 5);
 
-	(void)state;
 	assert_int_equal(g.peers.groups, 2);
 	assert_true(group_of(&g, "db-1") != group_of(&g, "web-1"));
 	grouped_free(&g);
@@ -127,7 +124,6 @@ static void a_role_that_is_told_counts_whatever_the_names(void **state)
 					    {"web-4", "node", "front", ALIKE}, {"nginx", "node", "front", ALIKE}, {"db-1", "node", "back", ALIKE}};
 	struct grouped g = group(hosts, 6);
 
-	(void)state;
 	assert_int_equal(g.peers.groups, 2);
 	assert_int_equal(group_of(&g, "nginx"), group_of(&g, "web-1"));
 	assert_string_equal(role_of(&g, "nginx"), "front");
@@ -155,7 +151,6 @@ static void hosts_of_a_job_that_behave_unlike_are_no_peers(void **state)
 {
 	struct grouped g = ten_addresses((const double[]){70, 9, 1000, 4000}, 1);
 
-	(void)state;
 	assert_int_equal(g.peers.groups, 2);
 	assert_int_equal(g.peers.largest, 6);
 	assert_int_equal(group_of(&g, "10.0.0.4:9100"), group_of(&g, "10.0.0.10:9100"));
@@ -167,7 +162,6 @@ static void one_that_is_ill_remains_a_peer(void **state)
 {
 	struct grouped g = ten_addresses((const double[])ALIKE, 5);
 
-	(void)state;
 	assert_int_equal(g.peers.groups, 1);
 	grouped_free(&g);
 	g = ten_addresses((const double[]){70, 9, 1000, 4000}, 0.2); /* as far away, on the other side */
@@ -183,7 +177,6 @@ static void metrics_divide_a_job(void **state)
 	struct fleet_peers p;
 	struct fleet *f;
 
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		char name[32], metric[48];
 		int server;

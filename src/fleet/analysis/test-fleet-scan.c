@@ -79,19 +79,16 @@ static void assert_found(const struct fault *fault, unsigned rows, double cycle,
 
 static void a_step_of_a_third_of_the_data_is_found(void **state)
 {
-	(void)state;
 	assert_found(&(struct fault){330, 510, 3, 150, false}, ROWS, 0, 1440, 8);
 }
 
 static void a_short_fault_is_found(void **state)
 {
-	(void)state;
 	assert_found(&(struct fault){330, 336, 2, 400, false}, ROWS, 0, 1440, 1);
 }
 
 static void a_rise_below_the_daily_cycle_is_found_in_four_days(void **state)
 {
-	(void)state;
 	assert_found(&(struct fault){3 * 288 + 50, 3 * 288 + 80, 2, 300, false}, 4 * 288, 0.4, 288, 4);
 }
 
@@ -107,7 +104,6 @@ static double score_of(const struct fault *fault, unsigned rows)
 
 static void noise_and_one_odd_value_stay_low_and_bursts_do_not(void **state)
 {
-	(void)state;
 	assert_true(score_of(&(struct fault){}, ROWS) < 3);
 	assert_true(score_of(&(struct fault){200, 201, 1, 100000, false}, ROWS) < 3);
 	assert_true(score_of(&(struct fault){200, 300, 4, 500, true}, ROWS) > 3);
@@ -119,7 +115,6 @@ static void no_stretch_reaches_over_a_gap(void **state)
 	struct fleet *f = make(ROWS, &(struct fault){300, 306, 2, 400, false}, 0, 1440, 300);
 	struct scan_found found;
 
-	(void)state;
 	assert_int_equal(fleet_scan_server(f, 0, NULL, &found), 0);
 	assert_int_equal(found.span.from, 900 * MINUTE);
 	release(f);
@@ -131,7 +126,6 @@ static void each_counter_tells_its_stretches(void **state)
 	struct scan_list found = {};
 	const bool skip[6] = {true};
 
-	(void)state;
 	assert_int_equal(fleet_scan_each(f, 0, skip, 8, 16, &found), 0);
 	assert_int_equal(found.list.n, 1); /* of the other one */
 	assert_int_equal(found.list.v[0].counter, 1);
@@ -144,7 +138,6 @@ static void too_few_rows_tell_nothing(void **state)
 	struct fleet *f = make(5, &(struct fault){}, 0, 1440, 0);
 	struct scan_found found;
 
-	(void)state;
 	assert_int_equal(fleet_scan_server(f, 0, NULL, &found), -ENODATA);
 	release(f);
 }

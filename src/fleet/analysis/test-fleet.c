@@ -52,7 +52,6 @@ static void equation_1_by_hand(void **state)
 	double mean = 42 / 9.0, sd = sqrt((1 + 4 + 9 + 4 + 9 + 16 + 3 * 81) / 9.0 - mean * mean);
 	struct fleet_findings found = analyse("within", &q);
 
-	(void)state;
 	assert_int_equal(found.list.n, 3);
 	assert_close(of_server(&found, 0)->score, 1 / sd, 1e-6);
 	assert_close(of_server(&found, 1)->score, 0, 1e-6);
@@ -79,7 +78,6 @@ static void equation_2_by_hand(void **state)
 	struct fleet_question q = fleet_question_default(b);
 	struct fleet_findings found;
 
-	(void)state;
 	q.reference = a;
 	found = analyse("between", &q);
 	assert_int_equal(found.list.n, 1);
@@ -99,7 +97,6 @@ static void an_even_number_of_servers_has_a_median(void **state)
 	struct fleet *f;
 	bool seen = false;
 
-	(void)state;
 	for (int t = 0; t < 100; t++) {
 		const int other = t * 37 % 50;
 
@@ -131,7 +128,6 @@ static void time_correlation_by_index(void **state)
 	struct fleet_alignment a;
 	struct fleet *f;
 
-	(void)state;
 	for (int s = 0; s < 5; s++) {
 		char name[16];
 		int server;
@@ -178,7 +174,6 @@ static void only_a_drifting_clock_is_followed_by_index(void **state)
 	struct fleet_alignment a;
 	struct fleet *f;
 
-	(void)state;
 	server[0] = intake_server(in, "right");
 	server[1] = intake_server(in, "half the rows");
 	server[2] = intake_server(in, "fast");
@@ -262,14 +257,12 @@ static void assert_common_course(struct fleet *f, int64_t step)
 
 static void peers_are_compared_when_the_first_of_them_is_not_there(void **state)
 {
-	(void)state;
 	assert_common_course(six_peers(MINUTE, 0), MINUTE);
 }
 
 /* A hundred years of milliseconds have no place in memory. */
 static void a_row_of_a_wrong_year_takes_no_memory(void **state)
 {
-	(void)state;
 	assert_common_course(six_peers(NS_PER_MS, 100LL * 365 * 24 * 60 * MINUTE), NS_PER_MS);
 }
 
@@ -359,7 +352,6 @@ static void the_fault_is_found_first(void **state)
 	struct fleet_question q = about_the_fault(f);
 	struct fleet_findings found = analyse("deviation", &q);
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(found.list.v[i].server, 2);
 		assert_true(found.list.v[i].counter < 2);
@@ -392,7 +384,6 @@ static void a_swing_to_both_sides_counts_more_than_one(void **state)
 	struct fleet_findings found;
 	struct fleet *f;
 
-	(void)state;
 	for (int t = 0; t < 400; t++) {
 		double x = 100 + noise(&noise_state) / 10, to_one_side = t < 200 || t >= 240 ? 0 : 10 - abs(t % 20 - 10);
 
@@ -421,7 +412,6 @@ static void an_ill_server_is_not_well_next_to_worse_ones(void **state)
 	struct fleet_findings found;
 	struct fleet *f;
 
-	(void)state;
 	for (int s = 0; s < 6; s++) {
 		char name[16];
 		int server;
@@ -454,7 +444,6 @@ static void scores_do_not_depend_on_what_they_should_not(void **state)
 	static const char *const counters[] = {"c00", "c01", "c03"};
 	struct fleet *f = make(&plain);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
 		struct fleet *other = make(&same[i]);
 
@@ -478,7 +467,6 @@ static void a_duplicated_server_changes_no_verdict(void **state)
 	struct fleet_question q;
 	struct fleet_findings found;
 
-	(void)state;
 	twice.duplicate = true;
 	f = make(&twice);
 	q = about_the_fault(f);
@@ -496,7 +484,6 @@ static void a_constant_that_moves_is_flagged_not_infinite(void **state)
 	struct fleet_question q;
 	struct fleet_findings found;
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		values[i] = i >= 90 && i < 95 ? 1 : 0;
 	f = small(1, 100, values);
@@ -573,7 +560,6 @@ static void comparisons_hold_together(void **state)
 	};
 	struct fleet *f = small(3, 3, (const double[]){1, 2, 3, 2, 3, 4, 9, 9, 90});
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct fleet_finding first;
 
@@ -606,7 +592,6 @@ static void thresholds_in_all_views(void **state)
 		{{.view = FLEET_DETAIL_VIEW, .statistic = OF_ANY, .operator = IS_GREATER, .expected = 2.5, .lasting = 3 * MINUTE}, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_int_equal(breaking(f, cases[i].rule), cases[i].broken);
 	release(f);
@@ -622,7 +607,6 @@ static void the_worst_of_a_rule_are_kept_not_the_first(void **state)
 	const char *missing;
 	struct fleet *f;
 
-	(void)state;
 	for (int i = 0; i < 150; i++)
 		values[i] = 11 + (i * 37) % 150;
 	f = small(3, 50, values);
@@ -648,7 +632,6 @@ static void a_late_joiner_counts_where_it_has_rows(void **state)
 	const char *missing;
 	struct fleet *f;
 
-	(void)state;
 	for (int s = 0; s < 4; s++) {
 		char name[16];
 		int server;

@@ -1,7 +1,5 @@
 #include "lib/data/test.h"
 
-#include <stdlib.h>
-
 #include "fleet/ask/fleet-culprit.h"
 #include "lib/data/clock.h"
 
@@ -66,7 +64,6 @@ static void what_is_found_first_is_the_culprit(void **state)
 {
 	struct fleet_answer a = symptom_of_service(false);
 
-	(void)state;
 	add(&a, DATABASE, 0, 1.0, 20, 10 * MINUTE);
 	assert_int_equal(decide(&a, NULL), SERVICE);
 }
@@ -75,7 +72,6 @@ static void a_server_that_is_much_farther_from_normal_made_the_symptom(void **st
 {
 	struct fleet_answer a = symptom_of_service(true);
 
-	(void)state;
 	add(&a, DATABASE, 1, 0.9, 12, 10 * MINUTE);
 	assert_int_equal(decide(&a, NULL), DATABASE);
 	assert_true(a.led);
@@ -85,7 +81,6 @@ static void what_is_carried_along_did_not_make_the_symptom(void **state)
 {
 	struct fleet_answer a = symptom_of_service(true);
 
-	(void)state;
 	add(&a, OTHER, 0, 1.0, 5, 10 * MINUTE);
 	assert_int_equal(decide(&a, NULL), SERVICE);
 	assert_false(a.led);
@@ -95,7 +90,6 @@ static void what_began_later_did_not_make_the_symptom(void **state)
 {
 	struct fleet_answer a = symptom_of_service(true);
 
-	(void)state;
 	add(&a, OTHER, 0, 1.0, 20, 11 * MINUTE);
 	assert_int_equal(decide(&a, NULL), SERVICE);
 }
@@ -104,7 +98,6 @@ static void what_began_rows_before_made_the_symptom(void **state)
 {
 	struct fleet_answer a = symptom_of_service(true);
 
-	(void)state;
 	add(&a, DATABASE, 1, 0.9, 5, 8 * MINUTE);
 	assert_int_equal(decide(&a, NULL), DATABASE);
 }
@@ -116,7 +109,6 @@ static void a_caller_is_not_the_cause_of_what_it_calls(void **state)
 	struct fleet_calls calls = {};
 	struct fleet_answer a = symptom_of_service(true);
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(VEC_PUSH(calls.list, chain[i]), 0);
 	add(&a, FRONT, 0, 1.0, 20, 8 * MINUTE);
@@ -145,7 +137,6 @@ static int below_front(double service, double database, int database_counter, in
 
 static void what_is_called_is_named_by_evidence_of_its_own(void **state)
 {
-	(void)state;
 	assert_int_equal(below_front(10, 9, 0, 10 * MINUTE), DATABASE);
 	assert_int_equal(below_front(10, 2, 0, 10 * MINUTE), SERVICE);  /* not unusual */
 	assert_int_equal(below_front(10, 9, 0, 12 * MINUTE), SERVICE);  /* later */
@@ -163,7 +154,6 @@ static void a_share_of_failures_that_is_less_than_the_callers_is_an_echo(void **
 	struct fleet_findings alarms = {}, unusual = {};
 	struct fleet_finding front, service;
 
-	(void)state;
 	assert_int_equal(VEC_PUSH(calls.list, call), 0);
 	assert_int_equal(fleet_add_counter(&f, "error_ratio"), 2);
 	for (int counter = 0; counter < 3; counter += 2)
@@ -190,7 +180,6 @@ static void of_its_own_counters_the_one_that_began_first_is_named(void **state)
 {
 	struct fleet_answer a = symptom_of_service(true);
 
-	(void)state;
 	add(&a, SERVICE, 1, 0.8, 5, 7 * MINUTE);
 	assert_int_equal(decide(&a, NULL), SERVICE);
 	assert_int_equal(a.culprit.counter, 1);
@@ -202,7 +191,6 @@ static void a_server_fell_ill_with_the_first_of_its_counters(void **state)
 	struct fleet f = make();
 	struct fleet_findings alarms = {}, unusual = {};
 
-	(void)state;
 	assert_int_equal(VEC_PUSH(alarms.list, finding(DATABASE, 0, 18, 12 * MINUTE)), 0);
 	assert_int_equal(VEC_PUSH(alarms.list, finding(SERVICE, 0, 17, 8 * MINUTE)), 0);
 	assert_int_equal(VEC_PUSH(unusual.list, finding(DATABASE, 0, 18, 12 * MINUTE)), 0);
@@ -221,7 +209,6 @@ static void nobody_is_named_for_a_symptom_as_always(void **state)
 {
 	struct fleet_answer a = symptom_of_service(true);
 
-	(void)state;
 	a.unusual_symptom = false;
 	add(&a, OTHER, 0, 0.3, 5, 10 * MINUTE);
 	assert_int_equal(decide(&a, NULL), -1);

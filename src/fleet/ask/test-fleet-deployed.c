@@ -78,7 +78,6 @@ static void a_later_one_and_one_long_ago_are_not_the_cause(void **state)
 {
 	struct deployments d = {};
 
-	(void)state;
 	add(&d, "cart", "long ago", 10);
 	add(&d, "cart", "repair", 105);
 	add(&d, "mail", "elsewhere", 98);
@@ -91,7 +90,6 @@ static void the_first_of_a_burst_counts(void **state)
 {
 	struct deployments d = {};
 
-	(void)state;
 	add(&d, "cart", "metrics only", 98);
 	add(&d, "cart", "it", 93);
 	check(&d, NULL, (const char *const[]){"it", "metrics only"}, 2, "cart it");
@@ -106,7 +104,6 @@ static void a_connected_server_may_have_led(void **state)
 	struct fleet_calls graph = {.list = {.v = calls, .n = 2}}, without = {.list = {.v = calls, .n = 1}};
 	struct deployments d = {};
 
-	(void)state;
 	add(&d, "database", "it", 97);
 	check(&d, &graph, (const char *const[]){"it"}, 1, "database it");
 	add(&d, "database", "not called", 97);
@@ -121,7 +118,6 @@ static void nothing_is_explained_where_nothing_is_unusual(void **state)
 	struct fleet_deployed *list = NULL;
 	struct deployments d = {};
 
-	(void)state;
 	a.calm = true;
 	add(&d, "cart", "it", 97);
 	assert_int_equal(fleet_deployed_rank(&f, &none, &a, &d, &list), 0);

@@ -83,7 +83,6 @@ static void each_fault_is_one_episode(void **state)
 	const struct fleet_question q = fleet_question_default(f);
 	struct fleet_history h;
 
-	(void)state;
 	assert_int_equal(fleet_history_make(&q, &h), 0);
 	assert_int_equal(h.list.n, 2);
 	is_of(&h.list.v[0], f, "web-4", &of_two[1]);
@@ -101,7 +100,6 @@ static void a_window_chooses_what_lies_in_it(void **state)
 	struct fleet_question q = fleet_question_default(f);
 	struct fleet_history h;
 
-	(void)state;
 	q.window = (struct fleet_span){100 * STEP, 300 * STEP};
 	assert_int_equal(fleet_history_make(&q, &h), 0);
 	assert_int_equal(h.list.n, 1);
@@ -117,7 +115,6 @@ static void what_befalls_all_servers_is_one_episode(void **state)
 	struct fleet_question q = fleet_question_default(f);
 	struct fleet_history h;
 
-	(void)state;
 	assert_int_equal(fleet_history_make(&q, &h), 0);
 	assert_int_equal(h.list.n, 1);
 	assert_true(llabs(h.list.v[0].first.span.from - common[0].from * STEP) <= 2 * STEP);
@@ -138,7 +135,6 @@ static void a_cycle_that_all_have_is_nothing(void **state)
 	const struct fleet_question q = fleet_question_default(f);
 	struct fleet_history h;
 
-	(void)state;
 	assert_int_equal(fleet_history_make(&q, &h), 0);
 	assert_int_equal(h.list.n, 0);
 	fleet_history_free(&h);

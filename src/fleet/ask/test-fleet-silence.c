@@ -50,7 +50,6 @@ static void a_server_without_rows_is_silent(void **state)
 	struct fleet *f = make(60, 80, false);
 	struct fleet_silences s = find(f, 60, 70), none = find(f, 20, 30), any = find(f, 0, 0);
 
-	(void)state;
 	assert_int_equal(s.list.n, 1);
 	assert_int_equal(s.list.v[0].server, 1);
 	assert_int_equal(s.list.v[0].counter, -1);
@@ -68,7 +67,6 @@ static void a_server_that_ended_is_silent_to_the_end(void **state)
 	struct fleet *f = make(60, ROWS, false);
 	struct fleet_silences s = find(f, 90, 100);
 
-	(void)state;
 	assert_int_equal(s.list.n, 1);
 	assert_int_equal(s.list.v[0].until, 0);
 	VEC_FREE(s.list);
@@ -80,7 +78,6 @@ static void a_counter_that_is_missing_is_silent(void **state)
 	struct fleet *f = make(60, 80, true);
 	struct fleet_silences s = find(f, 60, 70);
 
-	(void)state;
 	assert_int_equal(s.list.n, 1);
 	assert_int_equal(s.list.v[0].server, 1);
 	assert_int_equal(s.list.v[0].counter, fleet_find_counter(f, "latency_ms"));
@@ -96,7 +93,6 @@ static void what_is_missing_of_all_is_no_silence(void **state)
 	struct fleet *f;
 	struct fleet_silences s;
 
-	(void)state;
 	for (int t = 0; t < 60; t++)
 		times[t] = (t < 30 ? t : t + 40) * MINUTE;
 	f = fleet_of(2, 60, times, values);

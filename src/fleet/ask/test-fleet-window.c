@@ -67,13 +67,11 @@ static void assert_found(double by, unsigned from, unsigned to)
 
 static void a_rise_as_large_as_the_daily_cycle_is_found_by_peers(void **state)
 {
-	(void)state;
 	assert_found(0.3, 200, 230);
 }
 
 static void a_fault_may_last_for_most_of_the_data(void **state)
 {
-	(void)state;
 	assert_found(0.3, ROWS * 6 / 10, ROWS);
 	assert_found(0.3, ROWS * 4 / 10, ROWS);
 }
@@ -85,7 +83,6 @@ static void a_cycle_that_all_have_is_nothing(void **state)
 	struct fleet_findings found = {};
 	struct fleet_stretch unused;
 
-	(void)state;
 	assert_int_equal(fleet_window_find(&q, false, &unused), -ENODATA);
 	assert_int_equal(fleet_levels_compare(&q, &found), 0);
 	assert_int_equal(found.list.n, 0);
@@ -100,7 +97,6 @@ static void a_server_that_is_ill_all_the_time_differs_from_its_peers(void **stat
 	struct fleet_findings found = {};
 	struct fleet_stretch unused;
 
-	(void)state;
 	assert_int_equal(fleet_window_find(&q, false, &unused), -ENODATA); /* it never changes */
 	assert_int_equal(fleet_levels_compare(&q, &found), 0);
 	assert_int_equal(found.list.n, 1);
@@ -119,7 +115,6 @@ static void a_ramp_is_named_before_a_server_of_another_level(void **state)
 	struct fleet_answer a;
 	struct fleet *f;
 
-	(void)state;
 	for (unsigned s = 0; s < 6; s++) {
 		char name[8];
 		int server;
@@ -150,7 +145,6 @@ static void one_of_many_differs_from_its_peers(void **state)
 	struct fleet_question q;
 	struct fleet *f;
 
-	(void)state;
 	for (unsigned s = 0; s < 200; s++) {
 		char name[12];
 		int server;
@@ -176,7 +170,6 @@ static void a_window_in_a_server_that_is_ill_all_the_time_accuses_no_other(void 
 	struct fleet *f = six(0.5, 0, ROWS);
 	const struct causes none = {};
 
-	(void)state;
 	for (unsigned part = 1; part <= 3; part++) { /* the second half, two thirds, three quarters */
 		struct fleet_question q = fleet_question_default(f);
 		struct fleet_answer a;
@@ -201,7 +194,6 @@ static void a_ramp_began_where_it_left_normal(void **state)
 	struct fleet_answer a;
 	struct fleet *f;
 
-	(void)state;
 	for (unsigned t = 0; t < 600; t++) {
 		double ramp = t >= 400 ? 0.8 * (t - 400) / 200 : 0;
 
@@ -249,7 +241,6 @@ static bool a_fall_is_unusual(unsigned low)
 
 static void rows_that_are_rare_make_a_symptom_unusual_after_a_start(void **state)
 {
-	(void)state;
 	assert_false(a_fall_is_unusual(0));
 	assert_false(a_fall_is_unusual(1));
 	assert_true(a_fall_is_unusual(2));
@@ -263,7 +254,6 @@ static void a_window_that_begins_too_late_is_judged_from_before_it(void **state)
 	const struct causes none = {};
 	struct fleet_answer a;
 
-	(void)state;
 	q.window = (struct fleet_span){206 * STEP, 212 * STEP};
 	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
 	assert_false(a.calm);
@@ -281,7 +271,6 @@ static void an_incident_began_when_it_began_however_late_the_window(void **state
 	const struct causes none = {};
 	struct fleet_answer a;
 
-	(void)state;
 	q.window = (struct fleet_span){(ROWS - 18) * STEP, INT64_MAX};
 	q.server = fleet_find_server(f, "web-2");
 	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
@@ -306,7 +295,6 @@ static void a_window_in_which_nothing_is_unusual_is_calm(void **state)
 		{200, 230, "web-1", " is not unusual: ", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct fleet_question q = fleet_question_default(f);
 		struct fleet_answer a;
@@ -373,7 +361,6 @@ static void assert_all_ill(double rise, unsigned begin, unsigned end)
 /* Within the cycle none is far enough away to stand out alone, nor do all of them lie farther than the cycle's peak: what tells the incident is its edge. */
 static void what_all_do_together_is_an_incident_where_none_stands_out(void **state)
 {
-	(void)state;
 	assert_all_ill(1.9, 1245, DAY);
 	assert_all_ill(1.5, 600, 840);
 	assert_all_ill(1.5, 840, 1020);
@@ -388,7 +375,6 @@ static void a_plateau_within_a_cycle_is_known_by_its_edges(void **state)
 	struct intake *in = intake_new();
 	struct fleet *f;
 
-	(void)state;
 	for (unsigned s = 0; s < 3; s++)
 		for (unsigned t = 0; t < DAY; t++)
 			assert_int_equal(intake_put(in, intake_server(in, names[s]), intake_counter(in, "requests", NULL), t * STEP,
@@ -417,7 +403,6 @@ static void what_all_did_together_is_found_without_a_window(void **state)
 	struct fleet_question q = fleet_question_default(f);
 	struct fleet_answer a;
 
-	(void)state;
 	assert_int_equal(fleet_why_answer(&q, &none, NULL, &a), 0);
 	assert_int_equal(a.common, 6);
 	assert_true(a.found_window && llabs(a.asked.from - 600 * STEP) <= 2 * STEP && llabs(a.asked.to - 840 * STEP) <= 2 * STEP);

@@ -96,7 +96,6 @@ static void what_is_saved_on_shards_is_read_again(void **state)
 	size_t servers[2] = {};
 	char url[80];
 
-	(void)state;
 	if (r == 77) {
 		shards_stop(&shards);
 		skip();
@@ -135,7 +134,6 @@ static void a_flat_table_is_a_fleet(void **state)
 	struct loaded l;
 	int r = shards_start(&shards, 1);
 
-	(void)state;
 	if (r == 77) {
 		shards_stop(&shards);
 		skip();
@@ -243,7 +241,6 @@ static void opentelemetrys_tables_are_a_fleet(void **state)
 	struct http_server *server;
 	struct loaded l = load_otel(&server);
 
-	(void)state;
 	if (l.result < 0)
 		fail_msg("%s", l.error);
 	check_at(&l, "web-1", "http.requests{method=\"GET\"}", T + 10, 20);
@@ -258,7 +255,6 @@ static void opentelemetrys_tables_are_a_fleet(void **state)
 
 static void damaged_answers_do_no_harm(void **state)
 {
-	(void)state;
 	srandom(5);
 	for (int i = 0; i < 150; i++) {
 		struct http_server *server;

@@ -66,7 +66,6 @@ static void wide_tables(void **state)
 	struct loaded l = load("\xef\xbb\xbftime,host,role,cpu (%),mem\r\n2026-11-20T10:00:00Z,a,web,1.5,100\r\n2026-11-20T10:00:00Z,b,web,2,\r\n"
 			       "2026-11-20T10:01:00Z,a,web,\"2.5\",1e2\r\n");
 
-	(void)state;
 	assert_int_equal(l.r, 0);
 	assert_int_equal(l.fleet->servers.n, 2);
 	assert_int_equal(l.fleet->counters.n, 2);
@@ -83,7 +82,6 @@ static void long_tables_in_any_order(void **state)
 {
 	struct loaded l = load("timestamp;instance;metric;value;unit\n1700000120;a;cpu;3,5;%\n1700000060;a;cpu;2,5;%\n1700000060;b;mem;7;MB\n");
 
-	(void)state;
 	assert_int_equal(l.r, 0);
 	assert_true(value(&l, "a", "cpu", 0) == 2.5F);
 	assert_true(value(&l, "a", "cpu", 1) == 3.5F);
@@ -96,7 +94,6 @@ static void several_header_rows(void **state)
 	struct loaded l = load("microservice,A,A,B\nmetric,latency,requests,latency\nstatistic,p90,Sum,p90\nunix_timestamp,,,\n"
 			       "1693922400.0,0.5,10,\n1693922700.0,0.6,20,0.25\n");
 
-	(void)state;
 	assert_int_equal(l.r, 0);
 	assert_true(value(&l, "B", "latency.p90", 0) == 0.25F || isnan(value(&l, "B", "latency.p90", 0)));
 	assert_true(value(&l, "A", "requests.Sum", 1) == 20);
@@ -110,7 +107,6 @@ static void bad_rows_are_told_with_their_line_and_left_out(void **state)
 	size_t n;
 	char *const *rows = intake_bad_rows(l.intake, &n);
 
-	(void)state;
 	assert_int_equal(l.r, 0);
 	assert_int_equal(n, 4);
 	assert_non_null(strstr(rows[0], ".csv:3: 2 fields instead of 3"));
@@ -127,7 +123,6 @@ static void columns_may_be_named(void **state)
 	struct fleet_input input = {.time_column = "when", .server_column = "who"};
 	struct loaded l = load_with(text, strlen(text), input);
 
-	(void)state;
 	assert_int_equal(l.r, 0);
 	assert_true(value(&l, "b", "how much", 0) == 2);
 	loaded_free(&l);
@@ -148,7 +143,6 @@ static void counters_become_rates(void **state)
 	const float want[] = {NAN, 20, 20, 10, NAN, 2};
 	struct fleet *f;
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(intake_put(in, server, counter, i * 10 * NS_PER_SEC, values[i]), 0);
 	assert_int_equal(intake_finish(in, &f), 0);
@@ -167,7 +161,6 @@ static void behaviour_tells_sums_from_levels(void **state)
 	int server = intake_server(in, "a"), sum = intake_counter(in, "packets", NULL), level = intake_counter(in, "queue", NULL);
 	struct fleet *f;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(intake_put(in, server, sum, i * NS_PER_SEC, 1e12 + i * 3.0), 0);
 		assert_int_equal(intake_put(in, server, level, i * NS_PER_SEC, i % 7), 0);
@@ -197,7 +190,6 @@ static void moments_as_written(void **state)
 	static const char noon[] = "noon", thirteenth[] = "2022-13-01";
 	int64_t ns;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(timestamp_parse(cases[i].text, cases[i].text + strlen(cases[i].text), &ns), 0);
 		assert_int_equal(ns, cases[i].ns);
@@ -209,7 +201,6 @@ static void moments_as_written(void **state)
 /* The quick parser rounds as strtod() does. */
 static void numbers_are_rounded_correctly(void **state)
 {
-	(void)state;
 	srand(3);
 	for (int i = 0; i < 200000; i++) {
 		char text[64];
@@ -227,7 +218,6 @@ static void damaged_tables_are_survived(void **state)
 {
 	static const char seed[] = "time,host,cpu,mem\n2026-11-20T10:00:00Z,a,1.5,100\n2026-11-20T10:01:00Z,\"b \"\"x\"\"\",2,3e5\n1700000000,c,,-7\n";
 
-	(void)state;
 	srand(4);
 	for (int i = 0; i < 3000; i++) {
 		char text[sizeof(seed)];
@@ -249,7 +239,6 @@ static void times_that_cannot_be_read_are_no_rows_of_1970(void **state)
 	struct loaded l = load("time,cpu\n11/05/2026 14:10:00,1\n11/05/2026 14:11:00,2\n11/05/2026 14:12:00,3\n");
 	size_t n;
 
-	(void)state;
 	assert_int_equal(l.r, -ENODATA);
 	assert_non_null(strstr(intake_bad_rows(l.intake, &n)[0], "invalid time '11/05/2026 14:10:00' in the column 'time'"));
 	intake_free(l.intake);
@@ -262,7 +251,6 @@ static void a_table_of_very_many_columns_is_read(void **state)
 	struct str text = {.max = 16 << 20};
 	struct loaded l;
 
-	(void)state;
 	str_puts(&text, "time,host");
 	for (int i = 0; i < COLUMNS; i++)
 		str_printf(&text, ",counter%d", i);
@@ -294,7 +282,6 @@ static void nothing_that_a_terminal_obeys_is_kept(void **state)
 	size_t n = 0;
 	char *const *bad = intake_bad_rows(l.intake, &n);
 
-	(void)state;
 	assert_int_equal(l.r, 0);
 	assert_int_equal(l.fleet->servers.n, 1);
 	check_printable(l.fleet->servers.v[0].name);
@@ -327,7 +314,6 @@ static void a_table_without_times_among_others_is_left_out(void **state)
 	char *error = NULL;
 	size_t n;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	write_file(folder, "a-prices.csv", "price,pieces\n3,4\n5,6\n9,3\n");
 	write_file(folder, "web.csv", "time,cpu\n2026-11-21 14:10,1\n2026-11-21 14:11,2\n2026-11-21 14:12,3\n");
@@ -356,7 +342,6 @@ static void several_files_tell_of_one_server(void **state)
 	char *error = NULL;
 	size_t n;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	write_file(folder, names[0], "time,host,cpu,mem\n60,a,1,10\n120,a,2,20\n60,b,7,70\n");
 	write_file(folder, names[1], "time,host,disk,cpu\n120,a,5,3\n180,a,6,4\nnever,a,1,1\n");

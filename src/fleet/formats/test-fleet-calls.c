@@ -30,7 +30,6 @@ static void calls_as_lines_and_as_a_matrix(void **state)
 	};
 	struct fleet f = {};
 
-	(void)state;
 	fleet_add_server(&f, "front");
 	fleet_add_server(&f, "service");
 	fleet_add_server(&f, "database");
@@ -55,7 +54,6 @@ static void calls_of_other_servers_are_an_error(void **state)
 	struct fleet_calls calls;
 	char *error = NULL;
 
-	(void)state;
 	fleet_add_server(&f, "front");
 	assert_int_equal(read_calls(&f, "a,b\nfront,front\n\n,\n", &calls, &error), -EINVAL);
 	assert_non_null(strstr(error, "no call between servers of this data"));

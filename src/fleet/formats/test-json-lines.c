@@ -8,7 +8,6 @@ static void wide_lines_become_counters(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_json_lines, "wide.jsonl");
 
-	(void)state;
 	check_at(&l, "web-1", "cpu", T, 0.5);
 	check_at(&l, "web-1", "cpu", T + 60, 0.7);
 	check_at(&l, "web-1", "disk.read", T + 60, 12);
@@ -28,7 +27,6 @@ static void the_key_of_roles_is_chosen(void **state)
 	struct loaded l;
 	FILE *file;
 
-	(void)state;
 	snprintf(path, sizeof(path), "/tmp/whyslow-roles-%d.jsonl", (int)getpid());
 	file = fopen(path, "we");
 	assert_non_null(file);
@@ -46,7 +44,6 @@ static void bad_lines_are_located_and_counted(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_json_lines, "wide.jsonl");
 
-	(void)state;
 	check_bad(&l, "wide.jsonl:5: no time: no field named");
 	check_bad(&l, "wide.jsonl:6: no JSON");
 	check_bad(&l, "wide.jsonl:7: no JSON object");
@@ -59,7 +56,6 @@ static void long_lines_tell_their_kind(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_json_lines, "long.ndjson");
 
-	(void)state;
 	assert_int_equal(counter_named(&l, "bytes.sent")->kind, FLEET_COUNTER);
 	assert_string_equal(counter_named(&l, "bytes.sent")->unit, "bytes");
 	check_at(&l, "a", "bytes.sent", T + 10, 200);
@@ -74,7 +70,6 @@ static void whole_series_are_read(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_json_lines, "export.jsonl");
 
-	(void)state;
 	check_at(&l, "web-1:9100", "node_load1", T, 1.5);
 	check_at(&l, "web-1:9100", "node_load1", T + 15, 2.5);
 	check_at(&l, "web-1:9100", "node_disk_io{device=\"sda\"}", T + 30, 9);
@@ -89,7 +84,6 @@ static void only_what_is_asked_for_is_read(void **state)
 	struct fleet_input in = {.location = path, .from = (T + 30) * NS_PER_SEC, .to = INT64_MAX, .match = "c*"};
 	struct loaded l;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/fleet/wide.jsonl", FIXTURES);
 	l = load_input(&fleet_source_json_lines, &in);
 	assert_int_equal(l.fleet->counters.n, 1);
@@ -102,7 +96,6 @@ static void what_is_not_there_is_said(void **state)
 {
 	struct loaded l = load_location(&fleet_source_json_lines, "/nowhere/at/all.jsonl");
 
-	(void)state;
 	assert_int_equal(l.result, -ENOENT);
 	assert_non_null(strstr(l.error, "there is no such file"));
 	loaded_free(&l);
@@ -110,7 +103,6 @@ static void what_is_not_there_is_said(void **state)
 
 static void damaged_files_do_no_harm(void **state)
 {
-	(void)state;
 	load_mutated(&fleet_source_json_lines, "wide.jsonl", 300);
 	load_mutated(&fleet_source_json_lines, "long.ndjson", 300);
 	load_mutated(&fleet_source_json_lines, "export.jsonl", 300);

@@ -9,7 +9,6 @@ static void types_and_help_come_from_the_text(void **state)
 	struct loaded l = load_fixture(&fleet_source_openmetrics, "scrapes.prom");
 	const struct fleet_counter *load = counter_named(&l, "node_load1");
 
-	(void)state;
 	assert_int_equal(load->kind, FLEET_GAUGE);
 	assert_string_equal(load->help, "1m load average.");
 	assert_int_equal(counter_named(&l, "node_network_receive_bytes_total{device=\"eth\"0\"}")->kind, FLEET_COUNTER);
@@ -22,7 +21,6 @@ static void values_belong_to_their_instance_and_time(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_openmetrics, "scrapes.prom");
 
-	(void)state;
 	check_at(&l, "web-1", "node_load1", T, 0.5);
 	check_at(&l, "web-1", "node_load1", T + 15, 0.75);
 	check_at(&l, "web-2", "node_load1", T, 4);
@@ -37,7 +35,6 @@ static void bad_samples_are_located(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_openmetrics, "scrapes.prom");
 
-	(void)state;
 	check_bad(&l, "scrapes.prom:19: no number or timestamp behind this");
 	check_bad(&l, "scrapes.prom:20: no number or timestamp behind no_value");
 	check_bad(&l, "scrapes.prom:21: no sample");
@@ -52,7 +49,6 @@ static void openmetrics_counts_in_seconds(void **state)
 	struct loaded l = load_fixture(&fleet_source_openmetrics, "scrape.om");
 	const struct fleet_counter *requests = counter_named(&l, "requests_total{code=\"200\"}");
 
-	(void)state;
 	assert_int_equal(requests->kind, FLEET_COUNTER);
 	assert_string_equal(requests->unit, "requests");
 	assert_true(fabs(value_at(&l, "scrape", "requests_total{code=\"200\"}", T * NS_PER_SEC + 10500000000) - 3) < 1e-6);
@@ -64,7 +60,6 @@ static void openmetrics_counts_in_seconds(void **state)
 
 static void damaged_files_do_no_harm(void **state)
 {
-	(void)state;
 	load_mutated(&fleet_source_openmetrics, "scrapes.prom", 1000);
 	load_mutated(&fleet_source_openmetrics, "scrape.om", 500);
 }

@@ -41,7 +41,6 @@ static void listing_1_is_read(void **state)
 	struct fleet_thresholds t;
 	char *error;
 
-	(void)state;
 	assert_int_equal(parse(listing_1, &t, &error), 0);
 	assert_int_equal(t.list.n, 2);
 	assert_string_equal(t.list.v[0].counter, "Runtime.GC.PercentOfTimeInGC");
@@ -70,7 +69,6 @@ static void what_is_wrong_is_located(void **state)
 		{"", "rules.xml:1: no element found"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct fleet_thresholds t;
 		char *error;
@@ -85,7 +83,6 @@ static void what_is_wrong_is_located(void **state)
 
 static void damage_is_survived(void **state)
 {
-	(void)state;
 	srand(5);
 	for (int i = 0; i < 5000; i++) {
 		char text[sizeof(listing_1)], *error;
@@ -107,7 +104,6 @@ static void what_editors_leave_before_the_xml_is_skipped(void **state)
 	struct fleet_thresholds t;
 	char *error;
 
-	(void)state;
 	assert_true(asprintf(&text, "%s%s", before, listing_1) > 0);
 	assert_true(pad_xml_is(text));
 	assert_int_equal(parse(text, &t, &error), 0);
@@ -143,7 +139,6 @@ static void a_file_in_utf_16_is_read(void **state)
 	struct fleet_thresholds t = {};
 	char *error = NULL;
 
-	(void)state;
 	assert_true(asprintf(&text, "\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"utf-16\"?>\r\n<!-- a year \xe2\x82\xac \xf0\x9f\x90\x8c -->%s", listing_1) > 0);
 	assert_int_equal(read_as_utf16(text, "UTF-16LE", &t, &error), 0);
 	assert_int_equal(t.list.n, 2);

@@ -8,7 +8,6 @@ static void an_archive_tells_its_machine_and_its_kinds(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_pcp, "pcp/web-1");
 
-	(void)state;
 	assert_int_equal(l.fleet->servers.n, 1);
 	assert_string_equal(l.fleet->servers.v[0].name, "web-1");
 	assert_int_equal(counter_named(&l, "kernel.all.cpu.user")->kind, FLEET_COUNTER);
@@ -23,7 +22,6 @@ static void a_folder_of_archives_is_a_fleet(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_pcp, "pcp");
 
-	(void)state;
 	assert_int_equal(l.fleet->servers.n, 1);
 	loaded_free(&l);
 }
@@ -32,7 +30,6 @@ static void no_archive_is_said(void **state)
 {
 	struct loaded l = load_location(&fleet_source_pcp, "/nowhere/arch");
 
-	(void)state;
 	assert_int_equal(l.result, -ENOENT);
 	assert_non_null(strstr(l.error, "no archive of pmlogger's"));
 	loaded_free(&l);
@@ -59,7 +56,6 @@ static void cut_off_archives_are_reported(void **state)
 {
 	char folder[] = "/tmp/whyslow-pcp-XXXXXX", command[64];
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	for (size_t keep = 0; keep < 1800; keep += 61) {
 		struct loaded l;
@@ -95,7 +91,6 @@ static void pmlogger_writes_and_we_read(void **state)
 	struct loaded l;
 	int status;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(command, sizeof(command), namespace_and_log, folder);
 	status = system(command);

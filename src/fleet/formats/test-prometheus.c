@@ -106,7 +106,6 @@ static void series_become_servers_and_counters(void **state)
 	struct fake f;
 	struct loaded l;
 
-	(void)state;
 	fake_start(&f);
 	l = load_input(&fleet_source_prometheus, &f.input);
 	if (l.result < 0)
@@ -134,7 +133,6 @@ static void labels_of_targets_are_the_servers(void **state)
 	struct fake f;
 	struct loaded l;
 
-	(void)state;
 	fake_start(&f);
 	l = load_input(&fleet_source_prometheus, &f.input);
 	assert_int_equal(l.result, 0);
@@ -158,7 +156,6 @@ static void an_answer_that_was_kept_is_read(void **state)
 	int fd = mkstemps(path, 5);
 	struct loaded l;
 
-	(void)state;
 	assert_int_equal(write(fd, load1, strlen(load1)), strlen(load1));
 	close(fd);
 	assert_true(fleet_source_prometheus.recognise(path) > 60);
@@ -180,7 +177,6 @@ static void a_moment_beyond_all_clocks_is_no_point(void **state)
 	int fd = mkstemps(path, 5);
 	struct loaded l;
 
-	(void)state;
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
 	l = load_location(&fleet_source_prometheus, path);
@@ -197,7 +193,6 @@ static void what_prometheus_refuses_is_said(void **state)
 	struct fake f;
 	struct loaded l;
 
-	(void)state;
 	fake_start(&f);
 	f.input.step = -1;
 	l = load_input(&fleet_source_prometheus, &f.input);
@@ -217,7 +212,6 @@ static void damaged_answers_do_no_harm(void **state)
 {
 	struct fake f;
 
-	(void)state;
 	fake_start(&f);
 	srandom(3);
 	for (int i = 0; i < 200; i++) {
@@ -332,7 +326,6 @@ static void debians_prometheus_is_read(void **state)
 	struct loaded l;
 	double total;
 
-	(void)state;
 	if (!real_start(&r))
 		skip();
 	l = load_when_there(&r);

@@ -10,7 +10,6 @@ static void members_become_part_of_the_name(void **state)
 {
 	struct loaded l = load_fixture(&fleet_source_sysstat, "sadf.json");
 
-	(void)state;
 	check_at(&l, "web-1", "cpu-load.usr[all]", T, 1.5);
 	check_at(&l, "web-1", "cpu-load.usr[all]", T + 600, 50);
 	check_at(&l, "web-1", "cpu-load.sys[0]", T, 0.25);
@@ -24,7 +23,6 @@ static void members_become_part_of_the_name(void **state)
 
 static void damaged_files_do_no_harm(void **state)
 {
-	(void)state;
 	load_mutated(&fleet_source_sysstat, "sadf.json", 500);
 }
 
@@ -35,7 +33,6 @@ static void sar_files_are_read_through_sadf(void **state)
 	int fd = mkstemp(path), status;
 	struct loaded l;
 
-	(void)state;
 	close(fd);
 	unlink(path);
 	snprintf(command, sizeof(command), "command -v sadf >/dev/null && /usr/lib/sysstat/sadc 1 3 %s", path);
@@ -61,7 +58,6 @@ static void a_damaged_sar_file_is_said(void **state)
 	int fd = mkstemp(path);
 	struct loaded l;
 
-	(void)state;
 	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
 	close(fd);
 	l = load_location(&fleet_source_sysstat, path);

@@ -81,7 +81,6 @@ static void torment(const char *fixture, const char *source, const char *part)
 
 static void system_survives(void **state)
 {
-	(void)state;
 	torment("laptop", "system", "/proc/stat");
 	torment("laptop", "system", "/proc/meminfo");
 	torment("laptop", "system", "/proc/vmstat");
@@ -95,40 +94,34 @@ static void system_survives(void **state)
 
 static void disks_survive(void **state)
 {
-	(void)state;
 	torment("laptop", "disk", "/diskstats");
 	torment("vm", "disk", "/diskstats");
 }
 
 static void interfaces_survive(void **state)
 {
-	(void)state;
 	torment("laptop", "interface", "/net/dev");
 }
 
 static void file_systems_survive(void **state)
 {
-	(void)state;
 	torment("laptop", "filesystem", "/self/mounts");
 	torment("vm", "filesystem", "/self/mounts");
 }
 
 static void groups_survive(void **state)
 {
-	(void)state;
 	torment("laptop", "cgroup", "/nginx.service/");
 	torment("server", "cgroup", "/docker/");
 }
 
 static void sensors_survive(void **state)
 {
-	(void)state;
 	torment("laptop", "sensor", "/thermal/");
 }
 
 static void notes_survive(void **state)
 {
-	(void)state;
 	torment("laptop", "packages", "/dpkg.log");
 	torment("laptop", "kmsg", "/kmsg");
 }

@@ -49,7 +49,6 @@ static void names_tell_who_calls_whom(void **state)
 	struct fleet *f = fleet_of(servers, ARRAY_SIZE(servers), cases, ARRAY_SIZE(cases));
 	struct counter_calls calls;
 
-	(void)state;
 	assert_int_equal(counter_calls_find(f, &calls), 0);
 	assert_int_equal(calls.n, 7);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -70,7 +69,6 @@ static void who_measures_nothing_but_calls_of_others_does_no_work(void **state)
 	struct fleet *f = fleet_of(servers, ARRAY_SIZE(servers), cases, ARRAY_SIZE(cases));
 	struct counter_calls calls;
 
-	(void)state;
 	assert_int_equal(counter_calls_find(f, &calls), 0);
 	assert_true(calls.observer[fleet_find_server(f, "mesh")]);
 	assert_false(calls.observer[fleet_find_server(f, "pay")]);

@@ -4,7 +4,6 @@
 
 static void a_statistic_of_a_quantity_is_no_other_quantity(void **state)
 {
-	(void)state;
 	assert_true(counter_same_quantity("latency.Average", "latency.p99"));
 	assert_true(counter_same_quantity("request_p50_ms", "request_max_ms"));
 	assert_true(counter_same_quantity("Queue Length", "queue_length"));
@@ -15,7 +14,6 @@ static void a_statistic_of_a_quantity_is_no_other_quantity(void **state)
 
 static void units_stand_at_the_end_of_a_name(void **state)
 {
-	(void)state;
 	assert_string_equal(counter_unit_of_name("request_latency_ms"), "ms");
 	assert_string_equal(counter_unit_of_name("node_network_receive_bytes_total"), "B");
 	assert_string_equal(counter_unit_of_name("gc_pause_seconds_sum"), "s");

@@ -40,7 +40,6 @@ static void values_beyond_float32_are_bad(void **state)
 	struct intake *in = intake_new();
 	struct fleet *f;
 
-	(void)state;
 	put_values(in, intake_counter(in, "c", &gauge), 6, (const double[]){1, 2, 3e38, 1e39, -1e39, 4});
 	assert_int_equal(intake_count(in).bad, 2);
 	assert_int_equal(intake_count(in).values, 4);
@@ -58,7 +57,6 @@ static void infinite_rates_are_bad(void **state)
 	const int counter = intake_counter(in, "c", &sum), server = intake_server(in, "a");
 	struct fleet *f;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(intake_put(in, server, counter, i, i * 1.5e38), 0); /* a nanosecond apart */
 	f = finish(in);
@@ -76,7 +74,6 @@ static void times_whose_distance_is_beyond_64_bits_are_bad(void **state)
 	struct fleet *f;
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
 		assert_int_equal(intake_put(in, server, counter, times[i], 1), 0);
 	assert_int_equal(intake_count(in).bad, 4);
@@ -107,7 +104,6 @@ static void servers_with_a_counter_of_their_own_are_refused(void **state)
 	struct intake *in = intake_new(), *all = intake_new();
 	int i = 0;
 
-	(void)state;
 	while (i < 20000 && put_own_counter(in, i, false) >= 0)
 		i++;
 	assert_true(i > 4000 && i < 5000);
@@ -123,7 +119,6 @@ static void sparse_servers_with_many_values_are_taken(void **state)
 {
 	struct intake *in = intake_new();
 
-	(void)state;
 	for (int i = 0; i < 4300; i++)
 		assert_true(put_own_counter(in, i, true) >= 0);
 	assert_null(intake_refusal(in));

@@ -66,7 +66,6 @@ static void what_was_kept_is_opened_again(void **state)
 	char path[] = "/tmp/whyslow-test-XXXXXX", *error = NULL;
 	struct fleet *f = make(), *again;
 
-	(void)state;
 	close(mkstemp(path));
 	unlink(path);
 	assert_int_equal(fleet_store_write(f, path, &error), 0);
@@ -87,7 +86,6 @@ static void times_that_no_intake_leaves_are_damage(void **state)
 {
 	const int64_t wrong[] = {INT64_MAX, 5 * NS_PER_SEC, 4 * NS_PER_SEC}; /* too late; twice; backwards */
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		char path[] = "/tmp/whyslow-test-XXXXXX", *error = NULL;
 		struct fleet *f = make(), *again;
@@ -110,7 +108,6 @@ static void other_files_are_not_overwritten(void **state)
 	struct fleet *f = make();
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_int_equal(write(fd, "precious", 8), 8);
 	close(fd);
 	assert_int_equal(fleet_store_write(f, path, &error), -EEXIST);
@@ -128,7 +125,6 @@ static void damage_is_refused_or_harmless(void **state)
 	off_t size;
 	int fd;
 
-	(void)state;
 	close(mkstemp(path));
 	unlink(path);
 	assert_int_equal(fleet_store_write(f, path, &error), 0);

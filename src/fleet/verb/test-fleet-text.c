@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/verb/fleet-view.h"
@@ -31,7 +30,6 @@ static void values_far_apart_have_a_level(void **state)
 {
 	_cleanup_free_ char *text = drawn(fleet_view_text, 4, (float[]){-3e38F, 0, NAN, 3e38F});
 
-	(void)state;
 	assert_non_null(strstr(text, "▁▄ █"));
 }
 
@@ -40,7 +38,6 @@ static void infinite_values_are_the_lowest_or_highest(void **state)
 	_cleanup_free_ char *text = drawn(fleet_view_text, 3, (float[]){1, INFINITY, 2}), *both = drawn(fleet_view_text, 2, (float[]){-INFINITY, INFINITY});
 	_cleanup_free_ char *svg = drawn(fleet_view_svg, 3, (float[]){1, INFINITY, 2});
 
-	(void)state;
 	assert_non_null(strstr(text, "▁▁▁"));
 	assert_non_null(strstr(both, "▁▁"));
 	assert_null(strstr(svg, "-2147483648"));
@@ -56,7 +53,6 @@ static void a_rules_limit_is_not_called_normal(void **state)
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
-	(void)state;
 	assert_int_equal(fleet_add_server(&f, "a"), 0);
 	assert_int_equal(fleet_add_counter(&f, "c"), 0);
 	broken.observed = 12;

@@ -75,7 +75,6 @@ static void a_fault_is_far_from_normal_as_long_as_it_lasts(void **state)
 	struct play p = {};
 	const int64_t ill = BEGIN + 2 * WINDOW, over = ill + 4 * WINDOW;
 
-	(void)state;
 	for (int64_t now = BEGIN + WINDOW; now < over + 2 * WINDOW; now += EVERY) {
 		double score = play_round(&p, now, ill, over);
 
@@ -97,7 +96,6 @@ static void a_new_level_becomes_normal_in_the_end(void **state)
 	const int64_t ill = BEGIN + 2 * WINDOW;
 	double score = 0;
 
-	(void)state;
 	for (int64_t now = BEGIN + WINDOW; now < ill + 16 * WINDOW; now += LOOK)
 		score = play_round(&p, now, ill, INT64_MAX);
 	assert_true(score < 6);

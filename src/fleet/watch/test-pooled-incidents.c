@@ -68,7 +68,6 @@ static void incidents_of_two_hosts_are_one_group(void **state)
 	struct folder f;
 	unsigned said[4] = {};
 
-	(void)state;
 	make(&f);
 	assert_int_equal(pooled_incidents_read(f.path, INT64_MIN, INT64_MAX, HOUR, &p), 0);
 	assert_int_equal(p.hosts, 2);
@@ -99,7 +98,6 @@ static void a_recording_that_is_none_costs_itself_alone(void **state)
 	char file[96];
 	FILE *none;
 
-	(void)state;
 	make(&f);
 	snprintf(file, sizeof(file), "%s/torn.db", f.path);
 	none = fopen(file, "w");
@@ -117,7 +115,6 @@ static void a_folder_without_recordings_is_said(void **state)
 {
 	struct pooled_incidents p;
 
-	(void)state;
 	assert_int_equal(pooled_incidents_read("/nowhere", INT64_MIN, INT64_MAX, HOUR, &p), -ENOENT);
 }
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
@@ -31,7 +30,6 @@ static int set_up(void **state)
 {
 	char *ssh;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_true(asprintf(&ssh, "%s/ssh -F none", folder) > 0);
 	setenv("WHYSLOW_SSH", ssh, 1);
@@ -45,7 +43,6 @@ static int tear_down(void **state)
 {
 	_cleanup_free_ char *command = NULL;
 
-	(void)state;
 	return asprintf(&command, "rm -rf %s", folder) < 0 || system(command); /* NOLINT(cert-env33-c): the name is mkdtemp()'s */
 }
 
@@ -61,7 +58,6 @@ static void words_arrive_as_they_are(void **state)
 	_cleanup_str_ struct str text = {};
 	_cleanup_free_ char *error = NULL;
 
-	(void)state;
 	assert_int_equal(ask("ssh://web-1", "why", "it's $(touch x); `id` \"*\" \\", &text, &error), 0);
 	assert_string_equal(text.data, "why|it's $(touch x); `id` \"*\" \\|");
 }
@@ -71,7 +67,6 @@ static void failures_have_their_reason(void **state)
 	_cleanup_str_ struct str text = {};
 	_cleanup_free_ char *there = NULL, *missing = NULL, *named = NULL, *port = NULL;
 
-	(void)state;
 	assert_int_equal(ask("ssh://web-1", "fail", NULL, &text, &there), -EREMOTEIO);
 	assert_string_equal(there, "no recorder");
 	assert_int_equal(ask("ssh://-oProxyCommand=id", "why", NULL, &text, &named), -EINVAL);
@@ -87,7 +82,6 @@ static void a_silent_host_is_left(void **state)
 	_cleanup_str_ struct str text = {};
 	_cleanup_free_ char *error = NULL;
 
-	(void)state;
 	assert_int_equal(ssh_host_ask("ssh://web-1", 1, words, 300 * NS_PER_MS, &text, &error), -ETIMEDOUT);
 	assert_string_equal(error, "no answer within 300 ms");
 }

@@ -29,7 +29,6 @@ static void takes_times_as_journalctl_does(void **state)
 		{"@1795185127", 1795185127},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int64_t ns = 0;
 
@@ -45,7 +44,6 @@ static void refuses_what_is_no_time(void **state)
 					   "2026-11-20T14:32:07.e999Z", "@9999999999"};
 	int64_t ns = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (clock_parse_time(bad[i], NOW, &ns) == 0)
 			fail_msg("'%s' was taken for a time", bad[i]);
@@ -56,7 +54,6 @@ static void keeps_fractions(void **state)
 {
 	int64_t ns;
 
-	(void)state;
 	assert_int_equal(clock_parse_time("2026-11-20T14:32:07.250Z", NOW, &ns), 0);
 	assert_int_equal(ns, NOW + 250 * NS_PER_MS);
 	assert_int_equal(clock_parse_span("1.5s", &ns), 0);
@@ -68,7 +65,6 @@ static void writes_what_it_reads(void **state)
 	char text[40];
 	int64_t ns;
 
-	(void)state;
 	assert_string_equal(clock_format_rfc3339(NOW + 123 * NS_PER_MS, text, sizeof(text)), "2026-11-20T14:32:07.123Z");
 	assert_int_equal(clock_parse_time(text, 0, &ns), 0);
 	assert_int_equal(ns, NOW + 123 * NS_PER_MS);
@@ -78,7 +74,6 @@ static void spans_read_well(void **state)
 {
 	char text[32];
 
-	(void)state;
 	assert_string_equal(clock_format_span(41 * NS_PER_SEC, text, sizeof(text)), "41 s");
 	assert_string_equal(clock_format_span(4 * 3600 * NS_PER_SEC, text, sizeof(text)), "4 h");
 	assert_string_equal(clock_format_span(200 * NS_PER_SEC, text, sizeof(text)), "3 min 20 s");

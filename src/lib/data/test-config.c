@@ -27,7 +27,6 @@ static void settings_override_defaults(void **state)
 	struct config c;
 	char *error;
 
-	(void)state;
 	assert_int_equal(read_text("# mine\n\nrecord.interval = 2s\n store.max_size=64M\nrecord.sockets = no\n"
 				   "store.file = /data/x y.db\nsocket.mode = 0660\nsocket.group = adm\n",
 				   &c, &error),
@@ -57,7 +56,6 @@ static void mistakes_have_line_and_column(void **state)
 		{"socket.mode = 66\n", ":1:15: "},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct config c;
 		char *error;
@@ -77,7 +75,6 @@ static void what_is_printed_can_be_read(void **state)
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
-	(void)state;
 	config_defaults(&c);
 	c.record_interval = 1500000000;
 	config_print(&c, f);

@@ -12,7 +12,6 @@ static void what_comes_in_parts_is_read_whole(void **state)
 	char text[8] = "";
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(file_write(ends[1], "abc", 3), 0);
 	if (fork() == 0) {
@@ -35,7 +34,6 @@ static void a_text_takes_what_its_bound_allows(void **state)
 	_cleanup_close_ int fd = memfd_create("test", MFD_CLOEXEC);
 	char block[20000];
 
-	(void)state;
 	memset(block, 'x', sizeof(block));
 	assert_int_equal(file_write(fd, block, sizeof(block)), 0);
 	lseek(fd, 0, SEEK_SET);
@@ -51,7 +49,6 @@ static void each_line_is_walked_without_its_end(void **state)
 	size_t length = 0;
 	unsigned n = 0;
 
-	(void)state;
 	LINES_EACH(line, fmemopen(text, strlen(text), "r")) {
 		assert_null(strchr(line.text, '\n'));
 		assert_int_equal(line.number, ++n);

@@ -54,7 +54,6 @@ static void is_folded(const char *line, size_t width, const char *expected)
 
 static void words_stay_whole(void **state)
 {
-	(void)state;
 	is_folded("", 20, "");
 	is_folded("it fits in the line", 20, "it fits in the line");
 	is_folded("it fits, and this does not", 20, "it fits, and this\n  does not");
@@ -63,14 +62,12 @@ static void words_stay_whole(void **state)
 
 static void columns_are_continued_under_their_last(void **state)
 {
-	(void)state;
 	is_folded("  --window SPAN  length of the baseline that is used", 40, "  --window SPAN  length of the baseline\n                 that is used");
 	is_folded("a name  in the second half comes   the gap", 30, "a name  in the second half\n        comes   the gap");
 }
 
 static void what_takes_no_column_counts_for_none(void **state)
 {
-	(void)state;
 	is_folded("\033[1mtwenty columns wide.\033[0m", 20, "\033[1mtwenty columns wide.\033[0m");
 	is_folded("one \033[1m two three four five", 20, "one \033[1m two three four\n  five");
 	is_folded("▁▂▃▄▅▆▇█ is a curve .", 21, "▁▂▃▄▅▆▇█ is a curve .");
@@ -87,7 +84,6 @@ static void wide_characters_take_two_columns(void **state)
 
 static void a_word_wider_than_a_line_is_continued_at_its_edge(void **state)
 {
-	(void)state;
 	is_folded("see /a/path/that/is/very/long/indeed for more", 20, "see\n/a/path/that/is/very\n/long/indeed for\n  more");
 	is_folded("                fifteen-columns", 20, "     fifteen-columns");
 }
@@ -121,7 +117,6 @@ static void a_terminal_gets_lines_that_fit(void **state)
 {
 	_cleanup_free_ char *lines = SHOWN("one line that does", " not fit\nand a ", "question? "), *json = SHOWN("{\"a\": \"1 2 3 4 5 6 7 8 9 10\"}\n"), *drawn = SHOWN("\033[?1049h 1 2 3 4 5 6 7 8 9 10\n");
 
-	(void)state;
 	assert_string_equal(lines, "one line that does\r\n  not fit\r\nand a question? ");
 	assert_string_equal(json, "{\"a\": \"1 2 3 4 5 6 7 8 9 10\"}\r\n");
 	assert_string_equal(drawn, "\033[?1049h 1 2 3 4 5 6 7 8 9 10\r\n");

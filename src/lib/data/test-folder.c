@@ -15,13 +15,11 @@ static char root[] = "/tmp/whyslow-folder-XXXXXX";
 
 static int make_root(void **state)
 {
-	(void)state;
 	return mkdtemp(root) ? 0 : -1;
 }
 
 static int remove_root(void **state)
 {
-	(void)state;
 	return rmdir(root);
 }
 
@@ -39,7 +37,6 @@ static void the_folder_of_a_file_is_found(void **state)
 		const char *file, *folder;
 	} cases[] = {{"/a/b/c", "/a/b"}, {"/a", "/"}, {"a/b", "a"}, {"a", "."}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_free_ char *found = folder_of(cases[i].file);
 
@@ -49,14 +46,12 @@ static void the_folder_of_a_file_is_found(void **state)
 
 static void a_folder_of_ones_own_or_none_is_trusted(void **state)
 {
-	(void)state;
 	assert_int_equal(folder_check_owner(within("missing")), 0);
 	assert_int_equal(folder_check_owner(root), 0);
 }
 
 static void what_others_may_write_is_not(void **state)
 {
-	(void)state;
 	assert_int_equal(mkdir(within("open"), 0700), 0);
 	assert_int_equal(chmod(within("open"), 0777), 0);
 	assert_int_equal(folder_check_owner(within("open")), -EPERM);
@@ -67,7 +62,6 @@ static void what_others_may_write_is_not(void **state)
 
 static void a_link_is_not(void **state)
 {
-	(void)state;
 	assert_int_equal(symlink(root, within("link")), 0);
 	assert_int_equal(folder_check_owner(within("link")), -EPERM);
 	assert_int_equal(unlink(within("link")), 0);
@@ -75,7 +69,6 @@ static void a_link_is_not(void **state)
 
 static void another_users_is_not(void **state)
 {
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(mkdir(within("theirs"), 0700), 0);
@@ -89,7 +82,6 @@ static void each_name_in_a_folder_is_walked(void **state)
 {
 	unsigned hidden = 0, folders = 0, all = 0;
 
-	(void)state;
 	assert_int_equal(mkdir(within("walked"), 0700), 0);
 	assert_int_equal(mkdir(within("walked/.a"), 0700), 0);
 	assert_int_equal(symlink(root, within("walked/b")), 0);

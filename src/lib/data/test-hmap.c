@@ -12,7 +12,6 @@ static void keeps_exactly_what_was_put(void **state)
 	struct hmap m = {};
 	uint32_t random = 1;
 
-	(void)state;
 	for (int step = 0; step < 200000; step++) {
 		uint32_t k;
 
@@ -50,7 +49,6 @@ static void keys_that_are_chosen_do_not_meet(void **state)
 	uint64_t inverse = 1;
 	struct hmap m = {};
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		inverse *= 2 - 0xd6e8feb86659fd93ull * inverse;
 	for (uint64_t i = 0; i < N; i++) {
@@ -67,7 +65,6 @@ static void hashes_are_of_all_bytes(void **state)
 {
 	uint8_t bytes[24] = {};
 
-	(void)state;
 	for (size_t n = 0; n < sizeof(bytes); n++) {
 		uint64_t zeros = hmap_hash_bytes(bytes, n);
 
@@ -85,7 +82,6 @@ static void what_a_map_keeps_is_freed_with_it(void **state)
 	struct hmap m = {};
 	char *text = strdup("kept");
 
-	(void)state;
 	assert_null(hmap_keep(&m, 1, 0, NULL));
 	assert_null(hmap_get(&m, 1, 0));
 	assert_ptr_equal(hmap_keep(&m, 1, 0, text), text);

@@ -37,7 +37,6 @@ static void options_are_found_anywhere(void **state)
 {
 	char *argv[16], *error;
 
-	(void)state;
 	assert_int_equal(PARSE(false, "verb", "word", "-f", "--text", "a", "--span=5min", "other", "-n3"), 3);
 	assert_true(flag && span == 300000000000ll && count == 3);
 	assert_string_equal(text, "a");
@@ -50,7 +49,6 @@ static void two_dashes_end_them(void **state)
 {
 	char *argv[16], *error;
 
-	(void)state;
 	assert_int_equal(PARSE(false, "verb", "--", "-f", "--"), 3);
 	assert_false(flag);
 	assert_string_equal(argv[1], "-f");
@@ -60,7 +58,6 @@ static void a_time_before_now_is_no_option(void **state)
 {
 	char *argv[16], *error;
 
-	(void)state;
 	assert_int_equal(PARSE(false, "verb", "-10min", "-f", "now"), 3);
 	assert_string_equal(argv[1], "-10min");
 	assert_true(flag);
@@ -70,7 +67,6 @@ static void a_command_keeps_its_own(void **state)
 {
 	char *argv[16], *error;
 
-	(void)state;
 	assert_int_equal(PARSE(true, "run", "-n", "1", "ls", "-f", "--text"), 4);
 	assert_true(count == 1 && !flag);
 	assert_string_equal(argv[2], "-f");
@@ -80,7 +76,6 @@ static void mistakes_are_named(void **state)
 {
 	char *argv[16], *error;
 
-	(void)state;
 	assert_int_equal(PARSE(false, "verb", "--none"), -EINVAL);
 	assert_non_null(strstr(error, "--none"));
 	free(error);

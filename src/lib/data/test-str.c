@@ -12,7 +12,6 @@ static void varints_come_back(void **state)
 	struct str s = {};
 	struct reader r;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		str_put_svarint(&s, values[i]);
 	r = (struct reader){(uint8_t *)s.data, (uint8_t *)s.data + s.len, false};
@@ -30,7 +29,6 @@ static void a_blob_longer_than_the_rest_is_refused(void **state)
 	struct reader r = {bytes, bytes + sizeof(bytes), false};
 	size_t n;
 
-	(void)state;
 	assert_null(str_read_blob(&r, &n));
 	assert_true(r.bad);
 }
@@ -39,7 +37,6 @@ static void a_full_buffer_keeps_what_it_had(void **state)
 {
 	struct str s = {.max = 100};
 
-	(void)state;
 	assert_int_equal(str_puts(&s, "kept"), 0);
 	for (int i = 0; i < 50; i++)
 		str_printf(&s, "%d-----", i);
@@ -52,7 +49,6 @@ static void what_a_terminal_would_obey_is_taken_out(void **state)
 {
 	char text[] = "caf\xc3\xa9\n\033[31mred\tend\x7f\xc2\x9b" "2J";
 
-	(void)state;
 	str_make_printable(text);
 	assert_string_equal(text, "caf\xc3\xa9 ?[31mred end???2J");
 	str_make_printable(NULL);
@@ -63,7 +59,6 @@ static void what_is_no_utf_8_is_taken_out(void **state)
 {
 	char text[] = "\x9b" "31m caf\xe9 \xe2\x82\xac \xf0\x9f\x98\x80 \xc0\x80 \xed\xa0\x80 \xf5\x80\x80\x80 \xe2\x82";
 
-	(void)state;
 	str_make_printable(text);
 	assert_string_equal(text, "?31m caf? \xe2\x82\xac \xf0\x9f\x98\x80 ?? ??? ???? ??");
 }
@@ -94,7 +89,6 @@ static void what_reorders_a_line_is_taken_out(void **state)
 {
 	char text[] = "a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\xa8" "d \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xe2\x80\x93";
 
-	(void)state;
 	str_make_printable(text);
 	assert_string_equal(text, "a???b???c???d \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xe2\x80\x93");
 }
@@ -103,7 +97,6 @@ static void xml_has_entities(void **state)
 {
 	_cleanup_str_ struct str s = {};
 
-	(void)state;
 	assert_int_equal(str_puts_xml(&s, "<a href=\"x\">&amp;"), 0);
 	assert_string_equal(s.data, "&lt;a href=&quot;x&quot;&gt;&amp;amp;");
 }
@@ -115,7 +108,6 @@ static void markup_escapes_its_texts_and_nothing_else(void **state)
 	FILE *out = open_memstream(&text, &n);
 	const char *volatile none = NULL; /* the compiler warns of a NULL that it sees */
 
-	(void)state;
 	assert_non_null(out);
 	str_print_markup(out, "<b>%s</b> %d of %zu, %.1f %%, %llu%c <i>%s</i>", "a<b", -3, (size_t)1 << 40, 2.25, 1ull << 40, '<', none);
 	fclose(out);
@@ -126,7 +118,6 @@ static void sizes_are_read_as_people_write_them(void **state)
 {
 	uint64_t n = 0;
 
-	(void)state;
 	assert_int_equal(str_parse_size("64M", &n), 0);
 	assert_int_equal(n, 64 << 20);
 	assert_int_equal(str_parse_size("2 GiB", &n), 0);
@@ -141,7 +132,6 @@ static void sizes_are_read_as_people_write_them(void **state)
 
 static void no_error_is_without_its_reason(void **state)
 {
-	(void)state;
 	assert_non_null(strstr(str_error(-E2BIG), "does not fit"));
 	assert_string_equal(str_error(E2BIG), str_error(-E2BIG));
 	assert_string_equal(str_error(-EACCES), strerror(EACCES));
@@ -152,7 +142,6 @@ static void lines_of_a_report_stay_lines(void **state)
 {
 	char text[] = "one\033[2J\ntwo\ttabs\n\nfour\xc2\x9b";
 
-	(void)state;
 	str_make_lines_printable(text);
 	assert_string_equal(text, "one?[2J\ntwo tabs\n\nfour??");
 	str_make_lines_printable(NULL);
@@ -173,7 +162,6 @@ static void json_escapes_nothing_that_a_terminal_obeys(void **state)
 		{"\"\\", "\"\\"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[80];
 
@@ -186,7 +174,6 @@ static void json_escapes_nothing_that_a_terminal_obeys(void **state)
 
 static void a_misspelled_word_is_known(void **state)
 {
-	(void)state;
 	assert_true(str_is_misspelled("wyh", "why"));
 	assert_true(str_is_misspelled("wy", "why"));
 	assert_true(str_is_misspelled("whyy", "why"));

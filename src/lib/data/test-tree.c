@@ -14,7 +14,6 @@ static void weights_add_up_along_a_path(void **state)
 	struct path_tree t = {};
 	const struct tree_node *first, *second;
 
-	(void)state;
 	add(&t, 1, "main", "read", NULL);
 	add(&t, 2, "main", "work", "spin");
 	add(&t, 3, "main", "work", NULL);
@@ -38,7 +37,6 @@ static void folded_paths_have_their_own_weight(void **state)
 	struct path_tree t = {};
 	struct str out = {};
 
-	(void)state;
 	add(&t, 2, "main", "a;b", "spin");
 	add(&t, 3, "main", "a;b", NULL);
 	path_tree_write_folded(&t, &out);
@@ -52,7 +50,6 @@ static void a_path_too_deep_is_cut(void **state)
 	const char *names[TREE_DEPTH_MAX + 10];
 	struct path_tree t = {};
 
-	(void)state;
 	for (size_t i = 0; i < TREE_DEPTH_MAX + 10; i++)
 		names[i] = "recursion";
 	assert_int_equal(path_tree_add(&t, names, TREE_DEPTH_MAX + 10, 1), 0);

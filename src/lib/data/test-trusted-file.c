@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,7 +60,6 @@ static void root_obeys_what_root_alone_may_write(void **state)
 		{"", USER, 0, 0755, -EPERM},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		set(cases[i].name, cases[i].uid, cases[i].gid, cases[i].mode);
 		if (read_it() != cases[i].expected)
@@ -74,7 +72,6 @@ static void root_obeys_what_root_alone_may_write(void **state)
 
 static void the_caller_of_sudo_is_root_already(void **state)
 {
-	(void)state;
 	set("in/file", USER, USER, 0644);
 	assert_int_equal(read_it(), -EPERM);
 	setenv("SUDO_UID", "12345", 1);
@@ -90,7 +87,6 @@ static void a_user_obeys_what_the_user_names(void **state)
 	pid_t pid;
 	int status;
 
-	(void)state;
 	set("in/file", USER, USER, 0666);
 	pid = fork();
 	if (pid == 0)
@@ -106,7 +102,6 @@ static void a_device_and_a_pipe_are_read(void **state)
 	char path[64];
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(trusted_file_read("/dev/null", &nothing, &error), 0);
 	assert_string_equal(nothing, "");
 	assert_int_equal(pipe(ends), 0);
@@ -131,7 +126,6 @@ static void hidden_files_and_copies_are_no_files_of_a_folder(void **state)
 	_cleanup_free_ char *error = NULL;
 	unsigned n = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_int_equal(close(open(within(names[i]), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
 	assert_int_equal(trusted_files_read(within("in"), count, &n, &error), 0);
@@ -148,7 +142,6 @@ static int set_up(void **state)
 	static const char text[] = "what to do\n";
 	int fd;
 
-	(void)state;
 	if (geteuid() != 0) /* users name files of their own */
 		exit(77);
 	unsetenv("SUDO_UID");
@@ -162,7 +155,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	(void)unlink(within("in/file"));
 	(void)rmdir(within("in"));
 	return rmdir(folder);

@@ -8,7 +8,6 @@ static void grows_and_keeps_what_it_has(void **state)
 {
 	VEC(int) v = {};
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(VEC_PUSH(v, 3 * i), 0);
 	assert_int_equal(v.n, 100);
@@ -23,7 +22,6 @@ static void the_first_where_it_holds_is_found(void **state)
 {
 	int v[20];
 
-	(void)state;
 	for (int i = 0; i < 20; i++)
 		v[i] = 2 * i + 1 - i % 2; /* pairs that differ by one, and gaps */
 	for (size_t n = 0; n <= 20; n++) {
@@ -44,7 +42,6 @@ static void lists_are_walked_searched_and_released(void **state)
 	}) v = {};
 	size_t seen = 0;
 
-	(void)state;
 	VEC_EACH(x, v)
 		seen++;
 	assert_true(seen == 0 && !VEC_FIND(x, v, true) && !ANY_WHERE(i, v.n, true));
@@ -65,7 +62,6 @@ static void what_a_rare_moment_took_is_given_back(void **state)
 {
 	VEC(int) v = {};
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(VEC_PUSH(v, i), 0);
 	VEC_GIVE_BACK(v, 64); /* of one that is in use nothing */

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* few tests use the state that cmocka passes to all of them */
+
 /* A test that fails leaves its children behind, and who runs the tests waits until the last one has closed the output. */
 __attribute__((destructor)) static void test_end_children(void)
 {

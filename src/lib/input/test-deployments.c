@@ -26,7 +26,6 @@ static void test_lists_lines_and_tables_give_the_same(void **state)
 		"\r\nservice,version,commit,deployed_at\r\ncart,2.3,abc,2026-11-20T15:00:00+01:00\r\nmail,,,1795183260\r\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		struct deployments d = {};
 		char *error = NULL;
@@ -51,7 +50,6 @@ static void test_more_than_fit_are_refused(void **state)
 	char *end = stpcpy(text, "service,time\n");
 	struct deployments d = {};
 
-	(void)state;
 	for (int i = 0; i < DEPLOYMENTS_MAX + 1; i++)
 		end = stpcpy(end, "a,1\n");
 	assert_int_equal(deployments_parse("file", text, strlen(text), DEPLOYMENT_NEEDS_TIME, 0, &d, &error), -EINVAL);
@@ -68,7 +66,6 @@ static void test_what_a_fleet_needs_is_named(void **state)
 		     {"{\"service\": \"cart\", \"time\": 1795183260} and more", "this is not JSON"},
 		     {"version,time\n2,1\n", "neither JSON nor the header of a table"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		_cleanup_free_ char *error = NULL;
 		struct deployments d = {};
@@ -89,7 +86,6 @@ static void test_all_shapes_are_read(void **state)
 	_cleanup_free_ char *error = NULL;
 	struct deployments d = {};
 
-	(void)state;
 	assert_int_equal(parse(text, &d, &error), 0);
 	assert_null(error);
 	deployments_sort(&d);
@@ -115,7 +111,6 @@ static void test_what_is_none_is_refused_as_a_whole(void **state)
 		     {"package=a", "JSON"},
 		     {"{\"package\": \"a\", \"version\": \"1\"", "JSON"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		_cleanup_free_ char *error = NULL;
 		struct deployments d = {};
@@ -133,7 +128,6 @@ static void test_a_terminal_obeys_none_of_it(void **state)
 	_cleanup_free_ char *error = NULL;
 	struct deployments d = {};
 
-	(void)state;
 	assert_int_equal(parse("{\"package\": \"a\\u001b[31m\", \"version\": \"1\"}", &d, &error), 0);
 	assert_string_equal(d.list.v[0].package, "a?[31m");
 	deployments_free(&d);
@@ -144,7 +138,6 @@ static void test_nothing_is_none(void **state)
 	_cleanup_free_ char *error = NULL;
 	struct deployments d = {};
 
-	(void)state;
 	assert_int_equal(parse(" \n", &d, &error), 0);
 	assert_int_equal(d.list.n, 0);
 }

@@ -17,7 +17,6 @@ static void test_values_are_found_by_their_keys(void **state)
 	int64_t whole;
 	size_t n = 0;
 
-	(void)state;
 	assert_int_equal(tape_read(&t, span, strlen(span)), 0);
 	assert_int_equal(t.end, strlen(span) - strlen(" trailing"));
 	all = t.values.v;
@@ -47,7 +46,6 @@ static void test_keys_come_with_their_values(void **state)
 	struct tape t = {};
 	char keys[8] = "";
 
-	(void)state;
 	assert_int_equal(tape_read(&t, text, strlen(text)), 0);
 	TAPE_PAIRS(key, t.values.v)
 		strncat(keys, key->text, key->n);
@@ -63,7 +61,6 @@ static void test_escapes_are_what_they_mean(void **state)
 	struct tape t = {};
 	const struct tape_value *text;
 
-	(void)state;
 	assert_int_equal(tape_read(&t, span, strlen(span)), 0);
 	text = tape_get(t.values.v, "text");
 	assert_int_equal(text->n, strlen(meant));
@@ -82,7 +79,6 @@ static void test_what_does_not_end_is_told_from_what_is_wrong(void **state)
 	size_t n = strlen(span) - strlen(" trailing");
 	struct tape t = {};
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		char *copy = malloc(i + 1);
 
@@ -100,7 +96,6 @@ static void test_what_is_no_json_is_refused(void **state)
 					    "[\"\\x\"]", "[\"a\tb\"]", "[\"\\u12g4\"]", "[1.]",  "[-]",   "[1e]", ",",  "[+1]"};
 	struct tape t = {};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(tape_read(&t, wrong[i], strlen(wrong[i])), -EINVAL);
 	tape_free(&t);
@@ -112,7 +107,6 @@ static void test_what_is_cut_off_is_wrong_where_the_next_line_begins(void **stat
 	static const char *const cut[] = {"{\"a\":1\n{\"b\":2}", "{\"a\":[1\n{\"b\":2}", "{\"a\":\"x\n{\"b\":2}", "{\"a\":{\"b\":{}\n{\"b\":2}"};
 	struct tape t = {};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
 		size_t line = (size_t)(strchr(cut[i], '\n') - cut[i]);
 
@@ -127,7 +121,6 @@ static void test_bytes_that_are_no_text_are_replaced_and_told(void **state)
 	static const char text[] = "[\"good \xc3\xb6\", \"b\xf6se\", \"\xc3\\n\"]";
 	struct tape t = {};
 
-	(void)state;
 	assert_int_equal(tape_read(&t, text, strlen(text)), 0);
 	assert_true(tape_says(t.values.v + 1, "good \xc3\xb6"));
 	assert_true(tape_says(t.values.v + 2, "b?se"));
@@ -141,7 +134,6 @@ static void test_depth_costs_no_stack(void **state)
 	char *text = malloc(2 * DEEP);
 	struct tape t = {};
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, '[', DEEP);
 	memset(text + DEEP, ']', DEEP);
@@ -159,7 +151,6 @@ static void test_values_take_no_more_than_the_budget(void **state)
 	struct memory_budget budget = {.most = VALUES * sizeof(struct tape_value) / 2};
 	struct tape t = {.budget = &budget};
 
-	(void)state;
 	assert_non_null(text);
 	for (size_t i = 0; i < VALUES; i++)
 		memcpy(text + 2 * i, ",1", 2);
@@ -185,7 +176,6 @@ static void test_numbers_have_bounds(void **state)
 	int64_t whole;
 	size_t i = 0;
 
-	(void)state;
 	assert_int_equal(tape_read(&t, text, strlen(text)), 0);
 	TAPE_EACH(v, t.values.v) {
 		assert_int_equal(tape_whole(v, &whole), known[i]);

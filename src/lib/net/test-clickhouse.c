@@ -1,7 +1,5 @@
 #include "lib/net/test-clickhouse.h"
 
-#include <sys/stat.h>
-
 #include "lib/data/cleanup.h"
 #include "lib/net/http-server.h"
 
@@ -29,7 +27,6 @@ static void parameters_are_quoted(void **state)
 						 {"w", {.text = "db.t x"}},	   {}};
 	_cleanup_str_ struct str sql = {};
 
-	(void)state;
 	assert_int_equal(clickhouse_sql(&sql, "{t:String} {i:Int64} {n:Identifier} {w:Table}", p), 0);
 	assert_string_equal(sql.data, "'it\\'s \\\\ {here}' toInt64('-9223372036854775808') `a\\`b` `db`.`t x`");
 	str_clear(&sql);
@@ -49,7 +46,6 @@ static void a_url_says_where_and_never_a_password(void **state)
 	struct clickhouse *c;
 	char *error;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		error = NULL;
 		assert_int_equal(clickhouse_open(cases[i].url, NULL, NULL, &c, &error), -EINVAL);
@@ -117,7 +113,6 @@ static void fields_are_unescaped(void **state)
 	struct fake f = fake_start();
 	_cleanup_str_ struct str text = {};
 
-	(void)state;
 	str_puts(&body, "a\\tb\t\\N\t\nc\\\\\t\\'\tx\\n\n");
 	assert_int_equal(clickhouse_query(f.c, "", NULL, keep_text, &text), 0);
 	assert_string_equal(text.data, "[a\tb][NULL][][c\\]['][x\n]");
@@ -129,7 +124,6 @@ static void an_error_behind_rows_is_seen(void **state)
 	struct fake f = fake_start();
 	_cleanup_str_ struct str text = {};
 
-	(void)state;
 	str_puts(&body, "1\n2\nCode: 241, e.displayText() = DB::Exception: Memory limit exceeded, e.what() = DB::Exception\n");
 	assert_int_equal(clickhouse_query(f.c, "", NULL, keep_text, &text), -ENOMEM);
 	assert_non_null(strstr(clickhouse_error(f.c), "Memory limit exceeded"));
@@ -154,7 +148,6 @@ static void mutated_answers_do_no_harm(void **state)
 {
 	struct fake f = fake_start();
 
-	(void)state;
 	srandom(2);
 	for (int i = 0; i < 200; i++) {
 		_cleanup_str_ struct str text = {};
@@ -204,7 +197,6 @@ static void rows_go_in_and_out(void **state)
 	struct clickhouse_insert *in;
 	struct sums s = {};
 
-	(void)state;
 	run(c, "CREATE TABLE many (name String, time Int64, value Float64) ENGINE = MergeTree ORDER BY time "
 	       "PARTITION BY tuple()");
 	assert_int_equal(clickhouse_insert_open(c, "default.many", "name, time, value", &in), 0);
@@ -230,7 +222,6 @@ static void odd_text_survives(void **state)
 	struct clickhouse *c = connected("");
 	_cleanup_str_ struct str text = {}, expected = {};
 
-	(void)state;
 	if (clickhouse_query(c, "SELECT {t:String}, {i:Int64}, NULL", p, keep_text, &text) < 0)
 		fail_msg("%s", clickhouse_error(c));
 	str_printf(&expected, "[%s][-9223372036854775808][NULL]", odd);
@@ -253,7 +244,6 @@ static void errors_are_said_in_words(void **state)
 	struct clickhouse *c = connected("");
 	_cleanup_str_ struct str text = {};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(clickhouse_query(c, cases[i].sql, NULL, keep_text, &text), cases[i].error);
 		assert_non_null(strstr(clickhouse_error(c), cases[i].said));
@@ -266,7 +256,6 @@ static void rows_that_do_not_fit_are_located(void **state)
 	struct clickhouse *c = connected("");
 	struct clickhouse_insert *in;
 
-	(void)state;
 	run(c, "CREATE TABLE narrow (value Float64) ENGINE = Memory");
 	assert_int_equal(clickhouse_insert_open(c, "narrow", "value, more", &in), 0);
 	clickhouse_insert_float64(in, 1);
@@ -281,7 +270,6 @@ static void the_password_comes_from_the_environment(void **state)
 	_cleanup_str_ struct str text = {};
 	struct clickhouse *c;
 
-	(void)state;
 	if (missing)
 		skip();
 	setenv("WHYSLOW_CLICKHOUSE_USER", "reader", 1);
@@ -303,14 +291,12 @@ static void the_password_comes_from_the_environment(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
 	missing = shards_start(&shards, 1);
 	return missing < 0 ? missing : 0;
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	shards_stop(&shards);
 	return 0;
 }

@@ -93,7 +93,6 @@ static void the_oldest_makes_room(void **state)
 	struct hall h;
 	int fds[PLACES + 2];
 
-	(void)state;
 	open_hall(&h, 0);
 	for (unsigned i = 0; i < PLACES + 2; i++) {
 		fds[i] = enter(&h);
@@ -114,7 +113,6 @@ static void a_trusted_one_stays(void **state)
 	struct hall h;
 	int first, more[PLACES];
 
-	(void)state;
 	open_hall(&h, 0);
 	first = enter(&h);
 	wait_for(&h, 1);
@@ -136,7 +134,6 @@ static void where_all_are_trusted_an_idle_one_makes_room(void **state)
 	struct hall h;
 	int fds[PLACES], late, too_late;
 
-	(void)state;
 	open_hall(&h, 0);
 	for (unsigned i = 0; i < PLACES; i++) {
 		fds[i] = enter(&h);
@@ -167,7 +164,6 @@ static void one_that_says_nothing_is_ended(void **state)
 	struct hall h;
 	int fd;
 
-	(void)state;
 	open_hall(&h, 1);
 	fd = enter(&h);
 	wait_for_end(fd);
@@ -204,7 +200,6 @@ static void a_user_pushes_out_that_user_alone(void **state)
 	char byte;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	open_hall(&h, 0);
@@ -231,7 +226,6 @@ static void the_other_end_is_known(void **state)
 	uint32_t uid = 12345;
 	int fd;
 
-	(void)state;
 	open_hall(&h, 0);
 	fd = enter(&h);
 	wait_for(&h, 1);

@@ -206,7 +206,6 @@ static void a_client_that_goes_away_is_noticed(void **state)
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(http_server_port(b.server)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	assert_int_equal(write(fd, request, strlen(request)), (ssize_t)strlen(request));
 	for (int i = 0; i < 500 && !atomic_load(&began); i++)
@@ -223,7 +222,6 @@ static void nothing_is_answered_without_a_token(void **state)
 	struct both b = both(0, NULL);
 	struct http_counts n;
 
-	(void)state;
 	assert_int_equal(ask(&b, "/echo", (struct http_request){}, NULL), 401);
 	assert_int_equal(ask(&b, "/unknown", (struct http_request){}, NULL), 401);
 	http_client_close(b.client);
@@ -240,7 +238,6 @@ static void a_user_is_known_by_the_token(void **state)
 	struct both b = both(0, TOKEN);
 	struct http_reply r;
 
-	(void)state;
 	assert_int_equal(ask(&b, "/echo?q=a%20b", (struct http_request){}, &r), 200);
 	assert_string_equal(r.body.data, "anna a b:");
 	http_reply_free(&r);
@@ -260,7 +257,6 @@ static void foreign_names_and_pages_are_refused(void **state)
 	struct http_counts n;
 	struct both b = both(0, TOKEN);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *headers[] = {cases[i].header, NULL};
 
@@ -280,7 +276,6 @@ static void answers_carry_a_policy_and_no_cors(void **state)
 	const char *text = raw(&b, "GET /echo HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " TOKEN
 				   "\r\nConnection: close\r\n\r\n");
 
-	(void)state;
 	assert_non_null(strstr(text, "HTTP/1.1 200"));
 	assert_non_null(strstr(text, "Content-Security-Policy: default-src 'self'"));
 	assert_non_null(strstr(text, "X-Content-Type-Options: nosniff"));
@@ -296,7 +291,6 @@ static void a_header_that_decides_is_given_once(void **state)
 	struct both b = both(0, TOKEN);
 	char text[300];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(twice); i++) {
 		snprintf(text, sizeof(text), "GET /echo HTTP/1.1\r\n%s\r\nAuthorization: Bearer " TOKEN "\r\nConnection: close\r\n\r\n", twice[i]);
 		assert_non_null(strstr(raw(&b, text), "HTTP/1.1 400"));
@@ -318,7 +312,6 @@ static void a_body_has_the_type_of_its_route(void **state)
 {
 	struct both b = both(0, TOKEN);
 
-	(void)state;
 	assert_int_equal(post_as(&b, "application/json"), 200);
 	assert_int_equal(post_as(&b, "Application/JSON; charset=utf-8"), 200);
 	assert_int_equal(post_as(&b, "text/plain"), 415);
@@ -334,7 +327,6 @@ static void an_error_is_json_whatever_it_quotes(void **state)
 	const char *text = raw(&b, "GET /quotes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " TOKEN "\r\nConnection: close\r\n\r\n");
 	const char *body = strstr(text, "\r\n\r\n");
 
-	(void)state;
 	assert_non_null(body);
 	assert_true(str_is_utf8(body, strlen(body)));
 	assert_non_null(strstr(body, "{\"error\": \"bad \\\"?? x?\"}"));
@@ -345,7 +337,6 @@ static void what_leaves_the_machine_without_tls_can_be_read(void **state)
 {
 	struct http_client *c = client(&(struct http_client_options){});
 
-	(void)state;
 	assert_true(http_client_others_can_read(c, "http://pool.example/x"));
 	assert_true(http_client_others_can_read(c, "http://127.0.0.1.example/x"));
 	assert_true(http_client_others_can_read(c, "http://127.0.0.1@pool.example/x"));
@@ -361,7 +352,6 @@ static void without_sessions_no_one_logs_in(void **state)
 {
 	struct both b = both(0, TOKEN);
 
-	(void)state;
 	assert_int_equal(ask(&b, "/login", (struct http_request){.body = "code=x", .n = 6}, NULL), 404);
 	assert_null(http_server_sessions(b.server));
 	both_free(&b);
@@ -371,7 +361,6 @@ static void paths_and_methods_come_from_the_table(void **state)
 {
 	struct both b = both(0, TOKEN);
 
-	(void)state;
 	assert_int_equal(ask(&b, "/nowhere", (struct http_request){}, NULL), 404);
 	assert_int_equal(ask(&b, "/files/a/b", (struct http_request){}, NULL), 200);
 	assert_int_equal(ask(&b, "/big", (struct http_request){.body = "x", .n = 1}, NULL), 405);
@@ -384,7 +373,6 @@ static void bodies_are_unpacked_and_bounded(void **state)
 	struct both b = both(0, TOKEN);
 	struct http_reply r;
 
-	(void)state;
 	assert_int_equal(ask(&b, "/echo", (struct http_request){.body = "hello", .n = 5}, &r), 200);
 	assert_string_equal(r.body.data, "anna -:hello");
 	http_reply_free(&r);
@@ -404,7 +392,6 @@ static void a_damaged_body_is_refused(void **state)
 	struct both b = both(0, TOKEN);
 	_cleanup_str_ struct str packed = {};
 
-	(void)state;
 	http_client_close(b.client);
 	b.client = client(&(struct http_client_options){.token = TOKEN, .headers = headers});
 	assert_int_equal(ask(&b, "/echo", (struct http_request){.body = "no gzip", .n = 7}, NULL), 400);
@@ -420,7 +407,6 @@ static void long_answers_travel_packed(void **state)
 	struct both b = both(0, TOKEN);
 	struct http_reply r;
 
-	(void)state;
 	assert_int_equal(ask(&b, "/big", (struct http_request){}, &r), 200);
 	assert_int_equal(r.body.len, 100000);
 	assert_true(r.received < 5000);
@@ -447,7 +433,6 @@ static void events_stream(void **state)
 	struct both b = both(0, TOKEN);
 	_cleanup_str_ struct str text = {};
 
-	(void)state;
 	assert_int_equal(ask(&b, "/events", (struct http_request){.sink = collect, .data = &text}, NULL), 200);
 	assert_string_equal(text.data, expected);
 	both_free(&b);
@@ -472,7 +457,6 @@ static void beyond_the_limit_is_told_to_come_again(void **state)
 	struct http_reply r;
 	char url[80];
 
-	(void)state;
 	second.client = client(&(struct http_client_options){.token = TOKEN});
 	snprintf(url, sizeof(url), "%s/endless", b.base);
 	assert_int_equal(http_send(b.client, &(struct http_request){.url = url, .sink = ask_second, .data = &second}, &r), -ECANCELED);
@@ -487,7 +471,6 @@ static void a_busy_service_is_said_in_words(void **state)
 	struct http_request q = {.url = b.base};
 	struct http_reply r;
 
-	(void)state;
 	strcat(b.base, "/busy");
 	assert_int_equal(http_send(b.client, &q, &r), 0);
 	assert_int_equal(r.status, 429);
@@ -504,7 +487,6 @@ static void what_a_service_says_is_no_terminal_command(void **state)
 	struct http_request q = {.url = b.base};
 	struct http_reply r;
 
-	(void)state;
 	strcat(b.base, "/rude");
 	assert_int_equal(http_send(b.client, &q, &r), 0);
 	r.retry_after = 0;
@@ -521,7 +503,6 @@ static void tokens_must_be_private_and_may_change(void **state)
 	char *error = NULL;
 	struct users *t;
 
-	(void)state;
 	write_file(token_file, "bert fedcba9876543210fedcba9876543210\n", 0600);
 	assert_int_equal(ask(&b, "/echo", (struct http_request){}, NULL), 401);
 	write_file(token_file, "anna " TOKEN "\n", 0644);
@@ -544,7 +525,6 @@ static void bad_token_files_are_located(void **state)
 	char path[80], *error;
 	struct users *t;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/bad", folder);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		write_file(path, cases[i].text, 0600);
@@ -561,7 +541,6 @@ static void a_file_without_tokens_is_a_mistake(void **state)
 	struct http_server_options o = {.token_file = path, .routes = routes};
 	struct http_server *server;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/none", folder);
 	write_file(path, "# none\n\n", 0600);
 	assert_int_equal(http_server_start(&o, &server, &error), -EINVAL);
@@ -575,7 +554,6 @@ static void a_token_is_made_once(void **state)
 	struct credentials first, second;
 	char path[80], *error;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/made/token", folder);
 	assert_int_equal(user_token_make(path, "root"), 0);
 	assert_int_equal(user_credentials_read(path, &first, &error), 0);
@@ -592,7 +570,6 @@ static void a_password_may_stand_in_a_file(void **state)
 	struct credentials c;
 	char path[80], *error;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/password", folder);
 	write_file(path, "\nanna:a b\n", 0600);
 	assert_int_equal(user_credentials_read(path, &c, &error), -EINVAL);
@@ -611,7 +588,6 @@ static void other_machines_are_served_encrypted_or_not_at_all(void **state)
 	struct http_server *server;
 	char *error = NULL;
 
-	(void)state;
 	assert_int_equal(http_server_start(&o, &server, &error), -EACCES);
 	assert_non_null(strstr(error, "--tls-cert"));
 	free(error);
@@ -622,7 +598,6 @@ static void a_token_does_not_travel_unencrypted(void **state)
 	struct http_client *c = client(&(struct http_client_options){.token = TOKEN});
 	struct http_reply r;
 
-	(void)state;
 	assert_int_equal(http_send(c, &(struct http_request){.url = "http://192.0.2.1:80/"}, &r), -EACCES);
 	assert_non_null(strstr(http_client_error(c), "use https://"));
 	http_client_close(c);
@@ -634,7 +609,6 @@ static void a_name_that_looks_like_loopback_is_another_machine(void **state)
 	struct http_client *c = client(&(struct http_client_options){.token = TOKEN});
 	struct http_reply r;
 
-	(void)state;
 	assert_int_equal(http_send(c, &(struct http_request){.url = "http://127.evil.example/"}, &r), -EACCES);
 	http_client_close(c);
 }
@@ -643,7 +617,6 @@ static void this_machine_is_asked_without_a_proxy(void **state)
 {
 	struct both b = both(0, TOKEN);
 
-	(void)state;
 	setenv("http_proxy", "http://127.0.0.1:1", 1); /* where nothing listens */
 	assert_int_equal(ask(&b, "/echo", (struct http_request){}, NULL), 200);
 	unsetenv("http_proxy");
@@ -663,7 +636,6 @@ static void no_spelling_of_this_machine_reaches_a_proxy(void **state)
 	struct proxy p;
 	char url[96];
 
-	(void)state;
 	assert_int_equal(proxy_start(&p, http_server_port(b.server), &heard), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", p.port);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -699,7 +671,6 @@ static void a_pause_is_bounded(void **state)
 		     {"Retry-After: -5", 0},	{"Retry-After:", 0},	  {"Retry-After: Fri, 31 Dec 1999", 0},
 		     {"Retry-Aft", -1}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int64_t ns = -NS_PER_SEC;
 
@@ -713,7 +684,6 @@ static void nobody_there_is_said_in_words(void **state)
 	struct http_client *c = client(&(struct http_client_options){});
 	struct http_reply r;
 
-	(void)state;
 	assert_int_equal(http_send(c, &(struct http_request){.url = "http://127.0.0.1:1/"}, &r), -ECONNREFUSED);
 	assert_non_null(strstr(http_client_error(c), "is the service running"));
 	assert_int_equal(http_send(c, &(struct http_request){.url = "ftp://127.0.0.1/"}, &r), -EINVAL);
@@ -764,7 +734,6 @@ static const char *ask_over_tls(const char *certificate, const char *trusted)
 
 static void certificates_are_checked(void **state)
 {
-	(void)state;
 	make_certificate("good", "127.0.0.1", "");
 	make_certificate("other", "127.0.0.1", "");
 	make_certificate("elsewhere", "127.0.0.9", "");
@@ -783,7 +752,6 @@ static void an_end_of_a_certificate_is_told(void **state)
 	char file[96];
 	int64_t end, day = 86400 * NS_PER_SEC;
 
-	(void)state;
 	make_certificate("short", "127.0.0.1", "");
 	snprintf(file, sizeof(file), "%s/short.crt", folder);
 	assert_int_equal(certificate_end(file, &end, NULL), 0);
@@ -804,7 +772,6 @@ static void a_key_that_others_may_read_is_refused(void **state)
 	static const mode_t refused[] = {0644, 0604, 0660, 0622}, fine[] = {0600, 0400, 0640};
 	char file[96], *text = NULL, *error = NULL;
 
-	(void)state;
 	make_certificate("open", "127.0.0.1", "");
 	snprintf(file, sizeof(file), "%s/open.key", folder);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -838,7 +805,6 @@ static void old_versions_of_tls_are_refused(void **state)
 	struct http_server_options so = {.cert_file = cert, .key_file = key};
 	struct http_server *server;
 
-	(void)state;
 	make_certificate("versions", "127.0.0.1", "");
 	snprintf(cert, sizeof(cert), "%s/versions.crt", folder);
 	snprintf(key, sizeof(key), "%s/versions.key", folder);
@@ -856,7 +822,6 @@ static void a_bad_certificate_file_is_said(void **state)
 	struct http_server *server;
 	char *error = NULL;
 
-	(void)state;
 	assert_int_equal(http_server_start(&o, &server, &error), -EINVAL);
 	assert_non_null(strstr(error, "not a PEM file"));
 	free(error);
@@ -868,7 +833,6 @@ static void a_port_that_cannot_be_is_said(void **state)
 	struct http_server *server;
 	char *error = NULL;
 
-	(void)state;
 	assert_int_equal(http_server_start(&o, &server, &error), -EINVAL);
 	assert_non_null(strstr(error, "65535"));
 	free(error);
@@ -882,7 +846,6 @@ static void mutated_requests_do_no_harm(void **state)
 	struct both b = both(0, TOKEN);
 	char text[sizeof(request)];
 
-	(void)state;
 	srandom(1);
 	for (int i = 0; i < 300; i++) {
 		memcpy(text, request, sizeof(text));
@@ -896,7 +859,6 @@ static void mutated_requests_do_no_harm(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(token_file, sizeof(token_file), "%s/tokens", folder);
@@ -908,7 +870,6 @@ static int tear_down(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	return system(command);
 }

@@ -44,7 +44,6 @@ static void a_code_is_good_for_one_login(void **state)
 	char code[SECRET_TEXT], other[SECRET_TEXT];
 	struct user who;
 
-	(void)state;
 	assert_int_equal(sessions_make_code(s, &anna, MINUTE, code), 0);
 	assert_int_equal(sessions_make_code(s, &anna, MINUTE, other), 0);
 	assert_string_not_equal(code, other);
@@ -63,7 +62,6 @@ static void a_code_gets_too_old(void **state)
 	char code[SECRET_TEXT];
 	struct user who;
 
-	(void)state;
 	assert_int_equal(sessions_make_code(s, &anna, MINUTE, code), 0);
 	now += MINUTE;
 	assert_int_equal(sessions_use_code(s, code, &who), -EACCES);
@@ -76,7 +74,6 @@ static void a_session_ends_when_it_is_not_used(void **state)
 	char session[SECRET_TEXT];
 	struct user who;
 
-	(void)state;
 	assert_int_equal(sessions_begin(s, &reader, 7, session), 0);
 	now += SESSION_IDLE - 1;
 	assert_int_equal(sessions_check(s, session, 7, &who), 0);
@@ -94,7 +91,6 @@ static void a_session_ends_after_its_life(void **state)
 	struct user who;
 	int64_t began = now = 1000 * NS_PER_SEC;
 
-	(void)state;
 	assert_int_equal(sessions_begin(s, &anna, 7, session), 0);
 	for (; now - began < SESSION_LIFE; now += SESSION_IDLE / 2)
 		assert_int_equal(sessions_check(s, session, 7, &who), 0);
@@ -108,7 +104,6 @@ static void a_session_is_of_one_user_of_this_machine(void **state)
 	char local[SECRET_TEXT], remote[SECRET_TEXT];
 	struct user who;
 
-	(void)state;
 	assert_int_equal(sessions_begin(s, &anna, 7, local), 0);
 	assert_int_equal(sessions_check(s, local, 8, &who), -EACCES);
 	assert_int_equal(sessions_check(s, local, PEER_UNKNOWN, &who), -EACCES);
@@ -124,7 +119,6 @@ static void there_are_so_many_sessions(void **state)
 	char first[SECRET_TEXT], session[SECRET_TEXT];
 	struct user who;
 
-	(void)state;
 	assert_int_equal(sessions_begin(s, &anna, 7, first), 0);
 	for (int i = 0; i < SESSIONS_MAX; i++) {
 		now++;
@@ -155,7 +149,6 @@ static void a_token_is_kept_as_its_digest(void **state)
 	struct users *t;
 	struct user who;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/digests", folder);
 	assert_int_equal(users_add(path, "prometheus", SCOPE_METRICS, INT64_MAX, first, &error), 0);
 	assert_int_equal(users_add(path, "bert", SCOPE_READ, clock_wall() + MINUTE, second, &error), 0);
@@ -187,7 +180,6 @@ static void a_digest_is_no_token(void **state)
 	struct users *t;
 	struct user who;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/copied", folder);
 	assert_int_equal(users_add(path, "anna", SCOPE_ALL, INT64_MAX, token, &error), 0);
 	read_file(path, text, sizeof(text));
@@ -202,7 +194,6 @@ static void a_digest_is_sha_256(void **state)
 {
 	char digest[DIGEST_TEXT];
 
-	(void)state;
 	assert_int_equal(digest_text("abc", digest, NULL), 0);
 	assert_string_equal(digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
@@ -213,7 +204,6 @@ static void a_token_expires(void **state)
 	struct users *t;
 	struct user who;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/expired", folder);
 	assert_int_equal(users_add(path, "old", SCOPE_ALL, clock_wall() - MINUTE, token, &error), 0);
 	assert_int_equal(users_open(path, false, &t, &error), 0);
@@ -227,7 +217,6 @@ static void a_group_may_read_digests_alone(void **state)
 	struct users *t;
 	FILE *f;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/group", folder);
 	assert_int_equal(users_add(path, "anna", SCOPE_ALL, INT64_MAX, token, &error), 0);
 	chmod(path, 0640);
@@ -249,7 +238,6 @@ static void tell_user(struct http_exchange *e)
 
 static int never_ends(void *state, struct str *out)
 {
-	(void)state;
 	return str_puts(out, "."), 1;
 }
 
@@ -340,7 +328,6 @@ static void one_logs_in_and_out(void **state)
 	struct http_server *s = start();
 	char session[SECRET_TEXT], text[8192];
 
-	(void)state;
 	assert_int_equal(get(s, "/answer", NULL, text), 401);
 	log_in(s, &anna, session);
 	assert_int_equal(get(s, "/answer", session, text), 200);
@@ -360,7 +347,6 @@ static void no_cookie_and_no_address_lets_in(void **state)
 	struct http_server *s = start();
 	char session[SECRET_TEXT], header[256], path[256], text[8192];
 
-	(void)state;
 	log_in(s, &anna, session);
 	snprintf(header, sizeof(header), "Cookie: whyslow_token=%s; session=%s\r\n", session, session);
 	assert_int_equal(ask(s, "GET", "/answer", header, NULL, text), 401);
@@ -378,7 +364,6 @@ static void a_scope_bounds_what_is_answered(void **state)
 	struct http_server *s = start();
 	char session[SECRET_TEXT], text[8192];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(sessions_begin(http_server_sessions(s), cases[i].who, geteuid(), session), 0);
 		assert_int_equal(get(s, "/", NULL, text), 200);
@@ -395,7 +380,6 @@ static void a_token_logs_in_when_its_scope_allows_the_page(void **state)
 	struct http_server *s = start();
 	char token[SECRET_TEXT], narrow[SECRET_TEXT], body[96], text[8192], *error = NULL;
 
-	(void)state;
 	assert_int_equal(users_add(token_file, "carl", SCOPE_READ, INT64_MAX, token, &error), 0);
 	assert_int_equal(users_add(token_file, "prometheus", SCOPE_METRICS, INT64_MAX, narrow, &error), 0);
 	snprintf(body, sizeof(body), "token=%s", token);
@@ -428,7 +412,6 @@ static void a_session_ends_with_the_token_that_began_it(void **state)
 	char token[SECRET_TEXT], session[SECRET_TEXT] = "", body[96], text[8192], *error = NULL, *at;
 	struct http_server *s = start();
 
-	(void)state;
 	(void)users_remove(token_file, "carl", &error);
 	assert_int_equal(users_add(token_file, "carl", SCOPE_ALL, INT64_MAX, token, &error), 0);
 	snprintf(body, sizeof(body), "token=%s", token);
@@ -478,7 +461,6 @@ static void one_user_leaves_requests_for_others(void **state)
 	char session[2][SECRET_TEXT], other[SECRET_TEXT], text[8192];
 	unsigned answered[2] = {};
 
-	(void)state;
 	log_in(s, &anna, other);
 	for (int who = 0; who < 2; who++) {
 		const struct user *const greedy[] = {&reader, &(struct user){"second", SCOPE_READ, ""}};
@@ -506,7 +488,6 @@ static void the_page_may_be_opened_from_anywhere(void **state)
 	struct http_server *s = start();
 	char session[SECRET_TEXT], headers[512], text[8192];
 
-	(void)state;
 	log_in(s, &anna, session);
 	assert_int_equal(ask(s, "GET", "/", opened, NULL, text), 200);
 	assert_int_equal(ask(s, "GET", "/", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: script\r\n", NULL, text), 403);
@@ -525,7 +506,6 @@ static void a_stolen_session_is_of_no_use_to_another_user(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	s = start();
@@ -547,7 +527,6 @@ static void a_stream_ends_with_its_session(void **state)
 	_cleanup_close_ int fd = connect_to(s);
 	int n;
 
-	(void)state;
 	log_in(s, &anna, session);
 	n = snprintf(request, sizeof(request), "GET /stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", session);
 	assert_int_equal(write(fd, request, (size_t)n), n);
@@ -568,7 +547,6 @@ static void half_open_connections_shut_no_one_out(void **state)
 	char session[SECRET_TEXT], text[8192];
 	int fds[HALF_OPEN];
 
-	(void)state;
 	(void)setrlimit(RLIMIT_NOFILE, &many);
 	log_in(s, &anna, session);
 	for (int i = 0; i < HALF_OPEN; i++) {
@@ -585,7 +563,6 @@ static void half_open_connections_shut_no_one_out(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
 	chmod(folder, 0755);
@@ -597,7 +574,6 @@ static int tear_down(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	return system(command);
 }

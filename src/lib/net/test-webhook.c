@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -79,7 +78,6 @@ static void what_happened_arrives(void **state)
 	_cleanup_free_ char *error = NULL;
 	struct hearer h;
 
-	(void)state;
 	begin(&h, answers);
 	assert_int_equal(webhook_post(h.url, "{\"event\": \"begin\"}", &error), 0);
 	end(&h);
@@ -95,7 +93,6 @@ static void a_busy_server_is_asked_again(void **state)
 	_cleanup_free_ char *error = NULL;
 	struct hearer h;
 
-	(void)state;
 	begin(&h, answers);
 	assert_int_equal(webhook_post(h.url, "{}", &error), 0);
 	end(&h);
@@ -109,7 +106,6 @@ static void one_that_refuses_is_not_asked_again_and_its_address_not_told(void **
 	_cleanup_free_ char *error = NULL;
 	struct hearer h;
 
-	(void)state;
 	begin(&h, answers);
 	assert_int_equal(webhook_post(h.url, "{}", &error), -EACCES);
 	end(&h);

@@ -179,7 +179,6 @@ static void without_paths_root_opens_nothing(void **state)
 	pid_t pid = fork();
 	int status;
 
-	(void)state;
 	if (!has_landlock())
 		skip();
 	if (pid == 0)
@@ -190,7 +189,6 @@ static void without_paths_root_opens_nothing(void **state)
 
 static void it_keeps_what_an_answer_needs(void **state)
 {
-	(void)state;
 	assert_true(attempt(has_the_ids));
 	assert_true(attempt(reads_what_is_named));
 	assert_true(attempt(forks));
@@ -208,7 +206,6 @@ static void it_loses_the_rest(void **state)
 		{"enters_a_namespace", enters_a_namespace},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
 		if (attempt(attempts[i].try))
 			fail_msg("it %s", attempts[i].what);
@@ -255,7 +252,6 @@ static void one_that_writes_does_that_alone(void **state)
 	static bool (*const attempts[])(void) = {executes, signals,	traces, talks_to_the_network, enters_a_namespace, writes_elsewhere,
 						 mounts,   changes_owners, makes_maps, changes_classes};
 
-	(void)state;
 	assert_true(attempt_as_root(WORK_WRITES, makes_and_removes_files));
 	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
 		if (attempt_as_root(WORK_WRITES, attempts[i]))
@@ -269,7 +265,6 @@ static void one_that_holds_does_that_alone(void **state)
 	int policy = sched_getscheduler(0);
 	const struct sched_param param = {};
 
-	(void)state;
 	assert_true(attempt_as_root(WORK_HOLDS, makes_and_removes_files));
 	assert_true(attempt_as_root(WORK_HOLDS, changes_classes));
 	assert_int_equal(sched_setscheduler(0, policy, &param), 0);
@@ -292,7 +287,6 @@ static void no_user_can_stop_it(void **state)
 	pid_t pid;
 	char ready;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -335,7 +329,6 @@ static void make(const char *name, bool is_folder, uid_t owner)
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (geteuid() != 0) /* nothing to give up */
 		exit(77);
 	assert_non_null(mkdtemp(folder));
@@ -439,7 +432,6 @@ static void a_daemon_keeps_what_it_works_with(void **state)
 {
 	bool (*const allowed[])(void) = {reads_what_is_named, forks, executes_in_a_child, becomes_another, talks_to_the_network};
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
@@ -451,7 +443,6 @@ static void a_daemon_loses_the_rest(void **state)
 	bool (*const refused[])(void) = {writes_to_folders_of_others, mounts, enters_a_namespace, makes_a_namespace_by_clone,
 					 makes_a_namespace_by_clone3, gives_files_away, traces_another, regains_by_a_program, regains_by_ids};
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
@@ -495,7 +486,6 @@ static int tear_down(void **state)
 	static const char *const names[] = {"readable/secret", "readable/new", "readable/newer", "readable/below", "other/secret", "own/new", "readable", "other", "own", ""};
 	char path[128];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
 		(void)remove(path);

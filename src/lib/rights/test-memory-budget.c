@@ -10,7 +10,6 @@ static void bytes_that_are_read_buy_memory(void **state)
 {
 	struct memory_budget b = {};
 
-	(void)state;
 	assert_int_equal(memory_budget_take(&b, 1, BUDGET_LEAST), 0);
 	assert_int_equal(memory_budget_result(&b, -ENOMEM), -ENOMEM); /* the machine's own */
 	memory_budget_feed(&b, 10);
@@ -27,7 +26,6 @@ static void numbers_that_wrap_buy_nothing(void **state)
 {
 	struct memory_budget b = {};
 
-	(void)state;
 	assert_int_equal(memory_budget_take(&b, UINT64_MAX / 2, 4), -ENOMEM);
 	assert_int_equal(memory_budget_take(&b, 1, 8), 0);
 	assert_int_equal(memory_budget_take(&b, 1, UINT64_MAX - 4), -ENOMEM);
@@ -37,7 +35,6 @@ static void numbers_that_wrap_buy_nothing(void **state)
 
 static void without_a_budget_there_is_no_bound(void **state)
 {
-	(void)state;
 	memory_budget_feed(NULL, 1);
 	assert_int_equal(memory_budget_take(NULL, UINT64_MAX, UINT64_MAX), 0);
 	memory_budget_give(NULL, 1, 1);

@@ -31,7 +31,6 @@ static int make_root(void **state)
 {
 	int fd;
 
-	(void)state;
 	if (!mkdtemp(root))
 		return -1;
 	fd = open(in_root("file"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -46,7 +45,6 @@ static int remove_root(void **state)
 {
 	static const char *const names[] = {"file", "fifo", "link", "zero", "up"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(in_root(names[i]));
 	rmdir(in_root("folder"));
@@ -58,7 +56,6 @@ static void links_stay_below_the_root(void **state)
 	int fd = outside_open_below(root, "/link");
 	char c = 0;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(read(fd, &c, 1), 1);
 	assert_int_equal(c, 'x');
@@ -75,7 +72,6 @@ static void a_file_in_memory_is_opened(void **state)
 	char path[64] = "/dev/shm/whyslow-outside-XXXXXX";
 	int made = mkstemp(path), fd;
 
-	(void)state;
 	if (made < 0)
 		skip();
 	fd = outside_open_regular(path);
@@ -92,7 +88,6 @@ static void in_a_folder_no_link_is_followed(void **state)
 {
 	int folder = outside_open_folder_below(root, "/"), fd;
 
-	(void)state;
 	fd = outside_open_in_folder(folder, "file");
 	assert_true(fd >= 0);
 	close(fd);
@@ -106,7 +101,6 @@ static void in_a_folder_no_link_is_followed(void **state)
 /* The alarm ends a test that hangs. */
 static void only_regular_files_are_opened(void **state)
 {
-	(void)state;
 	alarm(20);
 	assert_int_equal(outside_open_below(root, "/fifo"), -EINVAL);
 	assert_int_equal(outside_open_below(root, "/folder"), -EINVAL);
@@ -122,7 +116,6 @@ static void another_s_lease_is_not_waited_for(void **state)
 {
 	int fd = open(in_root("file"), O_RDWR | O_CLOEXEC);
 
-	(void)state;
 	assert_true(fd >= 0);
 	signal(SIGIO, SIG_IGN);
 	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
@@ -167,7 +160,6 @@ static void what_a_user_mounts_is_not_entered(void **state)
 	int ends[2], fd;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	pid = fork();
 	if (pid == 0)
@@ -197,7 +189,6 @@ static void a_state_is_read_without_the_file_system(void **state)
 {
 	struct stat by_kernel, by_us;
 
-	(void)state;
 	assert_int_equal(stat(in_root("file"), &by_kernel), 0);
 	assert_int_equal(outside_stat(AT_FDCWD, in_root("file"), 0, &by_us), 0);
 	assert_true(by_us.st_dev == by_kernel.st_dev && by_us.st_ino == by_kernel.st_ino && by_us.st_mode == by_kernel.st_mode &&
@@ -216,7 +207,6 @@ static void what_was_found_is_what_is_opened(void **state)
 	struct stat st;
 	int other = mkstemp(secret);
 
-	(void)state;
 	assert_int_equal(write(other, "7", 1), 1);
 	close(other);
 	other = open(in_root("exchanged"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);

@@ -127,7 +127,6 @@ static void it_may_do_nothing(void **state)
 	const struct sandbox_call call = {.request = &request, .patience = 10 * NS_PER_SEC};
 	struct reader in;
 
-	(void)state;
 	assert_int_equal(sandbox_call(&s, &call, &answer), 0);
 	in = answer_of(&answer);
 	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
@@ -161,7 +160,6 @@ static void the_kernel_says_that_it_has_no_rights(void **state)
 	struct sandbox s = start(try_all);
 	char text[128];
 
-	(void)state;
 	status_of(s.pid, "CapEff:", text, sizeof(text));
 	assert_int_equal(strtoull(text, NULL, 16), 0);
 	status_of(s.pid, "CapPrm:", text, sizeof(text));
@@ -219,19 +217,16 @@ static void hostile(sandbox_handler handler, int expected)
 
 static void one_that_dies_costs_an_answer(void **state)
 {
-	(void)state;
 	hostile(dies, -EPIPE);
 }
 
 static void one_that_stalls_is_ended(void **state)
 {
-	(void)state;
 	hostile(stalls, -ETIMEDOUT);
 }
 
 static void one_that_asks_for_ever_is_ended(void **state)
 {
-	(void)state;
 	hostile(asks_for_ever, -EPROTO);
 }
 
@@ -255,7 +250,6 @@ static void one_that_is_stopped_is_ended_also_without_the_right(void **state)
 	const struct sandbox_call call = {.request = &request, .patience = NS_PER_SEC / 2};
 	pid_t pid = s.pid;
 
-	(void)state;
 	assert_int_equal(kill(pid, SIGSTOP), 0);
 	set_right_to_kill(false);
 	assert_int_equal(sandbox_call(&s, &call, &answer), -ETIMEDOUT);
@@ -290,7 +284,6 @@ static void no_user_holds_it_back(void **state)
 	static const uid_t users[] = {FEWER_RIGHTS_NOBODY, 1, 12345};
 	struct sandbox s;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip(); /* it has its caller's user */
 	s = start(try_all);
@@ -329,7 +322,6 @@ static void one_that_is_stopped_ends_with_its_caller(void **state)
 	pid_t caller, left;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* so that it becomes our child */
 	assert_int_equal(pipe(ends), 0);
 	caller = fork();
@@ -387,7 +379,6 @@ static void files_are_handed_over(void **state)
 					  .data = &provided, .patience = 10 * NS_PER_SEC};
 	struct reader in;
 
-	(void)state;
 	for (int i = 0; i < SANDBOX_FILES_MAX; i++)
 		files[i] = memory_file((char)(1 + i));
 	/* more of them than it may have open at a time: it closes what it was handed */
@@ -411,7 +402,6 @@ static void a_request_that_is_too_long_is_refused(void **state)
 	struct str request = {}, answer = {};
 	const struct sandbox_call call = {.request = &request, .patience = NS_PER_SEC};
 
-	(void)state;
 	str_append(&request, bytes, sizeof(bytes));
 	assert_int_equal(sandbox_call(&s, &call, &answer), -E2BIG);
 	assert_true(s.pid > 0);

@@ -18,7 +18,6 @@ static void a_step_is_found_where_it_is(void **state)
 	struct window w[40];
 	struct change_point c;
 
-	(void)state;
 	make(w, 40, 27, 40, 115);
 	assert_true(change_find(w, 40, 0, 0.01, &c));
 	assert_int_equal(c.at, 27);
@@ -31,7 +30,6 @@ static void what_came_back_has_an_end(void **state)
 	struct window w[40];
 	struct change_point c;
 
-	(void)state;
 	make(w, 40, 12, 21, 90);
 	assert_true(change_find(w, 40, 0, 0.01, &c));
 	assert_int_equal(c.at, 12);
@@ -44,7 +42,6 @@ static void quiet_series_and_short_ones_have_none(void **state)
 	struct window w[40];
 	struct change_point c;
 
-	(void)state;
 	make(w, 40, 0, 0, 0);
 	assert_false(change_find(w, 40, 0, 0.05, &c));
 	assert_false(change_find(w, 3, 0, 0.05, &c));
@@ -56,7 +53,6 @@ static void windows_in_which_nothing_happened_do_not_count(void **state)
 	struct window w[40];
 	struct change_point c;
 
-	(void)state;
 	make(w, 40, 20, 40, 120);
 	for (size_t i = 3; i < 40; i += 5)
 		w[i] = (struct window){};
@@ -81,7 +77,6 @@ static void chance_finds_no_more_than_its_level(void **state)
 {
 	int found = 0;
 
-	(void)state;
 	for (int run = 0; run < 300; run++) {
 		struct window w[20];
 		struct change_point c;
@@ -107,7 +102,6 @@ static void a_day_with_its_cycle_has_no_change(void **state)
 {
 	int found = 0;
 
-	(void)state;
 	for (int run = 0; run < 100; run++) {
 		struct window w[96];
 		struct change_point c;
@@ -123,7 +117,6 @@ static void a_change_within_a_cycle_is_found_and_measured_without_it(void **stat
 	struct window w[96];
 	struct change_point c;
 
-	(void)state;
 	make_days(w, 96, 62, 96, 8);
 	assert_true(change_find(w, 96, 48, 0.01, &c));
 	assert_in_range(c.at, 60, 64);
@@ -134,7 +127,6 @@ static void a_change_within_a_cycle_is_found_and_measured_without_it(void **stat
 /* Nothing came back: [2, 30) is as good as [30, 96) but for two windows, and lower. */
 static void what_began_is_not_told_as_what_ended(void **state)
 {
-	(void)state;
 	for (int run = 0; run < 60; run++) {
 		struct window w[96];
 		struct change_point c;

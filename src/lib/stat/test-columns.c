@@ -16,7 +16,6 @@ static void moments_and_medians_by_hand(void **state)
 	struct select_room room = {};
 	struct column_moments m;
 
-	(void)state;
 	column_moments_of(pieces, 2, &m);
 	assert_int_equal(m.n, 4);
 	assert_close(m.mean, 4, 1e-12);
@@ -36,7 +35,6 @@ static void quantiles_equal_those_of_sorting(void **state)
 	static const size_t sizes[] = {1, 2, 17, 511, 512, 513, 1440, 70001};
 	struct select_room room = {};
 
-	(void)state;
 	srand(1);
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
 		for (int kind = 0; kind < 4; kind++) {
@@ -73,7 +71,6 @@ static void correlation_by_hand(void **state)
 	float up[] = {1, 8, 27, 64, 125};
 	uint32_t order[5];
 
-	(void)state;
 	assert_close(correlate_pearson(x, y, 5).r, 0.8, 1e-9);
 	assert_int_equal(correlate_pearson(gaps, y, 5).n, 4);
 	assert_true(correlate_pearson(x, up, 5).r < 0.99);
@@ -87,7 +84,6 @@ static void a_leader_is_found_with_its_lag(void **state)
 	float x[200], y[200], room[400];
 	struct lagged l;
 
-	(void)state;
 	srand(2);
 	for (int i = 0; i < 200; i++)
 		y[i] = (float)rand() / (float)RAND_MAX;
@@ -105,7 +101,6 @@ static void surrogates_know_autocorrelation(void **state)
 	float x[300], y[300], room[600];
 	struct correlation c;
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		x[i] = sinf((float)i / 40);
 		y[i] = sinf((float)i / 40 + 0.3F);

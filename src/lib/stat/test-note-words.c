@@ -13,7 +13,6 @@ static void a_word_goes_with_its_symptom(void **state)
 	};
 	struct note_words w;
 
-	(void)state;
 	assert_int_equal(note_words_find(incidents, ARRAY_SIZE(incidents), &w), 0);
 	assert_int_equal(w.incidents, 8);
 	assert_int_equal(w.list.n, 2);
@@ -30,7 +29,6 @@ static void without_notes_there_is_nothing(void **state)
 {
 	struct note_words w;
 
-	(void)state;
 	assert_int_equal(note_words_find(NULL, 0, &w), 0);
 	assert_int_equal(w.list.n, 0);
 	note_words_free(&w);

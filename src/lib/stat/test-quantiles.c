@@ -36,7 +36,6 @@ static void codes_keep_order_and_eight_per_mille(void **state)
 {
 	double last = -1e30;
 
-	(void)state;
 	for (double x = -1e12; x < -1e-12; x *= 0.9) {
 		assert_true(fabs(quantiles_value(quantiles_code(x)) / x - 1) <= 1.0 / 128);
 		assert_true(quantiles_value(quantiles_code(x)) >= last);
@@ -62,7 +61,6 @@ static void few_and_many_are_sorted(void **state)
 {
 	double values[100], q[QUANTILES];
 
-	(void)state;
 	for (size_t n = 1; n <= 100; n++) {
 		struct weighted w[100], room[100];
 
@@ -89,7 +87,6 @@ static void weights_count(void **state)
 			room[4];
 	double q[QUANTILES];
 
-	(void)state;
 	quantiles_of(w, room, 4, q);
 	assert_true(q[0] == 0 && q[3] == 0 && q[4] == 2 && q[5] == 8);
 }
@@ -98,7 +95,6 @@ static void a_jump_is_a_jump(void **state)
 {
 	struct distribution d = {.n = 1, .q = {0, 0, 0, 4, 8, 9}};
 
-	(void)state;
 	assert_true(distribution_cdf(&d, -1, 0) == 0);
 	assert_true(distribution_cdf(&d, 0, 1) == 0 && distribution_cdf(&d, 0, 0) == 0.5);
 	assert_true(distribution_cdf(&d, 2, 0) == 0.625 && distribution_cdf(&d, 9, 0) == 1);
@@ -107,7 +103,6 @@ static void a_jump_is_a_jump(void **state)
 /* The share of all values at or below a merged quantile lies within the stated error of its rank. */
 static void merged_ranks_lie_within_their_error(void **state)
 {
-	(void)state;
 	srandom(3);
 	for (unsigned round = 0; round < 50; round++) {
 		double all[PARTS * EACH];
@@ -141,7 +136,6 @@ static void one_part_stays_what_it_is(void **state)
 {
 	struct distribution d = {.n = 600, .mean = 3, .variance = 2, .q = {0, 1, 3, 4, 9, 20}}, merged;
 
-	(void)state;
 	assert_int_equal(distribution_merge(&d, 1, &merged), 0);
 	for (unsigned k = 0; k < QUANTILES; k++)
 		assert_true(fabs(merged.q[k] - d.q[k]) < 1e-9);

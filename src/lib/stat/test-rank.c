@@ -11,7 +11,6 @@ static void mann_whitney_equals_the_textbook(void **state)
 	double c[] = {7, 7, 7}, d[] = {7, 7};
 	double superiority, p = rank_mann_whitney(a, 5, b, 4, &superiority);
 
-	(void)state;
 	assert_true(fabs(superiority - 18.0 / 20) < 1e-12);
 	assert_true(fabs(p - erfc(7.5 / sqrt(20.0 * 10 / 12) / M_SQRT2)) < 1e-12);
 	assert_true(rank_mann_whitney(c, 3, d, 2, &superiority) == 1 && superiority == 0.5);
@@ -23,7 +22,6 @@ static void ties_shrink_the_variance(void **state)
 	/* a = 1 1 2, b = 2 3: ties of 2 and 2: sum t^3 - t = 12; variance = 6/12 (6 - 12/20) = 2.7 */
 	double a[] = {1, 1, 2}, b[] = {2, 3};
 
-	(void)state;
 	assert_true(fabs(rank_mann_whitney(a, 3, b, 2, NULL) - erfc(2.0 / sqrt(2.7) / M_SQRT2)) < 1e-12);
 }
 
@@ -31,7 +29,6 @@ static void false_discovery_rates_step_up(void **state)
 {
 	double p[] = {0.01, 0.04, 0.03, 0.005, 0.5};
 
-	(void)state;
 	assert_int_equal(rank_benjamini_hochberg(p, 5), 0);
 	assert_true(fabs(p[3] - 0.025) < 1e-12 && fabs(p[0] - 0.025) < 1e-12);
 	assert_true(fabs(p[2] - 0.05) < 1e-12 && fabs(p[1] - 0.05) < 1e-12 && fabs(p[4] - 0.5) < 1e-12);

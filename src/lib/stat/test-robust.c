@@ -11,7 +11,6 @@ static void quantiles_are_linear_between_neighbours(void **state)
 	double v[] = {4, NAN, 1, 3, 2};
 	size_t n = robust_sort(v, 5);
 
-	(void)state;
 	assert_int_equal(n, 4);
 	assert_true(robust_quantile(v, n, 0) == 1 && robust_quantile(v, n, 1) == 4);
 	assert_true(robust_quantile(v, n, 0.5) == 2.5);
@@ -26,7 +25,6 @@ static void many_values_are_sorted_as_few_are(void **state)
 	static double sorted[3000], compared[3000];
 	size_t n = sizeof(sorted) / sizeof(sorted[0]), numbers;
 
-	(void)state;
 	srandom(7);
 	for (size_t i = 0; i < n; i++) {
 		double size = exp((double)(random() % 200) - 100);

@@ -44,7 +44,6 @@ static void quantiles_are_within_the_stated_error(void **state)
 	static uint64_t values[N];
 	struct sketch *s = sketch_new();
 
-	(void)state;
 	for (size_t i = 0; i < N; i++) {
 		values[i] = wild();
 		assert_int_equal(sketch_add(s, values[i], 3), 0);
@@ -62,7 +61,6 @@ static void small_values_and_ends_are_exact(void **state)
 {
 	struct sketch *s = sketch_new();
 
-	(void)state;
 	assert_true(isnan(sketch_quantile(s, 0.5)));
 	for (uint64_t v = 0; v < 100; v++)
 		sketch_add(s, v, 1);
@@ -81,7 +79,6 @@ static void parts_merged_in_any_order_are_the_whole_bit_for_bit(void **state)
 	struct sketch *parts[PARTS], *whole = sketch_new();
 	_cleanup_str_ struct str expected = {};
 
-	(void)state;
 	for (int i = 0; i < PARTS; i++)
 		parts[i] = sketch_new();
 	for (int i = 0; i < 5000; i++) {
@@ -113,7 +110,6 @@ static void what_was_written_is_read(void **state)
 	_cleanup_str_ struct str bytes = {}, again = {};
 	struct reader r;
 
-	(void)state;
 	for (int i = 0; i < 300; i++)
 		sketch_add(s, wild(), 65536);
 	sketch_write(s, &bytes);
@@ -133,7 +129,6 @@ static void damaged_bytes_are_refused_or_a_sound_sketch(void **state)
 	_cleanup_str_ struct str bytes = {};
 	int refused = 0;
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		sketch_add(s, wild(), 1 + next() % 9);
 	sketch_write(s, &bytes);
@@ -161,7 +156,6 @@ static void superiority_by_hand(void **state)
 {
 	struct sketch *a = sketch_new(), *b = sketch_new();
 
-	(void)state;
 	sketch_add(a, 1, 1);
 	sketch_add(a, 2, 1);
 	sketch_add(b, 2, 1);

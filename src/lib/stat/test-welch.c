@@ -10,7 +10,6 @@ static void welch_by_hand(void **state)
 	struct sample_moments a = {3, 2, 2.0 / 3}, b = {3, 6, 8.0 / 3};
 	double df, t = welch_t(&a, &b, &df);
 
-	(void)state;
 	assert_true(fabs(t - 4 / sqrt(5.0 / 3)) < 1e-12);
 	assert_true(fabs(df - 25.0 / 9 / (17.0 / 18)) < 1e-12);
 }
@@ -19,7 +18,6 @@ static void what_cannot_be_compared_is_no_number(void **state)
 {
 	struct sample_moments one = {1, 2, 0}, still = {5, 2, 0}, still_too = {5, 3, 0};
 
-	(void)state;
 	assert_true(isnan(welch_t(&one, &still, NULL)));
 	assert_true(isnan(welch_t(&still, &still, NULL)));
 	assert_true(isinf(welch_t(&still, &still_too, NULL)));
@@ -33,14 +31,12 @@ static void student_equals_the_tables(void **state)
 		double t, df, p;
 	} table[] = {{12.7062, 1, 0.05}, {2.22814, 10, 0.05}, {3.16927, 10, 0.01}, {1.95996, 1e9, 0.05}, {0, 4, 1}, {4.58688, 10, 0.001}};
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++)
 		assert_true(fabs(welch_student_p(table[i].t, table[i].df) - table[i].p) < 2e-6);
 }
 
 static void mann_whitney_of_shares_equals_the_normal_approximation(void **state)
 {
-	(void)state;
 	/* U of 20 and 20: variance of U / (n m) is (n + m + 1) / (12 n m) = 41 / 4800 */
 	assert_true(fabs(welch_mann_whitney_p(0.7, 20, 20) - erfc(0.2 / sqrt(41.0 / 4800) / M_SQRT2)) <
 		    1e-12);
@@ -49,7 +45,6 @@ static void mann_whitney_of_shares_equals_the_normal_approximation(void **state)
 
 static void binomial_by_hand(void **state)
 {
-	(void)state;
 	/* two or three heads of three coins; of ten dice three sixes or more */
 	assert_true(fabs(welch_binomial_p(2, 3, .5) - .5) < 1e-12);
 	assert_true(fabs(welch_binomial_p(3, 10, 1. / 6) - .2247732021) < 1e-9);
@@ -61,7 +56,6 @@ static void median_and_mad_by_hand(void **state)
 {
 	double others[] = {4, 1, 3, 2, 100}; /* median 3, deviations 1 2 0 1 97: MAD 1 */
 
-	(void)state;
 	assert_true(fabs(welch_mad_z(10, others, 5, 0) - 7 / 1.4826) < 1e-12);
 	assert_true(welch_mad_z(4, (double[]){1, 2, 3}, 3, 10) == 0.2);
 }

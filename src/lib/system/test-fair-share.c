@@ -16,7 +16,6 @@ static void one_user_leaves_as_much_as_it_takes(void **state)
 	struct fair_share s = {.total = 1000};
 	uint32_t got;
 
-	(void)state;
 	got = take_all(&s, 0, 0);
 	assert_int_equal(got, 500);
 	assert_int_equal(take_all(&s, 33, 0), 250);
@@ -30,7 +29,6 @@ static void one_parent_leaves_names_to_the_others_of_its_user(void **state)
 	struct fair_share s = {.total = 1200};
 	uint32_t first;
 
-	(void)state;
 	first = take_all(&s, 1000, 77);
 	assert_in_range(first, 250, 350);
 	assert_true(fair_share_take(&s, 1000, 78, 1));
@@ -44,7 +42,6 @@ static void many_users_leave_a_quarter_to_the_system(void **state)
 	struct fair_share s = {.total = 1000};
 	uint32_t users = 0;
 
-	(void)state;
 	for (uint32_t uid = 100000; uid < 101000; uid++)
 		users += take_all(&s, uid, uid);
 	assert_in_range(users, 500, 750);
@@ -57,7 +54,6 @@ static void what_is_given_back_can_be_taken_again(void **state)
 	struct fair_share s = {.total = 100};
 	uint32_t got = take_all(&s, 1000, 5);
 
-	(void)state;
 	assert_false(fair_share_take(&s, 1000, 5, 1));
 	fair_share_release(&s, 1000, 5, got);
 	assert_int_equal(s.used, 0);

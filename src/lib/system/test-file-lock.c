@@ -27,7 +27,6 @@ static void the_process_that_holds_it(void **state)
 	unsigned holder = 0;
 	pid_t child;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	child = fork();
@@ -53,7 +52,6 @@ static void those_who_wait_stand_below_it(void **state)
 	char root[] = "/tmp/whyslow-locks-XXXXXX", path[64];
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/locks", root);
 	f = fopen(path, "w");
@@ -91,7 +89,6 @@ static void the_list_is_read_once(void **state)
 	char root[] = "/tmp/whyslow-locks-XXXXXX", path[64];
 	struct file_locks locks = {.proc_root = root, .patience = FILE_LOCKS_PATIENCE};
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/locks", root);
 	write_list(path, "1: FLOCK  ADVISORY  WRITE 7 fe:00:1 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 8 fe:00:1 0 EOF\n");
@@ -111,7 +108,6 @@ static void a_list_that_does_not_come_is_not_waited_for(void **state)
 	struct file_locks locks = {.proc_root = root, .patience = 20};
 	int end;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/locks", root);
 	assert_int_equal(mkfifo(path, 0600), 0);

@@ -72,7 +72,6 @@ static void jobs_come_back_to_the_caller(void **state)
 	unsigned released = 0;
 	struct helper *h;
 
-	(void)state;
 	assert_int_equal(helper_new(&h), 0);
 	for (unsigned i = 0; i < 100; i++)
 		do_one(h, &released);
@@ -86,7 +85,6 @@ static void a_job_that_blocks_is_left_and_released_later(void **state)
 	struct helper *h;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(helper_new(&h), 0);
 	assert_int_equal(leave_one(h, ends[0], &released), -ETIMEDOUT);
@@ -105,7 +103,6 @@ static void no_more_are_left_than_may_be(void **state)
 	struct helper *h;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	assert_int_equal(helper_new(&h), 0);
 	for (unsigned i = 0; i < HELPERS_LEFT_MAX; i++)

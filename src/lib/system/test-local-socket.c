@@ -164,7 +164,6 @@ static void nobody_sends_descriptors_to_what_listens(void **state)
 	socklen_t n = sizeof(one);
 	char byte;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	listener = local_socket_listen(folder, "socket", SOCK_SEQPACKET, 0600);
 	assert_true(listener >= 0);

@@ -22,7 +22,6 @@ static void confidentiality_is_told_from_the_other_levels(void **state)
 {
 	char sys[] = "/tmp/whyslow-lockdown-XXXXXX", path[100];
 
-	(void)state;
 	assert_non_null(mkdtemp(sys));
 	assert_false(lockdown_is_confidential(sys));
 	snprintf(path, sizeof(path), "mkdir -p %s/kernel/security", sys);

@@ -48,7 +48,6 @@ static void what_a_thread_freed_goes_back_though_memory_is_locked(void **state)
 	pthread_t thread;
 	int locked;
 
-	(void)state;
 	locked_memory_use_one_heap();
 	locked = locked_memory_lock();
 	if (locked < 0)

@@ -48,7 +48,6 @@ static void each_is_done_once(void **state)
 {
 	static struct seen s;
 
-	(void)state;
 	work(&s);
 	assert_int_equal(s.urgent, 0);
 	assert_true(s.elsewhere > 0);
@@ -56,7 +55,6 @@ static void each_is_done_once(void **state)
 
 static void an_error_is_returned(void **state)
 {
-	(void)state;
 	assert_int_equal(parallel_run(2, JOBS, fail_once, NULL), -EIO);
 }
 
@@ -69,7 +67,6 @@ static void helpers_of_an_urgent_caller_are_urgent(void **state)
 {
 	static struct seen s;
 
-	(void)state;
 	if (become_urgent() < 0)
 		skip(); /* without the right to real-time priority */
 	work(&s);
@@ -85,7 +82,6 @@ static void an_urgent_caller_without_rights_works_alone(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	if (geteuid() != 0 || become_urgent() < 0)
 		skip();
 	(void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});

@@ -35,7 +35,6 @@ static void a_section_raises_and_gives_back(void **state)
 	const struct sched_param low = {.sched_priority = 7};
 	struct urgent_section s;
 
-	(void)state;
 	skip_without_rights();
 	s = urgent_section_begin();
 	assert_int_equal(policy(), SCHED_RR);
@@ -56,7 +55,6 @@ static void a_section_lowers_nothing(void **state)
 	const struct sched_param high = {.sched_priority = URGENT_PRIORITY + 1};
 	struct urgent_section s;
 
-	(void)state;
 	skip_without_rights();
 	assert_int_equal(sched_setscheduler(0, SCHED_FIFO, &high), 0);
 	s = urgent_section_begin();
@@ -88,7 +86,6 @@ static void a_budget_ends_after_the_section(void **state)
 	struct urgent_budget budget;
 	struct urgent_section s;
 
-	(void)state;
 	skip_without_rights();
 	assert_int_equal(urgent_budget_open(&budget, CLOCK_THREAD_CPUTIME_ID), 0);
 	assert_int_equal(urgent_set(true), 0);
@@ -126,7 +123,6 @@ static void a_table_of_files_is_made_large_and_nothing_stays_open(void **state)
 {
 	int before = dup(0), after;
 
-	(void)state;
 	assert_true(room_for_files() < 1000);
 	urgent_reserve_files(1000);
 	assert_true(room_for_files() >= 1000);

@@ -14,7 +14,6 @@ static void a_cell_is_not_a_formula(void **state)
 		     {"\t=1", "\"'\t=1\""}, {"\r\n=1", "\"'\r\n=1\""}, {"\uff1d1", "\"'\uff1d1\""}, {"\uff20x", "\"'\uff20x\""}, {"\uff21", "\uff21"},
 		     {"a=b", "a=b"}, {"a,\"b\"", "\"a,\"\"b\"\"\""}, {"", ""}, {NULL, ""}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_free_ char *cell = NULL;
 		size_t n;

@@ -73,7 +73,6 @@ static void groups_of_both_versions_are_found(void **state)
 {
 	struct cgroup_place p;
 
-	(void)state;
 	put("7/cgroup",
 	    "9:name=systemd:/a.slice/b.service\n3:cpuset:/\n2:cpu,cpuacct:/a.slice\n0::/a.slice/b.service\n");
 	put("self/mountinfo", "26 25 0:26 / /c/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
@@ -117,7 +116,6 @@ static void a_group_that_a_hold_made_is_left(void **state)
 		{"/a.slice/whyslow--7-100", "/c/a.slice/whyslow--7-100"},
 	};
 
-	(void)state;
 	put("self/mountinfo", "37 25 0:34 / /c rw - cgroup2 cgroup2 rw\n");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[128];
@@ -137,7 +135,6 @@ static void a_group_that_a_user_named_like_that_of_a_hold_is_not_left(void **sta
 	struct cgroup_place p;
 	char path[128], line[256];
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	snprintf(line, sizeof(line), "37 25 0:34 / %s/users rw - cgroup2 cgroup2 rw\n", root);
@@ -161,7 +158,6 @@ static void a_target_is_a_process_with_its_descendants(void **state)
 	struct process p;
 	struct target t;
 
-	(void)state;
 	put_process(7, 1, "a) b (c", REST("100"));
 	put_process(9, 12, "grandchild",
 		    REST("300")); /* numbers start again: a child may be the smaller one */
@@ -186,7 +182,6 @@ static void several_are_one_target_with_all_their_descendants(void **state)
 	struct processes heads = {};
 	struct target t;
 
-	(void)state;
 	put_process(40, 1, "shell", REST("10"));
 	put_process(41, 40, "sum", REST("20"));
 	put_process(42, 40, "sum", REST("30"));
@@ -244,7 +239,6 @@ static void what_people_need_is_left_alone(void **state)
 {
 	struct refusal_options all = {0, false, false}, force = {0, true, false}, stranger = {4242, true, false}, blind = {4242, true, true};
 
-	(void)state;
 	put_process(1, 0, "init", REST("1"));
 	put_process(20, 2, "kworker/0:1", "0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
 	put_process(21, 1, "xterm", REST("5"));
@@ -311,7 +305,6 @@ static void a_hold_is_read_as_it_was_written(void **state)
 	struct process first = {.pid = 7, .start = 100, .name = "a) b\n\t\\x (c", .group = 3, .session = 4}, second = {.pid = 6, .start = 90, .name = "-"};
 	struct hold back;
 
-	(void)state;
 	assert_int_equal(VEC_PUSH(h.heads.list, first), 0);
 	assert_int_equal(VEC_PUSH(h.heads.list, second), 0);
 	assert_int_equal(VEC_PUSH(h.steps, (struct hold_step){STEP_MOVE, strdup("/a b\t\n\\x2d"), NULL, strdup("-")}),
@@ -348,7 +341,6 @@ static void what_is_not_whole_or_not_ours_is_not_believed(void **state)
 {
 	struct hold h;
 
-	(void)state;
 	put("held/5-5", "whyslow.held/1\nboot\tb\nwrite\t/x\t1\t0\n");
 	assert_int_equal(hold_file_read(root, "5-5", &h), -EBADMSG);
 	put("held/5-6", "something else\nend\n");
@@ -373,7 +365,6 @@ static void each_user_has_a_lock(void **state)
 {
 	int first, second, third, again;
 
-	(void)state;
 	assert_int_equal(hold_lock(root, 1000, &first), 0);
 	assert_int_equal(hold_lock(root, 1000, &again), -EBUSY);
 	assert_int_equal(hold_lock(root, 1001, &second), 0);
@@ -388,7 +379,6 @@ static void half_a_file_is_removed_under_its_users_lock(void **state)
 {
 	int lock;
 
-	(void)state;
 	put("held/7-100-u1000.new", "whyslow.held/2\n");
 	put("held/7-100.new", "whyslow.held/2\n");
 	assert_int_equal(hold_lock(root, 1000, &lock), 0);
@@ -427,7 +417,6 @@ static void empty_groups_of_old_holds_are_removed(void **state)
 {
 	char line[256];
 
-	(void)state;
 	snprintf(line, sizeof(line), "29 25 0:26 / %s/cg rw,relatime - cgroup cgroup rw,cpu\n", root);
 	put("self/mountinfo", line);
 	make_group("whyslow-41-1", 3600);
@@ -456,7 +445,6 @@ static void a_name_with_a_newline_is_found(void **state)
 {
 	struct process p;
 
-	(void)state;
 	put_process(31, 1, "a\n1 (b) R 9", REST("100"));
 	assert_int_equal(process_read(root, 31, &p), 0);
 	assert_int_equal(p.pid, 31);
@@ -492,7 +480,6 @@ static bool swept(void)
 
 static void a_sweep_undoes_what_nobody_minds(void **state)
 {
-	(void)state;
 	put("sys/kernel/random/boot_id", "this-boot\n");
 	put_process(7, 1, "held", REST("100"));
 	put_process(13, 1, "owner", REST("200"));
@@ -574,7 +561,6 @@ static void phases_are_held_and_let_go_in_their_order(void **state)
 	static const bool order[TRIAL_PHASES] = {true, true, false, true, false, false, true, false};
 	struct trial t = {};
 
-	(void)state;
 	world = (struct world){.now = 77};
 	for (int i = 0; i < TRIAL_PHASES; i++)
 		t.phases[i].held = order[i];
@@ -598,7 +584,6 @@ static void an_experiment_that_fails_lets_go(void **state)
 {
 	struct trial t = {};
 
-	(void)state;
 	world = (struct world){.now = 77, .fail_at = 20};
 	for (int i = 0; i < TRIAL_PHASES; i++)
 		t.phases[i].held = i < 4;
@@ -610,7 +595,6 @@ static void an_experiment_that_fails_lets_go(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
 	return mkdtemp(root) ? 0 : -1;
 }
 
@@ -618,7 +602,6 @@ static int clean_up(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	return system(command);
 }

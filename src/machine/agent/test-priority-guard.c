@@ -71,7 +71,6 @@ static void a_thread_below_a_real_time_hog_runs_at_normal_priority(void **state)
 	const uint64_t one = 1;
 	void *in_time;
 
-	(void)state;
 	if (set_priority(HIGH) < 0)
 		skip(); /* without the right to real-time priority there is nothing to guard */
 	assert_int_equal(set_priority(0), 0);
@@ -96,7 +95,6 @@ static void who_reads_keeps_its_priority(void **state)
 	struct priority_guard *guard;
 	uint64_t count = 1;
 
-	(void)state;
 	assert_int_equal(priority_guard_start(fd, &guard), 0);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(write(fd, &count, sizeof(count)), sizeof(count));

@@ -32,7 +32,6 @@ static void feedback_calibrates_who_gave_it(void **state)
 {
 	struct stored s = {};
 
-	(void)state;
 	stored_begin(&s);
 	for (int i = 0; i < 5; i++)
 		answer_and_judge(s.store, 1000, FEEDBACK_WRONG);
@@ -54,7 +53,6 @@ static void an_incident_is_not_similar_to_itself(void **state)
 	int64_t id;
 	size_t n;
 
-	(void)state;
 	stored_begin(&s);
 	assert_int_equal(store_rule_incident(s.store, START, "cpu: up to 97 %", &id), 0);
 	assert_int_equal(store_tell(s.store, id, 0, saved), 0);
@@ -78,7 +76,6 @@ static void what_is_searched_is_what_is_shown(void **state)
 	static const char answer[] = "{\"at\": 1, \"slow\": true, \"summary\": \"Backups read\", \"cause\": \"disk-queue\", \"culprit\": \"rsync\","
 				     " \"bottleneck\": \"disk\", \"fingerprint\": {\"secret-tool\": 1}}";
 
-	(void)state;
 	assert_true(saved_answer_mentions(answer, "backups"));
 	assert_true(saved_answer_mentions(answer, "disk-queue"));
 	assert_true(saved_answer_mentions(answer, "rsync"));

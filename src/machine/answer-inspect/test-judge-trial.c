@@ -38,7 +38,6 @@ static void who_makes_others_wait_is_confirmed(void **state)
 {
 	struct trial t;
 
-	(void)state;
 	assert_int_equal(judge((double[]){.6, .5, .55, .7}, (double[]){.1, .05, .1, .2}, 1, 0.01, &t),
 			 TRIAL_YES);
 	assert_true(fabs(t.p - 1.0 / 70) < 1e-12);
@@ -55,7 +54,6 @@ static void who_makes_no_difference_is_not_it(void **state)
 {
 	struct trial t;
 
-	(void)state;
 	assert_int_equal(judge((double[]){.6, .62, .61, .59}, (double[]){.61, .6, .59, .62}, 1, 0.01, &t),
 			 TRIAL_NO);
 	trial_free(&t);
@@ -74,7 +72,6 @@ static void what_cannot_be_told_is_not_told(void **state)
 {
 	struct trial t;
 
-	(void)state;
 	assert_int_equal(judge((double[]){.6, .1, .9, .3}, (double[]){.5, .2, .1, .3}, 1, 0.01, &t),
 			 TRIAL_UNCLEAR); /* noise */
 	assert_non_null(strstr(t.reason, "varies"));
@@ -94,7 +91,6 @@ static void who_does_nothing_is_not_it(void **state)
 {
 	struct trial t;
 
-	(void)state;
 	assert_int_equal(judge((double[]){.6, .6, .6, .6}, (double[]){.6, .6, .6, .6}, 0.002, 0.003, &t),
 			 TRIAL_NO);
 	trial_free(&t);
@@ -104,7 +100,6 @@ static void a_phase_without_a_sample_is_no_trial(void **state)
 {
 	struct trial t;
 
-	(void)state;
 	tell(&t, (double[]){.6, .6, .6, .6}, (double[]){.6, .6, .6, .6}, 1, 0);
 	t.samples.n -= 3;
 	assert_int_equal(judge_trial(&t), -ENODATA);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "machine/answer-inspect/memory-summary.h"
 
@@ -33,7 +32,6 @@ static void mappings_are_summed_by_name(void **state)
 {
 	struct inspection n = {};
 
-	(void)state;
 	put(MAPPING("00400000-00500000", "/usr/bin/a program", 100, 40, 0, 0) MAPPING("7f00-7f10", "", 5000, 3000, 3000, 100)
 		    MAPPING("00500000-00600000", "/usr/bin/a program", 10, 4, 4, 0) MAPPING("7f20-7f30", "[heap]", 2000, 10, 10, 1900)
 			    MAPPING("7f30-7f40", "", 10, 5, 5, 0));
@@ -56,7 +54,6 @@ static void many_become_one(void **state)
 	char text[64 * 1024];
 	size_t at = 0;
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%x-%x r--p 0 0:0 0 /lib/%d.so\nSize: 4 kB\nRss: %d kB\n", i, i + 1, i, i + 1);
 	put(text);
@@ -73,14 +70,12 @@ static void one_that_is_gone_has_none(void **state)
 {
 	struct inspection n = {};
 
-	(void)state;
 	assert_int_equal(memory_summary_read(root, 8, &n), -ESRCH);
 	assert_int_equal(n.memory.n, 0);
 }
 
 static int make(void **state)
 {
-	(void)state;
 	return mkdtemp(root) ? 0 : -1;
 }
 
@@ -88,7 +83,6 @@ static int clear(void **state)
 {
 	char command[120];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }

@@ -36,7 +36,6 @@ static int make_tree(void **state)
 {
 	static const char *const folders[] = {"7", "7/fdinfo", "8", "8/fdinfo", "9", "9/fdinfo", "9/task", "9/task/9"};
 
-	(void)state;
 	if (!mkdtemp(root))
 		return -1;
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
@@ -56,7 +55,6 @@ static int remove_tree(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }
@@ -66,7 +64,6 @@ static void of_an_open_file(void **state)
 	struct live_thread reads = {.pid = 7, .tid = 7, .call = "read", .arguments = {5}}, other = {.pid = 7, .tid = 7, .call = "read", .arguments = {6}};
 	struct fuse_mount m;
 
-	(void)state;
 	assert_true(fuse_mount_find(root, &reads, &m));
 	assert_int_equal(m.connection, 42);
 	assert_string_equal(m.place, "/home/me/album/old");
@@ -83,7 +80,6 @@ static void of_a_path(void **state)
 	struct fuse_mount m;
 	FILE *f;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/7/mem", root);
 	f = fopen(path, "w");
 	assert_non_null(f);
@@ -101,7 +97,6 @@ static void of_a_mapped_file(void **state)
 	struct live_thread faults = {.pid = 7, .tid = 7};
 	struct fuse_mount m;
 
-	(void)state;
 	assert_false(fuse_mount_find(root, &faults, &m));
 	put("7/maps", "55d0-55d1 r-xp 00000000 fe:00 77 /usr/bin/viewer\n"
 		      "7f00-7f01 r--s 00000000 00:2a 90 /home/me/album/old/tree\n"
@@ -117,7 +112,6 @@ static void who_serves_it(void **state)
 {
 	struct fuse_mount sshfs = {.connection = 41, .type = "sshfs"}, other = {.connection = 42, .type = "portal"};
 
-	(void)state;
 	assert_true(fuse_mount_is_served_by(root, &sshfs, 8));
 	assert_false(fuse_mount_is_served_by(root, &other, 8));
 	assert_true(fuse_mount_is_served_by(root, &sshfs, 9));

@@ -63,7 +63,6 @@ static void a_title_says_who_waits_and_who_may_hold(void **state)
 {
 	struct postgres_backend b;
 
-	(void)state;
 	grow();
 	assert_false(postgres_backend_read(tree, 10, &b));
 	assert_true(postgres_backend_read(tree, 11, &b));
@@ -82,7 +81,6 @@ static void who_is_idle_in_a_transaction_blocks(void **state)
 {
 	struct live_thread t;
 
-	(void)state;
 	grow();
 	assert_int_equal(live_thread_read(tree, 11, 11, &t), 0);
 	assert_int_equal(postgres_backend_blocker(tree, &t), 12);

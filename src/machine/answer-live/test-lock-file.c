@@ -128,7 +128,6 @@ static void who_has_it_open(void **state)
 	struct lock_file found;
 	pid_t holder, client;
 
-	(void)state;
 	begin_folder();
 	holder = begin_holder();
 	while (access(path, F_OK) < 0)
@@ -148,7 +147,6 @@ static void whose_number_stands_in_it(void **state)
 	struct lock_file found;
 	pid_t client;
 
-	(void)state;
 	begin_folder();
 	write_number((unsigned)getpid());
 	client = begin_retries();
@@ -164,7 +162,6 @@ static void a_number_of_another_s_process(void **state)
 	struct lock_file found;
 	pid_t client;
 
-	(void)state;
 	if (getuid())
 		skip();
 	begin_folder();
@@ -183,7 +180,6 @@ static void of_one_that_is_gone(void **state)
 	struct lock_file found;
 	pid_t client;
 
-	(void)state;
 	begin_folder();
 	write_number(99999999);
 	client = begin_retries();
@@ -200,7 +196,6 @@ static void what_is_no_lock_of_another(void **state)
 	struct lock_file found;
 	pid_t client;
 
-	(void)state;
 	begin_folder();
 	write_number(0);
 	client = begin_retries();
@@ -217,7 +212,6 @@ static void what_is_longer_than_a_note(void **state)
 	struct lock_file found;
 	pid_t neighbour, client;
 
-	(void)state;
 	begin_folder();
 	neighbour = begin_neighbour();
 	write_number(0);
@@ -286,7 +280,6 @@ static void finds_who_locked(const char *name, bool keeps)
 
 static void who_has_locked_it(void **state)
 {
-	(void)state;
 	finds_who_locked("lock-frontend", false);
 	finds_who_locked("accounts.dat", true);
 }
@@ -298,7 +291,6 @@ static void what_no_other_process_has_locked(void **state)
 	pid_t client;
 	int fd;
 
-	(void)state;
 	begin_folder();
 	snprintf(path, sizeof(path), "%s/accounts.dat", folder);
 	fd = open(path, O_CREAT | O_RDWR, 0600);
@@ -315,7 +307,6 @@ static void who_sleeps_for_long(void **state)
 	struct lock_file found;
 	pid_t sleepers[2];
 
-	(void)state;
 	begin_folder();
 	write_number((unsigned)getpid());
 	for (int until = 0; until < 2; until++) {

@@ -52,7 +52,6 @@ static void the_name_that_is_asked_for(void **state)
 	pid_t client = begin_client(&server);
 	bool found = false;
 
-	(void)state;
 	if (access("/proc/self/syscall", R_OK) < 0)
 		skip();
 	for (int i = 0; i < 1000 && !found; i++) {
@@ -77,7 +76,6 @@ static void who_asks_for_nothing(void **state)
 	struct live_thread t;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pause();

@@ -85,7 +85,6 @@ static void who_has_what_open_is_read_once(void **state)
 	char link[OPEN_FILES_LINK] = "", path[64];
 	int ends[2], both, later;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	both = dup(ends[0]);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
@@ -110,7 +109,6 @@ static void writer_and_reader_of_a_pipe(void **state)
 	int ends[2];
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	child = begin_child(ends[0]);
 	close(ends[1]);
@@ -131,7 +129,6 @@ static void writer_and_reader_of_a_queue(void **state)
 	int reader, writer;
 	pid_t child;
 
-	(void)state;
 	snprintf(name, sizeof(name), "/test-other-end-%d", getpid());
 	reader = mq_open(name, O_RDONLY | O_CREAT, 0600, &small);
 	if (reader < 0)
@@ -155,7 +152,6 @@ static void who_shows_a_terminal(void **state)
 	struct other_end e;
 	pid_t child, shows_other;
 
-	(void)state;
 	if (master < 0 || other < 0 || grantpt(master) < 0 || unlockpt(master) < 0)
 		skip(); /* without /dev/pts */
 	terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
@@ -177,7 +173,6 @@ static void a_pair_of_local_sockets(void **state)
 	int ends[2];
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	child = begin_child(ends[0]);
 	close(ends[1]);
@@ -214,7 +209,6 @@ static void who_accepted_a_local_connection_serves(bool client_has_name)
 
 static void who_accepted_a_local_connection(void **state)
 {
-	(void)state;
 	who_accepted_a_local_connection_serves(false);
 	who_accepted_a_local_connection_serves(true);
 }
@@ -226,7 +220,6 @@ static void what_is_not_read_from_a_local_socket(void **state)
 	pid_t child;
 	char byte;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	child = begin_child(ends[0]);
 	assert_int_equal(write(ends[0], "?", 1), 1);
@@ -267,7 +260,6 @@ static void who_does_not_accept(void **state)
 	const struct sockaddr_in ipv4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	const struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
 
-	(void)state;
 	a_connection_that_is_not_accepted(AF_UNIX, (const void *)&local, sizeof(sa_family_t), END_LOCAL_SOCKET);
 	a_connection_that_is_not_accepted(AF_INET, (const void *)&ipv4, sizeof(ipv4), END_TCP);
 	if (access("/proc/net/if_inet6", F_OK) == 0)
@@ -283,7 +275,6 @@ static void a_connection_over_both_protocols(void **state)
 	struct other_end e;
 	pid_t child;
 
-	(void)state;
 	if (listener < 0 || bind(listener, (void *)&any, sizeof(any)) < 0)
 		skip();
 	assert_int_equal(listen(listener, 5), 0);
@@ -310,7 +301,6 @@ static void who_is_asked_over_udp(void **state)
 	struct other_end e;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(bind(server, (struct sockaddr *)&address, length), 0);
 	assert_int_equal(getsockname(server, (struct sockaddr *)&address, &length), 0);
 	child = begin_child(client);
@@ -330,7 +320,6 @@ static void what_has_no_other_end(void **state)
 	struct other_end e;
 	int s = socket(AF_INET, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_int_equal(find_end("/proc", (unsigned)getpid(), (unsigned long long)s, &e), -ENOENT);
 	assert_int_equal(find_end("/proc", (unsigned)getpid(), 4000000, &e), -ENOENT);
 	assert_int_equal(find_end("/nowhere", 1, 0, &e), -ENOENT);
@@ -344,7 +333,6 @@ static void reader_of_a_named_pipe(void **state)
 	int reader, writer;
 	pid_t child;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/values", folder);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -369,7 +357,6 @@ static void what_was_asked_over_tcp(void **state)
 	struct other_end e;
 	char byte;
 
-	(void)state;
 	assert_int_equal(bind(door, (struct sockaddr *)&address, length) + listen(door, 1), 0);
 	assert_int_equal(getsockname(door, (struct sockaddr *)&address, &length), 0);
 	assert_int_equal(connect(client, (struct sockaddr *)&address, length), 0);
@@ -408,7 +395,6 @@ static void copies_of_a_descriptor(void **state)
 	char link[OPEN_FILES_LINK];
 	size_t at = 0;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
 	if (child == 0) {
@@ -456,7 +442,6 @@ static void who_talks_to_this_machine_alone_has_no_remote_peers(void **state)
 	socklen_t length = sizeof(here);
 	int door = socket(AF_INET, SOCK_STREAM, 0), local, remote;
 
-	(void)state;
 	assert_int_equal(bind(door, (const void *)&here, sizeof(here)) + listen(door, 1) + getsockname(door, (void *)&here, &length), 0);
 	local = connect_to(SOCK_STREAM, "127.0.0.1", here.sin_port);
 	assert_true(local >= 0);

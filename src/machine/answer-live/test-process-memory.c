@@ -66,7 +66,6 @@ static void what_is_there(void **state)
 	static const char constant[] = "of a file";
 	pid_t pid;
 
-	(void)state;
 	strcpy(two + SIZE - 4, "across two pages");
 	pid = begin_sleeper();
 	assert_true(reads(&m, (unsigned)pid, (uintptr_t)written, buf, sizeof(written)));
@@ -176,7 +175,6 @@ static void a_page_that_never_comes(void **state)
 	int64_t begin;
 	char buf[8];
 
-	(void)state;
 	if (getuid() || !begin_fuse(&f)) {
 		rmdir(f.folder);
 		skip();

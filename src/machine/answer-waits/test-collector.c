@@ -49,7 +49,6 @@ static double share_of(const char *comm, int64_t collector_ms)
 
 static void collector_threads_are_known_by_name(void **state)
 {
-	(void)state;
 	assert_true(fabs(share_of("GC Thread#0", 80) - 0.8) < 0.03);
 	assert_true(fabs(share_of("G1 Conc#0", 20) - 0.5) < 0.05);
 	assert_true(isnan(share_of("C2 CompilerThre", 80)));
@@ -59,7 +58,6 @@ static void who_hardly_runs_is_not_judged(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 
-	(void)state;
 	take_turns(&t, "GC Thread#0", (int64_t[]){NS_PER_MS, NS_PER_MS, 500 * NS_PER_MS});
 	assert_true(isnan(collector_share(&t, 10)));
 }

@@ -69,7 +69,6 @@ static void tasks_of_a_group(void **state)
 	struct story st;
 	struct str words = {};
 
-	(void)state;
 	grow();
 	begin(&st);
 	put("group/shop.slice/pids.max", "100\n");
@@ -102,7 +101,6 @@ static void a_census_that_takes_too_long_is_left_out(void **state)
 	struct exhausted_limits found;
 	struct story st;
 
-	(void)state;
 	grow();
 	begin(&st);
 	put("sys/kernel/threads-max", "100\n");
@@ -125,7 +123,6 @@ static void limits_of_the_machine(void **state)
 		{"key-users", "    0:     9 8/8 3/1000000 40/25000000\n 1000:     9 8/8 199/200 40/20000\n", "keys"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(full); i++) {
 		struct exhausted_limits found;
 		struct story st;
@@ -150,7 +147,6 @@ static void threads_of_the_machine(void **state)
 	struct exhausted_limits found;
 	struct story st;
 
-	(void)state;
 	grow();
 	begin(&st);
 	put("loadavg", "0.50 0.40 0.30 8/201 705\n");
@@ -171,7 +167,6 @@ static void a_full_file_system(void **state)
 	struct subject *s;
 	struct story st;
 
-	(void)state;
 	grow();
 	begin(&st);
 	info.id = ++st.next_id;
@@ -221,7 +216,6 @@ static void file_handles_of_a_process(void **state)
 	pid_t greedy = begin_greedy();
 	bool seen = false;
 
-	(void)state;
 	begin(&st);
 	assert_int_equal(exhausted_limits_find(&st.d, TICKS - 1, "/proc", "/nowhere", &root, INT64_MAX, &found), 0);
 	kill(greedy, SIGKILL);
@@ -242,7 +236,6 @@ static void watches_of_a_user(void **state)
 	struct story st;
 	int watcher = inotify_init1(IN_CLOEXEC);
 
-	(void)state;
 	if (watcher < 0)
 		skip();
 	grow();
@@ -274,7 +267,6 @@ static void a_full_queue_of_connections(void **state)
 	socklen_t length = sizeof(address);
 	struct tcp_pressure found;
 
-	(void)state;
 	assert_int_equal(bind(door, (struct sockaddr *)&address, length) + listen(door, 5), 0);
 	assert_int_equal(getsockname(door, (struct sockaddr *)&address, &length), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
@@ -511,26 +503,22 @@ static void in_own_network(int (*play)(void))
 /* The bytes that one connection sends keep the other one's bytes waiting. */
 static void a_line_that_one_process_fills(void **state)
 {
-	(void)state;
 	in_own_network(play_full_line);
 }
 
 static void a_line_whose_queue_is_full(void **state)
 {
-	(void)state;
 	in_own_network(play_full_queue);
 }
 
 /* Without TCP_NODELAY the second piece of an answer waits until the first one is confirmed. */
 static void answers_in_pieces(void **state)
 {
-	(void)state;
 	in_own_network(play_held_back);
 }
 
 static void who_has_the_connections(void **state)
 {
-	(void)state;
 	in_own_network(play_connections);
 }
 
@@ -539,7 +527,6 @@ static void a_line_in_words(void **state)
 	struct exhausted_limit u = {.what = "uplink", .says = "fills the uplink of %s: what goes out there waits %s", .of = "eth0", .used = 1, .limit = 1, .delay = 700 * NS_PER_MS, .pid = 812, .comm = "curl"};
 	struct str words = {};
 
-	(void)state;
 	exhausted_limits_claim(&u, &words);
 	assert_string_equal(words.data, "curl (pid 812) fills the uplink of eth0: what goes out there waits 700 ms");
 	str_free(&words);

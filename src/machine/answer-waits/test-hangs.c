@@ -59,7 +59,6 @@ static void who_waits_longer_than_ever_is_told_of(void **state)
 	struct subject *client;
 	struct story st;
 
-	(void)state;
 	begin_calm(&st);
 	client = hanging_client(&st);
 	series_push(&client->series[FEATURE_WAIT_PEER], TICKS - 1, LONG * NS_PER_SEC / client->features[FEATURE_WAIT_PEER].quantum);
@@ -108,7 +107,6 @@ static void a_process_of_this_program_does_not_hang(void **state)
 	struct subject *asker;
 	struct story st;
 
-	(void)state;
 	begin_calm(&st);
 	asker = add(&st, "/bin/whyslow", 0, TICKS - 1, 0);
 	use(asker, FEATURE_CPU_TIME, 0, TICKS - LONG - 1, PERCENT);
@@ -124,7 +122,6 @@ static void who_always_waits_does_not_hang(void **state)
 	struct subject *reader;
 	struct story st;
 
-	(void)state;
 	begin_calm(&st);
 	reader = add(&st, "/bin/reader", 0, TICKS - 1, 0);
 	reader->info.present |= FEATURE_BIT(FEATURE_WAIT_PEER);
@@ -145,7 +142,6 @@ static void presses_leave_something_to_compare_with(void **state)
 	struct hang_question q = {.at = TICKS - 1, .excluded = excluded};
 	struct story st;
 
-	(void)state;
 	memset(excluded, true, sizeof(excluded));
 	begin_calm(&st);
 	client = hanging_client(&st);
@@ -161,7 +157,6 @@ static void who_waited_as_long_before_does_not_hang(void **state)
 	struct subject *client;
 	struct story st;
 
-	(void)state;
 	begin_calm(&st);
 	client = add(&st, "/bin/client", 0, TICKS - 1, 0);
 	use(client, FEATURE_WAIT_LOCK, 100, 110, 100 * PERCENT);
@@ -181,7 +176,6 @@ static void a_wait_that_goes_on_is_in_the_events(void **state)
 	struct subject *client;
 	struct story st;
 
-	(void)state;
 	begin_calm(&st);
 	client = hanging_client(&st);
 	assert_int_equal(trace_begin(&t, 1), 0);
@@ -207,7 +201,6 @@ static void the_beginning_of_a_hang_is_no_baseline(void **state)
 	struct subject *client;
 	struct story st;
 
-	(void)state;
 	begin_calm(&st);
 	client = hanging_client(&st);
 	series_push(&client->series[FEATURE_WAIT_PEER], TICKS - LONG + 2, 2 * NS_PER_SEC / client->features[FEATURE_WAIT_PEER].quantum);
@@ -264,7 +257,6 @@ static size_t hangs_of_late_answer(uint8_t waits_in, int64_t waited_before)
 /* It polls, which is not a wait: events alone say that it asked. A consumer of a queue without work has waited as long before. */
 static void an_answer_later_than_ever_is_a_hang(void **state)
 {
-	(void)state;
 	assert_int_equal(hangs_of_late_answer(STATE_IDLE, 3 * NS_PER_SEC), 1);
 	assert_int_equal(hangs_of_late_answer(STATE_NETWORK, 10 * NS_PER_MS), 1);
 	assert_int_equal(hangs_of_late_answer(STATE_NETWORK, 3 * NS_PER_SEC), 0);
@@ -396,7 +388,6 @@ static void poll_for_an_answer(bool asks, uint64_t longest, size_t hangs)
 /* It was not asleep where it is asked, and so was not woken. */
 static void a_request_that_lies_unread_is_a_hang(void **state)
 {
-	(void)state;
 	skip_unless_waits_are_seen();
 	poll_for_an_answer(true, 0, 1);
 	poll_for_an_answer(false, 0, 0);
@@ -404,7 +395,6 @@ static void a_request_that_lies_unread_is_a_hang(void **state)
 
 static void who_waits_longer_than_its_thread_ever_did_hangs(void **state)
 {
-	(void)state;
 	skip_unless_waits_are_seen();
 	poll_for_an_answer(true, 30 * NS_PER_MS, 1);
 	poll_for_an_answer(true, NS_PER_SEC, 0);
@@ -559,7 +549,6 @@ static void who_holds_it_up_need_not_be_recorded(void **state)
 	struct lock_play play;
 	struct story st;
 
-	(void)state;
 	begin_lock(&play);
 	begin_calm(&st);
 	use(is_process(hanging_client(&st), play.waiter), FEATURE_WAIT_LOCK, 0, TICKS - LONG - 1, PERCENT);
@@ -577,7 +566,6 @@ static void who_holds_it_up_need_not_be_recorded(void **state)
 
 static void a_process_of_a_brief_program_that_goes_on_hangs(void **state)
 {
-	(void)state;
 	brief_waiter(1, 0, 0, 1);
 	brief_waiter(0, 20, 77, 1);
 	brief_waiter(0, 20, 78, 0); /* another's children of that name may be other programs */
@@ -593,7 +581,6 @@ static void the_holder_of_a_lock_is_named(void **state)
 	char words[48];
 	struct story st;
 
-	(void)state;
 	begin_lock(&play);
 	begin_calm(&st);
 	client = add_waiter(&st, &play);
@@ -617,7 +604,6 @@ static void who_waits_for_a_child_waits_for_what_that_waits_for(void **state)
 	int said[2];
 	pid_t pid;
 
-	(void)state;
 	begin_lock(&play);
 	assert_int_equal(pipe(said), 0);
 	pid = fork();
@@ -656,7 +642,6 @@ static void a_hang_is_told_before_what_delays_no_one(void **state)
 	struct subject *reader;
 	struct story st;
 
-	(void)state;
 	begin_lock(&play);
 	begin_calm(&st);
 	reader = add(&st, "/bin/reader", TICKS - 10, TICKS - 1, 0);
@@ -675,7 +660,6 @@ static void a_hang_is_told_before_who_computes_by_itself(void **state)
 	struct lock_play play;
 	struct story st;
 
-	(void)state;
 	begin_lock(&play);
 	begin(&st);
 	office = add(&st, "/bin/office", 0, TICKS - 1, 0);
@@ -726,7 +710,6 @@ static void a_hang_is_told_before_a_smaller_shortage(void **state)
 	struct story small, great, normal;
 	struct subject *hog, *other;
 
-	(void)state;
 	begin_lock(&play);
 	other = begin_hog(&small, &play, 2, 25);
 	ask_live(&small, "/proc");
@@ -751,7 +734,6 @@ static void a_hang_is_told_before_what_is_over(void **state)
 	struct lock_play play;
 	struct story st;
 
-	(void)state;
 	begin_lock(&play);
 	begin(&st);
 	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_RUN_DELAY, TICKS - 20, TICKS - 8, 60 * PERCENT);
@@ -775,7 +757,6 @@ static void a_hang_is_told_before_who_uses_little(void **state)
 	struct lock_play play;
 	struct story little, much;
 
-	(void)state;
 	begin_lock(&play);
 	begin_user(&little, &play, 18, 2, 80);
 	ask_live(&little, "/proc");
@@ -795,7 +776,6 @@ static void a_hang_is_told_before_who_has_ended(void **state)
 	struct story ended, there;
 	struct subject *hog;
 
-	(void)state;
 	begin_lock(&play);
 	hog = begin_hog(&ended, &play, 2, 80);
 	hog->last = TICKS - 6;
@@ -847,7 +827,6 @@ static void who_reads_from_a_pipe_waits_for_work(void **state)
 {
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	reader_does_not_hang(ends);
 }
@@ -859,7 +838,6 @@ static void who_accepted_a_connection_waits_for_work(void **state)
 	socklen_t length = sizeof(address);
 	int door = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_int_equal(bind(door, (const void *)&address, sizeof(sa_family_t)) + listen(door, 1), 0);
 	assert_int_equal(getsockname(door, (void *)&address, &length) + connect(client, (const void *)&address, length), 0);
 	reader_does_not_hang((const int[]){accept(door, NULL, NULL), client});
@@ -963,7 +941,6 @@ static void only_a_lock_file_of_that_time_is_a_hang(void **state)
 	struct retry_play play;
 	size_t n = 0;
 
-	(void)state;
 	skip_unless_waits_are_seen();
 	begin_retries(&play);
 	for (int i = 0; i < 200 && !(n = hangs_at_age(&play, 10 * NS_PER_SEC)); i++)
@@ -1019,13 +996,11 @@ static void script_with_child(const char *name, bool spins)
 /* A script that asks again and again waits for each answer. */
 static void who_asks_us_does_not_hang(void **state)
 {
-	(void)state;
 	script_with_child("whyslow", false);
 }
 
 static void a_script_whose_child_computes_does_not_hang(void **state)
 {
-	(void)state;
 	script_with_child("compiler", true);
 }
 
@@ -1102,14 +1077,12 @@ static size_t hangs_behind_a_sleeper(int64_t age)
 
 static void who_reads_what_a_poller_writes_does_not_hang(void **state)
 {
-	(void)state;
 	skip_unless_waits_are_seen();
 	assert_int_equal(hangs_behind_a_sleeper(0), 0);
 }
 
 static void who_was_answered_before_by_one_that_sleeps_now_hangs(void **state)
 {
-	(void)state;
 	skip_unless_waits_are_seen();
 	assert_int_equal(hangs_behind_a_sleeper(60 * NS_PER_SEC), 1);
 }
@@ -1137,7 +1110,6 @@ static double score_with_habit(bool has_habit)
 
 static void what_a_program_always_waits_for_counts_less(void **state)
 {
-	(void)state;
 	assert_true(score_with_habit(false) > 0.3);
 	assert_true(score_with_habit(true) < 0.15);
 }
@@ -1150,7 +1122,6 @@ static void who_waits_for_another_machine_alone_is_told_of(void **state)
 	struct answer a = {};
 	struct story st;
 
-	(void)state;
 	begin_calm(&st);
 	h.victim = add(&st, "/bin/client", 0, TICKS - 1, 0);
 	link.pid = h.victim->info.pid;
@@ -1219,7 +1190,6 @@ static void who_waits_for_what_is_used_up_hangs(void **state)
 {
 	struct answer a = {};
 
-	(void)state;
 	wait_for_what_is_used_up(40, &a);
 	assert_int_equal(a.hangs.n, 2);
 	answer_free(&a);
@@ -1230,7 +1200,6 @@ static void what_is_used_up_and_hurts_no_one_is_no_hang(void **state)
 {
 	struct answer a = {};
 
-	(void)state;
 	wait_for_what_is_used_up(1, &a);
 	assert_int_equal(a.hangs.n, 0);
 	answer_free(&a);

@@ -52,7 +52,6 @@ static void what_is_beyond_the_baseline_is_unusual(void **state)
 	const struct program_wait *lock, *peer;
 	struct dataset d;
 
-	(void)state;
 	record(&d, 0.01, 0.5);
 	assert_int_equal(program_waits_of(&d, "server", LAST, false, &p), 0);
 	assert_int_equal(p.pids.n, 2);
@@ -73,7 +72,6 @@ static void a_long_episode_is_no_baseline(void **state)
 	_cleanup_(program_waits_free) struct program_waits p = {};
 	struct dataset d;
 
-	(void)state;
 	record_from(&d, 0.01, 0.5, TICKS - 20);
 	assert_int_equal(program_waits_of(&d, "101", LAST, false, &p), 0);
 	assert_true(wait_of(&p, "wait.lock")->unusual);
@@ -87,7 +85,6 @@ static void the_first_seconds_of_a_program_are_its_baseline(void **state)
 	_cleanup_(program_waits_free) struct program_waits p = {};
 	struct dataset d;
 
-	(void)state;
 	record_from(&d, 0.01, 0.5, 7);
 	assert_int_equal(program_waits_of(&d, "101", LAST, false, &p), 0);
 	assert_true(wait_of(&p, "wait.lock")->unusual);
@@ -99,7 +96,6 @@ static void what_it_always_waits_for_is_not(void **state)
 	_cleanup_(program_waits_free) struct program_waits p = {};
 	struct dataset d;
 
-	(void)state;
 	record(&d, 0.5, 0.5);
 	assert_int_equal(program_waits_of(&d, "101", LAST, false, &p), 0);
 	assert_int_equal(p.pids.n, 1);
@@ -117,7 +113,6 @@ static void who_always_waits_waits_longer(void **state)
 		double before;
 	} then[] = {{0.73, true, 0.44}, {0.55, false, 0.44}, {0.035, true, 0.001}, {0.035, false, 0.002}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(then); i++) {
 		_cleanup_(program_waits_free) struct program_waits p = {};
 		struct dataset d;
@@ -136,7 +131,6 @@ static void what_events_say_of_now_counts(void **state)
 				     .state[STATE_DISK] = PROGRAM_NOW / 10};
 	struct dataset d;
 
-	(void)state;
 	record(&d, 0.01, 0);
 	assert_int_equal(program_waits_of(&d, "101", LAST, false, &p), 0);
 	assert_false(wait_of(&p, "wait.lock")->unusual);
@@ -156,7 +150,6 @@ static void what_the_counters_know_better_stays(void **state)
 	struct wait_report less = {.from = 0, .to = PROGRAM_NOW, .state[STATE_LOCK] = PROGRAM_NOW / 100};
 	struct dataset d;
 
-	(void)state;
 	record(&d, 0.01, 0.5);
 	assert_int_equal(program_waits_of(&d, "server", LAST, false, &p), 0);
 	assert_int_equal(program_waits_add_events(&p, &less), 0);
@@ -197,7 +190,6 @@ static void its_own_work_and_that_of_its_children_count(void **state)
 	_cleanup_(program_waits_free) struct program_waits p = {}, q = {};
 	struct dataset d;
 
-	(void)state;
 	record_family(&d, 0.1, 0.4);
 	assert_int_equal(program_waits_of(&d, "whole", LAST, false, &p), 0);
 	assert_true(has_work(&p, "computes"));
@@ -215,7 +207,6 @@ static void who_or_when_is_not_recorded(void **state)
 	_cleanup_(program_waits_free) struct program_waits p = {}, q = {};
 	struct dataset d;
 
-	(void)state;
 	record(&d, 0, 0);
 	assert_int_equal(program_waits_of(&d, "nothing", LAST, false, &p), -ESRCH);
 	assert_int_equal(program_waits_of(&d, "server", LAST + 3600 * NS_PER_SEC, false, &q), -ENODATA);

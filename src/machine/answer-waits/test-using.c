@@ -36,7 +36,6 @@ static void take_away(unsigned pid)
 
 static void the_group_that_has_the_terminal(void **state)
 {
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	put(1, "1 (a) b) S 90 812 790 34816 812 4194304\n"); /* foreground, with an unusual name */
 	put(2, "2 (shell) S 90 790 790 34816 812 4194304\n"); /* the shell that started it */

@@ -76,7 +76,6 @@ static unsigned n_made;
 
 static int end_all(void **state)
 {
-	(void)state;
 	while (n_made)
 		unlink(made[--n_made]);
 	if (*frozen_group)
@@ -198,7 +197,6 @@ static void from_the_client_to_who_holds_the_lock(void **state)
 	int file = new_file(), ends[2];
 	pid_t holder, server, client;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	holder = begin(lock_and_sleep, (int[]){file}, (int[]){ends[0], ends[1], -1});
 	find(holder, 1, CHAIN_SLEEPS, &c);
@@ -225,7 +223,6 @@ static void through_an_event_loop(void **state)
 	int front[2], back[2];
 	pid_t client, proxy, upstream;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
 	upstream = begin(just_sleep, (int[]){back[1]}, (int[]){front[0], front[1], back[0], -1});
@@ -258,7 +255,6 @@ static void a_worker_does_not_wait_for_its_master(void **state)
 	int front[2], back[2], channel[2];
 	pid_t client, upstream;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
@@ -312,7 +308,6 @@ static void who_has_a_lease(void **state)
 	int said[2];
 	char byte;
 
-	(void)state;
 	close(mkstemp(leased)); /* who has it open to write keeps others from a lease */
 	assert_int_equal(pipe(said), 0);
 	holder = begin(keep_lease, (int[]){said[1]}, (int[]){said[0], -1});
@@ -349,7 +344,6 @@ static void who_is_asked_before_a_file_is_opened(void **state)
 	pid_t scanner, client;
 	char watches;
 
-	(void)state;
 	assert_int_equal(pipe(said), 0);
 	scanner = begin(scan_and_sleep, (int[]){file, said[1]}, (int[]){said[0], -1});
 	assert_int_equal(read(said[0], &watches, 1), 1);
@@ -388,7 +382,6 @@ static void through_a_message_bus(void **state)
 	pid_t service, client;
 	int front[2], back[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
 	service = begin(just_sleep, NULL, (int[]){front[0], front[1], back[0], -1});
@@ -460,7 +453,6 @@ static void a_name_server_and_the_name(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	pid_t client;
 
-	(void)state;
 	client = begin_asker(false);
 	find(client, 1, CHAIN_REMOTE, &c);
 	assert_non_null(strstr(c.links.v[0].words, "waits for the name server at 127.0.0.1:53, which is asked for shop.test"));
@@ -491,7 +483,6 @@ static void who_uses_the_file_whose_lock_it_waits_for(void **state)
 	int messages = open("/dev/kmsg", O_RDONLY | O_CLOEXEC);
 	pid_t waits, uses;
 
-	(void)state;
 	if (messages < 0 || lseek(messages, 0, SEEK_END) < 0)
 		skip();
 	waits = begin(read_new_messages, (int[]){messages}, (int[]){-1});
@@ -516,7 +507,6 @@ static void a_resolver_that_asks_others(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	pid_t client;
 
-	(void)state;
 	client = begin_asker(true);
 	thread.tid = thread.tgid = (uint32_t)client;
 	assert_int_equal(trace_begin(&t, 1) + trace_add_thread(&t, &thread), 0);
@@ -534,7 +524,6 @@ static void a_server_without_work_ends_the_chain(void **state)
 	int ends[2];
 	pid_t server, client;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	server = begin(poll_for_answer, (int[]){ends[1]}, (int[]){ends[0], -1});
 	client = begin(poll_for_answer, (int[]){ends[0]}, (int[]){ends[1], -1});
@@ -551,7 +540,6 @@ static void a_pipe_that_is_not_read(void **state)
 	int ends[2];
 	pid_t reader, writer;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	reader = begin(just_sleep, (int[]){ends[0]}, (int[]){ends[1], -1});
 	writer = begin(fill_pipe, (int[]){ends[1]}, (int[]){ends[0], -1});
@@ -584,7 +572,6 @@ static void who_took_the_token_of_a_shared_pipe(void **state)
 	int tokens[2];
 	pid_t first, last, reader;
 
-	(void)state;
 	assert_int_equal(pipe(tokens), 0);
 	first = begin(just_sleep, NULL, (int[]){-1});
 	last = begin(just_sleep, NULL, (int[]){-1});
@@ -610,7 +597,6 @@ static void a_token_is_no_work(void **state)
 	pid_t holder, reader;
 	int ends[2], both;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	both = again(ends[0]);
 	assert_true(both >= 0);
@@ -644,7 +630,6 @@ static void who_does_not_open_a_named_pipe(void **state)
 	_cleanup_(wait_chain_free) struct wait_chain c = {};
 	pid_t reader, writer;
 
-	(void)state;
 	snprintf(fifo, sizeof(fifo), "/tmp/whyslow-chain-%d", (int)getpid());
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	writer = begin(open_fifo, NULL, (int[]){-1});
@@ -676,7 +661,6 @@ static void a_deadlock_is_a_circle(void **state)
 	char byte[2];
 	pid_t one, two;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	assert_int_equal(pipe(go), 0);
 	one = begin(lock_twice, (int[]){a, b, ready[1], go[0]}, (int[]){-1});
@@ -722,7 +706,6 @@ static void the_thread_that_holds_a_mutex(void **state)
 	_cleanup_(wait_chain_free) struct wait_chain c = {};
 	pid_t pid = begin(want_mutex, NULL, (int[]){-1});
 
-	(void)state;
 	find(pid, 2, CHAIN_SLEEPS, &c);
 	expect(&c, 0, pid, CHAIN_LOCK, NULL);
 	expect(&c, 1, pid, CHAIN_SLEEPS, "which holds it");
@@ -747,7 +730,6 @@ static void a_child_and_who_is_gone(void **state)
 	_cleanup_(wait_chain_free) struct wait_chain c = {}, none = {};
 	pid_t parent = begin(begin_a_child, NULL, (int[]){-1});
 
-	(void)state;
 	find(parent, 2, CHAIN_SLEEPS, &c);
 	expect(&c, 0, parent, CHAIN_CHILD, NULL);
 	assert_string_equal(c.links.v[1].role, "the child");
@@ -770,7 +752,6 @@ static void who_goes_on_does_not_hang(void **state)
 	int ends[2];
 	pid_t one;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	one = begin(hand_to_and_fro, (int[]){ends[0]}, (int[]){ends[1], -1});
 	begin(hand_to_and_fro, (int[]){ends[1]}, (int[]){ends[0], -1});
@@ -791,7 +772,6 @@ static void what_others_wait_for_is_theirs(void **state)
 	int file = new_file();
 	pid_t holder = begin(lock_and_sleep, (int[]){file}, (int[]){-1}), waiter;
 
-	(void)state;
 	if (getuid() == other.uid)
 		skip();
 	find(holder, 1, CHAIN_SLEEPS, &c);
@@ -820,7 +800,6 @@ static void names_that_a_terminal_would_obey(void **state)
 	int file = mkstemp(path);
 	pid_t holder = begin(lock_and_sleep, (int[]){file}, (int[]){-1}), waiter, named;
 
-	(void)state;
 	find(holder, 1, CHAIN_SLEEPS, &c);
 	wait_chain_free(&c);
 	waiter = begin(want_lock, (int[]){file}, (int[]){-1});
@@ -858,7 +837,6 @@ static void who_debugs_is_not_said_by_a_name(void **state)
 	pid_t traced = begin(be_traced_under_a_name, NULL, (int[]){-1});
 	char debugger[32];
 
-	(void)state;
 	snprintf(debugger, sizeof(debugger), "(pid %d)", getpid());
 	find(traced, 1, CHAIN_STOPPED, &c);
 	assert_non_null(strstr(c.links.v[0].words, debugger));
@@ -883,7 +861,6 @@ static void who_tries_an_sqlite_database_again_and_again(void **state)
 	pid_t holder, waiter;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	holder = begin(lock_database, (int[]){file, ready[1]}, (int[]){-1});
 	assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -905,7 +882,6 @@ static void whose_database_is_tried_again(void **state)
 	pid_t holder, waiter;
 	char bytes[2];
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	begin(lock_database, (int[]){other, ready[1]}, (int[]){file, -1});
 	holder = begin(lock_database, (int[]){file, ready[1]}, (int[]){other, -1});
@@ -937,7 +913,6 @@ static void who_has_a_lock_of_an_open_file_description(void **state)
 	pid_t holder, waiter;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	holder = begin(take_ofd_lock, (int[]){file, ready[1]}, (int[]){-1});
 	assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -965,7 +940,6 @@ static void who_has_a_semaphore_in_shared_memory(void **state)
 	pid_t keeper, waiter;
 	char byte;
 
-	(void)state;
 	assert_int_equal(ftruncate(file, 4096), 0);
 	semaphore = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	assert_true(semaphore != MAP_FAILED);
@@ -990,7 +964,6 @@ static void a_pipe_from_its_parent_is_not_waited_for(void **state)
 	int ends[2];
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	child = begin(poll_for_answer, (int[]){ends[0]}, (int[]){ends[1], -1});
 	close(ends[0]);
@@ -1006,7 +979,6 @@ static void a_worker_reads_its_next_work(void **state)
 	int ends[2];
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	child = begin(ask, (int[]){ends[0]}, (int[]){ends[1], -1});
 	close(ends[0]);
@@ -1025,7 +997,6 @@ static void events_say_which_connection_of_a_loop_is_meant(void **state)
 	int left[2], right[2];
 	pid_t loop, one, other;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, left), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, right), 0);
 	loop = begin(loop_between, (int[]){left[0], right[0]}, (int[]){left[1], right[1], -1});
@@ -1068,7 +1039,6 @@ static void which_connection_of_a_loop_is_meant_without_events(void **state)
 	int front[2], ends[2][2];
 	pid_t upstreams[2], loop, client;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front) + socketpair(AF_UNIX, SOCK_STREAM, 0, ends[0]) + socketpair(AF_UNIX, SOCK_STREAM, 0, ends[1]), 0);
 	loop = begin(loop_between_three, (int[]){front[1], ends[0][0], ends[1][0]}, (int[]){front[0], ends[0][1], ends[1][1], -1});
 	client = begin(ask, (int[]){front[0]}, (int[]){front[1], ends[0][0], ends[0][1], ends[1][0], ends[1][1], -1});
@@ -1140,7 +1110,6 @@ static void a_server_waits_for_its_only_child_that_does_something(void **state)
 	_cleanup_(wait_chain_free) struct wait_chain busy = {}, idle = {};
 	pid_t client, server;
 
-	(void)state;
 	ask_one(poll_beside_sleeper, &client, &server);
 	find(client, 3, CHAIN_SLEEPS, &busy);
 	assert_int_equal(busy.links.v[1].pid, server);
@@ -1190,7 +1159,6 @@ static void whose_older_request_a_server_has_not_answered(void **state)
 	pid_t server, before, client;
 	int mine[2], others[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, mine) + socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
 	server = begin(wait_inside, (int[]){mine[0], others[0]}, (int[]){mine[1], others[1], -1});
 	before = begin(ask, (int[]){others[1]}, (int[]){mine[0], mine[1], others[0], -1});
@@ -1231,7 +1199,6 @@ static void who_works_on_the_older_request_of_a_pool(void **state)
 	int front[2], other[2], back[2];
 	pid_t upstream, older, pool, client;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, back), 0);
@@ -1271,7 +1238,6 @@ static void whom_a_loop_asked_over_no_connection(void **state)
 	pid_t upstream, loop, client;
 	int front[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
 	upstream = begin(just_sleep, NULL, (int[]){front[0], front[1], -1});
 	loop = begin(poll_for_answer, (int[]){front[1]}, (int[]){front[0], -1});
@@ -1363,7 +1329,6 @@ static void the_thread_that_has_slept_since_it_was_asked(void **state)
 	pid_t server, client;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	server = begin(poll_beside_a_sleeper, (int[]){ends[1]}, (int[]){ends[0], -1});
 	client = begin(poll_for_answer, (int[]){ends[0]}, (int[]){ends[1], -1});
@@ -1417,7 +1382,6 @@ static void the_only_other_client_keeps_what_is_waited_for(void **state)
 	pid_t server, client, other;
 	int mine[2], others[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, mine) + socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
 	server = begin(read_and_wait_inside, (int[]){mine[0], others[0]}, (int[]){mine[1], others[1], -1});
 	other = begin(just_sleep, NULL, (int[]){mine[0], mine[1], others[0], -1});
@@ -1466,7 +1430,6 @@ static void a_pipe_to_itself_leads_to_its_other_thread(void **state)
 	pid_t reader, writer;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	writer = begin(just_sleep, (int[]){ends[1]}, (int[]){ends[0], -1});
 	reader = begin(hand_on, (int[]){ends[0]}, (int[]){ends[1], -1});
@@ -1506,7 +1469,6 @@ static void who_waits_for_its_own_work_waits_for_the_child_that_does_it(void **s
 	_cleanup_(wait_chain_free) struct wait_chain c = {};
 	pid_t parent;
 
-	(void)state;
 	parent = begin(wait_for_children, (int[]){-1}, (int[]){-1});
 	find(parent, 2, CHAIN_SLEEPS, &c);
 	expect(&c, 0, parent, CHAIN_CHILD, NULL);
@@ -1530,7 +1492,6 @@ static void the_thread_that_has_slept_since_its_client_reads(void **state)
 	struct trace_thread reader = {.state = STATE_PEER, .state_since = 10 * NS_PER_SEC, .comm = "client"};
 	pid_t server, client;
 
-	(void)state;
 	ask_one(read_beside_a_sleeper, &client, &server);
 	find(client, 2, CHAIN_EVENTS, &c);
 	wait_chain_free(&c);
@@ -1558,7 +1519,6 @@ static void the_only_busy_thread_is_waited_for(void **state)
 	int mine[2], others[2];
 	pid_t server, client;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, mine) + socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
 	server = begin(wait_for_a_sleeper, (int[]){mine[0], others[0]}, (int[]){mine[1], others[1], -1});
 	begin(ask, (int[]){others[1]}, (int[]){mine[0], mine[1], others[0], -1});
@@ -1639,7 +1599,6 @@ static void who_has_used_up_the_workers(void **state)
 	pid_t server, silent, client;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	server = begin(serve_one, (int[]){door}, (int[]){-1});
 	silent = begin(connect_and_sleep, (int[]){ready[1]}, (int[]){door, -1});
@@ -1670,7 +1629,6 @@ static void workers_that_share_a_door_are_asked_together(void **state)
 	int door = open_door(), front[2];
 	pid_t client, proxy;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
 	begin(just_sleep, (int[]){door}, (int[]){front[0], front[1], -1});
 	begin(just_sleep, (int[]){door}, (int[]){front[0], front[1], -1});
@@ -1721,7 +1679,6 @@ static void one_server_of_another_machine_over_two_connections(void **state)
 	int front[2], back[2];
 	pid_t client, proxy;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, front), 0);
 	for (int i = 0; i < 2; i++) {
 		back[i] = socket(AF_INET, SOCK_DGRAM, 0);
@@ -1757,7 +1714,6 @@ static void who_has_read_a_request_and_does_not_answer(void **state)
 	pid_t server, client;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	server = begin(read_and_poll, (int[]){door, ready[1]}, (int[]){-1});
 	client = begin(connect_and_ask, NULL, (int[]){door, -1});
@@ -1799,7 +1755,6 @@ static void who_is_stopped_and_does_not_read(void **state)
 	pid_t server, copy, client;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(ready), 0);
 	server = begin(serve_two, (int[]){door, -1}, (int[]){-1});
 	copy = begin(connect_and_stop, (int[]){ready[1]}, (int[]){door, -1});
@@ -1840,7 +1795,6 @@ static void who_has_the_only_connection_of_a_pool(void **state)
 	pid_t pool, first, client;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(ready) + socketpair(AF_UNIX, SOCK_STREAM, 0, upstream), 0);
 	begin(be_a_busy_backend, NULL, (int[]){door, upstream[0], ready[0], ready[1], -1});
 	pool = begin(serve_two, (int[]){door, upstream[0]}, (int[]){upstream[1], -1});
@@ -1874,7 +1828,6 @@ static void who_used_a_semaphore_last(void **state)
 	int ready[2];
 	char byte;
 
-	(void)state;
 	set = semget(IPC_PRIVATE, 1, 0600);
 	if (set < 0)
 		skip(); /* a kernel without them */
@@ -1909,7 +1862,6 @@ static void who_debugs_a_server(void **state)
 	pid_t server, client, debugger;
 	char byte, words[64];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	assert_int_equal(pipe(ready), 0);
 	client = begin(ask, (int[]){ends[1]}, (int[]){ends[0], -1});
@@ -1959,7 +1911,6 @@ static void who_is_frozen_with_its_group(void **state)
 	pid_t server, client;
 	int ends[2];
 
-	(void)state;
 	if (!make_group())
 		skip();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -2010,7 +1961,6 @@ static void who_uses_up_the_quota_of_its_group(void **state)
 	_cleanup_(trace_clear) struct trace t = {}, little = {};
 	pid_t held = begin(spin, NULL, (int[]){-1}), most = begin(spin, NULL, (int[]){-1});
 
-	(void)state;
 	take_quota(&t, most, held, NS_PER_SEC);
 	find_with(&t, held, 2, CHAIN_RUNS, &c);
 	expect(&c, 0, held, CHAIN_QUOTA, NULL);
@@ -2027,7 +1977,6 @@ static void who_uses_up_its_own_quota(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	pid_t other = begin(spin, NULL, (int[]){-1}), held = begin(spin, NULL, (int[]){-1});
 
-	(void)state;
 	take_quota(&t, held, other, NS_PER_SEC);
 	t.events[trace_find(&t, 20 * NS_PER_SEC - NS_PER_SEC / 10)].thread = (uint32_t)held;
 	find_with(&t, held, 1, CHAIN_QUOTA, &c);
@@ -2077,7 +2026,6 @@ static void who_holds_what_a_server_is_short_of(void **state)
 	int door = socket(AF_INET, SOCK_STREAM, 0);
 	pid_t hog, server, client;
 
-	(void)state;
 	assert_int_equal(bind(door, (struct sockaddr *)&(struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
 			      sizeof(struct sockaddr_in)) + listen(door, 100), 0);
 	hog = begin(hold_many, (int[]){door}, (int[]){-1});

@@ -21,7 +21,6 @@ static void reasons_are_found(void **state)
 	_cleanup_(signatures_free) struct signatures s = {};
 	char *error;
 
-	(void)state;
 	assert_int_equal(signatures_parse("gil | take_gil | the interpreter's lock\ngc | woken-by:GC?Thread#* | a collector\n", "test", &s, &error), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		_cleanup_free_ char *words = NULL;

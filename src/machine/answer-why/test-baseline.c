@@ -182,7 +182,6 @@ static void hours_of_days_are_found(void **state)
 {
 	const int64_t hour = HOUR * NS_PER_SEC, at = 1000 * 24 * hour;
 
-	(void)state;
 	assert_true(store_is_same_hour(at, at, at));
 	assert_true(store_is_same_hour(at - 24 * hour, at - 24 * hour, at));
 	assert_true(store_is_same_hour(at - 48 * hour - hour / 2, at - 48 * hour - hour / 2, at));

@@ -7,7 +7,6 @@ static void nobody_waits_for_who_gives_way(void **state)
 	struct subject *editor, *folding, *encoder;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
 	encoder = add(&st, "/bin/encoder", 0, TICKS - 1, 0);
@@ -49,7 +48,6 @@ static void nobody_waits_for_who_gives_way(void **state)
 /* An earlier run that ended says how long this one may take, unless this one is older than that already. */
 static void after_what_it_ended_before_is_said(void **state)
 {
-	(void)state;
 	for (uint32_t lasted = 10; lasted <= 200; lasted += 190) {
 		struct subject *earlier, *now;
 		struct story st;
@@ -73,7 +71,6 @@ static void after_what_it_ended_before_is_said(void **state)
 /* Whoever has ended is not looked for in vain. */
 static void that_it_has_ended_is_said(void **state)
 {
-	(void)state;
 	for (uint32_t ago = 0; ago <= 4; ago += 4) {
 		struct subject *report;
 		struct story st;
@@ -96,7 +93,6 @@ static void a_limit_is_named_as_a_limit(void **state)
 	struct subject *shop, *other;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	shop = add(&st, "/bin/shop", 0, TICKS - 1, 0);
 	other = add(&st, "/bin/other", 0, TICKS - 1, 0);
@@ -124,7 +120,6 @@ static void who_uses_a_limit_up_is_named_and_not_the_limit(void **state)
 	struct subject *shop, *report;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	shop = add(&st, "/bin/shop", 0, TICKS - 1, 0);
 	report = add(&st, "/bin/report", LATELY, TICKS - 1, 0);
@@ -165,7 +160,6 @@ static void consumers_of_an_empty_queue_that_were_not_there_before_wait_for_work
 	struct subject *consumer;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, PERCENT);
 	consumer = add(&st, "/bin/consumer", FROM - 2, TICKS - 1, 0);
@@ -181,7 +175,6 @@ static void an_answer_that_comes_late_is_not_this_machines_fault(void **state)
 	struct subject *hog;
 	struct story st;
 
-	(void)state;
 	begin_mail(&st, 95);
 	press(&st, FEATURE_PSI_CPU_SOME, 2, 2);
 	ask_by(&st, true, &method_blame);
@@ -220,7 +213,6 @@ static void who_fills_the_line_is_why_answers_come_late(void **state)
 	struct subject *files, *fetch;
 	struct story st;
 
-	(void)state;
 	begin_mail(&st, 80);
 	files = add(&st, "/bin/files", 0, TICKS - 1, 0);
 	fetch = add(&st, "/bin/fetch", LATELY, TICKS - 1, 0);
@@ -274,7 +266,6 @@ static double score_of_sleeper(enum charge_how how, int64_t usually, double befo
 
 static void who_writes_to_a_slower_one_as_ever_has_nothing_to_complain_of(void **state)
 {
-	(void)state;
 	assert_true(score_of_sleeper(CHARGE_UNREAD, 1, NAN) > 0.5);
 	assert_true(score_of_sleeper(CHARGE_UNREAD, 60, NAN) < 0.01);
 	/* what the sums of the recorder cannot tell events do */
@@ -318,7 +309,6 @@ static void who_waited_for_it_is_listed_by_share(void **state)
 	struct ranking ranking = {};
 	bool listed = false;
 
-	(void)state;
 	begin(&st);
 	victim = add(&st, "/bin/victim", 0, TICKS - 1, 0);
 	other = add(&st, "/bin/other", 0, TICKS - 1, 0);
@@ -340,14 +330,12 @@ static void who_waited_for_it_is_listed_by_share(void **state)
 
 static void who_shares_a_lock_as_ever_is_not_guilty(void **state)
 {
-	(void)state;
 	assert_true(guilt_of_holder(1, 0) > 0.1);
 	assert_true(guilt_of_holder(60, 0) < 0.01);
 }
 
 static void who_waits_for_a_cpu_while_it_holds_a_lock_is_not_guilty(void **state)
 {
-	(void)state;
 	assert_true(guilt_of_holder(1, 55) < 0.1 * guilt_of_holder(1, 0));
 }
 
@@ -356,7 +344,6 @@ static void who_always_is_big_may_do_more(void **state)
 	struct subject *editor, *renderer;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
 	renderer = add(&st, "/bin/renderer", 0, TICKS - 1, 0);
@@ -378,7 +365,6 @@ static void who_computes_and_is_in_nobodys_way_is_slow_by_itself(void **state)
 	struct subject *office, *other;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	office = add(&st, "/bin/office", 0, TICKS - 1, 0);
 	other = add(&st, "/bin/other", 0, TICKS - 1, 0);
@@ -398,7 +384,6 @@ static void a_limit_as_old_as_its_program_does_not_slow_the_others(void **state)
 	struct subject *editor, *sandbox, *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
 	sandbox = add(&st, "/bin/sandbox", FROM, TICKS - 1, 0);
@@ -420,7 +405,6 @@ static void a_limit_that_was_always_reached_is_no_news(void **state)
 	struct subject *shop, *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	shop = add(&st, "/bin/shop", 0, TICKS - 1, 0);
 	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
@@ -440,7 +424,6 @@ static void who_asks_is_guilty_of_the_answers(void **state)
 	struct subject *server, *visitor, *crawler, *worker, *editor;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	server = add(&st, "/bin/server", 0, TICKS - 1, 0);
 	visitor = add(&st, "/bin/client", 0, TICKS - 1, 0);
@@ -499,7 +482,6 @@ static void who_asks_is_named_for_what_the_server_does(void **state)
 	struct subject *server, *importer, *editor;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	server = add(&st, "/bin/server", 0, TICKS - 1, 0);
 	importer = add(&st, "/bin/importer", FROM, TICKS - 1, 0);
@@ -533,7 +515,6 @@ static void who_writes_is_guilty_of_the_writing_back(void **state)
 	struct subject *worker, *writer;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	writer = add(&st, "/bin/writer", FROM, TICKS - 1, 0);
 	worker = add(&st, "/x/kworker", 0, TICKS - 1, 0);
@@ -572,7 +553,6 @@ static void what_comes_all_the_time_is_no_news(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin_periodic(&st, 120);
 	ask_by(&st, false, &method_blame);
 	assert_false(st.answer.slow);
@@ -590,7 +570,6 @@ static void nobody_is_listed_where_nobody_stands_out(void **state)
 	static char names[40][16];
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (int i = 0; i < 40; i++) {
 		struct subject *s;
@@ -614,7 +593,6 @@ static void the_recorder_looks_because_it_is_slow(void **state)
 	struct subject *recorder, *hog, *editor;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	recorder = add(&st, "/bin/whyslow", 0, TICKS - 1, 0);
 	recorder->info.flags |= ENTITY_IS_SELF;
@@ -635,7 +613,6 @@ static void who_asks_on_an_idle_machine_is_no_suspect(void **state)
 	struct subject *recorder;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	recorder = add(&st, "/bin/whyslow", TICKS - 1, TICKS - 1, 0);
 	recorder->info.flags |= ENTITY_IS_SELF;
@@ -651,7 +628,6 @@ static void who_asks_is_neither_suspect_nor_victim(void **state)
 	struct subject *recorder, *hog, *editor;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	recorder = add(&st, "/bin/whyslow", FROM, TICKS - 1, 0);
 	recorder->info.flags |= ENTITY_IS_SELF;
@@ -687,7 +663,6 @@ static void a_groups_memory_is_taken_by_who_is_in_it(void **state)
 	struct subject *machine = NULL, *limited, *inside, *outside;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	outside = add_in(&st, "/bin/outside", "/large");
 	inside = add_in(&st, "/bin/inside", "/small/one");
@@ -717,7 +692,6 @@ static void what_processes_share_is_there_once(void **state)
 	struct subject *one, *two, *three, *grower;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	one = add(&st, "/bin/server", 0, TICKS - 1, 0);
 	two = add(&st, "/bin/server", FROM, TICKS - 1, 0);
@@ -740,7 +714,6 @@ static void nice_values_are_not_added(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (int i = 0; i < 2; i++) {
 		struct subject *hog = add(&st, "/bin/hog", 0, TICKS - 1, 0);
@@ -760,7 +733,6 @@ static void what_forked_processes_share_is_there_once(void **state)
 	struct subject *grower, *machine = NULL;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (int i = 0; i < 50; i++)
 		level(add(&st, "/bin/server", FROM, TICKS - 1, 0), FEATURE_MEM_ANON, FROM, 800 * MB);

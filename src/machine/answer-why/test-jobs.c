@@ -72,7 +72,6 @@ static void a_common_start_is_one_suspect(void **state)
 	struct subject *jobs[5];
 	struct story st;
 
-	(void)state;
 	assert_string_equal(who_is_named_of_four(&st, NS_PER_SEC / 10, true, jobs)->info.name, "cron");
 	assert_int_equal(first(&st)->processes.n, 4);
 	for (size_t i = 0; i < 4; i++)
@@ -90,7 +89,6 @@ static void who_has_usual_work_done_all_the_time_is_named(void **state)
 	struct subject *make;
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	make = build(&st, FROM, TICKS - 1);
 	ask_by(&st, true, &method_blame);
@@ -119,7 +117,6 @@ static void what_the_kernel_does_for_a_job_is_the_jobs(void **state)
 	struct subject *make, *worker;
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	make = build(&st, FROM, TICKS - 1);
 	for (size_t i = 0; i < st.d.subjects.n; i++) {
@@ -147,7 +144,6 @@ static void who_starts_short_programs_is_named_with_them(void **state)
 	struct subject *shell, *brief;
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	shell = start(&st, NULL, "/bin/dash", FROM, TICKS - 1);
 	info.id = ++st.next_id;
@@ -260,7 +256,6 @@ static void who_begins_to_start_short_programs_is_named_with_all_their_names(voi
 	struct subject *update, *other;
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	update = start(&st, NULL, "/srv/update", 0, TICKS - 1);
 	other = start(&st, update, "/bin/other", FROM, TICKS - 1);
@@ -284,7 +279,6 @@ static void of_several_it_is_told_since_when_they_do_it(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	for (int i = 0; i < 4; i++)
 		use(start(&st, NULL, "/usr/bin/sha256sum", FROM, TICKS - 1), FEATURE_CPU_TIME, FROM, TICKS - 1, 45 * PERCENT);
@@ -299,7 +293,6 @@ static void of_one_program_alone_it_is_told_who_is_in_its_way(void **state)
 	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 4 * 3600 * NS_PER_SEC, .method = &method_blame, .only = "editor"};
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	use(start(&st, NULL, "/usr/bin/hog", FROM, TICKS - 1), FEATURE_CPU_TIME, FROM, TICKS - 1, 150 * PERCENT);
 	assert_int_equal(why_answer(&st.d, &request, &st.answer), 0);
@@ -326,7 +319,6 @@ static void what_two_jobs_share_is_told_once(void **state)
 	struct subject *make, *other;
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	other = start(&st, NULL, "/bin/other", 0, TICKS - 1);
 	compile(&st, other, FROM, FROM + 2); /* gcc is a job of its own: whoever calls it */
@@ -342,7 +334,6 @@ static void a_job_that_comes_every_now_and_then_is_no_news(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	for (uint32_t t = 40; t + 60 < FROM; t += 120)
 		build(&st, t, t + 29);
@@ -358,7 +349,6 @@ static void a_new_program_that_does_it_itself_is_named_and_not_its_starter(void 
 	struct subject *starter, *hog;
 	struct story st;
 
-	(void)state;
 	begin_workshop(&st);
 	starter = start(&st, NULL, "/usr/bin/timeout", FROM, TICKS - 1);
 	hog = start(&st, starter, "/bin/hog", FROM, TICKS - 1);
@@ -384,7 +374,6 @@ static void a_limit_is_passed_over_and_the_next_one_tried(void **state)
 	struct answer a = {.slow = true, .bottleneck = BOTTLENECK_QUOTA};
 	struct culprit_list l;
 
-	(void)state;
 	a.ranking.method = "blame";
 	a.ranking.suspects.v = suspects;
 	a.ranking.suspects.n = ARRAY_SIZE(suspects);
@@ -415,7 +404,6 @@ static void what_has_no_name_is_not_named(void **state)
 	struct subject *waits, *update;
 	struct story st;
 
-	(void)state;
 	for (int marked = 0; marked < 2; marked++) {
 		begin(&st);
 		press(&st, FEATURE_PSI_CPU_SOME, 2, 60);

@@ -8,7 +8,6 @@ static void marks_become_intervals(void **state)
 			       {.wall = 510, .last = 515, .presses = 1}, {.wall = 900, .last = 950}, {.wall = 131, .last = 131, .presses = 1}};
 	struct marked_times m;
 
-	(void)state;
 	assert_int_equal(marked_times_collect(marks, 5, 10, 20, false, INT64_MAX, &m), 0);
 	assert_int_equal(m.list.n, 3);
 	assert_false(marked_times_touch(&m, 0, 89));

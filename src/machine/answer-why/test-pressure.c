@@ -52,7 +52,6 @@ static bool is_slow(uint32_t first, int64_t swing, int64_t last, bool marked)
 
 static void what_comes_again_and_again_is_no_news(void **state)
 {
-	(void)state;
 	assert_false(is_slow(0, 40, 40, false));
 	assert_false(is_slow(0, 40, 30, true));
 	assert_false(is_slow(0, 10, 10, false));
@@ -60,7 +59,6 @@ static void what_comes_again_and_again_is_no_news(void **state)
 
 static void what_goes_beyond_is_told(void **state)
 {
-	(void)state;
 	assert_true(is_slow(0, 40, 90, false));
 	assert_true(is_slow(0, 10, 60, false));
 	assert_true(is_slow(0, 40, 90, true));
@@ -70,7 +68,6 @@ static void of_a_short_past_more_must_be_seen(void **state)
 {
 	uint32_t two_minutes = TICKS - 120;
 
-	(void)state;
 	assert_false(is_slow(two_minutes, 40, 20, false));
 	assert_true(is_slow(0, 40, 70, false));
 	assert_true(is_slow(two_minutes, 40, 70, false));
@@ -81,7 +78,6 @@ static void of_a_short_past_more_must_be_seen(void **state)
 
 static void less_is_told_where_one_program_stands_out(void **state)
 {
-	(void)state;
 	assert_true(is_slow_with(1, TICKS - 120, 40, 70, false));
 	assert_false(is_slow_with(1, 0, 40, 40, false));
 }
@@ -89,7 +85,6 @@ static void less_is_told_where_one_program_stands_out(void **state)
 /* A recorder that has just been started beside the trouble, or shortly before it. */
 static void a_trouble_that_fills_most_of_a_short_past_is_not_usual(void **state)
 {
-	(void)state;
 	assert_true(is_slow_since(TICKS - 22, MANY, TICKS - 36, 10, 60, false));
 	assert_true(is_slow_since(TICKS - 30, MANY, TICKS - 60, 10, 60, false));
 	assert_true(is_slow_since(TICKS - 90, MANY, TICKS - 110, 10, 60, false));
@@ -102,7 +97,6 @@ static void what_always_is_so_is_told_with_who_uses_most(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin_swinging(&st, 0, 10, 0, 20, 3);
 	use(add(&st, "/bin/big", 0, TICKS - 1, 0), FEATURE_IO_READ_BYTES, 0, TICKS - 1, 500 * MB);
 	ask(&st, false);
@@ -141,7 +135,6 @@ static bool is_slow_beside(const char *other)
 
 static void what_a_question_makes_others_wait_is_no_trouble(void **state)
 {
-	(void)state;
 	assert_true(is_slow_beside("/bin/hog"));
 	assert_false(is_slow_beside("/bin/whyslow"));
 }
@@ -150,7 +143,6 @@ static void what_is_slow_since_the_recorder_began_is_judged_without_a_past(void 
 {
 	struct story st;
 
-	(void)state;
 	begin_swinging(&st, TICKS - 120, 10, TICKS - 120, 60, 3);
 	use(add(&st, "/bin/big", TICKS - 120, TICKS - 1, 0), FEATURE_IO_READ_BYTES, TICKS - 120, TICKS - 1, 500 * MB);
 	ask(&st, true);
@@ -191,7 +183,6 @@ static void in_a_young_recording_who_is_new_is_named(void **state)
 {
 	struct story st;
 
-	(void)state;
 	ask_young(&st, true);
 	assert_string_equal(first(&st)->subject->info.name, "fresh");
 	end(&st);

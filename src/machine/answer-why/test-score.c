@@ -51,7 +51,6 @@ static void who_takes_what_is_new_explains_the_waiting(void **state)
 	const struct suspect *s;
 	struct story st;
 
-	(void)state;
 	compute_beside(&st, 90, 0, 100);
 	s = first(&st);
 	assert_true(fabs(st.answer.ranking.added - 0.59) < 0.02); /* the editor waits 60 % of the time instead of 1 % */
@@ -67,7 +66,6 @@ static void without_one_of_two_most_of_the_waiting_goes_away(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor_waits(&st);
 	use(add(&st, "/bin/one", FROM, TICKS - 1, 0), FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
@@ -84,7 +82,6 @@ static void where_a_program_alone_waits_nothing_is_unexplained(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
 	for (int i = 0; i < 4; i++) {
@@ -106,7 +103,6 @@ static void who_uses_little_explains_little(void **state)
 {
 	struct story st;
 
-	(void)state;
 	compute_beside(&st, 9, 0, 100);
 	assert_true(first(&st)->explains.part < 0.1 && first(&st)->explains.share < 0.4);
 	assert_true(first(&st)->explains.low < 0.04 && first(&st)->explains.high - first(&st)->explains.low > EXPLAINED_VAGUE);
@@ -126,7 +122,6 @@ static void own_waiting_is_not_on_ones_account(void **state)
 	struct subject *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor_waits(&st);
 	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
@@ -143,7 +138,6 @@ static void steal_is_the_headline_only_where_it_explains_most(void **state)
 {
 	struct story st;
 
-	(void)state;
 	compute_beside(&st, 90, 30, 100);
 	assert_string_equal(st.answer.cause, "cpu");
 	assert_true(fabs(st.answer.ranking.stolen - 0.25) < 0.05);
@@ -158,7 +152,6 @@ static void heat_is_the_headline_only_where_it_explains_most(void **state)
 {
 	struct story st;
 
-	(void)state;
 	compute_beside(&st, 95, 0, 90);
 	assert_string_equal(st.answer.cause, "cpu");
 	assert_true(st.answer.ranking.slowed > 0 && st.answer.ranking.slowed < first(&st)->explains.share);
@@ -184,7 +177,6 @@ static void who_stopped_is_not_why_it_goes_on(void **state)
 	struct subject *prefetch, *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor_waits(&st);
 	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
@@ -209,7 +201,6 @@ static void who_wrote_has_not_stopped(void **state)
 	struct subject *copy, *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor_waits(&st);
 	copy = add(&st, "/bin/copy", FROM, TICKS - 1, 0);
@@ -240,7 +231,6 @@ static void who_must_free_memory_fills_it_with_files(void **state)
 	struct subject *filler, *grower;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	filler = add(&st, "/bin/filler", FROM, TICKS - 1, 0);
 	use(filler, FEATURE_DELAY_RECLAIM, FROM, TICKS - 1, 50 * PERCENT);
@@ -294,7 +284,6 @@ static void a_group_at_its_limit_is_short_before_the_machine_is(void **state)
 	struct subject *leaky, *group;
 	struct story st;
 
-	(void)state;
 	leaky = grow_to_a_limit(&st, 7);
 	ask_by(&st, true, &method_blame);
 	assert_true(st.answer.slow);
@@ -327,7 +316,6 @@ static void who_pushed_it_out_of_memory_is_said(void **state)
 	struct subject *editor, *build, *system;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
 	build = add(&st, "/bin/build", TICKS - 40, TICKS - 6, 0);
@@ -362,7 +350,6 @@ static void who_always_is_in_the_way_is_not_guilty_of_something_else(void **stat
 	struct ranking ranking = {};
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	camera = add(&st, "/bin/camera", 0, TICKS - 1, 0);
 	reader = add(&st, "/bin/reader", FROM, TICKS - 1, 0);
@@ -389,7 +376,6 @@ static void who_keeps_the_disk_waiting_is_not_who_has_most_bytes(void **state)
 	struct ranking ranking = {};
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	camera = add(&st, "/bin/camera", 0, TICKS - 1, 0);
 	log = add(&st, "/bin/log", FROM, TICKS - 1, 0);
@@ -417,7 +403,6 @@ static void who_has_much_and_rests_is_not_what_a_short_machine_is_slow_by(void *
 	struct ranking ranking = {};
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	camera = add(&st, "/bin/camera", 0, TICKS - 1, 0);
 	store = add(&st, "/bin/store", 0, TICKS - 1, 0);
@@ -446,7 +431,6 @@ static void only_what_stays_and_grows_leaks(void **state)
 		{110, 220, 330, 440, 550, 660, 770, 880, 990, 1100},
 	};
 
-	(void)state;
 	for (int kind = 0; kind < 3; kind++) {
 		struct method_question q = {.at = TICKS - 1, .focus = TICKS - 10, .train_to = FROM - 20, .cpus = 2};
 		struct entity_info sum = {.id = 501, .kind = ENTITY_SHORT_LIVED, .name = (char *)"ld"};
@@ -473,7 +457,6 @@ static void the_eldest_does_what_its_program_always_did(void **state)
 	struct subject *before, *player, *converters[3];
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor_waits(&st);
 	before = add(&st, "/bin/ffmpeg", 0, FROM - 12, 0);
@@ -501,7 +484,6 @@ static void of_a_short_past_what_was_done_then_is_not_new(void **state)
 	struct ranking ranking = {};
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	backup = add(&st, "/bin/backup", FROM - 8, TICKS - 1, 0);
 	reader = add(&st, "/bin/reader", FROM, TICKS - 1, 0);
@@ -521,7 +503,6 @@ static void who_is_accused_is_no_victim_of_itself(void **state)
 	struct subject *editor;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
 	use(editor, FEATURE_DELAY_BLOCK, FROM, TICKS - 1, 30 * PERCENT);
@@ -566,7 +547,6 @@ static const char *what_it_is_named_for(int waited_for)
 
 static void of_two_things_that_are_short_it_counts_what_more_wait_for(void **state)
 {
-	(void)state;
 	assert_string_equal(what_it_is_named_for(FEATURE_CPU_RUN_DELAY), "cpu.time");
 	assert_string_equal(what_it_is_named_for(FEATURE_DELAY_BLOCK), "io.write_bytes");
 	assert_string_equal(what_it_is_named_for(FEATURE_WAIT_DISK), "io.write_bytes"); /* delay accounting is off */
@@ -610,7 +590,6 @@ static double slowdown_with(const int64_t waited[3], const char *asking)
 
 static void a_machine_is_as_slow_as_the_program_in_the_middle(void **state)
 {
-	(void)state;
 	assert_true(fabs(slowdown_with((int64_t[]){50, 50, 50}, "/bin/hog") - 3) < 0.1); /* 1 + 5 by 1 + 1 */
 	assert_true(fabs(slowdown_with((int64_t[]){10, 10, 90}, "/bin/hog") - 1) < 0.1);
 	assert_true(fabs(slowdown_with((int64_t[]){10, 30, 90}, "/bin/hog") - 2) < 0.1);
@@ -645,7 +624,6 @@ static bool sender_is_named(int64_t moved)
 /* Sockets of this machine have no line. */
 static void what_no_interface_moves_makes_no_network_busy(void **state)
 {
-	(void)state;
 	assert_true(sender_is_named(20 * MB));
 	assert_false(sender_is_named(1000));
 }
@@ -656,7 +634,6 @@ static void who_gives_way_does_not_head_the_victims(void **state)
 	struct subject *editor, *indexer;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	editor = add(&st, "/bin/editor", 0, TICKS - 1, 0);
 	indexer = add(&st, "/bin/indexer", 0, TICKS - 1, 0);

@@ -41,7 +41,6 @@ static void who_has_others_wait_is_not_slow_by_itself(void **state)
 {
 	const struct pressure calm = {}, of_disk = {.now[BOTTLENECK_DISK] = 0.5};
 
-	(void)state;
 	assert_int_equal(short_of(0, false, &calm), BOTTLENECK_SELF);
 	assert_int_equal(short_of(0.02, false, &calm), BOTTLENECK_SELF);
 	assert_int_equal(short_of(0.3, false, &calm), BOTTLENECK_CPU);
@@ -79,7 +78,6 @@ static enum bottleneck others_wait(double cpu, double disk)
 
 static void the_others_waits_say_what_is_short(void **state)
 {
-	(void)state;
 	assert_int_equal(others_wait(0.5, 0.02), BOTTLENECK_CPU);
 	assert_int_equal(others_wait(0.05, 0.8), BOTTLENECK_DISK);
 }
@@ -112,7 +110,6 @@ static void all_outcomes_together_are_certain(void **state)
 	struct answer a = answer_with(two, 2);
 	struct method_question q = {};
 
-	(void)state;
 	verdict_judge(&a, &q, &(const struct shortages){.felt = true}, &method_blame, false);
 	assert_true(fabs(a.odds.nothing + a.odds.unlisted + a.ranking.suspects.v[0].probability + a.ranking.suspects.v[1].probability - 1) < 1e-9);
 	assert_true(fabs(a.ranking.suspects.v[0].probability - 3 * a.ranking.suspects.v[1].probability) < 1e-9);
@@ -121,7 +118,6 @@ static void all_outcomes_together_are_certain(void **state)
 
 static void what_takes_longer_is_slow_although_no_program_stands_out(void **state)
 {
-	(void)state;
 	assert_true(verdict_on(NULL, 0, slow, false).slow);
 	assert_false(verdict_on(NULL, 0, slow, false).culprit_is_named);
 	assert_false(verdict_on(NULL, 0, calm, false).slow);
@@ -131,7 +127,6 @@ static void in_a_calm_moment_more_is_needed_to_accuse(void **state)
 {
 	const double little = 0.03;
 
-	(void)state;
 	assert_false(verdict_on(&little, 1, calm, false).culprit_is_named);
 	assert_true(verdict_on(&little, 1, calm, true).culprit_is_named);
 	assert_true(verdict_on(&little, 1, slow, false).culprit_is_named);
@@ -141,7 +136,6 @@ static void one_of_two_is_less_sure_and_of_three_none_is_named(void **state)
 {
 	const double scores[] = {0.1, 0.1, 0.1};
 
-	(void)state;
 	assert_true(verdict_on(scores, 1, slow, true).confidence > verdict_on(scores, 2, slow, true).confidence);
 	assert_true(verdict_on(scores, 2, slow, true).culprit_is_named);
 	assert_false(verdict_on(scores, 3, slow, true).culprit_is_named);
@@ -166,7 +160,6 @@ static double confidence_by(double shortage, double explains)
 
 static void who_takes_what_is_hardly_short_is_less_sure(void **state)
 {
-	(void)state;
 	assert_true(confidence_by(0.5, NAN) > 0.9);
 	assert_true(confidence_by(0.05, NAN) < 1 - 2 * (1 - confidence_by(0.5, NAN)));
 	assert_true(confidence_by(0.5, 0.3) <= 0.3);
@@ -177,7 +170,6 @@ static void what_is_slow_is_short_of_something(void **state)
 	struct shortages there = {.any = true, .of[BOTTLENECK_CPU] = true};
 	struct answer a = answer_with(NULL, 0);
 
-	(void)state;
 	/* by the threads that queue, although less than usual of the time is told to be waited in */
 	a.pressure = (struct pressure){.now[BOTTLENECK_CPU] = 0.2, .usual[BOTTLENECK_CPU] = 0.6};
 	verdict_choose_bottleneck(&a, true, &there);

@@ -9,7 +9,6 @@ static void a_new_hog_beside_a_bigger_usual_innocent(void **state)
 	struct subject *innocent, *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	innocent = add(&st, "/bin/innocent", 0, TICKS - 1, 0);
 	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
@@ -33,7 +32,6 @@ static void a_periodic_job_is_big_but_usual(void **state)
 	struct subject *job = NULL, *small;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (uint32_t t = 60; t + 20 < FROM; t += 120) {
 		job = add(&st, "/bin/backup", t, t + 20, 0);
@@ -56,7 +54,6 @@ static void history_outlives_a_restart(void **state)
 	struct subject *old, *restarted, *guilty;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	old = add(&st, "/bin/server", 0, FROM - 6, 0);
 	restarted = add(&st, "/bin/server", FROM - 4, TICKS - 1, 0);
@@ -76,7 +73,6 @@ static void two_slow_only_together(void **state)
 	struct subject *word, *scanner;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	word = add(&st, "/bin/word", 0, TICKS - 1, 0);
 	scanner = add(&st, "/bin/scanner", 0, TICKS - 1, 0);
@@ -99,7 +95,6 @@ static void under_reclaim_the_grower_is_named(void **state)
 	struct subject *grower, *victim;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	grower = add(&st, "/bin/grower", 0, TICKS - 1, 0);
 	victim = add(&st, "/bin/victim", 0, TICKS - 1, 0);
@@ -139,7 +134,6 @@ static void a_leak_of_handles_with(int feature, int64_t normal_pressure, int64_t
 
 static void a_leak_of_handles_leaves_its_only_value(void **state)
 {
-	(void)state;
 	a_leak_of_handles_with(FEATURE_PSI_CPU_SOME, 1, 1, false);
 	a_leak_of_handles_with(FEATURE_PSI_IO_SOME, 11, 27, true);
 }
@@ -148,7 +142,6 @@ static void many_small_processes_are_one_group(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (int i = 0; i < 20; i++) {
 		struct subject *s = add(&st, "/usr/bin/cc1", FROM + (uint32_t)i % 3, TICKS - 1, 0);
@@ -167,7 +160,6 @@ static void a_busy_machine_that_nobody_waits_on_is_not_slow(void **state)
 	struct subject *busy;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	busy = add(&st, "/bin/busy", FROM, TICKS - 1, 0);
 	use(busy, FEATURE_CPU_TIME, FROM, TICKS - 1, 90 * PERCENT);
@@ -184,7 +176,6 @@ static void a_saturated_pressure_hides_no_hog(void **state)
 	struct subject *burner, *victim, *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	burner = add(&st, "/bin/burner", 0, TICKS - 1, 0);
 	victim = add(&st, "/bin/victim", 0, TICKS - 1, 0);
@@ -208,7 +199,6 @@ static void taking_what_others_left_is_no_guilt(void **state)
 	struct subject *left, *taker, *leak;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	left = add(&st, "/bin/left", 0, TICKS - 1, 0);
 	taker = add(&st, "/bin/taker", 0, TICKS - 1, 0);
@@ -231,7 +221,6 @@ static void a_trickle_of_writes_is_not_the_stream_of_reads(void **state)
 	struct subject *trickle, *stream, *disk;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	trickle = add(&st, "/bin/trickle", FROM, TICKS - 1, 0);
 	stream = add(&st, "/bin/stream", FROM, TICKS - 1, 0);
@@ -270,7 +259,6 @@ static void a_trouble_just_over_is_still_explained(void **state)
 	struct subject *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	hog = add(&st, "/bin/hog", FROM, TICKS - 9, 0);
 	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 9, 90 * PERCENT);
@@ -289,7 +277,6 @@ static void what_is_often_done_is_no_excess(void **state)
 	struct subject *camera, *fsyncer;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	camera = add(&st, "/bin/camera", 0, TICKS - 1, 0);
 	fsyncer = add(&st, "/bin/fsyncer", FROM, TICKS - 1, 0);
@@ -323,7 +310,6 @@ static void hundreds_of_threads_on_the_cpu_are_named_as_such(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin_swarm(&st, 50000);
 	assert_string_equal(first(&st)->features.v[0].feature->name, "threads.count");
 	assert_string_equal(first(&st)->features.v[1].feature->name, "cpu.time");
@@ -335,7 +321,6 @@ static void hundreds_of_threads_that_rest_are_no_crowd(void **state)
 {
 	struct story st;
 
-	(void)state;
 	begin_swarm(&st, 0);
 	assert_string_equal(first(&st)->features.v[0].feature->name, "cpu.time");
 	assert_string_not_equal(st.answer.cause, "threads");
@@ -349,7 +334,6 @@ static void what_stands_out_at_the_press_counts_more(void **state)
 	struct subject *small, *renderer, *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	renderer = add(&st, "/bin/renderer", 0, TICKS - 1, 0);
 	use(renderer, FEATURE_CPU_TIME, 0, TICKS - 1, 80 * PERCENT);
@@ -386,7 +370,6 @@ static char *order_of(struct story *st, bool marked)
 /* One program reads and has stopped, the other computes when the button is pressed. */
 static void a_mark_changes_no_order(void **state)
 {
-	(void)state;
 	for (int64_t cpu = 0; cpu <= 90; cpu += 10) {
 		char *unmarked, *marked;
 		struct subject *hog;
@@ -416,7 +399,6 @@ static void marked_incidents_are_not_learnt(void **state)
 	double learnt, excluded;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	hog = add(&st, "/bin/hog", 0, TICKS - 1, 0);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -449,7 +431,6 @@ static void many_marks_leave_a_past(void **state)
 	struct subject *script;
 	struct story st;
 
-	(void)state;
 	for (int64_t i = 0; i < TICKS / 20; i++)
 		marks[i] = (struct mark){.wall = (1000000 + 20 * i) * NS_PER_SEC, .last = (1000000 + 20 * i) * NS_PER_SEC, .presses = 1};
 	begin(&st);
@@ -478,7 +459,6 @@ static void in_block_mode_the_marked_event_is_learnt(void **state)
 	struct subject *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	hog = add(&st, "/bin/hog", 0, TICKS - 1, 0);
 	for (size_t f = 0; f < PROCESS_FEATURE_COUNT; f++)
@@ -530,7 +510,6 @@ static void a_press_on_a_calm_machine_finds_nothing(void **state)
 	struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .marked = true};
 	const int64_t windows[] = {3600 * NS_PER_SEC, 14 * NS_PER_SEC, 5 * NS_PER_SEC}; /* the recorder may have begun a moment ago */
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
 		struct story st;
 
@@ -551,7 +530,6 @@ static void a_start_as_always_is_innocent(void **state)
 	struct subject *office = NULL, *indexer;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (uint32_t t = 20; t + 250 < FROM; t += 270)
 		office = run_of(&st, "/bin/office", t, t + 200, t + 29);
@@ -571,7 +549,6 @@ static void a_start_that_goes_on_for_unusually_long_is_named(void **state)
 	struct subject *office = NULL, *indexer;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (uint32_t t = 20; t + 250 < FROM; t += 270)
 		office = run_of(&st, "/bin/office", t, t + 200, t + 29);
@@ -593,7 +570,6 @@ static void of_a_start_nobody_saw_nothing_is_learnt(void **state)
 	struct subject *office = NULL;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (uint32_t t = 20; t + 250 < FROM; t += 270) {
 		office = run_of(&st, "/bin/office", t, t + 200, t + 29);
@@ -615,7 +591,6 @@ static void the_same_executable_elsewhere_is_a_peer(void **state)
 	struct subject *other, *own;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	for (uint32_t t = 20; t + 250 < FROM; t += 270) {
 		other = run_of(&st, "/bin/database", t, t + 200, t + 29);
@@ -637,7 +612,6 @@ static void without_a_past_it_says_so(void **state)
 	struct story st = {};
 	struct subject *hog;
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		dataset_add_tick(&st.d, (1000 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC, i ? NS_PER_SEC : 0);
 	hog = add(&st, "/bin/hog", 0, 5, 0);
@@ -663,7 +637,6 @@ static void software_that_changed_shortly_before_is_one_remark(void **state)
 	struct subject *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
 	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 95 * PERCENT);
@@ -683,7 +656,6 @@ static void folded_programs_are_one_remark(void **state)
 	struct subject *hog;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	hog = add(&st, "/bin/hog", FROM, TICKS - 1, 0);
 	use(hog, FEATURE_CPU_TIME, FROM, TICKS - 1, 95 * PERCENT);
@@ -713,7 +685,6 @@ static void events_that_come_too_late_are_left_out_and_that_is_said(void **state
 		bool there, said;
 	} cases[] = {{0, true, false}, {INT64_MAX, true, false}, {1, true, true}, {INT64_MAX, false, true}, {0, false, false}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct trace trace = {};
 		struct why_request request = {.at = (1000000 + TICKS - 1) * NS_PER_SEC, .window = 3600 * NS_PER_SEC,
@@ -735,7 +706,6 @@ static void a_moment_nobody_recorded_is_refused(void **state)
 	struct why_request request = {.at = 5000000 * NS_PER_SEC, .window = 3600 * NS_PER_SEC};
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	assert_int_equal(why_answer(&st.d, &request, &st.answer), -ENODATA);
 	request.at = 10 * NS_PER_SEC;
@@ -752,7 +722,6 @@ static void what_is_like_all_of_the_past_is_not_called_slow(void **state)
 	const struct causes none = {};
 	const struct facts facts = {.slow = true};
 
-	(void)state;
 	a.pressure.now[BOTTLENECK_CPU] = 0.96;
 	assert_int_equal(words_of_answer(&a, &facts, &none), 0);
 	assert_false(a.slow);
@@ -784,7 +753,6 @@ static bool opener_is_named(uint32_t started)
 
 static void files_of_a_start_are_no_leak(void **state)
 {
-	(void)state;
 	assert_true(opener_is_named(0));
 	assert_false(opener_is_named(FROM + 1));
 }
@@ -812,7 +780,6 @@ static bool many_openers_are_named(unsigned n, int64_t each)
 
 static void a_few_files_of_each_of_many_are_no_leak(void **state)
 {
-	(void)state;
 	assert_true(many_openers_are_named(1, 2400));
 	assert_false(many_openers_are_named(300, 8));
 }
@@ -840,7 +807,6 @@ static void a_new_leak_is_named_beside_programs_that_come_and_go(void **state)
 	struct subject *leak;
 	struct story st;
 
-	(void)state;
 	begin(&st);
 	come_and_go(&st);
 	leak = add(&st, "/bin/leak", TICKS - 16, TICKS - 1, 0);

@@ -233,13 +233,11 @@ static void fsync_behind_writes(bool inserted)
 
 static void fsync_with_scheduler(void **state)
 {
-	(void)state;
 	fsync_behind_writes(true);
 }
 
 static void fsync_without_scheduler(void **state)
 {
-	(void)state;
 	fsync_behind_writes(false);
 }
 

@@ -39,7 +39,6 @@ static int64_t total(const int64_t *by_wait)
 
 static void no_crowd_is_refused(void **state)
 {
-	(void)state;
 	for (int kind = 0; kind < CROWD_KINDS; kind++) {
 		_cleanup_(disperse) struct crowded c;
 
@@ -67,7 +66,6 @@ static void what_is_small_is_merged(void **state)
 	size_t merged = 0, coarse = 0, others[FOR_COUNT] = {};
 	uint32_t victim = NOBODY;
 
-	(void)state;
 	gather(&c, CROWD_MESH);
 	assert_int_equal(blame_build(&c.line, c.line.start, c.line.end, NULL, 0, LEVEL_THREAD, &m), 0);
 	for (size_t i = 0; i < m.cells.n; i++) {
@@ -99,7 +97,6 @@ static void a_matrix_keeps_its_largest_cells(void **state)
 	uint32_t victim = NOBODY;
 	size_t n = 0, before;
 
-	(void)state;
 	gather(&c, CROWD_MESH);
 	assert_int_equal(blame_build(&c.line, c.line.start, c.line.end, NULL, 0, LEVEL_PROCESS, &m), 0);
 	for (size_t i = 0; i < m.cells.n; i++)
@@ -144,7 +141,6 @@ static void cells_that_are_handed_over_are_all_there_are(void **state)
 	_cleanup_(blame_matrix_free) struct blame_matrix m = {};
 	struct taken all = {}, some = {};
 
-	(void)state;
 	gather(&c, CROWD_POOL);
 	assert_int_equal(blame_build(&c.line, c.line.start, c.line.end, NULL, 0, LEVEL_PROGRAM, &m), 0);
 	assert_int_equal(blame_each(&c.line, c.line.start, c.line.end, take, &all), 0);
@@ -161,7 +157,6 @@ static void a_path_through_a_crowd_ends(void **state)
 	_cleanup_(path_free) struct critical_path path = {};
 	int64_t at;
 
-	(void)state;
 	gather(&c, CROWD_LINE);
 	at = c.line.start;
 	assert_int_equal(path_build(&c.line, 5, c.line.start, c.line.end, &path), 0);

@@ -46,7 +46,6 @@ static void who_sleeps_longer_than_before(void **state)
 	struct new_sleepers found = {};
 	struct story s;
 
-	(void)state;
 	tell_of_sleeps(&s, 200 * 1000);
 	assert_int_equal(new_sleepers_find(&s.trace, &found), 0);
 	assert_int_equal(found.list.n, 1);
@@ -61,7 +60,6 @@ static void who_sleeps_as_long_as_ever(void **state)
 	struct new_sleepers found = {};
 	struct story s;
 
-	(void)state;
 	tell_of_sleeps(&s, 30 * 1000);
 	assert_int_equal(new_sleepers_find(&s.trace, &found), 0);
 	assert_int_equal(found.list.n, 0);
@@ -74,7 +72,6 @@ static void a_sleep_of_before_the_events_counts(void **state)
 	struct new_sleepers found = {};
 	struct story s;
 
-	(void)state;
 	tell_of_sleeps(&s, 200 * 1000);
 	for (size_t i = 0; i < s.trace.threads.n; i++)
 		s.trace.threads.v[i].slept_before = 150 * 1000 * US;
@@ -89,7 +86,6 @@ static void since_before_the_events(void **state)
 	struct new_sleepers found = {};
 	struct story s;
 
-	(void)state;
 	begins = 36;
 	tell_of_sleeps(&s, 200 * 1000);
 	begins = 1;
@@ -104,7 +100,6 @@ static void since_before_the_events(void **state)
 
 static void whose_sleeps_have_grown_most_is_first(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct new_sleepers found = {};
 		struct story s;

@@ -214,7 +214,6 @@ static void who_is_elsewhere_may_have_been_asked(void **state)
 		size_t assumed;
 	} servers[] = {{STATE_RUNNING, CALL_POLL, 1}, {STATE_CHILD, CALL_CHILD, 1}, {STATE_IDLE, CALL_POLL, 0}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
 		_cleanup_(peer_requests_free) struct peer_requests found = {};
 		_cleanup_(story_end) struct story s;

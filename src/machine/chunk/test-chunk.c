@@ -183,7 +183,6 @@ static void same_ticks(const struct dataset *a, const struct dataset *b)
 
 static void a_chunk_says_what_the_frames_said(void **state)
 {
-	(void)state;
 	for (unsigned seed = 1; seed <= 40; seed++) {
 		struct str frames = record(seed, seed % 5 ? TICKS : seed % 7), chunk = {};
 		struct dataset before = read_frames(&frames), after = {};
@@ -211,7 +210,6 @@ static void a_filter_gives_what_it_asks_for_and_nothing_else(void **state)
 	struct str frames = record(77, TICKS), chunk = {};
 	struct dataset all = read_frames(&frames);
 
-	(void)state;
 	assert_int_equal(chunk_write(&all, &chunk), 0);
 	for (unsigned seed = 0; seed < 20; seed++) {
 		feature_set features = seed ? FEATURE_BIT(draw(PROCESS_FEATURE_COUNT)) | FEATURE_BIT(draw(PROCESS_FEATURE_COUNT))
@@ -270,7 +268,6 @@ static void values_are_read_from_points_on(void **state)
 	struct dataset all = read_frames(&frames);
 	struct chunk *c;
 
-	(void)state;
 	assert_int_equal(chunk_write(&all, &bytes), 0);
 	assert_int_equal(chunk_open(bytes.data, bytes.len, NULL, NULL, &c), 0);
 	assert_true(count_points(c, false) > 1);
@@ -301,7 +298,6 @@ static void without_any_feature_there_are_still_entities(void **state)
 	struct dataset all = read_frames(&frames), bare = {};
 	struct load_filter filter = {.most = nothing};
 
-	(void)state;
 	assert_int_equal(chunk_write(&all, &chunk), 0);
 	assert_int_equal(read_chunk(chunk.data, chunk.len, &filter, &bare), 0);
 	assert_int_equal(bare.subjects.n, all.subjects.n);
@@ -322,7 +318,6 @@ static void an_older_chunk_is_read(void **state)
 	size_t values = 0, n;
 	char bytes[1 << 16];
 
-	(void)state;
 	assert_non_null(f);
 	n = fread(bytes, 1, sizeof(bytes), f);
 	assert_int_equal(read_chunk(bytes, n, NULL, &d), 0);
@@ -349,7 +344,6 @@ static void damage_is_found(void **state)
 	struct str frames = record(5, 20), chunk = {};
 	struct dataset d = read_frames(&frames);
 
-	(void)state;
 	assert_int_equal(chunk_write(&d, &chunk), 0);
 	for (size_t cut = 0; cut < chunk.len; cut += 1 + cut / 50) {
 		struct dataset after = {};
@@ -377,7 +371,6 @@ static void malice_is_survived(void **state)
 	struct dataset d = read_frames(&frames);
 	unsigned refused = 0;
 
-	(void)state;
 	assert_int_equal(chunk_write(&d, &chunk), 0);
 	for (size_t round = 0; round < 4000; round++) {
 		_Alignas(8) char copy[1 << 17];
@@ -410,7 +403,6 @@ static void two_recorders_see_one_process(void **state)
 	struct str bytes[2] = {};
 	struct dataset d = {};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct entity *e = entity_new(ENTITY_PROCESS, "p");
 		int64_t values[PROCESS_FEATURE_COUNT] = {[FEATURE_HANDLES_FILES] = 5 + i};
@@ -456,7 +448,6 @@ static void a_part_at_the_edge_keeps_the_level_from_before(void **state)
 	int64_t from = all.ticks.v[20].wall, to = all.ticks.v[40].wall;
 	size_t used;
 
-	(void)state;
 	assert_int_equal(dataset_append(&part, &all, from, to), 0);
 	dataset_finish(&part);
 	frames_read(frames.data, frames.len, from, to, &direct, &used);

@@ -59,7 +59,6 @@ static void check(const struct dataset *d)
 
 static void values_come_back(void **state)
 {
-	(void)state;
 	for (int key = -1; key < TICKS; key++) {
 		struct str frames = record(key);
 		struct dataset d = {};
@@ -81,7 +80,6 @@ static void a_window_knows_levels_from_before(void **state)
 	const struct subject *s;
 	size_t used;
 
-	(void)state;
 	assert_int_equal(frames_read(frames.data, frames.len, 1003 * NS_PER_SEC, 1003 * NS_PER_SEC, &d, &used), 0);
 	dataset_finish(&d);
 	s = dataset_subject(&d, 7);
@@ -103,7 +101,6 @@ static void a_stopped_recorder_follows_nobody(void **state)
 	struct dataset d = {};
 	size_t used;
 
-	(void)state;
 	tick_begin(&tick, 200 * NS_PER_SEC, 1100 * NS_PER_SEC);
 	tick_put(&tick, e, values, PRESENT);
 	assert_int_equal(frame_encode(&enc, &tick, true, &first), 0);
@@ -134,7 +131,6 @@ static void the_first_sample_of_an_old_process_is_no_growth(void **state)
 	struct dataset d = {};
 	size_t used;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		tick_begin(&tick, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC);
 		values[FEATURE_CPU_TIME] = 3600 * NS_PER_SEC + i * 100 * NS_PER_MS;
@@ -156,7 +152,6 @@ static void damage_is_found(void **state)
 	struct str frames = record(-1);
 	size_t used, whole = 0;
 
-	(void)state;
 	for (size_t cut = 0; cut < frames.len; cut++) {
 		struct dataset d = {};
 		int r = frames_read(frames.data, cut, INT64_MIN, INT64_MAX, &d, &used);
@@ -190,7 +185,6 @@ static void a_counter_that_falls_is_taken_as_restarted(void **state)
 	struct dataset d = {};
 	size_t used;
 
-	(void)state;
 	e->born = true;
 	for (int i = 0; i < 4; i++) {
 		tick_begin(&tick, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC);
@@ -219,7 +213,6 @@ static void a_sleeper_is_there_in_key_frames_and_by_its_new_name(void **state)
 	struct dataset d = {};
 	size_t used;
 
-	(void)state;
 	tick_begin(&tick, 100 * NS_PER_SEC, 1000 * NS_PER_SEC);
 	tick_put(&tick, e, values, PRESENT);
 	frame_encode(&enc, &tick, true, &before);
@@ -253,7 +246,6 @@ static void what_comes_and_goes_is_right_when_it_is_there(void **state)
 	struct dataset d = {};
 	size_t used, segment = 0;
 
-	(void)state;
 	e->born = true;
 	for (int i = 0; i < 4; i++) {
 		tick_begin(&tick, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC);
@@ -291,7 +283,6 @@ static void one_that_was_away_comes_back(void **state)
 	struct dataset d = {};
 	size_t used, segment = 0;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		tick_begin(&tick, (100 + i) * NS_PER_SEC, (1000 + i) * NS_PER_SEC);
 		values[FEATURE_CG_MEMORY] = 65536 * 5;

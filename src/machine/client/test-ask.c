@@ -48,7 +48,6 @@ static void an_answer_without_an_end_is_ended(void **state)
 	const int64_t begin = clock_boot();
 	struct str text = {};
 
-	(void)state;
 	assert_int_equal(ask("endless", &(struct ask_bounds){NS_PER_SEC / 2, UINT64_MAX, NULL, NULL}, &text), -ETIMEDOUT);
 	assert_true(clock_boot() - begin < 30 * NS_PER_SEC);
 	assert_non_null(strstr(ask_failure(&asker, -ETIMEDOUT), "took too long"));
@@ -59,7 +58,6 @@ static void an_answer_that_no_one_waits_for_is_ended(void **state)
 {
 	struct str text = {};
 
-	(void)state;
 	assert_int_equal(ask("endless", &(struct ask_bounds){3600 * NS_PER_SEC, UINT64_MAX, always, &text}, &text), -ECANCELED);
 	str_free(&text);
 }
@@ -77,7 +75,6 @@ static void check_memory(const struct ask_bounds *bounds, const char *said)
 
 static void the_memory_of_an_answer_is_bounded(void **state)
 {
-	(void)state;
 	if (SANDBOX_SANITIZED)
 		skip();
 	check_memory(&(struct ask_bounds){60 * NS_PER_SEC, (uint64_t)2 << 30, NULL, NULL}, "little\n");

@@ -2,7 +2,6 @@
 #include "machine/threads/test-story.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "machine/blame/path.h"
@@ -71,7 +70,6 @@ static void one_holder_and_all_its_victims_are_one_line(void **state)
 {
 	_cleanup_free_ char *text = text_of(begin, VICTIMS);
 
-	(void)state;
 	assert_non_null(strstr(text, "\n40 threads waited "));
 	assert_non_null(strstr(text, "for a lock because of holder (50) thread 9000: victim (50)"));
 	assert_non_null(strstr(text, ", and 37 more\n"));
@@ -83,7 +81,6 @@ static void crowds_are_in_the_order_of_their_time(void **state)
 	_cleanup_free_ char *text = text_of(begin_two_crowds, VICTIMS);
 	const char *many = strstr(text, "\n40 threads waited "), *few = strstr(text, "\n6 threads waited ");
 
-	(void)state;
 	assert_non_null(many);
 	assert_non_null(few);
 	assert_true(many < few);
@@ -93,7 +90,6 @@ static void few_victims_are_told_one_by_one(void **state)
 {
 	_cleanup_free_ char *text = text_of(begin, 3);
 
-	(void)state;
 	assert_null(strstr(text, "threads waited"));
 	assert_non_null(strstr(text, "victim (50) thread 100 waited "));
 }
@@ -163,7 +159,6 @@ static void who_held_the_lock_and_why_is_said_first(void **state)
 	_cleanup_free_ char *text = text_of_inversion();
 	const char *second = strchr(text, '\n') + 1;
 
-	(void)state;
 	assert_memory_equal(second, "worker (101) thread gcworker 102 held the lock all the time, because urgent (103) kept it from a CPU for 15.6 ms.\n", 106);
 	assert_non_null(strstr(text, "16.0 ms 100 %  worker (101) thread gcworker 102 held it all the time, because urgent (103) kept it"));
 	assert_null(strstr(text, "others\n"));
@@ -174,7 +169,6 @@ static void the_path_has_the_stacks_of_sleeper_and_waker(void **state)
 	_cleanup_free_ char *text = text_of_inversion();
 	const char *path = strstr(text, "The critical path"), *slept = path ? strstr(path, "it slept in 0x5000 > 0xffffffff81000010\n") : NULL;
 
-	(void)state;
 	assert_non_null(slept);
 	assert_non_null(strstr(slept, "worker (101) thread gcworker 102 ended it in 0x6000\n"));
 }
@@ -196,7 +190,6 @@ static void waits_are_grouped_by_what_is_chosen(void **state)
 	size_t size;
 	FILE *f = open_memstream(&csv, &size);
 
-	(void)state;
 	begin_inversion(&s);
 	assert_int_equal(wait_pivot_parse("process,reason,waker,stack", p.chosen, &p.n_chosen), 0);
 	q.to = s.line.end;
@@ -219,7 +212,6 @@ static void a_median_is_that_of_the_group(void **state)
 	struct wait_pivot p = {};
 	struct story s;
 
-	(void)state;
 	begin_two_crowds(&s, VICTIMS);
 	assert_int_equal(wait_pivot_parse("lock", p.chosen, &p.n_chosen), 0);
 	assert_int_equal(wait_pivot_make(&s.line, &(struct pivot_question){.from = 1, .to = s.line.end}, &p), 0);
@@ -241,7 +233,6 @@ static void a_list_of_fields_is_checked(void **state)
 	enum pivot_field chosen[PIVOT_CHOSEN_MAX];
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(wait_pivot_parse(bad[i], chosen, &n), -EINVAL);
 	assert_int_equal(wait_pivot_parse("lock,waker-stack", chosen, &n), 0);

@@ -35,7 +35,6 @@ static void the_unit_that_the_end_waited_for_is_named(void **state)
 	struct start_record r = {};
 	struct answer a;
 
-	(void)state;
 	start_record_take_manager(manager, &r);
 	assert_int_equal(start_record_take_units(units, &r), 0);
 	assert_int_equal(r.units.n, 6);
@@ -56,7 +55,6 @@ static void a_kernel_that_waits_is_seen_in_its_log(void **state)
 	struct start_record r = {.userspace = 20300 * NS_PER_MS, .finished = 30 * NS_PER_SEC};
 	struct answer a;
 
-	(void)state;
 	assert_int_equal(start_record_take_log(log_text, &r), 0);
 	assert_int_equal(r.gaps.n, 1); /* programs that write there are not the kernel */
 	assert_int_equal(r.gaps.v[0].to - r.gaps.v[0].from, 20 * NS_PER_SEC);
@@ -77,7 +75,6 @@ static void programs_tell_the_end_where_systemd_does_not(void **state)
 	struct start_record r = {};
 	struct answer a;
 
-	(void)state;
 	assert_int_equal(boot_late_answer(&r, 0, &a), -ENODATA);
 	for (unsigned i = 0; i < ARRAY_SIZE(programs); i++)
 		assert_int_equal(VEC_PUSH(r.processes, (struct start_process){i + 1, strdup(programs[i].name), programs[i].began * NS_PER_SEC,

@@ -10,7 +10,6 @@ static void who_waits_for_other_requests_has_no_part_in_a_call(void **state)
 	_cleanup_(story_end) struct story s;
 	uint32_t threads[3];
 
-	(void)state;
 	story_begin(&s, 1);
 	for (uint32_t tid = A; tid <= C; tid++)
 		cast_thread(&s, tid, SERVER, "server", 0);

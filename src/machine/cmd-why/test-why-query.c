@@ -14,7 +14,6 @@ static void since_counts_from_the_moment_asked_about(void **state)
 	struct why_query a = {.request.at = AN_HOUR_AGO};
 	int64_t at = a.request.at;
 
-	(void)state;
 	assert_int_equal(why_query_parse_since("why", NULL, &a), EXIT_ANSWERED);
 	assert_int_equal(a.request.since, 0);
 	assert_int_equal(why_query_parse_since("why", "-3min", &a), EXIT_ANSWERED);
@@ -25,7 +24,6 @@ static void a_start_after_the_moment_is_refused(void **state)
 {
 	struct why_query a = {.request.at = AN_HOUR_AGO};
 
-	(void)state;
 	assert_int_equal(why_query_parse_since("why", "+1min", &a), EXIT_USAGE);
 	assert_int_equal(why_query_parse_since("why", "nonsense", &a), EXIT_USAGE);
 }
@@ -35,7 +33,6 @@ static void a_moment_to_come_is_refused(void **state)
 	struct common here = {};
 	struct why_query a = {};
 
-	(void)state;
 	assert_int_equal(why_query_parse(&here, "+5min", &a), -ERANGE);
 	assert_int_equal(why_query_parse(&here, "-5min", &a), 0);
 	here.from_file = "another.db"; /* of a machine with another clock */

@@ -51,7 +51,6 @@ static const struct {
 
 static void earlier_facts_win(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(classify(cases[i].facts), cases[i].state);
 }
@@ -91,7 +90,6 @@ static const struct {
 
 static void a_futex_is_a_lock_or_a_signal(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(futexes); i++) {
 		const struct futex_wait *w = &futexes[i].wait;
 
@@ -104,7 +102,6 @@ static void a_futex_is_a_lock_or_a_signal(void **state)
 /* A thread that was stopped, or frozen, and continues. */
 static void a_restarted_call_is_known_by_its_arguments(void **state)
 {
-	(void)state;
 	assert_int_equal(futex_restarted_call(HEAP, WAITS_BIT), CALL_FUTEX);
 	assert_int_equal(futex_restarted_call(HEAP, WAITS_BIT | CLOCK), CALL_FUTEX);
 	assert_int_equal(futex_restarted_call(HEAP, 2), CALL_POLL);
@@ -115,7 +112,6 @@ static void a_restarted_call_is_known_by_its_arguments(void **state)
 
 static void an_idle_loop_is_not_blocked(void **state)
 {
-	(void)state;
 	assert_false(thread_state_is_blocked(STATE_IDLE));
 	assert_false(thread_state_is_blocked(STATE_TIMER));
 	assert_true(thread_state_is_blocked(STATE_LOCK));
@@ -126,7 +122,6 @@ static void an_idle_loop_is_not_blocked(void **state)
 
 static void one_connection_of_its_own_is_waited_for(void **state)
 {
-	(void)state;
 	assert_true(poll_is_of_one(&(struct poll_wait){.files = 1, .opened = 1}));
 	assert_true(poll_is_of_one(&(struct poll_wait){.files = 3, .opened = 1}));	      /* and what wakes it */
 	assert_false(poll_is_of_one(&(struct poll_wait){.files = 1}));			      /* it was accepted */
@@ -139,7 +134,6 @@ static void what_was_sent_last_waits_for_an_answer(void **state)
 {
 	struct poll_memory m = {};
 
-	(void)state;
 	assert_true(poll_note(&m, 1, 100, 0, 0));    /* a new connection: the other end speaks first, or was asked */
 	assert_true(poll_note(&m, 1, 100, 0, 0));    /* woken by something else */
 	assert_false(poll_note(&m, 1, 100, 70, 1));  /* answered */

@@ -23,7 +23,6 @@ static void the_sums_are_whole(void **state)
 	_cleanup_(cpu_reading_free) struct cpu_reading before = {.time = 1000 * MS}, after = {.time = 1100 * MS};
 	_cleanup_(cpu_report_free) struct cpu_report r = {};
 
-	(void)state;
 	VEC_PUSH(before.tasks, task(5, 5, 10 * MS, 0, 8 * MS));
 	VEC_PUSH(after.tasks, task(5, 5, 40 * MS, 5 * MS, 8 * MS));
 	VEC_PUSH(after.tasks, task(6, 5, 20 * MS, 0, 20 * MS)); /* born between */
@@ -53,7 +52,6 @@ static void steal_is_what_grew_between(void **state)
 	struct cpu_reading before = {.time = 0, .steal = 70 * MS}, after = {.time = 100 * MS, .steal = 90 * MS};
 	struct cpu_report r = {};
 
-	(void)state;
 	assert_int_equal(cpu_report_make(&before, &after, &r), 0);
 	assert_int_equal(r.steal, 20 * MS);
 	cpu_report_free(&r);
@@ -69,7 +67,6 @@ static void a_reused_number_counts_from_nothing(void **state)
 	_cleanup_(cpu_report_free) struct cpu_report r = {};
 	struct ring_task old = task(5, 5, 90 * MS, 0, 0), young = task(5, 5, 10 * MS, 0, 0);
 
-	(void)state;
 	young.who.start = 77;
 	VEC_PUSH(before.tasks, old);
 	VEC_PUSH(after.tasks, young);

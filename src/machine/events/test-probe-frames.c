@@ -27,7 +27,6 @@ static void a_tracepoints_way_is_cut_off(void **state)
 {
 	static const char *const waking[] = {"bpf_prog_1_stack_here", NULL, "bpf_trace_run1", "__traceiter_sched_waking", "try_to_wake_up", "pipe_write"};
 
-	(void)state;
 	assert_int_equal(cut(waking, 6), 4);
 }
 
@@ -35,7 +34,6 @@ static void code_of_the_kernel_stays(void **state)
 {
 	static const char *const plain[] = {"try_to_wake_up", NULL, "pipe_write", "vfs_write"};
 
-	(void)state;
 	assert_int_equal(cut(plain, 4), 0);
 	assert_int_equal(cut(plain, 0), 0);
 }
@@ -45,7 +43,6 @@ static void what_lies_far_outside_stays(void **state)
 {
 	static const char *const of_another[] = {"__traceiter_sched_waking", "try_to_wake_up", "wake_up_process", "queue_work_on", "__queue_work", "a", "b", "c", "bpf_prog_2_xdp"};
 
-	(void)state;
 	assert_int_equal(cut(of_another, 9), 1);
 }
 
@@ -54,7 +51,6 @@ static void user_code_is_never_cut(void **state)
 	const uint64_t frames[] = {0x401000, KERNEL};
 	static const char *const probe[] = {"bpf_prog_1"};
 
-	(void)state;
 	names = probe;
 	assert_int_equal(probe_frames(frames, 2, name_of, NULL), 0);
 }

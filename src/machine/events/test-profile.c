@@ -51,7 +51,6 @@ static void rows_of_one_stack_are_one(void **state)
 	_cleanup_(profile_free) struct profile p = {};
 	uint32_t stack;
 
-	(void)state;
 	assert_int_equal(profile_begin(&p), 0);
 	stack = stack_of(&p, names, 2);
 	assert_int_equal(stack_of(&p, names, 2), stack);
@@ -72,7 +71,6 @@ static void root_gets_all_of_the_wanted_minutes(void **state)
 {
 	_cleanup_(profile_free) struct profile p = {}, copy = {};
 
-	(void)state;
 	make(&p);
 	assert_int_equal(profile_begin(&copy), 0);
 	assert_int_equal(profile_copy(&copy, &p, &(struct profile_wish){.from = 10, .to = 11, .viewer = root}), 0);
@@ -86,7 +84,6 @@ static void strangers_have_sums_and_no_stacks(void **state)
 {
 	_cleanup_(profile_free) struct profile p = {}, copy = {};
 
-	(void)state;
 	make(&p);
 	assert_int_equal(profile_begin(&copy), 0);
 	assert_int_equal(profile_copy(&copy, &p, &(struct profile_wish){.viewer = user}), 0);
@@ -104,7 +101,6 @@ static void where_proc_hides_them_strangers_have_no_names(void **state)
 {
 	_cleanup_(profile_free) struct profile p = {}, copy = {};
 
-	(void)state;
 	make(&p);
 	assert_int_equal(profile_begin(&copy), 0);
 	assert_int_equal(profile_copy(&copy, &p, &(struct profile_wish){.viewer = hidden}), 0);

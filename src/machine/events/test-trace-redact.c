@@ -108,7 +108,6 @@ static void moments_of_strangers_do_not_show(void **state)
 		       late[] = {11 * TICK + 505 * MS, 11 * TICK + 733 * MS, 11 * TICK + 981 * MS};
 	_cleanup_(trace_clear) struct trace a = {}, b = {};
 
-	(void)state;
 	build(&a, early, 3);
 	build(&b, late, 3);
 	assert_int_equal(trace_redact(&a, &user), 0);
@@ -122,7 +121,6 @@ static void what_lies_in_half_a_tick_does_not_show(void **state)
 	const uint64_t keys[] = {10 * TICK + 650 * MS, 14 * TICK + 120 * MS};
 	_cleanup_(trace_clear) struct trace a = {}, b = {};
 
-	(void)state;
 	build(&a, keys, 2);
 	build(&b, keys, 0);
 	assert_int_equal(trace_redact(&a, &user), 0);
@@ -169,7 +167,6 @@ static void sums_stay(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	uint64_t sum;
 
-	(void)state;
 	sum = build_busy(&t, 700000);
 	assert_int_equal(trace_redact(&t, &user), 0);
 	assert_true(time_of(&t, THEIRS) > sum - 4 * VISIBLE_SLICE && time_of(&t, THEIRS) < sum + 4 * VISIBLE_SLICE);
@@ -198,7 +195,6 @@ static void who_waits_sees_for_whom(void **state)
 	uint64_t woken = 0, waited = 0, theirs = 0;
 	uint32_t runs = 0;
 
-	(void)state;
 	build_wait(&t);
 	assert_int_equal(trace_redact(&t, &user), 0);
 	for (size_t i = 0; i < t.n_events; i++) {
@@ -237,7 +233,6 @@ static void no_event_of_a_stranger_is_left(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	const uint64_t keys[] = {11 * TICK + 12 * MS, 12 * TICK + 130 * MS};
 
-	(void)state;
 	build(&t, keys, 2);
 	assert_int_equal(trace_redact(&t, &user), 0);
 	for (size_t i = 0; i < t.n_events; i++) {
@@ -255,7 +250,6 @@ static void strangers_are_named_and_no_more(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	const struct trace_thread *theirs;
 
-	(void)state;
 	build_wait(&t);
 	assert_int_equal(trace_redact(&t, &user), 0);
 	theirs = trace_thread(&t, THEIRS, TO);
@@ -273,7 +267,6 @@ static void with_hidepid_they_have_no_name(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	uint64_t others = 0;
 
-	(void)state;
 	build_wait(&t);
 	assert_int_equal(trace_redact(&t, &hidden), 0);
 	for (size_t i = 0; i < t.threads.n; i++) {
@@ -290,7 +283,6 @@ static void the_group_sees_all(void **state)
 {
 	_cleanup_(trace_clear) struct trace a = {}, b = {};
 
-	(void)state;
 	build_wait(&a);
 	build_wait(&b);
 	assert_int_equal(trace_redact(&a, &group), 0);
@@ -328,7 +320,6 @@ static void places_and_texts_of_strangers_are_hidden(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	const struct trace_stack *mine;
 
-	(void)state;
 	add_places(&t);
 	assert_int_equal(trace_redact(&t, &user), 0);
 	/* the kernel's functions keep their names, not their places */
@@ -357,7 +348,6 @@ static void a_trace_of_centuries_is_refused(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 
-	(void)state;
 	begin(&t);
 	add_switch(&t, FROM, 0, THEIRS, 0);
 	t.to = t.cpus[0].to = UINT64_MAX / 2;

@@ -16,7 +16,6 @@ static void sorts_by_time(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	uint64_t seed = 1;
 
-	(void)state;
 	assert_int_equal(trace_begin(&t, 4), 0);
 	for (uint16_t cpu = 0; cpu < 4; cpu++)
 		for (uint64_t i = 0; i < 5000; i++) {
@@ -35,7 +34,6 @@ static void keeps_the_order_of_one_moment(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 
-	(void)state;
 	trace_begin(&t, 2);
 	add(&t, 50, 1, EVENT_SWITCH, 1);
 	add(&t, 20, 0, EVENT_LOCK, 2);
@@ -53,7 +51,6 @@ static void unknown_kinds_are_counted(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 
-	(void)state;
 	trace_begin(&t, 1);
 	add(&t, 10, 0, EVENT_KIND_END, 1);
 	add(&t, 11, 0, EVENT_SWITCH, 1);
@@ -68,7 +65,6 @@ static void a_reused_number_is_another_thread(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 
-	(void)state;
 	trace_begin(&t, 1);
 	trace_add_thread(&t, &(struct trace_thread){.tid = 7, .tgid = 7, .start = 500, .comm = "second"});
 	trace_add_thread(&t, &(struct trace_thread){.tid = 7, .tgid = 7, .start = 100, .end = 300, .comm = "first"});
@@ -92,7 +88,6 @@ static void numbers_of_a_namespace_are_translated(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 
-	(void)state;
 	trace_begin(&t, 1);
 	trace_add_thread(&t, &(struct trace_thread){.tid = 700, .tgid = 700, .ns_tid = 2, .pid_ns = 99, .comm = "waits"});
 	trace_add_thread(&t, &(struct trace_thread){.tid = 701, .tgid = 701, .ns_tid = 3, .pid_ns = 99, .comm = "holds"});
@@ -109,7 +104,6 @@ static void two_generations_are_one_trace(void **state)
 	_cleanup_(trace_clear) struct trace t = {}, later = {};
 	uint64_t frames[] = {1, 2, 3};
 
-	(void)state;
 	trace_begin(&t, 1);
 	trace_begin(&later, 1);
 	add(&t, 10, 0, EVENT_SWITCH, 1);
@@ -133,7 +127,6 @@ static void a_tail_ends_where_a_question_does(void **state)
 	struct trace_cpu cpus[1];
 	struct trace last;
 
-	(void)state;
 	trace_begin(&t, 1);
 	for (uint64_t i = 1; i <= 10; i++)
 		add(&t, 10 * i, 0, EVENT_SWITCH, (uint32_t)i);
@@ -159,7 +152,6 @@ static void a_stack_ends_where_it_leaves_the_code(void **state)
 	const uint64_t frames[] = {KERNEL_AT, 0x401000, 0x402000, 0x7ffd0001, 0xf80ac198feedfd92, 0x403000};
 	const struct trace_stack *s;
 
-	(void)state;
 	trace_begin(&t, 1);
 	assert_int_equal(VEC_PUSH(t.mappings, ((struct trace_mapping){3, 0, 0x400000, 0x600000, 0})), 0);
 	assert_int_equal(VEC_PUSH(t.mappings, ((struct trace_mapping){9, 0, 0x900000, 0xa00000, 0})), 0);
@@ -175,7 +167,6 @@ static void names_do_not_speak_to_a_terminal(void **state)
 {
 	_cleanup_(trace_clear) struct trace t = {};
 
-	(void)state;
 	trace_begin(&t, 1);
 	trace_add_thread(&t, &(struct trace_thread){.tid = 3, .tgid = 3, .comm = "a\033[2J", .exe = strdup("/bin/a\nb")});
 	assert_int_equal(VEC_PUSH(t.modules, (struct trace_module){.path = strdup("/lib/\033[2J.so")}), 0);

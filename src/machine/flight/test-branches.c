@@ -42,7 +42,6 @@ static void branches_come_in_the_order_of_time(void **state)
 {
 	struct taken k;
 
-	(void)state;
 	read_record(record, sizeof(record), &k);
 	assert_int_equal(k.n, 3);
 	assert_int_equal(k.tids[0], 4711);
@@ -57,7 +56,6 @@ static void what_has_no_address_is_left_out(void **state)
 	static const uint64_t hidden[] = {4711ull << 32 | 4700, 2, 0x401030, 0, 1, 0, 0x401020, 1};
 	struct taken k;
 
-	(void)state;
 	read_record(hidden, sizeof(hidden), &k);
 	assert_int_equal(k.n, 1);
 	assert_true(k.to[0] == 0x401020);
@@ -68,7 +66,6 @@ static void a_damaged_record_ends_where_it_ends(void **state)
 	static const uint64_t endless[] = {4711ull << 32 | 4700, UINT64_MAX / 24 + 2, 0x401030, 0x401100, 1};
 	struct taken k;
 
-	(void)state;
 	read_record(endless, sizeof(endless), &k);
 	assert_int_equal(k.n, 0);
 	for (size_t n = 0; n < sizeof(record); n++) {
@@ -92,7 +89,6 @@ static void the_machine_says_how_many(void **state)
 	char root[] = "/tmp/whyslow-sys-XXXXXX", command[256];
 	struct samples_units units;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	assert_int_equal(branches_recorded(root, &units), 0);
 	assert_int_equal(units.n, 0);
@@ -108,7 +104,6 @@ static void each_kind_of_core_is_named(void **state)
 	char root[] = "/tmp/whyslow-sys-XXXXXX", command[256];
 	struct samples_units units;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	show_unit(root, "cpu_core", 4, 32);
 	show_unit(root, "cpu_atom", 10, 16);

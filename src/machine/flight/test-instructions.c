@@ -35,7 +35,6 @@ static void addresses_are_read_by_thread(void **state)
 	struct counted c = {};
 	FILE *f = fmemopen(script, strlen(script), "r");
 
-	(void)state;
 	assert_int_equal(instructions_read(f, count, &c), 4);
 	fclose(f);
 	assert_int_equal(c.n, 4);
@@ -51,7 +50,6 @@ static void a_machine_without_it_is_told(void **state)
 	char root[] = "/tmp/whyslow-sys-XXXXXX", command[200];
 	const char *words;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	words = instructions_missing(root);
 	assert_non_null(words);

@@ -204,7 +204,6 @@ static void a_client_waits_and_a_server_rests(void **state)
 	struct ends ends;
 	struct ring *r;
 
-	(void)state;
 	if (ring_open(&(struct ring_options){.bytes = 1 << 20}, &r, &why) < 0) {
 		print_message("skipped: %s\n", why ? why : "no memory");
 		skip();

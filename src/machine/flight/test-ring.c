@@ -31,7 +31,6 @@ static void reads_a_ring_that_is_not_full(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	struct event slots[SLOTS] = {};
 
-	(void)state;
 	trace_begin(&t, 3);
 	for (uint64_t i = 5; i < 9; i++)
 		write_slot(slots, i, 100 + i);
@@ -48,7 +47,6 @@ static void only_the_newest_are_read_where_that_is_asked(void **state)
 	struct event slots[SLOTS] = {};
 	_cleanup_(trace_clear) struct trace t = {};
 
-	(void)state;
 	trace_begin(&t, 1);
 	for (uint64_t i = 0; i < 7; i++)
 		write_slot(slots, i, 100 + i);
@@ -63,7 +61,6 @@ static void what_was_overwritten_is_not_covered(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	struct event slots[SLOTS] = {};
 
-	(void)state;
 	trace_begin(&t, 1);
 	for (uint64_t i = 0; i < 21; i++)
 		write_slot(slots, i, 100 + i);
@@ -78,7 +75,6 @@ static void torn_slots_are_counted(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	struct event slots[SLOTS] = {};
 
-	(void)state;
 	trace_begin(&t, 1);
 	for (uint64_t i = 0; i < 16; i++)
 		write_slot(slots, i, 100 + i);
@@ -95,7 +91,6 @@ static void what_was_told_late_stands_where_it_belongs(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	struct event slots[SLOTS] = {};
 
-	(void)state;
 	trace_begin(&t, 1);
 	for (uint64_t i = 0; i < 5; i++)
 		write_slot(slots, i, 100 + 10 * i);
@@ -133,7 +128,6 @@ static void the_last_records_are_on_the_stage(void **state)
 	static struct half_staged h;
 	uint64_t live = 200 + 50; /* others write in the meantime */
 
-	(void)state;
 	trace_begin(&t, 1);
 	stage_200(&h);
 	assert_int_equal(h.places[128].kind, EVENT_NONE);
@@ -150,7 +144,6 @@ static void what_left_the_stage_is_at_its_place(void **state)
 	static struct half_staged h;
 	uint64_t live = 199 + RING_STAGED + 1;
 
-	(void)state;
 	trace_begin(&t, 1);
 	stage_200(&h);
 	for (uint64_t at = 128; at < 200; at++) {
@@ -189,7 +182,6 @@ static void a_life_is_told_from_fork_to_exit(void **state)
 	struct ring *r = open_or_skip();
 	uint32_t pid = sleeper();
 
-	(void)state;
 	assert_int_equal(ring_freeze_since(r, 0, 0, &t), 0);
 	for (size_t i = 0; i < t.n_events; i++) {
 		const struct event *e = &t.events[i];
@@ -232,7 +224,6 @@ static void short_soft_interrupts_are_told_together(void **state)
 	struct ring *r = open_or_skip();
 	uint64_t told = 0, took = 0;
 
-	(void)state;
 	send_datagrams((int)sent);
 	assert_int_equal(ring_freeze_since(r, 0, 0, &t), 0);
 	for (size_t i = 0; i < t.n_events; i++) {
@@ -255,7 +246,6 @@ static void freezes_leave_the_past_where_it_is(void **state)
 	struct ring *r = open_or_skip();
 	uint32_t pid = sleeper();
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		_cleanup_(trace_clear) struct trace t = {};
 		size_t told = 0;
@@ -276,7 +266,6 @@ static void two_freezes_do_not_tell_the_same(void **state)
 	struct ring *r = open_or_skip();
 	uint32_t pid;
 
-	(void)state;
 	assert_int_equal(ring_freeze_since(r, 0, 0, &t), 0);
 	pid = sleeper();
 	assert_int_equal(ring_freeze_since(r, t.frozen, 0, &later), 0);
@@ -310,7 +299,6 @@ static void the_longest_wait_of_the_minutes_before_is_known(void **state)
 	struct ring_thread t = {.since = 1000 * NS_PER_SEC};
 	uint64_t lately, before;
 
-	(void)state;
 	wait_again_and_again(&t, 30 * NS_PER_MS, 1030 * NS_PER_SEC);
 	ring_find_longest(&t, LONGEST_AWAITED, t.since, &lately, &before);
 	assert_true(!lately && !before); /* too short a past */
@@ -350,7 +338,6 @@ static void sums_follow_a_thread(void **state)
 	struct ring_task before = {}, after = {};
 	volatile uint64_t work = 0;
 
-	(void)state;
 	assert_int_equal(ring_look(r, find_self, &before), 0);
 	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
 	for (uint64_t i = 0; i < 100000000; i++)
@@ -423,7 +410,6 @@ static void the_slot_of_one_that_ended_is_taken(void **state)
 	struct ring *r = open_or_skip();
 	bool met = false;
 
-	(void)state;
 	for (int i = 0; i < 100 && !met; i++) {
 		pid_t first = child_with_number(0), second;
 
@@ -470,7 +456,6 @@ static void samples_are_added_up_by_process(void **state)
 	struct added_up a = {.ring = r}, again = {.ring = r};
 	volatile uint64_t work = 0;
 
-	(void)state;
 	ring_profile(r, true);
 	for (int k = 0; k < 600 && a.samples < 3; k++) {
 		for (uint64_t i = 0; i < 20000000; i++)

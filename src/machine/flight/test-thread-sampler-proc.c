@@ -70,7 +70,6 @@ static void threads_are_read_from_proc(void **state)
 	struct seen seen;
 	const struct capture_thread *t;
 
-	(void)state;
 	put("4711", "stat", "4711 (a (b) c) S 1 4711 4711 0 -1 4194304 95 0 0 0 7 3 0 0 20 0 9 0 1234 8 0\n");
 	put("4711", "schedstat", "123456789 1000 12\n");
 	put("4711", "syscall", "7 0x7ffd00 0x1 0x2710 0x8 0x0 0x3 0x7ffd32f0 0x7f1c9a\n");
@@ -117,7 +116,6 @@ static void what_is_not_there_is_said(void **state)
 	char path[200];
 	struct seen seen;
 
-	(void)state;
 	seen = look(&whole);
 	snprintf(path, sizeof(path), "%s/4711/task/4712/schedstat", root);
 	assert_int_equal(unlink(path), 0);
@@ -133,7 +131,6 @@ static void odd_text_does_no_harm(void **state)
 	static const char *const odd[] = {"", "4712", "4712 (", "4712 ()", "4712 (x) R 1 2 3", ")(", "-1 ", "999999999999 0x 0x", "\n\n"};
 	unsigned missing;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		put("4712", "stat", odd[i]);
 		assert_int_equal(look(&missing).n, 2);
@@ -155,7 +152,6 @@ static void nobody_there(void **state)
 {
 	struct thread_sampler_proc *l;
 
-	(void)state;
 	assert_int_equal(thread_sampler_proc_open(root, 4712, 99, &l), -ESRCH);
 }
 
@@ -163,7 +159,6 @@ static int set_up(void **state)
 {
 	char path[200];
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/4711", root);
 	mkdir(path, 0755);
@@ -175,7 +170,6 @@ static int tear_down(void **state)
 {
 	char command[100];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }

@@ -417,7 +417,6 @@ static void who_is_refused_the_walk_says_so_and_goes_on(void **state)
 	const char *why = NULL;
 	struct eye eye = {};
 
-	(void)state;
 	if (!can_walk())
 		skip();
 	assert_int_equal(source_task.open(&options, &eye.source, &why), 0);

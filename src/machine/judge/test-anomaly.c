@@ -14,7 +14,6 @@ static struct minute_score machine[N], programs[N];
 
 static int set_up(void **state)
 {
-	(void)state;
 	for (uint32_t i = 0; i < N; i++) {
 		recorded[i] = true;
 		machine[i] = programs[i] = (struct minute_score){.series = HISTORY_NONE};
@@ -33,7 +32,6 @@ static void a_burst_is_one_episode(void **state)
 	struct minute_series s = {.floor = 0.1f};
 	struct anomaly_episodes e = {};
 
-	(void)state;
 	put(&s, 1000, 1002, 3);
 	put(&s, 1003, 1010, 2);
 	assert_int_equal(anomaly_judge(&s, 0, recorded, N, programs), 0);
@@ -51,7 +49,6 @@ static void what_is_always_so_is_usual(void **state)
 {
 	struct minute_series s = {.floor = 0.1f};
 
-	(void)state;
 	put(&s, 0, 2000, 5);
 	put(&s, 2000, 2001, 5.3f);
 	put(&s, 2001, N, 5);
@@ -66,7 +63,6 @@ static void what_happens_every_day_is_usual(void **state)
 {
 	struct minute_series daily = {.floor = 0.1f}, once = {.floor = 0.1f};
 
-	(void)state;
 	for (uint32_t day = 0; day < DAYS; day++) /* a backup, at about three in the night */
 		put(&daily, day * DAY + 180 + 5 * day, day * DAY + 190 + 5 * day, 8);
 	put(&once, 2 * DAY + 180, 2 * DAY + 190, 8);
@@ -83,7 +79,6 @@ static void one_other_day_makes_nothing_usual(void **state)
 {
 	struct minute_series s = {.floor = 0.1f};
 
-	(void)state;
 	put(&s, 180, 190, 8);
 	put(&s, DAY + 180, DAY + 190, 8);
 	assert_int_equal(anomaly_judge(&s, 0, recorded, 2 * DAY, programs), 0);
@@ -96,7 +91,6 @@ static void the_worst_episode_comes_first(void **state)
 	struct minute_series s = {.floor = 0.1f}, pressure = {.floor = 0.05f};
 	struct anomaly_episodes e = {};
 
-	(void)state;
 	put(&s, 100, 105, 1);
 	put(&pressure, 3000, 3020, 0.9f);
 	assert_int_equal(anomaly_judge(&s, 0, recorded, N, programs), 0);

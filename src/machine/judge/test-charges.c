@@ -69,7 +69,6 @@ static void the_one_at_the_end_of_the_chain_is_charged(void **state)
 	_cleanup_(story_end) struct story s;
 	struct dataset d;
 
-	(void)state;
 	act(&s);
 	record(&d);
 	assert_int_equal(charges_of_trace(&s.trace, &d, 0, SECONDS - 1, &c), 0);
@@ -89,7 +88,6 @@ static void what_the_recorder_waits_is_not_charged(void **state)
 	_cleanup_(story_end) struct story s;
 	struct dataset d;
 
-	(void)state;
 	act(&s);
 	record(&d);
 	for (size_t i = 0; i < s.trace.threads.n; i++)
@@ -110,7 +108,6 @@ static void what_a_command_that_asks_waits_is_not_charged(void **state)
 	struct subject *asker;
 	struct dataset d;
 
-	(void)state;
 	act(&s);
 	record(&d);
 	asker = dataset_subject(&d, 1);
@@ -128,7 +125,6 @@ static void a_trace_of_another_time_says_nothing(void **state)
 	_cleanup_(story_end) struct story s;
 	struct dataset d;
 
-	(void)state;
 	act(&s);
 	record(&d);
 	s.trace.wall_offset = 3600 * NS_PER_SEC;
@@ -187,7 +183,6 @@ static void who_sleeps_instead_of_reading_is_charged(void **state)
 	struct dataset d;
 	double rested;
 
-	(void)state;
 	begin_with_two(&s);
 	for (int i = 0; i < 2; i++) {
 		int64_t from = i ? 7 * S : 2 * S, to = i ? 9 * S : 2 * S + S / 2;
@@ -234,7 +229,6 @@ static void who_has_the_lock_that_the_server_wants_is_charged(void **state)
 	struct dataset d;
 	double rested;
 
-	(void)state;
 	ask_again_and_again(&s);
 	cast_process(&s, D, "nice");
 	leave_for(&s, 6 * S, 1, C, D, CALL_FILE_LOCK, 0);
@@ -260,7 +254,6 @@ static void who_is_stopped_and_used_to_answer_is_charged(void **state)
 	struct dataset d;
 	double rested;
 
-	(void)state;
 	ask_again_and_again(&s);
 	leave(&s, 6 * S, 1, C, 0, TASK_STATE_STOPPED, 0, 0);
 	leave_for(&s, 6 * S, 0, A, 0, CALL_POLL, 0);
@@ -275,13 +268,11 @@ static void who_is_stopped_and_used_to_answer_is_charged(void **state)
 
 static void who_stops_another_again_and_again_is_charged(void **state)
 {
-	(void)state;
 	stops(6, 3);
 }
 
 static void who_stops_another_twice_is_not(void **state)
 {
-	(void)state;
 	stops(2, 0);
 }
 
@@ -292,7 +283,6 @@ static void what_a_child_waits_is_not_its_parents_as_well(void **state)
 	_cleanup_(story_end) struct story s;
 	struct dataset d;
 
-	(void)state;
 	story_begin(&s, 2);
 	cast_process(&s, A, "shell");
 	cast_process(&s, B, "child");
@@ -319,7 +309,6 @@ static void thousands_that_wait_are_all_charged_for(void **state)
 	_cleanup_(story_end) struct story s;
 	struct dataset d;
 
-	(void)state;
 	story_begin(&s, 2);
 	cast_process(&s, C, "hog");
 	for (uint32_t i = 0; i < crowd; i++)

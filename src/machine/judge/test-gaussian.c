@@ -8,7 +8,6 @@
 
 static void densities_equal_those_computed_by_hand(void **state)
 {
-	(void)state;
 	/* N(0,1) at 0: -log(2 pi)/2 = -0.918938533204673; at 2: that - 2 */
 	assert_true(fabs(gaussian_log_likelihood(0, 0, 1) + 0.918938533204673) < 1e-12);
 	assert_true(fabs(gaussian_log_likelihood(2, 0, 1) + 2.918938533204673) < 1e-12);
@@ -44,7 +43,6 @@ static void processes_rank_by_mean_log_likelihood(void **state)
 	double sd = sqrt(0.56), sum = 0;
 	int gauges = 0;
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		dataset_add_tick(&d, (10 + i) * NS_PER_SEC, (10 + i) * NS_PER_SEC, NS_PER_SEC);
 	add_process(&d, 1, 12, calm);
@@ -78,7 +76,6 @@ static void the_event_itself_is_not_learnt(void **state)
 	struct ranking a = {}, b = {};
 	struct dataset d = {};
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		dataset_add_tick(&d, (10 + i) * NS_PER_SEC, (10 + i) * NS_PER_SEC, NS_PER_SEC);
 	add_process(&d, 1, 12, wild);
@@ -103,7 +100,6 @@ static void of_each_feature_the_closest_value_counts(void **state)
 	struct subject *s;
 	size_t late = 0;
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		dataset_add_tick(&d, (10 + i) * NS_PER_SEC, (10 + i) * NS_PER_SEC, NS_PER_SEC);
 	s = add_process(&d, 1, 12, wild);
@@ -137,7 +133,6 @@ static void a_value_from_outside_the_block_is_not_judged_by_it(void **state)
 	struct ranking r = {};
 	struct dataset d = {};
 
-	(void)state;
 	for (int i = 0; i < 6; i++)
 		dataset_add_tick(&d, (10 + i) * NS_PER_SEC, (10 + i) * NS_PER_SEC, i == 2 ? 0 : NS_PER_SEC);
 	add_process(&d, 1, 12, wild);

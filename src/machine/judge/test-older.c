@@ -28,7 +28,6 @@ static void members_add_up(void **state)
 	struct weighted_value points[STRETCH_POINTS];
 	double weight = 0;
 
-	(void)state;
 	older_stretch_points(&s, true, 60, points);
 	for (size_t i = 0; i < STRETCH_POINTS; i++) {
 		assert_true(points[i].value == 50);
@@ -42,7 +41,6 @@ static void a_counters_blocks_stray_less_than_its_seconds(void **state)
 	struct older_stretch s = hour(0, 1, 0, 100, 0.5);
 	struct weighted_value counter[STRETCH_POINTS], gauge[STRETCH_POINTS];
 
-	(void)state;
 	older_stretch_points(&s, true, 100, counter);
 	older_stretch_points(&s, false, 100, gauge);
 	assert_true(counter[0].value < 50 && counter[3].value > 50);
@@ -54,7 +52,6 @@ static void a_nightly_job_is_one_episode_a_night(void **state)
 {
 	struct older_stretch s[48];
 
-	(void)state;
 	for (int i = 0; i < 48; i++)
 		s[i] = i % 24 == 2 || i % 24 == 3 ? hour(i, 1, 1, 100, 0.5) : hour(i, 1, 1, 1, 0);
 	assert_int_equal(older_stretch_episodes(s, 48, 70, 60), 2);
@@ -69,7 +66,6 @@ static void many_that_do_a_little_reach_it_together(void **state)
 {
 	struct older_stretch s = hour(0, 40, 2, 2, 0);
 
-	(void)state;
 	assert_true(older_stretch_blocks_above(&s, 70, 60) == 60);
 	assert_true(older_stretch_blocks_above(&s, 90, 60) == 0);
 }
@@ -78,7 +74,6 @@ static void a_weight_counts_as_so_many_values(void **state)
 {
 	const struct weighted_value v[] = {{1, 1}, {2, 8}, {3, 1}};
 
-	(void)state;
 	assert_true(robust_quantile_weighted(v, 3, 0.5) == 2);
 	assert_true(robust_quantile_weighted(v, 3, 0) == 1 && robust_quantile_weighted(v, 3, 1) == 3);
 	assert_true(robust_quantile_weighted(v, 3, 0.25) > 1 && robust_quantile_weighted(v, 3, 0.25) < 2);

@@ -68,7 +68,6 @@ static void a_change_is_ranked_before_what_is_big_but_usual(void **state)
 	struct subject *big, *changed;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	big = add(&f, "/bin/big", 0);
 	changed = add(&f, "/bin/changed", 0);
@@ -89,7 +88,6 @@ static void less_than_usual_is_unusual_too(void **state)
 	struct subject *stuck;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	stuck = add(&f, "/bin/stuck", 0);
 	use(stuck, 0, TICKS - 10, 80);
@@ -104,7 +102,6 @@ static void what_happened_before_counts_less(void **state)
 	struct subject *once, *often;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	once = add(&f, "/bin/once", 0);
 	often = add(&f, "/bin/often", 0);
@@ -122,7 +119,6 @@ static void a_young_process_is_compared_with_its_predecessor(void **state)
 	struct subject *old, *young, *new;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	old = add(&f, "/bin/server", 0);
 	old->last = TICKS - 20;
@@ -147,7 +143,6 @@ static void without_a_history_the_window_is_compared_with(void **state)
 	struct subject *changed, *steady;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	changed = add(&f, "/bin/changed", 0);
 	steady = add(&f, "/bin/steady", 0);
@@ -176,7 +171,6 @@ static void an_idle_new_program_is_no_news(void **state)
 	struct subject *idle, *large, *system;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	system = dataset_define(&f.d, &machine);
 	system->first = 0;

@@ -41,7 +41,6 @@ static void a_wait_of_half_a_minute_lies_in_that_half_minute(void **state)
 	struct dataset d = {};
 	struct subject *s = one_process(&d, 0);
 
-	(void)state;
 	grow(s, FEATURE_WAIT_PEER, 3, 0.2);
 	grow(s, FEATURE_WAIT_PEER, 59, 29.5); /* from 30.5 s to 60 s */
 	is_near(subject_value(&d, s, FEATURE_WAIT_PEER, 59), 1e9);
@@ -59,7 +58,6 @@ static void threads_wait_side_by_side(void **state)
 	struct dataset d = {};
 	struct subject *s = one_process(&d, 0);
 
-	(void)state;
 	grow(s, FEATURE_WAIT_LOCK, 9, 1);
 	grow(s, FEATURE_WAIT_LOCK, 19, 40); /* four threads, for the ten seconds since they were read */
 	grow(s, FEATURE_WAIT_LOCK, 20, 4);
@@ -75,7 +73,6 @@ static void nothing_waits_before_it_is_there(void **state)
 	struct dataset d = {};
 	struct subject *s = one_process(&d, 50);
 
-	(void)state;
 	grow(s, FEATURE_WAIT_OTHER, 59, 30); /* three threads */
 	is_near(subject_value(&d, s, FEATURE_WAIT_OTHER, 50), 3e9);
 	is_near(subject_growth(&d, s, FEATURE_WAIT_OTHER, 0, 49), 0);
@@ -89,7 +86,6 @@ static void a_wait_may_begin_before_the_window(void **state)
 	struct dataset d = {};
 	struct subject *s = one_process(&d, 0);
 
-	(void)state;
 	grow(s, FEATURE_WAIT_NETWORK, 9, 25);
 	is_near(subject_growth(&d, s, FEATURE_WAIT_NETWORK, 0, TICKS - 1), 10e9);
 	dataset_free(&d);
@@ -100,7 +96,6 @@ static void what_is_no_wait_grew_in_its_tick(void **state)
 	struct dataset d = {};
 	struct subject *s = one_process(&d, 0);
 
-	(void)state;
 	grow(s, FEATURE_CPU_TIME, 9, 5);
 	is_near(subject_value(&d, s, FEATURE_CPU_TIME, 9), 5e9);
 	is_near(subject_value(&d, s, FEATURE_CPU_TIME, 8), 0);
@@ -113,7 +108,6 @@ static void nothing_becomes_another_kind_of_thing(void **state)
 	struct entity_info info = {.id = 1, .kind = ENTITY_SYSTEM, .name = (char *)"machine", .present = UINT64_MAX};
 	struct dataset d = {}, part = {};
 
-	(void)state;
 	grow(one_process(&part, 0), FEATURE_WAIT_PEER, 3, 0.2);
 	assert_int_equal(dataset_add_tick(&d, 0, 0, NS_PER_SEC), 0);
 	assert_non_null(dataset_define(&d, &info));

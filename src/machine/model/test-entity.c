@@ -1,6 +1,5 @@
 #include "lib/data/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
@@ -17,7 +16,6 @@ static void is_called(const char *exe, const char *cmdline, const char *comm, co
 
 static void a_program_is_called_as_it_was_started(void **state)
 {
-	(void)state;
 	is_called("/usr/bin/redis-check-rdb", "/usr/bin/redis-server 127.0.0.1:6379", "redis-server", "redis-server");
 	is_called("/usr/bin/busybox", "ls -l", "ls", "ls");
 	is_called("/usr/bin/x86_64-linux-gnu-gcc-12", "gcc -c a.c", "gcc", "gcc");
@@ -51,7 +49,6 @@ static void names_do_not_speak_to_a_terminal(void **state)
 	_cleanup_str_ struct str bytes = {};
 	struct reader in;
 
-	(void)state;
 	entity_info_write(&given, &bytes);
 	in = (struct reader){(uint8_t *)bytes.data, (uint8_t *)bytes.data + bytes.len, false};
 	assert_int_equal(entity_info_read(&in, &got), 0);
@@ -77,7 +74,6 @@ static void the_recorder_knows_its_own(void **state)
 {
 	struct entity *service = entity_new(ENTITY_PROCESS, "whyslow");
 
-	(void)state;
 	assert_non_null(service);
 	assert_true(is_own(100, 1, "renamed", NULL));
 	assert_true(is_own(101, 100, "whyslow", NULL));
@@ -97,7 +93,6 @@ static void who_asks_is_known_by_name(void **state)
 			   other = {.kind = ENTITY_PROCESS, .name = (char *)"whyslowly"}, group = {.kind = ENTITY_CGROUP, .name = (char *)"whyslow"},
 			   recorder = {.kind = ENTITY_PROCESS, .flags = ENTITY_IS_SELF, .name = (char *)"renamed"};
 
-	(void)state;
 	assert_true(entity_asks(&parser) && entity_asks(&commands) && entity_asks(&recorder));
 	assert_false(entity_asks(&other) || entity_asks(&group));
 }
@@ -112,7 +107,6 @@ static void a_program_is_meant_by_its_words(void **state)
 				   .cmdline = (char *)"python3 /srv/shop/orders.py --fast", .unit = (char *)"/system.slice/shop.service",
 				   .container = (char *)"prod/checkout-7d9f"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!entity_matches(&info, words[i]))
 			fail_msg("not meant by '%s'", words[i]);
@@ -126,7 +120,6 @@ static void a_process_that_was_there_before_says_so(void **state)
 	struct entity *before = entity_new_process(&(struct process_birth){.name = "init", .pid = 1, .start = 7});
 	struct entity *born = entity_new_process(&(struct process_birth){.name = "kworker", .pid = 9, .parent = 2, .is_kernel_thread = true, .was_seen_to_start = true});
 
-	(void)state;
 	assert_non_null(before);
 	assert_non_null(born);
 	assert_true(before->info.flags == ENTITY_WAS_RUNNING && !before->born && before->info.start == 7 && before->info.pid == 1);
@@ -140,7 +133,6 @@ static void a_set_of_features_is_stored_whole(void **state)
 {
 	const feature_set sets[] = {0, 1, 0x7f, 0x80, UINT64_MAX, FEATURE_BIT(64), FEATURE_BIT(63) | FEATURE_BIT(100), FEATURE_BIT(FEATURES_MAX - 1), FEATURES_ALL};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
 		_cleanup_str_ struct str bytes = {}, narrow = {};
 		struct reader in;
@@ -177,7 +169,6 @@ static void runs_in(const char *unit, const char *container, const char *place)
 
 static void where_it_runs_is_short(void **state)
 {
-	(void)state;
 	runs_in("nginx.service", NULL, "nginx.service");
 	runs_in("/kubepods/burstable/pod1/2", "shop/cart-1/web", "pod shop/cart-1 (web)");
 	runs_in("docker-1.scope", "web", "container web");

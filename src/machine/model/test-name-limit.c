@@ -1,7 +1,6 @@
 #include "lib/data/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/clock.h"
@@ -126,7 +125,6 @@ static void a_storm_of_names_is_bounded_and_nothing_is_lost(void **state)
 	struct world w = begin();
 	unsigned ticks = 40, each = 2000;
 
-	(void)state;
 	for (unsigned t = 0; t < ticks; t++) {
 		storm(&w, USER, 7, each, t == 0);
 		assert_int_equal(w.memory, each * 4096);
@@ -145,7 +143,6 @@ static void what_stands_for_others_counts_them(void **state)
 	struct world w = begin();
 	const struct sample *others;
 
-	(void)state;
 	storm(&w, USER, 7, 5000, true);
 	assert_null(find(&w, NAME_OF_OTHERS, 0));
 	others = find(&w, NAME_OF_OTHERS, USER);
@@ -165,7 +162,6 @@ static void others_get_their_names_during_a_storm(void **state)
 	struct world w = begin();
 	struct entity *of_root, *of_user, *of_same_user;
 
-	(void)state;
 	for (unsigned t = 0; t < 30; t++) {
 		storm(&w, USER, 7, 2000, t == 0);
 		end_all(&w);
@@ -193,7 +189,6 @@ static void a_name_is_kept_where_only_the_processes_are_new(void **state)
 	struct world w = begin();
 	const struct sample *s = NULL;
 
-	(void)state;
 	begin_tick(&w);
 	w.values[FEATURE_CPU_TIME] = NS_PER_MS;
 	for (unsigned i = 0; i < 2000; i++)
@@ -214,7 +209,6 @@ static void who_outlives_the_window_gets_a_name(void **state)
 	struct world w = begin();
 	struct entity *last;
 
-	(void)state;
 	storm(&w, USER, 7, 1000, true);
 	last = w.living.v[w.living.n - 1];
 	assert_int_equal(last->info.id, 0);
@@ -238,7 +232,6 @@ static void who_lasts_gets_a_name_within_the_window(void **state)
 	struct world w = begin();
 	unsigned named = 0;
 
-	(void)state;
 	storm(&w, USER, 7, 1000, true);
 	for (size_t i = 0; i < w.living.n; i++)
 		w.living.v[i]->info.start = (uint64_t)w.now;
@@ -264,7 +257,6 @@ static void who_was_there_before_the_recorder_keeps_a_name(void **state)
 {
 	struct world w = begin();
 
-	(void)state;
 	begin_tick(&w);
 	for (unsigned i = 0; i < 20000; i++) {
 		struct entity *e = start(&w, ENTITY_PROCESS, "worker", USER, 7);
@@ -284,7 +276,6 @@ static void names_that_change_are_bounded_too(void **state)
 	struct world w = begin();
 	size_t changed = 0;
 
-	(void)state;
 	begin_tick(&w);
 	for (unsigned i = 0; i < 20000; i++) {
 		struct entity *e = start(&w, ENTITY_PROCESS, "worker", USER, 7);
@@ -311,7 +302,6 @@ static void many_users_cannot_take_it_all(void **state)
 	struct world w = begin();
 	struct entity *e;
 
-	(void)state;
 	for (uint32_t uid = 100000; uid < 100300; uid++)
 		storm(&w, uid, uid, 300, uid == 100000);
 	assert_true(w.named < PROCESSES_A_WINDOW + FOLDED_NAMES_A_WINDOW + USERS_WITH_OTHERS + 1);
@@ -328,7 +318,6 @@ static void it_is_noted_once(void **state)
 	struct world w = begin();
 	size_t notes = 0;
 
-	(void)state;
 	for (unsigned t = 0; t < 5; t++) {
 		storm(&w, USER, 7, 2000, t == 0);
 		notes += w.tick.notes.n;

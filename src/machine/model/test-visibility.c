@@ -1,7 +1,6 @@
 /* The policy, and what is left of a process and of a recording for who does not see all. */
 #include "machine/model/visibility.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
@@ -12,7 +11,6 @@ static const struct viewer root = {}, user = {.uid = 1000}, group = {.uid = 1000
 
 static void everybody_sees_their_own_and_root_sees_all(void **state)
 {
-	(void)state;
 	for (enum datum d = 0; d < DATUM_COUNT; d++) {
 		assert_int_equal(visibility(&root, d, 1000), SHOWN_WHOLE);
 		assert_int_equal(visibility(&group, d, 1001), SHOWN_WHOLE);
@@ -35,7 +33,6 @@ static void paths_of_others_end_in_their_base_name(void **state)
 {
 	struct entity_info info = process(1, 1001, "/home/alice/private-project/tool", "tool", "/home/alice/private-project/tool --for bob");
 
-	(void)state;
 	entity_hide(&info, &group);
 	assert_string_equal(info.exe, "/home/alice/private-project/tool");
 	entity_hide(&info, &user);
@@ -51,7 +48,6 @@ static void arguments_are_hidden_and_the_name_stays(void **state)
 	struct entity_info info = process(1, 0, "/usr/bin/redis-check-rdb", "redis-server", "/srv/alice/redis-server --requirepass letmein");
 	_cleanup_free_ char *before = entity_label(&info), *after = NULL;
 
-	(void)state;
 	entity_hide(&info, &user);
 	assert_string_equal(info.cmdline, "redis-server");
 	after = entity_label(&info);
@@ -65,7 +61,6 @@ static void ones_own_and_the_machines_stay(void **state)
 {
 	struct entity_info own = process(1, 1000, "/home/me/tool", "tool", "tool -x"), disk = {.id = 2, .kind = ENTITY_DISK, .name = strdup("sda")};
 
-	(void)state;
 	entity_hide(&own, &hidden);
 	assert_string_equal(own.exe, "/home/me/tool");
 	assert_string_equal(own.cmdline, "tool -x");
@@ -88,7 +83,6 @@ static void with_hidepid_others_are_not_there(void **state)
 {
 	struct dataset d = {};
 
-	(void)state;
 	assert_int_equal(dataset_add_tick(&d, 1, 1, 1), 0);
 	for (int round = 0; round < 2; round++) {
 		define(&d, 1, 1000);
@@ -107,7 +101,6 @@ static void others_are_there_by_name(void **state)
 {
 	struct dataset d = {};
 
-	(void)state;
 	assert_int_equal(dataset_add_tick(&d, 1, 1, 1), 0);
 	define(&d, 2, 1001);
 	assert_int_equal(dataset_hide(&d, &user), 0);

@@ -14,7 +14,6 @@ static char root[] = "/tmp/whyslow-containers-XXXXXX";
 
 static int begin(void **state)
 {
-	(void)state;
 	strcpy(root + strlen(root) - 6, "XXXXXX");
 	return mkdtemp(root) ? 0 : -1;
 }
@@ -23,7 +22,6 @@ static int end(void **state)
 {
 	char command[100];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }
@@ -59,7 +57,6 @@ static void check_name(const char *container, const char *expected)
 
 static void a_container_of_a_pod_has_the_names_of_its_logs(void **state)
 {
-	(void)state;
 	put_file("/var/log/pods/shop_cart-6d9f-x2x7q_0a1b-22/x", "");
 	put_file("/var/log/pods/shop_cart-6d9f-x2x7q_0a1b-2/x", "");
 	put_file("/var/log/pods/kube-system_etcd-n1_c0ffee/x", "");
@@ -81,7 +78,6 @@ static void a_container_of_a_pod_has_the_names_of_its_logs(void **state)
 
 static void docker_keeps_its_names_in_a_folder_each(void **state)
 {
-	(void)state;
 	put_file("/var/lib/docker/containers/" NUMBER "/config.v2.json",
 		 "{\"Config\":{\"Env\":[\"X={\\\"Name\\\":\\\"/false\\\"}\"]},\"RestartPolicy\":{\"Name\":\"always\"},\"Name\":\"/web_1\"}");
 	check_name(ID, "web_1");
@@ -92,7 +88,6 @@ static void docker_keeps_its_names_in_a_folder_each(void **state)
 
 static void podman_keeps_its_names_in_one_file(void **state)
 {
-	(void)state;
 	put_file("/var/lib/containers/storage/overlay-containers/containers.json",
 		 "[{\"id\":\"" ID "00\",\"image\":\"x\"},{\"id\":\"ffffffffffff00\",\"names\":[\"db\"],\"metadata\":\"{\\\"id\\\":\\\"" ID "\\\"}\"}]");
 	check_name("ffffffffffff", "db");

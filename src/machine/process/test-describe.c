@@ -32,7 +32,6 @@ static void check_cgroup(const char *text, const char *unit, const char *contain
 
 static void units_and_containers_are_told_from_the_cgroup(void **state)
 {
-	(void)state;
 	check_cgroup("0::/system.slice/nginx.service\n", "nginx.service", NULL);
 	check_cgroup("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-firefox.scope\n", "app-firefox.scope", NULL);
 	check_cgroup("0::/\n", NULL, NULL);
@@ -52,7 +51,6 @@ static void describes_itself(void **state)
 {
 	struct process_text text;
 
-	(void)state;
 	assert_int_equal(describe_live("/proc", (uint32_t)getpid(), 0, &text), 0);
 	assert_non_null(strstr(text.exe, "test-process-describe"));
 	assert_non_null(text.cmdline);
@@ -94,7 +92,6 @@ static void long_texts_are_cut(void **state)
 	struct process_text text;
 	char *unit, *container;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(dir, sizeof(dir), "%s/7", root);
 	assert_int_equal(mkdir(dir, 0700), 0);
@@ -127,7 +124,6 @@ static void a_program_is_described_without_its_memory(void **state)
 	struct trace_thread thread = {.tid = 7, .tgid = 7};
 	char root[] = "/tmp/whyslow-describe-XXXXXX", dir[100], path[120];
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(dir, sizeof(dir), "%s/7", root);
 	assert_int_equal(mkdir(dir, 0700), 0);
@@ -152,7 +148,6 @@ static void of_many_those_are_described_that_did_something(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	char root[] = "/tmp/whyslow-describe-XXXXXX", path[120];
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	assert_int_equal(trace_begin(&t, 1), 0);
 	for (uint32_t pid = 7; pid <= 9; pid++) {

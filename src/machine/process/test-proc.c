@@ -34,7 +34,6 @@ static void stat_is_read_whatever_the_name(void **state)
 {
 	struct proc_stat s;
 
-	(void)state;
 	assert_int_equal(proc_parse_stat(stat_text, &s), 0);
 	assert_string_equal(s.comm, "a (b) c");
 	assert_int_equal(s.state, 'D');
@@ -58,7 +57,6 @@ static void a_negative_nice_is_negative(void **state)
 	char text[sizeof(stat_text) + 1];
 	char *at;
 
-	(void)state;
 	strcpy(text, stat_text);
 	at = strstr(text, " 25 5 2 ");
 	memcpy(at, " 9 -11 2", 8);
@@ -72,7 +70,6 @@ static void status_and_io_are_read(void **state)
 	feature_set present = 0;
 	uint32_t uid = 0;
 
-	(void)state;
 	proc_parse_status(status_text, v, &present, &uid);
 	proc_parse_io(io_text, v, &present);
 	assert_int_equal(uid, 1000);
@@ -95,7 +92,6 @@ static void status_and_io_are_read(void **state)
 
 static void a_process_with_several_user_ids_is_roots(void **state)
 {
-	(void)state;
 	assert_int_equal(outside_owner_parse("Name:\tmine\nUid:\t1000\t1000\t1000\t1000\n"), 1000);
 	assert_int_equal(outside_owner_parse(status_text), 0); /* its effective one is 1001 */
 	assert_int_equal(outside_owner_parse("Name:\tsu\nUid:\t1000\t0\t0\t0\nGid:\t1\t1\t1\t1\n"), 0);
@@ -113,7 +109,6 @@ static void a_number_beyond_64_bits_is_left_out(void **state)
 	feature_set present = 0;
 	uint32_t uid = 0;
 
-	(void)state;
 	proc_parse_status("RssAnon:\t18446744073709551615 kB\nVmSwap:\t9007199254740992 kB\nRssFile:\t9007199254740991 kB\n", v, &present, &uid);
 	assert_true(present == FEATURE_BIT(FEATURE_MEM_FILE));
 	assert_true(v[FEATURE_MEM_FILE] == 9007199254740991 * 1024);
@@ -127,7 +122,6 @@ static void every_prefix_gives_whole_values_or_none(void **state)
 	struct proc_stat s;
 	uint32_t uid;
 
-	(void)state;
 	proc_parse_status(status_text, whole, &all, &uid);
 	proc_parse_io(io_text, whole, &all);
 	for (size_t n = 0; n < sizeof(stat_text) - 1; n++) {
@@ -208,7 +202,6 @@ static void a_recorded_process_is_followed(void **state)
 	struct tick t = {};
 	void *source;
 
-	(void)state;
 	make_tree();
 	assert_int_equal(source_proc.open(&options, &source, &why), 0);
 	take(source, &t);
@@ -277,7 +270,6 @@ static void only_own_processes_are_seen_when_asked(void **state)
 	struct tick t = {};
 	void *source;
 
-	(void)state;
 	assert_int_equal(source_proc.open(&options, &source, &why), 0);
 	take(source, &t);
 	assert_int_equal(t.samples.n, 0);
@@ -349,7 +341,6 @@ static void both_sources_say_the_same_of_a_process(void **state)
 	char c;
 	pid_t pid;
 
-	(void)state;
 	if (source_task.open(&options, &bpf, &why) < 0) {
 		print_message("%s\n", why);
 		skip();

@@ -25,7 +25,6 @@ static void check(const char *given, const char *kept)
 
 static void options_and_variables(void **state)
 {
-	(void)state;
 	check("mysql|--password=hunter2|-u|root", "mysql --password=*** -u root");
 	check("app|--token|abcdef|--port|80", "app --token *** --port 80");
 	check("env|DB_PASSWORD=x1|run", "env DB_PASSWORD=*** run");
@@ -39,7 +38,6 @@ static void options_and_variables(void **state)
 
 static void words_of_several_words(void **state)
 {
-	(void)state;
 	check("tool|--password|hunter two|-v", "tool --password *** -v");
 	check("tool|--password=hunter two|-v", "tool --password=*** -v");
 	check("psql|host=h user=u password=p q dbname=d", "psql host=h user=u password=*** q dbname=d");
@@ -52,7 +50,6 @@ static void words_of_several_words(void **state)
 
 static void headers_bodies_and_addresses(void **state)
 {
-	(void)state;
 	check("curl|-H|Authorization: Bearer abc.def|http://h/", "curl -H Authorization: *** http://h/");
 	check("curl|-H|Authorization: Basic YWJjOmRlZg==|http://h/", "curl -H Authorization: *** http://h/");
 	check("curl|-HX-Api-Key: 123|http://h/", "curl -HX-Api-Key: *** http://h/");
@@ -71,7 +68,6 @@ static void headers_bodies_and_addresses(void **state)
 
 static void short_options_of_known_programs(void **state)
 {
-	(void)state;
 	check("mysql|-uroot|-phunter2|db", "mysql -uroot -p*** db");
 	check("sudo|/usr/bin/mysqldump|-phunter two|db", "sudo /usr/bin/mysqldump -p*** db");
 	check("sh|-c|mysql -phunter2 db", "sh -c mysql -p*** db");
@@ -90,7 +86,6 @@ static void what_is_no_secret_stays(void **state)
 		"vault --token-ttl=1h --password-file=/run/p", "curl http://h:8080/p?a=b -o x", "python3 -c x = 'a: b'", "a  b",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		check(lines[i], lines[i]);
 	check("tab\there|line\nend|esc\033[31m", "tab here line end esc?[31m");
@@ -144,13 +139,11 @@ static void check_file(const char *name, size_t least)
 
 static void usual_spellings_are_known(void **state)
 {
-	(void)state;
 	check_file(FIXTURES "/redact/secrets", 150);
 }
 
 static void innocent_lines_stay(void **state)
 {
-	(void)state;
 	check_file(FIXTURES "/redact/innocent", 100);
 }
 

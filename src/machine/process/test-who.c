@@ -51,7 +51,6 @@ static void a_script_is_meant_by_its_words(void **state)
 	const struct viewer root = {}, other = VIEWER_NOBODY;
 	pid_t pid;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	pid = start(folder, "orders-of-a-test.sh");
 	snprintf(path, sizeof(path), "%s/orders-of-a-test.sh", folder);

@@ -17,7 +17,6 @@ static void who_waits_in_flock_has_an_owner(void **state)
 	char root[] = "/tmp/whyslow-locks-XXXXXX", path[64];
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/locks", root);
 	f = fopen(path, "w");

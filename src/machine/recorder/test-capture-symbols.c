@@ -48,7 +48,6 @@ static void one_process_that_blocks_costs_its_own_names_alone(void **state)
 	struct helper *helper;
 	int fd;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	write_maps(root, "7", NULL);
 	write_maps(root, "8", "00400000-00500000 r-xp 00000000 00:00 0\n");

@@ -18,7 +18,6 @@ static void the_kernel_s_log_says_who_ran_out_of_memory(void **state)
 	static const char alone[] = "3,1,2,-;Out of memory: Killed process 4215 (whyslow) total-vm:812340kB, anon-rss:800112kB",
 			  group[] = "3,1,2,-;Memory cgroup out of memory: Killed process 4215 (whyslow) total-vm:812340kB";
 
-	(void)state;
 	assert_string_equal(ending_of_message(alone, 4215), "it was killed: the machine was out of memory");
 	assert_string_equal(ending_of_message(group, 4215), "it was killed: the memory limit of its unit or container was reached");
 	assert_null(ending_of_message(alone, 421));
@@ -29,7 +28,6 @@ static void a_status_becomes_words(void **state)
 {
 	char text[ENDING_TEXT];
 
-	(void)state;
 	ending_of_status(SIGKILL, text, sizeof(text));
 	assert_string_equal(text, "it was killed by signal 9 (Killed)");
 	ending_of_status(SIGSEGV | 0x80, text, sizeof(text));
@@ -46,7 +44,6 @@ static void what_is_noted_is_read_until_it_is_forgotten(void **state)
 	pid_t pid;
 	int pidfd;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(ending_read(dir, &e), -ENOENT);
 	ending_note_reason(dir, "it could not begin: No space left on device");

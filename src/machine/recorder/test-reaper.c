@@ -46,7 +46,6 @@ static void how_a_child_ended(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	reaper_open(&r);
 	assert_true(r.has_thread);
 	pid = begin_child(3, 0);
@@ -71,7 +70,6 @@ static void a_child_that_is_still_there(void **state)
 	int ends[2], status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	reaper_open(&r);
 	pid = fork();
@@ -96,7 +94,6 @@ static void without_a_thread_children_are_reaped_too(void **state)
 	int status;
 	pid_t pid = begin_child(4, 0);
 
-	(void)state;
 	assert_int_equal(reaper_look(&r, pid, true, &status, NULL), 1);
 	assert_int_equal(WEXITSTATUS(status), 4);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
@@ -130,7 +127,6 @@ static void it_is_done_at_normal_priority(void **state)
 	int policy = SCHED_RR;
 	struct reaper r;
 
-	(void)state;
 	if (urgent_set_inherited() < 0)
 		skip(); /* no right to real-time priority here */
 	reaper_open(&r);

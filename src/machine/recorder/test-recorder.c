@@ -68,7 +68,6 @@ static void a_sleep_is_noted_and_thins_the_rates(void **state)
 	struct dataset d = {};
 	const struct subject *self = NULL;
 
-	(void)state;
 	tick(r, 0, 0, &frames);
 	tick(r, NS_PER_SEC, 0, &frames);
 	assert_false(tick(r, 3600 * NS_PER_SEC, 0, &frames));
@@ -92,7 +91,6 @@ static void a_step_of_the_clock_moves_no_rate(void **state)
 	struct str frames = {};
 	struct dataset d = {};
 
-	(void)state;
 	tick(r, 0, 0, &frames);
 	tick(r, NS_PER_SEC, 0, &frames);
 	assert_true(tick(r, NS_PER_SEC, -7200 * NS_PER_SEC, &frames));

@@ -127,7 +127,6 @@ static void a_sampler_that_gets_no_cpu_is_raised(void **state)
 	struct story s = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	pthread_t sampler, hog;
 
-	(void)state;
 	if (!may_be_urgent())
 		skip(); /* without the right to real-time priority the sampler has none */
 	assert_int_equal(tick_guard_new(&s.guard), 0);
@@ -146,7 +145,6 @@ static void a_thread_that_the_sampler_waits_for_is_raised_until_the_tick(void **
 	struct story s = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	pthread_t sampler, holder, hog;
 
-	(void)state;
 	if (!may_be_urgent())
 		skip();
 	assert_int_equal(tick_guard_new(&s.guard), 0);
@@ -173,7 +171,6 @@ static void a_sampler_that_ticks_is_left_alone(void **state)
 	struct pollfd fd = {.events = POLLIN};
 	int before = priority_of(0);
 
-	(void)state;
 	assert_int_equal(tick_guard_new(&guard), 0);
 	fd.fd = tick_guard_fd(guard);
 	for (int i = 0; i < 2; i++) {
@@ -190,7 +187,6 @@ static void a_sampler_that_ticks_is_left_alone(void **state)
 
 static void without_a_guard_nothing_is_done(void **state)
 {
-	(void)state;
 	assert_int_equal(tick_guard_fd(NULL), -1);
 	tick_guard_renew(NULL, INTERVAL);
 	tick_guard_free(NULL);

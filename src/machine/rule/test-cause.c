@@ -40,7 +40,6 @@ static void the_built_in_ones_are_read(void **state)
 	_cleanup_(causes_free) struct causes c = {};
 	size_t of_machine = 0;
 
-	(void)state;
 	assert_int_equal(causes_default(&c), 0);
 	for (size_t i = 0; i < c.list.n; i++)
 		of_machine += !c.list.v[i].fleet;
@@ -52,7 +51,6 @@ static void written_ones_are_the_same(void **state)
 	_cleanup_(causes_free) struct causes c = {}, again = {};
 	struct str once = {}, twice = {};
 
-	(void)state;
 	assert_int_equal(causes_default(&c), 0);
 	for (size_t i = 0; i < c.list.n; i++)
 		cause_write(&c.list.v[i], &once);
@@ -73,7 +71,6 @@ static void it_holds_where_all_of_it_does(void **state)
 	_cleanup_(causes_free) struct causes c = {};
 	_cleanup_(facts_free) struct facts f = {};
 
-	(void)state;
 	parse(example, &c);
 	read_facts(disk, &f);
 	assert_true(cause_holds(&c.list.v[0], &f));
@@ -96,7 +93,6 @@ static void a_job_is_known_by_the_program_that_does_most_of_it(void **state)
 	_cleanup_(facts_free) struct facts f = {};
 	_cleanup_free_ char *say = NULL;
 
-	(void)state;
 	parse(example, &c);
 	read_facts("mostly\tupdatedb\n", &f);
 	assert_string_equal(f.culprit.mostly, "updatedb");
@@ -119,7 +115,6 @@ static void what_is_not_known_is_left_out_of_the_words(void **state)
 	_cleanup_(facts_free) struct facts f = {};
 	_cleanup_free_ char *say = NULL, *next = NULL, *known = NULL;
 
-	(void)state;
 	parse(example, &c);
 	read_facts(disk, &f);
 	say = cause_words(c.list.v[0].say, &f);
@@ -136,7 +131,6 @@ static void other_programs_are_named_where_they_wait(void **state)
 	_cleanup_(facts_free) struct facts f = {};
 	_cleanup_free_ char *slow = NULL, *alone = NULL;
 
-	(void)state;
 	read_facts(disk, &f);
 	slow = cause_words("{culprit} reads[, and {others} wait].", &f);
 	assert_int_equal(facts_add(&f, (struct fact){.of = FACT_CULPRIT, .feature = fact_derived_feature("alone", NULL), .now = 1}), 0);
@@ -152,7 +146,6 @@ static void advice_without_its_values_is_left_out(void **state)
 	_cleanup_(facts_free) struct facts f = {};
 	_cleanup_free_ char *whole = NULL, *unknown = NULL, *ended = NULL, *none = NULL;
 
-	(void)state;
 	read_facts(disk, &f);
 	whole = cause_advice(&c, &f);
 	assert_string_equal(whole, "If it is not needed, wait. To see it: whyslow inspect 812.");
@@ -174,7 +167,6 @@ static void that_there_is_one_process_is_not_said(void **state)
 	_cleanup_(facts_free) struct facts f = {};
 	_cleanup_free_ char *one = NULL, *many = NULL;
 
-	(void)state;
 	read_facts(disk, &f);
 	one = cause_words(words, &f);
 	f.culprit.members = 3;
@@ -189,7 +181,6 @@ static void all_processes_are_named_for_a_shell(void **state)
 	_cleanup_(facts_free) struct facts f = {};
 	_cleanup_free_ char *one = NULL, *named = NULL, *many = NULL, *hostile = NULL, *job = NULL, *end = NULL, *end_one = NULL;
 
-	(void)state;
 	read_facts(disk, &f);
 	one = cause_words("renice {pids}", &f);
 	end_one = cause_words("kill {tree}", &f);
@@ -226,7 +217,6 @@ static void a_cause_that_cannot_be_said_is_not_found(void **state)
 	};
 	_cleanup_(causes_free) struct causes c = {};
 
-	(void)state;
 	parse(two, &c);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_(facts_free) struct facts f = {};
@@ -248,7 +238,6 @@ static void facts_survive_being_written(void **state)
 	_cleanup_(facts_free) struct facts f = {};
 	struct str out = {};
 
-	(void)state;
 	read_facts(more, &f);
 	facts_write(&f, &out);
 	assert_string_equal(out.data, more);
@@ -263,7 +252,6 @@ static void of_parts_any_or_what_is_said(void **state)
 					       "any core.irq up", "any core.irq > 1 %"};
 	_cleanup_(facts_free) struct facts f = {};
 
-	(void)state;
 	read_facts(two, &f);
 	for (size_t i = 0; i < ARRAY_SIZE(holds) + ARRAY_SIZE(does_not); i++) {
 		_cleanup_(causes_free) struct causes c = {};
@@ -293,7 +281,6 @@ static void what_is_wrong_is_said(void **state)
 		{"cause x of fleet when *cpu* 3 say \"a\" next \"b\"", "expected up, down or either"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		_cleanup_(causes_free) struct causes c = {};
 		_cleanup_free_ char *error = NULL;

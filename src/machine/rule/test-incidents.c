@@ -69,7 +69,6 @@ static int read_all(void **state)
 	struct dirent **names;
 	int n = scandir(INCIDENTS, &names, NULL, alphasort);
 
-	(void)state;
 	if (n < 0 || causes_default(&causes) < 0)
 		return -1;
 	for (int i = 0; i < n; i++) {
@@ -83,7 +82,6 @@ static int read_all(void **state)
 
 static int forget(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < n_incidents; i++) {
 		free(incidents[i].expected);
 		free(incidents[i].file);
@@ -100,7 +98,6 @@ static void what_was_told_of_each(void **state)
 {
 	unsigned recorded = 0, right = 0, recorded_right = 0, n = 0;
 
-	(void)state;
 	printf("%-28s %-12s  told\n", "incident", "from");
 	for (size_t i = 0; i < n_incidents; i++) {
 		const struct incident *x = &incidents[i];
@@ -130,7 +127,6 @@ static void confusion(void **state)
 {
 	unsigned off = 0;
 
-	(void)state;
 	printf("confusion (incidents that must be told; row = what it is):\n");
 	for (size_t i = 0; i < causes.list.n; i++) {
 		if (causes.list.v[i].fleet)
@@ -158,7 +154,6 @@ static bool has(const char *cause, bool miss)
 
 static void every_cause_has_both(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < causes.list.n; i++) {
 		const struct cause *c = &causes.list.v[i];
 
@@ -237,7 +232,6 @@ static const char *bad_advice(const char *advice)
 
 static void no_sentence_contradicts_what_was_measured(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < n_incidents; i++) {
 		const struct incident *x = &incidents[i];
 		const char *wrong = x->say ? false_wait(x) ?: false_normal(x) ?: false_machine(x) : NULL;
@@ -284,7 +278,6 @@ static void document_is_up_to_date(void **state)
 	_cleanup_str_ struct str expected = {};
 	_cleanup_free_ char *text = NULL;
 
-	(void)state;
 	write_document(&expected);
 	assert_int_equal(expected.error, 0);
 	if (path) {

@@ -39,7 +39,6 @@ static void every_transition(void **state)
 {
 	const struct trigger_limits limits = {5 * NS_PER_SEC, 7 * NS_PER_SEC};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
 		struct trigger t = {.state = transitions[i].from,
 				    .elapsed = transitions[i].elapsed * NS_PER_SEC};
@@ -60,7 +59,6 @@ static void without_durations_it_begins_and_ends_at_once(void **state)
 	struct trigger t = {};
 	enum trigger_action action;
 
-	(void)state;
 	t = trigger_step(t, &limits, &(struct trigger_sample){NS_PER_SEC, true, false}, &action);
 	assert_int_equal(action, TRIGGER_BEGIN);
 	t = trigger_step(t, &limits, &(struct trigger_sample){NS_PER_SEC, false, true}, &action);
@@ -85,7 +83,6 @@ static void two_dips_are_one_event_in_three_phases(void **state)
 	struct trigger t = {};
 	int began = 0, ended = 0;
 
-	(void)state;
 	for (int second = 0; second < 220; second++) {
 		bool high = figure_2(second) >= 85;
 		enum trigger_action action;
@@ -111,7 +108,6 @@ static void smoothed_values(void **state)
 	struct smoother average = {}, median = {}, robust = {};
 	double a = 0, m = 0, o = 0;
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		a = smooth(&average, SMOOTHING_AVERAGE, 3, values[i]);
 		m = smooth(&median, SMOOTHING_MEDIAN, 5, values[i]);

@@ -34,7 +34,6 @@ static void a_rule_for_the_machine(void **state)
 	struct rules r = parse("when psi.memory.full > 10 % for 3 s until < 2 % for 10 s capture");
 	const struct rule *one = &r.list.v[0];
 
-	(void)state;
 	assert_int_equal(r.list.n, 1);
 	assert_int_equal(one->scope, ENTITY_SYSTEM);
 	assert_int_equal(one->when->comparison.quantity.index, FEATURE_PSI_MEMORY_FULL);
@@ -53,7 +52,6 @@ static void the_memory_of_the_culprit_is_asked_for(void **state)
 	struct rules r = parse("when psi.memory.full > 10 % for 3 s memory, notify");
 	struct str text = {};
 
-	(void)state;
 	assert_int_equal(r.list.v[0].actions, ACTION_CAPTURE | ACTION_MEMORY | ACTION_NOTIFY);
 	rules_write(&r, &text);
 	assert_non_null(strstr(text.data, " capture, memory, notify\n"));
@@ -68,7 +66,6 @@ static void a_rule_for_some_processes(void **state)
 			       "  for 1min capture, notify, run \"logger \\\"slow\\\"\"");
 	const struct rule *one = &r.list.v[0];
 
-	(void)state;
 	assert_string_equal(one->name, "hog");
 	assert_int_equal(one->scope, ENTITY_PROCESS);
 	assert_int_equal(one->selectors.n, 3);
@@ -94,7 +91,6 @@ static void spikes(void **state)
 		parse("when disk name=sda disk.busy > 90 % 5 times in 60 s until < 10 % notify "
 		      "when average without outliers of 9 samples of u2 > 85 % for 5 s until < 50 % capture");
 
-	(void)state;
 	assert_int_equal(r.list.v[0].spikes, 5);
 	assert_int_equal(r.list.v[0].spike_window, 60 * NS_PER_SEC);
 	assert_int_equal(r.list.v[0].down, 60 * NS_PER_SEC);
@@ -115,7 +111,6 @@ static void thresholds_of_a_fleet(void **state)
 		      "when quantile 0.95 of cpu.time in server view >= 80 report\n"
 		      "when every X in server view != -2 report\n"
 		      "when maximum X in detail view <= 150 % of quantile 0.9 report");
-	(void)state;
 	rules_free(&r);
 }
 
@@ -125,7 +120,6 @@ static void fleet_rules_say_what_they_mean(void **state)
 			       "when z-score of average X in time view < -3 report");
 	const struct comparison *c = &r.list.v[0].when->comparison;
 
-	(void)state;
 	assert_int_equal(c->statistic, STATISTIC_ANY);
 	assert_int_equal(c->view, VIEW_SERVER);
 	assert_string_equal(c->quantity.name, "a \\ b");
@@ -142,7 +136,6 @@ static void fleet_rules_say_what_they_mean(void **state)
 
 static void errors_say_where_and_what_was_expected(void **state)
 {
-	(void)state;
 	refused("wen psi.cpu.some", "rules:1:5: expected ':', not 'psi.cpu.some'");
 	refused("when psi.memory.ful > 10 % capture",
 		"rules:1:6: there is no feature 'psi.memory.ful'; did you mean psi.memory.full?");
@@ -190,7 +183,6 @@ static void too_deep(void **state)
 	struct rules r;
 	char *error = NULL;
 
-	(void)state;
 	memset(text + 5, '(', 500);
 	assert_int_equal(rules_parse(text, "rules", &r, &error), -EINVAL);
 	assert_string_equal(error, "rules:1:38: conditions are nested more than 32 deep");
@@ -211,7 +203,6 @@ static const char *const samples[] = {
 
 static void what_is_written_is_read_the_same(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
 		struct rules r = parse(samples[i]), again;
 		struct str first = {}, second = {};
@@ -232,7 +223,6 @@ static void mutated_text_is_taken_or_refused(void **state)
 {
 	unsigned refusals = 0;
 
-	(void)state;
 	srandom(4);
 	for (unsigned i = 0; i < 40000; i++) {
 		char text[1600];

@@ -23,7 +23,6 @@ static void built_in_ones_name_what_stacks_show(void **state)
 	_cleanup_(signatures_free) struct signatures s = {};
 	char *error;
 
-	(void)state;
 	assert_int_equal(signatures_load("/nonexistent", &s, &error), 0);
 	assert_string_equal(FOUND(&s, "main", "PyEval_EvalFrameDefault", "take_gil", "pthread_cond_timedwait", "futex_wait_[k]"), "python-gil");
 	/* Debian's interpreter has no names for its own functions; what an extension waits for is not the interpreter's */
@@ -44,7 +43,6 @@ static void functions_match_in_their_order(void **state)
 	_cleanup_(signatures_free) struct signatures s = {};
 	char *error;
 
-	(void)state;
 	assert_int_equal(signatures_parse("# mine\n\n mine | outer* inner_[k] | my wait \n", "mine", &s, &error), 0);
 	assert_int_equal(s.list.n, 1);
 	assert_string_equal(s.list.v[0].words, "my wait");
@@ -61,7 +59,6 @@ static void what_is_wrong_is_located(void **state)
 {
 	static const char *const wrong[] = {"a\n", "a | b\n", "a || c\n", " | b | c\n", "a | b | \n", "a | b c d e f g h i j | k\n"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		_cleanup_(signatures_free) struct signatures s = {};
 		_cleanup_free_ char *text = NULL, *error = NULL;
@@ -78,7 +75,6 @@ static void a_users_own_come_first(void **state)
 	char folder[] = "/tmp/whyslow-signatures-XXXXXX", path[64], *error;
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/mine", folder);
 	f = fopen(path, "w");

@@ -121,7 +121,6 @@ static void an_event_is_told_from_beginning_to_end(void **state)
 {
 	struct machine *m = machine_new("when psi.cpu.some > 50 % for 3 s until < 10 % for 2 s capture");
 
-	(void)state;
 	pressures(m, 0, 3);
 	pressures(m, 0.6, 3);
 	assert_int_equal(m->counted[TRIGGER_BEGIN], 0);
@@ -143,7 +142,6 @@ static void each_process_has_its_own_event(void **state)
 	struct machine *m =
 		machine_new("when process name = \"prog[12]\" user != 2 u1 >= 85 % for 2 s notify");
 
-	(void)state;
 	run_tick(m, NS_PER_SEC);
 	for (unsigned i = 0; i < 4; i++) {
 		for (size_t k = 0; k < PROCESSES; k++)
@@ -161,7 +159,6 @@ static void who_sleeps_on_is_seen_in_every_tick(void **state)
 	struct machine *m = machine_new("when process name = \"prog1\" threads.count >= 7 for 3 s notify\n"
 					"when process name = \"prog[0-2]\" u1 > 50 % for 2 s until u1 < 10 % for 3 s notify");
 
-	(void)state;
 	m->values[1][FEATURE_THREADS] = 7;
 	run_tick(m, NS_PER_SEC);
 	m->sleeps = true;
@@ -187,7 +184,6 @@ static void who_sleeps_on_is_seen_when_the_machine_changes(void **state)
 {
 	struct machine *m = machine_new("when process threads.count >= 7 and psi.cpu.some > 20 % for 2 s notify");
 
-	(void)state;
 	m->values[1][FEATURE_THREADS] = 7;
 	pressures(m, 0, 2);
 	m->sleeps = true;
@@ -223,7 +219,6 @@ static void a_question_is_not_caught(const char *rule, unsigned caught)
 
 static void who_asks_is_caught_only_by_name(void **state)
 {
-	(void)state;
 	a_question_is_not_caught("when process u1 >= 85 % for 2 s notify", 2);
 	a_question_is_not_caught("when process name = \"whyslow\" u1 >= 85 % for 2 s notify", 2);
 }
@@ -232,7 +227,6 @@ static void a_process_beside_pressure(void **state)
 {
 	struct machine *m = machine_new("when process u1 >= 85 % and psi.cpu.some > 20 % for 2 s capture");
 
-	(void)state;
 	run_tick(m, NS_PER_SEC);
 	for (unsigned i = 0; i < 5; i++) {
 		m->values[0][FEATURE_CPU_TIME] += NS_PER_SEC;
@@ -255,7 +249,6 @@ static void both_utilisations(void **state)
 		"a: when u1 >= 99 % capture b: when u2 >= 51 % capture c: when u2 >= 49 % capture\n"
 		"d: when process u2 >= 49 % capture e: when process u2 >= 51 % capture");
 
-	(void)state;
 	run_tick(m, NS_PER_SEC);
 	m->cpu_values[0][FEATURE_CORE_USER] += 700000000;
 	m->cpu_values[1][FEATURE_CORE_SYSTEM] += 300000000;
@@ -271,7 +264,6 @@ static void frequent_short_spikes(void **state)
 	struct machine *m =
 		machine_new("when psi.cpu.some > 50 % 3 times in 20 s until < 10 % for 30 s capture");
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) { /* every 15 s: too seldom */
 		pressures(m, 0.9, 1);
 		pressures(m, 0, 14);
@@ -292,7 +284,6 @@ static void one_outlier_is_smoothed_away(void **state)
 	struct machine *m =
 		machine_new("when median of 5 samples of psi.cpu.some > 50 % until < 40 % for 1 s capture");
 
-	(void)state;
 	pressures(m, 0.2, 6);
 	pressures(m, 1, 2);
 	assert_int_equal(m->counted[TRIGGER_BEGIN], 0);
@@ -309,7 +300,6 @@ static void who_ends_ends_the_event(void **state)
 {
 	struct machine *m = machine_new("when process u1 >= 85 % capture");
 
-	(void)state;
 	run_tick(m, NS_PER_SEC);
 	m->values[1][FEATURE_CPU_TIME] += NS_PER_SEC;
 	run_tick(m, NS_PER_SEC);
@@ -329,7 +319,6 @@ static void what_is_missing_changes_nothing(void **state)
 {
 	struct machine *m = machine_new("when psi.cpu.some > 50 % for 2 s until < 10 % for 1 s capture");
 
-	(void)state;
 	pressures(m, 0.9, 5);
 	assert_int_equal(m->counted[TRIGGER_BEGIN], 1);
 	m->system->measured = 0;
@@ -383,7 +372,6 @@ static void draw(struct pattern *p)
 
 static void random_patterns_of_load(void **state)
 {
-	(void)state;
 	srandom(20170422);
 	for (unsigned i = 0; i < 500; i++) {
 		struct machine *m =

@@ -37,7 +37,6 @@ static void groups_of_version_2_are_measured(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("cgroup"));
 	tree_sample(&t);
 	check_first(&t, ENTITY_CGROUP, version_2, ARRAY_SIZE(version_2));
@@ -53,7 +52,6 @@ static void groups_know_their_unit(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("cgroup"));
 	tree_sample(&t);
 	assert_string_equal(sample_of(&t, ENTITY_CGROUP, NGINX)->entity->info.unit, "nginx.service");
@@ -64,7 +62,6 @@ static void groups_of_version_1_are_joined_from_several_trees(void **state)
 {
 	struct tree t = tree_new("server");
 
-	(void)state;
 	tree_open_source(&t, source_named("cgroup"));
 	tree_sample(&t);
 	check_first(&t, ENTITY_CGROUP, version_1, ARRAY_SIZE(version_1));
@@ -82,7 +79,6 @@ static void a_quiet_groups_pressure_is_seen_within_sixteen_samples(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("cgroup"));
 	tree_sample(&t);
 	tree_copy(&t, "second");
@@ -106,7 +102,6 @@ static void a_busy_groups_pressure_is_read_where_the_machines_has_grown(void **s
 	struct entity *machine = entity_new(ENTITY_SYSTEM, "machine");
 	int64_t values[SYSTEM_FEATURE_COUNT] = {[FEATURE_PSI_CPU_SOME] = 5 * MS, [FEATURE_PSI_IO_SOME] = 6 * MS};
 
-	(void)state;
 	tree_open_source(&t, source_named("cgroup"));
 	sample_beside(&t, machine, values);
 	values[FEATURE_PSI_IO_SOME] += 25 * MS; /* enough together with the next */
@@ -136,7 +131,6 @@ static void groups_come_and_go_with_a_walk(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("cgroup"));
 	tree_sample(&t);
 	for (size_t i = 0; i < t.tick.samples.n; i++)
@@ -156,7 +150,6 @@ static void a_new_group_is_found_sooner_where_the_kernel_counts_them(void **stat
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_write(&t, "sys/fs/cgroup/cgroup.stat", "nr_descendants 8\nnr_dying_descendants 2\n");
 	tree_open_source(&t, source_named("cgroup"));
 	tree_sample(&t);
@@ -173,7 +166,6 @@ static void more_groups_than_can_be_kept_are_bounded(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	for (int i = 0; i < 250; i++) {
 		char path[200];
 

@@ -136,13 +136,11 @@ static void measure(int family)
 
 static void ipv4_is_timed(void **state)
 {
-	(void)state;
 	measure(AF_INET);
 }
 
 static void ipv6_is_timed(void **state)
 {
-	(void)state;
 	measure(AF_INET6);
 }
 
@@ -153,7 +151,6 @@ static void what_is_refused_has_ended(void **state)
 	struct eye before, after;
 	int listener;
 
-	(void)state;
 	eye_open(&before);
 	listener = listen_at(AF_INET, &address);
 	if (listener < 0) {

@@ -26,7 +26,6 @@ static void disks_are_measured_in_the_tables_units(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("disk"));
 	tree_sample(&t);
 	check_first(&t, ENTITY_DISK, laptop_disks, ARRAY_SIZE(laptop_disks));
@@ -43,7 +42,6 @@ static void a_server_has_many_disks(void **state)
 {
 	struct tree t = tree_new("server");
 
-	(void)state;
 	tree_open_source(&t, source_named("disk"));
 	tree_sample(&t);
 	assert_int_equal(count_of(&t, ENTITY_DISK),
@@ -72,7 +70,6 @@ static void interfaces_are_measured(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("interface"));
 	tree_sample(&t);
 	check_first(&t, ENTITY_INTERFACE, laptop_interfaces, ARRAY_SIZE(laptop_interfaces));
@@ -87,7 +84,6 @@ static void an_interface_that_vanishes_has_ended(void **state)
 {
 	struct tree t = tree_new("server");
 
-	(void)state;
 	tree_open_source(&t, source_named("interface"));
 	tree_sample(&t);
 	assert_int_equal(count_of(&t, ENTITY_INTERFACE), 4);
@@ -110,7 +106,6 @@ static void only_local_file_systems_are_asked_and_once(void **state)
 	struct tree t = tree_new("laptop");
 	struct statvfs root;
 
-	(void)state;
 	assert_int_equal(statvfs("/", &root), 0);
 	tree_open_source(&t, source_named("filesystem"));
 	tree_sample(&t);
@@ -129,7 +124,6 @@ static void what_lies_below_a_share_is_not_asked(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("filesystem"));
 	tree_write(&t, "proc/self/mounts", "server:/root / nfs4 rw 0 0\n/dev/sda1 /tmp ext4 rw 0 0\n");
 	tree_sample(&t);
@@ -147,7 +141,6 @@ static void escaped_names_are_read(void **state)
 	struct tree t = tree_new("laptop");
 	char mounts[200], folder[100];
 
-	(void)state;
 	snprintf(folder, sizeof(folder), "%s/a b", t.root);
 	snprintf(mounts, sizeof(mounts), "/dev/sda1 %s/a\\040b ext4 rw 0 0\n", t.root);
 	tree_write(&t, "proc/self/mounts", mounts);
@@ -165,7 +158,6 @@ static void the_mounts_of_the_first_process_are_asked(void **state)
 	struct tree t = tree_new("laptop");
 	char folder[100];
 
-	(void)state;
 	snprintf(folder, sizeof(folder), "%s/proc/1", t.root);
 	(void)mkdir(folder, 0755);
 	snprintf(folder, sizeof(folder), "%s/proc/1/root", t.root);
@@ -192,7 +184,6 @@ static void sensors_are_measured(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("sensor"));
 	tree_sample(&t);
 	check_first(&t, ENTITY_SENSOR, laptop_sensors, ARRAY_SIZE(laptop_sensors));
@@ -208,7 +199,6 @@ static void a_machine_without_sensors_has_no_such_source(void **state)
 {
 	struct tree t = tree_new("vm");
 
-	(void)state;
 	assert_int_equal(tree_try_source(&t, source_named("sensor")), -EOPNOTSUPP);
 	tree_free(&t);
 }

@@ -34,7 +34,6 @@ static void engines_and_regions_are_added_up(void **state)
 {
 	struct gpu_client c;
 
-	(void)state;
 	assert_int_equal(gpu_parse_fdinfo(i915, &c), 0);
 	assert_int_equal(c.id, 18);
 	assert_int_equal(c.time, 25663044495ll);
@@ -49,7 +48,6 @@ static void every_prefix_is_survived(void **state)
 {
 	struct gpu_client c;
 
-	(void)state;
 	for (size_t n = 0; n < sizeof(i915); n++) {
 		char *text = strndup(i915, n);
 
@@ -104,7 +102,6 @@ static void a_client_counts_once_and_closing_takes_nothing_back(void **state)
 	struct gpu_process p = {}, none = {};
 	int dir;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	make_process(folder);
 	dir = open(folder, O_PATH | O_DIRECTORY);
@@ -134,7 +131,6 @@ static void a_machine_without_a_gpu_is_known(void **state)
 {
 	char folder[] = "/tmp/test-gpu-XXXXXX", command[200];
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_false(gpu_is_there(folder));
 	snprintf(command, sizeof(command), "mkdir -p '%s/class/drm' && touch '%s/class/drm/version'", folder, folder);

@@ -24,7 +24,6 @@ static void messages_that_matter_are_noted(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("kmsg"));
 	tree_sample(&t);
 	assert_int_equal(t.tick.notes.n, 0); /* what was said before the recording */
@@ -53,7 +52,6 @@ static void a_flood_is_summed_up(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("kmsg"));
 	for (int i = 0; i < 40; i++)
 		append(&t, "dev/kmsg", "3,1,2,-;Buffer I/O error on dev sda1, logical block 1\n");
@@ -68,7 +66,6 @@ static void changes_of_software_are_noted_when_in_effect(void **state)
 	struct tree t = tree_new("laptop");
 	int64_t wall;
 
-	(void)state;
 	tree_open_source(&t, source_named("packages"));
 	tree_sample(&t);
 	assert_int_equal(t.tick.notes.n, 0);
@@ -100,7 +97,6 @@ static void a_rotated_log_is_followed(void **state)
 	struct tree t = tree_new("laptop");
 	char from[PATH_MAX], to[PATH_MAX];
 
-	(void)state;
 	tree_open_source(&t, source_named("packages"));
 	tree_sample(&t);
 	append(&t, "var/log/dpkg.log", "2026-11-20 10:33:45 install atop:amd64 <none> 2.8.1-1\n");
@@ -118,7 +114,6 @@ static void a_fresh_start_is_noted_once(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("boot"));
 	tree_sample(&t);
 	check_note(&t, 0, NOTE_BOOT, "started, kernel 6.1.0-30-amd64");
@@ -132,7 +127,6 @@ static void an_old_start_is_not(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_write(&t, "proc/uptime", "600.00 1.0\n");
 	tree_open_source(&t, source_named("boot"));
 	tree_sample(&t);

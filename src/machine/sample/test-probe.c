@@ -90,7 +90,6 @@ static void a_held_machine_wakes_people_late(void **state)
 	pthread_t *threads = calloc((size_t)n, sizeof(*threads));
 	struct probed p = open_probe(NULL);
 
-	(void)state;
 	sample(&p, 0);
 	usleep(100000);
 	sample(&p, 0);
@@ -126,7 +125,6 @@ static void only_beside_pressure_it_reads_and_forks(void **state)
 	struct probed p;
 	int fd;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/whyslow-probe-XXXXXX", folder ? folder : "/var/tmp");
 	fd = mkstemp(path);
 	assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
@@ -175,7 +173,6 @@ static void a_calm_machine_is_woken_less_often(void **state)
 	struct probed p = open_probe(NULL);
 	int least = INT_MAX;
 
-	(void)state;
 	sample(&p, 0);
 	usleep(100000);
 	for (int i = 0; i < ATTEMPTS && least > 4; i++) { /* where others keep the CPUs it is woken late, and so each time */

@@ -68,7 +68,6 @@ static void counters_are_those_of_the_kernels_text(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	check_first(&t, ENTITY_SYSTEM, machine, ARRAY_SIZE(machine));
@@ -90,7 +89,6 @@ static void slow_readings_follow_within_five_samples(void **state)
 	struct tree t = tree_new("laptop");
 	int64_t drops = 0;
 
-	(void)state;
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	tree_copy(&t, "second");
@@ -111,7 +109,6 @@ static void what_an_older_kernel_does_not_say_is_missing(void **state)
 {
 	struct tree t = tree_new("server");
 
-	(void)state;
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	check_value(&t, ENTITY_SYSTEM, M, "reclaim.stalls", 4);
@@ -132,7 +129,6 @@ static void a_recorded_machine_gives_all_it_has(void **state)
 	const struct sample *s;
 	feature_set expected = FEATURES_BELOW(SYSTEM_FEATURE_COUNT);
 
-	(void)state;
 	expected &=
 		~(FEATURE_BIT(FEATURE_PSI_IRQ_FULL) | FEATURE_BIT(FEATURE_SYS_PROCESSES) | FEATURE_BIT(FEATURE_SYS_THREADS) |
 		  FEATURE_BIT(FEATURE_SYS_LOST_EXITS) | FEATURE_BIT(FEATURE_SYS_TCP_HANDSHAKES) | FEATURE_BIT(FEATURE_SYS_TCP_HANDSHAKE_TIME) |
@@ -153,7 +149,6 @@ static void tasks_are_counted_from_the_processes_of_the_tick(void **state)
 	struct entity *e = entity_new(ENTITY_PROCESS, "x");
 	int64_t living[PROCESS_FEATURE_COUNT] = {[FEATURE_THREADS] = 7}, dead[PROCESS_FEATURE_COUNT] = {};
 
-	(void)state;
 	tree_open_source(&t, source_named("system"));
 	tick_begin(&t.tick, 1, 1);
 	tick_put(&t.tick, e, living, FEATURE_BIT(FEATURE_THREADS));
@@ -175,7 +170,6 @@ static void labels_that_move_are_found_again(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	tree_write(&t, "proc/meminfo", "New: 1 kB\nMemFree:  7 kB\nMemTotal: 9 kB\n");
@@ -190,7 +184,6 @@ static void a_cpu_switched_off_ends_and_comes_back_without_a_jump(void **state)
 {
 	struct tree t = tree_new("laptop");
 
-	(void)state;
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	for (size_t i = 0; i < t.tick.samples.n; i++)
@@ -220,7 +213,6 @@ static void cores_of_two_kinds_keep_their_own_counters(void **state)
 	};
 	struct tree t = tree_new("hybrid");
 
-	(void)state;
 	tree_open_source(&t, source_named("system"));
 	tree_sample(&t);
 	check_first(&t, ENTITY_CPU, cores, ARRAY_SIZE(cores));

@@ -236,7 +236,6 @@ static void sums_hold_while_threads_come_and_go(void **state)
 	pthread_t starter;
 	int64_t ended;
 
-	(void)state;
 	first = sweep(&w);
 	stop = false;
 	assert_int_equal(pthread_create(&starter, NULL, start_threads, NULL), 0);
@@ -407,7 +406,6 @@ static void a_question_is_no_work_of_who_asks(void **state)
 	pid_t parent;
 	int64_t moved;
 
-	(void)state;
 	prctl(PR_GET_NAME, name);
 	prctl(PR_SET_NAME, "whyslow");
 	parent = start_parent(20, 0, &go);
@@ -443,7 +441,6 @@ static void an_end_is_part_of_a_life(void **state)
 	char *memory = touch(50 << 20);
 	int64_t before, used, counted, ended;
 
-	(void)state;
 	watch_tick(&w);
 	before = watch_value(&w, getpid(), FEATURE_CHILDREN_CPU);
 	used = cpu_of_children();
@@ -498,7 +495,6 @@ static void a_storm_of_exits_is_taken_in_between_two_ticks(void **state)
 	struct pollfd wake = {source_task.wake_fd(w.source), POLLIN, 0};
 	int64_t before, forks;
 
-	(void)state;
 	watch_tick(&w);
 	before = watch_value(&w, getpid(), FEATURE_CHILDREN_SHORT);
 	for (int i = 0; i < 5000; i++)
@@ -522,7 +518,6 @@ static void exits_that_found_no_room_are_counted(void **state)
 	struct watch w = watch_open();
 	int64_t before, forks = count_forks();
 
-	(void)state;
 	watch_tick(&w);
 	before = watch_value(&w, getpid(), FEATURE_CHILDREN_SHORT);
 	assert_int_equal(w.tick.lost_exits, 0);
@@ -558,7 +553,6 @@ static void ever_new_names_share_a_group(void **state)
 	size_t groups = 0;
 	int64_t children = 0, forks = count_forks();
 
-	(void)state;
 	watch_tick(&w);
 	for (int i = 0; i < names; i++) {
 		end_under_a_new_name(i);
@@ -582,14 +576,12 @@ static void ever_new_names_share_a_group(void **state)
 
 static void short_lived_processes_are_counted_once(void **state)
 {
-	(void)state;
 	each_child_is_counted_once(is_emulated() ? 1000 : 4000, 0, 50);
 }
 
 /* Taking memory down takes longer than the time between two samples here: they are met while they end. */
 static void ending_slowly_is_ending_once(void **state)
 {
-	(void)state;
 	each_child_is_counted_once(is_emulated() ? 20 : 200, 192 << 20, 0);
 }
 
@@ -598,7 +590,6 @@ static void traffic_never_falls(void **state)
 	struct task_process p = {};
 	struct task_sample s = {};
 
-	(void)state;
 	s.v[FEATURE_NET_RX_BYTES] = 100;
 	s.v[FEATURE_NET_TX_CALLS] = 1;
 	task_take_traffic(&p, &s);
@@ -650,7 +641,6 @@ static void exec_is_described_anew(void **state)
 	int go;
 	pid_t pid = start_waiting(&go);
 
-	(void)state;
 	watch_tick(&w);
 	assert_true(is_unnamed(&w, pid));
 	e = watch_find(&w, pid)->entity;
@@ -677,7 +667,6 @@ static void a_reused_pid_is_another_process(void **state)
 	pid_t pid, again;
 	int go;
 
-	(void)state;
 	pid = start_waiting(&go);
 	watch_tick(&w);
 	first = watch_find(&w, pid)->entity->info.start;
@@ -713,7 +702,6 @@ static void a_process_outlives_its_leader(void **state)
 	int64_t before;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		pthread_t thread;
 
@@ -754,7 +742,6 @@ static void exec_by_a_thread_keeps_all_sums(void **state)
 	struct watch w = watch_open();
 	pid_t pid;
 
-	(void)state;
 	watch_tick(&w);
 	pid = fork();
 	if (pid == 0) {

@@ -14,7 +14,6 @@ static void a_user_has_so_many_questions_at_a_time_and_others_have_theirs(void *
 	struct budget b = {};
 	bool urgent;
 
-	(void)state;
 	for (int i = 0; i < BUDGET_RUNNING; i++)
 		assert_true(budget_begin(&b, 1000, NS_PER_SEC, &urgent));
 	assert_false(budget_begin(&b, 1000, NS_PER_SEC, &urgent));
@@ -29,7 +28,6 @@ static void root_is_answered_when_all_others_ask(void **state)
 	struct budget b = {};
 	bool urgent;
 
-	(void)state;
 	for (int i = 0; i < BUDGET_ALL; i++)
 		assert_true(budget_begin(&b, 1000 + (uint32_t)i / BUDGET_RUNNING, NS_PER_SEC, &urgent));
 	assert_false(budget_begin(&b, 2000, NS_PER_SEC, &urgent));
@@ -43,7 +41,6 @@ static void urgency_is_used_up_and_comes_back(void **state)
 	bool urgent = true;
 	int n = 0;
 
-	(void)state;
 	for (; urgent && n < 100; n++) {
 		assert_true(budget_begin(&b, 1000, now, &urgent));
 		end(&b, 1000, now, 10 * BUDGET_QUESTION); /* more than the budget is not at its account */
@@ -60,7 +57,6 @@ static void users_that_owe_nothing_make_room(void **state)
 	struct budget b = {};
 	bool urgent;
 
-	(void)state;
 	for (uint32_t uid = 0; uid < 10 * BUDGET_USERS; uid++) {
 		assert_true(budget_begin(&b, uid, uid * NS_PER_SEC, &urgent));
 		end(&b, uid, uid * NS_PER_SEC, BUDGET_QUESTION / 10);
@@ -74,7 +70,6 @@ static void users_that_owe_leave_room_for_root(void **state)
 	struct budget b = {};
 	bool urgent;
 
-	(void)state;
 	for (uint32_t uid = 100000; uid < 100000 + 10 * BUDGET_USERS; uid++) {
 		assert_true(budget_begin(&b, uid, NS_PER_SEC, &urgent));
 		end(&b, uid, NS_PER_SEC, BUDGET_QUESTION);
@@ -89,7 +84,6 @@ static void who_has_most_makes_room(void **state)
 	uint32_t heaviest = 0;
 	bool urgent;
 
-	(void)state;
 	assert_false(budget_find_heaviest(&b, 2000, &heaviest));
 	for (int i = 0; i < BUDGET_ALL; i++)
 		assert_true(budget_begin(&b, i < 3 ? 1000 : i < 8 ? 1001 : 1002 + (uint32_t)i, NS_PER_SEC, &urgent));
@@ -110,7 +104,6 @@ static void root_makes_no_room(void **state)
 	uint32_t heaviest = 0;
 	bool urgent;
 
-	(void)state;
 	for (int i = 0; i < ROOT_RUNNING; i++)
 		assert_true(budget_begin(&b, 0, NS_PER_SEC, &urgent));
 	assert_false(budget_find_heaviest(&b, 1000, &heaviest));

@@ -99,19 +99,16 @@ static void names_a_function_with_its_line(const char *program)
 
 static void position_independent(void **state)
 {
-	(void)state;
 	names_a_function_with_its_line(STRESS "/stress");
 }
 
 static void at_a_fixed_address(void **state)
 {
-	(void)state;
 	names_a_function_with_its_line(STRESS "/stress-fixed");
 }
 
 static void statically_linked(void **state)
 {
-	(void)state;
 	names_a_function_with_its_line(STRESS "/stress-static");
 }
 
@@ -121,7 +118,6 @@ static void a_stripped_program_gives_module_and_offset(void **state)
 	struct symbol symbol = look_at(s, STRESS "/stress-stripped", STRESS "/stress");
 	struct str text = {};
 
-	(void)state;
 	assert_null(symbol.name);
 	assert_null(symbol.file);
 	assert_int_equal(symbol.nameless, NAMELESS_STRIPPED);
@@ -139,7 +135,6 @@ static void names_in_the_program_s_own_debug_data(void **state)
 	struct symbolizer *s = new_symbolizer("");
 	struct symbol symbol = look_at(s, STRESS "/stress-mini", STRESS "/stress");
 
-	(void)state;
 	assert_string_equal(symbol.name, "busy_start");
 	symbolizer_free(s);
 }
@@ -181,7 +176,6 @@ static void a_separate_debug_file_is_found_by_build_id(void **state)
 	char hex[2 * BUILD_ID_MAX + 1];
 	struct symbol symbols[4];
 
-	(void)state;
 	module_build_id_format(&p.build_id, hex);
 	shell("cd %s && mkdir -p usr/bin usr/lib/debug/.build-id/%.2s && cp %s usr/bin/stress && cp %s "
 	      "usr/lib/debug/.build-id/%.2s/%s.debug",
@@ -200,7 +194,6 @@ static void a_replaced_file_is_not_believed(void **state)
 	struct symbolizer *s = new_symbolizer(root);
 	struct symbol symbols[4];
 
-	(void)state;
 	shell("cd %s && mkdir -p usr/bin && cp %s usr/bin/stress", root, STRESS "/stress-nofp");
 	assert_int_equal(symbolize_place(s, &p, symbols, 4), 1);
 	assert_null(symbols[0].name);
@@ -225,7 +218,6 @@ static void a_deleted_program_is_still_read(void **state)
 	struct stress stress;
 	struct modules m;
 
-	(void)state;
 	snprintf(program, sizeof(program), "%s/stress", root);
 	shell("cp %s %s", STRESS "/stress", program);
 	stress = stress_start(program, "idle 1");
@@ -249,7 +241,6 @@ static void a_program_in_another_mount_namespace(void **state)
 	struct stress stress;
 	struct modules m;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	snprintf(program, sizeof(program),
@@ -276,7 +267,6 @@ static void the_vdso_has_names(void **state)
 	bool found = false;
 	struct modules m;
 
-	(void)state;
 	assert_int_equal(modules_read("/proc", (uint32_t)getpid(), &m), 0);
 	vdso = main_module(&m, "[vdso]");
 	for (uint64_t address = vdso->low; address < vdso->high; address += 16) {
@@ -315,7 +305,6 @@ static void a_recorded_tree_can_stand_in(void **state)
 	const struct mapping *at;
 	struct modules m;
 
-	(void)state;
 	write_tree(root, maps);
 	shell("printf 'Name:\\tprog\\nNSpid:\\t42\\t7\\n' >%s/42/status", root);
 	assert_int_equal(modules_read(root, 42, &m), 0);
@@ -338,7 +327,6 @@ static void damaged_maps_are_refused(void **state)
 	struct modules m;
 	char text[sizeof(maps)];
 
-	(void)state;
 	srandom(7);
 	for (unsigned i = 0; i < 3000; i++) {
 		memcpy(text, maps, sizeof(maps));
@@ -359,7 +347,6 @@ static void damaged_programs_name_nothing_and_crash_nothing(void **state)
 	_cleanup_free_ char *root = make_root();
 	char path[256];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/prog", root);
 	srandom(11);
 	for (unsigned i = 0; i < 300; i++) {
@@ -408,7 +395,6 @@ static void generated_code_has_the_newest_name(void **state)
 				     "5000 10 inner\x1b[31m\n");
 	uint64_t offset;
 
-	(void)state;
 	assert_string_equal(jit_map_find(m, 0x1010, &offset), "LazyCompile:~old a.js:1");
 	assert_int_equal(offset, 0x10);
 	assert_string_equal(jit_map_find(m, 0x1044, &offset), "*new a.js:1");
@@ -427,7 +413,6 @@ static void kernel_names(void **state)
 	const char *module;
 	uint64_t offset;
 
-	(void)state;
 	shell("printf 'ffffffff81000000 T _stext\\nffffffff81000100 t schedule\\nffffffff81000080 D data\\n"
 	      "ffffffffc0001000 t ext4_readdir\\t[ext4]\\n' >%s/kallsyms",
 	      root);
@@ -453,7 +438,6 @@ static void names_as_they_were_written(void **state)
 	_cleanup_free_ char *rust = symbol_demangle("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE");
 	_cleanup_free_ char *rust_v0 = symbol_demangle("_RNvCsh_5crate4main");
 
-	(void)state;
 	assert_string_equal(cpp, "store::Reader::read");
 	assert_string_equal(rust, "core::fmt::Formatter::pad");
 	assert_string_equal(rust_v0, "crate::main");
@@ -468,7 +452,6 @@ static void maps_without_end_are_refused(void **state)
 	struct modules m;
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(root));
 	snprintf(path, sizeof(path), "%s/42", root);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -488,7 +471,6 @@ static void build_ids_as_text(void **state)
 	struct build_id id = {.size = 4, .bytes = {0x00, 0xff, 0x12, 0xab}};
 	char hex[2 * BUILD_ID_MAX + 1];
 
-	(void)state;
 	assert_string_equal(module_build_id_format(&id, hex), "00ff12ab");
 }
 
@@ -547,7 +529,6 @@ static void a_build_id_is_read_from_the_headers(void **state)
 	struct small_program p = sound_program();
 	struct build_id id;
 
-	(void)state;
 	assert_int_equal(check_program(&p, &id), 0);
 	assert_int_equal(id.size, 20);
 	assert_int_equal(id.bytes[2], 3);
@@ -567,7 +548,6 @@ static void what_no_linker_wrote_is_refused(void **state)
 	struct small_program p;
 	struct build_id id;
 
-	(void)state;
 #define REFUSED(field, value)                                           \
 	p = sound_program();                                            \
 	p.field = (value);                                              \
@@ -614,7 +594,6 @@ static void a_server_that_dies_costs_one_file(void **state)
 	struct symbol symbol;
 	struct modules m;
 
-	(void)state;
 	assert_int_equal(modules_read("/proc", (uint32_t)stress.pid, &m), 0);
 	program = main_module(&m, "/stress");
 	library = main_module(&m, "libc.so");
@@ -645,7 +624,6 @@ static void servers_are_started_again_a_few_times(void **state)
 	unsigned damaged = 0;
 	struct symbol last = {};
 
-	(void)state;
 	assert_int_equal(modules_read("/proc", (uint32_t)getpid(), &m), 0);
 	for (size_t i = 0; i < m.code.n; i++) {
 		if (m.modules.v[m.code.v[i].module].kind != MODULE_FILE)
@@ -691,7 +669,6 @@ static void a_reader_that_is_lost_again_and_again_is_forgiven(void **state)
 	struct modules m;
 	unsigned lost = 0;
 
-	(void)state;
 	assert_int_equal(identify_new(&i), 0);
 	assert_int_equal(modules_read("/proc", (uint32_t)getpid(), &m), 0);
 	for (; reads_anew(i, &m); lost++) {
@@ -714,7 +691,6 @@ static void one_line_without_an_end_is_cut(void **state)
 	struct jit_map *m;
 	uint64_t offset;
 
-	(void)state;
 	memset(text, 'x', n);
 	memcpy(text, "1000 100 ", 9);
 	text[n] = '\0';

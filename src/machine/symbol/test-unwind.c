@@ -99,7 +99,6 @@ static void without_frame_pointers(void **state)
 {
 	struct str chain = {};
 
-	(void)state;
 	chain_of(STRESS "/stress-nofp", "busy 1", &chain);
 	assert_non_null(strstr(chain.data, "spin < work < busy_start < "));
 	str_free(&chain);
@@ -109,7 +108,6 @@ static void statically_linked(void **state)
 {
 	struct str chain = {};
 
-	(void)state;
 	chain_of(STRESS "/stress-static", "busy 1", &chain);
 	assert_non_null(strstr(chain.data, "spin < work < busy_start < start_thread"));
 	str_free(&chain);
@@ -119,7 +117,6 @@ static void a_blocked_thread_through_the_c_library(void **state)
 {
 	struct str chain = {};
 
-	(void)state;
 	chain_of(STRESS "/stress-nofp", "lock 1", &chain);
 	assert_non_null(strstr(chain.data, " < lock_start < "));
 	str_free(&chain);
@@ -135,7 +132,6 @@ static void rubbish_on_the_stack_ends_the_walk(void **state)
 	size_t bytes;
 	bool complete;
 
-	(void)state;
 	assert_int_equal(modules_read("/proc", (uint32_t)stress.pid, &m), 0);
 	bytes = snapshot(last_thread(stress.pid), registers, stack);
 	assert_int_equal(unwinder_new(&m, &u), 0);
@@ -180,7 +176,6 @@ static void a_server_that_dies_costs_one_file(void **state)
 	size_t bytes;
 	bool complete;
 
-	(void)state;
 	assert_int_equal(modules_read("/proc", (uint32_t)stress.pid, &m), 0);
 	bytes = snapshot(last_thread(stress.pid), registers, stack);
 	assert_int_equal(unwinder_new(&m, &u), 0);

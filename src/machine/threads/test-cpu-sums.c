@@ -31,7 +31,6 @@ static void all_of_a_trace_adds_up(void **state)
 	_cleanup_(cpu_report_free) struct cpu_report r = {};
 	struct story s;
 
-	(void)state;
 	begin(&s);
 	assert_int_equal(cpu_sums_make(&s.line, 1000 * US, 20000 * US, &r), 0);
 	assert_int_equal(r.n_cpus, 1);
@@ -56,7 +55,6 @@ static void a_part_of_it_adds_up(void **state)
 	_cleanup_(cpu_report_free) struct cpu_report r = {};
 	struct story s;
 
-	(void)state;
 	begin(&s);
 	assert_int_equal(cpu_sums_make(&s.line, 9000 * US, 17000 * US, &r), 0);
 	assert_int_equal(row_of(&r, A)->ran, 1 * MS);

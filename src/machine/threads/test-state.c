@@ -240,7 +240,6 @@ static void any_trace_is_survived(void **state)
 {
 	uint64_t seed = 42;
 
-	(void)state;
 	for (int round = 0; round < 300; round++) {
 		_cleanup_(story_end) struct story s;
 
@@ -275,7 +274,6 @@ static void samples_split_running_time(void **state)
 	_cleanup_(story_end) struct story s;
 	struct wait_report r;
 
-	(void)state;
 	story_begin(&s, 1);
 	cast_thread(&s, A, 100, "a", 0);
 	leave_for(&s, 1, 0, 0, A, 0, 0);

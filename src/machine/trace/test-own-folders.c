@@ -90,7 +90,6 @@ static void own(const char *name)
 
 static int set_up(void **state)
 {
-	(void)state;
 	strcpy(folder, "/tmp/whyslow-folders-XXXXXX");
 	return mkdtemp(folder) ? 0 : -1;
 }
@@ -99,7 +98,6 @@ static int tear_down(void **state)
 {
 	_cleanup_free_ char *command = NULL;
 
-	(void)state;
 	return asprintf(&command, "rm -r %s", folder) < 0 || system(command);
 }
 
@@ -108,7 +106,6 @@ static void each_recording_has_folders_of_its_own(void **state)
 	_cleanup_free_ char *one = path_of("one.db"), *two = path_of("two.db"), *link = path_of("link.db"), *of_one = NULL, *of_two = NULL,
 			    *of_link = NULL;
 
-	(void)state;
 	own("one.db"); /* the recorder makes the file later */
 	record("one.db", START);
 	own("two.db");
@@ -123,7 +120,6 @@ static void each_recording_has_folders_of_its_own(void **state)
 
 static void what_was_common_goes_to_whose_mark_it_is_of(void **state)
 {
-	(void)state;
 	record("one.db", START);
 	record("two.db", START + HOUR);
 	make_folder("traces");
@@ -140,7 +136,6 @@ static void what_was_common_goes_to_whose_mark_it_is_of(void **state)
 
 static void what_only_one_recording_can_have_is_its(void **state)
 {
-	(void)state;
 	record("only.db", START);
 	make_folder("traces");
 	make_folder("profiles");
@@ -153,7 +148,6 @@ static void what_only_one_recording_can_have_is_its(void **state)
 
 static void a_new_recording_takes_nothing(void **state)
 {
-	(void)state;
 	make_folder("traces");
 	write_trace("traces/1.trace", START);
 	own("new.db");

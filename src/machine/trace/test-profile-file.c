@@ -21,7 +21,6 @@ static char folder[64];
 
 static int make_folder(void **state)
 {
-	(void)state;
 	strcpy(folder, "/tmp/whyslow-profile-XXXXXX");
 	return mkdtemp(folder) ? 0 : -1;
 }
@@ -30,7 +29,6 @@ static int remove_folder(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
 	return system(command); /* NOLINT(cert-env33-c): a folder of this test's own */
 }
@@ -77,7 +75,6 @@ static void minutes_that_are_appended_are_one_profile(void **state)
 	struct profile_file *f;
 	unsigned damaged;
 
-	(void)state;
 	assert_int_equal(profile_file_new(folder, &f), 0);
 	add(profile_file_profile(f), "cc1", "main", MINUTE, 100);
 	assert_int_equal(profile_file_save(f, BEGAN, 10), 0);
@@ -108,7 +105,6 @@ static void a_minute_that_is_cut_off_costs_itself_alone(void **state)
 	unsigned damaged;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(profile_file_new(folder, &f), 0);
 	add(profile_file_profile(f), "cc1", "main", MINUTE, 100);
 	assert_int_equal(profile_file_save(f, BEGAN, 10), 0);
@@ -132,7 +128,6 @@ static void of_too_many_stacks_the_heaviest_stay(void **state)
 	unsigned damaged;
 	char name[16];
 
-	(void)state;
 	assert_int_equal(profile_file_new(folder, &f), 0);
 	for (uint64_t i = 1; i <= 20; i++) {
 		snprintf(name, sizeof(name), "f%u", (unsigned)i);
@@ -156,7 +151,6 @@ static void a_file_has_an_hour_and_the_oldest_go(void **state)
 	struct profile_file *f;
 	int64_t hour = 3600 * NS_PER_SEC;
 
-	(void)state;
 	assert_int_equal(profile_file_new(folder, &f), 0);
 	for (int64_t i = 0; i < 4; i++) {
 		add(profile_file_profile(f), "cc1", "main", MINUTE + 60 * i, 100);
@@ -227,7 +221,6 @@ static void profiles_of_other_programs_are_read(void **state)
 	_cleanup_str_ struct str bytes = {};
 	const struct profile_stack *s;
 
-	(void)state;
 	make_foreign(&bytes);
 	assert_int_equal(profile_begin(&p), 0);
 	assert_int_equal(pprof_read(bytes.data, bytes.len, &p, &unit), 0);
@@ -246,7 +239,6 @@ static void what_is_no_profile_is_refused(void **state)
 	_cleanup_(profile_free) struct profile p = {};
 	_cleanup_free_ char *unit = NULL;
 
-	(void)state;
 	assert_int_equal(profile_begin(&p), 0);
 	assert_int_equal(pprof_read("", 0, &p, &unit), -EBADMSG);
 	assert_int_equal(pprof_read("SQLite format 3", 15, &p, &unit), -EBADMSG);
@@ -264,7 +256,6 @@ static void a_profile_that_claims_much_is_refused(void **state)
 	struct profile p;
 	char *unit;
 
-	(void)state;
 	assert_int_equal(str_reserve(&body, 2 * NAMES), 0);
 	for (size_t i = 0; i < NAMES; i++)
 		memcpy(body.data + 2 * i, "\x32", 2); /* field 6, of no byte */

@@ -63,7 +63,6 @@ static void comes_back_whole(void **state)
 	size_t n = written(&bytes);
 	_cleanup_close_ int fd = in_memory(bytes, n);
 
-	(void)state;
 	fill(&t);
 	assert_int_equal(trace_read(fd, &back, &error), 0);
 	assert_int_equal(back.n_events, t.n_events);
@@ -96,7 +95,6 @@ static void a_cut_file_is_refused(void **state)
 	_cleanup_free_ char *bytes = NULL;
 	size_t n = written(&bytes);
 
-	(void)state;
 	for (size_t cut = 0; cut < n; cut += cut < 200 ? 1 : n / 50) {
 		_cleanup_free_ char *error = NULL;
 
@@ -110,7 +108,6 @@ static void a_newer_version_is_named(void **state)
 	_cleanup_free_ char *bytes = NULL, *error = NULL;
 	size_t n = written(&bytes);
 
-	(void)state;
 	bytes[8] = 9;
 	assert_int_equal(read_bytes(bytes, n, &error), -EPROTONOSUPPORT);
 	assert_non_null(strstr(error, "format 9"));
@@ -121,7 +118,6 @@ static void an_unknown_section_is_skipped(void **state)
 	_cleanup_free_ char *bytes = NULL, *error = NULL, *more = NULL;
 	size_t n = written(&bytes);
 
-	(void)state;
 	more = calloc(1, n + 27);
 	memcpy(more, bytes, 12);
 	more[12] = 77;
@@ -137,7 +133,6 @@ static void flipped_bits_do_no_harm(void **state)
 	size_t n = written(&bytes), refused = 0;
 	uint64_t seed = 7;
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		_cleanup_free_ char *error = NULL;
 		size_t at;
@@ -182,7 +177,6 @@ static void the_oldest_go_first(void **state)
 {
 	char folder[] = "/tmp/whyslow-traces-XXXXXX", command[60];
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	for (int i = 1; i <= 4; i++)
 		write_trace(folder, i);
@@ -212,7 +206,6 @@ static void strangers_do_not_evict_the_traces_of_root(void **state)
 	struct store *store;
 	int64_t of_root[2], of_user, last = 0;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(file, sizeof(file), "%s/recording.db", folder);
 	assert_int_equal(store_open(&paths, STORE_WRITE, &store, &error), 0);

@@ -24,13 +24,11 @@ static struct tracefs_layout layout;
 
 static int read_layout(void **state)
 {
-	(void)state;
 	return tracefs_layout_read(FIXTURES "/tracefs", &layout);
 }
 
 static int free_layout(void **state)
 {
-	(void)state;
 	tracefs_layout_free(&layout);
 	return 0;
 }
@@ -121,7 +119,6 @@ static struct tracefs_pages pages_of(const struct buffer *b, uint16_t cpu)
 
 static void the_layout_is_what_the_format_files_say(void **state)
 {
-	(void)state;
 	assert_int_equal(layout.page_size, 4096);
 	assert_int_equal(layout.page_data, 16);
 	assert_int_equal(layout.points[POINT_SWITCH].id, 372);
@@ -141,7 +138,6 @@ static void a_kernel_without_the_scheduler_s_points_is_refused(void **state)
 	struct tracefs_layout l;
 	char folder[] = "/tmp/whyslow-test-XXXXXX", command[300];
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(command, sizeof(command), "cp -r '%s/tracefs/events' %s && rm -r %s/events/lock", FIXTURES, folder, folder);
 	assert_int_equal(system(command), 0);
@@ -166,7 +162,6 @@ static void times_long_apart_and_several_pages_are_read(void **state)
 	struct tracefs_record r;
 	struct tracefs_pages p;
 
-	(void)state;
 	begin(&b, START);
 	tell(&b, 10, (struct saved_answer){POINT_WAKING, .thread = 3, .values = {7}});
 	put_word(&b, 29 | 100 << 5); /* padding that takes 8 bytes */
@@ -199,7 +194,6 @@ static void a_cut_page_ends_where_it_is_cut(void **state)
 	struct buffer b = {};
 	struct tracefs_record r;
 
-	(void)state;
 	begin(&b, START);
 	for (uint64_t i = 0; i < 10; i++)
 		tell(&b, i, (struct saved_answer){POINT_WAKING, .values = {7}});
@@ -219,7 +213,6 @@ static void damage_does_no_harm(void **state)
 	struct buffer b = {}, broken;
 	unsigned seed = 1;
 
-	(void)state;
 	begin(&b, START);
 	for (uint64_t i = 0; i < 50; i++)
 		tell(&b, i, (struct saved_answer){(enum trace_point)(i % POINT_COUNT), .thread = 5, .values = {1, 1, 1, 1, 1}});
@@ -266,7 +259,6 @@ static void a_wait_and_its_waker_are_put_together(void **state)
 	struct buffer cpus[2] = {};
 	const struct event *e;
 
-	(void)state;
 #ifndef __x86_64__
 	skip();
 #endif
@@ -305,7 +297,6 @@ static void who_was_overtaken_did_not_sleep(void **state)
 	struct buffer cpu = {};
 	const struct event *e;
 
-	(void)state;
 	begin(&cpu, START);
 	tell(&cpu, 10, (struct saved_answer){POINT_SWITCH, 0, .values = {0, 120, 0, 7, 120}});
 	tell(&cpu, 20, (struct saved_answer){POINT_WAKING, 7, CONTEXT_HARDIRQ, {8}, NULL});
@@ -332,7 +323,6 @@ static void a_request_s_end_tells_what_was_waited_for(void **state)
 	struct buffer cpu = {};
 	const struct event *e;
 
-	(void)state;
 	begin(&cpu, START);
 	tell(&cpu, 10, (struct saved_answer){POINT_ISSUE, 7, .values = {8 << 20, 4096, 8}, .text = "WS"});
 	tell(&cpu, 20, (struct saved_answer){POINT_SWITCH, 7, .values = {7, 120, 2, 0, 120}});
@@ -357,7 +347,6 @@ static void threads_and_processes_are_told_apart(void **state)
 	_cleanup_(trace_clear) struct trace t = {};
 	struct buffer cpu = {};
 
-	(void)state;
 	begin(&cpu, START);
 	tell(&cpu, 10, (struct saved_answer){POINT_NEW_TASK, 7, .values = {8, 0x00010000}, .text = "worker"});
 	tell(&cpu, 20, (struct saved_answer){POINT_NEW_TASK, 8, .values = {9, 0}, .text = "child"});
@@ -419,7 +408,6 @@ static void a_life_is_told_and_told_again(void **state)
 	struct tracefs *f = open_or_skip();
 	uint32_t pid = sleeper();
 
-	(void)state;
 	assert_int_equal(own_instances(), 1);
 	assert_int_equal(tracefs_freeze_since(f, 0, &t), 0);
 	/* some kernels leave out a few switches in a thousand */
@@ -446,7 +434,6 @@ static void what_a_killed_recorder_left_is_swept(void **state)
 	struct stat ns;
 	char path[200];
 
-	(void)state;
 	assert_int_equal(stat("/proc/self/ns/pid", &ns), 0);
 	/* this process's number, and another start: something who had it before */
 	snprintf(path, sizeof(path), "/sys/kernel/tracing/instances/whyslow-%llu-%d-12345-0", (unsigned long long)ns.st_ino, (int)getpid());

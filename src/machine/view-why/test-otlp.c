@@ -75,7 +75,6 @@ static void what_conventions_name_has_their_name(void **state)
 	struct sent s = {"metrics", json_array(), 0};
 	json_t *time, *delay, *point;
 
-	(void)state;
 	assert_int_equal(otlp_metrics(&(struct metrics){&d, rows, NULL, 0}, take, &s), 0);
 	assert_int_equal(json_array_size(s.documents), 1);
 	time = find_metric(s.documents, "process.cpu.time");
@@ -106,7 +105,6 @@ static void many_programs_are_several_documents(void **state)
 	struct dataset d = {};
 	struct sent s = {"metrics", json_array(), 0};
 
-	(void)state;
 	for (int i = 0; i < TOTALS_ROWS; i++)
 		rows[i] = (struct totals_row){.kind = ENTITY_PROCESS, .name = "x", .present = FEATURES_BELOW(PROCESS_FEATURE_COUNT)};
 	assert_int_equal(otlp_metrics(&(struct metrics){&d, rows, NULL, 0}, take, &s), 0);
@@ -127,7 +125,6 @@ static void an_incident_is_a_log_record(void **state)
 	struct sent s = {"logs", json_array(), 0};
 	json_t *record;
 
-	(void)state;
 	assert_int_equal(otlp_incidents(&x, 0, rows, take, &s), 0);
 	assert_int_equal(json_array_size(s.documents), 0);
 	assert_int_equal(otlp_incidents(&x, 1, rows, take, &s), 0);

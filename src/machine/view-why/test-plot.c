@@ -17,7 +17,6 @@ static void a_rising_line_goes_from_the_lower_left_to_the_upper_right(void **sta
 	struct curve c = curve_of(values, 8);
 	struct plot p = plot_of(&c, 4, 2);
 
-	(void)state;
 	assert_true(p.top == 7 && p.bottom == 0);
 	assert_string_equal(plot_cell(&p, 0, 1), "⡠");
 	assert_string_equal(plot_cell(&p, 3, 0), "⠊");
@@ -31,7 +30,6 @@ static void what_is_missing_is_left_empty(void **state)
 	struct curve c = curve_of(values, 8);
 	struct plot p = plot_of(&c, 4, 1);
 
-	(void)state;
 	assert_string_not_equal(plot_cell(&p, 0, 0), " ");
 	assert_string_equal(plot_cell(&p, 1, 0), " ");
 	assert_string_equal(plot_cell(&p, 2, 0), " ");
@@ -44,7 +42,6 @@ static void a_level_far_above_zero_has_an_axis_of_its_own(void **state)
 	struct curve c = curve_of(values, 3);
 	struct plot p = plot_of(&c, 4, 1);
 
-	(void)state;
 	assert_true(p.bottom == 1000 && p.top == 1002);
 	plot_free(&p);
 }
@@ -54,7 +51,6 @@ static void a_small_curve_is_a_bar_a_value(void **state)
 	float values[SPARK_POINTS];
 	char text[SPARKLINE_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < SPARK_POINTS; i++)
 		values[i] = i == 0 ? NAN : i < 20 ? 1 : 7;
 	assert_ptr_equal(plot_sparkline(values, text), text);

@@ -45,7 +45,6 @@ static void a_program_has_one_line_a_feature_in_base_units(void **state)
 	struct totals_row *rows = calloc(TOTALS_ROWS, sizeof(*rows));
 	char *text;
 
-	(void)state;
 	rows[3] = (struct totals_row){.kind = ENTITY_PROCESS, .name = "a\"b\\", .unit = "x.service",
 				      .present = FEATURE_BIT(FEATURE_CPU_TIME) | FEATURE_BIT(FEATURE_IO_READ_BYTES)};
 	rows[3].values[FEATURE_CPU_TIME] = 1500 * NS_PER_MS;
@@ -66,7 +65,6 @@ static void other_things_are_told_by_their_labels(void **state)
 	struct totals_row *rows = calloc(TOTALS_ROWS, sizeof(*rows));
 	char *text;
 
-	(void)state;
 	rows[5] = (struct totals_row){.kind = ENTITY_DISK, .name = "sda", .present = 1};
 	rows[5].values[0] = 7;
 	rows[6] = (struct totals_row){.kind = ENTITY_SYSTEM, .name = "system", .present = FEATURE_BIT(FEATURE_PSI_CPU_SOME)};
@@ -84,7 +82,6 @@ static void containers_have_their_names(void **state)
 	struct totals_row *rows = calloc(TOTALS_ROWS, sizeof(*rows));
 	char *text;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		rows[i + 1] = (struct totals_row){.kind = ENTITY_PROCESS, .name = "tar", .present = FEATURE_BIT(FEATURE_CPU_TIME)};
 	strcpy(rows[1].container, "shop/backup-x2x7q/copy");
@@ -103,7 +100,6 @@ static void incidents_are_counted_by_rule(void **state)
 	struct totals_row *rows = calloc(TOTALS_ROWS, sizeof(*rows));
 	char *text;
 
-	(void)state;
 	rows[7] = (struct totals_row){.kind = TOTALS_RULE, .name = "cpu", .present = FEATURES_ALL, .values = {[TOTALS_RULE_INCIDENTS] = 3, [TOTALS_RULE_CONTINUING] = 1}};
 	rows[9] = (struct totals_row){.kind = TOTALS_RULE, .present = FEATURES_ALL, .values = {[TOTALS_RULE_INCIDENTS] = 1}};
 	text = print(rows);

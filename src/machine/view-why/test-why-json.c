@@ -47,7 +47,6 @@ static void every_key_of_the_contract_is_there(void **state)
 			   .summary = (char *)"slow", .ranking = {.method = "blame"}};
 	json_t *root, *c;
 
-	(void)state;
 	for (int i = 0; i < BOTTLENECK_COUNT; i++)
 		a.pressure.now[i] = a.pressure.usual[i] = NAN;
 	assert_int_equal(VEC_PUSH(suspect.features, dev), 0);
@@ -71,7 +70,6 @@ static void a_text_that_is_no_utf8(void **state)
 	char broken[] = "x\377.lock", *const several[] = {broken};
 	json_t *one = json_text(broken), *list = json_texts(several, 1), *none = json_text(NULL);
 
-	(void)state;
 	assert_string_equal(json_string_value(one), "x?.lock");
 	assert_string_equal(json_string_value(json_array_get(list, 0)), "x?.lock");
 	assert_true(json_is_null(none));

@@ -41,7 +41,6 @@ static const struct explained large = {.part = 0.9, .share = 0.9, .low = 0.4, .h
 
 static void a_wide_interval_is_said_to_be_unknown(void **state)
 {
-	(void)state;
 	says(large, false, "explains 90 % (40-100 %) of the additional waiting", true);
 	says(large, false, "per second more than normally; 10 % is unexplained.", true);
 	says(vague, false, "how much of the additional waiting of other programs it explains is not known", true);
@@ -51,7 +50,6 @@ static void a_wide_interval_is_said_to_be_unknown(void **state)
 
 static void one_number_says_how_sure_it_is(void **state)
 {
-	(void)state;
 	says(large, false, "Confidence: 99 %.", true);
 	says(large, false, "probability", false);
 	says(large, true, "probability 60 %", true);
@@ -59,7 +57,6 @@ static void one_number_says_how_sure_it_is(void **state)
 
 static void of_a_program_that_is_new_nothing_is_called_the_highest(void **state)
 {
-	(void)state;
 	says(large, false, "was not running before", true);
 	says(large, false, "highest in the window", false);
 }
@@ -84,7 +81,6 @@ static void says_of_short_lived(uint32_t members, const char *expected)
 
 static void short_lived_processes_that_still_run_are_not_counted(void **state)
 {
-	(void)state;
 	says_of_short_lived(0, "cc1, short-lived processes ");
 	says_of_short_lived(1, "cc1, 1 short-lived process ");
 	says_of_short_lived(7, "cc1, 7 short-lived processes ");
@@ -96,7 +92,6 @@ static void late_answers_are_what_a_program_waits_for(void **state)
 	struct program_waits p = {.server = (char *)"nginx", .server_pid = 812, .answer_took = 5700 * NS_PER_MS, .answer_normally = 7 * NS_PER_MS}, none = {};
 	struct str late = {}, nothing = {};
 
-	(void)state;
 	assert_true(why_program_summary(&p, &late));
 	assert_string_equal(late.data, "The answers of nginx (812) take up to 5.7 s, normally 0.007 s at most.");
 	assert_false(why_program_summary(&none, &nothing));
@@ -112,7 +107,6 @@ static void what_is_not_known_to_be_normal_is_said(void **state)
 	struct program_waits p = {};
 	struct str words = {};
 
-	(void)state;
 	assert_int_equal(VEC_PUSH(p.waits, wait), 0);
 	assert_false(why_program_summary(&p, &words));
 	assert_string_equal(words.data, "It waits for network sockets, 0.97 s per second: too little is recorded of it to say whether that is normal.");
@@ -148,7 +142,6 @@ static void of_a_call_is_said_where_its_time_went(void **state)
 	struct program_waits p = {.past = true, .call = true, .by_process = {.to = 10 * NS_PER_MS}};
 	struct str words = {};
 
-	(void)state;
 	assert_int_equal(VEC_PUSH(p.by_process.cells, unknown), 0);
 	assert_int_equal(VEC_PUSH(p.by_process.cells, remote), 0);
 	assert_int_equal(VEC_PUSH(p.held_in, own), 0);

@@ -64,7 +64,6 @@ static void a_pair_of_values_is_found_and_no_coarser_or_finer_one(void **state)
 	struct world w;
 	struct attribute_findings f;
 
-	(void)state;
 	seed = 1;
 	make(&w, 0.05);
 	slow_down(&w, 4, ATTRIBUTE_ANY, 2, 1.5);
@@ -81,7 +80,6 @@ static void two_causes_that_fell_are_two_findings(void **state)
 	struct world w;
 	struct attribute_findings f;
 
-	(void)state;
 	seed = 2;
 	make(&w, 0.1);
 	slow_down(&w, ATTRIBUTE_ANY, 3, ATTRIBUTE_ANY, 0.4);
@@ -98,7 +96,6 @@ static void noise_alone_has_no_cause(void **state)
 {
 	int found = 0;
 
-	(void)state;
 	for (int run = 0; run < 300; run++) {
 		struct world w;
 		struct attribute_findings f;
@@ -117,7 +114,6 @@ static void a_change_of_leaves_at_random_is_not_among_the_attributes(void **stat
 	struct world w;
 	struct attribute_findings f;
 
-	(void)state;
 	seed = 3;
 	make(&w, 0.02);
 	for (size_t i = 0; i < LEAVES; i++)
@@ -135,7 +131,6 @@ static void a_ratio_that_rose_in_one_place_is_found_through_counting_noise(void 
 	struct world w;
 	struct attribute_findings f;
 
-	(void)state;
 	seed = 4;
 	make(&w, 0);
 	for (size_t i = 0; i < LEAVES; i++) {
@@ -158,7 +153,6 @@ static void what_cannot_be_searched_is_refused(void **state)
 	struct world w;
 	struct attribute_findings f;
 
-	(void)state;
 	make(&w, 0);
 	w.table.n = 0;
 	assert_int_equal(attributes_search(&w.table, &(struct attribute_options){}, &f), -EINVAL);
@@ -174,7 +168,6 @@ static void expectations_leave_raised_slices_out(void **state)
 	double expected[2], whole = 222.0 / 22000;
 	struct leaf_quiet quiet;
 
-	(void)state;
 	assert_int_equal(attributes_expect(numerator, denominator, 4, 2, expected, &quiet), 0);
 	assert_true(fabs(expected[0] - 2000 * (22 + 50 * whole) / 2050) < 1e-9);
 	assert_true(fabs(expected[1] - 20000 * (200 + 50 * whole) / 20050) < 1e-9);
@@ -187,7 +180,6 @@ static void all_combinations_are_counted(void **state)
 	struct world w;
 	struct attribute_findings f;
 
-	(void)state;
 	seed = 8;
 	make(&w, 0.05);
 	assert_int_equal(attributes_search(&w.table, &(struct attribute_options){}, &f), 0);
@@ -204,7 +196,6 @@ static void a_leaf_that_is_alone_has_the_attributes_that_tell_it(void **state)
 	struct world w;
 	struct attribute_findings f;
 
-	(void)state;
 	seed = 9;
 	make(&w, 0.02);
 	slow_down(&w, 4, 2, 1, 3);

@@ -116,7 +116,6 @@ static void test_a_combination_is_found(void **state)
 {
 	struct span_causes c;
 
-	(void)state;
 	find(in_gold_europe, 1000, SPAN_WEIGHT_ONE, &c);
 	assert_int_equal(c.list.n, 1);
 	assert_true(names_both(c.list.v[0].where));
@@ -129,7 +128,6 @@ static void test_two_names_of_one_attribute_are_one(void **state)
 {
 	struct span_causes c;
 
-	(void)state;
 	find(in_gold_europe, 300, SPAN_WEIGHT_ONE, &c);
 	assert_int_equal(c.looked_at.n, 3);
 	span_causes_free(&c);
@@ -139,7 +137,6 @@ static void test_what_only_one_side_has_explains_nothing_and_is_told(void **stat
 {
 	struct span_causes c;
 
-	(void)state;
 	find(in_gold_europe, 300, SPAN_WEIGHT_ONE, &c);
 	assert_int_equal(c.replaced.n, 1);
 	assert_string_equal(c.replaced.v[0], "api version = v2 (v1 before)");
@@ -155,7 +152,6 @@ static void test_what_hits_all_alike_has_no_attribute(void **state)
 {
 	struct span_causes c;
 
-	(void)state;
 	find(everywhere, 1000, SPAN_WEIGHT_ONE, &c);
 	assert_int_equal(c.list.n, 0);
 	assert_true(c.alike);
@@ -172,7 +168,6 @@ static void test_kinds_that_share_nothing_have_no_cause_among_them(void **state)
 {
 	struct span_causes c;
 
-	(void)state;
 	find(here_and_there, 1000, SPAN_WEIGHT_ONE, &c);
 	assert_int_equal(c.list.n, 0);
 	assert_false(c.alike);
@@ -184,7 +179,6 @@ static void test_sampled_requests_are_no_more_certain(void **state)
 {
 	struct span_causes whole, sampled;
 
-	(void)state;
 	find(as_before, 40, SPAN_WEIGHT_ONE, &whole);
 	find(as_before, 40, 100 * SPAN_WEIGHT_ONE, &sampled);
 	assert_int_equal(whole.list.n, 0);

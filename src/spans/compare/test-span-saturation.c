@@ -75,7 +75,6 @@ static struct span_saturation saturation_of(struct side before, struct side afte
 
 static void as_many_that_take_as_long_are_normal(void **state)
 {
-	(void)state;
 	assert_int_equal(saturation_of((struct side){0, 10, 10, 20}, (struct side){40, 10, 10, 20}).verdict, SATURATION_NORMAL);
 }
 
@@ -83,7 +82,6 @@ static void more_that_take_as_long_as_so_many_did_before_are_load(void **state)
 {
 	struct span_saturation s = saturation_of((struct side){0, 5, 44, 20}, (struct side){40, 40, 40, 20});
 
-	(void)state;
 	assert_int_equal(s.verdict, SATURATION_LOAD);
 	assert_true(s.by_load > .5 && s.normal > .5);
 	assert_true(s.rate[1] > 1.3 * s.rate[0] && s.rate[1] < s.most_before);
@@ -93,14 +91,12 @@ static void as_many_that_take_longer_are_not_load(void **state)
 {
 	struct span_saturation s = saturation_of((struct side){0, 5, 20, 20}, (struct side){40, 5, 20, 30});
 
-	(void)state;
 	assert_int_equal(s.verdict, SATURATION_SLOWER);
 	assert_true(s.by_load < .3 && s.normal < .8);
 }
 
 static void more_than_ever_before_can_be_compared_with_nothing(void **state)
 {
-	(void)state;
 	assert_int_equal(saturation_of((struct side){0, 20, 20, 20}, (struct side){40, 40, 40, 20}).verdict, SATURATION_BEYOND);
 }
 
@@ -108,20 +104,17 @@ static void more_that_begin_than_end_are_a_queue_that_grows(void **state)
 {
 	struct span_saturation s = saturation_of((struct side){0, 10, 10, 20}, (struct side){40, 10, 10, 140});
 
-	(void)state;
 	assert_int_equal(s.verdict, SATURATION_GROWING);
 	assert_true(s.last > 2 * s.first);
 }
 
 static void sides_that_run_at_the_same_time_share_their_load(void **state)
 {
-	(void)state;
 	assert_int_equal(saturation_of((struct side){0, 10, 10, 20}, (struct side){2, 10, 10, 30}).verdict, SATURATION_UNCLEAR);
 }
 
 static void few_requests_say_nothing(void **state)
 {
-	(void)state;
 	assert_int_equal(saturation_of((struct side){0, .06, .06, 20}, (struct side){40, .06, .06, 60}).verdict, SATURATION_UNCLEAR);
 }
 

@@ -67,7 +67,6 @@ static double drift_of(double load)
 
 static void load_that_wanders_makes_means_less_sure(void **state)
 {
-	(void)state;
 	assert_true(drift_of(0) < 1.5);
 	assert_true(drift_of(.2) > 10);
 }
@@ -129,7 +128,6 @@ static void the_mean_within_kinds_rises_by_what_some_take(void **state)
 {
 	struct span_slow s = compare(4000, varied, 1000, some_twice);
 
-	(void)state;
 	assert_true(s.n_keys == 1 && fabs(s.shift - .1) < .03 && s.shift > 5 * s.shift_error);
 	s = compare(4000, varied, 1000, varied);
 	assert_true(fabs(s.shift) < 2 * s.shift_error && s.shift_error < .02);
@@ -140,7 +138,6 @@ static void what_other_kinds_hide_is_told(void **state)
 	struct span_slow s = compare(2000, calm, 400, some_slow);
 	const struct span_slow_share *worst = span_slow_worst(&s);
 
-	(void)state;
 	assert_non_null(worst);
 	assert_true(s.requests == 400 && worst->after == 20 && worst->usual == 0 && worst->all == 20);
 	/* each of the twenty is the candidate's with the chance 400/2400 of small ones' 320/1920: 6^-20, of five quantiles */
@@ -152,7 +149,6 @@ static void another_mix_of_kinds_is_no_rise(void **state)
 {
 	struct span_slow s = compare(1000, calm, 1000, mostly_large);
 
-	(void)state;
 	assert_null(span_slow_worst(&s));
 	assert_true(s.p == 1);
 }
@@ -161,7 +157,6 @@ static void what_is_tolerated_is_no_rise(void **state)
 {
 	struct span_slow s = compare(1000, calm, 1000, barely_slower);
 
-	(void)state;
 	assert_null(span_slow_worst(&s));
 }
 
@@ -208,7 +203,6 @@ static struct span_slow compare_small(bool together, double slower)
 /* None of them tells by itself that tiers differ. */
 static void small_buckets_are_divided_as_all_of_them(void **state)
 {
-	(void)state;
 	for (int together = 0; together < 2; together++) {
 		struct span_slow same = compare_small(together, 1), slower = compare_small(together, 1.3);
 
@@ -221,7 +215,6 @@ static void of_nothing_nothing_is_told(void **state)
 {
 	struct span_slow s = compare(3, calm, 1, calm);
 
-	(void)state;
 	assert_null(span_slow_worst(&s));
 }
 
@@ -241,7 +234,6 @@ static void others_of_the_same_time_show_what_load_that_wanders_does(void **stat
 {
 	double alone = p_next_to_others(.2, 0, true);
 
-	(void)state;
 	assert_true(fabs(alone - welch_student_p(.2 / .06, 1000)) < 1e-9);
 	assert_true(p_next_to_others(.2, 0, false) < alone / 10); /* the others are as before: it is not the load */
 	assert_true(p_next_to_others(.2, .2, false) > alone);	  /* all rose by as much: it may be */
@@ -250,7 +242,6 @@ static void others_of_the_same_time_show_what_load_that_wanders_does(void **stat
 
 static void a_rise_is_no_surer_by_a_fall(void **state)
 {
-	(void)state;
 	assert_true(span_pool_two_ways(1, .01, 1, 1e-6) < 2e-6);
 	assert_true(span_pool_two_ways(1, .01, -1, 1e-6) > .009);
 }

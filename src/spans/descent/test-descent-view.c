@@ -43,7 +43,6 @@ static void check(json_t *machine, json_t *program, const char *expected)
 
 static void test_a_place_where_something_is_unusual_comes_first(void **state)
 {
-	(void)state;
 	names = names_new();
 	check_two(answer(false, "Nothing is slow."), answer(false, "It waits for nothing unusual."), answer(true, "backup uses the disk"), "the reason on web-1 at ");
 	check_two(answer(false, "Nothing is slow."), answer(true, "It waited for a lock."), answer(true, "backup uses the disk"), "the reason on db-1 at ");
@@ -53,7 +52,6 @@ static void test_a_place_where_something_is_unusual_comes_first(void **state)
 
 static void test_what_the_process_waited_for_then_the_machine(void **state)
 {
-	(void)state;
 	names = names_new();
 	check(answer(true, "backup uses the disk"), answer(true, "It waited for a lock."), "the reason on db-1 at ");
 	check(answer(true, "backup uses the disk"), answer(true, "It waited for a lock."), ": backup uses the disk");
@@ -72,7 +70,6 @@ static void test_without_an_answer_there_is_none(void **state)
 {
 	const struct descent d = {};
 
-	(void)state;
 	assert_null(span_descent_reason(&d));
 }
 

@@ -42,7 +42,6 @@ static void all_pairs_must_agree(void **state)
 	struct forest f = {};
 	struct bucket b = {};
 
-	(void)state;
 	make_bucket(&f, &b);
 	assert_true(bucket_is_chosen(NULL, &f, &b));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

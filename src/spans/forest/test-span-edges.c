@@ -43,7 +43,6 @@ static void count(const struct span *spans, uint32_t n)
 
 static int set_up(void **state)
 {
-	(void)state;
 	names = names_new();
 	span_edges_init(&edges, names);
 	return names ? 0 : -1;
@@ -51,7 +50,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	span_edges_free(&edges);
 	tree_free(&tree);
 	tree = (struct tree){};
@@ -75,7 +73,6 @@ static void what_outlives_its_caller_often_enough_is_asynchronous_everywhere(voi
 	struct tree_tally tally = {};
 	struct span spans[3];
 
-	(void)state;
 	learn_mails(5);
 	assert_int_equal(edges.list.n, 1);
 	assert_string_equal(names_get(names, edges.list.v[0].callee[1]), "send mail");
@@ -94,14 +91,12 @@ static void what_outlives_its_caller_often_enough_is_asynchronous_everywhere(voi
 
 static void a_few_late_ends_are_chance(void **state)
 {
-	(void)state;
 	learn_mails(4);
 	assert_int_equal(edges.list.n, 0);
 }
 
 static void clocks_that_differ_are_no_evidence(void **state)
 {
-	(void)state;
 	for (int i = 0; i < TRACES; i++) {
 		const struct span spans[] = {span(1, 0, "shop", "call", 0, 1000), span(2, 1, "bank", "pay", 5000, 5900)};
 
@@ -113,7 +108,6 @@ static void clocks_that_differ_are_no_evidence(void **state)
 
 static void a_server_that_works_longer_than_its_client_waited_is_asynchronous(void **state)
 {
-	(void)state;
 	for (int i = 0; i < TRACES; i++) {
 		const struct span spans[] = {span(1, 0, "shop", "order", 0, 1000), span(2, 1, "ship", "pack", -500, i % 2 ? 900 : 300)};
 
@@ -131,7 +125,6 @@ static void what_was_learnt_is_a_file(void **state)
 	struct span spans[3];
 	int fd = mkstemp(path);
 
-	(void)state;
 	close(fd);
 	learn_mails(TRACES);
 	assert_int_equal(span_edges_write(&edges, path), 0);

@@ -41,7 +41,6 @@ static bool on_path(uint32_t i)
 
 static void test_sequential_children_are_all_on_the_path(void **state)
 {
-	(void)state;
 	WALK(PATH_CRISP, {0, 0, 100}, {1, 10, 30}, {1, 30, 50}, {1, 60, 90});
 	assert_true(on_path(1) && on_path(2) && on_path(3));
 	assert_int_equal(tree.own[0], 30);
@@ -49,7 +48,6 @@ static void test_sequential_children_are_all_on_the_path(void **state)
 
 static void test_of_concurrent_children_the_last_to_return_is(void **state)
 {
-	(void)state;
 	WALK(PATH_TOLERANT, {0, 0, 100}, {1, 10, 50}, {1, 10, 80});
 	assert_false(on_path(1));
 	assert_true(on_path(2));
@@ -59,7 +57,6 @@ static void test_of_concurrent_children_the_last_to_return_is(void **state)
 
 static void test_a_handoff_without_a_gap_is_strict_only_for_jaeger(void **state)
 {
-	(void)state;
 	for (int rule = 0; rule < PATH_RULES; rule++) {
 		WALK((enum path_rule)rule, {0, 0, 100}, {1, 10, 20}, {1, 20, 50});
 		assert_int_equal(on_path(1), rule != PATH_STRICT);
@@ -68,7 +65,6 @@ static void test_a_handoff_without_a_gap_is_strict_only_for_jaeger(void **state)
 
 static void test_an_overlap_below_one_percent_is_clocks_that_differ(void **state)
 {
-	(void)state;
 	WALK(PATH_CRISP, {0, 0, 1000}, {1, 10, 209}, {1, 200, 900});
 	assert_true(on_path(1));
 	WALK(PATH_CRISP, {0, 0, 1000}, {1, 10, 210}, {1, 200, 900});
@@ -83,14 +79,12 @@ static void test_an_overlap_below_one_percent_is_clocks_that_differ(void **state
 
 static void test_a_third_event_within_the_overlap_means_concurrency_for_crisp(void **state)
 {
-	(void)state;
 	WALK(PATH_CRISP, {0, 0, 1000}, {1, 10, 205}, {1, 200, 900}, {1, 50, 203});
 	assert_false(on_path(1));
 }
 
 static void test_of_equal_ends_the_one_told_later_is_taken(void **state)
 {
-	(void)state;
 	WALK(PATH_CRISP, {0, 0, 100}, {1, 10, 50}, {1, 20, 50});
 	assert_false(on_path(1));
 	assert_true(on_path(2));
@@ -98,7 +92,6 @@ static void test_of_equal_ends_the_one_told_later_is_taken(void **state)
 
 static void test_children_are_cut_to_their_parent_and_counted(void **state)
 {
-	(void)state;
 	WALK(PATH_CRISP, {0, 10, 100}, {1, 0, 50}, {1, 60, 140});
 	assert_int_equal(tree.own[1], 40);
 	assert_int_equal(tree.own[2], 40);
@@ -108,7 +101,6 @@ static void test_children_are_cut_to_their_parent_and_counted(void **state)
 
 static void test_a_child_that_covers_its_parent_is_cut_but_crisp_drops_it(void **state)
 {
-	(void)state;
 	WALK(PATH_TOLERANT, {0, 10, 100}, {1, 0, 140});
 	assert_int_equal(tree.own[1], 90);
 	WALK(PATH_CRISP, {0, 10, 100}, {1, 0, 140});
@@ -118,7 +110,6 @@ static void test_a_child_that_covers_its_parent_is_cut_but_crisp_drops_it(void *
 
 static void test_what_starts_after_its_parent_is_asynchronous_with_all_below(void **state)
 {
-	(void)state;
 	WALK(PATH_TOLERANT, {0, 0, 100}, {1, 110, 160}, {2, 120, 150}, {1, 60, 90});
 	assert_true(tree.flags[1] & TREE_ASYNCHRONOUS);
 	assert_true(tree.flags[2] & TREE_ASYNCHRONOUS);
@@ -130,7 +121,6 @@ static void test_what_starts_after_its_parent_is_asynchronous_with_all_below(voi
 /* Clocks of two hosts put it anywhere: within the sending, or before it. */
 static void test_what_handles_a_message_is_asynchronous(void **state)
 {
-	(void)state;
 	for (int rule = 0; rule < PATH_RULES; rule++) {
 		WALK((enum path_rule)rule, {0, 0, 100}, {1, 10, 50, SPAN_PRODUCER, 1}, {2, 20, 90, SPAN_CONSUMER, 2}, {3, 25, 45, SPAN_INTERNAL, 2});
 		assert_int_equal(tree.flags[2] & TREE_ASYNCHRONOUS, rule == PATH_CRISP ? 0 : TREE_ASYNCHRONOUS);
@@ -144,7 +134,6 @@ static void test_what_handles_a_message_is_asynchronous(void **state)
 
 static void test_a_server_of_another_clock_is_moved_into_its_client(void **state)
 {
-	(void)state;
 	WALK(PATH_TOLERANT, {0, 0, 100, SPAN_CLIENT, 1}, {1, 5000000, 5000060, SPAN_SERVER, 2}, {2, 5000010, 5000020, SPAN_INTERNAL, 2});
 	assert_int_equal(tree.start[1], 20);
 	assert_int_equal(tree.start[2], 30);
@@ -159,7 +148,6 @@ static void test_a_server_of_another_clock_is_moved_into_its_client(void **state
 
 static void test_crisp_cuts_only_the_length_of_a_clients_server(void **state)
 {
-	(void)state;
 	WALK(PATH_CRISP, {0, 0, 1000, SPAN_CLIENT, 1}, {1, 5, 1012, SPAN_SERVER, 2});
 	assert_true(on_path(1));
 	assert_int_equal(tree.own[1], 1000);
@@ -174,7 +162,6 @@ static void test_crisp_takes_an_only_child_on_another_host_for_a_call(void **sta
 	struct span spans[] = {{.trace_low = 1, .id = 1, .end = 1000, .resource = names_set(names, 0, &here, 1)},
 			       {.trace_low = 1, .id = 2, .parent = 1, .start = 5, .end = 1012, .resource = names_set(names, 0, &there, 1)}};
 
-	(void)state;
 	tree.names = names;
 	assert_int_equal(trace_tree(spans, 2, PATH_CRISP, &tree, &tally), 0);
 	trace_path(&tree, PATH_CRISP);
@@ -189,7 +176,6 @@ static void test_crisp_takes_an_only_child_on_another_host_for_a_call(void **sta
 
 static void test_an_orphan_is_never_a_request(void **state)
 {
-	(void)state;
 	WALK(PATH_TOLERANT, {77, 0, 100}, {1, 10, 50});
 	assert_int_equal(tree.root, NO_SPAN);
 	assert_int_equal(tree.reached, 0);
@@ -199,7 +185,6 @@ static void test_an_orphan_is_never_a_request(void **state)
 
 static void test_spans_that_call_each_other_are_not_reached(void **state)
 {
-	(void)state;
 	WALK(PATH_TOLERANT, {0, 0, 100}, {3, 10, 50}, {2, 10, 50});
 	assert_int_equal(tree.reached, 1);
 }
@@ -214,7 +199,6 @@ static void test_client_and_server_may_share_an_id(void **state)
 		{.id = 3, .parent = 2, .start = 30, .end = 40},
 	};
 
-	(void)state;
 	tally = (struct tree_tally){};
 	assert_int_equal(trace_tree(spans, 5, PATH_TOLERANT, &tree, &tally), 0);
 	assert_int_equal(tree.parent[2], 1);
@@ -227,7 +211,6 @@ static void test_the_list_has_the_last_to_return_first_with_what_is_below_it(voi
 {
 	uint32_t list[8];
 
-	(void)state;
 	WALK(PATH_CRISP, {0, 0, 100}, {1, 10, 40}, {1, 50, 90}, {3, 60, 70}, {2, 20, 30});
 	assert_int_equal(tree_path(&tree, list), 5);
 	assert_int_equal(list[1], 2);
@@ -238,7 +221,6 @@ static void test_the_list_has_the_last_to_return_first_with_what_is_below_it(voi
 
 static void test_drag_ends_where_the_next_sibling_would_be_last(void **state)
 {
-	(void)state;
 	WALK(PATH_CRISP, {0, 0, 100}, {1, 10, 60}, {1, 45, 55}, {1, 5, 15});
 	assert_int_equal(tree_drag(&tree, 1, false), 5);
 	assert_int_equal(tree_drag(&tree, 2, false), 0);
@@ -250,7 +232,6 @@ static void test_own_times_add_up_to_the_request(void **state)
 {
 	struct line lines[40];
 
-	(void)state;
 	srand(7);
 	for (int round = 0; round < 3000; round++) {
 		enum path_rule rule = round % 2 ? PATH_TOLERANT : PATH_STRICT;

@@ -29,7 +29,6 @@ static void rows_become_codes_and_numbers_and_bad_ones_are_located(void **state)
 	struct leaf_csv csv;
 	char *error = NULL;
 
-	(void)state;
 	assert_int_equal(parse(table, sizeof(table) - 1, &columns, &csv, &error), 0);
 	assert_int_equal(csv.rows.n, 2);
 	assert_int_equal(csv.attributes.n, 2);
@@ -48,7 +47,6 @@ static void a_header_without_what_was_asked_for_is_refused(void **state)
 	struct leaf_csv csv;
 	char *error = NULL;
 
-	(void)state;
 	other.number[LEAF_EXPECTED] = "predict";
 	assert_int_equal(parse(table, sizeof(table) - 1, &other, &csv, &error), -EINVAL);
 	assert_string_equal(error, "table:1: the header has no column predict");
@@ -59,7 +57,6 @@ static void damaged_tables_never_crash(void **state)
 {
 	uint64_t seed = 5;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		char copy[sizeof(table)];
 		char *error = NULL;

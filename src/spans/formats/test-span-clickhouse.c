@@ -159,7 +159,6 @@ static void the_exporters_table_is_spans(void **state)
 {
 	struct collected c = read_table((struct span_clickhouse_selection){0, INT64_MAX, 0, 1});
 
-	(void)state;
 	assert_int_equal(c.result, 0);
 	assert_int_equal(c.n, 3);
 	assert_int_equal(c.spans[0].trace_high, 0x0af7651916cd43dd);
@@ -194,7 +193,6 @@ static void a_piece_asks_for_its_time_and_cells_only(void **state)
 {
 	struct collected c = read_table((struct span_clickhouse_selection){T, T + 10, 3, 8});
 
-	(void)state;
 	assert_int_equal(c.result, 0);
 	assert_non_null(strstr(seen, "`Timestamp` >= fromUnixTimestamp64Nano(toInt64(1795183200000000000))"));
 	assert_non_null(strstr(seen, "`Timestamp` < fromUnixTimestamp64Nano(toInt64(1795183200000000010))"));
@@ -206,7 +204,6 @@ static void a_piece_asks_for_its_time_and_cells_only(void **state)
 
 static void damaged_answers_do_no_harm(void **state)
 {
-	(void)state;
 	srandom(5);
 	for (int i = 0; i < 150; i++) {
 		struct collected c;

@@ -21,7 +21,6 @@ static int make_files(void **state)
 	int fd = mkstemp(plain), fd2 = mkstemp(packed);
 	gzFile gz = gzdopen(fd2, "w1");
 
-	(void)state;
 	bytes = malloc(BYTES);
 	if (fd < 0 || !gz || !bytes || !mkdtemp(fifo))
 		return -1;
@@ -35,7 +34,6 @@ static int make_files(void **state)
 
 static int remove_files(void **state)
 {
-	(void)state;
 	unlink(plain);
 	unlink(packed);
 	rmdir(fifo);
@@ -68,7 +66,6 @@ static void test_bytes_are_the_files_however_they_are_asked_for(void **state)
 	const char *paths[] = {plain, packed};
 	const size_t sizes[] = {100, 70000, 3 * INPUT_PIECE};
 
-	(void)state;
 	for (size_t p = 0; p < 2; p++)
 		for (size_t s = 0; s < 3; s++) {
 			struct input in;
@@ -85,7 +82,6 @@ static void test_a_growing_piece_stays_where_it_begins(void **state)
 {
 	struct input in;
 
-	(void)state;
 	assert_int_equal(input_open(&in, plain), 0);
 	assert_int_equal(input_need(&in, 10), INPUT_PIECE);
 	in.at = INPUT_PIECE - 5;
@@ -137,14 +133,12 @@ static void read_by_three(const char *path, bool one_leaves)
 
 static void test_each_of_several_readers_gets_all_of_it(void **state)
 {
-	(void)state;
 	read_by_three(plain, false);
 	read_by_three(packed, false);
 }
 
 static void test_who_leaves_early_is_not_waited_for(void **state)
 {
-	(void)state;
 	read_by_three(packed, true);
 }
 
@@ -164,7 +158,6 @@ static void test_what_can_be_read_only_once_is_shared(void **state)
 	char path[64];
 	pthread_t writer;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/fifo", fifo);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(pthread_create(&writer, NULL, write_fifo, path), 0);
@@ -178,7 +171,6 @@ static void test_a_damaged_archive_is_told(void **state)
 	struct input in;
 	struct stat s;
 
-	(void)state;
 	assert_int_equal(stat(packed, &s), 0);
 	assert_int_equal(truncate(packed, s.st_size / 2), 0);
 	assert_int_equal(input_open(&in, packed), 0);

@@ -16,7 +16,6 @@ static void names_do_not_speak_to_a_terminal(void **state)
 {
 	struct names *names = names_new();
 
-	(void)state;
 	assert_string_equal(names_get(names, put(names, "GET /\033]0;root#\a\n")), "GET /?]0;root#? ");
 	assert_string_equal(names_get(names, put(names, "a\xc2\x9b" "2J")), "a??2J");
 	assert_string_equal(names_get(names, names_text(names, "a\0b", 3)), "a?b");
@@ -29,7 +28,6 @@ static void one_text_has_one_number(void **state)
 	struct names *names = names_new();
 	uint32_t first = put(names, "a\033b");
 
-	(void)state;
 	assert_int_equal(put(names, "a\033b"), first);
 	assert_int_equal(put(names, "a?b"), first);
 	assert_int_equal(names_find(names, "a?b"), first);
@@ -42,7 +40,6 @@ static void values_are_counted_once(void **state)
 	struct names *names = names_new();
 	uint32_t key = put(names, "key");
 
-	(void)state;
 	for (int i = 0; i < 2 * NAME_VALUES_MAX; i++)
 		assert_string_equal(names_get(names, names_value(names, key, "v\033[2J", 5)), "v?[2J");
 	assert_false(names_too_fine(names, key));
@@ -57,7 +54,6 @@ static void a_bounded_table_counts_further_texts_as_one(void **state)
 	uint32_t others = 0, key = put(names, "key"), sets = 0;
 	char text[40];
 
-	(void)state;
 	assert_int_equal(names_bound(names, MOST), 0);
 	assert_int_equal(names_others(names), 0);
 	for (int i = 0; i < GIVEN; i++) {
@@ -85,7 +81,6 @@ static void a_bounded_table_has_a_bound_of_bytes(void **state)
 	struct names *names = names_new();
 	char text[NAME_TEXT_MAX];
 
-	(void)state;
 	assert_int_equal(names_bound(names, MOST), 0);
 	memset(text, 'x', sizeof(text));
 	for (int i = 0; i < MOST; i++) {
@@ -100,7 +95,6 @@ static void faults_do_not_speak_to_a_terminal(void **state)
 {
 	struct span_faults faults = {};
 
-	(void)state;
 	span_fault(&faults, SPAN_FAULT_ID, "%s", "span \033[2J");
 	assert_string_equal(faults.first[SPAN_FAULT_ID], "span ?[2J");
 	span_assume(&faults, "%s", "'\033c' has no unit");

@@ -62,7 +62,6 @@ static void test_a_span_without_a_trace_makes_an_empty_forest(void **state)
 	struct span_faults faults = {};
 	struct forest f;
 
-	(void)state;
 	load(&o, message, sizeof(message) - 1, 1, &f, &faults);
 	assert_int_equal(forest_finish(&f), 0);
 	assert_int_equal(f.buckets.n, 0);
@@ -95,7 +94,6 @@ static void test_an_edge_is_charged_to_the_callee(void **state)
 	struct forest f;
 	const struct cell *edge;
 
-	(void)state;
 	load_text(HEAD "t1,1,,web,GET,server,0,100,,,,,\nt1,2,1,web,query,client,10,90,,,,,\nt1,3,2,db,query,server,30,60,,,,,\n", &f, &faults);
 	edge = forest_group_cell(only_group(&f),
 				 vertex_named(&f, "web GET > web -> db query (network, queue)"));
@@ -110,7 +108,6 @@ static void test_adjusted_counts_are_in_every_figure(void **state)
 	struct forest f;
 	const struct forest_group *g;
 
-	(void)state;
 	load_text(HEAD "t1,1,,web,GET,server,0,100,,,,,3\nt2,2,,web,GET,server,0,500,,,,,1\n", &f, &faults);
 	g = only_group(&f);
 	assert_true(moments_count(&g->total) == 4);
@@ -126,7 +123,6 @@ static void test_bad_lines_are_counted_with_their_place(void **state)
 	struct span_faults faults = {};
 	struct forest f;
 
-	(void)state;
 	load_text(HEAD "t1,1,,web,GET,server,0,100,,,,,\nt1,2,1,web,q,client,90,10,,,,,\nnonsense\nt1,,1,web,q,client,1,2,,,,,\n", &f, &faults);
 	assert_int_equal(faults.n[SPAN_FAULT_TIME], 1);
 	assert_int_equal(faults.n[SPAN_FAULT_SYNTAX], 1);
@@ -142,7 +138,6 @@ static void test_orphans_are_told_and_are_no_requests(void **state)
 	struct span_faults faults = {};
 	struct forest f;
 
-	(void)state;
 	load_text(HEAD "t1,1,,web,GET,server,0,100,,,,,\nt1,2,99,web,q,client,10,20,,,,,\nt2,5,98,web,GET,server,0,9,,,,,\n", &f, &faults);
 	assert_int_equal(f.tally.requests, 1);
 	assert_int_equal(f.tally.orphans, 2);
@@ -156,7 +151,6 @@ static void test_a_record_without_times_is_sdiags(void **state)
 	struct forest f;
 	const struct forest_group *g;
 
-	(void)state;
 	load_text("function,duration_ms,activityId,parentId,rootId,hardware_generation,VMType,softwareVersion,component\n"
 		  "create,100,1,,7,gen5,d4,1.2,api\ndisk,60,2,1,7,gen5,d4,1.2,agent\n", &f, &faults);
 	g = only_group(&f);
@@ -261,7 +255,6 @@ static void test_every_format_tells_the_same(void **state)
 	struct pipeline_options o = defaults();
 	struct forest f;
 
-	(void)state;
 	make_otlp(&protobuf, NULL);
 	str_append(&framed, (uint8_t[]){0, 0, 0, (uint8_t)protobuf.len}, 4);
 	str_append(&framed, protobuf.data, protobuf.len);
@@ -290,7 +283,6 @@ static void test_a_tracestate_says_how_many_a_request_stands_for(void **state)
 	struct pipeline_options o = defaults();
 	struct forest f;
 
-	(void)state;
 	make_otlp(&protobuf, "vendor=x,ot=rv:123;th:c");
 	load(&o, protobuf.data, protobuf.len, 1, &f, &faults);
 	assert_int_equal(forest_finish(&f), 0);
@@ -307,7 +299,6 @@ static void test_a_file_that_ends_in_the_middle_is_told(void **state)
 	struct pipeline_options o = defaults();
 	struct forest f;
 
-	(void)state;
 	make_otlp(&protobuf, NULL);
 	load(&o, protobuf.data, protobuf.len - 3, 1, &f, &faults);
 	assert_int_equal(faults.n[SPAN_FAULT_TRUNCATED], 1);
@@ -325,7 +316,6 @@ static void test_damaged_input_is_survived(void **state)
 	struct pipeline_options o = defaults();
 	const char *formats[] = {"jaeger", "otlp-json", "csv", "otlp"};
 
-	(void)state;
 	make_otlp(&protobuf, "ot=th:8");
 	srand(11);
 	for (int round = 0; round < 1200; round++) {
@@ -357,7 +347,6 @@ static void test_messages_in_memory_are_read_to_their_end(void **state)
 	struct pipeline_options o = defaults();
 	struct pipeline p;
 
-	(void)state;
 	make_otlp(&protobuf, NULL);
 	assert_int_equal(pipeline_open(&p, &o, &error), 0);
 	assert_int_equal(otlp_message(&p.reader, "message", 0, (const uint8_t *)protobuf.data, protobuf.len), 0);
@@ -372,7 +361,6 @@ static void test_pods_are_of_their_service(void **state)
 	} pods[] = {{"frontend-579b9bff58-t2dbm", "frontend"}, {"ts-gateway-service-6f6cfc45b-h5m2n", "ts-gateway-service"},
 		    {"mysql-0", "mysql"}, {"agent-x7k2p", "agent"}, {"web", "web"}, {"order-service", "order-service"}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(pods) / sizeof(pods[0]); i++)
 		assert_int_equal(span_service_of_pod(pods[i].pod, strlen(pods[i].pod)),
 				 strlen(pods[i].service));
@@ -445,7 +433,6 @@ static void test_the_reason_of_a_regression_is_told(void **state)
 	} cases[] = {{SEQUENTIAL, REASON_SEQUENTIAL}, {MORE_CALLS, REASON_MORE_CALLS}, {RETRIES, REASON_RETRIES},
 		     {SLOW_CALLS, REASON_SLOWER}, {SLOW_HOST, REASON_ONE_HOST}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		_cleanup_str_ struct str s = {};
 		struct span_faults faults = {};
@@ -486,7 +473,6 @@ static void test_the_bad_version_is_found_and_a_good_one_is_not(void **state)
 	struct suspects suspects;
 	struct forest f;
 
-	(void)state;
 	srand(6);
 	str_puts(&s, HEAD);
 	make_requests(&s, 1, 200, WELL, "v1");
@@ -525,7 +511,6 @@ static void test_a_version_that_ran_at_the_busy_hours_is_not_slow_for_that(void 
 {
 	const double slower[] = {1, 1.2};
 
-	(void)state;
 	srand(8);
 	for (size_t i = 0; i < 2; i++) {
 		_cleanup_str_ struct str s = {};
@@ -556,7 +541,6 @@ static void test_what_befell_all_versions_is_no_versions(void **state)
 	struct span_since since = {};
 	struct forest f;
 
-	(void)state;
 	srand(9);
 	str_puts(&s, HEAD);
 	for (unsigned i = 0; i < 4000; i++) {
@@ -586,7 +570,6 @@ static void test_versions_that_follow_each_other_are_not_slow_for_their_hours(vo
 	struct suspects suspects;
 	struct forest f;
 
-	(void)state;
 	srand(4);
 	str_puts(&s, HEAD);
 	for (unsigned i = 0; i < 8000; i++) {
@@ -609,7 +592,6 @@ static void test_versions_that_follow_each_other_are_not_slow_for_their_hours(vo
 /* A slower version that was followed by a faster one is no answer to why it is slow; one that was followed by it and is back is. */
 static void test_a_version_that_was_replaced_by_faster_ones_is_no_suspect(void **state)
 {
-	(void)state;
 	srand(6);
 	for (unsigned back = 0; back < 2; back++) {
 		_cleanup_str_ struct str s = {};
@@ -645,7 +627,6 @@ static void test_what_began_on_the_first_day_is_held_against_the_same_hours(void
 	struct span_since since = {};
 	struct forest f;
 
-	(void)state;
 	srand(5);
 	str_puts(&s, HEAD);
 	for (unsigned i = 0; i < 6000; i++) {
@@ -684,7 +665,6 @@ static void test_parts_merged_are_the_whole_bit_for_bit(void **state)
 	struct pipeline_options o = defaults();
 	struct forest f;
 
-	(void)state;
 	make_many(&s);
 	load(&o, s.data, s.len, 1, &f, &faults);
 	bytes_of(&f, &whole);
@@ -710,7 +690,6 @@ static void test_a_bucket_alone_has_only_its_own_call_paths(void **state)
 	struct forest f, one;
 	const struct forest_group *g;
 
-	(void)state;
 	str_puts(&s, HEAD);
 	for (unsigned i = 0; i < 500; i++)
 		str_printf(&s, "t%u,1,,web,GET v%u,server,0,100,,v%u,,,\nt%u,2,1,web,work v%u,internal,10,%u,,,,,\n", i, i, i % 2, i, i, 20 + i % 50);
@@ -735,7 +714,6 @@ static void test_names_that_were_cut_are_counted(void **state)
 	char name[NAME_TEXT_MAX + 1] = "";
 	struct forest f;
 
-	(void)state;
 	memset(name, 'x', NAME_TEXT_MAX);
 	str_puts(&s, HEAD);
 	for (unsigned i = 0; i < 9; i++)
@@ -754,7 +732,6 @@ static void test_ids_that_are_words_are_shared_out_as_well(void **state)
 	struct pipeline_options o = defaults();
 	struct forest f;
 
-	(void)state;
 	make_many(&s);
 	for (char *line = strtok(s.data, "\n"), *first = line; line; line = strtok(NULL, "\n"))
 		str_printf(&words, "%s%s\n", line == first ? "" : "request/", line);
@@ -776,7 +753,6 @@ static void test_uuids_are_numbers(void **state)
 	uint64_t high, low;
 	char buf[33];
 
-	(void)state;
 	span_trace_id_of_text(names, "550e8400-e29b-41d4-a716-446655440000", 36, &high, &low);
 	assert_string_equal(span_trace_id_text(names, high, low, buf), "550e8400e29b41d4a716446655440000");
 	span_trace_id_of_text(names, "550e8400-e29b-41d4-a716-44665544000g", 36, &high, &low);
@@ -792,7 +768,6 @@ static void test_damaged_bytes_of_a_forest_are_refused(void **state)
 	struct forest f;
 	unsigned refused = 0;
 
-	(void)state;
 	make_many(&s);
 	load(&o, s.data, s.len / 8, 1, &f, &faults);
 	bytes_of(&f, &whole);
@@ -823,7 +798,6 @@ static void test_time_slots_double_when_there_are_too_many(void **state)
 	struct forest f;
 	uint64_t samples = 0;
 
-	(void)state;
 	o.slot_width = 1000000; /* 1 ms; requests begin every 10 ms */
 	srand(2);
 	str_puts(&s, HEAD);
@@ -847,7 +821,6 @@ static void test_an_inventory_tells_the_hardware_of_hosts(void **state)
 	struct forest f;
 	char path[32];
 
-	(void)state;
 	write_file(path, table, strlen(table));
 	assert_true(asprintf(&spec, "%s:host.name", path) > 0);
 	o.join = spec;
@@ -889,7 +862,6 @@ static void test_a_trace_waits_as_long_as_told(void **state)
 	struct assembler_options o = {.late = 100, .state = &seen, .trace = see};
 	struct assembler *a = assembler_new(&o);
 
-	(void)state;
 	give(a, 1, 1, 1000);
 	give(a, 2, 2, 1050);
 	give(a, 1, 3, 990); /* out of order */
@@ -913,7 +885,6 @@ static void test_memory_is_bounded_and_what_is_cut_is_counted(void **state)
 	struct assembler_options o = {.late = INT64_MAX, .most = 800, .state = &seen, .trace = see};
 	struct assembler *a = assembler_new(&o);
 
-	(void)state;
 	for (uint64_t i = 1; i <= 10000; i++)
 		give(a, i % 3 ? i : 7, i, (int64_t)i);
 	assert_true(assembler_waiting(a) <= 808);
@@ -938,7 +909,6 @@ static void test_traces_are_handed_on_in_pieces(void **state)
 	struct assembler *a = assembler_new(&o);
 	size_t empty = assembler_bytes(a);
 
-	(void)state;
 	for (uint64_t i = 1; i <= 250; i++)
 		give(a, 7, i, (int64_t)i);
 	assert_int_equal(seen.spans, 200);
@@ -963,7 +933,6 @@ static void test_one_clock_ahead_does_not_close_all_traces(void **state)
 	struct assembler_options o = {.late = 100, .state = &seen, .trace = see};
 	struct assembler *a = assembler_new(&o);
 
-	(void)state;
 	give(a, 1, 1, 1000);
 	give(a, 2, 2, 5000000);
 	give(a, 3, 3, 1010);
@@ -977,7 +946,6 @@ static void test_a_clock_ahead_of_now_keeps_no_trace_waiting(void **state)
 	struct assembler_options o = {.late = 100, .state = &seen, .trace = see};
 	struct assembler *a = assembler_new(&o);
 
-	(void)state;
 	assembler_set_now(a, 1010);
 	give(a, 1, 1, 5000000); /* would stay at the head of those that wait */
 	give(a, 2, 2, 1000);
@@ -994,14 +962,12 @@ static void test_a_clock_ahead_of_now_keeps_no_trace_waiting(void **state)
 
 static int make_names(void **state)
 {
-	(void)state;
 	names = names_new();
 	return names ? 0 : -1;
 }
 
 static int free_names(void **state)
 {
-	(void)state;
 	names_free(names);
 	return 0;
 }

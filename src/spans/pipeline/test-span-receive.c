@@ -80,7 +80,6 @@ static void test_an_hour_becomes_one_part_and_says_the_same(void **state)
 	struct span_store *store;
 	unsigned parts;
 
-	(void)state;
 	assert_int_equal(span_store_open(file, DATABASE_CREATE, &store, &error), 0);
 	for (uint64_t i = 1; i <= 5; i++)
 		put(store, "receive", i, HOUR_BEGIN + (int64_t)i * 600 * NS_PER_SEC);
@@ -99,7 +98,6 @@ static void test_an_hour_becomes_one_part_and_says_the_same(void **state)
 
 static int make_file(void **state)
 {
-	(void)state;
 	strcpy(file, "/tmp/whyslow-span-receive-XXXXXX");
 	close(mkstemp(file));
 	return 0;
@@ -107,7 +105,6 @@ static int make_file(void **state)
 
 static int remove_file(void **state)
 {
-	(void)state;
 	return unlink(file);
 }
 

@@ -180,19 +180,16 @@ static void check_shapes(const struct shape *shapes, size_t n)
 
 static void test_otlp_in_json(void **state)
 {
-	(void)state;
 	check_shapes(otlp, ARRAY_SIZE(otlp));
 }
 
 static void test_jaegers_json(void **state)
 {
-	(void)state;
 	check_shapes(jaeger, ARRAY_SIZE(jaeger));
 }
 
 static void test_zipkins_json(void **state)
 {
-	(void)state;
 	check_shapes(zipkin, ARRAY_SIZE(zipkin));
 }
 
@@ -200,7 +197,6 @@ static void test_zipkins_json(void **state)
 
 static void test_tables(void **state)
 {
-	(void)state;
 	check_shapes(tables, ARRAY_SIZE(tables));
 }
 
@@ -210,7 +206,6 @@ static void test_a_column_whose_name_is_none_is_named(void **state)
 	struct span_faults faults = {};
 	struct forest f;
 
-	(void)state;
 	assert_int_equal(load_bytes(text, strlen(text), &f, &faults), 0);
 	assert_non_null(strstr(faults.first[SPAN_FAULT_SYNTAX], "no column is the function's"));
 	forest_free(&f);
@@ -242,7 +237,6 @@ static void test_a_duration_without_a_unit_is_what_lets_calls_run_within_their_c
 		{"duration", false, 1e-6, ""} /* both in us */, {"duration", false, 1e-3, "is read as ms"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_str_ struct str text = {};
 		struct span_faults faults = {};
@@ -335,7 +329,6 @@ static void test_messages_with_their_length_before_them(void **state)
 	struct str v[2] = {};
 	struct span_faults faults = {};
 
-	(void)state;
 	make_messages(v);
 	for (int i = 0; i < 2; i++) {
 		_cleanup_str_ struct str small = {};
@@ -371,7 +364,6 @@ static void test_a_damaged_message_is_told_and_the_next_is_read(void **state)
 	struct span_faults faults = {};
 	struct forest f;
 
-	(void)state;
 	make_messages(v);
 	pack(&v[1], &small);
 	put_framed(&file, small.data, small.len / 2);
@@ -396,7 +388,6 @@ static void test_whole_files_that_are_packed(void **state)
 	size_t n = 0;
 	z_stream z = {.next_out = room, .avail_out = sizeof(room)};
 
-	(void)state;
 	str_puts(&text, jaeger[0].text);
 	pack(&text, &small);
 	check("zstd", small.data, small.len, &faults);
@@ -419,7 +410,6 @@ static void test_a_duration_may_have_a_smaller_unit_than_the_start(void **state)
 	struct span_faults faults = {};
 	struct forest f;
 
-	(void)state;
 	str_puts(&text, "trace_id,span_id,parent_id,service,function,start,duration\n");
 	for (int i = 0; i < 20; i++) {
 		str_printf(&text, "%d,1,,web,GET,17000000000%02d,%d\n", i + 1, i, 25000 + i);

@@ -24,7 +24,6 @@ static char folder[32], file[64], journal[72], victim[64], run_dir[64];
 
 static int set_up(void **state)
 {
-	(void)state;
 	strcpy(folder, "/tmp/test-database-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(file, sizeof(file), "%s/hostile.db", folder);
@@ -43,7 +42,6 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static int tear_down(void **state)
 {
-	(void)state;
 	alarm(0);
 	return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -147,7 +145,6 @@ static void a_journal_that_names_a_victim_deletes_nothing(void **state)
 {
 	static const enum store_mode modes[] = {STORE_READ, STORE_MARK, STORE_WRITE};
 
-	(void)state;
 	make_recording();
 	lay_hot_journal();
 	read_by_sqlite();
@@ -170,7 +167,6 @@ static void a_journal_beside_marks_deletes_nothing(void **state)
 	_cleanup_free_ char *error = NULL;
 	char recording[64];
 
-	(void)state;
 	make_recording();
 	strcpy(recording, file);
 	assert_int_equal(mkdir(run_dir, 0755), 0);
@@ -188,7 +184,6 @@ static void stores_of_fleets_and_spans_delete_nothing(void **state)
 {
 	static const enum database_access ways[] = {DATABASE_FOREIGN, DATABASE_READONLY, DATABASE_RECOVER, DATABASE_CREATE};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		_cleanup_free_ char *error = NULL;
 		struct span_store *s;
@@ -221,7 +216,6 @@ static void refused_with(const char *words)
 
 static void a_view_in_place_of_a_table_is_refused(void **state)
 {
-	(void)state;
 	make_recording();
 	sql("DROP TABLE mark; CREATE VIEW mark AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n)"
 	    " SELECT id, 0 AS wall, 0 AS last, 1 AS presses, 0 AS uid, '' AS note, 0 AS feedback, 0 AS undone FROM n");
@@ -243,7 +237,6 @@ static void what_a_recording_has_not_is_refused(void **state)
 		{"DROP TABLE raw", "it has no table 'raw'"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
 		(void)unlink(file);
 		make_recording();
@@ -259,7 +252,6 @@ static void another_program_s_database_is_left_alone(void **state)
 	_cleanup_free_ char *error = NULL;
 	sqlite3 *db;
 
-	(void)state;
 	sql("CREATE TABLE bookmarks(x)");
 	assert_int_equal(open_store(STORE_WRITE, run_dir, &error), -EUCLEAN);
 	assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
@@ -272,7 +264,6 @@ static void a_recording_that_is_not_complete_is_said(void **state)
 	_cleanup_free_ char *error = NULL;
 	char wal[72];
 
-	(void)state;
 	make_recording();
 	snprintf(wal, sizeof(wal), "%s-wal", file);
 	write_file(wal, "", 0);
@@ -289,7 +280,6 @@ static void a_pipe_is_not_waited_for(void **state)
 	struct database_budget budget;
 	sqlite3 *db;
 
-	(void)state;
 	assert_int_equal(mkfifo(file, 0600), 0);
 	assert_int_equal(open_store(STORE_READ, NULL, &error), -EUCLEAN);
 	assert_non_null(strstr(error, "not a regular file"));
@@ -314,7 +304,6 @@ static void a_foreign_file_gives_rows_and_nothing_else(void **state)
 	struct database_budget budget;
 	sqlite3 *db;
 
-	(void)state;
 	sql("CREATE TABLE t(x); WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000) INSERT INTO t SELECT x FROM n;"
 	    "CREATE VIEW v AS SELECT * FROM t");
 	assert_int_equal(database_open(file, DATABASE_FOREIGN, &budget, &db), SQLITE_OK);
@@ -336,7 +325,6 @@ static void any_name_can_be_opened(void **state)
 	struct database_budget budget;
 	sqlite3 *db;
 
-	(void)state;
 	sql("CREATE TABLE t(x)");
 	snprintf(odd, sizeof(odd), "//%s/a?mode=rw&b#c%%41\xff.db", folder);
 	assert_int_equal(rename(file, odd), 0);
@@ -354,7 +342,6 @@ static void a_folder_that_is_moved_stays_the_one_that_is_written(void **state)
 	struct stat st;
 	sqlite3 *db;
 
-	(void)state;
 	assert_int_equal(mkdir(run_dir, 0700), 0);
 	assert_int_equal(own_file_begin(folder, "r.db", &made), 0);
 	snprintf(inside, sizeof(inside), "%s/%.90s", folder, made.folder_name);

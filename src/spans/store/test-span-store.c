@@ -41,7 +41,6 @@ static void test_a_part_put_again_replaces_itself(void **state)
 	char seen[64] = "";
 	int64_t spared;
 
-	(void)state;
 	put(s, "b", 200, "second ");
 	put(s, "a", 100, "lost ");
 	put(s, "a", 100, "first ");
@@ -64,7 +63,6 @@ static void test_a_window_is_complete_judged_and_reopened(void **state)
 	struct span_judged judged = {};
 	int64_t part, later, requests, until = 0, spared;
 
-	(void)state;
 	assert_int_equal(span_store_complete(s, &until), 0);
 	assert_int_equal(span_store_set_complete(s, 4000), 0);
 	assert_int_equal(span_store_complete(s, &until), 1);
@@ -184,7 +182,6 @@ static void test_merged_parts_are_replaced_and_nothing_came_late(void **state)
 	int64_t ids[2], requests;
 	char seen[64] = "";
 
-	(void)state;
 	put(s, "minute 1", 9000, "one ");
 	assert_int_equal(span_store_newest(s, 9000, 9010, &ids[0], &requests), 0);
 	put(s, "minute 2", 9020, "two ");
@@ -202,7 +199,6 @@ static void test_parts_put_together_are_all_there_or_none(void **state)
 	struct span_store *s = open_store(DATABASE_CREATE);
 	char seen[64] = "";
 
-	(void)state;
 	assert_int_equal(span_store_begin(s), 0);
 	put(s, "far 1", 20000, "one ");
 	put(s, "far 2", 20010, "two ");
@@ -223,14 +219,12 @@ static void test_what_is_not_there_is_said(void **state)
 	_cleanup_free_ char *error = NULL;
 	struct span_store *s = NULL;
 
-	(void)state;
 	assert_int_equal(span_store_open("/nonexistent/spans.db", DATABASE_READONLY, &s, &error), -ENOENT);
 	assert_non_null(strstr(error, "spans load"));
 }
 
 static int make_file(void **state)
 {
-	(void)state;
 	strcpy(file, "/tmp/whyslow-span-store-XXXXXX");
 	close(mkstemp(file));
 	return 0;
@@ -238,7 +232,6 @@ static int make_file(void **state)
 
 static int remove_file(void **state)
 {
-	(void)state;
 	return unlink(file);
 }
 
