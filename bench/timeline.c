@@ -1,6 +1,6 @@
 /* How fast events become answers, on one core: timeline EVENTS [FILE]. With a file the events are only written to it, as a
- * trace; else it prints "events seconds_states seconds_blame seconds_all",
- * where all is from the events as a freeze leaves them (CPU after CPU) to the printed matrix. */
+ * trace; else it prints "events seconds_states seconds_blame seconds_all seconds_pivot",
+ * where all is from the events as a freeze leaves them (CPU after CPU) to the printed matrix, and pivot to the printed table of 'waits --by reason,waker'. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "machine/blame/blame.h"
 #include "machine/threads/state.h"
 #include "machine/trace/trace-file.h"
+#include "machine/view-waits/wait-pivot.h"
 #include "machine/view-waits/waits.h"
 
 #define CPUS	2
@@ -135,6 +136,18 @@ static int gather(struct machine *m, struct trace *t)
 	return 0;
 }
 
+static int print_pivot(const struct timeline *line, const struct waits_options *o, FILE *out)
+{
+	_cleanup_(wait_pivot_free) struct wait_pivot pivot = {};
+	const struct pivot_question question = {.from = line->start, .to = line->end};
+	int r = wait_pivot_parse("reason,waker", pivot.chosen, &pivot.n_chosen);
+
+	r = r ?: wait_pivot_make(line, &question, &pivot);
+	if (r == 0)
+		wait_pivot_text(line, &pivot, o, out);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	static struct machine m;
@@ -144,7 +157,7 @@ int main(int argc, char **argv)
 	struct waits_options o = {.top = 8};
 	size_t events = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000000;
 	_cleanup_fclose_ FILE *nowhere = fopen("/dev/null", "w");
-	double began, sorted, built, blamed, printed;
+	double began, sorted, built, blamed, printed, pivoted;
 
 	for (uint16_t cpu = 0; cpu < CPUS; cpu++)
 		trace_begin(&m.slices[cpu], CPUS);
@@ -168,6 +181,9 @@ int main(int argc, char **argv)
 	blamed = seconds();
 	waits_text(&line, &processes, &o, nowhere);
 	printed = seconds();
-	printf("%zu %.4f %.4f %.4f\n", t.n_events, built - sorted, blamed - built, printed - began);
+	if (print_pivot(&line, &o, nowhere) < 0)
+		return 1;
+	pivoted = seconds();
+	printf("%zu %.4f %.4f %.4f %.4f\n", t.n_events, built - sorted, blamed - built, printed - began, built - began + pivoted - printed);
 	return 0;
 }
