@@ -14,14 +14,14 @@ static void print_function(const struct span_functions *f, const struct span_fun
 	fputc('\n', out);
 }
 
-void span_functions_text(const struct span_functions *f, const char *computed, size_t top, FILE *out)
+void span_functions_text(const struct span_functions *f, size_t top, FILE *out)
 {
 	long double all = 0;
 
 	for (size_t i = 0; i < f->list.n; i++)
 		all += f->list.v[i].sum;
-	fprintf(out, "%zu functions, %s\n  share of all durations, calls, mean, standard deviation, p50, p95, p99 (within %.2g %%)\n", f->list.n,
-		computed, 100 * SKETCH_ERROR);
+	fprintf(out, "%zu functions, of whole requests\n  share of all durations, calls, mean, standard deviation, p50, p95, p99 (within %.2g %%)\n", f->list.n,
+		100 * SKETCH_ERROR);
 	for (size_t i = 0; i < f->list.n && i < top; i++)
 		print_function(f, &f->list.v[i], all, out);
 	if (f->list.n > top)
@@ -36,8 +36,8 @@ static json_t *function_json(const struct span_functions *f, const struct span_f
 			 sketch_quantile(x->durations, .99));
 }
 
-json_t *span_functions_json(const struct span_functions *f, const char *computed)
+json_t *span_functions_json(const struct span_functions *f)
 {
-	return json_pack("{s:s, s:s, s:o}", "schema", "whyslow.spans.functions/1", "computed", computed, "functions", JSON_EACH(x, f->list,
+	return json_pack("{s:s, s:s, s:o}", "schema", "whyslow.spans.functions/1", "computed", "of whole requests", "functions", JSON_EACH(x, f->list,
 		function_json(f, x)));
 }

@@ -63,7 +63,7 @@ static const struct option_row load_options[] = {
 };
 static const struct option_row forest_options[] = {
 	DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS,
-	{OPTION_FLAG, 0, "functions", NULL, &parsed.functions, "by function, wherever it was called; with --engine added up there"},
+	{OPTION_FLAG, 0, "functions", NULL, &parsed.functions, "by function, wherever it was called"},
 	{},
 };
 static const struct option_row calls_options[] = {

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "spans/formats/span-reader.h"
-#include "spans/model/span-answer.h"
 #include "spans/model/span-mapping.h"
 
 #define SPAN_CELLS 4096
@@ -40,7 +39,3 @@ int span_table_count(struct span_table *t, const struct span_clickhouse_selectio
 int span_table_read(struct span_table *t, struct span_reader *r, const struct span_clickhouse_selection *rows, uint64_t *ret_rows);
 /* Looks at a 64th of the traces: is any of them on more than one shard? 0, -EXDEV if so. */
 int span_table_check_shards(struct span_table *t, const struct span_clickhouse_selection *range);
-
-/* `bin` returns 0, or -errno that ends it. */
-int span_table_functions(struct span_table *t, const struct span_clickhouse_selection *range, void *state,
-			 int (*bin)(void *state, const struct span_function_bin *bin));

@@ -3,16 +3,6 @@
 
 #include "spans/model/forest.h"
 
-/* Calls of a function (service, operation) whose durations fall into one bucket of a sketch (lib/stat/sketch.h), added up where
- * the rows are: as recorded, spans without their trace too. Lent for the time of a call. */
-struct span_function_bin {
-	const char *service, *operation;
-	uint64_t calls, errors;
-	uint64_t least, greatest; /* ns */
-	uint64_t sum;		  /* ns */
-	double squares;		  /* of the distances from `least`'s bucket's start: sum, ns^2 */
-	uint64_t start;		  /* of that bucket */
-};
 /* Calls of a function, by any caller and in any bucket. */
 struct span_function {
 	uint32_t service, operation; /* texts */
