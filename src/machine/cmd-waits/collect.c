@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -17,6 +18,7 @@
 #include "machine/answer-history/answer-history.h"
 #include "machine/answer-history/incidents.h"
 #include "machine/recording/store.h"
+#include "machine/verb/client-rights.h"
 #include "machine/view-why/metrics.h"
 #include "machine/view-why/otlp.h"
 
@@ -29,6 +31,7 @@ struct collected {
 	struct store *store;
 	struct dataset d;
 	struct incidents blamed;
+	struct totals_row *rows;
 	const char *culprits[CULPRITS_SHOWN];
 	struct metrics metrics;
 };
@@ -36,7 +39,7 @@ struct collected {
 static void collected_free(struct collected *c)
 {
 	incidents_free(&c->blamed);
-	totals_close(c->metrics.rows);
+	free(c->rows);
 	dataset_free(&c->d);
 	store_close(c->store);
 }
@@ -72,17 +75,26 @@ static void find_blamed(struct common *common, struct collected *c)
 static int collect(struct common *common, int64_t from, int64_t to, struct collected *ret)
 {
 	const char *run_dir = common->config.store_run_dir;
+	const struct totals_row *rows = NULL;
 	unsigned damaged;
-	int r = totals_open(run_dir, &ret->metrics.rows);
+	int r = totals_open(run_dir, &rows);
 
+	r = r ?: totals_view(rows, &common->viewer, &ret->rows);
+	totals_close(rows);
+	ret->metrics.rows = ret->rows;
 	if (r < 0)
-		return log_failure(r, "cannot read the running sums in %s (%s): this format is for a running recorder, as the user who runs it", run_dir, strerror(-r));
+		return log_failure(r, "cannot read the running sums in %s (%s): this format is for a running recorder", run_dir, strerror(-r));
+	if (client_give_up_rights(common, 0))
+		return -EPERM;
 	ret->store = common_open_store(common, STORE_READ);
 	if (!ret->store)
 		return -EIO;
 	r = store_load(ret->store, from, to, &ret->d, &damaged);
 	if (r < 0)
 		return log_failure(r, "%s", store_reason(ret->store, r));
+	r = dataset_hide(&ret->d, &common->viewer);
+	if (r < 0)
+		return log_failure(r, "cannot hide what other users' programs are called (%s)", strerror(-r));
 	ret->metrics.d = &ret->d;
 	find_blamed(common, ret);
 	return 0;

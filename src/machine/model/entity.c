@@ -400,6 +400,17 @@ char *entity_label(const struct entity_info *info)
 	return out.error ? (str_free(&out), NULL) : out.data;
 }
 
+char *entity_plain_label(const struct entity_info *info)
+{
+	struct entity_info hidden = *info;
+	_cleanup_free_ char *cmdline = info->cmdline ? strdup(info->cmdline) : NULL;
+
+	hidden.cmdline = cmdline;
+	hide_arguments(&hidden);
+	cmdline = hidden.cmdline;
+	return entity_label(&hidden);
+}
+
 char *entity_program(const struct entity_info *info)
 {
 	struct str out = {};

@@ -48,6 +48,8 @@ char *entity_program(const struct entity_info *info);
 /* A short name for people: "firefox", "python3 train.py", "kworker", "redis-server" (which is a link to another file's name).
  * Caller frees. */
 char *entity_label(const struct entity_info *info);
+/* The same as those see it who may not see the command line. */
+char *entity_plain_label(const struct entity_info *info);
 /* Where a program runs, in short: "pod shop/cart-1 (web)", "container web", "nginx.service", or the last part of its control group's path; NULL: nowhere in
  * particular, or in a group that a tool has numbered. The caller frees. */
 char *entity_place(const struct entity_info *info);

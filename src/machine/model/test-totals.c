@@ -164,6 +164,50 @@ static void other_things_have_the_kernels_sums_until_they_end(void **state)
 	assert_null(row_named(w, "sda"));
 }
 
+static const struct totals_row *row_in(const struct totals_row *rows, const char *name)
+{
+	for (size_t i = 0; i < TOTALS_ROWS; i++)
+		if (totals_at(rows, i) && strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* A script of two users and one of a third: whose command line a viewer may not see is a plain python3, and these are one row. */
+static void a_viewer_gets_the_names_that_it_may_see(void **state)
+{
+	static const struct viewer root = {}, one = {.uid = 1000}, alone = {.uid = 1000, .hides_others = true};
+	struct world *w = *state;
+	struct entity *e[3];
+	struct totals_row *rows;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		e[i] = process("python3", true);
+		e[i]->info.uid = 1000 + i;
+		e[i]->info.exe = strdup("/usr/bin/python3");
+		e[i]->info.cmdline = strdup(i < 2 ? "python3 /srv/orders.py" : "python3 /home/secret.py");
+		e[i]->info.unit = strdup("user.slice/app.slice/orders.service");
+		sample(w, e[i], 10 << i);
+	}
+	assert_int_equal(totals_view(w->rows, &root, &rows), 0);
+	assert_int_equal(row_in(rows, "python3 orders.py")->values[FEATURE_CPU_TIME], 30);
+	assert_int_equal(row_in(rows, "python3 orders.py")->living, 2);
+	assert_int_equal(row_in(rows, "python3 secret.py")->values[FEATURE_CPU_TIME], 40);
+	assert_string_equal(row_in(rows, "python3 secret.py")->unit, "user.slice/app.slice/orders.service");
+	free(rows);
+	assert_int_equal(totals_view(w->rows, &one, &rows), 0);
+	assert_int_equal(row_in(rows, "python3 orders.py")->values[FEATURE_CPU_TIME], 10);
+	assert_int_equal(row_in(rows, "python3")->values[FEATURE_CPU_TIME], 60);
+	assert_string_equal(row_in(rows, "python3")->unit, "orders.service");
+	assert_null(row_in(rows, "python3 secret.py"));
+	free(rows);
+	assert_int_equal(totals_view(w->rows, &alone, &rows), 0);
+	assert_non_null(row_in(rows, "python3 orders.py"));
+	assert_null(row_in(rows, "python3"));
+	free(rows);
+	for (size_t i = 0; i < 3; i++)
+		end_of(w, e[i]);
+}
+
 /* Nothing takes a rule's row from it, and there is one before it found anything. */
 static void incidents_are_counted_by_rule(void **state)
 {
@@ -195,6 +239,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_are_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(other_things_have_the_kernels_sums_until_they_end, begin, end),
 		cmocka_unit_test_setup_teardown(incidents_are_counted_by_rule, begin, end),
+		cmocka_unit_test_setup_teardown(a_viewer_gets_the_names_that_it_may_see, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

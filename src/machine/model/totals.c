@@ -70,7 +70,7 @@ static void put_text(char text[static TOTALS_TEXT], const char *from)
 
 static uint64_t hash_row(const struct totals_row *row)
 {
-	return hmap_hash_text(row->name) ^ hmap_hash(hmap_hash_text(row->unit), hmap_hash_text(row->container));
+	return hmap_hash_text(row->name) ^ hmap_hash(hmap_hash_text(row->unit), hmap_hash_text(row->container)) ^ hmap_hash(row->uid, hmap_hash_text(row->plain));
 }
 
 static void free_row(struct totals *t, struct totals_row *row)
@@ -107,12 +107,15 @@ static struct totals_row *row_named(struct totals *t, const struct totals_row *w
 	if (!row && kind == ENTITY_PROCESS) {
 		row = t->rows + OTHERS;
 		put_text(row->name, TOTALS_OTHERS);
+		put_text(row->plain, TOTALS_OTHERS);
 	} else if (!row || hmap_put(&t->by_name, hash, kind, row) < 0) {
 		return NULL;
 	} else {
 		memcpy(row->name, wanted->name, sizeof(row->name));
 		memcpy(row->unit, wanted->unit, sizeof(row->unit));
 		memcpy(row->container, wanted->container, sizeof(row->container));
+		memcpy(row->plain, wanted->plain, sizeof(row->plain));
+		row->uid = wanted->uid;
 	}
 	__atomic_store_n(&row->kind, kind, __ATOMIC_RELEASE);
 	return row;
@@ -120,13 +123,15 @@ static struct totals_row *row_named(struct totals *t, const struct totals_row *w
 
 static struct totals_row *find_named(struct totals *t, const struct entity *e)
 {
-	_cleanup_free_ char *label = entity_is_program(&e->info) ? entity_label(&e->info) : NULL;
-	struct totals_row wanted;
+	const bool program = entity_is_program(&e->info);
+	_cleanup_free_ char *label = program ? entity_label(&e->info) : NULL, *plain = program ? entity_plain_label(&e->info) : NULL;
+	struct totals_row wanted = {.uid = program ? e->info.uid : 0};
 
 	put_text(wanted.name, label ? label : e->info.name);
-	put_text(wanted.unit, entity_is_program(&e->info) ? e->info.unit : NULL);
-	put_text(wanted.container, entity_is_program(&e->info) ? e->info.container : NULL);
-	return row_named(t, &wanted, entity_is_program(&e->info) ? ENTITY_PROCESS : e->info.kind);
+	put_text(wanted.plain, plain);
+	put_text(wanted.unit, program ? e->info.unit : NULL);
+	put_text(wanted.container, program ? e->info.container : NULL);
+	return row_named(t, &wanted, program ? ENTITY_PROCESS : e->info.kind);
 }
 
 /* A program's name is known a little later than it is first seen, and may change. */
@@ -261,6 +266,73 @@ int totals_open(const char *run_dir, const struct totals_row **ret_rows)
 	if (rows == MAP_FAILED)
 		return -errno;
 	*ret_rows = rows;
+	return 0;
+}
+
+static void cut(char text[static TOTALS_TEXT], enum shown shown)
+{
+	const char *slash = strrchr(text, '/');
+
+	if (shown == SHOWN_BASE_NAME && slash)
+		memmove(text, slash + 1, strlen(slash + 1) + 1);
+	else if (shown != SHOWN_WHOLE && shown != SHOWN_BASE_NAME)
+		*text = '\0';
+}
+
+/* As the viewer may see it; false: not at all. */
+static bool hide(struct totals_row *row, const struct viewer *v)
+{
+	if (row->kind != ENTITY_PROCESS)
+		return true;
+	if (visibility(v, DATUM_PROCESS, row->uid) == SHOWN_NOT)
+		return false;
+	if (visibility(v, DATUM_COMMAND_LINE, row->uid) != SHOWN_WHOLE)
+		memcpy(row->name, row->plain, sizeof(row->name));
+	cut(row->unit, visibility(v, DATUM_UNIT, row->uid));
+	cut(row->container, visibility(v, DATUM_UNIT, row->uid));
+	*row->plain = '\0';
+	row->uid = 0;
+	return true;
+}
+
+static void add_row(struct totals_row *to, const struct totals_row *from)
+{
+	for (size_t i = 0; i < FEATURES_MAX; i++)
+		to->values[i] += from->values[i];
+	to->present |= from->present;
+	to->living += from->living;
+}
+
+int totals_view(const struct totals_row *rows, const struct viewer *v, struct totals_row **ret)
+{
+	_cleanup_free_ struct totals_row *copy = calloc(TOTALS_ROWS, sizeof(*copy));
+	struct hmap by_name = {};
+	size_t n = 0;
+	int r = copy ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < TOTALS_ROWS; i++) {
+		const struct totals_row *row = totals_at(rows, i);
+		struct totals_row *same;
+
+		if (!row)
+			continue;
+		copy[n] = *row;
+		if (!hide(&copy[n], v))
+			continue;
+		same = hmap_get(&by_name, hash_row(&copy[n]), copy[n].kind);
+		if (same && same->kind == ENTITY_PROCESS)
+			add_row(same, &copy[n]);
+		else if (hmap_put(&by_name, hash_row(&copy[n]), copy[n].kind, &copy[n]) == 0)
+			n++;
+		else
+			r = -ENOMEM;
+	}
+	hmap_free(&by_name);
+	if (r < 0)
+		return r;
+	if (n < TOTALS_ROWS)
+		memset(&copy[n], 0, sizeof(*copy)); /* it may have been put together with another */
+	*ret = TAKE(copy);
 	return 0;
 }
 

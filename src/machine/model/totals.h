@@ -7,6 +7,8 @@
  *
  * There is also a row for each rule, with its incidents since then and how many of them continue, and one for the recorder itself.
  *
+ * Programs of the same name but other users have rows of their own, so that each viewer gets the names that it may see (totals_view()).
+ *
  * There are at most TOTALS_ROWS rows. Where more programs are known, those without a living process go, the oldest first; where all live,
  * further ones are added up as TOTALS_OTHERS.
  */
@@ -16,6 +18,7 @@
 #include <stdint.h>
 
 #include "machine/model/tick.h"
+#include "machine/model/visibility.h"
 
 #define TOTALS_ROWS   1024
 #define TOTALS_TEXT   128 /* bytes of a text, its end included; a longer one is cut off */
@@ -31,6 +34,8 @@ struct totals_row {
 	uint32_t living; /* processes of a program; of a rule and the recorder 1 */
 	uint64_t last;	 /* the tick that changed it last */
 	char name[TOTALS_TEXT], unit[TOTALS_TEXT], container[TOTALS_TEXT]; /* "" = none */
+	char plain[TOTALS_TEXT]; /* of a program: its name for those who may not see its command line */
+	uint32_t uid;		 /* of a program */
 	feature_set present; /* of a program: counters that have grown */
 	int64_t values[FEATURES_MAX];
 };
@@ -47,6 +52,8 @@ void totals_free(struct totals *t);
 
 /* A reader's. 0, -ENOENT where no recorder runs, -EBADMSG of a file that is none, or -errno; totals_close(). */
 int totals_open(const char *run_dir, const struct totals_row **ret_rows);
+/* A copy of the rows as a viewer may see them, with one row for all programs that then have the same texts. The caller frees it. 0 or -ENOMEM. */
+int totals_view(const struct totals_row *rows, const struct viewer *v, struct totals_row **ret);
 /* The one with that number, of TOTALS_ROWS; NULL = it is free. */
 const struct totals_row *totals_at(const struct totals_row *rows, size_t i);
 void totals_close(const struct totals_row *rows);
