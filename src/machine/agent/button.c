@@ -19,6 +19,7 @@
 #include "machine/agent/notification.h"
 
 #define AGAIN	     NS_PER_SEC /* a second press within it is the same one */
+#define HANG_AGAIN   (15 * NS_PER_SEC) /* a busy machine makes many programs late at once */
 #define NOTE_LONGEST 400
 
 extern char **environ;
@@ -235,6 +236,9 @@ void button_program_hangs(struct button_presses *p, uint32_t pid, const char *ho
 	char path[40], name[64];
 	char *note = NULL;
 
+	/* a press that is being answered is about the same moment, and its answer matters more */
+	if (p->asked != ASK_NOTHING || (p->pressed_at && clock_boot() - p->pressed_at < HANG_AGAIN))
+		return;
 	snprintf(path, sizeof(path), "%u/comm", pid);
 	if (text_attribute_take("/proc", path, name, sizeof(name)) < 0 ||
 	    asprintf(&note, "%s (pid %u) %s", name, pid, how) < 0 || !begin(p, note))

@@ -12,7 +12,8 @@
 
 #define ROUND_US	2000000
 #define ROUNDS_OF_TURN	15 /* in which each name is asked once: twice a minute */
-#define UNANSWERED_US	6000000
+#define UNANSWERED_US	4000000
+#define ASKED_AGAIN_US	2000000 /* this process or the bus may have been late itself: the answer may be here, and sd-bus looks at the time first */
 #define NAMES_MAX	500 /* asked; a session has some dozens */
 #define BUS		"org.freedesktop.DBus"
 #define BUS_OBJECT	"/org/freedesktop/DBus"
@@ -22,7 +23,7 @@ struct name {
 	char *name;
 	char *owner; /* the connection that answered last; NULL = none has yet */
 	sd_bus_slot *asked; /* NULL = no question is open */
-	bool hung;
+	bool hung, doubted; /* doubted: asked again */
 	bool listed; /* in the list that came last */
 };
 
@@ -73,20 +74,27 @@ static void report(struct name *n)
 		h->late = NULL;
 }
 
+static void ask(struct name *n);
+
 static int on_answer(sd_bus_message *m, void *data, sd_bus_error *error)
 {
 	struct name *n = data;
+	bool again = n->doubted;
 	const char *sender = sd_bus_message_get_sender(m);
 
 	(void)error;
 	n->asked = sd_bus_slot_unref(n->asked);
+	n->doubted = false;
 	/* sd-bus makes this error itself when the time is over; an answer that says no is one, too */
 	if (!sd_bus_message_is_method_error(m, SD_BUS_ERROR_NO_REPLY)) {
 		free(n->owner);
-		n->owner = sender ? strdup(sender) : NULL;
+		n->owner = sender && strcmp(sender, BUS) != 0 ? strdup(sender) : NULL; /* the bus itself says that there is no such name */
 		n->hung = false;
-	} else if (n->owner) {
+	} else if (n->owner && again) {
 		report(n);
+	} else if (n->owner && !n->hung) {
+		n->doubted = true;
+		ask(n);
 	}
 	return 0;
 }
@@ -98,7 +106,7 @@ static void ask(struct name *n)
 	if (n->asked || sd_bus_message_new_method_call(n->all->user, &m, n->name, "/", "org.freedesktop.DBus.Peer", "Ping") < 0)
 		return;
 	if (sd_bus_message_set_auto_start(m, false) >= 0)
-		(void)sd_bus_call_async(n->all->user, &n->asked, m, on_answer, n, UNANSWERED_US);
+		(void)sd_bus_call_async(n->all->user, &n->asked, m, on_answer, n, n->doubted ? ASKED_AGAIN_US : UNANSWERED_US);
 	sd_bus_message_unref(m);
 }
 
@@ -138,8 +146,10 @@ static void drop_unlisted(struct hung_names *h)
 			h->names.v[kept++] = *n;
 			continue;
 		}
-		if (h->late == *n)
+		if (h->late == *n) {
 			h->late = NULL;
+			h->asking_pid = sd_bus_slot_unref(h->asking_pid);
+		}
 		free_name(*n);
 	}
 	h->names.n = kept;

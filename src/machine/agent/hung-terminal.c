@@ -19,13 +19,14 @@
 #include "lib/input/text.h"
 #include "machine/process/proc.h"
 
-#define HUNG_ROUNDS   3 /* with the same keys unread */
+#define HUNG_ROUNDS   3 /* with keys unread, which have not become fewer */
 #define SEARCH_ROUNDS 5 /* from one search for sessions to the next: it reads of each process of the user */
 
 struct terminal {
 	uint32_t leader; /* of the session; opening a terminal without one would end what its other end reads (EIO) */
 	uint64_t device;
 	unsigned missed;    /* rounds in a row with unread keys */
+	int unread;	    /* their bytes in the last round */
 	int64_t waited_ns;  /* of the foreground process for a CPU, when it was first seen so */
 	uint32_t foreground; /* the process */
 	bool hung;	    /* reported, and not read yet */
@@ -46,6 +47,23 @@ static bool read_stat(const struct hung_terminals *h, uint32_t pid, struct proc_
 
 	snprintf(path, sizeof(path), "%u/stat", pid);
 	return text_attribute_take(h->proc_root, path, text, sizeof(text)) >= 0 && proc_parse_stat(text, ret) == 0;
+}
+
+/* A process of the terminal's foreground group: mostly the one whose number it has, which in "dmesg | less" ends first. 0 = none. */
+static uint32_t process_of_group(const struct hung_terminals *h, uint64_t device, uint32_t group)
+{
+	struct proc_stat s;
+	uint32_t found = 0;
+
+	if (read_stat(h, group, &s) && s.state != 'Z')
+		return group;
+	FOLDER_EACH(entry, opendir(h->proc_root)) {
+		uint32_t pid = (uint32_t)strtoul(entry.name, NULL, 10);
+
+		if (!found && pid && read_stat(h, pid, &s) && s.group == group && s.terminal == device && s.state != 'Z')
+			found = pid;
+	}
+	return found;
 }
 
 static int64_t waited_for_cpu(const struct hung_terminals *h, uint32_t pid)
@@ -94,7 +112,7 @@ static bool name_terminal(uint64_t device, char *path, size_t size)
 }
 
 /* Whether keys lie unread, and whether each key counts (true) or only lines do. */
-static bool has_unread(uint64_t device, bool *ret_each_key)
+static bool has_unread(uint64_t device, bool *ret_each_key, int *ret_unread)
 {
 	char path[32];
 	_cleanup_close_ int fd = name_terminal(device, path, sizeof(path)) ? open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
@@ -106,6 +124,7 @@ static bool has_unread(uint64_t device, bool *ret_each_key)
 	if (fd < 0 || fstat(fd, &opened) < 0 || opened.st_rdev != device || ioctl(fd, TIOCINQ, &unread) < 0 || tcgetattr(fd, &modes) < 0)
 		return false;
 	*ret_each_key = !(modes.c_lflag & ICANON);
+	*ret_unread = unread;
 	return unread > 0;
 }
 
@@ -116,22 +135,32 @@ static bool hangs(const struct hung_terminals *h, const struct terminal *t, bool
 	return each_key || waited > HUNG_ROUNDS * HUNG_TERMINAL_ROUND * NS_PER_SEC / 2;
 }
 
-static void look_at(struct hung_terminals *h, struct terminal *t, uint32_t foreground)
+static void look_at(struct hung_terminals *h, struct terminal *t, uint32_t group)
 {
+	uint32_t foreground;
 	bool each_key;
+	int unread;
 
-	if (!has_unread(t->device, &each_key)) {
+	if (!has_unread(t->device, &each_key, &unread)) {
 		t->missed = 0;
 		t->hung = false;
 		return;
 	}
-	if (!t->missed || t->foreground != foreground) {
+	foreground = process_of_group(h, t->device, group);
+	if (!foreground)
+		return;
+	if (!t->missed || t->foreground != foreground || unread < t->unread) {
 		t->missed = 0;
 		t->foreground = foreground;
 		t->waited_ns = waited_for_cpu(h, foreground);
 	}
-	if (t->missed++ < HUNG_ROUNDS || t->hung || !hangs(h, t, each_key))
+	t->unread = unread;
+	if (t->missed++ < HUNG_ROUNDS || t->hung)
 		return;
+	if (!hangs(h, t, each_key)) {
+		t->missed = 0; /* each six seconds are judged by themselves */
+		return;
+	}
 	t->hung = true;
 	h->hangs(foreground, HUNG_TERMINAL_HOW, h->data);
 }

@@ -56,6 +56,7 @@ int proc_parse_stat(const char *text, struct proc_stat *ret)
 	s.state = end[2];
 	f = (struct fields){.at = end + 4, .next = 4};
 	s.parent = (uint32_t)field(&f, 4);
+	s.group = (uint32_t)field(&f, 5);
 	s.session = (uint32_t)field(&f, 6);
 	s.terminal = field(&f, 7);
 	s.foreground = (int64_t)field(&f, 8);

@@ -11,7 +11,7 @@
 struct proc_stat {
 	char comm[64];
 	char state;
-	uint32_t parent, session, flags;
+	uint32_t parent, group, session, flags;
 	uint64_t terminal;  /* its controlling one, as stat.st_rdev has devices; 0 = none */
 	int64_t foreground; /* the process group that this terminal belongs to at the moment; -1 = none */
 	uint64_t minor_faults, major_faults;
