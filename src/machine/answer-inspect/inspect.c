@@ -190,7 +190,7 @@ static void put_wait(struct inspector *i, const struct capture_thread *t, const 
 		snprintf(kernel[c->n - 1 - k], KERNEL_NAME_MAX, "%.*s_[k]", (int)(end - name), name);
 		names[k] = kernel[c->n - 1 - k];
 	}
-	s = signatures_find(&i->signatures, names, c->n);
+	s = t->state == CAPTURE_STOPPED ? NULL : signatures_find(&i->signatures, names, c->n); /* who is stopped waits for nothing that its stack shows */
 	if (s)
 		(void)str_puts(words, s->words);
 	else

@@ -128,6 +128,12 @@ int signatures_load(const char *folder, struct signatures *ret, char **ret_error
 	return r;
 }
 
+/* Most patterns are whole names, which are compared much faster. */
+static bool is_like(const char *pattern, const char *name)
+{
+	return strpbrk(pattern, "*?[\\") ? fnmatch(pattern, name, 0) == 0 : strcmp(pattern, name) == 0;
+}
+
 /* Whether the names from the i-th on match the signature's functions from the k-th on. */
 static bool matches(const struct signature *s, size_t k, const char *const *names, size_t i, size_t n)
 {
@@ -135,8 +141,13 @@ static bool matches(const struct signature *s, size_t k, const char *const *name
 	bool directly = function && *function == '>';
 
 	for (; function && i < n; i++) {
-		if (fnmatch(function + directly, names[i], 0) == 0 && matches(s, k + 1, names, i + 1, n))
-			return true;
+		if (is_like(function + directly, names[i])) {
+			if (matches(s, k + 1, names, i + 1, n))
+				return true;
+			/* behind a later one there is less to match, unless the next pattern must follow at once */
+			if (k + 1 >= s->n_functions || *s->functions[k + 1] != '>')
+				return false;
+		}
 		if (directly)
 			return false;
 	}
