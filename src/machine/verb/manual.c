@@ -7,16 +7,22 @@
 #include "machine/verb/help.h"
 #include "machine/verb/subverb.h"
 
-/* roff takes a leading dot or quote for a request, and a bare dash for a hyphen */
+/* roff takes a leading dot for a request, a bare dash for a hyphen, and prints other characters for these three than a shell takes */
 static void put_roff(const char *text)
 {
-	if (*text == '.' || *text == '\'')
+	if (*text == '.')
 		fputs("\\&", stdout);
 	for (; *text; text++) {
 		if (*text == '\\')
 			fputs("\\e", stdout);
 		else if (*text == '-')
 			fputs("\\-", stdout);
+		else if (*text == '\'')
+			fputs("\\(aq", stdout);
+		else if (*text == '~')
+			fputs("\\(ti", stdout);
+		else if (*text == '^')
+			fputs("\\(ha", stdout);
 		else
 			putchar(*text);
 	}
