@@ -138,7 +138,9 @@ int main(int argc, char **argv)
 	struct question q;
 	int status = -EOPNOTSUPP, asked = 0;
 
-	setlocale(LC_CTYPE, "C.UTF-8"); /* texts are UTF-8, whatever the user's locale is: lib/data/fold.h */
+	/* texts are UTF-8, whatever the user's locale is (lib/data/fold.h); where the C library came without this one the user's is mostly UTF-8 */
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		setlocale(LC_CTYPE, "");
 	if (read_question(argc, argv, &q))
 		asked = status = ask(&q);
 	return status >= 0 ? status : run_program(argc, argv, asked);

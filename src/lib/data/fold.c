@@ -72,7 +72,7 @@ size_t fold_break(const char *text, size_t columns)
 		at--;
 	if (at)
 		return at;
-	return fits ? fits : text[0] != '\0'; /* not one character fits: on it goes */
+	return fits ? fits : text[0] != '\0'; /* where not even one character fits, it is put all the same */
 }
 
 static size_t span(const char *text, size_t n, bool spaces)
