@@ -276,7 +276,7 @@ static int put_file(const char *url, int fd)
  * clock that was ahead then would hold back all that is kept until it is there again. */
 struct upload {
 	const char *to;
-	struct str before, now; /* the list, which begins with a line's end */
+	struct str before, now, sent; /* the list, which begins with a line's end; sent: what is new in it */
 };
 
 static int put_one(int fd, const char *place, void *data)
@@ -290,8 +290,11 @@ static int put_one(int fd, const char *place, void *data)
 	if (r == 0 && !url.error)
 		str_printf(&line, "\n%s %lld %lld.%09ld\n", url.data, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 	r = r ?: url.error ?: line.error;
-	if (r == 0 && !(u->before.len && strstr(u->before.data, line.data)))
+	if (r == 0 && !(u->before.len && strstr(u->before.data, line.data))) {
 		r = put_file(url.data, fd);
+		if (r == 0)
+			str_puts(&u->sent, line.data);
+	}
 	if (r == 0)
 		str_puts(&u->now, line.data + (u->now.len ? 1 : 0));
 	return r;
@@ -317,6 +320,7 @@ static int put_files(const char *store_file, const char *to, const char *name)
 {
 	_cleanup_free_ char *path = NULL;
 	struct upload u = {.to = to};
+	const struct str *list = &u.now;
 	int r;
 
 	if (asprintf(&path, "%s.shipped", store_file) < 0)
@@ -324,10 +328,15 @@ static int put_files(const char *store_file, const char *to, const char *name)
 	if (read_list(path, &u.before) < 0)
 		str_clear(&u.before);
 	r = ship_files_each(store_file, name, put_one, &u);
-	if (u.now.len && write_list(path, &u.now) < 0)
+	if (r < 0 && u.sent.len) /* the files behind the one that failed were not looked at */
+		str_puts(&u.before, u.sent.data);
+	if (r < 0)
+		list = &u.before;
+	if (list->len && write_list(path, list) < 0)
 		log_warning("cannot write %s: all kept events are uploaded again the next time", path);
 	str_free(&u.before);
 	str_free(&u.now);
+	str_free(&u.sent);
 	return r;
 }
 
