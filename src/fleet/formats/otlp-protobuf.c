@@ -29,21 +29,21 @@ struct member {
 	const struct member *inside; /* of OBJECT and LIST */
 };
 
-static const struct member any_value[] = {{1, TEXT, "stringValue"}, {2, TRUTH, "boolValue"}, {3, NUMBER, "intValue"}, {4, REAL, "doubleValue"}, {}};
-static const struct member key_value[] = {{1, TEXT, "key"}, {2, OBJECT, "value", any_value}, {}};
+static const struct member any_value[] = {{1, TEXT, "stringValue", NULL}, {2, TRUTH, "boolValue", NULL}, {3, NUMBER, "intValue", NULL}, {4, REAL, "doubleValue", NULL}, {}};
+static const struct member key_value[] = {{1, TEXT, "key", NULL}, {2, OBJECT, "value", any_value}, {}};
 static const struct member resource[] = {{1, LIST, "attributes", key_value}, {}};
-static const struct member quantile[] = {{1, REAL, "quantile"}, {2, REAL, "value"}, {}};
+static const struct member quantile[] = {{1, REAL, "quantile", NULL}, {2, REAL, "value", NULL}, {}};
 
-#define POINT_TIMES {2, WHOLE, "startTimeUnixNano"}, {3, WHOLE, "timeUnixNano"}
-static const struct member number_point[] = {POINT_TIMES,	       {4, REAL, "asDouble"}, {6, WHOLE, "asInt"},
-					     {7, LIST, "attributes", key_value}, {8, NUMBER, "flags"}, {}};
-static const struct member histogram_point[] = {POINT_TIMES, {4, WHOLE, "count"}, {5, REAL, "sum"}, {9, LIST, "attributes", key_value}, {10, NUMBER, "flags"}, {}};
-static const struct member exponential_point[] = {{1, LIST, "attributes", key_value}, POINT_TIMES, {4, WHOLE, "count"}, {5, REAL, "sum"}, {10, NUMBER, "flags"}, {}};
-static const struct member summary_point[] = {POINT_TIMES, {4, WHOLE, "count"}, {5, REAL, "sum"}, {6, LIST, "quantileValues", quantile},
-					      {7, LIST, "attributes", key_value}, {8, NUMBER, "flags"}, {}};
+#define POINT_TIMES {2, WHOLE, "startTimeUnixNano", NULL}, {3, WHOLE, "timeUnixNano", NULL}
+static const struct member number_point[] = {POINT_TIMES,	       {4, REAL, "asDouble", NULL}, {6, WHOLE, "asInt", NULL},
+					     {7, LIST, "attributes", key_value}, {8, NUMBER, "flags", NULL}, {}};
+static const struct member histogram_point[] = {POINT_TIMES, {4, WHOLE, "count", NULL}, {5, REAL, "sum", NULL}, {9, LIST, "attributes", key_value}, {10, NUMBER, "flags", NULL}, {}};
+static const struct member exponential_point[] = {{1, LIST, "attributes", key_value}, POINT_TIMES, {4, WHOLE, "count", NULL}, {5, REAL, "sum", NULL}, {10, NUMBER, "flags", NULL}, {}};
+static const struct member summary_point[] = {POINT_TIMES, {4, WHOLE, "count", NULL}, {5, REAL, "sum", NULL}, {6, LIST, "quantileValues", quantile},
+					      {7, LIST, "attributes", key_value}, {8, NUMBER, "flags", NULL}, {}};
 
-static const struct member data[] = {{2, NUMBER, "aggregationTemporality"}, {3, TRUTH, "isMonotonic"}, {}};
-static const struct member metric[] = {{1, TEXT, "name"},	   {3, TEXT, "unit"},	       {5, OBJECT, "gauge", data}, {7, OBJECT, "sum", data},
+static const struct member data[] = {{2, NUMBER, "aggregationTemporality", NULL}, {3, TRUTH, "isMonotonic", NULL}, {}};
+static const struct member metric[] = {{1, TEXT, "name", NULL},	   {3, TEXT, "unit", NULL},	       {5, OBJECT, "gauge", data}, {7, OBJECT, "sum", data},
 				       {9, OBJECT, "histogram", data}, {10, OBJECT, "exponentialHistogram", data}, {11, OBJECT, "summary", data}, {}};
 
 /* The points of a metric are the first field of one of these. */
@@ -140,6 +140,8 @@ static int take_points(const struct otlp_metric *m, const struct protobuf_field 
 		if (f.number != 1 || f.wire != WIRE_BYTES)
 			continue;
 		point = read_object(&f, members);
+		if (point && m->counts && !json_object_get(point, "count"))
+			(void)json_object_set_new(point, "count", json_integer(0)); /* protobuf leaves zeros out */
 		r = point ? otlp_metric_point(m, point) : damaged(m->l, "a point");
 		if (r < 0)
 			return r;
@@ -203,6 +205,14 @@ static int take_resource(struct text_lines *l, const struct protobuf_field *mess
 	return r == -ENOENT ? 0 : r;
 }
 
+/* The collector writes JSON with a length before it, too, where it packs. */
+static int take_json(struct text_lines *l, const uint8_t *bytes, size_t n)
+{
+	_cleanup_(json_decrefp) json_t *request = json_loadb((const char *)bytes, n, 0, NULL);
+
+	return request ? otlp_metrics_take(l, json_object_get(request, "resourceMetrics")) : damaged(l, "a message");
+}
+
 static int take_message(struct text_lines *l, const uint8_t *bytes, size_t n)
 {
 	struct protobuf inside = {bytes, bytes + n};
@@ -210,6 +220,8 @@ static int take_message(struct text_lines *l, const uint8_t *bytes, size_t n)
 	int r;
 
 	l->line++;
+	if (n && *bytes == '{')
+		return take_json(l, bytes, n);
 	while ((r = protobuf_next(&inside, &f)) > 0)
 		if (f.number == 1 && f.wire == WIRE_BYTES && (r = take_resource(l, &f)) < 0)
 			return r;

@@ -24,7 +24,7 @@ bool otlp_is_packed(const uint8_t *message, size_t n)
 	return n >= sizeof(zstd_magic) && !memcmp(message, zstd_magic, sizeof(zstd_magic));
 }
 
-/* A ResourceSpans begins with its resource, its spans, or its schema's address. */
+/* A ResourceSpans or ResourceMetrics begins with its resource, its scopes, or its schema's address. */
 static bool is_message(const uint8_t *at, size_t n, uint64_t *ret_length)
 {
 	size_t head = n > 2 && at[0] == 0x0a ? varint(at + 1, n - 1, ret_length) : 0;
@@ -69,12 +69,12 @@ int otlp_unpack(const uint8_t *message, size_t n, size_t most, uint8_t **ret, si
 
 	while (stream && left && !ZSTD_isError(left) && out.pos < most) {
 		size_t size = out.size ? 2 * out.size : 8 * n + 4096;
-		uint8_t *grown = realloc(out.dst, size);
+		uint8_t *grown = realloc(out.dst, size < most ? size : most);
 
 		if (!grown)
 			break;
 		out.dst = grown;
-		out.size = size;
+		out.size = size < most ? size : most;
 		left = ZSTD_decompressStream(stream, &out, &in);
 		if (in.pos == in.size && out.pos < out.size)
 			break; /* it has all there is */

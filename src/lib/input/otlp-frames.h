@@ -18,5 +18,5 @@ enum otlp_framing otlp_framing_of(const uint8_t *head, size_t n);
 size_t otlp_frame_head(enum otlp_framing framing, const uint8_t *at, size_t n, uint64_t *ret_length);
 
 bool otlp_is_packed(const uint8_t *message, size_t n);
-/* Unpacks a message that the collector packed. *ret has fewer than `most` bytes, and is the caller's to free. 0, or -EBADMSG: damaged, or larger. */
+/* Unpacks a message that the collector packed. *ret has at most `most` bytes, and is the caller's to free. 0, or -EBADMSG: damaged, or larger. */
 int otlp_unpack(const uint8_t *message, size_t n, size_t most, uint8_t **ret, size_t *ret_n);
