@@ -105,13 +105,12 @@ struct own_difference {
 	double means[2], n[2], variance; /* of the difference of the means, ns^2 */
 };
 
-/* `least`: of its calls are to be of times at which both ran, or all calls are compared; of less than STRATA_SHARED, hours of other days do not count.
- * Whether it is of such times. */
+/* Compares the calls of times at which both ran, where at least the share `least` of the version's calls is of such times; else all calls. Where less
+ * than STRATA_SHARED is enough, the same hours of other days are not such times. Returns whether it compared such times. */
 static bool find_difference(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *x, double least,
 			    struct own_difference *ret)
 {
 	bool shared = false;
-
 
 	*ret = (struct own_difference){};
 	for (int side = 0; side < 2; side++) {
@@ -129,14 +128,15 @@ static bool find_difference(const struct forest *f, const struct suspect_version
 			continue;
 		ret->means[0] = at.others;
 		ret->means[1] = at.mean;
-		ret->n[0] = fmin(ret->n[0], at.n_others);
-		ret->n[1] = fmin(ret->n[1], at.n);
+		/* as sure as all of them are: adjusted counts stand for fewer samples, and the calls of one request resemble each other */
+		ret->n[0] = fmin(ret->n[0], at.n_others * ret->n[0] / moments_count(&x->self[0]));
+		ret->n[1] = fmin(ret->n[1] * at.share, at.n);
 	}
 	ret->variance = moments_variance(&x->self[0]) / ret->n[0] + moments_variance(&x->self[1]) / ret->n[1];
 	return shared;
 }
 
-/* That the call takes no longer than the others', by chance; 1 where it does not, or where it is not known. */
+/* The probability of such a difference by chance where the call takes no longer; 1 where it takes no longer, or where it is not known. */
 static double p_of(const struct own_difference *d)
 {
 	if (!(d->variance > 0) || d->n[0] < SPAN_LEAST || d->n[1] < SPAN_LEAST || d->means[1] <= d->means[0])
@@ -503,7 +503,9 @@ static bool has_others(const struct forest *f, const struct suspect_version *s, 
 	struct failing requests;
 
 	gather_failing(f, s, t, NO_VERTEX, &requests);
-	return requests.samples[0] > 0 && requests.samples[0] >= STRATA_SHARED * requests.samples[1];
+	return requests.samples[0] >= SPAN_LEAST &&
+	       (requests.samples[0] >= STRATA_SHARED * requests.samples[1] ||
+		requests.samples[0] * requests.failed[1] >= OWN_FAILURES * requests.calls[1]); /* so many of them would have failed, too */
 }
 
 void own_failures_find(const struct own_calls *calls, const struct suspect_version *s, struct own_failures *ret)
