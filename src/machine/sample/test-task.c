@@ -494,6 +494,7 @@ static void a_storm_of_exits_is_taken_in_between_two_ticks(void **state)
 	struct watch w = watch_open();
 	struct pollfd wake = {source_task.wake_fd(w.source), POLLIN, 0};
 	int64_t before, forks;
+	int late;
 
 	watch_tick(&w);
 	before = watch_value(&w, getpid(), FEATURE_CHILDREN_SHORT);
@@ -501,6 +502,11 @@ static void a_storm_of_exits_is_taken_in_between_two_ticks(void **state)
 		assert_true(start_and_end() > 0);
 	assert_int_equal(poll(&wake, 1, 0), 1);
 	assert_true(source_task.drain(w.source));
+	do { /* on a busy machine the kernel lets go of many processes a little later */
+		usleep(200000);
+		late = poll(&wake, 1, 0);
+		source_task.drain(w.source);
+	} while (late);
 	forks = count_forks();
 	for (int i = 0; i < 100; i++)
 		assert_true(start_and_end() > 0);
