@@ -63,7 +63,6 @@ static void what_is_no_utf_8_is_taken_out(void **state)
 	assert_string_equal(text, "?31m caf? \xe2\x82\xac \xf0\x9f\x98\x80 ?? ??? ???? ??");
 }
 
-/* "exe.\u202egpj": shown as "exe.jpg", and what stands after it on the line in reverse. */
 /* Texts are looked at eight bytes at a time: nothing hides at any place of them. */
 static void utf_8_is_known_wherever_it_stands(void **state)
 {
@@ -85,6 +84,7 @@ static void utf_8_is_known_wherever_it_stands(void **state)
 			}
 }
 
+/* "exe.\u202egpj": shown as "exe.jpg", and what stands after it on the line in reverse. */
 static void what_reorders_a_line_is_taken_out(void **state)
 {
 	char text[] = "a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\xa8" "d \xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xe2\x80\x93";

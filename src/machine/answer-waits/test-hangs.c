@@ -89,7 +89,7 @@ static void of_many_that_hang_some_are_looked_at(void **state)
 	end(&st);
 }
 
-/* A shell that waits for a lock since minutes is not what has been slow for ten seconds; where nothing else began it may be. */
+/* A shell that has waited for a lock for minutes is not what has been slow for ten seconds; where nothing else began it may be. */
 static void an_old_wait_gives_way_to_a_new_shortage(void **state)
 {
 	const int64_t at = 1000 * NS_PER_SEC, old = at - 240 * NS_PER_SEC;

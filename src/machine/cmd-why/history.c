@@ -98,7 +98,7 @@ const struct verb verb_history = {
 	.group = "Daily use",
 	.words = "[WHO] ",
 	.help = "list the unusual times of the last days, also those without a mark",
-	.about = "Looks through the recording for times at which programs did not behave as they normally do, whether anybody marked them or not. "
+	.about = "Looks through the recording for times at which programs did not behave as they normally do, marked or not. "
 		 "With WHO: the unusual times of that program.",
 	.examples = (const struct example[]){
 		{"whyslow history", "the unusual times of the last seven days"},

@@ -351,7 +351,7 @@ static void sums_follow_a_thread(void **state)
 	ring_close(r);
 }
 
-/* Checking the programs takes the kernel longer than most questions do: who joins loads none, and sees the same sums. */
+/* Checking the programs takes the kernel longer than most questions do. A ring that joins another loads none of its own, and sees the same sums. */
 static void who_joins_a_ring_loads_nothing(void **state)
 {
 	struct ring *r = open_or_skip(), *joined;

@@ -93,7 +93,6 @@ void span_forest_bucket_text(const struct forest *f, FILE *out);
 json_t *span_forest_bucket_json(const struct forest *f);
 /* Takes the reference of the list. */
 json_t *span_forest_json(const struct forest *f, json_t *buckets);
-/* computed: where, in words. */
 void span_functions_text(const struct span_functions *f, size_t top, FILE *out);
 json_t *span_functions_json(const struct span_functions *f);
 void span_calls_text(const struct names *names, const struct span_calls *c, FILE *out);

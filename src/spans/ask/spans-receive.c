@@ -67,7 +67,7 @@ static const struct receiver_trouble troubles[] = {
 	TROUBLE(crowded, "windows were closed early: senders' clocks differ too much, or old spans are sent again; their requests are in several parts"),
 	TROUBLE(pressed, "windows were closed early, because what is sent takes more memory than there is for it: many different names, versions or windows; their requests are in several parts"),
 	TROUBLE(other_names, "names beyond the first 65536 are counted as one, '(other names)': names of operations hold numbers or addresses; name them by the route"),
-	TROUBLE(spared, "stored parts are older than --keep only by this machine's clock, which may be ahead: they stay until as much was received after them"),
+	TROUBLE(spared, "stored parts are older than --keep by this machine's clock, but not by what was received after them: the clock is ahead, or little was received; they stay until as much was"),
 	TROUBLE(left_out, "requests were left out: they came for too many different windows at a time"),
 };
 

@@ -119,7 +119,7 @@ static const struct option_row why_options[] = {
 static const struct option_row receive_options[] = {
 	PIPELINE_OPTIONS,
 	{OPTION_SPAN, 0, "window", "SPAN", &parsed.window, "the length of one part of the store (default 1min)"},
-	{OPTION_SPAN, 0, "keep", "SPAN", &parsed.keep, "how long parts are stored (default 30d)"},
+	{OPTION_SPAN, 0, "keep", "SPAN", &parsed.keep, "how long parts are stored at least (default 30d)"},
 	{OPTION_TEXT, 0, "listen", "ADDRESS", &parsed.listen, "[ADDRESS:]PORT (default 127.0.0.1:4318)"},
 	{OPTION_TEXT, 0, "listen-grpc", "ADDRESS", &parsed.listen_grpc, "[ADDRESS:]PORT for OTLP/gRPC, or off (default: the port before, 4317)"},
 	{OPTION_TEXT, 0, "token-file", "FILE", &parsed.token_file, "file with the tokens of senders"},
