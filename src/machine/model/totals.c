@@ -269,16 +269,6 @@ int totals_open(const char *run_dir, const struct totals_row **ret_rows)
 	return 0;
 }
 
-static void cut(char text[static TOTALS_TEXT], enum shown shown)
-{
-	const char *slash = strrchr(text, '/');
-
-	if (shown == SHOWN_BASE_NAME && slash)
-		memmove(text, slash + 1, strlen(slash + 1) + 1);
-	else if (shown != SHOWN_WHOLE && shown != SHOWN_BASE_NAME)
-		*text = '\0';
-}
-
 /* As the viewer may see it; false: not at all. */
 static bool hide(struct totals_row *row, const struct viewer *v)
 {
@@ -288,8 +278,8 @@ static bool hide(struct totals_row *row, const struct viewer *v)
 		return false;
 	if (visibility(v, DATUM_COMMAND_LINE, row->uid) != SHOWN_WHOLE)
 		memcpy(row->name, row->plain, sizeof(row->name));
-	cut(row->unit, visibility(v, DATUM_UNIT, row->uid));
-	cut(row->container, visibility(v, DATUM_UNIT, row->uid));
+	visibility_shorten(v, DATUM_UNIT, row->uid, row->unit);
+	visibility_shorten(v, DATUM_UNIT, row->uid, row->container);
 	*row->plain = '\0';
 	row->uid = 0;
 	return true;

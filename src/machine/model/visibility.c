@@ -41,16 +41,23 @@ enum shown visibility(const struct viewer *v, enum datum datum, uint32_t owner)
 	return v->hides_others ? policies[datum].hidepid : policies[datum].others;
 }
 
-void visibility_cut(const struct viewer *v, enum datum datum, uint32_t owner, char **text)
+void visibility_shorten(const struct viewer *v, enum datum datum, uint32_t owner, char *text)
 {
 	enum shown shown = visibility(v, datum, owner);
-	char *slash = *text ? strrchr(*text, '/') : NULL;
+	char *slash = strrchr(text, '/');
 
-	if (shown == SHOWN_WHOLE)
-		return;
 	if (shown == SHOWN_BASE_NAME && slash)
-		memmove(*text, slash + 1, strlen(slash + 1) + 1);
-	if (shown != SHOWN_BASE_NAME || (*text && !**text)) {
+		memmove(text, slash + 1, strlen(slash + 1) + 1);
+	else if (shown != SHOWN_WHOLE && shown != SHOWN_BASE_NAME)
+		*text = '\0';
+}
+
+void visibility_cut(const struct viewer *v, enum datum datum, uint32_t owner, char **text)
+{
+	if (!*text || visibility(v, datum, owner) == SHOWN_WHOLE)
+		return;
+	visibility_shorten(v, datum, owner, *text);
+	if (!**text) {
 		free(*text);
 		*text = NULL;
 	}

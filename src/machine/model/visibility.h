@@ -50,7 +50,9 @@ struct viewer {
 bool viewer_sees_all(const struct viewer *v);
 /* How the viewer sees this datum of a process of `owner`. */
 enum shown visibility(const struct viewer *v, enum datum datum, uint32_t owner);
-/* Shortens or drops a text (malloc'ed; NULL stays) as the viewer may see it. */
+/* Shortens a text as the viewer may see it, to "" where not at all. */
+void visibility_shorten(const struct viewer *v, enum datum datum, uint32_t owner, char *text);
+/* The same of one that is malloc'ed, or NULL; NULL in place of "". */
 void visibility_cut(const struct viewer *v, enum datum datum, uint32_t owner, char **text);
 /* The table in Markdown. */
 void visibility_print(FILE *out);
