@@ -78,7 +78,7 @@ static bool read_question(int argc, char **argv, struct question *q)
 static int ask(const struct question *q)
 {
 	struct urgent_section urgent = urgent_section_begin();
-	int status = request_send(q->run_dir, q->n, q->words);
+	int status = request_send(q->run_dir, q->n, q->words, STDOUT_FILENO);
 
 	if (status < 0) /* the program takes longer */
 		urgent_section_end(&urgent);

@@ -163,7 +163,7 @@ static int ask_daemon(const struct common *c, const struct verb *verb, int argc,
 {
 	const char *run_dir = verb->remote && (request_is_urgent(verb->name) || geteuid() != 0) ? recorder_of(c) : NULL;
 
-	int r = !run_dir ? -EOPNOTSUPP : c->asked ? c->asked : request_send(run_dir, argc, argv);
+	int r = !run_dir ? -EOPNOTSUPP : c->asked ? c->asked : request_send(run_dir, argc, argv, STDOUT_FILENO);
 
 	if (run_dir && (r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET))
 		say_how_it_ended(run_dir);

@@ -140,7 +140,7 @@ static int say_silent(const char *run_dir, int r)
 	return log_failure(STATUS_CANNOT, "the recorder in %s does not answer (%s): see its log", run_dir, strerror(-r));
 }
 
-int request_send(const char *run_dir, int n_words, char *const *words)
+int request_send(const char *run_dir, int n_words, char *const *words, int output)
 {
 	struct service_request q;
 	int r = request_begin(run_dir, n_words, words, &q);
@@ -151,7 +151,7 @@ int request_send(const char *run_dir, int n_words, char *const *words)
 		return say_silent(run_dir, r);
 	if (r < 0)
 		return r;
-	(void)request_copy(&q, STDOUT_FILENO, STDERR_FILENO);
+	(void)request_copy(&q, output, STDERR_FILENO);
 	r = request_end(&q);
 	if (r >= 0)
 		return r;

@@ -34,9 +34,9 @@ int request_begin(const char *run_dir, int n_words, char *const *words, struct s
 int request_copy(const struct service_request *q, int output, int errors);
 /* Waits for the answer's end and closes everything. The exit status, or -ECONNRESET: the process that answered has died. */
 int request_end(struct service_request *q);
-/* All of it: asks, and copies the answer to standard output and error. The exit status; says why where there is no answer that the program
+/* All of it: asks, and copies the answer to a descriptor and standard error. The exit status; says why where there is no answer that the program
  * could give in its place. -errno otherwise: -ENOENT or -ECONNREFUSED when no recorder listens, -E2BIG; of root, who can read the
  * recording, any other. */
-int request_send(const char *run_dir, int n_words, char *const *words);
+int request_send(const char *run_dir, int n_words, char *const *words, int output);
 /* Closes everything without waiting: the answer ends by itself. */
 void request_drop(struct service_request *q);

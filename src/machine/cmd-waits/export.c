@@ -370,14 +370,9 @@ static int ask_recorder(FILE *out)
 {
 	char *words[] = {(char *)"export", (char *)"--format", (char *)"prometheus", (char *)"--since", (char *)(arg_since ? arg_since : "-10min"),
 			 (char *)"--until", (char *)(arg_until ? arg_until : "now")};
-	struct service_request q;
-	int r = request_begin(SYSTEM_RUN_DIR, ARRAY_SIZE(words), words, &q), status;
+	int r = request_send(SYSTEM_RUN_DIR, ARRAY_SIZE(words), words, fileno(out));
 
-	if (r < 0)
-		return log_failure(EXIT_CANNOT, "no recorder gives its metrics (%s): start one ('whyslow record', as root)", strerror(-r));
-	r = request_copy(&q, fileno(out), STDERR_FILENO);
-	status = request_end(&q);
-	return r < 0 || status < 0 ? EXIT_CANNOT : status;
+	return r < 0 ? log_failure(EXIT_CANNOT, "no recorder gives its metrics (%s): start one ('whyslow record', as root)", strerror(-r)) : r;
 }
 
 static int export_to_collector(struct common *common, int64_t from, int64_t to)
