@@ -5,18 +5,16 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "lib/input/protobuf.h"
+
 static const uint8_t zstd_magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
 
 /* How many bytes the number has, 0 = it does not end. */
 static size_t varint(const uint8_t *at, size_t n, uint64_t *ret)
 {
-	*ret = 0;
-	for (size_t i = 0; i < n && i < 10; i++) {
-		*ret |= (uint64_t)(at[i] & 0x7f) << 7 * i;
-		if (!(at[i] & 0x80))
-			return i + 1;
-	}
-	return 0;
+	struct protobuf m = {at, at + n};
+
+	return protobuf_number(&m, ret) < 0 ? 0 : (size_t)(m.at - at);
 }
 
 bool otlp_is_packed(const uint8_t *message, size_t n)

@@ -77,10 +77,7 @@ static int64_t waited_for_cpu(const struct hung_terminals *h, uint32_t pid)
 
 static bool is_known(const struct hung_terminals *h, uint64_t device)
 {
-	VEC_EACH(t, h->terminals)
-		if (t->device == device)
-			return true;
-	return false;
+	return VEC_FIND(t, h->terminals, t->device == device) != NULL;
 }
 
 /* The sessions of this user that have a terminal. One that cannot be kept is looked for again. */
