@@ -170,20 +170,20 @@ static void finish_silent(struct build *b, uint32_t thread)
 	now->ended = state == STATE_ENDED || known->flags & THREAD_HAS_ENDED;
 }
 
-/* The kernel does not tell every switch (machine/bpf/ring.bpf.c). By its events a thread is in a run queue to the end, though it ended before, or the
- * freeze found it waiting for something else without having seen it leave either: it had a CPU in the meantime, and since when it was not in the
- * queue any more is not known. */
-static void correct_queueing(struct build *b, uint32_t thread)
+/* The kernel does not tell every switch (machine/bpf/ring.bpf.c), and records may be lost. A thread that ended cannot have waited until it did; and one that
+ * is in a run queue to the end by its events, which the freeze found waiting for something else, had a CPU in the meantime. Since when it did not wait any
+ * more for what its events say is not known. */
+static void correct_last(struct build *b, uint32_t thread)
 {
 	const struct trace_thread *known = &b->trace->threads.v[thread];
 	struct thread_now *now = &b->now.v[thread];
-	bool asleep = known->state < STATE_COUNT && known->state != STATE_UNKNOWN && known->state != STATE_ENDED &&
-		      state_table[known->state].group != GROUP_RUNNABLE && !is_running(known->state);
-	bool has_ended = known->flags & THREAD_HAS_ENDED && known->end && (int64_t)known->end < b->t->end;
+	bool asleep = state_table[now->open.state].group == GROUP_RUNNABLE && known->state < STATE_COUNT && known->state != STATE_UNKNOWN &&
+		      known->state != STATE_ENDED && state_table[known->state].group != GROUP_RUNNABLE && !is_running(known->state) &&
+		      known->state_since && (int64_t)known->state_since < b->t->end;
+	bool has_ended = known->flags & THREAD_HAS_ENDED && (int64_t)known->end < b->t->end; /* end: 0 = not known */
 
-	if (now->ended || state_table[now->open.state].group != GROUP_RUNNABLE)
+	if (now->ended)
 		return;
-	asleep = asleep && known->state_since && (int64_t)known->state_since < b->t->end;
 	if (has_ended || asleep) {
 		now->open.state = STATE_UNKNOWN;
 		now->open.flags |= INTERVAL_INFERRED;
@@ -192,7 +192,7 @@ static void correct_queueing(struct build *b, uint32_t thread)
 		state_thread_to(b, thread, (int64_t)known->state_since, known->state, now->open.cpu);
 		now->open.call = known->facts.call;
 	}
-	if (has_ended)
+	if (has_ended && known->end)
 		state_thread_to(b, thread, (int64_t)known->end, STATE_ENDED, now->open.cpu);
 }
 
@@ -202,7 +202,7 @@ void state_threads_finish(struct build *b)
 		if (!b->now.v[i].seen && i < b->trace->threads.n)
 			finish_silent(b, i);
 		else if (i < b->trace->threads.n)
-			correct_queueing(b, i);
+			correct_last(b, i);
 		b->now.v[i].open.flags |= INTERVAL_OPEN;
 		state_thread_to(b, i, b->t->end, STATE_ENDED, 0);
 	}

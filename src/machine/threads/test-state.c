@@ -216,6 +216,26 @@ static void nobody_queues_beyond_what_is_known_of_him(void **state)
 	assert_int_equal(in_state(&s, C, STATE_RUNNABLE), 900);
 }
 
+/* Their last switches are not recorded. */
+static void nobody_waits_until_he_ends(void **state)
+{
+	struct trace_thread known_end = {.tid = A, .tgid = A, .comm = "a", .end = 300 * US, .flags = THREAD_HAS_ENDED, .state = STATE_ENDED};
+	struct trace_thread some_end = {.tid = B, .tgid = B, .comm = "b", .flags = THREAD_HAS_ENDED};
+
+	STORY(s);
+	trace_add_thread(&s.trace, &known_end);
+	trace_add_thread(&s.trace, &some_end);
+	cast_process(&s, C, "c");
+	leave_for(&s, 50, 0, 0, A, 0, 0);
+	leave(&s, 100, 0, A, B, TASK_STATE_BLOCKED, 0, 0);
+	leave(&s, 200, 0, B, C, TASK_STATE_BLOCKED, 0, 0);
+	tell(&s, 1000);
+	assert_int_equal(in_state(&s, A, STATE_UNKNOWN), 49 + 200);
+	assert_int_equal(in_state(&s, A, STATE_RUNNING), 50);
+	assert_int_equal(in_state(&s, B, STATE_RUNNING), 100);
+	assert_int_equal(in_state(&s, A, STATE_OTHER) + in_state(&s, B, STATE_OTHER), 0);
+}
+
 static void a_reused_number_is_another_thread(void **state)
 {
 	struct trace_thread first = {.tid = A, .tgid = A, .comm = "first", .end = 300 * US, .flags = THREAD_HAS_ENDED};
@@ -294,5 +314,5 @@ RUN_TESTS(cmocka_unit_test(samples_split_running_time), cmocka_unit_test(a_sleep
 	  cmocka_unit_test(a_wait_that_was_woken_for_nothing_is_one),
 	  cmocka_unit_test(a_queue_wait_is_split_where_the_thread_was_moved),
 	  cmocka_unit_test(lost_switches_are_counted_and_survived), cmocka_unit_test(a_reused_number_is_another_thread),
-	  cmocka_unit_test(nobody_queues_beyond_what_is_known_of_him),
+  cmocka_unit_test(nobody_queues_beyond_what_is_known_of_him), cmocka_unit_test(nobody_waits_until_he_ends),
 	  cmocka_unit_test(any_trace_is_survived))
