@@ -207,27 +207,41 @@ static void put_without_numbers(struct str *out, const char *text)
 
 #define COMM_LONGEST 15 /* of TASK_COMM_LEN without its end */
 
+/* The last part of the first argument; without arguments one of length 0. */
+static const char *first_argument(const struct entity_info *info, size_t *ret_n)
+{
+	const char *first = info->cmdline ? info->cmdline : "", *slash = memrchr(first, '/', *ret_n = strcspn(first, " "));
+
+	if (!slash)
+		return first;
+	*ret_n -= (size_t)(slash + 1 - first);
+	return slash + 1;
+}
+
 /* Under which name it was started, where that is not its file's: one file may have several (links, programs that are many in
  * one), and the kernel tells the one it was found by last: Debian's redis-server is redis-check-rdb to it. The first argument
  * alone may be anything; the kernel's short name says the same where a file of that name was executed. NULL = its file's name. */
 static const char *started_as(const struct entity_info *info, size_t *ret_n)
 {
-	const char *first = info->cmdline, *comm = info->name, *slash;
+	const char *first, *comm = info->name;
 	size_t n, known;
 
-	if (!first || !comm || !info->exe || entity_is_interpreter(base_name(info->exe)) || str_starts(first, "/proc/"))
+	if (!info->cmdline || !comm || !info->exe || entity_is_interpreter(base_name(info->exe)) || str_starts(info->cmdline, "/proc/"))
 		return NULL;
-	n = strcspn(first, " ");
-	slash = memrchr(first, '/', n);
-	if (slash) {
-		n -= (size_t)(slash + 1 - first);
-		first = slash + 1;
-	}
+	first = first_argument(info, &n);
 	known = strlen(comm);
 	if (!n || known != (n < COMM_LONGEST ? n : COMM_LONGEST) || strncmp(first, comm, known) != 0)
 		return NULL;
 	*ret_n = n;
 	return first;
+}
+
+/* A program that was executed from memory has no file whose name people know: the first argument is all that names it. */
+static const char *started_from_memory(const struct entity_info *info, size_t *ret_n)
+{
+	const char *first = first_argument(info, ret_n);
+
+	return str_starts(info->exe, "/memfd:") && *ret_n ? first : NULL;
 }
 
 /* A process that has named itself like a program, or whose arguments no longer say how it was started, is what `ps` calls it. */
@@ -372,7 +386,7 @@ static void put_label(struct str *out, const struct entity_info *info)
 		str_puts(out, info->name ? info->name : "?");
 		return;
 	}
-	name = started_as(info, &n);
+	name = started_as(info, &n) ?: started_from_memory(info, &n);
 	if (name) {
 		str_append(out, name, n);
 		return;

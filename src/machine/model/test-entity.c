@@ -36,6 +36,9 @@ static void a_program_is_called_as_it_was_started(void **state)
 	is_called("/usr/lib/jvm/bin/java", "java -Xmx1g -cp /opt/shop/lib/* org.example.shop.Main --port 80", "java", "java Main");
 	is_called("/usr/lib/jvm/bin/java", "/usr/bin/java -Dx=/a -jar /opt/shop.jar", "java", "java shop.jar");
 	is_called("/usr/lib/jvm/bin/java", "java -m shop/org.example.Main", "java", "java Main");
+	is_called("/memfd:runc_cloned:/proc/self/exe", "runc init", "runc:[2:INIT]", "runc");
+	is_called("/memfd:sealed-91173221a7ea", "/opt/tools/backend --uid 0", "memfd:sealed-91", "backend");
+	is_called("/memfd:sealed-91173221a7ea", NULL, "memfd:sealed-91", "memfd:sealed-91173221a7ea");
 	/* a child that has another title, and a program that has named itself */
 	is_called("/usr/bin/redis-check-rdb", "redis-rdb-bgsave *:6379", "redis-server", "redis-server");
 	is_called("/opt/bin/launcher", "/opt/bin/launcher -x", "indexer", "indexer");
