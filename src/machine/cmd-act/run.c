@@ -114,8 +114,11 @@ static void print_text(const struct account *a, const char *name)
 	if (a->competitor) {
 		_cleanup_free_ char *label = entity_label(&a->competitor->info);
 
-		printf("Largest other user: %s (pid %u), with %.0f %% of what all programs used.\n", label, a->competitor->info.pid,
-		       100 * a->competitor_share);
+		if (a->competitor->info.pid)
+			printf("Largest other user: %s (pid %u)", label, a->competitor->info.pid);
+		else
+			printf("Largest other user: %s, in short-lived processes", label);
+		printf(", with %.0f %% of what all programs used.\n", 100 * a->competitor_share);
 	}
 }
 
