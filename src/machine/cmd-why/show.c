@@ -368,7 +368,7 @@ static int show_mark(struct common *common, const char *text)
 		return show_captures(common, (int64_t)id, text);
 	}
 	if (!common->json)
-		printf("%s %" PRIu64 ", %s%s%s\n\n", mark_is_of_rule(&mark) ? "Caught" : "Mark", id, CLOCK_LOCAL(mark.wall), mark.note ? ": " : "",
+		printf("%s %" PRIu64 ", %s%s%s\n\n", mark_is_of_rule(&mark) ? "Incident" : "Mark", id, CLOCK_LOCAL(mark.wall), mark.note ? ": " : "",
 		       mark.note ? mark.note : "");
 	r = why_at(common, mark.wall, mark.id);
 	mark_free(&mark);
