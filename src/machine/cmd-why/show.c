@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/data/cleanup.h"
@@ -34,7 +35,7 @@ struct snapshot_view {
 #define POINTS_MAX     10000
 #define AFTERWARDS     5		   /* a curve continues behind a moment for a fifth of the window */
 #define ENDED_AFTER    (30 * NS_PER_SEC) /* without a tick: nothing records any more */
-#define SHARE	       20 /* following: at least so many times what an answer costs lies between two */
+#define SHARE	       20 /* following: at least so many times the CPU time of an answer lies between two */
 
 static const char *arg_feature, *arg_until;
 static uint64_t arg_points = POINTS_DEFAULT;
@@ -106,6 +107,15 @@ static int64_t last_tick(const struct process_snapshot *b)
 	return b->data.ticks.n ? b->data.ticks.v[b->data.ticks.n - 1].wall : 0;
 }
 
+/* ns: what an answer costs; on a machine that crawls it also waits for a CPU, and the view is to stay live. */
+static int64_t own_cpu_time(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+	return spent.tv_sec * NS_PER_SEC + spent.tv_nsec;
+}
+
 /* One second's ticks are added to what is in memory. Stops when nothing reads any more. */
 static int follow(struct common *common, struct store *store, struct why_request *request, const struct snapshot_view *view)
 {
@@ -116,7 +126,7 @@ static int follow(struct common *common, struct store *store, struct why_request
 	unsigned fresh = 1;
 
 	while (r == 0) {
-		began = clock_boot();
+		began = own_cpu_time();
 		if (fresh) {
 			r = process_snapshot_rank(&b, store, request);
 			if (r == 0 && !common->json)
@@ -125,7 +135,7 @@ static int follow(struct common *common, struct store *store, struct why_request
 			if (fflush(stdout) != 0)
 				break;
 		}
-		cost = clock_boot() - began;
+		cost = own_cpu_time() - began;
 		if (poll(&reader, 1, (int)((cost * SHARE > NS_PER_SEC ? cost * SHARE : NS_PER_SEC - cost) / NS_PER_MS)) > 0)
 			break;
 		request->at = clock_wall();
