@@ -40,7 +40,7 @@ static bool passes(const struct top *t, const json_t *process)
 	return false;
 }
 
-static const json_t *chosen_process(const struct top *t)
+const json_t *top_chosen_process(const struct top *t)
 {
 	const struct terminal_state *s = &t->screen;
 
@@ -82,7 +82,7 @@ static void find_chosen(struct top *t)
 
 void top_choose_process(struct top *t)
 {
-	const json_t *process = chosen_process(t);
+	const json_t *process = top_chosen_process(t);
 	char who[WHO_MAX] = "";
 
 	if (process)

@@ -31,6 +31,8 @@ struct top {
 	size_t model;	/* of the models by which processes are ranked; 0 = how unusual they are */
 	size_t *listed;
 	char filter[TYPED_MAX], typed[TYPED_MAX], message[200];
+	char asked_of[WHO_MAX], prompt[TYPED_MAX]; /* the process that is to be acted upon, and the question whether */
+	int asked_fd; /* a pidfd of it; 0 = none */
 	void (*entered)(struct top *t); /* what a typed line is for; NULL = nothing is being typed */
 	char *text;			/* an answer in words, over the panes; NULL = none */
 	char title[80];
@@ -44,6 +46,8 @@ void top_say(struct top *t, const char *format, ...) __attribute__((format(print
 
 /* Lists the processes that pass the filter, again. */
 void top_list_processes(struct top *t);
+/* The process on which the cursor stands; NULL = none. */
+const json_t *top_chosen_process(const struct top *t);
 /* The cursor was moved: what it stands on is chosen, and asked for. */
 void top_choose_process(struct top *t);
 void top_choose_feature(struct top *t);

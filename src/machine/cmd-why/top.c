@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -154,6 +155,9 @@ static void top_show_help(struct top *t)
 			 "w                      why is it slow, in words\n"
 			 "b                      blame: who made whom wait (in the past: the saved events of the nearest mark)\n"
 			 "t                      states of the chosen process's threads\n"
+			 "c                      hold the chosen process back, as 'whyslow calm' does; asks first\n"
+			 "u                      undo: release all that you hold back\n"
+			 "x                      end the chosen process (SIGTERM); asks first\n"
 			 "/                      list only what contains these letters, or this pid\n"
 			 "mouse                  click on a process or feature; wheel scrolls\n"
 			 "q                      quit\n"
@@ -161,16 +165,25 @@ static void top_show_help(struct top *t)
 			 "'anomaly' says how far a value lies from its own past; a red name is the culprit of 'whyslow why'.\n"));
 }
 
+/* The answer's first line, or why there is none. */
+static void top_act(struct top *t, size_t n, const char *const *words)
+{
+	_cleanup_str_ struct str answer = {}, errors = {};
+	int r = ask_all(&t->asker, n, words, &answer, &errors);
+
+	const char *why = r < 0 ? ask_failure(&t->asker, r) : errors.len ? errors.data : "?";
+
+	if (r != EXIT_ANSWERED)
+		top_say(t, "cannot %s: %.*s", words[0], (int)strcspn(why, "\n"), why);
+	else if (answer.len)
+		top_say(t, "%.*s", (int)strcspn(answer.data, "\n"), answer.data);
+}
+
 static void top_mark(struct top *t, const char *note)
 {
 	const char *words[] = {"mark", "--", note};
-	_cleanup_str_ struct str answer = {}, errors = {};
-	int r = ask_all(&t->asker, note[0] ? 3 : 1, words, &answer, &errors);
 
-	if (r != EXIT_ANSWERED)
-		top_say(t, "cannot mark: %s", r < 0 ? strerror(-r) : errors.len ? errors.data : "?");
-	else if (answer.len)
-		top_say(t, "%.*s", (int)strcspn(answer.data, "\n"), answer.data);
+	top_act(t, note[0] ? 3 : 1, words);
 }
 
 /* --- lines that are typed --- */
@@ -181,6 +194,28 @@ static void begin_typing(struct top *t, const char *prompt, void (*entered)(stru
 	t->entered = entered;
 	t->screen.prompt = prompt;
 	t->screen.typed = t->typed;
+}
+
+/* A question about the chosen process as it is now; who answers it late may not mean another one with the same number. */
+static void begin_asking(struct top *t, const char *what, void (*entered)(struct top *))
+{
+	const char *label = json_string_value(json_object_get(top_chosen_process(t), "label"));
+	uint64_t pid;
+
+	if (t->at || t->asker.from_file || str_parse_u64(t->who, &pid) < 0 || !pid) {
+		top_say(t, t->at || t->asker.from_file ? "only a living process: End goes back to now" : "choose a process first");
+		return;
+	}
+	if (t->asked_fd > 0)
+		close(t->asked_fd);
+	t->asked_fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (t->asked_fd < 0) {
+		top_say(t, "process %s has ended", t->who);
+		return;
+	}
+	snprintf(t->asked_of, sizeof(t->asked_of), "%s", t->who);
+	snprintf(t->prompt, sizeof(t->prompt), "%s %s (pid %s)? y Enter does it: ", what, label ?: "?", t->who);
+	begin_typing(t, t->prompt, entered);
 }
 
 static void end_typing(struct top *t)
@@ -207,6 +242,47 @@ static void moment_entered(struct top *t)
 {
 	if (!top_go_to(t, t->typed))
 		top_say(t, "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", t->typed);
+}
+
+static bool is_yes(const struct top *t)
+{
+	return strcmp(t->typed, "y") == 0 || strcmp(t->typed, "yes") == 0;
+}
+
+/* Whether the process is still the one that the question was about. */
+static bool is_still_there(struct top *t)
+{
+	struct pollfd ended = {t->asked_fd, POLLIN, 0};
+	bool there = poll(&ended, 1, 0) == 0;
+
+	if (!there)
+		top_say(t, "process %s has ended", t->asked_of);
+	return there;
+}
+
+static void hold_entered(struct top *t)
+{
+	const char *words[] = {"calm", t->asked_of};
+
+	if (is_yes(t) && is_still_there(t))
+		top_act(t, ARRAY_SIZE(words), words);
+}
+
+static void end_entered(struct top *t)
+{
+	if (!is_yes(t) || !is_still_there(t))
+		return;
+	if (syscall(SYS_pidfd_send_signal, t->asked_fd, SIGTERM, NULL, 0) == 0)
+		top_say(t, "process %s was asked to end (SIGTERM)", t->asked_of);
+	else
+		top_say(t, "cannot end process %s: %s", t->asked_of, errno == EPERM ? "it is another user's, over whom this view has no rights; use kill" : strerror(errno));
+}
+
+static void release(struct top *t)
+{
+	const char *words[] = {"calm", "--undo"};
+
+	top_act(t, ARRAY_SIZE(words), words);
 }
 
 static void type_key(struct top *t, int key)
@@ -314,6 +390,8 @@ static void other_pane(struct top *t) { t->screen.focus = t->screen.focus == PAN
 static void mark(struct top *t) { begin_typing(t, "note (Enter marks, Esc does not): ", note_entered); }
 static void list_only(struct top *t) { begin_typing(t, "list only: ", filter_entered); }
 static void go_to(struct top *t) { begin_typing(t, "go to: ", moment_entered); }
+static void hold_back(struct top *t) { begin_asking(t, "hold back", hold_entered); }
+static void end(struct top *t) { begin_asking(t, "end", end_entered); }
 static void blame(struct top *t) { top_show_events(t, "waits", false); }
 static void threads(struct top *t) { top_show_events(t, "threads", true); }
 static void quit(struct top *t) { t->quit = true; }
@@ -326,7 +404,7 @@ static const struct {
 	{KEY_LEFT, back}, {KEY_RIGHT, forward}, {'[', far_back}, {']', far_forward}, {KEY_END, live}, {'g', go_to},
 	{'\n', to_features}, {'\r', to_features}, {KEY_ENTER, to_features}, {'\t', other_pane}, {KEY_ESCAPE, to_processes},
 	{KEY_BACKSPACE, to_processes}, {'m', mark}, {'r', top_next_model}, {'/', list_only}, {'w', top_show_why}, {'b', blame}, {'t', threads}, {'?', top_show_help},
-	{'h', top_show_help}, {KEY_MOUSE, mouse}, {'q', quit},
+	{'h', top_show_help}, {'c', hold_back}, {'u', release}, {'x', end}, {KEY_MOUSE, mouse}, {'q', quit},
 };
 
 static void top_press(struct top *t, int key)
