@@ -72,17 +72,15 @@ static int ask_recorder(int64_t mark, struct trace *ret)
 	_cleanup_free_ char *error = NULL;
 	char number[24];
 	char *words[] = {(char *)"export", (char *)"--format", (char *)"trace", (char *)"--mark", number};
-	struct service_request q;
 	int r;
 
 	snprintf(number, sizeof(number), "%" PRId64, mark);
 	if (fd < 0)
 		return -errno;
-	r = request_begin(SYSTEM_RUN_DIR, mark ? 5 : 3, words, &q);
+	r = request_send(SYSTEM_RUN_DIR, mark ? 5 : 3, words, fd);
 	if (r < 0)
 		return r == -ECONNREFUSED ? -ENOENT : r;
-	r = request_copy(&q, fd, STDERR_FILENO);
-	if (request_end(&q) != EXIT_ANSWERED || r < 0)
+	if (r != EXIT_ANSWERED)
 		return -ENOSTR; /* it has said why */
 	lseek(fd, 0, SEEK_SET);
 	r = trace_read(fd, ret, &error);
