@@ -37,13 +37,15 @@ static char *call_words(const struct suspect_call *c)
 char *span_suspect_words(const struct span_comparison *s, const struct suspect_version *x)
 {
 	const char *package = names_get(s->names, x->package), *version = names_get(s->names, x->version);
+	const struct span_error *most = x == s->suspects.list.v && s->errors.list.n ? &s->errors.list.v[0] : NULL;
+	_cleanup_free_ char *error = most ? span_error_words(s->names, most) : NULL;
 	_cleanup_free_ char *call = call_words(x->slower || x->failing ? &x->call : &x->silent);
 	char *text;
 	int r;
 
 	if (x->failing)
-		r = asprintf(&text, "%s %s fails more often: by it %.2f %% of the requests have a failure, by its other versions %.2f %%", package, version,
-			     100 * x->fails, 100 * x->fails_others);
+		r = asprintf(&text, "%s %s fails more often: by it %.2f %% of the requests have a failure, by its other versions %.2f %%%s%s", package, version,
+			     100 * x->fails, 100 * x->fails_others, error ? ": " : "", error ? error : "");
 	else if (!x->slower || (call && x->call.behind))
 		r = asprintf(&text, "%s %s is slower by itself, which does not delay requests yet: %s", package, version, call ? call : "?");
 	else if (x->is_service && call)

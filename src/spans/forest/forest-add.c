@@ -479,7 +479,7 @@ static uint32_t call_text(struct forest_builder *b, const struct span *span)
 
 /* A call of a request, however often it was made. */
 struct call_made {
-	uint32_t text, longest; /* the span */
+	uint32_t text, longest, failed; /* spans; failed: the first that did, or NO_SPAN */
 	int64_t path;
 };
 
@@ -490,7 +490,7 @@ static size_t find_call(struct call_made *calls, size_t *n, uint32_t text)
 	while (at < *n && calls[at].text != text)
 		at++;
 	if (at == *n && at < FOREST_MARKS_MAX / 2)
-		calls[(*n)++] = (struct call_made){text, NO_SPAN, 0};
+		calls[(*n)++] = (struct call_made){text, NO_SPAN, NO_SPAN, 0};
 	return at < *n ? at : SIZE_MAX;
 }
 
@@ -508,6 +508,8 @@ static size_t calls_made(struct forest_builder *b, const struct span *spans, str
 		if (at == SIZE_MAX)
 			continue;
 		c->path += t->flags[i] & TREE_ON_PATH && t->own[i] > 0 ? t->own[i] : 0;
+		if (c->failed == NO_SPAN && spans[i].flags & SPAN_ERROR)
+			c->failed = i;
 		if (c->longest == NO_SPAN || t->end[i] - t->start[i] > t->end[c->longest] - t->start[c->longest])
 			c->longest = i;
 	}
@@ -523,6 +525,24 @@ static int mark_attributes(struct forest_builder *b, const struct call_made *cal
 		if (names_values(b->forest->names, s->v[i].key) <= FOREST_MARK_VALUES)
 			result = VEC_PUSH(r->marks, (struct request_mark){call->text, s->v[i].key, s->v[i].value, 0});
 	return result;
+}
+
+/* By what it failed, where a later try took longer. */
+static int mark_error(struct forest_builder *b, const struct span *spans, const struct call_made *call, struct sampled_request *r)
+{
+	const struct span *failed = call->failed == NO_SPAN || call->failed == call->longest ? NULL : &spans[call->failed];
+	const uint32_t sets[] = {failed ? failed->attributes : 0, failed ? failed->more : 0};
+	struct attribute type = {};
+
+	for (size_t k = 0; k < ARRAY_SIZE(sets); k++) {
+		const struct attribute_set *s = names_get_set(b->forest->names, sets[k]);
+
+		for (uint32_t i = 0; i < s->n; i++)
+			names_take_error_type(b->forest->names, &s->v[i], &type);
+	}
+	if (!type.key || r->marks.n >= FOREST_MARKS_MAX)
+		return 0;
+	return VEC_PUSH(r->marks, (struct request_mark){call->text, type.key, type.value, 0});
 }
 
 /* Where it ran. */
@@ -549,6 +569,8 @@ static int mark_calls(struct forest_builder *b, const struct span *spans, struct
 			result = mark_attributes(b, &calls[i], spans[calls[i].longest].attributes, r);
 		if (result == 0)
 			result = mark_attributes(b, &calls[i], spans[calls[i].longest].more, r);
+		if (result == 0)
+			result = mark_error(b, spans, &calls[i], r);
 	}
 	return result;
 }

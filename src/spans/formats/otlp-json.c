@@ -52,17 +52,30 @@ static const char *value_text(const struct spelling *keys, const struct tape_val
 	return NULL;
 }
 
-static void read_attributes(struct span_reader *r, const struct spelling *keys, const struct tape_value *attributes, bool all)
+/* only: the key that is to be read, NULL = all of them. Whether any was. */
+static bool read_attributes(struct span_reader *r, const struct spelling *keys, const struct tape_value *attributes, const char *only, bool all)
 {
+	bool any = false;
 	size_t n;
 
 	TAPE_EACH(pair, attributes) {
 		const struct tape_value *key = tape_get(pair, "key");
 		const char *value = value_text(keys, tape_get(pair, "value"), &n);
 
-		if (tape_is(key, TAPE_TEXT) && value)
-			span_reader_attribute(r, key->text, key->n, value, n, all);
+		if (!tape_is(key, TAPE_TEXT) || !value || (only && !tape_says(key, only)))
+			continue;
+		span_reader_attribute(r, key->text, key->n, value, n, all);
+		any = true;
 	}
+	return any;
+}
+
+/* The class of the first exception. */
+static void read_exception(struct span_reader *r, const struct spelling *keys, const struct tape_value *events, bool all)
+{
+	TAPE_EACH(event, events)
+		if (read_attributes(r, keys, tape_get(event, "attributes"), SPAN_EXCEPTION, all))
+			return;
 }
 
 static int base64_value(char c)
@@ -158,6 +171,7 @@ static int read_span(struct span_reader *r, const struct otlp_json_position *pla
 	const struct tape_value *name = tape_get(json, "name");
 	char room[32];
 	size_t n;
+	bool all;
 	const char *trace = id_text(field(json, keys->trace), room, &n);
 
 	if (trace && !span_reader_takes_text(r, trace, n, &span.trace_high, &span.trace_low))
@@ -176,7 +190,9 @@ static int read_span(struct span_reader *r, const struct otlp_json_position *pla
 	}
 	if (tape_is(name, TAPE_TEXT))
 		span.operation = span_reader_name(r, name->text, name->n);
-	read_attributes(r, keys, tape_get(json, "attributes"), span_reader_begin_span(r, &span));
+	all = span_reader_begin_span(r, &span);
+	read_attributes(r, keys, tape_get(json, "attributes"), NULL, all);
+	read_exception(r, keys, tape_get(json, "events"), all);
 	span_reader_end_span(r, &span);
 	read_links(r, keys, tape_get(json, "links"), &span);
 	read_state(json, keys, r, &span);
@@ -218,7 +234,7 @@ static uint32_t read_resource(struct span_reader *r, const struct spelling *keys
 		return known->set;
 	}
 	span_reader_begin(r);
-	read_attributes(r, keys, attributes, true);
+	read_attributes(r, keys, attributes, NULL, true);
 	set = span_reader_resource(r, ret_service);
 	if (attributes)
 		span_reader_remember(r, attributes->text, attributes->n, set, *ret_service);

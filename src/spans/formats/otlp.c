@@ -7,7 +7,7 @@
  *   TracesData    1 resource_spans
  *   ResourceSpans 1 resource { 1 attributes }, 2 scope_spans { 2 spans }
  *   Span          1 trace_id, 2 span_id, 3 trace_state, 4 parent_span_id, 5 name, 6 kind, 7 start, 8 end (fixed64 ns),
- *                 9 attributes, 13 links { 1 trace_id }, 15 status { 3 code }
+ *                 9 attributes, 11 events { 3 attributes }, 13 links { 1 trace_id }, 15 status { 3 code }
  *   KeyValue      1 key, 2 value { 1 string, 2 bool, 3 int, 4 double }
  */
 #include <errno.h>
@@ -47,7 +47,8 @@ static int read_value(struct protobuf m, char buf[40], const char **ret, size_t 
 	return r;
 }
 
-static int read_attribute(struct span_reader *r, const struct protobuf_field *pair, bool all)
+/* only: the key that is to be read, NULL = any. 1 = it was, 0 = another one, -EBADMSG. */
+static int read_attribute(struct span_reader *r, const struct protobuf_field *pair, const char *only, bool all)
 {
 	struct protobuf m = protobuf_inside(pair);
 	struct protobuf_field f, key = {}, value = {};
@@ -64,12 +65,12 @@ static int read_attribute(struct span_reader *r, const struct protobuf_field *pa
 		else if (f.number == 2)
 			value = f;
 	}
-	if (result < 0 || !key.n || !value.bytes)
+	if (result < 0 || !key.n || !value.bytes || (only && (key.n != strlen(only) || memcmp(key.bytes, only, key.n) != 0)))
 		return result;
 	if (read_value(protobuf_inside(&value), buf, &text, &n) < 0)
 		return -EBADMSG;
 	span_reader_attribute(r, (const char *)key.bytes, key.n, text, n, all);
-	return 0;
+	return 1;
 }
 
 static int read_resource(struct span_reader *r, const struct protobuf_field *resource, uint32_t *ret_set, uint32_t *ret_service)
@@ -86,7 +87,7 @@ static int read_resource(struct span_reader *r, const struct protobuf_field *res
 	}
 	span_reader_begin(r);
 	while ((result = protobuf_next(&m, &f)) > 0)
-		if (f.number == 1 && f.wire == WIRE_BYTES && read_attribute(r, &f, true) < 0)
+		if (f.number == 1 && f.wire == WIRE_BYTES && read_attribute(r, &f, NULL, true) < 0)
 			return -EBADMSG;
 	*ret_set = span_reader_resource(r, ret_service);
 	span_reader_remember(r, resource->bytes, resource->n, *ret_set, *ret_service);
@@ -132,6 +133,7 @@ static int read_status(const struct protobuf_field *status, struct span *span)
 struct span_fields {
 	const uint8_t *first_attribute;
 	const uint8_t *end;
+	const uint8_t *first_event, *events_end;
 	const uint8_t *first_link, *links_end;
 	struct protobuf_field trace, state;
 };
@@ -173,6 +175,11 @@ static int read_fields(struct span_reader *r, struct protobuf m, struct span *sp
 				found->first_attribute = at;
 			found->end = m.at;
 			break;
+		case 11 << 3 | WIRE_BYTES:
+			if (!found->first_event)
+				found->first_event = at;
+			found->events_end = m.at;
+			break;
 		case 13 << 3 | WIRE_BYTES:
 			if (!found->first_link)
 				found->first_link = at;
@@ -196,8 +203,29 @@ static int read_attributes(struct span_reader *r, const struct span_fields *foun
 	int result = 0;
 
 	while (m.at && (result = protobuf_next(&m, &f)) > 0)
-		if (f.number == 9 && f.wire == WIRE_BYTES && read_attribute(r, &f, all) < 0)
+		if (f.number == 9 && f.wire == WIRE_BYTES && read_attribute(r, &f, NULL, all) < 0)
 			return -EBADMSG;
+	return result;
+}
+
+/* The class of the first exception: of spans whose attributes are all read. */
+static int read_exception(struct span_reader *r, const struct span_fields *found, bool all)
+{
+	struct protobuf m = {found->first_event, found->events_end};
+	struct protobuf_field f, pair;
+	int result = 0;
+
+	while (m.at && (all || r->reads_more) && (result = protobuf_next(&m, &f)) > 0) {
+		struct protobuf inside = protobuf_inside(&f);
+
+		while (f.number == 11 && f.wire == WIRE_BYTES && (result = protobuf_next(&inside, &pair)) > 0) {
+			result = pair.number == 3 && pair.wire == WIRE_BYTES ? read_attribute(r, &pair, SPAN_EXCEPTION, all) : 0;
+			if (result)
+				return result;
+		}
+		if (result < 0)
+			return result;
+	}
 	return result;
 }
 
@@ -292,6 +320,7 @@ static int read_span(struct span_reader *r, const struct otlp_position *place, c
 {
 	struct span span = {};
 	struct span_fields found = {};
+	bool all;
 
 	if (r->parts > 1 && f->n > 18 && f->bytes[0] == 0x0a && f->bytes[1] == 16 &&
 	    !span_reader_takes(r, big_endian_8(f->bytes + 2), big_endian_8(f->bytes + 10))) {
@@ -311,7 +340,8 @@ static int read_span(struct span_reader *r, const struct otlp_position *place, c
 	span.service = block->service;
 	if (!usable(r, place, f, &span))
 		return 0;
-	if (read_attributes(r, &found, span_reader_begin_span(r, &span)) < 0)
+	all = span_reader_begin_span(r, &span);
+	if (read_attributes(r, &found, all) < 0 || read_exception(r, &found, all) < 0)
 		return -EBADMSG;
 	span_reader_end_span(r, &span);
 	if (found.first_link && read_links(r, &found, &span) < 0)

@@ -11,6 +11,7 @@
 #define SPAN_PART_MAX	    200 /* bytes of a route, table, method; what is longer is cut */
 #define SPAN_MORE_MAX	    32	/* attributes of a span below the root that the mapping does not name */
 #define SPAN_VALUES_MAX	    64	/* ... and the values that those have at most: a key with more tells single spans apart */
+#define SPAN_EXCEPTION	    "exception.type" /* the one attribute of a span's events that is read */
 #define SPAN_ATTRIBUTES_MAX 128 /* of one span or resource; further ones are left out */
 
 struct cached_resource {

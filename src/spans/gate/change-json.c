@@ -164,6 +164,13 @@ static json_t *causes_json(const struct span_causes *c)
 			 (json_int_t)c->kinds, "tried", (json_int_t)c->tried);
 }
 
+static json_t *errors_json(size_t top, const struct span_comparison *s)
+{
+	return JSON_FIRST(e, s->errors.list.v, top < s->errors.list.n ? top : s->errors.list.n, json_pack("{s:s, s:s, s:s, s:f, s:f, s:I}", "call",
+		names_get(s->names, e->call), "attribute", names_get(s->names, e->type.key), "type", names_get(s->names, e->type.value), "before",
+		e->share[0], "after", e->share[1], "requests", (json_int_t)e->requests));
+}
+
 json_t *span_change_json(const char *schema, const struct span_comparison *s, size_t top)
 {
 	const struct span_change *c = &s->change;
@@ -171,7 +178,7 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:b, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
+		"s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}",
 		"schema", schema, "since",
 		s->changed.since ? CLOCK_RFC3339(s->changed.since) : NULL,
 		"until",
@@ -186,7 +193,8 @@ json_t *span_change_json(const char *schema, const struct span_comparison *s, si
 			bucket_json(top, &s->forest, x)),
 		"services", JSON_EACH(x, c->services, json_pack("{s:s, s:f, s:f, s:f, s:f}", "service", names_get(s->names, x->service), "score",
 			x->score, "expected_ns", x->expected, "got_ns", x->got, "calls", x->calls)), "attributes", causes_json(&s->causes),
-			"suspects",
+			"errors",
+		errors_json(top, s), "suspects",
 		suspects_json(top, &s->forest, s->suspects.list.v, s->suspects.list.n), "silent",
 		suspects_json(top, &s->forest, s->suspects.silent.v, s->suspects.silent.n), "deployments",
 		deployed_json(top, &s->deployed), "hosts", span_descent_json(&s->descent), "read",

@@ -238,6 +238,19 @@ static void print_causes(size_t top, const struct span_causes *c, FILE *out)
 		print_words(top, "  on one side only, so that no comparison separates them from it:", c->replaced.v, c->replaced.n, out);
 }
 
+static void print_errors(const struct span_comparison *s, size_t top, FILE *out)
+{
+	if (!s->errors.list.n)
+		return;
+	fputs("\nErrors that more requests have, by type:\n", out);
+	for (size_t i = 0; i < s->errors.list.n && i < top; i++) {
+		const struct span_error *e = &s->errors.list.v[i];
+		_cleanup_free_ char *words = span_error_words(s->names, e);
+
+		fprintf(out, "  %zu. %s: %.2f %% of the requests, were %.2f %%\n", i + 1, words ? words : "?", 100 * e->share[1], 100 * e->share[0]);
+	}
+}
+
 /* Deployments come before what is seen in the requests. */
 static void print_deployed(const struct span_comparison *s, size_t top, FILE *out)
 {
@@ -302,6 +315,7 @@ void span_change_text(const struct span_comparison *s, size_t top, FILE *out)
 	for (size_t i = 0; i < c->buckets.n && i < top; i++)
 		print_bucket(top, &s->forest, &c->buckets.v[i], i == 0, out);
 	print_causes(top, &s->causes, out);
+	print_errors(s, top, out);
 	print_services(&s->forest, c, out);
 	span_descent_text(&s->descent, out);
 	span_tally_text(&s->forest, out);

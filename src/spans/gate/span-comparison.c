@@ -14,6 +14,7 @@
 #include "spans/compare/span-since.h"
 #include "spans/compare/suspect.h"
 #include "spans/descent/descent.h"
+#include "spans/gate/span-errors.h"
 
 #define VERSIONS_LISTED 1000 /* characters */
 
@@ -31,6 +32,7 @@ void span_comparison_free(struct span_comparison *c)
 	FREE_ALL(c->before, c->after);
 	suspects_free(&c->suspects);
 	span_causes_free(&c->causes);
+	span_errors_free(&c->errors);
 	span_deployed_free(&c->deployed);
 	deployments_free(&c->deployments);
 	names_free(c->names);
@@ -317,6 +319,7 @@ int span_comparison_judge(const struct comparison_query *q, struct span_comparis
 	slower = span_is_regression(span_change_gate(&c->change));
 	if (!c->suspects.list.n && slower)
 		r = span_causes_find(&c->forest, c->suspects.compared > 0, &c->causes); /* a version would have been found before */
+	r = r ?: span_errors_find(&c->forest, &c->errors);
 	if (r == 0 && (c->suspects.list.n || slower))
 		r = span_deployed_rank(&c->forest, &c->change, &c->deployments, &c->deployed);
 	return r;

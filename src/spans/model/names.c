@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/order.h"
@@ -334,4 +335,43 @@ uint32_t attribute_set_value(const struct attribute_set *set, uint32_t key)
 		if (set->v[i].key == key)
 			return set->v[i].value;
 	return 0;
+}
+
+static bool is_said(const char *value)
+{
+	return *value && strcmp(value, "false") != 0;
+}
+
+static bool is_http_failure(const char *value)
+{
+	return strlen(value) == 3 && (*value == '4' || *value == '5');
+}
+
+static bool is_grpc_failure(const char *value)
+{
+	return strcasecmp(value, "OK") != 0 && strcmp(value, "0") != 0;
+}
+
+/* The rank of an attribute as the type of a failure, from 1 on; 0 = it is none. */
+static size_t error_rank(const struct names *names, const struct attribute *a)
+{
+	static const struct {
+		const char *key;
+		bool (*failed)(const char *value);
+	} types[] = {{"error.type", is_said}, {"exception.type", is_said}, {"error.kind", is_said}, {"rpc.grpc.status_code", is_grpc_failure},
+		     {"grpc.status", is_grpc_failure}, {"http.response.status_code", is_http_failure}, {"http.status_code", is_http_failure}};
+	const char *key = names_get(names, a->key);
+
+	for (size_t i = 0; a->key && i < ARRAY_SIZE(types); i++)
+		if (strcmp(key, types[i].key) == 0)
+			return types[i].failed(names_get(names, a->value)) ? i + 1 : 0;
+	return 0;
+}
+
+void names_take_error_type(const struct names *names, const struct attribute *one, struct attribute *type)
+{
+	size_t rank = error_rank(names, one), best = error_rank(names, type);
+
+	if (rank && (!best || rank < best))
+		*type = *one;
 }

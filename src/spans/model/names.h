@@ -55,5 +55,8 @@ bool names_too_fine(const struct names *names, uint32_t key);
 uint32_t names_set(struct names *names, uint32_t service, struct attribute *v, size_t n);
 const struct attribute_set *names_get_set(const struct names *names, uint32_t set);
 uint32_t names_set_count(const struct names *names);
+/* Is this attribute of a call what says by what it failed ("error.type", the class of an exception, the status of a protocol), and more telling
+ * than *type (0, 0: there is none yet)? Then it becomes *type. */
+void names_take_error_type(const struct names *names, const struct attribute *one, struct attribute *type);
 /* The value a set has for a key, or 0. */
 uint32_t attribute_set_value(const struct attribute_set *set, uint32_t key);

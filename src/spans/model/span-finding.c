@@ -1,6 +1,8 @@
 #include "spans/model/span-finding.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
@@ -28,6 +30,15 @@ const char *span_saturation_name(enum saturation_verdict verdict)
 	static const char *const names[] = {"unclear", "normal", "load", "slower", "beyond", "growing"};
 
 	return names[verdict];
+}
+
+char *span_error_words(const struct names *names, const struct span_error *e)
+{
+	const char *key = names_get(names, e->type.key), *value = names_get(names, e->type.value);
+	bool is_status = strstr(key, "status");
+	char *text;
+
+	return asprintf(&text, "%s%s of %s", is_status ? "status " : "", value, names_get(names, e->call)) < 0 ? NULL : text;
 }
 
 char *span_deployed_words(const struct span_deployed_one *one)

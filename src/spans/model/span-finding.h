@@ -114,6 +114,18 @@ struct span_since {
 	int64_t from, to, against_from, against_to;
 };
 
+/* A type of failure of a call, of which much more requests have one than before. */
+struct span_error {
+	uint32_t call; /* text: "service operation" */
+	struct attribute type; /* "error.type" and "TimeoutError", "http.response.status_code" and "503": texts */
+	double share[2]; /* of the requests, before and after */
+	unsigned requests; /* of the sample, of both sides */
+};
+
+struct span_errors {
+	VEC(struct span_error) list; /* the one that rose most first */
+};
+
 /* A call of a request on its host. */
 struct descent_place {
 	const struct exemplar *request;
@@ -138,6 +150,7 @@ struct span_comparison {
 	struct span_saturation saturation; /* of what was judged */
 	struct suspects suspects;      /* where versions were looked for */
 	struct span_causes causes;     /* which requests became slower */
+	struct span_errors errors;     /* by which types of errors more requests fail */
 	struct descent descent;	       /* of the first that became slower, where that was asked */
 	struct deployments deployments; /* that are known, by time */
 	struct span_deployed deployed; /* of them those that may have made requests slower, the likeliest first */
@@ -150,5 +163,7 @@ double span_comparison_at_a_time(const struct span_comparison *c, int side);
 /* How many ran at a time before when as many began in a second as the candidate's. NaN: not known. */
 double span_comparison_normal(const struct span_comparison *c);
 
+/* "TimeoutError of payment POST /charge"; caller frees, NULL without memory. */
+char *span_error_words(const struct names *names, const struct span_error *e);
 /* "cart 2.3 at web-1, since 2026-11-20 14:02:07"; caller frees. */
 char *span_deployed_words(const struct span_deployed_one *one);
