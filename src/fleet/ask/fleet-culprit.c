@@ -258,22 +258,43 @@ int fleet_culprit_since(const struct fleet *f, const struct fleet_findings *unus
 	return 0;
 }
 
-/* Whether the incident began with `x` rather than with `best`, which is farther from normal or about as far. */
-static bool begins_before(const struct fleet *f, const int64_t *since, const struct fleet_finding *x, const struct fleet_finding *best)
+static double farthest_of(const struct fleet_findings *unusual, int server)
 {
-	int64_t of_x = since[x->server] < x->since ? since[x->server] : x->since, of_best = since[best->server] < best->since ? since[best->server] : best->since;
+	double most = 0;
 
-	return x->since && best->since && x->score >= FIRST_NEARLY * best->score && of_best - of_x >= FIRST_EARLIER * f->interval;
+	VEC_EACH(x, unusual->list)
+		if (x->server == server)
+			most = fmax(most, x->score);
+	return most;
+}
+
+/* The earliest beginning of `x` and of its server's counters that are so far from normal; INT64_MAX = none is known. */
+static int64_t fell_ill(const struct fleet_findings *unusual, const struct fleet_finding *x, double least)
+{
+	int64_t since = x->since ? x->since : INT64_MAX;
+
+	VEC_EACH(y, unusual->list)
+		if (y->server == x->server && y->score >= least && y->since && y->since < since)
+			since = y->since;
+	return since;
+}
+
+/* Whether the incident began with `x` rather than with `best`: it is nearly as far from normal and fell ill rows before it, or (listed: `best` is the first of a list, which
+ * may be in the order of levels) it is as far and fell ill before it. What is far from normal is the same for both: else a counter of the nearer one would count, and
+ * the same one of the farther would not. */
+static bool begins_before(const struct fleet *f, const struct fleet_findings *unusual, const struct fleet_finding *x, const struct fleet_finding *best, bool listed)
+{
+	double least = fmax(UNUSUAL, AS_FAR * fmin(farthest_of(unusual, x->server), farthest_of(unusual, best->server)));
+	int64_t earlier = x->since && best->since ? fell_ill(unusual, best, least) - fell_ill(unusual, x, least) : 0;
+
+	return (x->score >= FIRST_NEARLY * best->score && earlier >= FIRST_EARLIER * f->interval) || (listed && x->score >= best->score && earlier >= f->interval);
 }
 
 int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *alarms, const struct fleet_findings *unusual, int server)
 {
-	_cleanup_free_ int64_t *since = calloc(f->servers.n + 1, sizeof(*since));
 	struct fleet_finding first, deepest;
 	size_t best = 0;
 
-	if (!since || fleet_culprit_since(f, unusual, since) < 0)
-		return -ENOMEM;
 	while (best < alarms->list.n && server >= 0 && fleet_finding_column(&alarms->list.v[best]) != server)
 		best++;
 	if (best == alarms->list.n)
@@ -283,7 +304,7 @@ int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, 
 		struct fleet_finding b = alarms->list.v[best];
 
 		b.score = first.score;
-		best = i != best && begins_before(f, since, &alarms->list.v[i], &b) ? i : best;
+		best = i != best && begins_before(f, unusual, &alarms->list.v[i], &b, server < 0) ? i : best;
 	}
 	if (descend(f, calls, unusual, &alarms->list.v[best], &deepest) < 0)
 		return -ENOMEM;

@@ -14,7 +14,7 @@ int fleet_culprit_since(const struct fleet *f, const struct fleet_findings *unus
 void fleet_culprit_mark(const struct fleet_calls *calls, int server, bool called, bool *marks);
 
 /* The place in `alarms` (in the order of their scores) of the one with which it began: of `server`, or the first one where that is -1; or one that
- * is nearly as far from normal and fell ill before it; or what that calls, if it has evidence of its own. -1: there is none; -ENOMEM. */
+ * is nearly as far from normal and fell ill rows before it, or, of a list, as far and fell ill before it; or what that calls, if it has evidence of its own. -1: there is none; -ENOMEM. */
 int fleet_culprit_first(const struct fleet *f, const struct fleet_calls *calls, const struct fleet_findings *alarms, const struct fleet_findings *unusual, int server);
 
 /* Fills a->culprit and a->named from a->symptom, a->unusual and a->explain (in the order of their scores), and moves what is named to the front of

@@ -205,6 +205,43 @@ static void a_server_fell_ill_with_the_first_of_its_counters(void **state)
 	fleet_free(&f);
 }
 
+/* The first of a list may be there by its level; one that is as far from normal and began before it is where it began. What was asked about, or found by its times, stays. */
+static void of_a_list_the_one_that_is_farther_and_began_before_is_named(void **state)
+{
+	struct fleet f = make();
+	struct fleet_findings alarms = {}, unusual = {};
+
+	assert_int_equal(VEC_PUSH(alarms.list, finding(FRONT, 0, 13, 10 * MINUTE)), 0);
+	assert_int_equal(VEC_PUSH(alarms.list, finding(SERVICE, 0, 17, 9 * MINUTE)), 0);
+	VEC_EACH(x, alarms.list)
+		assert_int_equal(VEC_PUSH(unusual.list, *x), 0);
+	assert_int_equal(fleet_culprit_first(&f, NULL, &alarms, &unusual, -1), 1);
+	assert_int_equal(fleet_culprit_first(&f, NULL, &alarms, &unusual, FRONT), 0);
+	alarms.list.v[1].score = 12;
+	assert_int_equal(fleet_culprit_first(&f, NULL, &alarms, &unusual, -1), 0);
+	fleet_findings_free(&alarms);
+	fleet_findings_free(&unusual);
+	fleet_free(&f);
+}
+
+/* Both have a counter that rose long before, half as far from normal as their farthest: of one a little more than half, of the other a little less. */
+static void how_far_counts_as_ill_is_the_same_for_both(void **state)
+{
+	struct fleet f = make();
+	struct fleet_findings alarms = {}, unusual = {};
+
+	assert_int_equal(VEC_PUSH(alarms.list, finding(DATABASE, 0, 17.4, 10 * MINUTE)), 0);
+	assert_int_equal(VEC_PUSH(alarms.list, finding(SERVICE, 0, 16.3, 10 * MINUTE)), 0);
+	VEC_EACH(x, alarms.list)
+		assert_int_equal(VEC_PUSH(unusual.list, *x), 0);
+	assert_int_equal(VEC_PUSH(unusual.list, finding(SERVICE, 1, 8.4, 2 * MINUTE)), 0);
+	assert_int_equal(VEC_PUSH(unusual.list, finding(DATABASE, 1, 8.3, 2 * MINUTE)), 0);
+	assert_int_equal(fleet_culprit_first(&f, NULL, &alarms, &unusual, -1), 0);
+	fleet_findings_free(&alarms);
+	fleet_findings_free(&unusual);
+	fleet_free(&f);
+}
+
 static void nobody_is_named_for_a_symptom_as_always(void **state)
 {
 	struct fleet_answer a = symptom_of_service(true);
@@ -227,6 +264,8 @@ int main(void)
 		cmocka_unit_test(a_share_of_failures_that_is_less_than_the_callers_is_an_echo),
 		cmocka_unit_test(of_its_own_counters_the_one_that_began_first_is_named),
 		cmocka_unit_test(a_server_fell_ill_with_the_first_of_its_counters),
+		cmocka_unit_test(of_a_list_the_one_that_is_farther_and_began_before_is_named),
+		cmocka_unit_test(how_far_counts_as_ill_is_the_same_for_both),
 		cmocka_unit_test(nobody_is_named_for_a_symptom_as_always),
 	};
 
