@@ -262,13 +262,14 @@ static int take_frames(struct text_lines *l, enum otlp_framing framing, const ui
 	return r;
 }
 
-static int load_file(struct text_lines *l)
+static int take_file(struct text_lines *l, const void *how)
 {
 	_cleanup_str_ struct str all = {.max = FILE_MAX};
 	int r = stream_read_all(l->path, &all);
 	const uint8_t *bytes = (const uint8_t *)all.data;
 	enum otlp_framing framing = r < 0 ? OTLP_UNKNOWN : otlp_framing_of(bytes, all.len);
 
+	(void)how;
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
@@ -286,21 +287,7 @@ static const char *const endings[] = {".pb", ".binpb", ".otlp", NULL};
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
-	struct text_lines l = {.input = input, .into = into};
-	struct file_list files;
-	int r = files_list_in_words(input->location, endings, &files, ret_error);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; r >= 0 && i < files.paths.n; i++) {
-		l.path = files.paths.v[i];
-		l.name = files.names.v[i];
-		l.line = 0;
-		r = load_file(&l);
-		intake_progress(into, i + 1, files.paths.n);
-	}
-	file_list_free(&files);
-	return r;
+	return text_lines_each_file(&(struct text_lines){.input = input, .into = into}, endings, take_file, NULL, ret_error);
 }
 
 /* A text that begins with empty lines looks like a message, but has no control characters, as tags and lengths are. */

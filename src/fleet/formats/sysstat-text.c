@@ -15,6 +15,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +37,13 @@ static const char *const endings[] = {".sar", ".sysstat", NULL};
 struct report {
 	struct text_lines at;
 	int server;
-	int64_t day, last, moment; /* wall ns; day = -1: no first line yet */
+	int64_t day, moment; /* wall ns; day = -1: no first line yet */
+	struct text_day clock;
 	bool begins; /* a block: its header is next */
 	bool has_moment; /* a line of its own gave the time (iostat -t) */
 	char *header;	 /* a copy, which fields point into */
 	char *columns[FIELDS_MAX];
+	bool of_tcp;		/* the value before was of the errors of TCP */
 	size_t n_columns, skip; /* fields before the first column: time, AM */
 };
 
@@ -107,20 +110,11 @@ static int take_first_line(struct report *r, char *line)
 	*close = 0;
 	if (r->at.input->time_format ? timestamp_parse_as(r->at.input->time_format, date, strchr(date, 0), &r->day) < 0 : parse_date(date, &r->day) < 0)
 		return -EINVAL;
-	r->last = -1;
+	r->clock = (struct text_day){};
 	r->begins = true;
 	r->n_columns = 0;
 	r->server = intake_server(r->at.into, open + 1);
 	return r->server < 0 ? -ENOMEM : 0;
-}
-
-/* The time of a row; after midnight the day is the next one. */
-static void set_time(struct report *r, int64_t of_day)
-{
-	if (r->last >= 0 && of_day < r->last - DAY / 2)
-		r->day += DAY;
-	r->last = of_day;
-	r->moment = r->day + of_day;
 }
 
 static int keep_header(struct report *r, char *const *fields, size_t n, size_t skip)
@@ -138,21 +132,43 @@ static int keep_header(struct report *r, char *const *fields, size_t n, size_t s
 	return 0;
 }
 
+/* "1.20", and as -h prints it for people: "45.6%", "436.1k" or "7.2G", in the column's KiB. */
+static bool parse_value(const char *text, double *ret)
+{
+	static const char sizes[] = "BkMGTP";
+	const char *end = strchr(text, 0), *size = end > text ? strchr(sizes, end[-1]) : NULL;
+
+	if (!number_parse_slowly(text, end - (size || (end > text && end[-1] == '%')), ret))
+		return false;
+	if (size)
+		*ret *= pow(1024, (double)(size - sizes - 1));
+	return true;
+}
+
 static int put(struct report *r, const char *counter, const char *labels, const char *value)
 {
 	char name[2 * NAME_MAX_];
 	double number;
 	int c;
 
-	if (!number_parse_slowly(value, strchr(value, 0), &number)) {
+	if (!parse_value(value, &number)) {
 		intake_bad(r->at.into, r->at.path, r->at.line, "'%.40s' is not a number", value);
 		return 0;
 	}
+	if (r->of_tcp && strcmp(counter, "retrans/s") == 0) /* one of NFS has this name, too */
+		labels = "group=\"ETCP\"";
+	r->of_tcp = strcmp(counter, "estres/s") == 0;
 	snprintf(name, sizeof(name), "%.*s%s%s%s", NAME_MAX_, counter, *labels ? "{" : "", labels, *labels ? "}" : "");
 	if (!selection_wants_counter(r->at.input, name) || !selection_wants_time(r->at.input, r->moment))
 		return 0;
 	c = intake_counter(r->at.into, name, &(struct counter_info){.kind = FLEET_GAUGE, .unit = *counter == '%' ? "%" : NULL});
 	return c < 0 ? c : intake_put(r->at.into, r->server, c, r->moment, number);
+}
+
+/* The CPU that a process ran on last: it is another one every now and then, so not a part of its name. */
+static bool is_place(const struct report *r, size_t column)
+{
+	return strcmp(r->columns[column], "CPU") == 0 && ANY_WHERE(i, r->n_columns, strcmp(r->columns[i], "PID") == 0 || strcmp(r->columns[i], "TGID") == 0);
 }
 
 /* The fields below columns [0, n): names first, then values. */
@@ -162,7 +178,7 @@ static int put_fields(struct report *r, char *const *fields)
 	int result = 0;
 
 	for (size_t i = 0; i < r->n_columns; i++)
-		if (is_name(r->columns[i])) {
+		if (is_name(r->columns[i]) && !is_place(r, i)) {
 			size_t used = strlen(labels), n = strcspn(r->columns[i], ":");
 
 			snprintf(labels + used, sizeof(labels) - used, "%s%.*s=\"%s\"", used ? "," : "", (int)n, r->columns[i], strcmp(fields[i], "-1") == 0 ? "all" : fields[i]);
@@ -194,6 +210,20 @@ static int set_row(struct report *r, const char *server, const char *time)
 	return r->server < 0 ? -ENOMEM : 0;
 }
 
+/* "INTR;CPU*" stands for the columns INTR, all, CPU0, CPU1 ... of sar's own text. */
+static int spread_cpus(struct report *r, size_t n)
+{
+	char *columns[FIELDS_MAX], names[FIELDS_MAX][16];
+	size_t first = r->n_columns - 1;
+
+	for (size_t i = 0; i < n && i < FIELDS_MAX; i++) {
+		columns[i] = i < first ? r->columns[i] : names[i];
+		if (i >= first)
+			snprintf(names[i], sizeof(names[i]), i > first ? "CPU%zu" : "all", i - first - 1);
+	}
+	return keep_header(r, columns, n < FIELDS_MAX ? n : FIELDS_MAX, 0) < 0 ? -ENOMEM : (r->skip = 3, 0);
+}
+
 static int take_sadf_row(struct report *r, char *line)
 {
 	char *fields[FIELDS_MAX];
@@ -205,6 +235,8 @@ static int take_sadf_row(struct report *r, char *line)
 		return keep_header(r, fields, n, 3);
 	if (n == 4 && (str_starts(fields[3], "LINUX-RESTART") || str_starts(fields[3], "COM")))
 		return 0;
+	if (r->n_columns && n > r->n_columns + 3 && strcmp(r->columns[r->n_columns - 1], "CPU*") == 0 && spread_cpus(r, n - 3) < 0)
+		return -ENOMEM;
 	if (n != r->n_columns + 3) {
 		intake_bad(r->at.into, r->at.path, r->at.line, "%zu fields instead of %zu", n, r->n_columns + 3);
 		return 0;
@@ -231,11 +263,24 @@ static int take_sadf_value(struct report *r, char *line)
 	return e == -EINVAL ? 0 : e < 0 ? e : put(r, fields[4], labels, fields[5]);
 }
 
+/* A command's name, the last column, may have blanks. How many fields there are then. */
+static size_t join_command(const struct report *r, char *const *fields, size_t n, size_t skip)
+{
+	const size_t wanted = r->n_columns + skip;
+
+	if (n <= wanted || !r->n_columns || strcmp(r->columns[r->n_columns - 1], "Command") != 0)
+		return n;
+	for (char *p = fields[wanted - 1]; p < fields[n - 1]; p++)
+		*p = *p ?: ' ';
+	return wanted;
+}
+
 static int take_row(struct report *r, char *line)
 {
 	char *fields[FIELDS_MAX];
 	size_t n = split(line, " \t", fields), skip;
-	int64_t of_day, date;
+	int64_t of_day, date, moment;
+	bool since_1970;
 
 	if (!n || strcmp(fields[0], "Average:") == 0 || strcmp(fields[0], "Summary:") == 0 || (n > 1 && strcmp(fields[1], "LINUX") == 0)) {
 		r->begins |= !n;
@@ -248,11 +293,16 @@ static int take_row(struct report *r, char *line)
 	}
 	if (strcmp(fields[0], "avg-cpu:") == 0)
 		return keep_header(r, fields, n, 1);
+	if (strcmp(fields[0], "#") == 0 && n > 1) /* pidstat -h: "# Time UID PID ..." */
+		return keep_header(r, fields, n, 2);
 	skip = time_of_day(fields, n, &of_day);
+	since_1970 = !skip && n > 1 && strlen(fields[0]) == 10 && timestamp_parse(fields[0], strchr(fields[0], 0), &moment) == 0; /* pidstat -H */
+	skip += since_1970;
 	if (r->begins && !any_number(fields, skip, n)) {
 		r->begins = false;
 		return keep_header(r, fields, n, skip);
 	}
+	n = join_command(r, fields, n, skip);
 	if (n != r->n_columns + skip || !r->n_columns) {
 		intake_bad(r->at.into, r->at.path, r->at.line, "%zu fields instead of %zu", n, r->n_columns + skip);
 		return 0;
@@ -261,8 +311,10 @@ static int take_row(struct report *r, char *line)
 		intake_bad(r->at.into, r->at.path, r->at.line, "a row without a time: call iostat with -t");
 		return 0;
 	}
-	if (skip)
-		set_time(r, of_day);
+	if (since_1970)
+		r->moment = moment;
+	else if (skip)
+		r->moment = text_day_time(&r->clock, r->day, of_day);
 	return put_fields(r, fields + skip);
 }
 

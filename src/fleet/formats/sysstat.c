@@ -1,4 +1,4 @@
-/* sysstat's recordings: what `sadf -j` wrote, or sar's own files (saDD), for which sadf is called.
+/* sysstat's recordings: what `sadf -j` wrote (-x: sysstat-xml.c), or sar's own files (saDD), for which sadf is called.
  *
  *   {"sysstat": {"hosts": [{"nodename": "web-1", "statistics": [
  *      {"timestamp": {"date": "2026-11-20", "time": "14:00:01", "utc": 1, "interval": 600},
@@ -9,7 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
+#include <inttypes.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fleet/formats/sysstat-record.h"
 #include "fleet/model/selection.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
@@ -31,14 +32,11 @@
 
 extern char **environ;
 
-static const char *const endings[] = {".json", ".sa", NULL};
+static const char *const endings[] = {".json", ".xml", ".sa", NULL};
 
 struct host {
-	const struct fleet_input *input;
-	struct intake *into;
-	const char *path;
+	const struct text_lines *at;
 	int server;
-	uint64_t record; /* of the file, from 1 */
 	int64_t time;
 };
 
@@ -52,10 +50,10 @@ static int put(struct host *h, const char *path, const char *key, const char *me
 		str_printf(&name, "[%s]", member);
 	if (name.error)
 		return -ENOMEM;
-	if (!selection_wants_counter(h->input, name.data))
+	if (!selection_wants_counter(h->at->input, name.data))
 		return 0;
-	counter = intake_counter(h->into, name.data, &(struct counter_info){.kind = FLEET_GAUGE});
-	return counter < 0 ? counter : intake_put(h->into, h->server, counter, h->time, json_number_value(value));
+	counter = intake_counter(h->at->into, name.data, &(struct counter_info){.kind = FLEET_GAUGE});
+	return counter < 0 ? counter : intake_put(h->at->into, h->server, counter, h->time, json_number_value(value));
 }
 
 /* The name of a list's member: its first text. */
@@ -98,6 +96,17 @@ static int walk(struct host *h, const char *path, const char *member, const json
 	return 0;
 }
 
+static int parse_timestamp(const char *text, int64_t *ret)
+{
+	static const char *const formats[] = {"%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S"};
+	const char *end = strchr(text, 0);
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (timestamp_parse_as(formats[i], text, end, ret) == 0)
+			return 0;
+	return strchr(text, '-') ? timestamp_parse(text, end, ret) : -EINVAL;
+}
+
 /* The zone is UTC where it says so (it does unless sadf was called with -t), else this machine's. */
 static int time_of(const json_t *timestamp, int64_t *ret)
 {
@@ -108,6 +117,8 @@ static int time_of(const json_t *timestamp, int64_t *ret)
 	char text[64];
 	time_t seconds;
 
+	if (json_is_string(timestamp)) /* iostat -o JSON: "11/29/26 19:53:55" */
+		return parse_timestamp(json_string_value(timestamp), ret);
 	if (!date || !time || snprintf(text, sizeof(text), "%s %s", date, time) >= (int)sizeof(text))
 		return -EINVAL;
 	if (json_is_true(utc) || json_integer_value(utc) != 0)
@@ -121,64 +132,60 @@ static int time_of(const json_t *timestamp, int64_t *ret)
 	return 0;
 }
 
-static int take_record(struct host *h, const json_t *record)
+int sysstat_record_take(const struct text_lines *l, const char *server, uint64_t number, const json_t *record)
 {
+	struct host h = {.at = l, .server = intake_server(l->into, server)};
 	json_t *rest;
 	int r;
 
-	h->record++;
-	if (!json_is_object(record) || time_of(json_object_get(record, "timestamp"), &h->time) < 0) {
-		intake_bad(h->into, h->path, 0, "record %llu has no date and time", (unsigned long long)h->record);
+	if (h.server < 0)
+		return h.server;
+	if (!json_is_object(record) || time_of(json_object_get(record, "timestamp"), &h.time) < 0) {
+		intake_bad(l->into, l->path, 0, "record %" PRIu64 " has no date and time, as sadf -j and iostat -t -o JSON write them", number);
 		return 0;
 	}
-	if (!selection_wants_time(h->input, h->time))
+	if (!selection_wants_time(l->input, h.time))
 		return 0;
 	rest = json_copy((json_t *)record);
 	if (!rest)
 		return -ENOMEM;
 	json_object_del(rest, "timestamp");
-	r = walk(h, "", NULL, rest, 0);
+	r = walk(&h, "", NULL, rest, 0);
 	json_decref(rest);
 	return r;
 }
 
-static int take_hosts(const struct fleet_input *input, struct intake *into, const char *path, const json_t *root)
+static int take_hosts(const struct text_lines *l, const json_t *root)
 {
 	const json_t *hosts = json_object_get(json_object_get(root, "sysstat"), "hosts"), *host, *record;
-	struct host h = {.input = input, .into = into, .path = path};
+	uint64_t number = 0;
 	size_t i, k;
 	int r = 0;
 
 	if (!json_is_array(hosts)) {
-		intake_bad(into, path, 0, "not a recording of sysstat: sadf -j writes {\"sysstat\": {\"hosts\": ...}}");
+		intake_bad(l->into, l->path, 0, "not a recording of sysstat: sadf -j writes {\"sysstat\": {\"hosts\": ...}}");
 		return 0;
 	}
 	json_array_foreach((json_t *)hosts, i, host) {
 		const char *name = json_string_value(json_object_get(host, "nodename"));
 
-		h.server = intake_server(into, name ? name : path);
-		if (h.server < 0)
-			return h.server;
 		json_array_foreach(json_object_get(host, "statistics"), k, record) {
-			r = take_record(&h, record);
-			if (r < 0)
-				return r;
+			r = r ?: sysstat_record_take(l, name ? name : l->name, ++number, record);
 		}
-		intake_server_done(into, h.server);
 	}
-	return 0;
+	return r;
 }
 
-static int take_text(const struct fleet_input *input, struct intake *into, const char *path, const struct str *text)
+static int take_json(const struct text_lines *l, const struct str *text)
 {
 	json_error_t error;
 	_cleanup_(json_decrefp) json_t *root = json_loadb(text->data ? text->data : "", text->len, 0, &error);
 	int r = 0;
 
 	if (root)
-		r = take_hosts(input, into, path, root);
+		r = take_hosts(l, root);
 	else
-		intake_bad(into, path, (uint64_t)(error.line > 0 ? error.line : 0), "no JSON: %s", error.text);
+		intake_bad(l->into, l->path, (uint64_t)(error.line > 0 ? error.line : 0), "no JSON: %s", error.text);
 	return r;
 }
 
@@ -229,48 +236,42 @@ static int call_sadf(const char *path, struct str *out)
 	return r < 0 ? r : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBADMSG;
 }
 
-static int load_sa_file(const struct fleet_input *input, struct intake *into, const char *path)
+static int load_sa_file(const struct text_lines *l)
 {
 	_cleanup_str_ struct str text = {.max = TEXT_MAX};
-	int r = call_sadf(path, &text);
+	int r = call_sadf(l->path, &text);
 
 	if (r == -ENOENT)
-		intake_bad(into, path, 0, "a file of sar's: sadf is needed to read it (apt-get install sysstat)");
+		intake_bad(l->into, l->path, 0, "a file of sar's: sadf is needed to read it (apt-get install sysstat)");
 	else if (r == -EBADMSG)
-		intake_bad(into, path, 0, "sadf cannot read it: was it written by another version? sadf -c converts it");
+		intake_bad(l->into, l->path, 0, "sadf cannot read it: was it written by another version? sadf -c converts it");
 	else if (r < 0)
-		intake_bad(into, path, 0, "sadf: %s", strerror(-r));
+		intake_bad(l->into, l->path, 0, "sadf: %s", strerror(-r));
 	else
-		r = take_text(input, into, path, &text);
+		r = take_json(l, &text);
 	return r == -ENOMEM ? r : 0;
 }
 
-static int load_json_file(const struct fleet_input *input, struct intake *into, const char *path)
+static int load_text_file(const struct text_lines *l)
 {
 	_cleanup_str_ struct str text = {.max = TEXT_MAX};
-	int r = stream_read_all(path, &text);
+	int r = stream_read_all(l->path, &text);
 
 	if (r == 0)
-		return take_text(input, into, path, &text);
-	intake_bad(into, path, 0, "%s", text.error ? "it is too long" : r == -EBADMSG || r == -EIO ? "cannot be read to its end: damaged" : strerror(-r));
+		return text.len && *text.data == '<' ? sysstat_xml_take(l, &text) : take_json(l, &text);
+	intake_bad(l->into, l->path, 0, "%s", text.error ? "it is too long" : r == -EBADMSG || r == -EIO ? "cannot be read to its end: damaged" : strerror(-r));
 	return r == -ENOMEM ? r : 0;
+}
+
+static int take_file(struct text_lines *l, const void *how)
+{
+	(void)how;
+	return is_sa_file(l->path) ? load_sa_file(l) : load_text_file(l);
 }
 
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
-	struct file_list files;
-	int r = files_list_in_words(input->location, endings, &files, ret_error);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
-		const char *path = files.paths.v[i];
-
-		r = is_sa_file(path) ? load_sa_file(input, into, path) : load_json_file(input, into, path);
-		intake_progress(into, i + 1, files.paths.n);
-	}
-	file_list_free(&files);
-	return r;
+	return text_lines_each_file(&(struct text_lines){.input = input, .into = into}, endings, take_file, NULL, ret_error);
 }
 
 static int recognise(const char *location)
@@ -283,7 +284,7 @@ static int recognise(const char *location)
 		return 0;
 	if (!is_sa_file(files.paths.v[0])) {
 		stream_head(files.paths.v[0], head, sizeof(head));
-		score = head[0] == '{' && strstr(head, "\"sysstat\"") ? 90 : 0;
+		score = (head[0] == '{' && strstr(head, "\"sysstat\"")) || (head[0] == '<' && strstr(head, "<sysstat")) ? 90 : 0;
 	}
 	file_list_free(&files);
 	return score;
@@ -291,7 +292,7 @@ static int recognise(const char *location)
 
 const struct fleet_source fleet_source_sysstat = {
 	.name = "sysstat",
-	.help = "sysstat: what sadf -j wrote, or sar's own files (/var/log/sysstat/saDD)",
+	.help = "sysstat: what sadf -j or -x wrote, or sar's own files (/var/log/sysstat/saDD)",
 	.recognise = recognise,
 	.load = load,
 };

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "lib/input/files.h"
 #include "lib/input/stream.h"
+
+#define DAY (86400 * NS_PER_SEC)
 
 int text_lines_take(struct text_lines *l, char *piece, size_t n, text_line_fn *take)
 {
@@ -23,7 +26,34 @@ int text_lines_take(struct text_lines *l, char *piece, size_t n, text_line_fn *t
 	return r;
 }
 
-static int load_file(struct text_lines *l, text_line_fn *take, uint64_t done, uint64_t total)
+int text_lines_each_file(struct text_lines *l, const char *const *endings, text_file_fn *take, const void *how, char **ret_error)
+{
+	struct file_list files;
+	int r = files_list_in_words(l->input->location, endings, &files, ret_error);
+
+	if (r < 0)
+		return r;
+	l->done = 0;
+	l->total = files.bytes;
+	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
+		l->path = files.paths.v[i];
+		l->name = files.names.v[i];
+		l->line = 0;
+		r = take(l, how);
+		l->done += files.bytes / files.paths.n;
+		intake_progress(l->into, l->done, l->total);
+	}
+	file_list_free(&files);
+	return r;
+}
+
+/* The functions of a source that is read line by line. */
+struct line_takers {
+	text_line_fn *take;
+	void (*end)(struct text_lines *l);
+};
+
+static int take_stream(struct text_lines *l, text_line_fn *take)
 {
 	struct stream *s;
 	size_t n;
@@ -38,7 +68,7 @@ static int load_file(struct text_lines *l, text_line_fn *take, uint64_t done, ui
 		r = text_lines_take(l, piece, n, take);
 		if (r < 0)
 			break;
-		intake_progress(l->into, done + stream_done(s), total);
+		intake_progress(l->into, l->done + stream_done(s), l->total);
 	}
 	if (r == -EBADMSG || r == -EIO)
 		intake_bad(l->into, l->path, l->line, "cannot be read further: %s", r == -EIO ? "input/output error" : "it is damaged or cut off, or a line is too long");
@@ -46,25 +76,30 @@ static int load_file(struct text_lines *l, text_line_fn *take, uint64_t done, ui
 	return r == -ENOMEM ? r : 0;
 }
 
+static int take_lines(struct text_lines *l, const void *how)
+{
+	const struct line_takers *takers = how;
+	int r = take_stream(l, takers->take);
+
+	if (takers->end)
+		takers->end(l);
+	return r;
+}
+
 int text_lines_load(struct text_lines *l, const char *const *endings, void (*end)(struct text_lines *l), text_line_fn *take, char **ret_error)
 {
-	struct file_list files;
-	uint64_t done = 0;
-	int r = files_list_in_words(l->input->location, endings, &files, ret_error);
+	return text_lines_each_file(l, endings, take_lines, &(struct line_takers){take, end}, ret_error);
+}
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; r == 0 && i < files.paths.n; i++) {
-		l->path = files.paths.v[i];
-		l->name = files.names.v[i];
-		l->line = 0;
-		r = load_file(l, take, done, files.bytes);
-		if (end)
-			end(l);
-		done += files.bytes / files.paths.n;
-	}
-	file_list_free(&files);
-	return r;
+int64_t text_day_time(struct text_day *d, int64_t first, int64_t of_day)
+{
+	if (!d->begun)
+		d->midnight = first - (first % DAY + DAY) % DAY;
+	else if (of_day < d->last - DAY / 2)
+		d->midnight += DAY;
+	d->begun = true;
+	d->last = of_day;
+	return d->midnight + of_day;
 }
 
 int text_lines_put(struct text_lines *l, int server, const char *name, const struct counter_info *info, int64_t time, double number)
