@@ -14,7 +14,7 @@ static inline int read_as_fleet(const struct fleet_source *source, const uint8_t
 	struct intake *into = intake_new();
 	struct fleet *fleet = NULL;
 	char path[64], *error = NULL;
-	struct fleet_input input = {.location = path, .from = INT64_MIN, .to = INT64_MAX};
+	struct fleet_input input = {.location = path, .from = INT64_MIN, .to = INT64_MAX, .begin = 1795183200000000000};
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (fd >= 0 && into && source->load(&input, into, &error) == 0)

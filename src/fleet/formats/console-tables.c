@@ -37,7 +37,7 @@ struct table {
 	char *columns[COLUMNS_MAX];
 	size_t n;
 	bool is_vmstat, has_times; /* has_times: the last column of vmstat is a time */
-	bool has_moment;
+	bool has_moment, refused;
 	int64_t moment, rows;
 };
 
@@ -173,7 +173,7 @@ static bool set_vmstat_time(struct table *t, char *const *fields)
 	_cleanup_str_ struct str text = {};
 
 	if (!t->has_times) {
-		t->moment = (t->rows - 1) * (t->at.input->step ? t->at.input->step : NS_PER_SEC);
+		t->moment = t->at.input->begin + (t->rows - 1) * (t->at.input->step ? t->at.input->step : NS_PER_SEC);
 		return true;
 	}
 	str_printf(&text, "%s %s", fields[t->n - 1], fields[t->n]);
@@ -214,9 +214,15 @@ static int take_vmstat_header(struct table *t, const char *line)
 
 	if (r < 0 || !t->n || !first)
 		return r;
+	if (!t->has_times && !t->at.input->begin) {
+		intake_bad(t->at.into, t->at.path, t->at.line, "no times: call vmstat with -t, or say when its first row was written and how far rows lie apart, --begin '2026-11-20 14:00' --step 5s");
+		t->n = 0;
+		t->refused = true;
+		return 0;
+	}
 	intake_remark(t->at.into, "%s: the rates in the first row are means since boot, and are left out", t->at.path);
 	if (!t->has_times)
-		intake_remark(t->at.into, "%s has no times: its rows are taken as %lld s apart (--step; vmstat -t prints times)", t->at.path,
+		intake_remark(t->at.into, "%s has no times: its rows are taken as %lld s apart (--step)", t->at.path,
 			      (long long)((t->at.input->step ? t->at.input->step : NS_PER_SEC) / NS_PER_SEC));
 	else if (strcmp(t->columns[t->n - 1], "UTC") != 0)
 		intake_remark(t->at.into, "%s: its times are %s, and are taken as UTC", t->at.path, t->columns[t->n - 1]);
@@ -253,6 +259,8 @@ static int take_line(struct text_lines *l, char *line)
 		t->has_times = strstr(line, "timestamp") != NULL;
 		return 0;
 	}
+	if (t->refused)
+		return 0;
 	if (t->is_vmstat && *line && strspn(line, " ") < strlen(line))
 		return line[strspn(line, " ")] == 'r' ? take_vmstat_header(t, line) : t->n ? take_vmstat_row(t, line) : 0;
 	line = take_moment(t, line);

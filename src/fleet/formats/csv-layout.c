@@ -555,16 +555,17 @@ static bool times_unreadable(const struct csv_table *t, const struct sample *s)
 	return true;
 }
 
-/* 0, or -ENOMSG or -EAGAIN of csv_lay_out(). */
+/* 0, or -ENOMSG of csv_lay_out(). */
 static int judge_timeless(const struct csv_table *t, const struct sample *s)
 {
 	if (t->has_time)
 		return 0;
 	if (times_unreadable(t, s))
 		return -ENOMSG;
-	if (t->timeless == TIMELESS_REFUSE)
-		intake_bad(t->into, t->path, 1, "no column of times, which other files have: the file is left out");
-	return t->timeless == TIMELESS_TAKE ? 0 : t->timeless == TIMELESS_LATER ? -EAGAIN : -ENOMSG;
+	if (!t->input->begin)
+		intake_bad(t->into, t->path, 1,
+			   "no column of times: name it by --time-column, or say when its first row was written and how far rows lie apart, --begin '2026-11-20 14:00' --step 5s");
+	return t->input->begin ? 0 : -ENOMSG;
 }
 
 /* A second clock is no counter, whichever one is believed. */

@@ -43,11 +43,7 @@ struct memory {
 	int64_t meaning;
 };
 
-/* The treatment of a file without a column of times: where others of the input have one, it belongs to something else. */
-enum csv_timeless { TIMELESS_TAKE, TIMELESS_LATER, TIMELESS_REFUSE };
-
 struct csv_table {
-	enum csv_timeless timeless;
 	const struct fleet_input *input;
 	struct intake *into;
 	const char *path, *name;
@@ -93,6 +89,6 @@ const char *csv_find_time_format(const struct csv_field *fields, size_t n, const
 bool csv_wanted(const struct csv_table *t, const char *counter);
 
 /* Finds out from a file's first rows how it is written and what its columns are; counters and (of header levels) servers are
- * registered. *ret_headers: how many lines are headers. -ENOMSG: no table of counters; reported. -EAGAIN: no times, and the
- * table is to be asked for later. */
+ * registered. *ret_headers: how many lines are headers. -ENOMSG: no table of counters, or one without times;
+ * reported. */
 int csv_lay_out(struct csv_table *t, const char *piece, size_t n, size_t *ret_headers);

@@ -370,7 +370,7 @@ static int read_row(struct csv_table *t, char *line, char *end)
 	t->row_value = NAN;
 	t->row_clock = 0;
 	*t->row_unit = 0;
-	t->row_time = t->rows * (t->input->step ? t->input->step : DEFAULT_STEP);
+	t->row_time = t->input->begin + t->rows * (t->input->step ? t->input->step : DEFAULT_STEP);
 	t->row_server = t->has_server ? -1 : own_server(t);
 	if (t->row_server < -1)
 		return t->row_server;
@@ -441,7 +441,7 @@ static int read_table(struct csv_table *t, struct stream *s, uint64_t done, uint
 			      (long long)((t->input->step ? t->input->step : DEFAULT_STEP) / 1000000000));
 	if (t->own_server >= 0)
 		intake_server_done(t->into, t->own_server);
-	return r == -ENOMEM || r == -EAGAIN ? r : 0;
+	return r == -ENOMEM ? r : 0;
 }
 
 /* The next guess of which texts tell series apart that would be merged otherwise: each column of texts alone, then all of them. False: there is none. */
@@ -481,11 +481,11 @@ static void remark_identity(const struct csv_table *t)
 				      t->path, t->columns.v[i].name, t->columns.v[i].use == USE_LABEL ? "a part of the counter's name" : "the server");
 }
 
-/* -EAGAIN: it has no times (TIMELESS_LATER). -EEXIST: series were merged, and *identity is to be tried. */
+/* -EEXIST: series were merged, and *identity is to be tried. */
 static int load_file(const struct fleet_input *input, struct intake *into, const char *path, const char *name, uint64_t done,
-		     uint64_t total, enum csv_timeless timeless, struct csv_identity *identity)
+		     uint64_t total, struct csv_identity *identity)
 {
-	struct csv_table t = {.timeless = timeless, .input = input, .into = into, .path = path, .name = name, .own_server = -1, .identity = *identity};
+	struct csv_table t = {.input = input, .into = into, .path = path, .name = name, .own_server = -1, .identity = *identity};
 	struct stream *s;
 	int r = stream_open(path, &s);
 
@@ -512,7 +512,6 @@ struct loading {
 	struct file_list files;
 	struct file_progress *progress; /* by file */
 	struct intake **read;		/* by file: read, but not put together yet */
-	bool *later;			/* by file: it has no times */
 	bool *finished;			/* by file */
 	size_t merged;			/* files that were put together */
 	uint64_t done;			/* bytes */
@@ -542,8 +541,7 @@ static int merge_finished(struct loading *l)
 	int r = 0;
 
 	for (; l->merged < l->files.paths.n && l->finished[l->merged] && r == 0; l->merged++) {
-		if (!l->later[l->merged])
-			r = intake_merge(l->into, l->read[l->merged]);
+		r = intake_merge(l->into, l->read[l->merged]);
 		intake_free(l->read[l->merged]);
 		l->read[l->merged] = NULL;
 	}
@@ -563,31 +561,15 @@ static int read_one(void *data, size_t i)
 		if (!l->read[i])
 			return -ENOMEM;
 		intake_on_progress(l->read[i], add_progress, &l->progress[i]);
-		r = load_file(l->input, l->read[i], l->files.paths.v[i], l->files.names.v[i], 0, 0, TIMELESS_LATER, &identity);
+		r = load_file(l->input, l->read[i], l->files.paths.v[i], l->files.names.v[i], 0, 0, &identity);
 	} while (r == -EEXIST);
-	l->later[i] = r == -EAGAIN;
 	pthread_mutex_lock(&l->lock);
-	l->finished[i] = r == 0 || r == -EAGAIN;
+	l->finished[i] = r == 0;
 	if (l->finished[i])
 		r = merge_finished(l);
 	else
 		intake_take_refusal(l->into, l->read[i]);
 	pthread_mutex_unlock(&l->lock);
-	return r;
-}
-
-/* Files without times are read last: they may be no tables of counters at all, where others have times. */
-static int read_timeless(struct loading *l)
-{
-	bool with_times = false;
-	int r = 0;
-
-	for (size_t i = 0; i < l->files.paths.n; i++)
-		with_times |= !l->later[i];
-	for (size_t i = 0; r == 0 && i < l->files.paths.n; i++)
-		if (l->later[i])
-			r = load_file(l->input, l->into, l->files.paths.v[i], l->files.names.v[i], l->done, l->files.bytes, with_times ? TIMELESS_REFUSE : TIMELESS_TAKE,
-				      &(struct csv_identity){.column = -1, .given_up = true});
 	return r;
 }
 
@@ -598,15 +580,12 @@ static int read_files(struct loading *l)
 
 	l->progress = calloc(n + 1, sizeof(*l->progress));
 	l->read = calloc(n + 1, sizeof(*l->read));
-	l->later = calloc(n + 1, sizeof(*l->later));
 	l->finished = calloc(n + 1, sizeof(*l->finished));
-	if (l->progress && l->read && l->later && l->finished)
+	if (l->progress && l->read && l->finished)
 		r = parallel_run(0, n, read_one, l);
-	if (r == 0)
-		r = read_timeless(l);
 	for (size_t i = 0; l->read && i < n; i++)
 		intake_free(l->read[i]);
-	FREE_ALL(l->progress, l->read, l->later, l->finished);
+	FREE_ALL(l->progress, l->read, l->finished);
 	return r;
 }
 

@@ -318,7 +318,7 @@ static void a_table_without_times_among_others_is_left_out(void **state)
 	write_file(folder, "a-prices.csv", "price,pieces\n3,4\n5,6\n9,3\n");
 	write_file(folder, "web.csv", "time,cpu\n2026-11-21 14:10,1\n2026-11-21 14:11,2\n2026-11-21 14:12,3\n");
 	assert_int_equal(fleet_source_csv.load(&input, in, &error), 0);
-	assert_non_null(strstr(intake_bad_rows(in, &n)[0], "no column of times, which other files have"));
+	assert_non_null(strstr(intake_bad_rows(in, &n)[0], ".csv:1: no column of times: name it by --time-column"));
 	assert_int_equal(intake_finish(in, &f), 0);
 	assert_int_equal(f->servers.n, 1);
 	assert_int_equal(f->counters.n, 1);

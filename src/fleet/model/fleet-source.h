@@ -10,6 +10,7 @@
 struct fleet_input {
 	const char *location; /* a file, a folder, a glob, or a URL */
 	int64_t from, to;     /* wall ns: only rows in [from, to); INT64_MIN and INT64_MAX = all */
+	int64_t begin;	      /* wall ns of the first row, of files without dates; 0 = not known: such files are refused */
 	int64_t step;	      /* ns between rows, where the source is asked for a step; 0 = its own choice */
 	const char *delimiter;	   /* text tables: one character, or "tab" */
 	const char *time_column, *server_column, *role_column, *counter_column, *value_column; /* or labels, or keys */

@@ -111,6 +111,8 @@ static struct fleet *load(const struct fleet_query *args, const char *location)
 		return NULL;
 	if (strstr(location, "://") && (!input_time(args->usual_from ? args->usual_from : args->from, INT64_MIN, &input.from) || !input_time(args->to, INT64_MAX, &input.to)))
 		return NULL;
+	if (!input_time(args->begin, 0, &input.begin))
+		return NULL;
 	if (args->delimiter && *args->delimiter && args->delimiter[1] && strcmp(args->delimiter, "tab") != 0)
 		return log_failure(NULL, "invalid --delimiter '%s'; expected one character, or tab", args->delimiter);
 	in = intake_new();

@@ -10,7 +10,7 @@
 
 /* A command line of `whyslow fleet`: one for all subverbs, each of which has those options that its table lists. */
 struct fleet_query {
-	const char *from, *to, *usual_from, *usual_to;
+	const char *from, *to, *begin, *usual_from, *usual_to;
 	const char *match, *server, *counter, *symptom;
 	const char *delimiter, *time_column, *server_column, *role_column, *counter_column, *value_column, *time_format, *sums, *gauges, *source, *token_file, *ca_file, *plugin;
 	const char *output, *view, *statistic, *threshold, *rules, *rule, *calls, *deployments, *html, *causes, *incidents, *remember;
@@ -39,6 +39,7 @@ int fleet_dispatch(struct common *common, int argc, char **argv);
 	{OPTION_TEXT, 0, "time-format", "FORMAT", &fleet_parsed.time_format, "how times are written, as in strptime(3): '%m/%d/%Y %H:%M:%S' (default: detected)"}, \
 	{OPTION_TEXT, 0, "sum", "PATTERN", &fleet_parsed.sums, "counters that are running sums (shell pattern; default: detected)"}, \
 	{OPTION_TEXT, 0, "gauge", "PATTERN", &fleet_parsed.gauges, "counters that are levels (shell pattern; default: detected)"}, \
+	{OPTION_TEXT, 0, "begin", "TIME", &fleet_parsed.begin, "when the first row was written, of files whose rows have no dates (vmstat without -t, top -b)"}, \
 	{OPTION_SPAN, 0, "step", "SPAN", &fleet_parsed.step, "time between rows, where the source does not say"},                       \
 	{OPTION_TEXT, 0, "token-file", "FILE", &fleet_parsed.token_file, "for URLs: a file with the token or user:password"},       \
 	{OPTION_TEXT, 0, "ca-file", "FILE", &fleet_parsed.ca_file, "for URLs: the authority that signed the server's certificate"}, \
