@@ -37,7 +37,7 @@ static bool add_word(struct question *q, const char *word)
 /* Options that name a recording, or that this process must see to: --post is the recorder's own (machine/recorder/hook.h). */
 static bool is_for_program(const char *word)
 {
-	static const char *const names[] = {"--store", "--from", "--config", "--help"};
+	static const char *const names[] = {"--store", "--from", "--config", "--elsewhere", "--help"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (str_starts(word, names[i]) && strchr("=", word[strlen(names[i])]))

@@ -158,10 +158,15 @@ static void say_how_it_ended(const char *run_dir)
 			    CLOCK_LOCAL(ending.wall), ending.reason);
 }
 
+static bool reads_own_file(const struct verb *verb)
+{
+	return verb->own_file && *verb->own_file;
+}
+
 /* A question goes to the recorder, if one listens; -ENOENT or the like if none does. */
 static int ask_daemon(const struct common *c, const struct verb *verb, int argc, char **argv)
 {
-	const char *run_dir = verb->remote && (request_is_urgent(verb->name) || geteuid() != 0) ? recorder_of(c) : NULL;
+	const char *run_dir = verb->remote && !reads_own_file(verb) && (request_is_urgent(verb->name) || geteuid() != 0) ? recorder_of(c) : NULL;
 
 	int r = !run_dir ? -EOPNOTSUPP : c->asked ? c->asked : request_send(run_dir, argc, argv, STDOUT_FILENO);
 
@@ -242,6 +247,8 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 		help_verb(verb, shared);
 		return EXIT_ANSWERED;
 	}
+	if (c->for_client && reads_own_file(verb))
+		return verb_usage_error(verb->name, "a recorder reads no files for those who ask it");
 	given[0] = (char *)verb->name;
 	status = ask_daemon(c, verb, without_run_dir(argc, given), given);
 	if (status >= 0)

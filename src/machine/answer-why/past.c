@@ -1,8 +1,16 @@
 #include "machine/answer-why/past.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
+#include "lib/data/str.h"
+
+#define RECORDING ".db" /* the end of its name */
 #define GAUGE_COVERED \
 	0.9 /* a level that did not change is in no summary: below this the program's sum is not known */
 
@@ -28,10 +36,8 @@ static uint64_t feature_key(enum entity_kind kind, size_t feature)
 
 static int begin_hour(struct past *p, const struct summary *s)
 {
-	if (p->hours.n && p->hours.v[p->hours.n - 1].from == s->from)
+	if (p->hours.n > p->begin && p->hours.v[p->hours.n - 1].from == s->from)
 		return 0;
-	if (!p->from)
-		p->from = s->from;
 	return VEC_PUSH(p->hours, (struct past_hour){.from = s->from, .to = s->to});
 }
 
@@ -114,16 +120,70 @@ int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const s
 	unsigned damaged;
 	int r;
 
-	*p = (struct past){};
+	p->begin = p->hours.n;
+	memset(p->last, 0, sizeof(p->last));
+	marked_times_free(&p->marked);
 	r = marked_times_collect(marks, n_marks, 0, 0, true, INT64_MAX, &p->marked);
 	r = r ?: store_summaries(s, SUMMARY_HOUR, from, to, take, p, &damaged);
-	if (r < 0) {
-		past_free(p);
+	if (r == 0 && !p->begin && p->hours.n)
+		p->from = p->hours.v[0].from;
+	return r;
+}
+
+static int read_recording(struct past *p, const char *file, char **ret_error)
+{
+	const struct store_paths paths = {file, NULL};
+	_cleanup_store_ struct store *store = NULL;
+	struct mark *marks = NULL;
+	size_t n = 0;
+	int r = store_open(&paths, STORE_READ, &store, ret_error);
+
+	if (r < 0)
 		return r;
-	}
+	r = store_marks(store, INT64_MIN, INT64_MAX, &marks, &n);
+	r = r ?: past_read(p, store, 0, INT64_MAX, marks, n);
+	marks_free(marks, n);
+	if (r < 0)
+		*ret_error = strdup(store_reason(store, r));
+	return r;
+}
+
+/* One that cannot be read leaves the others. */
+static int read_or_note(struct past *p, const char *file, size_t *read, struct str *left_out)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = read_recording(p, file, &error);
+
+	if (r == -ENOMEM)
+		return r;
+	*read += r == 0;
+	return r < 0 ? str_printf(left_out, "%s%s", left_out->len ? "; " : "", error ? error : strerror(-r)) : 0;
+}
+
+int past_read_elsewhere(struct past *p, const char *path, size_t *ret_read, char **ret_left_out)
+{
+	const int64_t from = p->from;
+	struct str left_out = {};
+	struct stat st;
+	size_t read = 0;
+	int r = stat(path, &st) < 0 ? -errno : 0;
+
+	if (r == 0 && !S_ISDIR(st.st_mode))
+		r = read_or_note(p, path, &read, &left_out);
+	if (r == 0 && S_ISDIR(st.st_mode))
+		FOLDER_EACH(e, opendir(path))
+			if (r == 0 && strlen(e.name) > strlen(RECORDING) && strcmp(e.name + strlen(e.name) - strlen(RECORDING), RECORDING) == 0)
+				r = read_or_note(p, STR_TEXT(PATH_MAX, "%s/%s", path, e.name), &read, &left_out);
+	p->from = from;
+	*ret_read = read;
+	*ret_left_out = left_out.data;
+	return r < 0 || read || left_out.len ? r : -ENOMEDIUM;
+}
+
+void past_settle(struct past *p)
+{
 	HMAP_FOREACH(slot, &p->histories)
-	settle(p, slot->value);
-	return 0;
+		settle(p, slot->value);
 }
 
 void past_free(struct past *p)

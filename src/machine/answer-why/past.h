@@ -12,13 +12,19 @@ struct past {
 	VEC(struct past_hour) hours;
 	VEC(double) most; /* ticks of the most complete feature, of each program in each hour */
 	uint64_t last[3]; /* hour, program, kind of the row before */
+	size_t begin; /* of the hours of the recording that is being read */
 	struct marked_times marked;
-	int64_t from; /* wall ns of the first hour; 0 = none */
+	int64_t from; /* wall ns of the first hour of the recording that is asked about; 0 = none */
 };
 
-/* Hours that overlap [from, to]; those in which a mark lies are left out. 0 or as store_summaries(). */
+/* Hours that overlap [from, to]; those in which a mark lies are left out. Into a zeroed past, which is to be freed also after an error; past_settle() must follow. 0 or as store_summaries(). */
 int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const struct mark *marks,
 	      size_t n_marks);
+/* The same of all hours of other machines' recordings: of a file, or of each NAME.db in a folder, as 'whyslow ship' leaves them. *ret_read: how many; *ret_left_out (the caller frees; NULL =
+ * none): which could not be read, and why. 0, -ENOMEDIUM (there is no recording), or -errno. */
+int past_read_elsewhere(struct past *p, const char *path, size_t *ret_read, char **ret_left_out);
+/* After all is read. */
+void past_settle(struct past *p);
 void past_free(struct past *p);
 /* Oldest first; NULL without any. */
 const struct older_stretch *past_find(const struct past *p, enum entity_kind kind, const char *program,

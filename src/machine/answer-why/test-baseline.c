@@ -1,6 +1,9 @@
 /* More than one past: what a moment is compared with is chosen, and the answer says which time that was. */
 #include "machine/answer-why/test-stored.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "machine/answer-waits/program-waits.h"
@@ -19,6 +22,7 @@ struct machine {
 	struct stored stored;
 	struct entity *system, *backup, *server;
 	int64_t values[3][FEATURES_MAX];
+	bool reads_always; /* its backup runs all day */
 };
 
 static struct entity *program(const char *name, const char *exe)
@@ -31,7 +35,7 @@ static struct entity *program(const char *name, const char *exe)
 
 static void record_second(struct machine *m, int second)
 {
-	bool nightly = second % DAY > HOUR - NIGHTLY && second % DAY <= HOUR + NIGHTLY, upgraded = second >= UPGRADED;
+	bool nightly = m->reads_always || (second % DAY > HOUR - NIGHTLY && second % DAY <= HOUR + NIGHTLY), upgraded = second >= UPGRADED;
 
 	m->values[0][FEATURE_PSI_IO_SOME] += (nightly ? 60 : upgraded ? 30 : 1) * NS_PER_SEC / 100;
 	m->values[1][FEATURE_IO_READ_BYTES] += nightly ? 80 * MB : 4096;
@@ -46,8 +50,7 @@ static void record_second(struct machine *m, int second)
 	stored_tick_end(&m->stored, second);
 }
 
-/* The three hours before the moment, and the two around the same time of each day before. */
-static int set_up(void **state)
+static struct machine *new_machine(void)
 {
 	struct machine *m = calloc(1, sizeof(*m));
 
@@ -55,6 +58,14 @@ static int set_up(void **state)
 	m->system = entity_new(ENTITY_SYSTEM, "machine");
 	m->backup = program("backup", "/usr/bin/backup");
 	m->server = program("server", "/usr/bin/server");
+	return m;
+}
+
+/* The three hours before the moment, and the two around the same time of each day before. */
+static int set_up(void **state)
+{
+	struct machine *m = new_machine();
+
 	for (int day = 0; day < DAYS; day++)
 		for (int second = 0; second < 2 * HOUR; second++)
 			record_second(m, day * DAY + second);
@@ -64,15 +75,18 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static void free_machine(struct machine *m)
 {
-	struct machine *m = *state;
-
 	entity_free(m->system);
 	entity_free(m->backup);
 	entity_free(m->server);
 	stored_end(&m->stored);
 	free(m);
+}
+
+static int tear_down(void **state)
+{
+	free_machine(*state);
 	return 0;
 }
 
@@ -90,6 +104,8 @@ static double score_of(const struct answer *a, const char *name)
 	return 0;
 }
 
+static char remarks[2000]; /* of the last answer */
+
 /* The score of a program; *ret_said is the sentence and what it was compared with. */
 static double ask(struct machine *m, const struct why_request *request, const char *program, char **ret_said)
 {
@@ -99,6 +115,9 @@ static double ask(struct machine *m, const struct why_request *request, const ch
 
 	assert_int_equal(why_from_store(m->stored.store, request, &data, &a), 0);
 	score = score_of(&a, program);
+	remarks[0] = '\0';
+	VEC_EACH(text, a.remarks)
+		snprintf(remarks + strlen(remarks), sizeof(remarks) - strlen(remarks), "%s\n", *text);
 	assert_true(asprintf(ret_said, "%s (%s)", a.summary, a.baseline ?: "the time before") > 0);
 	answer_free(&a);
 	why_data_free(&data);
@@ -130,6 +149,41 @@ static void an_hour_that_no_day_has_leaves_no_past(void **state)
 	assert_null(a.baseline);
 	answer_free(&a);
 	why_data_free(&data);
+}
+
+/* Another machine's backup reads all day: there it is normal. A file that cannot be read is reported, and the others count. */
+static void what_another_machine_always_does_is_normal(void **state)
+{
+	struct machine *other = new_machine();
+	struct why_request here = question(BASELINE_WINDOW, BEGUN, 1), elsewhere = here;
+	char *said, *known_said, text[160];
+	double alone = ask(*state, &here, "backup", &said), known;
+	char folder[] = "/tmp/test-shipped-XXXXXX", *error = NULL;
+	FILE *f;
+
+	other->reads_always = true;
+	for (int second = 0; second < 5 * HOUR; second++)
+		record_second(other, second);
+	assert_non_null(mkdtemp(folder));
+	snprintf(text, sizeof(text), "%s/other.db", folder);
+	assert_int_equal(store_export(other->stored.store, text, false, &error), 0);
+	snprintf(text, sizeof(text), "%s/broken.db", folder);
+	f = fopen(text, "w");
+	assert_true(f && fputs("no recording", f) >= 0 && fclose(f) == 0);
+	elsewhere.elsewhere = folder;
+	known = ask(*state, &elsewhere, "backup", &known_said);
+	assert_true(known < 0.5 * alone);
+	assert_non_null(strstr(remarks, "normally includes what 1 other recording says of the same programs"));
+	assert_non_null(strstr(remarks, "not read: "));
+	assert_int_equal(unlink(text), 0);
+	assert_int_equal(mkdir(text, 0700), 0); /* an empty folder has none */
+	elsewhere.elsewhere = text;
+	assert_int_equal(why_from_store(((struct machine *)*state)->stored.store, &elsewhere, &(struct why_data){}, &(struct answer){}), -ENOMEDIUM);
+	assert_int_equal(rmdir(text), 0);
+	snprintf(text, sizeof(text), "%s/other.db", folder);
+	assert_true(unlink(text) == 0 && rmdir(folder) == 0);
+	free_machine(other);
+	FREE_ALL(said, known_said);
 }
 
 /* The reads of the server are new in the last hours, and has been so since the upgrade. */
@@ -197,7 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(what_comes_every_day_is_normal_at_this_hour), cmocka_unit_test(an_hour_that_no_day_has_leaves_no_past),
 					   cmocka_unit_test(since_an_upgrade_all_is_as_it_is_now), cmocka_unit_test(waits_of_a_program_have_the_same_pasts),
-					   cmocka_unit_test(hours_of_days_are_found)};
+					   cmocka_unit_test(hours_of_days_are_found), cmocka_unit_test(what_another_machine_always_does_is_normal)};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

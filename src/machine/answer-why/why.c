@@ -512,7 +512,7 @@ static int answer_with(struct dataset *d, const struct why_request *request, str
 	struct why_request r = *request;
 	struct method_question q = {.tolerance = NEAR_ENOUGH,
 			     .widen = loader ? widen : NULL,
-			     .older = loader && loader->past->from ? older : NULL,
+			     .older = loader && loader->past->histories.n ? older : NULL,
 			     .context = loader};
 	_cleanup_(incident_search_free) struct incident_search look = {};
 	_cleanup_(exhausted_limits_free) struct exhausted_limits limits = {};
@@ -637,7 +637,9 @@ static int say_baseline(const struct why_request *request, const struct why_data
 
 const char *why_reason(struct store *store, int r)
 {
-	return r == -ENOPKG ? "no such change of software is recorded in the last 30 days: leave out --baseline" : store_reason(store, r);
+	return r == -ENOPKG	? "no such change of software is recorded in the last 30 days: leave out --baseline" :
+	       r == -ENOMEDIUM ? "--elsewhere is a recording of another machine, or a folder of them (HOST.db), and there is none" :
+				 store_reason(store, r);
 }
 
 int why_extract(struct store *store, const struct why_request *request, int64_t from, int64_t to, struct extract **ret)
@@ -672,6 +674,23 @@ int why_settle(struct store *store, struct why_request *request, struct why_data
 	return r;
 }
 
+/* Other machines' recordings, and in words which were read and which were not. */
+static int add_elsewhere(struct past *past, const char *path, struct str *remarks)
+{
+	_cleanup_free_ char *left_out = NULL;
+	size_t read;
+	int r = past_read_elsewhere(past, path, &read, &left_out);
+
+	if (r < 0)
+		return r;
+	if (!read)
+		str_printf(remarks, "no other recording was read (%s): %s", path, left_out);
+	else
+		str_printf(remarks, "normally includes what %zu other recording%s %s of the same programs (%s)%s%s", read, read == 1 ? "" : "s", read == 1 ? "says" : "say", path,
+		   left_out ? "; not read: " : "", left_out ? left_out : "");
+	return remarks->error;
+}
+
 static int answer_settled(struct store *store, const struct why_request *request, struct why_data *data, struct answer *ret)
 {
 	const struct method *method = request->method ? request->method : methods[0];
@@ -680,16 +699,22 @@ static int answer_settled(struct store *store, const struct why_request *request
 	struct load_filter filter = {first_features, &loader, NULL};
 	int64_t to = request->at + (request->block ? request->window : 0);
 	int64_t from = request->at - request->window, exact = exact_from(request, method);
+	_cleanup_str_ struct str elsewhere = {};
 	int r = why_extract(store, request, exact, to, &loader.extract);
 
 	if (r < 0)
 		return r;
 	if (exact > from)
 		r = past_read(&past, store, from, exact - NS_PER_SEC, request->marks, request->n_marks);
+	if (request->elsewhere)
+		r = r ?: add_elsewhere(&past, request->elsewhere, &elsewhere);
+	past_settle(&past);
 	loader.features = method->features ? method->features : FEATURES_ALL;
 	r = r ?: extract_load(loader.extract, &filter, &data->first, &data->damaged);
 	r = r ?: answer_with(&data->first, request, method->features ? &loader : NULL, ret);
 	r = r ?: say_baseline(request, data, ret);
+	if (r == 0 && elsewhere.len)
+		r = remark(ret, "%s", elsewhere.data);
 	extract_close(loader.extract);
 	past_free(&past);
 	return r;

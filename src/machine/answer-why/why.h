@@ -25,6 +25,7 @@ struct why_request {
 	int64_t window;		     /* ns of past to learn from */
 	enum baseline baseline;
 	const char *package;	     /* of an upgrade: only of this one, or those whose names begin with it and '-'; NULL = of any */
+	const char *elsewhere;	     /* what programs do on other machines is normal, too: their recordings (past_read_elsewhere()); NULL = none */
 	bool recorded;		     /* ... of recorded time: where the machine was off, the window reaches back further */
 	bool has_gaps;		     /* ... of which much was not recorded: all of it is read tick by tick */
 	const struct method *method; /* NULL = the default */

@@ -33,7 +33,12 @@
 
 struct why_args why_args;
 
-static const struct option_row options[] = {WHY_OPTIONS, {}};
+static const struct option_row options[] = {
+	WHY_OPTIONS,
+	{OPTION_TEXT, 0, "elsewhere", "PATH", &why_args.elsewhere,
+	 "normal is also what the same programs do on other machines: a recording of one, or a folder of them as 'whyslow ship' leaves it; read with your own rights"},
+	{},
+};
 
 static int print_facts(const struct facts *facts)
 {
@@ -215,6 +220,11 @@ static int prepare(struct common *common, struct why_query *asked)
 	r = why_parse_model("why", common->config.answer_window, request);
 	if (r)
 		return r;
+	request->elsewhere = why_args.elsewhere;
+	if (request->elsewhere && (why_args.boot || (request->method && !request->method->features)))
+		return verb_usage_error("why", "--elsewhere goes with --model blame alone, and not with --boot");
+	if (request->elsewhere && access(request->elsewhere, R_OK) < 0)
+		return log_failure(EXIT_CANNOT, "cannot read --elsewhere %s: %s", request->elsewhere, strerror(errno));
 	request->ret_facts = why_args.facts ? &asked->facts : NULL;
 	return why_query_load_causes(asked);
 }
@@ -442,6 +452,8 @@ static int run(struct common *common, int argc, char **argv)
 		return verb_usage_error("why", "expected one WHO (a pid, unit or name), or none: 'whyslow why postgres'");
 	if (argc == 2 && common->from_file && !why_args.at)
 		return verb_usage_error("why", "--from needs --at TIME: a recording has no 'now'");
+	if (argc == 2 && why_args.elsewhere)
+		return verb_usage_error("why", "--elsewhere is of the whole machine: without WHO");
 	if (argc == 2)
 		return why_one(common, argv[1]);
 	if (why_args.boot)
@@ -470,9 +482,11 @@ const struct verb verb_why = {
 		{"whyslow why --at 7", "the same for incident 7 of 'whyslow list'"},
 		{"whyslow why postgres", "what does postgres wait for?"},
 		{"whyslow why --baseline same-hour", "compare with this hour of the days before: a nightly backup is normal then"},
+		{"whyslow why --elsewhere /srv/recordings", "also with what the same programs do on machines that ship their recordings there"},
 		{"whyslow why --boot", "why did the machine's last start take so long?"},
 		{}},
 	.options = options,
+	.own_file = &why_args.elsewhere,
 	.remote = true,
 	.rights = RIGHTS_GIVEN_UP_BY_VERB,
 	.run = run,

@@ -6,7 +6,7 @@
 #include "machine/verb/verb.h"
 
 extern struct why_args {
-	const char *at, *since, *model, *who, *window_mode, *baseline;
+	const char *at, *since, *model, *who, *window_mode, *baseline, *elsewhere;
 	int64_t window;
 	uint64_t top;
 	bool all, boot, evidence, facts, wait;

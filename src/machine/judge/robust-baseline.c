@@ -177,23 +177,30 @@ static void count_older(const struct robust *r, double value, struct robust_base
 	u->fraction = blocks > 0 ? high / blocks : 0;
 }
 
+/* The distribution of n sorted sums of blocks, at least one. */
+static void learn_blocks(const struct robust *r, const struct feature *feature, size_t n, struct robust_baseline *u)
+{
+	u->median = robust_quantile(r->sorted, n, 0.5);
+	u->always = robust_quantile(r->sorted, n, ALWAYS);
+	u->often = feature->kind == COUNTER ? robust_quantile(r->sorted, n, OFTEN) : u->median;
+	u->highest = r->sorted[n - 1];
+	u->only_value = r->sorted[0] == r->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
+	u->spread = robust_scale(r->sorted, n);
+}
+
 struct robust_baseline robust_baseline_learn(struct robust *r, const struct feature *feature, double value)
 {
 	struct robust_baseline u = {.median = NAN, .spread = NAN, .highest = NAN};
 	size_t n = blocks_sort(&r->blocks, r->sum, r->sorted);
 
 	u.n = (uint32_t)n;
-	if (n < BLOCKS_MIN) {
+	if (n < BLOCKS_MIN && !r->n_older) {
 		/* too little to say what is usual, or how much it varies; but what it did a moment before is not new */
 		u.often = n ? robust_quantile(r->sorted, n, 0.5) : 0;
 		return u;
 	}
-	u.median = robust_quantile(r->sorted, n, 0.5);
-	u.always = robust_quantile(r->sorted, n, ALWAYS);
-	u.often = feature->kind == COUNTER ? robust_quantile(r->sorted, n, OFTEN) : u.median;
-	u.highest = r->sorted[n - 1];
-	u.only_value = r->sorted[0] == r->sorted[(n - 1) * 9 / 10]; /* the beginning of a leak lies in the past already */
-	u.spread = robust_scale(r->sorted, n);
+	if (n)
+		learn_blocks(r, feature, n, &u);
 	if (r->n_older && merge_older(r, feature, n, &u) < 0)
 		r->n_older = 0; /* without memory: what the blocks say */
 	u.spread = blocks_spread(feature, u.spread, u.median);

@@ -76,6 +76,7 @@ struct verb {
 	bool takes_command; /* its first word begins a command line of its own */
 	const struct subverbs *subverbs; /* ... of one of these (subverb.h): run without words it lists them, as for --help; may be NULL */
 	bool remote; /* the daemon answers it for unprivileged users */
+	const char *const *own_file; /* an option's value: a path that is read with the user's own rights, so that no recorder answers where it is given; may be NULL */
 	enum verb_rights rights;
 	bool for_clients; /* the daemon lets it answer, but it runs with the user's rights and asks for what it cannot read */
 	bool text_only; /* it has no --json */
