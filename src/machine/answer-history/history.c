@@ -253,6 +253,27 @@ static int begin(struct history *h, int64_t from, int64_t to)
 	return 0;
 }
 
+/* Those that overlap the interval: a long one may have begun before it. */
+static int add_incidents(struct history *h, struct store *store, int64_t to)
+{
+	struct mark *marks;
+	size_t n;
+	int r = store_marks(store, INT64_MIN, to, &marks, &n);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const int64_t end = marks[i].goes_on ? to : marks[i].last;
+
+		if (end < h->from)
+			continue;
+		r = VEC_PUSH(h->incidents, (struct history_incident){marks[i].id, marks[i].wall, end, mark_is_of_rule(&marks[i]), marks[i].note});
+		marks[i].note = r == 0 ? NULL : marks[i].note; /* it is the incident's now */
+	}
+	marks_free(marks, n);
+	return r;
+}
+
 int history_read(struct store *store, int64_t from, int64_t to, const char *who, const struct viewer *viewer, struct history *ret)
 {
 	struct history h = {};
@@ -265,6 +286,8 @@ int history_read(struct store *store, int64_t from, int64_t to, const char *who,
 	result = result ?: judge(&h);
 	if (result == 0 && !h.n_recorded)
 		result = -ENODATA;
+	if (!who)
+		result = result ?: add_incidents(&h, store, to);
 	VEC_FREE_EACH(r.owners, free(each->piece));
 	hmap_free(&r.by_program);
 	if (result < 0)

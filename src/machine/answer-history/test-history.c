@@ -125,7 +125,27 @@ static void times_without_a_recording_have_none(void **state)
 	assert_int_equal(history_read(m->stored.store, START, START, NULL, &root, &h), -EINVAL);
 }
 
+static void what_was_marked_then_is_listed_with_it(void **state)
+{
+	struct machine *m = *state;
+	struct history h, of_one;
+	int64_t id;
+
+	assert_int_equal(store_mark(m->stored.store, START + 1800 * NS_PER_SEC, OWNER, "editor hangs", &id), 0);
+	assert_int_equal(store_mark(m->stored.store, START + (SECONDS + 60) * NS_PER_SEC, OWNER, "later", &(int64_t){0}), 0);
+	assert_int_equal(history_read(m->stored.store, START, START + SECONDS * NS_PER_SEC, NULL, &root, &h), 0);
+	assert_int_equal(h.incidents.n, 1);
+	assert_int_equal(h.incidents.v[0].id, id);
+	assert_string_equal(h.incidents.v[0].note, "editor hangs");
+	assert_false(h.incidents.v[0].by_rule);
+	assert_int_equal(history_read(m->stored.store, START, START + SECONDS * NS_PER_SEC, "worker", &root, &of_one), 0);
+	assert_int_equal(of_one.incidents.n, 0);
+	history_free(&h);
+	history_free(&of_one);
+}
+
 RUN_TESTS(cmocka_unit_test_setup_teardown(the_ten_minutes_are_found_with_their_program, set_up, tear_down),
 	  cmocka_unit_test_setup_teardown(of_one_program_the_others_say_nothing, set_up, tear_down),
 	  cmocka_unit_test_setup_teardown(a_user_sees_no_stranger, set_up, tear_down),
-	  cmocka_unit_test_setup_teardown(times_without_a_recording_have_none, set_up, tear_down))
+	  cmocka_unit_test_setup_teardown(times_without_a_recording_have_none, set_up, tear_down),
+	  cmocka_unit_test_setup_teardown(what_was_marked_then_is_listed_with_it, set_up, tear_down))

@@ -69,7 +69,7 @@ static int answer(struct common *common, struct store *store, const char *who, i
 	else if (r < 0)
 		log_error("%s", store_reason(store, r));
 	r = r ?: print(common, &h, who);
-	status = r < 0 ? EXIT_CANNOT : h.episodes.list.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
+	status = r < 0 ? EXIT_CANNOT : h.episodes.list.n || h.incidents.n ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 	verb_warn_of_damage(store);
 	return status;
 }

@@ -43,6 +43,13 @@ struct history_series {
 	struct minute_series minutes;
 };
 
+/* A time that was marked, or found by a rule: as long as it lasted. */
+struct history_incident {
+	int64_t id, from, to; /* wall ns */
+	bool by_rule;
+	char *note; /* may be NULL */
+};
+
 struct history {
 	int64_t from; /* wall ns of minute 0: a full minute */
 	uint32_t n, n_recorded, n_odd;
@@ -50,6 +57,7 @@ struct history {
 	struct minute_score *machine, *programs; /* of each minute; series: index into `series` */
 	VEC(struct history_series) series;
 	struct anomaly_episodes episodes;
+	VEC(struct history_incident) incidents; /* oldest first; none of a single program's history */
 	uint32_t programs_seen, programs_left_out;
 };
 

@@ -1,6 +1,7 @@
 #include "machine/view-why/history.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 
@@ -40,23 +41,45 @@ static void print_episode(const struct history *h, const struct anomaly_episode 
 	fputc('\n', out);
 }
 
-void history_text(const struct history *h, const char *who, size_t top, float odd, FILE *out)
+static void print_episodes(const struct history *h, size_t top, float odd, FILE *out)
 {
-	fprintf(out, "%s to %s: %s recorded", CLOCK_LOCAL(h->from), CLOCK_LOCAL(wall_of(h, h->n)),
-		CLOCK_SPAN(h->n_recorded * HISTORY_MINUTE));
-	if (who)
-		fprintf(out, ", of %s", who);
-	if (!h->episodes.list.n) {
-		fputs(". Nothing was unusual.\n", out);
-		return;
-	}
 	fprintf(out, ", %s unusual.\n\n  %-23s %10s %8s  %s\n", CLOCK_SPAN(h->n_odd * HISTORY_MINUTE), "since", "for",
 		"anomaly", "in its most unusual minute");
 	for (size_t i = 0; i < h->episodes.list.n && i < top; i++)
 		print_episode(h, &h->episodes.list.v[i], odd, out);
 	if (h->episodes.list.n > top)
 		fprintf(out, "  ... and %zu more (--top 0 lists all)\n", h->episodes.list.n - top);
-	fputs("\n'whyslow why --at TIME' says why.\n", out);
+}
+
+/* The newest ones. */
+static void print_incidents(const struct history *h, size_t top, FILE *out)
+{
+	const size_t first = h->incidents.n > top ? h->incidents.n - top : 0;
+
+	fputs("\nIncidents in that time, marked or found by a rule:\n", out);
+	if (first)
+		fprintf(out, "  (%zu before these: 'whyslow list')\n", first);
+	for (size_t i = first; i < h->incidents.n; i++) {
+		const struct history_incident *x = &h->incidents.v[i];
+
+		fprintf(out, "%4" PRId64 "  %s%s%s%s\n", x->id, CLOCK_LOCAL(x->from), x->by_rule ? "  (by a rule)" : "", x->note ? "  " : "", x->note ? x->note : "");
+	}
+}
+
+void history_text(const struct history *h, const char *who, size_t top, float odd, FILE *out)
+{
+	fprintf(out, "%s to %s: %s recorded", CLOCK_LOCAL(h->from), CLOCK_LOCAL(wall_of(h, h->n)),
+		CLOCK_SPAN(h->n_recorded * HISTORY_MINUTE));
+	if (who)
+		fprintf(out, ", of %s", who);
+	if (h->episodes.list.n)
+		print_episodes(h, top, odd, out);
+	else
+		fputs(h->incidents.n ? ". No minute of it stands out from the others.\n" : ". Nothing was unusual.\n", out);
+	if (h->incidents.n)
+		print_incidents(h, top, out);
+	if (h->episodes.list.n || h->incidents.n)
+		fputs("\n'whyslow why --at TIME' (or an incident's number) says why.\n", out);
 }
 
 /* --- JSON --- */
@@ -83,6 +106,12 @@ static json_t *episode_json(const struct history *h, const struct anomaly_episod
 			 score_json(h, &h->machine[e->peak]), "program", score_json(h, &h->programs[e->peak]));
 }
 
+static json_t *incident_json(const struct history_incident *x)
+{
+	return json_pack("{s:I, s:s, s:s, s:s, s:o}", "id", (json_int_t)x->id, "source", x->by_rule ? "rule" : "user", "from", CLOCK_RFC3339(x->from), "to",
+			 CLOCK_RFC3339(x->to), "note", x->note ? json_text(x->note) : json_null());
+}
+
 /* The worst minute of each part; null where nothing was recorded. */
 static json_t *scores_json(const struct history *h, uint32_t each)
 {
@@ -104,11 +133,12 @@ int history_json(const struct history *h, size_t top, size_t points, FILE *out)
 	const uint32_t each = points && points < h->n ? (uint32_t)((h->n + points - 1) / points) : 1;
 	json_t *root;
 
-	root = json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "schema", "whyslow.history/1", "from", time_json(h, 0), "to",
+	root = json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema", "whyslow.history/1", "from", time_json(h, 0), "to",
 			 time_json(h, h->n), "minutes", (json_int_t)h->n_recorded, "unusual", (json_int_t)h->n_odd, "programs",
 			 (json_int_t)h->programs_seen, "programs_left_out", (json_int_t)h->programs_left_out, "total",
 			 (json_int_t)h->episodes.list.n, "episodes", JSON_FIRST(x, h->episodes.list.v,
-				top < h->episodes.list.n ? top : h->episodes.list.n, episode_json(h, x)));
+				top < h->episodes.list.n ? top : h->episodes.list.n, episode_json(h, x)),
+			 "incidents", JSON_EACH(x, h->incidents, incident_json(x)));
 	if (!root)
 		return -ENOMEM;
 	if (points) {
