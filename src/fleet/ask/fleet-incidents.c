@@ -7,6 +7,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/order.h"
+#include "lib/rights/write-path.h"
 #include "lib/stat/likeness.h"
 
 void fleet_incidents_free(struct fleet_incidents *i)
@@ -35,9 +36,9 @@ static int fingerprint_of(const struct fleet *f, const struct fleet_answer *a, s
 	return r;
 }
 
-int fleet_incident_remember(const char *path, const char *name, const struct fleet *f, const struct fleet_answer *a)
+int fleet_incident_remember(const char *path, const char *name, const struct fleet *f, const struct fleet_answer *a, char **ret_error)
 {
-	_cleanup_fclose_ FILE *file = fopen(path, "ae");
+	_cleanup_fclose_ FILE *file = write_path_stream(path, 'a', ret_error);
 	_cleanup_(fingerprint_free) struct fingerprint print = {};
 	_cleanup_free_ char *line = NULL;
 	json_t *root;

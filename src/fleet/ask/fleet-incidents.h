@@ -6,8 +6,8 @@
 
 #define FINGERPRINT_COUNTERS 64 /* the most unusual ones */
 
-/* Appends the answer's fingerprint. 0 or -errno. */
-int fleet_incident_remember(const char *path, const char *name, const struct fleet *f, const struct fleet_answer *a);
+/* Appends the answer's fingerprint. 0 or -errno; *ret_error (caller frees) says why the file cannot be written, else NULL. */
+int fleet_incident_remember(const char *path, const char *name, const struct fleet *f, const struct fleet_answer *a, char **ret_error);
 /* Those in the file, by similarity. A damaged line is left out. -ENOENT: none yet. */
 int fleet_incidents_like(const char *path, const struct fleet *f, const struct fleet_answer *a, struct fleet_incidents *ret);
 void fleet_incidents_free(struct fleet_incidents *i);

@@ -15,6 +15,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
 #include "lib/data/order.h"
+#include "lib/rights/write-path.h"
 
 #define CLOCK_OFF 10 /* a tenth of the interval: less is not reported */
 
@@ -184,13 +185,14 @@ const struct subverb fleet_info = {"info", "DATA ", "show the contents: servers,
 
 static int show_view(struct common *common, const struct fleet_query *args, const struct fleet_view *v)
 {
+	_cleanup_free_ char *error = NULL;
 	_cleanup_fclose_ FILE *file = NULL;
 	FILE *out = stdout;
 
 	if (args->output) {
-		out = file = fopen(args->output, "we");
+		out = file = write_path_stream(args->output, 'w', &error);
 		if (!file)
-			return log_failure(EXIT_CANNOT, "cannot write %s: %s", args->output, strerror(errno));
+			return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(errno));
 	}
 	if (common->json)
 		fleet_json_out(fleet_view_json(v));

@@ -13,6 +13,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
+#include "lib/rights/write-path.h"
 
 static int read_causes(const struct fleet_query *args, struct causes *ret)
 {
@@ -76,16 +77,18 @@ static int write_html(const char *path, const struct fleet *f, const struct flee
 	const struct fleet_page page = {.summary = a->summary, .next = a->next, .window = a->window, .symptom = &a->symptom,
 					.chain = a->chain, .n_chain = a->n_chain, .servers = &a->alarms, .explained_by = &a->explain,
 					.unusual = &a->unusual};
+	_cleanup_free_ char *error = NULL;
 	FILE *out;
 	int r;
 
 	if (!path)
 		return 0;
-	out = strcmp(path, "-") ? fopen(path, "we") : stdout;
-	if (out)
-		fleet_page_html(f, &page, top, out);
-	r = !out ? -errno : ferror(out) ? -EIO : 0;
-	if (out && out != stdout && fclose(out) != 0)
+	out = strcmp(path, "-") ? write_path_stream(path, 'w', &error) : stdout;
+	if (!out)
+		return log_failure(-EIO, "%s", error ? error : strerror(errno));
+	fleet_page_html(f, &page, top, out);
+	r = ferror(out) ? -EIO : 0;
+	if (out != stdout && fclose(out) != 0)
 		r = -errno;
 	if (r < 0)
 		log_error("cannot write %s: %s", path, strerror(-r));
@@ -94,7 +97,7 @@ static int write_html(const char *path, const struct fleet *f, const struct flee
 
 static int answer(struct common *common, struct fleet_query *args, const struct fleet_question *q, const char *data)
 {
-	_cleanup_free_ char *path = incidents_file(common, args);
+	_cleanup_free_ char *path = incidents_file(common, args), *error = NULL;
 	struct fleet_incidents incidents = {};
 	struct causes causes = {};
 	_cleanup_(deployments_free) struct deployments deployments = {};
@@ -124,8 +127,8 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 		fleet_json_out(fleet_why_json(&a, q->fleet, &incidents, &calls, deployed, deployments.list.n, args->top));
 	else if (html <= 0)
 		fleet_why_text(&a, q->fleet, &incidents, deployed, deployments.list.n, data, args->top, stdout);
-	if (args->remember && path && (folder_make_parent(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a) < 0))
-		log_warning("cannot save the incident in %s", path);
+	if (args->remember && path && (folder_make_parent(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a, &error) < 0))
+		log_warning("the incident is not saved: %s", error ? error : path);
 	r = html < 0 ? EXIT_CANNOT : a.calm ? EXIT_NOTHING_FOUND : EXIT_ANSWERED;
 	VEC_FREE(calls.list);
 	fleet_answer_free(&a);

@@ -12,7 +12,9 @@
 #include <zstd.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/folder.h"
 #include "lib/data/str.h"
+#include "lib/rights/own-folder.h"
 #include "lib/store/blocks.h"
 #include "lib/store/database.h"
 #include "lib/system/parallel.h"
@@ -249,33 +251,39 @@ static int write_all(sqlite3 *db, const struct fleet *f)
 	return r == 0 ? execute(db, "COMMIT") : r;
 }
 
-/* A half written file never has the name: it is written next to it and renamed. */
-int fleet_store_write(const struct fleet *f, const char *path, char **ret_error)
+static int write_to(const struct own_file *made, const struct fleet *f, const char *path, char **ret_error)
 {
-	_cleanup_free_ char *beside = NULL;
 	struct database_budget budget;
 	sqlite3 *db = NULL;
-	int r = 0;
+	int r = database_open(made->path, DATABASE_CREATE, &budget, &db) == SQLITE_OK ? 0 : -EIO;
 
-	if (asprintf(&beside, "%s.new", path) < 0)
-		return -ENOMEM;
-	if (access(path, F_OK) == 0 && !fleet_store_is(path)) {
-		if (asprintf(ret_error, "%s exists and is not a fleet store: choose another name", path) < 0)
-			*ret_error = NULL;
-		return -EEXIST;
-	}
-	(void)unlink(beside);
-	if (database_open(beside, DATABASE_CREATE, &budget, &db) != SQLITE_OK)
-		r = -EIO;
 	r = r ?: write_all(db, f);
 	if (r < 0)
 		r = fail(db, path, r, ret_error);
 	if (sqlite3_close(db) != SQLITE_OK && r == 0)
 		r = -EIO;
-	if (r == 0 && rename(beside, path) < 0)
-		r = fail(NULL, path, -errno, ret_error);
+	return r;
+}
+
+/* A half written file never has the name. */
+int fleet_store_write(const struct fleet *f, const char *path, char **ret_error)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_free_ char *folder = folder_of(path), *reason = NULL;
+	struct own_file made;
+	int r;
+
+	if (!folder)
+		return -ENOMEM;
+	if (access(path, F_OK) == 0 && !fleet_store_is(path))
+		return str_fail(ret_error, -EEXIST, "%s exists and is not a fleet store: choose another name", path);
+	r = own_file_begin(folder, name, 0666, &made, &reason);
 	if (r < 0)
-		(void)unlink(beside);
+		return str_fail(ret_error, r, "cannot write %s: %s", path, reason ? reason : strerror(-r));
+	r = write_to(&made, f, path, ret_error);
+	if (r == 0 && (r = own_file_publish(&made, name, true)) < 0)
+		r = fail(NULL, path, r, ret_error);
+	own_file_end(&made);
 	return r;
 }
 

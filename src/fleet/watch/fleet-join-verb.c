@@ -11,6 +11,7 @@
 #include "fleet/watch/host-recorders.h"
 #include "lib/data/cleanup.h"
 #include "lib/data/log.h"
+#include "lib/rights/write-path.h"
 #include "lib/system/parallel.h"
 #include "lib/view/json.h"
 
@@ -54,7 +55,7 @@ static int ask_host(void *data, size_t i)
 }
 
 /* Those that answered are kept: a line each. */
-static int keep_new(const struct joining *j)
+static int keep_new(const struct joining *j, char **ret_error)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 
@@ -64,7 +65,7 @@ static int keep_new(const struct joining *j)
 		if (!f) {
 			if (strcmp(arg_hosts, HOSTS_FILE) == 0)
 				(void)mkdir("/etc/whyslow", 0755);
-			f = fopen(arg_hosts, "ae");
+			f = write_path_stream(arg_hosts, 'a', ret_error);
 		}
 		if (!f || fprintf(f, "%s\n", j->now.list.hosts.v[i].url) < 0)
 			return -errno;
@@ -74,6 +75,7 @@ static int keep_new(const struct joining *j)
 
 static int join(struct common *common, struct joining *j)
 {
+	_cleanup_free_ char *error = NULL;
 	size_t silent;
 	int r;
 
@@ -85,9 +87,9 @@ static int join(struct common *common, struct joining *j)
 		json_print(fleet_now_json(&j->now), JSON_INDENT(1), stdout);
 	else
 		fleet_now_text(&j->now, arg_hosts, stdout);
-	r = keep_new(j);
+	r = keep_new(j, &error);
 	if (r < 0)
-		return log_failure(EXIT_CANNOT, "cannot write %s: %s; pass --hosts FILE", arg_hosts, strerror(-r));
+		return log_failure(EXIT_CANNOT, "%s: %s; pass --hosts FILE", error ? error : arg_hosts, strerror(-r));
 	silent = j->now.list.hosts.n - fleet_now_count(&j->now, fleet_now_answered);
 	if (silent)
 		return log_failure(EXIT_CANNOT, "%zu of %zu machines did not answer", silent, j->now.list.hosts.n);

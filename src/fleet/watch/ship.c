@@ -18,6 +18,7 @@
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/rights/own-folder.h"
+#include "lib/rights/write-path.h"
 #include "lib/data/str.h"
 #include "lib/net/http-client.h"
 #include "lib/net/users.h"
@@ -123,9 +124,12 @@ static int make_alike(const char *from, int pool, const char *name)
  * what is not there any more is deleted, of folders that an earlier call made (own_folder_open()). 0 or -errno, said in the log. */
 static int ship_files_to_folder(const char *store_file, const char *to, const char *name)
 {
-	_cleanup_close_ int pool = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = pool < 0 ? -errno : 0;
+	_cleanup_free_ char *reason = NULL;
+	_cleanup_close_ int pool = write_path_folder(to, false, &reason);
+	int r = 0;
 
+	if (pool < 0)
+		return log_failure(pool, "cannot copy events to %s: %s", to, reason ? reason : strerror(-pool));
 	for (size_t i = 0; i < ARRAY_SIZE(kinds) && r == 0; i++) {
 		_cleanup_free_ char *from = folder_beside(store_file, kinds[i]), *copy = NULL;
 
@@ -310,9 +314,10 @@ static int read_list(const char *path, struct str *ret)
 
 static int write_list(const char *path, const struct str *list)
 {
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_free_ char *unused = NULL;
+	_cleanup_close_ int fd = write_path_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, &unused);
 
-	return list->error ? list->error : fd < 0 ? -errno : file_write(fd, list->data, list->len);
+	return list->error ? list->error : fd < 0 ? fd : file_write(fd, list->data, list->len);
 }
 
 /* Those that are new or changed. */

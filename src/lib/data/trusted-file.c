@@ -136,3 +136,11 @@ int trusted_files_read(const char *path, trusted_file_taker take, void *to, char
 		free(names);
 	return r;
 }
+
+bool trusted_entry(int folder, const struct stat *entry)
+{
+	struct stat st;
+
+	return fstat(folder, &st) == 0 && is_administrator(st.st_uid) && !others_may_write(STR_TEXT(64, "/proc/self/fd/%d", folder), &st) &&
+	       (!(st.st_mode & S_ISVTX) || is_administrator(entry->st_uid));
+}

@@ -4,6 +4,9 @@
  * own files are that user's business. */
 #pragma once
 
+#include <stdbool.h>
+#include <sys/stat.h>
+
 #define TRUSTED_FOLDER "/etc/whyslow"
 
 /* A descriptor for reading. -EPERM with *ret_error (caller frees): which file or folder others may change; -errno. */
@@ -14,3 +17,6 @@ int trusted_file_read(const char *path, char **ret_text, char **ret_error);
 typedef int (*trusted_file_taker)(const char *text, const char *path, void *to, char **ret_error);
 /* One file, or all of a folder by name, but hidden ones and copies of editors. As trusted_file_read() and the taker, the first error ends it. */
 int trusted_files_read(const char *path, trusted_file_taker take, void *to, char **ret_error);
+
+/* Whether no other user than root, and who called sudo, could have put this entry into that open folder, or can put another one in its place. */
+bool trusted_entry(int folder, const struct stat *entry);

@@ -12,6 +12,8 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/folder.h"
+#include "lib/data/str.h"
+#include "lib/rights/write-path.h"
 
 #define MADE   "copy.unfinished" /* the file in the making; SQLite's next to it begin with the same */
 #define LABEL  ".whyslow-folder" /* holds the name of the folder it was made for */
@@ -98,37 +100,41 @@ static int make_folder(struct own_file *f)
 	return f->folder < 0 ? -errno : check_own(f->within, f->folder);
 }
 
-/* Only its owner may read it, whatever a library would choose. */
-static int make_file(const struct own_file *f)
+/* Before a library that would choose who may read it. */
+static int make_file(const struct own_file *f, mode_t mode)
 {
-	_cleanup_close_ int fd = openat(f->folder, MADE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = openat(f->folder, MADE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 
 	return fd < 0 ? -errno : 0;
 }
 
-int own_file_begin(const char *within, const char *name, struct own_file *ret)
+static int make(struct own_file *f, const char *name, mode_t mode)
 {
-	struct own_file f = {.folder = -1, .within = open(within, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 	char prefix[NAME_MAX - 16]; /* 16 digits follow it */
 	int r;
 
-	if (f.within < 0)
-		return -errno;
-	if ((size_t)snprintf(prefix, sizeof(prefix), ".%s.", name) >= sizeof(prefix)) {
-		own_file_end(&f);
+	if ((size_t)snprintf(prefix, sizeof(prefix), ".%s.", name) >= sizeof(prefix))
 		return -ENAMETOOLONG;
+	remove_left(f->within, prefix);
+	snprintf(f->folder_name, sizeof(f->folder_name), "%s%016" PRIx64, prefix, random_number());
+	r = make_folder(f);
+	return r ?: make_file(f, mode);
+}
+
+int own_file_begin(const char *within, const char *name, mode_t mode, struct own_file *ret, char **ret_error)
+{
+	struct own_file f = {.folder = -1, .within = write_path_folder(within, true, ret_error)};
+	int r = f.within < 0 ? f.within : make(&f, name, mode);
+
+	if (r == 0) {
+		snprintf(f.path, sizeof(f.path), "/proc/self/fd/%d/" MADE, f.folder);
+		*ret = f;
+		return 0;
 	}
-	remove_left(f.within, prefix);
-	snprintf(f.folder_name, sizeof(f.folder_name), "%s%016" PRIx64, prefix, random_number());
-	r = make_folder(&f);
-	r = r ?: make_file(&f);
-	if (r < 0) {
-		own_file_end(&f);
-		return r;
-	}
-	snprintf(f.path, sizeof(f.path), "/proc/self/fd/%d/" MADE, f.folder);
-	*ret = f;
-	return 0;
+	own_file_end(&f);
+	if (r == -EPERM && !*ret_error)
+		return str_fail(ret_error, r, "in %s others may write into every folder: name a file elsewhere", within);
+	return *ret_error ? r : str_fail(ret_error, r, "%s", strerror(-r));
 }
 
 int own_file_publish(const struct own_file *f, const char *name, bool replace)
@@ -155,7 +161,7 @@ void own_file_end(struct own_file *f)
 		remove_files(f->folder);
 		close(f->folder);
 	}
-	if (*f->folder_name)
+	if (f->within >= 0 && *f->folder_name)
 		(void)unlinkat(f->within, f->folder_name, AT_REMOVEDIR);
 	cleanup_fd(&f->within);
 	*f = (struct own_file){.within = -1, .folder = -1};

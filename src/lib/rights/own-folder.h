@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* One file in the making. */
 struct own_file {
@@ -16,9 +17,10 @@ struct own_file {
 	char path[64];			/* of the file, which is empty at first, also for a library that makes files next to it: below /proc/self/fd */
 };
 
-/* `name`: under which it is to lie in `within`. Removes what earlier ones of this name left that were killed. 0 or -errno: -EPERM where the
- * file system lets other users write into a folder of ours. */
-int own_file_begin(const char *within, const char *name, struct own_file *ret);
+/* `name`: under which it is to lie in `within`, which is made where it is missing; `mode`: as open()'s. Removes what earlier ones of this name left that
+ * were killed. 0 or -errno in words (the caller frees *ret_error; NULL without memory): also where a link of another user leads to `within`
+ * (write-path.h), and where the file system lets other users write into a folder of ours. */
+int own_file_begin(const char *within, const char *name, mode_t mode, struct own_file *ret, char **ret_error);
 /* Moves it to its name. 0 or -errno; -EEXIST: there is something, which was not to be replaced. */
 int own_file_publish(const struct own_file *f, const char *name, bool replace);
 /* The file as it is, without a name, for reading. A descriptor or -errno. */

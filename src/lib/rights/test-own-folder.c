@@ -50,6 +50,13 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
+static int begin(const char *folder, const char *name, struct own_file *ret)
+{
+	_cleanup_free_ char *error = NULL;
+
+	return own_file_begin(folder, name, 0600, ret, &error);
+}
+
 static int set_up(void **state)
 {
 	static struct fixture f;
@@ -79,7 +86,7 @@ static void what_is_published_is_private_and_leaves_nothing_else(void **state)
 	struct own_file file;
 	struct stat st;
 
-	assert_int_equal(own_file_begin(f->pool, "web.db", &file), 0);
+	assert_int_equal(begin(f->pool, "web.db", &file), 0);
 	put(file.path, "new");
 	assert_false(is_there(in(f->pool, "web.db")));
 	assert_int_equal(own_file_publish(&file, "web.db", false), 0);
@@ -99,7 +106,7 @@ static void a_link_at_its_name_is_replaced_and_not_followed(void **state)
 
 	put(in(f->victim, "file"), "theirs");
 	assert_int_equal(symlink(in(f->victim, "file"), in(f->pool, "web.db")), 0);
-	assert_int_equal(own_file_begin(f->pool, "web.db", &file), 0);
+	assert_int_equal(begin(f->pool, "web.db", &file), 0);
 	put(file.path, "new");
 	assert_int_equal(own_file_publish(&file, "web.db", false), -EEXIST);
 	assert_int_equal(own_file_publish(&file, "web.db", true), 0);
@@ -114,7 +121,7 @@ static void a_moved_folder_is_still_the_one_that_is_written(void **state)
 	struct fixture *f = *state;
 	struct own_file file;
 
-	assert_int_equal(own_file_begin(f->pool, "web.db", &file), 0);
+	assert_int_equal(begin(f->pool, "web.db", &file), 0);
 	assert_int_equal(rename(in(f->pool, file.folder_name), in(f->pool, "moved")), 0);
 	assert_int_equal(symlink(f->victim, in(f->pool, file.folder_name)), 0);
 	put(file.path, "new");
@@ -134,7 +141,7 @@ static void what_a_killed_one_left_is_removed_and_nothing_else(void **state)
 	put(in(f->pool, ".web.db.0123456789abcdef/copy.unfinished-wal"), "torn");
 	assert_int_equal(mkdir(in(f->pool, ".web.db.fedcba9876543210"), 0700), 0); /* another folder, by that name */
 	put(in(f->pool, ".web.db.fedcba9876543210/letter"), "dear");
-	assert_int_equal(own_file_begin(f->pool, "web.db", &file), 0);
+	assert_int_equal(begin(f->pool, "web.db", &file), 0);
 	own_file_end(&file);
 	assert_false(is_there(in(f->pool, ".web.db.0123456789abcdef")));
 	assert_true(holds(in(f->pool, ".web.db.fedcba9876543210/letter"), "dear"));
@@ -147,7 +154,7 @@ static void a_file_can_be_read_without_a_name(void **state)
 	char bytes[8] = "";
 	int fd;
 
-	assert_int_equal(own_file_begin(f->pool, "copy", &file), 0);
+	assert_int_equal(begin(f->pool, "copy", &file), 0);
 	put(file.path, "all");
 	fd = own_file_open(&file);
 	own_file_end(&file);

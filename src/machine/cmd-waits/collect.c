@@ -14,6 +14,7 @@
 #include "lib/data/str.h"
 #include "lib/net/http-client.h"
 #include "lib/net/users.h"
+#include "lib/rights/write-path.h"
 #include "lib/view/json.h"
 #include "machine/answer-history/answer-history.h"
 #include "machine/answer-history/incidents.h"
@@ -227,10 +228,12 @@ static int64_t not_ahead(int64_t from)
 static void remember_sent(const char *stamp, int64_t until)
 {
 	const struct timespec at = {until / NS_PER_SEC, until % NS_PER_SEC}, times[2] = {at, at};
-	_cleanup_close_ int fd = open(stamp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_free_ char *error = NULL;
+	_cleanup_close_ int fd = write_path_open(stamp, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &error);
+	int r = fd < 0 ? fd : futimens(fd, times) < 0 ? -errno : 0;
 
-	if (fd < 0 || futimens(fd, times) < 0)
-		log_warning("cannot write %s (%s): after a restart incidents may be sent again, or not at all", stamp, strerror(errno));
+	if (r < 0)
+		log_warning("cannot write %s (%s): after a restart incidents may be sent again, or not at all", stamp, error ? error : strerror(-r));
 }
 
 /* A failure is reported, and the next time is another try: sums miss nothing, and incidents wait. */

@@ -10,6 +10,7 @@
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
+#include "lib/rights/write-path.h"
 #include "machine/answer-history/recorded.h"
 #include "machine/client/request.h"
 #include "machine/cmd-waits/collect.h"
@@ -95,11 +96,12 @@ static int hand_out(const struct trace *t)
 
 static int write_to(const struct trace *t, const char *output)
 {
-	_cleanup_close_ int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int r = fd < 0 ? -errno : trace_write(t, fd);
+	_cleanup_free_ char *error = NULL;
+	_cleanup_close_ int fd = write_path_open(output, O_WRONLY | O_CREAT | O_EXCL, 0600, &error);
+	int r = fd < 0 ? fd : trace_write(t, fd);
 
 	if (r < 0)
-		return log_failure(EXIT_CANNOT, "cannot write %s: %s", output, strerror(-r));
+		return log_failure(EXIT_CANNOT, "cannot write %s: %s", output, error ? error : strerror(-r));
 	printf("%s holds %zu events of %s: read it anywhere with --from %s\n", output, t->n_events,
 	       CLOCK_SPAN((int64_t)(t->to - t->from)), output);
 	return EXIT_ANSWERED;
@@ -255,13 +257,13 @@ static int export_store(struct common *common)
 /* *ret is standard output or `file`, which the caller owns. */
 static int open_output(FILE **file, FILE **ret)
 {
+	_cleanup_free_ char *error = NULL;
+
 	*ret = stdout;
 	if (!arg_output)
 		return 0;
-	*ret = *file = fopen(arg_output, "wxe");
-	if (*file)
-		return 0;
-	return log_failure(-EIO, "cannot write %s: %s", arg_output, strerror(errno));
+	*ret = *file = write_path_stream(arg_output, 'x', &error);
+	return *file ? 0 : log_failure(-EIO, "%s", error ? error : strerror(errno));
 }
 
 static int close_output(FILE *out)
@@ -318,11 +320,10 @@ static int export_events(const struct common *common)
 
 static int export_html(struct common *common, const char *id)
 {
-	_cleanup_fclose_ FILE *file = arg_output ? fopen(arg_output, "wxe") : NULL;
+	_cleanup_fclose_ FILE *file = NULL;
+	FILE *out;
 
-	if (arg_output && !file)
-		return log_failure(EXIT_CANNOT, "cannot write %s: %s", arg_output, strerror(errno));
-	return report_incident(common, id, arg_redact, file ? file : stdout);
+	return open_output(&file, &out) < 0 ? EXIT_CANNOT : report_incident(common, id, arg_redact, out);
 }
 
 static int export_window(struct common *common, int64_t from, int64_t to)

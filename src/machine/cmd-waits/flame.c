@@ -8,6 +8,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
+#include "lib/rights/write-path.h"
 #include "machine/symbol/symbolize.h"
 #include "machine/trace/pprof.h"
 #include "machine/trace/profile-file.h"
@@ -223,11 +224,12 @@ static int print(const struct common *common, struct kept *k, struct kept *base,
 
 static int write_out(const struct common *common, struct kept *k, struct kept *base)
 {
-	_cleanup_fclose_ FILE *file = arg_output ? fopen(arg_output, "wxe") : NULL;
+	_cleanup_free_ char *error = NULL;
+	_cleanup_fclose_ FILE *file = arg_output ? write_path_stream(arg_output, 'x', &error) : NULL;
 	int r;
 
 	if (arg_output && !file)
-		return log_failure(EXIT_CANNOT, "cannot write %s: %s", arg_output, strerror(errno));
+		return log_failure(EXIT_CANNOT, "%s", error ? error : strerror(errno));
 	r = print(common, k, base, file ? file : stdout);
 	if (r == 0 && fflush(file ? file : stdout) != 0)
 		r = -errno;

@@ -217,11 +217,10 @@ static int export_into(struct store *s, const struct own_file *place, const char
 
 static int begin_copy(const char *folder, const char *name, const char *to, struct own_file *ret, char **ret_error)
 {
-	int r = own_file_begin(folder, name, ret);
+	_cleanup_free_ char *reason = NULL;
+	int r = own_file_begin(folder, name, 0600, ret, &reason);
 
-	if (r == -EPERM)
-		return str_fail(ret_error, r, "cannot write %s: in %s others may write into every folder; name a file elsewhere", to, folder);
-	return r < 0 ? str_fail(ret_error, r, "cannot write %s: %s", to, strerror(-r)) : 0;
+	return r < 0 ? str_fail(ret_error, r, "cannot write %s: %s", to, reason ? reason : strerror(-r)) : 0;
 }
 
 int store_export(struct store *s, const char *to, bool replace, char **ret_error)
@@ -236,7 +235,6 @@ int store_export(struct store *s, const char *to, bool replace, char **ret_error
 		return -ENOMEM;
 	if (!replace && lstat(to, &st) == 0)
 		return str_fail(ret_error, -EEXIST, "%s exists already: name another file", to);
-	(void)folder_make_parent(to, 0700); /* its opening says what is wrong */
 	r = begin_copy(folder, name, to, &place, ret_error);
 	if (r < 0)
 		return r;
@@ -304,7 +302,7 @@ static int open_again(struct store *s)
 int store_upgrade(struct store *s)
 {
 	const char *slash = strrchr(s->file, '/'), *name = slash ? slash + 1 : s->file;
-	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *folder = NULL, *unused = NULL;
 	struct own_file made;
 	struct stat st;
 
@@ -313,7 +311,7 @@ int store_upgrade(struct store *s)
 	folder = folder_of(s->file);
 	if (!folder)
 		return -ENOMEM;
-	if (own_file_begin(folder, name, &made) < 0)
+	if (own_file_begin(folder, name, 0600, &made, &unused) < 0)
 		return 0;
 	if (make_anew(s, made.path) == 0)
 		(void)replace(s, &made, name);

@@ -14,6 +14,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/folder.h"
+#include "lib/rights/write-path.h"
 #include "machine/recording/internal.h"
 #include "machine/recording/run-dir.h"
 
@@ -386,7 +387,9 @@ int store_open(const struct store_paths *paths, enum store_mode mode, struct sto
 		goto failed;
 	}
 	if (mode != STORE_READ) {
-		(void)folder_make_parent(s->file, 0700); /* opening the file says what is wrong */
+		r = write_path_prepare(s->file, 0700, ret_error);
+		if (r < 0)
+			goto failed;
 		store_make_private(s->file);
 	}
 	else if (!folder_path_exists(s->file)) {
@@ -604,6 +607,17 @@ static int open_own(struct store *s, uint32_t id)
 	return r;
 }
 
+static int prepare_folder(struct store *s)
+{
+	_cleanup_free_ char *error = NULL;
+	int r = write_path_prepare(s->file, 0700, &error);
+
+	if (r < 0)
+		return str_fail_again(&s->error, r, "%s", error);
+	store_make_private(s->file);
+	return 0;
+}
+
 int store_open_anew(struct store *s)
 {
 	const uint32_t id = s->id;
@@ -613,9 +627,7 @@ int store_open_anew(struct store *s)
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	store_close_database(s);
 	remove_old_log(s);
-	(void)folder_make_parent(s->file, 0700);
-	store_make_private(s->file);
-	r = open_own(s, id);
+	r = prepare_folder(s) ?: open_own(s, id);
 	s->id = id;
 	s->raw_segment = s->numbered = s->marks_saved = 0; /* of the file before */
 	s->ordered = r == 0;

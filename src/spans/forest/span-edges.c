@@ -7,6 +7,7 @@
 
 #include "lib/data/file.h"
 #include "lib/data/str.h"
+#include "lib/rights/write-path.h"
 
 void span_edges_init(struct span_edges *e, struct names *names)
 {
@@ -145,9 +146,9 @@ int span_edges_read(struct span_edges *e, const char *path, char **ret_error)
 	return r;
 }
 
-int span_edges_write(const struct span_edges *e, const char *path)
+int span_edges_write(const struct span_edges *e, const char *path, char **ret_error)
 {
-	FILE *f = fopen(path, "we");
+	FILE *f = write_path_stream(path, 'w', ret_error);
 	bool failed;
 
 	if (!f)
@@ -158,5 +159,5 @@ int span_edges_write(const struct span_edges *e, const char *path)
 			names_get(e->names, x->caller[0]), names_get(e->names, x->caller[1]), names_get(e->names, x->callee[0]),
 			names_get(e->names, x->callee[1]));
 	failed = ferror(f);
-	return fclose(f) || failed ? -EIO : 0;
+	return fclose(f) || failed ? str_fail(ret_error, -EIO, "cannot write %s", path) : 0;
 }

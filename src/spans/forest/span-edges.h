@@ -41,4 +41,4 @@ bool span_edges_have(const struct span_edges *e, const struct span *caller, cons
 /* A file: an edge a line, "service TAB operation TAB service TAB operation", caller first; '#' begins a comment. 0 or -errno,
  * -EINVAL with *ret_error "file:line: ..." (caller frees). */
 int span_edges_read(struct span_edges *e, const char *path, char **ret_error);
-int span_edges_write(const struct span_edges *e, const char *path);
+int span_edges_write(const struct span_edges *e, const char *path, char **ret_error);

@@ -127,7 +127,7 @@ static void what_was_learnt_is_a_file(void **state)
 
 	close(fd);
 	learn_mails(TRACES);
-	assert_int_equal(span_edges_write(&edges, path), 0);
+	assert_int_equal(span_edges_write(&edges, path, &error), 0);
 	span_edges_init(&again, names);
 	assert_int_equal(span_edges_read(&again, path, &error), 0);
 	checkout(spans, 990);

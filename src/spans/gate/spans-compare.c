@@ -7,6 +7,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/log.h"
+#include "lib/rights/write-path.h"
 #include "spans/compare/span-change.h"
 #include "spans/compare/span-select.h"
 #include "spans/descent/spans-descent.h"
@@ -223,23 +224,23 @@ int spans_compare(struct common *common, const struct spans_query *q, int argc, 
 static int write_html(const struct spans_query *q, const struct span_comparison *s)
 {
 	const struct span_selection all = {};
+	_cleanup_free_ char *error = NULL;
 	struct span_map map = {};
 	FILE *out;
-	int r = 0;
+	int r;
 
 	if (!q->html)
 		return 0;
-	out = strcmp(q->html, "-") ? fopen(q->html, "we") : stdout;
+	out = strcmp(q->html, "-") ? write_path_stream(q->html, 'w', &error) : stdout;
 	if (!out)
-		r = -errno;
-	else if (span_map_make(&s->forest, &all, &map) < 0)
-		r = -ENOMEM;
+		return log_failure(-EIO, "%s", error ? error : strerror(errno));
+	r = span_map_make(&s->forest, &all, &map);
 	if (r == 0) {
 		span_change_html(s, &map, q->top, out);
 		r = ferror(out) ? -EIO : 0;
 	}
 	span_map_free(&map);
-	if (out && out != stdout && fclose(out) != 0)
+	if (out != stdout && fclose(out) != 0)
 		r = -errno;
 	if (r < 0)
 		log_error("cannot write %s: %s", q->html, strerror(-r));

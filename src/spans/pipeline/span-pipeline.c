@@ -197,9 +197,7 @@ int pipeline_learn(const struct pipeline_options *options, char *const *paths, s
 	if (r == 0) {
 		span_edges_settle(&l.edges);
 		*ret_edges = l.edges.list.n;
-		r = span_edges_write(&l.edges, file);
-		if (r < 0)
-			say(ret_error, r, file);
+		r = span_edges_write(&l.edges, file, ret_error);
 	}
 	span_edges_free(&l.edges);
 	tree_free(&l.tree);

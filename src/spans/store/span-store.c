@@ -8,9 +8,9 @@
 #include <zstd.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/data/folder.h"
 #include "lib/data/str.h"
 #include "lib/rights/memory-budget.h"
+#include "lib/rights/write-path.h"
 #include "lib/store/age.h"
 #include "lib/store/blocks.h"
 #include "lib/store/database.h"
@@ -113,8 +113,8 @@ static int open_file(struct span_store *s, const char *file, enum database_acces
 
 	if (r < 0)
 		return r;
-	if (write)
-		folder_make_parent(file, 0750);
+	if (write && (r = write_path_prepare(file, 0750, ret_error)) < 0)
+		return r;
 	if (database_open(file, access, &s->budget, &s->db) != SQLITE_OK)
 		return write ? -EACCES : -ENOENT;
 	sqlite3_busy_timeout(s->db, 10000);

@@ -336,14 +336,14 @@ static void any_name_can_be_opened(void **state)
 /* In a folder that others may write: they move the one in which SQLite works, and put a link in its place. */
 static void a_folder_that_is_moved_stays_the_one_that_is_written(void **state)
 {
-	char inside[128], moved[128];
+	char inside[128], moved[128], *error = NULL;
 	struct database_budget budget;
 	struct own_file made;
 	struct stat st;
 	sqlite3 *db;
 
 	assert_int_equal(mkdir(run_dir, 0700), 0);
-	assert_int_equal(own_file_begin(folder, "r.db", &made), 0);
+	assert_int_equal(own_file_begin(folder, "r.db", 0600, &made, &error), 0);
 	snprintf(inside, sizeof(inside), "%s/%.90s", folder, made.folder_name);
 	snprintf(moved, sizeof(moved), "%s/moved", folder);
 	assert_int_equal(rename(inside, moved), 0);
