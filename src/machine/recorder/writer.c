@@ -69,11 +69,14 @@ static bool has_file(struct writer *w, bool *ret_new)
 {
 	int r;
 
+	const bool moved = store_has_moved(w->store);
+
 	*ret_new = false;
-	if (!store_has_moved(w->store))
+	if (!moved && !store_log_is_gone(w->store))
 		return true;
 	if (!w->failing[DUTY_FILE])
-		log_warning("%s was deleted or replaced while it was recorded into: what it held is no longer known here", store_file(w->store));
+		log_warning(moved ? "%s was deleted or replaced while it was recorded into: what it held is no longer known here" :
+				    "%s-wal was deleted or replaced while it was recorded into: what it held goes into the recording", store_file(w->store));
 	r = store_open_anew(w->store);
 	if (report(w, DUTY_FILE, r) < 0)
 		return false;

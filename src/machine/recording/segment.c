@@ -209,7 +209,7 @@ int store_compact(struct store *s, int64_t segment)
 	if (r == 0 && d.ticks.n)
 		r = chunk_write(&d, &chunk);
 	r = r ?: replace_raw(s, segment, &d, &chunk);
-	if (r == 0 && store_has_moved(s))
+	if (r == 0 && (store_has_moved(s) || store_log_is_gone(s)))
 		r = str_fail_again(&s->error, -ESTALE, "%s was deleted or replaced while it was written", s->file);
 	if (r == 0 && store_run_dir(s))
 		r = journal_remove(s->run_dir, segment);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -572,6 +573,23 @@ bool store_has_moved(struct store *s)
 	return !s->db || (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved) || was_overwritten(s);
 }
 
+bool store_log_is_gone(const struct store *s)
+{
+	struct stat st;
+
+	if (!s->log_inode)
+		return false;
+	return stat(STR_TEXT(PATH_MAX, "%s-wal", s->file), &st) < 0 ? errno == ENOENT : st.st_ino != s->log_inode;
+}
+
+/* The log that SQLite still has open is found by no other process any more. All of it is brought in, or the log that is made next would continue where this one ends. */
+static int bring_in_log(struct store *s)
+{
+	int code = sqlite3_wal_checkpoint_v2(s->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+
+	return code == SQLITE_OK ? 0 : store_fail(s, code, "cannot bring its log, which was deleted, into");
+}
+
 /* The log that is left there belongs to the file that has gone: SQLite would take it in. Another one came with the file that is there. */
 static void remove_old_log(const struct store *s)
 {
@@ -621,8 +639,10 @@ static int prepare_folder(struct store *s)
 int store_open_anew(struct store *s)
 {
 	const uint32_t id = s->id;
-	int r;
+	int r = store_has_moved(s) ? 0 : bring_in_log(s);
 
+	if (r < 0)
+		return r;
 	if (s->db) /* its log must not go into the file that is there now */
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	store_close_database(s);

@@ -140,8 +140,11 @@ int store_lock(struct store *s);
 int store_claim_run_dir(struct store *s, bool *ret_set_aside);
 /* Whether the file was deleted, or its path names another one by now: what is written is lost then. */
 bool store_has_moved(struct store *s);
+/* Whether its log (FILE-wal), which SQLite still writes to, was deleted or replaced: what it holds is lost when this process ends by a crash, and no other
+ * process sees it. */
+bool store_log_is_gone(const struct store *s);
 /* Continues in the file that the path names, after that: in a new one with this recording's id, or in a copy of this recording. The journal and the
- * marks in the run directory are written there. -EEXIST, in words: it is another recording, which is left alone. After an error nothing but
+ * marks in the run directory are written there. Where the log alone has gone, what it held is brought into the file before. -EEXIST, in words: it is another recording, which is left alone. After an error nothing but
  * store_has_moved() (which says so), this and store_close() may be called. */
 int store_open_anew(struct store *s);
 /* The ids of all segments that are there, in no order; the caller frees. A new one must have another. */

@@ -1194,6 +1194,31 @@ static void a_deleted_file_is_made_again_with_the_journal_and_the_marks(void **s
 	mark_free(&m);
 }
 
+/* Another process reads from the file what was in the log alone: it is not lost when this one is killed afterwards. */
+static void a_log_that_is_deleted_is_brought_into_the_file_and_made_again(void **state)
+{
+	struct fixture *f = *state;
+	struct store *reader;
+	char log[140];
+	int64_t segment;
+
+	snprintf(log, sizeof(log), "%s-wal", f->file);
+	assert_int_equal(store_compact(f->store, record(f, 60)), 0);
+	segment = record(f, 30);
+	assert_false(store_log_is_gone(f->store));
+	assert_int_equal(unlink(log), 0);
+	assert_false(store_has_moved(f->store));
+	assert_true(store_log_is_gone(f->store));
+	assert_int_equal(store_compact(f->store, segment), -ESTALE); /* the journal stays until a log holds it that others find */
+	assert_int_equal(store_open_anew(f->store), 0);
+	assert_false(store_log_is_gone(f->store));
+	assert_int_equal(access(log, F_OK), 0);
+	assert_int_equal(store_compact(f->store, segment), 0);
+	reader = open_store(f, STORE_READ);
+	holds(reader, 0, 90, 0);
+	store_close(reader);
+}
+
 static void a_copy_that_is_put_back_continues(void **state)
 {
 	struct fixture *f = *state;
@@ -1746,7 +1771,8 @@ RUN_TESTS(CASE(journal_and_chunks_are_one_recording), CASE(a_segment_that_is_not
 	  CASE(a_start_with_a_clock_ahead_deletes_nothing), CASE(a_clock_that_is_ahead_for_long_deletes_nothing),
 	  CASE(a_clock_that_is_some_days_ahead_for_a_moment_deletes_nothing), CASE(a_clock_that_jumps_while_recording_deletes_nothing),
 	  CASE(within_a_boot_the_boot_clock_tells_the_age), CASE(nights_and_weekends_count), CASE(beyond_the_size_the_oldest_written_go),
-	  CASE(a_deleted_file_is_made_again_with_the_journal_and_the_marks), CASE(a_copy_that_is_put_back_continues), CASE(a_copy_that_is_written_over_it_continues),
+	  CASE(a_deleted_file_is_made_again_with_the_journal_and_the_marks), CASE(a_log_that_is_deleted_is_brought_into_the_file_and_made_again),
+	  CASE(a_copy_that_is_put_back_continues), CASE(a_copy_that_is_written_over_it_continues),
 	  CASE(another_recording_in_its_place_is_left_alone), CASE(a_deleted_run_directory_takes_no_marks_away),
 	  CASE(steps_of_the_clock_are_told), CASE(a_clock_that_is_set_back_loses_nothing),
 	  CASE(hours_are_made_and_kept_whatever_the_clock_says), CASE(a_wait_that_was_read_late_is_no_peak_of_a_summary),
