@@ -360,9 +360,13 @@ def ask_all(f, recorder, before):
     asked = 0
     for uid in (0, NOBODY, OTHER):
         for words in (("mark", f"moment {before + asked}"), ("why", "--json"), ("list",), ("show",), ("cpu", "--for", "200ms")):
-            done = recorder.ask(*words, user=uid, group=uid, extra_groups=[])
-            f.holds("each question is answered", done.returncode in (0, 1), f"{words}: {done.stderr[-100:]}")
             asked += 1
+            try:
+                done = recorder.ask(*words, user=uid, group=uid, extra_groups=[])
+            except subprocess.TimeoutExpired:  # the row says so, and the memory is measured all the same
+                f.holds("each question is answered within 60 s", False, str(words))
+                continue
+            f.holds("each question is answered", done.returncode in (0, 1), f"{words}: {done.stderr[-100:]}")
     return asked
 
 
