@@ -8,6 +8,7 @@ import { localTime } from "./format.js";
 import { check, choice, emptyState, field, keys, link, questions, redrawn, showsNothing, statusLine } from "./pane.js";
 import { setState, state } from "./state.js";
 import { LatencyMap } from "./latencymap.js";
+import { versionTimes } from "./versiontimes.js";
 import { drawWaterfall } from "./waterfall.js";
 
 const SURE = 0.05; // q
@@ -48,7 +49,7 @@ function build(main) {
 		status: statusLine(), about: element("div", { class: "hint" }), by: field("buckets", "buckets by", { width: 18, placeholder: "hardware,workload" }),
 		method: choice("method", "judged by", [["robust", "robust"], ["sdiag-older", "Z-score against older ones"], ["sdiag-pooled", "Z-score against all others"]]),
 		critical: check("critical", "only the critical path", "leave out calls that no caller waited for"),
-		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), forest: element("div", { class: "scroll tall", id: "forest" }),
+		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), package: element("div", { class: "row" }), times: element("div", { id: "version-times" }), forest: element("div", { class: "scroll tall", id: "forest" }),
 		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), differences: element("div", { id: "difference-list" }), descent: descentPanel(), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
 		suspects: element("div", { class: "scroll", id: "suspect-list" }), causes: element("div", { id: "attribute-list" }), whyStatus: statusLine(),
 		map: element("div", { class: "heat-holder" }), cell: element("p", { class: "hint", role: "status" }), selected: element("div", { id: "selected-list" }), mapStatus: statusLine(),
@@ -76,10 +77,12 @@ function build(main) {
 			parts.map, parts.cell, parts.failed, parts.mapStatus, parts.selected),
 		element("section", { "aria-labelledby": "bucket-title" }, element("h2", { id: "bucket-title" }, "Buckets"), parts.buckets),
 		element("section", { "aria-labelledby": "version-title" }, parts.versionTitle, parts.versions),
+		element("section", { class: "whole", "aria-labelledby": "times-title" }, element("h2", { id: "times-title" }, "Versions over time"), parts.package, parts.times),
 		element("section", { class: "whole", "aria-labelledby": "forest-title" }, parts.forestTitle, parts.forest),
 		element("section", { class: "whole", "aria-labelledby": "compare-title" }, element("h2", { id: "compare-title" }, "Two versions side by side"), parts.pick, parts.compare),
 		element("section", { class: "whole", "aria-labelledby": "requests-title" }, element("h2", { id: "requests-title" }, "Requests, span by span"), parts.which, element("div", { class: "beside" }, parts.one, parts.two), parts.differences, parts.descent,
 			element("p", { class: "hint" }, "Red is the critical path: what the request waited for. Both have one scale.")));
+	redrawn(parts.times, () => forest && groups && drawTimes(state(), bucketOf(state())));
 	redrawn(parts.one, () => forest && exemplars && drawRequests(state()));
 	keys(main, { Escape: () => setState({ one: null, two: null }) });
 }
@@ -97,15 +100,20 @@ function drawBuckets(s, chosen) {
 // Requests to look at: those that are stored whole open below.
 const examples = (traces) => traces.map((t, i) => element("span", { class: "hint" }, i ? ", " : " for example ", t.whole ? link({ one: t.trace }, t.trace) : t.trace, ` (${formatSpan(t.duration_ns)})`));
 
+// By which types of errors more requests fail than before.
+const errorList = (errors) => (errors.length ? [element("h3", {}, "Errors that more requests have"), element("ul", { class: "errors" }, ...errors.map((e) => element("li", {}, element("strong", {}, e.type), ` (${e.attribute}) of ${e.call}: ${share(e.after)} of the requests, were ${share(e.before)}`)))] : []);
+
 // The versions to blame; one that is chosen shows its bucket, and is the candidate.
 function drawSuspects(answer) {
 	const rows = answer.suspects.map((x, i) => ({ key: String(i), kind: "guilty", titles: [x.together && `always together with ${x.together}`], cells: [`${x.package}=${x.version}${x.failing ? `: by it ${share(x.fails)} of the requests have a failure, by others ${share(x.fails_others)}` : ""}`, x.bucket, span(x.mean_ns), span(x.others_mean_ns), `+${share(x.mean_ns / x.others_mean_ns - 1)}`, Math.round(x.requests).toLocaleString("en"), x.q === null ? "" : x.q < 0.001 ? x.q.toExponential(0) : x.q.toFixed(2)] }));
 	const columns = [{ title: "version", class: "name" }, { title: "bucket", class: "name" }, { title: "mean", class: "number" }, { title: "of the others", class: "number" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "q", class: "number wide" }];
 	if (!rows.length) parts.suspects.replaceChildren(element("p", { class: "hint" }, answer.since ? `No version is to blame; ${answer.since_failing ? "more requests of all of them fail" : "all take longer"} since ${localTime(answer.since)}.` : "No version is to blame."));
 	else replaceContents(parts.suspects, choosableTable({ label: "versions to blame", columns, rows, chosen: null, follows: false, onChoose: (i) => { const x = answer.suspects[i], b = forest.buckets.find((y) => [labelOf(y), nameOf(y)].includes(x.bucket)); setState({ bucket: b ? keyOf(b) : state().bucket, candidate: `${x.package}=${x.version}`, one: null, two: null }); } }));
+	const errors = errorList(answer.errors);
 	const causes = answer.attributes?.causes ?? [], deployments = answer.deployments ?? [];
 	parts.causes.replaceChildren(
 		...(deployments.length ? [element("h3", {}, "Deployed when it began"), element("ol", {}, ...deployments.map((d) => element("li", {}, `${d.package} ${d.version}${d.hosts ? ` at ${d.hosts}` : ""}, since ${localTime(d.since)}${d.share === null ? "" : `: its calls and the way to them are ${share(d.share)} of the rise`}`)))] : []),
+		...errors,
 		...(causes.length ? [element("h3", {}, "Attributes of the requests that became slower"), element("ul", {}, ...causes.map((c) => element("li", {}, `${c.where}: ${span(c.mean_ns)}, expected ${span(c.expected_ns)}, in ${Math.round(c.requests).toLocaleString("en")} requests; ${share(c.share)} of the rise`, ...examples(c.traces))))] : []));
 }
 
@@ -154,6 +162,12 @@ function quantiles(b, most) {
 	return svg("svg", { class: "quantiles", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: "thin", x: 0, y: 4, width: at(b.p99_ns), height: 2 }), svg("rect", { class: "thick", x: at(b.p50_ns), y: 1, width: Math.max(0.5, at(b.p95_ns) - at(b.p50_ns)), height: 8 }));
 }
 
+// The chosen bucket, else the one of the version that costs most, else the first.
+function bucketOf(s) {
+	const worst = groups.groups.filter((g) => g.outlier && !g.faster).sort((a, b) => b.excess_ns - a.excess_ns)[0];
+	return forest.buckets.some((b) => keyOf(b) === s.bucket) ? s.bucket : keyOf(worst ?? forest.buckets[0]);
+}
+
 const ofBucket = (key) => groups.groups.filter((g) => keyOf(g) === key);
 
 function drawVersions(s, key) {
@@ -164,6 +178,19 @@ function drawVersions(s, key) {
 	parts.versionTitle.textContent = `Versions of ${list.length ? nameOf(list[0]) : "the bucket"}`;
 	replaceContents(parts.versions, choosableTable({ label: "versions of the bucket", columns, rows, chosen: s.candidate ? list.find((g) => packages(g.versions).includes(s.candidate))?.versions ?? null : null,
 		onChoose: (versions, walk) => setState({ candidate: packages(versions).find((p) => set.has(p)) ?? null, one: null, two: null }, false, walk) }));
+}
+
+// A package's versions in the chosen bucket; without a choice the candidate's, else the one with most versions there.
+function drawTimes(s, key) {
+	const all = groups.times.filter((t) => keyOf(t) === key), list = [...new Set(all.map((t) => t.package))].sort((a, b) => a.localeCompare(b));
+	const candidate = list.find((p) => s.candidate?.startsWith(`${p}=`)), versions = (p) => all.filter((t) => t.package === p);
+	const chosen = list.includes(s.package) ? s.package : candidate ?? [...list].sort((a, b) => versions(b).length - versions(a).length)[0];
+	parts.times.replaceChildren();
+	if (!chosen) return parts.package.replaceChildren(element("p", { class: "hint" }, "The bucket has one version only."));
+	const select = element("select", { "data-key": "package", onchange: (e) => setState({ package: e.target.value }) }, ...list.map((p) => element("option", { value: p }, p)));
+	select.value = chosen;
+	replaceContents(parts.package, element("label", { class: "choice" }, "mean of the requests by the version of ", select));
+	parts.times.append(versionTimes(versions(chosen), groups.deployments, candidate === chosen ? s.candidate.slice(chosen.length + 1) : null, parts.times.clientWidth || 600));
 }
 
 function drawForest(s, key) {
@@ -212,7 +239,7 @@ function drawComparison(s) {
 		cells: [oddBar(Math.abs(v.after_ns - v.before_ns) / most), v.path.split(" > ").at(-1), span(v.before_ns), span(v.after_ns), signed(v.after_ns - v.before_ns), `${v.calls_before.toFixed(2)} → ${v.calls_after.toFixed(2)}`, v.reason === "none" ? "" : v.reason] }));
 	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: s.baseline, class: "number wide" }, { title: s.candidate, class: "number wide" }, { title: "change", class: "number" }, { title: "calls a request", class: "number wide" }, { title: "because", class: "wide" }];
 	const table = element("div", { class: "scroll" }, choosableTable({ label: "calls, before and after", columns, rows, chosen: s.call ?? null, onChoose: (call, walk) => setState({ call }, false, walk) }));
-	replaceContents(parts.compare, head, rows.length ? table : "");
+	replaceContents(parts.compare, head, ...errorList(comparison.errors), rows.length ? table : "");
 }
 
 const requestText = (r, set) => `${r.slowest ? "slow" : "ordinary"}, ${shortVersions(r.versions, set)}: ${formatSpan(r.duration_ns)} (${r.trace.slice(0, 8)})`;
@@ -279,12 +306,13 @@ export async function show(main, s, changed) {
 		showEmpty();
 		return;
 	}
-	const r = forest.read, worst = groups.groups.filter((g) => g.outlier && !g.faster).sort((a, b) => b.excess_ns - a.excess_ns)[0];
+	const r = forest.read;
 	parts.about.textContent = `${r.requests.toLocaleString("en")} requests, ${r.spans.toLocaleString("en")} spans, ${forest.buckets.length} buckets; critical path by the rule “${forest.rule}”.${r.orphan_traces ? ` ${r.orphan_traces} traces have no root and are left out.` : ""}`;
 	s = state();
-	const key = forest.buckets.some((b) => keyOf(b) === s.bucket) ? s.bucket : worst ? keyOf(worst) : keyOf(forest.buckets[0]);
+	const key = bucketOf(s);
 	drawBuckets(s, key);
 	drawVersions(s, key);
+	drawTimes(s, key);
 	drawForest(s, key);
 	drawPick(s, key);
 	askWhy(s);

@@ -1,7 +1,7 @@
 // What the panes' tests look at: a recording with two marks and their events, traced requests, a fleet. The data have known answers:
 // the culprit holds the lock and the CPU (make-incident), agent 1.7.0 is slow on gen6 (make-spans), web-03 gets more requests than it can
 // serve (below).
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -23,7 +23,11 @@ function record({ whyslow, makeRecording, makeIncident }, folder, file) {
 
 function recordSpans({ whyslow, makeSpans }, file, spans) {
 	writeFileSync(file("spans.otlp"), execFileSync(makeSpans, ["otlp", String(spans), "1", "story"], { maxBuffer: 1 << 28 }));
-	execFileSync(whyslow, ["spans", "load", file("spans.otlp"), "--store", file("spans.db")]);
+	const store = ["--store", file("spans.db")];
+	execFileSync(whyslow, ["spans", "load", file("spans.otlp"), ...store]);
+	const begins = JSON.parse(spawnSync(whyslow, ["spans", "groups", "--json", ...store], { encoding: "utf8", maxBuffer: 1 << 28 }).stdout).times.find((t) => t.package === "agent" && t.version === "1.7.0").from;
+	writeFileSync(file("deployed.json"), JSON.stringify({ package: "agent", version: "1.7.0", time: begins }));
+	execFileSync(whyslow, ["spans", "load", "--deployments", file("deployed.json"), ...store]);
 }
 
 // A server's row a minute: it depends on nothing but its place.

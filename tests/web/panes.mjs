@@ -217,6 +217,13 @@ async function spans(p, address) {
 	assert.match(await p.locator('#bucket-list tr[aria-selected="true"]').innerText(), /^gen6/);
 	assert.equal(await p.locator("#bucket-list tbody tr").count(), 12);
 	assert.match(await text(p, "#version-list tr.guilty"), /agent=1\.7\.0.*slower/s);
+	// the versions of a package over time, and what was deployed then: of the one that was chosen, of another one
+	const times = p.locator("#version-times svg");
+	await times.locator(".deployed").first().waitFor({ state: "attached" }); // a line has no width
+	await p.selectOption('#spans select[data-key="package"]', "agent");
+	await inAddress(p, "package", "agent");
+	await p.waitForFunction(() => /^agent: .*1\.7\.0 from .*, at last .*; deployed: agent 1\.7\.0 at /.test(document.querySelector("#version-times svg")?.getAttribute("aria-label")));
+	assert.equal(await times.locator(".version").count(), await p.evaluate(async () => { const bucket = document.querySelector('#bucket-list tr[aria-selected="true"]').dataset.key, { times: all } = await (await asked("/api/v1/spans/groups")).json(); return Math.min(6, all.filter((t) => t.package === "agent" && `${Object.entries(t.values).filter(([, v]) => v !== null).map(([k, v]) => `${k}=${v}`).join(",")}|${t.entry}` === bucket).length); }));
 	// which version is to blame, over all buckets: by the stricter rule of "why" none is
 	await p.locator("#suspect-list .hint", { hasText: "No version is to blame" }).waitFor();
 	// a rectangle over the map: the slow requests, what tells them from the others, the same by keyboard, and nothing again

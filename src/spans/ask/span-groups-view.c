@@ -145,6 +145,24 @@ static json_t *change_point_json(const struct forest *f, const struct bucket *b,
 	return o;
 }
 
+/* Without what there was before the first and behind the last of its requests; null between where there was none. */
+static json_t *times_json(const struct forest *f, const struct version_times *t)
+{
+	json_t *o = span_bucket_json(f, t->bucket), *means = json_array(), *requests = json_array();
+	size_t first = FIRST_WHERE(i, t->n, t->v[i].count), last = t->n;
+
+	while (last > first && !t->v[last - 1].count)
+		last--;
+	for (size_t i = first; i < last; i++) {
+		json_array_append_new(means, t->v[i].count ? json_number(moments_mean(&t->v[i])) : json_null());
+		json_array_append_new(requests, json_number(moments_count(&t->v[i])));
+	}
+	json_object_update_new(o, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o}", "package", names_get(f->names, t->package), "version",
+		names_get(f->names, t->version), "from", CLOCK_RFC3339(t->first + (int64_t)first * t->width), "step_ns", (json_int_t)t->width, "mean_ns",
+		means, "requests", requests));
+	return o;
+}
+
 json_t *span_groups_json(const struct forest *f, const struct span_groups *j)
 {
 	json_t *list = json_array(), *changes = json_array();
@@ -174,6 +192,7 @@ json_t *span_groups_json(const struct forest *f, const struct span_groups *j)
 		if (i == 0 || j->bucket[i] != j->bucket[i - 1])
 			json_array_append_new(changes, change_point_json(f, j->bucket[i], &j->since[i]));
 	}
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "schema", "whyslow.spans.groups/1", "method", group_method_name(j->method), "groups", list,
-			 "changes", changes, "read", span_tally_json(f));
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", "whyslow.spans.groups/1", "method", group_method_name(j->method), "groups", list,
+			 "changes", changes, "times", JSON_EACH(x, j->times, times_json(f, x)), "deployments", JSON_EACH(x, j->deployments.list,
+			json_pack("{s:s, s:s, s:s, s:s}", "package", x->package, "version", x->version, "host", x->host, "time", CLOCK_RFC3339(x->time))), "read", span_tally_json(f));
 }

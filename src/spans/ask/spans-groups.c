@@ -8,6 +8,7 @@
 #include "lib/data/order.h"
 #include "spans/ask/spans.h"
 #include "spans/compare/groups.h"
+#include "spans/compare/span-deployed.h"
 #include "spans/compare/span-since.h"
 #include "spans/compare/span-strata.h"
 #include "spans/forest/bucket-choice.h"
@@ -111,6 +112,73 @@ static void find_outliers(struct span_groups *j, size_t i, struct version_group 
 	}
 }
 
+/* --- versions over time --- */
+
+static int add_times(const struct bucket *b, uint32_t package, uint32_t version, const struct names *names, struct span_groups *j)
+{
+	struct version_times t = {.bucket = b, .package = package, .version = version};
+	int64_t last;
+
+	if (!strata_times(b, &t.first, &last, &t.width))
+		return 0;
+	t.width *= (last - t.first) / t.width / VERSION_TIMES + 1;
+	t.n = (size_t)((last - t.first) / t.width) + 1;
+	t.v = calloc(t.n, sizeof(*t.v));
+	for (size_t k = 0; t.v && k < b->groups.n; k++)
+		if (attribute_set_value(names_get_set(names, b->groups.v[k].versions), package) == version)
+			VEC_EACH(slot, b->groups.v[k].slots)
+				moments_merge(&t.v[(slot->start - t.first) / t.width], &slot->total);
+	return t.v ? VEC_PUSH_OWNER(j->times, t.v, t) : -ENOMEM;
+}
+
+static bool has_times_of(const struct span_groups *j, const struct bucket *b, const struct attribute *one)
+{
+	return VEC_FIND(x, j->times, x->bucket == b && x->package == one->key && x->version == one->value);
+}
+
+/* Has the bucket other versions of the package? */
+static bool has_others(const struct forest *f, const struct bucket *b, const struct attribute *one)
+{
+	for (size_t i = 0; i < b->groups.n; i++) {
+		uint32_t version = attribute_set_value(names_get_set(f->names, b->groups.v[i].versions), one->key);
+
+		if (version && version != one->value)
+			return true;
+	}
+	return false;
+}
+
+static int find_times(const struct forest *f, struct span_groups *j)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < j->n; i++) {
+		const struct attribute_set *set = names_get_set(f->names, j->group[i]->versions);
+
+		for (uint32_t k = 0; r == 0 && k < set->n; k++)
+			if (!has_times_of(j, j->bucket[i], &set->v[k]) && has_others(f, j->bucket[i], &set->v[k]))
+				r = add_times(j->bucket[i], set->v[k].key, set->v[k].value, f->names, j);
+	}
+	return r;
+}
+
+/* Keeps those of the time of these requests, and of shortly before. */
+static void keep_deployments(struct span_groups *j)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	struct deployments kept = {};
+
+	for (size_t i = 0; i < j->n; i++) {
+		first = j->group[i]->first_seen < first ? j->group[i]->first_seen : first;
+		last = j->group[i]->last_seen > last ? j->group[i]->last_seen : last;
+	}
+	VEC_EACH(d, j->deployments.list)
+		if (first <= last && d->time >= first - DEPLOYED_LEAD && d->time <= last)
+			(void)deployments_add(&kept, d);
+	deployments_free(&j->deployments);
+	j->deployments = kept;
+}
+
 /* `f` is finished and outlives *ret, which is to be freed in both cases. choice NULL = all buckets. 0 or -ENOMEM. */
 static int span_groups_judge(const struct forest *f, const struct bucket_choice *choice, const struct group_options *o, struct span_groups *ret)
 {
@@ -123,6 +191,7 @@ static int span_groups_judge(const struct forest *f, const struct bucket_choice 
 		if (bucket_is_chosen(choice, f, &f->buckets.v[i]))
 			r = judge_bucket(f, &f->buckets.v[i], o, ret);
 	r = r ?: groups_correct(ret->judgements, ret->n, o);
+	r = r ?: find_times(f, ret);
 	older = calloc(ret->n + 1, sizeof(*older));
 	for (size_t i = 0; r == 0 && older && i < ret->n; i++)
 		find_outliers(ret, i, older);
@@ -171,8 +240,11 @@ int spans_groups(struct common *common, const struct spans_query *q, int argc, c
 	r = span_groups_judge(&f, &q->choice, &o, &j);
 	if (r < 0)
 		log_error("%s", strerror(-r));
-	else
+	r = r ?: spans_deployments(common, q, argc == 1 && !q->input.engine, &j.deployments);
+	if (r == 0) {
+		keep_deployments(&j);
 		status = status_of(&j);
+	}
 	if (r == 0 && common->json)
 		spans_print_json(span_groups_json(&f, &j), 0);
 	else if (r == 0)

@@ -93,7 +93,7 @@ static const struct option_row path_options[] = {
 	{},
 };
 static const struct option_row groups_options[] = {
-	DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS,
+	DATA_OPTIONS, SINCE_OPTION, BUCKET_OPTIONS, DEPLOYMENTS_OPTION,
 	{OPTION_TEXT, 0, "method", "NAME", &parsed.method, "robust (default), sdiag-older, sdiag-pooled"},
 	{},
 };

@@ -12,6 +12,8 @@ const char *group_method_name(enum group_method method)
 void span_groups_free(struct span_groups *j)
 {
 	FREE_ALL(j->bucket, j->group, j->groups, j->judgements, j->outliers, j->since);
+	VEC_FREE_EACH(j->times, free(each->v));
+	deployments_free(&j->deployments);
 }
 
 bool span_groups_is_slower(const struct span_groups *j, size_t i)

@@ -54,6 +54,16 @@ struct group_outliers {
 };
 
 /* The groups of all chosen buckets, bucket by bucket; n of each. */
+/* A version of a package over time, all requests of a bucket that ran it. */
+#define VERSION_TIMES 128 /* at most */
+struct version_times {
+	const struct bucket *bucket; /* lent */
+	uint32_t package, version; /* texts */
+	int64_t first, width; /* wall ns */
+	size_t n;
+	struct moments *v; /* owned: from `first` on, one each `width` */
+};
+
 struct span_groups {
 	enum group_method method;
 	size_t n;
@@ -64,6 +74,8 @@ struct span_groups {
 	struct group_outliers *outliers;
 	struct span_since *since;	     /* of the bucket, all versions together, at its first group; since 0 = no change */
 	bool levelled;			     /* in at least one bucket */
+	VEC(struct version_times) times;     /* of packages of which a bucket has several versions */
+	struct deployments deployments;	     /* that are known, of the time of these requests and of shortly before, by time */
 };
 
 void span_groups_free(struct span_groups *j);
