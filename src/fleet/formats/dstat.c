@@ -46,21 +46,6 @@ struct dstat {
 	uint64_t rows;
 };
 
-/* A field without its quotes; those of this tool have none inside. NULL at the end of the line. */
-static char *cut_field(char **at)
-{
-	char *field = *at, *end;
-
-	if (!field)
-		return NULL;
-	if (*field == '"' && (end = strchr(field + 1, '"'))) {
-		*end++ = 0;
-		*at = *end == ',' ? end + 1 : NULL;
-		return field + 1;
-	}
-	return strsep(at, ",");
-}
-
 static void forget_columns(struct dstat *d)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -75,8 +60,8 @@ static void forget_columns(struct dstat *d)
 /* "Host:","web-1" and "Date:","29 Nov 2026 09:49:09 UTC" among the fields of a line. */
 static int take_facts(struct dstat *d, char *line)
 {
-	for (char *field = cut_field(&line); field; field = cut_field(&line)) {
-		char *value = strcmp(field, "Host:") == 0 || strcmp(field, "Date:") == 0 ? cut_field(&line) : NULL;
+	for (char *field = text_cut_field(&line); field; field = text_cut_field(&line)) {
+		char *value = strcmp(field, "Host:") == 0 || strcmp(field, "Date:") == 0 ? text_cut_field(&line) : NULL;
 		int day;
 
 		if (!value)
@@ -113,8 +98,8 @@ static int take_names(struct dstat *d, char *names)
 	const char *group = "";
 	int r = 0;
 
-	for (char *name = cut_field(&names); r == 0 && name; name = cut_field(&names)) {
-		const char *next = cut_field(&groups);
+	for (char *name = text_cut_field(&names); r == 0 && name; name = text_cut_field(&names)) {
+		const char *next = text_cut_field(&groups);
 
 		group = next && *next ? next : group;
 		r = add_column(d, group, name);
@@ -177,7 +162,7 @@ static int take_row(struct dstat *d, char *line)
 	int64_t moment;
 	int server, r = 0;
 
-	for (char *field = cut_field(&line); field && n < d->n; field = cut_field(&line))
+	for (char *field = text_cut_field(&line); field && n < d->n; field = text_cut_field(&line))
 		fields[n++] = field;
 	if (n < d->n || line) {
 		intake_bad(d->at.into, d->at.path, d->at.line, "%s fields than the %zu of its columns", line ? "more" : "fewer", d->n);

@@ -2,9 +2,16 @@
  *
  *   cpu,host=web-1,cpu=cpu0 usage_user=1.5,usage_idle=97i 1795183200000000000
  *
+ * and the annotated CSV that a query gives, a table behind each group of lines that begin with '#':
+ *
+ *   #datatype,string,long,dateTime:RFC3339,double,string,string,string
+ *   ,result,table,_time,_value,_field,_measurement,host
+ *   ,,0,2026-11-20T14:00:00Z,1.5,usage_user,cpu,web-1
+ *
  * The server is the tag host; the counter is MEASUREMENT_FIELD with the other tags as labels. Texts and truth values are left out.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/formats/text-lines.h"
@@ -15,7 +22,10 @@
 #include "lib/input/number.h"
 #include "lib/input/timestamp.h"
 
+#define COLUMNS_MAX 256
+
 static const char *const endings[] = {".lp", ".influx", ".line", NULL};
+static const char *const csv_endings[] = {".csv", NULL};
 
 /* Up to one of `stops` that is not escaped or within quotes, unescaped in place and terminated; *ret_stop is what stood there. */
 static char *take_part(char **at, const char *stops, char *ret_stop)
@@ -131,6 +141,125 @@ static int take_line(struct text_lines *l, char *line)
 	return r == -EINVAL ? 0 : r < 0 ? r : take_fields(l, &p, line, time);
 }
 
+/* --- annotated CSV --- */
+
+struct annotated {
+	struct text_lines at;
+	char *header; /* a copy, which columns point into */
+	char *columns[COLUMNS_MAX];
+	size_t n;
+};
+
+static size_t cut_fields(char *line, char *fields[COLUMNS_MAX])
+{
+	size_t n = 0;
+
+	for (char *field = text_cut_field(&line); field; field = text_cut_field(&line)) {
+		if (n < COLUMNS_MAX)
+			fields[n] = field;
+		n++;
+	}
+	return n;
+}
+
+static int keep_columns(struct annotated *a, const char *line)
+{
+	free(a->header);
+	a->header = strdup(line);
+	a->n = a->header ? cut_fields(a->header, a->columns) : 0;
+	if (a->n > COLUMNS_MAX) {
+		intake_bad(a->at.into, a->at.path, a->at.line, "%zu columns; expected at most %d", a->n, COLUMNS_MAX);
+		a->n = 0;
+	}
+	return a->header ? 0 : -ENOMEM;
+}
+
+/* Tables of the same query, its range, and columns without a name say nothing of a point. */
+static bool is_tag(const char *column)
+{
+	return *column && *column != '_' && strcmp(column, "result") != 0 && strcmp(column, "table") != 0;
+}
+
+static int take_table_row(struct annotated *a, char *line)
+{
+	const char *server_tag = a->at.input->server_column ? a->at.input->server_column : "host", *value = NULL, *when = NULL, *field = "", *server = a->at.name;
+	_cleanup_str_ struct str labels = {};
+	struct point p = {.measurement = ""};
+	char *fields[COLUMNS_MAX];
+	size_t n = cut_fields(line, fields);
+	double number;
+	int64_t time;
+
+	if (n != a->n) {
+		intake_bad(a->at.into, a->at.path, a->at.line, "%zu fields instead of %zu", n, a->n);
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *column = a->columns[i];
+
+		if (strcmp(column, "_value") == 0)
+			value = fields[i];
+		else if (strcmp(column, "_time") == 0)
+			when = fields[i];
+		else if (strcmp(column, "_field") == 0)
+			field = fields[i];
+		else if (strcmp(column, "_measurement") == 0)
+			p.measurement = fields[i];
+		else if (strcmp(column, server_tag) == 0)
+			server = fields[i];
+		else if (is_tag(column))
+			str_printf(&labels, "%s%s=\"%s\"", labels.len ? "," : "", column, fields[i]);
+	}
+	if (!value || !when || timestamp_parse(when, strchr(when, 0), &time) < 0) {
+		intake_bad(a->at.into, a->at.path, a->at.line, "no _time and _value: pivot() and the like have them in other columns");
+		return 0;
+	}
+	if (!*value || !selection_wants_time(a->at.input, time))
+		return 0;
+	if (!number_parse_slowly(value, strchr(value, 0), &number)) /* a text or a truth value */
+		return 0;
+	p.labels = labels;
+	p.server = intake_server(a->at.into, server);
+	return p.server < 0 || labels.error ? -ENOMEM : put_field(&a->at, &p, field, number, time);
+}
+
+static int take_csv_line(struct text_lines *l, char *line)
+{
+	struct annotated *a = (struct annotated *)l;
+
+	if (!*line || *line == '#') {
+		a->n = 0;
+		return 0;
+	}
+	return a->n ? take_table_row(a, line) : keep_columns(a, line);
+}
+
+static void end_csv_file(struct text_lines *l)
+{
+	struct annotated *a = (struct annotated *)l;
+
+	free(a->header);
+	*a = (struct annotated){.at = a->at};
+}
+
+static int load_csv(const struct fleet_input *input, struct intake *into, char **ret_error)
+{
+	struct annotated a = {.at = {.input = input, .into = into}};
+
+	return text_lines_load(&a.at, csv_endings, end_csv_file, take_csv_line, ret_error);
+}
+
+static int look_csv(const char *piece, size_t n)
+{
+	(void)n;
+	return str_starts(piece, "#group,") || str_starts(piece, "#datatype,") || str_starts(piece, "#default,") ? 90 : 0;
+}
+
+static int recognise_csv(const char *location)
+{
+	return files_recognise_by_content(location, csv_endings, look_csv);
+}
+
 static int load(const struct fleet_input *input, struct intake *into, char **ret_error)
 {
 	return text_lines_load(&(struct text_lines){.input = input, .into = into}, endings, NULL, take_line, ret_error);
@@ -158,4 +287,11 @@ const struct fleet_source fleet_source_influx = {
 	.help = "Influx's line protocol (also gz, zst, xz)",
 	.recognise = recognise,
 	.load = load,
+};
+
+const struct fleet_source fleet_source_influx_csv = {
+	.name = "influx-csv",
+	.help = "Influx's annotated CSV (also gz, zst, xz)",
+	.recognise = recognise_csv,
+	.load = load_csv,
 };

@@ -6,6 +6,8 @@
  *            (what VictoriaMetrics exports)
  *   Telegraf {"name": "cpu", "tags": {"host": "web-1", "cpu": "cpu0"}, "fields": {"usage_user": 1.5}, "timestamp": 1790000000}
  *            ->  cpu_usage_user{cpu="cpu0"}; or {"metrics": [such objects]}
+ *   Beats    {"@timestamp": "...", "host": {"name": "web-1"}, "event": {"module": "system"}, "metricset": {"name": "diskio"}, "system": {"diskio": {"name": "sda", "read": {"bytes": 7}}}}
+ *            ->  system.diskio.read.bytes{name="sda"}
  *   Graphite [{"target": "servers.web-1.cpu", "tags": {"host": "web-1"}, "datapoints": [[0.7, 1790000000], [null, 1790000060]]}]
  *   OTLP     {"resourceMetrics": [...]}: otlp-metrics.h
  *   AWS      {"MetricDataResults": [{"Id": "m1", "Label": "i-0a1b CPUUtilization", "Timestamps": ["2026-11-20T14:00:00Z"], "Values": [0.7]}]}: the last word
@@ -43,6 +45,8 @@ static const char *const value_names[] = {"value", "val", NULL};
 static const char *const role_names[] = {"role", "group", NULL};
 static const char *const job_names[] = {"job", "service", NULL};
 static const char *const other_names[] = {"id", "pid", "value", NULL}; /* numbers that are names */
+
+static const char *const beat_names[] = {"name", "id", "pid", "device_name", "mount_point", "interface", "type", NULL}; /* of what an event is about */
 
 /* "host.name": a key of that name, or `name` within `host`. */
 static const json_t *find_path(const json_t *row, const char *path)
@@ -162,7 +166,8 @@ static int put_long(struct text_lines *l, const json_t *row, const char *counter
 	return text_lines_put(l, server, counter, &info, time, number);
 }
 
-static int put_wide(struct text_lines *l, const json_t *object, const char *above, int server, int64_t time, int depth)
+/* labels: behind each name; "" or "{...}". */
+static int put_wide(struct text_lines *l, const json_t *object, const char *above, const char *labels, int server, int64_t time, int depth)
 {
 	const char *key;
 	json_t *value;
@@ -177,11 +182,13 @@ static int put_wide(struct text_lines *l, const json_t *object, const char *abov
 		if (name.error)
 			return -ENOMEM;
 		if (json_is_object(value) && depth < DEPTH_MAX) {
-			r = put_wide(l, value, name.data, server, time, depth + 1);
+			r = put_wide(l, value, name.data, labels, server, time, depth + 1);
+		} else if (*labels && is_one_of(key, NULL, beat_names)) {
+			continue;
 		} else if (!*above && (is_one_of(key, l->input->time_column, time_names) || is_one_of(key, NULL, other_names) ||
 				       is_one_of(key, l->input->server_column, server_names))) {
 			continue;
-		} else if (!is_one_of(name.data, l->input->server_column, server_names) && number_of(value, &number, unit) && selection_wants_counter(l->input, name.data)) {
+		} else if (!is_one_of(name.data, l->input->server_column, server_names) && number_of(value, &number, unit) && (str_puts(&name, labels), selection_wants_counter(l->input, name.data))) {
 			r = text_lines_put(l, server, name.data, &(struct counter_info){.unit = unit}, time, number);
 		}
 		if (r < 0)
@@ -286,7 +293,7 @@ static int put_statistics(struct text_lines *l, const char *label, const json_t 
 		if (r >= 0 && take_time(l->input, json_object_get(point, "Timestamp"), &time) < 0)
 			intake_bad(l->into, l->path, l->line, "datapoint %zu of %.80s has no time", i + 1, label);
 		else if (r >= 0 && selection_wants_time(l->input, time) && json_object_del(point, "Timestamp") == 0)
-			r = put_wide(l, point, label, server, time, 0);
+			r = put_wide(l, point, label, "", server, time, 0);
 	}
 	return r;
 }
@@ -313,6 +320,53 @@ static int put_fields(struct text_lines *l, const json_t *row, int64_t time)
 			return r;
 	}
 	return 0;
+}
+
+/* Appends what names the thing that an event is about: "name", "mount_point" ... at any depth, with its path below `above` as the label. */
+static void find_beat_labels(const json_t *object, const char *above, struct str *out, int depth)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)object, key, value) {
+		_cleanup_str_ struct str path = {};
+
+		str_printf(&path, "%s%s%s", above, *above ? "." : "", key);
+		if (path.error)
+			out->error = path.error;
+		else if (json_is_object(value) && depth < DEPTH_MAX)
+			find_beat_labels(value, path.data, out, depth + 1);
+		else if (is_one_of(key, NULL, beat_names) && json_is_string(value))
+			str_printf(out, "%s%s=\"%s\"", out->len ? "," : "{", path.data, json_string_value(value));
+		else if (is_one_of(key, NULL, beat_names) && json_is_integer(value))
+			str_printf(out, "%s%s=\"%" JSON_INTEGER_FORMAT "\"", out->len ? "," : "{", path.data, json_integer_value(value));
+	}
+}
+
+/* An event of Metricbeat: the counters of its module. NULL: it is none. */
+static const json_t *beat_of(const json_t *row, const char **ret_module)
+{
+	const json_t *module = find_path(row, "event.module") ?: find_path(row, "metricset.module");
+
+	*ret_module = json_string_value(module);
+	return *ret_module && json_is_string(find_path(row, "metricset.name")) ? json_object_get(row, *ret_module) : NULL;
+}
+
+static int put_beat(struct text_lines *l, const json_t *row, const json_t *values, const char *module, int64_t time)
+{
+	const char *metricset = json_string_value(find_path(row, "metricset.name"));
+	const json_t *inside = json_object_get(values, metricset);
+	_cleanup_str_ struct str labels = {};
+	int server = server_of(l, row);
+
+	if (server < 0)
+		return server == -ENOENT ? 0 : server;
+	find_beat_labels(json_is_object(inside) ? inside : values, "", &labels, 0);
+	find_beat_labels(json_object_get(row, "process"), "process", &labels, 0);
+	find_beat_labels(json_object_get(row, "container"), "container", &labels, 0);
+	if (labels.len)
+		str_putc(&labels, '}');
+	return labels.error ? -ENOMEM : put_wide(l, values, module, labels.len ? labels.data : "", server, time, 0);
 }
 
 /* Takes the part with that number, as Graphite's aliasByNode() counts them, out of a dotted name: it is the server, the rest the counter. False: it has
@@ -387,7 +441,8 @@ static int take_object(struct text_lines *l, const json_t *row)
 {
 	const json_t *counter = find(row, l->input->counter_column, counter_names);
 	const json_t *value = find(row, l->input->value_column, value_names);
-	const json_t *when = find(row, l->input->time_column, time_names);
+	const json_t *when = find(row, l->input->time_column, time_names), *beat;
+	const char *module;
 	int64_t time;
 	int server;
 
@@ -411,12 +466,15 @@ static int take_object(struct text_lines *l, const json_t *row)
 		return 0;
 	if (json_is_object(json_object_get(row, "fields")) && json_is_object(json_object_get(row, "tags")) && json_is_string(json_object_get(row, "name")))
 		return put_fields(l, row, time);
+	beat = beat_of(row, &module);
+	if (json_is_object(beat))
+		return put_beat(l, row, beat, module, time);
 	server = server_of(l, row);
 	if (server < 0)
 		return server == -ENOENT ? 0 : server;
 	if (json_is_string(counter) && value)
 		return put_long(l, row, json_string_value(counter), value, server, time);
-	return put_wide(l, row, "", server, time, 0);
+	return put_wide(l, row, "", "", server, time, 0);
 }
 
 static int take_json(struct text_lines *l, const char *text, size_t n)
@@ -513,7 +571,7 @@ static int recognise(const char *location)
 
 const struct fleet_source fleet_source_json_lines = {
 	.name = "jsonl",
-	.help = "JSON lines (also gz, zst, xz): wide, long, whole series as VictoriaMetrics exports them, Telegraf's, OpenTelemetry's, Graphite's, CloudWatch's",
+	.help = "JSON lines (also gz, zst, xz): wide, long, whole series as VictoriaMetrics exports them, Telegraf's, Metricbeat's, OpenTelemetry's, Graphite's, CloudWatch's",
 	.recognise = recognise,
 	.load = load,
 };

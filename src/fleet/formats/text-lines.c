@@ -91,6 +91,22 @@ int text_lines_load(struct text_lines *l, const char *const *endings, void (*end
 	return text_lines_each_file(l, endings, take_lines, &(struct line_takers){take, end}, ret_error);
 }
 
+char *text_cut_field(char **at)
+{
+	char *field = *at, *to = field, *p = field;
+
+	if (!field || *field != '"')
+		return strsep(at, ",");
+	for (p++; *p && (*p != '"' || p[1] == '"'); p++) {
+		p += *p == '"';
+		*to++ = *p;
+	}
+	p += *p == '"';
+	*at = *p == ',' ? p + 1 : NULL;
+	*to = 0;
+	return field;
+}
+
 int64_t text_day_time(struct text_day *d, int64_t first, int64_t of_day)
 {
 	if (!d->begun)

@@ -27,6 +27,9 @@ int text_lines_take(struct text_lines *l, char *piece, size_t n, text_line_fn *t
  * (NULL = nothing to do) is called after each. 0, -ENOMEM, or -errno with *ret_error. */
 int text_lines_load(struct text_lines *l, const char *const *endings, void (*end)(struct text_lines *l), text_line_fn *take, char **ret_error);
 
+/* The next field between commas, terminated in place and without its quotes; NULL at the end of the line. *at begins as the line. */
+char *text_cut_field(char **at);
+
 /* Times of day without a date, in order. Begins as {}. */
 struct text_day {
 	bool begun;
