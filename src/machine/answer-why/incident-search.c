@@ -70,6 +70,7 @@ static int look_at(const struct dataset *d, const struct why_request *request,
 	ret->answer.at = request->at;
 	ret->answer.window_start = d->ticks.v[ret->q.train_from].wall;
 	ret->answer.window_end = d->ticks.v[ret->q.at].wall;
+	ret->answer.recorded = d->ticks.v[ret->q.at].elapsed - d->ticks.v[ret->q.train_from].elapsed;
 	ret->answer.has_history = ret->q.train_to - ret->q.train_from >= 30;
 	if (r == 0 && request->trace && request->method == &method_blame)
 		r = charges_of_trace(request->trace, d, ret->q.focus, ret->q.at, &ret->charges);

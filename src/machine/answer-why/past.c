@@ -96,6 +96,12 @@ static int take(const struct summary *s, void *data)
 			(struct older_stretch){.from = s->from, .to = s->to, .of_member = s->distribution});
 }
 
+/* How much of it was recorded. */
+static double seconds_of(const struct past_hour *hour)
+{
+	return hour->ticks > 0 ? hour->ticks : (double)(hour->to - hour->from) / 1e9;
+}
+
 /* What only the whole hour tells: how much of it was recorded, and whether a gauge's rows are complete. */
 static void settle(const struct past *p, struct history *h)
 {
@@ -107,7 +113,7 @@ static void settle(const struct past *p, struct history *h)
 
 		if (h->gauge && s.of_member.n < GAUGE_COVERED * p->most.v[h->origins.v[i].group])
 			continue;
-		s.seconds = hour->ticks > 0 ? hour->ticks : (double)(hour->to - hour->from) / 1e9;
+		s.seconds = seconds_of(hour);
 		s.members = h->of_each ? 1 : s.of_member.n / s.seconds;
 		h->stretches.v[kept++] = s;
 	}
@@ -125,9 +131,12 @@ int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const s
 	marked_times_free(&p->marked);
 	r = marked_times_collect(marks, n_marks, 0, 0, true, INT64_MAX, &p->marked);
 	r = r ?: store_summaries(s, SUMMARY_HOUR, from, to, take, p, &damaged);
-	if (r == 0 && !p->begin && p->hours.n)
-		p->from = p->hours.v[0].from;
-	return r;
+	if (r < 0 || p->begin || !p->hours.n)
+		return r;
+	p->from = p->hours.v[0].from;
+	VEC_EACH(hour, p->hours)
+		p->recorded += (int64_t)(seconds_of(hour) * 1e9);
+	return 0;
 }
 
 static int read_recording(struct past *p, const char *file, char **ret_error)
@@ -162,7 +171,7 @@ static int read_or_note(struct past *p, const char *file, size_t *read, struct s
 
 int past_read_elsewhere(struct past *p, const char *path, size_t *ret_read, char **ret_left_out)
 {
-	const int64_t from = p->from;
+	const int64_t from = p->from, recorded = p->recorded;
 	struct str left_out = {};
 	struct stat st;
 	size_t read = 0;
@@ -175,6 +184,7 @@ int past_read_elsewhere(struct past *p, const char *path, size_t *ret_read, char
 			if (r == 0 && strlen(e.name) > strlen(RECORDING) && strcmp(e.name + strlen(e.name) - strlen(RECORDING), RECORDING) == 0)
 				r = read_or_note(p, STR_TEXT(PATH_MAX, "%s/%s", path, e.name), &read, &left_out);
 	p->from = from;
+	p->recorded = recorded;
 	*ret_read = read;
 	*ret_left_out = left_out.data;
 	return r < 0 || read || left_out.len ? r : -ENOMEDIUM;

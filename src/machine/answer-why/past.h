@@ -15,6 +15,7 @@ struct past {
 	size_t begin; /* of the hours of the recording that is being read */
 	struct marked_times marked;
 	int64_t from; /* wall ns of the first hour of the recording that is asked about; 0 = none */
+	int64_t recorded; /* ns: of all its hours, in which a recorder ran */
 };
 
 /* Hours that overlap [from, to]; those in which a mark lies are left out. Into a zeroed past, which is to be freed also after an error; past_settle() must follow. 0 or as store_summaries(). */

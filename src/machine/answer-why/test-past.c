@@ -91,6 +91,8 @@ static double guilt(struct machine *m, int64_t window, const struct mark *mark, 
 	score = a.ranking.suspects.v[0].score;
 	*ret_start = a.window_start;
 	assert_int_equal(a.remarks.n, window > 12 * 3600 * NS_PER_SEC);
+	/* all was recorded, and the hour of the mark is left out */
+	assert_true(llabs(a.window_end - a.window_start - a.recorded - (mark ? 3600 * NS_PER_SEC : 0)) < 60 * NS_PER_SEC);
 	answer_free(&a);
 	why_data_free(&data);
 	return score;

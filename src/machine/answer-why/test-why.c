@@ -625,6 +625,22 @@ static void without_a_past_it_says_so(void **state)
 	end(&st);
 }
 
+/* Three hours lie between the first minute that was recorded and the others. */
+static void what_nobody_recorded_is_not_compared_with(void **state)
+{
+	struct story st;
+
+	begin(&st);
+	for (size_t i = 0; i < 60; i++)
+		st.d.ticks.v[i].wall -= 3 * 3600 * NS_PER_SEC;
+	use(add(&st, "/bin/editor", 0, TICKS - 1, 0), FEATURE_CPU_TIME, 0, TICKS - 1, 10 * PERCENT);
+	ask(&st, false);
+	assert_true(st.answer.window_end - st.answer.window_start > 3 * 3600 * NS_PER_SEC);
+	assert_int_equal(st.answer.recorded, (TICKS - 1) * NS_PER_SEC);
+	assert_non_null(strstr(st.answer.summary, "compared with their last 14 min 59 s"));
+	end(&st);
+}
+
 static void install(struct story *st, int64_t second, const char *text)
 {
 	struct note note = {NOTE_PACKAGE, (1000000 + second) * NS_PER_SEC, strdup(text)};
@@ -840,7 +856,7 @@ RUN_TESTS(cmocka_unit_test(files_of_a_start_are_no_leak), cmocka_unit_test(a_few
 	  cmocka_unit_test(a_saturated_pressure_hides_no_hog),
 	  cmocka_unit_test(taking_what_others_left_is_no_guilt),
 	  cmocka_unit_test(a_trickle_of_writes_is_not_the_stream_of_reads),
-	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(a_mark_changes_no_order), cmocka_unit_test(many_marks_leave_a_past), cmocka_unit_test(in_block_mode_the_marked_event_is_learnt), cmocka_unit_test(without_a_past_it_says_so),
+	  cmocka_unit_test(marked_incidents_are_not_learnt), cmocka_unit_test(a_mark_changes_no_order), cmocka_unit_test(many_marks_leave_a_past), cmocka_unit_test(in_block_mode_the_marked_event_is_learnt), cmocka_unit_test(without_a_past_it_says_so), cmocka_unit_test(what_nobody_recorded_is_not_compared_with),
 	  cmocka_unit_test(software_that_changed_shortly_before_is_one_remark), cmocka_unit_test(folded_programs_are_one_remark),
 	  cmocka_unit_test(events_that_come_too_late_are_left_out_and_that_is_said),
 	  cmocka_unit_test(a_moment_nobody_recorded_is_refused))

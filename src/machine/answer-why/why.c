@@ -246,6 +246,7 @@ static void tell_past(struct answer *a, const struct past *past, int64_t exact)
 	if (!past->from)
 		return;
 	a->window_start = past->from;
+	a->recorded += past->recorded;
 	remark(a, "the baseline before %s comes from hourly summaries",
 	       CLOCK_LOCAL(exact));
 }
@@ -631,7 +632,7 @@ static int say_baseline(const struct why_request *request, const struct why_data
 	if (request->baseline == BASELINE_SAME_HOUR && a->has_history)
 		r = asprintf(&a->baseline, "the same hour of the days before, since %s", CLOCK_LOCAL(a->window_start));
 	else if (request->baseline == BASELINE_UPGRADE)
-		r = asprintf(&a->baseline, "the %s since software changed: %s", CLOCK_SPAN(a->window_end - a->window_start), data->upgrade);
+		r = asprintf(&a->baseline, "the %s recorded since software changed: %s", CLOCK_SPAN(a->recorded), data->upgrade);
 	return r < 0 ? -ENOMEM : 0;
 }
 

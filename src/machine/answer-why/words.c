@@ -97,10 +97,10 @@ static char *tell_nothing(const struct answer *a)
 	struct str s = {};
 	char span[32];
 
-	clock_format_span(a->window_end - a->window_start, span, sizeof(span));
+	clock_format_span(a->recorded, span, sizeof(span));
 	if (a->has_history)
 		str_printf(&s, "nothing unusual: %u programs compared with their last %s%s", a->ranking.looked_at, span, a->normally_when);
-	else if (a->window_end - a->window_start < 2 * NS_PER_SEC)
+	else if (a->recorded < 2 * NS_PER_SEC)
 		str_printf(&s, "nothing unusual so far: the recording of %u programs began a moment ago", a->ranking.looked_at);
 	else
 		str_printf(&s, "nothing unusual so far: of %u programs no more than %s is recorded", a->ranking.looked_at, span);

@@ -145,6 +145,7 @@ struct answer {
 	int64_t at;			    /* the moment asked about, wall ns */
 	int64_t window_start, window_end;   /* what was looked at */
 	int64_t slow_since;		    /* when the incident began; 0 = not known */
+	int64_t recorded;		    /* ns: of that, in which a recorder ran */
 	int64_t slow_until;		    /* when it ended; 0 = it continues */
 	bool slow;
 	bool has_history;

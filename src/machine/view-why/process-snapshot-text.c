@@ -29,8 +29,8 @@ static void put_head(const struct process_snapshot *b, bool colour, FILE *out)
 	if (b->verdict.baseline && has_past(&a->ranking))
 		fprintf(out, "%s, compared with %s; %u processes.\n\n", CLOCK_LOCAL(a->window_end), b->verdict.baseline, a->ranking.looked_at);
 	else
-		fprintf(out, has_past(&a->ranking) ? "%s, compared with the %s before; %u processes.\n\n" : "%s; the %s recorded before are too few to compare with; %u processes.\n\n",
-			CLOCK_LOCAL(a->window_end), CLOCK_SPAN(a->window_end - a->window_start), a->ranking.looked_at);
+		fprintf(out, has_past(&a->ranking) ? "%s, compared with the %s recorded before; %u processes.\n\n" : "%s; the %s recorded before are too few to compare with; %u processes.\n\n",
+			CLOCK_LOCAL(a->window_end), CLOCK_SPAN(a->recorded), a->ranking.looked_at);
 }
 
 /* The bars of the paper's first pane: full for a score of 1. */

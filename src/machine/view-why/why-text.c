@@ -260,7 +260,7 @@ void why_text(const struct answer *a, const struct why_text_options *o, FILE *ou
 	if (a->baseline)
 		fprintf(out, ", compared with %s", a->baseline);
 	else if (a->has_history)
-		fprintf(out, ", compared with the %s before", CLOCK_SPAN(a->window_end - a->window_start));
+		fprintf(out, ", compared with the %s recorded before", CLOCK_SPAN(a->recorded));
 	fputs(".\n", out);
 	if (!isnan(a->confidence))
 		fprintf(out, "Confidence: %.0f %%.\n", fmin(SUREST, 100 * a->confidence));
