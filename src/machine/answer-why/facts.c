@@ -457,15 +457,12 @@ static int add_victims(struct observer *o, const struct answer *a)
 static int add_likely(struct facts *facts, const struct answer *a)
 {
 	const struct suspect *s = a->unnamed.n ? a->unnamed.v : NULL;
-	_cleanup_free_ char *label = s ? entity_label(&s->subject->info) : NULL;
 	struct str words = {};
 	char used[32];
 
 	if (!s || !(s->probability >= LIKELY_LEAST) || !s->features.n)
 		return 0;
-	str_puts(&words, label ?: "?");
-	if (s->subject->info.pid)
-		str_printf(&words, " (pid %u)", s->subject->info.pid);
+	suspect_put(s, &words);
 	str_printf(&words, " by %.0f %%: %s %s", 100 * s->probability, s->features.v[0].feature->name,
 		   feature_format(s->features.v[0].feature, s->features.v[0].observed, used, sizeof(used)));
 	if (s->together.n && s->evidence.n)

@@ -228,7 +228,9 @@ static void a_script_is_said_with_the_one_program_that_it_starts(void **state)
 	static const enum starter kinds[] = {A_NEW_SCRIPT, AN_OLD_SCRIPT, A_PROMPT, A_TOOL_THAT_WAS_THERE};
 	struct subject *starter, *one;
 	const struct subject *named;
+	struct str words = {};
 	struct story st;
+	char expected[64];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -236,6 +238,12 @@ static void a_script_is_said_with_the_one_program_that_it_starts(void **state)
 		assert_ptr_equal(named, one);
 		assert_ptr_equal(first(&st)->starter, i < 2 ? starter : NULL);
 		assert_int_equal(strstr(st.answer.summary, "(xz, started by bash nightly.sh)") != NULL, i < 2);
+		starter->info.cmdline = (char *)"bash /etc/nightly.sh";
+		suspect_put(first(&st), &words);
+		starter->info.cmdline = NULL; /* not to be freed */
+		snprintf(expected, sizeof(expected), "xz (pid %u%s)", one->info.pid, i < 2 ? ", started by bash nightly.sh" : "");
+		assert_string_equal(words.data, expected);
+		str_free(&words);
 		end(&st);
 	}
 }

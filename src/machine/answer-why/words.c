@@ -36,16 +36,10 @@ static const char *waiting_for(enum bottleneck b)
 
 static void put_culprit(struct str *s, const struct suspect *top, const char *normally_when)
 {
-	_cleanup_free_ char *label = entity_label(&top->subject->info);
 	const struct deviation *f = top->features.n ? &top->features.v[0] : NULL;
 	char now[32], usual[32];
 
-	if (top->kind == CULPRIT_GROUP && top->members > 1)
-		str_printf(s, "%s (%u processes)", label, top->members);
-	else if (top->subject->info.pid)
-		str_printf(s, "%s (pid %u)", label, top->subject->info.pid);
-	else
-		str_puts(s, label);
+	suspect_put(top, s);
 	if (!f)
 		return;
 	feature_format(f->feature, f->observed, now, sizeof(now));

@@ -426,6 +426,19 @@ static feature_set of_processes(const struct entity_info *info, void *data)
 	return info->kind == ENTITY_PROCESS ? FEATURES_ALL : 0;
 }
 
+static int name_members(struct program_question *q, const struct dataset *d)
+{
+	VEC_EACH(m, q->found.by_process.members) {
+		const struct subject *s = dataset_process(d, m->pid);
+		char *label = s ? entity_label(&s->info) : NULL;
+
+		if (s && VEC_PUSH_OWNER(q->timeline.names, label, label) < 0)
+			return -ENOMEM;
+		m->name = s ? (uint32_t)q->timeline.names.n - 1 : m->name;
+	}
+	return 0;
+}
+
 static int name_programs(struct program_question *q, struct store *store, const struct viewer *viewer, int64_t at)
 {
 	_cleanup_(dataset_free) struct dataset d = {};
@@ -434,7 +447,7 @@ static int name_programs(struct program_question *q, struct store *store, const 
 	int r = store_load_entities(store, at - PROGRAM_NOW, at, of_processes, NULL, &d, &damaged);
 
 	r = r ?: dataset_hide(&d, viewer);
-	r = r ?: wait_chain_name(&d, &q->found.chain);
+	r = r ?: wait_chain_name(&d, &q->found.chain) ?: name_members(q, &d);
 	server = r == 0 && q->found.server ? dataset_process(&d, q->found.server_pid) : NULL;
 	if (server) {
 		free(q->found.server);
@@ -476,11 +489,11 @@ static int find_all(struct common *common, struct program_question *q, struct st
 	if (r == 0)
 		compare_with_before(q);
 	r = r ?: find_late_answer(q);
+	if (r == 0 && asked->request.trace)
+		r = find_blame(q, asked);
 	if (r == 0 && store)
 		r = name_programs(q, store, &common->viewer, settled.at);
-	if (r == 0 && store && asked->request.since && !q->now)
-		r = find_sent_again(q, store, &asked->request);
-	return r == 0 && asked->request.trace ? find_blame(q, asked) : r;
+	return r == 0 && store && asked->request.since && !q->now ? find_sent_again(q, store, &asked->request) : r;
 }
 
 static int print(const struct common *common, const struct program_question *q)

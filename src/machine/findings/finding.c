@@ -6,6 +6,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/order.h"
+#include "lib/data/str.h"
 
 #define CONTRIBUTES 0.2 /* of the first one's score */
 #define COMES_NEAR  0.3 /* of the score of who has stopped */
@@ -16,6 +17,23 @@ void suspect_free(struct suspect *s)
 	VEC_FREE(s->features);
 	VEC_FREE(s->together);
 	VEC_FREE(s->processes);
+}
+
+void suspect_put(const struct suspect *s, struct str *out)
+{
+	_cleanup_free_ char *label = entity_label(&s->subject->info), *starter = s->starter ? entity_label(&s->starter->info) : NULL;
+	size_t begin;
+
+	str_puts(out, label ?: "?");
+	begin = out->len;
+	if (s->subject->info.pid && (s->together.n || s->kind != CULPRIT_GROUP || s->members < 2))
+		str_printf(out, " (pid %u", s->subject->info.pid);
+	if (s->kind == CULPRIT_GROUP && s->members > 1)
+		str_printf(out, "%s%u processes", out->len > begin ? ", " : " (", s->members);
+	if (starter)
+		str_printf(out, "%sstarted by %s", out->len > begin ? ", " : " (", starter);
+	if (out->len > begin)
+		str_putc(out, ')');
 }
 
 void suspects_keep(struct suspect *v, size_t *n, bool (*is_wanted)(const struct suspect *s, const void *context), const void *context)

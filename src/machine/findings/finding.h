@@ -174,6 +174,8 @@ void earlier_free(struct earlier *e);
 void suspect_free(struct suspect *s);
 void ranking_free(struct ranking *r);
 /* Keeps those of *n suspects or victims that are wanted, in their order, and releases the others. */
+/* Who it is, in words: "xz (pid 812, started by bash backup.sh)", "cc1 (45 processes)", "make (pid 812, 46 processes)". */
+void suspect_put(const struct suspect *s, struct str *out);
 void suspects_keep(struct suspect *v, size_t *n, bool (*is_wanted)(const struct suspect *s, const void *context), const void *context);
 void answer_free(struct answer *a);
 /* Whether a suspect of a sorted ranking contributes: a fifth of the first one's score is enough. The paper's scores are negative or
