@@ -31,7 +31,8 @@ static const struct grammar trigger_grammar = {
 	"  QUANTITY   a feature ('whyslow features'), u1 (CPU time over time) or u2 (u1 over the CPUs)\n"
 	"  OP         > >= < <= = !=\n"
 	"  END        OP NUMBER [UNIT] of the same quantity, or a CONDITION\n"
-	"  ACTION     capture, memory (capture, and what the memory of the process consists of), notify, run \"COMMAND\", post \"URL\"\n",
+	"  ACTION     capture, memory (capture, and what the memory of the process consists of), instructions (capture, and each instruction of 20 ms where\n"
+	"             the CPU traces them: Intel PT, with perf), notify, run \"COMMAND\", post \"URL\"\n",
 };
 
 /* As comments, so that what is printed is a file of rules. */

@@ -286,17 +286,27 @@ int hook_post_from_input(void)
 
 /* --- an inspection --- */
 
-int hook_inspect(uint32_t pid, int64_t id, unsigned phase, bool memory, const char *store_file, const char *run_dir, pid_t *ret)
+#define INSPECT_WORDS	  13
+#define INSTRUCTIONS_KEPT "20ms" /* some ten million instructions: what decoding them costs is bounded by it */
+
+int hook_inspect(uint32_t pid, int64_t id, unsigned phase, enum rule_action actions, const char *store_file, const char *run_dir, pid_t *ret)
 {
 	char process[16], incident[24], number[16];
+	size_t n = INSPECT_WORDS;
 	_cleanup_free_ char *store = strdup(store_file), *run = strdup(run_dir);
-	char *argv[] = {(char *)"whyslow", (char *)"inspect", process,	     (char *)"--seconds", (char *)"5s",
+	char *argv[INSPECT_WORDS + 4] = {(char *)"whyslow", (char *)"inspect", process,	     (char *)"--seconds", (char *)"5s",
 			(char *)"--keep",  incident,	      (char *)"--phase", number,	  (char *)"--store",
-			store,		   (char *)"--run-dir", run,	     memory ? (char *)"--memory" : NULL, NULL};
+			store,		   (char *)"--run-dir", run};
 	char *environment[] = {NULL};
 
 	if (!store || !run)
 		return -ENOMEM;
+	if (actions & ACTION_MEMORY)
+		argv[n++] = (char *)"--memory";
+	if (actions & ACTION_INSTRUCTIONS) {
+		argv[n++] = (char *)"--instructions";
+		argv[n++] = (char *)INSTRUCTIONS_KEPT;
+	}
 	snprintf(process, sizeof(process), "%u", pid);
 	snprintf(incident, sizeof(incident), "%lld", (long long)id);
 	snprintf(number, sizeof(number), "%u", phase);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "machine/rule/rule.h"
+
 struct hook_event {
 	const char *rule, *note;
 	const char *host; /* where it happened; NULL = here */
@@ -21,8 +23,9 @@ struct hook_event {
 int hook_run(const char *command, const struct hook_event *event, pid_t *ret);
 /* Schema "whyslow.event/1" (docs/json.md). -E2BIG beyond what a pipe takes at once. */
 int hook_post(const char *url, const struct hook_event *event, pid_t *ret);
-/* 5 s of who does what in a process, kept with the incident as this phase's; memory: also what its memory consists of. */
-int hook_inspect(uint32_t pid, int64_t id, unsigned phase, bool memory, const char *store_file, const char *run_dir, pid_t *ret);
+/* 5 s of who does what in a process, kept with the incident as this phase's; actions: ACTION_MEMORY: also what its memory consists of;
+ * ACTION_INSTRUCTIONS: 20 ms of it instruction by instruction where the CPU traces them; elsewhere the report says why not. */
+int hook_inspect(uint32_t pid, int64_t id, unsigned phase, enum rule_action actions, const char *store_file, const char *run_dir, pid_t *ret);
 
 /* The other end of hook_post(), 'whyslow --post': takes the address in a line from standard input (others see the words
  * of a command line), and behind it what is to be posted. 0 = it arrived. */

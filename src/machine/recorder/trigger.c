@@ -39,7 +39,8 @@ struct news {
 	char *rule;	  /* its name, or "" */
 	char *command;	  /* NULL = none */
 	char *url;	  /* NULL = none */
-	bool notify, memory;
+	bool notify;
+	enum rule_action actions;
 	uint32_t capture; /* pid to look into; 0 = none */
 	unsigned phase;	  /* of the event, from 1 */
 };
@@ -47,7 +48,7 @@ struct news {
 struct incident {
 	uint64_t number;
 	int64_t id; /* in the store */
-	bool memory; /* inspections say what the memory consists of */
+	enum rule_action actions; /* what its inspections are to include */
 };
 
 struct triggers {
@@ -175,7 +176,7 @@ static void report(const struct watch_event *e, void *data)
 		return; /* nothing to write down yet, or ever */
 	n.note = describe(e, n.wall);
 	n.notify = e->rule->actions & ACTION_NOTIFY;
-	n.memory = e->rule->actions & ACTION_MEMORY;
+	n.actions = e->rule->actions;
 	n.rule = strdup(e->rule->name ? e->rule->name : "");
 	n.command = e->rule->command ? strdup(e->rule->command) : NULL;
 	n.url = e->rule->url ? strdup(e->rule->url) : NULL;
@@ -231,7 +232,7 @@ static int64_t write_down(struct triggers *t, const struct news *n)
 		if (r == 0)
 			(void)capture_mark(t->run_dir, id); /* without a flight recorder there are only counters */
 		if (r == 0 && t->open.n < OPEN_MAX)
-			(void)VEC_PUSH(t->open, (struct incident){n->number, id, n->memory});
+			(void)VEC_PUSH(t->open, (struct incident){n->number, id, n->actions});
 	}
 	if (r < 0)
 		log_warning("cannot save an incident: %s", store_reason(t->store, r));
@@ -276,7 +277,7 @@ static void start_capture(struct triggers *t, const struct news *n, const struct
 	pid_t child;
 
 	if (of && t->captures.n < CAPTURES_AT_A_TIME && n->phase <= PHASES_CAPTURED &&
-	    hook_inspect(n->capture, of->id, n->phase, of->memory, t->store_file, t->run_dir, &child) == 0)
+	    hook_inspect(n->capture, of->id, n->phase, of->actions, t->store_file, t->run_dir, &child) == 0)
 		(void)VEC_PUSH(t->captures, child);
 }
 

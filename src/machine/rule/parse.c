@@ -164,6 +164,7 @@ static int take_actions(struct parser *p)
 		enum rule_action action;
 	} actions[] = {{"capture", ACTION_CAPTURE},
 		       {"memory", ACTION_CAPTURE | ACTION_MEMORY},
+		       {"instructions", ACTION_CAPTURE | ACTION_INSTRUCTIONS},
 		       {"notify", ACTION_NOTIFY},
 		       {"report", ACTION_REPORT},
 		       {"run", ACTION_RUN},
@@ -178,7 +179,7 @@ static int take_actions(struct parser *p)
 		if (i == ARRAY_SIZE(actions))
 			return parser_expected(p, p->rule->actions ? "another action"
 							    : "'for', 'until', 'and', 'or', or what to do: "
-							      "capture, memory, notify, report, run \"COMMAND\" or post \"URL\"");
+							      "capture, memory, instructions, notify, report, run \"COMMAND\" or post \"URL\"");
 		parser_next(p);
 		p->rule->actions |= actions[i].action;
 		if (actions[i].action == ACTION_RUN)

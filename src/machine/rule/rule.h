@@ -20,7 +20,7 @@
  * QUANTITY [in detail|server|time view] OP VALUE STATISTIC   any | every | average | median | minimum |
  * maximum | quantile Q SMOOTHING   average | median | average without outliers, "of N samples of" QUANTITY a
  * feature ('whyslow features'), u1, u2, or with a view any counter's name OP          > >= < <= = != VALUE
- * NUMBER [UNIT] | NUMBER % of STATISTIC ACTION      capture | memory | notify | report | run "COMMAND" | post "URL"
+ * NUMBER [UNIT] | NUMBER % of STATISTIC ACTION      capture | memory | instructions | notify | report | run "COMMAND" | post "URL"
  *
  * u1 is CPU time over time (of one CPU), u2 = u1 over the machine's CPUs ("Chasing Heisenbugs", equations 1
  * and 2): of the machine, or of a process. Lines end nothing: a rule continues until the next one begins.
@@ -116,7 +116,7 @@ struct selector {
 	char *pattern; /* as fnmatch() takes it; a user's name or number */
 };
 
-enum rule_action { ACTION_CAPTURE = 1, ACTION_NOTIFY = 2, ACTION_REPORT = 4, ACTION_RUN = 8, ACTION_POST = 16, ACTION_MEMORY = 32 };
+enum rule_action { ACTION_CAPTURE = 1, ACTION_NOTIFY = 2, ACTION_REPORT = 4, ACTION_RUN = 8, ACTION_POST = 16, ACTION_MEMORY = 32, ACTION_INSTRUCTIONS = 64 };
 
 struct rule {
 	char *name; /* NULL = none given */

@@ -47,14 +47,14 @@ static void a_rule_for_the_machine(void **state)
 	rules_free(&r);
 }
 
-static void the_memory_of_the_culprit_is_asked_for(void **state)
+static void memory_and_instructions_of_the_culprit_are_asked_for(void **state)
 {
-	struct rules r = parse("when psi.memory.full > 10 % for 3 s memory, notify");
+	struct rules r = parse("when psi.memory.full > 10 % for 3 s memory, instructions, notify");
 	struct str text = {};
 
-	assert_int_equal(r.list.v[0].actions, ACTION_CAPTURE | ACTION_MEMORY | ACTION_NOTIFY);
+	assert_int_equal(r.list.v[0].actions, ACTION_CAPTURE | ACTION_MEMORY | ACTION_INSTRUCTIONS | ACTION_NOTIFY);
 	rules_write(&r, &text);
-	assert_non_null(strstr(text.data, " capture, memory, notify\n"));
+	assert_non_null(strstr(text.data, " capture, memory, instructions, notify\n"));
 	str_free(&text);
 	rules_free(&r);
 }
@@ -154,7 +154,7 @@ static void errors_say_where_and_what_was_expected(void **state)
 	refused("when psi.cpu.some > 10 % for 3",
 		"rules:1:31: expected a unit of time: ms, s, min, h or d, but the text ends here");
 	refused("when psi.cpu.some > 10 %",
-		"rules:1:25: expected 'for', 'until', 'and', 'or', or what to do: capture, memory, notify, report, "
+		"rules:1:25: expected 'for', 'until', 'and', 'or', or what to do: capture, memory, instructions, notify, report, "
 		"run \"COMMAND\" or post \"URL\", but the text ends here");
 	refused("when (psi.cpu.some > 10 % capture", "rules:1:27: expected ')', not 'capture'");
 	refused("when u2 > 85 % run reboot", "rules:1:20: expected a command in quotes, not 'reboot'");
@@ -253,7 +253,7 @@ static void mutated_text_is_taken_or_refused(void **state)
 	assert_in_range(refusals, 10000, 39000);
 }
 
-RUN_TESTS(cmocka_unit_test(the_memory_of_the_culprit_is_asked_for), cmocka_unit_test(a_rule_for_the_machine), cmocka_unit_test(a_rule_for_some_processes),
+RUN_TESTS(cmocka_unit_test(memory_and_instructions_of_the_culprit_are_asked_for), cmocka_unit_test(a_rule_for_the_machine), cmocka_unit_test(a_rule_for_some_processes),
 	  cmocka_unit_test(spikes), cmocka_unit_test(thresholds_of_a_fleet),
 	  cmocka_unit_test(fleet_rules_say_what_they_mean),
 	  cmocka_unit_test(errors_say_where_and_what_was_expected), cmocka_unit_test(too_deep),

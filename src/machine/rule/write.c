@@ -148,6 +148,7 @@ static void write_actions(const struct rule *r, struct str *out)
 		const char *word;
 	} words[] = {{ACTION_CAPTURE, "capture"},
 		     {ACTION_MEMORY, "memory"},
+		     {ACTION_INSTRUCTIONS, "instructions"},
 		     {ACTION_NOTIFY, "notify"},
 		     {ACTION_REPORT, "report"},
 		     {ACTION_RUN, "run "},
