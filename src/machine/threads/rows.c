@@ -69,6 +69,12 @@ static uint32_t place_of(const struct row_question *q, uint32_t thread)
 	return NOBODY;
 }
 
+/* It has waited since before the recording for what no one is seen to hold: so it always does (flock() of a service that runs once). */
+static bool always_waits(const struct thread_line *line)
+{
+	return line->intervals.n == 1 && line->intervals.v[0].holder == NOBODY;
+}
+
 static struct candidate candidate_of(const struct timeline *t, const struct row_question *q, uint32_t thread)
 {
 	const struct thread_line *line = &t->threads.v[thread];
@@ -79,7 +85,7 @@ static struct candidate candidate_of(const struct timeline *t, const struct row_
 	wait_report_init(&report, q->from, q->to);
 	wait_report_add(&report, line);
 	c.row.first = c.place != NOBODY;
-	c.key = q->order == ORDER_RAN ? wait_report_running(&report) : q->order == ORDER_WAITED ? wait_report_contended(&report) : 0;
+	c.key = q->order == ORDER_RAN ? wait_report_running(&report) : q->order == ORDER_WAITED && !always_waits(line) ? wait_report_contended(&report) : 0;
 	if (q->order == ORDER_WAITED && !c.key) /* of those that never waited, those that ran */
 		c.key = wait_report_running(&report) - INT64_MAX;
 	return c;

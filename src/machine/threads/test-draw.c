@@ -157,6 +157,9 @@ static void a_cpu_is_seen_from_the_chosen_process(void **state)
 
 static void who_waited_most_comes_first(void **state)
 {
+	/* it waits for a lock all the time, and nothing says whose: no one looks for that */
+	const struct trace_thread always = {.tid = E, .tgid = E, .comm = "always", .state = STATE_LOCK};
+
 	STORY(s);
 	cast_process(&s, A, "a");
 	cast_process(&s, B, "b");
@@ -164,9 +167,11 @@ static void who_waited_most_comes_first(void **state)
 	leave(&s, 100, 0, A, B, 0, WAIT_SLICE, CALL_NONE); /* A waits for 800 us */
 	leave_for(&s, 900, 0, B, A, CALL_SLEEP, 0);
 	leave_for(&s, 950, 1, C, 0, CALL_SLEEP, 0);
+	assert_int_equal(trace_add_thread(&s.trace, &always), 0);
 	tell(&s, 1000);
 	struct thread_rows rows = all_rows(&s, NULL, ORDER_WAITED);
 
+	assert_int_equal(s.line.threads.v[rows.rows.v[rows.rows.n - 1].thread].tid, E);
 	assert_int_equal(s.line.threads.v[rows.rows.v[0].thread].tid, A);
 	/* B's process has two threads: a row of its own above them */
 	assert_int_equal(rows.rows.v[1].thread, NOBODY);
