@@ -9,6 +9,8 @@
 #include "lib/view/json.h"
 #include "spans/ask/span-view.h"
 
+#define FIRST_SEEN_LEAST (365 * 86400 * NS_PER_SEC) /* earlier times are counted from some other beginning than 1970 */
+
 static void print_change_point(const struct span_since *s, FILE *out)
 {
 	if (!s->since)
@@ -66,6 +68,12 @@ static const char *figure_text(double value, char *buf, size_t n)
 	return buf;
 }
 
+/* Tables without times have none: their requests begin at 0. */
+static bool has_time(const struct forest_group *g)
+{
+	return g->first_seen > FIRST_SEEN_LEAST;
+}
+
 static void print_group(const struct forest *f, const struct span_groups *j, size_t i, FILE *out)
 {
 	const struct group_judgement *x = &j->judgements[i];
@@ -76,8 +84,8 @@ static void print_group(const struct forest *f, const struct span_groups *j, siz
 		snprintf(z, sizeof(z), "%.2f", x->z);
 	if (!isnan(x->effect))
 		snprintf(effect, sizeof(effect), "%+.1f %%", 100 * x->effect);
-	fprintf(out, "  %7s %8s %9s %9s %8s %9.0f  %s  %s", z, figure_text(x->q, q, sizeof(q)), SPAN_DURATION(j->groups[i].mean),
-	       SPAN_DURATION(x->normal), effect, j->groups[i].count, CLOCK_LOCAL(j->group[i]->first_seen), versions ? versions : "?");
+	fprintf(out, "  %7s %8s %9s %9s %8s %9.0f  %-23s  %s", z, figure_text(x->q, q, sizeof(q)), SPAN_DURATION(j->groups[i].mean),
+	       SPAN_DURATION(x->normal), effect, j->groups[i].count, has_time(j->group[i]) ? CLOCK_LOCAL(j->group[i]->first_seen) : "not known", versions ? versions : "?");
 	print_flags(x->flags, out);
 	fputc('\n', out);
 }
@@ -181,7 +189,7 @@ json_t *span_groups_json(const struct forest *f, const struct span_groups *j)
 			       {"q", x->q}, {"superiority", x->superiority}, {"share", x->share}, {"excess_ns", x->excess}};
 
 		json_object_set_new(o, "versions", json_string(versions ? versions : ""));
-		json_object_set_new(o, "first_seen", json_string(CLOCK_RFC3339(j->group[i]->first_seen)));
+		json_object_set_new(o, "first_seen", has_time(j->group[i]) ? json_string(CLOCK_RFC3339(j->group[i]->first_seen)) : json_null());
 		for (size_t k = 0; k < ARRAY_SIZE(figures); k++)
 			json_object_set_new(o, figures[k].name, json_number(figures[k].value));
 		json_object_set_new(o, "outlier", json_boolean(x->flags & GROUP_OUTLIER));

@@ -195,7 +195,7 @@ uint32_t own_call_text(const struct forest *f, uint32_t vertex)
 	const struct vertex *v = &f->vertices.v[vertex];
 	char text[2 * NAME_TEXT_MAX + 2];
 
-	snprintf(text, sizeof(text), "%s %s", names_get(f->names, v->kind == VERTEX_EDGE ? v->caller : v->service), names_get(f->names, v->operation));
+	span_call_text(f->names, v->kind == VERTEX_EDGE ? v->caller : v->service, v->operation, text);
 	return names_find(f->names, text);
 }
 

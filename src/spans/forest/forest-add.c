@@ -468,7 +468,7 @@ static uint32_t call_text(struct forest_builder *b, const struct span *span)
 
 	if (known)
 		return (uint32_t)(uintptr_t)known;
-	snprintf(text, sizeof(text), "%s %s", names_get(b->forest->names, span->service), names_get(b->forest->names, span->operation));
+	span_call_text(b->forest->names, span->service, span->operation, text);
 	id = names_text(b->forest->names, text, strlen(text));
 	if (id)
 		hmap_put(&b->call_texts, span->service, span->operation, (void *)(uintptr_t)id);

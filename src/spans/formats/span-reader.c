@@ -379,7 +379,7 @@ static uint32_t service_of(struct span_reader *r)
 			return r->v[i].value;
 		}
 	}
-	return names_text(names, "unknown_service", strlen("unknown_service"));
+	return names_text(names, SPAN_SERVICE_UNKNOWN, strlen(SPAN_SERVICE_UNKNOWN));
 }
 
 uint32_t span_reader_resource(struct span_reader *r, uint32_t *ret_service)

@@ -50,13 +50,12 @@ char *forest_set_text(const struct names *names, uint32_t set)
 char *vertex_label(const struct forest *f, uint32_t vertex)
 {
 	const struct vertex *v = &f->vertices.v[vertex];
-	char *text;
-	int r = v->kind == VERTEX_EDGE ?
-			asprintf(&text, "%s -> %s %s (network, queue)", names_get(f->names, v->caller),
-				 names_get(f->names, v->service), names_get(f->names, v->operation)) :
-			asprintf(&text, "%s %s", names_get(f->names, v->service), names_get(f->names, v->operation));
+	char call[2 * NAME_TEXT_MAX + 2], *text;
 
-	return r < 0 ? NULL : text;
+	span_call_text(f->names, v->service, v->operation, call);
+	if (v->kind != VERTEX_EDGE)
+		return strdup(call);
+	return asprintf(&text, "%s -> %s (network, queue)", names_get(f->names, v->caller), call) < 0 ? NULL : text;
 }
 
 /* Labels of a vertex and of those above it, up to the request: caller frees each. Returns how many. */

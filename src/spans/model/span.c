@@ -17,6 +17,14 @@ static const uint8_t digits[256] = {
 	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
+void span_call_text(const struct names *names, uint32_t service, uint32_t operation, char ret[2 * NAME_TEXT_MAX + 2])
+{
+	const char *name = names_get(names, service);
+	const bool known = strcmp(name, SPAN_SERVICE_UNKNOWN) != 0;
+
+	snprintf(ret, 2 * NAME_TEXT_MAX + 2, "%s%s%s", known ? name : "", known ? " " : "", names_get(names, operation));
+}
+
 #define EACH(byte) (0x0101010101010101ull * (byte))
 
 /* Eight hexadecimal digits at once (little-endian, as all machines that this is built for); sums stay within their bytes, as none of

@@ -138,6 +138,9 @@ uint64_t span_trace_id_lot(uint64_t high, uint64_t low);
 const char *span_trace_id_text(const struct names *names, uint64_t high, uint64_t low, char buf[33]);
 /* The same as a text that lasts as long as the block where it stands. */
 #define SPAN_TRACE_ID(names, high, low) span_trace_id_text((names), (high), (low), (char[33]){})
+#define SPAN_SERVICE_UNKNOWN "unknown_service" /* OpenTelemetry's name for none */
+/* "service operation"; of an operation whose service is not known its name alone. */
+void span_call_text(const struct names *names, uint32_t service, uint32_t operation, char ret[2 * NAME_TEXT_MAX + 2]);
 /* Keeps a link; a span's `link`, 0 without memory. */
 uint16_t span_links_add(struct span_links *links, const struct span_link *one);
 /* NULL = it has none, or made room for others. */
