@@ -237,6 +237,16 @@ static int finish(struct inquiry *q)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECANCELED;
 }
 
+int ask_finish(struct inquiry *q, int r, struct str *text, struct str *errors)
+{
+	*text = q->text;
+	q->text = (struct str){};
+	r = r ?: finish(q);
+	ask_errors(q, errors);
+	ask_end(q);
+	return r;
+}
+
 /* All places of its user are taken, as when many pages are opened at once: it waits for one. */
 static int begin_in_turn(const struct asker *a, size_t n, const char *const *words, const struct ask_bounds *b, struct inquiry *ret)
 {
@@ -260,13 +270,7 @@ int ask_all_within(const struct asker *a, size_t n, const char *const *words, co
 	if (r < 0)
 		return r;
 	bound_child(&q, bounds);
-	r = read_all(&q, bounds);
-	*text = q.text;
-	q.text = (struct str){};
-	r = r ?: finish(&q);
-	ask_errors(&q, errors);
-	ask_end(&q);
-	return r;
+	return ask_finish(&q, read_all(&q, bounds), text, errors);
 }
 
 int ask_all(const struct asker *a, size_t n, const char *const *words, struct str *text, struct str *errors)

@@ -163,7 +163,7 @@ static int ask_question(struct top *t, enum top_question which)
 
 void top_ask_what_is_stale(struct top *t)
 {
-	for (int i = 0; i < QUESTIONS; i++) {
+	for (int i = 0; i < PANES; i++) {
 		int r;
 
 		if (!t->stale[i] || t->asked[i].asked || (i == ASK_BOARD && clock_boot() < t->ended + RETRY_AFTER))

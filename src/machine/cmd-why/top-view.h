@@ -15,14 +15,22 @@
 #define WHEEL	    3 /* lines */
 #define KEY_ESCAPE  27
 
-enum top_question { ASK_BOARD, ASK_PROCESS, ASK_SERIES, QUESTIONS };
+/* Questions that fill the panes, and questions that keys ask. */
+enum top_question { ASK_BOARD, ASK_PROCESS, ASK_SERIES, PANES, ASK_TEXT = PANES, ASK_ACT, QUESTIONS };
+
+struct top;
+/* An answer that a key asked for, whole: exit status or -errno; error: NULL = none was said. *answer may be taken over. */
+typedef void (*top_answer_fn)(struct top *t, int status, struct str *answer, const char *error);
 
 struct top {
 	struct asker asker;
 	struct terminal_state screen;
 	struct inquiry asked[QUESTIONS];
-	json_t *answers[QUESTIONS];
-	bool stale[QUESTIONS]; /* to be asked (again) as soon as the one under way is answered */
+	json_t *answers[PANES];
+	top_answer_fn then[QUESTIONS - PANES];
+	const char *events_verb; /* which events are asked for, while the marks are read in which they may be */
+	bool events_of_process;
+	bool stale[PANES]; /* to be asked (again) as soon as the one under way is answered */
 	bool board_came;       /* there was a board at the moment that was asked about */
 	int64_t ended;	       /* when the live board's answer ended: it is asked again a little later */
 	int64_t at;	       /* wall ns of the moment shown; 0 = live */
@@ -35,7 +43,7 @@ struct top {
 	int asked_fd; /* a pidfd of it; 0 = none */
 	void (*entered)(struct top *t); /* what a typed line is for; NULL = nothing is being typed */
 	char *text;			/* an answer in words, over the panes; NULL = none */
-	char title[80];
+	char title[80], asked_title[80], go_to[TYPED_MAX];
 	size_t text_top, text_lines;
 	bool quit;
 };

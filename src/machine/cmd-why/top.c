@@ -28,38 +28,68 @@ static void top_show_text(struct top *t, const char *title, char *text)
 	free(t->text);
 	t->text = text;
 	t->text_top = 0;
-	t->screen.message = NULL;
 	snprintf(t->title, sizeof(t->title), "%s", title);
 }
 
-static void show_answer(struct top *t, const char *verb, const char *who, size_t n, const char *const *words)
+/* Asks; keys are obeyed until the answer is there: `then` gets the whole answer. What was asked for in the same place before is no longer wanted. */
+static void ask_apart(struct top *t, enum top_question which, size_t n, const char *const *words, top_answer_fn then)
 {
-	_cleanup_str_ struct str errors = {};
-	struct str answer = {};
-	char title[80];
 	int r;
 
-	top_say(t, "asking whyslow %s ...", verb);
-	terminal_draw(&t->screen); /* a starved machine takes its time */
-	r = ask_all(&t->asker, n, words, &answer, &errors);
-
-	snprintf(title, sizeof(title), "whyslow %s %s", verb, who);
-	if (r < 0 || !answer.len)
-		top_say(t, "no answer: %s", r < 0 ? strerror(-r) : errors.len ? errors.data : "the answer is empty");
+	ask_end(&t->asked[which]);
+	r = ask_begin(&t->asker, n, words, &t->asked[which]);
+	t->then[which - PANES] = then;
+	if (r < 0)
+		top_say(t, "cannot ask: %s", ask_failure(&t->asker, r));
 	else
-		top_show_text(t, title, answer.data);
-	if (r < 0 || !answer.len)
-		str_free(&answer);
+		top_say(t, "asking whyslow %s ... (Esc: no longer)", words[0]);
 }
 
-/* The output of `list --json`; the caller's reference, or NULL. */
-static json_t *read_marks(struct top *t)
+static void read_apart(struct top *t, enum top_question which)
 {
-	const char *words[] = {"list", "--json"};
 	_cleanup_str_ struct str answer = {}, errors = {};
+	int r = ask_read(&t->asked[which]);
 
-	(void)ask_all(&t->asker, ARRAY_SIZE(words), words, &answer, &errors);
-	return answer.len ? json_loadb(answer.data, answer.len, 0, NULL) : NULL;
+	if (r > 0)
+		return;
+	r = ask_finish(&t->asked[which], r, &answer, &errors);
+	t->screen.message = NULL;
+	t->then[which - PANES](t, r, &answer, r < 0 ? ask_failure(&t->asker, r) : errors.len ? errors.data : NULL);
+}
+
+/* Esc, q or Backspace while an answer is waited for: it is not wanted any more. A mark is made nevertheless. */
+static bool give_up_asking(struct top *t)
+{
+	if (!t->asked[ASK_TEXT].asked)
+		return false;
+	ask_end(&t->asked[ASK_TEXT]);
+	t->screen.message = NULL;
+	return true;
+}
+
+static void text_came(struct top *t, int status, struct str *answer, const char *error)
+{
+	if (status < 0 || !answer->len) {
+		top_say(t, "no answer: %s", error ? error : "the answer is empty");
+		return;
+	}
+	top_show_text(t, t->asked_title, answer->data);
+	*answer = (struct str){};
+}
+
+static void ask_text(struct top *t, const char *who, size_t n, const char *const *words)
+{
+	snprintf(t->asked_title, sizeof(t->asked_title), "whyslow %s %s", words[0], who);
+	ask_apart(t, ASK_TEXT, n, words, text_came);
+}
+
+/* --- marks: of the output of `list --json` --- */
+
+static const char *const list_words[] = {"list", "--json"};
+
+static json_t *parse_marks(const struct str *answer)
+{
+	return answer->len ? json_loadb(answer->data, answer->len, 0, NULL) : NULL;
 }
 
 static bool moment_of(const json_t *mark, int64_t *ret_wall)
@@ -70,42 +100,34 @@ static bool moment_of(const json_t *mark, int64_t *ret_wall)
 }
 
 /* Events of the past are kept of marks alone: the number of the one nearest to the moment, if its events may tell of it. */
-static bool find_mark(struct top *t, char *ret, size_t size)
+static bool find_mark(const json_t *root, int64_t at, char *ret, size_t size)
 {
 	int64_t best = EVENTS_REACH, wall;
-	_cleanup_(json_decrefp) json_t *root = read_marks(t);
 	const json_t *mark;
 	size_t i;
 
 	json_array_foreach(json_object_get(root, "marks"), i, mark) {
-		if (!moment_of(mark, &wall) || llabs(wall - t->at) > best)
+		if (!moment_of(mark, &wall) || llabs(wall - at) > best)
 			continue;
-		best = llabs(wall - t->at);
+		best = llabs(wall - at);
 		snprintf(ret, size, "%lld", json_integer_value(json_object_get(mark, "id")));
 	}
 	return ret[0];
 }
 
-/* To a TIME, or to a mark by its number; false: it is neither. */
-static bool top_go_to(struct top *t, const char *text)
+/* To a mark by its number; false: there is none. */
+static bool go_to_mark(struct top *t, const json_t *root, const char *text)
 {
 	int64_t at = 0, wall;
 	uint64_t number;
 	const json_t *mark;
-	json_t *root;
 	size_t i;
 
-	if (clock_parse_time(text, clock_wall(), &at) == 0) {
-		top_show_moment(t, at);
-		return true;
-	}
 	if (str_parse_u64(text, &number) < 0)
 		return false;
-	root = read_marks(t);
 	json_array_foreach(json_object_get(root, "marks"), i, mark)
 		if ((uint64_t)json_integer_value(json_object_get(mark, "id")) == number && moment_of(mark, &wall))
 			at = wall;
-	json_decref(root);
 	if (!at)
 		return false;
 	top_show_moment(t, at);
@@ -113,31 +135,67 @@ static bool top_go_to(struct top *t, const char *text)
 	return true;
 }
 
-/* `waits` or `threads`: of now, or of the mark that is near. */
-static void top_show_events(struct top *t, const char *verb, bool of_process)
+/* Before there is a screen: to a TIME, or to a mark by its number; false: it is neither. */
+static bool begin_at(struct top *t, const char *text)
 {
-	const char *words[4] = {verb};
-	char mark[24] = "";
+	_cleanup_str_ struct str answer = {}, errors = {};
+	_cleanup_(json_decrefp) json_t *root = NULL;
+	int64_t at;
+
+	if (clock_parse_time(text, clock_wall(), &at) == 0) {
+		top_show_moment(t, at);
+		return true;
+	}
+	(void)ask_all(&t->asker, ARRAY_SIZE(list_words), list_words, &answer, &errors);
+	root = parse_marks(&answer);
+	return go_to_mark(t, root, text);
+}
+
+/* `waits` or `threads`, of the mark where one is named. */
+static void ask_events(struct top *t, const char *mark)
+{
+	const char *who = t->events_of_process ? t->who : "";
+	const char *words[4] = {t->events_verb};
 	size_t n = 1;
 
-	if (of_process)
-		words[n++] = t->who;
-	if (t->at && !find_mark(t, mark, sizeof(mark)) && !t->asker.from_file) {
-		top_say(t, "no events are saved for that moment; events exist for marks and for now (End)");
-		return;
-	}
+	if (who[0])
+		words[n++] = who;
 	if (mark[0]) {
 		words[n++] = "--mark";
 		words[n++] = mark;
 	}
-	show_answer(t, verb, of_process ? t->who : "", n, words);
+	ask_text(t, who, n, words);
+}
+
+static void marks_came_for_events(struct top *t, int status, struct str *answer, const char *error)
+{
+	_cleanup_(json_decrefp) json_t *root = parse_marks(answer);
+	char mark[24] = "";
+
+	(void)status;
+	(void)error; /* without marks there are no events of the past: that is said */
+	if (!find_mark(root, t->at, mark, sizeof(mark)) && !t->asker.from_file)
+		top_say(t, "no events are saved for that moment; events exist for marks and for now (End)");
+	else
+		ask_events(t, mark);
+}
+
+/* `waits` or `threads`: of now, or of the mark that is near. */
+static void top_show_events(struct top *t, const char *verb, bool of_process)
+{
+	t->events_verb = verb;
+	t->events_of_process = of_process;
+	if (t->at)
+		ask_apart(t, ASK_TEXT, ARRAY_SIZE(list_words), list_words, marks_came_for_events);
+	else
+		ask_events(t, "");
 }
 
 static void top_show_why(struct top *t)
 {
 	const char *words[] = {"why", "--at", t->at_text};
 
-	show_answer(t, "why", "", t->at ? 3 : 1, words);
+	ask_text(t, "", t->at ? 3 : 1, words);
 }
 
 static void top_show_help(struct top *t)
@@ -145,7 +203,7 @@ static void top_show_help(struct top *t)
 	top_show_text(t, "whyslow top: keys",
 		  strdup("up, down, PgUp, PgDn   choose a process, or a feature of it\n"
 			 "Enter, Tab             go from the processes to the features of the chosen one\n"
-			 "Esc, Backspace         go back\n"
+			 "Esc, Backspace         go back; no longer wait for an answer (w, b, t)\n"
 			 "left, right            10 s back, forward in time\n"
 			 "[ ]                    10 min back, forward\n"
 			 "g                      go to a moment: -5min, 14:32, 2026-11-20 14:32:07, or a mark's number\n"
@@ -166,24 +224,19 @@ static void top_show_help(struct top *t)
 }
 
 /* The answer's first line, or why there is none. */
-static void top_act(struct top *t, size_t n, const char *const *words)
+static void act_came(struct top *t, int status, struct str *answer, const char *error)
 {
-	_cleanup_str_ struct str answer = {}, errors = {};
-	int r = ask_all(&t->asker, n, words, &answer, &errors);
-
-	const char *why = r < 0 ? ask_failure(&t->asker, r) : errors.len ? errors.data : "?";
-
-	if (r != EXIT_ANSWERED)
-		top_say(t, "cannot %s: %.*s", words[0], (int)strcspn(why, "\n"), why);
-	else if (answer.len)
-		top_say(t, "%.*s", (int)strcspn(answer.data, "\n"), answer.data);
+	if (status != EXIT_ANSWERED)
+		top_say(t, "%.*s", (int)strcspn(error ?: "no answer came", "\n"), error ?: "no answer came");
+	else if (answer->len)
+		top_say(t, "%.*s", (int)strcspn(answer->data, "\n"), answer->data);
 }
 
 static void top_mark(struct top *t, const char *note)
 {
 	const char *words[] = {"mark", "--", note};
 
-	top_act(t, note[0] ? 3 : 1, words);
+	ask_apart(t, ASK_ACT, note[0] ? 3 : 1, words, act_came);
 }
 
 /* --- lines that are typed --- */
@@ -238,10 +291,33 @@ static void note_entered(struct top *t)
 	top_mark(t, t->typed);
 }
 
+static void say_invalid_time(struct top *t)
+{
+	top_say(t, "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", t->go_to);
+}
+
+static void marks_came_for_moment(struct top *t, int status, struct str *answer, const char *error)
+{
+	_cleanup_(json_decrefp) json_t *root = parse_marks(answer);
+
+	(void)status;
+	(void)error;
+	if (!go_to_mark(t, root, t->go_to))
+		say_invalid_time(t);
+}
+
 static void moment_entered(struct top *t)
 {
-	if (!top_go_to(t, t->typed))
-		top_say(t, "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", t->typed);
+	uint64_t number;
+	int64_t at;
+
+	snprintf(t->go_to, sizeof(t->go_to), "%s", t->typed);
+	if (clock_parse_time(t->go_to, clock_wall(), &at) == 0)
+		top_show_moment(t, at);
+	else if (str_parse_u64(t->go_to, &number) == 0)
+		ask_apart(t, ASK_TEXT, ARRAY_SIZE(list_words), list_words, marks_came_for_moment);
+	else
+		say_invalid_time(t);
 }
 
 static bool is_yes(const struct top *t)
@@ -265,7 +341,7 @@ static void hold_entered(struct top *t)
 	const char *words[] = {"calm", t->asked_of};
 
 	if (is_yes(t) && is_still_there(t))
-		top_act(t, ARRAY_SIZE(words), words);
+		ask_apart(t, ASK_ACT, ARRAY_SIZE(words), words, act_came);
 }
 
 static void end_entered(struct top *t)
@@ -282,7 +358,7 @@ static void release(struct top *t)
 {
 	const char *words[] = {"calm", "--undo"};
 
-	top_act(t, ARRAY_SIZE(words), words);
+	ask_apart(t, ASK_ACT, ARRAY_SIZE(words), words, act_came);
 }
 
 static void type_key(struct top *t, int key)
@@ -411,14 +487,16 @@ static void top_press(struct top *t, int key)
 {
 	if (key == KEY_RESIZE)
 		return;
-	if (t->text) {
-		text_key(t, key);
-		return;
-	}
 	if (t->entered) {
 		type_key(t, key);
 		return;
 	}
+	if (t->text) {
+		text_key(t, key);
+		return;
+	}
+	if ((key == KEY_ESCAPE || key == KEY_BACKSPACE || key == 'q') && give_up_asking(t))
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].key == key)
 			keys[i].act(t);
@@ -435,7 +513,7 @@ static const struct option_row options[] = {
 
 static void draw(struct top *t)
 {
-	if (t->text)
+	if (t->text && !t->entered) /* a line that is being typed is ended first */
 		t->text_lines = terminal_draw_text(t->title, t->text, t->text_top);
 	else
 		terminal_draw(&t->screen);
@@ -451,7 +529,7 @@ static void wait_for_something(struct top *t)
 	poll(fds, ARRAY_SIZE(fds), t->stale[ASK_BOARD] ? 500 : -1);
 	for (int i = 0; i < QUESTIONS; i++)
 		if (fds[1 + i].revents)
-			top_read_answer(t, (enum top_question)i);
+			(i < PANES ? top_read_answer : read_apart)(t, (enum top_question)i);
 	if (fds[0].revents & (POLLHUP | POLLERR))
 		t->quit = true;
 	for (int key = getch(); key != ERR; key = getch())
@@ -463,7 +541,7 @@ static int show(struct common *common)
 	struct top t = {.asker = common_asker(common), .screen.live = true, .stale[ASK_BOARD] = true};
 	const char *error;
 
-	if (arg_at && !top_go_to(&t, arg_at))
+	if (arg_at && !begin_at(&t, arg_at))
 		return verb_usage_error("top", "invalid TIME '%s'; expected -5min, 14:32, '2026-11-20 14:32:07' or a mark's id", arg_at);
 	if (arg_window)
 		snprintf(t.window_text, sizeof(t.window_text), "%llds", arg_window / NS_PER_SEC);
@@ -479,7 +557,7 @@ static int show(struct common *common)
 	terminal_close();
 	for (int i = 0; i < QUESTIONS; i++) {
 		ask_end(&t.asked[i]);
-		json_decref(t.answers[i]);
+		json_decref(i < PANES ? t.answers[i] : NULL);
 	}
 	FREE_ALL(t.listed, t.text);
 	return EXIT_ANSWERED;
