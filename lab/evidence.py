@@ -106,7 +106,7 @@ def seen(outcomes):
     if not HANG_ROWS.isdisjoint(first):
         waits = max(waits, SEEN * math.exp(first.get("demand", 0)) / ASKED)
     elif first:
-        waits += math.exp(first.get("shortage", 0))
+        waits += math.exp(first.get("shortage", 0) + first.get("bound", 0))
     return UNSEEN + (1 - UNSEEN) * min(1, waits / SEEN)
 
 

@@ -39,14 +39,15 @@ static void record_second(struct machine *m, int second)
 
 	m->values[0][FEATURE_PSI_IO_SOME] += (nightly ? 60 : upgraded ? 30 : 1) * NS_PER_SEC / 100;
 	m->values[1][FEATURE_IO_READ_BYTES] += nightly ? 80 * MB : 4096;
-	m->values[1][FEATURE_WAIT_DISK] += nightly ? NS_PER_SEC * 8 / 10 : NS_PER_SEC / 100;
+	m->values[1][FEATURE_WAIT_DISK] += nightly ? NS_PER_SEC * (upgraded ? 9 : 5) / 10 : NS_PER_SEC / 100;
 	m->values[2][FEATURE_IO_READ_BYTES] += upgraded ? 50 * MB : 4096;
+	m->values[2][FEATURE_WAIT_DISK] += nightly ? NS_PER_SEC * 4 / 10 : NS_PER_SEC / 100;
 	stored_tick_begin(&m->stored, second);
 	if (second == UPGRADED)
 		tick_note(&m->stored.tick, NOTE_PACKAGE, START + second * NS_PER_SEC, "upgraded server-core:amd64 from 1.0 to 1.1");
 	tick_put(&m->stored.tick, m->system, m->values[0], FEATURE_BIT(FEATURE_PSI_IO_SOME));
 	tick_put(&m->stored.tick, m->backup, m->values[1], FEATURE_BIT(FEATURE_IO_READ_BYTES) | FEATURE_BIT(FEATURE_WAIT_DISK));
-	tick_put(&m->stored.tick, m->server, m->values[2], FEATURE_BIT(FEATURE_IO_READ_BYTES));
+	tick_put(&m->stored.tick, m->server, m->values[2], FEATURE_BIT(FEATURE_IO_READ_BYTES) | FEATURE_BIT(FEATURE_WAIT_DISK));
 	stored_tick_end(&m->stored, second);
 }
 

@@ -1,4 +1,5 @@
 /* Stories with a known end: what makes one who takes much guilty, and another not. */
+#include "lib/data/cleanup.h"
 #include "machine/answer-why/test-recording.h"
 
 static struct subject *editor_waits(struct story *st)
@@ -96,6 +97,50 @@ static void where_a_program_alone_waits_nothing_is_unexplained(void **state)
 	assert_true(st.answer.ranking.added > 1.5 && st.answer.ranking.own && isnan(st.answer.ranking.unexplained));
 	assert_null(strstr(st.answer.summary, "other programs"));
 	end(&st);
+}
+
+/* A build that begins: its compilers and linkers wait for each other, and the editor waits `percent` of the time. */
+static struct subject *build_beside_an_editor(struct story *st, int percent, bool marked)
+{
+	static const char *const programs[] = {"/usr/bin/cc1", "/usr/bin/cc1", "/usr/bin/cc1", "/usr/bin/cc1", "/usr/bin/ld", "/usr/bin/ld"};
+	struct subject *editor, *make;
+
+	begin(st);
+	editor = add(st, "/bin/editor", 0, TICKS - 1, 0);
+	use(editor, FEATURE_CPU_TIME, 0, TICKS - 1, 5 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, 0, FROM - 1, 3 * PERCENT);
+	use(editor, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, percent * PERCENT);
+	make = add(st, "/usr/bin/make", FROM, TICKS - 1, 0);
+	make->info.start = (uint64_t)((1000 + FROM) * NS_PER_SEC);
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		struct subject *s = add(st, programs[i], FROM, TICKS - 1, 0);
+
+		s->info.parent = make->info.pid;
+		s->info.start = make->info.start;
+		use(s, FEATURE_CPU_TIME, FROM, TICKS - 1, 30 * PERCENT);
+		use(s, FEATURE_CPU_RUN_DELAY, FROM, TICKS - 1, 60 * PERCENT);
+	}
+	press(st, FEATURE_PSI_CPU_SOME, 2, 80);
+	ask_by(st, marked, &method_blame);
+	return make;
+}
+
+/* A user who presses the button next to it waits for something else, or for nothing. */
+static void who_waits_for_itself_slows_nobody(void **state)
+{
+	struct subject *make;
+	struct story st;
+
+	for (int marked = 0; marked <= 1; marked++) {
+		make = build_beside_an_editor(&st, 60, marked);
+		assert_true(st.answer.culprit_is_named);
+		assert_ptr_equal(first(&st)->subject, make);
+		assert_true(fabs(first(&st)->others - 0.57) < 0.02);
+		end(&st);
+		build_beside_an_editor(&st, 3, marked);
+		assert_false(st.answer.culprit_is_named);
+		end(&st);
+	}
 }
 
 /* Others queue behind it no longer than it runs: of the rest nothing is known. How much goes away without it is hard to say. */
@@ -654,7 +699,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_gives_way_does_not_head_the_victims),
 		cmocka_unit_test(what_no_interface_moves_makes_no_network_busy),
-		cmocka_unit_test(who_takes_what_is_new_explains_the_waiting),
+		cmocka_unit_test(who_takes_what_is_new_explains_the_waiting), cmocka_unit_test(who_waits_for_itself_slows_nobody),
 		cmocka_unit_test(without_one_of_two_most_of_the_waiting_goes_away),
 	  cmocka_unit_test(who_uses_little_explains_little), cmocka_unit_test(where_a_program_alone_waits_nothing_is_unexplained),
 	  cmocka_unit_test(own_waiting_is_not_on_ones_account),

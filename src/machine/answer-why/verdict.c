@@ -41,10 +41,18 @@ static bool is_in_the_way(const struct suspect *s)
 	return is_of_the_machine(s) && s->imposed >= IN_THE_WAY;
 }
 
+/* How short others are of what it takes, 0..1. */
+static double short_for_others(const struct suspect *s)
+{
+	double bound = s->factors[EVIDENCE_BOUND];
+
+	return s->factors[EVIDENCE_SHORTAGE] * (bound > 0 ? bound : 1);
+}
+
 /* So much guilt of taking the machine's is there only where others wait for it, although all waits together may swing more. */
 static bool takes_what_is_short(const struct suspect *s)
 {
-	return is_of_the_machine(s) && (s->factors[EVIDENCE_SHORTAGE] > SHORT_LEAST || is_in_the_way(s));
+	return is_of_the_machine(s) && (short_for_others(s) > SHORT_LEAST || is_in_the_way(s));
 }
 
 bool verdict_is_pressed(const struct answer *a, const struct shortages *there)
@@ -97,14 +105,22 @@ static double seen(const struct answer *a, const double facts[MOMENT_COUNT])
 	if (top && top->hang)
 		waits = fmax(waits, SEEN * top->factors[EVIDENCE_DEMAND] / ASKED);
 	else if (top)
-		waits = is_of_the_machine(top) ? waits + top->factors[EVIDENCE_SHORTAGE] : SEEN;
+		waits = is_of_the_machine(top) ? waits + short_for_others(top) : SEEN;
 	return UNSEEN + (1 - UNSEEN) * fmin(1, waits / SEEN);
+}
+
+/* s/s that programs wait, but for the first suspect's own. */
+static double others_wait(const struct answer *a)
+{
+	const struct suspect *top = first_of(a);
+
+	return top && !top->hang ? top->others : a->ranking.added;
 }
 
 static void find_facts(const struct answer *a, const struct shortages *there, bool marked, double facts[MOMENT_COUNT])
 {
 	facts[MOMENT_ALWAYS] = 1;
-	facts[MOMENT_ADDED] = log1p(a->ranking.added);
+	facts[MOMENT_ADDED] = log1p(others_wait(a));
 	facts[MOMENT_SLOWDOWN] = slowdown_of(a, there);
 	facts[MOMENT_MARKED] = marked ? seen(a, facts) : 0;
 	facts[MOMENT_LISTED] = -log1p(-first_share(a));

@@ -10,7 +10,7 @@ const struct evidence_row evidence_rows[EVIDENCE_COUNT] = {
 	[EVIDENCE_SURPRISE] = {"surprise", "1 = it never did that before, towards 0 = it does it all the time, or is older than the incident, which is all that is known"},
 	[EVIDENCE_FOR_OTHERS] = {"for-others", "it is the work of the kernel or of whyslow, on behalf of programs"},
 	[EVIDENCE_ON_BEHALF] = {"on-behalf", "what others do on its behalf, or it on behalf of others"},
-	[EVIDENCE_BOUND] = {"bound", "how much of its share of the wait for a CPU it can cause: others wait for it no longer than it runs"},
+	[EVIDENCE_BOUND] = {"bound", "how much of the wait for what it takes it can cause: no longer than others wait, and for a CPU no longer than it runs"},
 	[EVIDENCE_RECENCY] = {"recency", "1 = it continues at the end; towards 0 = it stopped, while another suspect that comes near continues"},
 	[EVIDENCE_EXCESS] = {"excess", "how much longer than its own program ever did the other program waits for that"},
 	[EVIDENCE_NOVELTY] = {"novelty", "1 = that began with the incident, or just now; towards 0 = long ago"},
@@ -24,7 +24,7 @@ const struct evidence_row evidence_rows[EVIDENCE_COUNT] = {
 const struct evidence_row moment_rows[MOMENT_COUNT] = {
 	[MOMENT_ALWAYS] = {"always", "what holds before anything is known of the moment"},
 	[MOMENT_MARKED] = {"marked", "a user says that it is slow, as far as a person or a request is seen to wait"},
-	[MOMENT_ADDED] = {"added", "how much longer than normally programs wait, all together"},
+	[MOMENT_ADDED] = {"added", "how much longer than normally programs wait, but for the first suspect's own"},
 	[MOMENT_SLOWDOWN] = {"slowdown", "how many times as long as normally programs take for the same work"},
 	[MOMENT_LISTED] = {"listed", "how much of what is new the first suspect takes: little is left for others"},
 };

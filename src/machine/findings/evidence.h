@@ -36,7 +36,7 @@ double evidence_score(const double factors[EVIDENCE_COUNT]);
 enum moment_fact {
 	MOMENT_ALWAYS, /* 1 */
 	MOMENT_MARKED, /* 0 .. 1: a user says so, and how surely a person saw it */
-	MOMENT_ADDED,  /* ln(1 + s/s that programs wait beyond their normal) */
+	MOMENT_ADDED,  /* ln(1 + s/s that programs wait beyond their normal, but for the first suspect's own) */
 	MOMENT_SLOWDOWN, /* 0 .. 3: ln of how many times as long as normally programs take for the same work */
 	MOMENT_LISTED, /* 0 .. 4: -ln(1 - EVIDENCE_SHARE of the first suspect): little is left for others */
 	MOMENT_COUNT

@@ -84,6 +84,7 @@ struct suspect {
 	double guilt; /* in a board: what the default model accuses its program of; 0 = nothing */
 	double imposed; /* s/s that others waited on its account for what it is guilty of, where events tell; else 0 */
 	double share; /* of the short resource, 0..1; NaN = not known */
+	double others; /* s/s that processes of others, not of its job, wait longer for whatever than they did before the incident */
 	struct explained explains;
 	double factors[EVIDENCE_COUNT]; /* of the default model, whose weighted product is the score; 0 or NaN = does not apply */
 	double continues; /* the part of what it is suspected of that it does at the end as well, RECENCY_LEAST..1 */
@@ -144,8 +145,8 @@ struct hang {
 struct answer {
 	int64_t at;			    /* the moment asked about, wall ns */
 	int64_t window_start, window_end;   /* what was looked at */
-	int64_t slow_since;		    /* when the incident began; 0 = not known */
 	int64_t recorded;		    /* ns: of that, in which a recorder ran */
+	int64_t slow_since;		    /* when the incident began; 0 = not known */
 	int64_t slow_until;		    /* when it ended; 0 = it continues */
 	bool slow;
 	bool has_history;
@@ -173,9 +174,9 @@ struct answer {
 void earlier_free(struct earlier *e);
 void suspect_free(struct suspect *s);
 void ranking_free(struct ranking *r);
-/* Keeps those of *n suspects or victims that are wanted, in their order, and releases the others. */
 /* Who it is, in words: "xz (pid 812, started by bash backup.sh)", "cc1 (45 processes)", "make (pid 812, 46 processes)". */
 void suspect_put(const struct suspect *s, struct str *out);
+/* Keeps those of *n suspects or victims that are wanted, in their order, and releases the others. */
 void suspects_keep(struct suspect *v, size_t *n, bool (*is_wanted)(const struct suspect *s, const void *context), const void *context);
 void answer_free(struct answer *a);
 /* Whether a suspect of a sorted ranking contributes: a fifth of the first one's score is enough. The paper's scores are negative or

@@ -51,6 +51,27 @@ static double waited_by_others(const struct robust *r, const struct verdict *v, 
 	return fmax(0, r->added[b] - waited_itself(v->program, b));
 }
 
+double robust_waited_by_others(const struct robust *r, const struct program *p, enum bottleneck b)
+{
+	double others = r->longer[b] - p->longer[b];
+
+	for (size_t i = 0; i < p->parts.n; i++)
+		others -= p->parts.v[i].whole->longer[b];
+	return fmax(0, others);
+}
+
+/* The same for whatever; of a limit it is the program in it that waits. */
+static double waited_for_anything(const struct robust *r, const struct verdict *v)
+{
+	double sum = 0;
+
+	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+		sum += CHARGED_WAITS >> b & 1		      ? waited_by_events(r, b) :
+		       v->suspect.kind == CULPRIT_LIMIT ? r->longer[b] :
+							 robust_waited_by_others(r, v->program, b);
+	return sum;
+}
+
 static double added_in_all(const struct robust *r)
 {
 	double sum = 0;
@@ -93,8 +114,9 @@ static bool is_added_up(const struct suspect *s)
 	return s->kind != CULPRIT_HOST && s->of != BOTTLENECK_NONE && s->of != BOTTLENECK_NETWORK && s->of != BOTTLENECK_REMOTE;
 }
 
-struct explained robust_explain_verdict(const struct robust *r, const struct verdict *v)
+void robust_explain_verdict(const struct robust *r, struct verdict *v)
 {
+	struct explained *e = &v->suspect.explains;
 	double sum = 0, all = 0, part;
 
 	for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
@@ -105,10 +127,12 @@ struct explained robust_explain_verdict(const struct robust *r, const struct ver
 		sum += others * part_of_wait(r, v, b, others);
 		all += others;
 	}
+	v->suspect.others = waited_for_anything(r, v);
+	*e = (struct explained){NAN, NAN, NAN, NAN};
 	if (all < ADDED_LEAST || !is_added_up(&v->suspect))
-		return (struct explained){NAN, NAN, NAN, NAN};
+		return;
 	part = sum / all;
-	return (struct explained){part, method_gone_without(part, METHOD_STEEP), method_gone_without(fmin(CERTAIN, part), STEEP_LOW), method_gone_without(part, STEEP_HIGH)};
+	*e = (struct explained){part, method_gone_without(part, METHOD_STEEP), method_gone_without(fmin(CERTAIN, part), STEEP_LOW), method_gone_without(part, STEEP_HIGH)};
 }
 
 /* Nothing but the first suspect waits: there is nothing to explain by it. */

@@ -415,6 +415,20 @@ static double excess_of(struct robust *r, struct program *p, const struct use *u
 	return use->feature == FEATURE_WAIT_QUOTA ? waits_for_limit(r, p, excess) : excess;
 }
 
+/* How much of the waiting for what it takes it can cause, 0..1: others wait no longer for a CPU than it runs, and no longer than they do; its own processes
+ * wait for each other because it is much work. Where no program is seen to wait, waits are not measured. */
+static double bound_of(const struct robust *r, const struct program *p, const struct use *use, double now, double share)
+{
+	bool is_measured = use->resource == BOTTLENECK_CPU ? r->queued > 0 : use->resource == BOTTLENECK_DISK && r->blocked > 0;
+	double shortage = robust_shortage_for(r, use), bound = 1;
+
+	if (use->resource == BOTTLENECK_CPU)
+		bound = fmin(bound, now / 1e9 / (shortage * share));
+	if (is_measured)
+		bound = fmin(bound, fmax(REPORT_SCORE, robust_waited_by_others(r, p, use->resource)) / shortage);
+	return bound;
+}
+
 /* The evidence of one use. False: it is none. */
 static bool weigh_use(struct robust *r, struct program *p, const struct use *use, struct verdict *v, double factors[EVIDENCE_COUNT])
 {
@@ -436,8 +450,7 @@ static bool weigh_use(struct robust *r, struct program *p, const struct use *use
 	if (use->resource == BOTTLENECK_NONE) /* what nothing is short of is not what a short machine is slow by */
 		factors[EVIDENCE_SHORTAGE] *= NO_PRESSURE * pow(machine_is_free(r), 5);
 	factors[EVIDENCE_SHARE] = joined_share(r, p, use, now, excess, &used, &charged);
-	if (use->resource == BOTTLENECK_CPU && now / 1e9 < factors[EVIDENCE_SHORTAGE] * factors[EVIDENCE_SHARE])
-		factors[EVIDENCE_BOUND] = now / 1e9 / (factors[EVIDENCE_SHORTAGE] * factors[EVIDENCE_SHARE]);
+	factors[EVIDENCE_BOUND] = bound_of(r, p, use, now, factors[EVIDENCE_SHARE]);
 	factors[EVIDENCE_SURPRISE] = isnan(u.median) ? youth(r, p) : robust_surprise(&u);
 	if (use->resource == BOTTLENECK_MEMORY && !robust_may_use_memory(r, p))
 		factors[EVIDENCE_SHARE] = used = charged = 0;
@@ -597,7 +610,8 @@ int robust_program_score(struct robust *r, struct program *p, struct verdict *re
 		robust_weigh(ret, EVIDENCE_FOR_OTHERS, WORKS_FOR_OTHERS);
 	if (robust_answers_requests(p) && !(r->q->pressure.now[uses[worst].resource] >= SHORT_LEAST && share_in_use(r, p, &uses[worst]) >= OWN_CAUSE))
 		return 0;
-	if (s->score < REPORT_SCORE)
+	/* a program for which no other one waits is listed all the same: it takes what is short */
+	if (s->score < REPORT_SCORE * (s->factors[EVIDENCE_BOUND] > 0 ? s->factors[EVIDENCE_BOUND] : 1))
 		return 0;
 	s->of = mainly(ret, worst);
 	s->imposed = robust_charged(r, p, s->of);

@@ -131,6 +131,23 @@ static int describe(struct robust *r, struct program *p, const struct verdict *v
 	return 0;
 }
 
+/* The time, in ns/s, that its processes that were there before the incident wait more than they did. One that has begun has no normal wait, and its waits may
+ * only be more work. Without a past it is not known who waits longer: all may. */
+static double waits_longer(const struct robust *r, const struct program *p, size_t f)
+{
+	double sum = 0;
+
+	if (r->q->train_to < r->q->train_from)
+		return INFINITY;
+	for (size_t i = 0; i < p->members.n; i++) {
+		const struct subject *s = p->members.v[i];
+		double before = s->first < r->q->focus && s->last >= r->q->focus ? subject_mean(r->d, s, f, r->q->train_from, (uint32_t)r->q->train_to) : NAN;
+
+		sum += isnan(before) ? 0 : fmax(0, robust_member_now(r, s, f) - before);
+	}
+	return sum;
+}
+
 /* Who waited: run delay and block delay beyond the usual, in seconds per second. */
 int robust_find_victims(struct robust *r, struct ranking *ret)
 {
@@ -153,12 +170,15 @@ int robust_find_victims(struct robust *r, struct ranking *ret)
 			victim.score += more;
 			r->queued += delays[k].for_what == BOTTLENECK_CPU ? now / 1e9 * robust_cpu_weight(r, p) : 0;
 			p->added[delays[k].for_what] += more;
+			p->longer[delays[k].for_what] += fmin(more, waits_longer(r, p, f) / 1e9);
 			victim.subject = robust_most_responsible(r, p, f, &part);
 			if (describe_feature(r, p, f, now / 1e9, &victim) < 0)
 				return -ENOMEM;
 		}
-		for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++)
+		for (enum bottleneck b = 0; b < BOTTLENECK_COUNT; b++) {
 			r->added[b] += p->added[b];
+			r->longer[b] += p->longer[b];
+		}
 		victim.members = (uint32_t)p->members.n;
 		if (victim.score < 0.02 || !victim.subject || VEC_PUSH(ret->victims, victim) < 0)
 			suspect_free(&victim);
@@ -396,7 +416,7 @@ int robust_describe_verdicts(struct robust *r, struct ranking *ret)
 	for (size_t i = 0; result == 0 && i < r->verdicts.n && i < SUSPECTS_MAX; i++) {
 		struct verdict *v = &r->verdicts.v[i];
 
-		v->suspect.explains = robust_explain_verdict(r, v);
+		robust_explain_verdict(r, v);
 		result = describe_in_full(r, i < DESCRIBED_IN_FULL ? wide : r->d, v);
 		result = result ?: VEC_PUSH(ret->suspects, v->suspect);
 		if (result < 0)

@@ -53,6 +53,7 @@ struct program {
 	bool starts_known;	 /* startup was looked for */
 	struct elsewhere elsewhere;
 	double added[BOTTLENECK_COUNT]; /* s/s that it waits beyond its usual (robust_find_victims()) */
+	double longer[BOTTLENECK_COUNT]; /* of that, by processes that were there before and wait longer than they did */
 	struct startup *startup; /* NULL = it has not just begun, or has too few earlier starts */
 };
 
@@ -90,7 +91,7 @@ struct robust {
 	double shared_anonymous; /* bytes at most that are not of the largest process of a program; NaN = not recorded */
 	double read_part, write_part;	   /* of the disk's time */
 	double blocked;			   /* ns/s that programs wait for their own requests to it */
-	double added[BOTTLENECK_COUNT]; /* of all programs */
+	double added[BOTTLENECK_COUNT], longer[BOTTLENECK_COUNT]; /* of all programs */
 	double queued; /* s/s that all programs wait for CPUs, the usual included */
 	double slowdown; /* how many times as long as normally programs take for the same work; NaN = not known */
 	double stolen, slowed; /* by the hypervisor, by heat: of what is new on the CPUs, 0..1 */
@@ -221,8 +222,10 @@ int robust_program_score(struct robust *r, struct program *p, struct verdict *re
 
 /* After robust_sum_growth(): fills in `stolen` and `slowed`. */
 void robust_find_lost(struct robust *r);
-/* NaN where hardly anything waits more than usual. */
-struct explained robust_explain_verdict(const struct robust *r, const struct verdict *v);
+/* s/s that others, not the program itself nor those of its job, wait longer for a resource than they did. After robust_find_victims(). */
+double robust_waited_by_others(const struct robust *r, const struct program *p, enum bottleneck b);
+/* Fills in `explains`, NaN where hardly anything waits more than usual, and `others`. */
+void robust_explain_verdict(const struct robust *r, struct verdict *v);
 /* After all suspects are described: what is left. */
 void robust_explain_waiting(const struct robust *r, struct ranking *ret);
 
