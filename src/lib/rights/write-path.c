@@ -131,7 +131,7 @@ static int step(struct walk *w, bool make, bool file)
 	return last && is_kernels(found) ? 1 : follow(w, found);
 }
 
-/* `file`: up to the folder that it lies in, and its name, which is no link but one of the kernel's. 0, or -errno; w->folder is the caller's. */
+/* `file`: up to the folder that it lies in, and its name, which may only be a link of the kernel's. 0, or -errno; w->folder is the caller's. */
 static int walk(const char *path, bool make, bool file, struct walk *w)
 {
 	int r = enter(w, find_folder(AT_FDCWD, ".", 0));
@@ -177,7 +177,7 @@ int write_path_prepare(const char *file, mode_t mode, char **ret_error)
 	return 0;
 }
 
-/* Where others may put another file of that name at any moment: the one that is open is no device, nor a file of elsewhere. */
+/* Where others may put another file of that name at any moment: what is open must be a file, and have this name alone. */
 static int open_among_others(const struct walk *w, int flags, mode_t mode)
 {
 	_cleanup_close_ int fd =
