@@ -29,7 +29,7 @@ class System:
         self.since, self.until = (.4 + .2 * self.draw.random()), None
         if trouble and trouble[0] == "some time":
             self.until = self.since + .2
-        self.rolls = {s: self.schedule(s) if roll else [] for s in self.SERVICES}
+        self.rolls = {s: self.schedule(s) if roll else [] for s in sorted(self.SERVICES)}
         self.number = seed * 1_000_000
         self.spans = []
 
@@ -109,7 +109,7 @@ class System:
     def requests(self):
         for i in range(self.n):
             self.moment = (i + self.draw.random()) / self.n
-            self.versions = {s: self.version_of(s) for s in self.SERVICES}
+            self.versions = {s: self.version_of(s) for s in sorted(self.SERVICES)}
             self.pace = 1 + .1 * math.sin(2 * math.pi * self.moment * self.seconds / 86400)
             if self.trouble and self.trouble[0] in ("all", "some time") and self.moment >= self.since and not (self.until and self.moment >= self.until):
                 self.pace *= self.trouble[2]
