@@ -182,7 +182,7 @@ function drawVersions(s, key) {
 
 // A package's versions in the chosen bucket; without a choice the candidate's, else the one with most versions there.
 function drawTimes(s, key) {
-	const all = groups.times.filter((t) => keyOf(t) === key), list = [...new Set(all.map((t) => t.package))].sort((a, b) => a.localeCompare(b));
+	const all = groups.times.filter((t) => keyOf(t) === key && t.mean_ns.length), list = [...new Set(all.map((t) => t.package))].sort((a, b) => a.localeCompare(b));
 	const candidate = list.find((p) => s.candidate?.startsWith(`${p}=`)), versions = (p) => all.filter((t) => t.package === p);
 	const chosen = list.includes(s.package) ? s.package : candidate ?? [...list].sort((a, b) => versions(b).length - versions(a).length)[0];
 	parts.times.replaceChildren();

@@ -3,7 +3,7 @@ import { Axis, formatSpan, momentOf } from "./axis.js";
 import { svg } from "./dom.js";
 import { localTime } from "./format.js";
 
-const HEIGHT = 180, LEFT = 64, RIGHT = 110, TOP = 30, BOTTOM = 20, MOST = 6;
+const HEIGHT = 180, LEFT = 64, RIGHT = 110, TOP = 30, BOTTOM = 20, MOST = 12;
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "1 5", "12 4"]; // read without colors, too
 const STEPS = 3;
 
@@ -25,12 +25,14 @@ function path(t, x, y) {
 function places(lines, y) {
 	const wanted = lines.map((t, i) => ({ i, y: y(t.mean_ns.findLast((v) => v !== null)) })).sort((a, b) => a.y - b.y);
 	wanted.forEach((w, k) => { if (k && w.y < wanted[k - 1].y + 13) w.y = wanted[k - 1].y + 13; });
+	const below = Math.max(0, (wanted.at(-1)?.y ?? 0) + 8 - HEIGHT); // then all of them move up
+	for (const w of wanted) w.y -= below;
 	return new Map(wanted.map((w) => [w.i, w.y]));
 }
 
 // times: of one package and bucket; deployments: all that are known. Chosen: a version.
 export function versionTimes(times, deployments, chosen, width) {
-	const lines = [...times].sort((a, b) => b.requests.reduce((x, y) => x + y, 0) - a.requests.reduce((x, y) => x + y, 0)).slice(0, MOST);
+	const lines = [...times].sort((a, b) => (b.version === chosen) - (a.version === chosen) || b.requests.reduce((x, y) => x + y, 0) - a.requests.reduce((x, y) => x + y, 0)).slice(0, MOST);
 	const origin = lines.map((t) => momentOf(t.from)).reduce((a, b) => (a < b ? a : b)), end = lines.map(ends).reduce((a, b) => (a > b ? a : b));
 	const most = Math.max(...lines.flatMap((t) => t.mean_ns)), plot = Math.max(100, width - LEFT - RIGHT), axis = new Axis(origin, 0, Number(end - origin), plot);
 	const x = (moment) => Math.round(10 * (LEFT + axis.x(Number(moment - origin)))) / 10, y = (ns) => Math.round(10 * (HEIGHT - BOTTOM - ns / most * (HEIGHT - TOP - BOTTOM))) / 10;
@@ -48,7 +50,7 @@ export function versionTimes(times, deployments, chosen, width) {
 		free = at + 3 + 6.6 * label(d).length;
 	}
 	const names = places(lines, y);
-	lines.forEach((t, i) => root.append(svg("path", { class: t.version === chosen ? "version chosen" : "version", d: path(t, x, y), "stroke-dasharray": DASHES[i] }, svg("title", {}, t.version)),
+	lines.forEach((t, i) => root.append(svg("path", { class: t.version === chosen ? "version chosen" : "version", d: path(t, x, y), "stroke-dasharray": DASHES[i % DASHES.length] }, svg("title", {}, t.version)),
 		svg("text", { x: LEFT + plot + 6, y: names.get(i) + 4 }, t.version.length > 14 ? `${t.version.slice(0, 13)}…` : t.version)));
 	return root;
 }

@@ -157,8 +157,10 @@ static json_t *change_point_json(const struct forest *f, const struct bucket *b,
 static json_t *times_json(const struct forest *f, const struct version_times *t)
 {
 	json_t *o = span_bucket_json(f, t->bucket), *means = json_array(), *requests = json_array();
-	size_t first = FIRST_WHERE(i, t->n, t->v[i].count), last = t->n;
+	size_t first = 0, last = t->n;
 
+	while (first < last && !t->v[first].count)
+		first++;
 	while (last > first && !t->v[last - 1].count)
 		last--;
 	for (size_t i = first; i < last; i++) {
