@@ -162,7 +162,7 @@ static void take_all(struct search *s, size_t counter, double score, struct flee
 {
 	for (size_t i = 0; i < s->f->servers.n && s->result == 0; i++)
 		if (s->values[i] && !is_known(s, i, counter, span))
-			s->result = VEC_PUSH(s->all->list, ((struct fleet_stretch){(int)i, (int)counter, score, span}));
+			s->result = VEC_PUSH(s->all->list, ((struct fleet_stretch){(int)i, (int)counter, score, span, false}));
 }
 
 /* Takes what begins at `at`, if it is an incident and better than the best; those before it ended at `from`. The point with which it ends; `at`: it begins no incident. */

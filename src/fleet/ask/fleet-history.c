@@ -1,6 +1,7 @@
 #include "fleet/ask/fleet-history.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,85 @@ void fleet_history_free(struct fleet_history *h)
 	VEC_FREE(h->list);
 }
 
-ORDER(by_score, struct fleet_stretch, DESCENDING(score) ?: ASCENDING(span.from))
+ORDER(by_score, struct fleet_stretch, DESCENDING(record) ?: DESCENDING(score) ?: ASCENDING(span.from))
+
+/* --- values that were never there before --- */
+
+#define LEARNED 10	 /* a tenth of the rows: only then is what they had a range */
+#define BEYOND 0.1	 /* of the range of all rows before */
+#define RECORD_FAR 6.0	 /* robust standard deviations: noise breaks its own records every now and then */
+#define RECORDS_APART 40 /* parts of the rows: records that lie closer are one */
+
+struct range {
+	float least, most;
+};
+
+static void extend(struct range *range, float x)
+{
+	range->least = fminf(range->least, x);
+	range->most = fmaxf(range->most, x);
+}
+
+/* A record within what is unusual by its level, of this server or of all, is a part of that. */
+static bool is_within(struct fleet_stretches *list, size_t n, int counter, int64_t time)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++) {
+		struct fleet_stretch *x = &list->list.v[i];
+
+		if (x->counter != counter || x->span.from > time || x->span.to <= time)
+			continue;
+		x->record = found = true;
+	}
+	return found;
+}
+
+/* Appends the times at which a series went beyond all that it had had before: one value suffices, unlike for what is unusual by its level, which the first `by_level` of the list are. 0 or -ENOMEM. */
+static int find_records(const struct fleet_server *s, int server, int counter, size_t by_level, struct select_room *room, struct fleet_stretches *ret)
+{
+	const float *v = s->column[counter];
+	const struct piece all = {v, s->n};
+	const uint32_t learned = s->n / LEARNED, apart = s->n / RECORDS_APART;
+	double median = columns_median(&all, 1, room), spread = (columns_quantile(&all, 1, 0.75, room) - columns_quantile(&all, 1, 0.25, room)) / 1.349;
+	struct fleet_stretch *last = NULL;
+	struct range range = {INFINITY, -INFINITY};
+	uint32_t last_row = 0;
+	int r = 0;
+
+	spread = fmax(spread, fmax(USUAL_FLOOR * fabs(median), 1e-12));
+	for (uint32_t i = 0; i < s->n && r == 0; i++) {
+		const double beyond = BEYOND * (double)(range.most - range.least), far = fabs((double)v[i] - median) / spread;
+
+		if (isnan(v[i]))
+			continue;
+		if (i >= learned && far >= RECORD_FAR && range.most > range.least && ((double)(v[i] - range.most) > beyond || (double)(range.least - v[i]) > beyond)) {
+			if (last && i - last_row <= apart) {
+				last->span.to = s->time[i] + 1;
+				last->score = fmax(last->score, far);
+			} else if (!is_within(ret, by_level, counter, s->time[i])) {
+				r = VEC_PUSH(ret->list, ((struct fleet_stretch){server, counter, far, {s->time[i], s->time[i] + 1}, true}));
+				last = r == 0 ? &ret->list.v[ret->list.n - 1] : NULL;
+			}
+			last_row = i;
+		}
+		extend(&range, v[i]);
+	}
+	return r;
+}
+
+static int add_records(const struct fleet *f, struct fleet_stretches *ret)
+{
+	_cleanup_(select_room_free) struct select_room room = {};
+	const size_t by_level = ret->list.n;
+	int r = 0;
+
+	for (size_t i = 0; i < f->servers.n; i++)
+		for (size_t c = 0; c < f->counters.n && r == 0; c++)
+			if (f->servers.v[i].column[c])
+				r = find_records(&f->servers.v[i], (int)i, (int)c, by_level, &room, ret);
+	return r;
+}
 
 static bool belongs(const struct fleet_stretch *x, const struct fleet_span *to)
 {
@@ -98,6 +177,7 @@ int fleet_history_make(const struct fleet_question *q, struct fleet_history *ret
 	int r = fleet_stretches_find(q, &all), common = r ?: fleet_common_each(q->fleet, &all);
 
 	r = common == -ENOMEM ? common : r;
+	r = r ?: add_records(q->fleet, &all);
 	fleet_extent(q->fleet, &first, &last);
 	h.span.from = h.span.from > first ? h.span.from : first;
 	h.span.to = h.span.to <= last ? h.span.to : last + 1;

@@ -1,4 +1,4 @@
-/* Finds what was unusual in all of a fleet's data, without a question: intervals of servers' counters, those of the same time together. */
+/* Finds what was unusual in all of a fleet's data, without a question: intervals of servers' counters, those of the same time together; first those with values that were never there before. */
 #pragma once
 
 #include "fleet/ask/fleet-window.h"

@@ -165,7 +165,7 @@ static int search_among_peers(struct search *s, size_t server, size_t counter, c
 	const struct fleet_server *of = &s->q->fleet->servers.v[server];
 
 	if (!s->all) {
-		struct fleet_stretch best = {(int)server, (int)counter, fmax(s->best.score, ENOUGH), {}};
+		struct fleet_stretch best = {(int)server, (int)counter, fmax(s->best.score, ENOUGH), {}, false};
 
 		find_stretch_among_peers(of, v, normal, &best);
 		if (best.span.to > best.span.from)
@@ -174,7 +174,7 @@ static int search_among_peers(struct search *s, size_t server, size_t counter, c
 	}
 	memcpy(s->copy, v, of->n * sizeof(*v));
 	for (unsigned found = 0; found < FLEET_STRETCHES_EACH; found++) {
-		struct fleet_stretch best = {(int)server, (int)counter, ENOUGH, {}};
+		struct fleet_stretch best = {(int)server, (int)counter, ENOUGH, {}, false};
 		uint32_t first, n;
 
 		find_stretch_among_peers(of, s->copy, normal, &best);
@@ -225,7 +225,7 @@ static int search_relative(struct search *s, size_t counter)
 
 static struct fleet_stretch as_stretch(size_t server, const struct scan_found *x)
 {
-	return (struct fleet_stretch){(int)server, x->counter, x->score, x->span};
+	return (struct fleet_stretch){(int)server, x->counter, x->score, x->span, false};
 }
 
 static int collect_alone(struct search *s, size_t server, const bool *skip)

@@ -142,5 +142,22 @@ static void a_cycle_that_all_have_is_nothing(void **state)
 	free(f);
 }
 
-RUN_TESTS(cmocka_unit_test(each_fault_is_one_episode), cmocka_unit_test(a_window_chooses_what_lies_in_it),
+/* One row suffices for a value that was never there before. Another one like it is nothing new. */
+static void a_value_that_was_never_there_is_listed_once(void **state)
+{
+	static const struct fault twice[] = {{2, 300, 301, 19}, {2, 450, 451, 19}};
+	struct fleet *f = six_with(twice, 2);
+	const struct fleet_question q = fleet_question_default(f);
+	struct fleet_history h;
+
+	assert_int_equal(fleet_history_make(&q, &h), 0);
+	assert_int_equal(h.list.n, 1);
+	is_of(&h.list.v[0], f, "web-2", &twice[0]);
+	assert_true(h.list.v[0].first.record);
+	fleet_history_free(&h);
+	fleet_free(f);
+	free(f);
+}
+
+RUN_TESTS(cmocka_unit_test(a_value_that_was_never_there_is_listed_once), cmocka_unit_test(each_fault_is_one_episode), cmocka_unit_test(a_window_chooses_what_lies_in_it),
 	  cmocka_unit_test(what_befalls_all_servers_is_one_episode), cmocka_unit_test(a_cycle_that_all_have_is_nothing))

@@ -58,6 +58,7 @@ struct fleet_stretch {
 	int server, counter;
 	double score; /* of its own kind: comparable within one answer */
 	struct fleet_span span;
+	bool record; /* it reached values that the series had never had before */
 };
 
 struct fleet_stretches {
