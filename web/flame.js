@@ -22,7 +22,7 @@ function build(main) {
 		canvas, events: eventsChoice(), freeze: freezeAnew(), range: rangeChoice(), status: statusLine(), about: element("p", { class: "hint" }),
 		kind: choice("kind", "", [["cpu", "on CPU"], ["waits", "off CPU (wall time)"], ["kept", "kept for days: on CPU"], ["keptwaits", "kept for days: off CPU, with who woke"]]),
 		who: field("who", "process or thread", { width: 7, placeholder: "all" }),
-		base: eventsChoice("base", ["", "nothing"], "beside"),
+		base: eventsChoice("base", ["", "nothing"], "compare with"),
 		at: field("at", "kept at", { width: 10, placeholder: "the last hour" }), against: field("against", "compared with", { width: 10, placeholder: "yesterday" }),
 		search: field("search", "search", { width: 14, type: "search", live: true }),
 		said: element("p", { id: "flame-said", class: "said", "aria-live": "polite" }),
@@ -99,7 +99,7 @@ function baseQuestion(s) {
 	return /^\d+$/.test(s.base || "") ? { base_mark: s.base } : {};
 }
 
-const keptText = (f) => `${localTime(f.window.start)} to ${localTime(f.window.end)}${f.base ? `; beside ${localTime(f.base.start)} to ${localTime(f.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
+const keptText = (f) => `${localTime(f.window.start)} to ${localTime(f.window.end)}${f.base ? `; compared with ${localTime(f.base.start)} to ${localTime(f.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
 
 async function loadCaptures(s) {
 	const select = parts.kind.querySelector("select");
@@ -146,7 +146,7 @@ export async function show(main, s, changed) {
 		if (!answer) return;
 		flame = answer;
 	}
-	parts.about.textContent = flame.about ?? (flame.kept ? keptText(flame) : null) ?? `${windowText(flame.window)}${flame.base ? `; beside ${(flame.base.ns / 1e9).toFixed(1)} s until ${localTime(flame.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
+	parts.about.textContent = flame.about ?? (flame.kept ? keptText(flame) : null) ?? `${windowText(flame.window)}${flame.base ? `; compared with ${(flame.base.ns / 1e9).toFixed(1)} s until ${localTime(flame.base.end)}, scaled to the same length: red is more than there, blue is less` : ""}`;
 	showsNothing(main, false);
 	draw(state());
 }

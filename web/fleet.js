@@ -34,7 +34,7 @@ function build(main) {
 		saved: element("button", { type: "button", onclick: saveReport }, "Save the answer as HTML"), savedStatus: statusLine(), makeRule: element("button", { type: "button", onclick: () => startRule({ server: state().server ?? null, counter: views.counter }) }), limit: element("span", { class: "hint" }), limitStatus: statusLine(),
 		moments: checkBox("moments", "mean and deviation", "mean, its deviation, minimum and maximum in place of quantiles"),
 		side: choice("rside", "is", SIDES), level: choice("rlevel", "limit", LEVELS), lasting: choice("rfor", "for", LASTING), overview: element("div", { class: "overview" }), times: element("div", { id: "unusual-times" }), heat: element("div", { class: "heat-holder" }, canvas), said: element("p", { id: "heat-said", class: "hint", "aria-live": "polite" }),
-		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), moved: element("div", { class: "scroll", id: "moved" }), movedStatus: statusLine(),
+		legend: element("div", { class: "legend" }), servers: element("div", { class: "scroll stocks" }), time: element("div"), scatter: element("div", {}, scatter), scatterSaid: element("p", { class: "hint" }), movedTitle: element("h2", { id: "moved-title" }, "What moved with it"), moved: element("div", { class: "scroll", id: "moved" }), movedStatus: statusLine(),
 		ranks: element("input", { type: "checkbox", onchange: (e) => setState({ ranks: e.target.checked ? "1" : null }) }), ranked: element("div", { class: "scroll" }),
 		broken: element("div", { class: "scroll" }), surface: element("div", { class: "surface" }), open: element("button", { type: "button", onclick: () => setState({ surface: state().surface === "1" ? null : "1" }) }, "3-D surface"),
 	};
@@ -61,8 +61,8 @@ function build(main) {
 		element("section", { "aria-labelledby": "servers-title" }, parts.titles.servers, parts.servers),
 		element("section", { "aria-labelledby": "time-title" }, parts.titles.time, parts.moments, parts.time),
 		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter, parts.scatterSaid),
-		element("section", { "aria-labelledby": "moved-title" }, element("h2", { id: "moved-title" }, "What moved with it"), element("label", { class: "choice" }, parts.ranks, " by ranks (Spearman) instead of values (Pearson)"), parts.movedStatus, parts.moved),
-		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("p", {}, parts.makeRule, " ", parts.side, " ", parts.level, " ", parts.lasting, " ", parts.limit), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried at once, as are changes that you type"), parts.rule, parts.ruleStatus, parts.limitStatus, parts.broken));
+		element("section", { "aria-labelledby": "moved-title" }, parts.movedTitle, element("label", { class: "choice" }, parts.ranks, " by ranks (Spearman) instead of values (Pearson)"), parts.movedStatus, parts.moved),
+		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("p", {}, parts.makeRule, " ", parts.side, " ", parts.level, " ", parts.lasting, " ", parts.limit), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried at once, as are changes that you type. Click what breaks it to see what moved with it."), parts.rule, parts.ruleStatus, parts.limitStatus, parts.broken));
 	redrawn(parts.heat, () => views && draw(state()));
 	keys(main, { 0: () => setState({ ffrom: null, fto: null }), Escape: () => setState({ server: null, ffrom: null, fto: null }), s: () => parts.open.click() });
 }
@@ -237,7 +237,13 @@ function drawBroken() {
 	if (!checked.findings.length) return parts.broken.replaceChildren();
 	const rows = checked.findings.slice(0, 50).map((f, i) => ({ key: String(i), cells: [f.server ?? "all", f.time ? localTime(f.time) : "", f.counter ? formatOf(f.counter)(f.observed) : "", f.counter ?? ""] }));
 	replaceContents(parts.broken, choosableTable({ label: "what breaks the rule", columns: [{ title: "server" }, { title: "when" }, { title: "is", class: "number" }, { title: "counter", class: "name" }], rows, chosen: null, follows: false,
-		onChoose: (i) => setState({ server: checked.findings[i].server, counter: checked.findings[i].counter ?? state().counter }) }));
+		onChoose: (i) => askWhatMoved(checked.findings[i]) }));
+}
+
+// From what breaks a rule to its correlations: with which counters it moved, of this server and of the others.
+function askWhatMoved(f) {
+	setState({ server: f.server, counter: f.counter ?? state().counter });
+	parts.movedTitle.scrollIntoView({ block: "nearest" });
 }
 
 // A rule of what was clicked: from its baseline, by the choices next to it. It stands in the address as text, too.
@@ -297,6 +303,7 @@ async function correlate(s, counter) {
 	parts.ranks.checked = s.ranks === "1";
 	if (asked === movedFor) return;
 	movedFor = asked;
+	parts.movedTitle.textContent = `What moved with ${counter}${s.server ? ` of ${s.server}` : ""}`;
 	const answer = await movedQuestion(() => ask("fleet/correlate", { symptom, spearman: s.ranks === "1" ? "1" : null, top: 50, ...windowOf(s) }), "correlating ...");
 	if (!answer) return;
 	moved = answer;

@@ -60,7 +60,7 @@ function similarList(answer) {
 	if (!answer.similar.length) return [];
 	return [element("h3", {}, "Similar ones"), element("ul", { class: "similar" }, ...answer.similar.map((x) => element("li", {},
 		link({ mark: String(x.id), with: null }, `${x.id}, ${localTime(x.at)}`), `, ${Math.round(100 * x.similarity)} % similar${x.what ? `: ${x.what}` : ""}${x.note ? ` “${x.note}”` : ""}${x.feedback ? ` (the answer was ${x.feedback})` : ""} `,
-		link({ with: String(x.id) }, "beside"))))];
+		link({ with: String(x.id) }, "compare"))))];
 }
 
 async function change(path, body, done) {

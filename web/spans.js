@@ -258,7 +258,7 @@ function drawRequests(s) {
 	const named = (id) => list.find((r) => r.trace === id);
 	const one = named(s.one) ?? named(slow) ?? of(s.candidate) ?? list.reduce((a, b) => (!a || b.duration_ns > a.duration_ns ? b : a), null);
 	const two = s.two === undefined ? named(usual) ?? of(s.baseline) : named(s.two);
-	replaceContents(parts.which, ...requestChoice("one", "request", list, set, one?.trace), ...requestChoice("two", "beside", list, set, two?.trace ?? "none"));
+	replaceContents(parts.which, ...requestChoice("one", "request", list, set, one?.trace), ...requestChoice("two", "compare with", list, set, two?.trace ?? "none"));
 	const most = Math.max(one?.duration_ns ?? 1, two?.duration_ns ?? 1);
 	parts.two.hidden = !two;
 	if (one) drawWaterfall(parts.one, one, most);
@@ -283,7 +283,7 @@ async function drawDifferences(pair) {
 	const most = Math.max(1, ...calls.map((c) => Math.abs(c.second_ns - c.first_ns)));
 	const rows = calls.map((c) => ({ key: c.path, titles: [null, c.path], kind: c.second_ns - c.first_ns > 0.05 * most ? "guilty" : null,
 		cells: [oddBar(Math.abs(c.second_ns - c.first_ns) / most), c.path.split(" > ").at(-1), span(c.first_ns), span(c.second_ns), signed(c.second_ns - c.first_ns), `${c.calls_first} → ${c.calls_second}`] }));
-	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: "beside", class: "number wide" }, { title: "request", class: "number wide" }, { title: "difference", class: "number" }, { title: "calls", class: "number wide" }];
+	const columns = [{ title: "" }, { title: "call", class: "name" }, { title: "the other", class: "number wide" }, { title: "request", class: "number wide" }, { title: "difference", class: "number" }, { title: "calls", class: "number wide" }];
 	replaceContents(parts.differences, rows.length ? element("div", { class: "scroll" }, choosableTable({ label: "where the times of the two requests differ", columns, rows, chosen: state().call ?? null, onChoose: (call, walk) => setState({ call }, false, walk) })) : element("p", { class: "hint" }, "No call of the two differs."));
 }
 

@@ -1,11 +1,14 @@
 // Servers x time x value as a surface. Loaded, with its library, only when opened.
-import { BufferGeometry, Color, DoubleSide, Float32BufferAttribute, Line, LineBasicMaterial, Mesh, MeshLambertMaterial, AmbientLight, DirectionalLight, PerspectiveCamera, Scene, WebGLRenderer } from "./three.module.min.js";
+import { BufferGeometry, Color, DoubleSide, Float32BufferAttribute, Line, LineBasicMaterial, Mesh, MeshLambertMaterial, AmbientLight, DirectionalLight, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "./three.module.min.js";
 import { css, element } from "./dom.js";
 import { localTime } from "./format.js";
 import { heatColour } from "./heatmap.js";
 
 const WIDE = 160, DEEP = 100, HIGH = 45; // of the surface
 const SETTLED = 300; // ms without a turn until the address follows
+const APART = 6; // from the surface to the names of its sides
+const NAMES = 8, TIMES = 5, TIMES_NARROW = 3, VALUES = 3; // ticks at most
+const DAY = 86400e9; // ns
 const POINTS = 400; // at most so many along the time: more would be smaller than a pixel
 
 // What a place in the address says of from where it is looked at: "turn,tilt,distance".
@@ -16,8 +19,9 @@ export class Surface {
 	constructor(holder, from, onTurn) {
 		const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "surface", "aria-describedby": "surface-said" });
 		this.said = element("p", { id: "surface-said", class: "hint" });
-		holder.replaceChildren(canvas, this.said);
-		Object.assign(this, { holder, canvas, onTurn });
+		this.marks = element("div", { class: "surface-marks", "aria-hidden": "true" });
+		holder.replaceChildren(element("div", { class: "surface-drawing" }, canvas, this.marks), this.said);
+		Object.assign(this, { holder, canvas, onTurn, ticks: [] });
 		this.lookFrom(from);
 		this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true });
 		this.scene = new Scene();
@@ -75,6 +79,34 @@ export class Surface {
 		return most;
 	}
 
+	// What stands along the sides: { text, side, share } of the way along it.
+	ticksOf(d, { format, chosen }) {
+		const rows = d.servers.length, every = Math.ceil(rows / NAMES), narrow = this.holder.clientWidth < 600, n = narrow ? TIMES_NARROW : TIMES;
+		const share = (i, of) => (of > 1 ? i / (of - 1) : 0.5);
+		const times = [...Array(n).keys()].map((i) => ({ side: "time", share: share(i, n), text: localTime(Number(d.origin / 1000000n) + share(i, n) * d.n * d.step / 1e6, d.n * d.step > DAY) }));
+		const values = d.high > d.low ? [...Array(VALUES).keys()].map((i) => ({ side: "value", share: share(i, VALUES), text: format(d.low + share(i, VALUES) * (d.high - d.low)) })) : [];
+		const names = d.servers.map((s, i) => ({ side: "server", share: share(i, rows), text: s.name, chosen: s.name === chosen })).filter((t, i) => t.chosen || (i % every === 0 && Math.abs(i - d.servers.findIndex((s) => s.name === chosen)) >= every / 2));
+		return [...times, ...values, ...names];
+	}
+
+	// Times stand in front, servers on the side that is nearer, values at the corner of the front on the other side.
+	placeMarks(width, height) {
+		const near = Math.sign(this.camera.position.x) || 1, front = Math.sign(this.camera.position.z) || 1;
+		this.ticks.forEach(({ side, share, element: mark }) => {
+			const at = side === "time" ? [(share - 0.5) * WIDE, 0, front * (DEEP / 2 + APART)] : side === "server" ? [near * (WIDE / 2 + APART), 0, (share - 0.5) * DEEP] : [-near * (WIDE / 2 + APART / 2), share * HIGH, front * (DEEP / 2)];
+			const seen = new Vector3(...at).project(this.camera), align = side === "time" ? -50 : (side === "server") === near > 0 ? 0 : -100;
+			mark.style.transform = `translate(${((seen.x + 1) / 2 * width).toFixed(1)}px, ${((1 - seen.y) / 2 * height).toFixed(1)}px) translate(${align}%, ${side === "time" ? 0 : -50}%)`;
+		});
+	}
+
+	// The sides of the box in which the surface lies: its floor, and its edges up to the highest value.
+	frame() {
+		const corners = [[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]].map(([a, b]) => [a * WIDE / 2, b * DEEP / 2]);
+		const box = new BufferGeometry();
+		box.setAttribute("position", new Float32BufferAttribute(corners.flatMap(([a, b]) => [a, 0, b, a, HIGH, b, a, 0, b]), 3));
+		return new Line(box, new LineBasicMaterial({ color: new Color(css("--line")) }));
+	}
+
 	show(d, { format, counter, chosen }) {
 		const n = Math.min(POINTS, d.n), rows = d.servers.length, scale = d.high > d.low ? 1 / (d.high - d.low) : 0;
 		const places = [], colours = [], index = [], colour = new Color();
@@ -94,7 +126,10 @@ export class Surface {
 		geometry.computeVertexNormals();
 		this.clear();
 		this.mesh = new Mesh(geometry, new MeshLambertMaterial({ vertexColors: true, side: DoubleSide }));
-		this.scene.add(this.mesh);
+		this.box = this.frame();
+		this.scene.add(this.mesh, this.box);
+		this.ticks = this.ticksOf(d, { format, chosen }).map((t) => ({ ...t, element: element("span", { class: t.chosen ? "chosen" : null }, t.text) }));
+		this.marks.replaceChildren(...this.ticks.map((t) => t.element));
 		const at = d.servers.findIndex((s) => s.name === chosen);
 		if (at >= 0) {
 			const line = new BufferGeometry();
@@ -117,16 +152,18 @@ export class Surface {
 		this.camera.position.set(far * Math.cos(this.tilt) * Math.sin(-this.turn * 0.6), far * Math.sin(this.tilt), far * Math.cos(this.tilt) * Math.cos(this.turn * 0.6));
 		this.camera.lookAt(0, HIGH * 0.25, 0);
 		this.renderer.render(this.scene, this.camera);
+		this.camera.updateMatrixWorld();
+		this.placeMarks(width, height);
 	}
 
 	clear() {
-		for (const part of [this.mesh, this.line]) {
+		for (const part of [this.mesh, this.line, this.box]) {
 			if (!part) continue;
 			this.scene.remove(part);
 			part.geometry.dispose();
 			part.material.dispose();
 		}
-		this.mesh = this.line = null;
+		this.mesh = this.line = this.box = null;
 	}
 
 	end() {

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BEGIN, END, FLEET_START, ROWS, recordAll } from "./fixture.mjs";
-import { atEverySize, launch, newPage, noSeriousFindings, problems, serve } from "./harness.mjs";
+import { atEverySize, launch, newPage, noSeriousFindings, nothingWiderThanThePage, problems, serve, shots } from "./harness.mjs";
 
 const [whyslow, makeRecording, makeIncident, makeSpans] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "whyslow-panes-"));
@@ -17,6 +17,15 @@ const go = async (p, address, hash) => { await p.goto(`${new URL(address).origin
 const text = (p, selector) => p.locator(selector).first().innerText();
 const hash = (p) => new URLSearchParams(new URL(p.url()).hash.slice(1));
 const inAddress = (p, key, value) => p.waitForFunction(([k, v]) => (new URLSearchParams(location.hash.slice(1)).get(k) ?? "") === v, [key, value]);
+
+// A saved answer is no wider than the window of a phone.
+async function fitsAPhone(html, what) {
+	const p = await browser.newPage({ viewport: { width: 390, height: 800 } });
+	await p.setContent(html);
+	if (shots) await p.screenshot({ path: join(shots, `${what.replace(" ", "-")}-390.png`), fullPage: true });
+	await nothingWiderThanThePage(p, what);
+	await p.close();
+}
 
 // Where it is when what comes later above it has come: a mouse goes to a place, not to an element.
 async function placeOf(locator) {
@@ -134,7 +143,7 @@ async function keptFlame(p, address) {
 	}
 	await p.locator('#flame tr[data-key="guilty"]', { hasText: "+2.00 s" }).waitFor();
 	assert.match(await text(p, '#flame tr[data-key="innocent"]'), /innocent\s+1\.00 s.*1\.00 s\s+±0$/s);
-	assert.match(await text(p, "#flame .toolbar .hint >> nth=-1"), /beside .*, scaled to the same length: red is more than there/);
+	assert.match(await text(p, "#flame .toolbar .hint >> nth=-1"), /compared with .*, scaled to the same length: red is more than there/);
 	// down to what is new today; the table and the sentence say the same
 	for (const name of ["guilty", "main", "index_files", "sort_table"]) await p.locator(`#flame tr[data-key="${name}"]`).click();
 	await p.locator('#flame tr[data-key="rebuild"]').waitFor();
@@ -254,6 +263,7 @@ async function spans(p, address) {
 	const page = readFileSync(await saved.path(), "utf8");
 	assert.match(page, /^<!DOCTYPE html>.*<\/html>\s*$/s);
 	assert.doesNotMatch(page, /<script|https?:/);
+	await fitsAPhone(page, "saved requests");
 	// the call forest leaves out what no one waited for
 	const calls = await p.locator("#forest tbody tr").count();
 	await p.locator("#spans label", { hasText: "only the critical path" }).click();
@@ -338,6 +348,11 @@ async function fleet(p, address) {
 	await p.waitForFunction(() => /^web-0\d, .*: \d/.test(document.getElementById("heat-said").textContent));
 	await p.keyboard.press("0");
 	await inAddress(p, "ffrom", "");
+	// one click on what breaks it: what moved with it, by its name
+	await go(p, address, `view=fleet&counter=cpu&rule=${encodeURIComponent("when any queue in detail view > 10 report")}`);
+	await p.locator("#fleet section:last-child tbody tr").first().click();
+	await p.locator("#moved-title", { hasText: "What moved with queue of web-03" }).waitFor();
+	await p.locator("#moved tbody tr, #moved .hint").first().waitFor();
 	// the surface's library comes only now
 	const loaded = () => p.evaluate(() => performance.getEntriesByType("resource").filter((r) => /three/.test(r.name)).length);
 	assert.equal(await loaded(), 0);
@@ -353,6 +368,12 @@ async function fleet(p, address) {
 	await p.locator(".surface canvas").waitFor();
 	await p.waitForFunction(() => document.querySelector(".surface canvas").getAttribute("aria-label")?.startsWith("queue as a surface"));
 	assert.equal(await loaded(), 2);
+	// its sides have names: servers, times, values; each where it is drawn
+	const marks = await p.locator(".surface-marks span").allTextContents();
+	for (const one of ["web-00", "web-03", "web-07"]) assert.ok(marks.includes(one), `${one} is not named at the surface: ${marks}`);
+	assert.ok(marks.filter((t) => /^\d\d:\d\d:\d\d$/.test(t)).length >= 3, `no times at the surface: ${marks}`);
+	const places = await p.locator(".surface-marks span").evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).map((r) => `${Math.round(r.x)} ${Math.round(r.y)}`));
+	assert.equal(new Set(places).size, marks.length, "two names stand at one place");
 	await p.locator(".surface canvas").focus();
 	const drawn = () => p.locator(".surface canvas").screenshot();
 	const first = await drawn();
@@ -461,6 +482,7 @@ async function chain(p, address) {
 	const page = readFileSync(await saved.path(), "utf8");
 	assert.match(page, /^<!DOCTYPE html>.*api &lt;img src=x.*<\/html>\s*$/s);
 	assert.doesNotMatch(page, /<script|<img/);
+	await fitsAPhone(page, "saved fleet");
 	// names stay text
 	assert.equal(await p.locator("#fleet b, #fleet img").count(), 0);
 	await atEverySize(p, "chain");

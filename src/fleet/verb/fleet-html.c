@@ -13,7 +13,7 @@
 
 static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-	"<title>whyslow fleet why</title><style>:root{color-scheme:light dark}body{font:15px sans-serif;max-width:60em;margin:1em auto;padding:0 1em}"
+	"<title>whyslow fleet why</title><style>:root{color-scheme:light dark}body{font:15px sans-serif;max-width:60em;margin:1em auto;padding:0 1em;overflow-wrap:anywhere}"
 	"table{border-collapse:collapse}td,th{padding:.15em .7em .15em 0;text-align:left}svg{width:100%;height:auto}.n{text-align:right}"
 	"figure{margin:1em 0}</style></head><body>\n";
 

@@ -13,7 +13,7 @@
 
 static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-	"<title>whyslow spans why</title><style>:root{color-scheme:light dark}body{font:15px sans-serif;max-width:64em;margin:1em auto;padding:0 1em}"
+	"<title>whyslow spans why</title><style>:root{color-scheme:light dark}body{font:15px sans-serif;max-width:64em;margin:1em auto;padding:0 1em;overflow-wrap:anywhere}"
 	"table{border-collapse:collapse;margin:.5em 0}td,th{padding:.15em .9em .15em 0;text-align:left;vertical-align:top}"
 	"svg{width:100%;height:auto}.n{text-align:right;white-space:nowrap}.bar{display:inline-block;height:.7em;background:#c2410c}"
 	"code{font-size:.95em}figcaption{font-size:.9em}figure{margin:1em 0}</style></head><body>\n";
