@@ -33,7 +33,11 @@ const program = programPanel();
 let newest = null, silent = null; // the last board of now; why there is none
 
 const window_ = (s) => s.window || WINDOW;
-const viewOf = (s) => s.view || (s.mark ? "incidents" : "machine");
+const NAMED = { requests: "spans" }; // a tab's name in place of its view's
+function viewOf(s) {
+	const view = NAMED[s.view] ?? s.view;
+	return view === "machine" || Object.hasOwn(PANES, view ?? "") ? view : s.mark ? "incidents" : "machine";
+}
 
 function say(text, error = false) {
 	get("status").textContent = text;

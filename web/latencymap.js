@@ -6,6 +6,7 @@ import { heatColour } from "./heatmap.js";
 import { sharp } from "./pane.js";
 
 const RULER = 20, GUTTER = 64, HEIGHT = 240, LEAST_DRAG = 4; // px
+const LEAST_MARKS = 3;
 
 export class LatencyMap {
 	// onSelect({ begin, end, longer, shorter } as the address has them, or all null: nothing is selected); onCell(words)
@@ -56,19 +57,30 @@ export class LatencyMap {
 		if (this.cursor) this.outline(context, { a: this.cursor, b: this.cursor });
 	}
 
-	// Round durations at the left edge.
+	// Round durations within the map: powers of ten, and where these are few, their multiples, too.
+	roundDurations() {
+		const low = this.duration(0), high = this.duration(this.map.rows);
+		for (const steps of [[1], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9]]) {
+			const out = [];
+			for (let decade = 10 ** Math.floor(Math.log10(low)); decade <= high; decade *= 10) out.push(...steps.map((s) => s * decade).filter((ns) => ns >= low && ns <= high));
+			if (out.length >= LEAST_MARKS || steps.length > 3) return out;
+		}
+		return [];
+	}
+
+	// At the left edge.
 	durations(context) {
 		context.font = "11px system-ui";
 		context.textBaseline = "middle";
-		for (let decade = 10 ** Math.ceil(Math.log10(this.duration(0))); decade <= this.duration(this.map.rows); decade *= 10) {
-			const y = Math.round(this.y(this.rowOf(decade))) + 0.5;
+		for (const duration of this.roundDurations()) {
+			const y = Math.round(this.y(this.rowOf(duration))) + 0.5;
 			context.strokeStyle = css("--line");
 			context.beginPath();
 			context.moveTo(GUTTER - 6, y);
 			context.lineTo(GUTTER, y);
 			context.stroke();
 			context.fillStyle = css("--faint");
-			context.fillText(formatSpan(decade), 2, Math.max(RULER + 6, y));
+			context.fillText(formatSpan(duration), 2, Math.max(RULER + 6, y));
 		}
 	}
 

@@ -19,15 +19,16 @@ const passes = (p, filter) => !filter || String(p.pid) === filter ||
 export function drawProcesses(holder, board, { chosen, filter, onChoose, onAdd }) {
 	const at = Object.fromEntries(board.columns.map((c, i) => [c.name, i]));
 	const unit = Object.fromEntries(board.columns.map((c) => [c.name, c.unit]));
+	const measured = COLUMNS.filter(([name]) => board.processes.some((p) => (p.values[at[name]] ?? null) !== null)); // a column of "?" says nothing
 	const rows = board.processes.filter((p) => passes(p, filter)).map((p) => ({
 		key: String(p.pid),
 		kind: p.culprit_score > 0 ? "guilty" : null,
 		titles: [reason(p), null, [p.cmdline || p.exe || p.name, p.place].filter(Boolean).join("\n")],
 		cells: [oddBar(p.score, p.log_likelihood), String(p.pid), p.label,
-			...COLUMNS.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p), addButton(`overlay this metric for ${p.label} (${p.pid})`, () => onAdd(String(p.pid)))],
+			...measured.map(([name]) => formatValue(p.values[at[name]], unit[name])), reason(p), addButton(`overlay this metric for ${p.label} (${p.pid})`, () => onAdd(String(p.pid)))],
 	}));
 	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process has “${filter}” in its name, unit, container or command line, or this number.` : "No processes."));
 	const columns = [{ title: board.model === "gaussian" ? "log-likelihood" : board.model === "blame" ? "culprit" : "anomaly" }, { title: "pid", class: "number" }, { title: "program", class: "name" },
-		...COLUMNS.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }, { title: "" }];
+		...measured.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }, { title: "" }];
 	replaceContents(holder, choosableTable({ label: "processes; + overlays this metric for one", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
 }

@@ -6,7 +6,7 @@ import { formatValue, localTime } from "./format.js";
 import { formatSpan } from "./axis.js";
 
 const COLOURS = ["--accent", "#b06000", "#1a7f37", "#9334e6"];
-const HEIGHT = 280;
+const HEIGHT = 280, ABOVE = 18; // px: of all, and of what stands above the curve
 const CLICK = 4, TWICE = 300; // px, ms
 const LATE = 3; // points
 const css = (name) => (name.startsWith("--") ? named(name) : name);
@@ -78,10 +78,7 @@ function vertical(u, at, colour, dashes, label, taken) {
 	const width = u.ctx.measureText(label).width, space = 4 * devicePixelRatio;
 	const left = x > u.bbox.left + u.bbox.width * 0.8 ? x - space - width : x + space;
 	if (!taken.some(([from, to]) => left < to + space && left + width > from - space)) {
-		u.ctx.strokeStyle = css("--panel"); // lines pass below it
-		u.ctx.lineWidth = 3 * devicePixelRatio;
-		u.ctx.strokeText(label, left, u.bbox.top + 12 * devicePixelRatio);
-		u.ctx.fillText(label, left, u.bbox.top + 12 * devicePixelRatio);
+		u.ctx.fillText(label, left, u.bbox.top - space); // above the curve, which may have its peak there
 		taken.push([left, left + width]);
 	}
 	u.ctx.restore();
@@ -139,7 +136,7 @@ export function drawSeries(holder, curves, { at, marks, onZoom, onWheel, onMomen
 	const axis = { stroke: css("--faint"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 } };
 	const options = {
 		width: holder.clientWidth || 600, height: HEIGHT,
-		legend: { live: true },
+		legend: { live: true }, padding: [ABOVE, null, null, null],
 		cursor: { drag: { x: true, y: false, setScale: false }, focus: { prox: 20 } },
 		scales: Object.fromEntries(units.map((unit) => [unit, { range: (u, low, high) => rangeOf(low, high, unit === curves[0].data.unit ? curves[0].usual : null) }])),
 		axes: [{ ...axis, space: 90, values: (u, ticks, i, space, step) => ticks.map((t) => localTime(t * 1000, step >= 86400).slice(0, step < 60 ? undefined : step >= 86400 ? 10 : 5)) }, ...units.slice(0, 2).map((unit, i) => ({ ...axis, scale: unit, side: i ? 1 : 3, size: 80, grid: i ? { show: false } : axis.grid,

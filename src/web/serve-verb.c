@@ -101,7 +101,7 @@ static void warn_of_clear_tokens(const struct serve *s)
 	size_t n = serve_tokens_in_clear(s);
 
 	if (n)
-		log_warning("the token file has %zu in clear: --revoke-token NAME and --add-token NAME replace one by its digest", n);
+		log_warning("%zu token%s in the token file %s stored in clear text ('whyslow serve --tokens' shows which): replace each with --revoke-token NAME and --add-token NAME", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
 static int start(struct serve_options *o, struct serve **ret, char **ret_error)

@@ -116,6 +116,12 @@ async function onTheCurve(p, address, at) {
 	await p.goto(`${address}#at=@${at}&pid=${pid}`);
 	await p.locator("#lives p").first().waitFor();
 	assert.match(await p.locator("#chart .u-legend").textContent(), new RegExp(`Time.*${await p.evaluate((t) => new Date(t * 1000).toTimeString().slice(0, 5), at)}`), "figures of the moment stand there before anybody points");
+	// the moment's time stands above the curve, not over its peak
+	const above = await p.evaluate(() => {
+		const canvas = document.querySelector("#chart canvas"), part = canvas.getContext("2d").getImageData(0, 0, canvas.width, document.querySelector("#chart .u-over").offsetTop * devicePixelRatio - 3);
+		return part.data.some((v, i) => i % 4 === 3 && v > 0);
+	});
+	assert.ok(above, "nothing is written above the curve");
 	const over = async () => {
 		for (;;) {
 			const box = await p.locator("#chart .u-over").boundingBox(); // none while it is drawn again
@@ -179,6 +185,11 @@ async function emptyStates(address, at) {
 	await p.locator("#status", { hasText: "no recorder is running: the recording ends at" }).waitFor();
 	assert.ok(Math.abs(new Date(await p.locator("#status").textContent().then((said) => /this shows (.*?);/.exec(said)[1])).getTime() / 1000 - at) < 60);
 	await atEverySize(p, "last-moment");
+	// an address with the name of a tab, or with one that no view has
+	for (const [named, view] of [["requests", "spans"], ["nosuch", "machine"], ["constructor", "machine"]]) {
+		await p.goto(`${address}#view=${named}`);
+		await p.locator(`main#${view}:not([hidden])`).waitFor();
+	}
 	for (const [view, command] of [["fleet", "whyslow serve --fleet "], ["spans", "whyslow spans load "]]) {
 		await p.goto(`${address}#view=${view}`);
 		const empty = p.locator(`#${view} .empty`);
