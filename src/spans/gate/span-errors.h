@@ -1,6 +1,6 @@
 /* By what errors requests fail: in which call, and of which type.
  *
- * The type is what the call says of itself: the class of its exception, or the status of its protocol (semantic conventions, old and new; the
+ * The type is what the call says about its failure: the class of its exception, or the status of its protocol (semantic conventions, old and new; the
  * first of them that it has). Counted in the sample of the requests (struct sampled_request), a request once for each call and type.
  */
 #pragma once
