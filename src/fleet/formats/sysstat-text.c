@@ -28,7 +28,7 @@
 #include "lib/input/number.h"
 #include "lib/input/timestamp.h"
 
-#define FIELDS_MAX 128
+#define FIELDS_MAX 1040 /* sar has a column for each of 1,024 CPUs */
 #define NAME_MAX_  256
 #define DAY	   (86400 * NS_PER_SEC)
 
@@ -132,8 +132,8 @@ static int keep_header(struct report *r, char *const *fields, size_t n, size_t s
 	return 0;
 }
 
-/* "1.20", and as -h prints it for people: "45.6%", "436.1k" or "7.2G", in the column's KiB. */
-static bool parse_value(const char *text, double *ret)
+/* "1.20", and as -h prints it for people: "45.6%", "436.1k" or "7.2G", in the column's KiB or MiB ("MBfsfree"). */
+static bool parse_value(const char *column, const char *text, double *ret)
 {
 	static const char sizes[] = "BkMGTP";
 	const char *end = strchr(text, 0), *size = end > text ? strchr(sizes, end[-1]) : NULL;
@@ -141,7 +141,7 @@ static bool parse_value(const char *text, double *ret)
 	if (!number_parse_slowly(text, end - (size || (end > text && end[-1] == '%')), ret))
 		return false;
 	if (size)
-		*ret *= pow(1024, (double)(size - sizes - 1));
+		*ret *= pow(1024, (double)(size - sizes - 1 - str_starts(column, "MB")));
 	return true;
 }
 
@@ -151,7 +151,7 @@ static int put(struct report *r, const char *counter, const char *labels, const 
 	double number;
 	int c;
 
-	if (!parse_value(value, &number)) {
+	if (!parse_value(counter, value, &number)) {
 		intake_bad(r->at.into, r->at.path, r->at.line, "'%.40s' is not a number", value);
 		return 0;
 	}
@@ -237,7 +237,7 @@ static int take_sadf_row(struct report *r, char *line)
 		return 0;
 	if (r->n_columns && n > r->n_columns + 3 && strcmp(r->columns[r->n_columns - 1], "CPU*") == 0 && spread_cpus(r, n - 3) < 0)
 		return -ENOMEM;
-	if (n != r->n_columns + 3) {
+	if (n != r->n_columns + 3 || n == FIELDS_MAX) {
 		intake_bad(r->at.into, r->at.path, r->at.line, "%zu fields instead of %zu", n, r->n_columns + 3);
 		return 0;
 	}

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <expat.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #include "lib/data/cleanup.h"
@@ -37,7 +38,7 @@ struct xml_reading {
 /* Attributes that name a member of a list, though they may look like numbers. */
 static bool is_name(const char *key)
 {
-	static const char *const names[] = {"number", "line", "bus_number", "cpu", "intr"};
+	static const char *const names[] = {"number", "line", "bus_number", "cpu", "intr", "iface", "dev", "fsname"};
 
 	return ANY_WHERE(i, ARRAY_SIZE(names), strcmp(names[i], key) == 0);
 }
@@ -48,7 +49,7 @@ static json_t *value_of(const char *key, const char *text)
 
 	if (strcmp(key, "utc") == 0)
 		return json_boolean(strcmp(text, "1") == 0);
-	return !is_name(key) && number_parse_slowly(text, strchr(text, 0), &number) ? json_real(number) : json_string(text);
+	return !is_name(key) && number_parse_slowly(text, strchr(text, 0), &number) && isfinite(number) ? json_real(number) : json_string(text);
 }
 
 /* Adds an attribute; the second name of an element is put behind its first (intr="36" cpu="all"). */
@@ -139,7 +140,8 @@ static int take_number(struct xml_reading *x, const char *name)
 
 	while (end > from && strchr(" \t\r\n", end[-1]))
 		end--;
-	if (end == from || x->depth < 1 || !number_parse_slowly(from, end, &number))
+	if (end == from || x->depth < 1 || !number_parse_slowly(from, end, &number) || !isfinite(number) ||
+	    json_is_array(json_object_get(x->inside[x->depth - 1], name)))
 		return 0;
 	return json_object_set_new(x->inside[x->depth - 1], name, json_real(number));
 }

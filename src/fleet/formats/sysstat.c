@@ -96,11 +96,14 @@ static int walk(struct host *h, const char *path, const char *member, const json
 	return 0;
 }
 
-static int parse_timestamp(const char *text, int64_t *ret)
+/* iostat writes it as the user's locale has it: "11/29/26 19:53:55" (C), "11/29/2026 07:53:55 PM", "29.11.2026 19:53:55"; format: NULL = one of these. */
+static int parse_timestamp(const char *text, const char *format, int64_t *ret)
 {
-	static const char *const formats[] = {"%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S"};
+	static const char *const formats[] = {"%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%d.%m.%Y %H:%M:%S"};
 	const char *end = strchr(text, 0);
 
+	if (format)
+		return timestamp_parse_as(format, text, end, ret);
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
 		if (timestamp_parse_as(formats[i], text, end, ret) == 0)
 			return 0;
@@ -108,7 +111,7 @@ static int parse_timestamp(const char *text, int64_t *ret)
 }
 
 /* The zone is UTC where it says so (it does unless sadf was called with -t), else this machine's. */
-static int time_of(const json_t *timestamp, int64_t *ret)
+static int time_of(const json_t *timestamp, const char *format, int64_t *ret)
 {
 	const char *date = json_string_value(json_object_get(timestamp, "date"));
 	const char *time = json_string_value(json_object_get(timestamp, "time"));
@@ -117,8 +120,8 @@ static int time_of(const json_t *timestamp, int64_t *ret)
 	char text[64];
 	time_t seconds;
 
-	if (json_is_string(timestamp)) /* iostat -o JSON: "11/29/26 19:53:55" */
-		return parse_timestamp(json_string_value(timestamp), ret);
+	if (json_is_string(timestamp)) /* iostat -o JSON */
+		return parse_timestamp(json_string_value(timestamp), format, ret);
 	if (!date || !time || snprintf(text, sizeof(text), "%s %s", date, time) >= (int)sizeof(text))
 		return -EINVAL;
 	if (json_is_true(utc) || json_integer_value(utc) != 0)
@@ -140,7 +143,7 @@ int sysstat_record_take(const struct text_lines *l, const char *server, uint64_t
 
 	if (h.server < 0)
 		return h.server;
-	if (!json_is_object(record) || time_of(json_object_get(record, "timestamp"), &h.time) < 0) {
+	if (!json_is_object(record) || time_of(json_object_get(record, "timestamp"), l->input->time_format, &h.time) < 0) {
 		intake_bad(l->into, l->path, 0, "record %" PRIu64 " has no date and time, as sadf -j and iostat -t -o JSON write them", number);
 		return 0;
 	}
