@@ -36,15 +36,15 @@ static void extend(struct range *range, float x)
 	range->most = fmaxf(range->most, x);
 }
 
-/* A record within what is unusual by its level, of this server or of all, is a part of that. */
-static bool is_within(struct fleet_stretches *list, size_t n, int counter, int64_t time)
+/* A record within what is unusual by its server's level is a part of that. */
+static bool is_within(struct fleet_stretches *list, size_t n, int server, int counter, int64_t time)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < n; i++) {
 		struct fleet_stretch *x = &list->list.v[i];
 
-		if (x->counter != counter || x->span.from > time || x->span.to <= time)
+		if (x->server != server || x->counter != counter || x->span.from > time || x->span.to <= time)
 			continue;
 		x->record = found = true;
 	}
@@ -73,7 +73,9 @@ static int find_records(const struct fleet_server *s, int server, int counter, s
 			if (last && i - last_row <= apart) {
 				last->span.to = s->time[i] + 1;
 				last->score = fmax(last->score, far);
-			} else if (!is_within(ret, by_level, counter, s->time[i])) {
+			} else if (is_within(ret, by_level, server, counter, s->time[i])) {
+				last = NULL;
+			} else {
 				r = VEC_PUSH(ret->list, ((struct fleet_stretch){server, counter, far, {s->time[i], s->time[i] + 1}, true}));
 				last = r == 0 ? &ret->list.v[ret->list.n - 1] : NULL;
 			}
