@@ -356,12 +356,19 @@ static int put_beat(struct text_lines *l, const json_t *row, const json_t *value
 {
 	const char *metricset = json_string_value(find_path(row, "metricset.name"));
 	const json_t *inside = json_object_get(values, metricset);
+	_cleanup_(json_decrefp) json_t *beside = json_copy((json_t *)values); /* of which pod a container is stands next to it */
 	_cleanup_str_ struct str labels = {};
 	int server = server_of(l, row);
 
 	if (server < 0)
 		return server == -ENOENT ? 0 : server;
-	find_beat_labels(json_is_object(inside) ? inside : values, "", &labels, 0);
+	if (!beside)
+		return -ENOMEM;
+	if (json_is_object(inside)) {
+		find_beat_labels(inside, "", &labels, 0);
+		json_object_del(beside, metricset);
+	}
+	find_beat_labels(beside, "", &labels, 0);
 	find_beat_labels(json_object_get(row, "process"), "process", &labels, 0);
 	find_beat_labels(json_object_get(row, "container"), "container", &labels, 0);
 	if (labels.len)
