@@ -29,13 +29,15 @@
 #define COLUMNS_MAX 64
 
 static const char *const endings[] = {".top", ".txt", NULL};
-static const char *const not_taken[] = {"USER", "RUSER", "UID", "GROUP", "PR", "NI", "S", "TIME", "TIME+", "P"};
+/* Of a process's columns those that are taken, besides its percentages. */
+static const char *const sizes_in_kib[] = {"VIRT", "RES", "SHR", "SWAP", "CODE", "DATA", "USED", "RSan", "RSfd", "RSlk", "RSsh"};
+static const char *const counts[] = {"nTH", "nMaj", "nMin"};
 
 struct batches {
 	struct text_lines at;
 	struct text_day day;
 	int server;
-	bool has_time, refused;
+	bool has_time, refused, told;
 	int64_t moment;
 	char *header; /* a copy, which columns point into */
 	char *columns[COLUMNS_MAX];
@@ -141,6 +143,9 @@ static int take_head(struct batches *b, char *line)
 		b->refused = true;
 		return 0;
 	}
+	if (!b->told)
+		intake_remark(b->at.into, "%s: its times are local, and are taken as UTC", b->at.path);
+	b->told = true;
 	b->moment = text_day_time(&b->day, b->at.input->begin, of_day);
 	b->has_time = true;
 	b->server = intake_server(b->at.into, b->at.name);
@@ -201,9 +206,10 @@ static int take_process(struct batches *b, char *line)
 			str_printf(&labels, "%s%s=\"%.*s\"", labels.len ? "," : "", b->columns[i], (int)strcspn(fields[i], " \t"), fields[i]);
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		const char *column = b->columns[i];
+		bool is_size = ANY_WHERE(k, ARRAY_SIZE(sizes_in_kib), strcmp(sizes_in_kib[k], column) == 0);
 		double number;
 
-		if (is_label(column) || ANY_WHERE(k, ARRAY_SIZE(not_taken), strcmp(not_taken[k], column) == 0))
+		if (*column != '%' && !is_size && !ANY_WHERE(k, ARRAY_SIZE(counts), strcmp(counts[k], column) == 0))
 			continue;
 		if (!parse_value(fields[i], &number)) {
 			r = bad_value(b, fields[i], column);
@@ -211,7 +217,7 @@ static int take_process(struct batches *b, char *line)
 		}
 		name.len = 0;
 		str_printf(&name, "%s{%s}", column, labels.data);
-		r = name.error || labels.error ? -ENOMEM : put(b, name.data, *column == '%' ? "%" : "KiB", number);
+		r = name.error || labels.error ? -ENOMEM : put(b, name.data, *column == '%' ? "%" : is_size ? "KiB" : NULL, number);
 	}
 	return r;
 }
