@@ -127,7 +127,7 @@ static int answer(struct common *common, struct fleet_query *args, const struct 
 		fleet_json_out(fleet_why_json(&a, q->fleet, &incidents, &calls, deployed, deployments.list.n, args->top));
 	else if (html <= 0)
 		fleet_why_text(&a, q->fleet, &incidents, deployed, deployments.list.n, data, args->top, stdout);
-	if (args->remember && path && (folder_make_parent(path, 0755) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a, &error) < 0))
+	if (args->remember && path && (write_path_prepare(path, 0755, &error) < 0 || fleet_incident_remember(path, args->remember, q->fleet, &a, &error) < 0))
 		log_warning("the incident is not saved: %s", error ? error : path);
 	r = html < 0 ? EXIT_CANNOT : a.calm ? EXIT_NOTHING_FOUND : EXIT_ANSWERED;
 	VEC_FREE(calls.list);

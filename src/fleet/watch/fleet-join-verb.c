@@ -88,8 +88,10 @@ static int join(struct common *common, struct joining *j)
 	else
 		fleet_now_text(&j->now, arg_hosts, stdout);
 	r = keep_new(j, &error);
+	if (r < 0 && error)
+		return log_failure(EXIT_CANNOT, "%s; pass --hosts FILE", error);
 	if (r < 0)
-		return log_failure(EXIT_CANNOT, "%s: %s; pass --hosts FILE", error ? error : arg_hosts, strerror(-r));
+		return log_failure(EXIT_CANNOT, "cannot write %s: %s; pass --hosts FILE", arg_hosts, strerror(-r));
 	silent = j->now.list.hosts.n - fleet_now_count(&j->now, fleet_now_answered);
 	if (silent)
 		return log_failure(EXIT_CANNOT, "%zu of %zu machines did not answer", silent, j->now.list.hosts.n);
