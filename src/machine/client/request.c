@@ -143,7 +143,7 @@ static int say_silent(const char *run_dir, int r)
 int request_send(const char *run_dir, int n_words, char *const *words, int output)
 {
 	struct service_request q;
-	int r = request_begin(run_dir, n_words, words, &q);
+	int r = request_begin(run_dir, n_words, words, &q), copied;
 
 	if (r == -EBUSY)
 		return say_busy();
@@ -151,8 +151,10 @@ int request_send(const char *run_dir, int n_words, char *const *words, int outpu
 		return say_silent(run_dir, r);
 	if (r < 0)
 		return r;
-	(void)request_copy(&q, output, STDERR_FILENO);
+	copied = request_copy(&q, output, STDERR_FILENO);
 	r = request_end(&q);
+	if (r >= 0 && copied < 0 && copied != -EPIPE) /* nobody reads any more: the answer is as it is */
+		return log_failure(STATUS_CANNOT, "cannot write the answer: %s", strerror(-copied));
 	if (r >= 0)
 		return r;
 	return log_failure(STATUS_CANNOT, "the recorder's answer was cut off: see its log for the reason");
