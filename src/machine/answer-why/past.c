@@ -7,10 +7,13 @@
 #include <sys/stat.h>
 
 #include "lib/data/cleanup.h"
+#include "lib/data/clock.h"
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 
 #define RECORDING ".db" /* the end of its name */
+#define HOUR		(3600 * NS_PER_SEC)
+#define ELSEWHERE_REACH (30 * 24 * HOUR) /* what is older says little of today, and a year of a hundred machines would fill the memory */
 #define GAUGE_COVERED \
 	0.9 /* a level that did not change is in no summary: below this the program's sum is not known */
 
@@ -139,7 +142,12 @@ int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const s
 	return 0;
 }
 
-static int read_recording(struct past *p, const char *file, char **ret_error)
+struct elsewhere {
+	struct stat asked; /* the recording that is asked about */
+	int64_t from, to;
+};
+
+static int read_recording(struct past *p, const char *file, int64_t from, int64_t to, char **ret_error)
 {
 	const struct store_paths paths = {file, NULL};
 	_cleanup_store_ struct store *store = NULL;
@@ -150,39 +158,60 @@ static int read_recording(struct past *p, const char *file, char **ret_error)
 	if (r < 0)
 		return r;
 	r = store_marks(store, INT64_MIN, INT64_MAX, &marks, &n);
-	r = r ?: past_read(p, store, 0, INT64_MAX, marks, n);
+	r = r ?: past_read(p, store, from, to, marks, n);
 	marks_free(marks, n);
 	if (r < 0)
 		*ret_error = strdup(store_reason(store, r));
+	else if (p->hours.n == p->begin) {
+		r = -ENODATA;
+		if (asprintf(ret_error, "%s has no full hour of that time", file) < 0)
+			*ret_error = NULL;
+	}
 	return r;
 }
 
-/* One that cannot be read leaves the others. */
-static int read_or_note(struct past *p, const char *file, size_t *read, struct str *left_out)
+/* One that cannot be read leaves the others; the one that is asked about is none of another machine. */
+static int read_or_note(struct past *p, const char *file, const struct elsewhere *other, size_t *read, struct str *left_out)
 {
 	_cleanup_free_ char *error = NULL;
-	int r = read_recording(p, file, &error);
+	struct stat st;
+	int r;
 
+	if (stat(file, &st) == 0 && st.st_dev == other->asked.st_dev && st.st_ino == other->asked.st_ino)
+		return 0;
+	r = read_recording(p, file, other->from, other->to, &error);
 	if (r == -ENOMEM)
 		return r;
 	*read += r == 0;
 	return r < 0 ? str_printf(left_out, "%s%s", left_out->len ? "; " : "", error ? error : strerror(-r)) : 0;
 }
 
-int past_read_elsewhere(struct past *p, const char *path, size_t *ret_read, char **ret_left_out)
+static int read_folder(struct past *p, const char *path, const struct elsewhere *other, size_t *read, struct str *left_out)
 {
+	DIR *folder = opendir(path);
+	int r = 0;
+
+	if (!folder)
+		return -errno;
+	FOLDER_EACH(e, folder)
+		if (r == 0 && strlen(e.name) > strlen(RECORDING) && strcmp(e.name + strlen(e.name) - strlen(RECORDING), RECORDING) == 0)
+			r = read_or_note(p, STR_TEXT(PATH_MAX, "%s/%s", path, e.name), other, read, left_out);
+	return r;
+}
+
+int past_read_elsewhere(struct past *p, const char *path, const char *asked, int64_t at, size_t *ret_read, char **ret_left_out)
+{
+	/* what is a copy of the same machine's must not make the incident normal, so the hour before it is left out, too */
+	struct elsewhere other = {.from = at - ELSEWHERE_REACH, .to = at - HOUR};
 	const int64_t from = p->from, recorded = p->recorded;
 	struct str left_out = {};
 	struct stat st;
 	size_t read = 0;
 	int r = stat(path, &st) < 0 ? -errno : 0;
 
-	if (r == 0 && !S_ISDIR(st.st_mode))
-		r = read_or_note(p, path, &read, &left_out);
-	if (r == 0 && S_ISDIR(st.st_mode))
-		FOLDER_EACH(e, opendir(path))
-			if (r == 0 && strlen(e.name) > strlen(RECORDING) && strcmp(e.name + strlen(e.name) - strlen(RECORDING), RECORDING) == 0)
-				r = read_or_note(p, STR_TEXT(PATH_MAX, "%s/%s", path, e.name), &read, &left_out);
+	(void)stat(asked, &other.asked); /* one that is not there is no other either */
+	if (r == 0)
+		r = S_ISDIR(st.st_mode) ? read_folder(p, path, &other, &read, &left_out) : read_or_note(p, path, &other, &read, &left_out);
 	p->from = from;
 	p->recorded = recorded;
 	*ret_read = read;

@@ -21,9 +21,10 @@ struct past {
 /* Hours that overlap [from, to]; those in which a mark lies are left out. Into a zeroed past, which is to be freed also after an error; past_settle() must follow. 0 or as store_summaries(). */
 int past_read(struct past *p, struct store *s, int64_t from, int64_t to, const struct mark *marks,
 	      size_t n_marks);
-/* The same of all hours of other machines' recordings: of a file, or of each NAME.db in a folder, as 'whyslow ship' leaves them. *ret_read: how many; *ret_left_out (the caller frees; NULL =
+/* The same of other machines' recordings, of the 30 days before the hour before `at`: of a file, or of each NAME.db in a folder, as 'whyslow ship' leaves them, but
+ * for `asked`, the file that is asked about. *ret_read: how many; *ret_left_out (the caller frees; NULL =
  * none): which could not be read, and why. 0, -ENOMEDIUM (there is no recording), or -errno. */
-int past_read_elsewhere(struct past *p, const char *path, size_t *ret_read, char **ret_left_out);
+int past_read_elsewhere(struct past *p, const char *path, const char *asked, int64_t at, size_t *ret_read, char **ret_left_out);
 /* After all is read. */
 void past_settle(struct past *p);
 void past_free(struct past *p);

@@ -676,11 +676,12 @@ int why_settle(struct store *store, struct why_request *request, struct why_data
 }
 
 /* Other machines' recordings, and in words which were read and which were not. */
-static int add_elsewhere(struct past *past, const char *path, struct str *remarks)
+static int add_elsewhere(struct past *past, const struct store *store, const struct why_request *request, struct str *remarks)
 {
+	const char *path = request->elsewhere;
 	_cleanup_free_ char *left_out = NULL;
 	size_t read;
-	int r = past_read_elsewhere(past, path, &read, &left_out);
+	int r = past_read_elsewhere(past, path, store_file(store), request->at, &read, &left_out);
 
 	if (r < 0)
 		return r;
@@ -708,7 +709,7 @@ static int answer_settled(struct store *store, const struct why_request *request
 	if (exact > from)
 		r = past_read(&past, store, from, exact - NS_PER_SEC, request->marks, request->n_marks);
 	if (request->elsewhere)
-		r = r ?: add_elsewhere(&past, request->elsewhere, &elsewhere);
+		r = r ?: add_elsewhere(&past, store, request, &elsewhere);
 	past_settle(&past);
 	loader.features = method->features ? method->features : FEATURES_ALL;
 	r = r ?: extract_load(loader.extract, &filter, &data->first, &data->damaged);

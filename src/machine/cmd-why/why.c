@@ -260,6 +260,7 @@ static void show_first_look(struct common *common, const struct why_query *asked
 	int64_t left;
 
 	quick.request.ret_facts = NULL;
+	quick.request.elsewhere = NULL; /* they take their time */
 	if (client_give_up_rights(common, 0) || store_open(&paths, STORE_READ, &store, &error) < 0 || why_from_store(store, &quick.request, &data, &a) < 0)
 		return;
 	left = due - clock_monotonic();

@@ -40,7 +40,7 @@ uint32_t older_stretch_episodes(const struct older_stretch *s, size_t n, double 
 	for (size_t i = 0; i < n; i++) {
 		bool high = older_stretch_blocks_above(&s[i], value, block_seconds) >= 1;
 
-		if (i > 0 && s[i].from > s[i - 1].to + NEXT_TO)
+		if (i > 0 && (s[i].from > s[i - 1].to + NEXT_TO || s[i].from < s[i - 1].from)) /* or of another machine */
 			before = false;
 		episodes += high && !before;
 		before = high;
