@@ -13,9 +13,11 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "machine/cmd-why/top-view.h"
+#include "machine/process/proc.h"
 
 #define STEP	   (10 * NS_PER_SEC)
 #define STEP_LARGE (600 * NS_PER_SEC)
@@ -36,13 +38,17 @@ static void ask_apart(struct top *t, enum top_question which, size_t n, const ch
 {
 	int r;
 
+	if (which == ASK_ACT && t->asked[ASK_ACT].asked) {
+		top_say(t, "not done: what was asked for before is not finished yet");
+		return;
+	}
 	ask_end(&t->asked[which]);
 	r = ask_begin(&t->asker, n, words, &t->asked[which]);
 	t->then[which - PANES] = then;
 	if (r < 0)
 		top_say(t, "cannot ask: %s", ask_failure(&t->asker, r));
 	else
-		top_say(t, "asking whyslow %s ... (Esc: no longer)", words[0]);
+		top_say(t, "asking whyslow %s ...%s", words[0], which == ASK_TEXT ? " (Esc: no longer)" : "");
 }
 
 static void read_apart(struct top *t, enum top_question which)
@@ -249,6 +255,17 @@ static void begin_typing(struct top *t, const char *prompt, void (*entered)(stru
 	t->screen.typed = t->typed;
 }
 
+/* Whether the living process with that number is the one in the list: both began in the same tick of the clock, which is all that /proc tells. */
+static bool is_shown(const json_t *row, const char *pid)
+{
+	int64_t tick = NS_PER_SEC / sysconf(_SC_CLK_TCK), start = json_integer_value(json_object_get(row, "start_time"));
+	char line[512];
+	struct proc_stat stat;
+
+	return start && file_first_line(STR_TEXT(40, "/proc/%s/stat", pid), line, sizeof(line)) && proc_parse_stat(line, &stat) == 0 &&
+	       llabs(start - (int64_t)stat.start) <= 2 * tick;
+}
+
 /* A question about the chosen process as it is now; who answers it late may not mean another one with the same number. */
 static void begin_asking(struct top *t, const char *what, void (*entered)(struct top *))
 {
@@ -262,7 +279,12 @@ static void begin_asking(struct top *t, const char *what, void (*entered)(struct
 	if (t->asked_fd > 0)
 		close(t->asked_fd);
 	t->asked_fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-	if (t->asked_fd < 0) {
+	if (t->asked_fd < 0 && errno != ESRCH) {
+		top_say(t, "cannot look at process %s: %s", t->who, strerror(errno));
+		return;
+	}
+	/* a recorder that has stopped, or another machine's recording, shows what once had this number */
+	if (t->asked_fd < 0 || !is_shown(top_chosen_process(t), t->who)) {
 		top_say(t, "process %s has ended", t->who);
 		return;
 	}
@@ -329,7 +351,7 @@ static bool is_yes(const struct top *t)
 static bool is_still_there(struct top *t)
 {
 	struct pollfd ended = {t->asked_fd, POLLIN, 0};
-	bool there = poll(&ended, 1, 0) == 0;
+	bool there = poll(&ended, 1, 0) <= 0;
 
 	if (!there)
 		top_say(t, "process %s has ended", t->asked_of);
@@ -536,6 +558,20 @@ static void wait_for_something(struct top *t)
 		top_press(t, key);
 }
 
+/* An act goes on to its end, also where the view is left at once. */
+static void finish_act(struct top *t)
+{
+	_cleanup_str_ struct str answer = {}, errors = {};
+	struct inquiry *act = &t->asked[ASK_ACT];
+	struct pollfd output = {act->fd, POLLIN, 0};
+	int r = act->asked;
+
+	while (r > 0 && poll(&output, 1, -1) >= 0)
+		r = ask_read(act);
+	if (act->asked)
+		(void)ask_finish(act, r, &answer, &errors);
+}
+
 static int show(struct common *common)
 {
 	struct top t = {.asker = common_asker(common), .screen.live = true, .stale[ASK_BOARD] = true};
@@ -555,6 +591,7 @@ static int show(struct common *common)
 		wait_for_something(&t);
 	}
 	terminal_close();
+	finish_act(&t);
 	for (int i = 0; i < QUESTIONS; i++) {
 		ask_end(&t.asked[i]);
 		json_decref(i < PANES ? t.answers[i] : NULL);
