@@ -69,10 +69,11 @@ static uint32_t place_of(const struct row_question *q, uint32_t thread)
 	return NOBODY;
 }
 
-/* It has waited since before the recording for what no one is seen to hold: so it always does (flock() of a service that runs once). */
+/* It has waited since before the recording for a lock that no one is seen to hold: so it always does (flock() of a service that runs once). Who waits so
+ * long for the machine hangs. */
 static bool always_waits(const struct thread_line *line)
 {
-	return line->intervals.n == 1 && line->intervals.v[0].holder == NOBODY;
+	return line->intervals.n == 1 && line->intervals.v[0].holder == NOBODY && line->intervals.v[0].state == STATE_LOCK;
 }
 
 static struct candidate candidate_of(const struct timeline *t, const struct row_question *q, uint32_t thread)
