@@ -85,7 +85,7 @@ export class Surface {
 		const share = (i, of) => (of > 1 ? i / (of - 1) : 0.5);
 		const times = [...Array(n).keys()].map((i) => ({ side: "time", share: share(i, n), text: localTime(Number(d.origin / 1000000n) + share(i, n) * d.n * d.step / 1e6, d.n * d.step > DAY) }));
 		const values = d.high > d.low ? [...Array(VALUES).keys()].map((i) => ({ side: "value", share: share(i, VALUES), text: format(d.low + share(i, VALUES) * (d.high - d.low)) })) : [];
-		const names = d.servers.map((s, i) => ({ side: "server", share: share(i, rows), text: s.name, chosen: s.name === chosen })).filter((t, i) => t.chosen || (i % every === 0 && Math.abs(i - d.servers.findIndex((s) => s.name === chosen)) >= every / 2));
+		const names = d.servers.map((s, i) => ({ side: "server", share: share(i, rows), text: s.name, chosen: s.name === chosen })).filter((t, i) => t.chosen || (i % every === 0 && !d.servers.some((s, k) => s.name === chosen && Math.abs(i - k) < every / 2)));
 		return [...times, ...values, ...names];
 	}
 

@@ -34,7 +34,7 @@ function places(lines, y) {
 export function versionTimes(times, deployments, chosen, width) {
 	const lines = [...times].sort((a, b) => (b.version === chosen) - (a.version === chosen) || b.requests.reduce((x, y) => x + y, 0) - a.requests.reduce((x, y) => x + y, 0)).slice(0, MOST);
 	const origin = lines.map((t) => momentOf(t.from)).reduce((a, b) => (a < b ? a : b)), end = lines.map(ends).reduce((a, b) => (a > b ? a : b));
-	const most = Math.max(...lines.flatMap((t) => t.mean_ns)), plot = Math.max(100, width - LEFT - RIGHT), axis = new Axis(origin, 0, Number(end - origin), plot);
+	const most = Math.max(1, ...lines.flatMap((t) => t.mean_ns)), plot = Math.max(100, width - LEFT - RIGHT), axis = new Axis(origin, 0, Number(end - origin), plot);
 	const x = (moment) => Math.round(10 * (LEFT + axis.x(Number(moment - origin)))) / 10, y = (ns) => Math.round(10 * (HEIGHT - BOTTOM - ns / most * (HEIGHT - TOP - BOTTOM))) / 10;
 	const there = deployments.map((d) => ({ ...d, at: momentOf(d.time) })).filter((d) => d.at >= origin && d.at <= end);
 	const words = `${lines[0].package}: ${lines.map((t) => `${t.version} from ${localTime(t.from)}, at last ${formatSpan(t.mean_ns.findLast((v) => v !== null))}`).join("; ")}${there.length ? `; deployed: ${there.map((d) => `${label(d)} at ${localTime(d.time)}`).join(", ")}` : ""}`;
