@@ -186,6 +186,8 @@ static void folders_of_others_are_entered_and_missing_ones_made(void **state)
 
 static void what_lies_in_a_folder_of_others_is_a_file_of_one_name(void **state)
 {
+	int reader;
+
 	(void)state;
 	if (geteuid() != 0)
 		skip();
@@ -194,6 +196,10 @@ static void what_lies_in_a_folder_of_others_is_a_file_of_one_name(void **state)
 	assert_true(holds("victim/letter", "dear"));
 	assert_int_equal(mkfifo(in("open/pipe"), 0600), 0);
 	assert_true(write_text(in("open/pipe"), 'w', "", NULL) < 0); /* and does not wait for a reader */
+	reader = open(in("open/pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reader >= 0);
+	assert_true(write_text(in("open/pipe"), 'w', "", NULL) < 0); /* nor writes to one */
+	close(reader);
 }
 
 static void devices_and_what_is_open_are_written_to(void **state)
