@@ -33,10 +33,12 @@ function places(lines, y) {
 // times: of one package and bucket; deployments: all that are known. Chosen: a version.
 export function versionTimes(times, deployments, chosen, width) {
 	const lines = [...times].sort((a, b) => (b.version === chosen) - (a.version === chosen) || b.requests.reduce((x, y) => x + y, 0) - a.requests.reduce((x, y) => x + y, 0)).slice(0, MOST);
-	const origin = lines.map((t) => momentOf(t.from)).reduce((a, b) => (a < b ? a : b)), end = lines.map(ends).reduce((a, b) => (a > b ? a : b));
+	const first = lines.map((t) => momentOf(t.from)).reduce((a, b) => (a < b ? a : b)), end = lines.map(ends).reduce((a, b) => (a > b ? a : b));
+	// what was deployed a little before its first request belongs to the picture
+	const there = deployments.map((d) => ({ ...d, at: momentOf(d.time) })).filter((d) => d.at >= first - (end - first) / 20n && d.at <= end);
+	const origin = there.reduce((a, d) => (a < d.at ? a : d.at), first);
 	const most = Math.max(1, ...lines.flatMap((t) => t.mean_ns)), plot = Math.max(100, width - LEFT - RIGHT), axis = new Axis(origin, 0, Number(end - origin), plot);
 	const x = (moment) => Math.round(10 * (LEFT + axis.x(Number(moment - origin)))) / 10, y = (ns) => Math.round(10 * (HEIGHT - BOTTOM - ns / most * (HEIGHT - TOP - BOTTOM))) / 10;
-	const there = deployments.map((d) => ({ ...d, at: momentOf(d.time) })).filter((d) => d.at >= origin && d.at <= end);
 	const words = `${lines[0].package}: ${lines.map((t) => `${t.version} from ${localTime(t.from)}, at last ${formatSpan(t.mean_ns.findLast((v) => v !== null))}`).join("; ")}${there.length ? `; deployed: ${there.map((d) => `${label(d)} at ${localTime(d.time)}`).join(", ")}` : ""}`;
 	const root = svg("svg", { class: "version-times", width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": words });
 	for (let i = 0; i <= STEPS; i++) root.append(svg("line", { class: "rule", x1: LEFT, x2: LEFT + plot, y1: y(most * i / STEPS), y2: y(most * i / STEPS) }), svg("text", { class: "faint", x: LEFT - 5, y: y(most * i / STEPS) + 4, "text-anchor": "end" }, i ? formatSpan(most * i / STEPS) : "0"));
