@@ -29,7 +29,7 @@
 #define COLUMNS_MAX 64
 
 static const char *const endings[] = {".top", ".txt", NULL};
-/* Of a process's columns those that are taken, besides its percentages. */
+/* The columns of a process that are taken, besides its percentages. */
 static const char *const sizes_in_kib[] = {"VIRT", "RES", "SHR", "SWAP", "CODE", "DATA", "USED", "RSan", "RSfd", "RSlk", "RSsh"};
 static const char *const counts[] = {"nTH", "nMaj", "nMin"};
 

@@ -153,7 +153,7 @@ int request_send(const char *run_dir, int n_words, char *const *words, int outpu
 		return r;
 	copied = request_copy(&q, output, STDERR_FILENO);
 	r = request_end(&q);
-	if (r >= 0 && copied < 0 && copied != -EPIPE) /* nobody reads any more: the answer is as it is */
+	if (r >= 0 && copied < 0 && copied != -EPIPE) /* else its reader has left, who wants no more of it */
 		return log_failure(STATUS_CANNOT, "cannot write the answer: %s", strerror(-copied));
 	if (r >= 0)
 		return r;

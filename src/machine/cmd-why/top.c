@@ -558,7 +558,7 @@ static void wait_for_something(struct top *t)
 		top_press(t, key);
 }
 
-/* An act goes on to its end, also where the view is left at once. */
+/* An act continues to its end, also where the view is left at once. */
 static void finish_act(struct top *t)
 {
 	_cleanup_str_ struct str answer = {}, errors = {};
