@@ -239,6 +239,8 @@ static int finish(struct inquiry *q)
 
 int ask_finish(struct inquiry *q, int r, struct str *text, struct str *errors)
 {
+	if (r > 0)
+		r = read_all(q, NULL);
 	*text = q->text;
 	q->text = (struct str){};
 	r = r ?: finish(q);

@@ -40,7 +40,7 @@ json_t *ask_take(struct inquiry *q);
 int ask_errors(const struct inquiry *q, struct str *ret);
 /* Why a question could not be asked: an error of ask_begin(), ask_all(), in words that say what to do. */
 const char *ask_failure(const struct asker *a, int error);
-/* After ask_read() said r <= 0: waits for its end. The whole output and what was said on standard error, which the caller frees. The exit status; r, where it is an error. */
+/* After ask_read() said r; where that is 1 it reads on. Waits for its end. The whole output and what was said on standard error, which the caller frees. The exit status; r, where it is an error. */
 int ask_finish(struct inquiry *q, int r, struct str *text, struct str *errors);
 /* Ends it, whether it is finished or not. Its exit status; -ECANCELED if it was not. */
 int ask_end(struct inquiry *q);

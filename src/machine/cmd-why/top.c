@@ -272,8 +272,12 @@ static void begin_asking(struct top *t, const char *what, void (*entered)(struct
 	const char *label = json_string_value(json_object_get(top_chosen_process(t), "label"));
 	uint64_t pid;
 
-	if (t->at || t->asker.from_file || str_parse_u64(t->who, &pid) < 0 || !pid) {
-		top_say(t, t->at || t->asker.from_file ? "only a living process: End goes back to now" : "choose a process first");
+	if (t->at || t->asker.from_file) {
+		top_say(t, "only a living process: End goes back to now");
+		return;
+	}
+	if (str_parse_u64(t->who, &pid) < 0 || !pid) {
+		top_say(t, "choose a process first");
 		return;
 	}
 	if (t->asked_fd > 0)
@@ -562,14 +566,9 @@ static void wait_for_something(struct top *t)
 static void finish_act(struct top *t)
 {
 	_cleanup_str_ struct str answer = {}, errors = {};
-	struct inquiry *act = &t->asked[ASK_ACT];
-	struct pollfd output = {act->fd, POLLIN, 0};
-	int r = act->asked;
 
-	while (r > 0 && poll(&output, 1, -1) >= 0)
-		r = ask_read(act);
-	if (act->asked)
-		(void)ask_finish(act, r, &answer, &errors);
+	if (t->asked[ASK_ACT].asked)
+		(void)ask_finish(&t->asked[ASK_ACT], 1, &answer, &errors);
 }
 
 static int show(struct common *common)
