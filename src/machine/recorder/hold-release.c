@@ -143,6 +143,7 @@ void hold_release_stop(struct hold_release *k)
 	if (!k)
 		return;
 	cleanup_fd(&k->stop[1]);
+	k->stop[1] = -1;
 	pthread_join(k->thread, NULL);
 	free_hold_release(k);
 }

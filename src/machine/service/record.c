@@ -2,7 +2,7 @@
  *   sampler   the tick; touches no disk: frames go to the journal in memory-backed /run
  *   writer    (in writer.c) copies the journal to the store, compacts finished segments, deletes old ones
  *   describe  (in recorder.c) names processes
- * and the threads of the flight recorder (capture.c) and of what is held back (keeper.c). Questions are answered by processes of
+ * and the threads of the flight recorder (capture.c) and of what is held back (hold-release.c). Questions are answered by processes of
  * their own (service.c).
  */
 #include "machine/service/record.h"
@@ -38,6 +38,7 @@
 #include "machine/recorder/writer.h"
 #include "machine/recording/journal.h"
 #include "machine/service/access.h"
+#include "machine/service/end-limit.h"
 #include "machine/service/service.h"
 #include "machine/trace/own-folders.h"
 
@@ -45,6 +46,7 @@
 #define SAVE_EVERY	8    /* ticks under load: with the tick in hand and the write itself less than 10 s */
 #define BUSY_THRESHOLD	0.05 /* of one CPU, on average since the last look: below it the machine idles and the disk is left alone */
 #define STACK_SIZE	(256 << 10) /* of a thread: all memory is locked, and the default would be 8 MB of it */
+#define END_WITHIN	60 /* s; longer than a copy of the flight recorder may take, and less than service managers wait */
 #define LOCK_PATIENCE	2000 /* ms */
 #define LOCK_EVERY	50
 #define JOURNAL_MAX	(256ull << 20) /* a disk that is stuck for hours must not fill the memory */
@@ -565,6 +567,7 @@ int record_run(const struct record_options *options)
 	log_info("recording every process every %g s into %s", (double)options->config->record_interval / 1e9,
 		 options->config->store_file);
 	loop(&d, signal_fd);
+	end_limit_begin(END_WITHIN);
 	sd_notify(0, "STOPPING=1");
 	triggers_stop(d.triggers); /* what goes on ends, and that is written down before the marks are closed */
 	d.triggers = NULL;
