@@ -44,7 +44,12 @@ static struct call_value body_value(const void *state, const char *name)
 				  : (struct call_value){.text = json_string_value(v)};
 }
 
-/* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot. */
+/* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot; "it cannot be told" without an error is an answer, too. */
+static bool has_answered(int status, const struct str *text, const struct str *errors)
+{
+	return text->len && (status == 0 || status == 1 || (status == 3 && !errors->len && !strstr(text->data, "\"whyslow.error/1\"")));
+}
+
 static void finish(struct http_exchange *e, const struct call *call, int status, struct str *text, const struct str *errors)
 {
 	const char *said = errors->len ? errors->data : "no answer";
@@ -56,13 +61,13 @@ static void finish(struct http_exchange *e, const struct call *call, int status,
 		e->status = strstr(text->data, "\"whyslow.error/1\"") ? 404 : 200; /* a version that no request ran yet */
 	else if (status == 2)
 		http_fail(e, 400, "%s", said);
-	else if (status < 0 || status > 1)
+	else if (!has_answered(status, text, errors) && (status < 0 || status > 1))
 		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? call_asker_failure(&((const struct serve *)e->context)->asker, call, status) : said);
 	else if (status == 1 && !text->len)
 		http_fail(e, 404, "%s", said);
 	if (status < 0)
 		e->retry_after = 2;
-	if (!verdict && ((status != 0 && status != 1) || !text->len))
+	if (!verdict && !has_answered(status, text, errors))
 		return;
 	if (call->type)
 		e->type = call->type;

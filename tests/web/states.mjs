@@ -16,7 +16,7 @@ const PAGES = 3; // states that are tried next to each other
 const QUIET = 80; // ms without a question, an answer, another address, and without anything that is put off: nothing more comes by itself
 const PUT_OFF = 1000; // ms: timers of less are waited for
 const PATIENT = 3000; // on a starved machine it may all the same: whatever was found is looked at once more with so much
-const SPANS = 60000;
+const SPANS = 20000;
 const STOPS_MAX = 90; // of Tab on one page
 const wrong = [], patience = new Map(); // what was found; of each page
 let server, browser;
