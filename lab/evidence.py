@@ -276,7 +276,7 @@ def without_own_kind(questions, today, utilities=True):
     for kind in dict.fromkeys(q.kind for q in questions):
         others = [q for q in questions if q.kind != kind]
         weigh = fit(weighed(others), today) if utilities else today
-        weigh = weigh | fit_confidence([verdict(q, weigh) for q in others if not q.calm])
+        weigh = weigh | fit_confidence([verdict(q, weigh) for q in others])
         found += [(q, verdict(q, weigh)) for q in questions if q.kind == kind]
     return found
 
