@@ -31,17 +31,19 @@ static int count(struct span_errors *e, uint32_t call, const struct attribute *t
 	return 0;
 }
 
-/* The types of a request's own failure and of those of its calls; the marks of a call's attributes stand together. */
+/* The types of a request's own failure and of those of its calls, each once, also where a call is named as the entry is; the marks of a call's
+ * attributes stand together. */
 static int count_request(const struct forest *f, const struct bucket *b, const struct sampled_request *r, int side, struct span_errors *e)
 {
 	const struct attribute_set *set = names_get_set(f->names, r->set);
 	double weight = forest_request_weight(f, r);
-	struct attribute type = {};
+	struct attribute type = {}, own;
 	int result;
 
 	for (uint32_t i = 0; r->error && i < set->n; i++)
 		names_take_error_type(f->names, &set->v[i], &type);
-	result = count(e, b->entry, &type, side, weight);
+	own = type;
+	result = count(e, b->entry, &own, side, weight);
 	for (size_t i = 0; result == 0 && i < r->marks.n; i++) {
 		const struct request_mark *m = &r->marks.v[i];
 
@@ -49,7 +51,8 @@ static int count_request(const struct forest *f, const struct bucket *b, const s
 			type = (struct attribute){};
 		if (m->key)
 			names_take_error_type(f->names, &(struct attribute){m->key, m->value}, &type);
-		if (i + 1 == r->marks.n || m->call != r->marks.v[i + 1].call)
+		if ((i + 1 == r->marks.n || m->call != r->marks.v[i + 1].call) &&
+		    !(m->call == b->entry && type.key == own.key && type.value == own.value))
 			result = count(e, m->call, &type, side, weight);
 	}
 	return result;
