@@ -59,8 +59,9 @@ void urgent_threads_too(pthread_attr_t *attributes)
 	(void)pthread_attr_setschedparam(attributes, &param);
 }
 
-/* For the calling thread. */
-static _Thread_local volatile sig_atomic_t in_section, budget_ended;
+/* For the calling thread. At a fixed place of its memory: what a library has for each thread is otherwise allocated when it is first used, and
+ * the signal's handler may interrupt malloc(), which then waits for itself. */
+static _Thread_local volatile sig_atomic_t in_section __attribute__((tls_model("initial-exec"))), budget_ended __attribute__((tls_model("initial-exec")));
 
 struct urgent_section urgent_section_begin(void)
 {

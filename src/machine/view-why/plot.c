@@ -86,16 +86,15 @@ void plot_free(struct plot *p)
 	*p = (struct plot){};
 }
 
-const char *plot_cell(const struct plot *p, int x, int y)
+const char *plot_cell(const struct plot *p, int x, int y, char ret[PLOT_CELL])
 {
-	static _Thread_local char cell[4];
 	unsigned code;
 
 	if (x < 0 || y < 0 || x >= p->width || y >= p->height || !p->dots[y * p->width + x])
 		return " ";
 	code = 0x2800u + p->dots[y * p->width + x];
-	snprintf(cell, sizeof(cell), "%c%c%c", (char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)), (char)(0x80 | (code & 0x3f)));
-	return cell;
+	snprintf(ret, PLOT_CELL, "%c%c%c", (char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)), (char)(0x80 | (code & 0x3f)));
+	return ret;
 }
 
 static const char *spark_bar(double value, double low, double high)

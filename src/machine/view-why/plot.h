@@ -14,8 +14,9 @@ struct plot {
 /* Of no cells without memory. */
 struct plot plot_of(const struct curve *c, int width, int height);
 void plot_free(struct plot *p);
-/* One character, UTF-8; y counts from the top. */
-const char *plot_cell(const struct plot *p, int x, int y);
+#define PLOT_CELL 4
+/* One character, UTF-8, in ret if it is not a space; y counts from the top. */
+const char *plot_cell(const struct plot *p, int x, int y, char ret[PLOT_CELL]);
 
 #define SPARKLINE_SIZE (3 * SPARK_POINTS + 1) /* bytes of UTF-8 */
 

@@ -142,7 +142,7 @@ void process_snapshot_curve_text(const struct entity_info *who, const struct fea
 	for (int y = 0; y < PLOT_HEIGHT; y++) {
 		fprintf(out, "%12s │", y == 0 ? top : y + 1 == PLOT_HEIGHT ? bottom : "");
 		for (int x = 0; x < PLOT_WIDTH; x++)
-			fputs(plot_cell(&plot, x, y), out);
+			fputs(plot_cell(&plot, x, y, (char[PLOT_CELL]){}), out);
 		fputc('\n', out);
 	}
 	clock_format_local(c->from, begin, sizeof(begin));

@@ -352,7 +352,7 @@ static void put_curve_cells(const struct plot *p, int row, int column)
 	attron(terminal_look(CURVE));
 	for (int y = 0; y < p->height; y++)
 		for (int x = 0; x < p->width; x++)
-			mvaddstr(row + y, column + x, plot_cell(p, x, y));
+			mvaddstr(row + y, column + x, plot_cell(p, x, y, (char[PLOT_CELL]){}));
 	attroff(terminal_look(CURVE));
 }
 

@@ -18,9 +18,9 @@ static void a_rising_line_goes_from_the_lower_left_to_the_upper_right(void **sta
 	struct plot p = plot_of(&c, 4, 2);
 
 	assert_true(p.top == 7 && p.bottom == 0);
-	assert_string_equal(plot_cell(&p, 0, 1), "⡠");
-	assert_string_equal(plot_cell(&p, 3, 0), "⠊");
-	assert_string_equal(plot_cell(&p, 0, 0), " ");
+	assert_string_equal(plot_cell(&p, 0, 1, (char[PLOT_CELL]){}), "⡠");
+	assert_string_equal(plot_cell(&p, 3, 0, (char[PLOT_CELL]){}), "⠊");
+	assert_string_equal(plot_cell(&p, 0, 0, (char[PLOT_CELL]){}), " ");
 	plot_free(&p);
 }
 
@@ -30,9 +30,9 @@ static void what_is_missing_is_left_empty(void **state)
 	struct curve c = curve_of(values, 8);
 	struct plot p = plot_of(&c, 4, 1);
 
-	assert_string_not_equal(plot_cell(&p, 0, 0), " ");
-	assert_string_equal(plot_cell(&p, 1, 0), " ");
-	assert_string_equal(plot_cell(&p, 2, 0), " ");
+	assert_string_not_equal(plot_cell(&p, 0, 0, (char[PLOT_CELL]){}), " ");
+	assert_string_equal(plot_cell(&p, 1, 0, (char[PLOT_CELL]){}), " ");
+	assert_string_equal(plot_cell(&p, 2, 0, (char[PLOT_CELL]){}), " ");
 	plot_free(&p);
 }
 
