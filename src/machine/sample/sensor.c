@@ -157,8 +157,7 @@ static int sensor_open(const struct source_options *options, void **ret_state, c
 	search(src);
 	if (!src->sensors.members.n) {
 		sensor_close(src);
-		*ret_why =
-			"this machine shows no temperatures and no power limits (virtual machines have none)";
+		*ret_why = NULL; /* as in each virtual machine: no news */
 		return -EOPNOTSUPP;
 	}
 	*ret_state = src;
