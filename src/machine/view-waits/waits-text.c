@@ -228,17 +228,17 @@ static void put_crowd(const struct timeline *t, const struct blame_matrix *m, co
 	fprintf(out, ", and %zu more\n", c->n - EXAMPLES);
 }
 
-/* Those whose victims waited longest. Returns how many victims stand in them. */
+/* Those whose victims waited longest, at most half of what is listed. Returns how many victims stand in them. */
 static size_t put_crowds(const struct timeline *t, const struct blame_matrix *m, const struct crowds *c, const struct waits_options *o,
-			 FILE *out)
+			 size_t *put, FILE *out)
 {
-	size_t victims = 0, put = 0;
+	size_t victims = 0;
 
-	for (size_t i = 0; i < c->list.n && put < o->top; i++)
+	for (size_t i = 0; i < c->list.n && *put < (o->top + 1) / 2; i++)
 		if (c->list.v[i].n >= CROWD_LEAST) {
 			put_crowd(t, m, &c->list.v[i], o, out);
 			victims += c->list.v[i].n;
-			put++;
+			++*put;
 		}
 	return victims;
 }
@@ -305,6 +305,17 @@ static void put_imposer(const struct timeline *t, const struct blame_matrix *m, 
 	fputc('\n', out);
 }
 
+static void put_imposers(const struct timeline *t, const struct blame_matrix *m, const struct heaps *culprits, const struct waits_options *o, FILE *out)
+{
+	if (!culprits->heaps.n)
+		return;
+	fprintf(out, "\n%sWho made others wait%s\n", bold(o->colour), bold_off(o->colour));
+	for (size_t i = 0; i < culprits->heaps.n && i < o->top; i++)
+		put_imposer(t, m, &culprits->heaps.v[i], culprits->cells, out);
+	if (culprits->heaps.n > o->top)
+		fprintf(out, "  %zu others made them wait less\n", culprits->heaps.n - o->top);
+}
+
 static int64_t sum_of(const struct blame_matrix *m, const struct waits_options *o)
 {
 	int64_t sum = 0;
@@ -351,18 +362,19 @@ static void put_victims(const struct timeline *t, const struct blame_matrix *m, 
 			FILE *out)
 {
 	_cleanup_(free_crowds) struct crowds crowds = {};
-	size_t told = 0, together;
+	size_t put = 0, told;
 
 	if (find_crowds(victims, &crowds) < 0)
 		return;
-	together = put_crowds(t, m, &crowds, o, out);
-	for (size_t i = 0; i < victims->heaps.n && told < o->top; i++)
+	told = put_crowds(t, m, &crowds, o, &put, out);
+	for (size_t i = 0; i < victims->heaps.n && put < o->top; i++)
 		if (!crowds.in[i]) {
 			put_victim(t, m, &victims->heaps.v[i], victims->cells, o, out);
 			told++;
+			put++;
 		}
-	if (victims->heaps.n > together + told)
-		fprintf(out, "\n%zu others waited less.\n", victims->heaps.n - together - told);
+	if (victims->heaps.n > told)
+		fprintf(out, "\n%zu others waited less.\n", victims->heaps.n - told);
 }
 
 void waits_text(const struct timeline *t, const struct blame_matrix *m, const struct waits_options *o, FILE *out)
@@ -382,14 +394,9 @@ void waits_text(const struct timeline *t, const struct blame_matrix *m, const st
 		fprintf(out, "All waited %s%s", waits_short_span(sum_of(m, o), span, sizeof(span)), o->all ? "" : " for what others had");
 		put_totals(m, o, out);
 	}
+	if (!o->brief)
+		put_imposers(t, m, &culprits, o, out);
 	put_victims(t, m, &victims, o, out);
-	if (o->brief)
-		return;
-	if (culprits.heaps.n)
-		fprintf(out, "\n%sWho made others wait%s\n", bold(o->colour), bold_off(o->colour));
-	for (size_t i = 0; i < culprits.heaps.n && i < o->top; i++)
-		put_imposer(t, m, &culprits.heaps.v[i], culprits.cells, out);
-	if (culprits.heaps.n > o->top)
-		fprintf(out, "\n%zu others made them wait less.\n", culprits.heaps.n - o->top);
-	put_unknown(m, o, out);
+	if (!o->brief)
+		put_unknown(m, o, out);
 }
