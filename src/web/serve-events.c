@@ -251,6 +251,14 @@ static void close_events(void *state)
 	free(s);
 }
 
+/* A recorder that is busy is asked again soon: the page need not be told. */
+static int begin(struct live_feeds *feeds, struct feed *f)
+{
+	int r = drive(feeds, f);
+
+	return r == -EBUSY ? 0 : r;
+}
+
 /* It sees the newest board at once, and marks from now on. */
 static int open_events(struct stream *s, const char *window, const char *model)
 {
@@ -259,8 +267,8 @@ static int open_events(struct stream *s, const char *window, const char *model)
 	pthread_mutex_lock(&s->feeds->lock);
 	s->marks = join(s->feeds, true, "", "");
 	s->board = join(s->feeds, false, window, model);
-	r = s->marks && s->board ? drive(s->feeds, s->marks) : -ENOMEM;
-	r = r ?: drive(s->feeds, s->board);
+	r = s->marks && s->board ? begin(s->feeds, s->marks) : -ENOMEM;
+	r = r ?: begin(s->feeds, s->board);
 	if (r == 0) {
 		s->marks_seen = s->marks->n;
 		s->board_seen = s->board->n ? s->board->n - 1 : 0;
