@@ -251,7 +251,7 @@ static void close_events(void *state)
 	free(s);
 }
 
-/* A recorder that is busy is asked again soon: the page need not be told. */
+/* A recorder that is busy is asked again soon: the page needs no message. */
 static int begin(struct live_feeds *feeds, struct feed *f)
 {
 	int r = drive(feeds, f);

@@ -44,7 +44,7 @@ static struct call_value body_value(const void *state, const char *name)
 				  : (struct call_value){.text = json_string_value(v)};
 }
 
-/* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot; "it cannot be told" without an error is an answer, too. */
+/* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot; 3 without an error is an answer, too: "too few requests to compare". */
 static bool has_answered(int status, const struct str *text, const struct str *errors)
 {
 	return text->len && (status == 0 || status == 1 || (status == 3 && !errors->len && !strstr(text->data, "\"whyslow.error/1\"")));
