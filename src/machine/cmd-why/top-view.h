@@ -28,8 +28,10 @@ struct top {
 	struct inquiry asked[QUESTIONS];
 	json_t *answers[PANES];
 	top_answer_fn then[QUESTIONS - PANES];
-	const char *events_verb; /* which events are asked for, while the marks are read in which they may be */
-	bool events_of_process;
+	/* which events were asked for: the marks in which they may be are read first, and another process may be chosen by then */
+	const char *events_verb;
+	char events_who[WHO_MAX];
+	int64_t events_at;
 	bool stale[PANES]; /* to be asked (again) as soon as the one under way is answered */
 	bool board_came;       /* there was a board at the moment that was asked about */
 	int64_t ended;	       /* when the live board's answer ended: it is asked again a little later */

@@ -160,17 +160,16 @@ static bool begin_at(struct top *t, const char *text)
 /* `waits` or `threads`, of the mark where one is named. */
 static void ask_events(struct top *t, const char *mark)
 {
-	const char *who = t->events_of_process ? t->who : "";
 	const char *words[4] = {t->events_verb};
 	size_t n = 1;
 
-	if (who[0])
-		words[n++] = who;
+	if (t->events_who[0])
+		words[n++] = t->events_who;
 	if (mark[0]) {
 		words[n++] = "--mark";
 		words[n++] = mark;
 	}
-	ask_text(t, who, n, words);
+	ask_text(t, t->events_who, n, words);
 }
 
 static void marks_came_for_events(struct top *t, int status, struct str *answer, const char *error)
@@ -180,7 +179,7 @@ static void marks_came_for_events(struct top *t, int status, struct str *answer,
 
 	(void)status;
 	(void)error; /* without marks there are no events of the past: that is said */
-	if (!find_mark(root, t->at, mark, sizeof(mark)) && !t->asker.from_file)
+	if (!find_mark(root, t->events_at, mark, sizeof(mark)) && !t->asker.from_file)
 		top_say(t, "no events are saved for that moment; events exist for marks and for now (End)");
 	else
 		ask_events(t, mark);
@@ -190,7 +189,8 @@ static void marks_came_for_events(struct top *t, int status, struct str *answer,
 static void top_show_events(struct top *t, const char *verb, bool of_process)
 {
 	t->events_verb = verb;
-	t->events_of_process = of_process;
+	snprintf(t->events_who, sizeof(t->events_who), "%s", of_process ? t->who : "");
+	t->events_at = t->at;
 	if (t->at)
 		ask_apart(t, ASK_TEXT, ARRAY_SIZE(list_words), list_words, marks_came_for_events);
 	else
