@@ -468,9 +468,11 @@ async function chain(p, address) {
 	await p.locator("#fleet .pane-status", { hasText: "none of " }).waitFor();
 	// asked about a counter that is a symptom, and about one that is none
 	await go(p, address, "view=fleet&counter=latency_ms&server=web-1");
-	await p.locator("#fleet button", { hasText: "Ask why latency_ms of web-1" }).click();
-	await p.locator("#chain li", { hasText: "db-1" }).filter({ hasText: "(the likely cause)" }).waitFor();
+	await p.locator("#fleet button", { hasText: "Ask why latency_ms of web-1" }).press("Enter"); // what the page still loads may move it under the mouse
+	await inAddress(p, "symptom", "latency_ms@web-1");
 	await p.locator("#chain li", { hasText: "web-1" }).filter({ hasText: "(the symptom, 4 min later)" }).waitFor();
+	assert.ok((await link(0).innerText()).startsWith(`${DISK} of db-1`), await link(0).innerText());
+	assert.equal(await p.locator("#chain li", { hasText: "(the likely cause" }).count(), 1);
 	await go(p, address, `view=fleet&counter=latency_ms&server=cache-1`);
 	await p.locator("#fleet button", { hasText: "Ask why latency_ms of cache-1" }).click();
 	await inAddress(p, "symptom", "latency_ms@cache-1");
@@ -541,6 +543,11 @@ try {
 	// no captures were kept, a rule half typed is none, and the page says so: no errors of the page
 	assert.deepEqual(problems.filter((t) => !/status of (404|400)/.test(t)), []);
 	console.log("the panes work");
+} catch (e) {
+	for (const p of (browser?.contexts() ?? []).flatMap((context) => context.pages()))
+		console.error(p.url(), await p.evaluate(() => [...document.querySelectorAll("main:not([hidden]) [role=status], main:not([hidden]) .summary, #chain")].map((part) => part.innerText)));
+	console.error(problems);
+	throw e;
 } finally {
 	await browser?.close();
 	server?.process.kill("SIGTERM");
