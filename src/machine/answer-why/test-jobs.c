@@ -248,6 +248,28 @@ static void a_script_is_said_with_the_one_program_that_it_starts(void **state)
 	}
 }
 
+static void a_shell_is_said_with_the_service_that_it_is_of(void **state)
+{
+	static const struct {
+		const char *name, *unit, *words;
+	} cases[] = {
+		{"bash", "nightly.service", "bash (pid 812, of nightly.service)"}, {"nginx", "nginx.service", "nginx (pid 812)"},
+		{"bash", "session-4.scope", "bash (pid 812)"}, {"bash", NULL, "bash (pid 812)"},
+	};
+	struct subject shell = {.info = {.kind = ENTITY_PROCESS, .pid = 812}};
+	struct suspect suspect = {.subject = &shell, .kind = CULPRIT_PROCESS, .members = 1};
+	struct str words = {};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		shell.info.name = (char *)cases[i].name;
+		shell.info.unit = (char *)cases[i].unit;
+		suspect_put(&suspect, &words);
+		assert_string_equal(words.data, cases[i].words);
+		str_free(&words);
+	}
+}
+
 static void start_short(struct story *st, const char *name, uint32_t parent, int64_t each_second, int64_t cpu)
 {
 	struct subject *s = dataset_define(&st->d, &(struct entity_info){.id = ++st->next_id, .kind = ENTITY_SHORT_LIVED, .name = (char *)name, .parent = parent});
@@ -442,7 +464,7 @@ int main(void)
 		cmocka_unit_test(what_the_kernel_does_for_a_job_is_the_jobs),
 		cmocka_unit_test(who_starts_short_programs_is_named_with_them),
 		cmocka_unit_test(a_script_is_named_with_several_that_it_starts),
-		cmocka_unit_test(a_script_is_said_with_the_one_program_that_it_starts),
+		cmocka_unit_test(a_script_is_said_with_the_one_program_that_it_starts), cmocka_unit_test(a_shell_is_said_with_the_service_that_it_is_of),
 		cmocka_unit_test(who_begins_to_start_short_programs_is_named_with_all_their_names),
 		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
 		cmocka_unit_test(of_one_program_alone_it_is_told_who_is_in_its_way),

@@ -19,9 +19,18 @@ void suspect_free(struct suspect *s)
 	VEC_FREE(s->processes);
 }
 
+/* The service of a shell or of an interpreter says whose it is; "nginx" of nginx.service says nothing new. */
+static bool tells_more(const char *unit, const char *label)
+{
+	const char *dot = unit ? strrchr(unit, '.') : NULL;
+
+	return dot && strcmp(dot, ".service") == 0 && label && strncmp(unit, label, strcspn(label, " ")) != 0;
+}
+
 void suspect_put(const struct suspect *s, struct str *out)
 {
 	_cleanup_free_ char *label = entity_label(&s->subject->info), *starter = s->starter ? entity_label(&s->starter->info) : NULL;
+	const char *unit = s->subject->info.unit;
 	size_t begin;
 
 	str_puts(out, label ?: "?");
@@ -32,6 +41,8 @@ void suspect_put(const struct suspect *s, struct str *out)
 		str_printf(out, "%s%u processes", out->len > begin ? ", " : " (", s->members);
 	if (starter)
 		str_printf(out, "%sstarted by %s", out->len > begin ? ", " : " (", starter);
+	if (tells_more(unit, label))
+		str_printf(out, "%sof %s", out->len > begin ? ", " : " (", unit);
 	if (out->len > begin)
 		str_putc(out, ')');
 }

@@ -174,7 +174,8 @@ struct answer {
 void earlier_free(struct earlier *e);
 void suspect_free(struct suspect *s);
 void ranking_free(struct ranking *r);
-/* Who it is, in words: "xz (pid 812, started by bash backup.sh)", "cc1 (45 processes)", "make (pid 812, 46 processes)". */
+/* Who it is, in words: "xz (pid 812, started by bash backup.sh)", "cc1 (45 processes)", "make (pid 812, 46 processes)",
+ * "bash (3 processes, of nightly.service)". */
 void suspect_put(const struct suspect *s, struct str *out);
 /* Keeps those of *n suspects or victims that are wanted, in their order, and releases the others. */
 void suspects_keep(struct suspect *v, size_t *n, bool (*is_wanted)(const struct suspect *s, const void *context), const void *context);
