@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "lib/data/str.h"
 
 #define PERFMON "(PDH-"
+#define NUMBERED_LEAST 3 /* columns */
 
 bool csv_is_perfmon(const char *first_name)
 {
@@ -98,4 +100,38 @@ int csv_split_names(struct csv_table *t)
 	}
 	t->has_server |= split && split == numbers;
 	return 0;
+}
+
+/* "web-12.example.net": where its number begins; NULL = it has no name before one. */
+static const char *number_of(const char *name)
+{
+	const char *at = strpbrk(name, "0123456789");
+
+	return at && at > name ? at : NULL;
+}
+
+bool csv_names_are_numbered(const struct csv_table *t)
+{
+	const char *first = NULL, *at;
+	long least = LONG_MAX, most = 0, number;
+	size_t n = 0, stem = 0;
+
+	for (size_t i = 0; i < t->columns.n; i++) {
+		const struct csv_column *c = &t->columns.v[i];
+
+		if (c->use != USE_NUMBER)
+			continue;
+		at = number_of(c->name);
+		if (!first && at) {
+			first = c->name;
+			stem = (size_t)(at - c->name);
+		}
+		if (!at || (size_t)(at - c->name) != stem || strncmp(c->name, first, stem) != 0)
+			return false;
+		number = strtol(at, NULL, 10);
+		least = number < least ? number : least;
+		most = number > most ? number : most;
+		n++;
+	}
+	return n >= NUMBERED_LEAST && (size_t)(most - least) + 1 == n;
 }

@@ -79,6 +79,8 @@ bool csv_is_perfmon(const char *first_name);
 int64_t csv_perfmon_zone(const char *first_name);
 /* Takes servers out of names of columns of numbers: \\HOST\Object\Counter, and cpu{instance="web-1"}. 0 or -ENOMEM. */
 int csv_split_names(struct csv_table *t);
+/* Whether all columns of numbers have one name and numbers without a gap, as servers often have: web-1, web-2, web-3. */
+bool csv_names_are_numbered(const struct csv_table *t);
 
 int csv_parse_time(const struct csv_table *t, const struct csv_field *f, int64_t *ret);
 /* The format of a column's times, which timestamp_parse() does not take: by all the fields of it that were sampled. NULL: none, or two that both fit

@@ -439,6 +439,8 @@ static int read_table(struct csv_table *t, struct stream *s, uint64_t done, uint
 	if (r == 0 && !t->has_time && t->rows)
 		intake_remark(t->into, "%s has no column of times: its rows are taken as %lld s apart", t->path,
 			      (long long)((t->input->step ? t->input->step : DEFAULT_STEP) / 1000000000));
+	if (t->own_server == 0 && csv_names_are_numbered(t))
+		intake_remark(t->into, "%s: its columns are taken as counters of one server, '%s'; if each is a server, give --columns-are-servers", t->path, t->name);
 	if (t->own_server >= 0)
 		intake_server_done(t->into, t->own_server);
 	return r == -ENOMEM ? r : 0;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fleet/model/fleet-source.h"
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
 #include "lib/input/number.h"
@@ -131,6 +132,34 @@ static void columns_may_be_named(void **state)
 	assert_int_equal(l.r, -ENODATA);
 	assert_int_equal(intake_count(l.intake).bad, 1);
 	loaded_free(&l);
+}
+
+/* Who exports one counter of many servers gets a column a server: taken as counters of one server nothing is compared with its peers. */
+static void columns_that_may_be_servers_are_remarked(void **state)
+{
+	static const struct {
+		const char *head;
+		bool is_remarked;
+	} cases[] = {
+		{"time,web-1,web-2,web-3", true}, {"time,db3.example.net,db1.example.net,db2.example.net", true},
+		{"time,load1,load5,load15", false}, {"time,cpu,mem,disk", false}, {"time,web-1,web-2,cpu", false}, {"time,web-1,web-2,", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *text = NULL;
+		struct loaded l;
+		bool is_remarked = false;
+
+		assert_true(asprintf(&text, "%s\n60,1,2,3\n120,4,5,6\n180,7,8,9\n", cases[i].head) > 0);
+		l = load(text);
+		assert_int_equal(l.r, 0);
+		for (size_t k = 0; k < l.fleet->remarks.n; k++)
+			is_remarked |= strstr(l.fleet->remarks.v[k], "if each is a server, give --columns-are-servers") != NULL;
+		if (is_remarked != cases[i].is_remarked)
+			fail_msg("%s", cases[i].head);
+		loaded_free(&l);
+	}
 }
 
 /* A running sum becomes a rate; near 2^32 it wraps, elsewhere a fall is a restart and its interval missing. */
@@ -370,6 +399,6 @@ static void several_files_tell_of_one_server(void **state)
 RUN_TESTS(cmocka_unit_test(a_table_of_very_many_columns_is_read), cmocka_unit_test(nothing_that_a_terminal_obeys_is_kept),
 	  cmocka_unit_test(several_files_tell_of_one_server), cmocka_unit_test(times_that_cannot_be_read_are_no_rows_of_1970), cmocka_unit_test(a_table_without_times_among_others_is_left_out),
 	  cmocka_unit_test(wide_tables), cmocka_unit_test(long_tables_in_any_order), cmocka_unit_test(several_header_rows),
-	  cmocka_unit_test(bad_rows_are_told_with_their_line_and_left_out), cmocka_unit_test(columns_may_be_named),
+	  cmocka_unit_test(bad_rows_are_told_with_their_line_and_left_out), cmocka_unit_test(columns_may_be_named), cmocka_unit_test(columns_that_may_be_servers_are_remarked),
 	  cmocka_unit_test(counters_become_rates), cmocka_unit_test(behaviour_tells_sums_from_levels), cmocka_unit_test(moments_as_written),
 	  cmocka_unit_test(numbers_are_rounded_correctly), cmocka_unit_test(damaged_tables_are_survived))
