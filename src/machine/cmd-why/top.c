@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -14,6 +15,7 @@
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
 #include "lib/data/file.h"
+#include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "machine/cmd-why/top-view.h"
@@ -21,6 +23,8 @@
 
 #define STEP	   (10 * NS_PER_SEC)
 #define STEP_LARGE (600 * NS_PER_SEC)
+
+#define NICER 10 /* a ninth of the weight of others, where there is too little CPU time */
 
 #define EVENTS_REACH (60 * NS_PER_SEC) /* what is kept of a mark reaches back some ten seconds, rarely a minute */
 
@@ -221,6 +225,7 @@ static void top_show_help(struct top *t)
 			 "t                      states of the chosen process's threads\n"
 			 "c                      hold the chosen process back, as 'whyslow calm' does; asks first\n"
 			 "u                      undo: release all that you hold back\n"
+			 "n                      give the chosen process the nice value 10, as renice does; asks first\n"
 			 "x                      end the chosen process (SIGTERM); asks first\n"
 			 "/                      list only what contains these letters, or this pid\n"
 			 "mouse                  click on a process or feature; wheel scrolls\n"
@@ -380,6 +385,32 @@ static void end_entered(struct top *t)
 		top_say(t, "cannot end process %s: %s", t->asked_of, errno == EPERM ? "it is another user's, over whom this view has no rights; use kill" : strerror(errno));
 }
 
+/* On Linux each thread has a nice value of its own. One that gives way more keeps it. */
+static void nice_entered(struct top *t)
+{
+	size_t changed = 0;
+	int failed = 0;
+
+	if (!is_yes(t) || !is_still_there(t))
+		return;
+	FOLDER_EACH(thread, opendir(STR_TEXT(40, "/proc/%s/task", t->asked_of))) {
+		uint64_t id;
+
+		if (str_parse_u64(thread.name, &id) < 0 || getpriority(PRIO_PROCESS, (id_t)id) >= NICER)
+			continue;
+		if (setpriority(PRIO_PROCESS, (id_t)id, NICER) == 0)
+			changed++;
+		else
+			failed = errno;
+	}
+	if (failed && failed != ESRCH)
+		top_say(t, "cannot change the nice value of process %s: %s", t->asked_of, failed == EPERM ? "it is another user's, over whom this view has no rights; use renice" : strerror(failed));
+	else if (changed)
+		top_say(t, "process %s has the nice value %d now: %zu thread%s", t->asked_of, NICER, changed, changed == 1 ? "" : "s");
+	else
+		top_say(t, "process %s has a nice value of %d or more already", t->asked_of, NICER);
+}
+
 static void release(struct top *t)
 {
 	const char *words[] = {"calm", "--undo"};
@@ -493,6 +524,7 @@ static void mark(struct top *t) { begin_typing(t, "note (Enter marks, Esc does n
 static void list_only(struct top *t) { begin_typing(t, "list only: ", filter_entered); }
 static void go_to(struct top *t) { begin_typing(t, "go to: ", moment_entered); }
 static void hold_back(struct top *t) { begin_asking(t, "hold back", hold_entered); }
+static void make_nice(struct top *t) { begin_asking(t, "give less CPU time (nice 10) to", nice_entered); }
 static void end(struct top *t) { begin_asking(t, "end", end_entered); }
 static void blame(struct top *t) { top_show_events(t, "waits", false); }
 static void threads(struct top *t) { top_show_events(t, "threads", true); }
@@ -506,7 +538,7 @@ static const struct {
 	{KEY_LEFT, back}, {KEY_RIGHT, forward}, {'[', far_back}, {']', far_forward}, {KEY_END, live}, {'g', go_to},
 	{'\n', to_features}, {'\r', to_features}, {KEY_ENTER, to_features}, {'\t', other_pane}, {KEY_ESCAPE, to_processes},
 	{KEY_BACKSPACE, to_processes}, {'m', mark}, {'r', top_next_model}, {'/', list_only}, {'w', top_show_why}, {'b', blame}, {'t', threads}, {'?', top_show_help},
-	{'h', top_show_help}, {'c', hold_back}, {'u', release}, {'x', end}, {KEY_MOUSE, mouse}, {'q', quit},
+	{'h', top_show_help}, {'c', hold_back}, {'u', release}, {'n', make_nice}, {'x', end}, {KEY_MOUSE, mouse}, {'q', quit},
 };
 
 static void top_press(struct top *t, int key)
