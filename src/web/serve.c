@@ -44,30 +44,36 @@ static struct call_value body_value(const void *state, const char *name)
 				  : (struct call_value){.text = json_string_value(v)};
 }
 
-/* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot; 3 without an error is an answer, too: "too few requests to compare". */
-static bool has_answered(int status, const struct str *text, const struct str *errors)
+static bool is_error(const struct str *text)
 {
-	return text->len && (status == 0 || status == 1 || (status == 3 && !errors->len && !strstr(text->data, "\"whyslow.error/1\"")));
+	return strstr(text->data, "\"whyslow.error/1\"");
+}
+
+/* Exit statuses of verbs: 0 and 1 answer, 2 = a bad question, 3 = cannot; 3 without an error is an answer, too: "too few requests to compare". What gates a
+ * version has a status of its own for each. */
+static bool has_answered(const struct call *call, int status, const struct str *text, const struct str *errors)
+{
+	return text->len && (status == 0 || status == 1 || (status == 3 && (call->gate || (!errors->len && !is_error(text)))));
 }
 
 static void finish(struct http_exchange *e, const struct call *call, int status, struct str *text, const struct str *errors)
 {
 	const char *said = errors->len ? errors->data : "no answer";
-	bool verdict = call->gate && text->len && (status == 0 || status == 1 || status == 3);
+	bool is_answered = has_answered(call, status, text, errors);
 
-	if (verdict && !strcmp(call->method, "POST"))
+	if (is_answered && call->gate && !strcmp(call->method, "POST"))
 		e->status = status == 0 ? 200 : status == 1 ? 409 : 425;
-	else if (verdict)
-		e->status = strstr(text->data, "\"whyslow.error/1\"") ? 404 : 200; /* a version that no request ran yet */
+	else if (is_answered && call->gate)
+		e->status = is_error(text) ? 404 : 200; /* a version that no request ran yet */
 	else if (status == 2)
 		http_fail(e, 400, "%s", said);
-	else if (!has_answered(status, text, errors) && (status < 0 || status > 1))
+	else if (!is_answered && (status < 0 || status > 1))
 		http_fail(e, status < 0 ? 503 : 404, "%s", status < 0 ? call_asker_failure(&((const struct serve *)e->context)->asker, call, status) : said);
 	else if (status == 1 && !text->len)
 		http_fail(e, 404, "%s", said);
 	if (status < 0)
 		e->retry_after = 2;
-	if (!verdict && !has_answered(status, text, errors))
+	if (!is_answered)
 		return;
 	if (call->type)
 		e->type = call->type;
