@@ -375,6 +375,14 @@ static void hold_entered(struct top *t)
 		ask_apart(t, ASK_ACT, ARRAY_SIZE(words), words, act_came);
 }
 
+static void say_not_done(struct top *t, const char *what, int error, const char *command)
+{
+	if (error == EPERM)
+		top_say(t, "cannot %s process %s: it is another user's, over whom this view has no rights; use %s", what, t->asked_of, command);
+	else
+		top_say(t, "cannot %s process %s: %s", what, t->asked_of, strerror(error));
+}
+
 static void end_entered(struct top *t)
 {
 	if (!is_yes(t) || !is_still_there(t))
@@ -382,7 +390,7 @@ static void end_entered(struct top *t)
 	if (syscall(SYS_pidfd_send_signal, t->asked_fd, SIGTERM, NULL, 0) == 0)
 		top_say(t, "process %s was asked to end (SIGTERM)", t->asked_of);
 	else
-		top_say(t, "cannot end process %s: %s", t->asked_of, errno == EPERM ? "it is another user's, over whom this view has no rights; use kill" : strerror(errno));
+		say_not_done(t, "end", errno, "kill");
 }
 
 /* On Linux each thread has a nice value of its own. One that gives way more keeps it. */
@@ -404,10 +412,10 @@ static void nice_entered(struct top *t)
 			failed = errno;
 	}
 	if (failed && failed != ESRCH)
-		top_say(t, "cannot change the nice value of process %s: %s", t->asked_of, failed == EPERM ? "it is another user's, over whom this view has no rights; use renice" : strerror(failed));
+		say_not_done(t, "change the nice value of", failed, "renice");
 	else if (changed)
 		top_say(t, "process %s has the nice value %d now: %zu thread%s", t->asked_of, NICER, changed, changed == 1 ? "" : "s");
-	else
+	else if (is_still_there(t))
 		top_say(t, "process %s has a nice value of %d or more already", t->asked_of, NICER);
 }
 
