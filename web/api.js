@@ -12,8 +12,14 @@ async function read(response) {
 	return response.json().catch(() => ({}));
 }
 
-const AWAY = "whyslow serve does not answer: has it ended? This page continues when it is back";
-const reach = (address, options = {}) => fetch(address, { ...options, headers: { ...options.headers, ...headers() } }).catch(() => { throw new Error(AWAY); });
+// The server was not reached at all.
+export class Away extends Error {
+	constructor() {
+		super("whyslow serve does not answer: has it ended? This page continues when it is back");
+	}
+}
+
+const reach = (address, options = {}) => fetch(address, { ...options, headers: { ...options.headers, ...headers() } }).catch(() => { throw new Away(); });
 
 export async function ask(path, parameters = {}) {
 	const query = new URLSearchParams(Object.entries(parameters).filter(([, v]) => v !== null && v !== undefined && v !== ""));
@@ -38,7 +44,7 @@ export async function tell(path, body) {
 
 export const press = (note) => tell("marks", note ? { note } : {});
 
-const RETRY = 2000; // ms
+export const RETRY = 2000; // ms
 
 // Server-sent events of a response, as they come: `on` has a function for each name. Ends when the response does.
 async function readEvents(response, on) {
@@ -72,7 +78,7 @@ export function follow(window, model, { board, mark, ended, lost, found }) {
 			await readEvents(response, { board, mark, ended });
 		} catch (e) {
 			if (stop.signal.aborted || !again) return;
-			lost(e instanceof TypeError ? AWAY : e.message);
+			lost((e instanceof TypeError ? new Away() : e).message);
 		}
 		timer = setTimeout(open, RETRY);
 	};

@@ -1,5 +1,5 @@
 // Joins the panes: what the address says is asked for and drawn.
-import { ask, follow, press } from "./api.js";
+import { ask, Away, follow, press, RETRY } from "./api.js";
 import { wayUp } from "./descent.js";
 import { closeDoor, showDoor } from "./door.js";
 import { element, replaceContents, waiting } from "./dom.js";
@@ -27,7 +27,7 @@ const get = (id) => document.getElementById(id);
 
 let board = null, profile = null, marks = [];
 let unfollow = null, followed = null, drawn = {}, curveDrawn = 0, away = false;
-let boardOf = null; // the moment that was asked for: momentOf()
+let boardOf = null; // the last question for a moment, { moment: momentOf() }: an answer to an earlier one is dropped
 let marksRead = null;
 const program = programPanel();
 let newest = null, silent = null; // the last board of now; why there is none
@@ -239,16 +239,18 @@ function askAnew() {
 }
 
 async function showMoment(s) {
-	boardOf = momentOf(s);
+	const mine = boardOf = { moment: momentOf(s) };
 	const done = waiting(get("status"), "reading the recording ...");
 	try {
 		const b = await ask("board", { at: s.at, window: window_(s), model: s.model });
-		if (boardOf !== momentOf(s)) return; // somewhere else in the meantime
+		if (boardOf !== mine) return; // somewhere else in the meantime
 		takeBoard(b);
 		get("at").value = localTime(board.at);
 		say("");
 	} catch (e) {
-		if (boardOf === momentOf(s)) showNothing(e);
+		if (boardOf !== mine) return;
+		showNothing(e);
+		if (e instanceof Away && !away) setTimeout(() => boardOf === mine && showMoment(s), RETRY); // that the server is back was said before this failed
 	} finally {
 		done();
 	}
@@ -297,7 +299,7 @@ const momentOf = (s) => `${s.at} ${window_(s)} ${s.model ?? ""}`;
 function showMachine(s, entered) {
 	const changed = (...keys) => keys.some((k) => drawn[k] !== s[k]);
 	if (entered || changed("mark")) loadMarks();
-	if (s.at && boardOf !== momentOf(s)) {
+	if (s.at && boardOf?.moment !== momentOf(s)) {
 		showMoment(s);
 	} else if (!s.at && drawn.at) { // live again
 		curveDrawn = 0;

@@ -15,6 +15,7 @@ function parts(a, onChoose) {
 	const events = a.events.slice(0, SHOWN).map((e) => element("li", {}, `${formatSpan(e.ns)} because of ${e.culprit_text}${e.held_in?.length ? `, in ${e.held_in.join(" > ")}` : ""}`));
 	return [element("p", { class: `summary ${a.slow ? "slow" : "calm"}` }, a.summary),
 		chain.length ? element("ol", { class: "chain", "aria-label": "who waits for whom" }, ...chain) : "",
+		a.next ? element("p", {}, a.next) : "",
 		events.length ? element("p", {}, "By the events it waited:") : "", events.length ? element("ul", {}, ...events) : ""];
 }
 

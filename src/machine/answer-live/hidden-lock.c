@@ -15,6 +15,7 @@
 #include "lib/data/vec.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-live/open-files.h"
+#include "machine/process/proc.h"
 
 #define SQLITE_FIRST 0x40000000ull /* PENDING, RESERVED, and 510 bytes for readers */
 #define SQLITE_LAST  0x400001ffull
@@ -263,17 +264,24 @@ static bool parse_title(char *title, struct postgres_backend *ret)
 	return true;
 }
 
+/* As much of a file of the process as there is room for; "" where it cannot be read. */
+static void read_start(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size)
+{
+	_cleanup_fclose_ FILE *f = fopen(STR_TEXT(300, "%s/%u/%s", proc_root, pid, name), "re");
+
+	buf[f ? fread(buf, 1, size - 1, f) : 0] = '\0';
+}
+
 bool postgres_backend_read(const char *proc_root, unsigned pid, struct postgres_backend *ret)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[300], title[256] = "";
-	size_t n;
+	char title[256], status[4096];
 
-	snprintf(path, sizeof(path), "%s/%u/cmdline", proc_root, pid);
-	f = fopen(path, "re");
-	n = f ? fread(title, 1, sizeof(title) - 1, f) : 0;
-	title[n] = '\0';
-	return parse_title(title, ret);
+	read_start(proc_root, pid, "cmdline", title, sizeof(title));
+	if (!parse_title(title, ret))
+		return false;
+	read_start(proc_root, pid, "status", status, sizeof(status));
+	ret->number = proc_inner_number(status) ?: pid;
+	return true;
 }
 
 unsigned postgres_backend_blocker(const char *proc_root, const struct live_thread *backend)

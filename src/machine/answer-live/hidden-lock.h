@@ -34,6 +34,7 @@ struct postgres_backend {
 	char database[64], activity[64]; /* "UPDATE waiting", "idle in transaction" */
 	bool waits;			 /* for a lock of a transaction */
 	bool in_transaction;		 /* it may hold such locks: it executes something, or waits for its client in between */
+	unsigned number;		 /* its server calls it so (pg_stat_activity.pid), also from another namespace of process ids */
 };
 
 /* False: the process is not a backend. */

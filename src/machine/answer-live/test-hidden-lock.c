@@ -71,6 +71,10 @@ static void a_title_says_who_waits_and_who_may_hold(void **state)
 	assert_true(postgres_backend_read(tree, 12, &b));
 	assert_true(!b.waits && b.in_transaction);
 	assert_string_equal(b.activity, "idle in transaction");
+	assert_int_equal(b.number, 12);
+	put(12, "status", "Name:\tpostgres\nNSpid:\t12\t7\n"); /* in a container */
+	assert_true(postgres_backend_read(tree, 12, &b));
+	assert_int_equal(b.number, 7);
 	assert_true(postgres_backend_read(tree, 13, &b));
 	assert_false(b.waits || b.in_transaction);
 	fell();

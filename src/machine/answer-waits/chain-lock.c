@@ -340,6 +340,7 @@ bool chain_find_transaction(struct chain_search *s)
 		s->role = "whose transaction is open";
 	} else {
 		str_printf(&s->words, "has a transaction open (%s)", backend.activity);
+		s->session = backend.number;
 		s->next_pid = client_of(s);
 		s->role = "its client";
 	}
@@ -353,6 +354,6 @@ bool chain_find_holding_client(struct chain_search *s)
 	if (!last || (last->kind != CHAIN_OLDER_REQUEST && last->kind != CHAIN_DATABASE))
 		return false;
 	s->kind = CHAIN_SLEEPS;
-	str_puts(&s->words, last->kind == CHAIN_DATABASE ? "does not end it" : "waits for its answer");
+	str_puts(&s->words, last->kind == CHAIN_DATABASE ? "has not ended its transaction" : "waits for its answer");
 	return true;
 }

@@ -44,7 +44,7 @@ struct chain_search {
 	struct str words;
 	const char *role;		 /* of the next */
 	bool reads, is_input, serves, idle, retries, unanswered; /* as in struct chain_link */
-	unsigned asked_ms;		 /* ... */
+	unsigned asked_ms, session;	 /* ... */
 	bool unread;			 /* the next has not read the request: its workers are busy with something else */
 	bool not_accepted;		 /* the next has not taken the connection */
 	bool asks_name, resolves;	 /* the next is a name server, which is asked for a name; so is this one */

@@ -213,6 +213,22 @@ static void who_or_when_is_not_recorded(void **state)
 	dataset_free(&d);
 }
 
+/* PostgreSQL calls a session by the number that it has in its own namespace. */
+static void a_transaction_that_others_wait_for_can_be_ended(void **state)
+{
+	struct chain_link links[] = {{.pid = 11, .comm = "psql"}, {.pid = 12, .comm = "postgres", .session = 7}, {.pid = 13, .comm = "python3", .label = (char *)"python3 report.py"}};
+	struct wait_chain c = {.links = {.v = links, .n = 3}};
+	_cleanup_free_ char *with_client = wait_chain_remedy(&c), *alone = NULL, *none = NULL;
+
+	assert_string_equal(with_client, "Commit or roll back in python3 report.py (pid 13). Or end that session, and lose what it has not committed: select pg_terminate_backend(7);");
+	c.links.n = 2;
+	alone = wait_chain_remedy(&c);
+	assert_string_equal(alone, "End that session, and lose what it has not committed: select pg_terminate_backend(7);");
+	c.links.n = 1;
+	none = wait_chain_remedy(&c);
+	assert_null(none);
+}
+
 RUN_TESTS(cmocka_unit_test(what_is_beyond_the_baseline_is_unusual), cmocka_unit_test(a_long_episode_is_no_baseline), cmocka_unit_test(the_first_seconds_of_a_program_are_its_baseline), cmocka_unit_test(what_it_always_waits_for_is_not), cmocka_unit_test(who_always_waits_waits_longer),
 	  cmocka_unit_test(what_events_say_of_now_counts), cmocka_unit_test(what_the_counters_know_better_stays), cmocka_unit_test(its_own_work_and_that_of_its_children_count),
-	  cmocka_unit_test(who_or_when_is_not_recorded))
+	  cmocka_unit_test(who_or_when_is_not_recorded), cmocka_unit_test(a_transaction_that_others_wait_for_can_be_ended))

@@ -271,7 +271,7 @@ static void find_next(struct chain_search *s)
 static int put_link(struct chain_search *s, const char *role)
 {
 	struct chain_link link = {.pid = s->t.pid, .tid = s->t.tid, .kind = s->kind, .words = s->words.data, .role = role,
-				  .reads = s->reads, .is_input = s->is_input, .serves = s->serves, .idle = s->idle, .retries = s->retries, .unanswered = s->unanswered, .asked_ms = s->asked_ms};
+				  .reads = s->reads, .is_input = s->is_input, .serves = s->serves, .idle = s->idle, .retries = s->retries, .unanswered = s->unanswered, .asked_ms = s->asked_ms, .session = s->session};
 
 	snprintf(link.comm, sizeof(link.comm), "%s", s->t.comm);
 	str_make_printable(link.comm);

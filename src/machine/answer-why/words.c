@@ -172,6 +172,9 @@ static char *advise_of_hang(const struct answer *a, const struct facts *facts)
 
 	if (!pid && a->bottleneck == BOTTLENECK_DISK)
 		return strdup("'fsfreeze --unfreeze' with the file system's mount point lets it be written again. Look first who froze it: a snapshot or a backup.");
+	text = wait_chain_remedy(&a->told->chain);
+	if (text)
+		return text;
 	if (hang_is_of_limit(a->told) && facts->clauses[CLAUSE_ADVICE])
 		return strdup(facts->clauses[CLAUSE_ADVICE]);
 	if (!pid || a->bottleneck == BOTTLENECK_REMOTE)

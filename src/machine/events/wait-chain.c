@@ -1,5 +1,6 @@
 #include "machine/events/wait-chain.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 const char *const chain_kind_names[CHAIN_KINDS] = {
@@ -19,4 +20,19 @@ void wait_chain_free(struct wait_chain *c)
 const char *chain_link_name(const struct chain_link *l)
 {
 	return l->label ?: l->comm;
+}
+
+char *wait_chain_remedy(const struct wait_chain *c)
+{
+	const struct chain_link *end = c->links.v + c->links.n;
+	char *text = NULL;
+	int r = 0;
+
+	for (const struct chain_link *l = c->links.v; l < end && !text && r >= 0; l++)
+		if (l->session && l + 1 < end)
+			r = asprintf(&text, "Commit or roll back in %s (pid %u). Or end that session, and lose what it has not committed: select pg_terminate_backend(%u);",
+				     chain_link_name(l + 1), l[1].pid, l->session);
+		else if (l->session)
+			r = asprintf(&text, "End that session, and lose what it has not committed: select pg_terminate_backend(%u);", l->session);
+	return r < 0 ? NULL : text;
 }

@@ -47,6 +47,7 @@ struct chain_link {
 	bool retries;	      /* wakes again and again to see whether it is its turn */
 	bool unanswered;      /* the kernel says so of the connection: what it sent is not read, or of TCP not answered */
 	unsigned asked_ms;    /* of TCP: so long ago; else 0 */
+	unsigned session;     /* of PostgreSQL, whose transaction is open: its server can end it by this number; else 0 */
 };
 
 struct wait_chain {
@@ -59,3 +60,6 @@ struct wait_chain {
 void wait_chain_free(struct wait_chain *c);
 /* Its program as answers call it, where that is known, and else its thread's name. */
 const char *chain_link_name(const struct chain_link *l);
+/* How to end the open transaction of a database that others of the chain wait for, a whole sentence; NULL = there is none, or there is no memory. The
+ * caller frees. */
+char *wait_chain_remedy(const struct wait_chain *c);

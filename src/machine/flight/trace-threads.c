@@ -29,19 +29,6 @@ struct listed {
 	struct trace_thread shared;
 };
 
-/* "NSpid:	4711	3": the last one is its number in its own namespace. */
-static uint32_t last_number(const char *status, const char *label)
-{
-	const char *at = strstr(status, label);
-	uint64_t n = 0;
-
-	if (!at)
-		return 0;
-	for (at += strlen(label); text_scan_number(&at, &n);)
-		;
-	return (uint32_t)n;
-}
-
 static uint8_t state_of_letter(char letter)
 {
 	switch (letter) {
@@ -125,7 +112,7 @@ static int take_thread(const struct listed *l, const char *tid, int64_t boot_off
 	memcpy(thread.comm, stat.comm, strnlen(stat.comm, TRACE_COMM));
 	thread.facts.state = state_of_letter(stat.state);
 	if (thread.tid != thread.tgid && take_text(l, tid, "status", text))
-		thread.ns_tid = last_number(text, "NSpid:");
+		thread.ns_tid = proc_inner_number(text);
 	if (take_text(l, tid, "schedstat", text) && proc_parse_schedstat(text, times) == 0) {
 		thread.cpu_time = (uint64_t)times[0];
 		thread.run_delay = (uint64_t)times[1];
@@ -151,7 +138,7 @@ static void take_shared(const char *process, uint32_t pid, struct trace_thread *
 		ret->flags |= THREAD_IS_SELF;
 	if (read_whole(process, "status", text)) {
 		ret->uid = outside_owner_parse(text);
-		ret->ns_tgid = ret->ns_tid = last_number(text, "NSpid:");
+		ret->ns_tgid = ret->ns_tid = proc_inner_number(text);
 	}
 	if (stat(STR_TEXT(300, "%s/ns/pid", process), &namespace) == 0)
 		ret->pid_ns = (uint32_t)namespace.st_ino;

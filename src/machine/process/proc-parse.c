@@ -174,3 +174,13 @@ void proc_parse_io(const char *text, int64_t values[PROCESS_FEATURE_COUNT], feat
 
 	take_lines(text, lines, ARRAY_SIZE(lines), values, present);
 }
+
+uint32_t proc_inner_number(const char *status)
+{
+	const char *line = strstr(status, "\nNSpid:");
+	size_t n = line ? strcspn(line + 1, "\n") + 1 : 0;
+
+	while (n && line[n - 1] != '\t' && line[n - 1] != ' ')
+		n--;
+	return n ? (uint32_t)strtoul(line + n, NULL, 10) : 0;
+}

@@ -25,6 +25,8 @@ struct proc_stat {
 
 /* 0, or -EBADMSG for what is not a whole stat line. */
 int proc_parse_stat(const char *text, struct proc_stat *ret);
+/* Its number in its own namespace of process ids: the last one of "NSpid:	4711	3" in /proc/PID/status, or in a thread's. 0 = the text has none. */
+uint32_t proc_inner_number(const char *status);
 /* One thread's time on a CPU, time ready to run, times put on a CPU. 0 or -EBADMSG. */
 int proc_parse_schedstat(const char *text, int64_t ret[3]);
 /* These set what the text has: values by feature, and its bits in *present. */

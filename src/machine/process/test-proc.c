@@ -103,6 +103,14 @@ static void a_process_with_several_user_ids_is_roots(void **state)
 }
 
 /* Another program may write what is read under --proc; a value that has no place is not there. */
+static void the_innermost_namespace_has_the_last_number(void **state)
+{
+	assert_int_equal(proc_inner_number("Name:\tpostgres\nNSpid:\t4711\nNSpgid:\t12\n"), 4711);
+	assert_int_equal(proc_inner_number("Name:\tpostgres\nNSpid:\t4711\t3\nNSpgid:\t4711\t12\n"), 3);
+	assert_int_equal(proc_inner_number("Name:\tNSpid:\nPid:\t4711\n"), 0);
+	assert_int_equal(proc_inner_number(""), 0);
+}
+
 static void a_number_beyond_64_bits_is_left_out(void **state)
 {
 	int64_t v[PROCESS_FEATURE_COUNT] = {};
@@ -398,7 +406,8 @@ static void both_sources_say_the_same_of_a_process(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(stat_is_read_whatever_the_name), cmocka_unit_test(a_negative_nice_is_negative),
-	  cmocka_unit_test(status_and_io_are_read), cmocka_unit_test(a_process_with_several_user_ids_is_roots), cmocka_unit_test(a_number_beyond_64_bits_is_left_out),
+	  cmocka_unit_test(status_and_io_are_read), cmocka_unit_test(a_process_with_several_user_ids_is_roots), cmocka_unit_test(the_innermost_namespace_has_the_last_number),
+	  cmocka_unit_test(a_number_beyond_64_bits_is_left_out),
 	  cmocka_unit_test(every_prefix_gives_whole_values_or_none),
 	  cmocka_unit_test(a_recorded_process_is_followed), cmocka_unit_test(only_own_processes_are_seen_when_asked),
 	  cmocka_unit_test(both_sources_say_the_same_of_a_process))

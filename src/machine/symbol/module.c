@@ -12,6 +12,7 @@
 #include "lib/data/file.h"
 #include "lib/data/str.h"
 #include "lib/rights/outside.h"
+#include "machine/process/proc.h"
 
 #define MAPS_MAX ((size_t)16 << 20) /* 65,530 mappings, the kernel's default limit, take 10 MB; with paths of 4 KB each 260 MB */
 
@@ -132,22 +133,11 @@ static int read_maps(struct modules *m, char *text)
 	return 0;
 }
 
-/* "NSpid:	4711	12": the innermost namespace's comes last. */
 static uint32_t read_inner_pid(const char *folder, uint32_t pid)
 {
 	_cleanup_str_ struct str status = {};
-	const char *at;
-	uint64_t inner = pid;
 
-	if (read_whole(folder, "status", &status) == 0 && (at = strstr(status.data, "\nNSpid:"))) {
-		char *line = strndup(at + 1, strcspn(at + 1, "\n"));
-		char *last = line ? strrchr(line, '\t') : NULL;
-
-		if (!last || str_parse_u64(last + 1, &inner) < 0)
-			inner = pid;
-		free(line);
-	}
-	return (uint32_t)inner;
+	return read_whole(folder, "status", &status) == 0 ? proc_inner_number(status.data) ?: pid : pid;
 }
 
 int modules_read(const char *proc_root, uint32_t pid, struct modules *ret)

@@ -392,6 +392,7 @@ static void put_events(const struct program_waits *p, FILE *out)
 void why_program_text(const struct program_waits *p, bool colour, FILE *out)
 {
 	const struct chain_link *last = p->chain.links.n ? &p->chain.links.v[p->chain.links.n - 1] : NULL;
+	_cleanup_free_ char *remedy = NULL;
 	struct str summary = {};
 
 	why_program_summary(p, &summary);
@@ -401,7 +402,10 @@ void why_program_text(const struct program_waits *p, bool colour, FILE *out)
 	put_chain(&p->chain, out);
 	put_waits(p, colour, out);
 	put_events(p, out);
-	if (last)
+	remedy = wait_chain_remedy(&p->chain);
+	if (remedy)
+		fprintf(out, "\n%s\n", remedy);
+	else if (last)
 		fprintf(out, "\n'whyslow inspect %u' shows in which function.\n", last->pid);
 }
 
@@ -451,14 +455,15 @@ static json_t *events_json(const struct program_waits *p)
 
 int why_program_json(const struct program_waits *p, FILE *out)
 {
+	_cleanup_free_ char *remedy = wait_chain_remedy(&p->chain);
 	_cleanup_str_ struct str summary = {};
 	bool slow = why_program_summary(p, &summary);
 	json_t *root;
 
-	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
+	root = json_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "schema", "whyslow.program/1", "at", json_moment(p->at), "name",
 			 json_text(p->name), "pids", JSON_EACH(x, p->pids, json_integer((json_int_t)*x)), "slow", slow, "call", p->call, "packets_lost", waits_for_lost_packets(p), "summary",
 				json_text(summary.data), "chain", chain_json(&p->chain),
 			 "deadlock", p->chain.cycle, "passing", p->chain.passing, "waits", waits_json_of(p->waits.v, p->waits.n),
-			 "work", waits_json_of(p->work.v, p->work.n), "events", events_json(p));
+			 "work", waits_json_of(p->work.v, p->work.n), "events", events_json(p), "next", json_text(remedy));
 	return json_print(root, JSON_INDENT(1), out);
 }
