@@ -55,6 +55,8 @@ static const struct setting {
 	 "its members see everything, as root does ('whyslow config --visibility'); none = no group does"},
 	{"answer.window", SETTING_SPAN, offsetof(struct config, answer_window), 60 * NS_PER_SEC,
 	 "length of the baseline"},
+	{"answer.postgres", SETTING_TEXT, offsetof(struct config, answer_postgres), 0,
+	 "connection of pg_service.conf by which 'why WHO' asks PostgreSQL who blocks a session (psql; a role in pg_monitor), or none"},
 	{"agent.key", SETTING_TEXT, offsetof(struct config, agent_key), 0,
 	 "the button on the keyboard ('whyslow agent'): Scroll_Lock, Ctrl+Alt+F12 ... or none"},
 	{"agent.windows", SETTING_BOOL, offsetof(struct config, agent_windows), 0,
@@ -85,7 +87,7 @@ static char *user_run_dir(void)
 
 static bool has_texts(const struct config *c)
 {
-	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group && c->ship_to && c->ship_token_file;
+	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group && c->answer_postgres && c->ship_to && c->ship_token_file;
 }
 
 int config_defaults(struct config *c)
@@ -112,6 +114,7 @@ int config_defaults(struct config *c)
 	c->ship_to = strdup("none");
 	c->ship_token_file = strdup("none");
 	c->socket_group = strdup("none");
+	c->answer_postgres = strdup("none");
 	c->store_run_dir = root ? strdup(SYSTEM_RUN_DIR) : user_run_dir();
 	if (has_texts(c))
 		return 0;
@@ -122,6 +125,7 @@ int config_defaults(struct config *c)
 void config_free(struct config *c)
 {
 	free(c->record_rules);
+	free(c->answer_postgres);
 	free(c->agent_key);
 	free(c->ship_to);
 	free(c->ship_token_file);

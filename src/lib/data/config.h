@@ -31,6 +31,7 @@ struct config {
 	int64_t store_max_age;	 /* ns */
 	uint64_t store_max_size; /* bytes */
 	int64_t answer_window;	 /* ns */
+	char *answer_postgres;	 /* a service of libpq's by which PostgreSQL is asked; "none" = it is not */
 	uint64_t socket_mode;	 /* of RUN/socket */
 	char *socket_group;	 /* its group, whose members see everything; "none" = none */
 	char *agent_key;	 /* the button; "none" = none */

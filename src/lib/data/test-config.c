@@ -28,7 +28,7 @@ static void settings_override_defaults(void **state)
 	char *error;
 
 	assert_int_equal(read_text("# mine\n\nrecord.interval = 2s\n store.max_size=64M\nrecord.sockets = no\n"
-				   "store.file = /data/x y.db\nsocket.mode = 0660\nsocket.group = adm\n",
+				   "store.file = /data/x y.db\nsocket.mode = 0660\nsocket.group = adm\nanswer.postgres = whyslow\n",
 				   &c, &error),
 			 0);
 	assert_int_equal(c.record_interval, 2000000000ll);
@@ -37,6 +37,7 @@ static void settings_override_defaults(void **state)
 	assert_string_equal(c.store_file, "/data/x y.db");
 	assert_int_equal(c.socket_mode, 0660);
 	assert_string_equal(c.socket_group, "adm");
+	assert_string_equal(c.answer_postgres, "whyslow");
 	config_free(&c);
 }
 

@@ -284,6 +284,29 @@ bool postgres_backend_read(const char *proc_root, unsigned pid, struct postgres_
 	return true;
 }
 
+/* The next backend of the server that this one is of. 0 = there is no more. */
+static unsigned next_backend(DIR *dir, const char *proc_root, const struct live_thread *of, struct postgres_backend *ret)
+{
+	struct live_thread t;
+	unsigned pid;
+
+	while ((pid = live_next_process(dir)))
+		if (live_thread_read(proc_root, pid, pid, &t) == 0 && t.parent == of->parent && postgres_backend_read(proc_root, pid, ret))
+			break;
+	return pid;
+}
+
+unsigned postgres_backend_numbered(const char *proc_root, const struct live_thread *of, unsigned number)
+{
+	_cleanup_(folder_close) DIR *dir = opendir(proc_root);
+	struct postgres_backend b;
+	unsigned pid;
+
+	while ((pid = next_backend(dir, proc_root, of, &b)) && b.number != number)
+		;
+	return pid;
+}
+
 unsigned postgres_backend_blocker(const char *proc_root, const struct live_thread *backend)
 {
 	_cleanup_(folder_close) DIR *dir = opendir(proc_root);
@@ -292,14 +315,11 @@ unsigned postgres_backend_blocker(const char *proc_root, const struct live_threa
 
 	if (!postgres_backend_read(proc_root, backend->pid, &mine))
 		return 0;
-	while ((pid = live_next_process(dir))) {
-		struct live_thread t;
-		bool executes;
+	while ((pid = next_backend(dir, proc_root, backend, &other))) {
+		bool executes = strncmp(other.activity, "idle in transaction", 19) != 0;
 
-		if (pid == backend->pid || live_thread_read(proc_root, pid, pid, &t) < 0 || t.parent != backend->parent ||
-		    !postgres_backend_read(proc_root, pid, &other) || !other.in_transaction || strcmp(other.database, mine.database) != 0)
+		if (pid == backend->pid || !other.in_transaction || strcmp(other.database, mine.database) != 0)
 			continue;
-		executes = strncmp(other.activity, "idle in transaction", 19) != 0;
 		found[executes] = pid;
 		n[executes]++;
 	}

@@ -29,7 +29,7 @@ unsigned hidden_lock_semaphore_user(const char *proc_root, const struct live_thr
  * it one. 0 = not known. */
 unsigned hidden_lock_ofd_holder(const char *proc_root, unsigned pid, unsigned long long fd);
 
-/* What a backend of PostgreSQL writes into its title (update_process_title, on by default). */
+/* A backend of PostgreSQL writes this into its title (update_process_title, on by default). */
 struct postgres_backend {
 	char database[64], activity[64]; /* "UPDATE waiting", "idle in transaction" */
 	bool waits;			 /* for a lock of a transaction */
@@ -39,6 +39,8 @@ struct postgres_backend {
 
 /* False: the process is not a backend. */
 bool postgres_backend_read(const char *proc_root, unsigned pid, struct postgres_backend *ret);
-/* Of the same server and database, the backend whose transaction is open while this one waits: the one that is idle in between, else the only
+/* The backend of the same server and database whose transaction is open while this one waits: the one that is idle in between, else the only
  * one that executes something. 0 = several could be. */
 unsigned postgres_backend_blocker(const char *proc_root, const struct live_thread *backend);
+/* The backend of that number, of the same server as that one; 0 = there is none. */
+unsigned postgres_backend_numbered(const char *proc_root, const struct live_thread *of, unsigned number);

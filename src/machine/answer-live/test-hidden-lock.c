@@ -88,6 +88,8 @@ static void who_is_idle_in_a_transaction_blocks(void **state)
 	grow();
 	assert_int_equal(live_thread_read(tree, 11, 11, &t), 0);
 	assert_int_equal(postgres_backend_blocker(tree, &t), 12);
+	assert_int_equal(postgres_backend_numbered(tree, &t, 16), 16);
+	assert_int_equal(postgres_backend_numbered(tree, &t, 15), 0); /* of another server */
 	put_backend(12, 9, "postgres: bob shop 192.0.2.7(51234) idle");
 	assert_int_equal(postgres_backend_blocker(tree, &t), 16);
 	put_backend(13, 9, "postgres: carol shop [local] DELETE");

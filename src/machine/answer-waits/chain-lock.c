@@ -319,6 +319,30 @@ static unsigned client_of(const struct chain_search *s)
 	return 0;
 }
 
+/* The database knows who it is; titles of processes show it only where one transaction is open. */
+static void follow_blocker(struct chain_search *s, const struct postgres_backend *waiting)
+{
+	s->blocker = (struct postgres_blocker){};
+	if (postgres_ask(s->postgres, waiting->number, &s->blocker))
+		s->next_pid = postgres_backend_numbered(s->proc_root, &s->t, s->blocker.number);
+	else
+		s->next_pid = postgres_backend_blocker(s->proc_root, &s->t);
+	s->role = "whose transaction is open";
+}
+
+static void put_transaction(struct chain_search *s, const struct postgres_backend *backend)
+{
+	const struct postgres_blocker *known = s->blocker.number == backend->number ? &s->blocker : NULL;
+
+	str_puts(&s->words, "has a transaction open");
+	if (known && known->open >= 0)
+		str_printf(&s->words, " for %s", CLOCK_SPAN(known->open));
+	str_printf(&s->words, " (%s", backend->activity);
+	if (known && known->idle >= 0)
+		str_printf(&s->words, " for %s", CLOCK_SPAN(known->idle));
+	str_printf(&s->words, "%s%s)", known && *known->statement ? "; its last statement: " : "", known ? known->statement : "");
+}
+
 bool chain_find_transaction(struct chain_search *s)
 {
 	struct postgres_backend backend;
@@ -336,14 +360,13 @@ bool chain_find_transaction(struct chain_search *s)
 	s->kind = CHAIN_DATABASE;
 	if (backend.waits) {
 		str_printf(&s->words, "waits for a lock inside the database %s (%s)", backend.database, backend.activity);
-		s->next_pid = postgres_backend_blocker(s->proc_root, &s->t);
-		s->role = "whose transaction is open";
-	} else {
-		str_printf(&s->words, "has a transaction open (%s)", backend.activity);
-		s->session = backend.number;
-		s->next_pid = client_of(s);
-		s->role = "its client";
+		follow_blocker(s, &backend);
+		return true;
 	}
+	put_transaction(s, &backend);
+	s->session = backend.number;
+	s->next_pid = client_of(s);
+	s->role = "its client";
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include "lib/data/str.h"
 #include "machine/answer-live/live-thread.h"
 #include "machine/answer-live/other-end.h"
+#include "machine/answer-live/postgres-query.h"
 #include "machine/answer-waits/wait-chain.h"
 
 #define CHAIN_TCP_CLOCK (250 * NS_PER_MS) /* how exactly TCP says when something was sent: what is not confirmed soon is sent again */
@@ -26,16 +27,18 @@ enum chain_within { WITHIN_ANYTHING, WITHIN_FUSE_SERVER /* for its next request 
 		    WITHIN_FREEZE /* or another lock of that kind, of which writers are kept out by one that changes all */ };
 
 struct chain_search {
-	const char *proc_root; /* these seven: as in struct chain_question; `locks`, `files` and `memory` are never NULL */
+	const char *proc_root; /* these eight: as in struct chain_question; `locks`, `files` and `memory` are never NULL */
 	const struct viewer *viewer;
 	const struct peer_requests *requests;
 	struct file_locks *locks;
 	struct open_files *files;
 	struct process_memory *memory;
 	const struct trace *trace;
+	struct postgres_access *postgres;
 	struct wait_chain *chain;
 	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */
 	uint64_t asked_at; /* the request that led here was made then, or a little later (event time); 0 = not known */
+	struct postgres_blocker blocker; /* whom the database named for the process before; number 0 = it did not */
 	struct live_thread t;
 	bool was_asked; /* by the process before, and has not answered */
 	enum chain_class class;

@@ -601,7 +601,8 @@ static int look_up_chains(const struct dataset *d, const struct hang_question *q
 			  struct answer *a)
 {
 	_cleanup_(open_files_free) struct open_files files = {.proc_root = q->proc_root};
-	struct chain_question live = {q->proc_root, q->viewer, 0, requests, locks, &files, q->trace, memory};
+	struct chain_question live = {.proc_root = q->proc_root, .viewer = q->viewer, .requests = requests, .locks = locks, .files = &files, .trace = q->trace,
+				      .memory = memory};
 	int between = find_chains(d, q->at, &live, false, a), r = 0;
 	size_t kept = 0;
 

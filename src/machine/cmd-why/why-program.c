@@ -38,6 +38,7 @@ struct program_question {
 	const char *who;
 	bool now;
 	const struct trace *trace; /* NULL = there are no events */
+	struct postgres_access postgres;
 	struct peer_requests requests;
 	struct timeline timeline;
 	struct program_waits found;
@@ -105,7 +106,7 @@ static size_t worth(const struct wait_chain *c)
 
 static int find_again(struct program_question *q, const struct viewer *viewer)
 {
-	struct chain_question again = {.proc_root = "/proc", .viewer = viewer, .rest_ns = GOES_ON, .requests = &q->requests, .trace = q->trace};
+	struct chain_question again = {.proc_root = "/proc", .viewer = viewer, .rest_ns = GOES_ON, .requests = &q->requests, .trace = q->trace, .postgres = &q->postgres};
 	unsigned pid = q->found.chain.links.v[0].pid;
 
 	wait_chain_free(&q->found.chain);
@@ -117,7 +118,7 @@ static int look_at_all(struct program_question *q, const struct viewer *viewer)
 {
 	_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
 	_cleanup_(process_memory_free) struct process_memory memory = {};
-	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .requests = &q->requests, .files = &files, .memory = &memory, .trace = q->trace};
+	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .requests = &q->requests, .files = &files, .memory = &memory, .trace = q->trace, .postgres = &q->postgres};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
@@ -513,8 +514,12 @@ static int print(const struct common *common, const struct program_question *q)
 int why_program(struct common *common, const char *who, struct store *store, struct why_query *asked)
 {
 	struct program_question q = {.who = who, .now = asked->request.proc_root != NULL, .trace = asked->request.trace, .found.at = asked->request.at};
-	int r = find_all(common, &q, store, asked), status = EXIT_CANNOT;
+	int r, status = EXIT_CANNOT;
 
+	/* with the rights of the user who asks whyslow, never with root's for another user */
+	if (!client_has_rights_left(common) && strcmp(common->config.answer_postgres, "none") != 0)
+		q.postgres.service = common->config.answer_postgres;
+	r = find_all(common, &q, store, asked);
 	if (r < 0)
 		log_error("cannot answer: %s", why_reason(store, r));
 	else
