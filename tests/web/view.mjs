@@ -159,6 +159,20 @@ async function serverGoes(p, address, at) {
 	await p.waitForFunction((old) => document.getElementById("status").textContent === "" && new Date(document.getElementById("at").value).getTime() / 1000 < old - 5, at, { timeout: 60000 });
 }
 
+// A question that fails though the server is there, as one that was under way when it came back, is asked again.
+async function questionFails(p, address, at) {
+	let failed = 0;
+	await p.goto(`${address}#at=@${at}`);
+	await p.locator("#lives p").first().waitFor();
+	await p.route(/\/api\/v1\/board\?/, (route) => (failed++ ? route.continue() : route.abort("connectionreset")));
+	await p.goto(`${address}#at=@${at - 20}`);
+	await p.locator("#verdict .error-text", { hasText: "whyslow serve does not answer" }).waitFor();
+	await p.locator("#lives p").first().waitFor();
+	await p.waitForFunction((old) => Math.abs(new Date(document.getElementById("at").value).getTime() / 1000 - (old - 20)) < 2, at);
+	await p.unroute(/\/api\/v1\/board\?/);
+	assert.ok(failed > 1);
+}
+
 // Where nothing is recorded yet the page says that, and continues asking; it does not take the server for gone.
 async function nothingRecorded() {
 	const empty = await serve(whyslow, folder, ["--store", join(folder, "none.db")]);
@@ -297,6 +311,7 @@ try {
 	await noSeriousFindings(p, "proof of an incident");
 	await nothingRecorded();
 	await emptyStates(address, at);
+	await questionFails(p, address, at);
 	await serverGoes(p, address, at);
 	// a mark on a recording that ended long ago has no answer, and the page says so: that is not an error of the page
 	assert.deepEqual(problems.filter((t) => !/status of 40[04]|net::ERR_/.test(t)), []);
