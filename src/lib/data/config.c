@@ -57,6 +57,8 @@ static const struct setting {
 	 "length of the baseline"},
 	{"answer.postgres", SETTING_TEXT, offsetof(struct config, answer_postgres), 0,
 	 "connection of pg_service.conf by which 'why WHO' asks PostgreSQL who blocks a session (psql; a role in pg_monitor), or none"},
+	{"answer.mariadb", SETTING_TEXT, offsetof(struct config, answer_mariadb), 0,
+	 "file of client options by which it asks MariaDB (mariadb; a user with PROCESS), or none"},
 	{"agent.key", SETTING_TEXT, offsetof(struct config, agent_key), 0,
 	 "the button on the keyboard ('whyslow agent'): Scroll_Lock, Ctrl+Alt+F12 ... or none"},
 	{"agent.windows", SETTING_BOOL, offsetof(struct config, agent_windows), 0,
@@ -87,7 +89,7 @@ static char *user_run_dir(void)
 
 static bool has_texts(const struct config *c)
 {
-	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group && c->answer_postgres && c->ship_to && c->ship_token_file;
+	return c->store_file && c->store_run_dir && c->record_rules && c->agent_key && c->socket_group && c->answer_postgres && c->answer_mariadb && c->ship_to && c->ship_token_file;
 }
 
 int config_defaults(struct config *c)
@@ -115,6 +117,7 @@ int config_defaults(struct config *c)
 	c->ship_token_file = strdup("none");
 	c->socket_group = strdup("none");
 	c->answer_postgres = strdup("none");
+	c->answer_mariadb = strdup("none");
 	c->store_run_dir = root ? strdup(SYSTEM_RUN_DIR) : user_run_dir();
 	if (has_texts(c))
 		return 0;
@@ -126,6 +129,7 @@ void config_free(struct config *c)
 {
 	free(c->record_rules);
 	free(c->answer_postgres);
+	free(c->answer_mariadb);
 	free(c->agent_key);
 	free(c->ship_to);
 	free(c->ship_token_file);

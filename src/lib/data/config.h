@@ -32,6 +32,7 @@ struct config {
 	uint64_t store_max_size; /* bytes */
 	int64_t answer_window;	 /* ns */
 	char *answer_postgres;	 /* a service of libpq's by which PostgreSQL is asked; "none" = it is not */
+	char *answer_mariadb;	 /* a file of options by which MariaDB is asked; "none" = it is not */
 	uint64_t socket_mode;	 /* of RUN/socket */
 	char *socket_group;	 /* its group, whose members see everything; "none" = none */
 	char *agent_key;	 /* the button; "none" = none */

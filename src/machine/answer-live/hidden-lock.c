@@ -264,22 +264,14 @@ static bool parse_title(char *title, struct postgres_backend *ret)
 	return true;
 }
 
-/* As much of a file of the process as there is room for; "" where it cannot be read. */
-static void read_start(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size)
-{
-	_cleanup_fclose_ FILE *f = fopen(STR_TEXT(300, "%s/%u/%s", proc_root, pid, name), "re");
-
-	buf[f ? fread(buf, 1, size - 1, f) : 0] = '\0';
-}
-
 bool postgres_backend_read(const char *proc_root, unsigned pid, struct postgres_backend *ret)
 {
 	char title[256], status[4096];
 
-	read_start(proc_root, pid, "cmdline", title, sizeof(title));
+	(void)live_file(proc_root, pid, "cmdline", title, sizeof(title));
 	if (!parse_title(title, ret))
 		return false;
-	read_start(proc_root, pid, "status", status, sizeof(status));
+	(void)live_file(proc_root, pid, "status", status, sizeof(status));
 	ret->number = proc_inner_number(status) ?: pid;
 	return true;
 }

@@ -97,6 +97,15 @@ int live_thread_read(const char *proc_root, unsigned pid, unsigned tid, struct l
 	return 0;
 }
 
+size_t live_file(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size)
+{
+	_cleanup_fclose_ FILE *f = fopen(STR_TEXT(PATH_BYTES, "%s/%u/%s", proc_root, pid, name), "re");
+	size_t n = f ? fread(buf, 1, size - 1, f) : 0;
+
+	buf[n] = '\0';
+	return n;
+}
+
 bool live_link(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size)
 {
 	ssize_t n;

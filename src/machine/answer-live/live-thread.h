@@ -29,6 +29,8 @@ struct live_thread {
 unsigned live_next_process(DIR *proc);
 /* 0; -ESRCH: gone. `memory` is NULL then. */
 int live_thread_read(const char *proc_root, unsigned pid, unsigned tid, struct live_thread *ret);
+/* Copies a file of the process's folder ("cmdline"), cut to the buffer, with a NUL behind it. How many bytes; 0 = it is empty, or not to be read. */
+size_t live_file(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size);
 /* Where a link in the process's folder leads ("cwd", "fd/3"), cut to the buffer. False: it is not there, or not to be read. */
 bool live_link(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size);
 /* Where a descriptor leads: as live_link(). */

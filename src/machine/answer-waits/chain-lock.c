@@ -1,10 +1,12 @@
 #include "machine/answer-waits/chain-search.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/data/clock.h"
 #include "machine/answer-live/hidden-lock.h"
 #include "machine/answer-live/lock-file.h"
+#include "machine/process/proc.h"
 
 #define SERVER_FILES_MAX 128 /* descriptors of a server that are looked at */
 #define CONNECTIONS_MAX	 16  /* whose other ends are looked for, each for some ms: with more a server has several clients */
@@ -251,6 +253,36 @@ static bool find_only_client(struct chain_search *s, const char *words)
 	return true;
 }
 
+/* Its number as its own namespace of process ids has it; 0 = it has ended. */
+static unsigned inner_number(const struct chain_search *s, unsigned tid)
+{
+	char status[4096];
+
+	return live_file(s->proc_root, s->t.pid, STR_TEXT(32, "task/%u/status", tid), status, sizeof(status)) ? proc_inner_number(status) : 0;
+}
+
+/* MariaDB says which of its threads works for the session that keeps this one waiting. */
+static bool find_blocking_thread(struct chain_search *s)
+{
+	unsigned tids[LIVE_THREADS_MAX];
+	size_t n;
+
+	s->blocker = (struct database_blocker){};
+	if (!is_sql_server(s) || !database_ask(s->databases, DATABASE_MARIADB, inner_number(s, s->t.tid), &s->blocker))
+		return false;
+	n = live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX);
+	for (size_t i = 0; i < n && !s->next_tid; i++)
+		if (inner_number(s, tids[i]) == s->blocker.thread)
+			s->next_tid = tids[i];
+	if (!s->next_tid)
+		return false;
+	s->kind = CHAIN_DATABASE;
+	str_puts(&s->words, "waits for a lock inside the database");
+	s->next_pid = s->t.pid;
+	s->role = "which blocks it";
+	return true;
+}
+
 /* Only a mutex of the C library says who has it. Where one other thread does something, that one has it; where all wait for
  * requests, a client keeps it, and of two it is the other one. Background threads of MySQL and MariaDB always sleep, and have none. */
 static bool find_fellow(struct chain_search *s)
@@ -286,7 +318,7 @@ void chain_find_lock(struct chain_search *s)
 		return;
 	}
 	if (!s->next_tid) {
-		if (chain_asker(s) && (chain_find_older_request(s, "waits for another of its threads, probably until it has answered a request") || find_fellow(s)))
+		if (chain_asker(s) && (find_blocking_thread(s) || chain_find_older_request(s, "waits for another of its threads, probably until it has answered a request") || find_fellow(s)))
 			return;
 		if (s->was_asked)
 			find_unknown_thread(s);
@@ -319,34 +351,45 @@ static unsigned client_of(const struct chain_search *s)
 	return 0;
 }
 
+/* The other end of the connection that a thread waits for, a process. False: it is not known. */
+static bool end_of_client(const struct chain_search *s, struct other_end *ret)
+{
+	unsigned fds[2] = {(unsigned)s->t.arguments[0]};
+	bool is_one = s->class == CLASS_TO_READ || live_thread_files(s->proc_root, &s->t, fds, 2) == 1;
+
+	return is_one && other_end_find(s->files, s->t.pid, fds[0], ret) == 0 && ret->kind > END_TERMINAL && ret->n == 1;
+}
+
 /* The database knows who it is; titles of processes show it only where one transaction is open. */
 static void follow_blocker(struct chain_search *s, const struct postgres_backend *waiting)
 {
-	s->blocker = (struct postgres_blocker){};
-	if (postgres_ask(s->postgres, waiting->number, &s->blocker))
+	s->blocker = (struct database_blocker){};
+	if (database_ask(s->databases, DATABASE_POSTGRES, waiting->number, &s->blocker)) /* maybe another server than this session's */
 		s->next_pid = postgres_backend_numbered(s->proc_root, &s->t, s->blocker.number);
-	else
+	if (!s->next_pid) {
+		s->blocker = (struct database_blocker){};
 		s->next_pid = postgres_backend_blocker(s->proc_root, &s->t);
-	s->role = "whose transaction is open";
+	}
+	s->role = "which blocks it";
 }
 
-static void put_transaction(struct chain_search *s, const struct postgres_backend *backend)
+/* `activity`: "idle in transaction". */
+static void put_transaction(struct chain_search *s, const struct database_blocker *known, const char *activity)
 {
-	const struct postgres_blocker *known = s->blocker.number == backend->number ? &s->blocker : NULL;
-
 	str_puts(&s->words, "has a transaction open");
 	if (known && known->open >= 0)
 		str_printf(&s->words, " for %s", CLOCK_SPAN(known->open));
-	str_printf(&s->words, " (%s", backend->activity);
+	str_printf(&s->words, " (%s", activity);
 	if (known && known->idle >= 0)
 		str_printf(&s->words, " for %s", CLOCK_SPAN(known->idle));
-	str_printf(&s->words, "%s%s)", known && *known->statement ? "; its last statement: " : "", known ? known->statement : "");
+	if (known && *known->statement)
+		str_printf(&s->words, "; %s: %s", known->idle >= 0 ? "its last statement" : "its statement", known->statement);
+	str_puts(&s->words, ")");
 }
 
-bool chain_find_transaction(struct chain_search *s)
+static bool find_backend(struct chain_search *s, bool blocks)
 {
 	struct postgres_backend backend;
-	bool blocks = s->chain->links.n && s->chain->links.v[s->chain->links.n - 1].kind == CHAIN_DATABASE;
 
 	if (strcmp(s->t.comm, "postgres") != 0 || !postgres_backend_read(s->proc_root, s->t.pid, &backend))
 		return false;
@@ -363,11 +406,35 @@ bool chain_find_transaction(struct chain_search *s)
 		follow_blocker(s, &backend);
 		return true;
 	}
-	put_transaction(s, &backend);
-	s->session = backend.number;
+	put_transaction(s, s->blocker.number == backend.number ? &s->blocker : NULL, backend.activity);
+	snprintf(s->ends, sizeof(s->ends), "select pg_terminate_backend(%u);", backend.number);
 	s->next_pid = client_of(s);
 	s->role = "its client";
 	return true;
+}
+
+/* The thread of MariaDB that the server named before, as it waits for its client's next statement, or executes one. */
+static bool find_named_thread(struct chain_search *s)
+{
+	struct other_end e;
+
+	if (!s->blocker.thread || inner_number(s, s->t.tid) != s->blocker.thread)
+		return false;
+	s->kind = CHAIN_DATABASE;
+	put_transaction(s, &s->blocker, s->blocker.idle >= 0 ? "idle" : "executing");
+	snprintf(s->ends, sizeof(s->ends), "kill %u;", s->blocker.number);
+	if (end_of_client(s, &e)) {
+		s->next_pid = e.pids[0];
+		s->role = "its client";
+	}
+	return true;
+}
+
+bool chain_find_transaction(struct chain_search *s)
+{
+	bool blocks = s->chain->links.n && s->chain->links.v[s->chain->links.n - 1].kind == CHAIN_DATABASE;
+
+	return find_backend(s, blocks) || (blocks && find_named_thread(s));
 }
 
 bool chain_find_holding_client(struct chain_search *s)

@@ -8,9 +8,9 @@
 
 #include "lib/data/clock.h"
 #include "lib/data/str.h"
+#include "machine/answer-live/database-query.h"
 #include "machine/answer-live/live-thread.h"
 #include "machine/answer-live/other-end.h"
-#include "machine/answer-live/postgres-query.h"
 #include "machine/answer-waits/wait-chain.h"
 
 #define CHAIN_TCP_CLOCK (250 * NS_PER_MS) /* how exactly TCP says when something was sent: what is not confirmed soon is sent again */
@@ -34,11 +34,11 @@ struct chain_search {
 	struct open_files *files;
 	struct process_memory *memory;
 	const struct trace *trace;
-	struct postgres_access *postgres;
+	struct database_clients *databases;
 	struct wait_chain *chain;
 	int64_t since; /* of the request that led here (event time): what this one asked before that was for another */
 	uint64_t asked_at; /* the request that led here was made then, or a little later (event time); 0 = not known */
-	struct postgres_blocker blocker; /* whom the database named for the process before; number 0 = it did not */
+	struct database_blocker blocker; /* whom the database named for the one before; number 0 = it did not */
 	struct live_thread t;
 	bool was_asked; /* by the process before, and has not answered */
 	enum chain_class class;
@@ -47,7 +47,8 @@ struct chain_search {
 	struct str words;
 	const char *role;		 /* of the next */
 	bool reads, is_input, serves, idle, retries, unanswered; /* as in struct chain_link */
-	unsigned asked_ms, session;	 /* ... */
+	unsigned asked_ms;		 /* ... */
+	char ends[48];			 /* ... */
 	bool unread;			 /* the next has not read the request: its workers are busy with something else */
 	bool not_accepted;		 /* the next has not taken the connection */
 	bool asks_name, resolves;	 /* the next is a name server, which is asked for a name; so is this one */

@@ -216,7 +216,7 @@ static void who_or_when_is_not_recorded(void **state)
 /* PostgreSQL calls a session by the number that it has in its own namespace. */
 static void a_transaction_that_others_wait_for_can_be_ended(void **state)
 {
-	struct chain_link links[] = {{.pid = 11, .comm = "psql"}, {.pid = 12, .comm = "postgres", .session = 7}, {.pid = 13, .comm = "python3", .label = (char *)"python3 report.py"}};
+	struct chain_link links[] = {{.pid = 11, .comm = "psql"}, {.pid = 12, .comm = "postgres", .ends = "select pg_terminate_backend(7);"}, {.pid = 13, .comm = "python3", .label = (char *)"python3 report.py"}};
 	struct wait_chain c = {.links = {.v = links, .n = 3}};
 	_cleanup_free_ char *with_client = wait_chain_remedy(&c), *alone = NULL, *none = NULL;
 

@@ -257,7 +257,8 @@ static void find_next(struct chain_search *s)
 	s->resolves = s->asks_name;
 	s->next_pid = s->next_tid = s->asked = 0;
 	s->reads = s->is_input = s->serves = s->idle = s->retries = s->unread = s->not_accepted = s->unanswered = s->asks_name = false;
-	s->asked_ms = s->session = 0;
+	s->asked_ms = 0;
+	s->ends[0] = '\0';
 	if (chain_shows(s, s->t.pid, DATUM_EDGES)) {
 		if (!chain_find_limit(s, not_accepted))
 			find_wait(s);
@@ -271,9 +272,10 @@ static void find_next(struct chain_search *s)
 static int put_link(struct chain_search *s, const char *role)
 {
 	struct chain_link link = {.pid = s->t.pid, .tid = s->t.tid, .kind = s->kind, .words = s->words.data, .role = role,
-				  .reads = s->reads, .is_input = s->is_input, .serves = s->serves, .idle = s->idle, .retries = s->retries, .unanswered = s->unanswered, .asked_ms = s->asked_ms, .session = s->session};
+				  .reads = s->reads, .is_input = s->is_input, .serves = s->serves, .idle = s->idle, .retries = s->retries, .unanswered = s->unanswered, .asked_ms = s->asked_ms};
 
 	snprintf(link.comm, sizeof(link.comm), "%s", s->t.comm);
+	snprintf(link.ends, sizeof(link.ends), "%s", s->ends);
 	str_make_printable(link.comm);
 	str_make_printable(link.words); /* names of files and control groups are in it */
 	if (s->words.error || VEC_PUSH(s->chain->links, link) < 0) {
@@ -306,7 +308,7 @@ int wait_chain_find(const struct chain_question *q, unsigned pid, struct wait_ch
 	struct open_files own_files = {.proc_root = q->proc_root};
 	struct process_memory own_memory = {};
 	struct chain_search s = {.proc_root = q->proc_root, .viewer = q->viewer, .requests = q->requests, .locks = q->locks ?: &own, .files = q->files ?: &own_files,
-			   .memory = q->memory ?: &own_memory,			   .trace = q->trace, .postgres = q->postgres, .chain = &chain, .next_pid = pid};
+			   .memory = q->memory ?: &own_memory,			   .trace = q->trace, .databases = q->databases, .chain = &chain, .next_pid = pid};
 	int r = 0;
 
 	while (r == 0 && s.next_pid && chain.links.n < CHAIN_MAX && chain_choose_thread(&s, s.next_pid, s.next_tid, s.asked, &s.t)) {

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "lib/system/file-lock.h"
+#include "machine/answer-live/database-query.h"
 #include "machine/answer-live/open-files.h"
-#include "machine/answer-live/postgres-query.h"
 #include "machine/answer-live/process-memory.h"
 #include "machine/blame/peer-requests.h"
 #include "machine/events/wait-chain.h"
@@ -27,7 +27,7 @@ struct chain_question {
 	struct open_files *files;	      /* ... too */
 	const struct trace *trace;	      /* of a moment ago; NULL = there are no events */
 	struct process_memory *memory;	      /* for several chains; NULL = this one has its own */
-	struct postgres_access *postgres;     /* to ask a database who blocks a session; NULL = it is not asked */
+	struct database_clients *databases;    /* to ask a database who blocks a session; NULL = it is not asked */
 };
 
 /* 0 or -ENOMEM. */

@@ -38,7 +38,7 @@ struct program_question {
 	const char *who;
 	bool now;
 	const struct trace *trace; /* NULL = there are no events */
-	struct postgres_access postgres;
+	struct database_clients databases;
 	struct peer_requests requests;
 	struct timeline timeline;
 	struct program_waits found;
@@ -106,7 +106,7 @@ static size_t worth(const struct wait_chain *c)
 
 static int find_again(struct program_question *q, const struct viewer *viewer)
 {
-	struct chain_question again = {.proc_root = "/proc", .viewer = viewer, .rest_ns = GOES_ON, .requests = &q->requests, .trace = q->trace, .postgres = &q->postgres};
+	struct chain_question again = {.proc_root = "/proc", .viewer = viewer, .rest_ns = GOES_ON, .requests = &q->requests, .trace = q->trace, .databases = &q->databases};
 	unsigned pid = q->found.chain.links.v[0].pid;
 
 	wait_chain_free(&q->found.chain);
@@ -118,7 +118,7 @@ static int look_at_all(struct program_question *q, const struct viewer *viewer)
 {
 	_cleanup_(open_files_free) struct open_files files = {.proc_root = "/proc"};
 	_cleanup_(process_memory_free) struct process_memory memory = {};
-	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .requests = &q->requests, .files = &files, .memory = &memory, .trace = q->trace, .postgres = &q->postgres};
+	struct chain_question live = {.proc_root = "/proc", .viewer = viewer, .requests = &q->requests, .files = &files, .memory = &memory, .trace = q->trace, .databases = &q->databases};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < q->found.pids.n && i < CHAINS_MAX; i++) {
@@ -511,14 +511,21 @@ static int print(const struct common *common, const struct program_question *q)
 	return slow ? EXIT_ANSWERED : EXIT_NOTHING_FOUND;
 }
 
+static const char *if_set(const char *setting)
+{
+	return strcmp(setting, "none") != 0 ? setting : NULL;
+}
+
 int why_program(struct common *common, const char *who, struct store *store, struct why_query *asked)
 {
 	struct program_question q = {.who = who, .now = asked->request.proc_root != NULL, .trace = asked->request.trace, .found.at = asked->request.at};
 	int r, status = EXIT_CANNOT;
 
 	/* with the rights of the user who asks whyslow, never with root's for another user */
-	if (!client_has_rights_left(common) && strcmp(common->config.answer_postgres, "none") != 0)
-		q.postgres.service = common->config.answer_postgres;
+	if (!client_has_rights_left(common)) {
+		q.databases.by[DATABASE_POSTGRES] = if_set(common->config.answer_postgres);
+		q.databases.by[DATABASE_MARIADB] = if_set(common->config.answer_mariadb);
+	}
 	r = find_all(common, &q, store, asked);
 	if (r < 0)
 		log_error("cannot answer: %s", why_reason(store, r));

@@ -29,10 +29,10 @@ char *wait_chain_remedy(const struct wait_chain *c)
 	int r = 0;
 
 	for (const struct chain_link *l = c->links.v; l < end && !text && r >= 0; l++)
-		if (l->session && l + 1 < end)
-			r = asprintf(&text, "Commit or roll back in %s (pid %u). Or end that session, and lose what it has not committed: select pg_terminate_backend(%u);",
-				     chain_link_name(l + 1), l[1].pid, l->session);
-		else if (l->session)
-			r = asprintf(&text, "End that session, and lose what it has not committed: select pg_terminate_backend(%u);", l->session);
+		if (*l->ends && l + 1 < end)
+			r = asprintf(&text, "Commit or roll back in %s (pid %u). Or end that session, and lose what it has not committed: %s",
+				     chain_link_name(l + 1), l[1].pid, l->ends);
+		else if (*l->ends)
+			r = asprintf(&text, "End that session, and lose what it has not committed: %s", l->ends);
 	return r < 0 ? NULL : text;
 }

@@ -47,7 +47,7 @@ struct chain_link {
 	bool retries;	      /* wakes again and again to see whether it is its turn */
 	bool unanswered;      /* the kernel says so of the connection: what it sent is not read, or of TCP not answered */
 	unsigned asked_ms;    /* of TCP: so long ago; else 0 */
-	unsigned session;     /* of PostgreSQL, whose transaction is open: its server can end it by this number; else 0 */
+	char ends[48];	      /* SQL that ends this session of a database, whose transaction is open; "" = it is none */
 };
 
 struct wait_chain {
