@@ -98,15 +98,11 @@ static bool has_it_open(const struct search *s, unsigned pid, const char *path, 
 /* Among its arguments is the file, by its whole path or its name. */
 static bool was_started_with_it(const struct search *s, unsigned pid, const char *path, const struct stat *st)
 {
-	_cleanup_fclose_ FILE *f = NULL;
 	char arguments[4096];
 	const char *name = strrchr(path, '/') + 1;
-	size_t n;
+	size_t n = live_file(s->proc_root, pid, "cmdline", arguments, sizeof(arguments));
 
 	(void)st;
-	f = fopen(STR_TEXT(160, "%s/%u/cmdline", s->proc_root, pid), "re");
-	n = f ? fread(arguments, 1, sizeof(arguments) - 1, f) : 0;
-	arguments[n] = '\0';
 	for (size_t at = 0; at < n; at += strlen(arguments + at) + 1)
 		if (strcmp(arguments + at, path) == 0 || strcmp(arguments + at, name) == 0)
 			return true;
@@ -285,11 +281,9 @@ static void look_at_piece(struct search *s, const char *piece, size_t n)
 
 static void look_at_arguments(struct search *s)
 {
-	_cleanup_fclose_ FILE *f = NULL;
 	char text[8192];
 
-	f = fopen(STR_TEXT(160, "%s/%u/cmdline", s->proc_root, s->pid), "re");
-	look_at_piece(s, text, f ? fread(text, 1, sizeof(text), f) : 0);
+	look_at_piece(s, text, live_file(s->proc_root, s->pid, "cmdline", text, sizeof(text)));
 }
 
 /* Pieces overlap by a name. Returns how many bytes were looked at. */

@@ -231,13 +231,9 @@ void chain_find_frozen_files(struct chain_search *s)
 /* One of the words of its command line. */
 static bool names_path(const char *proc_root, unsigned pid, const char *path)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char file[300], words[COMMAND_LINE] = "";
-	size_t n;
+	char words[COMMAND_LINE];
+	size_t n = live_file(proc_root, pid, "cmdline", words, sizeof(words));
 
-	snprintf(file, sizeof(file), "%s/%u/cmdline", proc_root, pid);
-	f = fopen(file, "re");
-	n = f ? fread(words, 1, sizeof(words) - 1, f) : 0;
 	for (const char *w = words; w < words + n; w += strlen(w) + 1)
 		if (strcmp(w, path) == 0)
 			return true;
