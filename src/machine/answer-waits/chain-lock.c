@@ -413,12 +413,13 @@ static bool find_backend(struct chain_search *s, bool blocks)
 	return true;
 }
 
-/* The thread of MariaDB that the server named before, as it waits for its client's next statement, or executes one. */
+/* The thread of MariaDB that the server named before, as it waits for its client's next statement, or executes one; of one that waits in turn the server
+ * says for which. */
 static bool find_named_thread(struct chain_search *s)
 {
 	struct other_end e;
 
-	if (!s->blocker.thread || inner_number(s, s->t.tid) != s->blocker.thread)
+	if (!s->blocker.thread || s->class == CLASS_FOR_LOCK || inner_number(s, s->t.tid) != s->blocker.thread)
 		return false;
 	s->kind = CHAIN_DATABASE;
 	put_transaction(s, &s->blocker, s->blocker.idle >= 0 ? "idle" : "executing");
