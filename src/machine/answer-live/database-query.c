@@ -109,12 +109,17 @@ static bool run_query(enum database which, const char *by, char *question, char 
 	return run_client(databases[which].program, which == DATABASE_POSTGRES ? psql : mariadb, buf);
 }
 
+bool database_may_be_asked(const struct database_clients *a, enum database which)
+{
+	return a && a->by[which] && !a->failed[which];
+}
+
 bool database_ask(struct database_clients *a, enum database which, unsigned waiting, struct database_blocker *ret)
 {
 	_cleanup_free_ char *question = NULL;
 	char answer[ANSWER_MOST];
 
-	if (!a || !a->by[which] || a->failed[which] || asprintf(&question, databases[which].query, waiting) < 0)
+	if (!database_may_be_asked(a, which) || asprintf(&question, databases[which].query, waiting) < 0)
 		return false;
 	if (!run_query(which, a->by[which], question, answer)) {
 		a->failed[which] = true;

@@ -19,6 +19,8 @@ struct database_blocker {
 	char statement[484];	/* the last one of PostgreSQL, what runs of MariaDB, its first 120 characters; "" = it may not be seen, or there is none */
 };
 
+/* There is a client for it, which has not failed. */
+bool database_may_be_asked(const struct database_clients *a, enum database which);
 /* Asks, by psql(1) or mariadb(1), which session keeps another one waiting; of several the one with the oldest transaction. `waiting`: of PostgreSQL
  * the session's number, of MariaDB the thread's, as struct database_blocker has them. Waits for two seconds at most. False: no session does, or it did not
  * answer, which is logged once. */

@@ -15,7 +15,6 @@
 #include "lib/data/vec.h"
 #include "lib/rights/outside.h"
 #include "machine/answer-live/open-files.h"
-#include "machine/process/proc.h"
 
 #define SQLITE_FIRST 0x40000000ull /* PENDING, RESERVED, and 510 bytes for readers */
 #define SQLITE_LAST  0x400001ffull
@@ -266,14 +265,10 @@ static bool parse_title(char *title, struct postgres_backend *ret)
 
 bool postgres_backend_read(const char *proc_root, unsigned pid, struct postgres_backend *ret)
 {
-	char title[256], status[4096];
+	char title[256];
 
 	(void)live_file(proc_root, pid, "cmdline", title, sizeof(title));
-	if (!parse_title(title, ret))
-		return false;
-	(void)live_file(proc_root, pid, "status", status, sizeof(status));
-	ret->number = proc_inner_number(status) ?: pid;
-	return true;
+	return parse_title(title, ret);
 }
 
 /* The next backend of the server that this one is of. 0 = there is no more. */
@@ -294,7 +289,7 @@ unsigned postgres_backend_numbered(const char *proc_root, const struct live_thre
 	struct postgres_backend b;
 	unsigned pid;
 
-	while ((pid = next_backend(dir, proc_root, of, &b)) && b.number != number)
+	while ((pid = next_backend(dir, proc_root, of, &b)) && live_inner_number(proc_root, pid, pid) != number)
 		;
 	return pid;
 }

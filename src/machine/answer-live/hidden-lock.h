@@ -34,7 +34,6 @@ struct postgres_backend {
 	char database[64], activity[64]; /* "UPDATE waiting", "idle in transaction" */
 	bool waits;			 /* for a lock of a transaction */
 	bool in_transaction;		 /* it may hold such locks: it executes something, or waits for its client in between */
-	unsigned number;		 /* its server calls it so (pg_stat_activity.pid), also from another namespace of process ids */
 };
 
 /* False: the process is not a backend. */
@@ -42,5 +41,5 @@ bool postgres_backend_read(const char *proc_root, unsigned pid, struct postgres_
 /* The backend of the same server and database whose transaction is open while this one waits: the one that is idle in between, else the only
  * one that executes something. 0 = several could be. */
 unsigned postgres_backend_blocker(const char *proc_root, const struct live_thread *backend);
-/* The backend of that number, of the same server as that one; 0 = there is none. */
+/* The backend that its server calls by that number (pg_stat_activity.pid: live_inner_number()), of the same server as that one; 0 = there is none. */
 unsigned postgres_backend_numbered(const char *proc_root, const struct live_thread *of, unsigned number);

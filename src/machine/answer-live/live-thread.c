@@ -18,6 +18,7 @@
 #include "lib/rights/outside.h"
 #include "machine/answer-live/process-memory.h"
 #include "machine/answer-live/waits.h"
+#include "machine/process/proc.h"
 
 #define PATH_BYTES	512
 #define LOCK_WORD_WAITED 2 /* glibc: held, and another one waits */
@@ -104,6 +105,13 @@ size_t live_file(const char *proc_root, unsigned pid, const char *name, char *bu
 
 	buf[n] = '\0';
 	return n;
+}
+
+unsigned live_inner_number(const char *proc_root, unsigned pid, unsigned tid)
+{
+	char status[4096];
+
+	return live_file(proc_root, pid, STR_TEXT(32, "task/%u/status", tid), status, sizeof(status)) ? proc_inner_number(status) : 0;
 }
 
 bool live_link(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size)

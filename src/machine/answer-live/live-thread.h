@@ -31,6 +31,8 @@ unsigned live_next_process(DIR *proc);
 int live_thread_read(const char *proc_root, unsigned pid, unsigned tid, struct live_thread *ret);
 /* Copies a file of the process's folder ("cmdline"), cut to the buffer, with a NUL behind it. How many bytes; 0 = it is empty, or not to be read. */
 size_t live_file(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size);
+/* The number of a thread as its own namespace of process ids has it, as a server inside a container does. 0 = it has ended. */
+unsigned live_inner_number(const char *proc_root, unsigned pid, unsigned tid);
 /* Where a link in the process's folder leads ("cwd", "fd/3"), cut to the buffer. False: it is not there, or not to be read. */
 bool live_link(const char *proc_root, unsigned pid, const char *name, char *buf, size_t size);
 /* Where a descriptor leads: as live_link(). */

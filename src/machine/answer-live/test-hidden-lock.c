@@ -36,6 +36,9 @@ static void put_backend(unsigned pid, unsigned parent, const char *title)
 	snprintf(name, sizeof(name), "task/%u/stat", pid);
 	put(pid, name, stat);
 	put(pid, "cmdline", title);
+	snprintf(name, sizeof(name), "task/%u/status", pid);
+	snprintf(stat, sizeof(stat), "Name:\tpostgres\nNSpid:\t%u\n", pid);
+	put(pid, name, stat);
 }
 
 static void grow(void)
@@ -71,10 +74,10 @@ static void a_title_says_who_waits_and_who_may_hold(void **state)
 	assert_true(postgres_backend_read(tree, 12, &b));
 	assert_true(!b.waits && b.in_transaction);
 	assert_string_equal(b.activity, "idle in transaction");
-	assert_int_equal(b.number, 12);
-	put(12, "status", "Name:\tpostgres\nNSpid:\t12\t7\n"); /* in a container */
+	assert_int_equal(live_inner_number(tree, 12, 12), 12);
+	put(12, "task/12/status", "Name:\tpostgres\nNSpid:\t12\t7\n"); /* in a container */
 	assert_true(postgres_backend_read(tree, 12, &b));
-	assert_int_equal(b.number, 7);
+	assert_int_equal(live_inner_number(tree, 12, 12), 7);
 	assert_true(postgres_backend_read(tree, 13, &b));
 	assert_false(b.waits || b.in_transaction);
 	fell();

@@ -6,7 +6,6 @@
 #include "lib/data/clock.h"
 #include "machine/answer-live/hidden-lock.h"
 #include "machine/answer-live/lock-file.h"
-#include "machine/process/proc.h"
 
 #define SERVER_FILES_MAX 128 /* descriptors of a server that are looked at */
 #define CONNECTIONS_MAX	 16  /* whose other ends are looked for, each for some ms: with more a server has several clients */
@@ -253,26 +252,20 @@ static bool find_only_client(struct chain_search *s, const char *words)
 	return true;
 }
 
-/* Its number as its own namespace of process ids has it; 0 = it has ended. */
-static unsigned inner_number(const struct chain_search *s, unsigned tid)
-{
-	char status[4096];
-
-	return live_file(s->proc_root, s->t.pid, STR_TEXT(32, "task/%u/status", tid), status, sizeof(status)) ? proc_inner_number(status) : 0;
-}
-
 /* MariaDB says which of its threads works for the session that keeps this one waiting. */
 static bool find_blocking_thread(struct chain_search *s)
 {
 	unsigned tids[LIVE_THREADS_MAX];
 	size_t n;
 
+	if (!database_may_be_asked(s->databases, DATABASE_MARIADB) || !is_sql_server(s))
+		return false;
 	s->blocker = (struct database_blocker){};
-	if (!is_sql_server(s) || !database_ask(s->databases, DATABASE_MARIADB, inner_number(s, s->t.tid), &s->blocker))
+	if (!database_ask(s->databases, DATABASE_MARIADB, live_inner_number(s->proc_root, s->t.pid, s->t.tid), &s->blocker))
 		return false;
 	n = live_threads(s->proc_root, s->t.pid, tids, LIVE_THREADS_MAX);
 	for (size_t i = 0; i < n && !s->next_tid; i++)
-		if (inner_number(s, tids[i]) == s->blocker.thread)
+		if (live_inner_number(s->proc_root, s->t.pid, tids[i]) == s->blocker.thread)
 			s->next_tid = tids[i];
 	if (!s->next_tid)
 		return false;
@@ -361,10 +354,10 @@ static bool end_of_client(const struct chain_search *s, struct other_end *ret)
 }
 
 /* The database knows who it is; titles of processes show it only where one transaction is open. */
-static void follow_blocker(struct chain_search *s, const struct postgres_backend *waiting)
+static void follow_blocker(struct chain_search *s, unsigned number)
 {
 	s->blocker = (struct database_blocker){};
-	if (database_ask(s->databases, DATABASE_POSTGRES, waiting->number, &s->blocker)) /* maybe another server than this session's */
+	if (database_ask(s->databases, DATABASE_POSTGRES, number, &s->blocker)) /* maybe another server than this session's */
 		s->next_pid = postgres_backend_numbered(s->proc_root, &s->t, s->blocker.number);
 	if (!s->next_pid) {
 		s->blocker = (struct database_blocker){};
@@ -390,6 +383,7 @@ static void put_transaction(struct chain_search *s, const struct database_blocke
 static bool find_backend(struct chain_search *s, bool blocks)
 {
 	struct postgres_backend backend;
+	unsigned number;
 
 	if (strcmp(s->t.comm, "postgres") != 0 || !postgres_backend_read(s->proc_root, s->t.pid, &backend))
 		return false;
@@ -401,13 +395,14 @@ static bool find_backend(struct chain_search *s, bool blocks)
 	if (!backend.waits && !blocks)
 		return false;
 	s->kind = CHAIN_DATABASE;
+	number = live_inner_number(s->proc_root, s->t.pid, s->t.tid);
 	if (backend.waits) {
 		str_printf(&s->words, "waits for a lock inside the database %s (%s)", backend.database, backend.activity);
-		follow_blocker(s, &backend);
+		follow_blocker(s, number);
 		return true;
 	}
-	put_transaction(s, s->blocker.number == backend.number ? &s->blocker : NULL, backend.activity);
-	snprintf(s->ends, sizeof(s->ends), "select pg_terminate_backend(%u);", backend.number);
+	put_transaction(s, s->blocker.number == number ? &s->blocker : NULL, backend.activity);
+	snprintf(s->ends, sizeof(s->ends), "select pg_terminate_backend(%u);", number);
 	s->next_pid = client_of(s);
 	s->role = "its client";
 	return true;
@@ -419,7 +414,7 @@ static bool find_named_thread(struct chain_search *s)
 {
 	struct other_end e;
 
-	if (!s->blocker.thread || s->class == CLASS_FOR_LOCK || inner_number(s, s->t.tid) != s->blocker.thread)
+	if (!s->blocker.thread || s->class == CLASS_FOR_LOCK || live_inner_number(s->proc_root, s->t.pid, s->t.tid) != s->blocker.thread)
 		return false;
 	s->kind = CHAIN_DATABASE;
 	put_transaction(s, &s->blocker, s->blocker.idle >= 0 ? "idle" : "executing");

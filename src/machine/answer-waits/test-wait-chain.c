@@ -163,7 +163,7 @@ static void fill_pipe(const int *files)
 static void find_with(const struct trace *t, pid_t pid, size_t links, enum chain_kind last, struct wait_chain *ret)
 {
 	for (int i = 0; i < 5000; i++) {
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, t, NULL, NULL}, (unsigned)pid, ret), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .trace = t}, (unsigned)pid, ret), 0);
 		if (ret->links.n == links && ret->links.v[links - 1].kind == last)
 			return;
 		if (i < 4999)
@@ -211,7 +211,7 @@ static void from_the_client_to_who_holds_the_lock(void **state)
 	expect(&c, 1, server, CHAIN_FILE_LOCK, "which has not read the request");
 	expect(&c, 2, holder, CHAIN_SLEEPS, "which holds it");
 	assert_non_null(strstr(c.links.v[1].words, "/tmp/whyslow-chain-"));
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 1000000, NULL, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, &again), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .rest_ns = 1000000}, (unsigned)client, &again), 0);
 	assert_false(again.passing);
 	assert_false(c.cycle);
 }
@@ -275,7 +275,7 @@ static void a_worker_does_not_wait_for_its_master(void **state)
 static void find_first(pid_t pid, enum chain_kind kind, struct wait_chain *ret)
 {
 	for (int i = 0; i < 5000; i++) {
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, NULL, NULL, NULL}, (unsigned)pid, ret), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root}, (unsigned)pid, ret), 0);
 		if (ret->links.n && ret->links.v[0].kind == kind && ret->links.v[ret->links.n - 1].kind != CHAIN_RUNS)
 			return;
 		wait_chain_free(ret);
@@ -669,7 +669,7 @@ static void a_deadlock_is_a_circle(void **state)
 	assert_int_equal(write(go[1], "go", 2), 2);
 	for (int i = 0; i < 5000 && !(c.cycle && c.links.v[0].kind == CHAIN_FILE_LOCK && c.links.v[1].kind == CHAIN_FILE_LOCK); i++) {
 		wait_chain_free(&c);
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, NULL, NULL, NULL}, (unsigned)one, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root}, (unsigned)one, &c), 0);
 		usleep(1000);
 	}
 	assert_int_equal(c.links.n, 2);
@@ -733,7 +733,7 @@ static void a_child_and_who_is_gone(void **state)
 	find(parent, 2, CHAIN_SLEEPS, &c);
 	expect(&c, 0, parent, CHAIN_CHILD, NULL);
 	assert_string_equal(c.links.v[1].role, "the child");
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/nowhere", &root, 0, NULL, NULL, NULL, NULL, NULL, NULL}, (unsigned)parent, &none), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/nowhere", .viewer = &root}, (unsigned)parent, &none), 0);
 	assert_int_equal(none.links.n, 0);
 }
 
@@ -759,7 +759,7 @@ static void who_goes_on_does_not_hang(void **state)
 		usleep(1000);
 		wait_chain_free(&c);
 		c = (struct wait_chain){};
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 100000000, NULL, NULL, NULL, NULL, NULL, NULL}, (unsigned)one, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .rest_ns = 100000000}, (unsigned)one, &c), 0);
 	}
 	assert_true(c.passing);
 }
@@ -779,10 +779,10 @@ static void what_others_wait_for_is_theirs(void **state)
 	close(file);
 	wait_chain_free(&c);
 	find(waiter, 2, CHAIN_SLEEPS, &c);
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &other, 0, NULL, NULL, NULL, NULL, NULL, NULL}, (unsigned)waiter, &told), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &other}, (unsigned)waiter, &told), 0);
 	assert_int_equal(told.links.n, 1);
 	assert_null(strstr(told.links.v[0].words, "lock"));
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &sees_no_others, 0, NULL, NULL, NULL, NULL, NULL, NULL}, (unsigned)waiter, &hidden), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &sees_no_others}, (unsigned)waiter, &hidden), 0);
 	assert_int_equal(hidden.links.n, 0);
 }
 
@@ -815,7 +815,7 @@ static void names_that_a_terminal_would_obey(void **state)
 		wait_chain_free(&c);
 		c = (struct wait_chain){};
 		usleep(1000);
-		assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, NULL, NULL, NULL}, (unsigned)named, &c), 0);
+		assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root}, (unsigned)named, &c), 0);
 	}
 	assert_int_equal(c.links.n, 1);
 	for (const char *at = c.links.v[0].comm; *at; at++)
@@ -1011,7 +1011,7 @@ static void events_say_which_connection_of_a_loop_is_meant(void **state)
 	assert_int_equal(VEC_PUSH(requests.pending, asked), 0);
 	wait_chain_free(&c);
 	c = (struct wait_chain){};
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)loop, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)loop, &c), 0);
 	assert_int_equal(c.links.n, 2);
 	expect(&c, 1, other, CHAIN_SLEEPS, "at the other end");
 	assert_true(one != other);
@@ -1177,13 +1177,13 @@ static void whose_older_request_a_server_has_not_answered(void **state)
 
 		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
 		if (i == 1)
-			assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, &alone), 0);
+			assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)client, &alone), 0);
 	}
 	assert_int_equal(alone.links.n, 3);
 	expect(&alone, 1, server, CHAIN_DATABASE, "which has not read the request");
 	assert_int_equal(alone.links.v[1].tid, worker_of(server));
 	expect(&alone, 2, before, CHAIN_SLEEPS, "the only other client");
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 1, server, CHAIN_OLDER_REQUEST, "which has not read the request");
 	assert_non_null(strstr(c.links.v[1].words, "10 s old"));
@@ -1218,10 +1218,10 @@ static void who_works_on_the_older_request_of_a_pool(void **state)
 
 		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
 	}
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, &unknown), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)client, &unknown), 0);
 	assert_int_equal(unknown.links.n, 2); /* what it woke may be no request */
 	requests.pending.v[0].asks = true;
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 1, pool, CHAIN_LOCAL_SOCKET, "at the other end");
 	assert_non_null(strstr(c.links.v[1].words, "older"));
@@ -1251,16 +1251,16 @@ static void whom_a_loop_asked_over_no_connection(void **state)
 
 		assert_int_equal(VEC_PUSH(requests.pending, r), 0);
 	}
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 2, upstream, CHAIN_SLEEPS, "which it asked");
 	wait_chain_free(&c);
 	requests.pending.v[1].asks = false; /* too few answers are known to tell */
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	wait_chain_free(&c);
 	requests.pending.v[1].since += NS_PER_SEC; /* and not at once: it may be for another */
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 2);
 	peer_requests_free(&requests);
 }
@@ -1296,7 +1296,7 @@ static void find_worker(pid_t server, pid_t client, struct wait_chain *ret)
 		if (live_thread_read("/proc", (unsigned)server, tids[i], &t) == 0 && t.call && strncmp(t.call, "futex", 5) == 0)
 			r.asked = tids[i];
 	assert_int_equal(VEC_PUSH(requests.pending, r), 0);
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, NULL, NULL, NULL}, (unsigned)client, ret), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests}, (unsigned)client, ret), 0);
 	peer_requests_free(&requests);
 }
 
@@ -1344,12 +1344,12 @@ static void the_thread_that_has_slept_since_it_was_asked(void **state)
 	assert_int_equal(trace_begin(&t, 1), 0);
 	t.frozen = 20 * NS_PER_SEC;
 	assert_int_equal(trace_add_thread(&t, &thread), 0);
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, &t, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests, .trace = &t}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 2, server, CHAIN_SLEEPS, "which works on it");
 	assert_int_equal(c.links.v[2].tid, thread.tid);
 	t.threads.v[0].state_since = 15 * NS_PER_SEC; /* as one that wakes now and then */
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, &requests, NULL, NULL, &t, NULL, NULL}, (unsigned)client, &before), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .requests = &requests, .trace = &t}, (unsigned)client, &before), 0);
 	assert_int_equal(before.links.n, 2);
 	peer_requests_free(&requests);
 }
@@ -1499,16 +1499,16 @@ static void the_thread_that_has_slept_since_its_client_reads(void **state)
 	worker.tgid = (uint32_t)server;
 	reader.tid = reader.tgid = (uint32_t)client;
 	take_without_events(&t, &worker, &reader);
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, &t, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .trace = &t}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	expect(&c, 2, server, CHAIN_SLEEPS, "which works on it");
 	assert_int_equal(c.links.v[2].tid, worker.tid);
 	wait_chain_free(&c);
 	((struct trace_thread *)trace_thread(&t, worker.tid, t.frozen))->state_since = 10 * NS_PER_SEC - NS_PER_MS; /* its client lost the CPU before it read */
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, &t, NULL, NULL}, (unsigned)client, &c), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .trace = &t}, (unsigned)client, &c), 0);
 	assert_int_equal(c.links.n, 3);
 	((struct trace_thread *)trace_thread(&t, worker.tid, t.frozen))->state_since = 15 * NS_PER_SEC; /* as one that wakes now and then */
-	assert_int_equal(wait_chain_find(&(struct chain_question){"/proc", &root, 0, NULL, NULL, NULL, &t, NULL, NULL}, (unsigned)client, &before), 0);
+	assert_int_equal(wait_chain_find(&(struct chain_question){.proc_root = "/proc", .viewer = &root, .trace = &t}, (unsigned)client, &before), 0);
 	assert_int_equal(before.links.n, 2);
 }
 
