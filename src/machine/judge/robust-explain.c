@@ -8,7 +8,7 @@
  *   steal      time that the hypervisor took is a competitor of all programs: it has its part of the wait for CPUs
  *   heat       so is the time that cores lose by a lower clock while they are too hot
  *   steep      without a part p of what is new 1 - (1 - p)^k of the waiting goes away. k is METHOD_STEEP in the middle, and between STEEP_LOW
- *              and STEEP_HIGH in nine of ten: a fit to the lab's ablations, each weighed by how well it is known (docs/lab.md)
+ *              and STEEP_HIGH in nine of ten: a fit to the lab's ablations, each weighed by how well it is known (docs/lab-measured.md)
  *   own wait   what a suspect waits itself is not caused by it
  */
 #include <math.h>
