@@ -40,6 +40,7 @@ export async function newPage(browser, options = {}) {
 	const page = await context.newPage();
 	page.on("console", (m) => m.type() === "error" && problems.push(`console: ${m.text()} ${m.location().url}`));
 	page.on("pageerror", (e) => problems.push(`page: ${e.message}`));
+	page.on("request", (r) => /[=,](undefined|NaN|%5Bobject)\b/.test(r.url()) && problems.push(`a question about nothing: ${r.url()}`));
 	return page;
 }
 
