@@ -138,7 +138,7 @@ async function onTheCurve(p, address, at) {
 	const [from, to] = [part("from"), part("to")];
 	await p.mouse.click(...await over());
 	await p.waitForURL((u) => !u.hash.includes(`at=%40${at}`) && !u.hash.includes(`at=@${at}`));
-	assert.ok(Math.abs(Date.parse(part("at")) / 1000 - (Number(from) + Number(to)) / 2) < 2 + (to - from) / 100, `asked about ${part("at")}`);
+	assert.ok(Math.abs(Date.parse(part("at")) / 1000 - (Number(from) + Number(to)) / 2) < 2 + (to - from) / 100, `asked about ${part("at")}, of ${from} to ${to}`);
 	assert.ok(Math.abs(part("from") - from) < 0.01 && Math.abs(part("to") - to) < 0.01, "the stretch that is seen stays");
 	const asked = part("at");
 	await p.mouse.dblclick(...await over());

@@ -115,7 +115,9 @@ static const struct sample *find(const struct tick *tick, const struct entity_in
 
 static bool stood_still(const struct sample *a, const struct sample *b)
 {
-	return a->values[FEATURE_CPU_TIME] == b->values[FEATURE_CPU_TIME] && a->values[FEATURE_THREADS_RUNNING] == 0 &&
+	/* (who is woken is moved to a CPU before it is ready to run there) */
+	return a->values[FEATURE_CPU_TIME] == b->values[FEATURE_CPU_TIME] && a->values[FEATURE_CPU_MIGRATIONS] == b->values[FEATURE_CPU_MIGRATIONS] &&
+	       a->values[FEATURE_THREADS_RUNNING] == 0 &&
 	       b->values[FEATURE_THREADS_RUNNING] == 0;
 }
 
