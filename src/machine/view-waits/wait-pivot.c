@@ -250,7 +250,7 @@ static int find_values(struct pivoting *v, uint32_t thread, const struct interva
 
 static int add_wait(struct pivoting *v, uint32_t thread, const struct interval *x, int64_t ns)
 {
-	struct pivot_group fresh = {};
+	struct pivot_group fresh = {}, *group;
 	uintptr_t index;
 	uint64_t a, b;
 	int r = find_values(v, thread, x, fresh.values);
@@ -267,8 +267,10 @@ static int add_wait(struct pivoting *v, uint32_t thread, const struct interval *
 		if (hmap_put(&v->groups, a, b, (void *)index) < 0)
 			return -ENOMEM;
 	}
-	v->p->groups.v[index - 1].count++;
-	v->p->groups.v[index - 1].ns += ns;
+	group = &v->p->groups.v[index - 1];
+	group->count++;
+	group->ns += ns;
+	group->longest = ns > group->longest ? ns : group->longest;
 	v->p->count++;
 	v->p->ns += ns;
 	return VEC_PUSH(v->parts, (struct part){(uint32_t)index - 1, ns});
@@ -297,27 +299,58 @@ static int add_thread(struct pivoting *v, uint32_t thread)
 	return r;
 }
 
-ORDER(by_group, struct part, ASCENDING(group) ?: ASCENDING(ns))
-
 ORDER(longest_first, struct pivot_group, DESCENDING(ns) ?: memcmp(a->values, b->values, sizeof(a->values)))
 
+/* The k-th of n in ascending order (Hoare 1961, Find): none before it is greater then, none behind it smaller. */
+static int64_t select_ns(int64_t *v, size_t n, size_t k)
+{
+	ptrdiff_t low = 0, high = (ptrdiff_t)n - 1, at = (ptrdiff_t)k;
+
+	while (low < high) {
+		int64_t pivot = v[at], kept;
+		ptrdiff_t i = low, j = high;
+
+		do {
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i <= j) {
+				kept = v[i];
+				v[i++] = v[j];
+				v[j--] = kept;
+			}
+		} while (i <= j);
+		low = j < at ? i : low;
+		high = i > at ? j : high;
+	}
+	return v[k];
+}
+
 /* The middle one; of an even number the mean of both. */
-static void find_medians(struct pivoting *v)
+static int64_t median_of(int64_t *v, size_t n)
+{
+	int64_t low = select_ns(v, n, (n - 1) / 2);
+
+	return n % 2 ? low : (low + select_ns(v + n / 2, n / 2, 0)) / 2;
+}
+
+static int find_medians(struct pivoting *v)
 {
 	struct wait_pivot *p = v->p;
+	_cleanup_free_ int64_t *ns = calloc(v->parts.n + 1, sizeof(*ns));
+	_cleanup_free_ size_t *ends = calloc(p->groups.n + 1, sizeof(*ends)); /* of what is placed of a group so far */
 
-	if (!p->groups.n)
-		return;
-	VEC_SORT(v->parts, by_group);
-	for (size_t i = 0; i < v->parts.n;) {
-		struct pivot_group *g = &p->groups.v[v->parts.v[i].group];
-		const struct part *first = &v->parts.v[i];
-
-		g->median = (first[(g->count - 1) / 2].ns + first[g->count / 2].ns) / 2;
-		g->longest = first[g->count - 1].ns;
-		i += g->count;
-	}
+	if (!ns || !ends)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->groups.n; i++)
+		ends[i + 1] = ends[i] + p->groups.v[i].count;
+	VEC_EACH(part, v->parts)
+		ns[ends[part->group]++] = part->ns;
+	for (size_t i = 0; i < p->groups.n; i++)
+		p->groups.v[i].median = median_of(ns + ends[i] - p->groups.v[i].count, p->groups.v[i].count);
 	VEC_SORT(p->groups, longest_first);
+	return 0;
 }
 
 int wait_pivot_make(const struct timeline *t, const struct pivot_question *q, struct wait_pivot *p)
@@ -330,8 +363,7 @@ int wait_pivot_make(const struct timeline *t, const struct pivot_question *q, st
 	p->to = q->to;
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = add_thread(&v, q->threads ? q->threads[i] : (uint32_t)i);
-	if (r == 0)
-		find_medians(&v);
+	r = r ?: find_medians(&v);
 	for (size_t i = 0; i < p->n_chosen; i++)
 		hmap_free(&v.known[i]);
 	hmap_free(&v.texts);
