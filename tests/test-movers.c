@@ -78,7 +78,7 @@ static const struct proof proofs[] = {
 	{"write-file", FEATURE_IO_WRITE_BYTES, MOVER_CALLS *MOVER_BLOCK, 0, 1, 1, 128 << 10},
 	{"truncate", FEATURE_IO_CANCELLED_BYTES, MOVER_CALLS *MOVER_BLOCK, 0, 1, 1, 64 << 10},
 	{"read-disk", FEATURE_IO_READ_BYTES, MOVER_CALLS *MOVER_BLOCK, 0, 1, 1, 64 << 10},
-	{"read-disk", FEATURE_DELAY_BLOCK_COUNT, 0, 3, 1, 1, 32},
+	{"read-disk", FEATURE_DELAY_BLOCK_COUNT, 0, 3, 1, 1, 12},
 	{"read-disk", FEATURE_DELAY_BLOCK, 0, 2, 0.8, 1.1, 5 * MS},
 	{"read-disk", FEATURE_WAIT_DISK, 0, 1, 0.8, 1.1, 5 * MS},
 	{"futex", FEATURE_WAIT_LOCK, MOVER_WAIT_NS, 0, 1, 1, 5 * MS},

@@ -275,7 +275,7 @@ async function drawDifferences(pair) {
 		return;
 	}
 	if (exemplars.pair?.key !== pair) {
-		const answer = await question(() => ask("spans/exemplars", { by: exemplars.askedBy, trace: pair }));
+		const answer = await question(() => ask("spans/exemplars", { by: state().buckets, trace: pair }));
 		if (!answer) return;
 		exemplars.pair = { key: pair, calls: answer.differences ?? [] };
 	}
@@ -320,7 +320,7 @@ export async function show(main, s, changed) {
 	if (!exemplars || exemplars.key !== `${s.buckets}|${key}`) {
 		const answer = await question(() => ask("spans/exemplars", { by: s.buckets, top: 2, ...selection(key) }));
 		if (!answer) return;
-		exemplars = { ...answer, whole: new Map(), also: [], askedBy: s.buckets, key: `${s.buckets}|${key}` };
+		exemplars = { ...answer, whole: new Map(), also: [], key: `${s.buckets}|${key}` };
 	}
 	const pair = s.baseline && s.candidate && s.baseline !== s.candidate ? `${s.buckets}|${key}|${s.baseline}|${s.candidate}` : null;
 	if (!pair) comparison = null;
