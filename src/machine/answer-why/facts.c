@@ -163,7 +163,7 @@ static int add_machine(struct observer *o)
 
 /* --- the culprit --- */
 
-/* Whether both are processes of one program; of short-lived processes only the name is known. */
+/* Whether both are processes of one program. */
 static bool shares_program(const struct subject *s, const struct subject *one)
 {
 	bool brief = s->info.kind == ENTITY_SHORT_LIVED || one->info.kind == ENTITY_SHORT_LIVED;
@@ -172,8 +172,8 @@ static bool shares_program(const struct subject *s, const struct subject *one)
 		return false;
 	if (strcmp(s->program, one->program) == 0)
 		return true;
-	/* of short-lived processes only the name is known */
-	return brief && s->info.name && one->info.name && strcmp(s->info.name, one->info.name) == 0;
+	/* of short-lived processes only the name is known; an interpreter's is that of all scripts */
+	return brief && s->info.name && one->info.name && !entity_is_interpreter(s->info.name) && strcmp(s->info.name, one->info.name) == 0;
 }
 
 static int64_t last_seen(const struct dataset *d, const struct suspect *top)

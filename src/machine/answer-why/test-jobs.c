@@ -280,6 +280,32 @@ static void start_short(struct story *st, const char *name, uint32_t parent, int
 	use(s, FEATURE_CPU_TIME, FROM, TICKS - 1, cpu);
 }
 
+/* A build runs small scripts of the same interpreter; what a script forks is its own. */
+static void of_an_interpreter_only_copies_are_counted_as_the_script_s(void **state)
+{
+	for (uint32_t copies = 0; copies < 2; copies++) {
+		struct subject *build, *reports[3];
+		struct story st;
+
+		begin_workshop(&st);
+		build = start(&st, NULL, "/bin/ninja", 0, TICKS - 1);
+		for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
+			struct entity_info info = {.id = ++st.next_id, .kind = ENTITY_PROCESS, .name = (char *)"python3", .pid = 3000 + (uint32_t)i,
+						   .exe = (char *)"/bin/python3", .cmdline = (char *)"python3 report.py"};
+
+			reports[i] = dataset_define(&st.d, &info);
+			reports[i]->first = FROM;
+			reports[i]->last = TICKS - 1;
+			use(reports[i], FEATURE_CPU_TIME, FROM, TICKS - 1, 60 * PERCENT);
+		}
+		start_short(&st, "python3", copies ? reports[0]->info.pid : build->info.pid, 1, PERCENT);
+		ask_by(&st, true, &method_blame);
+		assert_string_equal(first(&st)->subject->program, reports[0]->program);
+		assert_int_equal(first(&st)->members, copies ? 3 + TROUBLE : 3);
+		end(&st);
+	}
+}
+
 /* However long it has been there. Its other children are none of it. */
 static void who_begins_to_start_short_programs_is_named_with_all_their_names(void **state)
 {
@@ -465,6 +491,7 @@ int main(void)
 		cmocka_unit_test(who_starts_short_programs_is_named_with_them),
 		cmocka_unit_test(a_script_is_named_with_several_that_it_starts),
 		cmocka_unit_test(a_script_is_said_with_the_one_program_that_it_starts), cmocka_unit_test(a_shell_is_said_with_the_service_that_it_is_of),
+		cmocka_unit_test(of_an_interpreter_only_copies_are_counted_as_the_script_s),
 		cmocka_unit_test(who_begins_to_start_short_programs_is_named_with_all_their_names),
 		cmocka_unit_test(of_several_it_is_told_since_when_they_do_it),
 		cmocka_unit_test(of_one_program_alone_it_is_told_who_is_in_its_way),

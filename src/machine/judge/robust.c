@@ -41,12 +41,36 @@ const struct use uses[USES] = {
 	{BOTTLENECK_NONE, FEATURE_THREADS, false, 300, 0.05, false},
 };
 
+/* The process of which these short-lived ones are copies; NULL = another program started them. */
+static const struct subject *copied_from(const struct robust *r, const struct subject *s)
+{
+	for (size_t i = r->d->subjects.n; i--;) {
+		const struct subject *up = r->d->subjects.v[i];
+
+		if (up->info.kind == ENTITY_PROCESS && up->info.pid == s->info.parent && up->first <= s->last)
+			return up->info.name && strcmp(up->info.name, s->info.name) == 0 ? up : NULL;
+	}
+	return NULL;
+}
+
+/* Only the name is known of short-lived processes: it is that of a program some process of which lived longer. The name of an interpreter is
+ * that of all scripts: there only a copy is its parent's. */
+static struct program *program_named_alike(const struct robust *r, const struct subject *s)
+{
+	const char *name = s->info.name ? s->info.name : "";
+	const struct subject *up;
+
+	if (!entity_is_interpreter(name))
+		return hmap_get(&r->by_name, hmap_hash_text(name), 0);
+	up = copied_from(r, s);
+	return up ? hmap_get(&r->by_key, hmap_hash_text(up->program), 0) : NULL;
+}
+
 struct program *robust_program(struct robust *r, const struct subject *s)
 {
 	uint64_t key = hmap_hash_text(s->program), name = hmap_hash_text(s->info.name ? s->info.name : "");
 	bool short_lived = s->info.kind == ENTITY_SHORT_LIVED;
-	/* of short-lived processes only the name is known: it is that of a program some process of which lived longer */
-	struct program *p = short_lived ? hmap_get(&r->by_name, name, 0) : hmap_get(&r->by_key, key, 0);
+	struct program *p = short_lived ? program_named_alike(r, s) : hmap_get(&r->by_key, key, 0);
 
 	if (!p)
 		p = hmap_get(&r->by_key, key, short_lived);
