@@ -19,7 +19,7 @@ static char *call_words(const struct suspect_call *c)
 		r = asprintf(&text, "calls %s %.3g times a call, with its other versions %.3g times", label, c->calls, c->calls_others);
 		break;
 	case REASON_SEQUENTIAL:
-		r = asprintf(&text, "%s: calls run one after another, with its other versions side by side", label);
+		r = asprintf(&text, "%s: fewer of its calls run at a time than with its other versions", label);
 		break;
 	case REASON_SOME:
 		r = asprintf(&text, "%.1f %% of the requests spend more than %s in %s, with its other versions %.1f %%", 100 * c->share,
@@ -49,11 +49,12 @@ char *span_suspect_words(const struct span_comparison *s, const struct suspect_v
 	else if (!x->slower || (call && x->call.behind))
 		r = asprintf(&text, "%s %s is slower by itself, which does not delay requests yet: %s", package, version, call ? call : "?");
 	else if (x->is_service && call)
-		r = asprintf(&text, "%s %s is slower (+%s a request by itself): %s", package, version,
-			     SPAN_DURATION(x->by_call ? x->call.gain : x->own_mean - x->own_others), call);
+		r = asprintf(&text, "%s %s is slower (+%s a request by itself%s%s): %s", package, version,
+			     SPAN_DURATION(x->by_call ? x->call.gain : x->own_mean - x->own_others), x->only_where ? ", only where " : "",
+			     x->only_where ? x->only_where : "", call);
 	else
-		r = asprintf(&text, "%s %s is slower: requests that ran it take %s, others %s", package, version, SPAN_DURATION(x->mean),
-			     SPAN_DURATION(x->others));
+		r = asprintf(&text, "%s %s is slower%s%s: requests that ran it take %s, others %s", package, version, x->only_where ? ", only where " : "",
+			     x->only_where ? x->only_where : "", SPAN_DURATION(x->mean), SPAN_DURATION(x->others));
 	return r < 0 ? NULL : text;
 }
 

@@ -12,8 +12,7 @@
 #include "spans/compare/span-strata.h"
 
 #define FAN_OUT	   1.25 /* times as many calls a call: more than this is the caller's doing */
-#define SIDE_BY_SIDE 1.2 /* calls at a time, at least, that were side by side */
-#define IN_TURN	   1.05 /* ... and, at most, that now run one after another */
+#define LOST_BY_ONE 0.5 /* of what overlaps less: so much of one call alone names it */
 
 int own_calls_init(const struct forest *f, struct own_calls *ret)
 {
@@ -54,7 +53,7 @@ int own_calls_of_bucket(struct own_calls *c, const struct bucket *b)
 /* One vertex on both sides: 0 = the other versions, 1 = the suspect's. */
 struct vertex_sides {
 	struct moments self[2], duration[2];
-	wide busy[2], wall[2], path[2];
+	wide called[2], busy[2], wall[2], path[2];
 	uint64_t requests[2];	  /* samples */
 	uint64_t asynchronous[2]; /* calls, adjusted */
 };
@@ -73,6 +72,7 @@ static void gather(const struct forest *f, const struct suspect_version *s, uint
 			continue;
 		moments_merge(&ret->self[own], &c->self);
 		moments_merge(&ret->duration[own], &c->duration);
+		ret->called[own] += c->called;
 		ret->busy[own] += c->busy;
 		ret->wall[own] += c->wall;
 		ret->path[own] += c->path.sum;
@@ -313,56 +313,49 @@ static double per(wide sum, const struct moments *of)
 	return of->count ? (double)((long double)sum / (long double)of->count) : 0;
 }
 
-/* ns a call of `parent` for more calls of this vertex, or because they run one after another; *walls: what they cover together. */
-static enum span_reason structure_of_child(const struct vertex_sides *parent, const struct vertex_sides *x, double walls[2], double *ret_extra)
+/* ns a call of `parent` in which calls of this vertex ran next to each other. */
+static double overlap_of(const struct vertex_sides *parent, const struct vertex_sides *x, int side)
 {
-	double rate[2], side_by_side[2], wall[2];
-
-	for (int side = 0; side < 2; side++) {
-		rate[side] = calls_each(x, parent, side);
-		wall[side] = per(x->wall[side], &parent->duration[side]);
-		side_by_side[side] = x->wall[side] ? (double)((long double)x->duration[side].sum / (long double)x->wall[side]) : 1;
-		walls[side] += wall[side];
-	}
-	*ret_extra = 0;
-	if (rate[1] > FAN_OUT * rate[0] && rate[1] > 0) {
-		*ret_extra = fmax(0, wall[1] * (1 - rate[0] / rate[1]));
-		return REASON_MORE_CALLS;
-	}
-	if (side_by_side[0] >= SIDE_BY_SIDE && side_by_side[1] <= IN_TURN) {
-		*ret_extra = fmax(0, wall[1] - moments_mean(&x->duration[1]) * rate[1] / side_by_side[0]);
-		return REASON_SEQUENTIAL;
-	}
-	return REASON_NONE;
+	return per(x->duration[side].sum - x->wall[side], &parent->duration[side]);
 }
 
-/* Adds the time that the service loses by how it makes the calls of one of its vertices, ns a request. */
+/* Adds the time that the service loses by how it makes the calls of one of its vertices, ns a request: by more of them, and because fewer of them run
+ * at a time. What they take longer in all may be their own doing, so only what they cover beyond that is counted as the latter. */
 static void add_structure(const struct forest *f, const struct suspect_version *s, uint32_t vertex, const struct vertex_sides *parent,
 			  struct own_time *ret)
 {
-	double walls[2] = {}, extra, overlap[2], calls = moments_count(&parent->duration[1]) / s->requests;
-	struct suspect_call one;
+	double calls = moments_count(&parent->duration[1]) / s->requests, longer, most = 0;
+	struct suspect_call turn = {.vertex = vertex, .reason = REASON_SEQUENTIAL};
 
 	for (uint32_t v = vertex + 1; v < f->vertices.n && f->vertices.v[v].depth > f->vertices.v[vertex].depth; v++) {
+		struct suspect_call more = {.vertex = v, .reason = REASON_MORE_CALLS};
 		struct vertex_sides x;
+		double lost;
 
 		if (f->vertices.v[v].parent != vertex)
 			continue;
 		gather(f, s, v, &x);
-		one = (struct suspect_call){.vertex = v, .reason = structure_of_child(parent, &x, walls, &extra), .gain = extra * calls,
-					    .each = moments_mean(&x.self[1]), .each_others = moments_mean(&x.self[0]),
-					    .calls = calls_each(&x, parent, 1), .calls_others = calls_each(&x, parent, 0)};
-		ret->structure += one.gain;
-		keep_most(&ret->call, &one);
+		more.calls = calls_each(&x, parent, 1);
+		more.calls_others = calls_each(&x, parent, 0);
+		if (more.calls > FAN_OUT * more.calls_others) {
+			more.gain = calls * per(x.wall[1], &parent->duration[1]) * (1 - more.calls_others / more.calls);
+			ret->structure += more.gain;
+			keep_most(&ret->call, &more);
+		}
+		lost = overlap_of(parent, &x, 0) - overlap_of(parent, &x, 1);
+		if (lost > most) {
+			most = lost;
+			turn.vertex = v;
+		}
 	}
-	for (int side = 0; side < 2; side++)
-		overlap[side] = parent->busy[side] ? walls[side] / per(parent->busy[side], &parent->duration[side]) : 1;
-	if (overlap[0] < SIDE_BY_SIDE || overlap[1] > IN_TURN)
+	longer = per(parent->called[1], &parent->duration[1]) - per(parent->called[0], &parent->duration[0]);
+	turn.gain = calls * (per(parent->busy[1], &parent->duration[1]) - per(parent->busy[0], &parent->duration[0]) - fmax(0, longer));
+	if (turn.gain < OWN_DELAYS * s->others)
 		return;
-	one = (struct suspect_call){.vertex = vertex, .reason = REASON_SEQUENTIAL,
-				    .gain = calls * fmax(0, per(parent->busy[1], &parent->duration[1]) - walls[1] / overlap[0])};
-	ret->structure += one.gain;
-	keep_most(&ret->call, &one);
+	if (calls * most < LOST_BY_ONE * turn.gain)
+		turn.vertex = vertex;
+	ret->structure += turn.gain;
+	keep_most(&ret->call, &turn);
 }
 
 void own_time_find(const struct own_calls *calls, const struct suspect_version *s, struct own_time *ret)

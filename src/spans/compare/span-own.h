@@ -2,8 +2,8 @@
  *
  * A service's own time is what its calls take while nothing that they call runs, the way to them (an edge is its callee's), and the calls
  * that it makes of what has no spans of its own (a database, a queue, a cache: forest_owners()). It is compared call by call, so that neither a slow callee nor a caller that calls more often moves it, at the times at which
- * both sides ran (span-strata.h). What a service does with its calls is its own, too: it makes more of them a call, or one after
- * another what ran side by side; that is counted with what each of them takes now, so that it is not its callees'. Calls that no caller
+ * both sides ran (span-strata.h). What a service does with its calls is its own, too: it makes more of them a call, or fewer of
+ * them at a time: the time in which any of them runs grows by more than what they take in all, so that it is not its callees'. Calls that no caller
  * waits for, as messages, count with all of their own time.
  */
 #pragma once
@@ -29,7 +29,7 @@ void own_calls_free(struct own_calls *c);
 struct own_time {
 	double mean, others; /* ns a request on the critical path, and of asynchronous calls, at the calls of the suspect's version */
 	double p;	     /* Welch, of the calls' own time; 1 where it is not longer */
-	double structure;    /* ns a request, for more calls or calls one after another */
+	double structure;    /* ns a request, for more calls, or fewer at a time */
 	struct suspect_call call;   /* what adds most */
 	struct suspect_call surest; /* of the calls that alone add OWN_DELAYS of the request, */
 	double p_call;		    /* ... by chance, of all calls of the service; 1 = none */

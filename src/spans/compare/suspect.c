@@ -27,7 +27,7 @@
 
 static void free_texts(struct suspect_version *s)
 {
-	FREE_ALL(s->label, s->together, s->call.label, s->silent.label);
+	FREE_ALL(s->label, s->only_where, s->together, s->call.label, s->silent.label);
 }
 
 void suspects_free(struct suspects *s)
@@ -442,15 +442,15 @@ static int find_q(struct suspects *s)
 	return 0;
 }
 
-/* "GET /cart", or "SELECT orders of postgresql"; NULL: none. */
-static char *call_label(const struct forest *f, uint32_t vertex)
+/* "GET /cart" of the package's own, or "SELECT orders of postgresql"; NULL: none. */
+static char *call_label(const struct forest *f, uint32_t package, uint32_t vertex)
 {
 	const struct vertex *v = vertex == NO_VERTEX ? NULL : &f->vertices.v[vertex];
 	char *text;
 
 	if (!v)
 		return NULL;
-	if (v->kind == VERTEX_CALL)
+	if (v->kind == VERTEX_CALL && v->service == package)
 		return strdup(names_get(f->names, v->operation));
 	return asprintf(&text, "%s of %s", names_get(f->names, v->operation), names_get(f->names, v->service)) < 0 ? NULL : text;
 }
@@ -458,8 +458,8 @@ static char *call_label(const struct forest *f, uint32_t vertex)
 static void label(const struct forest *f, struct suspect_version *s)
 {
 	s->label = label_of(f, &f->buckets.v[s->bucket]);
-	s->call.label = call_label(f, s->call.vertex);
-	s->silent.label = call_label(f, s->silent.vertex);
+	s->call.label = call_label(f, s->package, s->call.vertex);
+	s->silent.label = call_label(f, s->package, s->silent.vertex);
 }
 
 ORDER(by_silent, struct suspect_version, ASCENDING(p_silent) ?: DESCENDING(silent.gain))
@@ -529,6 +529,59 @@ static int keep_worse(const struct own_calls *calls, struct suspects *s)
 	if (kept)
 		qsort(s->list.v, kept, sizeof(*s->list.v), by_cost);
 	settle_silent(f, s);
+	return 0;
+}
+
+/* --- where it is worse --- */
+
+static bool is_worse_in(const struct suspects *s, const struct suspect_version *one, uint32_t bucket)
+{
+	return ANY_WHERE(i, s->list.n, s->list.v[i].bucket == bucket && s->list.v[i].package == one->package && s->list.v[i].version == one->version);
+}
+
+static double requests_in(const struct forest *f, const struct suspect_version *one, uint32_t bucket)
+{
+	struct suspect_version there = *one;
+	double n = 0;
+
+	there.bucket = bucket;
+	VEC_EACH(g, f->buckets.v[bucket].groups)
+		if (suspect_side(f, &there, g) == SIDE_CANDIDATE)
+			n += moments_effective(&g->total);
+	return n;
+}
+
+/* Do all buckets in which it is worse have the value that the suspect's has, and does another one that it ran in have none of it? */
+static bool tells_where(const struct forest *f, const struct bucket_choice *choice, const struct suspects *s, const struct suspect_version *one, uint32_t d)
+{
+	uint32_t value = f->buckets.v[one->bucket].values[d];
+	bool elsewhere = false;
+
+	for (uint32_t i = 0; value && i < f->buckets.n; i++) {
+		bool same = f->buckets.v[i].values[d] == value;
+
+		if (!bucket_is_chosen(choice, f, &f->buckets.v[i]) || same)
+			continue;
+		if (is_worse_in(s, one, i))
+			return false;
+		elsewhere |= requests_in(f, one, i) >= SPAN_LEAST;
+	}
+	return elsewhere;
+}
+
+static int find_where(const struct forest *f, const struct bucket_choice *choice, struct suspects *s)
+{
+	VEC_EACH(one, s->list) {
+		struct str text = {};
+
+		for (uint32_t d = 0; d < f->n_dimensions; d++)
+			if (tells_where(f, choice, s, one, d))
+				str_printf(&text, "%s%s=%s", text.len ? ", " : "", names_get(f->names, f->dimensions[d]),
+					   names_get(f->names, f->buckets.v[one->bucket].values[d]));
+		if (text.error)
+			return -ENOMEM;
+		one->only_where = text.data;
+	}
 	return 0;
 }
 
@@ -624,6 +677,7 @@ int suspects_find(const struct forest *f, const struct bucket_choice *choice, st
 			r = compare_bucket(&calls, i, ret);
 	r = r ?: keep_worse(&calls, ret);
 	r = r ?: keep_apart(&calls, ret);
+	r = r ?: find_where(f, choice, ret);
 	own_calls_free(&calls);
 	if (r < 0)
 		suspects_free(ret);

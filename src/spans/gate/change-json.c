@@ -141,7 +141,7 @@ static json_t *suspects_json(size_t top, const struct forest *f, const struct su
 		const struct suspect_version *s = &suspects[i];
 		const struct suspect_call *call = s->slower || s->failing ? &s->call : &s->silent;
 
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?, s:b, s:b, s:b, s:f, s:f, s:f, s:f, s:o}", "bucket", s->label, "package",
+		json_array_append_new(list, json_pack("{s:s, s:s?, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:o, s:o, s:s?, s:b, s:b, s:b, s:f, s:f, s:f, s:f, s:o}", "bucket", s->label, "only_where", s->only_where, "package",
 						      names_get(f->names, s->package), "version", names_get(f->names, s->version), "mean_ns", s->mean,
 						      "others_mean_ns", s->others, "requests", s->requests, "p", s->p, "q", s->q, "superiority",
 						      s->superiority, "same_times", s->levelled, "own_ns",

@@ -61,7 +61,7 @@ enum span_reason {
 	REASON_SLOWER,	   /* each call takes longer by itself */
 	REASON_MORE_CALLS, /* more calls a parent call */
 	REASON_RETRIES,	   /* more calls, and they follow failed ones */
-	REASON_SEQUENTIAL, /* its calls ran side by side and now run one after another */
+	REASON_SEQUENTIAL, /* fewer of its calls run at a time */
 	REASON_NEW,	   /* was not called before */
 	REASON_ONE_HOST,   /* slower, on one host of several only */
 	REASON_SOME,	   /* some calls take many times as long */

@@ -78,6 +78,7 @@ struct suspect_version {
 	const struct suspect_version *without; /* private: requests that ran it are on neither side */
 	bool deployed; /* a deployment of it is known, of the time of these requests */
 	char *label; /* of the bucket */
+	char *only_where; /* "hardware=gen6": of the buckets in which it ran, those in which it is worse have this and the others have not; NULL = nothing tells */
 	char *together; /* "kernel 6.1, agent 2": that never ran without it, so that nothing tells them apart; NULL = none */
 };
 
