@@ -13,7 +13,8 @@
 #define ENOUGH	      10
 #define LEAST_SEGMENT 2
 #define CYCLE_LEAST   20 /* windows with something in them */
-#define HARMONICS     3 /* of a cycle, at most; one for each ten windows */
+#define CYCLE_PART    12 /* in so small a part of one and a smaller one no cycle moves much */
+#define HARMONICS     3 /* of a cycle, at most */
 #define TERMS	      (2 * HARMONICS + 1)
 #define ROUNDS	      8 /* in which level and cycle are fitted in turn */
 
@@ -192,10 +193,18 @@ static void terms_at(size_t window, double period, size_t m, double *ret)
 		ret[k] = k % 2 ? cos((double)(k / 2 + 1) * angle) : sin((double)(k / 2) * angle);
 }
 
+/* One for each ten windows, and one alone where less than half a cycle is there: a rise or fall, with its bend. */
+static size_t harmonics_of(const struct points *p, double period)
+{
+	if ((double)(p->window[p->n - 1] - p->window[0] + 1) < period / 2)
+		return 1;
+	return p->n / 10 < HARMONICS ? p->n / 10 : HARMONICS;
+}
+
 /* The cycle of `period` windows that explains `value` best, without its mean, by weighted least squares. */
 static void fit_cycle(const struct points *p, const double *value, double period, double *ret)
 {
-	size_t harmonics = p->n / 10 < HARMONICS ? p->n / 10 : HARMONICS, m = 2 * harmonics + 1;
+	size_t m = 2 * harmonics_of(p, period) + 1;
 	double a[TERMS][TERMS + 1] = {}, found[TERMS], terms[TERMS], all = 0;
 
 	for (size_t i = 0; i < p->n; i++)
@@ -348,7 +357,7 @@ bool change_find(const struct window *windows, size_t n, double period, double l
 	struct points p = {.value = value, .weight = weight, .window = window};
 	struct segment best;
 	double wander;
-	bool cycle = period > 0 && (double)n >= period / 2;
+	bool cycle = period > 0 && (double)n > period / CYCLE_PART;
 
 	*ret = (struct change_point){.z = NAN, .p = 1, .before = NAN, .during = NAN};
 	for (size_t i = n > MOST_WINDOWS ? n - MOST_WINDOWS : 0; i < n; i++)
@@ -366,7 +375,7 @@ bool change_find(const struct window *windows, size_t n, double period, double l
 		best = best_segment(&p, false, room, room2);
 		memcpy(alone, value, p.n * sizeof(*alone));
 	}
-	/* of a cycle of which less than half is there, a part looks like a slow rise: that has no moment */
+	/* a slow rise has no moment */
 	if (!(best.gain > 0) || (!cycle && period > 0 && gain_of_line(&p) >= best.gain))
 		return false;
 	wander = wandering(&p, &best);

@@ -112,6 +112,26 @@ static void a_day_with_its_cycle_has_no_change(void **state)
 	assert_true(found <= 5); /* 1 expected; more than 5 has p < .001 */
 }
 
+/* Six hours: the steepest part of the cycle, then its bend. */
+static void a_quarter_of_a_day_has_no_change_but_a_step_in_it_is_one(void **state)
+{
+	int found[2] = {};
+
+	for (int run = 0; run < 200; run++) {
+		struct window w[60];
+		struct change_point c;
+
+		for (size_t i = 0; i < 60; i++) {
+			double step = run % 2 && i >= 20 ? 8 : 0;
+
+			w[i] = (struct window){.count = 40, .mean = 100 + 10 * sin(2 * M_PI * (double)i / 240) + step + 2 * noise(), .variance = 160};
+		}
+		found[run % 2] += change_find(w, 60, 240, 0.01, &c);
+	}
+	assert_true(found[0] <= 5); /* 1 expected; more than 5 has p < .001 */
+	assert_true(found[1] >= 95);
+}
+
 static void a_change_within_a_cycle_is_found_and_measured_without_it(void **state)
 {
 	struct window w[96];
@@ -142,6 +162,7 @@ static void what_began_is_not_told_as_what_ended(void **state)
 
 RUN_TESTS(cmocka_unit_test(what_began_is_not_told_as_what_ended),
 	  cmocka_unit_test(a_day_with_its_cycle_has_no_change),
+		cmocka_unit_test(a_quarter_of_a_day_has_no_change_but_a_step_in_it_is_one),
 	  cmocka_unit_test(a_change_within_a_cycle_is_found_and_measured_without_it),
 	  cmocka_unit_test(a_step_is_found_where_it_is), cmocka_unit_test(what_came_back_has_an_end),
 	  cmocka_unit_test(quiet_series_and_short_ones_have_none),
