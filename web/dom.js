@@ -74,12 +74,23 @@ export function choosableTable({ label, columns, rows, chosen, onChoose, follows
 // Of a row of such a table; by keyboard it is the row's key +.
 export const addButton = (label, onAdd) => element("button", { type: "button", tabindex: -1, "aria-label": label, title: `${label} (+)`, onclick: (e) => { e.stopPropagation(); onAdd(); } }, "+");
 
+// A list that scrolls ends with a whole row.
+function wholeRows(box) {
+	box.style.maxHeight = "";
+	const { clientHeight: height, scrollTop } = box, begin = box.getBoundingClientRect().top - scrollTop;
+	if (!height || box.scrollHeight <= height) return;
+	const end = [...box.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().bottom - begin).findLast((bottom) => bottom <= height);
+	if (end) box.style.maxHeight = `${Math.ceil(end) + box.offsetHeight - height}px`;
+}
+addEventListener("resize", () => document.querySelectorAll(".scroll").forEach(wholeRows));
+
 // New contents in the place of old ones, without losing scroll position or focus: what has the focused one's data-key has it then, else
 // the one that is the stop for Tab.
 export function replaceContents(holder, ...contents) {
 	const focused = holder.contains(document.activeElement) && document.activeElement !== holder ? document.activeElement.dataset.key ?? "" : null;
 	const { scrollTop: top, scrollLeft: left } = holder;
 	holder.replaceChildren(...contents);
+	(holder.classList.contains("scroll") ? [holder] : [...holder.querySelectorAll(".scroll")]).forEach(wholeRows);
 	holder.scrollTop = top;
 	holder.scrollLeft = left;
 	if (focused !== null) (holder.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? holder.querySelector("[tabindex='0'], button, a[href]"))?.focus({ preventScroll: true });

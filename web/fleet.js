@@ -62,7 +62,7 @@ function build(main) {
 		element("section", { "aria-labelledby": "time-title" }, parts.titles.time, parts.moments, parts.time),
 		element("section", { "aria-labelledby": "scatter-title" }, element("h2", { id: "scatter-title" }, "Against another counter"), element("label", { class: "choice" }, "across ", parts.x), parts.scatter, parts.scatterSaid),
 		element("section", { "aria-labelledby": "moved-title" }, parts.movedTitle, element("label", { class: "choice" }, parts.ranks, " by ranks (Spearman) instead of values (Pearson)"), parts.movedStatus, parts.moved),
-		element("section", { "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("p", {}, parts.makeRule, " ", parts.side, " ", parts.level, " ", parts.lasting, " ", parts.limit), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried at once, as are changes that you type. Click what breaks it to see what moved with it."), parts.rule, parts.ruleStatus, parts.limitStatus, parts.broken));
+		element("section", { class: "whole", "aria-labelledby": "rule-title" }, element("h2", { id: "rule-title" }, "A threshold rule"), element("p", {}, parts.makeRule, " ", parts.side, " ", parts.level, " ", parts.lasting, " ", parts.limit), element("label", { for: "rule", class: "hint" }, "as whyslow fleet check reads it; tried at once, as are changes that you type. Click what breaks it to see what moved with it."), parts.rule, parts.ruleStatus, parts.limitStatus, parts.broken));
 	redrawn(parts.heat, () => views && draw(state()));
 	keys(main, { 0: () => setState({ ffrom: null, fto: null }), Escape: () => setState({ server: null, ffrom: null, fto: null }), s: () => parts.open.click() });
 }

@@ -51,7 +51,7 @@ function build(main) {
 		critical: check("critical", "only the critical path", "leave out calls that no caller waited for"),
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), package: element("div", { class: "row" }), times: element("div", { id: "version-times" }), forest: element("div", { class: "scroll tall", id: "forest" }),
 		which: element("div", { class: "row" }), one: holder("one"), two: holder("two"), differences: element("div", { id: "difference-list" }), descent: descentPanel(), compare: element("div", { id: "comparison" }), pick: element("div", { class: "row" }),
-		suspects: element("div", { class: "scroll", id: "suspect-list" }), causes: element("div", { id: "attribute-list" }), whyStatus: statusLine(),
+		headline: element("p", { class: "summary", id: "why-headline" }), suspects: element("div", { class: "scroll", id: "suspect-list" }), causes: element("div", { id: "attribute-list" }), whyStatus: statusLine(),
 		map: element("div", { class: "heat-holder" }), cell: element("p", { class: "hint", role: "status" }), selected: element("div", { id: "selected-list" }), mapStatus: statusLine(),
 		failed: check("failed", "only failed ones", "select the requests of the rectangle that failed"), save: element("button", { type: "button", onclick: saveReport }, "Save the answer as HTML"),
 		forestTitle: element("h2", { id: "forest-title" }, "Call forest"), versionTitle: element("h2", { id: "version-title" }, "Versions"),
@@ -71,7 +71,7 @@ function build(main) {
 	});
 	main.replaceChildren(
 		element("section", { class: "toolbar", "aria-label": "what is shown" }, parts.by, parts.method, parts.critical, parts.status, parts.about),
-		element("section", { class: "whole", "aria-labelledby": "why-title" }, element("h2", { id: "why-title" }, "Which version made requests slower"), parts.whyStatus, parts.suspects, parts.causes, element("p", {}, parts.save)),
+		element("section", { class: "whole", "aria-labelledby": "why-title" }, element("h2", { id: "why-title" }, "Which version made requests slower"), parts.whyStatus, parts.headline, parts.suspects, parts.causes, element("p", {}, parts.save)),
 		element("section", { class: "whole", "aria-labelledby": "map-title" }, element("h2", { id: "map-title" }, "Requests by time and duration"),
 			element("p", { class: "hint" }, "Draw a rectangle (or: arrows, shift with arrows, Enter) to see what tells these requests from the others. Escape or a double click selects nothing."),
 			parts.map, parts.cell, parts.failed, parts.mapStatus, parts.selected),
@@ -107,7 +107,9 @@ const errorList = (errors) => (errors.length ? [element("h3", {}, "Errors that m
 function drawSuspects(answer) {
 	const rows = answer.suspects.map((x, i) => ({ key: String(i), kind: "guilty", titles: [x.together && `always together with ${x.together}`], cells: [`${x.package}=${x.version}${x.failing ? `: by it ${share(x.fails)} of the requests have a failure, by others ${share(x.fails_others)}` : ""}`, x.bucket, span(x.mean_ns), span(x.others_mean_ns), `+${share(x.mean_ns / x.others_mean_ns - 1)}`, Math.round(x.requests).toLocaleString("en"), x.q === null ? "" : x.q < 0.001 ? x.q.toExponential(0) : x.q.toFixed(2)] }));
 	const columns = [{ title: "version", class: "name" }, { title: "bucket", class: "name" }, { title: "mean", class: "number" }, { title: "of the others", class: "number" }, { title: "change", class: "number" }, { title: "requests", class: "number wide" }, { title: "q", class: "number wide" }];
-	if (!rows.length) parts.suspects.replaceChildren(element("p", { class: "hint" }, answer.since ? `No version is to blame; ${answer.since_failing ? "more requests of all of them fail" : "all take longer"} since ${localTime(answer.since)}.` : `${answer.headline[0].toUpperCase()}${answer.headline.slice(1)}.`));
+	parts.headline.className = rows.length || answer.since ? "summary slow" : "summary";
+	parts.headline.textContent = answer.since ? `No version is to blame; ${answer.since_failing ? "more requests of all of them fail" : "all take longer"} since ${localTime(answer.since)}.` : `${answer.headline[0].toUpperCase()}${answer.headline.slice(1)}.`;
+	if (!rows.length) parts.suspects.replaceChildren();
 	else replaceContents(parts.suspects, choosableTable({ label: "versions to blame", columns, rows, chosen: null, follows: false, onChoose: (i) => { const x = answer.suspects[i], b = forest.buckets.find((y) => [labelOf(y), nameOf(y)].includes(x.bucket)); setState({ bucket: b ? keyOf(b) : state().bucket, candidate: `${x.package}=${x.version}`, one: null, two: null }); } }));
 	const errors = errorList(answer.errors);
 	const causes = answer.attributes?.causes ?? [], deployments = answer.deployments ?? [];
@@ -201,9 +203,9 @@ function drawForest(s, key) {
 	const rows = b.paths.filter((p) => (p.path_ns_per_request ?? 0) > least).map((p) => {
 		const on = p.path_ns_per_request ?? 0, name = element("span", { class: "call" }, p.path.split(" > ").at(-1));
 		name.style.paddingLeft = `${Math.min(p.depth, 14) * 0.9}rem`;
-		return { key: p.path, kind: on > 0.01 * b.mean_ns ? "critical" : null, titles: [null, p.path], cells: [oddBar(on / b.mean_ns), name, share(on / b.mean_ns), span(on), p.calls_per_parent === null ? "" : p.calls_per_parent.toFixed(2), span(p.p50_ns), span(p.p95_ns), span(p.p99_ns), p.parallel === null ? "" : p.parallel > 1.05 ? `${p.parallel.toFixed(1)} at a time` : "", [p.errors ? `${share(p.errors / p.calls)} fail` : "", p.retries ? `${share(p.retries / p.calls)} retries` : "", p.asynchronous > p.calls / 2 ? "asynchronous" : ""].filter(Boolean).join(", ")] };
+		return { key: p.path, kind: on > 0.01 * b.mean_ns ? "critical" : null, titles: [null, p.path], cells: [oddBar(on / b.mean_ns), name, share(on / b.mean_ns), span(on), p.calls_per_parent === null ? "" : p.calls_per_parent.toFixed(2), span(p.p50_ns), span(p.p95_ns), span(p.p99_ns), p.parallel === null ? "" : p.parallel > 1.05 ? p.parallel.toFixed(1) : "", [p.errors ? `${share(p.errors / p.calls)} fail` : "", p.retries ? `${share(p.retries / p.calls)} retries` : "", p.asynchronous > p.calls / 2 ? "asynchronous" : ""].filter(Boolean).join(", ")] };
 	});
-	const columns = [{ title: "path" }, { title: "call", class: "name" }, { title: "of the request", class: "number" }, { title: "a request", class: "number wide" }, { title: "calls", class: "number wide" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number wide" }, { title: "parallel", class: "wide" }, { title: "", class: "widest" }];
+	const columns = [{ title: "path" }, { title: "call", class: "name" }, { title: "of the request", class: "number" }, { title: "a request", class: "number wide" }, { title: "calls", class: "number wide" }, { title: "p50", class: "number wide" }, { title: "p95", class: "number wide" }, { title: "p99", class: "number wide" }, { title: "at a time", class: "number wide" }, { title: "", class: "widest" }];
 	replaceContents(parts.forest, choosableTable({ label: "calls of the bucket; the critical path is lit", columns, rows, chosen: s.call ?? null, onChoose: (call, walk) => setState({ call }, false, walk) }));
 }
 

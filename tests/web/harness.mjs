@@ -57,6 +57,12 @@ export async function noSeriousFindings(page, what) {
 export const nothingWiderThanThePage = async (page, what) =>
 	assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what}: the page is wider than the window`);
 
+export const listsEndWithWholeRows = async (page, what) =>
+	assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("main:not([hidden]) .scroll")].filter((box) => {
+		const end = box.getBoundingClientRect().top + box.clientHeight;
+		return box.scrollHeight > box.clientHeight && box.scrollTop === 0 && [...box.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect()).some((row) => row.top < end - 2 && row.bottom > end + 2);
+	}).map((box) => box.id || box.textContent.slice(0, 40))), [], `${what}: lists that end within a row`);
+
 // A page that is open is made wide and narrow, light and dark: at each it fits and is read by everybody. `also`: what else must hold.
 export async function atEverySize(page, name, also = () => null) {
 	for (const [width, colorScheme] of SIZES) {
@@ -66,6 +72,7 @@ export async function atEverySize(page, name, also = () => null) {
 		// drawn again: what watches sizes is reported after a frame, and draws in the next one
 		await page.evaluate(() => new Promise((done) => { let n = 3; const next = () => (n-- ? requestAnimationFrame(next) : done()); next(); }));
 		await nothingWiderThanThePage(page, what);
+		await listsEndWithWholeRows(page, what);
 		await noSeriousFindings(page, what);
 		if (shots) await page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true });
 		await also(what, width, colorScheme);
