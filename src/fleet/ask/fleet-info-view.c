@@ -28,8 +28,6 @@ void fleet_extent_text(const struct fleet *f, FILE *out)
 		fprintf(out, ", %.2g %% missing", 100.0 * (double)(places - values) / (double)places);
 	fprintf(out, "\nfrom %s to %s, a row every %s\n", CLOCK_RFC3339(first), CLOCK_RFC3339(last),
 		CLOCK_SPAN(f->interval));
-	for (size_t i = 0; i < f->remarks.n; i++)
-		fprintf(out, "note: %s\n", f->remarks.v[i]);
 }
 
 json_t *fleet_load_json(const struct fleet *f, const char *file)

@@ -139,15 +139,11 @@ static struct fleet *load(const struct fleet_query *args, const char *location)
 	return f;
 }
 
-struct fleet *fleet_open(const struct fleet_query *args, const char *location, const char *wanted)
+static struct fleet *open_store(const struct fleet_query *args, const char *location, const char *wanted)
 {
 	_cleanup_free_ char *error = NULL, *pattern = NULL;
 	struct fleet *f;
 
-	if (args->plugin && fleet_plugin_open(args->plugin, &error) < 0)
-		return log_failure(NULL, "%s", error ? error : "out of memory");
-	if (!fleet_store_is(location))
-		return load(args, location);
 	if (wanted && asprintf(&pattern, "*%s*", wanted) < 0)
 		return NULL;
 	for (char *p = pattern; p && (p = strpbrk(p, "[\\")); p++)
@@ -155,6 +151,19 @@ struct fleet *fleet_open(const struct fleet_query *args, const char *location, c
 	if (fleet_store_open(location, pattern ? pattern : args->match, &f, &error) == 0)
 		return f;
 	return log_failure(NULL, "%s", error ? error : location);
+}
+
+struct fleet *fleet_open(const struct fleet_query *args, const char *location, const char *wanted)
+{
+	_cleanup_free_ char *error = NULL;
+	struct fleet *f;
+
+	if (args->plugin && fleet_plugin_open(args->plugin, &error) < 0)
+		return log_failure(NULL, "%s", error ? error : "out of memory");
+	f = fleet_store_is(location) ? open_store(args, location, wanted) : load(args, location);
+	for (size_t i = 0; f && i < f->remarks.n; i++)
+		log_warning("%s", f->remarks.v[i]);
+	return f;
 }
 
 void fleet_close(struct fleet *f)
