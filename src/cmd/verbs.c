@@ -23,6 +23,7 @@
 #include "machine/recorder/ending.h"
 #include "machine/recorder/hook.h"
 #include "machine/recorder/recorder.h"
+#include "machine/recording/run-dir.h"
 #include "machine/service/access.h"
 #include "machine/service/record.h"
 
@@ -116,8 +117,15 @@ static int check_run_dir(const char *run_dir)
 	return r == -EPERM ? r : 0;
 }
 
-static int read_config(struct common *c)
+/* The recorder decides where it records; every other verb, asked about a run directory, means the recording that it belongs to. */
+static char *file_of_run_dir(const struct common *c, const struct verb *verb)
 {
+	return c->run_dir && !c->config_file && strcmp(verb->name, "record") != 0 ? run_dir_recording_file(c->run_dir) : NULL;
+}
+
+static int read_config(struct common *c, const struct verb *verb)
+{
+	char *file;
 	_cleanup_free_ char *error = NULL;
 	int r = config_load(&c->config, c->config_file, &error);
 
@@ -138,7 +146,15 @@ static int read_config(struct common *c)
 	}
 	if (!c->config.store_file || !c->config.store_run_dir)
 		return -ENOMEM;
-	return c->from_file || c->for_client ? 0 : check_run_dir(c->config.store_run_dir);
+	if (c->from_file || c->for_client)
+		return 0;
+	r = check_run_dir(c->config.store_run_dir);
+	file = r == 0 && !c->store_file ? file_of_run_dir(c, verb) : NULL;
+	if (file) {
+		free(c->config.store_file);
+		c->config.store_file = file;
+	}
+	return r;
 }
 
 /* Where a recorder listens that knows what is asked about: also root asks it, as it answers on a machine that crawls. */
@@ -256,7 +272,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	if (status == -E2BIG) { /* an own recording is not a place for it */
 		return log_failure(EXIT_USAGE, "too long: the recorder accepts %d bytes of options and note", REQUEST_MAX);
 	}
-	if (read_config(c) < 0)
+	if (read_config(c, verb) < 0)
 		return EXIT_USAGE;
 	if (know_client(c) < 0) {
 		config_free(&c->config);
@@ -275,7 +291,7 @@ static int run_verb(struct common *c, const struct verb *verb, const struct opti
 	{                                                                                                                \
 		{OPTION_TEXT, 0, "store", "FILE", &(c)->store_file, "the recording (default: see 'whyslow config')"},    \
 		{OPTION_TEXT, 0, "from", "FILE", &(c)->from_file, "an exported recording, of any machine"},              \
-		{OPTION_TEXT, 0, "run-dir", "DIR", &(c)->run_dir, "where the recorder keeps its journal and socket"},    \
+		{OPTION_TEXT, 0, "run-dir", "DIR", &(c)->run_dir, "where the recorder keeps its journal and socket; verbs mean its recording, unless --store names one"},    \
 		{OPTION_TEXT, 0, "config", "FILE", &(c)->config_file, "configuration (default: " CONFIG_FILE ")"},       \
 		{OPTION_FLAG, 0, "json", NULL, &(c)->json, "JSON, for programs"},                                        \
 		{OPTION_FLAG, 'h', "help", NULL, &(c)->help, "this text"},                                               \

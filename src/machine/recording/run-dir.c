@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +12,8 @@
 #include "lib/data/folder.h"
 #include "lib/data/str.h"
 
-#define ID_ROOM 16 /* ten digits, a newline */
+#define ID_ROOM	  16 /* ten digits, a newline */
+#define NAME_ROOM 4096
 
 /* A recorder leaves these behind, and they belong to its recording. The name itself comes last: what was moved in part is moved on. */
 static const char *const belongings[] = {"journal", "marks.db", "marks.db-wal", "marks.db-shm", "recording"};
@@ -23,29 +25,50 @@ static char *path_of(const char *folder, const char *name)
 	return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-uint32_t run_dir_recording(const char *run_dir)
+/* "ID\n" or "ID\nFILE\n" */
+static bool read_name(const char *run_dir, char text[NAME_ROOM])
 {
 	_cleanup_free_ char *path = path_of(run_dir, "recording");
 	_cleanup_close_ int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-	char text[ID_ROOM] = "";
+	ssize_t n = fd < 0 ? -1 : read(fd, text, NAME_ROOM - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+uint32_t run_dir_recording(const char *run_dir)
+{
+	char text[NAME_ROOM];
 	uint64_t id;
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+	if (!read_name(run_dir, text))
 		return 0;
 	text[strcspn(text, "\n")] = '\0';
 	return str_parse_u64(text, &id) == 0 && id <= UINT32_MAX ? (uint32_t)id : 0;
 }
 
-/* At once: a reader sees the one before or this one. */
-static int write_name(const char *run_dir, uint32_t recording)
+char *run_dir_recording_file(const char *run_dir)
 {
-	_cleanup_free_ char *path = path_of(run_dir, "recording"), *new_path = path_of(run_dir, "recording.new");
+	char text[NAME_ROOM], *file, *end;
+
+	if (!read_name(run_dir, text))
+		return NULL;
+	file = strchr(text, '\n');
+	end = file ? strchr(file + 1, '\n') : NULL;
+	return end && file[1] == '/' ? strndup(file + 1, (size_t)(end - file - 1)) : NULL;
+}
+
+/* At once: a reader sees the one before or this one. */
+static int write_name(const char *run_dir, uint32_t recording, const char *file)
+{
+	_cleanup_free_ char *path = path_of(run_dir, "recording"), *new_path = path_of(run_dir, "recording.new"), *whole = realpath(file, NULL);
 	_cleanup_close_ int fd = -1;
-	char text[ID_ROOM];
-	ssize_t n = snprintf(text, sizeof(text), "%" PRIu32 "\n", recording);
+	char text[NAME_ROOM];
+	int n;
 
 	if (!path || !new_path)
 		return -ENOMEM;
+	n = snprintf(text, sizeof(text), "%" PRIu32 "\n%s\n", recording, whole && strlen(whole) < NAME_ROOM - ID_ROOM && !strchr(whole, '\n') ? whole : "");
 	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
@@ -150,7 +173,7 @@ static int fetch_back(const char *run_dir, uint32_t recording)
 }
 
 /* A recorder that is killed at any step leaves what the next one does again: the name moves last, and is written last. */
-int run_dir_claim(const char *run_dir, uint32_t recording, bool *ret_set_aside)
+int run_dir_claim(const char *run_dir, uint32_t recording, const char *file, bool *ret_set_aside)
 {
 	_cleanup_free_ char *journal = path_of(run_dir, "journal");
 	const uint32_t before = run_dir_recording(run_dir);
@@ -164,8 +187,7 @@ int run_dir_claim(const char *run_dir, uint32_t recording, bool *ret_set_aside)
 	if (r == 0 && before != recording)
 		r = fetch_back(run_dir, recording);
 	r = r ?: folder_make(journal, 0700);
-	if (r == 0 && before != recording)
-		r = write_name(run_dir, recording);
+	r = r ?: write_name(run_dir, recording, file);
 	if (r == 0)
 		*ret_set_aside = any;
 	return r;

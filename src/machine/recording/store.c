@@ -468,7 +468,7 @@ const char *store_run_dir(const struct store *s)
 
 int store_claim_run_dir(struct store *s, bool *ret_set_aside)
 {
-	int r = run_dir_claim(s->run_dir, s->id, ret_set_aside);
+	int r = run_dir_claim(s->run_dir, s->id, s->file, ret_set_aside);
 
 	return r < 0 ? str_fail_again(&s->error, r, "cannot take %s for %s: %s", s->run_dir, s->file, strerror(-r)) : 0;
 }
