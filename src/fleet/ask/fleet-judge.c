@@ -240,32 +240,51 @@ static int compare_two(struct common *common, struct fleet_query *args, struct f
 	return EXIT_CANNOT;
 }
 
+/* The last of n runs against all before it. */
+static int compare_many(struct common *common, struct fleet_query *args, struct fleet *const *runs, size_t n)
+{
+	_cleanup_free_ char *headline = NULL;
+	struct fleet_question q;
+
+	if (args->literal || args->from || args->to || args->usual_from || args->usual_to)
+		return verb_usage_error("fleet", "compare takes whole runs, if there are more than two: without --literal, --from, --to and --usual-from, --usual-to");
+	if (!fleet_ask(args, runs[n - 1], &q))
+		return EXIT_CANNOT;
+	q.reference = runs[0];
+	q.earlier = (const struct fleet *const *)runs;
+	q.n_earlier = n - 1;
+	if (asprintf(&headline, "the last run against the %zu before it: effect with the interval of 95 %% of runs", n - 1) < 0)
+		return EXIT_CANNOT;
+	return fleet_tell(common, args, "runs", &q, headline);
+}
+
+static int compare_opened(struct common *common, struct fleet_query *args, struct fleet *const *runs, size_t n)
+{
+	return n == 1 ? compare_one(common, args, runs[0]) : n == 2 ? compare_two(common, args, runs[0], runs[1]) : compare_many(common, args, runs, n);
+}
+
 static int run_compare(struct common *common, int argc, char **argv)
 {
 	struct fleet_query query = fleet_parsed, *args = &query;
-	struct fleet *a, *b = NULL;
+	_cleanup_free_ struct fleet **runs = calloc((size_t)argc, sizeof(*runs));
 	int status = EXIT_CANNOT;
+	size_t n = 0;
 
-	if (argc != 2 && argc != 3)
-		return verb_usage_error("fleet", "compare expects DATA with a window, or the reference's DATA and the other's");
+	if (argc < 2)
+		return verb_usage_error("fleet", "compare expects DATA with a window, or the reference's DATA (or those of several earlier runs) and the other's");
 	if (args->all)
 		args->top = args->top == 10 ? 0 : args->top;
-	a = fleet_open(args, argv[1], NULL);
-	if (a && argc == 3)
-		b = fleet_open(args, argv[2], NULL);
-	if (a && argc == 2)
-		status = compare_one(common, args, a);
-	else if (a && b)
-		status = compare_two(common, args, a, b);
-	if (a)
-		fleet_close(a);
-	if (b)
-		fleet_close(b);
+	while (runs && n + 1 < (size_t)argc && (runs[n] = fleet_open(args, argv[n + 1], NULL)))
+		n++;
+	if (n + 1 == (size_t)argc)
+		status = compare_opened(common, args, runs, n);
+	for (size_t i = 0; i < n; i++)
+		fleet_close(runs[i]);
 	return status;
 }
 
 static const struct option_row compare_options[] = {
-	{OPTION_FLAG, 0, "all", NULL, &fleet_parsed.all, "two runs: every counter, better or worse, effect and interval"},
+	{OPTION_FLAG, 0, "all", NULL, &fleet_parsed.all, "two runs: every counter, better or worse, effect and interval (of more than two always)"},
 	{OPTION_FLAG, 0, "literal", NULL, &fleet_parsed.literal, "PAD's Equation 1 (one DATA) or 2 (two)"},
 	{OPTION_FLAG, 0, "by-time", NULL, &fleet_parsed.by_time, "Equation 1 of time points instead of servers"},
 	{OPTION_TEXT, 0, "statistic", "S", &fleet_parsed.statistic, "of the equations: median (default), average, or a quantile such as 0.95"},
@@ -279,7 +298,7 @@ static const struct option_row compare_options[] = {
 	{},
 };
 
-const struct subverb fleet_compare = {"compare", "DATA [DATA] ", "which counters of which servers are unusual, or differ between two sets", compare_options,
+const struct subverb fleet_compare = {"compare", "DATA [DATA ...] ", "which counters of which servers are unusual, or differ from one or more earlier sets", compare_options,
 					    .run = run_compare};
 
 /* --- rank --- */

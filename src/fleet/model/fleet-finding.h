@@ -21,6 +21,8 @@ struct fleet_findings;
 struct fleet_question {
 	const struct fleet *fleet;
 	const struct fleet *reference; /* the "correct" dataset; NULL = the rest of `fleet` */
+	const struct fleet *const *earlier; /* several runs before `fleet`, the reference among them (runs only); NULL = none */
+	size_t n_earlier;
 	struct fleet_span window;      /* what is to be explained, of `fleet` */
 	struct fleet_span usual;       /* what it is compared with, of `reference` or `fleet`; without the window */
 	const struct fleet_span *left_out; /* of the baseline time: known incidents; n_left_out of them */
