@@ -13,7 +13,7 @@
 #define ENOUGH	      10
 #define LEAST_SEGMENT 2
 #define CYCLE_LEAST   20 /* windows with something in them */
-#define CYCLE_PART    12 /* in so small a part of one and a smaller one no cycle moves much */
+#define CYCLE_PART    6 /* in such a part of one, and in a smaller one, it is hardly more than a line */
 #define HARMONICS     3 /* of a cycle, at most */
 #define TERMS	      (2 * HARMONICS + 1)
 #define ROUNDS	      8 /* in which level and cycle are fitted in turn */

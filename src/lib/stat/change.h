@@ -30,7 +30,7 @@ bool change_follows(const struct window *windows, const double *share, size_t n,
  * greatest of all splits, by permutation (beyond 499 of them by the distribution of their maxima, and as soon as ten were
  * greater by those; seeded, the same for the same input), where neighbors that are in the same way count for as much less as their
  * autocorrelation says. That a level came back is reported only where that explains more than chance would.
- * Windows may also follow a cycle of `period` of them (those of a day; 0 = none), if more than a twelfth of one is there: then a change
+ * Windows may also follow a cycle of `period` of them (those of a day; 0 = none), if more than a sixth of one is there: then a change
  * is what two levels next to the cycle explain better than the cycle alone (where less is there, better than a slow rise), and p is by permutation of what the cycle leaves over.
  * Returns whether p <= level and fills *ret (always, where there are four windows or more with something in them). */
 bool change_find(const struct window *windows, size_t n, double period, double level,
