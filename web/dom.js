@@ -79,7 +79,12 @@ function wholeRows(box) {
 	box.style.maxHeight = "";
 	const { clientHeight: height, scrollTop } = box, begin = box.getBoundingClientRect().top - scrollTop;
 	if (!height || box.scrollHeight <= height) return;
-	const end = [...box.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().bottom - begin).findLast((bottom) => bottom <= height);
+	let end = 0;
+	for (const row of box.querySelectorAll("tbody tr")) {
+		const bottom = row.getBoundingClientRect().bottom - begin;
+		if (bottom > height) break; // the others are not measured: a live list is drawn every second
+		end = bottom;
+	}
 	if (end) box.style.maxHeight = `${Math.ceil(end) + box.offsetHeight - height}px`;
 }
 addEventListener("resize", () => document.querySelectorAll(".scroll").forEach(wholeRows));

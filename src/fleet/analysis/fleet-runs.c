@@ -129,7 +129,7 @@ static size_t medians_of_runs(const struct fleet_question *q, const char *counte
 /* How far beyond the runs before it this one lies; they differ among themselves. */
 static void compare_with_runs(const double *runs, size_t n, struct fleet_finding *x)
 {
-	double sum = 0, squares = 0, error;
+	double sum = 0, squares = 0, error, within;
 
 	for (size_t k = 0; k < n; k++)
 		sum += runs[k];
@@ -141,8 +141,9 @@ static void compare_with_runs(const double *runs, size_t n, struct fleet_finding
 	x->p = x->observed == x->usual ? 1 : error > 0 ? welch_student_p((x->observed - x->usual) / error, (double)(n - 1)) : 0;
 	if (x->usual == 0)
 		return;
-	x->low = (x->observed - x->usual - student_95((double)(n - 1)) * error) / fabs(x->usual);
-	x->high = (x->observed - x->usual + student_95((double)(n - 1)) * error) / fabs(x->usual);
+	within = student_95((double)(n - 1)) * error;
+	x->low = (x->observed - x->usual - within) / fabs(x->usual);
+	x->high = (x->observed - x->usual + within) / fabs(x->usual);
 }
 
 static unsigned judge(const struct fleet_finding *x, int better)

@@ -564,7 +564,7 @@ static bool tells_where(const struct forest *f, const struct bucket_choice *choi
 			continue;
 		if (is_worse_in(s, one, i))
 			return false;
-		elsewhere |= requests_in(f, one, i) >= SPAN_LEAST;
+		elsewhere = elsewhere || requests_in(f, one, i) >= SPAN_LEAST;
 	}
 	return elsewhere;
 }
