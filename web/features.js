@@ -18,6 +18,6 @@ export function drawFeatures(holder, answer, { chosen, onChoose, onAdd }) {
 			addButton(`overlay ${f.name}`, () => onAdd(f.name))],
 	}));
 	const columns = [{ title: answer.features.some((f) => f.log_likelihood !== null) ? "log-likelihood" : "anomaly" }, { title: "feature", class: "name" }, { title: "now", class: "number" }, { title: "normal", class: "number" },
-		{ title: "spread", class: "number wide" }, { title: "", class: "wide" }, { title: "× spread", class: "number widest" }, { title: "" }];
+		{ title: "spread", class: "number wide" }, { title: "", class: "wide" }, { title: "× spread", class: "number widest" }, { title: "", class: "kept" }];
 	replaceContents(holder, choosableTable({ label: "features; + overlays one on the curve", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
 }

@@ -66,7 +66,7 @@ export function check(key, label, title) {
 
 // Text in the address; asked for when Enter is pressed or the field is left.
 export function field(key, label, { width = 8, placeholder = "", type = "text", live = false } = {}) {
-	const input = element("input", { type, size: width, placeholder, spellcheck: "false", autocomplete: "off" });
+	const input = element("input", { type, size: Math.max(width, placeholder.length + 2), placeholder, spellcheck: "false", autocomplete: "off" }); // "+ 2": a search has a button within
 	const take = () => setState({ [key]: input.value.trim() || null }, live);
 	input.addEventListener(live ? "input" : "change", take);
 	const whole = element("label", { class: "choice" }, `${label} `, input);

@@ -29,6 +29,6 @@ export function drawProcesses(holder, board, { chosen, filter, onChoose, onAdd }
 	}));
 	if (!rows.length) return replaceContents(holder, element("p", { class: "hint" }, filter ? `No process has “${filter}” in its name, unit, container or command line, or this number.` : "No processes."));
 	const columns = [{ title: board.model === "gaussian" ? "log-likelihood" : board.model === "blame" ? "culprit" : "anomaly" }, { title: "pid", class: "number" }, { title: "program", class: "name" },
-		...measured.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }, { title: "" }];
+		...measured.map(([, title], i) => ({ title, class: i < NARROW ? "number" : i < MIDDLE ? "number wide" : "number widest" })), { title: "most unusual", class: "reason widest" }, { title: "", class: "kept" }];
 	replaceContents(holder, choosableTable({ label: "processes; + overlays this metric for one", columns, rows, chosen, onChoose, press: { "+": onAdd } }));
 }

@@ -63,6 +63,19 @@ export const listsEndWithWholeRows = async (page, what) =>
 		return box.scrollHeight > box.clientHeight && box.scrollTop === 0 && [...box.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect()).some((row) => row.top < end - 2 && row.bottom > end + 2);
 	}).map((box) => box.id || box.textContent.slice(0, 40))), [], `${what}: lists that end within a row`);
 
+// The hint in an empty field and a button in a list can be read and pressed without scrolling.
+export const nothingIsCut = async (page, what) =>
+	assert.deepEqual(await page.evaluate(() => {
+		const shown = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length > 0), pen = document.createElement("canvas").getContext("2d");
+		const hints = shown("main:not([hidden]) input[placeholder]:not([placeholder=''])").filter((input) => {
+			const style = getComputedStyle(input);
+			pen.font = style.font;
+			return pen.measureText(input.placeholder).width > input.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+		});
+		const buttons = shown("main:not([hidden]) .scroll td button").filter((button) => button.getBoundingClientRect().right > button.closest(".scroll").getBoundingClientRect().right);
+		return [...hints.map((input) => input.placeholder), ...new Set(buttons.map((button) => button.closest(".scroll").id))];
+	}), [], `${what}: cut off`);
+
 // A page that is open is made wide and narrow, light and dark: at each it fits and is read by everybody. `also`: what else must hold.
 export async function atEverySize(page, name, also = () => null) {
 	for (const [width, colorScheme] of SIZES) {
@@ -73,6 +86,7 @@ export async function atEverySize(page, name, also = () => null) {
 		await page.evaluate(() => new Promise((done) => { let n = 3; const next = () => (n-- ? requestAnimationFrame(next) : done()); next(); }));
 		await nothingWiderThanThePage(page, what);
 		await listsEndWithWholeRows(page, what);
+		await nothingIsCut(page, what);
 		await noSeriousFindings(page, what);
 		if (shots) await page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true });
 		await also(what, width, colorScheme);
