@@ -33,6 +33,18 @@
 		grow_;                                                                       \
 	})
 
+/* Makes room for `most` elements in all, where it is known before how many come. 0 or -ENOMEM. */
+#define VEC_RESERVE(vec, most)                                                               \
+	({                                                                                   \
+		size_t most_ = (most);                                                       \
+		void *room_ = most_ > (vec).allocated ? reallocarray((vec).v, most_, sizeof((vec).v[0])) : NULL; \
+		if (room_) {                                                                 \
+			(vec).v = room_;                                                     \
+			(vec).allocated = most_;                                             \
+		}                                                                            \
+		most_ > (vec).allocated ? -ENOMEM : 0;                                       \
+	})
+
 #define VEC_PUSH(vec, ...)                                       \
 	({                                                       \
 		int push_ = VEC_GROW(vec);                       \
