@@ -18,6 +18,7 @@
 #include "lib/data/str.h"
 #include "lib/rights/memory-budget.h"
 #include "lib/store/page-sums.h"
+#include "lib/system/locked-memory.h"
 #include "machine/client/request.h"
 #include "machine/recorder/capture.h"
 #include "machine/recorder/ending.h"
@@ -235,8 +236,10 @@ static int run_with_rights(struct common *c, const struct verb *verb, int argc, 
 	const unsigned failed = page_sums_failed();
 	int status = verb->rights == RIGHTS_GIVEN_UP ? client_give_up_rights(c, 0) : 0;
 
-	if (!verb->runs_programs)
+	if (!verb->runs_programs) {
 		memory_budget_bound_question();
+		locked_memory_keep_freed();
+	}
 	if (status == 0)
 		status = verb->run(c, argc, argv);
 	if (page_sums_failed() != failed)
