@@ -14,7 +14,7 @@ export function drawFeatures(holder, answer, { chosen, onChoose, onAdd }) {
 		key: f.name,
 		titles: [null, f.help],
 		cells: [oddBar(f.score, f.log_likelihood), f.name, formatValue(f.value, f.unit), f.usual === null ? "no past" : f.new ? "not running" : formatValue(f.usual, f.unit),
-			f.spread === null ? "" : `± ${formatValue(f.spread, f.unit)}`, againstUsual(f), f.deviation === null ? "" : f.deviation.toFixed(1),
+			f.spread === null || f.new ? "" : `± ${formatValue(f.spread, f.unit)}`, f.new ? "" : againstUsual(f), f.deviation === null ? "" : f.deviation.toFixed(1),
 			addButton(`overlay ${f.name}`, () => onAdd(f.name))],
 	}));
 	const columns = [{ title: answer.features.some((f) => f.log_likelihood !== null) ? "log-likelihood" : "anomaly" }, { title: "feature", class: "name" }, { title: "now", class: "number" }, { title: "normal", class: "number" },

@@ -25,7 +25,7 @@ try {
 	await page.goto(server.address);
 	const answer = await page.evaluate((id) => asked(`/api/v1/incident?id=${id}`).then((r) => r.json()), mark), { pid } = answer.culprits[0];
 	const at = Date.parse(answer.at) / 1000, zoomed = `from=${(at - AROUND / 2).toFixed(3)}&to=${(at + AROUND / 2).toFixed(3)}`;
-	await take(page, "machine", `view=machine&at=${mark}&mark=${mark}&pid=${pid}&feature=${answer.culprits[0].features[0].name}`, "#lives .life");
+	await take(page, "machine", `view=machine&at=${mark}&mark=${mark}&feature=${answer.culprits[0].features[0].name}`, "#lives .life");
 	const lines = await page.evaluate(({ id, who, from, to }) => asked(`/api/v1/timeline?mark=${id}&pid=${who}&filter=${who}&since=@${from}&until=@${to}&points=1&order=waited`).then((r) => r.json()), { id: mark, who: pid, from: at - AROUND / 2, to: at + AROUND / 2 });
 	const tid = lines.rows.lines.find((l) => l.tid !== null).tid;
 	await take(page, "timeline", `view=timeline&mark=${mark}&pid=${pid}&tid=${tid}&path=1&${zoomed}&when=${at.toFixed(3)}`, "#timeline .instant strong");
