@@ -9,6 +9,7 @@
 #include "lib/data/vec.h"
 #include "machine/events/calls.h"
 #include "machine/events/trace-sort.h"
+#include "machine/model/entity.h"
 
 #define CPUS_MAX  8192
 #define USER_BITS 52 /* of an address in user space: arm64's most; x86-64 gives out more only to who asks */
@@ -415,6 +416,14 @@ int trace_append(struct trace *t, struct trace *later)
 }
 
 /* --- looking things up --- */
+
+char *trace_program(const struct trace *t, const struct trace_thread *thread)
+{
+	const struct trace_thread *leader = trace_thread(t, thread->tgid, thread->start) ?: thread;
+	struct entity_info info = {.kind = ENTITY_PROCESS, .name = (char *)leader->comm, .exe = thread->exe ?: leader->exe};
+
+	return entity_label(&info);
+}
 
 const struct trace_thread *trace_thread_in_namespace(const struct trace *t, const struct trace_thread *sleeper,
 						     uint32_t number, uint64_t time)

@@ -155,6 +155,8 @@ void trace_tail(const struct trace *t, uint64_t until, size_t n, struct trace_cp
 
 /* The thread that had this number at that time, or, of none that did, the nearest; NULL = never heard of. */
 const struct trace_thread *trace_thread(const struct trace *t, uint32_t tid, uint64_t time);
+/* The name of a thread's program (entity_label() without arguments, of which a trace knows none). The caller frees; NULL without memory. */
+char *trace_program(const struct trace *t, const struct trace_thread *thread);
 /* The thread that `sleeper` means by a number of its own pid namespace; NULL = none that lives then. */
 const struct trace_thread *trace_thread_in_namespace(const struct trace *t, const struct trace_thread *sleeper,
 						     uint32_t number, uint64_t time);

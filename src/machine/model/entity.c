@@ -244,12 +244,13 @@ static const char *started_from_memory(const struct entity_info *info, size_t *r
 	return str_starts(info->exe, "/memfd:") && *ret_n ? first : NULL;
 }
 
-/* A process that has named itself like a program, or whose arguments no longer say how it was started, is what `ps` calls it. */
+/* A process that has named itself like a program, or whose arguments no longer say how it was started, is what `ps` calls it. Where the
+ * arguments of an interpreter are not known, its short name says the same: that of a text which was started by its name. */
 static bool names_itself(const struct entity_info *info)
 {
 	const char *comm = info->name, *file = base_name(info->exe);
 
-	return comm && strcmp(comm, "exe") != 0 && !entity_is_interpreter(file) && strncmp(comm, file, COMM_LONGEST) != 0 && islower((unsigned char)*comm) &&
+	return comm && strcmp(comm, "exe") != 0 && (!info->cmdline || !entity_is_interpreter(file)) && strncmp(comm, file, COMM_LONGEST) != 0 && islower((unsigned char)*comm) &&
 	       !comm[strspn(comm, "abcdefghijklmnopqrstuvwxyz0123456789._-")];
 }
 

@@ -44,6 +44,12 @@ static void a_program_is_called_as_it_was_started(void **state)
 	is_called("/opt/bin/launcher", "/opt/bin/launcher -x", "indexer", "indexer");
 	is_called("/usr/lib/firefox/firefox", "/usr/lib/firefox/firefox -contentproc", "Isolated Web Co", "firefox");
 	is_called("/usr/bin/python3.11", "python3 /home/a/train.py", "python3", "python3 train.py");
+	/* of which the arguments are not known */
+	is_called("/usr/bin/redis-check-rdb", NULL, "redis-server", "redis-server");
+	is_called("/usr/bin/python3.11", NULL, "python3", "python3");
+	is_called("/usr/bin/python3.11", NULL, "nightly.py", "nightly.py");
+	is_called("/usr/bin/dash", NULL, "sh", "sh");
+	is_called("/usr/bin/node", NULL, "MainThread", "node");
 }
 
 static void names_do_not_speak_to_a_terminal(void **state)

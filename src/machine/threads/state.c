@@ -99,15 +99,12 @@ static uint32_t kernel_program(struct timeline *t, struct hmap *known, const cha
 
 static uint32_t program_of(struct build *b, struct hmap *known, const struct trace_thread *thread)
 {
-	const struct trace_thread *leader = trace_thread(b->trace, thread->tgid, thread->start);
-	const char *exe = thread->exe ? thread->exe : leader ? leader->exe : NULL;
-	const char *slash = exe ? strrchr(exe, '/') : NULL;
+	_cleanup_free_ char *name = NULL;
 
 	if (thread->flags & THREAD_IS_KERNEL)
 		return kernel_program(b->t, known, thread->comm);
-	if (slash && slash[1])
-		return intern(b->t, known, slash + 1);
-	return intern(b->t, known, leader ? leader->comm : thread->comm);
+	name = trace_program(b->trace, thread);
+	return name ? intern(b->t, known, name) : NOBODY;
 }
 
 static int add_line(struct build *b, const struct thread_line *line, int64_t born)

@@ -6,7 +6,6 @@
 
 #include "lib/data/clock.h"
 #include "machine/events/probe-frames.h"
-#include "machine/model/entity.h"
 
 char *waits_short_span(int64_t ns, char *buf, size_t n)
 {
@@ -43,15 +42,6 @@ char *waits_thread_label(const struct timeline *t, uint32_t thread, char *buf, s
 	return buf;
 }
 
-/* A script that was started by its name bears that, not its interpreter's. */
-static const char *process_name(const struct timeline *t, const struct blame_member *member)
-{
-	const char *name = name_of(t, member->name);
-	const struct thread_line *main = entity_is_interpreter(name) ? VEC_FIND(line, t->threads, line->tid == member->pid) : NULL;
-
-	return main && !entity_is_interpreter(main->comm) ? main->comm : name;
-}
-
 char *waits_member_label(const struct timeline *t, const struct blame_matrix *m, uint32_t id, char *buf, size_t n)
 {
 	const struct blame_member *member;
@@ -62,7 +52,7 @@ char *waits_member_label(const struct timeline *t, const struct blame_matrix *m,
 	if (m->level == LEVEL_PROCESS) {
 		const struct thread_line *line = &t->threads.v[member->thread];
 
-		snprintf(buf, n, "%s (%" PRIu32 ")%s", line->kernel ? line->comm : process_name(t, member), member->pid,
+		snprintf(buf, n, "%s (%" PRIu32 ")%s", line->kernel ? line->comm : name_of(t, member->name), member->pid,
 			 line->self ? " [the recorder]" : "");
 	} else {
 		snprintf(buf, n, "%s", name_of(t, member->name));
