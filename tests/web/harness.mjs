@@ -76,6 +76,10 @@ export const nothingIsCut = async (page, what) =>
 		return [...hints.map((input) => input.placeholder), ...new Set(buttons.map((button) => button.closest(".scroll").id))];
 	}), [], `${what}: cut off`);
 
+// What is missing is left out, and is not written as JavaScript prints it.
+export const nothingIsNull = async (page, what) =>
+	assert.deepEqual(await page.evaluate(() => document.querySelector("main:not([hidden])")?.innerText.match(/.*\b(null|undefined|NaN)\b.*/g) ?? []), [], `${what}: without a value`);
+
 // A page that is open is made wide and narrow, light and dark: at each it fits and is read by everybody. `also`: what else must hold.
 export async function atEverySize(page, name, also = () => null) {
 	for (const [width, colorScheme] of SIZES) {
@@ -87,6 +91,7 @@ export async function atEverySize(page, name, also = () => null) {
 		await nothingWiderThanThePage(page, what);
 		await listsEndWithWholeRows(page, what);
 		await nothingIsCut(page, what);
+		await nothingIsNull(page, what);
 		await noSeriousFindings(page, what);
 		if (shots) await page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true });
 		await also(what, width, colorScheme);

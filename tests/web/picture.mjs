@@ -1,11 +1,11 @@
-// picture.mjs WHYSLOW RECORDING with MARK, FOLDER and PICTURES (names; none = all) in the environment: the pictures of README.md, of a mark of a
-// recording whose first named has a pid: FOLDER/machine.png, timeline.png (who of it waited most, and the critical path), blame.png.
+// picture.mjs WHYSLOW RECORDING with MARK, FOLDER, PICTURES (names; none = all) and WHO (a pid; none = the culprit) in the environment: the pictures of README.md, of a mark of a
+// recording: FOLDER/machine.png, timeline.png (who of it waited most, and the critical path), blame.png.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { launch, newPage, serve } from "./harness.mjs";
 
-const [whyslow, recording] = process.argv.slice(2), { MARK: mark, FOLDER: pictures, PICTURES: wanted } = process.env;
+const [whyslow, recording] = process.argv.slice(2), { MARK: mark, FOLDER: pictures, PICTURES: wanted, WHO: who } = process.env;
 const AROUND = 0.4; // s of the timeline
 const folder = mkdtempSync(join(tmpdir(), "whyslow-picture-"));
 const server = await serve(whyslow, folder, ["--from", recording]);
@@ -23,7 +23,7 @@ async function take(page, name, hash, ready) {
 try {
 	const page = await newPage(browser);
 	await page.goto(server.address);
-	const answer = await page.evaluate((id) => asked(`/api/v1/incident?id=${id}`).then((r) => r.json()), mark), { pid } = answer.culprits[0];
+	const answer = await page.evaluate((id) => asked(`/api/v1/incident?id=${id}`).then((r) => r.json()), mark), pid = who ?? answer.culprits[0].pid;
 	const at = Date.parse(answer.at) / 1000, zoomed = `from=${(at - AROUND / 2).toFixed(3)}&to=${(at + AROUND / 2).toFixed(3)}`;
 	await take(page, "machine", `view=machine&at=${mark}&mark=${mark}&feature=${answer.culprits[0].features[0].name}`, "#lives .life");
 	const lines = await page.evaluate(({ id, who, from, to }) => asked(`/api/v1/timeline?mark=${id}&pid=${who}&filter=${who}&since=@${from}&until=@${to}&points=1&order=waited`).then((r) => r.json()), { id: mark, who: pid, from: at - AROUND / 2, to: at + AROUND / 2 });
