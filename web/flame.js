@@ -23,7 +23,7 @@ function build(main) {
 		kind: choice("kind", "", [["cpu", "on CPU"], ["waits", "off CPU (wall time)"], ["kept", "kept for days: on CPU"], ["keptwaits", "kept for days: off CPU, with who woke"]]),
 		who: field("who", "process or thread", { width: 7, placeholder: "all" }),
 		base: eventsChoice("base", ["", "nothing"], "compare with"),
-		at: field("at", "kept at", { width: 10, placeholder: "the last hour" }), against: field("against", "compared with", { width: 10, placeholder: "yesterday" }),
+		at: field("at", "kept at", { placeholder: "the last hour" }), against: field("against", "compared with", { placeholder: "yesterday" }),
 		search: field("search", "search", { width: 14, type: "search", live: true }),
 		said: element("p", { id: "flame-said", class: "said", "aria-live": "polite" }),
 		list: element("div", { class: "scroll" }), seen: element("div", { class: "flame-holder" }, canvas),

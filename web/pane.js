@@ -64,7 +64,7 @@ export function check(key, label, title) {
 	return whole;
 }
 
-// Text in the address; asked for when Enter is pressed or the field is left.
+// Text in the address; asked for when Enter is pressed or the field is left. It is wide enough for its hint.
 export function field(key, label, { width = 8, placeholder = "", type = "text", live = false } = {}) {
 	const input = element("input", { type, size: Math.max(width, placeholder.length + 2), placeholder, spellcheck: "false", autocomplete: "off" }); // "+ 2": a search has a button within
 	const take = () => setState({ [key]: input.value.trim() || null }, live);

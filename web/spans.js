@@ -46,7 +46,7 @@ function build(main) {
 	loadStyle("/panes.css");
 	const holder = (name) => element("div", { class: "waterfall", "data-name": name });
 	parts = {
-		status: statusLine(), about: element("div", { class: "hint" }), by: field("buckets", "buckets by", { width: 18, placeholder: "hardware,workload" }),
+		status: statusLine(), about: element("div", { class: "hint" }), by: field("buckets", "buckets by", { placeholder: "hardware,workload" }),
 		method: choice("method", "judged by", [["robust", "robust"], ["sdiag-older", "Z-score against older ones"], ["sdiag-pooled", "Z-score against all others"]]),
 		critical: check("critical", "only the critical path", "leave out calls that no caller waited for"),
 		buckets: element("div", { class: "scroll", id: "bucket-list" }), versions: element("div", { class: "scroll", id: "version-list" }), package: element("div", { class: "row" }), times: element("div", { id: "version-times" }), forest: element("div", { class: "scroll tall", id: "forest" }),

@@ -359,7 +359,7 @@ function build(main) {
 	status = statusLine();
 	const events = eventsChoice();
 	const order = choice("order", "order by", [["waited", "waited most"], ["ran", "ran most"], ["name", "name"], ["pid", "number"]]);
-	const filter = field("filter", "filter", { placeholder: "name, unit, number", type: "search", live: true, width: 14 });
+	const filter = field("filter", "filter", { placeholder: "name, unit, number", type: "search", live: true });
 	const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
 	const freeze = freezeAnew();
 	const sort = button("Order by this window", "which waited most in this window, not in the whole recording",
