@@ -270,10 +270,10 @@ static int reserve_lines(struct build *b)
 
 		if (e->kind == EVENT_SWITCH || e->kind == EVENT_WAKEUP)
 			count_thread(b, counts, e->thread);
-		if (e->kind == EVENT_SWITCH)
+		if (e->kind == EVENT_SWITCH && e->cpu < t->cpus.n) {
 			count_thread(b, counts, e->out.next);
-		if (e->kind == EVENT_SWITCH && e->cpu < t->cpus.n)
 			of_cpu[e->cpu]++;
+		}
 	}
 	for (size_t i = 0; r == 0 && i < t->threads.n; i++)
 		r = counts[i] ? VEC_RESERVE(t->threads.v[i].intervals, counts[i] + 1) : 0;
