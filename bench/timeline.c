@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "lib/data/cleanup.h"
-#include "lib/system/locked-memory.h"
+#include "lib/rights/memory-budget.h"
 #include "machine/blame/blame.h"
 #include "machine/threads/state.h"
 #include "machine/trace/trace-file.h"
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 	_cleanup_fclose_ FILE *nowhere = fopen("/dev/null", "w");
 	double began, sorted, built, blamed, printed, pivoted;
 
-	locked_memory_keep_freed(); /* as a question does */
+	memory_budget_keep_freed(); /* as a question does */
 	for (uint16_t cpu = 0; cpu < CPUS; cpu++)
 		trace_begin(&m.slices[cpu], CPUS);
 	play(&m, events);

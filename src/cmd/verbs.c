@@ -18,7 +18,6 @@
 #include "lib/data/str.h"
 #include "lib/rights/memory-budget.h"
 #include "lib/store/page-sums.h"
-#include "lib/system/locked-memory.h"
 #include "machine/client/request.h"
 #include "machine/recorder/capture.h"
 #include "machine/recorder/ending.h"
@@ -238,7 +237,7 @@ static int run_with_rights(struct common *c, const struct verb *verb, int argc, 
 
 	if (!verb->runs_programs) {
 		memory_budget_bound_question();
-		locked_memory_keep_freed();
+		memory_budget_keep_freed();
 	}
 	if (status == 0)
 		status = verb->run(c, argc, argv);

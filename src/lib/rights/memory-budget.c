@@ -1,12 +1,15 @@
 #include "lib/rights/memory-budget.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/rights/sandbox-enter.h"
 
 #define QUESTION_LEAST ((uint64_t)256 << 20)
+#define KEPT_BLOCK     (1 << 30) /* bytes */
 
 static uint64_t most_of(const struct memory_budget *b)
 {
@@ -58,4 +61,10 @@ void memory_budget_bound_question(void)
 		return;
 	limit.rlim_cur = most;
 	(void)setrlimit(RLIMIT_DATA, &limit);
+}
+
+void memory_budget_keep_freed(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK);
+	(void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }

@@ -35,3 +35,6 @@ int memory_budget_result(const struct memory_budget *b, int r);
 /* Bounds the private memory of this process, and of those that it starts, for one question, whatever it reads: half of the machine's, and
  * at least 256 MiB (RLIMIT_DATA). A lower bound that it already has stays. Allocations beyond it fail, and str_error() then says why. */
 void memory_budget_bound_question(void);
+/* For a process that answers one question and ends: memory that one step of the answer frees is not given back to the system, as the next
+ * step takes it again, and page faults would be half of the time of a large analysis. */
+void memory_budget_keep_freed(void);

@@ -1,10 +1,16 @@
 #include "lib/data/test.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "lib/rights/memory-budget.h"
 #include "lib/data/str.h"
+#include "lib/rights/sandbox-enter.h"
+#include "lib/system/locked-memory.h"
+
+#define STEP (40ul << 20)
 
 static void bytes_that_are_read_buy_memory(void **state)
 {
@@ -41,5 +47,36 @@ static void without_a_budget_there_is_no_bound(void **state)
 	assert_int_equal(memory_budget_result(NULL, -ENOMEM), -ENOMEM);
 }
 
+/* Takes 40 MB, touches them and frees them; the page faults of that. */
+static long faults_of_a_step(void)
+{
+	struct rusage before, after;
+	char *block;
+
+	getrusage(RUSAGE_SELF, &before);
+	block = malloc(STEP);
+	assert_non_null(block);
+	for (size_t i = 0; i < STEP; i += 4096)
+		((volatile char *)block)[i] = 1;
+	free(block);
+	getrusage(RUSAGE_SELF, &after);
+	return after.ru_minflt - before.ru_minflt;
+}
+
+static void an_answer_takes_again_what_its_last_step_freed(void **state)
+{
+	if (SANDBOX_SANITIZED) /* it has an allocator of its own */
+		skip();
+	locked_memory_use_one_heap();
+	faults_of_a_step();
+	assert_true(faults_of_a_step() >= (long)(STEP / 4096));
+	memory_budget_keep_freed();
+	faults_of_a_step();
+	assert_in_range(faults_of_a_step(), 0, 100);
+	locked_memory_use_one_heap();
+	locked_memory_release();
+	assert_true(faults_of_a_step() >= (long)(STEP / 4096));
+}
+
 RUN_TESTS(cmocka_unit_test(bytes_that_are_read_buy_memory), cmocka_unit_test(numbers_that_wrap_buy_nothing),
-	  cmocka_unit_test(without_a_budget_there_is_no_bound))
+	  cmocka_unit_test(without_a_budget_there_is_no_bound), cmocka_unit_test(an_answer_takes_again_what_its_last_step_freed))

@@ -1,7 +1,6 @@
 #include "lib/system/locked-memory.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,19 +11,12 @@
 
 #define LARGE_BLOCK  (256 << 10) /* bytes; fixed, else it would rise to 32 MiB with the first large block that is freed */
 #define TRIM_DEFAULT (128 << 10) /* bytes, mallopt(3) */
-#define KEPT_BLOCK   (1 << 30)	 /* bytes */
 
 void locked_memory_use_one_heap(void)
 {
 	(void)mallopt(M_ARENA_MAX, 1);
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	(void)mallopt(M_TRIM_THRESHOLD, TRIM_DEFAULT);
-}
-
-void locked_memory_keep_freed(void)
-{
-	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK);
-	(void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
 int locked_memory_lock(void)

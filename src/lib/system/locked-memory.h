@@ -11,9 +11,6 @@
 
 /* One heap for all threads, large blocks mapped alone. Before the first thread begins. */
 void locked_memory_use_one_heap(void);
-/* For a process that answers a question and ends: memory that one step of the answer frees is not given back to the system, as the next
- * step takes it again, and page faults would be half of the time of a large analysis. */
-void locked_memory_keep_freed(void);
 /* Locks what there is, and what comes as it is touched. 0 or -errno. */
 int locked_memory_lock(void);
 /* After work that took much memory: free pages go back to the system. What is locked is locked again; any thread may call it. */

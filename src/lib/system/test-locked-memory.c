@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pthread.h>
-#include <sys/resource.h>
 
 #include "lib/data/cleanup.h"
 #include "lib/system/locked-memory.h"
 
 #define BLOCKS 400000
 #define BLOCK  100
-#define STEP   (40ul << 20)
 
 static unsigned long status_kb(const char *field)
 {
@@ -69,33 +67,4 @@ static void what_a_thread_freed_goes_back_though_memory_is_locked(void **state)
 	free(blocks);
 }
 
-/* Takes 40 MB, touches them and frees them; the page faults of that. */
-static long faults_of_a_step(void)
-{
-	struct rusage before, after;
-	char *block;
-
-	getrusage(RUSAGE_SELF, &before);
-	block = malloc(STEP);
-	assert_non_null(block);
-	for (size_t i = 0; i < STEP; i += 4096)
-		((volatile char *)block)[i] = 1;
-	free(block);
-	getrusage(RUSAGE_SELF, &after);
-	return after.ru_minflt - before.ru_minflt;
-}
-
-static void an_answer_takes_again_what_its_last_step_freed(void **state)
-{
-	locked_memory_use_one_heap();
-	faults_of_a_step();
-	assert_true(faults_of_a_step() >= (long)(STEP / 4096));
-	locked_memory_keep_freed();
-	faults_of_a_step();
-	assert_in_range(faults_of_a_step(), 0, 100);
-	locked_memory_use_one_heap();
-	locked_memory_release();
-	assert_true(faults_of_a_step() >= (long)(STEP / 4096));
-}
-
-RUN_TESTS(cmocka_unit_test(an_answer_takes_again_what_its_last_step_freed), cmocka_unit_test(what_a_thread_freed_goes_back_though_memory_is_locked))
+RUN_TESTS(cmocka_unit_test(what_a_thread_freed_goes_back_though_memory_is_locked))
