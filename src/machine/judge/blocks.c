@@ -47,7 +47,8 @@ int blocks_cut(struct blocks *b, const struct dataset *d, const struct method_qu
 {
 	size_t room = q->train_to >= q->train_from ? (size_t)(q->train_to - q->train_from) + 2 : 2;
 
-	*b = (struct blocks){.start = calloc(room, sizeof(*b->start)),
+	*b = (struct blocks){.d = d,
+			     .start = calloc(room, sizeof(*b->start)),
 			     .of_tick = calloc(d->ticks.n, sizeof(*b->of_tick)),
 			     .learnt = calloc(room, sizeof(*b->learnt)),
 			     .seconds = calloc(room, sizeof(*b->seconds))};
@@ -85,6 +86,15 @@ static void add_counter(const struct blocks *b, const struct subject *s, size_t 
 		sum[b->of_tick[series->tick[i]]] += (double)series->value[i];
 }
 
+/* An entry may tell of the blocks before its own. */
+static void add_read_late(const struct blocks *b, const struct subject *s, size_t f, double *sum)
+{
+	if (!s->series[f].n)
+		return;
+	for (uint32_t block = 0; block < b->n; block++)
+		sum[block] += subject_growth(b->d, s, f, b->start[block], b->start[block + 1] - 1) / (double)s->features[f].quantum;
+}
+
 static void add_gauge(const struct blocks *b, const struct subject *s, size_t f, double *sum)
 {
 	const struct series *series = &s->series[f];
@@ -105,7 +115,9 @@ static void add_gauge(const struct blocks *b, const struct subject *s, size_t f,
 
 void blocks_add(const struct blocks *b, const struct subject *s, size_t feature, double *sum)
 {
-	if (s->features[feature].kind == COUNTER)
+	if (feature_is_read_late(s->features, feature))
+		add_read_late(b, s, feature, sum);
+	else if (s->features[feature].kind == COUNTER)
 		add_counter(b, s, feature, sum);
 	else
 		add_gauge(b, s, feature, sum);

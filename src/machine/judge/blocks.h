@@ -6,6 +6,7 @@
 #define BLOCKS_MIN 6 /* with fewer there is nothing to compare with */
 
 struct blocks {
+	const struct dataset *d;
 	uint32_t n;
 	uint32_t *start;   /* n + 1 ticks: block i is [start[i], start[i + 1]) */
 	uint32_t *of_tick; /* the block of each tick of the dataset; n = none */
@@ -21,7 +22,8 @@ void blocks_free(struct blocks *b);
 /* So much was recorded in [train_from, train_to], ns: the recorder may have been off in between. */
 int64_t blocks_recorded(const struct dataset *d, const struct method_question *q);
 
-/* Adds a subject's feature to sum[n + 1]: a counter's growth in each block, in quanta; a gauge's level at its end. */
+/* Adds a subject's feature to sum[n + 1]: a counter's growth in each block, in quanta, of a wait that was read late what passed in it
+ * (subject_growth()); a gauge's level at its end. */
 void blocks_add(const struct blocks *b, const struct subject *s, size_t feature, double *sum);
 /* The same of several that are one thing, such as the processes of a program (feature_together()). `one`: room for as many values. */
 void blocks_add_member(const struct blocks *b, const struct subject *s, size_t feature, double *one, double *sum);

@@ -41,7 +41,8 @@ static struct moments train(const struct dataset *d, const struct method_questio
 {
 	const struct series *series = &s->series[feature];
 	uint32_t from = s->first > q->train_from ? s->first : q->train_from;
-	int64_t to = s->last < q->train_to ? (int64_t)s->last : q->train_to;
+	uint32_t known = subject_known_until(s, feature);
+	int64_t to = known < q->train_to ? (int64_t)known : q->train_to;
 	bool counter = s->features[feature].kind == COUNTER;
 	double quantum = (double)s->features[feature].quantum, level = NAN;
 	struct moments m = {};
@@ -59,7 +60,9 @@ static struct moments train(const struct dataset *d, const struct method_questio
 		}
 		if (!learnt(d, q, (uint32_t)t))
 			continue;
-		if (counter)
+		if (feature_is_read_late(s->features, feature) && series->n)
+			add(&m, subject_value(d, s, feature, (uint32_t)t), 1);
+		else if (counter)
 			add(&m, listed ? (double)value * quantum / ((double)d->ticks.v[t].span / 1e9) : 0, 1);
 		else if (!isnan(level))
 			add(&m, level, 1);

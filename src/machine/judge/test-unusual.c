@@ -191,5 +191,30 @@ static void an_idle_new_program_is_no_news(void **state)
 	end(&f);
 }
 
-RUN_TESTS(cmocka_unit_test(an_idle_new_program_is_no_news), cmocka_unit_test(without_a_history_the_window_is_compared_with), cmocka_unit_test(a_change_is_ranked_before_what_is_big_but_usual), cmocka_unit_test(less_than_usual_is_unusual_too),
+/* Nine threads wait all the time. The recorder reads them once a minute, and has not yet for the last twenty seconds. */
+static void a_wait_that_is_read_late_is_as_usual(void **state)
+{
+	struct subject *pool, *woken;
+	struct fixture f;
+	int64_t second;
+
+	begin(&f);
+	pool = add(&f, "/bin/pool", 0);
+	woken = add(&f, "/bin/woken", 0);
+	second = 900 * PERCENT / pool->features[FEATURE_WAIT_CONDITION].quantum;
+	for (uint32_t t = 39; t < TICKS - 1; t += 60)
+		series_push(&pool->series[FEATURE_WAIT_CONDITION], t, (t == 39 ? 40 : 60) * second);
+	for (uint32_t t = 39; t < TICKS - 60; t += 60)
+		series_push(&woken->series[FEATURE_WAIT_CONDITION], t, (t == 39 ? 40 : 60) * second);
+	use(woken, TICKS - 9, TICKS - 1, 2); /* so it is known not to have waited */
+	rank(&f);
+	assert_true(find(&f, pool)->score < 0.001);
+	for (size_t i = 0; i < find(&f, pool)->features.n; i++)
+		if (find(&f, pool)->features.v[i].feature == &pool->features[FEATURE_WAIT_CONDITION])
+			assert_true(find(&f, pool)->features.v[i].usual > 8.9e9 && fabs(find(&f, pool)->features.v[i].deviation) < 1);
+	assert_true(find(&f, woken)->score > 0.1);
+	end(&f);
+}
+
+RUN_TESTS(cmocka_unit_test(a_wait_that_is_read_late_is_as_usual), cmocka_unit_test(an_idle_new_program_is_no_news), cmocka_unit_test(without_a_history_the_window_is_compared_with), cmocka_unit_test(a_change_is_ranked_before_what_is_big_but_usual), cmocka_unit_test(less_than_usual_is_unusual_too),
 	  cmocka_unit_test(what_happened_before_counts_less), cmocka_unit_test(a_young_process_is_compared_with_its_predecessor))

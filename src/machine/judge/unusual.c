@@ -3,8 +3,8 @@
  *
  *   usual, spread   median and IQR / 1.349 of blocks of the time before; spread never below what a person could notice
  *                   nor below 2 % of the usual
- *   deviation       (now - usual) / spread, now = the mean of the last seconds (a counter), the level (a gauge)
- *   score           of a feature: |deviation| / (|deviation| + 10), halved by each earlier block as far out as it;
+ *   deviation       (now - usual) / spread, now = the mean of the last seconds that are known (a counter), the level (a gauge)
+ *   score           of a feature: |deviation| / (|deviation| + 10), halved by each earlier block as far out as it; 0 within its spread;
  *                   of a process: that of its most unusual feature, plus a tenth of the others'
  *
  * Among equals, who uses more CPU comes first.
@@ -66,17 +66,18 @@ static int find_predecessors(struct past_comparison *l)
 	return 0;
 }
 
-/* Blocks in which the subject was there from beginning to end and from which may be learnt, sorted. */
+/* Blocks in which the subject was there, and read, from beginning to end and from which may be learnt, sorted. */
 static size_t collect(struct past_comparison *l, const struct subject *s, size_t f)
 {
 	const struct blocks *b = &l->blocks;
+	uint32_t until = subject_known_until(s, f);
 	size_t n = 0;
 
 	memset(l->value, 0, (b->n + 1) * sizeof(*l->value));
 	blocks_add(b, s, f, l->value);
 	blocks_finish(b, &s->features[f], l->value);
 	for (uint32_t i = 0; i < b->n; i++)
-		if (b->start[i] >= s->first && b->start[i + 1] - 1 <= s->last)
+		if (b->start[i] >= s->first && b->start[i + 1] - 1 <= until)
 			l->sorted[n++] = l->value[i];
 	return robust_sort(l->sorted, n);
 }
@@ -98,10 +99,11 @@ static size_t collect_window(struct past_comparison *l, const struct subject *s,
 
 static double value_now(const struct past_comparison *l, const struct subject *s, size_t f)
 {
-	uint32_t from = s->first > l->now_from ? s->first : l->now_from;
+	uint32_t until = subject_known_until(s, f), unknown = until < l->q->at ? l->q->at - until : 0;
+	uint32_t from = l->now_from > s->first + unknown ? l->now_from - unknown : s->first;
 
 	if (s->features[f].kind == COUNTER)
-		return subject_mean(l->d, s, f, from, l->q->at);
+		return subject_mean(l->d, s, f, from, l->q->at - unknown);
 	return subject_value(l->d, s, f, l->q->at);
 }
 
@@ -123,7 +125,7 @@ static bool is_use(const struct feature *f)
 
 static double score_for(const struct deviation *dev)
 {
-	double away = fabs(dev->deviation), score = ldexp(away / (away + FAR), -(int)(dev->rank < 30 ? dev->rank - 1 : 30));
+	double away = fabs(dev->deviation) < 1 ? 0 : fabs(dev->deviation), score = ldexp(away / (away + FAR), -(int)(dev->rank < 30 ? dev->rank - 1 : 30));
 
 	return is_use(dev->feature) ? score : score / 2;
 }

@@ -464,6 +464,18 @@ double subject_growth(const struct dataset *d, const struct subject *s, size_t f
 	return (double)sum * (double)s->features[feature].quantum;
 }
 
+uint32_t subject_known_until(const struct subject *s, size_t feature)
+{
+	uint32_t until = s->first;
+
+	if (!feature_is_read_late(s->features, feature))
+		return s->last;
+	for (size_t f = 0; f < s->n_features; f++)
+		if (s->features[f].kind == COUNTER && s->series[f].n && s->series[f].tick[s->series[f].n - 1] > until)
+			until = s->series[f].tick[s->series[f].n - 1];
+	return until;
+}
+
 static int64_t span_of(const struct dataset *d, uint32_t from, uint32_t to)
 {
 	if (to >= d->ticks.n)

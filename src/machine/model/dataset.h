@@ -107,6 +107,9 @@ struct growth_time {
 struct growth_time subject_growth_time(const struct dataset *d, const struct subject *s, size_t feature, size_t i);
 /* Growth of a counter over ticks [from, to] in the feature's unit; of an entry that grew outside of them, too, its share. */
 double subject_growth(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to);
+/* The last tick of which a counter's growth is known: of a wait that is read late, the last at which any counter of its subject grew. A thread
+ * that sleeps on is not read, and how long it has waited since, an entry to come will show. */
+uint32_t subject_known_until(const struct subject *s, size_t feature);
 
 /* The last tick at or before a wall time, or -1. */
 int dataset_find_wall(const struct dataset *d, int64_t wall);

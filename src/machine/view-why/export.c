@@ -20,10 +20,13 @@ static double value_of(const struct dataset *d, const struct subject *s, size_t 
 {
 	const struct series *series = &s->series[f];
 	double value = (double)series->value[entry] * (double)s->features[f].quantum;
-	int64_t span = d->ticks.v[series->tick[entry]].span;
+	struct growth_time grew;
+	int64_t span;
 
 	if (s->features[f].kind != COUNTER)
 		return value;
+	grew = subject_growth_time(d, s, f, entry);
+	span = grew.end - grew.begin;
 	return span > 0 ? value / ((double)span / 1e9) : NAN;
 }
 
