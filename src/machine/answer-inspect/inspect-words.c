@@ -6,22 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/file.h"
 #include "lib/data/str.h"
+#include "machine/model/entity.h"
 #include "machine/model/feature.h"
 
 #define BUSY_THREAD 0.1	 /* of a CPU; or so much of ... */
 #define BUSY_SHARE  0.4	 /* ... what the process got: on a crowded machine no one gets much */
 #define IDLE	    0.03 /* of a CPU, all threads together */
 
-/* The name of its program; a thread of the kernel has none, and has its own name. */
-static const char *name_of(const struct inspection *n)
+/* The name of its program, or of a thread of the kernel. The caller frees; NULL without memory. */
+static char *label_of(const struct inspection *n)
 {
-	const char *slash = n->exe ? strrchr(n->exe, '/') : NULL;
+	struct entity_info info = {.kind = ENTITY_PROCESS, .exe = n->exe, .cmdline = n->cmdline};
 
-	if (!n->exe)
-		return n->threads.n == 1 && n->threads.v[0].comm[0] ? n->threads.v[0].comm : "the process";
-	return slash ? slash + 1 : n->exe;
+	VEC_EACH(t, n->threads)
+		if (t->tid == n->pid)
+			info.name = (char *)t->comm;
+	return info.exe || info.name ? entity_label(&info) : strdup("the process");
 }
 
 /* Where most of the CPU time goes: the root's first child of the bottom-up tree. */
@@ -77,9 +80,10 @@ static void write_busy(const struct inspection *n, struct str *out)
 char *inspect_summary(const struct inspection *n)
 {
 	const struct tree_node *wait = main_wait(n);
+	_cleanup_free_ char *label = label_of(n);
 	struct str s = {};
 
-	str_printf(&s, "%s (pid %u) ", name_of(n), n->pid);
+	str_printf(&s, "%s (pid %u) ", label ?: "the process", n->pid);
 	if (n->cpu >= IDLE) {
 		write_busy(n, &s);
 	} else {

@@ -10,6 +10,7 @@
 
 #include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/file.h"
 #include "lib/data/folder.h"
 #include "lib/data/log.h"
 #include "lib/data/order.h"
@@ -19,6 +20,8 @@
 #include "machine/events/interval.h"
 #include "machine/events/probe-frames.h"
 #include "machine/flight/ring.h"
+#include "machine/model/entity.h"
+#include "machine/process/describe.h"
 #include "machine/process/proc.h"
 #include "machine/recorder/capture-symbols.h"
 #include "machine/recorder/generated-names.h"
@@ -112,23 +115,22 @@ static void forget_processes(struct profiler *p)
 	p->mappings = 0;
 }
 
-/* "/usr/bin/cc1 (deleted)" -> "cc1" */
+/* As answers call it, without its arguments: other users see these names, too. */
 static void name_program(struct process *process)
 {
-	static const char gone[] = " (deleted)";
-	char exe[4096];
-	const char *slash;
-	ssize_t n;
+	struct process_text text = {};
+	_cleanup_free_ char *label = NULL;
+	char comm[32] = "";
 
-	n = readlink(STR_TEXT(64, "/proc/%u/exe", process->pid), exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	if (n > (ssize_t)sizeof(gone) && strcmp(exe + n - sizeof(gone) + 1, gone) == 0)
-		exe[n - (ssize_t)sizeof(gone) + 1] = '\0';
-	slash = strrchr(exe, '/');
-	if (!slash || !slash[1])
+	if (describe_program("/proc", process->pid, 0, &text) < 0)
 		return;
-	snprintf(process->program, sizeof(process->program), "%.*s", (int)sizeof(process->program) - 1, slash + 1);
-	str_make_printable(process->program);
+	(void)file_first_line(STR_TEXT(64, "/proc/%u/comm", process->pid), comm, sizeof(comm));
+	label = text.exe ? entity_label(&(struct entity_info){.kind = ENTITY_PROCESS, .name = comm, .exe = text.exe}) : NULL;
+	process_text_free(&text);
+	if (label && *label) {
+		snprintf(process->program, sizeof(process->program), "%.*s", (int)sizeof(process->program) - 1, label);
+		str_make_printable(process->program);
+	}
 }
 
 static void read_modules(struct profiler *p, struct process *process)

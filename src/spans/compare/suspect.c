@@ -347,12 +347,9 @@ static int compare(const struct own_calls *calls, struct suspect_version *s)
 	return r;
 }
 
-static bool seen(const struct suspects *s, uint32_t bucket, uint32_t package, uint32_t version)
+static bool is_worse_in(const struct suspects *s, uint32_t bucket, uint32_t package, uint32_t version)
 {
-	for (size_t i = s->list.n; i-- > 0 && s->list.v[i].bucket == bucket;)
-		if (s->list.v[i].package == package && s->list.v[i].version == version)
-			return true;
-	return false;
+	return ANY_WHERE(i, s->list.n, s->list.v[i].bucket == bucket && s->list.v[i].package == package && s->list.v[i].version == version);
 }
 
 static int compare_bucket(struct own_calls *calls, uint32_t index, struct suspects *ret)
@@ -372,7 +369,7 @@ static int compare_bucket(struct own_calls *calls, uint32_t index, struct suspec
 			int r;
 
 			s.is_service = is_service(f, s.package);
-			if ((s.is_service && is_mix(f, s.version)) || seen(ret, index, s.package, s.version))
+			if ((s.is_service && is_mix(f, s.version)) || is_worse_in(ret, index, s.package, s.version))
 				continue;
 			r = compare(calls, &s);
 			if (r < 0 || (r > 0 && VEC_PUSH(ret->list, s) < 0))
@@ -534,11 +531,6 @@ static int keep_worse(const struct own_calls *calls, struct suspects *s)
 
 /* --- where it is worse --- */
 
-static bool is_worse_in(const struct suspects *s, const struct suspect_version *one, uint32_t bucket)
-{
-	return ANY_WHERE(i, s->list.n, s->list.v[i].bucket == bucket && s->list.v[i].package == one->package && s->list.v[i].version == one->version);
-}
-
 static double requests_in(const struct forest *f, const struct suspect_version *one, uint32_t bucket)
 {
 	struct suspect_version there = *one;
@@ -562,7 +554,7 @@ static bool tells_where(const struct forest *f, const struct bucket_choice *choi
 
 		if (!bucket_is_chosen(choice, f, &f->buckets.v[i]) || same)
 			continue;
-		if (is_worse_in(s, one, i))
+		if (is_worse_in(s, i, one->package, one->version))
 			return false;
 		elsewhere = elsewhere || requests_in(f, one, i) >= SPAN_LEAST;
 	}
