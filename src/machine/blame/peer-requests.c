@@ -43,8 +43,7 @@ struct asker {
 	struct asked asked[ASKED_AT_ONCE];
 	struct habit habits[ASKED_AT_ONCE]; /* n == 0: free; a new one takes the place of the one that was of use longest ago */
 	uint8_t call;			    /* in which it last went to sleep */
-	bool asleep;			    /* since then, which was ... */
-	int64_t slept;
+	int64_t slept;			    /* that was then */
 	struct asked *last;    /* that another one asked this thread; NULL = none has */
 	struct asked answered; /* the last, not yet booked */
 	uint32_t by;	       /* index of the thread that answered */
@@ -207,12 +206,12 @@ static void forget_answered(struct asker *a, int64_t at)
 	}
 }
 
-/* Both have slept since, and the server does so where it was asked. */
+/* Both have slept since, and the server last did so where it was asked: what it does now may be for another one. */
 static bool may_be_answered(const struct pass *p, const struct asker *a, const struct asked *q)
 {
 	const struct asker *s = &p->askers[q->index];
 
-	return a->slept > q->request.since && s->asleep && s->slept > q->request.since && s->call == q->in;
+	return a->slept > q->request.since && s->slept > q->request.since && s->call == q->in;
 }
 
 /* The next request tells that it was answered, before the server slept again. Where others have asked the server since, it is not known when. */
@@ -283,7 +282,6 @@ static void go_to_sleep(struct pass *p, const struct event *e)
 	else
 		settle(p, a);
 	a->call = e->out.call;
-	a->asleep = true;
 	a->slept = (int64_t)e->time;
 	note_done(a->last, e);
 	forget_answered(a, (int64_t)e->time);
@@ -300,8 +298,6 @@ static void wake_up(struct pass *p, const struct event *e)
 		answer(p, woken, by, at);
 		ask(p, by, woken, at);
 	}
-	if (woken)
-		p->askers[woken - p->t->threads.v].asleep = false;
 }
 
 static void look_at(struct pass *p, const struct event *e)
@@ -378,7 +374,7 @@ static int add_late(struct pass *p, const struct peer_request *r, struct peer_re
 
 static bool is_asleep(const struct trace_thread *t)
 {
-	return !t->end && t->state_since && t->state != STATE_RUNNING && !thread_state_is_runnable(t->state);
+	return t && !t->end && t->state_since && t->state != STATE_RUNNING && !thread_state_is_runnable(t->state);
 }
 
 /* It runs, or sleeps for something else than where it was asked. */
@@ -435,7 +431,10 @@ static int collect(struct pass *p, struct peer_requests *ret)
 			a->asks = known_request(p, a);
 			a->unsure = may_be_answered(p, &p->askers[i], q);
 			r = VEC_PUSH(ret->pending, *a);
-			r = r ?: add_late(p, a, ret);
+			if (!a->unsure || is_asleep(thread_of(p->t, a->asked)))
+				r = r ?: add_late(p, a, ret);
+			else if (is_late(p, a)) /* it has slept where it was asked, and runs again, for another one perhaps */
+				r = r ?: VEC_PUSH(ret->assumed, *a);
 		}
 	for (size_t i = 0; r == 0 && i < p->found.n; i++)
 		if (p->found.v[i].slowest.took)

@@ -14,8 +14,9 @@
  * asked, it is unsure whether it has answered. The next request then is a new one, and the reader confirms that the old one is not answered.
  *
  * A server that computes, or sleeps for something else than requests, is not woken by one. Such a request is assumed where the client sleeps in the
- * call in which this server has answered it ten times or more, and the thread that it asked last is not where it was asked. The reader
- * confirms it by what the kernel says of the connection (machine/answer-live/other-end.h).
+ * call in which this server has answered it ten times or more, and the thread that it asked last is not where it was asked; and so is one whose server
+ * has slept there since and runs again, perhaps for another client. The reader confirms it by what the kernel says of the connection
+ * (machine/answer-live/other-end.h).
  */
 #pragma once
 

@@ -306,6 +306,23 @@ static void of_an_event_loop_it_is_unsure(void **state)
 	assert_true(found.late.v[0].unsure);
 }
 
+/* An X server draws for others when the question comes, seconds after it drew what this client sent: no answer is due. */
+static void a_loop_that_runs_for_another_may_have_answered(void **state)
+{
+	_cleanup_(peer_requests_free) struct peer_requests found = {};
+	STORY(s);
+
+	talk_in_poll(&s);
+	ask_and_be_answered_in_a_loop(&s, END + 1000);
+	wake(&s, END + 3999 * 1000, 0, C, B, 1);
+	end_story(&s, END + 4000 * 1000);
+	thread(&s, B)->state = STATE_RUNNING;
+	assert_int_equal(peer_requests_find(&s.trace, &found), 0);
+	assert_int_equal(found.late.n, 0);
+	assert_int_equal(found.assumed.n, 1);
+	assert_int_equal(found.assumed.v[0].server, B);
+}
+
 /* How long its answers take is known all the same: until the server slept again. */
 static void answers_that_find_a_loop_awake_are_known(void **state)
 {
@@ -358,6 +375,6 @@ RUN_TESTS(cmocka_unit_test(an_answer_that_does_not_come_is_late),
 	  cmocka_unit_test(answers_that_always_take_long_are_not_late), cmocka_unit_test(new_processes_are_known_by_their_names),
 	  cmocka_unit_test(who_talked_before_is_not_known_by_name), cmocka_unit_test(by_one_direction_alone_nothing_is_late),
 	  cmocka_unit_test(who_is_answered_awake_waits_no_more), cmocka_unit_test(the_next_request_is_another_one),
-	  cmocka_unit_test(of_an_event_loop_it_is_unsure), cmocka_unit_test(answers_that_find_a_loop_awake_are_known), cmocka_unit_test(of_a_busy_server_it_is_sure),
+	  cmocka_unit_test(of_an_event_loop_it_is_unsure), cmocka_unit_test(a_loop_that_runs_for_another_may_have_answered), cmocka_unit_test(answers_that_find_a_loop_awake_are_known), cmocka_unit_test(of_a_busy_server_it_is_sure),
 	  cmocka_unit_test(the_next_request_of_an_event_loop_is_another_one),
 	  cmocka_unit_test(who_is_elsewhere_may_have_been_asked), cmocka_unit_test(who_sleeps_elsewhere_has_not_asked))

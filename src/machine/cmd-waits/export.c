@@ -190,7 +190,7 @@ static int fold(const struct common *common, const struct trace_request *what, c
 /* The exit status. */
 static int export_folded(const struct common *common, const struct folded_options *o, FILE *out)
 {
-	struct trace_request other = {o->base_since, o->base_until, o->base_mark ? o->base_mark : o->events.mark, 0};
+	struct trace_request other = {.since = o->base_since, .until = o->base_until, .mark = o->base_mark ? o->base_mark : o->events.mark};
 	bool compared = o->base_mark || o->base_since || o->base_until;
 	_cleanup_(window_free) struct window w = {}, base = {};
 	int status;

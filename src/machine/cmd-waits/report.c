@@ -163,10 +163,10 @@ static int draw(const struct opened_trace *r, struct drawing *ret)
 	return result;
 }
 
-static void read_events(const struct common *common, const struct mark *mark, struct incident_events *ret)
+static void read_events(const struct common *common, const struct mark *mark, bool redact, struct incident_events *ret)
 {
 	char number[24];
-	const struct trace_request what = {.mark = number};
+	const struct trace_request what = {.mark = number, .redact = redact};
 
 	snprintf(number, sizeof(number), "%lld", (long long)mark->id);
 	if (!events_are_kept(common, mark->id) || trace_open(common, "export", &what, &ret->events) != EXIT_ANSWERED)
@@ -196,7 +196,7 @@ static void write_report(struct common *common, struct store *store, const struc
 			   .redact = redact};
 	size_t n = 0;
 
-	read_events(common, mark, &events);
+	read_events(common, mark, redact, &events);
 	r.waits = events.waits;
 	r.matrix = events.matrix;
 	r.timeline = &events.events.timeline;

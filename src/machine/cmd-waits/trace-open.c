@@ -5,7 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/data/cleanup.h"
 #include "lib/data/clock.h"
+#include "lib/data/hmap.h"
 #include "lib/data/log.h"
 #include "lib/data/str.h"
 #include "lib/system/file-lock.h"
@@ -13,6 +15,7 @@
 #include "machine/flight/flight.h"
 #include "machine/recorder/capture-locks.h"
 #include "machine/recorder/capture-symbols.h"
+#include "machine/recording/store.h"
 #include "machine/symbol/kernel.h"
 #include "machine/threads/state.h"
 
@@ -68,6 +71,44 @@ static int watch_now(int64_t span, struct trace *ret)
 	return r;
 }
 
+static feature_set of_processes(const struct entity_info *info, void *data)
+{
+	(void)data;
+	return info->kind == ENTITY_PROCESS ? FEATURES_ALL : 0;
+}
+
+static int label_leaders(const struct dataset *d, struct trace *t)
+{
+	_cleanup_(hmap_free) struct hmap by_pid = {};
+
+	for (size_t i = 0; i < d->subjects.n; i++)
+		if (hmap_put(&by_pid, d->subjects.v[i]->info.pid, 0, d->subjects.v[i]) < 0)
+			return -ENOMEM;
+	VEC_EACH(thread, t->threads) {
+		const struct subject *s = thread->tid == thread->tgid ? hmap_get(&by_pid, thread->tgid, 0) : NULL;
+
+		if (s && !(thread->flags & THREAD_IS_KERNEL))
+			thread->label = entity_label(&s->info);
+	}
+	return 0;
+}
+
+/* A trace has no arguments, and so does not know the script of an interpreter: the recording of the same time does, where there is one. */
+static void name_programs(const struct common *common, struct trace *t)
+{
+	const struct store_paths paths = common_paths(common);
+	_cleanup_(dataset_free) struct dataset d = {};
+	_cleanup_free_ char *error = NULL;
+	_cleanup_store_ struct store *store = NULL;
+	unsigned damaged;
+
+	if (store_open(&paths, STORE_READ, &store, &error) < 0 || store_run_dir_is_foreign(store))
+		return;
+	if (store_load_entities(store, trace_wall(t, t->from), trace_wall(t, t->to), of_processes, NULL, &d, &damaged) < 0 || dataset_hide(&d, &common->viewer) < 0)
+		return;
+	(void)label_leaders(&d, t);
+}
+
 int trace_open_time(const struct trace *t, const char *text, int64_t standard, int64_t *ret)
 {
 	int64_t wall;
@@ -112,6 +153,8 @@ int trace_open(const struct common *common, const char *verb, const struct trace
 		r = watch_now(what->span ? what->span : WATCH_DEFAULT, &ret->trace);
 	if (r < 0)
 		return EXIT_CANNOT;
+	if (!what->redact)
+		name_programs(common, &ret->trace);
 	r = timeline_build(&ret->trace, &ret->timeline);
 	if (r < 0) {
 		log_error(r == -ENODATA ? "nothing was recorded" : "cannot read the events: %s", strerror(-r));

@@ -9,6 +9,7 @@ struct trace_request {
 	const char *since, *until; /* TIME; NULL = as far as the events reach */
 	const char *mark;	   /* a mark's number: the events kept of it; NULL = those of now */
 	int64_t span;		   /* without a recorder: how long to watch now */
+	bool redact;		   /* names without what comes from command lines */
 };
 
 #define TRACE_OPTIONS(r)                                                                                          \

@@ -41,7 +41,7 @@ static void free_stacks(struct trace *t)
 void trace_clear(struct trace *t)
 {
 	for (size_t i = 0; i < t->threads.n; i++) {
-		FREE_ALL(t->threads.v[i].exe, t->threads.v[i].unit);
+		FREE_ALL(t->threads.v[i].exe, t->threads.v[i].label, t->threads.v[i].unit);
 	}
 	VEC_FREE(t->threads);
 	VEC_FREE_EACH(t->modules, free(each->path));
@@ -345,12 +345,12 @@ static int take_threads(struct trace *t, struct trace *later)
 		struct trace_thread *mine = known(t, sorted, from->tid, from->start ? from->start : later->from);
 
 		if (mine && mine->start == from->start) {
-			FREE_ALL(mine->exe, mine->unit);
+			FREE_ALL(mine->exe, mine->label, mine->unit);
 			*mine = *from;
 		} else if (VEC_PUSH(t->threads, *from) < 0) {
 			return -ENOMEM;
 		}
-		from->exe = from->unit = NULL;
+		from->exe = from->label = from->unit = NULL;
 	}
 	return 0;
 }
@@ -422,7 +422,7 @@ char *trace_program(const struct trace *t, const struct trace_thread *thread)
 	const struct trace_thread *leader = trace_thread(t, thread->tgid, thread->start) ?: thread;
 	struct entity_info info = {.kind = ENTITY_PROCESS, .name = (char *)leader->comm, .exe = thread->exe ?: leader->exe};
 
-	return entity_label(&info);
+	return leader->label ? strdup(leader->label) : entity_label(&info);
 }
 
 const struct trace_thread *trace_thread_in_namespace(const struct trace *t, const struct trace_thread *sleeper,

@@ -47,6 +47,7 @@ struct trace_thread {
 	uint64_t group;	       /* control group's id; see trace_unit() */
 	char comm[TRACE_COMM + 1];
 	char *exe;  /* NULL = not known */
+	char *label; /* of a leader: entity_label() by a recording, which knows the arguments; NULL = by none. No trace keeps it */
 	char *unit; /* systemd unit or control group's path; NULL = not known */
 
 	/* At the freeze (living threads): how a thread that no event tells of is found. */
@@ -155,7 +156,7 @@ void trace_tail(const struct trace *t, uint64_t until, size_t n, struct trace_cp
 
 /* The thread that had this number at that time, or, of none that did, the nearest; NULL = never heard of. */
 const struct trace_thread *trace_thread(const struct trace *t, uint32_t tid, uint64_t time);
-/* The name of a thread's program (entity_label() without arguments, of which a trace knows none). The caller frees; NULL without memory. */
+/* The name of a thread's program: its label, or entity_label() without arguments, of which a trace knows none. The caller frees; NULL without memory. */
 char *trace_program(const struct trace *t, const struct trace_thread *thread);
 /* The thread that `sleeper` means by a number of its own pid namespace; NULL = none that lives then. */
 const struct trace_thread *trace_thread_in_namespace(const struct trace *t, const struct trace_thread *sleeper,
