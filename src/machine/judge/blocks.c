@@ -86,13 +86,28 @@ static void add_counter(const struct blocks *b, const struct subject *s, size_t 
 		sum[b->of_tick[series->tick[i]]] += (double)series->value[i];
 }
 
-/* An entry may tell of the blocks before its own. */
+static int64_t elapsed_before(const struct blocks *b, uint32_t tick)
+{
+	return b->d->ticks.v[tick].elapsed - b->d->ticks.v[tick].span;
+}
+
+/* An entry tells of the time back to the one before it: each block gets the share of its growth that passed in the block. */
 static void add_read_late(const struct blocks *b, const struct subject *s, size_t f, double *sum)
 {
-	if (!s->series[f].n)
-		return;
-	for (uint32_t block = 0; block < b->n; block++)
-		sum[block] += subject_growth(b->d, s, f, b->start[block], b->start[block + 1] - 1) / (double)s->features[f].quantum;
+	const struct series *series = &s->series[f];
+
+	for (size_t i = 0; b->n && i < series->n; i++) {
+		const struct growth_time t = subject_growth_time(b->d, s, f, i);
+		const uint32_t last = series->tick[i] < b->start[b->n] ? series->tick[i] : b->start[b->n] - 1;
+
+		for (uint32_t block = last < b->start[0] ? 0 : b->of_tick[last] + 1; block-- > 0;) {
+			int64_t begin = elapsed_before(b, b->start[block]), end = b->d->ticks.v[b->start[block + 1] - 1].elapsed;
+
+			sum[block] += subject_growth_within(b->d, s, f, i, begin, end);
+			if (begin <= t.begin)
+				break;
+		}
+	}
 }
 
 static void add_gauge(const struct blocks *b, const struct subject *s, size_t f, double *sum)

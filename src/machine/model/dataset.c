@@ -426,8 +426,7 @@ struct growth_time subject_growth_time(const struct dataset *d, const struct sub
 	return t;
 }
 
-/* Of an entry's growth, what lies in [begin, end]. */
-static double growth_within(const struct dataset *d, const struct subject *s, size_t feature, size_t i, int64_t begin, int64_t end)
+double subject_growth_within(const struct dataset *d, const struct subject *s, size_t feature, size_t i, int64_t begin, int64_t end)
 {
 	struct growth_time t = subject_growth_time(d, s, feature, i);
 	int64_t first = t.begin > begin ? t.begin : begin, last = t.end < end ? t.end : end;
@@ -444,7 +443,7 @@ static double growth_read_late(const struct dataset *d, const struct subject *s,
 	double sum = 0;
 
 	for (size_t i = from ? entries_until(series, from - 1) : 0; i < series->n; i++) {
-		sum += growth_within(d, s, feature, i, begin, end);
+		sum += subject_growth_within(d, s, feature, i, begin, end);
 		if (series->tick[i] > to)
 			break; /* what is read later has grown after this entry */
 	}

@@ -105,6 +105,8 @@ struct growth_time {
 	int64_t begin, end;
 };
 struct growth_time subject_growth_time(const struct dataset *d, const struct subject *s, size_t feature, size_t i);
+/* The part of that entry's growth, in quanta, that lies in [begin, end] of that time. */
+double subject_growth_within(const struct dataset *d, const struct subject *s, size_t feature, size_t i, int64_t begin, int64_t end);
 /* Growth of a counter over ticks [from, to] in the feature's unit; of an entry that grew outside of them, too, its share. */
 double subject_growth(const struct dataset *d, const struct subject *s, size_t feature, uint32_t from, uint32_t to);
 /* The last tick of which a counter's growth is known: of a wait that is read late, the last at which any counter of its subject grew. A thread
