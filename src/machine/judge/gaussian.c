@@ -103,11 +103,12 @@ static int64_t closest_value(const struct dataset *d, uint32_t at, const struct 
 			     double *ret)
 {
 	int64_t down = near.to < at ? near.to : at, up = near.from > at ? near.from : (int64_t)at + 1;
+	uint32_t known = subject_known_until(s, feature);
 
 	while (down >= near.from || up <= near.to) {
 		bool later = down < near.from || (up <= near.to && distance(d, at, up) < distance(d, at, down));
 		int64_t tick = later ? up++ : down--;
-		double value = d->ticks.v[tick].span > 0 ? subject_value(d, s, feature, (uint32_t)tick) : NAN;
+		double value = d->ticks.v[tick].span > 0 && tick <= known ? subject_value(d, s, feature, (uint32_t)tick) : NAN;
 
 		if (isnan(value))
 			continue;
