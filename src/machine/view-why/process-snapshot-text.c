@@ -34,9 +34,14 @@ static void put_head(const struct process_snapshot *b, bool colour, FILE *out)
 }
 
 /* The bars of the paper's first pane: full for a score of 1. */
+static int bar_of(double score)
+{
+	return (int)lround(fmin(1, score) * BAR_WIDTH);
+}
+
 static void put_bar(double score, bool colour, FILE *out)
 {
-	int full = (int)lround(fmin(1, score) * BAR_WIDTH);
+	int full = bar_of(score);
 
 	fputs(colour && full ? "\033[31m" : "", out);
 	for (int i = 0; i < BAR_WIDTH; i++)
@@ -77,15 +82,21 @@ static void put_process(const struct process_snapshot *b, const struct suspect *
 void process_snapshot_text(const struct process_snapshot *b, const struct snapshot_text_options *o, FILE *out)
 {
 	const struct ranking *r = &b->everybody.ranking;
-	bool of_paper = !isnan(process_snapshot_log_likelihood(b, 0));
+	bool of_paper = !isnan(process_snapshot_log_likelihood(b, 0)), all_do = true;
 
 	put_head(b, o->colour, out);
 	if (of_paper)
 		fprintf(out, "By the paper's model: average log-likelihood per feature, the least likely first; %u had too few features that change.\n", r->left_out);
 	fprintf(out, "%-*s%s %7s %-18s %9s %9s %9s %10s %10s  %s\n", BAR_WIDTH, "unusual", of_paper ? "   log p" : "", "pid", "program", "cpu", "cpu wait", "memory",
 		"read", "written", "most unusual");
-	for (size_t i = 0; i < r->suspects.n && i < o->processes; i++)
+	for (size_t i = 0; i < r->suspects.n && i < o->processes; i++) {
+		bool stands_out = of_paper || bar_of(process_snapshot_bar(b, &r->suspects.v[i])) > 0;
+
+		if (!stands_out && all_do)
+			fputs("Of these nothing unusual is known:\n", out);
+		all_do = stands_out;
 		put_process(b, &r->suspects.v[i], o->colour, out);
+	}
 	if (r->suspects.n > o->processes)
 		fprintf(out, "... and %zu more (-n N lists more; --for PID shows one's features)\n", r->suspects.n - o->processes);
 }
