@@ -71,12 +71,6 @@ static int watch_now(int64_t span, struct trace *ret)
 	return r;
 }
 
-static feature_set of_processes(const struct entity_info *info, void *data)
-{
-	(void)data;
-	return info->kind == ENTITY_PROCESS ? FEATURES_ALL : 0;
-}
-
 static int label_leaders(const struct dataset *d, struct trace *t)
 {
 	_cleanup_(hmap_free) struct hmap by_pid = {};
@@ -104,7 +98,7 @@ static void name_programs(const struct common *common, struct trace *t)
 
 	if (store_open(&paths, STORE_READ, &store, &error) < 0 || store_run_dir_is_foreign(store))
 		return;
-	if (store_load_entities(store, trace_wall(t, t->from), trace_wall(t, t->to), of_processes, NULL, &d, &damaged) < 0 || dataset_hide(&d, &common->viewer) < 0)
+	if (store_load_entities(store, trace_wall(t, t->from), trace_wall(t, t->to), store_wants_processes, NULL, &d, &damaged) < 0 || dataset_hide(&d, &common->viewer) < 0)
 		return;
 	(void)label_leaders(&d, t);
 }

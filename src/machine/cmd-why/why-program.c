@@ -421,12 +421,6 @@ static int find_sent_again(struct program_question *q, struct store *store, cons
 
 /* --- names: what the recording calls those that were found in /proc and in events --- */
 
-static feature_set of_processes(const struct entity_info *info, void *data)
-{
-	(void)data;
-	return info->kind == ENTITY_PROCESS ? FEATURES_ALL : 0;
-}
-
 static int name_members(struct program_question *q, const struct dataset *d)
 {
 	VEC_EACH(m, q->found.by_process.members) {
@@ -445,7 +439,7 @@ static int name_programs(struct program_question *q, struct store *store, const 
 	_cleanup_(dataset_free) struct dataset d = {};
 	const struct subject *server;
 	unsigned damaged;
-	int r = store_load_entities(store, at - PROGRAM_NOW, at, of_processes, NULL, &d, &damaged);
+	int r = store_load_entities(store, at - PROGRAM_NOW, at, store_wants_processes, NULL, &d, &damaged);
 
 	r = r ?: dataset_hide(&d, viewer);
 	r = r ?: wait_chain_name(&d, &q->found.chain) ?: name_members(q, &d);

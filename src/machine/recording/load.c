@@ -557,6 +557,12 @@ int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct 
 	return r;
 }
 
+feature_set store_wants_processes(const struct entity_info *info, void *data)
+{
+	(void)data;
+	return info->kind == ENTITY_PROCESS ? FEATURES_ALL : 0;
+}
+
 int store_load_entities(struct store *s, int64_t from, int64_t to, feature_set (*wanted)(const struct entity_info *info, void *data),
 			void *data, struct dataset *into, unsigned *ret_damaged)
 {

@@ -67,6 +67,8 @@ int store_load_filtered(struct store *s, int64_t from, int64_t to, const struct 
  * says so. */
 int store_load_entities(struct store *s, int64_t from, int64_t to, feature_set (*wanted)(const struct entity_info *info, void *data),
 			void *data, struct dataset *into, unsigned *ret_damaged);
+/* As `wanted`: all processes. */
+feature_set store_wants_processes(const struct entity_info *info, void *data);
 
 /* A part of the recording, read once and decoded as often as more of it is wanted; its ticks are the same each time. */
 struct extract; /* the store must outlive it */

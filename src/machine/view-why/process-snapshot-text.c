@@ -82,7 +82,7 @@ static void put_process(const struct process_snapshot *b, const struct suspect *
 void process_snapshot_text(const struct process_snapshot *b, const struct snapshot_text_options *o, FILE *out)
 {
 	const struct ranking *r = &b->everybody.ranking;
-	bool of_paper = !isnan(process_snapshot_log_likelihood(b, 0)), all_do = true;
+	bool of_paper = !isnan(process_snapshot_log_likelihood(b, 0)), stood_out = true;
 
 	put_head(b, o->colour, out);
 	if (of_paper)
@@ -92,9 +92,9 @@ void process_snapshot_text(const struct process_snapshot *b, const struct snapsh
 	for (size_t i = 0; i < r->suspects.n && i < o->processes; i++) {
 		bool stands_out = of_paper || bar_of(process_snapshot_bar(b, &r->suspects.v[i])) > 0;
 
-		if (!stands_out && all_do)
+		if (!stands_out && stood_out)
 			fputs("Of these nothing unusual is known:\n", out);
-		all_do = stands_out;
+		stood_out = stands_out;
 		put_process(b, &r->suspects.v[i], o->colour, out);
 	}
 	if (r->suspects.n > o->processes)
